@@ -9,12 +9,14 @@ use std::{
 use flate2::write::GzEncoder;
 use pinakes_format::entity::Entity;
 use pinakes_format::json::render::Page;
-use pinakes_format::snapshot::Snapshot;
+use pinakes_format::schema::keys::keys_of;
+use pinakes_format::snapshot::{RecordLookup, Snapshot};
 use pinakes_format::storage::error::ReadError;
 use rayon::prelude::*;
 
 use crate::error::Error;
 use crate::export::{Compression, damaged};
+use crate::frontend::native::REFERENCES;
 use crate::read::limits::LINE_BYTES_MAX;
 use crate::terminal::progress::Bar;
 
@@ -119,6 +121,10 @@ fn render_batch(
         let line_from = page.out.len();
         let rendered = snapshot.render(entity, row, &mut page);
         rendered.map_err(|error| LinesError::Record(entity, row, error))?;
+        if keys_of(entity).has_citations() {
+            let added = add_references(snapshot, entity, row, &mut page.out);
+            added.map_err(|error| LinesError::Record(entity, row, error))?;
+        }
         long_lines += u64::from(page.out.len() - line_from > LINE_BYTES_MAX);
         page.out.push(b'\n');
         if page.out.len() >= TEXT_BYTES {
@@ -128,6 +134,26 @@ fn render_batch(
     }
     encoder.write_all(&page.out)?;
     Ok(Batch { bytes: encoder.finish()?, rows: to - from, long_lines })
+}
+
+/// Adds the ids that a record refers to as the last member of its line.
+fn add_references(
+    snapshot: &Snapshot,
+    entity: Entity,
+    row: u32,
+    line: &mut Vec<u8>,
+) -> Result<(), ReadError> {
+    let ids = RecordLookup::references(snapshot, entity, row)?;
+    let Some((first, others)) = ids.split_first() else { return Ok(()) };
+    line.pop();
+    line.extend_from_slice(format!(",\"{REFERENCES}\":[\"").as_bytes());
+    entity.write_id(*first, line);
+    for id in others {
+        line.extend_from_slice(b"\",\"");
+        entity.write_id(*id, line);
+    }
+    line.extend_from_slice(b"\"]}");
+    Ok(())
 }
 
 /// The compressor of a batch.

@@ -26,6 +26,10 @@ impl AtomicBitset {
         word.inspect(|word| _ = word.fetch_or(1 << (row % WORD_BITS), Relaxed)).is_some()
     }
 
+    pub fn contains(&self, row: usize) -> bool {
+        has_bit(&[self.word(row / WORD_BITS)], (row % WORD_BITS) as u32)
+    }
+
     /// Counts the set rows.
     pub fn count(&self) -> u64 {
         self.0.iter().map(|word| u64::from(word.load(Relaxed).count_ones())).sum()

@@ -91,6 +91,23 @@ impl IdRows {
         self.get(self.0.find(id)?).map(|pair| pair.row)
     }
 
+    /// The index of the first pair at or after `from` whose id is at least `id`. Costs log2 of the
+    /// distance reads, so ascending ids cost little each.
+    pub(crate) fn seek(&self, from: usize, id: u64) -> usize {
+        let is_before = |index: usize| self.0.u64(index).is_some_and(|other| other < id);
+        let (mut low, mut step) = (from, 1);
+        while is_before(low + step - 1) {
+            low += step;
+            step *= 2;
+        }
+        let mut high = (low + step - 1).min(self.0.len()).max(low);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if is_before(middle) { low = middle + 1 } else { high = middle }
+        }
+        low
+    }
+
     pub(crate) fn has(&self, id: u64) -> bool {
         self.0.find(id).is_some()
     }
@@ -100,7 +117,7 @@ impl IdRows {
         (0..self.0.len()).filter_map(|index| self.get(index))
     }
 
-    fn get(&self, index: usize) -> Option<IdRow> {
+    pub(crate) fn get(&self, index: usize) -> Option<IdRow> {
         IdRow::read(&mut self.0.get(index)?).ok()?
     }
 }

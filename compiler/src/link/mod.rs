@@ -7,17 +7,19 @@
 //!   → Renumbering   resolve::renumbering        --where and --suppress (select/): new row numbers
 //!   → SideTables    enrich::tables::SideTables  rows of DOAJ, ROR, ORCID … by join key
 //!   → LinkedRecord  record::linker              one record: symbols replaced by rows, completed
+//!   → ResolvedReferences  citations             the rows that each output refers to
 //!   → WrittenFile   write/, index/              archives and indexes of every entity
 //!   → Manifest      write::manifest             report, hash tree and manifest of all files
 //!   → Published     pipeline::link, publish     checked, moved to the output, made current
 //! ```
 //!
 //! Only keys are sorted; each record is read and written once. Folders import in one direction:
-//! merge < resolve < enrich < record < select < write < index < pipeline. The files of this folder
+//! merge < resolve < enrich < record < select < write < index < citations < pipeline. The files of this folder
 //! that all of them share are `atomic_bitset`, `column`, `context`, `external_sort`, `selection`,
 //! `tally` and `taxonomy`.
 
 pub(crate) mod atomic_bitset;
+pub(crate) mod citations;
 pub(crate) mod column;
 pub(crate) mod context;
 pub(crate) mod enrich;

@@ -126,17 +126,29 @@ impl Linker<'_> {
         };
         let mut files = Vec::new();
         let mut dangling = Vec::with_capacity(Entity::COUNT);
+        let mut unresolved_references = [0; Entity::COUNT];
         for entity in Entity::all() {
-            let (written, dangling_references) = writer.write(entity)?;
+            let references = self.resolve_references(&inputs, entity)?;
+            let unresolved = references.as_ref().map(|references| &references.unresolved);
+            let (written, dangling_in_records) = writer.write(entity, unresolved)?;
             files.extend(written);
-            dangling.push(dangling_references);
+            dangling.push(dangling_in_records);
+            if let Some(references) = references {
+                unresolved_references[entity as usize] = references.dangling;
+                files.push(self.write_citations(references, directory)?);
+            }
         }
         files.push(write_codes(&resolved.unresolved, directory)?);
         bar.end();
 
         let counts = self.counts(directory)?;
         files.extend(self.write_indexes(directory, counts.clone())?);
-        let (entities, mut warnings) = self.tallies(&rows, &dangling, &counts)?;
+        let (mut entities, mut warnings) = self.tallies(&rows, &dangling, &counts)?;
+        for (entity, count) in Entity::all().zip(unresolved_references) {
+            if let Some(tally) = entities.get_mut(entity.facts().plural) {
+                tally.unresolved_references = count;
+            }
+        }
         if unknown_ids > 0 {
             warnings.insert(UNKNOWN_IDS.to_owned(), unknown_ids);
         }

@@ -29,6 +29,8 @@ pub struct Tally {
     pub derived: u64,
     /// References in published records to records that do not exist.
     pub dangling: u64,
+    /// Links of the citation graph to outputs that do not exist.
+    pub unresolved_references: u64,
 }
 
 impl Tally {

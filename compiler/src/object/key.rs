@@ -1,6 +1,6 @@
 //! Keys: the facts by which the linker picks and orders records without reading them.
 
-pub const KEY_BYTES: usize = 64;
+pub const KEY_BYTES: usize = 76;
 
 /// The origin of a record, weakest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -51,6 +51,9 @@ pub struct Key {
     /// The offset of the record's blob in the segment.
     pub blob_from: u64,
     pub blob_bytes: u32,
+    /// The offset of the record's references among those of the segment.
+    pub references_from: u64,
+    pub references_bytes: u32,
     pub origin: Origin,
 }
 
@@ -75,6 +78,8 @@ impl Key {
         bytes.extend_from_slice(&self.blob_from.to_le_bytes());
         bytes.extend_from_slice(&self.blob_bytes.to_le_bytes());
         bytes.extend_from_slice(&(self.origin as u32).to_le_bytes());
+        bytes.extend_from_slice(&self.references_from.to_le_bytes());
+        bytes.extend_from_slice(&self.references_bytes.to_le_bytes());
         let mut key = [0; KEY_BYTES];
         key.copy_from_slice(&bytes);
         key
@@ -105,6 +110,8 @@ impl Key {
             group: u64_at(40)?,
             blob_from: u64_at(48)?,
             blob_bytes: u32_at(56)?,
+            references_from: u64_at(64)?,
+            references_bytes: u32_at(72)?,
             origin,
         })
     }
@@ -130,6 +137,8 @@ mod tests {
             group: 5,
             blob_from: 6,
             blob_bytes: 7,
+            references_from: 8,
+            references_bytes: 9,
             origin: Origin::Table,
         };
         assert_eq!(Key::decode(&key.encode()), Some(key));

@@ -1,8 +1,9 @@
 //! Segments: records of one entity, their keys and their symbols.
 //!
 //! ```text
-//! blobs, in list order | keys, ascending by id | symbol table
+//! blobs, in list order | references, in list order | keys, ascending by id | symbol table
 //! blob: archived_bytes u32 | archived record | compressed long texts
+//! references: the ids that the record refers to, ascending: the difference to the one before, LEB128
 //! ```
 
 use std::io::{self, Write};
@@ -11,6 +12,7 @@ use pinakes_format::entity::{Entity, NO_ID};
 use pinakes_format::record;
 use pinakes_format::record::Record;
 use pinakes_format::record::value::{AnyRef, Code, LongText, NO_CODE, Named, ParentRef, Ref};
+use pinakes_format::storage::leb128;
 use pinakes_format::storage::long_text::Deflater;
 
 use crate::object::key::{KEY_BYTES, Key, Origin, rank_of};
@@ -33,6 +35,10 @@ pub struct SegmentBuilder {
     blobs: Vec<u8>,
     keys: Vec<Key>,
     symbols: SymbolTableBuilder,
+    /// The ids that the next record refers to.
+    referred: Vec<u64>,
+    /// The encoded references of all records.
+    references: Vec<u8>,
     /// The long texts of the next record, and their compressed form.
     long_texts: Vec<u8>,
     compressed: Vec<u8>,
@@ -50,6 +56,7 @@ pub struct SegmentShape {
     pub from: u64,
     pub records: u64,
     pub blobs_bytes: u64,
+    pub references_bytes: u64,
     pub symbols: SymbolTableShape,
 }
 
@@ -72,6 +79,8 @@ impl SegmentBuilder {
             blobs: Vec::new(),
             keys: Vec::new(),
             symbols: SymbolTableBuilder::default(),
+            referred: Vec::new(),
+            references: Vec::new(),
             long_texts: Vec::new(),
             compressed: Vec::new(),
             deflater: None,
@@ -81,7 +90,10 @@ impl SegmentBuilder {
 
     /// Whether the segment has reached [`SEGMENT_BYTES`].
     pub fn is_full(&self) -> bool {
-        self.blobs.len() + self.symbols.bytes() + self.keys.len() * size_of::<Key>()
+        self.blobs.len()
+            + self.references.len()
+            + self.symbols.bytes()
+            + self.keys.len() * size_of::<Key>()
             >= SEGMENT_BYTES
     }
 
@@ -123,6 +135,14 @@ impl SegmentBuilder {
         text.map_or(NO_CODE, |text| self.symbols.number(code_symbol(table, text)))
     }
 
+    /// States which records of its entity the next record refers to. Ids may repeat.
+    pub fn refer_to(&mut self, ids: &[u64]) {
+        self.referred.clear();
+        self.referred.extend_from_slice(ids);
+        self.referred.sort_unstable();
+        self.referred.dedup();
+    }
+
     /// Adds a long text to the next record.
     pub fn long_text(&mut self, text: &str) -> LongText {
         // Both casts are exact: the abstract and the other texts of a line have at most 1 GiB each.
@@ -152,6 +172,12 @@ impl SegmentBuilder {
         let from = self.blobs.len();
         let deflated = self.compress_long_texts();
         self.long_texts.clear();
+        let references_from = self.references.len();
+        let mut last = 0;
+        for id in self.referred.drain(..) {
+            leb128::push(id - last, &mut self.references);
+            last = id;
+        }
         deflated?;
         if from > LARGE_BYTES && self.blobs.capacity() < SEGMENT_BYTES {
             // Growth by doubling would copy the blobs and touch twice the pages.
@@ -165,6 +191,7 @@ impl SegmentBuilder {
         blobs[from..from + 4].copy_from_slice(&archived_bytes.to_le_bytes());
         blobs.extend_from_slice(&self.compressed);
         self.blobs = blobs;
+        let references_bytes = self.references.len() - references_from;
         self.keys.push(Key {
             id: record.id(),
             updated_micros: provenance.updated_micros,
@@ -173,6 +200,8 @@ impl SegmentBuilder {
             group: provenance.group.unwrap_or(NO_ID),
             blob_from: from as u64,
             blob_bytes: u32::try_from(self.blobs.len() - from).map_err(io::Error::other)?,
+            references_from: references_from as u64,
+            references_bytes: u32::try_from(references_bytes).map_err(io::Error::other)?,
             origin: provenance.origin,
         });
         Ok(())
@@ -189,6 +218,13 @@ impl SegmentBuilder {
             key.blob_from = blobs_bytes;
             blobs_bytes += u64::from(key.blob_bytes);
         }
+        let mut references_bytes = 0;
+        for key in &mut self.keys {
+            let from = key.references_from as usize;
+            out.write_all(&self.references[from..from + key.references_bytes as usize])?;
+            key.references_from = references_bytes;
+            references_bytes += u64::from(key.references_bytes);
+        }
         self.keys.sort_unstable_by_key(|key| (key.id, key.claim(), key.blob_from));
         for key in &self.keys {
             out.write_all(&key.encode())?;
@@ -197,13 +233,16 @@ impl SegmentBuilder {
         let records = self.keys.len() as u64;
         self.keys.clear();
         self.blobs.clear();
-        Ok(SegmentShape { entity: self.entity as u8, from, records, blobs_bytes, symbols })
+        self.references.clear();
+        let entity = self.entity as u8;
+        Ok(SegmentShape { entity, from, records, blobs_bytes, references_bytes, symbols })
     }
 }
 
 #[derive(Clone, Copy)]
 pub struct Segment<'a> {
     blobs: &'a [u8],
+    references: &'a [u8],
     keys: &'a [u8],
     pub symbols: SymbolTable<'a>,
 }
@@ -213,11 +252,13 @@ impl<'a> Segment<'a> {
     pub(crate) fn read(object: &'a [u8], shape: &SegmentShape) -> Option<Segment<'a>> {
         let bytes = object.get(usize::try_from(shape.from).ok()?..)?;
         let (blobs, rest) = bytes.split_at_checked(usize::try_from(shape.blobs_bytes).ok()?)?;
+        let references_bytes = usize::try_from(shape.references_bytes).ok()?;
+        let (references, rest) = rest.split_at_checked(references_bytes)?;
         let keys_bytes = usize::try_from(shape.records).ok()?.checked_mul(KEY_BYTES)?;
         let (keys, rest) = rest.split_at_checked(keys_bytes)?;
         let symbols_bytes = usize::try_from(shape.symbols.bytes()?).ok()?;
         let symbols = SymbolTable::read(rest.get(..symbols_bytes)?, shape.symbols)?;
-        Some(Segment { blobs, keys, symbols })
+        Some(Segment { blobs, references, keys, symbols })
     }
 
     /// The number of records.
@@ -235,5 +276,17 @@ impl<'a> Segment<'a> {
     pub fn blob(&self, key: &Key) -> Option<&'a [u8]> {
         let from = usize::try_from(key.blob_from).ok()?;
         self.blobs.get(from..from.checked_add(key.blob_bytes as usize)?)
+    }
+    /// Appends the ids that the record with a key refers to, ascending; `None` if they are cut.
+    pub fn references(&self, key: &Key, ids: &mut Vec<u64>) -> Option<()> {
+        let from = usize::try_from(key.references_from).ok()?;
+        let to = from.checked_add(key.references_bytes as usize)?;
+        let mut bytes = self.references.get(from..to)?;
+        let mut last = 0u64;
+        while !bytes.is_empty() {
+            last = last.checked_add(leb128::take(&mut bytes)?)?;
+            ids.push(last);
+        }
+        Some(())
     }
 }

@@ -7,6 +7,7 @@
 //! This folder may import `error` only.
 
 pub(crate) mod elements;
+pub(crate) mod id_list;
 pub(crate) mod identifier;
 pub(crate) mod institution_types;
 pub(crate) mod inverted_index;

@@ -6,6 +6,7 @@
 //! | [`orders`] | `orders` | rank → row, row → value, range → rows | log2(values) reads | `link/index/rank` | `query`, `autocomplete` |
 //! | [`dictionary`] | `words`, `alternatives` | text or prefix → rows | length of the text, and half a block | `link/index/names` | `query`, `autocomplete` |
 //! | [`prefix_stats`] | `prefixes` | frequent prefix → count, best ten, rows | length of the prefix | `link/index/prefix_stats` | `query`, `autocomplete` |
+//! | [`citations`] | `citations` | output → outputs it refers to, outputs that refer to it | three reads | `link/citations` | `query` |
 //!
 //! Four modules serve these files:
 //!
@@ -22,6 +23,7 @@
 
 pub mod bitset;
 pub mod check;
+pub mod citations;
 pub mod dictionary;
 pub mod encoding;
 pub mod fst_shards;

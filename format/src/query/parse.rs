@@ -7,8 +7,9 @@ use crate::query::error::{ParamError, unknown_group_key};
 use crate::query::filter::{EXPRESSIONS_MAX, Expression, parse_filter, parse_search};
 use crate::query::grouping::Grouping;
 use crate::query::sort::{SortKey, parse_sort};
+use crate::query::value::Operand;
 use crate::record::legacy::LegacyEntity;
-use crate::schema::keys::{Keys, keys_of, keys_of_legacy};
+use crate::schema::keys::{Direction, Index, Keys, keys_of, keys_of_legacy};
 
 /// The page sizes a client can choose.
 pub const PAGE_SIZES: [u32; 4] = [10, 25, 50, 100];
@@ -77,6 +78,16 @@ impl Query {
     pub fn add_search(&mut self, text: &str) -> Result<(), Vec<ParamError>> {
         self.filter.push(parse_search(self.keys, text)?);
         self.check_expressions(text)
+    }
+
+    /// Keeps only the records that the record with an id leads to in a direction of the citation graph.
+    /// Has no effect where the entity has no such graph.
+    pub fn follow(&mut self, direction: Direction, id: u64) {
+        let index = Index::Citations(direction);
+        let Some(key) = self.keys.keys.iter().find(|key| key.filter == Some(index)) else { return };
+        let operands = vec![Operand::Record(self.entity, id)];
+        let text = format!("{} of {id}", direction.name());
+        self.filter.push(Expression { key, index, is_negated: false, operands, text });
     }
 
     /// Parses the sort keys and replaces earlier ones.

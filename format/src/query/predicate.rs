@@ -12,12 +12,13 @@
 
 use crate::entity::Entity;
 use crate::index::encoding::{folded_term, index_entry, named_value, order_value};
+use crate::index::orders::sortable_integer;
 use crate::index::term_lists::{Term, any_row_term};
 use crate::query::filter::Expression;
 use crate::query::parse::Query;
 use crate::query::value::Operand;
 use crate::record::gather::{Gathered, PathTarget, PathTree};
-use crate::schema::keys::{Index, Keys, PathUse, Terms};
+use crate::schema::keys::{Direction, Index, Keys, PathUse, Terms};
 use crate::snapshot::RecordLookup;
 use crate::storage::error::ReadError;
 use crate::text::fold::{fold, has_word};
@@ -56,6 +57,8 @@ enum Matcher {
     Between(u64, u64),
     /// True of the record with this id.
     Id(u64),
+    /// True of a record that refers to one of these ids, or of the records with these ids.
+    Linked(Vec<u64>),
     /// True if each of the words is a prefix of a word in some name.
     Words(Vec<String>),
 }
@@ -112,6 +115,15 @@ impl Predicate {
         })?;
         outcome?;
         let id = lookup.row_id(self.entity, row)?;
+        if self.conditions.iter().any(|condition| condition.reads_references(self.keys)) {
+            let references = lookup.references(self.entity, row)?;
+            for (condition, state) in self.conditions.iter().zip(&mut states) {
+                condition.update_references(self.keys, id, &references, state);
+                if condition.index == Index::Citations(Direction::References) {
+                    state.has_value = lookup.is_cited(self.entity, row)?;
+                }
+            }
+        }
         Ok(self
             .conditions
             .iter()
@@ -189,7 +201,38 @@ impl Condition {
             Index::Names { named, .. } => end.lists == Some(named),
             Index::NamesScanned { rows, .. } => end.lists == Some(rows),
             Index::Words => end.names.is_some(),
+            Index::Citations(_) => false,
         }
+    }
+
+    /// Whether the condition depends on the references of the record.
+    fn reads_references(&self, keys: &Keys) -> bool {
+        match self.index {
+            Index::Citations(_) => true,
+            Index::Order(order) => keys.orders[order].counts_references,
+            _ => false,
+        }
+    }
+
+    /// Shows the ascending ids that a record refers to, and its own id.
+    fn update_references(&self, keys: &Keys, id: u64, references: &[u64], state: &mut MatchState) {
+        if !self.reads_references(keys) {
+            return;
+        }
+        let Index::Citations(direction) = self.index else {
+            state.has_value = true;
+            let count = Term::from(sortable_integer(references.len() as i64));
+            state.has_match = self.matches(count);
+            return;
+        };
+        state.has_value = !references.is_empty();
+        state.has_match = self.matchers.iter().any(|matcher| match (matcher, direction) {
+            (Matcher::Linked(ids), Direction::References) => ids.binary_search(&id).is_ok(),
+            (Matcher::Linked(ids), Direction::Citations) => {
+                ids.iter().any(|id| references.binary_search(id).is_ok())
+            }
+            _ => false,
+        });
     }
 
     fn initial_state(&self) -> MatchState {
@@ -213,7 +256,7 @@ impl Condition {
         state: &mut MatchState,
     ) -> Result<(), ReadError> {
         match self.index {
-            Index::Ids => {}
+            Index::Ids | Index::Citations(_) => {}
             Index::Lists(lists) | Index::Presence(lists) => {
                 let listed = index_entry(keys.lists[lists].terms, part, value, None, lookup)?;
                 state.has_value |= listed.is_present;
@@ -267,7 +310,7 @@ impl Condition {
         let is_match = self.matchers.iter().enumerate().any(|(at, matcher)| match matcher {
             Matcher::Null => !state.has_value,
             Matcher::Presence(is_present) => state.has_value == *is_present,
-            Matcher::Terms(_) | Matcher::Between(..) => state.has_match,
+            Matcher::Terms(_) | Matcher::Between(..) | Matcher::Linked(_) => state.has_match,
             Matcher::Id(wanted) => *wanted == id,
             Matcher::Words(_) => {
                 state.words.get(at).is_some_and(|found| found.iter().all(|is_found| *is_found))
@@ -294,6 +337,19 @@ impl Matcher {
             (_, Operand::Words(words)) => Some(Matcher::Words(words.clone())),
             (Index::Ids, Operand::Record(entity, id)) => {
                 Some(Matcher::Id(lookup.merged_into(*entity, *id)?))
+            }
+            (Index::Citations(Direction::Citations), Operand::Record(entity, id)) => {
+                Some(Matcher::Linked(vec![lookup.merged_into(*entity, *id)?]))
+            }
+            (Index::Citations(Direction::References), Operand::Record(entity, id)) => {
+                let id = lookup.merged_into(*entity, *id)?;
+                let rows = lookup.rows_with(*entity, id)?;
+                let records = rows.filter(|row| *row < lookup.count(*entity));
+                let mut linked = Vec::new();
+                for row in records {
+                    linked.extend(lookup.references(*entity, row)?);
+                }
+                Some(Matcher::Linked(linked))
             }
             (Index::Lists(lists), Operand::Record(entity, id)) => {
                 let id = lookup.merged_into(*entity, *id)?;

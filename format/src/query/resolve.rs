@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use crate::entity::Entity;
 use crate::index::bitset::Bitset;
+use crate::index::citations::RowList;
 use crate::index::term_lists::{Term, TermListsFile, any_row_term};
 use crate::query::clause::{Clause, Leaf};
 use crate::query::deadline::{Deadline, QueryError};
@@ -16,8 +17,8 @@ use crate::query::range::ValueRange;
 use crate::query::union::Union;
 use crate::query::value::Operand;
 use crate::query::words::add_words;
-use crate::schema::keys::{Index, Terms, keys_of};
-use crate::snapshot::{LookupResult, Snapshot};
+use crate::schema::keys::{Direction, Index, Terms, keys_of};
+use crate::snapshot::{LookupResult, RecordLookup, Snapshot};
 use crate::storage::error::ReadError;
 
 /// Posting lists or records read between two checks of the deadline.
@@ -130,6 +131,7 @@ impl<'s> ExpressionResolver<'s> {
                 self.add_references_by_name(entity, rows, *name)?;
             }
             (Index::Order(order), operand) => self.add_from_order(order, operand)?,
+            (Index::Citations(direction), operand) => self.add_linked(direction, operand)?,
             (Index::Words, Operand::Words(words)) => {
                 add_words(self.snapshot, self.entity, words, self.deadline, &mut self.union)?;
             }
@@ -184,6 +186,67 @@ impl<'s> ExpressionResolver<'s> {
             }
             Operand::Presence(_) | Operand::Words(_) | Operand::Nothing => {
                 return Err(ReadError::Internal("the operand does not fit a term list").into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the records that the operand's records lead to in a direction of the citation graph.
+    fn add_linked(&mut self, direction: Direction, operand: &Operand) -> Result<(), QueryError> {
+        let citations = self.snapshot.citations(self.entity)?;
+        let records = self.snapshot.count(self.entity);
+        match operand {
+            Operand::Null => {
+                let linked = citations.present(direction.reversed())?;
+                self.union.add_leaf(Leaf::NotPostings(linked));
+                if direction == Direction::References {
+                    self.add_rows_with_suppressed_citations()?;
+                }
+            }
+            Operand::Record(entity, id) => {
+                let suppressed = self.snapshot.suppressed();
+                for row in self.rows_with_id(*entity, *id)? {
+                    let has_references = row < records && !suppressed.has(*entity, row);
+                    if direction == Direction::References && !has_references {
+                        continue;
+                    }
+                    match citations.rows(direction, row)? {
+                        RowList::Postings(list) if direction == Direction::Citations => {
+                            self.union.add_list(list)?;
+                        }
+                        // References may lead to rows without a record.
+                        list => list.each(|row| {
+                            if row < records {
+                                self.union.add_row(row);
+                            }
+                            true
+                        })?,
+                    }
+                }
+            }
+            _ => return Err(ReadError::Internal("the operand is no record").into()),
+        }
+        Ok(())
+    }
+
+    /// Adds the records that suppressed records alone refer to.
+    ///
+    /// Cost: the references of the suppressed records, and the citations of each up to the first one
+    /// that counts.
+    fn add_rows_with_suppressed_citations(&mut self) -> Result<(), QueryError> {
+        let records = self.snapshot.count(self.entity);
+        let citations = self.snapshot.citations(self.entity)?;
+        for row in self.snapshot.suppressed().rows(self.entity) {
+            self.deadline.check()?;
+            let mut referenced = Vec::new();
+            citations.rows(Direction::References, *row)?.each(|row| {
+                referenced.push(row);
+                true
+            })?;
+            for row in referenced.into_iter().filter(|row| *row < records) {
+                if !self.snapshot.is_cited(self.entity, row)? {
+                    self.union.add_row(row);
+                }
             }
         }
         Ok(())

@@ -218,6 +218,7 @@ impl Table {
             }),
         ];
         let spec = |values, is_row_order| keys::Order {
+            counts_references: false,
             path: String::new(),
             values,
             is_row_order,

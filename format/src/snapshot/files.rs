@@ -14,7 +14,7 @@ use crate::storage::header::FileKind;
 use crate::storage::manifest::{HASHES, Manifest, REPORT};
 
 /// The kinds of archive an entity may have, in the order in which a snapshot is opened.
-const ENTITY_FILES: [FileKind; 9] = [
+const ENTITY_FILES: [FileKind; 10] = [
     FileKind::Records,
     FileKind::Ids,
     FileKind::Redirects,
@@ -24,6 +24,7 @@ const ENTITY_FILES: [FileKind; 9] = [
     FileKind::Words,
     FileKind::Alternatives,
     FileKind::PrefixStats,
+    FileKind::Citations,
 ];
 
 /// Whether an entity has an archive of this kind.
@@ -36,6 +37,7 @@ pub(super) fn has_archive(kind: FileKind, entity: Entity) -> bool {
         FileKind::Orders => !keys.orders.is_empty(),
         FileKind::Words | FileKind::PrefixStats => keys.has_names(),
         FileKind::Alternatives => keys.has_alternatives(),
+        FileKind::Citations => keys.has_citations(),
         FileKind::Strings => false,
     }
 }

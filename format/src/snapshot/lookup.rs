@@ -6,6 +6,7 @@ use crate::entity::{Entity, with_record};
 use crate::index::encoding::ReferenceLookup;
 use crate::index::term_lists::{Term, text_term};
 use crate::record::gather::{Gather, Gathered, PathTree};
+use crate::schema::keys::Direction;
 use crate::snapshot::{LookupResult, Snapshot};
 use crate::storage::error::ReadError;
 
@@ -26,6 +27,20 @@ pub trait RecordLookup: ReferenceLookup {
     ///
     /// If the bytes are damaged.
     fn rows_with(&self, entity: Entity, id: u64) -> Result<Range<u32>, ReadError>;
+
+    /// The ids that the record in a row refers to, ascending. A suppressed record refers to nothing.
+    ///
+    /// # Errors
+    ///
+    /// If the row has no record, or its entity no citation graph.
+    fn references(&self, entity: Entity, row: u32) -> Result<Vec<u64>, ReadError>;
+
+    /// Whether any record that is not suppressed refers to the record in a row.
+    ///
+    /// # Errors
+    ///
+    /// As [`RecordLookup::references`].
+    fn is_cited(&self, entity: Entity, row: u32) -> Result<bool, ReadError>;
 
     /// Calls `visit` with each value at each end of a tree through the record in a row. A suppressed
     /// record has no values.
@@ -74,6 +89,36 @@ impl RecordLookup for Snapshot {
 
     fn rows_with(&self, entity: Entity, id: u64) -> Result<Range<u32>, ReadError> {
         Snapshot::rows_with(self, entity, id)
+    }
+
+    fn references(&self, entity: Entity, row: u32) -> Result<Vec<u64>, ReadError> {
+        if self.suppressed().has(entity, row) {
+            return Ok(Vec::new());
+        }
+        let mut rows = Vec::new();
+        let list = self.citations(entity)?.rows(Direction::References, row)?;
+        list.each(|row| {
+            rows.push(row);
+            true
+        })?;
+        let ids: Result<Vec<u64>, ReadError> =
+            rows.into_iter().map(|row| Snapshot::row_id(self, entity, row)).collect();
+        let mut ids = ids?;
+        ids.sort_unstable();
+        Ok(ids)
+    }
+
+    fn is_cited(&self, entity: Entity, row: u32) -> Result<bool, ReadError> {
+        let citations = self.citations(entity)?;
+        if self.suppressed().rows(entity).is_empty() {
+            return Ok(citations.count(Direction::Citations, row)? > 0);
+        }
+        let mut is_cited = false;
+        citations.rows(Direction::Citations, row)?.each(|row| {
+            is_cited = !self.suppressed().has(entity, row);
+            !is_cited
+        })?;
+        Ok(is_cited)
     }
 
     fn gather(

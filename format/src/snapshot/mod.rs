@@ -26,6 +26,7 @@ use std::{
 };
 
 use crate::entity::{Entity, with_record};
+use crate::index::citations::CitationsFile;
 use crate::index::dictionary::Dictionary;
 use crate::index::orders::{Order, OrdersFile};
 use crate::index::prefix_stats::PrefixStats;
@@ -92,6 +93,7 @@ struct EntityFiles {
     words: Option<Dictionary>,
     alternatives: Option<Dictionary>,
     prefix_stats: Option<PrefixStats>,
+    citations: Option<CitationsFile>,
 }
 
 /// The result of looking an id up.
@@ -263,6 +265,16 @@ impl Snapshot {
     pub fn prefix_stats(&self, entity: Entity) -> Result<&PrefixStats, ReadError> {
         let prefixes = self.files_of(entity).prefix_stats.as_ref();
         prefixes.ok_or(ReadError::Internal("the entity has no prefix statistics"))
+    }
+
+    /// The citation graph of an entity.
+    ///
+    /// # Errors
+    ///
+    /// Where the entity has none.
+    pub fn citations(&self, entity: Entity) -> Result<&CitationsFile, ReadError> {
+        let citations = self.files_of(entity).citations.as_ref();
+        citations.ok_or(ReadError::Internal("the entity has no citation graph"))
     }
 
     /// The orders of an entity.

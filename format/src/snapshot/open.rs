@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, fs::File, io::Read, path::Path, sync::Arc};
 use blake3::Hash;
 
 use crate::entity::Entity;
+use crate::index::citations::CitationsFile;
 use crate::index::dictionary::Dictionary;
 use crate::index::orders::OrdersFile;
 use crate::index::prefix_stats::PrefixStats;
@@ -223,6 +224,7 @@ impl<'p> Opening<'p> {
             words: files.find(FileKind::Words, Dictionary::open)?,
             alternatives: files.find(FileKind::Alternatives, Dictionary::open)?,
             prefix_stats: files.find(FileKind::PrefixStats, PrefixStats::open)?,
+            citations: files.find(FileKind::Citations, CitationsFile::open)?,
         })
     }
 }
@@ -251,13 +253,14 @@ impl EntityOpening<'_, '_> {
             })
     }
 
-    /// Opens an archive where the entity has it. A draft has no index yet.
+    /// Opens an archive where the entity has it. A draft has no other index than the citations yet.
     fn find<T>(
         &self,
         kind: FileKind,
         open: impl FnOnce(Archive) -> Result<T, ArchiveError>,
     ) -> Result<Option<T>, OpenError> {
-        let is_there = kind == FileKind::Names || !self.opening.is_draft;
+        let is_early = matches!(kind, FileKind::Names | FileKind::Citations);
+        let is_there = is_early || !self.opening.is_draft;
         let is_there = is_there && has_archive(kind, self.entity);
         is_there.then(|| self.open(kind, open)).transpose()
     }
@@ -267,7 +270,9 @@ impl EntityOpening<'_, '_> {
         let Counts { published, rows, redirects } = *self.counts;
         let lists = keys_of(self.entity).lists.len() as u64;
         let (expected_published, expected_rows) = match header.kind {
-            FileKind::Ids => (Some(("records", published)), Some(("rows", rows))),
+            FileKind::Ids | FileKind::Citations => {
+                (Some(("records", published)), Some(("rows", rows)))
+            }
             FileKind::Records => (Some(("records", published)), None),
             FileKind::Redirects => (None, Some(("redirects", redirects))),
             FileKind::Names => (None, Some(("rows", rows))),

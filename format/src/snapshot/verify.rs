@@ -49,6 +49,11 @@ impl Snapshot {
             let [seen, _] = &mut sets;
             self.verify_orders(entity, seen).map_err(|cause| in_file((FileKind::Orders, cause)))?;
             self.verify_names(entity, seen).map_err(in_file)?;
+            if let Some(citations) = &self.files_of(entity).citations {
+                citations.verify(seen).map_err(|error| {
+                    in_file((FileKind::Citations, in_part("citation graph", error)))
+                })?;
+            }
         }
         self.check_readable()
     }

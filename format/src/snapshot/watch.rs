@@ -1,5 +1,6 @@
 //! Detects changes to a snapshot's files while the snapshot is open.
 
+use crate::index::citations::CitationsFile;
 use crate::index::dictionary::Dictionary;
 use crate::index::orders::OrdersFile;
 use crate::index::prefix_stats::PrefixStats;
@@ -24,6 +25,7 @@ impl Snapshot {
                 files.words.as_ref().map(Dictionary::archive),
                 files.alternatives.as_ref().map(Dictionary::archive),
                 files.prefix_stats.as_ref().map(PrefixStats::archive),
+                files.citations.as_ref().map(CitationsFile::archive),
             ];
             [files.records.archive(), files.ids.archive(), files.redirects.archive()]
                 .into_iter()

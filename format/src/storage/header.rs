@@ -3,7 +3,7 @@
 use crate::entity::Entity;
 
 /// The version of the format that this library writes, and the only version it reads.
-pub const FORMAT_VERSION: u32 = 6;
+pub const FORMAT_VERSION: u32 = 7;
 
 /// The first bytes of every archive.
 pub const MAGIC: [u8; 8] = *b"PINAKES\x1a";
@@ -39,6 +39,8 @@ pub enum FileKind {
     Alternatives = 9,
     /// Frequent prefix → count and top ten, or rows.
     PrefixStats = 10,
+    /// Output → the outputs it refers to, and those that refer to it.
+    Citations = 11,
 }
 
 impl FileKind {
@@ -55,6 +57,7 @@ impl FileKind {
             FileKind::Words => "words",
             FileKind::Alternatives => "alternatives",
             FileKind::PrefixStats => "prefix_stats",
+            FileKind::Citations => "citations",
         }
     }
 }

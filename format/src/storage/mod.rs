@@ -7,6 +7,7 @@
 //! - `blobs`, `ids`, `names`, `long_text`: tables of byte strings, maps of ids, names of rows,
 //!   compressed texts.
 //! - `manifest`, `publication`: what a snapshot consists of, and what a host publishes.
+//! - `leb128`: numbers of one to nine bytes.
 //! - `waiting`: which threads wait for the disk.
 //! - `error`: why bytes could not be read.
 //!
@@ -19,6 +20,7 @@ pub mod file_writer;
 pub mod header;
 pub mod ids;
 pub mod integrity;
+pub mod leb128;
 pub mod long_text;
 pub mod manifest;
 pub mod mmap;

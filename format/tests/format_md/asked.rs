@@ -8,12 +8,15 @@ use std::{
 use pinakes_format::entity::Entity;
 use pinakes_format::index::orders::{sortable_integer, sortable_number};
 use pinakes_format::schema::keys::keys_of;
+use pinakes_format::schema::layout::schema_hash;
+use pinakes_format::storage::header::{FileKind, Header};
 
 use crate::{
     document::Document,
+    example::REFERENCES,
     files::Archive,
     index,
-    indexes::{Keys, Lists, Order, integer_term, text_term},
+    indexes::{Citations, Keys, Lists, Order, integer_term, text_term},
     with_example,
 };
 
@@ -102,6 +105,66 @@ fn long_lists_are_read_in_each_of_their_forms() {
     }
     assert_eq!(read.presence().len(), MANY as usize);
     assert_eq!(integer_term(-1), 0x7fff_ffff_ffff_ffff_u64.to_be_bytes());
+}
+
+#[test]
+fn references_and_citations_are_read() {
+    with_example(|directory| {
+        let archive = Archive::open(directory, "outputs/citations");
+        let [references, citations] = [false, true].map(|way| Citations::open(&archive, way));
+        assert_eq!([0, 1, 2].map(|row| references.rows(row)), REFERENCES.map(<[u32]>::to_vec));
+        let cited: [&[u32]; 4] = [&[1], &[0], &[], &[0]];
+        assert_eq!([0, 1, 2, 3].map(|row| citations.rows(row)), cited.map(<[u32]>::to_vec));
+        assert_eq!((references.present(), citations.present()), (vec![0, 1], vec![0, 1]));
+        assert_eq!((references.links, citations.links), (3, 3));
+        let keys = keys("outputs");
+        let orders = Archive::open(directory, "outputs/orders");
+        let counts = Order::open(&orders, &keys, "references.count");
+        assert_eq!(counts.rows(), [0, 1, 2]);
+        assert_eq!([0, 1, 2].map(|code| !counts.value(code)), [2, 1, 0].map(sortable_integer));
+    });
+}
+
+#[test]
+fn lists_of_every_length_are_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let place = directory.path().join("citations");
+    let every = |step: usize| (0..MANY).step_by(step).collect::<BTreeSet<u32>>();
+    let mut references = vec![BTreeSet::new(); MANY as usize];
+    // None, one, interpolated in many ways, the longest coded list, and postings of both forms.
+    references[..8].clone_from_slice(&[
+        BTreeSet::new(),
+        BTreeSet::from([MANY - 1]),
+        (0..30).map(|at| at * at * 77).collect(),
+        (100..4_196).collect(),
+        every(18),
+        every(17),
+        every(2),
+        every(1),
+    ]);
+    // Citations of row 1 by all rows but the first.
+    references[8..].iter_mut().for_each(|rows| _ = rows.insert(1));
+    let rows = u64::from(MANY);
+    let header = Header {
+        kind: FileKind::Citations,
+        entity: Some(Entity::Output),
+        published: rows,
+        rows,
+        schema_hash: schema_hash(),
+    };
+    index::write_citations(&place, header, &references);
+    let archive = Archive::open(directory.path(), "citations");
+    let [read, cited] = [false, true].map(|way| Citations::open(&archive, way));
+    assert_eq!(read.links, references.iter().map(BTreeSet::len).sum::<usize>());
+    for (row, expected) in references.iter().enumerate().take(200) {
+        assert_eq!(read.rows(row), expected.iter().copied().collect::<Vec<_>>(), "row {row}");
+    }
+    for row in (0..MANY).step_by(997).chain([0, 1, 17, MANY - 1]) {
+        let citing = (0..).zip(&references).filter(|(_, rows)| rows.contains(&row));
+        let citing: Vec<u32> = citing.map(|(citing, _)| citing).collect();
+        assert_eq!(cited.rows(row as usize), citing, "row {row}");
+    }
+    assert_eq!(read.present().len(), MANY as usize - 1);
 }
 
 /// Writes the orders of fields with many rows, sorted by their counts.

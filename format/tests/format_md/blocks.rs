@@ -104,6 +104,7 @@ fn kinds() -> String {
         Words,
         Alternatives,
         PrefixStats,
+        Citations,
     ];
     assert!(archives().all(|(kind, _)| kinds.contains(&kind)));
     let mut text = "number  file\n".to_string();

@@ -105,6 +105,9 @@ fn later_outputs() -> [Output; 2] {
     [output(13, "Über <i>graphs</i>", Some(2_020)), output(14, "On Drawing", None)]
 }
 
+/// The rows that each output refers to: records, and the unresolved reference in row 3.
+pub const REFERENCES: [&[u32]; 3] = [&[1, 3], &[0], &[]];
+
 /// A record with alternative names; one of them folds to nothing.
 fn domain() -> Domain {
     let alternatives = ["Physical Sciences", "***", "PHYSICS"];
@@ -124,6 +127,7 @@ fn content(entity: Entity) -> Content {
                 .into_iter()
                 .chain(later_outputs().map(|output| (output.id.0, None, blob(&output, ""))))
                 .collect(),
+            unresolved: vec![(15, None)],
             ..Content::default()
         },
         Entity::Topic => Content {
@@ -202,6 +206,10 @@ fn write_archive(directory: &Path, kind: FileKind, entity: Option<Entity>) -> Wr
             }
             writer.finish().unwrap()
         }
+        FileKind::Citations => {
+            let lists = REFERENCES.map(|rows| rows.iter().copied().collect());
+            index::write_citations(&path, header, &lists)
+        }
         _ => panic!("{path:?} is made of the others"),
     }
 }
@@ -218,7 +226,7 @@ pub fn write(directory: &Path) {
         let redirects = redirects.len() as u64;
         counts.insert(entity.facts().plural.to_string(), Counts { published, rows, redirects });
     }
-    let is_index = |kind: FileKind| kind >= FileKind::TermLists;
+    let is_index = |kind: FileKind| kind >= FileKind::TermLists && kind != FileKind::Citations;
     for (kind, entity) in archives().filter(|(kind, _)| !is_index(*kind)) {
         files.insert(archive_path(kind, entity), write_archive(directory, kind, entity));
     }

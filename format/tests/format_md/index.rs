@@ -7,6 +7,7 @@ use std::{
 
 use pinakes_format::autocomplete::NamePart;
 use pinakes_format::entity::{Entity, NO_ID};
+use pinakes_format::index::citations::CitationsWriter;
 use pinakes_format::index::dictionary::{DictionaryWriter, RowsBuilder};
 use pinakes_format::index::orders::{
     OrderParts, OrdersWriter, RankedRow, RankedValue, sortable_integer, sortable_number,
@@ -18,13 +19,15 @@ use pinakes_format::index::term_lists::{
 };
 use pinakes_format::record::gather::{Gather, Gathered, PathTarget, PathTree};
 use pinakes_format::schema::keys;
-use pinakes_format::schema::keys::{Terms, Values, keys_of};
+use pinakes_format::schema::keys::{Direction, Terms, Values, keys_of};
 use pinakes_format::schema::layout::schema_hash;
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::file_writer::Written;
 use pinakes_format::storage::header::{FileKind, Header};
 use pinakes_format::text::fold::{fold, words};
 use pinakes_format::with_record;
+
+use crate::example::REFERENCES;
 
 /// The sort key of a row: a number, or a text's folded form and its bytes.
 pub type Value = (u64, String, String);
@@ -119,6 +122,20 @@ pub fn lists_writer(path: &Path, entity: Entity, lists: usize) -> TermListsWrite
         schema_hash: schema_hash(),
     };
     TermListsWriter::create(path, header).unwrap()
+}
+
+/// Writes the lists of references of each record, and the lists of citations that follow from them.
+pub fn write_citations(path: &Path, header: Header, references: &[BTreeSet<u32>]) -> Written {
+    let mut writer = CitationsWriter::create(path, header).unwrap();
+    let mut citations = vec![BTreeSet::new(); header.rows as usize];
+    for (row, rows) in (0..).zip(references) {
+        writer.push(Direction::References, &mut list(rows)).unwrap();
+        rows.iter().for_each(|cited| _ = citations[*cited as usize].insert(row));
+    }
+    for rows in &citations {
+        writer.push(Direction::Citations, &mut list(rows)).unwrap();
+    }
+    writer.finish().unwrap()
 }
 
 pub fn orders_writer(path: &Path, entity: Entity, rows: usize) -> OrdersWriter {
@@ -235,7 +252,13 @@ impl Index {
             values: vec![vec![None; count as usize]; keys.orders.len()],
             names: Names::default(),
         };
+        let counted = keys.orders.iter().position(|order| order.counts_references);
         for row in 0..count {
+            if let Some(order) = counted {
+                let references = REFERENCES[row as usize].len() as i64;
+                let number = !sortable_integer(references);
+                index.values[order][row as usize] = Some((number, String::new(), String::new()));
+            }
             for (end, value) in gathered(draft, entity, row, &keys.tree) {
                 let end = &keys.ends[end];
                 let values = match (&end.beyond, value) {

@@ -212,3 +212,91 @@ impl<'a> Order<'a> {
         rows.iter().map(|low| chunk as u32 * 65_536 + low).collect()
     }
 }
+
+/// A number of seven bits a byte, the lowest first, and where it ends.
+fn leb128(archive: &Archive, at: usize) -> (usize, usize) {
+    let end = (at..).find(|at| archive.0[*at] < 128).unwrap() + 1;
+    let bytes = &archive.0[at..end];
+    (bytes.iter().rev().fold(0, |number, byte| number << 7 | usize::from(byte & 127)), end)
+}
+
+/// One direction of `citations`.
+pub struct Citations<'a> {
+    archive: &'a Archive,
+    /// Lists hold rows below this number.
+    bound: u64,
+    lists: usize,
+    places_from: usize,
+    present: (usize, usize, bool),
+    pub links: usize,
+}
+
+impl<'a> Citations<'a> {
+    /// The references, or with `reversed` the citations.
+    pub fn open(archive: &'a Archive, reversed: bool) -> Citations<'a> {
+        let directory = archive.0.len() - 96 + 48 * usize::from(reversed);
+        let field = |at: usize| archive.u64(directory + at) as usize;
+        let (records, rows) = (archive.published(), archive.rows());
+        let (lists, bound) = if reversed { (rows, records) } else { (records, rows) };
+        let present = (field(8), field(16), field(24) == 1);
+        let bound = bound as u64;
+        Citations { archive, bound, lists, places_from: field(32), present, links: field(40) }
+    }
+
+    pub fn present(&self) -> Vec<u32> {
+        let (from, to, is_long) = self.present;
+        postings(self.archive, from, to, is_long)
+    }
+
+    /// The rows of a list.
+    pub fn rows(&self, list: usize) -> Vec<u32> {
+        let block = list / 64;
+        let lengths_from = self.archive.u64(self.places_from + 8 * block) as usize;
+        let (mut at, mut lengths) = (lengths_from, Vec::new());
+        for _ in 0..(self.lists - 64 * block).min(64) {
+            let (length, end) = leb128(self.archive, at);
+            lengths.push(length);
+            at = end;
+        }
+        let to = lengths_from - lengths[list % 64 + 1..].iter().sum::<usize>();
+        let from = to - lengths[list % 64];
+        if from == to {
+            return Vec::new();
+        }
+        let (count, from) = leb128(self.archive, from);
+        if count > 4_096 {
+            return postings(self.archive, from + 1, to, self.archive.0[from] == 1);
+        }
+        let bytes = &self.archive.0[from..to];
+        let mut bits = bytes.iter().flat_map(|byte| (0..8).map(move |bit| byte >> bit & 1));
+        let mut rows = Vec::new();
+        interpolated(&mut bits, count as u64, (0, self.bound), &mut rows);
+        assert!(bits.all(|bit| bit == 0));
+        rows
+    }
+}
+
+/// Reads `n` rows between two bounds, in order.
+fn interpolated(
+    bits: &mut impl Iterator<Item = u8>,
+    n: u64,
+    (low, high): (u64, u64),
+    rows: &mut Vec<u32>,
+) {
+    if n == 0 {
+        return;
+    }
+    let v = high - low - n + 1;
+    let b = v.ilog2();
+    let s = (2 << b) - v;
+    let mut x = (0..b).map(|bit| u64::from(bits.next().unwrap()) << bit).sum::<u64>();
+    if x >= s {
+        x = s + (x - s) * 2 + u64::from(bits.next().unwrap());
+    }
+    let row = low + n / 2 + x;
+    let mut after = Vec::new();
+    interpolated(bits, n / 2, (low, row), rows);
+    interpolated(bits, n - 1 - n / 2, (row + 1, high), &mut after);
+    rows.push(row as u32);
+    rows.append(&mut after);
+}

@@ -21,6 +21,7 @@ use std::{cell::RefCell, fs, path::Path};
 use blake3::hazmat::ChainingValue;
 use pinakes_format::entity::{Entity, ID_MAX, NO_ID};
 use pinakes_format::index::bitset::CHUNK_ROWS;
+use pinakes_format::index::citations::{BLOCK_LISTS, CODED_ROWS_MAX};
 use pinakes_format::index::dictionary::BLOCK_ROWS_MAX;
 use pinakes_format::index::postings::{ARRAY_ROWS_MAX, BITSET_BYTES};
 use pinakes_format::index::prefix_stats::{BEST_MAX, SUMMARY_BYTES};
@@ -188,6 +189,8 @@ fn the_sentences_hold_the_numbers_of_the_code() {
         format!("more than {} postings have one", grouped(BLOCK_ROWS_MAX)),
         format!("| {SUMMARY_BYTES} × summaries |"),
         format!("{BEST_MAX} × u32"),
+        format!("A block holds {BLOCK_LISTS} consecutive"),
+        format!("at most {} rows: their", grouped(CODED_ROWS_MAX)),
     ] {
         assert!(text.contains(&one_line(&sentence)), "no sentence with `{sentence}`");
     }

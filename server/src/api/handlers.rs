@@ -10,6 +10,7 @@ use pinakes_format::autocomplete::{Candidates, Completion, ENTITIES};
 use pinakes_format::entity::{CATALOG, Entity, Facts, IdFormat};
 use pinakes_format::json::render::{Page, Shape};
 use pinakes_format::query::{Query, QueryError};
+use pinakes_format::schema::keys::Direction;
 use pinakes_format::snapshot::{LookupResult, RenderRow, Snapshot};
 use pinakes_format::storage::error::ReadError;
 use pinakes_format::storage::waiting::is_hasty;
@@ -189,6 +190,33 @@ pub fn list(
     render_list(query, answer.count, answer.rows, snapshot)
 }
 
+/// A page of the list of the records that a record leads to in a direction of the citation graph. The
+/// record's identifier is also given as sent.
+pub fn linked(
+    facts: &'static Facts,
+    (id, raw_id): (u64, &str),
+    (direction, query): (Direction, &Query),
+    request: &Request<'_>,
+    (served, limits): (&ServedSnapshot, WorkLimits),
+) -> Answer {
+    let snapshot = &served.snapshot;
+    match end_of_chain(snapshot, facts.entity, id)? {
+        LookupResult::Absent => Ok(record_not_found(facts, raw_id)),
+        LookupResult::Merged(into) => {
+            let suffix = format!("/{}", direction.name());
+            Ok(moved(&CURRENT, facts, raw_id, (into, &suffix), request))
+        }
+        LookupResult::Row(_) => {
+            if let Some(coding) = served.reply_headers().matching_coding(request.headers) {
+                return Ok(Reply::NotModified(coding));
+            }
+            let mut query = query.clone();
+            query.follow(direction, id);
+            list(&query, request, snapshot, limits)
+        }
+    }
+}
+
 /// The reply 503 to a query that reached a limit of its work; passes on the damage of a snapshot.
 pub(crate) fn query_error_reply(error: QueryError, request: &Request<'_>) -> Answer {
     match error {
@@ -350,7 +378,7 @@ pub fn record(
     let snapshot = &served.snapshot;
     match end_of_chain(snapshot, facts.entity, id)? {
         LookupResult::Absent => Ok(record_not_found(facts, raw_id)),
-        LookupResult::Merged(into) => Ok(moved(variant, facts, raw_id, into, request)),
+        LookupResult::Merged(into) => Ok(moved(variant, facts, raw_id, (into, ""), request)),
         LookupResult::Row(row) => {
             if let Some(coding) = served.reply_headers().matching_coding(request.headers) {
                 return Ok(Reply::NotModified(coding));
@@ -379,12 +407,13 @@ pub fn end_of_chain(
     Ok(if is_record { found } else { LookupResult::Absent })
 }
 
-/// The reply 301 to an identifier that was merged into another.
+/// The reply 301 to an identifier that was merged into another. A suffix may follow the identifier in the
+/// path.
 fn moved(
     variant: &Variant,
     facts: &Facts,
     raw_id: &str,
-    into: u64,
+    (into, suffix): (u64, &str),
     request: &Request<'_>,
 ) -> Reply {
     let mut id = Vec::new();
@@ -394,7 +423,7 @@ fn moved(
         if request.query.is_empty() { String::new() } else { format!("?{}", request.query) };
     Reply::Redirect {
         status: StatusCode::MOVED_PERMANENTLY,
-        location: format!("{}/{}/{id}{query}", variant.root, facts.route),
+        location: format!("{}/{}/{id}{suffix}{query}", variant.root, facts.route),
         message: format!("{} with ID {} was merged into {id}", facts.label, echo(raw_id)),
     }
 }

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use http::Method;
 use pinakes_format::entity::{CATALOG, Facts};
 use pinakes_format::record::legacy::{LEGACY, LegacyEntity};
+use pinakes_format::schema::keys::{Direction, keys_of};
 
 use crate::admission::gate::Charge;
 use crate::admission::limits::QuotaClass;
@@ -40,6 +41,9 @@ pub enum Route {
     Resolve(Segment),
     /// A record, by the identifier in the last segment.
     Record(&'static Facts, Segment),
+    /// `GET /outputs/{id}/references` and `GET /outputs/{id}/citations`, by the identifier in the segment
+    /// before the last.
+    Linked(&'static Facts, Segment, Direction),
     /// `GET /legacy/topics` or `GET /legacy/domains`.
     LegacyList(&'static LegacyEntity),
     /// A legacy record, by the identifier in the last segment.
@@ -55,7 +59,9 @@ impl Route {
             Route::Graphql(GraphqlRoute::Questions) => Charge::Minute,
             Route::Graphql(GraphqlRoute::Schema | GraphqlRoute::Page(_)) => Charge::Free,
             Route::Autocomplete(_) => Charge::Daily(QuotaClass::Search),
-            Route::List(_) | Route::LegacyList(_) => Charge::Daily(QuotaClass::List),
+            Route::List(_) | Route::LegacyList(_) | Route::Linked(..) => {
+                Charge::Daily(QuotaClass::List)
+            }
             Route::Record(..) | Route::LegacyRecord(..) | Route::Resolve(_) => Charge::Minute,
         }
     }
@@ -117,7 +123,13 @@ fn find_in_segments(path: &str) -> Option<Route> {
             if let Some(legacy) = legacy_list(names) {
                 return Some(Route::LegacyList(legacy));
             }
-            let (_, list) = names.split_last()?;
+            let (last_name, list) = names.split_last()?;
+            if let [list @ .., _] = list
+                && let Some(facts) = current_list(list)
+                && let Some(direction) = directions(facts).find(|at| at.name() == *last_name)
+            {
+                return Some(Route::Linked(facts, Segment::before_last_in(path), direction));
+            }
             if let Some(legacy) = legacy_list(list) {
                 return Some(Route::LegacyRecord(legacy, last()));
             }
@@ -125,6 +137,12 @@ fn find_in_segments(path: &str) -> Option<Route> {
             Some(Route::Record(facts, last()))
         }
     }
+}
+
+/// The directions in which records of an entity lead to others of it.
+pub fn directions(facts: &Facts) -> impl Iterator<Item = Direction> {
+    let has_citations = keys_of(facts.entity).has_citations();
+    Direction::ALL.into_iter().filter(move |_| has_citations)
 }
 
 /// The identifier after `/resolve/`, which may contain slashes.
@@ -180,6 +198,9 @@ mod tests {
                 Some(Route::Record(facts, id)) => {
                     format!("{} {}", facts.singular, id.text_in(path))
                 }
+                Some(Route::Linked(facts, id, direction)) => {
+                    format!("{} of {} {}", direction.name(), facts.singular, id.text_in(path))
+                }
                 Some(Route::Resolve(identifier)) => {
                     format!("Resolve {}", identifier.text_in(path))
                 }
@@ -210,6 +231,8 @@ mod tests {
         check("/authors/HX_A1", "author HX_A1");
         check("/authors/HX%5FA1/", "author HX%5FA1");
         check("/authors/HX_A1%2F..%2Fetc", "author HX_A1%2F..%2Fetc");
+        check("/outputs/HX_W1/references", "references of output HX_W1");
+        check("/outputs/HX%5FW1/cit%61tions/", "citations of output HX%5FW1");
         check("/resolve/10.1000/x", "Resolve 10.1000/x");
         check("/%72esolve/https://doi.org/10.1000/x/", "Resolve https://doi.org/10.1000/x");
         check("/outputs/https://doi.org/10.1000/x", "output https://doi.org/10.1000/x");
@@ -238,6 +261,9 @@ mod tests {
             "/institution-types",
             "/references/institution-types/1",
             "/authors/HX_A1/extra",
+            "/authors/HX_A1/references",
+            "/outputs/HX_W1/authors",
+            "/outputs/HX_W1/references/HX_W2",
             "/authors/../authors/HX_A1",
             "//authors//HX_A1",
             "/.env",

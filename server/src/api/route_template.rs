@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use pinakes_format::entity::{CATALOG, Entity};
 use pinakes_format::record::legacy::LEGACY;
 
-use crate::api::route::{GraphqlRoute, Route};
+use crate::api::route::{GraphqlRoute, Route, directions};
 
 /// A route without the identifiers and names that clients choose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,8 +30,10 @@ const FIXED: [&str; 15] = [
     "/resolve/{identifier}",
 ];
 
-/// Templates for each entity: list, record, legacy list, legacy record.
-const TEMPLATES_PER_ENTITY: usize = 4;
+/// Templates for each entity: list, record, legacy list, legacy record, references, citations.
+const TEMPLATES_PER_ENTITY: usize = 6;
+/// The first of the templates of references and citations.
+const LINKED: usize = 4;
 
 static TEXTS: LazyLock<Vec<String>> = LazyLock::new(|| {
     let mut texts: Vec<String> = FIXED.map(str::to_owned).to_vec();
@@ -41,6 +43,10 @@ static TEXTS: LazyLock<Vec<String>> = LazyLock::new(|| {
     for facts in &CATALOG {
         set(0, facts.entity, format!("/{}", facts.route));
         set(1, facts.entity, format!("/{}/{{id}}", facts.route));
+        for direction in directions(facts) {
+            let text = format!("/{}/{{id}}/{}", facts.route, direction.name());
+            set(LINKED + direction as usize, facts.entity, text);
+        }
     }
     for legacy in &LEGACY {
         set(2, legacy.entity, format!("/{}", legacy.route));
@@ -73,6 +79,9 @@ impl Template {
             Route::Resolve(_) => 14,
             Route::List(facts) => return Template::of_entity(0, facts.entity),
             Route::Record(facts, _) => return Template::of_entity(1, facts.entity),
+            Route::Linked(facts, _, direction) => {
+                return Template::of_entity(LINKED + direction as usize, facts.entity);
+            }
             Route::LegacyList(legacy) => return Template::of_entity(2, legacy.entity),
             Route::LegacyRecord(legacy, _) => return Template::of_entity(3, legacy.entity),
         })
@@ -114,6 +123,8 @@ mod tests {
             check(&format!("/{}/", facts.route), &format!("/{}", facts.route));
         }
         check("/authors/HX%5FA1", "/authors/{id}");
+        check("/outputs/x/references", "/outputs/{id}/references");
+        check("/outputs/HX_W1/citations/", "/outputs/{id}/citations");
         check("/legacy/topics", "/legacy/topics");
         check("/legacy/domains/OA:1", "/legacy/domains/{id}");
         for path in ["/nope", "/authors/x/y", "//", "/references/institution-types/1"] {

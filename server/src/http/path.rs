@@ -43,6 +43,11 @@ impl Segment {
         Segment { from: path[..to].rfind('/').map_or(to, |slash| slash + 1), to }
     }
 
+    /// The segment before the last one; empty if there is none.
+    pub fn before_last_in(path: &str) -> Segment {
+        Segment::last_in(&path[..Segment::last_in(path).from.saturating_sub(1)])
+    }
+
     /// The path from this byte on, without a trailing slash.
     pub fn rest_of(path: &str, from: usize) -> Segment {
         let to = path.strip_suffix('/').unwrap_or(path).len();

@@ -4,12 +4,13 @@ use http::StatusCode;
 use pinakes_format::entity::{CATALOG, Facts, IdFormat};
 use pinakes_format::json::render::Shape;
 use pinakes_format::record::legacy::{LEGACY, LegacyEntity};
-use pinakes_format::schema::keys::{keys_of, keys_of_legacy};
+use pinakes_format::schema::keys::{Direction, keys_of, keys_of_legacy};
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
 use serde_json::{Map, Value, json};
 
 use crate::api::handlers;
+use crate::api::route::directions;
 use crate::openapi::operation::{
     AUTOCOMPLETE_TAG, LEGACY_TAG, Operation, json_content, page, page_meta,
 };
@@ -34,6 +35,7 @@ impl Paths<'_> {
             paths.add_list(facts)?;
             if facts.has_single {
                 paths.add_record(facts)?;
+                paths.add_linked(facts)?;
             }
         }
         paths.add_autocomplete()?;
@@ -54,12 +56,7 @@ impl Paths<'_> {
     fn add_list(&mut self, facts: &'static Facts) -> Result<(), ReadError> {
         let keys = keys_of(facts.entity);
         let sample = Sample::read(self.snapshot, facts.entity, keys)?;
-        let record = self.schemas.record(facts.entity, Shape::List);
-        let name = format!("{}Page", schema_name(facts.entity));
-        let page = self.schemas.define(&name, |schemas| {
-            let meta = schemas.define("PageMeta", |_| page_meta(&["count", "page", "per_page"]));
-            page(meta, record)
-        });
+        let page = self.list_page(facts);
         let get_by_id = format!("get_{}", facts.singular);
         let first = json!({
             "operationId": get_by_id,
@@ -105,6 +102,49 @@ impl Paths<'_> {
         };
         self.add(format!("/{}/{{id}}", facts.route), operation);
         Ok(())
+    }
+
+    /// The lists of the records that a record refers to, and that refer to it.
+    fn add_linked(&mut self, facts: &'static Facts) -> Result<(), ReadError> {
+        let keys = keys_of(facts.entity);
+        for direction in directions(facts) {
+            let sample = Sample::read(self.snapshot, facts.entity, keys)?;
+            let id = sample.id(&IdFormat::CURRENT, facts.entity).map(Value::from);
+            let doc = format!("The identifier of the {}.", facts.singular);
+            let mut parameters = vec![path_parameter("id", &doc, own_id(facts.entity), id)];
+            parameters.extend(parameters::CURRENT.parameters(keys, &sample));
+            let page = self.list_page(facts);
+            let summary = match direction {
+                Direction::References => format!("The {} that a record refers to", facts.plural),
+                Direction::Citations => format!("The {} that refer to a record", facts.plural),
+            };
+            let operation = Operation {
+                id: format!("list_{}_of_{}", direction.name(), facts.singular),
+                tag: facts.plural,
+                summary,
+                description: "A list like any other. References to records that the snapshot lacks are \
+                              not listed; `references.count` counts them. The identifier of a record \
+                              that was merged into another gets 301.",
+                parameters,
+                success: StatusCode::OK,
+                content: json_content(page),
+                headers: CACHE_HEADERS.to_vec(),
+                statuses: RECORD_STATUSES.to_vec(),
+                links: Value::Null,
+            };
+            self.add(format!("/{}/{{id}}/{}", facts.route, direction.name()), operation);
+        }
+        Ok(())
+    }
+
+    /// The schema of a page of a list.
+    fn list_page(&mut self, facts: &'static Facts) -> Value {
+        let record = self.schemas.record(facts.entity, Shape::List);
+        let name = format!("{}Page", schema_name(facts.entity));
+        self.schemas.define(&name, |schemas| {
+            let meta = schemas.define("PageMeta", |_| page_meta(&["count", "page", "per_page"]));
+            page(meta, record)
+        })
     }
 
     fn add_autocomplete(&mut self) -> Result<(), ReadError> {

@@ -7,6 +7,7 @@ use pinakes_format::autocomplete::{Completion, Identifier};
 use pinakes_format::entity::Facts;
 use pinakes_format::query::Query;
 use pinakes_format::record::legacy::LegacyEntity;
+use pinakes_format::schema::keys::Direction;
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::waiting;
 
@@ -68,6 +69,8 @@ pub enum Job {
     Resolve { identifier: Identifier, raw: Segment },
     /// A page of a list.
     List(Query),
+    /// A page of the records that a record refers to, or that refer to it.
+    Linked { facts: &'static Facts, id: u64, raw_id: Segment, direction: Direction, query: Query },
     /// A page of a legacy list, or its groups.
     LegacyList(&'static LegacyEntity, Query),
     /// The candidates for a typed text.
@@ -85,7 +88,7 @@ impl Job {
     /// byte of a list whether it is in memory takes longer than the list.
     pub fn is_tried_at_once(&self, snapshot: &Snapshot) -> bool {
         match self {
-            Job::List(query) => {
+            Job::List(query) | Job::Linked { query, .. } => {
                 let is_short = snapshot.count(query.entity) <= HASTY_ROWS_MAX;
                 is_short && query.sort.is_empty() && !waiting::is_disk_busy()
             }
@@ -99,9 +102,8 @@ impl Job {
         match self {
             Job::Openapi | Job::Record { .. } | Job::Resolve { .. } => Cost::Small,
             Job::Autocomplete(completion) if !completion.has_several_words() => Cost::Small,
-            Job::Autocomplete(_) | Job::List(_) | Job::LegacyList(..) | Job::Graphql(_) => {
-                Cost::Large
-            }
+            Job::Autocomplete(_) | Job::List(_) | Job::Linked { .. } => Cost::Large,
+            Job::LegacyList(..) | Job::Graphql(_) => Cost::Large,
         }
     }
 }
@@ -145,6 +147,11 @@ pub fn plan(
         Route::List(facts) => {
             let query = list_query::parse(facts.entity, request.query).map_err(Reply::BadQuery)?;
             unless_current(Job::List(query), request, served)
+        }
+        Route::Linked(facts, raw_id, direction) => {
+            let id = handlers::parse_id(&handlers::CURRENT, facts, text(raw_id))?;
+            let query = list_query::parse(facts.entity, request.query).map_err(Reply::BadQuery)?;
+            Ok(Job::Linked { facts, id, raw_id, direction, query })
         }
         Route::LegacyList(legacy) => {
             let query = legacy::parse(legacy, request.query).map_err(Reply::BadQuery)?;
@@ -206,6 +213,10 @@ pub fn run(
             resolve::resolve(identifier, raw, request, snapshot, limits)
         }
         Job::List(query) => handlers::list(query, request, snapshot, limits),
+        Job::Linked { facts, id, raw_id, direction, query } => {
+            let ids = (*id, raw_id.text_in(request.path));
+            handlers::linked(facts, ids, (*direction, query), request, (served, limits))
+        }
         Job::LegacyList(legacy, query) => legacy::list(legacy, query, request, snapshot, limits),
         Job::Autocomplete(completion) => {
             handlers::autocomplete(completion, request, snapshot, limits)

@@ -262,14 +262,33 @@ fn entries(entity: Entity, records: &Records, renderer: &Renderer<'_>) -> Vec<En
             let entry = Entry {
                 id: entity.route_id(number),
                 list: lists::in_list(entity, &single),
-                unshown: Renderer::unshown(entity, record),
+                unshown: renderer.unshown(entity, record),
                 single,
             };
             (entry.single[rank].as_u64(), number, entry)
         })
         .collect();
     entries.sort_by_key(|(rank, number, _)| (Reverse(*rank), *number));
-    entries.into_iter().map(|(_, _, entry)| entry).collect()
+    let mut entries: Vec<Entry> = entries.into_iter().map(|(_, _, entry)| entry).collect();
+    if let Entity::Outputs = entity {
+        add_citations(&mut entries);
+    }
+    entries
+}
+
+/// Gives each output the ids of the outputs that refer to it.
+fn add_citations(outputs: &mut [Entry]) {
+    let mut citing: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+    for output in outputs.iter() {
+        for id in output.unshown["references"]["id"].as_array().into_iter().flatten() {
+            let id = id.as_str().unwrap_or_default().to_owned();
+            citing.entry(id).or_default().push(output.id.as_str().into());
+        }
+    }
+    for output in outputs {
+        let ids = citing.remove(&output.id).unwrap_or_default();
+        output.unshown["referenced_by"] = Value::Array(ids);
+    }
 }
 
 const INSTITUTION_TYPES: [&str; 9] = [

@@ -4,6 +4,7 @@
 //! the function with the interface's table. Outputs, the taxonomy and lists have files of their own.
 
 use std::cell::Cell;
+use std::collections::BTreeSet;
 
 use serde_json::Value;
 
@@ -53,15 +54,25 @@ impl<'a> Renderer<'a> {
     }
 
     /// The values of keys that no reply shows, as members of the single record.
-    pub fn unshown(entity: Entity, record: &Record) -> Value {
+    pub fn unshown(&self, entity: Entity, record: &Record) -> Value {
         let dump = &record.object;
         match entity {
             Entity::Outputs => object([
                 ("ids", object([("pmid", pmid(&dump["ids"]["pmid"]))])),
                 ("is_xpac", Value::from(dump["is_xpac"] == true)),
+                ("references", self.outputs_referred_to(dump)),
             ]),
             _ => Value::Null,
         }
+    }
+
+    /// The outputs that an output refers to, merges followed, each once; and their number.
+    fn outputs_referred_to(&self, dump: &Value) -> Value {
+        let given = dump["referenced_works"].as_array().into_iter().flatten();
+        let numbers: BTreeSet<u64> =
+            given.filter_map(|id| self.records.target(Entity::Outputs, id)).collect();
+        let ids = numbers.iter().map(|number| Entity::Outputs.route_id(*number).into());
+        object([("id", Value::Array(ids.collect())), ("count", numbers.len().into())])
     }
 
     fn author(&self, id: Value, dump: &Value) -> Value {

@@ -10,7 +10,8 @@ use std::{
 
 use pinakes_format::entity::Entity;
 use pinakes_format::json::render::Page;
-use pinakes_format::snapshot::Snapshot;
+use pinakes_format::schema::keys::keys_of;
+use pinakes_format::snapshot::{RecordLookup, Snapshot};
 use pinakes_tests::{TINY_DUMP, files_below, program, write_files};
 
 use crate::{rendered_by, run};
@@ -62,13 +63,27 @@ fn inflated(files: &BTreeMap<String, Vec<u8>>) -> BTreeMap<String, String> {
     files.iter().map(|(name, bytes)| inflate(name, bytes)).collect()
 }
 
+/// Adds the references of the output in a row to its line.
+fn add_references(snapshot: &Snapshot, row: u32, line: &mut String) {
+    let ids = RecordLookup::references(snapshot, Entity::Output, row).unwrap();
+    if ids.is_empty() {
+        return;
+    }
+    let ids: Vec<String> = ids.iter().map(|id| format!("\"HX_W{id}\"")).collect();
+    line.truncate(line.len() - 1);
+    *line += &format!(",\"references\":[{}]}}", ids.join(","));
+}
+
 #[test]
 fn an_exported_line_equals_the_single_record_and_its_filter_keys() {
     let setup = Setup::new(&[pinakes_tests::sample()]);
     let snapshot = Snapshot::open(&setup.snapshot).unwrap();
     let mut expected = BTreeMap::new();
     for entity in Entity::all() {
-        let lines = rendered_by(&snapshot, entity, Page::for_export);
+        let mut lines = rendered_by(&snapshot, entity, Page::for_export);
+        if keys_of(entity).has_citations() {
+            (0..).zip(&mut lines).for_each(|(row, line)| add_references(&snapshot, row, line));
+        }
         expected.insert(format!("{entity}.jsonl"), lines.join("\n") + "\n");
         let merged = snapshot.redirects(entity);
         let mut table = "merge_date,id,merge_into_id\n".to_owned();
@@ -89,6 +104,7 @@ fn an_exported_line_equals_the_single_record_and_its_filter_keys() {
     }
     assert!(expected.contains_key("merged_ids/authors.csv"), "the sample merges authors");
     assert!(expected["outputs.jsonl"].contains(r#""pmid":"26918975""#), "a filter key alone");
+    assert!(expected["outputs.jsonl"].contains(r#""references":["HX_W"#), "references");
     for compression in ["zst", "gz", "none"] {
         let files = setup.export(compression, &["--compress", compression]);
         assert!(inflated(&files) == expected, "{compression}");

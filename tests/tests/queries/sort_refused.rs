@@ -5,7 +5,8 @@ use pinakes_tests::expect::{RefusedQuery, check_all_refused};
 const OF_OUTPUTS: &str = "is no sort key of /outputs; there are `id`, `name`, `updated_date`, \
      `created_date`, `title`, `year`, `date`, `cited_by_count`, `cites`, `venues_count`, `fwci`, \
      `type`, `citation_normalized_percentile.value`, `cited_by_percentile_year.min`, \
-     `cited_by_percentile_year.max`, `apc_paid.value`, `apc_paid.value_usd`";
+     `cited_by_percentile_year.max`, `apc_paid.value`, `apc_paid.value_usd`, \
+     `references.count`";
 const OF_AUTHORS: &str =
     "is no sort key of /authors; there are `id`, `name`, `outputs_count`, `cited_by_count`";
 const NO_KEY: &str = "lacks its key; write `key:asc` or `key:desc`, with one comma between two";

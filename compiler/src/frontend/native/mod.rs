@@ -9,15 +9,20 @@ pub(crate) mod tree_cursor;
 
 use pinakes_format::entity::Entity;
 use pinakes_format::record::Record;
+use pinakes_format::schema::keys::keys_of;
 use pinakes_format::with_record;
 
 use crate::frontend::detect::{NAME, OPENALEX_NAME};
 use crate::frontend::native::tree_cursor::{TreeCursor, warn_of_unknown_members};
 use crate::frontend::reader::{BadRecord, Identity, LineReader, require_name};
+use crate::read::identifier::parse_reference;
 use crate::read::json_tree::{JsonMembers, JsonValue};
-use crate::read::lenient::{Diagnostics, Lenient, MaybeId};
+use crate::read::lenient::{Diagnostics, Lenient, MaybeId, MaybeList};
 use crate::read::strict::JsonError;
 use crate::read::{identifier, strict, times};
+
+/// The member of the ids that a record refers to, which replies do not show.
+pub(crate) const REFERENCES: &str = "references";
 
 /// Reads one line of an entity's part into the object.
 pub fn read_line(entity: Entity, text: &str, reader: &mut LineReader<'_>) -> Result<(), BadRecord> {
@@ -49,7 +54,16 @@ fn keep<R: Record>(
     let topic = members.get("primary_topic").and_then(JsonValue::members);
     let topic = topic.and_then(|topic| topic.get("id")).and_then(JsonValue::text);
     let topic = topic.and_then(|id| identifier::parse(Entity::Topic, id).ok());
+    let references: Vec<u64> = match keys_of(R::ENTITY).has_citations() {
+        true => {
+            let list: MaybeList<MaybeId<'_>> = member(members, REFERENCES, diagnostics);
+            let parsed = list.as_slice().iter();
+            parsed.filter_map(|id| parse_reference(R::ENTITY, id, diagnostics)).collect()
+        }
+        false => Vec::new(),
+    };
     reader.keep(identity, topic, |segment| {
+        segment.refer_to(&references);
         let record = R::build(&mut TreeCursor::new(line, segment, diagnostics));
         warn_of_unknown_members(line, diagnostics);
         record.expect("a record needs no member but its id")

@@ -6,9 +6,10 @@ use pinakes_format::entity::Entity;
 use pinakes_format::index::encoding::{
     ReferenceLookup, folded_term, index_entry, named_value, order_value,
 };
+use pinakes_format::index::orders::sortable_integer;
 use pinakes_format::index::term_lists::{Term, text_term};
 use pinakes_format::record::gather::{Gather, Gathered, PathTarget};
-use pinakes_format::schema::keys::{Keys, PathUse, Values};
+use pinakes_format::schema::keys::{Direction, Keys, PathUse, Values};
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
 use pinakes_format::text::fold::fold;
@@ -120,10 +121,23 @@ impl<'a> Extractor<'a> {
                 }
             });
             readable(outcome)?;
+            self.count_references(row, at, &mut extracted)?;
             extracted.end_row();
             extracted.names.end_row();
         }
         Ok(extracted)
+    }
+
+    /// Extracts the number of references, which the citation graph holds.
+    fn count_references(&self, row: u32, at: usize, into: &mut Extracted) -> Result<()> {
+        let orders = self.keys.orders.iter().zip(&mut into.values);
+        for (order, values) in orders.filter(|(order, _)| order.counts_references) {
+            let citations = readable(self.draft.citations(self.entity))?;
+            let count = readable(citations.count(Direction::References, row))?;
+            let number = sortable_integer(count.into());
+            values[at] = Some(Value::Number(if order.is_descending() { !number } else { number }));
+        }
+        Ok(())
     }
 
     /// Extracts the name of an unresolved reference.

@@ -147,7 +147,7 @@ impl<'a> Inverter<'a> {
 }
 
 /// Encodes sorted postings as a run.
-fn encode(postings: &[Term], width: usize) -> Vec<u8> {
+pub(crate) fn encode(postings: &[Term], width: usize) -> Vec<u8> {
     let mut run = Vec::with_capacity(postings.len() * (width / 2 + 4));
     let mut lows = Vec::new();
     for group in postings.chunk_by(|a, b| a >> 16 == b >> 16) {
@@ -170,7 +170,11 @@ fn write_entry(term: &[u8], lows: &[u16], out: &mut Vec<u8>) {
 }
 
 /// Adds the container of an entry to a list and returns the bytes after the entry.
-fn push_entry<'b>(list: &mut PostingsBuilder, chunk: u32, bytes: &'b [u8]) -> io::Result<&'b [u8]> {
+pub(crate) fn push_entry<'b>(
+    list: &mut PostingsBuilder,
+    chunk: u32,
+    bytes: &'b [u8],
+) -> io::Result<&'b [u8]> {
     let cut = || io::Error::other("a run ends within an entry");
     let (count, rest) = bytes.split_first_chunk::<2>().ok_or_else(cut)?;
     let count = u32::from(u16::from_le_bytes(*count)) + 1;
@@ -180,7 +184,7 @@ fn push_entry<'b>(list: &mut PostingsBuilder, chunk: u32, bytes: &'b [u8]) -> io
 }
 
 /// Splits an entry after its term of `width` bytes.
-fn split_term(bytes: &[u8], width: usize) -> Option<(Term, &[u8])> {
+pub(crate) fn split_term(bytes: &[u8], width: usize) -> Option<(Term, &[u8])> {
     let (term, rest) = bytes.split_at_checked(width)?;
     Some((term.iter().fold(0, |term, byte| term << 8 | Term::from(*byte)), rest))
 }

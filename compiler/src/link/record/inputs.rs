@@ -36,6 +36,20 @@ impl<'o> LinkInputs<'_, 'o> {
         self.rows[entity as usize].locate(row as usize, &self.segments[entity as usize])
     }
 
+    /// Appends the ids that a record refers to, with merges followed: ascending, each once. `None` if
+    /// there is no such record.
+    pub(crate) fn references(&self, entity: Entity, row: u32, ids: &mut Vec<u64>) -> Option<()> {
+        let (_, segment, key) = self.locate(entity, row)?;
+        let mut given = Vec::new();
+        segment.references(&key, &mut given)?;
+        let redirects = &self.rows[entity as usize].redirects;
+        given.iter_mut().for_each(|id| *id = redirects.end(*id));
+        given.sort_unstable();
+        given.dedup();
+        ids.append(&mut given);
+        Some(())
+    }
+
     /// The unresolved reference in a row after the records.
     pub(crate) fn unresolved(&self, entity: Entity, row: u32) -> Option<Symbol<'_>> {
         let after = (row as usize).checked_sub(self.record_count(entity))?;

@@ -1,6 +1,6 @@
 //! Every record of the inputs as a filter sees it: linked, in memory, before anything is written.
 
-use std::ops::Range;
+use std::{ops::Range, sync::OnceLock};
 
 use pinakes_format::entity::Entity;
 use pinakes_format::index::encoding::ReferenceLookup;
@@ -14,7 +14,10 @@ use pinakes_format::snapshot::split_blob;
 use pinakes_format::storage::error::ReadError;
 use pinakes_format::{record, with_record};
 
+use rayon::prelude::*;
+
 use crate::error::Result;
+use crate::link::atomic_bitset::AtomicBitset;
 use crate::link::context::inconsistent_object;
 use crate::link::merge::rows::Rows;
 use crate::link::record::linker::RecordLinker;
@@ -27,6 +30,8 @@ pub(crate) struct FullRecords<'p, 'a, 'o> {
     /// By code, its term.
     pub codes: Vec<Term>,
     pub suppressed: Suppressed,
+    /// The outputs that others refer to. Filled on first use.
+    cited: OnceLock<AtomicBitset>,
 }
 
 impl<'p, 'a, 'o> FullRecords<'p, 'a, 'o> {
@@ -38,7 +43,8 @@ impl<'p, 'a, 'o> FullRecords<'p, 'a, 'o> {
             Some(text_term(&text.to_ascii_lowercase()))
         });
         let codes = codes.collect::<Option<Vec<Term>>>().ok_or_else(inconsistent_object)?;
-        Ok(FullRecords { linker, codes, suppressed: Suppressed::default() })
+        let (suppressed, cited) = (Suppressed::default(), OnceLock::new());
+        Ok(FullRecords { linker, codes, suppressed, cited })
     }
 
     fn rows(&self, entity: Entity) -> &Rows {
@@ -166,6 +172,30 @@ impl RecordLookup for FullRecords<'_, '_, '_> {
             Some(row) => Ok(row..row + 1),
             None => Ok(self.unresolved_with(entity, id)),
         }
+    }
+
+    fn references(&self, entity: Entity, row: u32) -> std::result::Result<Vec<u64>, ReadError> {
+        let mut ids = Vec::new();
+        if !self.suppressed.has(entity, row) {
+            self.linker.inputs.references(entity, row, &mut ids).ok_or_else(no_record)?;
+        }
+        Ok(ids)
+    }
+
+    fn is_cited(&self, entity: Entity, row: u32) -> std::result::Result<bool, ReadError> {
+        if let Some(cited) = self.cited.get() {
+            return Ok(cited.contains(row as usize));
+        }
+        let cited = AtomicBitset::new(self.count(entity) as usize);
+        (0..self.count(entity)).into_par_iter().try_for_each(|citing| {
+            for id in self.references(entity, citing)? {
+                if let Some(row) = self.rows(entity).by_id.row_of(id) {
+                    cited.insert(row as usize);
+                }
+            }
+            Ok::<_, ReadError>(())
+        })?;
+        Ok(self.cited.get_or_init(|| cited).contains(row as usize))
     }
 
     fn gather(

@@ -15,7 +15,7 @@ use pinakes_format::storage::ids::ColumnsWriter;
 use pinakes_format::storage::names::NamesWriter;
 
 use crate::error::{Error, Result};
-use crate::link::column::IdRow;
+use crate::link::column::{Column, IdRow};
 use crate::link::context::{WrittenFile, inconsistent_object};
 use crate::link::record::inputs::LinkInputs;
 
@@ -30,14 +30,16 @@ pub(crate) struct EntityFiles {
 }
 
 impl EntityFiles {
-    /// Creates the entity's folder and files for `published` records.
+    /// Creates the entity's folder and files for `published` records. `referred` are the ids without a
+    /// record in the citation graph.
     pub(crate) fn create(
         inputs: &LinkInputs<'_, '_>,
         entity: Entity,
-        published: usize,
+        (published, referred): (usize, Option<&Column>),
         directory: &Path,
     ) -> Result<EntityFiles> {
         let unresolved = inputs.resolved.unresolved.range(entity as u8).len();
+        let unresolved = unresolved + referred.map_or(0, Column::len);
         let header = |kind| Header {
             kind,
             entity: Some(entity),
@@ -91,6 +93,7 @@ impl EntityFiles {
         mut self,
         inputs: &LinkInputs<'_, '_>,
         by_id: impl Iterator<Item = IdRow>,
+        referred: Option<&Column>,
         is_subset: bool,
     ) -> Result<Vec<WrittenFile>> {
         let unresolved = &inputs.resolved.unresolved;
@@ -103,6 +106,10 @@ impl EntityFiles {
                 names.push(symbol.id, symbol.name).map_err(refused())?;
             }
         }
+        for at in 0..referred.map_or(0, Column::len) {
+            let id = referred.and_then(|ids| ids.u64(at)).ok_or_else(inconsistent_object)?;
+            self.ids.push(id).map_err(refused())?;
+        }
         for IdRow { id, row } in by_id {
             self.ids.push_pair(id, &row.to_le_bytes()).map_err(refused())?;
         }
@@ -113,7 +120,9 @@ impl EntityFiles {
         if let Some(names) = self.names {
             written.push((archive_path(FileKind::Names, Some(self.entity)), names.finish()));
         }
-        let redirects = write_redirects(inputs, self.entity, is_subset, &self.directory);
+        let is_referred = |id| referred.is_some_and(|ids| ids.find(id).is_some());
+        let redirects =
+            write_redirects(inputs, self.entity, is_subset, is_referred, &self.directory);
         written.push((archive_path(FileKind::Redirects, Some(self.entity)), redirects));
         let refused = |path: &String| Error::output(self.directory.join(path));
         written
@@ -129,11 +138,15 @@ fn write_redirects(
     inputs: &LinkInputs<'_, '_>,
     entity: Entity,
     is_subset: bool,
+    is_referred: impl Fn(u64) -> bool,
     directory: &Path,
 ) -> io::Result<Written> {
     let (rows, unresolved) = (&inputs.rows[entity as usize], &inputs.resolved.unresolved);
     let is_kept = |to: u64| {
-        !is_subset || rows.by_id.has(to) || !unresolved.with_id(entity as u8, to).is_empty()
+        !is_subset
+            || rows.by_id.has(to)
+            || is_referred(to)
+            || !unresolved.with_id(entity as u8, to).is_empty()
     };
     let redirects = || rows.redirects.all().filter(|(_, to)| is_kept(*to));
     let count = redirects().count() as u64;

@@ -6,7 +6,7 @@ use pinakes_format::entity::Entity;
 use rayon::prelude::*;
 
 use crate::error::Result;
-use crate::link::column::IdRow;
+use crate::link::column::{Column, IdRow};
 use crate::link::context::{WrittenFile, inconsistent_object};
 use crate::link::record::linker::{LinkedRecord, RecordLinker};
 use crate::link::record::type_sums::TypeSums;
@@ -44,13 +44,19 @@ pub(crate) struct RecordsWriter<'w, 'a, 'o> {
 
 impl RecordsWriter<'_, '_, '_> {
     /// Writes the files of an entity. Returns them and the number of dangling references.
-    pub(crate) fn write(&self, entity: Entity) -> Result<(Vec<WrittenFile>, u64)> {
+    ///
+    /// `referred` are the ids without a record in the citation graph, if the entity has one.
+    pub(crate) fn write(
+        &self,
+        entity: Entity,
+        referred: Option<&Column>,
+    ) -> Result<(Vec<WrittenFile>, u64)> {
         if entity.facts().is_generated {
             return Ok((self.write_institution_types(entity)?, 0));
         }
         let inputs = &self.linker.inputs;
         let published = inputs.record_count(entity);
-        let mut files = EntityFiles::create(inputs, entity, published, self.directory)?;
+        let mut files = EntityFiles::create(inputs, entity, (published, referred), self.directory)?;
         let wave_batches = rayon::current_num_threads() * 2;
         let wave_rows = wave_batches * BATCH_ROWS;
         let mut linked: Vec<Batch> = Vec::new();
@@ -65,7 +71,7 @@ impl RecordsWriter<'_, '_, '_> {
             linked = next?;
         }
         let by_id = &inputs.rows[entity as usize].by_id;
-        Ok((files.finish(inputs, by_id.iter(), self.is_subset)?, dangling))
+        Ok((files.finish(inputs, by_id.iter(), referred, self.is_subset)?, dangling))
     }
 
     /// Writes batches, and the rows that they leave. Returns the number of dangling references.
@@ -123,10 +129,10 @@ impl RecordsWriter<'_, '_, '_> {
         for (id, blob) in &types {
             batch.push(*id, None, blob)?;
         }
-        let mut files = EntityFiles::create(inputs, entity, types.len(), self.directory)?;
+        let mut files = EntityFiles::create(inputs, entity, (types.len(), None), self.directory)?;
         batch.write(&mut files)?;
         let by_id = (0u32..).zip(&batch.ids).map(|(row, id)| IdRow { id: *id, row });
-        files.finish(inputs, by_id, self.is_subset)
+        files.finish(inputs, by_id, None, self.is_subset)
     }
 }
 

@@ -179,7 +179,7 @@ mod tests {
         let even: Vec<u32> = (0..30).map(|at| at * 34_952 + at * at * 7 % 900).collect();
         assert!(check(&even, 0..1 << 20) <= 30 * 17 / 8 + 1);
         let crowded: Vec<u32> = (0..19).map(|at| 1 << at).collect();
-        assert!(check(&crowded, 0..1 << 20) <= 22, "{}", check(&crowded, 0..1 << 20));
+        assert!(check(&crowded, 0..1 << 20) <= 28, "{}", check(&crowded, 0..1 << 20));
         assert_eq!(decode(&[], 3, 0..2), None, "more rows than values");
         let all: Vec<u32> = (0..4_096).collect();
         let mut bytes = Vec::new();

@@ -2,9 +2,9 @@
 //!
 //! ```text
 //! header | lists of references, one for each record | lists of citations, one for each row
-//!        | rows with references | rows with citations | offsets of the blocks | directory
-//! block:     lists of 64 rows, one after another | the length of each: varint
-//! list:      nothing without rows; else the number of rows: varint | rows
+//!        | records with references | records with citations | offsets of the blocks | directory
+//! block:     lists of 64 rows, one after another | the length of each: LEB128
+//! list:      nothing without rows; else the number of rows: LEB128 | rows
 //! rows:      at most 4,096 by interpolative coding; more as a posting list after its form: u8
 //! directory: twelve numbers
 //! ```
@@ -26,9 +26,11 @@ mod write;
 use std::ops::Range;
 
 use crate::index::postings::Postings;
+use crate::schema::keys::Direction;
 use crate::storage::archive::{Archive, ArchiveError};
 use crate::storage::error::ReadError;
 use crate::storage::header::HEADER_BYTES;
+use crate::storage::leb128;
 
 pub use crate::index::citations::write::CitationsWriter;
 
@@ -36,19 +38,8 @@ pub use crate::index::citations::write::CitationsWriter;
 pub const BLOCK_LISTS: usize = 64;
 /// The most rows of a list in interpolative coding.
 pub const CODED_ROWS_MAX: usize = 4_096;
-/// The most bytes of a varint: a length is below 2^35.
-const VARINT_BYTES_MAX: usize = 5;
 /// The numbers of the directory.
 const DIRECTORY_FIELDS: usize = 12;
-
-/// A direction of the graph.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
-    /// From an output to those that it refers to.
-    References,
-    /// From an output to those that refer to it.
-    Citations,
-}
 
 /// The rows of a list.
 pub enum RowList<'s> {
@@ -88,7 +79,7 @@ struct Section {
     lists: usize,
     /// The rows that lists may have are below this number.
     bound: u32,
-    /// The posting list of the rows whose list is not empty.
+    /// The posting list of the records whose list is not empty.
     present: (usize, usize, bool),
     /// The number of rows in all lists.
     links: u64,
@@ -179,7 +170,7 @@ impl CitationsFile {
         self.section(direction).links
     }
 
-    /// The rows whose list is not empty, unresolved references included.
+    /// The records whose list is not empty.
     ///
     /// # Errors
     ///
@@ -196,12 +187,12 @@ impl CitationsFile {
     /// Fails if there is no such list, or the bytes are damaged.
     pub fn count(&self, direction: Direction, row: u32) -> Result<u32, ReadError> {
         let range = self.list(self.section(direction), row)?;
-        let to = range.end.min(range.start + VARINT_BYTES_MAX);
+        let to = range.end.min(range.start + leb128::BYTES_MAX);
         let mut head = self.archive.bytes(range.start, to)?;
         if range.is_empty() {
             return Ok(0);
         }
-        let count = varint(&mut head).and_then(|count| u32::try_from(count).ok());
+        let count = leb128::take(&mut head).and_then(|count| u32::try_from(count).ok());
         count.ok_or_else(|| corrupt("the length of a list is cut"))
     }
 
@@ -216,10 +207,11 @@ impl CitationsFile {
         if range.is_empty() {
             return Ok(RowList::Rows(Vec::new()));
         }
-        let to = range.end.min(range.start + VARINT_BYTES_MAX);
+        let to = range.end.min(range.start + leb128::BYTES_MAX);
         let mut head = self.archive.bytes(range.start, to)?;
         let whole = head.len();
-        let count = varint(&mut head).ok_or_else(|| corrupt("the length of a list is cut"))?;
+        let count =
+            leb128::take(&mut head).ok_or_else(|| corrupt("the length of a list is cut"))?;
         let from = range.start + whole - head.len();
         if count > CODED_ROWS_MAX as u64 {
             let is_long = match self.archive.bytes(from, range.end.min(from + 1))? {
@@ -249,12 +241,12 @@ impl CitationsFile {
             .ok()
             .filter(|from| (section.from..=section.to).contains(from))
             .ok_or_else(|| corrupt("a block lies outside its section"))?;
-        let to = section.to.min(lengths_from + lists * VARINT_BYTES_MAX);
+        let to = section.to.min(lengths_from + lists * leb128::BYTES_MAX);
         let mut lengths = self.archive.bytes(lengths_from, to)?;
         // The lists end where their lengths begin.
         let (mut after, mut length) = (0, 0);
         for list in 0..lists {
-            let next = varint(&mut lengths).ok_or_else(|| corrupt("a block is cut"))?;
+            let next = leb128::take(&mut lengths).ok_or_else(|| corrupt("a block is cut"))?;
             if list == at % BLOCK_LISTS {
                 (after, length) = (0, next);
             } else {
@@ -270,28 +262,4 @@ impl CitationsFile {
             _ => Err(corrupt("a list lies outside its section")),
         }
     }
-}
-
-/// Takes a number off the front of `bytes`: seven bits a byte, the lowest first, bit 7 set if more
-/// follow.
-fn varint(bytes: &mut &[u8]) -> Option<u64> {
-    let mut number = 0;
-    for at in 0..VARINT_BYTES_MAX {
-        let (byte, rest) = bytes.split_first()?;
-        *bytes = rest;
-        number |= u64::from(byte & 0x7f) << (7 * at);
-        if byte & 0x80 == 0 {
-            return Some(number);
-        }
-    }
-    None
-}
-
-/// Appends a number below 2^35 as [`varint`] reads it.
-fn push_varint(mut number: u64, out: &mut Vec<u8>) {
-    while number >= 0x80 {
-        out.push(number as u8 | 0x80);
-        number >>= 7;
-    }
-    out.push(number as u8);
 }

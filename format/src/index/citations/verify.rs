@@ -2,9 +2,9 @@
 
 use crate::index::bitset::Bitset;
 use crate::index::check::{CheckError, ensure};
-use crate::index::citations::{
-    BLOCK_LISTS, CODED_ROWS_MAX, CitationsFile, Direction, RowList, Section, code, push_varint,
-};
+use crate::index::citations::{BLOCK_LISTS, CODED_ROWS_MAX, CitationsFile, RowList, Section, code};
+use crate::schema::keys::Direction;
+use crate::storage::leb128;
 
 impl CitationsFile {
     /// Checks every list, and that both directions hold the same links. `seen` has space for all
@@ -22,24 +22,22 @@ impl CitationsFile {
 
     /// Checks the lists of a direction. Returns a sum over its links that does not depend on their order
     /// or direction, but on each of them.
-    fn verify_section(
-        &self,
-        direction: Direction,
-        seen: &mut Bitset,
-    ) -> Result<u64, CheckError> {
+    fn verify_section(&self, direction: Direction, seen: &mut Bitset) -> Result<u64, CheckError> {
         let section = self.section(direction);
         let (mut at, mut links, mut sum) = (section.from, 0, 0u64);
         let (mut lengths, mut stored) = (Vec::new(), 0);
         seen.clear();
-        self.present(direction)?.verify(&(0..section.lists as u32), |row| {
+        let records = self.references.lists as u32;
+        self.present(direction)?.verify(&(0..records), |row| {
             seen.insert(row);
         })?;
         for row in 0..section.lists as u32 {
             let range = self.list(section, row)?;
             ensure(range.start == at, "the lists are not contiguous")?;
             at = range.end;
-            push_varint(range.len() as u64, &mut lengths);
-            ensure(seen.contains(row) != range.is_empty(), "the rows with lists are others")?;
+            leb128::push(range.len() as u64, &mut lengths);
+            let is_present = row < records && !range.is_empty();
+            ensure(seen.contains(row) == is_present, "the records with lists are others")?;
             let list = self.rows(direction, row)?;
             let mut count = 0u64;
             let mut add = |other: u32| {
@@ -54,7 +52,7 @@ impl CitationsFile {
                     rows.iter().for_each(|row| add(*row));
                     let mut code = Vec::new();
                     if !rows.is_empty() {
-                        push_varint(rows.len() as u64, &mut code);
+                        leb128::push(rows.len() as u64, &mut code);
                         code::encode(rows, 0..section.bound, &mut code);
                     }
                     let bytes = self.archive.bytes(range.start, range.end)?;

@@ -5,13 +5,13 @@ use std::{
     path::Path,
 };
 
-use crate::index::citations::{
-    BLOCK_LISTS, CODED_ROWS_MAX, DIRECTORY_FIELDS, Direction, code, push_varint,
-};
+use crate::index::citations::{BLOCK_LISTS, CODED_ROWS_MAX, DIRECTORY_FIELDS, code};
 use crate::index::postings::PostingsBuilder;
+use crate::schema::keys::Direction;
 use crate::storage::blobs::Spool;
 use crate::storage::file_writer::{FileWriter, Written};
 use crate::storage::header::{HEADER_BYTES, Header};
+use crate::storage::leb128;
 
 /// Writes the lists of references, one for each record, and then of citations, one for each row.
 pub struct CitationsWriter {
@@ -77,7 +77,8 @@ impl CitationsWriter {
             return Err(io::Error::other("the citation graph has more lists than rows"));
         }
         // A row is below 2^32.
-        section.add(section.lists as u32, list, &mut self.list);
+        let is_record = section.lists < self.published;
+        section.add((section.lists as u32, is_record), list, &mut self.list);
         self.file.write_all(&self.list)?;
         if section.lists.is_multiple_of(BLOCK_LISTS as u64) || section.lists == lists_max {
             section.offsets.write_all(&self.file.position_bytes().to_le_bytes())?;
@@ -123,12 +124,19 @@ impl CitationsWriter {
 
 impl SectionWriter {
     /// Encodes the list of a row, and notes its length.
-    fn add(&mut self, row: u32, list: &mut PostingsBuilder, out: &mut Vec<u8>) {
+    fn add(
+        &mut self,
+        (row, is_record): (u32, bool),
+        list: &mut PostingsBuilder,
+        out: &mut Vec<u8>,
+    ) {
         out.clear();
         let count = list.count();
         if count > 0 {
-            self.present.push(row >> 16, &[row as u16]);
-            push_varint(u64::from(count), out);
+            if is_record {
+                self.present.push(row >> 16, &[row as u16]);
+            }
+            leb128::push(u64::from(count), out);
         }
         if count as usize > CODED_ROWS_MAX {
             let form = out.len();
@@ -137,7 +145,7 @@ impl SectionWriter {
         } else {
             code::encode(&list.take_rows(), 0..self.bound, out);
         }
-        push_varint(out.len() as u64, &mut self.lengths);
+        leb128::push(out.len() as u64, &mut self.lengths);
         self.links += u64::from(count);
         self.lists += 1;
     }

@@ -31,6 +31,7 @@ use crate::index::postings::Postings;
 use crate::storage::archive::{Archive, ArchiveError};
 use crate::storage::error::ReadError;
 use crate::storage::header::HEADER_BYTES;
+use crate::storage::leb128;
 
 pub use crate::index::dictionary::layout::BLOCK_ROWS_MAX;
 pub use crate::index::dictionary::write::{DictionaryWriter, RowsBuilder};
@@ -294,15 +295,7 @@ impl<'s> ByteReader<'s> {
     /// Reads a LEB128 number.
     #[inline]
     fn number(&mut self) -> Result<u64, ReadError> {
-        let mut number = 0;
-        for (at, byte) in self.0.iter().enumerate().take(9) {
-            number |= u64::from(byte & 0x7f) << (7 * at);
-            if byte & 0x80 == 0 {
-                self.0 = &self.0[at + 1..];
-                return Ok(number);
-            }
-        }
-        Err(ReadError::corrupt("dictionary", "a number is cut short"))
+        leb128::take(&mut self.0).ok_or(ReadError::corrupt("dictionary", "a number is cut short"))
     }
 
     fn take(&mut self, length: usize) -> Result<&'s [u8], ReadError> {

@@ -106,13 +106,13 @@ mod tests {
     use super::*;
     use crate::entity::Entity;
     use crate::index::check::archive;
-    use crate::index::dictionary::write::number;
     use crate::index::fst_shards::FstShardsWriter;
     use crate::index::postings::PostingsBuilder;
     use crate::schema::layout::schema_hash;
     use crate::storage::error::ReadError;
     use crate::storage::file_writer::FileWriter;
     use crate::storage::header::{FileKind, Header};
+    use crate::storage::leb128;
 
     const ROWS: u32 = 2_000;
 
@@ -132,14 +132,14 @@ mod tests {
     fn entry(shared: u8, suffix: &[u8], rows: &[u32]) -> Vec<u8> {
         let mut entry = vec![shared, suffix.len() as u8];
         entry.extend_from_slice(suffix);
-        number(rows.len() as u64, &mut entry);
+        leb128::push(rows.len() as u64, &mut entry);
         let (mut numbers, mut next) = (Vec::new(), 0);
         for row in rows {
-            number(u64::from(row - next) << 2, &mut numbers);
+            leb128::push(u64::from(row - next) << 2, &mut numbers);
             next = row + 1;
         }
         if rows.len() > 1 {
-            number(numbers.len() as u64, &mut entry);
+            leb128::push(numbers.len() as u64, &mut entry);
         }
         entry.extend(numbers);
         entry
@@ -149,7 +149,7 @@ mod tests {
     fn long_entry(text: u8, count: u64, offset: u64, bytes: u64, is_long: bool) -> Vec<u8> {
         let mut entry = vec![0, 1, text];
         for field in [count, offset << 1 | u64::from(is_long), bytes] {
-            number(field, &mut entry);
+            leb128::push(field, &mut entry);
         }
         entry
     }

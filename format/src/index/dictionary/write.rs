@@ -11,6 +11,7 @@ use crate::index::postings::PostingsBuilder;
 use crate::storage::blobs::Spool;
 use crate::storage::file_writer::{FileWriter, Written};
 use crate::storage::header::Header;
+use crate::storage::leb128;
 
 /// Collects the rows of a text.
 #[derive(Default)]
@@ -96,8 +97,8 @@ impl DictionaryWriter {
             self.shards.push(&text[..=shared], self.blocks)?;
         }
         let shared = if self.block.is_empty() { 0 } else { shared };
-        number(shared as u64, &mut self.block);
-        number((text.len() - shared) as u64, &mut self.block);
+        leb128::push(shared as u64, &mut self.block);
+        leb128::push((text.len() - shared) as u64, &mut self.block);
         self.block.extend_from_slice(&text[shared..]);
         self.write_rows(rows)?;
         self.last.clear();
@@ -108,23 +109,23 @@ impl DictionaryWriter {
 
     fn write_rows(&mut self, rows: &mut RowsBuilder) -> io::Result<()> {
         let count = std::mem::take(&mut rows.count);
-        number(count.into(), &mut self.block);
+        leb128::push(count.into(), &mut self.block);
         self.list.clear();
         if count as usize <= BLOCK_ROWS_MAX {
             let mut next = 0;
             for (row, mark) in rows.inline.drain(..) {
-                number(u64::from(row - next) << MARK_BITS | u64::from(mark), &mut self.list);
+                leb128::push(u64::from(row - next) << MARK_BITS | u64::from(mark), &mut self.list);
                 next = row.saturating_add(1);
             }
             if count > 1 {
-                number(self.list.len() as u64, &mut self.block);
+                leb128::push(self.list.len() as u64, &mut self.block);
             }
             self.block.extend_from_slice(&self.list);
             return Ok(());
         }
         let is_long = rows.postings.finish(&mut self.list);
-        number(self.postings_bytes << 1 | u64::from(is_long), &mut self.block);
-        number(self.list.len() as u64, &mut self.block);
+        leb128::push(self.postings_bytes << 1 | u64::from(is_long), &mut self.block);
+        leb128::push(self.list.len() as u64, &mut self.block);
         self.postings_bytes += self.list.len() as u64;
         self.postings.write_all(&self.list)
     }
@@ -156,13 +157,4 @@ impl DictionaryWriter {
         }
         self.file.finish()
     }
-}
-
-/// Appends a LEB128 number.
-pub(super) fn number(mut number: u64, out: &mut Vec<u8>) {
-    while number > 0x7f {
-        out.push(number as u8 | 0x80);
-        number >>= 7;
-    }
-    out.push(number as u8);
 }

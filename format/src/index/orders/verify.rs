@@ -177,6 +177,7 @@ mod tests {
         write_orders(&of_orders);
         let ids = Ids::open(archive(&of_ids, FileKind::Ids)).unwrap();
         let spec = keys::Order {
+            counts_references: false,
             path: "count".into(),
             values: Values::Integers,
             is_row_order: false,

@@ -76,6 +76,20 @@ impl PostingsBuilder {
         self.rows.clear();
     }
 
+    /// The number of rows since the list began.
+    pub fn count(&self) -> u32 {
+        self.count + self.rows.len() as u32
+    }
+
+    /// Takes the rows, and starts the next list.
+    pub(crate) fn take_rows(&mut self) -> Vec<u32> {
+        self.close_chunk();
+        let mut rows = Vec::with_capacity(self.count as usize);
+        self.each(|row| rows.push(row));
+        self.clear();
+        rows
+    }
+
     /// Appends the list to `out`, tells whether it is in the long form, and starts the next list.
     pub fn finish(&mut self, out: &mut Vec<u8>) -> bool {
         self.close_chunk();
@@ -86,11 +100,15 @@ impl PostingsBuilder {
         } else {
             self.write_short(out);
         }
+        self.clear();
+        is_long
+    }
+
+    fn clear(&mut self) {
         self.entries.clear();
         self.containers.clear();
         self.chunk = 0;
         self.count = 0;
-        is_long
     }
 
     fn write_long(&self, out: &mut Vec<u8>) {
@@ -112,12 +130,17 @@ impl PostingsBuilder {
     }
 
     fn write_short(&self, out: &mut Vec<u8>) {
+        self.each(|row| out.extend_from_slice(&row.to_le_bytes()));
+    }
+
+    /// Calls `visit` with each row of the finished containers.
+    fn each(&self, mut visit: impl FnMut(u32)) {
         let mut from = 0;
         for (chunk, count) in &self.entries {
             let bytes = container_bytes(*count);
             let container = ChunkView::new(&self.containers[from..from + bytes], *count);
             container.each(|low| {
-                out.extend_from_slice(&(chunk << 16 | u32::from(low)).to_le_bytes());
+                visit(chunk << 16 | u32::from(low));
                 true
             });
             from += bytes;

@@ -1,6 +1,7 @@
 //! The table of keys, one line per key.
 
 use crate::entity::Entity;
+use crate::schema::keys::Direction;
 
 /// A key as the table declares it.
 #[derive(Clone, Copy, Debug)]
@@ -31,6 +32,10 @@ pub(super) enum Aspect {
     To,
     /// The words of the name and of the alternative names.
     Words,
+    /// The records that one of the named records leads to, in this direction of the citation graph.
+    Citations(Direction),
+    /// The number of records that the record refers to.
+    ReferenceCount,
 }
 
 /// A key that filters.
@@ -71,6 +76,14 @@ impl Line {
 
     const fn to(self, path: &'static str) -> Line {
         Line { path, aspect: Aspect::To, ..self }
+    }
+
+    const fn follows(self, direction: Direction) -> Line {
+        Line { aspect: Aspect::Citations(direction), ..self }
+    }
+
+    const fn counts_references(self) -> Line {
+        Line { aspect: Aspect::ReferenceCount, ..self }
     }
 
     const fn words(self, path: &'static str) -> Line {
@@ -158,6 +171,9 @@ const OUTPUTS: &[Line] = &[
     fs("apc_paid.value"),
     fs("apc_paid.value_usd"),
     f("apc_paid.currency"),
+    f("references").follows(Direction::Citations),
+    f("referenced_by").follows(Direction::References),
+    fs("references.count").counts_references(),
 ];
 
 const AUTHORS: &[Line] = &[

@@ -73,6 +73,36 @@ impl Kind {
     }
 }
 
+/// A direction of the citation graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// From an output to those that it refers to.
+    References,
+    /// From an output to those that refer to it.
+    Citations,
+}
+
+impl Direction {
+    /// Both directions.
+    pub const ALL: [Direction; 2] = [Direction::References, Direction::Citations];
+
+    /// The word for the records that the direction leads to.
+    pub fn name(self) -> &'static str {
+        match self {
+            Direction::References => "references",
+            Direction::Citations => "citations",
+        }
+    }
+
+    /// The other direction.
+    pub fn reversed(self) -> Direction {
+        match self {
+            Direction::References => Direction::Citations,
+            Direction::Citations => Direction::References,
+        }
+    }
+}
+
 /// The index that answers a filter on a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Index {
@@ -86,6 +116,9 @@ pub enum Index {
     Presence(usize),
     /// The dictionary of the words of names.
     Words,
+    /// The citation graph: the rows that the named records have in this direction. `references:W1`
+    /// follows the citations of W1.
+    Citations(Direction),
     /// The posting lists `rows`, for the rows of `entity` whose name matches. The lists `named`
     /// tell which rows refer to a named record.
     Names {
@@ -179,6 +212,8 @@ pub struct Order {
     pub is_row_order: bool,
     /// The posting lists of the same values, which answer equality faster.
     pub lists: Option<usize>,
+    /// Whether the values are the numbers of references, which no member of the record holds.
+    pub counts_references: bool,
 }
 
 impl Order {
@@ -253,6 +288,11 @@ impl Keys {
     pub fn sort(&self, name: &str) -> Option<(&Key, usize)> {
         let key = self.keys.iter().find(|key| key.name == name)?;
         Some((key, key.sort?))
+    }
+
+    /// Whether records of the entity refer to each other.
+    pub fn has_citations(&self) -> bool {
+        self.keys.iter().any(|key| matches!(key.filter, Some(Index::Citations(_))))
     }
 
     /// Whether queries can search the names.

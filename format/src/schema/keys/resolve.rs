@@ -7,7 +7,7 @@ use crate::record::{Record, schema_of};
 use crate::schema::identifier::Scheme;
 use crate::schema::keys::lines::{Aspect, Line, lines};
 use crate::schema::keys::{
-    Bound, Index, Key, Keys, Kind, Names, Order, PathUse, TermLists, Terms, Values,
+    Bound, Direction, Index, Key, Keys, Kind, Names, Order, PathUse, TermLists, Terms, Values,
 };
 
 /// The keys of every entity.
@@ -77,6 +77,11 @@ struct KeysBuilder {
 
 impl KeysBuilder {
     fn key(&mut self, line: &Line) -> Key {
+        match line.aspect {
+            Aspect::Citations(direction) => return self.citations(line, direction),
+            Aspect::ReferenceCount => return self.reference_count(line),
+            _ => {}
+        }
         let Some(end) = find_path(&self.schema, line.path) else {
             panic!("the key `{}` names no member `{}`", line.name, line.path);
         };
@@ -88,6 +93,29 @@ impl KeysBuilder {
             None => panic!("the key `{}` has no values to sort by", line.name),
         });
         Key { name: line.name, kind, is_many: end.is_many, filter, sort }
+    }
+
+    fn citations(&self, line: &Line, direction: Direction) -> Key {
+        let Some(entity) = Entity::all().find(|entity| entity.facts().route == self.keys.route)
+        else {
+            panic!("the key `{}` is of no entity", line.name);
+        };
+        let filter = Some(Index::Citations(direction));
+        Key { name: line.name, kind: Kind::Id(entity), is_many: true, filter, sort: None }
+    }
+
+    /// A key of an order whose values the citation graph holds, and no member.
+    fn reference_count(&mut self, line: &Line) -> Key {
+        let order = self.keys.orders.len();
+        self.keys.orders.push(Order {
+            path: line.path.to_owned(),
+            values: Values::Integers,
+            is_row_order: false,
+            lists: None,
+            counts_references: true,
+        });
+        let filter = Some(Index::Order(order));
+        Key { name: line.name, kind: Kind::Integer, is_many: false, filter, sort: Some(order) }
     }
 
     fn filter(&mut self, line: &Line, end: &FoundPath, kind: Kind) -> Index {
@@ -154,7 +182,8 @@ impl KeysBuilder {
         }
         let at = self.keys.orders.len();
         let is_row_order = path == self.ordered_by;
-        let order = Order { path: path.to_owned(), values, is_row_order, lists: None };
+        let path = path.to_owned();
+        let order = Order { path, values, is_row_order, lists: None, counts_references: false };
         self.keys.orders.push(order);
         if values != Values::Ids {
             self.end(end).order = Some(at);
@@ -195,7 +224,7 @@ fn kind_of(line: &Line, end: &FoundPath) -> Kind {
         Aspect::From => return date_of(end, Bound::From),
         Aspect::To => return date_of(end, Bound::To),
         Aspect::Identifier => return Kind::Identifier(Scheme::of_key(line.path)),
-        Aspect::Value => {}
+        Aspect::Value | Aspect::Citations(_) | Aspect::ReferenceCount => {}
     }
     match (&end.schema, &end.target) {
         (Schema::Id(entity), _) => Kind::Id(*entity),
@@ -303,7 +332,8 @@ mod tests {
             }
             for (at, order) in keys.orders.iter().enumerate() {
                 let has_values = keys.ends.iter().any(|end| end.order == Some(at));
-                assert!(has_values || order.values == Values::Ids, "{entity} {}", order.path);
+                let is_of_no_member = order.values == Values::Ids || order.counts_references;
+                assert!(has_values || is_of_no_member, "{entity} {}", order.path);
             }
         }
     }

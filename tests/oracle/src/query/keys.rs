@@ -197,6 +197,9 @@ const OUTPUTS: &[Key] = &[
     fs("apc_paid.value", Integer),
     fs("apc_paid.value_usd", Integer),
     f("apc_paid.currency", Code),
+    f("references", Hx).at("references.id"),
+    f("referenced_by", Hx),
+    fs("references.count", Integer),
 ];
 
 const AUTHORS: &[Key] = &[

@@ -1,10 +1,15 @@
 //! The members that are read from a line of works.
 
+use pinakes_format::entity::Entity;
+
 use crate::frontend::openalex::shared::RawReference;
+use crate::read::id_list::MaybeIds;
 use crate::read::inverted_index::Abstract;
 use crate::read::lenient::{
-    MaybeBool, MaybeId, MaybeLength, MaybeList, MaybeNumber, MaybeObject, MaybeText, members,
+    MaybeBool, MaybeId, MaybeList, MaybeNumber, MaybeObject, MaybeText, members,
 };
+
+const OUTPUT: u8 = Entity::Output as u8;
 
 members! {
     pub(crate) struct RawWork<'a> {
@@ -29,7 +34,7 @@ members! {
         pub(super) has_fulltext: MaybeBool,
         pub(super) cited_by_count: MaybeNumber,
         pub(super) referenced_works_count: MaybeNumber,
-        pub(super) referenced_works: MaybeLength,
+        pub(super) referenced_works: MaybeIds<OUTPUT>,
         pub(super) citation_normalized_percentile: MaybeObject<RawNormalizedPercentile>,
         pub(super) cited_by_percentile_year: MaybeObject<RawPercentileYear>,
         pub(super) biblio: MaybeObject<RawBiblio<'a>>,

@@ -48,6 +48,7 @@ impl OpenAlexRecord for Output {
             .as_ref()
             .and_then(|topic| parse_reference(Entity::Topic, &topic.id, diagnostics));
         reader.keep(identity, primary_topic, |segment| {
+            segment.refer_to(&work.referenced_works.ids);
             work.output(identity.id, updated, segment, diagnostics)
         })
     }
@@ -82,7 +83,7 @@ impl RawWork<'_> {
             fwci: self.fwci.fraction(),
             has_fulltext: self.has_fulltext.0,
             cited_by_count: self.cited_by_count.count(diagnostics),
-            cites: self.referenced_works_count.count(diagnostics).or(self.referenced_works.0),
+            cites: self.referenced_works_count.count(diagnostics).or(self.referenced_works.length),
             citation_normalized_percentile: self.citation_normalized_percentile.0.as_ref().map(
                 |percentile| NormalizedPercentile {
                     value: percentile.value.fraction(),

@@ -1,0 +1,333 @@
+//! The citation graph: which record refers to which, in both directions.
+//!
+//! ```text
+//! references of segments: ids ─merges followed, looked up→ rows, or ids without a record
+//!   ids without a record  ─sorted→ unresolved references, which get the rows after the records
+//!   rows of each record   ─────→ lists of references
+//!                         ─inverted chunk by chunk, merged→ lists of citations
+//! ```
+//!
+//! References do not select: a subset keeps its records' references, and those that lead out of it are
+//! unresolved.
+//!
+//! Memory: batches of references, and the links of one chunk of 65,536 records. Imports `link/{column,
+//! context, external_sort, record}` and the runs of `link/index`.
+
+use std::{
+    fs::File,
+    io::{self, BufReader, BufWriter, Read, Seek, Write},
+    ops::Range,
+    path::Path,
+};
+
+use pinakes_format::entity::Entity;
+use pinakes_format::index::bitset::CHUNK_ROWS;
+use pinakes_format::index::citations::CitationsWriter;
+use pinakes_format::index::postings::PostingsBuilder;
+use pinakes_format::index::term_lists::Term;
+use pinakes_format::schema::keys::{Direction, keys_of};
+use pinakes_format::schema::layout::schema_hash;
+use pinakes_format::snapshot::archive_path;
+use pinakes_format::storage::blobs::{Spool, unnamed_file};
+use pinakes_format::storage::header::{FileKind, Header};
+use rayon::prelude::*;
+
+use crate::error::{Error, Result};
+use crate::link::column::{Column, IdRows};
+use crate::link::context::{Linker, WrittenFile, inconsistent_object};
+use crate::link::external_sort::{Sorter, Spill, read_array};
+use crate::link::index::invert::{encode, push_entry, split_term};
+use crate::link::index::runs::merge;
+use crate::link::record::inputs::LinkInputs;
+
+/// The most records of a batch, which one thread resolves.
+const BATCH_ROWS: usize = 4_096;
+/// Bytes of encoded references after which a batch ends.
+const BATCH_BYTES: u64 = 1 << 20;
+/// In a resolved list, precedes the id of an unresolved reference.
+const UNRESOLVED: u32 = u32::MAX;
+/// The size of a row as a term.
+const ROW_BYTES: usize = 4;
+
+/// The references of one entity's records, resolved to rows.
+pub(crate) struct ResolvedReferences {
+    entity: Entity,
+    records: usize,
+    /// For each record: the number of its references, and each: a row, or [`UNRESOLVED`] and an id.
+    lists: BufReader<File>,
+    /// Ids without a record, ascending.
+    pub unresolved: Column,
+    /// References that lead to no record.
+    pub dangling: u64,
+}
+
+/// An id without a record.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct UnresolvedId(u64);
+
+impl Spill for UnresolvedId {
+    fn write(&self, out: &mut impl Write) -> io::Result<()> {
+        out.write_all(&self.0.to_le_bytes())
+    }
+
+    fn read(input: &mut impl Read) -> io::Result<Option<UnresolvedId>> {
+        Ok(read_array(input)?.map(|bytes| UnresolvedId(u64::from_le_bytes(bytes))))
+    }
+}
+
+/// The references of consecutive records.
+struct Batch {
+    lists: Vec<u8>,
+    /// Ascending, each once.
+    unresolved: Vec<UnresolvedId>,
+    dangling: u64,
+}
+
+impl Linker<'_> {
+    /// Resolves the references of every record of an entity; `None` if its records do not refer to each
+    /// other.
+    pub(crate) fn resolve_references(
+        &self,
+        inputs: &LinkInputs<'_, '_>,
+        entity: Entity,
+    ) -> Result<Option<ResolvedReferences>> {
+        if !keys_of(entity).has_citations() {
+            return Ok(None);
+        }
+        let records = inputs.record_count(entity);
+        let mut sorter = Sorter::new(&self.scratch, self.sorter_bytes());
+        let file = self.scratch_result(unnamed_file(&self.scratch))?;
+        let mut lists = BufWriter::with_capacity(1 << 18, file);
+        let (mut from, mut dangling) = (0, 0);
+        while from < records {
+            let mut ranges = Vec::new();
+            while ranges.len() < rayon::current_num_threads() * 2 && from < records {
+                let range = batch(inputs, entity, from..records)?;
+                from = range.end;
+                ranges.push(range);
+            }
+            let batches: Result<Vec<Batch>> =
+                ranges.into_par_iter().map(|rows| resolve_batch(inputs, entity, rows)).collect();
+            for batch in batches? {
+                dangling += batch.dangling;
+                self.scratch_result(lists.write_all(&batch.lists))?;
+                let mut unresolved = batch.unresolved.into_iter();
+                self.scratch_result(unresolved.try_for_each(|id| sorter.push(id)))?;
+            }
+        }
+        let rewound = || {
+            let mut file = lists.into_inner().map_err(io::IntoInnerError::into_error)?;
+            file.rewind()?;
+            Ok(BufReader::with_capacity(1 << 18, file))
+        };
+        let lists = self.scratch_result(rewound())?;
+        let unresolved = self.scratch_result(write_distinct(sorter, &self.scratch))?;
+        Ok(Some(ResolvedReferences { entity, records, lists, unresolved, dangling }))
+    }
+
+    /// Writes the citation graph.
+    pub(crate) fn write_citations(
+        &self,
+        references: ResolvedReferences,
+        directory: &Path,
+    ) -> Result<WrittenFile> {
+        let name = archive_path(FileKind::Citations, Some(references.entity));
+        let path = directory.join(&name);
+        let rows = references.records + references.unresolved.len();
+        let header = Header {
+            kind: FileKind::Citations,
+            entity: Some(references.entity),
+            published: references.records as u64,
+            rows: rows as u64,
+            schema_hash: schema_hash(),
+        };
+        let write = || {
+            let mut writer = CitationsWriter::create(&path, header)?;
+            let mut runs = Runs::new(&self.scratch, self.sorter_bytes() / 2);
+            references.write_lists(&mut writer, &mut runs)?;
+            runs.write_citations(&mut writer, rows)?;
+            writer.finish()
+        };
+        Ok((name, write().map_err(Error::output(&path))?))
+    }
+}
+
+/// The first records of `rows` that make a batch.
+fn batch(inputs: &LinkInputs<'_, '_>, entity: Entity, rows: Range<usize>) -> Result<Range<usize>> {
+    let mut bytes = 0;
+    for row in rows.clone() {
+        let located = u32::try_from(row).ok().and_then(|row| inputs.locate(entity, row));
+        let (_, _, key) = located.ok_or_else(inconsistent_object)?;
+        bytes += u64::from(key.references_bytes);
+        if row + 1 - rows.start == BATCH_ROWS || bytes >= BATCH_BYTES {
+            return Ok(rows.start..row + 1);
+        }
+    }
+    Ok(rows)
+}
+
+fn resolve_batch(inputs: &LinkInputs<'_, '_>, entity: Entity, rows: Range<usize>) -> Result<Batch> {
+    let (mut ids, mut ends) = (Vec::new(), Vec::with_capacity(rows.len()));
+    for row in rows {
+        let row = u32::try_from(row).map_err(|_| inconsistent_object())?;
+        inputs.references(entity, row, &mut ids).ok_or_else(inconsistent_object)?;
+        ends.push(ids.len());
+    }
+    let targets = find_rows(&inputs.rows[entity as usize].by_id, &ids);
+    let mut batch = Batch { lists: Vec::new(), unresolved: Vec::new(), dangling: 0 };
+    let mut from = 0;
+    for end in ends {
+        // A list has fewer ids than its line has bytes.
+        batch.lists.extend_from_slice(&((end - from) as u32).to_le_bytes());
+        for (id, row) in ids[from..end].iter().zip(&targets[from..end]) {
+            batch.lists.extend_from_slice(&row.to_le_bytes());
+            if *row == UNRESOLVED {
+                batch.lists.extend_from_slice(&id.to_le_bytes());
+                batch.unresolved.push(UnresolvedId(*id));
+            }
+        }
+        from = end;
+    }
+    batch.dangling = batch.unresolved.len() as u64;
+    batch.unresolved.sort_unstable();
+    batch.unresolved.dedup();
+    Ok(batch)
+}
+
+/// Looks ids up in their ascending order, which reads neighbouring parts of the table.
+fn find_rows(by_id: &IdRows, ids: &[u64]) -> Vec<u32> {
+    let mut order: Vec<(u64, u32)> = ids.iter().copied().zip(0..).collect();
+    order.sort_unstable();
+    let mut rows = vec![UNRESOLVED; ids.len()];
+    let mut at = 0;
+    for (id, index) in order {
+        at = by_id.seek(at, id);
+        if let Some(found) = by_id.get(at).filter(|found| found.id == id) {
+            rows[index as usize] = found.row;
+        }
+    }
+    rows
+}
+
+/// Writes each id once, ascending.
+fn write_distinct(sorter: Sorter<UnresolvedId>, scratch: &Path) -> io::Result<Column> {
+    let mut file = BufWriter::with_capacity(1 << 18, unnamed_file(scratch)?);
+    let mut last = None;
+    for id in sorter.finish()? {
+        let id = id?;
+        if last != Some(id) {
+            id.write(&mut file)?;
+        }
+        last = Some(id);
+    }
+    Column::map(file, size_of::<u64>())
+}
+
+impl ResolvedReferences {
+    /// Writes the list of each record, and gives its links to `runs`.
+    fn write_lists(mut self, writer: &mut CitationsWriter, runs: &mut Runs) -> io::Result<()> {
+        let (mut targets, mut list) = (Vec::new(), PostingsBuilder::default());
+        for record in 0..self.records {
+            self.next_list(&mut targets)?;
+            for target in &targets {
+                list.push(target >> 16, &[*target as u16]);
+            }
+            // The merge refuses entities with more records than u32 has numbers.
+            runs.add(record as u32, &targets)?;
+            writer.push(Direction::References, &mut list)?;
+        }
+        runs.close()
+    }
+
+    /// Reads the rows of the next record's references, ascending.
+    fn next_list(&mut self, targets: &mut Vec<u32>) -> io::Result<()> {
+        let cut = || io::Error::other("a list of references is cut");
+        let number = |input: &mut BufReader<File>| {
+            read_array(input)?.map(u32::from_le_bytes).ok_or_else(cut)
+        };
+        targets.clear();
+        for _ in 0..number(&mut self.lists)? {
+            let mut row = number(&mut self.lists)?;
+            if row == UNRESOLVED {
+                let id = read_array(&mut self.lists)?.map(u64::from_le_bytes).ok_or_else(cut)?;
+                let at = self.unresolved.find(id).ok_or_else(cut)?;
+                row = u32::try_from(self.records + at).map_err(io::Error::other)?;
+            }
+            targets.push(row);
+        }
+        targets.sort_unstable();
+        Ok(())
+    }
+}
+
+/// The links of the graph by target, as sorted runs of one chunk of records each.
+struct Runs {
+    spool: Spool,
+    bytes: usize,
+    bytes_max: usize,
+    /// The chunk and the end of each run.
+    runs: Vec<(u32, usize)>,
+    chunk: u32,
+    /// The target in the upper bits, and the lower half of the record.
+    links: Vec<Term>,
+}
+
+impl Runs {
+    fn new(scratch: &Path, bytes_max: usize) -> Runs {
+        let spool = Spool::new(scratch);
+        Runs { spool, bytes: 0, bytes_max, runs: Vec::new(), chunk: 0, links: Vec::new() }
+    }
+
+    /// Adds the links of a record; records ascend.
+    fn add(&mut self, record: u32, targets: &[u32]) -> io::Result<()> {
+        let chunk = record / CHUNK_ROWS as u32;
+        // Twice the size, because a growing vector has its old and its new buffer for a moment.
+        if chunk != self.chunk || self.links.len() * size_of::<Term>() * 2 >= self.bytes_max {
+            self.close()?;
+            self.chunk = chunk;
+        }
+        let low = Term::from(record as u16);
+        self.links.extend(targets.iter().map(|target| Term::from(*target) << 16 | low));
+        Ok(())
+    }
+
+    /// Writes the links in memory as a run.
+    fn close(&mut self) -> io::Result<()> {
+        self.links.par_sort_unstable();
+        let run = encode(&self.links, ROW_BYTES);
+        self.links.clear();
+        if !run.is_empty() {
+            self.spool.write_all(&run)?;
+            self.bytes += run.len();
+            self.runs.push((self.chunk, self.bytes));
+        }
+        Ok(())
+    }
+
+    /// Merges the runs into one list for each of `rows` targets.
+    fn write_citations(mut self, writer: &mut CitationsWriter, rows: usize) -> io::Result<()> {
+        let spool = self.spool.take_map()?;
+        let mut from = 0;
+        let runs = self.runs.iter().map(|(chunk, to)| {
+            let run = &spool[from..*to];
+            from = *to;
+            (*chunk, run)
+        });
+        let (mut next, mut list) = (0, PostingsBuilder::default());
+        let mut push_until = |row: Term, list: &mut PostingsBuilder| {
+            let mut none = PostingsBuilder::default();
+            while next < row {
+                writer.push(Direction::Citations, &mut none)?;
+                next += 1;
+            }
+            if next < rows as Term {
+                writer.push(Direction::Citations, list)?;
+                next += 1;
+            }
+            Ok(())
+        };
+        let split = |bytes| split_term(bytes, ROW_BYTES);
+        merge(runs, split, &mut list, push_entry, |list, row| push_until(row, list))?;
+        push_until(rows as Term, &mut list)
+    }
+}
