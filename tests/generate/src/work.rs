@@ -263,6 +263,14 @@ fn put_references(plan: &Plan, random: &mut Random, out: &mut Vec<u8>) {
         200..996 => random.skewed(58, 1) + random.skewed(43, 2),
         _ => random.between(120, REFERENCES_MAX as u64),
     };
+    put_referenced(plan, random, references, out);
+    put!(out; ",\"related_works\":");
+    let related = if random.chance(600) { 10 } else { random.below(10) };
+    list(out, 0..related, |out, _| put!(out; plan.id(Entity::Works, random.below(plan.outputs()))));
+}
+
+/// `,"referenced_works_count":…,"referenced_works":[…]`: at most so many works, often the much cited ones.
+fn put_referenced(plan: &Plan, random: &mut Random, references: u64, out: &mut Vec<u8>) {
     let mut distinct = [0; REFERENCES_MAX];
     let drawn = &mut distinct[..references as usize];
     drawn.iter_mut().for_each(|work| *work = plan.draw(Entity::Works, random));
@@ -274,9 +282,6 @@ fn put_references(plan: &Plan, random: &mut Random, out: &mut Vec<u8>) {
         drawn.chunk_by(|a, b| a == b),
         |out, same| put!(out; plan.id(Entity::Works, same[0])),
     );
-    put!(out; ",\"related_works\":");
-    let related = if random.chance(600) { 10 } else { random.below(10) };
-    list(out, 0..related, |out, _| put!(out; plan.id(Entity::Works, random.below(plan.outputs()))));
 }
 
 fn put_counts_by_year(work: &Work, random: &mut Random, out: &mut Vec<u8>) {

@@ -1,7 +1,7 @@
 //! Lean works: only the members by which lists filter and sort.
 
 use super::authorships::Affiliations;
-use super::{Version, Work, inverted, put_openness, put_publication, subjects};
+use super::{Version, Work, inverted, put_openness, put_publication, put_referenced, subjects};
 use crate::emit::{Decimal, Quoted, list, put};
 use crate::random::Random;
 use crate::statistics::LAST_YEAR;
@@ -34,7 +34,7 @@ pub(super) fn put(
     let language = *random.choose(work.script.languages());
     put!(out; ",\"language\":", (!random.chance(20)).then_some(Quoted(language)), ",\"type\":\"", work.kind, "\"");
     put_openness(&work, random, out);
-    put_counts(&work, random, out);
+    put_counts(plan, &work, random, out);
     put!(out; ",\"primary_location\":{\"source\":");
     match &work.source {
         Some(source) => put!(out; "{\"id\":", source.id, "}}"),
@@ -60,9 +60,10 @@ fn citations(random: &mut Random) -> u64 {
 }
 
 /// From `cited_by_count` to `fwci`.
-fn put_counts(work: &Work, random: &mut Random, out: &mut Vec<u8>) {
+fn put_counts(plan: &Plan, work: &Work, random: &mut Random, out: &mut Vec<u8>) {
     let references = if random.chance(250) { 0 } else { random.skewed(120, 2) };
-    put!(out; "},\"cited_by_count\":", work.citations, ",\"referenced_works_count\":", references);
+    put!(out; "},\"cited_by_count\":", work.citations);
+    put_referenced(plan, random, references, out);
     put!(out; ",\"locations_count\":", 1 + random.skewed(8, 5), ",\"fwci\":");
     put!(out; random.chance(800).then(|| Decimal(random.skewed(300_000, 3) / (1 + random.below(40)), 4)));
 }
