@@ -60,7 +60,7 @@ fn prefix_summaries(
             summary.best =
                 top_rows_of_prefix(snapshot, entity, text).map_err(|error| match error {
                     QueryError::Damaged(error) => error,
-                    QueryError::Deadline => {
+                    QueryError::Deadline | QueryError::Refused { .. } => {
                         ReadError::Internal("a query without a deadline reached its deadline")
                     }
                 })?;

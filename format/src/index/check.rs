@@ -22,6 +22,15 @@ pub(crate) fn ensure(holds: bool, violation: &'static str) -> Result<(), CheckEr
     if holds { Ok(()) } else { Err(CheckError::Violation(violation)) }
 }
 
+/// A hash of the link from one row to another.
+pub(crate) fn hash_of_link(from: u32, to: u32) -> u64 {
+    // The finaliser of SplitMix64.
+    let mut hash = u64::from(from) << 32 | u64::from(to);
+    hash = (hash ^ hash >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    hash = (hash ^ hash >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    hash ^ hash >> 31
+}
+
 /// Opens a file of fields without checking its hashes.
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]

@@ -7,6 +7,7 @@
 //! | [`dictionary`] | `words`, `alternatives` | text or prefix → rows | length of the text, and half a block | `link/index/names` | `query`, `autocomplete` |
 //! | [`prefix_stats`] | `prefixes` | frequent prefix → count, best ten, rows | length of the prefix | `link/index/prefix_stats` | `query`, `autocomplete` |
 //! | [`citations`] | `citations` | output → outputs it refers to, outputs that refer to it | three reads | `link/citations` | `query` |
+//! | [`targets`] | `targets` | record → rows it refers to, by path | two reads | `link/index/target_lists` | `query` |
 //!
 //! Four modules serve these files:
 //!
@@ -31,4 +32,5 @@ pub mod name_part;
 pub mod orders;
 pub mod postings;
 pub mod prefix_stats;
+pub mod targets;
 pub mod term_lists;

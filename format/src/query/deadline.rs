@@ -2,6 +2,7 @@
 
 use std::{fmt, time::Instant};
 
+use crate::query::error::ParamError;
 use crate::storage::error::ReadError;
 
 /// Why a query has no result.
@@ -10,9 +11,24 @@ pub enum QueryError {
     /// The snapshot is damaged.
     #[error(transparent)]
     Damaged(#[from] ReadError),
+    /// The query would take more time or memory than it may.
+    #[error("{} {}", .error.text, .error.reason)]
+    Refused {
+        /// The parameter that asks for too much.
+        parameter: &'static str,
+        /// What would narrow it.
+        error: ParamError,
+    },
     /// The query reached its deadline.
     #[error("the query reached its deadline")]
     Deadline,
+}
+
+impl QueryError {
+    /// Refuses the value of a parameter.
+    pub(super) fn refused(parameter: &'static str, text: &str, reason: String) -> QueryError {
+        QueryError::Refused { parameter, error: ParamError::new(text, reason) }
+    }
 }
 
 /// When a query stops without a result.

@@ -4,7 +4,7 @@ use crate::index::bitset::{
     Bitset, CHUNK_ROWS, ChunkBits, EMPTY_CHUNK, count_bits, each_bit, intersect,
 };
 use crate::index::orders::Order;
-use crate::query::chunk_bits::{clear_rows, rows_in_chunk, set_rows};
+use crate::query::chunk_bits::{clear_rows, rows_in_chunk, set_all, set_rows};
 use crate::query::clause::{Clause, Leaf};
 use crate::query::deadline::{Deadline, QueryError};
 use crate::query::intersection::{ChunkRows, Intersection};
@@ -85,6 +85,20 @@ impl DocSet {
         bits
     }
 
+    /// The set's rows in a chunk of an entity with this many rows, or with `is_complement` the others.
+    pub(super) fn chunk_rows(&self, chunk: u32, rows: u32, is_complement: bool) -> ChunkRows {
+        if let (DocSet::Sorted(sorted), false) = (self, is_complement) {
+            let lows = rows_in_chunk(sorted, chunk).iter().map(|row| *row as u16);
+            return ChunkRows::Array(lows.collect());
+        }
+        let mut all = Box::new(EMPTY_CHUNK);
+        set_all(&mut all, rows, chunk);
+        let bits = self.chunk_bits(chunk);
+        let flip = if is_complement { u64::MAX } else { 0 };
+        all.iter_mut().zip(&bits).for_each(|(all, bits)| *all &= bits ^ flip);
+        ChunkRows::Bits(all)
+    }
+
     /// Turns the set into a clause of another intersection.
     pub(super) fn into_clause(self) -> Clause<'static> {
         let (is_negated, leaf) = match self {
@@ -138,6 +152,23 @@ impl DocSet {
             DocSet::Sorted(sorted) => sorted.len() as u64,
             DocSet::Bitmap(_, count) => *count,
         }
+    }
+
+    /// Calls `visit` with each row, ascending, until `visit` returns false.
+    pub fn each_row(&self, visit: impl FnMut(u32) -> bool) {
+        let mut visit = visit;
+        let mut while_true = |row: u32| visit(row).then_some(());
+        // `None` means that `visit` ended the walk.
+        let _ = match self {
+            DocSet::All(rows) => (0..*rows).try_for_each(while_true),
+            DocSet::AllExcept(rows, others) => {
+                let mut others = others.iter().copied().peekable();
+                let mut kept = (0..*rows).filter(|row| others.next_if_eq(row).is_none());
+                kept.try_for_each(while_true)
+            }
+            DocSet::Sorted(sorted) => sorted.iter().copied().try_for_each(while_true),
+            DocSet::Bitmap(bitmap, _) => bitmap.rows().try_for_each(&mut while_true),
+        };
     }
 
     pub fn contains(&self, row: u32) -> bool {

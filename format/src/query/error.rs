@@ -3,7 +3,8 @@
 use rapidfuzz::distance::osa;
 
 use crate::entity::IdFormat;
-use crate::query::grouping::Grouping;
+use crate::query::groups::Grouping;
+use crate::query::statistics::StatisticsKeys;
 use crate::record::legacy::LEGACY;
 use crate::schema::keys::{Bound, Key, Keys, Kind};
 
@@ -127,6 +128,36 @@ pub(super) fn unknown_group_key(keys: &Keys, name: &str) -> ParamError {
     ParamError::new(name, format!("is nothing /{} is grouped by; {known}", keys.route))
 }
 
+/// Says why a key that filters does not group.
+pub(super) fn not_grouping(keys: &Keys, key: &Key) -> ParamError {
+    let what = match key.kind {
+        Kind::Id(_) => "differs for each record",
+        Kind::Day(_) | Kind::Moment(_) => "is a date",
+        Kind::Number => "is a fractional number",
+        Kind::Words | Kind::Text => "is a text",
+        _ => "has no groups",
+    };
+    let known = suggest_others(key.name, Grouping::key_names(keys));
+    ParamError::new(key.name, format!("{what}, and nothing is grouped by it; {known}"))
+}
+
+pub(super) fn unknown_statistics_key(keys: &Keys, name: &str) -> ParamError {
+    let known = suggest(name, StatisticsKeys::names(keys));
+    ParamError::new(name, format!("is no number of /{}; {known}", keys.route))
+}
+
+/// Says why a key has no statistics.
+pub(super) fn not_numeric(keys: &Keys, key: &Key) -> ParamError {
+    let what = if key.is_many { "has several values a record" } else { "is no number" };
+    let known = suggest_others(key.name, StatisticsKeys::names(keys));
+    ParamError::new(key.name, format!("{what}, and has no statistics; {known}"))
+}
+
+pub(super) fn unknown_group_sort(text: &str, keys: usize) -> ParamError {
+    let known = if keys > 1 { "`count`, `key` and `key2`" } else { "`count` and `key`" };
+    ParamError::new(text, format!("does not sort groups; there are {known}"))
+}
+
 /// Suggests the name that was meant, or lists known names.
 fn suggest<'n>(name: &str, names: impl Iterator<Item = &'n str> + Clone) -> String {
     let renamed = OPENALEX_NAMES.iter().find(|(openalex, _)| *openalex == name);
@@ -144,6 +175,12 @@ fn suggest<'n>(name: &str, names: impl Iterator<Item = &'n str> + Clone) -> Stri
     if let Some(meant) = similar_name(name, &near) {
         return format!("did you mean `{meant}`?");
     }
+    suggest_others(name, names)
+}
+
+/// Lists known names, or the most similar ones of many.
+fn suggest_others<'n>(name: &str, names: impl Iterator<Item = &'n str> + Clone) -> String {
+    let near = by_distance(name, names.clone());
     let quoted = |name: &str| format!("`{name}`");
     let count = names.clone().count();
     if count <= NAMES_MAX {

@@ -9,7 +9,9 @@
 //! Cost of a chunk: its containers, starting with the smallest clause; nothing more once no row is
 //! left.
 
-use crate::index::bitset::{CHUNK_ROWS, ChunkBits, EMPTY_CHUNK, count_bits, each_bit, intersect};
+use crate::index::bitset::{
+    CHUNK_ROWS, ChunkBits, EMPTY_CHUNK, count_bits, each_bit, has_bit, intersect,
+};
 use crate::index::postings::{ARRAY_ROWS_MAX, ChunkView};
 use crate::query::chunk_bits::{clear_rows, rows_in_chunk, set_all};
 use crate::query::clause::{Clause, Leaf};
@@ -44,6 +46,34 @@ impl ChunkRows {
             ChunkRows::Array(lows) => lows.len() as u32,
             ChunkRows::Bits(bits) => count_bits(&**bits) as u32,
         }
+    }
+
+    pub fn contains(&self, low: u16) -> bool {
+        match self {
+            ChunkRows::Array(lows) => lows.binary_search(&low).is_ok(),
+            ChunkRows::Bits(bits) => has_bit(&**bits, u32::from(low)),
+        }
+    }
+
+    /// Calls `visit` with the number and the bits of each word of the chunk's bitmap that has rows,
+    /// until `visit` returns false.
+    pub fn each_word(&self, mut visit: impl FnMut(u32, u64) -> bool) {
+        let outcome = match self {
+            ChunkRows::Array(lows) => {
+                let mut words = lows.chunk_by(|one, other| one / 64 == other / 64);
+                words.try_for_each(|lows| {
+                    let bits = lows.iter().fold(0, |bits, low| bits | 1 << (low % 64));
+                    visit(u32::from(lows[0] / 64), bits).then_some(())
+                })
+            }
+            ChunkRows::Bits(bits) => {
+                let words = (0..).zip(bits.iter()).filter(|(_, bits)| **bits != 0);
+                let mut words = words.map(|(word, bits)| visit(word, *bits));
+                words.try_for_each(|goes_on| goes_on.then_some(()))
+            }
+        };
+        // `None` means that `visit` ended the walk.
+        let _ = outcome;
     }
 
     /// Calls `visit` with each row, ascending, until `visit` returns false.

@@ -16,7 +16,7 @@
 //! ```
 //!
 //! A [`Predicate`] evaluates the same filter against one record instead of the indexes. [`Groups`]
-//! count the matching rows by the records they refer to.
+//! count the matching rows by the values of a key, and [`Statistics`] sum them up.
 //!
 //! The folder may import `snapshot` and what `snapshot` imports.
 
@@ -29,7 +29,6 @@ mod error;
 mod execute;
 mod filter;
 mod grammar;
-mod grouping;
 mod groups;
 mod intersection;
 mod name_scan;
@@ -39,6 +38,7 @@ mod range;
 mod resolve;
 mod sort;
 mod sorted_page;
+mod statistics;
 #[cfg(test)]
 mod tests;
 mod union;
@@ -51,12 +51,15 @@ pub(crate) use crate::query::doc_set::DocSet;
 pub use crate::query::error::{ParamError, nearest};
 pub use crate::query::execute::{QueryPlan, RowPage};
 pub use crate::query::filter::{EXPRESSIONS_MAX, Expression};
-pub use crate::query::grouping::Grouping;
-pub use crate::query::groups::{GROUPS_MAX, Group, Groups};
-pub use crate::query::parse::{PAGE_SIZE_DEFAULT, PAGE_SIZES, Query};
+pub use crate::query::groups::{GROUP_KEYS_MAX, GROUPS_MAX, Group, GroupValue, Grouping, Groups};
+pub use crate::query::parse::{Aim, PAGE_SIZE_DEFAULT, PAGE_SIZES, Query};
 pub use crate::query::predicate::Predicate;
 pub use crate::query::sort::{SORT_KEYS_MAX, SortKey};
 pub(crate) use crate::query::sorted_page::{first_rows, rows_with_codes};
+pub use crate::query::statistics::{
+    KeyStatistics, Number, OutputStatistics, STATISTICS_KEYS_MAX, Statistics, StatisticsKeys,
+    Summary,
+};
 pub use crate::query::value::Operand;
 pub(crate) use crate::query::value::strip_id_prefix;
 pub(crate) use crate::query::words::{is_long, rows_of_words};

@@ -3,10 +3,11 @@
 use std::num::NonZeroU32;
 
 use crate::entity::Entity;
-use crate::query::error::{ParamError, unknown_group_key};
+use crate::query::error::ParamError;
 use crate::query::filter::{EXPRESSIONS_MAX, Expression, parse_filter, parse_search};
-use crate::query::grouping::Grouping;
+use crate::query::groups::Grouping;
 use crate::query::sort::{SortKey, parse_sort};
+use crate::query::statistics::StatisticsKeys;
 use crate::query::value::Operand;
 use crate::record::legacy::LegacyEntity;
 use crate::schema::keys::{Direction, Index, Keys, keys_of, keys_of_legacy};
@@ -31,8 +32,19 @@ pub struct Query {
     pub page: NonZeroU32,
     /// Records a page.
     pub per_page: u32,
-    /// Set if the query counts groups instead of listing records.
-    pub grouping: Option<Grouping>,
+    /// What the query finds.
+    pub aim: Aim,
+}
+
+/// What a query finds of the matching records.
+#[derive(Clone, Debug)]
+pub enum Aim {
+    /// A page of them.
+    List,
+    /// A page of their groups.
+    Groups(Grouping),
+    /// Their statistics, by these keys.
+    Statistics(StatisticsKeys),
 }
 
 impl Query {
@@ -45,7 +57,7 @@ impl Query {
             sort: Vec::new(),
             page: NonZeroU32::MIN,
             per_page: PAGE_SIZE_DEFAULT,
-            grouping: None,
+            aim: Aim::List,
         }
     }
 
@@ -90,24 +102,48 @@ impl Query {
         self.filter.push(Expression { key, index, is_negated: false, operands, text });
     }
 
-    /// Parses the sort keys and replaces earlier ones.
+    /// Parses the sort keys and replaces earlier ones: of groups, if the query counts groups.
     ///
     /// # Errors
     ///
     /// One error for each wrong key.
     pub fn set_sort(&mut self, text: &str) -> Result<(), Vec<ParamError>> {
+        if let Aim::Groups(grouping) = &mut self.aim
+            && grouping.is_sorted()
+        {
+            return grouping.set_sort(text);
+        }
         self.sort = parse_sort(self.keys, text)?;
         Ok(())
     }
 
-    /// Parses the key that groups are counted by.
+    /// Parses the keys that groups are counted by, and makes the query count them.
+    ///
+    /// # Errors
+    ///
+    /// One error for each key that does not group.
+    pub fn set_group_by(&mut self, text: &str) -> Result<(), Vec<ParamError>> {
+        self.aim = Aim::Groups(Grouping::parse(self.keys, text)?);
+        Ok(())
+    }
+
+    /// Parses the key that a legacy list groups by: the largest groups are one page.
     ///
     /// # Errors
     ///
     /// If the list has no such groups.
-    pub fn set_group_by(&mut self, text: &str) -> Result<(), Vec<ParamError>> {
-        let grouping = Grouping::by_key(self.keys, text);
-        self.grouping = Some(grouping.ok_or_else(|| vec![unknown_group_key(self.keys, text)])?);
+    pub fn set_legacy_group_by(&mut self, text: &str) -> Result<(), Vec<ParamError>> {
+        self.aim = Aim::Groups(Grouping::parse_legacy(self.keys, text)?);
+        Ok(())
+    }
+
+    /// Parses the keys of statistics, and replaces earlier ones.
+    ///
+    /// # Errors
+    ///
+    /// One error for each key without numbers.
+    pub fn set_statistics(&mut self, text: &str) -> Result<(), Vec<ParamError>> {
+        self.aim = Aim::Statistics(StatisticsKeys::parse(self.keys, text)?);
         Ok(())
     }
 

@@ -37,9 +37,17 @@ pub(super) fn parse_sort(keys: &'static Keys, text: &str) -> Result<Vec<SortKey>
 }
 
 fn parse_sort_key(keys: &'static Keys, text: &str) -> Result<SortKey, ParamError> {
+    let (name, is_descending) = parse_direction(text)?;
+    match keys.sort(name) {
+        Some((key, order)) => Ok(SortKey { key, order, is_descending }),
+        None => Err(unknown_sort_key(keys, name)),
+    }
+}
+
+/// Splits a key of a sort into its name and whether the sort descends.
+pub(super) fn parse_direction(text: &str) -> Result<(&str, bool), ParamError> {
     let (name, direction) = text.split_once(':').unwrap_or((text, "asc"));
-    let (name, direction) = (trim(name), trim(direction));
-    let is_descending = match direction {
+    let is_descending = match trim(direction) {
         "asc" => false,
         "desc" => true,
         _ => {
@@ -49,8 +57,5 @@ fn parse_sort_key(keys: &'static Keys, text: &str) -> Result<SortKey, ParamError
             ));
         }
     };
-    match keys.sort(name) {
-        Some((key, order)) => Ok(SortKey { key, order, is_descending }),
-        None => Err(unknown_sort_key(keys, name)),
-    }
+    Ok((trim(name), is_descending))
 }

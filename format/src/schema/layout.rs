@@ -84,8 +84,8 @@ pub fn name_of(schema: &Schema) -> String {
     }
 }
 
-/// Describes the indexes of an entity: one line per posting lists, one per order, and one with the
-/// paths of the searched names. Empty if the entity has no index.
+/// Describes the indexes of an entity: one line per posting lists, one per order, one per path of
+/// target rows, and one with the paths of the searched names. Empty if the entity has no index.
 pub fn describe_keys(entity: Entity) -> String {
     let keys = keys_of(entity);
     let mut text = String::new();
@@ -103,6 +103,10 @@ pub fn describe_keys(entity: Entity) -> String {
         let direction = if order.is_descending() { "descending" } else { "ascending" };
         let mark = if *is_row_order { ", the rows' own" } else { "" };
         let _ = writeln!(text, "  order {number:>3}  {path}: {name}, {direction}{mark}");
+    }
+    for (number, lists) in keys.targets.iter().enumerate() {
+        let TermLists { path, terms } = &keys.lists[*lists];
+        let _ = writeln!(text, "  targets {number:>1}  {path}: {}", name_of_terms(*terms));
     }
     if !keys.names.is_empty() {
         let _ = writeln!(text, "  names      {}", keys.names.join(", "));

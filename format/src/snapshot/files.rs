@@ -14,7 +14,7 @@ use crate::storage::header::FileKind;
 use crate::storage::manifest::{HASHES, Manifest, REPORT};
 
 /// The kinds of archive an entity may have, in the order in which a snapshot is opened.
-const ENTITY_FILES: [FileKind; 10] = [
+const ENTITY_FILES: [FileKind; 11] = [
     FileKind::Records,
     FileKind::Ids,
     FileKind::Redirects,
@@ -25,6 +25,7 @@ const ENTITY_FILES: [FileKind; 10] = [
     FileKind::Alternatives,
     FileKind::PrefixStats,
     FileKind::Citations,
+    FileKind::Targets,
 ];
 
 /// Whether an entity has an archive of this kind.
@@ -38,6 +39,7 @@ pub(super) fn has_archive(kind: FileKind, entity: Entity) -> bool {
         FileKind::Words | FileKind::PrefixStats => keys.has_names(),
         FileKind::Alternatives => keys.has_alternatives(),
         FileKind::Citations => keys.has_citations(),
+        FileKind::Targets => !keys.targets.is_empty(),
         FileKind::Strings => false,
     }
 }

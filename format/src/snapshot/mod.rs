@@ -25,11 +25,12 @@ use std::{
     sync::{Arc, LazyLock},
 };
 
-use crate::entity::{Entity, with_record};
+use crate::entity::{Entity, NO_ID, with_record};
 use crate::index::citations::CitationsFile;
 use crate::index::dictionary::Dictionary;
 use crate::index::orders::{Order, OrdersFile};
 use crate::index::prefix_stats::PrefixStats;
+use crate::index::targets::TargetsFile;
 use crate::index::term_lists::TermListsFile;
 use crate::json::render::{Page, RecordBytes, RecordStore, Render};
 use crate::record;
@@ -94,6 +95,7 @@ struct EntityFiles {
     alternatives: Option<Dictionary>,
     prefix_stats: Option<PrefixStats>,
     citations: Option<CitationsFile>,
+    targets: Option<TargetsFile>,
 }
 
 /// The result of looking an id up.
@@ -275,6 +277,31 @@ impl Snapshot {
     pub fn citations(&self, entity: Entity) -> Result<&CitationsFile, ReadError> {
         let citations = self.files_of(entity).citations.as_ref();
         citations.ok_or(ReadError::Internal("the entity has no citation graph"))
+    }
+
+    /// The rows that an entity's records refer to.
+    ///
+    /// # Errors
+    ///
+    /// Where the entity has no such lists.
+    pub fn targets(&self, entity: Entity) -> Result<&TargetsFile, ReadError> {
+        let targets = self.files_of(entity).targets.as_ref();
+        targets.ok_or(ReadError::Internal("the entity has no lists of target rows"))
+    }
+
+    /// The row that stands for all rows with the id of a row; `None` for a row without an id.
+    ///
+    /// # Errors
+    ///
+    /// Where the row does not exist.
+    pub fn first_row_of_id(&self, entity: Entity, row: u32) -> Result<Option<u32>, ReadError> {
+        if row < self.count(entity) {
+            return Ok(Some(row));
+        }
+        match self.row_id(entity, row)? {
+            NO_ID => Ok(None),
+            id => Ok(Some(self.unresolved_rows(entity, id)?.start)),
+        }
     }
 
     /// The orders of an entity.

@@ -9,6 +9,7 @@ use crate::index::citations::CitationsFile;
 use crate::index::dictionary::Dictionary;
 use crate::index::orders::OrdersFile;
 use crate::index::prefix_stats::PrefixStats;
+use crate::index::targets::TargetsFile;
 use crate::index::term_lists::TermListsFile;
 use crate::schema::keys::{Terms, keys_of};
 use crate::schema::layout::schema_hash;
@@ -225,6 +226,8 @@ impl<'p> Opening<'p> {
             alternatives: files.find(FileKind::Alternatives, Dictionary::open)?,
             prefix_stats: files.find(FileKind::PrefixStats, PrefixStats::open)?,
             citations: files.find(FileKind::Citations, CitationsFile::open)?,
+            targets: files
+                .find(FileKind::Targets, |file| TargetsFile::open(file, keys.targets.len()))?,
         })
     }
 }
@@ -277,9 +280,11 @@ impl EntityOpening<'_, '_> {
             FileKind::Redirects => (None, Some(("redirects", redirects))),
             FileKind::Names => (None, Some(("rows", rows))),
             FileKind::TermLists => (Some(("lists", lists)), Some(("lists", lists))),
-            FileKind::Orders | FileKind::Words | FileKind::Alternatives | FileKind::PrefixStats => {
-                (Some(("records", published)), Some(("rows", published)))
-            }
+            FileKind::Orders
+            | FileKind::Words
+            | FileKind::Alternatives
+            | FileKind::PrefixStats
+            | FileKind::Targets => (Some(("records", published)), Some(("rows", published))),
             FileKind::Strings => (None, None),
         };
         let checks = [(expected_published, header.published), (expected_rows, header.rows)];

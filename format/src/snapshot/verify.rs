@@ -6,14 +6,14 @@ use blake3::Hash;
 
 use crate::entity::{Entity, NO_ID, with_record};
 use crate::index::bitset::Bitset;
-use crate::index::check::{CheckError, ensure};
+use crate::index::check::{CheckError, ensure, hash_of_link};
 use crate::index::dictionary::BLOCK_ROWS_MAX;
 use crate::index::name_part::NamePart;
 use crate::index::term_lists::Term;
 use crate::json::render::{Page, Shape};
 use crate::record;
 use crate::record::ArchivedRecord;
-use crate::schema::keys::{Terms, keys_of};
+use crate::schema::keys::{TermLists, Terms, keys_of};
 use crate::snapshot::error::{Cause, OpenError};
 use crate::snapshot::files::{archive_path, open_regular};
 use crate::snapshot::open::check_hash;
@@ -54,6 +54,7 @@ impl Snapshot {
                     in_file((FileKind::Citations, in_part("citation graph", error)))
                 })?;
             }
+            self.verify_targets(entity).map_err(|cause| in_file((FileKind::Targets, cause)))?;
         }
         self.check_readable()
     }
@@ -116,6 +117,66 @@ impl Snapshot {
                 .map_err(|error| in_part(&lists.path, error))?;
         }
         Ok(())
+    }
+
+    /// Checks the target rows of each path, and that they are those of the path's posting lists.
+    fn verify_targets(&self, entity: Entity) -> Result<(), Cause> {
+        let Some(file) = &self.files_of(entity).targets else { return Ok(()) };
+        let keys = keys_of(entity);
+        for (path, number) in keys.targets.iter().enumerate() {
+            let TermLists { path: of, terms } = &keys.lists[*number];
+            let verified = || {
+                let Terms::Rows(target) = *terms else {
+                    return Err(CheckError::Violation("the terms are no rows"));
+                };
+                let listed = self.sum_of_links(entity, *number, target)?;
+                let mut sum = 0u64;
+                file.verify(path, self.rows(target), |record, row| {
+                    sum = sum.wrapping_add(hash_of_link(record, row));
+                    Ok(())
+                })?;
+                ensure(sum == listed, "the rows of records are not those of the posting lists")
+            };
+            verified().map_err(|error| in_part(of, error))?;
+        }
+        Ok(())
+    }
+
+    /// Sums the hashes of the links from records to rows that posting lists hold. Rows without an id
+    /// do not count, and rows that share an id count as the first of them.
+    fn sum_of_links(
+        &self,
+        entity: Entity,
+        lists: usize,
+        target: Entity,
+    ) -> Result<u64, CheckError> {
+        let file = self.term_lists(entity)?;
+        let (mut sum, mut records) = (0u64, Vec::new());
+        let terms = file.terms(lists)?;
+        let first_row = |at| self.first_row_of_id(target, file.term_at(lists, at)? as u32);
+        let mut at = 0;
+        while at < terms {
+            let first = first_row(at)?;
+            let mut end = at + 1;
+            while end < terms && first.is_some() && first_row(end)? == first {
+                end += 1;
+            }
+            if let Some(row) = first {
+                records.clear();
+                for at in at..end {
+                    file.postings(lists, at)?.each(|record| {
+                        records.push(record);
+                        true
+                    })?;
+                }
+                records.sort_unstable();
+                records.dedup();
+                let hashes = records.iter().map(|record| hash_of_link(*record, row));
+                sum = hashes.fold(sum, u64::wrapping_add);
+            }
+            at = end;
+        }
+        Ok(sum)
     }
 
     /// Whether the rows of a term count as rows with a value. They do not where the term is an

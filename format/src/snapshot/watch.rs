@@ -4,6 +4,7 @@ use crate::index::citations::CitationsFile;
 use crate::index::dictionary::Dictionary;
 use crate::index::orders::OrdersFile;
 use crate::index::prefix_stats::PrefixStats;
+use crate::index::targets::TargetsFile;
 use crate::index::term_lists::TermListsFile;
 use crate::snapshot::Snapshot;
 use crate::snapshot::error::OpenError;
@@ -26,6 +27,7 @@ impl Snapshot {
                 files.alternatives.as_ref().map(Dictionary::archive),
                 files.prefix_stats.as_ref().map(PrefixStats::archive),
                 files.citations.as_ref().map(CitationsFile::archive),
+                files.targets.as_ref().map(TargetsFile::archive),
             ];
             [files.records.archive(), files.ids.archive(), files.redirects.archive()]
                 .into_iter()

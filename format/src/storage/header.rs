@@ -41,6 +41,8 @@ pub enum FileKind {
     PrefixStats = 10,
     /// Output → the outputs it refers to, and those that refer to it.
     Citations = 11,
+    /// Record → the rows of other entities that it refers to.
+    Targets = 12,
 }
 
 impl FileKind {
@@ -58,6 +60,7 @@ impl FileKind {
             FileKind::Alternatives => "alternatives",
             FileKind::PrefixStats => "prefix_stats",
             FileKind::Citations => "citations",
+            FileKind::Targets => "targets",
         }
     }
 }

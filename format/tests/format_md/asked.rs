@@ -16,7 +16,7 @@ use crate::{
     example::REFERENCES,
     files::Archive,
     index,
-    indexes::{Citations, Keys, Lists, Order, integer_term, text_term},
+    indexes::{Citations, Keys, Lists, Order, integer_term, targets, text_term},
     with_example,
 };
 
@@ -123,6 +123,30 @@ fn references_and_citations_are_read() {
         assert_eq!(counts.rows(), [0, 1, 2]);
         assert_eq!([0, 1, 2].map(|code| !counts.value(code)), [2, 1, 0].map(sortable_integer));
     });
+}
+
+#[test]
+fn target_rows_are_read() {
+    with_example(|directory| {
+        let archive = Archive::open(directory, "outputs/targets");
+        let keys = keys("outputs");
+        // Two spellings of an id are its first row; the topic without an id is left out.
+        assert_eq!(targets(&archive, &keys, "authors.id", 0), [0]);
+        assert_eq!(targets(&archive, &keys, "topics.id", 0), [0]);
+        assert!(targets(&archive, &keys, "topics.id", 1).is_empty());
+    });
+    let directory = tempfile::tempdir().unwrap();
+    let place = directory.path().join("targets");
+    let keys = keys("sources");
+    // Records with none, a few and hundreds of rows, in as many bytes as 70,000 rows take.
+    let records: Vec<Vec<u32>> = (0..1_000u32)
+        .map(|row| (0..row % 5 * row % 300).map(|at| at * 200 + row).collect())
+        .collect();
+    index::write_targets(&place, Entity::Source, 1_000, &[(MANY, records.clone())]);
+    let archive = Archive::open(directory.path(), "targets");
+    for (record, expected) in records.iter().enumerate() {
+        assert_eq!(targets(&archive, &keys, "topics.id", record), *expected, "record {record}");
+    }
 }
 
 #[test]

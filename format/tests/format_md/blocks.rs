@@ -105,6 +105,7 @@ fn kinds() -> String {
         Alternatives,
         PrefixStats,
         Citations,
+        Targets,
     ];
     assert!(archives().all(|(kind, _)| kinds.contains(&kind)));
     let mut text = "number  file\n".to_string();

@@ -14,6 +14,7 @@ use pinakes_format::index::orders::{
 };
 use pinakes_format::index::postings::PostingsBuilder;
 use pinakes_format::index::prefix_stats::PrefixStatsWriter;
+use pinakes_format::index::targets::TargetsWriter;
 use pinakes_format::index::term_lists::{
     Term, TermListsWriter, any_row_term, integer_term, text_term,
 };
@@ -62,6 +63,11 @@ pub fn write(draft: &Snapshot, kind: FileKind, entity: Entity, path: &Path) -> W
                 push_lists(&mut writer, lists.terms.bytes(), terms, presence);
             }
             return writer.finish().unwrap();
+        }
+        FileKind::Targets => {
+            let of_path = |number: &usize| index.targets(draft, keys.lists[*number].terms, *number);
+            let paths: Vec<(u32, Vec<Vec<u32>>)> = keys.targets.iter().map(of_path).collect();
+            return write_targets(path, entity, count, &paths);
         }
         FileKind::Words => return write_dictionary(path, kind, entity, count, &index.names.words),
         FileKind::Alternatives => {
@@ -122,6 +128,28 @@ pub fn lists_writer(path: &Path, entity: Entity, lists: usize) -> TermListsWrite
         schema_hash: schema_hash(),
     };
     TermListsWriter::create(path, header).unwrap()
+}
+
+/// Writes the rows of each record; each path with the number of rows of its entity.
+pub fn write_targets(
+    path: &Path,
+    entity: Entity,
+    count: u64,
+    paths: &[(u32, Vec<Vec<u32>>)],
+) -> Written {
+    let header = Header {
+        kind: FileKind::Targets,
+        entity: Some(entity),
+        published: count,
+        rows: count,
+        schema_hash: schema_hash(),
+    };
+    let rows = paths.iter().map(|(rows, _)| *rows);
+    let mut writer = TargetsWriter::create(path, header, rows).unwrap();
+    for (number, (_, records)) in paths.iter().enumerate() {
+        records.iter().for_each(|rows| writer.push(number, rows).unwrap());
+    }
+    writer.finish().unwrap()
 }
 
 /// Writes the lists of references of each record, and the lists of citations that follow from them.
@@ -244,6 +272,23 @@ impl Names {
 }
 
 impl Index {
+    /// The rows of `target` that each record has terms of, and the number of its rows.
+    fn targets(&self, draft: &Snapshot, terms: Terms, number: usize) -> (u32, Vec<Vec<u32>>) {
+        let Terms::Rows(target) = terms else { panic!("{terms:?}") };
+        let first_row = |row: u32| {
+            let id = draft.row_id(target, row).unwrap();
+            (id != NO_ID).then(|| (0..=row).find(|at| draft.row_id(target, *at).unwrap() == id))
+        };
+        let mut records = vec![BTreeSet::new(); self.values.first().map_or(0, Vec::len)];
+        for (term, rows) in &self.terms[number] {
+            if let Some(first) = first_row(*term as u32).flatten() {
+                rows.iter().for_each(|row| _ = records[*row as usize].insert(first));
+            }
+        }
+        let records = records.into_iter().map(|rows| rows.into_iter().collect()).collect();
+        (draft.rows(target), records)
+    }
+
     fn of(draft: &Snapshot, entity: Entity) -> Index {
         let (keys, count) = (keys_of(entity), draft.count(entity));
         let mut index = Index {

@@ -7,6 +7,7 @@ use crate::files::Archive;
 pub struct Keys {
     pub lists: Vec<(String, String)>,
     pub orders: Vec<(String, String)>,
+    pub targets: Vec<(String, String)>,
     pub names: Vec<String>,
 }
 
@@ -22,7 +23,11 @@ impl Keys {
             }
             let (number, rest) = rest.trim_start().split_once("  ").unwrap();
             let (path, facts) = rest.split_once(": ").unwrap();
-            let kept = if what == "lists" { &mut keys.lists } else { &mut keys.orders };
+            let kept = match what {
+                "lists" => &mut keys.lists,
+                "order" => &mut keys.orders,
+                _ => &mut keys.targets,
+            };
             assert_eq!(kept.len(), number.parse::<usize>().unwrap());
             kept.push((path.to_string(), facts.to_string()));
         }
@@ -274,6 +279,27 @@ impl<'a> Citations<'a> {
         assert!(bits.all(|bit| bit == 0));
         rows
     }
+}
+
+/// The rows that a record refers to, at a path of `targets`.
+pub fn targets(archive: &Archive, keys: &Keys, path: &str, record: usize) -> Vec<u32> {
+    let number = Keys::number(&keys.targets, path);
+    let directory = archive.0.len() - 24 * keys.targets.len();
+    let field = |path: usize, at: usize| archive.u64(directory + 24 * path + 8 * at) as usize;
+    let (places, width) = (field(number, 0), field(number, 1));
+    let blocks = archive.rows().div_ceil(64);
+    let begin = if number == 0 { 64 } else { field(number - 1, 0) + 8 * blocks };
+    let mut at = begin + archive.u64(places + 8 * (record / 64)) as usize;
+    let mut lengths = Vec::new();
+    for _ in 0..(archive.rows() - record / 64 * 64).min(64) {
+        let (length, end) = leb128(archive, at);
+        lengths.push(length);
+        at = end;
+    }
+    let from = at + width * lengths[..record % 64].iter().sum::<usize>();
+    let bytes = &archive.0[from..from + width * lengths[record % 64]];
+    let row = |bytes: &[u8]| bytes.iter().rev().fold(0, |row, byte| row << 8 | u32::from(*byte));
+    bytes.chunks(width).map(row).collect()
 }
 
 /// Reads `n` rows between two bounds, in order.

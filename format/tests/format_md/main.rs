@@ -25,6 +25,7 @@ use pinakes_format::index::citations::{BLOCK_LISTS, CODED_ROWS_MAX};
 use pinakes_format::index::dictionary::BLOCK_ROWS_MAX;
 use pinakes_format::index::postings::{ARRAY_ROWS_MAX, BITSET_BYTES};
 use pinakes_format::index::prefix_stats::{BEST_MAX, SUMMARY_BYTES};
+use pinakes_format::index::targets::BLOCK_RECORDS;
 use pinakes_format::index::term_lists::HASH_BITS;
 use pinakes_format::record::value::{NO_CODE, TABLE_FIRST};
 use pinakes_format::record::{
@@ -191,6 +192,7 @@ fn the_sentences_hold_the_numbers_of_the_code() {
         format!("{BEST_MAX} × u32"),
         format!("A block holds {BLOCK_LISTS} consecutive"),
         format!("at most {} rows: their", grouped(CODED_ROWS_MAX)),
+        format!("A block holds {BLOCK_RECORDS} consecutive records"),
     ] {
         assert!(text.contains(&one_line(&sentence)), "no sentence with `{sentence}`");
     }

@@ -9,7 +9,7 @@ use pinakes_format::autocomplete;
 use pinakes_format::autocomplete::{Candidates, Completion, ENTITIES};
 use pinakes_format::entity::{CATALOG, Entity, Facts, IdFormat};
 use pinakes_format::json::render::{Page, Shape};
-use pinakes_format::query::{Query, QueryError};
+use pinakes_format::query::{Aim, Query, QueryError};
 use pinakes_format::schema::keys::Direction;
 use pinakes_format::snapshot::{LookupResult, RenderRow, Snapshot};
 use pinakes_format::storage::error::ReadError;
@@ -24,6 +24,7 @@ use crate::api::autocomplete_query::TextError;
 use crate::api::page_rows::{PageRows, PageStream, WHOLE_BYTES_MAX};
 use crate::api::request::Request;
 use crate::api::resolve;
+use crate::api::sums;
 use crate::api::work_limits::WorkLimits;
 use crate::event_counts::{OVERLOADS, Overload};
 use crate::http::parameters::Detail;
@@ -172,7 +173,7 @@ impl From<Quota> for QuotaJson {
     }
 }
 
-/// A page of a list.
+/// A page of a list or of its groups, or its statistics.
 pub fn list(
     query: &Query,
     request: &Request<'_>,
@@ -180,6 +181,28 @@ pub fn list(
     limits: WorkLimits,
 ) -> Answer {
     let begun = Instant::now();
+    let time = limits.time();
+    let summed = match &query.aim {
+        Aim::List => None,
+        Aim::Groups(grouping) => Some(
+            limits
+                .run(|deadline| query.groups(grouping, snapshot, (deadline, time)))
+                .map(|groups| sums::render_groups(query, grouping, &groups, snapshot)),
+        ),
+        Aim::Statistics(keys) => Some(
+            limits
+                .run(|deadline| query.statistics(keys, snapshot, (deadline, time)))
+                .map(|statistics| sums::render_statistics(&statistics, snapshot)),
+        ),
+    };
+    if let Some(summed) = summed {
+        let micros = begun.elapsed().as_micros() as u64;
+        tracing::debug!(micros, "list summed up");
+        return match summed {
+            Ok(body) => Ok(Reply::Json { body: body?.into(), is_cacheable: true }),
+            Err(error) => query_error_reply(error, request),
+        };
+    }
     let answer = match limits.run(|deadline| query.execute(snapshot, deadline)) {
         Ok(answer) => answer,
         Err(error) => return query_error_reply(error, request),
@@ -217,10 +240,13 @@ pub fn linked(
     }
 }
 
-/// The reply 503 to a query that reached a limit of its work; passes on the damage of a snapshot.
+/// The reply 503 to a query that reached a limit of its work, or 400 to one that would; passes on the damage of a snapshot.
 pub(crate) fn query_error_reply(error: QueryError, request: &Request<'_>) -> Answer {
     match error {
         QueryError::Damaged(error) => Err(error),
+        QueryError::Refused { parameter, error } => {
+            Ok(Reply::BadQuery(vec![Detail::new(parameter, &error.text, error.reason)]))
+        }
         QueryError::Deadline if is_hasty() => Err(ReadError::WouldWait),
         QueryError::Deadline => {
             OVERLOADS.count(Overload::Deadline);

@@ -6,11 +6,12 @@
 use std::time::Instant;
 
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
-use pinakes_format::entity::{Entity, IdFormat};
-use pinakes_format::query::{Groups, ParamError, Query};
+use pinakes_format::entity::IdFormat;
+use pinakes_format::query::{Aim, GroupValue, Groups, ParamError, Query};
 use pinakes_format::record::legacy;
 use pinakes_format::record::legacy::LegacyEntity;
 use pinakes_format::snapshot::Snapshot;
+use pinakes_format::storage::error::ReadError;
 use pinakes_format::text::json;
 
 use crate::api::handlers::{Answer, Variant, query_error_reply, render_rows};
@@ -38,6 +39,7 @@ pub const DIALECT: Dialect = Dialect {
     ],
     per_page: parse_per_page,
     sort: parse_sort,
+    group_by: Query::set_legacy_group_by,
     foreign: &[("search", "use `filter=name.search:…`"), ("q", "use `filter=name.search:…`")],
 };
 
@@ -76,12 +78,14 @@ pub fn list(
     limits: WorkLimits,
 ) -> Answer {
     let begun = Instant::now();
-    if let Some(grouping) = query.grouping {
-        return match limits.run(|deadline| query.groups(grouping, snapshot, deadline)) {
+    if let Aim::Groups(grouping) = &query.aim {
+        let time = limits.time();
+        let groups = limits.run(|deadline| query.groups(grouping, snapshot, (deadline, time)));
+        return match groups {
             Ok(groups) => {
                 let micros = begun.elapsed().as_micros() as u64;
                 tracing::debug!(micros, groups = groups.total, "groups counted");
-                render_groups(grouping.entity, &groups, snapshot)
+                render_groups(&groups, snapshot)
             }
             Err(error) => query_error_reply(error, request),
         };
@@ -104,16 +108,19 @@ fn counted(array: Reply, total: u64, links: String) -> Reply {
 }
 
 /// Renders the largest groups as one page; the total counts all groups.
-fn render_groups(entity: Entity, groups: &Groups, snapshot: &Snapshot) -> Answer {
+fn render_groups(groups: &Groups, snapshot: &Snapshot) -> Answer {
     let mut out = vec![b'['];
-    for (at, group) in groups.largest.iter().enumerate() {
+    for (at, group) in groups.page.iter().enumerate() {
+        let [GroupValue::Record { entity, id, row }] = group.values[..] else {
+            return Err(ReadError::Internal("a legacy list is grouped by a member without ids"));
+        };
         if at > 0 {
             out.push(b',');
         }
         out.extend_from_slice(b"{\"key\":");
-        legacy::write_id(entity, group.id, &mut out);
+        legacy::write_id(entity, id, &mut out);
         out.extend_from_slice(b",\"key_display_name\":");
-        match snapshot.row_name(entity, group.row)? {
+        match snapshot.row_name(entity, row)? {
             Some(name) => json::string(&mut out, name),
             None => out.extend_from_slice(b"null"),
         }

@@ -6,7 +6,7 @@
 use std::num::NonZeroU32;
 
 use pinakes_format::entity::Entity;
-use pinakes_format::query::{PAGE_SIZES, ParamError, Query, nearest};
+use pinakes_format::query::{Grouping, PAGE_SIZES, ParamError, Query, nearest};
 use pinakes_format::schema::keys::{Keys, keys_of};
 
 use crate::http::parameters::{DETAILS_MAX, Detail, GIVEN_TWICE, query_pairs};
@@ -19,6 +19,8 @@ const FOREIGN_PARAMETERS: [(&str, &str); 3] = [
     ("cursor", "`page` reaches any depth at the same cost"),
     ("sample", "there is no random sample; use `sort` and `page`"),
 ];
+/// The parameter that decides what `sort` sorts.
+const GROUP_BY: &str = "group_by";
 
 /// The parameters of lists in one variant of the interface.
 pub struct Dialect {
@@ -28,6 +30,8 @@ pub struct Dialect {
     pub per_page: fn(&str) -> Result<u32, String>,
     /// Parses the value of `sort`.
     pub sort: ParseValue,
+    /// Parses the value of `group_by`.
+    pub group_by: ParseValue,
     /// Parameters of the other variant or of similar services, and the alternative here.
     pub foreign: &'static [(&'static str, &'static str)],
 }
@@ -41,13 +45,28 @@ pub const CURRENT: Dialect = Dialect {
         ("filter", Parameter::Filter),
         ("sort", Parameter::Sort),
         ("search", Parameter::Search),
+        (GROUP_BY, Parameter::GroupBy),
     ],
     per_page: parse_per_page,
     sort: Query::set_sort,
+    group_by: Query::set_group_by,
+    foreign: &[("q", "use `search`")],
+};
+
+/// The parameters of statistics.
+pub const STATISTICS: Dialect = Dialect {
+    parameters: &[
+        ("filter", Parameter::Filter),
+        ("search", Parameter::Search),
+        ("of", Parameter::Of),
+    ],
     foreign: &[
-        ("group_by", "there are no groups here; use `filter`, and `meta.count` of each answer"),
+        ("group_by", "statistics have no groups; lists have"),
+        ("sort", "statistics have no order"),
+        ("page", "statistics have one page"),
         ("q", "use `search`"),
     ],
+    ..CURRENT
 };
 
 /// Parses a value with several parts into the query; the error has a refusal for each invalid part.
@@ -62,6 +81,17 @@ pub fn parse(entity: Entity, raw: &str) -> Result<Query, Vec<Detail>> {
     parse_pairs(Query::new(entity), &CURRENT, query_pairs(raw))
 }
 
+/// Parses the text after the `?` of a URL of statistics.
+///
+/// # Errors
+///
+/// The invalid parameters, at most ten.
+pub fn parse_statistics(entity: Entity, raw: &str) -> Result<Query, Vec<Detail>> {
+    let mut query = Query::new(entity);
+    query.sum_up();
+    parse_pairs(query, &STATISTICS, query_pairs(raw))
+}
+
 /// Adds decoded parameters to a query, which starts as the whole list.
 ///
 /// # Errors
@@ -73,6 +103,9 @@ pub fn parse_pairs(
     pairs: impl Iterator<Item = Result<(String, String), Detail>>,
 ) -> Result<Query, Vec<Detail>> {
     let mut parser = QueryParser { dialect, seen: Vec::new(), query, details: Vec::new() };
+    let mut pairs: Vec<Result<(String, String), Detail>> = pairs.collect();
+    // `sort` is of groups or of records, so it comes after.
+    pairs.sort_by_key(|pair| !matches!(pair, Ok((name, _)) if name == GROUP_BY));
     for pair in pairs {
         match pair {
             Ok((name, value)) => parser.add(&name, &value),
@@ -99,8 +132,10 @@ pub enum Parameter {
     Sort,
     /// Words that names must contain.
     Search,
-    /// The member by which a legacy list counts groups.
+    /// The keys by which groups are counted.
     GroupBy,
+    /// The keys whose values are summed up.
+    Of,
 }
 
 /// The parameters of the list that has these keys, by name.
@@ -110,8 +145,10 @@ pub fn parameters(
 ) -> impl Iterator<Item = (&'static str, Parameter)> + Clone {
     let filters = keys.filters().next().is_some();
     let sorts = keys.sorts().next().is_some();
+    let groups = Grouping::key_names(keys).next().is_some();
     dialect.parameters.iter().copied().filter(move |(_, parameter)| match parameter {
-        Parameter::Page | Parameter::PerPage | Parameter::GroupBy => true,
+        Parameter::Page | Parameter::PerPage | Parameter::Of => true,
+        Parameter::GroupBy => groups,
         Parameter::Filter | Parameter::Search => filters,
         Parameter::Sort => sorts,
     })
@@ -132,13 +169,13 @@ pub fn arguments(
             Parameter::Search => {
                 ("String", "Words; a name must have a word that begins with each, as in REST.")
             }
-            // Unreachable: only legacy lists have this parameter.
-            Parameter::GroupBy => ("String", "The member by which groups are counted."),
+            // Fields of GraphQL list records alone.
+            Parameter::GroupBy | Parameter::Of => return None,
         };
-        (name, type_name, doc)
+        Some((name, type_name, doc))
     };
     let known = parameters(&CURRENT, keys_of(entity));
-    known.filter(|(name, _)| !name.contains('-')).map(described)
+    known.filter(|(name, _)| !name.contains('-')).filter_map(described)
 }
 
 /// The state of parsing one query.
@@ -168,7 +205,8 @@ impl QueryParser {
             Parameter::Filter => return self.parse_value(name, value, Query::add_filter),
             Parameter::Sort => return self.parse_value(name, value, self.dialect.sort),
             Parameter::Search => return self.parse_value(name, value, Query::add_search),
-            Parameter::GroupBy => return self.parse_value(name, value, Query::set_group_by),
+            Parameter::GroupBy => return self.parse_value(name, value, self.dialect.group_by),
+            Parameter::Of => return self.parse_value(name, value, Query::set_statistics),
         };
         if let Err(reason) = parsed {
             self.refuse(name, value, reason);

@@ -3,7 +3,7 @@
 //! - [`route`] finds the route of a path, and [`route_template`] names routes in metrics.
 //! - [`request`] is a request as handlers read it.
 //! - [`list_query`] and [`autocomplete_query`] parse parameters; [`work_limits`] bounds the work.
-//! - [`page_rows`] renders the records of a page, whole or in pieces.
+//! - [`page_rows`] renders the records of a page, whole or in pieces, and [`sums`] groups and statistics.
 //! - [`handlers`] answers the current routes and [`legacy`] the routes under `/legacy`; [`docs`] is the
 //!   documentation page.
 //!
@@ -19,4 +19,5 @@ pub(crate) mod request;
 pub(crate) mod resolve;
 pub(crate) mod route;
 pub(crate) mod route_template;
+pub(crate) mod sums;
 pub(crate) mod work_limits;

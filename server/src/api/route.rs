@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use http::Method;
 use pinakes_format::entity::{CATALOG, Facts};
+use pinakes_format::query::StatisticsKeys;
 use pinakes_format::record::legacy::{LEGACY, LegacyEntity};
 use pinakes_format::schema::keys::{Direction, keys_of};
 
@@ -44,6 +45,8 @@ pub enum Route {
     /// `GET /outputs/{id}/references` and `GET /outputs/{id}/citations`, by the identifier in the segment
     /// before the last.
     Linked(&'static Facts, Segment, Direction),
+    /// `GET /statistics/outputs` and the statistics of the other entities with numbers.
+    Statistics(&'static Facts),
     /// `GET /legacy/topics` or `GET /legacy/domains`.
     LegacyList(&'static LegacyEntity),
     /// A legacy record, by the identifier in the last segment.
@@ -59,7 +62,7 @@ impl Route {
             Route::Graphql(GraphqlRoute::Questions) => Charge::Minute,
             Route::Graphql(GraphqlRoute::Schema | GraphqlRoute::Page(_)) => Charge::Free,
             Route::Autocomplete(_) => Charge::Daily(QuotaClass::Search),
-            Route::List(_) | Route::LegacyList(_) | Route::Linked(..) => {
+            Route::List(_) | Route::LegacyList(_) | Route::Linked(..) | Route::Statistics(_) => {
                 Charge::Daily(QuotaClass::List)
             }
             Route::Record(..) | Route::LegacyRecord(..) | Route::Resolve(_) => Charge::Minute,
@@ -116,6 +119,9 @@ fn find_in_segments(path: &str) -> Option<Route> {
         ["graphql", "schema"] => Some(Route::Graphql(GraphqlRoute::Schema)),
         ["graphiql"] => Some(Route::Graphql(GraphqlRoute::Page(None))),
         ["graphiql", _] => Some(Route::Graphql(GraphqlRoute::Page(Some(last())))),
+        ["statistics", list @ ..] => {
+            current_list(list).filter(has_statistics).map(Route::Statistics)
+        }
         names => {
             if let Some(facts) = current_list(names) {
                 return Some(Route::List(facts));
@@ -137,6 +143,11 @@ fn find_in_segments(path: &str) -> Option<Route> {
             Some(Route::Record(facts, last()))
         }
     }
+}
+
+/// Whether records of an entity have numbers to sum up.
+pub fn has_statistics(facts: &&'static Facts) -> bool {
+    StatisticsKeys::names(keys_of(facts.entity)).next().is_some()
 }
 
 /// The directions in which records of an entity lead to others of it.
@@ -204,6 +215,7 @@ mod tests {
                 Some(Route::Resolve(identifier)) => {
                     format!("Resolve {}", identifier.text_in(path))
                 }
+                Some(Route::Statistics(facts)) => format!("statistics of {}", facts.plural),
                 Some(Route::LegacyList(legacy)) => format!("legacy list {}", legacy.entity),
                 Some(Route::LegacyRecord(legacy, id)) => {
                     format!("legacy {} {}", legacy.entity, id.text_in(path))
@@ -233,6 +245,8 @@ mod tests {
         check("/authors/HX_A1%2F..%2Fetc", "author HX_A1%2F..%2Fetc");
         check("/outputs/HX_W1/references", "references of output HX_W1");
         check("/outputs/HX%5FW1/cit%61tions/", "citations of output HX%5FW1");
+        check("/statistics/outputs", "statistics of outputs");
+        check("/statistics/fields/", "statistics of fields");
         check("/resolve/10.1000/x", "Resolve 10.1000/x");
         check("/%72esolve/https://doi.org/10.1000/x/", "Resolve https://doi.org/10.1000/x");
         check("/outputs/https://doi.org/10.1000/x", "output https://doi.org/10.1000/x");
@@ -263,6 +277,9 @@ mod tests {
             "/authors/HX_A1/extra",
             "/authors/HX_A1/references",
             "/outputs/HX_W1/authors",
+            "/statistics",
+            "/statistics/references/institution-types",
+            "/statistics/outputs/HX_W1",
             "/outputs/HX_W1/references/HX_W2",
             "/authors/../authors/HX_A1",
             "//authors//HX_A1",

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use pinakes_format::entity::{CATALOG, Entity};
 use pinakes_format::record::legacy::LEGACY;
 
-use crate::api::route::{GraphqlRoute, Route, directions};
+use crate::api::route::{GraphqlRoute, Route, directions, has_statistics};
 
 /// A route without the identifiers and names that clients choose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,10 +30,13 @@ const FIXED: [&str; 15] = [
     "/resolve/{identifier}",
 ];
 
-/// Templates for each entity: list, record, legacy list, legacy record, references, citations.
-const TEMPLATES_PER_ENTITY: usize = 6;
+/// Templates for each entity: list, record, legacy list, legacy record, references, citations,
+/// statistics.
+const TEMPLATES_PER_ENTITY: usize = 7;
 /// The first of the templates of references and citations.
 const LINKED: usize = 4;
+/// The template of statistics.
+const STATISTICS: usize = 6;
 
 static TEXTS: LazyLock<Vec<String>> = LazyLock::new(|| {
     let mut texts: Vec<String> = FIXED.map(str::to_owned).to_vec();
@@ -43,6 +46,9 @@ static TEXTS: LazyLock<Vec<String>> = LazyLock::new(|| {
     for facts in &CATALOG {
         set(0, facts.entity, format!("/{}", facts.route));
         set(1, facts.entity, format!("/{}/{{id}}", facts.route));
+        if has_statistics(&facts) {
+            set(STATISTICS, facts.entity, format!("/statistics/{}", facts.route));
+        }
         for direction in directions(facts) {
             let text = format!("/{}/{{id}}/{}", facts.route, direction.name());
             set(LINKED + direction as usize, facts.entity, text);
@@ -82,6 +88,7 @@ impl Template {
             Route::Linked(facts, _, direction) => {
                 return Template::of_entity(LINKED + direction as usize, facts.entity);
             }
+            Route::Statistics(facts) => return Template::of_entity(STATISTICS, facts.entity),
             Route::LegacyList(legacy) => return Template::of_entity(2, legacy.entity),
             Route::LegacyRecord(legacy, _) => return Template::of_entity(3, legacy.entity),
         })
@@ -125,6 +132,7 @@ mod tests {
         check("/authors/HX%5FA1", "/authors/{id}");
         check("/outputs/x/references", "/outputs/{id}/references");
         check("/outputs/HX_W1/citations/", "/outputs/{id}/citations");
+        check("/statistics/topics", "/statistics/topics");
         check("/legacy/topics", "/legacy/topics");
         check("/legacy/domains/OA:1", "/legacy/domains/{id}");
         for path in ["/nope", "/authors/x/y", "//", "/references/institution-types/1"] {

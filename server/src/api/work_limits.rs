@@ -25,6 +25,11 @@ pub struct WorkLimits {
 }
 
 impl WorkLimits {
+    /// The time that work may take at most.
+    pub fn time(self) -> Duration {
+        self.timeout.min(self.cpu)
+    }
+
     /// Runs work with a deadline that passes at the first of the two limits, and on a thread that reads
     /// requests much earlier.
     pub fn run<T>(self, work: impl FnOnce(Deadline<'_>) -> T) -> T {

@@ -238,7 +238,7 @@ impl Executor<'_, '_> {
     fn stop_query(&mut self, error: QueryError) -> SelectError {
         match error {
             QueryError::Damaged(error) => error.into(),
-            QueryError::Deadline => {
+            QueryError::Deadline | QueryError::Refused { .. } => {
                 let why = self.meter.exceeded().unwrap_or(Halted::Timeout);
                 self.stop(why)
             }

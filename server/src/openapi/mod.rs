@@ -17,6 +17,7 @@ pub(crate) mod responses;
 pub(crate) mod samples;
 pub(crate) mod schemas;
 pub(crate) mod service;
+pub(crate) mod sums;
 
 use std::sync::{Arc, Mutex, PoisonError};
 

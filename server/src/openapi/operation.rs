@@ -104,6 +104,7 @@ pub fn named_content(name: &str) -> Value {
 pub fn page_meta(names: &[&str]) -> Value {
     let docs = [
         ("count", "Exact number of matching records."),
+        ("groups_count", "Exact number of groups."),
         ("page", "Number of this page, from 1."),
         ("per_page", "Largest number of records on a page."),
     ];

@@ -1,7 +1,9 @@
 //! The parameters of lists and of autocomplete, generated from the tables that the parsers use.
 
-use pinakes_format::query::{PAGE_SIZE_DEFAULT, PAGE_SIZES};
-use pinakes_format::schema::keys::{Index, Keys};
+use pinakes_format::query::{
+    GROUP_KEYS_MAX, Grouping, PAGE_SIZE_DEFAULT, PAGE_SIZES, STATISTICS_KEYS_MAX, StatisticsKeys,
+};
+use pinakes_format::schema::keys::Keys;
 use serde_json::{Map, Value, json};
 
 use crate::api::autocomplete_query::TEXT_BYTES_MAX;
@@ -30,7 +32,22 @@ pub struct ListParameters {
     pub dialect: &'static Dialect,
     per_page: fn() -> Value,
     sort: fn(&Keys) -> (String, Value),
+    group_by: fn(&Keys) -> (String, Value),
 }
+
+/// The syntax of `group_by`. A list of the keys follows it.
+const GROUP_BY: &str = "Counts the matching records by the values of a key, or of two keys, instead of \
+listing them. A record counts once for each of its values; those without a value are the group `null`. Of two \
+keys, only one may have values that grow with the data, such as ids of authors. Groups come by `count`, \
+descending, and then by `key`; `sort` takes `count`, `key` and, of two keys, `key2`.";
+
+fn quoted(names: &[&str]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" ")
+}
+
+/// The parameters of statistics.
+pub const STATISTICS: ListParameters =
+    ListParameters { dialect: &list_query::STATISTICS, ..CURRENT };
 
 /// The parameters of current lists.
 pub const CURRENT: ListParameters = ListParameters {
@@ -39,6 +56,14 @@ pub const CURRENT: ListParameters = ListParameters {
     sort: |keys| {
         let doc = format!("{SORT}\n\n{}", keys_by_kind(keys, |key| key.sort.is_some()));
         (doc, json!({ "type": "string", "pattern": (patterns::sort(keys)) }))
+    },
+    group_by: |keys| {
+        let names: Vec<&str> = Grouping::key_names(keys).collect();
+        let pattern = patterns::names(&names, GROUP_KEYS_MAX);
+        (
+            format!("{GROUP_BY}\n\nThe keys: {}.", quoted(&names)),
+            json!({ "type": "string", "pattern": pattern }),
+        )
     },
 };
 
@@ -58,6 +83,12 @@ pub const LEGACY: ListParameters = ListParameters {
         let numbers: Vec<Value> = numbers.map(Value::from).collect();
         let doc = "`1` sorts by outputs, ascending; `-1` descending, the default.";
         (doc.to_owned(), json!({ "type": "integer", "enum": numbers }))
+    },
+    group_by: |keys| {
+        let doc = "Groups the matching records by a member and counts each group, instead of \
+                   listing records. At most 200 groups, the largest first.";
+        let names: Vec<&str> = Grouping::key_names(keys).collect();
+        (doc.to_owned(), json!({ "type": "string", "enum": names }))
     },
 };
 
@@ -127,15 +158,22 @@ impl ListParameters {
                 )
             }
             Parameter::GroupBy => {
-                let doc = "Groups the matching records by a member and counts each group, instead of \
-                           listing records. At most 200 groups, the largest first.";
-                let names: Vec<&str> = keys
-                    .keys
-                    .iter()
-                    .filter(|key| matches!(key.filter, Some(Index::NamesScanned { .. })))
-                    .map(|key| key.name)
-                    .collect();
-                query_parameter(name, doc, json!({ "type": "string", "enum": names }), [])
+                let (doc, schema) = (self.group_by)(keys);
+                query_parameter(name, &doc, schema, [])
+            }
+            Parameter::Of => {
+                let names: Vec<&str> = StatisticsKeys::names(keys).collect();
+                let doc = format!(
+                    "Up to {STATISTICS_KEYS_MAX} different keys with numbers, separated by commas; \
+                     `cited_by_count` without this parameter. There are {}.",
+                    quoted(&names)
+                );
+                let schema = json!({
+                    "type": "string",
+                    "pattern": (patterns::names(&names, STATISTICS_KEYS_MAX)),
+                });
+                let example = order.map(|key| ("one", key.to_owned()));
+                query_parameter(name, &doc, schema, [example])
             }
         }
     }

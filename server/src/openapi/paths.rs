@@ -3,6 +3,7 @@
 use http::StatusCode;
 use pinakes_format::entity::{CATALOG, Facts, IdFormat};
 use pinakes_format::json::render::Shape;
+use pinakes_format::query::Grouping;
 use pinakes_format::record::legacy::{LEGACY, LegacyEntity};
 use pinakes_format::schema::keys::{Direction, keys_of, keys_of_legacy};
 use pinakes_format::snapshot::Snapshot;
@@ -10,7 +11,7 @@ use pinakes_format::storage::error::ReadError;
 use serde_json::{Map, Value, json};
 
 use crate::api::handlers;
-use crate::api::route::directions;
+use crate::api::route::{directions, has_statistics};
 use crate::openapi::operation::{
     AUTOCOMPLETE_TAG, LEGACY_TAG, Operation, json_content, page, page_meta,
 };
@@ -18,7 +19,7 @@ use crate::openapi::parameters::{autocomplete_text, path_parameter};
 use crate::openapi::responses::CACHE_HEADERS;
 use crate::openapi::samples::Sample;
 use crate::openapi::schemas::{Schemas, legacy_id, own_id, schema_name};
-use crate::openapi::{graphql, parameters, service};
+use crate::openapi::{graphql, parameters, service, sums};
 
 /// The paths generated so far, and the schemas that they refer to.
 pub struct Paths<'s> {
@@ -37,6 +38,9 @@ impl Paths<'_> {
                 paths.add_record(facts)?;
                 paths.add_linked(facts)?;
             }
+        }
+        for facts in CATALOG.iter().filter(has_statistics) {
+            paths.add_statistics(facts)?;
         }
         paths.add_autocomplete()?;
         for legacy in &LEGACY {
@@ -70,7 +74,7 @@ impl Paths<'_> {
             description: "Without `sort` the most used records come first. Ties come in id order.",
             parameters: parameters::CURRENT.parameters(keys, &sample),
             success: StatusCode::OK,
-            content: json_content(page),
+            content: self.list_content(facts, page),
             headers: CACHE_HEADERS.to_vec(),
             statuses: vec![StatusCode::NOT_MODIFIED, StatusCode::TOO_MANY_REQUESTS],
             links: if facts.has_single { json!({ "first": first }) } else { Value::Null },
@@ -127,7 +131,7 @@ impl Paths<'_> {
                               that was merged into another gets 301.",
                 parameters,
                 success: StatusCode::OK,
-                content: json_content(page),
+                content: self.list_content(facts, page),
                 headers: CACHE_HEADERS.to_vec(),
                 statuses: RECORD_STATUSES.to_vec(),
                 links: Value::Null,
@@ -145,6 +149,38 @@ impl Paths<'_> {
             let meta = schemas.define("PageMeta", |_| page_meta(&["count", "page", "per_page"]));
             page(meta, record)
         })
+    }
+
+    /// The body of a list: a page of records, or of groups where the list has them.
+    fn list_content(&mut self, facts: &'static Facts, page: Value) -> Value {
+        match Grouping::key_names(keys_of(facts.entity)).next() {
+            Some(_) => {
+                json_content(json!({ "anyOf": [page, (sums::group_page(&mut self.schemas))] }))
+            }
+            None => json_content(page),
+        }
+    }
+
+    fn add_statistics(&mut self, facts: &'static Facts) -> Result<(), ReadError> {
+        let keys = keys_of(facts.entity);
+        let sample = Sample::read(self.snapshot, facts.entity, keys)?;
+        let name = format!("{}Statistics", schema_name(facts.entity));
+        let schema = self.schemas.define(&name, |schemas| sums::statistics(facts, schemas));
+        let operation = Operation {
+            id: format!("sum_up_{}", facts.plural),
+            tag: facts.plural,
+            summary: format!("Statistics of the matching {}", facts.plural),
+            description: "Exact, over all matching records. Records without a value have no part in the \
+                          statistics of a key.",
+            parameters: parameters::STATISTICS.parameters(keys, &sample),
+            success: StatusCode::OK,
+            content: json_content(schema),
+            headers: CACHE_HEADERS.to_vec(),
+            statuses: vec![StatusCode::NOT_MODIFIED, StatusCode::TOO_MANY_REQUESTS],
+            links: Value::Null,
+        };
+        self.add(format!("/statistics/{}", facts.route), operation);
+        Ok(())
     }
 
     fn add_autocomplete(&mut self) -> Result<(), ReadError> {

@@ -63,6 +63,14 @@ pub fn sort(keys: &Keys) -> String {
     format!("^(?!{repeated}){key}(?:,{key}){{0,{more}}}$")
 }
 
+/// Up to `most` different names, separated by commas.
+pub fn names(names: &[&str], most: usize) -> String {
+    let name = format!(" *(?:{}) *", one_of(names.iter()));
+    let more = most - 1;
+    let repeated = "(?:.*,)? *([^, ]+) *,(?:.*,)? *\\1 *(?:,|$)";
+    format!("^(?!{repeated}){name}(?:,{name}){{0,{more}}}$")
+}
+
 /// Text without control characters that is not all white space.
 pub fn words() -> String {
     r"^[^\x00-\x1F\x7F]*[^\s\u0085\x00-\x1F\x7F][^\x00-\x1F\x7F]*$".to_owned()

@@ -18,16 +18,16 @@ const NEWEST: &str = "When the newest record changed.";
 const LICENCE: &str = "The licence of the data, as the operator states it.";
 
 /// An object schema from names, descriptions and schemas of its members.
-fn object_of<const N: usize>(doc: &str, members: [(&str, &str, Value); N]) -> Value {
+pub(super) fn object_of<const N: usize>(doc: &str, members: [(&str, &str, Value); N]) -> Value {
     let members = members.into_iter();
     object(doc, members.map(|(name, doc, value)| (name.into(), described(doc, value))).collect())
 }
 
-fn text() -> Value {
+pub(super) fn text() -> Value {
     json!({ "type": "string" })
 }
 
-fn count() -> Value {
+pub(super) fn count() -> Value {
     json!({ "type": "integer", "minimum": 0 })
 }
 

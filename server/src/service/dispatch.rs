@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use http::{Method, StatusCode};
 use pinakes_format::autocomplete::{Completion, Identifier};
 use pinakes_format::entity::Facts;
-use pinakes_format::query::Query;
+use pinakes_format::query::{Aim, Query};
 use pinakes_format::record::legacy::LegacyEntity;
 use pinakes_format::schema::keys::Direction;
 use pinakes_format::snapshot::Snapshot;
@@ -67,7 +67,7 @@ pub enum Job {
     Record { variant: &'static Variant, facts: &'static Facts, id: u64, raw_id: Segment },
     /// The record with an identifier, which is also given as sent.
     Resolve { identifier: Identifier, raw: Segment },
-    /// A page of a list.
+    /// A page of a list or of its groups, or its statistics.
     List(Query),
     /// A page of the records that a record refers to, or that refer to it.
     Linked { facts: &'static Facts, id: u64, raw_id: Segment, direction: Direction, query: Query },
@@ -90,7 +90,8 @@ impl Job {
         match self {
             Job::List(query) | Job::Linked { query, .. } => {
                 let is_short = snapshot.count(query.entity) <= HASTY_ROWS_MAX;
-                is_short && query.sort.is_empty() && !waiting::is_disk_busy()
+                let is_page = matches!(query.aim, Aim::List);
+                is_page && is_short && query.sort.is_empty() && !waiting::is_disk_busy()
             }
             _ => self.cost() == Cost::Small,
         }
@@ -147,6 +148,10 @@ pub fn plan(
         Route::List(facts) => {
             let query = list_query::parse(facts.entity, request.query).map_err(Reply::BadQuery)?;
             unless_current(Job::List(query), request, served)
+        }
+        Route::Statistics(facts) => {
+            let query = list_query::parse_statistics(facts.entity, request.query);
+            unless_current(Job::List(query.map_err(Reply::BadQuery)?), request, served)
         }
         Route::Linked(facts, raw_id, direction) => {
             let id = handlers::parse_id(&handlers::CURRENT, facts, text(raw_id))?;

@@ -91,8 +91,8 @@ use crate::render::Renderer;
 use crate::settle::Records;
 
 pub use crate::query::{
-    Answer, Autocomplete, INSTITUTION_TYPES_ROUTE, Key, Kind, LEGACY_ROUTES, Legacy, LegacyAnswer,
-    Lists, Refused, Suggestions, Unanswered, fold,
+    Answer, Autocomplete, Group, INSTITUTION_TYPES_ROUTE, Key, Kind, LEGACY_ROUTES, Legacy,
+    LegacyAnswer, Lists, Numbers, Refused, Suggestions, Unanswered, fold,
 };
 pub use crate::same::same;
 

@@ -24,6 +24,7 @@ mod legacy;
 mod order;
 mod parameters;
 mod question;
+mod sums;
 
 use std::collections::BTreeMap;
 
@@ -39,6 +40,7 @@ pub use autocomplete::{Autocomplete, Suggestions, Unanswered};
 pub use fold::fold;
 pub use keys::{Key, Kind};
 pub use legacy::{LEGACY_ROUTES, Legacy, LegacyAnswer};
+pub use sums::{Group, Numbers};
 
 /// The route of the institution types, the only list without keys.
 pub const INSTITUTION_TYPES_ROUTE: &str = "references/institution-types";

@@ -104,7 +104,7 @@ const REFUSED: &[Refused] = &[
     ("cursor=*", &[("cursor", "*", "`page`")]),
     ("sample=5", &[("sample", "5", "`page`")]),
     ("select=id", &[("select", "id", "")]),
-    ("group_by=year", &[("group_by", "year", "")]),
+    ("group_by=name", &[("group_by", "name", "")]),
     ("q=x", &[("q", "x", "")]),
     (
         "page=0&per_page=7&colour=red",

@@ -72,7 +72,9 @@ fn every_example_gets_its_documented_reply() {
                     "{target} {name}"
                 );
             }
-            let is_page = response.text().starts_with("{\"meta\"");
+            // What one record refers to may not match the example of a filter.
+            let is_linked = path.contains("{id}/");
+            let is_page = response.text().starts_with("{\"meta\"") && !is_linked;
             assert!(
                 !is_page || response.json()["results"][0].is_object(),
                 "{target} finds nothing"

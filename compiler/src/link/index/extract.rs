@@ -9,7 +9,7 @@ use pinakes_format::index::encoding::{
 use pinakes_format::index::orders::sortable_integer;
 use pinakes_format::index::term_lists::{Term, text_term};
 use pinakes_format::record::gather::{Gather, Gathered, PathTarget};
-use pinakes_format::schema::keys::{Direction, Keys, PathUse, Values};
+use pinakes_format::schema::keys::{Direction, Keys, PathUse, Terms, Values};
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
 use pinakes_format::text::fold::fold;
@@ -28,6 +28,8 @@ pub(crate) struct Extracted {
     pub presence: Vec<Vec<u16>>,
     /// For each order, the value of each row.
     pub values: Vec<Vec<Option<Value>>>,
+    /// For each path of target rows, the number of each record's rows, and the rows.
+    pub targets: Vec<(Vec<u32>, Vec<u32>)>,
     pub names: Names,
     /// For each key, the index of the current row's first term.
     row_from: Vec<usize>,
@@ -35,8 +37,8 @@ pub(crate) struct Extracted {
 
 impl Extracted {
     /// Sorts the terms of the row just extracted and drops duplicates.
-    fn end_row(&mut self) {
-        for (postings, from) in self.postings.iter_mut().zip(&mut self.row_from) {
+    fn sort_row(&mut self) {
+        for (postings, from) in self.postings.iter_mut().zip(&self.row_from) {
             if postings.len() > *from + 1 {
                 postings[*from..].sort_unstable();
                 let mut kept = *from + 1;
@@ -48,6 +50,11 @@ impl Extracted {
                 }
                 postings.truncate(kept);
             }
+        }
+    }
+
+    fn end_row(&mut self) {
+        for (postings, from) in self.postings.iter().zip(&mut self.row_from) {
             *from = postings.len();
         }
     }
@@ -100,6 +107,7 @@ impl<'a> Extractor<'a> {
             postings: vec![Vec::new(); lists],
             presence: vec![Vec::new(); lists],
             values: vec![vec![None; rows]; self.keys.orders.len()],
+            targets: vec![Default::default(); self.keys.targets.len()],
             names: Names::default(),
             row_from: vec![0; lists],
         }
@@ -122,10 +130,27 @@ impl<'a> Extractor<'a> {
             });
             readable(outcome)?;
             self.count_references(row, at, &mut extracted)?;
+            extracted.sort_row();
+            readable(self.add_targets(&mut extracted))?;
             extracted.end_row();
             extracted.names.end_row();
         }
         Ok(extracted)
+    }
+
+    /// Adds the target rows of the row just extracted: the terms that have an id, one for each id.
+    fn add_targets(&self, into: &mut Extracted) -> std::result::Result<(), ReadError> {
+        for (number, (counts, rows)) in self.keys.targets.iter().zip(&mut into.targets) {
+            let Terms::Rows(target) = self.keys.lists[*number].terms else { continue };
+            let from = rows.len();
+            for posting in &into.postings[*number][into.row_from[*number]..] {
+                // A term of these lists is a row.
+                let row = self.draft.first_row_of_id(target, (*posting >> 16) as u32)?;
+                rows.extend(row.filter(|row| rows[from..].last() != Some(row)));
+            }
+            counts.push((rows.len() - from) as u32);
+        }
+        Ok(())
     }
 
     /// Extracts the number of references, which the citation graph holds.

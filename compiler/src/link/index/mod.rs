@@ -1,9 +1,10 @@
 //! Indexing: the term lists, orders and dictionaries by which lists are filtered, sorted and searched.
 //!
-//! Takes the written records, ids and names of a snapshot. Gives the index files of every entity.
+//! Takes the written records, ids, names and citations of a snapshot. Gives the index files of every entity.
 //!
 //! ```text
 //! records ─extract→ terms       ─invert→ runs, one per chunk of 65,536 rows ─merge→ term lists
+//!                   target rows ──────────────────────────────────────────────────→ targets
 //!                   order values ────────────────────────────────────────────rank→ orders
 //!                   words, names ─────→ runs, one per chunk ──────────────────merge→ dictionaries,
 //!                                                                                  prefix statistics
@@ -34,7 +35,8 @@ use pinakes_format::entity::Entity;
 use pinakes_format::index::bitset::CHUNK_ROWS;
 use pinakes_format::index::dictionary::Dictionary;
 use pinakes_format::index::orders::OrdersFile;
-use pinakes_format::schema::keys::{Keys, keys_of};
+use pinakes_format::index::targets::TargetsWriter;
+use pinakes_format::schema::keys::{Keys, Terms, keys_of};
 use pinakes_format::schema::layout::schema_hash;
 use pinakes_format::snapshot::{OpenError, Snapshot, archive_path, open_draft_archive};
 use pinakes_format::storage::archive::Archive;
@@ -104,6 +106,7 @@ impl Linker<'_> {
             inverter: Inverter::new(keys, &self.scratch),
             columns: Columns::new(keys, &self.scratch),
             names: NameRuns::new(&self.scratch),
+            targets: (!keys.targets.is_empty()).then(|| out.targets_writer(keys)).transpose()?,
         };
         self.extract(&extractor, out.draft, &mut indexes, bar)?;
         Ok(indexes)
@@ -117,7 +120,7 @@ impl Linker<'_> {
     ) -> Result<Vec<WrittenFile>> {
         let EntityDirectory { draft, entity, .. } = *out;
         let keys = keys_of(entity);
-        let IndexBuilders { mut inverter, mut columns, names } = indexes;
+        let IndexBuilders { mut inverter, mut columns, names, targets } = indexes;
         let order_writer = rank::OrderWriter {
             draft,
             entity,
@@ -137,7 +140,10 @@ impl Linker<'_> {
             || (!keys.lists.is_empty()).then(lists).transpose(),
             || (!keys.orders.is_empty()).then(orders).transpose(),
         );
-        let mut files: Vec<WrittenFile> = lists?.into_iter().chain(orders?).collect();
+        let targets = targets.map(|targets| out.write(FileKind::Targets, |_| targets.finish()));
+        let targets = targets.transpose()?;
+        let mut files: Vec<WrittenFile> =
+            lists?.into_iter().chain(orders?).chain(targets).collect();
         if keys.has_names() {
             files.extend(self.write_names(out, keys, names)?);
         }
@@ -205,6 +211,9 @@ impl Linker<'_> {
                 self.scratch_result(indexes.columns.push(&batch))?;
                 indexes.inverter.push(&batch);
                 indexes.names.push(&batch.names);
+                if let Some(targets) = &mut indexes.targets {
+                    push_targets(targets, &batch).map_err(Error::output(draft.path()))?;
+                }
                 if indexes.held_bytes() > self.index_bytes() / 2 {
                     self.scratch_result(indexes.close_run(from / CHUNK_ROWS as u32))?;
                 }
@@ -257,6 +266,17 @@ impl EntityDirectory<'_> {
         }
     }
 
+    /// Creates the file of target rows.
+    fn targets_writer(&self, keys: &Keys) -> Result<TargetsWriter> {
+        let path = self.path_of(FileKind::Targets);
+        let rows = keys.targets.iter().map(|number| match keys.lists[*number].terms {
+            Terms::Rows(target) => self.draft.rows(target),
+            _ => 0,
+        });
+        let writer = TargetsWriter::create(&path, self.header(FileKind::Targets), rows);
+        writer.map_err(Error::output(&path))
+    }
+
     /// Writes an index file and returns it with its path in the snapshot.
     fn write(
         &self,
@@ -282,6 +302,7 @@ struct IndexBuilders<'k> {
     inverter: Inverter<'k>,
     columns: Columns<'k>,
     names: NameRuns,
+    targets: Option<TargetsWriter>,
 }
 
 impl IndexBuilders<'_> {
@@ -294,6 +315,18 @@ impl IndexBuilders<'_> {
         self.inverter.close_run(chunk)?;
         self.names.close_run(chunk)
     }
+}
+
+fn push_targets(writer: &mut TargetsWriter, extracted: &Extracted) -> io::Result<()> {
+    for (path, (counts, rows)) in extracted.targets.iter().enumerate() {
+        let mut rest = &rows[..];
+        for count in counts {
+            let (rows, others) = rest.split_at(*count as usize);
+            writer.push(path, rows)?;
+            rest = others;
+        }
+    }
+    Ok(())
 }
 
 /// Cuts rows into at most `batches_max` batches, each of [`BATCH_ROWS`] rows or of `batch_bytes` bytes,

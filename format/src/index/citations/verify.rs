@@ -1,7 +1,7 @@
 //! Verifies the citation graph.
 
 use crate::index::bitset::Bitset;
-use crate::index::check::{CheckError, ensure};
+use crate::index::check::{CheckError, ensure, hash_of_link};
 use crate::index::citations::{BLOCK_LISTS, CODED_ROWS_MAX, CitationsFile, RowList, Section, code};
 use crate::schema::keys::Direction;
 use crate::storage::leb128;
@@ -43,8 +43,8 @@ impl CitationsFile {
             let mut add = |other: u32| {
                 count += 1;
                 sum = sum.wrapping_add(match direction {
-                    Direction::References => hash_of(row, other),
-                    Direction::Citations => hash_of(other, row),
+                    Direction::References => hash_of_link(row, other),
+                    Direction::Citations => hash_of_link(other, row),
                 });
             };
             match &list {
@@ -90,13 +90,4 @@ impl CitationsFile {
         let is_same = self.archive.bytes(at, at + lengths.len())? == lengths;
         ensure(is_same, "the lengths of a block are not in their shortest form")
     }
-}
-
-/// A hash of the link from one row to another.
-fn hash_of(from: u32, to: u32) -> u64 {
-    // The finaliser of SplitMix64.
-    let mut hash = u64::from(from) << 32 | u64::from(to);
-    hash = (hash ^ hash >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    hash = (hash ^ hash >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    hash ^ hash >> 31
 }

@@ -59,6 +59,18 @@ pub fn sortable_number(value: f64) -> u64 {
     if bits >> 63 == 0 { bits | 1 << 63 } else { !bits }
 }
 
+/// Decodes [`sortable_integer`], of an order that descends after inversion.
+pub fn integer_of(number: u64, is_descending: bool) -> i64 {
+    let number = if is_descending { !number } else { number };
+    (number ^ 1 << 63).cast_signed()
+}
+
+/// Decodes [`sortable_number`], of an order that descends after inversion.
+pub fn number_of(number: u64, is_descending: bool) -> f64 {
+    let number = if is_descending { !number } else { number };
+    f64::from_bits(if number >> 63 == 1 { number & !(1 << 63) } else { !number })
+}
+
 /// A mapped `orders` file.
 pub struct OrdersFile {
     archive: Archive,

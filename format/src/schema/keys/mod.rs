@@ -259,6 +259,8 @@ pub struct Keys {
     pub lists: Vec<TermLists>,
     /// The orders in the order of the file.
     pub orders: Vec<Order>,
+    /// The posting lists whose terms are also kept by record, in the order of the file.
+    pub targets: Vec<usize>,
     /// The posting lists by name of rows without a record; `None` if no other entity filters by
     /// these names.
     pub unresolved_names: Option<usize>,

@@ -48,6 +48,7 @@ fn of_entity(entity: Entity) -> Keys {
             keys: Vec::new(),
             lists: Vec::new(),
             orders: Vec::new(),
+            targets: Vec::new(),
             unresolved_names: None,
             names: Vec::new(),
             tree: PathTree::default(),
@@ -62,6 +63,7 @@ fn of_entity(entity: Entity) -> Keys {
     if !builder.keys.keys.is_empty() {
         builder.names(entity);
     }
+    builder.targets();
     builder.keys
 }
 
@@ -162,6 +164,17 @@ impl KeysBuilder {
             };
             self.end(&end).names = Some(names);
         }
+    }
+
+    /// Marks the posting lists of ids of which there may be many: all but those of the upper levels of
+    /// the taxonomy, whose few lists count groups as fast.
+    fn targets(&mut self) {
+        let has_many = |entity: Entity| entity.taxonomy_child().is_none();
+        let is_id = |at: usize| {
+            self.keys.keys.iter().any(|key| key.filter == Some(Index::Lists(at)))
+                && matches!(self.keys.lists[at].terms, Terms::Rows(entity) if has_many(entity))
+        };
+        self.keys.targets = (0..self.keys.lists.len()).filter(|at| is_id(*at)).collect();
     }
 
     /// The number of the posting lists of a path; adds them on first use.

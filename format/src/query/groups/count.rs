@@ -1,0 +1,184 @@
+//! Counts the codes of rows, or the pairs of codes of two sources.
+
+use crate::query::deadline::{Deadline, QueryError};
+use crate::query::doc_set::DocSet;
+use crate::query::groups::source::{NULL, Source};
+use crate::storage::error::ReadError;
+
+/// Codes up to which each has a counter; occurrences of more codes are listed and sorted.
+pub(super) const COUNTERS_MAX: u64 = 1 << 22;
+
+/// A group before it has its values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct CodeGroup {
+    /// The code of each key; of a single key, twice the same.
+    pub codes: [u64; 2],
+    pub count: u64,
+}
+
+/// The occurrences of one source's codes.
+pub(in crate::query) struct Counted {
+    /// Each code that occurs, ascending, and its number.
+    pub codes: Vec<(u64, u64)>,
+    /// Rows without a value.
+    pub null: u64,
+}
+
+impl Counted {
+    pub(super) fn into_groups(self) -> Vec<CodeGroup> {
+        let null = (self.null > 0).then_some((NULL, self.null));
+        let all = self.codes.into_iter().chain(null);
+        all.map(|(code, count)| CodeGroup { codes: [code; 2], count }).collect()
+    }
+}
+
+/// The occurrences of codes while they are counted.
+pub(super) enum Counter {
+    /// A counter for each code.
+    Dense { counts: Vec<u32>, null: u64, has_unknown: bool },
+    /// The occurrences of codes, in any order.
+    Sparse(Vec<u64>),
+}
+
+impl Counter {
+    /// Creates a counter of codes below `codes`.
+    pub fn new(codes: u64) -> Counter {
+        match codes <= COUNTERS_MAX {
+            true => Counter::Dense { counts: vec![0; codes as usize], null: 0, has_unknown: false },
+            false => Counter::Sparse(Vec::new()),
+        }
+    }
+
+    #[inline]
+    pub fn add(&mut self, code: u64) {
+        match self {
+            Counter::Dense { counts, null, has_unknown } => match counts.get_mut(code as usize) {
+                Some(count) => *count += 1,
+                None if code == NULL => *null += 1,
+                None => *has_unknown = true,
+            },
+            Counter::Sparse(codes) => codes.push(code),
+        }
+    }
+
+    pub fn add_many(&mut self, code: u64, number: u32) {
+        match self {
+            Counter::Dense { counts, .. } if code != NULL => match counts.get_mut(code as usize) {
+                Some(count) => *count += number,
+                None => (0..number).for_each(|_| self.add(code)),
+            },
+            Counter::Dense { null, .. } => *null += u64::from(number),
+            Counter::Sparse(_) => (0..number).for_each(|_| self.add(code)),
+        }
+    }
+
+    pub fn finish(self) -> Result<Counted, ReadError> {
+        match self {
+            Counter::Dense { has_unknown: true, .. } => {
+                Err(ReadError::corrupt("targets", "a row is beyond its entity"))
+            }
+            Counter::Dense { counts, null, .. } => {
+                let codes = (0..).zip(counts).filter(|(_, count)| *count > 0);
+                let codes = codes.map(|(code, count)| (code, u64::from(count))).collect();
+                Ok(Counted { codes, null })
+            }
+            Counter::Sparse(mut codes) => {
+                codes.sort_unstable();
+                let runs = codes.chunk_by(|one, other| one == other);
+                let mut codes: Vec<(u64, u64)> =
+                    runs.map(|run| (run[0], run.len() as u64)).collect();
+                let last = codes.pop_if(|(code, _)| *code == NULL);
+                Ok(Counted { codes, null: last.map_or(0, |(_, count)| count) })
+            }
+        }
+    }
+}
+
+/// Counts the codes of a set's rows, of `rows` rows in all.
+pub(in crate::query) fn count_codes(
+    source: &mut Source<'_>,
+    (set, rows): (&DocSet, u32),
+    deadline: Deadline<'_>,
+) -> Result<Counted, QueryError> {
+    let is_complement = source.has_totals() && set.count() * 2 > u64::from(rows);
+    let mut counter = Counter::new(source.codes());
+    each_chunk((set, rows), is_complement, deadline, |chunk, found| {
+        source.count(chunk, found, &mut counter, deadline)
+    })?;
+    let counted = counter.finish()?;
+    if !is_complement {
+        return Ok(counted);
+    }
+    // What all rows have, less what the other rows have.
+    let mut totals = source.totals(rows, deadline)?;
+    let mut others = counted.codes.into_iter().peekable();
+    for (code, count) in &mut totals.codes {
+        if let Some((_, other)) = others.next_if(|(other, _)| other == code) {
+            *count = count.saturating_sub(other);
+        }
+    }
+    totals.codes.retain(|(_, count)| *count > 0);
+    totals.null = totals.null.saturating_sub(counted.null);
+    Ok(totals)
+}
+
+/// Counts the pairs of codes that the rows of a set have.
+pub(super) fn count_pairs(
+    [one, other]: [&mut Source<'_>; 2],
+    (set, rows): (&DocSet, u32),
+    deadline: Deadline<'_>,
+) -> Result<Vec<CodeGroup>, QueryError> {
+    // In a pair, the number after the last code stands for null.
+    let widths = [one.codes() + 1, other.codes() + 1];
+    let pairs = widths[0].saturating_mul(widths[1]);
+    let mut counter = Counter::new(pairs);
+    let (mut of_one, mut of_other) = (Vec::new(), Vec::new());
+    each_chunk((set, rows), false, deadline, |chunk, found| {
+        for (source, found_codes) in [(&mut *one, &mut of_one), (&mut *other, &mut of_other)] {
+            found_codes.clear();
+            let last = source.codes();
+            source.each(chunk, found, deadline, |low, code| {
+                found_codes.push((low, code.min(last)));
+            })?;
+            found_codes.sort_unstable();
+            found_codes.dedup();
+        }
+        let mut others = &of_other[..];
+        for of_row in of_one.chunk_by(|one, other| one.0 == other.0) {
+            let row = of_row[0].0;
+            let from = others.partition_point(|(low, _)| *low < row);
+            let to = from + others[from..].partition_point(|(low, _)| *low == row);
+            for (_, code) in of_row {
+                for (_, other) in &others[from..to] {
+                    counter.add(code * widths[1] + other);
+                }
+            }
+            others = &others[to..];
+        }
+        Ok(())
+    })?;
+    let code = |number, width| if number == width - 1 { NULL } else { number };
+    let groups = counter.finish()?.codes.into_iter().map(|(pair, count)| CodeGroup {
+        codes: [code(pair / widths[1], widths[0]), code(pair % widths[1], widths[1])],
+        count,
+    });
+    Ok(groups.collect())
+}
+
+/// Calls `visit` with each chunk that has rows of the set, or with `is_complement` rows outside it.
+fn each_chunk(
+    (set, rows): (&DocSet, u32),
+    is_complement: bool,
+    deadline: Deadline<'_>,
+    mut visit: impl FnMut(u32, &crate::query::intersection::ChunkRows) -> Result<(), QueryError>,
+) -> Result<(), QueryError> {
+    let chunks = rows.div_ceil(crate::index::bitset::CHUNK_ROWS as u32);
+    for chunk in 0..chunks {
+        deadline.check()?;
+        let found = set.chunk_rows(chunk, rows, is_complement);
+        if found.count() > 0 {
+            visit(chunk, &found)?;
+        }
+    }
+    Ok(())
+}

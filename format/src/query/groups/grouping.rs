@@ -1,0 +1,232 @@
+//! Parses the keys of `group_by`, and the sort of groups.
+
+use crate::entity::Entity;
+use crate::query::error::{ParamError, not_grouping, unknown_group_key, unknown_group_sort};
+use crate::query::grammar::trim;
+use crate::query::sort::parse_direction;
+use crate::schema::identifier::Scheme;
+use crate::schema::keys::{Direction, Index, Key, Keys, Kind, Terms, Values};
+
+/// The most keys of one grouping.
+pub const GROUP_KEYS_MAX: usize = 2;
+/// The most groups that a legacy list shows.
+pub const GROUPS_MAX: usize = 200;
+
+/// How a query counts groups.
+#[derive(Clone, Debug)]
+pub struct Grouping {
+    /// The keys as the client wrote them.
+    pub text: String,
+    pub(super) keys: Vec<GroupKey>,
+    /// What groups are sorted by; the remaining keys break ties.
+    pub(super) sort: Vec<GroupSort>,
+    /// Whether records without a value are a group.
+    pub(super) has_null: bool,
+    /// Lists only this many groups, the largest, whatever the page; `None` to list pages.
+    pub(super) largest: Option<usize>,
+}
+
+/// A key that groups are counted by.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct GroupKey {
+    key: &'static Key,
+    pub index: GroupIndex,
+}
+
+/// The index that has the values of rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::query) enum GroupIndex {
+    /// The posting lists with this number, each a group.
+    Lists { lists: usize, is_boolean: bool },
+    /// Whether a row is in any of the posting lists with this number.
+    Presence(usize),
+    /// The order with this number, of integers.
+    Order(usize),
+    /// The target rows of a path, and the posting lists of the same path.
+    Targets { path: usize, lists: usize, entity: Entity },
+    /// The citation graph in a direction.
+    Links(Direction),
+    /// The records: their values behind the posting lists with this number are hashed.
+    Identifiers { lists: usize, scheme: Scheme },
+}
+
+/// A part of the order of groups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct GroupSort {
+    pub by: GroupPart,
+    pub is_descending: bool,
+}
+
+/// What groups can be sorted by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum GroupPart {
+    Count,
+    /// The value of a key, by its number.
+    Key(usize),
+}
+
+impl GroupIndex {
+    /// The index of a key; `None` if the key cannot group.
+    fn of_key(keys: &Keys, key: &Key) -> Option<GroupIndex> {
+        let index = key.filter?;
+        // A legacy list groups by names alone.
+        let is_by_name = |index| matches!(index, Index::NamesScanned { .. });
+        if !is_by_name(index) && keys.keys.iter().any(|key| key.filter.is_some_and(is_by_name)) {
+            return None;
+        }
+        Some(match index {
+            Index::Order(order) if keys.orders[order].values == Values::Integers => {
+                GroupIndex::Order(order)
+            }
+            Index::Presence(lists) => GroupIndex::Presence(lists),
+            Index::Citations(Direction::Citations) => GroupIndex::Links(Direction::References),
+            Index::Citations(Direction::References) => GroupIndex::Links(Direction::Citations),
+            Index::NamesScanned { rows: lists, .. } => {
+                GroupIndex::Lists { lists, is_boolean: false }
+            }
+            Index::Lists(lists) => match keys.lists[lists].terms {
+                Terms::Rows(entity) => {
+                    match keys.targets.iter().position(|target| *target == lists) {
+                        Some(path) => GroupIndex::Targets { path, lists, entity },
+                        None => GroupIndex::Lists { lists, is_boolean: false },
+                    }
+                }
+                Terms::Identifiers(scheme) => GroupIndex::Identifiers { lists, scheme },
+                Terms::AnyRows | Terms::Values | Terms::Codes => {
+                    GroupIndex::Lists { lists, is_boolean: key.kind == Kind::Boolean }
+                }
+                Terms::Texts | Terms::Presence => return None,
+            },
+            _ => return None,
+        })
+    }
+
+    /// Whether the number of groups grows with the data.
+    fn is_unbounded(self) -> bool {
+        match self {
+            GroupIndex::Targets { entity, .. } => entity.facts().taxonomy_level.is_none(),
+            GroupIndex::Links(_) | GroupIndex::Identifiers { .. } => true,
+            GroupIndex::Lists { .. } | GroupIndex::Presence(_) | GroupIndex::Order(_) => false,
+        }
+    }
+}
+
+impl Grouping {
+    /// Parses the keys of `group_by`.
+    pub(crate) fn parse(keys: &'static Keys, text: &str) -> Result<Grouping, Vec<ParamError>> {
+        let mut parsed: Vec<GroupKey> = Vec::new();
+        let mut errors = Vec::new();
+        for name in text.split(',').map(trim).take(GROUP_KEYS_MAX + 1) {
+            match group_key(keys, name) {
+                Ok(key) if parsed.iter().any(|known| known.key.name == key.key.name) => {
+                    errors
+                        .push(ParamError::new(name, "groups by a key a second time; name it once"));
+                }
+                Ok(key) => parsed.push(key),
+                Err(error) => errors.push(error),
+            }
+        }
+        if text.split(',').count() > GROUP_KEYS_MAX {
+            let reason = format!("groups by more than {GROUP_KEYS_MAX} keys");
+            errors.push(ParamError::new(text, reason));
+        }
+        let unbounded = |key: &GroupKey| key.index.is_unbounded();
+        if errors.is_empty() && parsed.len() > 1 && parsed.iter().all(unbounded) {
+            let reason = "groups by two keys whose values grow with the data; filter by a value of one \
+                          of them and group by the other";
+            errors.push(ParamError::new(text, reason));
+        }
+        if !errors.is_empty() {
+            return Err(errors);
+        }
+        let text = text.to_owned();
+        let mut grouping =
+            Grouping { text, keys: parsed, sort: Vec::new(), has_null: true, largest: None };
+        grouping.complete_sort();
+        Ok(grouping)
+    }
+
+    /// Parses the key of `group_by` of a legacy list, which shows the largest groups, without null.
+    pub(crate) fn parse_legacy(
+        keys: &'static Keys,
+        text: &str,
+    ) -> Result<Grouping, Vec<ParamError>> {
+        match Grouping::index_of(keys, text) {
+            Some(_) => {
+                let grouping = Grouping::parse(keys, text)?;
+                Ok(Grouping { has_null: false, largest: Some(GROUPS_MAX), ..grouping })
+            }
+            None => Err(vec![unknown_group_key(keys, text)]),
+        }
+    }
+
+    /// Whether the groups have an order and pages that a request chooses.
+    pub(crate) fn is_sorted(&self) -> bool {
+        self.largest.is_none()
+    }
+
+    /// The number of keys.
+    pub fn keys(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// Parses what groups are sorted by: `count`, `key`, and `key2` of two keys.
+    pub(crate) fn set_sort(&mut self, text: &str) -> Result<(), Vec<ParamError>> {
+        let mut errors = Vec::new();
+        self.sort.clear();
+        for part in text.split(',').map(trim).take(self.keys.len() + 2) {
+            match self.sort_part(part) {
+                Ok(sort) if self.sort.iter().any(|known| known.by == sort.by) => {
+                    errors
+                        .push(ParamError::new(part, "sorts by a key a second time; name it once"));
+                }
+                Ok(sort) => self.sort.push(sort),
+                Err(error) => errors.push(error),
+            }
+        }
+        self.complete_sort();
+        if errors.is_empty() { Ok(()) } else { Err(errors) }
+    }
+
+    fn sort_part(&self, text: &str) -> Result<GroupSort, ParamError> {
+        let (name, is_descending) = parse_direction(text)?;
+        let by = match (name, self.keys.len()) {
+            ("count", _) => GroupPart::Count,
+            ("key", _) => GroupPart::Key(0),
+            ("key2", 2) => GroupPart::Key(1),
+            (_, keys) => return Err(unknown_group_sort(text, keys)),
+        };
+        Ok(GroupSort { by, is_descending })
+    }
+
+    /// Adds what breaks ties: the largest group first where nothing else is asked for, then the keys.
+    fn complete_sort(&mut self) {
+        if self.sort.is_empty() {
+            self.sort.push(GroupSort { by: GroupPart::Count, is_descending: true });
+        }
+        for by in (0..self.keys.len()).map(GroupPart::Key) {
+            if self.sort.iter().all(|known| known.by != by) {
+                self.sort.push(GroupSort { by, is_descending: false });
+            }
+        }
+    }
+
+    /// The index of a key by its name; `None` if it cannot group.
+    pub(in crate::query) fn index_of(keys: &Keys, name: &str) -> Option<GroupIndex> {
+        let (key, _) = keys.filter(name)?;
+        GroupIndex::of_key(keys, key)
+    }
+
+    /// The names of all keys that can group.
+    pub fn key_names(keys: &Keys) -> impl Iterator<Item = &'static str> + Clone {
+        keys.keys.iter().filter(|key| GroupIndex::of_key(keys, key).is_some()).map(|key| key.name)
+    }
+}
+
+fn group_key(keys: &'static Keys, name: &str) -> Result<GroupKey, ParamError> {
+    let Some((key, _)) = keys.filter(name) else { return Err(unknown_group_key(keys, name)) };
+    match GroupIndex::of_key(keys, key) {
+        Some(index) => Ok(GroupKey { key, index }),
+        None => Err(not_grouping(keys, key)),
+    }
+}

@@ -1,0 +1,685 @@
+//! The values of rows, as codes: numbers that name the groups of one key.
+//!
+//! | index | codes |
+//! |---|---|
+//! | posting lists | the number of a list, or of lists whose terms share an id |
+//! | presence | 0 and 1 |
+//! | order | the codes of its values |
+//! | target rows, citation graph | rows of the entity referred to |
+//! | records | texts, numbered as they are met |
+
+use std::collections::HashMap;
+
+use crate::entity::{Entity, NO_ID};
+use crate::index::bitset::{CHUNK_ROWS, EMPTY_CHUNK, count_bits, has_bit, intersect};
+use crate::index::citations::CitationsFile;
+use crate::index::encoding::{ReferenceLookup, index_entry};
+use crate::index::orders::{Order, integer_of};
+use crate::index::postings::Postings;
+use crate::index::targets::{CHUNK_BLOCKS, TargetsFile};
+use crate::index::term_lists::{Term, TermListsFile};
+use crate::query::deadline::{Deadline, QueryError};
+use crate::query::groups::count::{Counted, Counter};
+use crate::query::groups::grouping::GroupIndex;
+use crate::query::groups::{GroupValue, count};
+use crate::query::intersection::ChunkRows;
+use crate::record::gather::{Gathered, PathTree};
+use crate::schema::identifier::Scheme;
+use crate::schema::keys::{Direction, Keys, Terms, keys_of};
+use crate::snapshot::{RecordLookup, Snapshot};
+use crate::storage::error::ReadError;
+
+/// The code of rows without a value.
+pub(super) const NULL: u64 = u64::MAX;
+/// Posting lists or records read between two checks of the deadline.
+const READS_PER_CHECK: usize = 256;
+
+/// The values of one key of a snapshot's records.
+pub(in crate::query) enum Source<'s> {
+    Lists(ListsSource<'s>),
+    Presence(Postings<'s>),
+    Order(Order<'s>),
+    Targets(TargetsSource<'s>),
+    Links(LinksSource<'s>),
+    Identifiers(IdentifiersSource<'s>),
+}
+
+/// What the codes of posting lists stand for.
+#[derive(Clone, Copy)]
+enum ListValue {
+    Boolean(bool),
+    Integer(i64),
+    Record(Entity, u32),
+    /// A code whose text is in the records of the list.
+    Code(Term),
+}
+
+pub(in crate::query) struct ListsSource<'s> {
+    snapshot: &'s Snapshot,
+    entity: Entity,
+    lists: usize,
+    groups: Vec<(ListValue, Vec<Postings<'s>>)>,
+    presence: Postings<'s>,
+}
+
+pub(in crate::query) struct TargetsSource<'s> {
+    pub(super) snapshot: &'s Snapshot,
+    file: &'s TargetsFile,
+    path: usize,
+    /// The posting lists of the same path.
+    terms: &'s TermListsFile,
+    lists: usize,
+    target: Entity,
+    rows: u32,
+}
+
+pub(in crate::query) struct LinksSource<'s> {
+    snapshot: &'s Snapshot,
+    entity: Entity,
+    citations: &'s CitationsFile,
+    direction: Direction,
+}
+
+pub(in crate::query) struct IdentifiersSource<'s> {
+    snapshot: &'s Snapshot,
+    entity: Entity,
+    keys: &'static Keys,
+    lists: usize,
+    scheme: Scheme,
+    tree: PathTree,
+    numbers: HashMap<String, u64>,
+    /// The first spelling of each identifier.
+    texts: Vec<String>,
+}
+
+/// What the groups of a key are sorted by. Null comes last in either direction.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Rank {
+    Number(u64),
+    Text(String),
+    Null,
+}
+
+impl<'s> Source<'s> {
+    /// Opens the index of a key. Cost: of posting lists, one read for each.
+    pub fn open(
+        index: &GroupIndex,
+        snapshot: &'s Snapshot,
+        entity: Entity,
+        deadline: Deadline<'_>,
+    ) -> Result<Source<'s>, QueryError> {
+        Ok(match *index {
+            GroupIndex::Lists { lists, is_boolean } => {
+                Source::Lists(ListsSource::open(snapshot, (entity, lists), is_boolean, deadline)?)
+            }
+            GroupIndex::Presence(lists) => {
+                Source::Presence(snapshot.term_lists(entity)?.presence(lists)?)
+            }
+            GroupIndex::Order(order) => Source::Order(snapshot.order(entity, order)?),
+            GroupIndex::Targets { path, lists, entity: target } => Source::Targets(TargetsSource {
+                snapshot,
+                file: snapshot.targets(entity)?,
+                path,
+                terms: snapshot.term_lists(entity)?,
+                lists,
+                target,
+                rows: snapshot.rows(target),
+            }),
+            GroupIndex::Links(direction) => {
+                let citations = snapshot.citations(entity)?;
+                Source::Links(LinksSource { snapshot, entity, citations, direction })
+            }
+            GroupIndex::Identifiers { lists, scheme } => {
+                let keys = keys_of(entity);
+                let is_read = |end: &usize| keys.ends[*end].lists == Some(lists);
+                Source::Identifiers(IdentifiersSource {
+                    snapshot,
+                    entity,
+                    keys,
+                    lists,
+                    scheme,
+                    tree: keys.tree.pruned(&is_read),
+                    numbers: HashMap::new(),
+                    texts: Vec::new(),
+                })
+            }
+        })
+    }
+
+    /// Codes are below this number.
+    pub fn codes(&self) -> u64 {
+        match self {
+            Source::Lists(lists) => lists.groups.len() as u64,
+            Source::Presence(_) => 2,
+            Source::Order(order) => order.no_code(),
+            Source::Targets(targets) => u64::from(targets.rows),
+            Source::Links(links) => u64::from(links.snapshot.rows(links.entity)),
+            // As many as there are texts, which is known at the end.
+            Source::Identifiers(_) => u64::from(u32::MAX),
+        }
+    }
+
+    /// Whether [`Source::totals`] costs less than counting most rows.
+    pub fn has_totals(&self) -> bool {
+        match self {
+            Source::Lists(_) | Source::Presence(_) => true,
+            Source::Order(order) => order.no_code() < u64::from(order.rows()) / 64,
+            Source::Targets(targets) => {
+                let terms = targets.terms.terms(targets.lists).unwrap_or(usize::MAX);
+                u64::from(targets.rows) <= count::COUNTERS_MAX && terms < targets.file_rows() / 8
+            }
+            Source::Links(_) | Source::Identifiers(_) => false,
+        }
+    }
+
+    /// Counts the codes of all of `rows` rows.
+    pub fn totals(&self, rows: u32, deadline: Deadline<'_>) -> Result<Counted, QueryError> {
+        let without = |with: u32| u64::from(rows.saturating_sub(with));
+        match self {
+            Source::Lists(lists) => {
+                let mut codes = Vec::with_capacity(lists.groups.len());
+                for (code, (_, of_group)) in (0..).zip(&lists.groups) {
+                    codes.push((code, count_union(of_group)?));
+                }
+                Ok(Counted { codes, null: without(lists.presence.count()) })
+            }
+            Source::Presence(presence) => {
+                let with = u64::from(presence.count());
+                let codes = vec![(0, without(presence.count())), (1, with)];
+                Ok(Counted { codes: codes.into_iter().filter(|(_, n)| *n > 0).collect(), null: 0 })
+            }
+            Source::Order(order) => {
+                let mut codes = Vec::new();
+                for code in 0..order.no_code() {
+                    deadline.check()?;
+                    codes.push((code, order.ranks_of(code..code + 1)?.len() as u64));
+                }
+                Ok(Counted { codes, null: without(order.valued()) })
+            }
+            Source::Targets(targets) => targets.totals(rows, deadline),
+            Source::Links(_) | Source::Identifiers(_) => {
+                Err(ReadError::Internal("the source has no totals").into())
+            }
+        }
+    }
+
+    /// Counts the codes of rows of a chunk, and the rows without a value.
+    pub(super) fn count(
+        &mut self,
+        chunk: u32,
+        rows: &ChunkRows,
+        counter: &mut Counter,
+        deadline: Deadline<'_>,
+    ) -> Result<(), QueryError> {
+        match self {
+            Source::Lists(lists) => {
+                for (code, (_, of_group)) in (0..).zip(&lists.groups) {
+                    if (code as usize).is_multiple_of(READS_PER_CHECK) {
+                        deadline.check()?;
+                    }
+                    counter.add_many(code, count_common(rows, of_group, chunk)?);
+                }
+                let present = count_common(rows, std::slice::from_ref(&lists.presence), chunk)?;
+                counter.add_many(NULL, rows.count() - present);
+                Ok(())
+            }
+            Source::Presence(presence) => {
+                let present = count_common(rows, std::slice::from_ref(presence), chunk)?;
+                counter.add_many(0, rows.count() - present);
+                counter.add_many(1, present);
+                Ok(())
+            }
+            _ => self.each(chunk, rows, deadline, |_, code| counter.add(code)),
+        }
+    }
+
+    /// Calls `visit` with each of a chunk's rows, as its lower 16 bits, and each of its codes; with
+    /// [`NULL`] if it has none. A row may have a code twice.
+    #[inline]
+    pub fn each(
+        &mut self,
+        chunk: u32,
+        rows: &ChunkRows,
+        deadline: Deadline<'_>,
+        mut visit: impl FnMut(u16, u64),
+    ) -> Result<(), QueryError> {
+        match self {
+            Source::Lists(lists) => lists.each(chunk, rows, visit),
+            Source::Presence(presence) => {
+                let view = presence.view(chunk)?;
+                rows.each(|low| {
+                    visit(low, view.contains(low).into());
+                    true
+                });
+                Ok(())
+            }
+            Source::Order(order) => {
+                let mut found = Vec::with_capacity(rows.count() as usize);
+                rows.each(|low| {
+                    found.push(chunk << 16 | u32::from(low));
+                    true
+                });
+                let none = order.no_code();
+                order.each_code(&found, |row, code| {
+                    visit(row as u16, if code == none { NULL } else { code });
+                })?;
+                Ok(())
+            }
+            Source::Targets(targets) => {
+                let mut outcome = Ok(());
+                rows.each_word(|word, records| {
+                    outcome = targets.each(chunk, word, records, &mut visit);
+                    outcome.is_ok()
+                });
+                Ok(outcome?)
+            }
+            Source::Links(links) => {
+                let mut outcome = Ok(());
+                rows.each(|low| {
+                    outcome = links.each(chunk << 16 | u32::from(low), deadline, |code| {
+                        visit(low, code);
+                    });
+                    outcome.is_ok()
+                });
+                outcome
+            }
+            Source::Identifiers(texts) => {
+                let mut outcome = Ok(());
+                rows.each(|low| {
+                    outcome = deadline.check().and_then(|()| {
+                        Ok(texts.each(chunk << 16 | u32::from(low), |code| visit(low, code))?)
+                    });
+                    outcome.is_ok()
+                });
+                outcome
+            }
+        }
+    }
+
+    /// The value of a code.
+    pub fn value(&self, code: u64) -> Result<GroupValue, ReadError> {
+        if code == NULL {
+            return Ok(GroupValue::Null);
+        }
+        let unknown = || ReadError::Internal("a code is not of its source");
+        let record = |snapshot: &Snapshot, entity: Entity, row: u32| {
+            let id = snapshot.row_id(entity, row)?;
+            Ok(GroupValue::Record { entity, id, row })
+        };
+        match self {
+            Source::Lists(lists) => {
+                let (value, of_group) = lists.groups.get(code as usize).ok_or_else(unknown)?;
+                match *value {
+                    ListValue::Boolean(value) => Ok(GroupValue::Boolean(value)),
+                    ListValue::Integer(value) => Ok(GroupValue::Integer(value)),
+                    ListValue::Record(entity, row) => record(lists.snapshot, entity, row),
+                    ListValue::Code(term) => lists.code(term, of_group),
+                }
+            }
+            Source::Presence(_) => Ok(GroupValue::Boolean(code == 1)),
+            Source::Order(order) => {
+                let value = order.value(code)?.ok_or_else(unknown)?;
+                Ok(GroupValue::Integer(integer_of(value, order.spec().is_descending())))
+            }
+            Source::Targets(targets) => record(targets.snapshot, targets.target, code as u32),
+            Source::Links(links) => record(links.snapshot, links.entity, code as u32),
+            Source::Identifiers(texts) => {
+                let text = texts.texts.get(code as usize).ok_or_else(unknown)?;
+                Ok(GroupValue::Text(text.clone()))
+            }
+        }
+    }
+
+    /// What a code is sorted by: ids by their numbers, other values as their keys sort.
+    pub(super) fn rank(&self, code: u64) -> Result<Rank, ReadError> {
+        let snapshot = match self {
+            Source::Lists(lists) => Some(lists.snapshot),
+            _ => None,
+        };
+        Ok(match self.value(code)? {
+            GroupValue::Null => Rank::Null,
+            GroupValue::Boolean(value) => Rank::Number(value.into()),
+            GroupValue::Integer(value) => {
+                Rank::Number(crate::index::orders::sortable_integer(value))
+            }
+            GroupValue::Record { id, .. } => Rank::Number(id),
+            GroupValue::Code(code) => {
+                let text = snapshot.map(|snapshot| snapshot.code(code)).transpose()?;
+                Rank::Text(text.unwrap_or_default().to_owned())
+            }
+            GroupValue::Text(text) => Rank::Text(text),
+        })
+    }
+
+    /// An estimate of the nanoseconds that counting takes: for rows that are looked at, in chunks, and
+    /// once at the start.
+    pub(super) fn nanos(&self) -> Result<Nanos, ReadError> {
+        let per = |total: u64, rows: u32| total as f64 / f64::from(rows.max(1));
+        Ok(match self {
+            Source::Lists(lists) => {
+                let groups = lists.groups.len() as f64;
+                let values = lists.groups.iter().flat_map(|(_, lists)| lists);
+                let values = values.map(|list| u64::from(list.count())).sum();
+                let rows = lists.snapshot.count(lists.entity);
+                let values = per(values, rows);
+                Nanos { row: values, chunk: groups * 60.0, start: groups * 100.0, values }
+            }
+            Source::Presence(_) => Nanos { row: 0.5, chunk: 1_000.0, start: 0.0, values: 1.0 },
+            Source::Order(order) => {
+                let start = order.no_code() as f64 * if self.has_totals() { 2_000.0 } else { 0.5 };
+                Nanos { row: 2.0, chunk: 0.0, start, values: 1.0 }
+            }
+            Source::Targets(targets) => {
+                let records = targets.file.archive().header().published as u32;
+                let values = per(targets.file_rows() as u64, records);
+                let terms = targets.terms.terms(targets.lists)? as f64;
+                let start = if self.has_totals() { terms * 100.0 } else { 0.0 };
+                Nanos { row: 2.0 + 2.0 * values, chunk: 20_000.0, start, values }
+            }
+            Source::Links(links) => {
+                let records = links.snapshot.count(links.entity);
+                let values = per(links.citations.links(links.direction), records);
+                Nanos { row: 200.0 + 15.0 * values, chunk: 0.0, start: 0.0, values }
+            }
+            Source::Identifiers(_) => Nanos { row: 3_000.0, chunk: 0.0, start: 0.0, values: 2.0 },
+        })
+    }
+}
+
+/// An estimate of the time that counting takes.
+#[derive(Clone, Copy)]
+pub(super) struct Nanos {
+    pub row: f64,
+    pub chunk: f64,
+    pub start: f64,
+    /// The values of a row, on average.
+    pub values: f64,
+}
+
+impl<'s> ListsSource<'s> {
+    fn open(
+        snapshot: &'s Snapshot,
+        (entity, lists): (Entity, usize),
+        is_boolean: bool,
+        deadline: Deadline<'_>,
+    ) -> Result<ListsSource<'s>, QueryError> {
+        let file = snapshot.term_lists(entity)?;
+        let terms = keys_of(entity).lists[lists].terms;
+        let mut groups: Vec<(ListValue, Vec<Postings<'s>>)> = Vec::new();
+        let mut last_id = None;
+        for at in 0..file.terms(lists)? {
+            if at.is_multiple_of(READS_PER_CHECK) {
+                deadline.check()?;
+            }
+            let term = file.term_at(lists, at)?;
+            let list = file.postings(lists, at)?;
+            let value = match terms {
+                Terms::Rows(target) => ListValue::Record(target, term as u32),
+                Terms::AnyRows => {
+                    let target = u8::try_from(term >> 32).ok().and_then(Entity::from_index);
+                    let target =
+                        target.ok_or(ReadError::corrupt("term_lists", "a term is no row"))?;
+                    ListValue::Record(target, term as u32)
+                }
+                Terms::Values if is_boolean => ListValue::Boolean(term == 1),
+                Terms::Values => ListValue::Integer(integer_of(term as u64, false)),
+                _ => ListValue::Code(term),
+            };
+            if let ListValue::Record(target, row) = value {
+                let id = snapshot.row_id(target, row)?;
+                if id == NO_ID {
+                    continue;
+                }
+                // Rows of the same unresolved id are adjacent.
+                if last_id == Some((target, id))
+                    && let Some((_, lists)) = groups.last_mut()
+                {
+                    lists.push(list);
+                    continue;
+                }
+                last_id = Some((target, id));
+            }
+            groups.push((value, vec![list]));
+        }
+        let presence = file.presence(lists)?;
+        Ok(ListsSource { snapshot, entity, lists, groups, presence })
+    }
+
+    fn each(
+        &self,
+        chunk: u32,
+        rows: &ChunkRows,
+        mut visit: impl FnMut(u16, u64),
+    ) -> Result<(), QueryError> {
+        for (code, (_, of_group)) in (0..).zip(&self.groups) {
+            for list in of_group {
+                list.view(chunk)?.each(|low| {
+                    if rows.contains(low) {
+                        visit(low, code);
+                    }
+                    true
+                });
+            }
+        }
+        let present = self.presence.view(chunk)?;
+        rows.each(|low| {
+            if !present.contains(low) {
+                visit(low, NULL);
+            }
+            true
+        });
+        Ok(())
+    }
+
+    /// Finds a code by its term in the first record of its lists.
+    fn code(&self, term: Term, lists: &[Postings<'_>]) -> Result<GroupValue, ReadError> {
+        let keys = keys_of(self.entity);
+        let tree = keys.tree.pruned(&|end: &usize| keys.ends[*end].lists == Some(self.lists));
+        let mut first = None;
+        for list in lists {
+            list.each(|row| {
+                let is_shown = !self.snapshot.suppressed().has(self.entity, row);
+                first = is_shown.then_some(row);
+                !is_shown
+            })?;
+        }
+        let (mut found, mut outcome) = (None, Ok(()));
+        if let Some(row) = first {
+            self.snapshot.gather(self.entity, row, &tree, &mut |_, value| {
+                if let Gathered::Code(code) = value
+                    && outcome.is_ok()
+                {
+                    match self.snapshot.code_term(code) {
+                        Ok(other) if other == term => found = Some(code),
+                        Ok(_) => {}
+                        Err(error) => outcome = Err(error),
+                    }
+                }
+            })?;
+        }
+        outcome?;
+        let code = found.ok_or(ReadError::corrupt("term_lists", "a code is in no record"))?;
+        Ok(GroupValue::Code(code))
+    }
+}
+
+impl TargetsSource<'_> {
+    fn file_rows(&self) -> usize {
+        self.file.rows(self.path).map_or(0, |rows| rows as usize)
+    }
+
+    #[inline]
+    fn each(
+        &self,
+        chunk: u32,
+        word: u32,
+        records: u64,
+        visit: &mut impl FnMut(u16, u64),
+    ) -> Result<(), ReadError> {
+        let block = self.file.block(self.path, chunk * CHUNK_BLOCKS + word)?;
+        let low = |record: u32| (word * 64 + record) as u16;
+        let mut without = block.without_rows() & records;
+        block.each(records, |record, row| visit(low(record), u64::from(row)));
+        while without != 0 {
+            visit(low(without.trailing_zeros()), NULL);
+            without &= without - 1;
+        }
+        Ok(())
+    }
+
+    fn totals(&self, rows: u32, deadline: Deadline<'_>) -> Result<Counted, QueryError> {
+        let mut codes: Vec<(u64, u64)> = Vec::new();
+        let (mut of_id, terms) = (Vec::new(), self.terms.terms(self.lists)?);
+        let mut last = None;
+        for at in 0..=terms {
+            if at.is_multiple_of(READS_PER_CHECK) {
+                deadline.check()?;
+            }
+            let row = match at < terms {
+                true => {
+                    let row = self.terms.term_at(self.lists, at)? as u32;
+                    self.snapshot.first_row_of_id(self.target, row)?
+                }
+                false => None,
+            };
+            if row != last {
+                if let Some(row) = last {
+                    codes.push((u64::from(row), count_union(&of_id)?));
+                }
+                of_id.clear();
+                last = row;
+            }
+            if row.is_some() {
+                of_id.push(self.terms.postings(self.lists, at)?);
+            }
+        }
+        let present = self.terms.presence(self.lists)?.count();
+        Ok(Counted { codes, null: u64::from(rows.saturating_sub(present)) })
+    }
+}
+
+impl LinksSource<'_> {
+    fn each(
+        &self,
+        row: u32,
+        deadline: Deadline<'_>,
+        mut visit: impl FnMut(u64),
+    ) -> Result<(), QueryError> {
+        deadline.check()?;
+        // A suppressed record refers to nothing.
+        let suppressed = self.snapshot.suppressed();
+        let is_left_out =
+            |row: u32| self.direction == Direction::Citations && suppressed.has(self.entity, row);
+        let mut is_null = true;
+        self.citations.rows(self.direction, row)?.each(|row| {
+            if !is_left_out(row) {
+                is_null = false;
+                visit(u64::from(row));
+            }
+            true
+        })?;
+        if is_null {
+            visit(NULL);
+        }
+        Ok(())
+    }
+}
+
+impl IdentifiersSource<'_> {
+    fn each(&mut self, row: u32, mut visit: impl FnMut(u64)) -> Result<(), ReadError> {
+        let mut found: Vec<u64> = Vec::new();
+        let (numbers, texts) = (&mut self.numbers, &mut self.texts);
+        let (keys, lists, scheme) = (self.keys, self.lists, self.scheme);
+        let mut outcome = Ok(());
+        let snapshot = self.snapshot;
+        snapshot.gather(self.entity, row, &self.tree, &mut |end, value| {
+            let Gathered::Text(text) = value else { return };
+            let part = &keys.ends[end].target;
+            match index_entry(keys.lists[lists].terms, part, value, None, snapshot) {
+                Err(error) => outcome = Err(error),
+                Ok(_) => {
+                    let number = *numbers.entry(scheme.normal(text)).or_insert_with(|| {
+                        texts.push(match scheme {
+                            // Records print an ORCID iD with its address.
+                            Scheme::Orcid => format!("https://orcid.org/{text}"),
+                            _ => text.to_owned(),
+                        });
+                        texts.len() as u64 - 1
+                    });
+                    found.push(number);
+                }
+            }
+        })?;
+        outcome?;
+        if found.is_empty() {
+            visit(NULL);
+        }
+        found.sort_unstable();
+        found.dedup();
+        found.into_iter().for_each(visit);
+        Ok(())
+    }
+}
+
+/// Counts the rows that at least one of the posting lists holds.
+fn count_union(lists: &[Postings<'_>]) -> Result<u64, ReadError> {
+    if let [list] = lists {
+        return Ok(list.count().into());
+    }
+    let mut rows = Vec::new();
+    for list in lists {
+        list.each(|row| {
+            rows.push(row);
+            true
+        })?;
+    }
+    rows.sort_unstable();
+    rows.dedup();
+    Ok(rows.len() as u64)
+}
+
+/// Counts the rows of a chunk that at least one of the posting lists holds.
+pub(in crate::query) fn count_common(
+    rows: &ChunkRows,
+    lists: &[Postings<'_>],
+    chunk: u32,
+) -> Result<u32, ReadError> {
+    let [list] = lists else {
+        let mut union = EMPTY_CHUNK;
+        for list in lists {
+            list.view(chunk)?.add_to(&mut union);
+        }
+        return Ok(match rows {
+            ChunkRows::Array(lows) => {
+                lows.iter().filter(|low| has_bit(&union, u32::from(**low))).count() as u32
+            }
+            ChunkRows::Bits(bits) => {
+                intersect(&mut union, &**bits);
+                count_bits(&union) as u32
+            }
+        });
+    };
+    let view = list.view(chunk)?;
+    let mut count = 0;
+    match rows {
+        _ if view.count() as usize == CHUNK_ROWS => count = rows.count(),
+        // The loop reads the shorter of both and looks its rows up in the other.
+        ChunkRows::Array(lows) if lows.len() <= view.count() as usize => {
+            count = lows.iter().filter(|low| view.contains(**low)).count() as u32;
+        }
+        ChunkRows::Array(lows) => view.each(|low| {
+            count += u32::from(lows.binary_search(&low).is_ok());
+            true
+        }),
+        ChunkRows::Bits(bits) if view.is_array() => view.each(|low| {
+            count += u32::from(has_bit(&**bits, u32::from(low)));
+            true
+        }),
+        ChunkRows::Bits(bits) => {
+            let mut common = **bits;
+            view.retain_in(&mut common);
+            count = count_bits(&common) as u32;
+        }
+    }
+    Ok(count)
+}

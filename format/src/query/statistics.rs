@@ -1,0 +1,416 @@
+//! Sums up the matching records: moments and quantiles of numbers, and citation indexes.
+//!
+//! A number's statistics come from its histogram, the number of matching rows for each distinct value,
+//! which is counted as groups are:
+//!
+//! ```text
+//! values       0 0 0 1 1 4 9 25              histogram   0 × 3, 1 × 2, 4, 9, 25
+//! sum 40, mean 5, minimum 0, maximum 25
+//! quartiles    0, 1, 5.25                    at the positions 1.75, 3.5 and 5.25, counted from 0
+//! h 3          3 records have at least 3     i10 1     g 6: the first 6 have 40 ≥ 6²
+//! ```
+//!
+//! Rows stand in citation order, so the citation indexes look at the first rows only. Records without a
+//! value have no part in a number's statistics; without citations they count as uncited.
+
+use std::time::Duration;
+
+use crate::index::orders::{Order, integer_of, number_of};
+use crate::query::deadline::{Deadline, QueryError};
+use crate::query::doc_set::DocSet;
+use crate::query::error::{ParamError, not_numeric, unknown_statistics_key};
+use crate::query::grammar::trim;
+use crate::query::groups::{Counted, GroupValue, Grouping, Source, count_codes};
+use crate::query::parse::Query;
+use crate::query::walk::OrderWalk;
+use crate::schema::keys::{Index, Key, Keys, Values};
+use crate::snapshot::Snapshot;
+use crate::storage::error::ReadError;
+
+/// The most keys of one request.
+pub const STATISTICS_KEYS_MAX: usize = 10;
+/// The key of the citation indexes, and of statistics where no other is named.
+const CITATIONS: &str = "cited_by_count";
+/// The keys by which outputs are shared out.
+const STATUS: &str = "open_access.oa_status";
+const YEAR: &str = "year";
+/// Citations from which an output counts in the i10-index.
+const I10: i64 = 10;
+
+/// The keys whose values are summed up, each with its order.
+#[derive(Clone, Debug, Default)]
+pub struct StatisticsKeys {
+    text: String,
+    keys: Vec<(&'static Key, usize)>,
+}
+
+impl StatisticsKeys {
+    /// The key that requests without `of` ask for; none where the entity does not have it.
+    fn default_of(keys: &'static Keys) -> StatisticsKeys {
+        StatisticsKeys::parse(keys, CITATIONS).unwrap_or_default()
+    }
+
+    /// Parses the keys of `of`.
+    pub(super) fn parse(
+        keys: &'static Keys,
+        text: &str,
+    ) -> Result<StatisticsKeys, Vec<ParamError>> {
+        let (mut parsed, mut errors) = (Vec::<(&'static Key, usize)>::new(), Vec::new());
+        for name in text.split(',').map(trim).take(STATISTICS_KEYS_MAX + 1) {
+            match numeric_key(keys, name) {
+                Ok((_, order)) if parsed.iter().any(|(_, known)| *known == order) => {
+                    errors.push(ParamError::new(name, "is named a second time; name it once"));
+                }
+                Ok(key) => parsed.push(key),
+                Err(error) => errors.push(error),
+            }
+        }
+        if text.split(',').count() > STATISTICS_KEYS_MAX {
+            let reason = format!("names more than {STATISTICS_KEYS_MAX} keys");
+            errors.push(ParamError::new(text, reason));
+        }
+        if !errors.is_empty() {
+            return Err(errors);
+        }
+        Ok(StatisticsKeys { text: text.to_owned(), keys: parsed })
+    }
+
+    /// The names of the keys with numbers.
+    pub fn names(keys: &Keys) -> impl Iterator<Item = &'static str> + Clone {
+        keys.keys.iter().filter(|key| order_of(keys, key).is_some()).map(|key| key.name)
+    }
+}
+
+/// The order of a key's numbers.
+fn order_of(keys: &Keys, key: &Key) -> Option<usize> {
+    let order = match (key.filter, key.sort) {
+        (Some(Index::Order(order)), _) | (_, Some(order)) => order,
+        _ => return None,
+    };
+    matches!(keys.orders[order].values, Values::Integers | Values::Numbers).then_some(order)
+}
+
+fn numeric_key(keys: &'static Keys, name: &str) -> Result<(&'static Key, usize), ParamError> {
+    let known = keys.keys.iter().find(|key| key.name == name);
+    let key = known.ok_or_else(|| unknown_statistics_key(keys, name))?;
+    match order_of(keys, key) {
+        Some(order) => Ok((key, order)),
+        None => Err(not_numeric(keys, key)),
+    }
+}
+
+/// The statistics of a query's matching records.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Statistics {
+    /// Number of matching records.
+    pub count: u64,
+    /// The statistics of each key.
+    pub of: Vec<KeyStatistics>,
+    /// What outputs alone have.
+    pub outputs: Option<OutputStatistics>,
+}
+
+/// The statistics of one key.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KeyStatistics {
+    /// The name of the key.
+    pub key: &'static str,
+    /// Records with a value.
+    pub count: u64,
+    /// Records without a value.
+    pub null: u64,
+    /// Of the values; `None` if there are none.
+    pub summary: Option<Summary>,
+}
+
+/// Moments and quantiles of at least one value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Summary {
+    /// The sum of all values.
+    pub sum: Number,
+    /// The sum divided by the number of values.
+    pub mean: f64,
+    /// The least value.
+    pub min: Number,
+    /// The greatest value.
+    pub max: Number,
+    /// The first quartile, the median and the third quartile, interpolated between neighbours.
+    pub quartiles: [f64; 3],
+    /// The 90th percentile.
+    pub p90: f64,
+    /// The 99th percentile.
+    pub p99: f64,
+}
+
+/// A number in the type of its key.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Number {
+    /// Of a key of integers.
+    Integer(i128),
+    /// Of a key of fractional numbers.
+    Fraction(f64),
+}
+
+/// Statistics of outputs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OutputStatistics {
+    /// The greatest h such that h outputs have at least h citations each.
+    pub h_index: u64,
+    /// Outputs with at least ten citations.
+    pub i10_index: u64,
+    /// The greatest g such that the g most cited outputs have at least g² citations together; at most
+    /// the number of outputs.
+    pub g_index: u64,
+    /// The outputs of each status of open access, most outputs first.
+    pub open_access: Vec<(GroupValue, u64)>,
+    /// The outputs of each year, ascending; of no year last.
+    pub by_year: Vec<(Option<i64>, u64)>,
+}
+
+impl Query {
+    /// Makes the query sum up the matching records, by the key that most requests ask for.
+    pub fn sum_up(&mut self) {
+        self.aim = crate::query::parse::Aim::Statistics(StatisticsKeys::default_of(self.keys));
+    }
+
+    /// Computes the statistics of all matching records. Page and sort of the query have no effect.
+    ///
+    /// Cost: for each key, the matching rows.
+    ///
+    /// # Errors
+    ///
+    /// As [`Query::groups`].
+    pub fn statistics(
+        &self,
+        keys: &StatisticsKeys,
+        snapshot: &Snapshot,
+        (deadline, time): (Deadline<'_>, Duration),
+    ) -> Result<Statistics, QueryError> {
+        let set = DocSet::from_intersection(&self.resolve(snapshot, deadline)?, deadline)?;
+        let rows = snapshot.count(self.entity);
+        let orders: Result<Vec<Order<'_>>, ReadError> =
+            keys.keys.iter().map(|(_, order)| snapshot.order(self.entity, *order)).collect();
+        let orders = orders?;
+        for order in &orders {
+            crate::query::groups::check(&[Source::Order(*order)], (&set, rows), time)
+                .map_err(|reason| QueryError::refused("of", &keys.text, reason))?;
+        }
+        let mut of = Vec::with_capacity(orders.len());
+        for ((key, _), order) in keys.keys.iter().zip(orders) {
+            let counted = count_codes(&mut Source::Order(order), (&set, rows), deadline)?;
+            of.push(key_statistics(key.name, order, &counted)?);
+        }
+        let outputs = match self.keys.filter(STATUS) {
+            Some(_) => Some(self.output_statistics(snapshot, (&set, rows), deadline)?),
+            None => None,
+        };
+        Ok(Statistics { count: set.count(), of, outputs })
+    }
+
+    fn output_statistics(
+        &self,
+        snapshot: &Snapshot,
+        (set, rows): (&DocSet, u32),
+        deadline: Deadline<'_>,
+    ) -> Result<OutputStatistics, QueryError> {
+        let cited = snapshot.order_by(self.entity, CITATIONS)?;
+        let [h_index, g_index] = citation_indexes(set, cited)?;
+        let from_ten = cited.ranks_of(cited.codes_between(
+            crate::index::orders::sortable_integer(I10),
+            crate::index::orders::sortable_integer(i64::MAX),
+        )?)?;
+        let walk = OrderWalk::new(set, cited, snapshot.ids(self.entity), deadline);
+        let i10_index = walk.count_before(from_ten.end)?;
+        let grouped = |key: &str| -> Result<Vec<(GroupValue, u64)>, QueryError> {
+            let index = Grouping::index_of(self.keys, key)
+                .ok_or(ReadError::Internal("a key of statistics does not group"))?;
+            let mut source = Source::open(&index, snapshot, self.entity, deadline)?;
+            let counted = count_codes(&mut source, (set, rows), deadline)?;
+            let mut groups = Vec::with_capacity(counted.codes.len() + 1);
+            for (code, count) in counted.codes {
+                groups.push((source.value(code)?, count));
+            }
+            groups.extend((counted.null > 0).then_some((GroupValue::Null, counted.null)));
+            Ok(groups)
+        };
+        let mut open_access = grouped(STATUS)?;
+        open_access.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        let years = grouped(YEAR)?.into_iter().map(|(value, count)| match value {
+            GroupValue::Integer(year) => (Some(year), count),
+            _ => (None, count),
+        });
+        let mut by_year: Vec<(Option<i64>, u64)> = years.collect();
+        by_year.sort_by_key(|(year, _)| (year.is_none(), *year));
+        Ok(OutputStatistics { h_index, i10_index, g_index, open_access, by_year })
+    }
+}
+
+/// The h-index and the g-index of a set whose rows stand in citation order.
+fn citation_indexes(set: &DocSet, cited: Order<'_>) -> Result<[u64; 2], ReadError> {
+    let (mut number, mut sum, mut indexes) = (0u64, 0u128, [0, 0]);
+    let (mut last, mut citations, mut outcome) = (u64::MAX, 0, Ok(()));
+    set.each_row(|row| {
+        let read = cited.code_of(row).and_then(|code| {
+            if code != last {
+                let value = cited.value(code)?;
+                let is_descending = cited.spec().is_descending();
+                citations = value.map_or(0, |value| integer_of(value, is_descending).max(0) as u64);
+                last = code;
+            }
+            Ok(())
+        });
+        if let Err(error) = read {
+            outcome = Err(error);
+            return false;
+        }
+        number += 1;
+        sum += u128::from(citations);
+        if citations >= number {
+            indexes[0] = number;
+        }
+        let goes_on = sum >= u128::from(number) * u128::from(number);
+        if goes_on {
+            indexes[1] = number;
+        }
+        goes_on || citations >= number
+    });
+    outcome.map(|()| indexes)
+}
+
+fn key_statistics(
+    key: &'static str,
+    order: Order<'_>,
+    counted: &Counted,
+) -> Result<KeyStatistics, ReadError> {
+    let is_descending = order.spec().is_descending();
+    let mut histogram = Vec::with_capacity(counted.codes.len());
+    for (code, count) in &counted.codes {
+        let value =
+            order.value(*code)?.ok_or(ReadError::Internal("a counted code has no value"))?;
+        histogram.push((value, *count));
+    }
+    if is_descending {
+        histogram.reverse();
+    }
+    let count = histogram.iter().map(|(_, count)| count).sum();
+    let number = |value: u64| match order.spec().values {
+        Values::Integers => Number::Integer(integer_of(value, is_descending).into()),
+        _ => Number::Fraction(number_of(value, is_descending)),
+    };
+    let histogram: Vec<(Number, u64)> =
+        histogram.into_iter().map(|(value, count)| (number(value), count)).collect();
+    Ok(KeyStatistics { key, count, null: counted.null, summary: summary(&histogram, count) })
+}
+
+impl Number {
+    /// The nearest binary fraction.
+    pub fn as_f64(self) -> f64 {
+        match self {
+            Number::Integer(value) => value as f64,
+            Number::Fraction(value) => value,
+        }
+    }
+}
+
+/// Sums up an ascending histogram of `count` values; `None` without values.
+fn summary(histogram: &[(Number, u64)], count: u64) -> Option<Summary> {
+    let (min, max) = (histogram.first()?.0, histogram.last()?.0);
+    let sum = sum_of(histogram);
+    let mean = sum.as_f64() / count as f64;
+    let quantile = |share| quantile(histogram, count, share);
+    Some(Summary {
+        sum,
+        mean,
+        min,
+        max,
+        quartiles: [0.25, 0.5, 0.75].map(quantile),
+        p90: quantile(0.9),
+        p99: quantile(0.99),
+    })
+}
+
+/// The sum, of fractions with twice the precision of one.
+fn sum_of(histogram: &[(Number, u64)]) -> Number {
+    let (mut integers, mut sum, mut rest, mut is_fraction) = (0i128, 0.0f64, 0.0f64, false);
+    for (value, count) in histogram {
+        match *value {
+            Number::Integer(value) => integers += value * i128::from(*count),
+            Number::Fraction(value) => {
+                is_fraction = true;
+                let count = *count as f64;
+                let product = value * count;
+                let next = sum + product;
+                // What rounding took from the product and from the sum.
+                let added = next - sum;
+                rest +=
+                    value.mul_add(count, -product) + ((sum - (next - added)) + (product - added));
+                sum = next;
+            }
+        }
+    }
+    if is_fraction { Number::Fraction(sum + rest) } else { Number::Integer(integers) }
+}
+
+/// The value below which a share of `count` values lies: at position (count − 1) × share, counted from
+/// 0, interpolated between the neighbours of a fractional position.
+fn quantile(histogram: &[(Number, u64)], count: u64, share: f64) -> f64 {
+    let position = (count - 1) as f64 * share;
+    let below = position.floor();
+    let part = position - below;
+    let at = |position: u64| {
+        let mut before = 0;
+        let found = histogram.iter().find(|(_, count)| {
+            before += count;
+            before > position
+        });
+        found.or(histogram.last()).map_or(0.0, |(value, _)| value.as_f64())
+    };
+    let (low, high) = (at(below as u64), at((below as u64 + 1).min(count - 1)));
+    match part {
+        0.0 => low,
+        part if part < 0.5 => low + (high - low) * part,
+        // Rounds as the other half does, mirrored.
+        part => high - (high - low) * (1.0 - part),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn histogram(values: &[i128]) -> (Vec<(Number, u64)>, u64) {
+        let mut sorted = values.to_vec();
+        sorted.sort_unstable();
+        let runs = sorted.chunk_by(|one, other| one == other);
+        let counted = runs.map(|run| (Number::Integer(run[0]), run.len() as u64)).collect();
+        (counted, values.len() as u64)
+    }
+
+    #[test]
+    fn quantiles_lie_between_their_neighbours() {
+        let check = |values: &[i128], expected: [f64; 5]| {
+            let (counted, count) = histogram(values);
+            let found = [0.25, 0.5, 0.75, 0.9, 0.99].map(|share| quantile(&counted, count, share));
+            for (found, expected) in found.into_iter().zip(expected) {
+                assert!((found - expected).abs() < 1e-9, "{values:?}: {found}, not {expected}");
+            }
+        };
+        check(&[7], [7.0; 5]);
+        check(&[1, 2], [1.25, 1.5, 1.75, 1.9, 1.99]);
+        check(&[0, 0, 0, 1, 1, 4, 9, 25], [0.0, 1.0, 5.25, 13.8, 23.88]);
+        check(&(0..=100).collect::<Vec<i128>>(), [25.0, 50.0, 75.0, 90.0, 99.0]);
+        check(&[-5, 5], [-2.5, 0.0, 2.5, 4.0, 4.9]);
+    }
+
+    #[test]
+    fn sums_keep_what_rounding_takes() {
+        let tenth = [(Number::Fraction(0.1), 10)];
+        assert_eq!(sum_of(&tenth), Number::Fraction(1.0));
+        let far = [(-1e16, 1), (1.0, 3), (1e16, 1)].map(|(value, n)| (Number::Fraction(value), n));
+        assert_eq!(sum_of(&far), Number::Fraction(3.0));
+        let (counted, count) = histogram(&[i128::from(i64::MAX), i128::from(i64::MAX), 1]);
+        assert_eq!(sum_of(&counted), Number::Integer(2 * i128::from(i64::MAX) + 1));
+        assert_eq!(summary(&[], 0), None);
+        assert_eq!(summary(&counted, count).map(|summary| summary.min), Some(Number::Integer(1)));
+    }
+}

@@ -1,0 +1,201 @@
+//! Groups and statistics of lists, by a look at every matching record.
+//!
+//! # Where the rules are silent
+//!
+//! - **Groups.** A record counts once for each different value; codes and identifiers differ without regard
+//!   to case, an ORCID iD
+//!   has its address, and ids of the taxonomy are texts. Ids and numbers are ordered as numbers, other values as their bytes; null comes last.
+//! - **Quantiles** are interpolated between the neighbours of position (count − 1) × share.
+
+use std::cmp::{Ordering, Reverse};
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use super::keys::{Key, Kind};
+use super::{Lists, Refused, gathered, order, parameters, topics_by_id};
+
+/// A group: the value of each key, as the first record shows it, and the number of records.
+pub type Group = (Vec<Value>, u64);
+
+/// The statistics of a set of numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Numbers {
+    /// Records with a number.
+    pub count: u64,
+    /// Records without.
+    pub null: u64,
+    /// The sum.
+    pub sum: f64,
+    /// The least number; 0 without numbers.
+    pub min: f64,
+    /// The greatest number; 0 without numbers.
+    pub max: f64,
+    /// The quartiles, the 90th and the 99th percentile.
+    pub quantiles: [f64; 5],
+}
+
+impl Key {
+    /// Whether lists can be grouped by the key.
+    pub fn is_grouping(&self) -> bool {
+        let is_own_id = self.name == "id";
+        let is_other =
+            matches!(self.kind, Kind::Fraction | Kind::Text | Kind::Date | Kind::From | Kind::To);
+        self.is_filter && !is_own_id && !is_other && self.kind != Kind::Search
+    }
+
+    /// Whether the number of groups grows with the data.
+    pub fn is_unbounded(&self) -> bool {
+        let is_topic = self.path.contains("topic") || self.path == "subfield.id";
+        match self.kind {
+            Kind::Hx => !is_topic && self.name != "roles.id",
+            Kind::Plain | Kind::Doi | Kind::Orcid | Kind::Ror | Kind::Issn | Kind::Pmid => true,
+            _ => false,
+        }
+    }
+}
+
+impl Lists<'_> {
+    /// The rows that a raw query matches.
+    fn rows(&self, route: &str, raw_query: &str) -> Result<Vec<usize>, Refused> {
+        let list = self.lists.get(route).ok_or(Refused("no such list"))?;
+        let questions = self.questions(list, &parameters::parse(raw_query)?)?;
+        let is_answer = |row: &usize| {
+            questions.iter().all(|(at, question)| question.holds(&list.atoms[*at][*row]))
+        };
+        Ok((0..list.ids.len()).filter(is_answer).collect())
+    }
+
+    /// Counts the groups of a raw query by the values of keys, largest first.
+    ///
+    /// # Errors
+    ///
+    /// If the server must reply 400 to the query.
+    pub fn groups(
+        &self,
+        route: &str,
+        raw_query: &str,
+        keys: &[&Key],
+    ) -> Result<Vec<Group>, Refused> {
+        let topics = topics_by_id(self.library);
+        let mut counts: BTreeMap<Vec<String>, (Vec<Value>, u64)> = BTreeMap::new();
+        for row in self.rows(route, raw_query)? {
+            let entry = &self.library.entities[route][row];
+            let of_key = |key: &&Key| normal_values(key, &gathered(key, entry, &topics));
+            let of_keys: Vec<BTreeMap<String, Value>> = keys.iter().map(of_key).collect();
+            let mut tuples: BTreeSet<Vec<&String>> = BTreeSet::from([Vec::new()]);
+            for values in &of_keys {
+                let longer = tuples.iter().flat_map(|tuple| {
+                    values.keys().map(|value| [tuple.as_slice(), &[value]].concat())
+                });
+                tuples = longer.collect();
+            }
+            for tuple in tuples {
+                let values = tuple.iter().zip(&of_keys).map(|(text, values)| values[*text].clone());
+                let texts = tuple.iter().map(|text| (*text).clone()).collect();
+                counts.entry(texts).or_insert((values.collect(), 0)).1 += 1;
+            }
+        }
+        let mut groups: Vec<Group> = counts.into_values().collect();
+        groups.sort_by(|one, other| {
+            let by_count = Reverse(one.1).cmp(&Reverse(other.1));
+            let pairs = one.0.iter().zip(&other.0);
+            let by_keys = pairs.map(|(one, other)| compare(one, other));
+            by_count.then(by_keys.fold(Ordering::Equal, Ordering::then))
+        });
+        Ok(groups)
+    }
+
+    /// The numbers of the records that a raw query matches.
+    ///
+    /// # Errors
+    ///
+    /// If the server must reply 400 to the query.
+    pub fn numbers(&self, route: &str, raw_query: &str, key: &Key) -> Result<Numbers, Refused> {
+        let rows = self.rows(route, raw_query)?;
+        let topics = topics_by_id(self.library);
+        let mut numbers: Vec<f64> = rows
+            .iter()
+            .filter_map(|row| {
+                let entry = &self.library.entities[route][*row];
+                gathered(key, entry, &topics).first().and_then(|value| value.as_f64())
+            })
+            .collect();
+        numbers.sort_by(f64::total_cmp);
+        let quantile = |share: f64| {
+            let position = numbers.len().saturating_sub(1) as f64 * share;
+            let at = |position: f64| numbers.get(position as usize).copied().unwrap_or_default();
+            at(position.floor()) + (at(position.ceil()) - at(position.floor())) * position.fract()
+        };
+        Ok(Numbers {
+            count: numbers.len() as u64,
+            null: (rows.len() - numbers.len()) as u64,
+            sum: numbers.iter().sum(),
+            min: numbers.first().copied().unwrap_or_default(),
+            max: numbers.last().copied().unwrap_or_default(),
+            quantiles: [0.25, 0.5, 0.75, 0.9, 0.99].map(quantile),
+        })
+    }
+
+    /// The h-index, the i10-index and the g-index of the outputs that a raw query matches.
+    ///
+    /// # Errors
+    ///
+    /// If the server must reply 400 to the query.
+    pub fn citation_indexes(&self, raw_query: &str) -> Result<[u64; 3], Refused> {
+        let entries = &self.library.entities["outputs"];
+        let rows = self.rows("outputs", raw_query)?;
+        let cited = rows.iter().map(|row| entries[*row].single["cited_by_count"].as_u64());
+        let mut cited: Vec<u64> = cited.map(Option::unwrap_or_default).collect();
+        cited.sort_unstable_by_key(|count| Reverse(*count));
+        let all = 0..=cited.len();
+        let h =
+            all.clone().filter(|h| cited.iter().filter(|count| **count >= *h as u64).count() >= *h);
+        let g = all.filter(|g| cited[..*g].iter().sum::<u64>() >= (*g * *g) as u64);
+        let [h, g] = [h.max(), g.max()].map(|index| index.unwrap_or_default() as u64);
+        Ok([h, cited.iter().filter(|count| **count >= 10).count() as u64, g])
+    }
+}
+
+/// The values of a record, each once; null if there are none. The text tells equal values.
+fn normal_values(key: &Key, values: &[&Value]) -> BTreeMap<String, Value> {
+    if key.kind == Kind::Presence {
+        let is_present = !values.is_empty();
+        return BTreeMap::from([(is_present.to_string(), is_present.into())]);
+    }
+    let mut normal: BTreeMap<String, Value> = BTreeMap::new();
+    for value in values {
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_lowercase);
+        let shown = match (key.kind, value.as_str()) {
+            (Kind::Orcid, Some(bare)) if !bare.starts_with("https") => {
+                format!("https://orcid.org/{bare}").into()
+            }
+            (Kind::Level(_), None) => value.to_string().into(),
+            _ => (*value).clone(),
+        };
+        normal.entry(text).or_insert(shown);
+    }
+    match normal.is_empty() {
+        true => BTreeMap::from([(String::new(), Value::Null)]),
+        false => normal,
+    }
+}
+
+fn compare(one: &Value, other: &Value) -> Ordering {
+    let is_number = |value: &Value| {
+        value.as_str().is_some_and(|text| text.len() <= 4 && text.parse::<u64>().is_ok())
+    };
+    let is_id = |value: &Value| value.as_str().is_some_and(|text| text.starts_with("HX_"));
+    match (one, other) {
+        (Value::Null, _) | (_, Value::Null) => one.is_null().cmp(&other.is_null()),
+        (Value::Bool(one), Value::Bool(other)) => one.cmp(other),
+        (Value::String(a), Value::String(b)) if is_number(one) && is_number(other) => {
+            a.parse::<u64>().ok().cmp(&b.parse().ok())
+        }
+        (Value::String(a), Value::String(b)) if is_id(one) && is_id(other) => {
+            order::number(a).cmp(&order::number(b))
+        }
+        (Value::String(one), Value::String(other)) => one.cmp(other),
+        _ => one.as_f64().partial_cmp(&other.as_f64()).unwrap_or(Ordering::Equal),
+    }
+}
