@@ -40,6 +40,7 @@ bench: ## Measure both programs against their ceilings; OUTPUTS=1000000 LIST_OUT
 	@target/release/pinakes-bench cold --outputs $(COLD_OUTPUTS)
 	@target/release/pinakes-bench nightly --outputs $(OUTPUTS)
 	@target/release/pinakes-bench lists --outputs $(LIST_OUTPUTS)
+	@target/release/pinakes-bench sums --outputs $(LIST_OUTPUTS)
 	@target/release/pinakes-bench names --names $(NAMES)
 	@target/release/pinakes-bench-graphql target/bench/snapshots-$(OUTPUTS)/current
 

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt::Write};
 
 use pinakes_format::entity::Entity;
-use pinakes_format::schema::keys::keys_of;
+use pinakes_format::schema::keys::{Direction, keys_of};
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::header::FileKind;
 use pinakes_format::storage::manifest::Selection;
@@ -99,6 +99,23 @@ fn index_sizes(snapshot: &Snapshot, entity: Entity) -> Vec<IndexSize> {
             file: FileKind::PrefixStats.file_name(),
             terms: Some(answers),
             bytes: prefixes.archive().len() as u64,
+        });
+    }
+    if let Ok(file) = snapshot.targets(entity) {
+        sizes.extend(keys.targets.iter().enumerate().map(|(at, lists)| IndexSize {
+            path: keys.lists[*lists].path.clone(),
+            file: FileKind::Targets.file_name(),
+            terms: None,
+            bytes: file.bytes(at).unwrap_or_default(),
+        }));
+    }
+    if let Ok(citations) = snapshot.citations(entity) {
+        let links = citations.links(Direction::References);
+        sizes.push(IndexSize {
+            path: format!("citation graph, {links} references"),
+            file: FileKind::Citations.file_name(),
+            terms: None,
+            bytes: citations.archive().len() as u64,
         });
     }
     sizes.sort_by_key(|size| std::cmp::Reverse(size.bytes));

@@ -154,23 +154,6 @@ impl DocSet {
         }
     }
 
-    /// Calls `visit` with each row, ascending, until `visit` returns false.
-    pub fn each_row(&self, visit: impl FnMut(u32) -> bool) {
-        let mut visit = visit;
-        let mut while_true = |row: u32| visit(row).then_some(());
-        // `None` means that `visit` ended the walk.
-        let _ = match self {
-            DocSet::All(rows) => (0..*rows).try_for_each(while_true),
-            DocSet::AllExcept(rows, others) => {
-                let mut others = others.iter().copied().peekable();
-                let mut kept = (0..*rows).filter(|row| others.next_if_eq(row).is_none());
-                kept.try_for_each(while_true)
-            }
-            DocSet::Sorted(sorted) => sorted.iter().copied().try_for_each(while_true),
-            DocSet::Bitmap(bitmap, _) => bitmap.rows().try_for_each(&mut while_true),
-        };
-    }
-
     pub fn contains(&self, row: u32) -> bool {
         match self {
             DocSet::All(_) => true,

@@ -21,6 +21,7 @@ use crate::query::doc_set::DocSet;
 use crate::query::error::{ParamError, not_numeric, unknown_statistics_key};
 use crate::query::grammar::trim;
 use crate::query::groups::{Counted, GroupValue, Grouping, Source, count_codes};
+use crate::query::intersection::Intersection;
 use crate::query::parse::Query;
 use crate::query::walk::OrderWalk;
 use crate::schema::keys::{Index, Key, Keys, Values};
@@ -186,7 +187,8 @@ impl Query {
         snapshot: &Snapshot,
         (deadline, time): (Deadline<'_>, Duration),
     ) -> Result<Statistics, QueryError> {
-        let set = DocSet::from_intersection(&self.resolve(snapshot, deadline)?, deadline)?;
+        let matches = self.resolve(snapshot, deadline)?;
+        let set = DocSet::from_intersection(&matches, deadline)?;
         let rows = snapshot.count(self.entity);
         let orders: Result<Vec<Order<'_>>, ReadError> =
             keys.keys.iter().map(|(_, order)| snapshot.order(self.entity, *order)).collect();
@@ -201,20 +203,33 @@ impl Query {
             of.push(key_statistics(key.name, order, &counted)?);
         }
         let outputs = match self.keys.filter(STATUS) {
-            Some(_) => Some(self.output_statistics(snapshot, (&set, rows), deadline)?),
+            Some(_) => Some(self.output_statistics(snapshot, &matches, (&set, rows), deadline)?),
             None => None,
         };
         Ok(Statistics { count: set.count(), of, outputs })
     }
 
+    /// The h-index and the g-index of the matching records, where rows stand in citation order.
+    ///
+    /// Cost: the first matching rows, up to the greater index, and the chunks that they lie in.
+    ///
+    /// # Errors
+    ///
+    /// If the snapshot is damaged.
+    pub fn citation_indexes(&self, snapshot: &Snapshot) -> Result<[u64; 2], QueryError> {
+        let matches = self.resolve(snapshot, Deadline::NEVER)?;
+        Ok(citation_indexes(&matches, snapshot.order_by(self.entity, CITATIONS)?)?)
+    }
+
     fn output_statistics(
         &self,
         snapshot: &Snapshot,
+        matches: &Intersection<'_>,
         (set, rows): (&DocSet, u32),
         deadline: Deadline<'_>,
     ) -> Result<OutputStatistics, QueryError> {
         let cited = snapshot.order_by(self.entity, CITATIONS)?;
-        let [h_index, g_index] = citation_indexes(set, cited)?;
+        let [h_index, g_index] = citation_indexes(matches, cited)?;
         let from_ten = cited.ranks_of(cited.codes_between(
             crate::index::orders::sortable_integer(I10),
             crate::index::orders::sortable_integer(i64::MAX),
@@ -245,36 +260,56 @@ impl Query {
     }
 }
 
-/// The h-index and the g-index of a set whose rows stand in citation order.
-fn citation_indexes(set: &DocSet, cited: Order<'_>) -> Result<[u64; 2], ReadError> {
-    let (mut number, mut sum, mut indexes) = (0u64, 0u128, [0, 0]);
-    let (mut last, mut citations, mut outcome) = (u64::MAX, 0, Ok(()));
-    set.each_row(|row| {
-        let read = cited.code_of(row).and_then(|code| {
-            if code != last {
-                let value = cited.value(code)?;
-                let is_descending = cited.spec().is_descending();
-                citations = value.map_or(0, |value| integer_of(value, is_descending).max(0) as u64);
-                last = code;
-            }
-            Ok(())
+/// The h-index and the g-index of matching rows, which stand in citation order.
+fn citation_indexes(matches: &Intersection<'_>, cited: Order<'_>) -> Result<[u64; 2], ReadError> {
+    let mut indexes = CitationIndexes { cited, last: (u64::MAX, 0), number: 0, sum: 0, h: 0, g: 0 };
+    for chunk in 0..matches.chunks() {
+        let mut outcome = Ok(true);
+        matches.chunk(chunk)?.each(|low| {
+            outcome = indexes.add(chunk << 16 | u32::from(low));
+            matches!(outcome, Ok(true))
         });
-        if let Err(error) = read {
-            outcome = Err(error);
-            return false;
+        if !outcome? {
+            break;
         }
-        number += 1;
-        sum += u128::from(citations);
-        if citations >= number {
-            indexes[0] = number;
+    }
+    Ok([indexes.h, indexes.g])
+}
+
+/// The citation indexes of the rows so far.
+struct CitationIndexes<'s> {
+    cited: Order<'s>,
+    /// The code of the row before, and its citations.
+    last: (u64, u64),
+    number: u64,
+    /// All citations.
+    sum: u128,
+    h: u64,
+    g: u64,
+}
+
+impl CitationIndexes<'_> {
+    /// Adds the next row; false once no further row can raise an index.
+    fn add(&mut self, row: u32) -> Result<bool, ReadError> {
+        let code = self.cited.code_of(row)?;
+        if code != self.last.0 {
+            let is_descending = self.cited.spec().is_descending();
+            let value = self.cited.value(code)?.map(|value| integer_of(value, is_descending));
+            self.last = (code, value.map_or(0, |value| value.max(0) as u64));
         }
-        let goes_on = sum >= u128::from(number) * u128::from(number);
-        if goes_on {
-            indexes[1] = number;
+        let citations = self.last.1;
+        self.number += 1;
+        self.sum += u128::from(citations);
+        let (raises_h, raises_g) =
+            (citations >= self.number, self.sum >= u128::from(self.number).pow(2));
+        if raises_h {
+            self.h = self.number;
         }
-        goes_on || citations >= number
-    });
-    outcome.map(|()| indexes)
+        if raises_g {
+            self.g = self.number;
+        }
+        Ok(raises_h || raises_g)
+    }
 }
 
 fn key_statistics(

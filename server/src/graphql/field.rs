@@ -1,6 +1,7 @@
 //! Fields of object types, and the source of each field's value.
 
 use pinakes_format::entity::{Entity, Facts};
+use pinakes_format::schema::keys::Direction;
 
 use crate::api::list_query::arguments;
 
@@ -87,6 +88,19 @@ pub fn list(facts: &Facts, page: String, key: Option<&'static str>) -> Field {
     Field {
         arguments: arguments(facts.entity).collect(),
         ..plain(&facts.plural.replace('-', "_"), &doc, page, FieldSource::List(facts.entity, key))
+    }
+}
+
+/// The field of the records that a record refers to, or that refer to it: those that match a key.
+pub fn linked(facts: &Facts, direction: Direction, page: String, key: &'static str) -> Field {
+    let doc = match direction {
+        Direction::References => "that this record refers to",
+        Direction::Citations => "that refer to this record",
+    };
+    let doc = format!("A page of the {} {doc}.", facts.plural);
+    Field {
+        arguments: arguments(facts.entity).collect(),
+        ..plain(direction.name(), &doc, page, FieldSource::List(facts.entity, Some(key)))
     }
 }
 

@@ -8,9 +8,12 @@ use std::collections::HashMap;
 use pinakes_format::entity::{CATALOG, Entity, Facts};
 use pinakes_format::record::schema::{Schema, Shown};
 use pinakes_format::record::{schema, schema_of};
+use pinakes_format::schema::keys::{Index, keys_of};
 
+use crate::api::route::directions;
 use crate::graphql::field::{
-    Argument, Field, FieldSource, bang, by_id, flat, id_type, list, meta_field, page_fields, plain,
+    Argument, Field, FieldSource, bang, by_id, flat, id_type, linked, list, meta_field,
+    page_fields, plain,
 };
 
 /// All object types.
@@ -217,12 +220,20 @@ impl Types {
         name.to_owned()
     }
 
-    /// Adds to a record's type the lists of the records that refer to it.
+    /// Adds to a record's type the lists of the records that refer to it, and of those that it refers to.
     fn reverse_lists(&mut self, entity: Entity, type_name: &str) {
         for (listed, key) in entity.facts().reverse_lists {
             let page = self.page(&object_name(*listed));
             let at = self.by_name[type_name];
             self.objects[at].fields.push(list(listed.facts(), page, Some(key)));
+        }
+        for direction in directions(entity.facts()) {
+            let follows = Some(Index::Citations(direction));
+            let key = keys_of(entity).keys.iter().find(|key| key.filter == follows);
+            let page = self.page(type_name);
+            let at = self.by_name[type_name];
+            let field = key.map(|key| linked(entity.facts(), direction, page, key.name));
+            self.objects[at].fields.extend(field);
         }
     }
 }

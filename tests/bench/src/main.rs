@@ -12,6 +12,7 @@ mod nightly;
 mod process;
 mod serve;
 mod served;
+mod sums;
 
 use std::{path::PathBuf, process::ExitCode};
 
@@ -51,6 +52,18 @@ enum Benchmark {
         #[arg(long, default_value_t = 10_000_000)]
         outputs: u64,
         /// Directory of the dump, the snapshots and the SQLite file; an existing dump or file is reused.
+        #[arg(long, default_value = "target/bench")]
+        dir: PathBuf,
+        /// Memory limit of the compiler, passed on as its `--memory`.
+        #[arg(long, default_value = "2G")]
+        memory: String,
+    },
+    /// Count groups and sum up lists of the snapshot of `lists`, and walk its citation graph.
+    Sums {
+        /// Outputs in the generated lean dump.
+        #[arg(long, default_value_t = 10_000_000)]
+        outputs: u64,
+        /// Directory of the dump and the snapshots; existing ones are reused.
         #[arg(long, default_value = "target/bench")]
         dir: PathBuf,
         /// Memory limit of the compiler, passed on as its `--memory`.
@@ -134,6 +147,7 @@ fn main() -> ExitCode {
     let outcome = match Options::parse().benchmark {
         Benchmark::All { outputs, dir, memory } => all(outputs, &dir, &memory),
         Benchmark::Lists { outputs, dir, memory } => lists::run(outputs, &dir, &memory),
+        Benchmark::Sums { outputs, dir, memory } => sums::run(outputs, &dir, &memory),
         Benchmark::Names { names, vocabulary, dir, memory } => {
             names::run(names, vocabulary, &dir, &memory)
         }

@@ -176,12 +176,17 @@ fn the_lists_of_a_record_are_the_rest_lists_filtered_by_its_id() {
     let (mut connection, mut rest) = (server.connect(), server.connect());
     let mut matched = 0;
     each_record(&snapshots, |facts, _, id| {
-        for (listed, key) in facts.reverse_lists {
-            let plural = listed.facts().plural;
+        let reverse = facts.reverse_lists.iter();
+        let reverse =
+            reverse.map(|(listed, key)| (listed.facts().plural, *key, listed.facts().plural));
+        let linked =
+            [("outputs", "referenced_by", "references"), ("outputs", "references", "citations")];
+        let linked = linked.into_iter().filter(|(plural, ..)| *plural == facts.plural);
+        for (plural, key, field) in reverse.chain(linked) {
             let more = "filter:\"cited_by_count:>=0\" sort:\"year:desc\" per_page:10";
             let page = "{meta{count page per_page} results{id}}";
             let query = format!(
-                "{{r:{}(id:\"{id}\"){{all:{plural}{page} some:{plural}({more}){page}}}}}",
+                "{{r:{}(id:\"{id}\"){{all:{field}{page} some:{field}({more}){page}}}}}",
                 facts.singular
             );
             let answer = data(&mut connection, &query);

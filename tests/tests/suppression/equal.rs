@@ -246,9 +246,20 @@ fn compare_pages(both: &mut Both<'_>, inputs: &[PathBuf], queries: usize, rng: &
                 }
             }
         }
+        for key in generator.filters.iter().map(|filter| filter.key.name) {
+            for page in [1, 2] {
+                let query = format!("group_by={key}&per_page=100&page={page}");
+                both.get(&format!("/{}?{query}", generator.route));
+            }
+        }
+        both.get(&format!("/statistics/{}", generator.route));
         for query in generator.every_operation(rng, &mut coverage) {
             if !may_differ(&query) {
                 both.get(&format!("/{}?{query}", generator.route));
+                if !generator.filters.is_empty() {
+                    let key = pick(rng, &generator.filters).key.name;
+                    both.get(&format!("/{}?{query}&group_by={key}", generator.route));
+                }
             }
         }
     }

@@ -129,6 +129,16 @@ impl TargetsFile {
         Ok(self.layout(path)?.rows)
     }
 
+    /// The size of a path, in bytes.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file has no such path.
+    pub fn bytes(&self, path: usize) -> Result<u64, ReadError> {
+        let layout = self.layout(path)?;
+        Ok((layout.to - layout.from + self.records.div_ceil(BLOCK_RECORDS) * 8) as u64)
+    }
+
     /// Reads a block. Cost: two reads, and the lengths of 64 records.
     ///
     /// # Errors
