@@ -204,6 +204,20 @@ impl Snapshot {
         }
     }
 
+    /// The name of the id of a row: as [`Snapshot::row_name`], and of an unresolved id with several
+    /// spellings the first name.
+    ///
+    /// # Errors
+    ///
+    /// As [`Snapshot::row_id`].
+    pub fn name_of_id(&self, entity: Entity, row: u32) -> Result<Option<&str>, ReadError> {
+        if row < self.count(entity) {
+            return self.row_name(entity, row);
+        }
+        let mut spellings = self.unresolved_rows(entity, self.row_id(entity, row)?)?;
+        spellings.find_map(|row| self.row_name(entity, row).transpose()).transpose()
+    }
+
     /// The name of the record in a row, of any entity. Includes suppressed records: a binary search
     /// of the order by name compares with them.
     ///

@@ -98,7 +98,7 @@ fn render_name(
         GroupValue::Record { entity, row, .. } => {
             // An entity that no other refers to keeps its names in the records alone.
             let name = match entity.facts().is_referenced {
-                true => snapshot.row_name(*entity, *row)?,
+                true => snapshot.name_of_id(*entity, *row)?,
                 false if snapshot.suppressed().has(*entity, *row) => None,
                 false if *row < snapshot.count(*entity) => snapshot.name(*entity, *row)?,
                 false => None,
