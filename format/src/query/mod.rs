@@ -60,7 +60,7 @@ pub use crate::query::parse::{Aim, PAGE_SIZE_DEFAULT, PAGE_SIZES, Query};
 pub use crate::query::predicate::Predicate;
 pub use crate::query::rows::RowCursor;
 pub use crate::query::sample::{SAMPLE_RECORDS_MAX, Sample};
-pub use crate::query::select::parse_select;
+pub use crate::query::select::{member_names, parse_select};
 pub use crate::query::sort::{SORT_KEYS_MAX, SortKey};
 pub(crate) use crate::query::sorted_page::{first_rows, rows_with_codes};
 pub use crate::query::statistics::{
