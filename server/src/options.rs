@@ -248,7 +248,7 @@ pub struct ConnectionOptions {
           value_parser = parse_seconds)]
     write_timeout: Duration,
 
-    /// How long a client may take to read a whole reply.
+    /// How long a client may take to read a whole reply, or a piece of 256 KiB of a stream of a whole list.
     #[arg(long, value_name = "SECONDS", default_value = "600", env = "PINAKES_REPLY_TIMEOUT",
           value_parser = parse_seconds)]
     reply_timeout: Duration,

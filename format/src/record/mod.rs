@@ -4,7 +4,8 @@
 //! - `declare`: the macros that generate code from a declaration.
 //! - [`value`]: the leaf types, such as identifiers, references and codes.
 //! - [`build`]: from parsed input to records. [`gather`]: from dotted paths to values.
-//! - `select`: selected members for GraphQL. [`legacy`]: the legacy form of topics and domains.
+//! - `select`: writes selected members. [`members`]: the members that records show, and selections of them.
+//!   [`csv`]: rows of CSV. [`legacy`]: the legacy form of topics and domains.
 //! - [`schema`]: the declarations as values.
 //!
 //! Imports `entity`, `text`, `storage` and `json`. The modules of this folder import one another:
@@ -12,9 +13,11 @@
 
 mod author;
 pub mod build;
+pub mod csv;
 mod declare;
 pub mod gather;
 pub mod legacy;
+pub mod members;
 mod organisation;
 mod output;
 pub mod schema;

@@ -20,6 +20,9 @@ pub const LIMIT_HEADERS: [&str; 5] = [
     "X-RateLimit-Daily-Remaining",
 ];
 
+/// Records of a stream for each request that it counts as: a page has as many.
+pub const RECORDS_PER_REQUEST: u64 = 100;
+
 /// The peer of a request's connection, in the extensions of the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Peer {
@@ -65,6 +68,25 @@ pub struct Admission {
     pub refusal: Option<Verdict>,
     /// The pool that counts the request, and when it began to.
     pooled: Option<(QuotaClass, ClockReading)>,
+}
+
+/// The requests that a stream of a whole list counts as, and the decision on them.
+#[derive(Clone, Copy, Debug)]
+pub struct StreamCharge {
+    /// Records of the list.
+    records: u64,
+    /// Requests of the day besides the admitted one.
+    more: u64,
+    class: QuotaClass,
+    pub verdict: Verdict,
+}
+
+impl StreamCharge {
+    /// The message of a refusal.
+    pub fn message(&self) -> String {
+        let what = format!("A stream of {} records", self.records);
+        self.verdict.message_of_many(self.more + 1, &what).unwrap_or_default()
+    }
 }
 
 impl Gate {
@@ -140,6 +162,23 @@ impl Gate {
         let refusal = verdict.refusal.is_some().then_some(verdict);
         let pooled = class.filter(|_| refusal.is_none()).map(|class| (class, verdict.at));
         Admission { client, quotas: Some(verdict.quotas), refusal, pooled }
+    }
+
+    /// Counts an admitted request for a stream of a whole list as one request for each [`RECORDS_PER_REQUEST`]
+    /// records begun, or refuses it. `None` for a client without limits.
+    pub fn charge_stream(&self, admission: &Admission, records: u64) -> Option<StreamCharge> {
+        let (limiter, (class, admitted)) = (self.limiter.as_ref()?, admission.pooled?);
+        let more = records.div_ceil(RECORDS_PER_REQUEST).saturating_sub(1);
+        let verdict = limiter.count_more(admission.client.key(), class, more, admitted);
+        Some(StreamCharge { records, more, class, verdict })
+    }
+
+    /// Takes back what [`Gate::charge_stream`] counted, for a stream that could not begin.
+    pub fn take_back(&self, admission: &Admission, charge: StreamCharge) {
+        if let (Some(limiter), None) = (&self.limiter, charge.verdict.refusal) {
+            let StreamCharge { more, class, verdict, .. } = charge;
+            limiter.take_back(admission.client.key(), class, more, verdict.at);
+        }
     }
 
     /// Takes a request back from its pool, unless its reply is that of a list or a search: 200, 304 or 503.

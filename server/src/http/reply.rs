@@ -41,11 +41,40 @@ pub trait PieceSource: Send {
     /// The encoder failed, which none does while there is memory.
     fn begin(&mut self, coding: Coding) -> io::Result<()>;
 
+    /// The most bytes that a stream of a whole list holds between two pieces; `None` for a page, whose
+    /// pieces together have the time of one reply.
+    fn list_bytes(&self) -> Option<usize>;
+
     /// About the bytes of the next piece. Reads no record.
     fn next_bytes(&self, snapshot: &Snapshot) -> usize;
 
     /// Makes the next piece, possibly empty; `None` at the end.
-    fn next_piece(&mut self, snapshot: &Snapshot) -> Option<Result<Bytes, ReadError>>;
+    fn next_piece(&mut self, snapshot: &Snapshot) -> Option<Result<Bytes, PieceError>>;
+}
+
+/// Why a body in pieces ends before its end.
+#[derive(Debug, thiserror::Error)]
+pub enum PieceError {
+    /// The snapshot is damaged.
+    #[error(transparent)]
+    Damaged(#[from] ReadError),
+    /// Another request found the snapshot damaged.
+    #[error("the snapshot proved damaged")]
+    Poisoned,
+    /// Finding the next records reached --list-timeout or --list-cpu.
+    #[error("finding the next records reached --list-timeout or --list-cpu")]
+    Deadline,
+}
+
+/// What the limits and the headers need to know of a stream of a whole list.
+#[derive(Clone, Debug)]
+pub struct ListStream {
+    /// Records of the list.
+    pub records: u64,
+    /// Media type.
+    pub media_type: &'static str,
+    /// The name under which browsers save the stream.
+    pub file_name: String,
 }
 
 /// A body in pieces, in the extensions of its response, which must be cloneable. The first to take the body
@@ -91,11 +120,13 @@ pub enum Reply {
     },
     /// 200 with a coded, cacheable JSON body; only [`Reply::coded`] makes it.
     Coded { body: Bytes, coding: Coding },
-    /// 200 with a cacheable JSON body in pieces, without `Content-Length`.
+    /// 200 with a cacheable body in pieces, without `Content-Length`.
     Streamed {
         body: PendingBody,
         /// Identity until [`Reply::coded`] chooses one.
         coding: Coding,
+        /// The list, if the body is a stream of a whole list, not a page in JSON.
+        list: Option<ListStream>,
     },
     /// 304: the client has the current body in this coding.
     NotModified(Coding),
@@ -189,7 +220,21 @@ impl Reply {
 
     /// Makes a 200 with a JSON body in pieces.
     pub fn streamed(source: Box<dyn PieceSource>) -> Reply {
-        Reply::Streamed { body: PendingBody::new(source), coding: Coding::Identity }
+        Reply::Streamed { body: PendingBody::new(source), coding: Coding::Identity, list: None }
+    }
+
+    /// Makes a 200 with a stream of a whole list.
+    pub fn list_stream(source: Box<dyn PieceSource>, list: ListStream) -> Reply {
+        let body = PendingBody::new(source);
+        Reply::Streamed { body, coding: Coding::Identity, list: Some(list) }
+    }
+
+    /// The records of a stream of a whole list; `None` for other replies.
+    pub fn stream_records(&self) -> Option<u64> {
+        match self {
+            Reply::Streamed { list: Some(list), .. } => Some(list.records),
+            _ => None,
+        }
     }
 
     /// Makes a 503.
@@ -215,9 +260,9 @@ impl Reply {
                     None => Reply::Json { body, is_cacheable: true },
                 }
             }
-            Reply::Streamed { body, .. } => {
+            Reply::Streamed { body, list, .. } => {
                 let coding = AcceptedCodings::from_headers(headers).preferred();
-                Reply::Streamed { body, coding }
+                Reply::Streamed { body, coding, list }
             }
             Reply::Body { status: StatusCode::OK, media_type, body, headers: mut own } => {
                 own.push((header::VARY, HeaderValue::from_static("Accept-Encoding")));
@@ -284,7 +329,7 @@ impl Reply {
     /// The body in pieces, with its coding chosen; `None` for other bodies.
     fn pending(&self) -> Option<PendingBody> {
         match self {
-            Reply::Streamed { body, coding } => {
+            Reply::Streamed { body, coding, .. } => {
                 let mut source = body.take()?;
                 // Starting an encoder in memory does not fail.
                 source.begin(*coding).ok()?;
@@ -319,8 +364,16 @@ impl Reply {
                 set(headers, header::CONTENT_ENCODING, coding.name());
                 (StatusCode::OK, body)
             }
-            Reply::Streamed { coding, .. } => {
+            Reply::Streamed { coding, list, .. } => {
                 make_cacheable(headers, snapshot.etag(coding).clone());
+                if let Some(ListStream { media_type, file_name, .. }) = list {
+                    set(headers, header::CONTENT_TYPE, media_type);
+                    // Always valid: an identifier, and the names of a route and of a format.
+                    let disposition = format!("attachment; filename=\"{file_name}\"");
+                    if let Ok(disposition) = HeaderValue::try_from(disposition) {
+                        headers.insert(header::CONTENT_DISPOSITION, disposition);
+                    }
+                }
                 if coding != Coding::Identity {
                     set(headers, header::CONTENT_ENCODING, coding.name());
                 }

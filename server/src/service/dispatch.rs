@@ -11,8 +11,10 @@ use pinakes_format::schema::keys::Direction;
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::waiting;
 
+use crate::admission::gate::StreamCharge;
 use crate::admission::limits::{Refusal, Verdict};
 use crate::api::handlers::{Answer, Variant};
+use crate::api::list_query::ListRequest;
 use crate::api::request::Request;
 use crate::api::route::{GraphqlRoute, Route};
 use crate::api::work_limits::WorkLimits;
@@ -67,10 +69,16 @@ pub enum Job {
     Record { variant: &'static Variant, facts: &'static Facts, id: u64, raw_id: Segment },
     /// The record with an identifier, which is also given as sent.
     Resolve { identifier: Identifier, raw: Segment },
-    /// A page of a list or of its groups, or its statistics.
-    List(Query),
-    /// A page of the records that a record refers to, or that refer to it.
-    Linked { facts: &'static Facts, id: u64, raw_id: Segment, direction: Direction, query: Query },
+    /// A page of a list or of its groups, its statistics, or the whole list as a stream.
+    List(ListRequest),
+    /// The same of the list of the records that a record refers to, or that refer to it.
+    Linked {
+        facts: &'static Facts,
+        id: u64,
+        raw_id: Segment,
+        direction: Direction,
+        list: ListRequest,
+    },
     /// A page of a legacy list, or its groups.
     LegacyList(&'static LegacyEntity, Query),
     /// The candidates for a typed text.
@@ -88,10 +96,12 @@ impl Job {
     /// byte of a list whether it is in memory takes longer than the list.
     pub fn is_tried_at_once(&self, snapshot: &Snapshot) -> bool {
         match self {
-            Job::List(query) | Job::Linked { query, .. } => {
+            Job::List(ListRequest { query, format })
+            | Job::Linked { list: ListRequest { query, format }, .. } => {
                 let is_short = snapshot.count(query.entity) <= HASTY_ROWS_MAX;
-                let is_page = matches!(query.aim, Aim::List);
-                is_page && is_short && query.sort.is_empty() && !waiting::is_disk_busy()
+                let is_page = matches!(query.aim, Aim::List) && format.is_none();
+                let is_in_row_order = query.sort.is_empty() && query.sample.is_none();
+                is_page && is_short && is_in_row_order && !waiting::is_disk_busy()
             }
             _ => self.cost() == Cost::Small,
         }
@@ -146,17 +156,18 @@ pub fn plan(
             None => Err(resolve::not_found(text(raw))),
         },
         Route::List(facts) => {
-            let query = list_query::parse(facts.entity, request.query).map_err(Reply::BadQuery)?;
-            unless_current(Job::List(query), request, served)
+            let list = list_query::parse(facts.entity, request.query).map_err(Reply::BadQuery)?;
+            unless_current(Job::List(list), request, served)
         }
         Route::Statistics(facts) => {
             let query = list_query::parse_statistics(facts.entity, request.query);
-            unless_current(Job::List(query.map_err(Reply::BadQuery)?), request, served)
+            let list = ListRequest { query: query.map_err(Reply::BadQuery)?, format: None };
+            unless_current(Job::List(list), request, served)
         }
         Route::Linked(facts, raw_id, direction) => {
             let id = handlers::parse_id(&handlers::CURRENT, facts, text(raw_id))?;
-            let query = list_query::parse(facts.entity, request.query).map_err(Reply::BadQuery)?;
-            Ok(Job::Linked { facts, id, raw_id, direction, query })
+            let list = list_query::parse(facts.entity, request.query).map_err(Reply::BadQuery)?;
+            Ok(Job::Linked { facts, id, raw_id, direction, list })
         }
         Route::LegacyList(legacy) => {
             let query = legacy::parse(legacy, request.query).map_err(Reply::BadQuery)?;
@@ -217,10 +228,13 @@ pub fn run(
             let raw = raw.text_in(request.path);
             resolve::resolve(identifier, raw, request, snapshot, limits)
         }
-        Job::List(query) => handlers::list(query, request, snapshot, limits),
-        Job::Linked { facts, id, raw_id, direction, query } => {
+        Job::List(list) => {
+            let name = list.query.entity.facts().plural;
+            handlers::list(list, name, request, snapshot, limits)
+        }
+        Job::Linked { facts, id, raw_id, direction, list } => {
             let ids = (*id, raw_id.text_in(request.path));
-            handlers::linked(facts, ids, (*direction, query), request, (served, limits))
+            handlers::linked(facts, ids, (*direction, list), request, (served, limits))
         }
         Job::LegacyList(legacy, query) => legacy::list(legacy, query, request, snapshot, limits),
         Job::Autocomplete(completion) => {
@@ -262,6 +276,15 @@ fn resolve(request: &Request<'_>, route: Option<Route>) -> Result<Route, Reply> 
 fn not_found(request: &Request<'_>) -> Reply {
     let message = format!("Cannot {} {}", method_word(request.method), echo_path(request.path));
     Reply::error(StatusCode::NOT_FOUND, message)
+}
+
+/// The 429 reply to a stream of a whole list that a limit refused.
+pub fn refused_stream(charge: &StreamCharge) -> Reply {
+    Reply::TooMany {
+        message: charge.message(),
+        retry_seconds: charge.verdict.reset_seconds(),
+        reset_at: Some(charge.verdict.reset_at()),
+    }
 }
 
 /// The 429 reply to a request that a limit refused. The legacy lists have a shorter message.

@@ -34,7 +34,6 @@ use std::{
 
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method, request::Parts};
-use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
 use pinakes_format::storage::waiting;
 use rustix::process::nice;
@@ -45,7 +44,7 @@ use tokio::{
 };
 
 use crate::admission::fair_queue::{FairQueue, PermitLimits};
-use crate::admission::gate::{Admission, Charge, Gate};
+use crate::admission::gate::{Admission, Charge, Gate, StreamCharge};
 use crate::admission::reply_memory::{ReplyMemory, Reservation};
 use crate::api::request::Request;
 use crate::api::route;
@@ -54,7 +53,7 @@ use crate::api::route_template::Template;
 use crate::event_counts::{OVERLOADS, Overload};
 use crate::http::body::RequestBody;
 use crate::http::client_address::{Client, ClientResolver};
-use crate::http::reply::{PendingBody, PieceSource, Reply};
+use crate::http::reply::{PendingBody, PieceError, PieceSource, Reply};
 use crate::http::{body, head};
 use crate::net::handler::{Handler, ReservedResponse};
 use crate::net::reply_body::Pieces;
@@ -284,59 +283,115 @@ impl Service {
             let mut response = service.respond(&head, &job, &admission, &served, id)?;
             let pending = response.extensions_mut().remove::<PendingBody>();
             let source = pending.and_then(|pending| pending.take());
-            let source = source.map(|source| NextPiece::new(source, &served.snapshot));
+            let source = source.map(|source| NextPiece::new(source, &served));
             drop(permit);
             Some((response, source, served))
         };
         let Ok(Some((response, source, served))) = spawn_work(work).await else {
             return self.small(Reply::internal(), &method);
         };
-        match source {
-            None => self.reserve(response, client, &method, id).await,
-            Some(NextPiece { piece: Some(Err(_)), .. }) => self.small(Reply::internal(), &method),
-            // The first piece waits for memory as a whole reply does, so that a client may still get 503.
-            Some(NextPiece { source, piece, further_bytes }) => {
-                let first = piece.and_then(Result::ok).unwrap_or_default();
-                match self.memory.reserve_finished(client, first.len()).await {
-                    Some(reservation) => {
-                        let first = (first, reservation);
-                        let further = (source, further_bytes);
-                        let pieces = Some(self.produce(first, further, served, client, id));
-                        ReservedResponse { pieces, ..ReservedResponse::unreserved(response) }
-                    }
-                    None => self.overloaded_by(Overload::UnsentReplies, &method, id),
+        let Some(first) = source else {
+            return self.reserve(response, client, &method, id).await;
+        };
+        let charge = response.extensions().get::<StreamCharge>().copied();
+        match self.begin_pieces(first, served, client, id).await {
+            Ok(pieces) => {
+                ReservedResponse { pieces: Some(pieces), ..ReservedResponse::unreserved(response) }
+            }
+            Err(overload) => {
+                if let Some(charge) = charge {
+                    self.gate.take_back(&admission, charge);
+                }
+                match overload {
+                    Some(overload) => self.overloaded_by(overload, &method, id),
+                    None => self.small(Reply::unavailable(), &method),
                 }
             }
         }
     }
 
-    /// Starts to send a body in pieces. A piece is made when the client has taken the piece before the last,
-    /// with memory that is reserved first, and with a work permit.
+    /// Starts to send a body in pieces. The first piece waits for memory as a whole reply does, so that a client
+    /// may still get 503; the error is what is short, or `None` where the snapshot is damaged.
+    async fn begin_pieces(
+        self: &Arc<Self>,
+        NextPiece { source, piece, further_bytes }: NextPiece,
+        served: Arc<ServedSnapshot>,
+        client: Client,
+        id: RequestId,
+    ) -> Result<Pieces, Option<Overload>> {
+        let first = match piece {
+            Some(Err(error)) => {
+                self.give_up(&served, &error, id);
+                return Err(None);
+            }
+            Some(Ok(first)) => first,
+            None => Bytes::new(),
+        };
+        let held = match source.list_bytes() {
+            Some(bytes) => match self.memory.reserve(client, bytes).await {
+                Some(held) => Some(held),
+                None => return Err(Some(Overload::UnsentReplies)),
+            },
+            None => None,
+        };
+        let reservation = self.memory.reserve_finished(client, first.len()).await;
+        let reservation = reservation.ok_or(Some(Overload::UnsentReplies))?;
+        Ok(self.produce((first, reservation), (source, further_bytes), held, (served, client), id))
+    }
+
+    /// Logs why a body in pieces ends early, and stops serving a damaged snapshot.
+    fn give_up(&self, served: &Arc<ServedSnapshot>, error: &PieceError, id: RequestId) {
+        match error {
+            PieceError::Damaged(damage) => {
+                tracing::error!(request = %id, %error, "cannot complete a reply");
+                self.snapshots.poison(served, damage);
+            }
+            PieceError::Poisoned => {
+                tracing::error!(request = %id, %error, "cannot complete a reply");
+            }
+            PieceError::Deadline => {
+                OVERLOADS.count(Overload::Deadline);
+                tracing::warn!(request = %id, %error, "cannot complete a reply");
+            }
+        }
+    }
+
+    /// Sends a body in pieces. A piece is made when the client has taken the piece before the last, with memory
+    /// that is reserved first, and with a work permit. The client has --reply-timeout for all pieces of a page,
+    /// and for each piece of a whole list.
     fn produce(
         self: &Arc<Self>,
         first: (Bytes, Reservation),
         (mut source, mut bytes): (Box<dyn PieceSource>, usize),
-        served: Arc<ServedSnapshot>,
-        client: Client,
+        held: Option<Reservation>,
+        (served, client): (Arc<ServedSnapshot>, Client),
         id: RequestId,
     ) -> Pieces {
         let (sender, receiver) = mpsc::channel(1);
         let service = Arc::clone(self);
+        let timeout = self.settings.reply_timeout;
         let pieces = async move {
             sender.send(Some(first)).await.ok()?;
+            let mut deadline = time::Instant::now() + timeout;
             loop {
-                // Resolves when the client has taken a piece, and fails when it leaves.
-                let place = sender.reserve().await.ok()?;
-                let reservation = service.memory.reserve(client, bytes).await?;
-                let permit = service.work.acquire(client.key()).await?;
-                let snapshot = Arc::clone(&served);
-                let work = move || {
-                    let next = NextPiece::new(source, &snapshot.snapshot);
-                    drop(permit);
-                    next
+                let next = async {
+                    // Resolves when the client has taken a piece, and fails when it leaves.
+                    let place = sender.reserve().await.ok()?;
+                    let reservation = service.memory.reserve(client, bytes).await?;
+                    let permit = service.work.acquire(client.key()).await?;
+                    let served = Arc::clone(&served);
+                    let work = move || {
+                        let next = NextPiece::new(source, &served);
+                        drop(permit);
+                        next
+                    };
+                    Some((place, reservation, spawn_work(work).await.ok()?))
                 };
-                let next = spawn_work(work).await.ok()?;
+                let (place, reservation, next) = time::timeout_at(deadline, next).await.ok()??;
                 (source, bytes) = (next.source, next.further_bytes);
+                if held.is_some() {
+                    deadline = time::Instant::now() + timeout;
+                }
                 match next.piece {
                     None => {
                         place.send(None);
@@ -348,15 +403,14 @@ impl Service {
                         place.send(Some((bytes, reservation)));
                     }
                     Some(Err(error)) => {
-                        tracing::error!(request = %id, %error, "cannot complete a page");
-                        service.snapshots.poison(&served, &error);
+                        service.give_up(&served, &error, id);
                         return None;
                     }
                 }
             }
         };
         // A producer that stops before the end aborts the reply.
-        tokio::spawn(time::timeout(self.settings.reply_timeout, pieces));
+        tokio::spawn(pieces);
         Pieces::new(receiver)
     }
 
@@ -409,21 +463,37 @@ impl Service {
             }
             (None, Ok(Ok(reply)) | Err(reply)) => reply,
         };
-        Some(reply.into_response(request.method, served.reply_headers()))
+        let charge = reply.stream_records();
+        let charge = charge.and_then(|records| self.gate.charge_stream(admission, records));
+        let reply = match charge {
+            Some(charge) if charge.verdict.refusal.is_some() => dispatch::refused_stream(&charge),
+            _ => reply,
+        };
+        let mut response = reply.into_response(request.method, served.reply_headers());
+        charge.map(|charge| response.extensions_mut().insert(charge));
+        Some(response)
     }
 }
 
 /// A piece of a body, and what is left of the body.
 struct NextPiece {
     source: Box<dyn PieceSource>,
-    piece: Option<Result<Bytes, ReadError>>,
+    piece: Option<Result<Bytes, PieceError>>,
     /// About the bytes of the piece after it.
     further_bytes: usize,
 }
 
 impl NextPiece {
-    fn new(mut source: Box<dyn PieceSource>, snapshot: &Snapshot) -> NextPiece {
-        let piece = source.next_piece(snapshot);
+    fn new(mut source: Box<dyn PieceSource>, served: &ServedSnapshot) -> NextPiece {
+        let snapshot = &served.snapshot;
+        let mut piece = match served.is_poisoned() {
+            true => Some(Err(PieceError::Poisoned)),
+            false => source.next_piece(snapshot),
+        };
+        // Checked last: a read past the end of a truncated file gives zeros and sets the fault.
+        if let Some(fault) = snapshot.fault().filter(|_| !served.is_poisoned()) {
+            piece = Some(Err(ReadError::Fault(fault).into()));
+        }
         let further_bytes = source.next_bytes(snapshot);
         NextPiece { source, piece, further_bytes }
     }
@@ -463,7 +533,7 @@ impl Handler for Service {
         let id = self.requests.next();
         let route = route::find(head.uri.path());
         let charge = route::charge(&head.method, route);
-        let admission = self.gate.admit(&head, charge);
+        let mut admission = self.gate.admit(&head, charge);
         let (lines, is_free) =
             (Arc::clone(&self.lines), matches!(charge, Charge::None | Charge::Free));
         let line = access_log::AccessLine::begin(Arc::clone(&head), &admission, id, lines, is_free);
@@ -475,6 +545,10 @@ impl Handler for Service {
             Some(verdict) => self.small(dispatch::refused(route, verdict), &head.method),
             None => Arc::clone(&self).find(head, route, admission, id).await,
         };
+        if let Some(charge) = answer.response.extensions_mut().remove::<StreamCharge>() {
+            admission.quotas = Some(charge.verdict.quotas);
+            charge.verdict.refusal.map(|refusal| self.traffic.refuse(refusal));
+        }
         let is_ours = answer.response.status().is_server_error();
         answer.renews = !is_free && admission.refusal.is_none();
         self.gate.settle(&admission, answer.response.status());
