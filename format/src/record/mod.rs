@@ -4,6 +4,7 @@
 //! - `declare`: the macros that generate code from a declaration.
 //! - [`value`]: the leaf types, such as identifiers, references and codes.
 //! - [`build`]: from parsed input to records. [`gather`]: from dotted paths to values.
+//!   [`columns`]: from records to one column for each member.
 //! - `select`: selected members for GraphQL. [`legacy`]: the legacy form of topics and domains.
 //! - [`schema`]: the declarations as values.
 //!
@@ -12,6 +13,7 @@
 
 mod author;
 pub mod build;
+pub mod columns;
 mod declare;
 pub mod gather;
 pub mod legacy;
@@ -48,6 +50,7 @@ pub use crate::record::source::*;
 pub use crate::record::taxonomy::*;
 
 use crate::record::build::Build;
+use crate::record::columns::Columns;
 use crate::record::gather::Gather;
 use crate::record::schema::Describe;
 use crate::record::slot::{Slot, SlotNumber, Slots};
@@ -74,7 +77,13 @@ pub trait Record:
 
 /// The archived form of a record.
 pub trait ArchivedRecord:
-    Portable + Slots + Gather + Render + Select + for<'a> CheckBytes<HighValidator<'a, rancor::Error>>
+    Portable
+    + Slots
+    + Gather
+    + Render
+    + Select
+    + Columns
+    + for<'a> CheckBytes<HighValidator<'a, rancor::Error>>
 {
     /// Number of the identifier.
     fn id(&self) -> u64;
