@@ -234,6 +234,14 @@ impl<'s> Intersection<'s> {
         Ok(ChunkRows::Bits(bits))
     }
 
+    /// Counts the matching rows.
+    pub fn count(&self, deadline: Deadline<'_>) -> Result<u64, QueryError> {
+        if self.clauses.is_empty() {
+            return Ok(u64::from(self.rows) - self.suppressed.len() as u64);
+        }
+        Ok(self.chunk_counts(deadline)?.iter().map(|count| u64::from(*count)).sum())
+    }
+
     /// Counts the matching rows of each chunk. A single posting list is counted from its directory.
     pub fn chunk_counts(&self, deadline: Deadline<'_>) -> Result<Vec<u32>, QueryError> {
         if let [clause] = self.clauses.as_slice()

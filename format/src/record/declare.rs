@@ -20,13 +20,15 @@
 /// }
 /// ```
 ///
+/// `Name lists [b a] { … }` names the members in the order of lists, where lists have another order.
+///
 /// A new member touches three files: its line here in `record/`, the OpenAlex front end of the
 /// record, and `schema/keys/lines.rs` if lists filter or sort by it. The native front end reads
 /// it without a change.
 macro_rules! object {
     (
         $(#[doc = $doc:literal])*
-        $name:ident {
+        $name:ident $(lists [$($listed:ident)*])? {
             $(
                 $(#[doc = $member_doc:literal])*
                 $(@$shown:ident)? $member:ident $(as $json:literal)? : $type:ty,
@@ -53,6 +55,7 @@ macro_rules! object {
                             archived_bytes: size_of::<rkyv::Archived<$type>>(),
                         },
                     )*],
+                    list_order: &[$($(stringify!($listed)),*)?],
                 })
             }
         }

@@ -5,7 +5,8 @@
 //! - [`value`]: the leaf types, such as identifiers, references and codes.
 //! - [`build`]: from parsed input to records. [`gather`]: from dotted paths to values.
 //!   [`columns`]: from records to one column for each member.
-//! - `select`: selected members for GraphQL. [`legacy`]: the legacy form of topics and domains.
+//! - `select`: writes selected members. [`members`]: the members that records show, and selections of them.
+//!   [`csv`]: rows of CSV. [`legacy`]: the legacy form of topics and domains.
 //! - [`schema`]: the declarations as values.
 //!
 //! Imports `entity`, `text`, `storage` and `json`. The modules of this folder import one another:
@@ -14,9 +15,11 @@
 mod author;
 pub mod build;
 pub mod columns;
+pub mod csv;
 mod declare;
 pub mod gather;
 pub mod legacy;
+pub mod members;
 mod organisation;
 mod output;
 pub mod schema;

@@ -6,7 +6,7 @@ use rkyv::{
 };
 
 use crate::entity::{Entity, with_record};
-use crate::json::render::{RecordBytes, Render};
+use crate::json::render::{RecordBytes, Render, Shape};
 use crate::json::select::{
     PathStep, Select, SelectError, SelectedValue, Selection, SelectionWriter,
 };
@@ -99,7 +99,7 @@ whole! {
     [const E: u8] ArchivedCode<E>;
 }
 
-/// Wrappers whose form in single records is the form of the inner value.
+/// Wrappers whose form in single records is the form of the inner value, and in lists has no members.
 macro_rules! inner {
     ($($type:ty),*) => {
         $(impl Select for $type {
@@ -108,7 +108,10 @@ macro_rules! inner {
                 selection: &Selection,
                 writer: &mut SelectionWriter<'_, '_>,
             ) -> Result<(), SelectError> {
-                self.0.select(selection, writer)
+                match writer.page.shape() {
+                    Shape::Single => self.0.select(selection, writer),
+                    Shape::List => Ok(self.render(writer.page)?),
+                }
             }
         })*
     };

@@ -87,7 +87,7 @@ macro_rules! standing {
     ) => {
         object! {
             /// How open a source is, and who indexes it.
-            Standing { $($(#[doc = $doc])* $member: $type,)* }
+            Standing lists [$($list)*] { $($(#[doc = $doc])* $member: $type,)* }
         }
 
         impl ArchivedStanding {
