@@ -69,8 +69,8 @@ pub trait Column: Sized {
     /// Begins an object, and returns the columns of its members in the order of the declaration.
     fn object(&mut self) -> &mut [Self];
 
-    /// Begins a list, and returns the column of its items.
-    fn list(&mut self, length: usize) -> &mut Self;
+    /// Begins a list, and returns the column of its items; `None` for a column of other values.
+    fn list(&mut self, length: usize) -> Option<&mut Self>;
 }
 
 /// Archived values that can be put into columns.
@@ -160,7 +160,7 @@ impl<T: Columns> Columns for Option<T> {
 
 impl<T: Columns> Columns for ArchivedVec<T> {
     fn put<C: Column>(&self, column: &mut C, page: &mut Page<'_>) -> Result<(), ReadError> {
-        let items = column.list(self.len());
+        let items = column.list(self.len()).ok_or(OTHER_MEMBERS)?;
         self.iter().try_for_each(|value| value.put(items, page))
     }
 }
@@ -197,9 +197,9 @@ pub(super) fn put_text<C: Column>(text: Option<&[u8]>, column: &mut C) {
     }
 }
 
-/// An object was declared with another number of members than its columns have.
+/// The columns were made for another declaration.
 pub(super) const OTHER_MEMBERS: ReadError =
-    ReadError::Internal("a column has other members than its value");
+    ReadError::Internal("a column is of another type than its values");
 
 /// Begins an object of two members.
 fn pair<C: Column>(column: &mut C) -> Result<&mut [C; 2], ReadError> {
