@@ -41,6 +41,7 @@ bench: ## Measure both programs against their ceilings; OUTPUTS=1000000 LIST_OUT
 	@target/release/pinakes-bench nightly --outputs $(OUTPUTS)
 	@target/release/pinakes-bench lists --outputs $(LIST_OUTPUTS)
 	@target/release/pinakes-bench sums --outputs $(LIST_OUTPUTS)
+	@target/release/pinakes-bench export --outputs $(LIST_OUTPUTS)
 	@target/release/pinakes-bench names --names $(NAMES)
 	@target/release/pinakes-bench-graphql target/bench/snapshots-$(OUTPUTS)/current
 
@@ -71,6 +72,7 @@ fuzz: ## Run each of FUZZ_TARGETS for SECONDS=60; needs cargo-fuzz, but no night
 
 bless: ## Regenerate the generated blocks of FORMAT.md and the other golden files
 	@PINAKES_BLESS=1 cargo test --locked -p pinakes-format --tests
+	@PINAKES_BLESS=1 cargo test --locked -p pinakes-compiler --lib parquet_md
 	@PINAKES_BLESS=1 cargo test --locked -p pinakes-tests --test readme the_table
 	@cargo build --locked -p pinakes-compiler -p pinakes-server
 	@PINAKES_BLESS=1 cargo test --locked -p pinakes-tests --test graphql the_schema_served

@@ -18,7 +18,7 @@ use crate::cli::options::{BuildArgs, CompileArgs, LinkArgs};
 use crate::cli::snapshot::{open, roll_back_to, show, verify};
 use crate::error::Result;
 use crate::export;
-use crate::export::ExportArgs;
+use crate::export::options::ExportArgs;
 
 /// Builds a snapshot for `pinakes-server` from dumps of scholarly metadata.
 #[derive(Debug, Parser)]

@@ -258,16 +258,22 @@ impl<'s> Page<'s> {
 
     /// Appends a long text of the current record, given its range in the pool.
     pub(crate) fn long_text(&mut self, offset: u32, length: u32) -> Result<(), ReadError> {
+        self.inflate_long_texts()?;
+        let bytes = long_text_in(self.long_text_pool.as_deref(), offset, length)?;
+        json::string_of_bytes(&mut self.out, bytes);
+        Ok(())
+    }
+
+    /// A long text of the current record, given its range in the pool.
+    pub(crate) fn long_text_bytes(&mut self, offset: u32, length: u32) -> Result<&[u8], ReadError> {
+        self.inflate_long_texts()?;
+        long_text_in(self.long_text_pool.as_deref(), offset, length)
+    }
+
+    fn inflate_long_texts(&mut self) -> Result<(), ReadError> {
         if self.long_text_pool.is_none() {
             self.long_text_pool = Some(crate::storage::long_text::inflate(self.long_text_frame)?);
         }
-        let pool = self.long_text_pool.as_deref().unwrap_or_default();
-        let from = offset as usize;
-        let bytes = from
-            .checked_add(length as usize)
-            .and_then(|to| pool.get(from..to))
-            .ok_or(ReadError::corrupt("records", "a long text lies outside its pool"))?;
-        json::string_of_bytes(&mut self.out, bytes);
         Ok(())
     }
 
@@ -289,4 +295,11 @@ impl<'s> Page<'s> {
         json::string(&mut self.out, orcid);
         self.out.remove(from);
     }
+}
+
+fn long_text_in(pool: Option<&[u8]>, offset: u32, length: u32) -> Result<&[u8], ReadError> {
+    let (pool, from) = (pool.unwrap_or_default(), offset as usize);
+    from.checked_add(length as usize)
+        .and_then(|to| pool.get(from..to))
+        .ok_or(ReadError::corrupt("records", "a long text lies outside its pool"))
 }

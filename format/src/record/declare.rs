@@ -1,7 +1,8 @@
 //! The macros that declare records: `object!` for a type and `record!` for the record of an entity.
 //!
 //! One declaration generates the struct, its archived form, JSON output in both shapes, selection,
-//! building from input, the walk over references, the walk along paths, and the schema.
+//! building from input, the walk over references, the walk along paths, the walk into columns, and
+//! the schema.
 
 /// Declares an object member by member, in the order of the interface.
 ///
@@ -158,6 +159,21 @@ macro_rules! object {
                 }
                 let _ = at;
                 Err($crate::storage::error::ReadError::Internal("the record has no such member").into())
+            }
+        }
+
+        impl $crate::record::columns::Columns for rkyv::Archived<$name> {
+            fn put<C: $crate::record::columns::Column>(
+                &self,
+                column: &mut C,
+                page: &mut $crate::json::render::Page<'_>,
+            ) -> Result<(), $crate::storage::error::ReadError> {
+                let mut columns = column.object().iter_mut();
+                $(
+                    let column = columns.next().ok_or($crate::record::columns::OTHER_MEMBERS)?;
+                    $crate::record::columns::fill(&self.$member, column, page)?;
+                )*
+                Ok(())
             }
         }
 

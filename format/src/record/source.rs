@@ -7,6 +7,7 @@ use crate::entity::Entity;
 use crate::json::render::{Page, RecordStore, Render, Shape};
 use crate::json::select::{Select, SelectError, SelectedValue, Selection, SelectionWriter};
 use crate::record::access_stored;
+use crate::record::columns::{Column, Columns, OTHER_MEMBERS, fill, put_text};
 use crate::record::declare::{object, record};
 use crate::record::schema::{Describe, Schema};
 use crate::record::shared::*;
@@ -360,19 +361,31 @@ impl Slots for ArchivedHostName {
     }
 }
 
-impl Render for ArchivedHostName {
-    fn render(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
+impl ArchivedHostName {
+    fn name<'s>(&'s self, store: &'s dyn RecordStore) -> Result<Option<&'s str>, ReadError> {
         let publisher = self.publisher.as_ref().map(|host| (Entity::Publisher, host.0));
         let institution = self.institution.as_ref().map(|host| (Entity::Institution, host.0));
-        let name = match (self.given.as_ref(), publisher.or(institution)) {
-            (Some(given), _) => Some(given.as_str()),
-            (None, Some((entity, row))) => page.store().row_name(entity, row.to_native())?,
-            (None, None) => None,
-        };
-        match name {
+        match (self.given.as_ref(), publisher.or(institution)) {
+            (Some(given), _) => Ok(Some(given.as_str())),
+            (None, Some((entity, row))) => store.row_name(entity, row.to_native()),
+            (None, None) => Ok(None),
+        }
+    }
+}
+
+impl Render for ArchivedHostName {
+    fn render(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
+        match self.name(page.store())? {
             Some(name) => json::string(&mut page.out, name),
             None => page.null(),
         }
+        Ok(())
+    }
+}
+
+impl Columns for ArchivedHostName {
+    fn put<C: Column>(&self, column: &mut C, page: &mut Page<'_>) -> Result<(), ReadError> {
+        put_text(self.name(page.store())?.map(str::as_bytes), column);
         Ok(())
     }
 }
@@ -396,6 +409,16 @@ impl Describe for SourceKind {
 impl Slots for ArchivedSourceKind {
     fn slots<'a>(&'a self, visit: &mut impl FnMut(Slot<&'a ArchivedU32>)) {
         visit(Slot::SourceType { source: &self.source, code: &self.code });
+    }
+}
+
+impl Columns for ArchivedSourceKind {
+    fn put<C: Column>(&self, column: &mut C, page: &mut Page<'_>) -> Result<(), ReadError> {
+        match self.code.to_native() {
+            NO_CODE => column.null(),
+            code => column.text("", page.store().code(code)?),
+        }
+        Ok(())
     }
 }
 
@@ -436,6 +459,12 @@ impl ArchivedVenueMetrics {
         }
         let source = access_stored::<Source>(store.record(Entity::Source, row)?.archived)?;
         Ok(source.metrics.as_ref().map(MetricsView))
+    }
+}
+
+impl Columns for ArchivedVenueMetrics {
+    fn put<C: Column>(&self, column: &mut C, page: &mut Page<'_>) -> Result<(), ReadError> {
+        self.cut(page.store())?.put(column, page)
     }
 }
 
@@ -510,6 +539,17 @@ macro_rules! view {
                     $value.render(page)?;
                 )*
                 page.close_object();
+                Ok(())
+            }
+        }
+
+        impl Columns for $view<'_> {
+            fn put<C: Column>(&self, column: &mut C, page: &mut Page<'_>) -> Result<(), ReadError> {
+                let mut columns = column.object().iter_mut();
+                $(
+                    let $of = self.0;
+                    fill(&$value, columns.next().ok_or(OTHER_MEMBERS)?, page)?;
+                )*
                 Ok(())
             }
         }

@@ -34,6 +34,7 @@ use crate::index::targets::TargetsFile;
 use crate::index::term_lists::TermListsFile;
 use crate::json::render::{Page, RecordBytes, RecordStore, Render};
 use crate::record;
+use crate::record::columns::{Column, fill};
 use crate::record::gather::{Gather, Gathered, PathTree, find_path};
 use crate::record::value::TABLE_NAMES;
 use crate::record::{Record, schema_of};
@@ -441,6 +442,24 @@ impl Snapshot {
         let (archived, frame) = self.blob(entity, row)?;
         page.begin_record(frame);
         with_record!(entity, R => access_record::<R>(archived)?.render(page))
+    }
+
+    /// Puts the record in a row into a column; see [`record::columns`]. The page gives names and texts,
+    /// and stays empty.
+    ///
+    /// # Errors
+    ///
+    /// As [`Snapshot::archived`]; the column then has an incomplete record.
+    pub fn fill<'s>(
+        &'s self,
+        entity: Entity,
+        row: u32,
+        column: &mut impl Column,
+        page: &mut Page<'s>,
+    ) -> Result<(), ReadError> {
+        let (archived, frame) = self.blob(entity, row)?;
+        page.begin_record(frame);
+        with_record!(entity, R => fill(access_record::<R>(archived)?, column, page))
     }
 
     /// Appends the legacy JSON of the record in a row to a page.

@@ -4,6 +4,7 @@ mod attack;
 mod build;
 mod codings;
 mod dump;
+mod export;
 mod get;
 mod limits;
 mod lists;
@@ -60,6 +61,18 @@ enum Benchmark {
     },
     /// Count groups and sum up lists of the snapshot of `lists`, and walk its citation graph.
     Sums {
+        /// Outputs in the generated lean dump.
+        #[arg(long, default_value_t = 10_000_000)]
+        outputs: u64,
+        /// Directory of the dump and the snapshots; existing ones are reused.
+        #[arg(long, default_value = "target/bench")]
+        dir: PathBuf,
+        /// Memory limit of the compiler, passed on as its `--memory`.
+        #[arg(long, default_value = "2G")]
+        memory: String,
+    },
+    /// Export the outputs of the snapshot of `lists` in every format.
+    Export {
         /// Outputs in the generated lean dump.
         #[arg(long, default_value_t = 10_000_000)]
         outputs: u64,
@@ -148,6 +161,7 @@ fn main() -> ExitCode {
         Benchmark::All { outputs, dir, memory } => all(outputs, &dir, &memory),
         Benchmark::Lists { outputs, dir, memory } => lists::run(outputs, &dir, &memory),
         Benchmark::Sums { outputs, dir, memory } => sums::run(outputs, &dir, &memory),
+        Benchmark::Export { outputs, dir, memory } => export::run(outputs, &dir, &memory),
         Benchmark::Names { names, vocabulary, dir, memory } => {
             names::run(names, vocabulary, &dir, &memory)
         }
