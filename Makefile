@@ -10,7 +10,7 @@ REQUESTS ?= 10000000
 SECONDS ?= 60
 # Most tests wait for child processes, so more threads than cores run faster.
 TEST_THREADS ?= $(shell expr 4 \* $$(nproc))
-FUZZ_TARGETS ?= path query filter forwarded head proxy limits_file line table container manifest
+FUZZ_TARGETS ?= path query filter forwarded head proxy limits_file line table container parquet manifest
 FUZZ := target/fuzz
 
 .PHONY: run test lint bench soak fuzz bless
@@ -36,6 +36,7 @@ lint: ## Check formatting and lints, also of the fuzz targets
 bench: ## Measure both programs against their ceilings; OUTPUTS=1000000 LIST_OUTPUTS=10000000 NAMES=5000000
 	@cargo build --release --locked -p pinakes-compiler -p pinakes-server -p pinakes-bench
 	@target/release/pinakes-bench all --outputs $(OUTPUTS)
+	@target/release/pinakes-bench parquet --outputs $(OUTPUTS)
 	@target/release/pinakes-bench served --outputs $(OUTPUTS)
 	@target/release/pinakes-bench cold --outputs $(COLD_OUTPUTS)
 	@target/release/pinakes-bench nightly --outputs $(OUTPUTS)

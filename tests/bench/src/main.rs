@@ -10,6 +10,7 @@ mod limits;
 mod lists;
 mod names;
 mod nightly;
+mod parquet;
 mod process;
 mod serve;
 mod served;
@@ -122,6 +123,15 @@ enum Benchmark {
         #[arg(long, default_value = "2G")]
         memory: String,
     },
+    /// Read works from Parquet and from gzip JSON lines, and compile both.
+    Parquet {
+        /// Works in the generated dump.
+        #[arg(long, default_value_t = 1_000_000)]
+        outputs: u64,
+        /// Directory of the dump and of the Parquet files; existing ones are reused.
+        #[arg(long, default_value = "target/bench")]
+        dir: PathBuf,
+    },
     /// Build a snapshot, change one part in a hundred, and build again.
     Nightly {
         /// Outputs in the generated dump.
@@ -168,6 +178,7 @@ fn main() -> ExitCode {
         Benchmark::Served { outputs, dir, memory } => served::run(outputs, &dir, &memory),
         Benchmark::Cold { outputs, dir, memory } => served::run_sizes(&outputs, &dir, &memory),
         Benchmark::Nightly { outputs, dir, memory } => nightly::run(outputs, &dir, &memory),
+        Benchmark::Parquet { outputs, dir } => parquet::run(outputs, &dir),
         Benchmark::Codings { snapshots } => codings::run(&snapshots),
         Benchmark::Limits => limits::run(),
         Benchmark::Attack { dir } => attack::run(&dir),

@@ -14,6 +14,8 @@ use crate::read::limits::ReadLimits;
 use crate::read::part_file;
 
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+/// The first and the last bytes of a Parquet file.
+pub(crate) const PARQUET_MAGIC: [u8; 4] = *b"PAR1";
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 /// Bytes 2 to 4 of a skippable zstd frame; byte 1 is 0x50 to 0x5f.
 const SKIPPABLE_MAGIC: [u8; 3] = [0x2a, 0x4d, 0x18];
@@ -26,6 +28,8 @@ pub enum Container {
     Plain,
     Gzip,
     Zstd,
+    /// A Parquet file, which has no lines.
+    Parquet,
 }
 
 impl Container {
@@ -34,6 +38,7 @@ impl Container {
             && beginning.get(1..4) == Some(&SKIPPABLE_MAGIC);
         match () {
             () if beginning.starts_with(&GZIP_MAGIC) => Container::Gzip,
+            () if beginning.starts_with(&PARQUET_MAGIC) => Container::Parquet,
             () if beginning.starts_with(&ZSTD_MAGIC) || is_skippable => Container::Zstd,
             () => Container::Plain,
         }
@@ -44,6 +49,7 @@ impl Container {
         match path.extension().and_then(|extension| extension.to_str()) {
             Some("gz") => Container::Gzip,
             Some("zst") => Container::Zstd,
+            Some("parquet") => Container::Parquet,
             _ => Container::Plain,
         }
     }
@@ -82,7 +88,8 @@ pub(crate) fn open<'d>(
             decoder.window_log_max(limits.zstd_window_log_max).map_err(Error::input(path))?;
             Box::new(decoder)
         }
-        Container::Plain => Box::new(file),
+        // A Parquet file in place of lines: its bytes are no lines, and the reader of the lines says so.
+        Container::Plain | Container::Parquet => Box::new(file),
     };
     let limited = SizeLimit { inner, left: limits.inflated_bytes_max };
     Ok(BufReader::with_capacity(1 << 18, Box::new(limited)))
