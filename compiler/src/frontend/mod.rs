@@ -45,7 +45,7 @@ impl FrontEnd {
         }
     }
 
-    /// What is read of a row.
+    /// The members that the front end reads from a row.
     pub(crate) fn wanted(self, entity: Entity) -> Wanted {
         match self {
             FrontEnd::OpenAlex => openalex::wanted(entity),

@@ -5,6 +5,7 @@
 mod drift;
 mod equal;
 mod hostile;
+mod native;
 mod setup;
 mod spark;
 mod ties;

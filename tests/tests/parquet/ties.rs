@@ -33,7 +33,7 @@ fn check(copies: &[Copy], title: &str, counts: [u64; 3]) {
         for (at, copy) in copies.iter().enumerate() {
             let at = if is_reversed { copies.len() - at } else { at };
             let (name, bytes) = match *copy {
-                // A space does not change what a line says, and makes two lines of it.
+                // Spaces at the end change the bytes of a line, but not its record.
                 Line(title, date) => (
                     format!("{at}.jsonl"),
                     format!("{}{}\n", work(title, date), " ".repeat(at)).into(),

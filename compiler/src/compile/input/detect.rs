@@ -61,15 +61,24 @@ fn is_parquet(path: &Path) -> bool {
         || Container::detect(path).is_ok_and(|container| container == Container::Parquet)
 }
 
-/// The kind of a Parquet file: by the names of its columns, and of a file that has no other place, by the
-/// id of its first row.
+/// The kind of a Parquet file in a directory: by the names of its columns. As of lines, only native records
+/// may tell their entity by the id of the first one.
 fn parquet_kind(entity: Option<Entity>, path: &Path) -> Option<PartKind> {
-    // The compile stage opens a damaged file again, and reports it.
-    let Ok((is_native, first_id)) = open_for_detection(path) else {
-        return entity.map(PartKind::Records);
-    };
-    let entity = entity.or_else(|| entity_of_id(&first_id?))?;
-    Some(if is_native { PartKind::Native(entity) } else { PartKind::Records(entity) })
+    match open_for_detection(path) {
+        Ok((true, first_id)) => entity.or_else(|| entity_of_id(&first_id?)).map(PartKind::Native),
+        // The compile stage opens a damaged file again, and reports it.
+        Ok((false, _)) | Err(_) => entity.map(PartKind::Records),
+    }
+}
+
+/// The kind of a Parquet file that the command line names. A file that cannot be opened is damaged rather
+/// than unknown.
+fn named_parquet_kind(path: &Path) -> Result<Option<PartKind>> {
+    if let Some(found) = detect_in_directory(path.parent().unwrap_or(path), path) {
+        return Ok(Some(found));
+    }
+    let (_, first_id) = open_for_detection(path)?;
+    Ok(first_id.as_deref().and_then(entity_of_id).map(PartKind::Records))
 }
 
 /// Whether a Parquet file has the columns of native records, and the id of its first row.
@@ -116,17 +125,10 @@ pub(crate) fn detect_file(path: &Path, kind: Option<InputKind>, size_bytes: u64)
     };
     if is_parquet(path) {
         let found = match kind {
-            None | Some(InputKind::OpenAlex | InputKind::Native) => {
-                detect_in_directory(path.parent().unwrap_or(path), path)
-            }
+            None | Some(InputKind::OpenAlex | InputKind::Native) => named_parquet_kind(path)?,
             Some(_) => None,
         };
-        let found = match found {
-            Some(found) => found,
-            // A file that cannot be opened is damaged rather than unknown.
-            None => return Err(open_for_detection(path).err().unwrap_or_else(unknown)),
-        };
-        let kind = found.or_prefixed(kind);
+        let kind = found.ok_or_else(unknown)?.or_prefixed(kind);
         return Ok(Part { path: path.to_path_buf(), kind, size_bytes, listed_records: None });
     }
     if let Some(reason) = foreign::explain(path) {

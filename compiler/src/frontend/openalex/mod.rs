@@ -42,7 +42,7 @@ pub fn read_line(entity: Entity, line: &str, reader: &mut LineReader<'_>) -> Res
     })
 }
 
-/// What is read of a row of an entity's part.
+/// The members that the compiler reads from a row of an entity's part.
 pub fn wanted(entity: Entity) -> Wanted {
     with_record!(entity, R => Wanted::Members(<<R as OpenAlexRecord>::Line<'static> as Members<'static>>::MEMBERS))
 }

@@ -14,7 +14,7 @@ use crate::read::strict::{self, JsonError};
 
 /// The members that are read from an object. `members!` declares them.
 pub(crate) trait Members<'de>: Sized {
-    /// The names of the members, and what is read of each.
+    /// The members by name, each with the parts of its value that the type reads.
     const MEMBERS: &'static [(&'static str, Wanted)];
 
     fn read<A: MapAccess<'de>>(map: A, diagnostics: &Diagnostics) -> Result<Self, A::Error>;

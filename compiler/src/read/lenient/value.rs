@@ -15,7 +15,7 @@ use crate::read::lenient::wanted::Wanted;
 /// serde's `Deserialize` cannot pass a context. So the types of this folder implement this trait
 /// instead, and no value can be read without diagnostics to report to.
 pub(crate) trait Lenient<'de>: Default {
-    /// What is read of the value.
+    /// The parts of the value that the type reads.
     const WANTED: Wanted = Wanted::All;
 
     fn read<D: Deserializer<'de>>(

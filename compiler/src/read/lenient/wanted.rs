@@ -12,7 +12,7 @@ pub(crate) enum Wanted {
 }
 
 impl Wanted {
-    /// What is read of a member of the value; `None` for a member that is not read.
+    /// The parts of a member that the type reads; `None` for a member that it ignores.
     pub(crate) fn member(self, name: &str) -> Option<Wanted> {
         match self {
             Wanted::Scalar => None,

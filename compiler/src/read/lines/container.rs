@@ -2,7 +2,7 @@
 
 use std::{
     fs::File,
-    io::{self, BufRead, BufReader, Read},
+    io::{self, BufRead, BufReader, Read, Seek, SeekFrom},
     path::Path,
 };
 
@@ -54,12 +54,22 @@ impl Container {
         }
     }
 
-    /// Detects the container by the first four bytes of a file.
+    /// Detects the container by the first four bytes of a file. A damaged Parquet file is known by its name
+    /// and its last bytes.
     pub fn detect(path: &Path) -> Result<Container> {
         let mut beginning = Vec::with_capacity(4);
-        let file = File::open(path).map_err(Error::input(path))?;
-        file.take(4).read_to_end(&mut beginning).map_err(Error::input(path))?;
-        Ok(Container::from_magic(&beginning))
+        let mut file = File::open(path).map_err(Error::input(path))?;
+        file.by_ref().take(4).read_to_end(&mut beginning).map_err(Error::input(path))?;
+        let container = Container::from_magic(&beginning);
+        if container == Container::Plain && Container::from_extension(path) == Container::Parquet {
+            let mut end = [0; PARQUET_MAGIC.len()];
+            let is_read = file.seek(SeekFrom::End(-(end.len() as i64))).is_ok()
+                && file.read_exact(&mut end).is_ok();
+            if is_read && end == PARQUET_MAGIC {
+                return Ok(Container::Parquet);
+            }
+        }
+        Ok(container)
     }
 }
 

@@ -31,11 +31,13 @@ pub(super) fn read(
     file_bytes: u64,
     bytes_max: u64,
 ) -> Result<ParquetMetaData, ParquetFault> {
+    let mut head = [0; MAGIC.len()];
     let mut tail = [0; TAIL_BYTES as usize];
     let pages_to = file_bytes
         .checked_sub(TAIL_BYTES)
         .filter(|from| *from >= MAGIC.len() as u64)
         .ok_or(ParquetFault::NoFooter)?;
+    file.read_exact_at(&mut head, 0).map_err(ParquetFault::Read)?;
     file.read_exact_at(&mut tail, pages_to).map_err(ParquetFault::Read)?;
     let [a, b, c, d, magic @ ..] = tail;
     if magic == ENCRYPTED_MAGIC {
@@ -43,6 +45,9 @@ pub(super) fn read(
     }
     if magic != MAGIC {
         return Err(ParquetFault::NoFooter);
+    }
+    if head != MAGIC {
+        return Err(ParquetFault::Footer("it does not begin as a Parquet file".into()));
     }
     let footer_bytes = u64::from(u32::from_le_bytes([a, b, c, d]));
     let footer_from = pages_to.checked_sub(footer_bytes).filter(|from| *from >= MAGIC.len() as u64);

@@ -19,8 +19,10 @@ pub(crate) mod thrift;
 pub(crate) mod times;
 
 use std::{
+    cell::Cell,
     fs::File,
     path::{Path, PathBuf},
+    rc::Rc,
     sync::Arc,
 };
 
@@ -63,6 +65,9 @@ pub(crate) struct ParquetRows<'d> {
     stated_rows: i64,
     /// Rows of the batches so far.
     read_rows: u64,
+    /// Bytes of the rows so far, texts of dictionaries as often as they occur.
+    row_bytes: Rc<Cell<u64>>,
+    inflated_bytes_max: u64,
 }
 
 impl<'d> ParquetRows<'d> {
@@ -130,6 +135,8 @@ impl<'d> ParquetRows<'d> {
             row_bytes_max: limits.line_bytes_max as u64,
             stated_rows,
             read_rows: 0,
+            row_bytes: Rc::default(),
+            inflated_bytes_max: limits.inflated_bytes_max,
         })
     }
 
@@ -140,6 +147,9 @@ impl<'d> ParquetRows<'d> {
 
     /// Reads the next batch of rows; fails where the file is damaged. Call it no more after a failure.
     pub(crate) fn next_batch(&mut self) -> Result<Option<Batch>> {
+        if self.row_bytes.get() > self.inflated_bytes_max {
+            return Err(ParquetFault::TooManyBytes.into_error(&self.path));
+        }
         self.source.begin_batch();
         let reader = &mut self.reader;
         let read = catch_panic(|| reader.next().transpose());
@@ -154,7 +164,12 @@ impl<'d> ParquetRows<'d> {
         };
         let before = self.read_rows;
         self.read_rows += rows.len() as u64;
-        Ok(Some(Batch { rows, before, row_bytes_max: self.row_bytes_max }))
+        Ok(Some(Batch {
+            rows,
+            before,
+            row_bytes_max: self.row_bytes_max,
+            row_bytes: self.row_bytes.clone(),
+        }))
     }
 
     fn check_end(&self) -> Result<()> {
@@ -187,6 +202,7 @@ pub(crate) struct Batch {
     /// The rows of the file before these.
     before: u64,
     row_bytes_max: u64,
+    row_bytes: Rc<Cell<u64>>,
 }
 
 /// The columns of a batch.
@@ -237,8 +253,11 @@ impl<'de> Deserializer<'de> for Row<'_, 'de> {
         self,
         visitor: V,
     ) -> std::result::Result<V::Value, RowFault> {
-        let meter = RowMeter::new(self.of.batch.row_bytes_max, false);
-        visitor.visit_map(StructAccess::new(&self.of.members, self.at, &meter))
+        let batch = self.of.batch;
+        let meter = RowMeter::new(batch.row_bytes_max, false);
+        let value = visitor.visit_map(StructAccess::new(&self.of.members, self.at, &meter));
+        batch.row_bytes.set(batch.row_bytes.get() + (batch.row_bytes_max - meter.left()));
+        value
     }
 
     forward_to_deserialize_any! {

@@ -33,8 +33,8 @@ use crate::read::parquet::thrift::ThriftFault;
 const HEADER_BYTES: u64 = 256;
 /// The longest page header. Only statistics make a header long.
 const HEADER_BYTES_MAX: u64 = 1 << 20;
-/// Memory for a decoded value: a view of a text and the levels of nesting.
-const VALUE_BYTES: u64 = 12;
+/// Memory for a decoded value at most: a view of a text, its place in lists, and the levels of nesting.
+const VALUE_BYTES: u64 = 32;
 
 /// The file whose pages are read, and what they take.
 pub(super) struct PageSource {

@@ -1,4 +1,4 @@
-//! The columns that are read: a Parquet schema cut down to the members that a type reads.
+//! The columns to decode: a Parquet schema cut down to the members that a type reads.
 //!
 //! ```text
 //! schema of the file        wanted: id, topics{id}       cut schema              columns
@@ -32,7 +32,7 @@ pub(super) struct Projection {
 }
 
 impl Projection {
-    /// Cuts a schema down to what is wanted. Columns of types that no member has are left out, each with
+    /// Cuts a schema down to the wanted members. Columns of types that no member has are left out, each with
     /// a warning.
     pub(super) fn new(
         schema: &SchemaDescriptor,

@@ -75,6 +75,11 @@ impl RowMeter {
         RowMeter { left: Cell::new(bytes_max), is_lossy }
     }
 
+    /// The bytes that the row may still have.
+    pub(super) fn left(&self) -> u64 {
+        self.left.get()
+    }
+
     fn count(&self, bytes: u64) -> Result<(), RowFault> {
         let left = self.left.get().checked_sub(bytes.max(VALUE_BYTES));
         self.left.set(left.ok_or(RowFault::TooLong)?);
@@ -259,7 +264,7 @@ impl<'de> MapAccess<'de> for StructAccess<'_, 'de> {
 
 /// The elements of a list in a row.
 struct ListAccess<'c, 'a> {
-    /// The next element.
+    /// The element that the next call reads.
     of: Value<'c, 'a>,
     to: usize,
 }
