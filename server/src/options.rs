@@ -116,6 +116,10 @@ pub struct Options {
     #[arg(long, env = "PINAKES_NO_DOCS", value_parser = FalseyValueParser::new())]
     pub no_docs: bool,
 
+    /// Disable the pages for people at /browse. `/` then answers browsers with JSON, as it answers others.
+    #[arg(long, env = "PINAKES_NO_BROWSE", value_parser = FalseyValueParser::new())]
+    pub no_browse: bool,
+
     /// Rate limits.
     #[command(flatten)]
     pub limits: LimitOptions,
@@ -386,6 +390,7 @@ impl Options {
             list_cpu: Duration::from_millis(self.list_cpu),
             graphql: self.graphql.settings(),
             has_docs: !self.no_docs,
+            has_browse: !self.no_browse,
             refused_lines: self.refused_lines,
             data_licence: self.data_licence.as_deref().map(Arc::from),
         }

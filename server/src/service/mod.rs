@@ -50,6 +50,7 @@ use crate::api::request::Request;
 use crate::api::route;
 use crate::api::route::{GraphqlRoute, Route};
 use crate::api::route_template::Template;
+use crate::browse;
 use crate::event_counts::{OVERLOADS, Overload};
 use crate::http::body::RequestBody;
 use crate::http::client_address::{Client, ClientResolver};
@@ -183,7 +184,8 @@ impl Service {
         id: RequestId,
     ) -> ReservedResponse {
         let served = self.snapshots.served();
-        let response = match self.plan(&head, route, &admission, &served, id) {
+        let planned = self.plan(&head, route, &admission, &served, id);
+        let response = match planned.map_err(|reply| self.readable(reply, &head)) {
             Ok(job) => {
                 let response = job
                     .is_tried_at_once(&served.snapshot)
@@ -199,7 +201,7 @@ impl Service {
             }
             Err(reply) => reply.into_response(&head.method, served.reply_headers()),
         };
-        self.reserve(response, admission.client, &head.method, id).await
+        self.reserve(response, admission.client, &head, id).await
     }
 
     /// Answers on the thread that read the request; `None` if the thread would have to wait.
@@ -233,12 +235,22 @@ impl Service {
         guard(id, || dispatch::plan(route, &request, served, &self.settings)).and_then(|plan| plan)
     }
 
+    /// The reply as a client of this path reads it: an error below `/browse` is a page. Other methods than
+    /// those of browsers get the error of the interface.
+    fn readable(&self, reply: Reply, head: &Parts) -> Reply {
+        let is_read = matches!(head.method, Method::GET | Method::HEAD);
+        match self.settings.has_browse && is_read && browse::is_below(head.uri.path()) {
+            true => browse::as_page(reply, self.settings.other_pages()),
+            false => reply,
+        }
+    }
+
     /// Reserves the memory of a finished reply. A large reply without free memory waits and keeps its bytes.
     async fn reserve(
         &self,
         response: http::Response<Bytes>,
         client: Client,
-        method: &Method,
+        head: &Parts,
         id: RequestId,
     ) -> ReservedResponse {
         let Some(bytes) = large(&response) else { return ReservedResponse::unreserved(response) };
@@ -248,7 +260,7 @@ impl Service {
                 reservation: Some(reservation),
                 ..ReservedResponse::unreserved(response)
             },
-            None => self.overloaded_by(Overload::UnsentReplies, method, id),
+            None => self.overloaded_by(Overload::UnsentReplies, head, id),
         }
     }
 
@@ -260,20 +272,20 @@ impl Service {
         admission: Admission,
         id: RequestId,
     ) -> ReservedResponse {
-        let (method, client) = (head.method.clone(), admission.client);
+        let (sent, client) = (Arc::clone(&head), admission.client);
         // Dropped with this future: after the reply, or when the client leaves.
         let _leaving = body::from_head(&head).map(RequestBody::client_gone_guard);
         if let Some(posted) = body::from_head(&head)
             && let Err(reply) = posted.read(&head).await
         {
-            return self.small(reply, &method);
+            return self.small(reply, &sent);
         }
         let (queue, overload) = match job.cost() {
             Cost::Small => (&self.disk, Overload::Disk),
             Cost::Large => (&self.work, Overload::Concurrency),
         };
         let Some(permit) = queue.acquire(client.key()).await else {
-            return self.overloaded_by(overload, &method, id);
+            return self.overloaded_by(overload, &sent, id);
         };
         let service = Arc::clone(&self);
         // The work owns its permit: a client that leaves does not free the permit.
@@ -288,10 +300,10 @@ impl Service {
             Some((response, source, served))
         };
         let Ok(Some((response, source, served))) = spawn_work(work).await else {
-            return self.small(Reply::internal(), &method);
+            return self.small(Reply::internal(), &sent);
         };
         let Some(first) = source else {
-            return self.reserve(response, client, &method, id).await;
+            return self.reserve(response, client, &sent, id).await;
         };
         let charge = response.extensions().get::<StreamCharge>().copied();
         match self.begin_pieces(first, served, client, id).await {
@@ -303,8 +315,8 @@ impl Service {
                     self.gate.take_back(&admission, charge);
                 }
                 match overload {
-                    Some(overload) => self.overloaded_by(overload, &method, id),
-                    None => self.small(Reply::unavailable(), &method),
+                    Some(overload) => self.overloaded_by(overload, &sent, id),
+                    None => self.small(Reply::unavailable(), &sent),
                 }
             }
         }
@@ -414,12 +426,7 @@ impl Service {
         Pieces::new(receiver)
     }
 
-    fn overloaded_by(
-        &self,
-        overload: Overload,
-        method: &Method,
-        id: RequestId,
-    ) -> ReservedResponse {
+    fn overloaded_by(&self, overload: Overload, head: &Parts, id: RequestId) -> ReservedResponse {
         OVERLOADS.count(overload);
         let missing = match overload {
             Overload::Concurrency => "work permit",
@@ -429,12 +436,12 @@ impl Service {
         if self.lines.admit() {
             tracing::warn!(request = %id, "no {missing} in time; answering 503");
         }
-        self.small(Reply::unavailable().closing(), method)
+        self.small(Reply::unavailable().closing(), head)
     }
 
-    fn small(&self, reply: Reply, method: &Method) -> ReservedResponse {
-        let served = self.snapshots.served();
-        ReservedResponse::unreserved(reply.into_response(method, served.reply_headers()))
+    fn small(&self, reply: Reply, head: &Parts) -> ReservedResponse {
+        let (served, reply) = (self.snapshots.served(), self.readable(reply, head));
+        ReservedResponse::unreserved(reply.into_response(&head.method, served.reply_headers()))
     }
 
     /// Does the work of a request on one snapshot; `None` if the thread would have to wait.
@@ -469,6 +476,7 @@ impl Service {
             Some(charge) if charge.verdict.refusal.is_some() => dispatch::refused_stream(&charge),
             _ => reply,
         };
+        let reply = self.readable(reply, head);
         let mut response = reply.into_response(request.method, served.reply_headers());
         charge.map(|charge| response.extensions_mut().insert(charge));
         Some(response)
@@ -526,7 +534,8 @@ impl Handler for Service {
 
     fn overloaded(&self) -> http::Response<Bytes> {
         OVERLOADS.count(Overload::LongHeads);
-        self.small(Reply::unavailable().closing(), &Method::GET).response
+        let served = self.snapshots.served();
+        Reply::unavailable().closing().into_response(&Method::GET, served.reply_headers())
     }
 
     async fn answer(self: Arc<Self>, head: Arc<Parts>) -> ReservedResponse {
@@ -542,7 +551,7 @@ impl Handler for Service {
             self.traffic.refuse(refusal);
         }
         let mut answer = match admission.refusal {
-            Some(verdict) => self.small(dispatch::refused(route, verdict), &head.method),
+            Some(verdict) => self.small(dispatch::refused(route, verdict), &head),
             None => Arc::clone(&self).find(head, route, admission, id).await,
         };
         if let Some(charge) = answer.response.extensions_mut().remove::<StreamCharge>() {
