@@ -64,7 +64,8 @@ enum Command {
         #[arg(long, value_name = "ID")]
         to: Option<String>,
     },
-    /// Write a snapshot's records as JSON lines, from which `build` makes an equivalent snapshot.
+    /// Write a snapshot's records as JSON lines, CSV or Parquet. `build` makes an equivalent snapshot of the
+    /// JSON lines.
     Export(ExportArgs),
     /// Write a snapshot as a signed tree of static files, for mirrors to pull.
     Publish(PublishTreeArgs),

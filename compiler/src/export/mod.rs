@@ -60,10 +60,12 @@ pub(crate) fn run(args: &ExportArgs, snapshot: &Snapshot) -> Result<()> {
         .map_err(|error| Error::Refused(format!("{error}; {NOTHING_EXPORTED}")))?;
     let (exported, long_lines) = written?;
     let is_standard = matches!(output, Output::Standard);
+    let shown: Vec<String> =
+        exported.iter().map(|file| output.shown_name(file.name.clone())).collect();
     output.finish(exported.iter().map(|file| file.name.as_str()))?;
     bar.end();
     if progress != Progress::Quiet {
-        for Exported { name, records, bytes } in &exported {
+        for (name, Exported { records, bytes, .. }) in shown.iter().zip(&exported) {
             eprintln!("{name:<32}{records:>14} records{bytes:>18} bytes");
         }
     }

@@ -17,9 +17,9 @@ pub struct ExportArgs {
     #[arg(value_name = "ENTITY", value_parser = parse_entity)]
     pub(super) entities: Vec<Entity>,
 
-    /// Where to write: a new or empty directory for one file of each entity; or, with one ENTITY, a file,
-    /// which is replaced when it is complete; or `-` for standard output. With one ENTITY, a directory
-    /// exists or ends in `/`.
+    /// Where to write. Several entities need a new or empty directory, which gets one file for each. One
+    /// ENTITY goes to a file, which is replaced when the new one is complete; to a directory that exists or
+    /// whose name ends in `/`; or to standard output, given as `-`.
     #[arg(long, value_name = "FILE|DIR|-", env = "PINAKES_EXPORT")]
     pub(super) out: PathBuf,
 
@@ -27,12 +27,12 @@ pub struct ExportArgs {
     #[arg(long, value_enum, default_value_t = Format::Ndjson)]
     pub(super) format: Format,
 
-    /// Export only the records of ENTITY that match: `outputs:year:>2020,is_oa:true`. With one ENTITY, its
-    /// name may be left out. FILTER has the syntax of the list's `filter`. Several must all hold.
+    /// Export only the records of ENTITY that match, as `outputs:year:>2020,is_oa:true`. ENTITY may be left
+    /// out if only one is exported. FILTER has the syntax of the list's `filter`. Several must all hold.
     #[arg(long = "where", value_name = "[ENTITY:]FILTER")]
     pub(super) wheres: Vec<String>,
 
-    /// Order of the records, as the list's `sort`: `year:desc,name`. Needs one ENTITY.
+    /// Order of the records, in the syntax of the list's `sort`: `year:desc,name`. Needs one ENTITY.
     #[arg(long, value_name = "KEYS")]
     pub(super) sort: Option<String>,
 
@@ -44,11 +44,12 @@ pub struct ExportArgs {
     #[arg(long, value_name = "N")]
     pub(super) limit: Option<u64>,
 
-    /// This many random records of each entity: the same ones for the same snapshot and seed.
+    /// This many random records of each entity, in the order of `--sort` or of the draws. The same snapshot
+    /// and seed give the same records.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(SAMPLE_RECORDS_MAX)))]
     pub(super) sample: Option<u32>,
 
-    /// Number that chooses the random records.
+    /// Another number draws other records.
     #[arg(long, value_name = "S", default_value_t = 0, requires = "sample")]
     pub(super) seed: u64,
 

@@ -57,6 +57,16 @@ impl Output {
         }))
     }
 
+    /// Returns the name of a file for the table at the end.
+    pub(crate) fn shown_name(&self, name: String) -> String {
+        match self {
+            Output::File(file) => {
+                file.path.file_name().map_or(name, |name| name.to_string_lossy().into_owned())
+            }
+            Output::Directory(_) | Output::Standard => name,
+        }
+    }
+
     /// Returns the path of an unfinished file, for messages.
     pub(crate) fn path_of(&self, name: &str) -> PathBuf {
         match self {

@@ -44,8 +44,7 @@ pub(crate) fn plan(args: &ExportArgs) -> Result<Vec<Job>> {
     for given in &args.wheres {
         refused.add("--where", given, add_filter(&mut queries, &with_entity(&entities, given)));
         if queries.len() > known {
-            let reason =
-                "filters an entity that is not exported; name the entity before the options";
+            let reason = "filters an entity that is not among the exported ones";
             refused.add::<()>("--where", given, Err(vec![ParamError::new(given, reason)]));
             break;
         }

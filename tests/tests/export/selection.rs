@@ -121,7 +121,10 @@ fn options_that_do_not_parse_or_fit_are_refused_with_reasons() {
     check("outputs --where year:abc", "--where year:abc\n    `year:abc`: ");
     check("outputs --sort colour", "--sort colour\n    `colour`: ");
     check("outputs --select id,colour", "--select id,colour\n    `colour`: ");
-    check("authors --where outputs:year:1", "filters an entity that is not exported");
+    check(
+        "authors --where outputs:year:1",
+        "filters an entity that is not among the exported ones",
+    );
     check("--sort year", "`--sort` and `--select` need one ENTITY");
     check("outputs authors --select id", "`--sort` and `--select` need one ENTITY");
     check("awards", "expected one of outputs, authors,");

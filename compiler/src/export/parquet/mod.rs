@@ -73,9 +73,9 @@ fn write_files(
     files: Vec<OutputFile>,
     bar: &Bar,
 ) -> std::result::Result<Vec<(u64, u64)>, WriteError> {
-    let facts = [("pinakes.snapshot", snapshot.manifest().id.as_str())];
+    let id = snapshot.manifest().id.as_str();
     let writers = tables.tables.iter().zip(files);
-    let writers = writers.map(|(table, file)| TableWriter::new(table, &facts, file));
+    let writers = writers.map(|(table, file)| TableWriter::new(table, id, file));
     let mut writers = writers.collect::<std::result::Result<Vec<_>, _>>()?;
     let mut rows = Rows::new(snapshot, &job.query, job.limit, UNIT_ROWS);
     let write = |parts: Vec<Part>| -> std::result::Result<(), WriteError> {

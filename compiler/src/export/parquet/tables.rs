@@ -1,7 +1,7 @@
 //! The tables of an export: one for each entity, and the edges between outputs and what they refer to.
 
 use arrow_schema::Fields;
-use pinakes_format::entity::Entity;
+use pinakes_format::entity::{Entity, NO_ID};
 use pinakes_format::json::render::Page;
 use pinakes_format::record::columns::{Column, fill};
 use pinakes_format::record::members::Members;
@@ -249,15 +249,24 @@ fn put_topics(
     table: &mut ColumnBuilder,
     page: &mut Page<'_>,
 ) -> Result<(), ReadError> {
-    let primary = of.output.primary_topic.as_ref().map(|topic| topic.0);
+    let primary = of.output.primary_topic.as_ref();
     for (at, topic) in (1..).zip(items(&of.output.topics)) {
         let [output, position, id, is_primary] = columns(table)?;
         output.id(Entity::Output, of.id);
         position.integer(at);
         fill(topic, id, page)?;
-        is_primary.boolean(primary == Some(topic.0));
+        is_primary.boolean(match primary {
+            Some(primary) => is_same(page, primary.0.to_native(), topic.0.to_native())?,
+            None => false,
+        });
     }
     Ok(())
+}
+
+/// Whether two rows of topics have one id. An id without a record has a row for each of its names.
+fn is_same(page: &Page<'_>, one: u32, other: u32) -> Result<bool, ReadError> {
+    let id = |row| page.store().row_id(Entity::Topic, row);
+    Ok(one == other || (id(one)? == id(other)? && id(one)? != NO_ID))
 }
 
 fn put_funders(

@@ -79,16 +79,12 @@ pub(crate) struct TableWriter {
 }
 
 impl TableWriter {
-    /// Begins a file. `facts` go to its metadata.
-    pub(crate) fn new(
-        table: &Table,
-        facts: &[(&str, &str)],
-        out: OutputFile,
-    ) -> Result<TableWriter> {
+    /// Begins a file of a snapshot's records.
+    pub(crate) fn new(table: &Table, snapshot_id: &str, out: OutputFile) -> Result<TableWriter> {
         let schema: SchemaRef = Arc::new(Schema::new(table.fields()));
         let parquet_schema =
             ArrowSchemaConverter::new().schema_root(table.name).convert(&schema)?;
-        let properties = Arc::new(properties(table, facts)?);
+        let properties = Arc::new(properties(table, snapshot_id)?);
         let file = SerializedFileWriter::new(out, parquet_schema.root_schema_ptr(), properties)?;
         let factory = ArrowRowGroupWriterFactory::new(&file, schema);
         let columns = Vec::new();
@@ -158,11 +154,12 @@ impl TableWriter {
     }
 }
 
-fn properties(table: &Table, facts: &[(&str, &str)]) -> Result<WriterProperties> {
-    let fact = |(key, value): &(&str, &str)| KeyValue::new((*key).to_owned(), (*value).to_owned());
+fn properties(table: &Table, snapshot_id: &str) -> Result<WriterProperties> {
+    let facts = [("pinakes.table", table.name), ("pinakes.snapshot", snapshot_id)];
+    let facts = facts.map(|(key, value)| KeyValue::new(key.to_owned(), value.to_owned()));
     let mut properties = WriterProperties::builder()
         .set_created_by(concat!("pinakes-compiler ", env!("CARGO_PKG_VERSION")).to_owned())
-        .set_key_value_metadata(Some(facts.iter().map(fact).collect()))
+        .set_key_value_metadata(Some(facts.to_vec()))
         .set_statistics_enabled(EnabledStatistics::Chunk)
         .set_compression(Compression::ZSTD(ZstdLevel::try_new(ZSTD_LEVEL)?));
     let is_whole = |kind: &ColumnKind| matches!(kind, ColumnKind::LongText);
