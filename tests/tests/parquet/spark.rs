@@ -1,4 +1,4 @@
-//! Files that Spark wrote, the producer's writer. `.ci/run` installs it into `target/pyspark`.
+//! Files that Spark wrote, the producer's writer. `.ci/run` installs it into `target/tables`.
 
 use std::{path::PathBuf, process::Command};
 
@@ -9,18 +9,14 @@ use crate::setup::{assert_same_snapshot, snapshot};
 
 /// Spark's Python, or a message that the test is skipped.
 fn python(test: &str) -> Option<PathBuf> {
-    let python = root().join("target/pyspark/bin/python");
+    let python = root().join("target/tables/bin/python");
     let imports = Command::new(&python).args(["-c", "import pyspark"]).output();
     let java = Command::new("java").arg("-version").output();
-    match (imports, java) {
-        (Ok(imports), Ok(_)) if imports.status.success() => Some(python),
-        (Ok(imports), Ok(_)) if !imports.status.success() => None,
-        _ => None,
+    if imports.is_ok_and(|imports| imports.status.success()) && java.is_ok() {
+        return Some(python);
     }
-    .or_else(|| {
-        eprintln!("skipped: {test}: no pyspark or no Java; .ci/run installs both");
-        None
-    })
+    eprintln!("skipped: {test}: no pyspark or no Java; .ci/run installs both");
+    None
 }
 
 /// Writes the tables of some files both ways, and compares the snapshots.
