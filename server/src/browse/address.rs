@@ -138,7 +138,7 @@ mod tests {
     #[test]
     fn an_address_is_that_of_the_request_and_changes_one_thing() {
         let raw = "filter=type:article,year:>2020,authors.name:%22a%2Cb%22&search=x+y&sort=year:desc&page=3";
-        let address = Address::new(&parse(Entity::Output, raw).unwrap());
+        let address = Address::new(&parse(Entity::Output, raw).unwrap().query);
         let check = |address: Address, expected: &str| {
             assert_eq!(address.page_url(), format!("/browse/outputs{expected}"));
             assert_eq!(address.json_url(), format!("/outputs{expected}"));
@@ -158,8 +158,8 @@ mod tests {
             address.without(2).with("language.code:en".into()),
             &format!("?filter=type:article,year:>2020,language.code:en{rest}"),
         );
-        check(Address::new(&parse(Entity::Output, "").unwrap()), "");
-        check(Address::new(&parse(Entity::Output, "per_page=50").unwrap()), "?per_page=50");
+        check(Address::new(&parse(Entity::Output, "").unwrap().query), "");
+        check(Address::new(&parse(Entity::Output, "per_page=50").unwrap().query), "?per_page=50");
     }
 
     #[test]

@@ -10,6 +10,8 @@
 //!                                                                               Is corresponding: yes
 //! ```
 
+#![allow(unused_qualifications, reason = "the code of derived templates qualifies all names")]
+
 use std::sync::LazyLock;
 
 use askama::Template;
@@ -26,7 +28,6 @@ const LINE_BYTES_MAX: usize = 120;
 /// A part of a record, as a page shows it.
 #[derive(Debug, PartialEq, Template)]
 #[template(path = "browse/node.html")]
-#[allow(unused_qualifications, reason = "the derived code qualifies all names")]
 pub enum Node {
     Text(String),
     /// A text of several lines.
@@ -65,7 +66,7 @@ static SCHEMAS: LazyLock<Vec<Schema>> = LazyLock::new(|| Entity::all().map(schem
 
 /// The declaration of an entity's record.
 pub fn declaration(entity: Entity) -> &'static Object {
-    static EMPTY: Object = Object { name: "", doc: "", members: Vec::new() };
+    static EMPTY: Object = Object { name: "", doc: "", members: Vec::new(), list_order: &[] };
     match &SCHEMAS[entity as usize] {
         Schema::Object(object) => object,
         // Every record is declared as an object.
