@@ -24,7 +24,7 @@ run: ## Build both programs, compile the sample and serve it
 	@target/release/pinakes-server --snapshots $(SNAPSHOTS) --listen $(LISTEN)
 
 test: ## Build everything and run all tests
-	@cargo build --locked --workspace
+	@cargo build --locked --workspace --all-targets
 	@tests/scratch cargo test --locked --workspace -- --test-threads $(TEST_THREADS)
 
 lint: ## Check formatting and lints, also of the fuzz targets

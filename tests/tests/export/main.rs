@@ -15,7 +15,7 @@ use std::{
 
 use serde_json::Value;
 
-/// A published snapshot of the sample, in a temporary directory.
+/// A published snapshot, in a temporary directory.
 struct Setup {
     directory: tempfile::TempDir,
     snapshot: PathBuf,
@@ -23,9 +23,13 @@ struct Setup {
 
 impl Setup {
     fn from_sample() -> Setup {
+        Setup::from_inputs(&[pinakes_tests::sample()])
+    }
+
+    fn from_inputs(inputs: &[PathBuf]) -> Setup {
         let directory = tempfile::tempdir().unwrap();
         let snapshots = directory.path().join("snapshots");
-        let snapshot = pinakes_tests::publish(&[pinakes_tests::sample()], &snapshots, &["--quiet"]);
+        let snapshot = pinakes_tests::publish(inputs, &snapshots, &["--quiet"]);
         Setup { directory, snapshot }
     }
 

@@ -17,17 +17,17 @@ fn work(title: &str, date: &str) -> Value {
 
 /// A copy of the record: its format, and its title and date.
 #[derive(Clone, Copy)]
-enum Copy {
+enum Shape {
     Line(&'static str, &'static str),
     Row(&'static str, &'static str),
 }
-use Copy::{Line, Row};
+use Shape::{Line, Row};
 
 const OLD: &str = "2026-01-01T00:00:00";
 const NEW: &str = "2026-01-01T00:00:00.000001";
 
 /// Builds each copy as a part of its own, in both orders of their names.
-fn check(copies: &[Copy], title: &str, counts: [u64; 3]) {
+fn check(copies: &[Shape], title: &str, counts: [u64; 3]) {
     for is_reversed in [false, true] {
         let workspace = Workspace::new();
         for (at, copy) in copies.iter().enumerate() {
