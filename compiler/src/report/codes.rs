@@ -117,14 +117,14 @@ const WARNINGS: &[Code] = &[
         BECAME_NULL,
     ),
     code(
-        "completed_issn",
-        "an ISSN lacked leading zeros or its final X",
-        "nothing to do: its check character decided how to complete it",
-    ),
-    code(
         "column_type",
         "a column of a Parquet file has a type that no record has",
         "the column was read as null; write it as text or as a number",
+    ),
+    code(
+        "completed_issn",
+        "an ISSN lacked leading zeros or its final X",
+        "nothing to do: its check character decided how to complete it",
     ),
     code("count_too_large", "a count is above 2^53 - 1", BECAME_NULL),
     code(

@@ -31,6 +31,6 @@ const FORBIDDEN: [&str; 7] =
 fn hostile_snapshots() -> Snapshots {
     let dump = tempfile::tempdir().unwrap();
     pinakes_tests::write_files(dump.path(), pinakes_tests::TINY_DUMP);
-    fs::write(dump.path().join("more-works.jsonl"), HOSTILE).unwrap();
+    pinakes_tests::write_files(dump.path(), [("works/hostile.jsonl", HOSTILE)]);
     Snapshots::from_inputs(&[PathBuf::from(dump.path())])
 }

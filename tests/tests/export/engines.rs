@@ -104,9 +104,9 @@ fn check(test: &str, engine: &str) {
     let setup = Setup::from_sample();
     let tables = setup.export("tables", "--format parquet");
     let server = Server::serve_one(&setup.snapshot);
-    let mut connection = server.connect();
     for entity in Entity::all() {
-        let expected = records(&mut connection, entity);
+        // An engine may take longer than a connection may be idle.
+        let expected = records(&mut server.connect(), entity);
         let mut rows = read(&python, engine, &tables.join(format!("{entity}.parquet")));
         if entity == Entity::Output {
             rows.iter_mut().for_each(remove_key_columns);
