@@ -331,7 +331,8 @@ impl RateLimiter {
         let Limits { minute, daily: [lists, searches], pool: [all_lists, all_searches], .. } =
             self.limits;
         format!(
-            "limits are on, for clients of this machine too: each client gets {minute} requests a minute, and              {lists} lists and {searches} searches a day; all clients together get {all_lists} lists and \
+            "limits are on, for clients of this machine too: each client gets {minute} requests a minute, and \
+             {lists} lists and {searches} searches a day; all clients together get {all_lists} lists and \
              {all_searches} searches a day; --no-limits turns the limits off"
         )
     }
