@@ -32,7 +32,8 @@ use crate::index::orders::{Order, OrdersFile};
 use crate::index::prefix_stats::PrefixStats;
 use crate::index::targets::TargetsFile;
 use crate::index::term_lists::TermListsFile;
-use crate::json::render::{Page, RecordBytes, RecordStore, Render};
+use crate::json::location::ValueLocation;
+use crate::json::render::{CurrentRecord, Page, RecordBytes, RecordStore, Render};
 use crate::record;
 use crate::record::gather::{Gather, Gathered, PathTree, find_path};
 use crate::record::value::TABLE_NAMES;
@@ -424,9 +425,12 @@ impl Snapshot {
         row: u32,
         page: &mut Page<'s>,
     ) -> Result<(), ReadError> {
-        let (archived, frame) = self.blob(entity, row)?;
-        page.begin_record(frame);
-        with_record!(entity, R => access_record::<R>(archived)?.render(page))
+        let record = RecordStore::record(self, entity, row)?;
+        page.swap_record(CurrentRecord::new(record));
+        with_record!(entity, R => {
+            type Archived = rkyv::Archived<R>;
+            Archived::render_at(ValueLocation::root::<Archived>(record.archived)?, page)
+        })
     }
 
     /// Appends the legacy JSON of the record in a row to a page.
