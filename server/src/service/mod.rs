@@ -9,8 +9,8 @@
 //! work                            thread
 //! a record, one word              the one that read the request, if everything is in memory
 //! the same, with reads from disk  a blocking thread, with one of --disk-reads permits
-//! a short list                    the one that read the request, for at most 200 µs
-//! a list, GraphQL, several words  a blocking thread, with one of four work permits for each core
+//! a short list, several words     the one that read the request, for at most 200 µs
+//! a long list, GraphQL            a blocking thread, with one of four work permits for each core
 //! ```
 //!
 //! A record is rendered on the thread that read the request, since another thread costs more than the record:
