@@ -151,11 +151,12 @@ impl Paths<'_> {
         })
     }
 
-    /// The body of a list: a page of records, or of groups where the list has them.
+    /// The body of a list: a page of records, or of groups where the list has them. Groups come first, because
+    /// clients that try both in turn would take groups for an empty page of records.
     fn list_content(&mut self, facts: &'static Facts, page: Value) -> Value {
         match Grouping::key_names(keys_of(facts.entity)).next() {
             Some(_) => {
-                json_content(json!({ "anyOf": [page, (sums::group_page(&mut self.schemas))] }))
+                json_content(json!({ "anyOf": [(sums::group_page(&mut self.schemas)), page] }))
             }
             None => json_content(page),
         }
@@ -264,7 +265,7 @@ impl Paths<'_> {
             description: "With `group_by` the array holds groups instead of records, all on one page.",
             parameters: parameters::LEGACY.parameters(keys, &sample),
             success: StatusCode::OK,
-            content: json_content(json!({ "anyOf": [rows, groups] })),
+            content: json_content(json!({ "anyOf": [groups, rows] })),
             headers: [&CACHE_HEADERS[..], &["X-Total-Count", "Link"]].concat(),
             statuses: vec![StatusCode::NOT_MODIFIED, StatusCode::TOO_MANY_REQUESTS],
             links: json!({ "first": first }),
