@@ -11,7 +11,7 @@
 //! address. Each folder imports only folders to its left:
 //!
 //! ```text
-//! http, event_counts < admission < net, snapshots < api < graphql, openapi < service < ops < run < options
+//! http, event_counts < admission < net, snapshots < api < graphql, openapi < service < ops < run < options < cli
 //! ```
 //!
 //! Tests, fuzz targets and benchmarks call single parts through [`parts`].
@@ -20,6 +20,7 @@
 
 pub(crate) mod admission;
 pub(crate) mod api;
+pub(crate) mod cli;
 pub(crate) mod event_counts;
 pub(crate) mod graphql;
 pub(crate) mod http;
@@ -31,6 +32,7 @@ pub(crate) mod run;
 pub(crate) mod service;
 pub(crate) mod snapshots;
 
+pub use cli::{Cli, CliError, print, write_manual};
 pub use ops::log::{DroppedLines, start_log};
 pub use options::Options;
 pub use run::run;
