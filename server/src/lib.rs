@@ -12,7 +12,7 @@
 //! address. Each folder imports only folders to its left:
 //!
 //! ```text
-//! http, event_counts < admission < net, snapshots < api < browse, graphql, openapi < service < ops < run < options
+//! http, event_counts < admission < net, snapshots < api < browse, graphql, openapi < service < ops < run < options < cli
 //! ```
 //!
 //! Tests, fuzz targets and benchmarks call single parts through [`parts`].
@@ -22,6 +22,7 @@
 pub(crate) mod admission;
 pub(crate) mod api;
 pub(crate) mod browse;
+pub(crate) mod cli;
 pub(crate) mod event_counts;
 pub(crate) mod graphql;
 pub(crate) mod http;
@@ -33,6 +34,7 @@ pub(crate) mod run;
 pub(crate) mod service;
 pub(crate) mod snapshots;
 
+pub use cli::{Cli, CliError, print, write_manual};
 pub use ops::log::{DroppedLines, start_log};
 pub use options::Options;
 pub use run::run;
