@@ -72,9 +72,8 @@ fuzz: ## Run each of FUZZ_TARGETS for SECONDS=60; needs cargo-fuzz, but no night
 	done
 
 bless: ## Regenerate the generated blocks of FORMAT.md and the other golden files
-	@PINAKES_BLESS=1 cargo test --locked -p pinakes-format --tests
-	@PINAKES_BLESS=1 cargo test --locked -p pinakes-compiler --lib parquet_md
-	@PINAKES_BLESS=1 cargo test --locked -p pinakes-tests --test readme the_table
-	@cargo build --locked -p pinakes-compiler -p pinakes-server
-	@PINAKES_BLESS=1 cargo test --locked -p pinakes-tests --test graphql the_schema_served
-	@PINAKES_BLESS=1 cargo test --locked -p pinakes-tests --test openapi the_document_served
+	@cargo build --locked --workspace --all-targets
+	@PINAKES_BLESS=1 cargo test --locked --workspace --test format_md
+	@PINAKES_BLESS=1 cargo test --locked --workspace --lib parquet_md
+	@PINAKES_BLESS=1 cargo test --locked --workspace --test readme --test graphql --test openapi -- \
+		the_table the_schema_served the_document_served

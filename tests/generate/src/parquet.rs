@@ -66,8 +66,11 @@ fn schema_of(records: &[Value], times: Times) -> Result<SchemaRef, ArrowError> {
 fn release_field(field: &Field, times: Times) -> Field {
     let texts = || {
         let key = Field::new("key", DataType::Utf8, false);
-        let entries =
-            Field::new_struct("entries", vec![key, Field::new("value", DataType::Utf8, true)], false);
+        let entries = Field::new_struct(
+            "entries",
+            vec![key, Field::new("value", DataType::Utf8, true)],
+            false,
+        );
         DataType::Map(Arc::new(entries), false)
     };
     let data_type = match (field.name().as_str(), field.data_type()) {

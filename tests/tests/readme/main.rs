@@ -61,12 +61,12 @@ fn the_table_of_keys_in_api_md_equals_the_catalog() {
 /// The Markdown pages of the project.
 const PAGES: [&str; 11] = [
     "README.md",
+    "compiler/PARQUET.md",
     "compiler/README.md",
     "data/README.md",
     "format/ARCHITECTURE.md",
     "format/FORMAT.md",
     "server/API.md",
-    "server/MIRROR.md",
     "server/README.md",
     "tests/README.md",
     "tests/bench/README.md",
