@@ -28,12 +28,12 @@ fn python(engine: &str) -> Option<PathBuf> {
     })
 }
 
-/// Reads a table with an engine.
-fn read(python: &Path, engine: &str, table: &Path) -> Vec<Value> {
+/// Reads tables with an engine, in one run: Spark takes seconds to start. Returns the rows of each.
+fn read(python: &Path, engine: &str, tables: &[PathBuf]) -> Vec<Vec<Value>> {
     let script = pinakes_tests::root().join("tests/tests/export/read_table.py");
-    let output = Command::new(python).arg(script).arg(engine).arg(table).output().unwrap();
+    let output = Command::new(python).arg(script).arg(engine).args(tables).output().unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{engine} {}: {errors}", table.display());
+    assert!(output.status.success(), "{engine}: {errors}");
     let text = String::from_utf8(output.stdout).unwrap();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
@@ -104,10 +104,13 @@ fn check(test: &str, engine: &str) {
     let setup = Setup::from_sample();
     let tables = setup.export("tables", "--format parquet");
     let server = Server::serve_one(&setup.snapshot);
-    for entity in Entity::all() {
-        // An engine may take longer than a connection may be idle.
-        let expected = records(&mut server.connect(), entity);
-        let mut rows = read(&python, engine, &tables.join(format!("{entity}.parquet")));
+    let files: Vec<PathBuf> =
+        Entity::all().map(|entity| tables.join(format!("{entity}.parquet"))).collect();
+    let read = read(&python, engine, &files);
+    assert_eq!(read.len(), files.len(), "{engine}");
+    let mut connection = server.connect();
+    for (entity, mut rows) in Entity::all().zip(read) {
+        let expected = records(&mut connection, entity);
         if entity == Entity::Output {
             rows.iter_mut().for_each(remove_key_columns);
         }

@@ -1,6 +1,6 @@
-"""Reads a Parquet file with an engine, and prints its rows as JSON lines in the order of the file.
+"""Reads Parquet files with an engine, and prints the rows of each as one line of JSON, in the order of the file.
 
-    read_table.py duckdb|polars|pandas|spark FILE
+    read_table.py duckdb|polars|pandas|spark FILE...
 """
 
 import datetime
@@ -66,10 +66,13 @@ def missing(value):
 
 
 def main():
-    engine, path = sys.argv[1:]
-    for row in globals()[engine](path):
-        row = {key: None if missing(value) else plain(value) for key, value in row.items()}
-        print(json.dumps(row, ensure_ascii=True, allow_nan=False))
+    engine, *paths = sys.argv[1:]
+    for path in paths:
+        rows = globals()[engine](path)
+        rows = [
+            {key: None if missing(value) else plain(value) for key, value in row.items()} for row in rows
+        ]
+        print(json.dumps(rows, ensure_ascii=True, allow_nan=False))
 
 
 main()
