@@ -141,7 +141,7 @@ impl Node {
     fn rest(left_out: &usize) -> String {
         match left_out {
             0 => String::new(),
-            left_out => format!(" and {left_out} more, in the JSON"),
+            left_out => format!(" and {left_out} more"),
         }
     }
 

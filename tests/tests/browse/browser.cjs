@@ -29,13 +29,17 @@ const PAGES = [
   ["fields", "/browse/fields"],
   ["subfields", "/browse/subfields"],
   ["institution-types", "/browse/references/institution-types"],
+  // The record of an output with many members.
+  ["record", "/browse/outputs/HX_W2900000096"],
   ["not-found", "/browse/outputs/HX_W1"],
   ["bad-request", "/browse/outputs?filter=yaer:2020&sort=x"],
 ];
 // Lists whose first record is opened.
 const RECORDS = ["outputs", "authors", "sources", "institutions", "publishers", "funders", "topics", "domains", "fields", "subfields"];
-// The record of an output with many members.
-const OUTPUT = "/browse/outputs/HX_W2900000096";
+const ALL = { pages: PAGES, lists: RECORDS };
+// In a narrow window, one page of each layout.
+const LAYOUTS = ["home", "search", "taxonomy", "outputs-filtered", "record", "bad-request"];
+const NARROW = { pages: PAGES.filter(([name]) => LAYOUTS.includes(name)), lists: ["institutions"] };
 
 // A page that reports what no page may do.
 const watched = async (context) => {
@@ -71,18 +75,17 @@ const inspect = async ({ page, problems }, name) => {
   assert.deepStrictEqual(problems, [], name);
 };
 
-const openAll = async (browser, colorScheme, viewport) => {
+// Opens pages in a tab of its own, and the first record of each list.
+const openAll = async (browser, colorScheme, viewport, { pages, lists }) => {
   const context = await browser.newContext({ colorScheme, viewport });
   await context.addInitScript({ path: axe });
   const tab = await watched(context);
   const end = `${colorScheme}${viewport.width < 600 ? "-narrow" : ""}`;
-  for (const [name, address] of PAGES) {
+  for (const [name, address] of pages) {
     await tab.page.goto(base + address);
     await inspect(tab, `${name}-${end}`);
   }
-  await tab.page.goto(base + OUTPUT);
-  await inspect(tab, `record-output-${end}`);
-  for (const list of RECORDS) {
+  for (const list of lists) {
     await tab.page.goto(`${base}/browse/${list}`);
     await tab.page.locator(".row h3 a").first().click();
     await tab.page.waitForURL(`**/browse/${list}/*`);
@@ -189,9 +192,11 @@ const run = async () => {
     ],
   });
   try {
-    await openAll(browser, "light", { width: 1280, height: 800 });
-    await openAll(browser, "dark", { width: 1280, height: 800 });
-    await openAll(browser, "light", { width: 390, height: 800 });
+    await Promise.all([
+      openAll(browser, "light", { width: 1280, height: 800 }, ALL),
+      openAll(browser, "dark", { width: 1280, height: 800 }, ALL),
+      openAll(browser, "light", { width: 390, height: 800 }, NARROW),
+    ]);
     await complete(browser);
     await refine(browser, true);
     await refine(browser, false);
