@@ -12,7 +12,8 @@ use serde_json::{Map, Value, json};
 use crate::admission::gate::RECORDS_PER_REQUEST;
 use crate::api::autocomplete_query::TEXT_BYTES_MAX;
 use crate::api::legacy::{PAGE_ROWS_MAX, SORTS};
-use crate::api::list_query::{Dialect, PAGE_MAX, Parameter, StreamFormat, parameters};
+use crate::api::list_query::{Dialect, PAGE_MAX, Parameter, parameters};
+use crate::api::list_stream::StreamFormat;
 use crate::api::{legacy, list_query};
 use crate::openapi::patterns;
 use crate::openapi::samples::Sample;
@@ -197,9 +198,8 @@ impl ListParameters {
                 query_parameter(name, SAMPLE, schema, [])
             }
             Parameter::Seed => {
-                let doc = "The seed of `sample`, which it goes with.";
-                let schema =
-                    json!({ "type": "integer", "minimum": 0, "maximum": (u64::MAX), "default": 0 });
+                let doc = "The seed of `sample`, which it goes with; 0 without this parameter.";
+                let schema = json!({ "type": "integer", "minimum": 0, "maximum": (u64::MAX) });
                 query_parameter(name, doc, schema, [])
             }
             Parameter::Format => {
