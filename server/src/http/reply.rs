@@ -1,16 +1,10 @@
 //! Replies: status, headers and JSON body of every reply that the server sends.
 
-use std::{
-    fmt, io,
-    sync::{Arc, Mutex, PoisonError},
-    time::SystemTime,
-};
+use std::time::SystemTime;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use hyper::ext::ReasonPhrase;
-use pinakes_format::snapshot::Snapshot;
-use pinakes_format::storage::error::ReadError;
 use serde::Serialize;
 
 use crate::http::coding::encode::encode;

@@ -38,15 +38,11 @@ use http::{HeaderName, HeaderValue, Method, request::Parts};
 use pinakes_format::storage::error::ReadError;
 use pinakes_format::storage::waiting;
 use rustix::process::nice;
-use tokio::{
-    sync::mpsc,
-    task::{self, JoinHandle},
-    time,
-};
+use tokio::task::{self, JoinHandle};
 
 use crate::admission::fair_queue::{FairQueue, PermitLimits};
 use crate::admission::gate::{Admission, Charge, Gate, StreamCharge};
-use crate::admission::reply_memory::{ReplyMemory, Reservation};
+use crate::admission::reply_memory::ReplyMemory;
 use crate::api::request::Request;
 use crate::api::route;
 use crate::api::route::{GraphqlRoute, Route};
