@@ -4,14 +4,15 @@
 //!
 //! 1. [`net`] accepts the connection, bounds it and reads the request.
 //! 2. [`service`] finds the route, asks [`admission`] whether the client may proceed, and runs the handler.
-//! 3. [`api`], [`graphql`] and [`openapi`] compute the reply from a snapshot that [`snapshots`] keeps open.
+//! 3. [`api`], [`graphql`], [`openapi`] and [`browse`] compute the reply from a snapshot that [`snapshots`]
+//!    keeps open.
 //! 4. [`http`] encodes the reply.
 //!
 //! [`run`](mod@run) starts and stops the process. [`ops`] serves operators: log, metrics and the admin
 //! address. Each folder imports only folders to its left:
 //!
 //! ```text
-//! http, event_counts < admission < net, snapshots < api < graphql, openapi < service < ops < run < options
+//! http, event_counts < admission < net, snapshots < api < browse, graphql, openapi < service < ops < run < options < cli
 //! ```
 //!
 //! Tests, fuzz targets and benchmarks call single parts through [`parts`].
@@ -20,6 +21,8 @@
 
 pub(crate) mod admission;
 pub(crate) mod api;
+pub(crate) mod browse;
+pub(crate) mod cli;
 pub(crate) mod event_counts;
 pub(crate) mod graphql;
 pub(crate) mod http;
@@ -31,6 +34,7 @@ pub(crate) mod run;
 pub(crate) mod service;
 pub(crate) mod snapshots;
 
+pub use cli::{Cli, CliError, print, write_manual};
 pub use ops::log::{DroppedLines, start_log};
 pub use options::Options;
 pub use run::run;

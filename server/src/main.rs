@@ -2,13 +2,12 @@
 
 #![deny(unsafe_code)]
 
-use std::process::ExitCode;
+use std::{io, process::ExitCode};
 
-use clap::Parser;
 use pinakes_format::storage::mmap::survive_faults;
 use pinakes_server::{
-    DroppedLines, OpenOptions, Options, Service, SnapshotManager, SnapshotSource,
-    SuppressionListFile, run, start_log,
+    Cli, CliError, DroppedLines, OpenOptions, Options, Service, SnapshotManager, SnapshotSource,
+    SuppressionListFile, print, run, start_log, write_manual,
 };
 use tikv_jemallocator::Jemalloc;
 
@@ -23,7 +22,33 @@ pub static ALLOCATOR_SETTINGS: &[u8; 95] =
     b"background_thread:true,dirty_decay_ms:1000,narenas:4,tcache_max:4096,oversize_threshold:524288\0";
 
 fn main() -> ExitCode {
-    let options = Options::parse();
+    match Cli::parse(std::env::args_os().collect()) {
+        Ok(Cli::Serve(options)) => serve_with_log(&options),
+        Ok(Cli::Print(text)) => exit_code("cannot write to standard output", print(&text)),
+        Ok(Cli::WriteManual(directory)) => {
+            let failure = format!("cannot write the manual pages into `{}`", directory.display());
+            exit_code(&failure, write_manual(&directory))
+        }
+        // Prints help and version to standard output, and errors with their usage to standard error.
+        Err(CliError::Arguments(error)) => error.exit(),
+        Err(CliError::Config(error)) => {
+            eprintln!("error: {error}");
+            ExitCode::from(USAGE)
+        }
+    }
+}
+
+fn exit_code(failure: &str, outcome: io::Result<()>) -> ExitCode {
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {failure}: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn serve_with_log(options: &Options) -> ExitCode {
     let (log, dropped_lines) = match start_log(options.log_format) {
         Ok(started) => started,
         Err(error) => {
@@ -31,7 +56,7 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let outcome = serve(&options, dropped_lines);
+    let outcome = serve(options, dropped_lines);
     // Flushes the log before the final message.
     drop(log);
     match outcome {

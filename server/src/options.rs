@@ -1,4 +1,4 @@
-//! The command line of `pinakes-server`.
+//! The options of `pinakes-server`.
 
 use std::{
     net::{IpAddr, SocketAddr, ToSocketAddrs},
@@ -8,7 +8,7 @@ use std::{
 };
 
 use clap::{
-    Args, Parser,
+    Args,
     builder::{FalseyValueParser, NonEmptyStringValueParser},
 };
 use ipnet::IpNet;
@@ -27,9 +27,12 @@ use crate::service::default_disk_reads;
 use crate::service::dispatch::ServiceSettings;
 use crate::snapshots::manager::SnapshotSource;
 
-/// Serves REST and GraphQL from a snapshot that `pinakes-compiler` published.
-#[derive(Debug, Parser)]
-#[command(version, group = clap::ArgGroup::new("source").required(true))]
+/// Name of the group of options that name the snapshot, of which the server needs exactly one.
+pub(crate) const SOURCE: &str = "source";
+
+/// Options of the server.
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new(SOURCE).required(true))]
 pub struct Options {
     /// Directory of published snapshots. The server follows its link `current`.
     #[arg(long, value_name = "DIR", env = "PINAKES_SNAPSHOTS", group = "source")]
@@ -115,6 +118,10 @@ pub struct Options {
     /// Disable the documentation page at /docs. /openapi.json stays.
     #[arg(long, env = "PINAKES_NO_DOCS", value_parser = FalseyValueParser::new())]
     pub no_docs: bool,
+
+    /// Disable the pages for people at /browse. `/` then answers browsers with JSON, as it answers others.
+    #[arg(long, env = "PINAKES_NO_BROWSE", value_parser = FalseyValueParser::new())]
+    pub no_browse: bool,
 
     /// Rate limits.
     #[command(flatten)]
@@ -209,6 +216,11 @@ pub struct ConnectionOptions {
     #[arg(long, value_name = "FILE", env = "PINAKES_TLS_KEY", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
 
+    /// How long browsers that got a reply over the server's own TLS use no plain HTTP for its host name, as
+    /// `Strict-Transport-Security` says. 0 ends this at the next reply.
+    #[arg(long, value_name = "SECONDS", default_value = "31536000", env = "PINAKES_HSTS")]
+    hsts: u32,
+
     /// Require every connection to come from a trusted proxy and to start with a PROXY header, version 1 or
     /// 2.
     #[arg(long, env = "PINAKES_PROXY_PROTOCOL", value_parser = FalseyValueParser::new(),
@@ -284,6 +296,7 @@ impl ConnectionOptions {
                 control_frames: self.control_frames,
             },
             handshakes: self.handshakes,
+            hsts_seconds: self.hsts,
             certificate,
         })
     }
@@ -386,6 +399,7 @@ impl Options {
             list_cpu: Duration::from_millis(self.list_cpu),
             graphql: self.graphql.settings(),
             has_docs: !self.no_docs,
+            has_browse: !self.no_browse,
             refused_lines: self.refused_lines,
             data_licence: self.data_licence.as_deref().map(Arc::from),
         }
@@ -414,34 +428,5 @@ impl Options {
             // clap requires one of the two.
             (None, None) => SnapshotSource::Fixed(PathBuf::new()),
         }
-    }
-}
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_option_definitions_are_consistent() {
-        use clap::CommandFactory;
-        Options::command().debug_assert();
-    }
-
-    #[test]
-    fn exactly_one_snapshot_source_is_required() {
-        let source = |args: &[&str]| {
-            let all = ["pinakes-server"].iter().chain(args);
-            Options::try_parse_from(all).ok().map(|options| options.snapshot_source())
-        };
-        let check = |args: &[&str], expected: Option<SnapshotSource>| {
-            assert_eq!(source(args), expected, "{args:?}");
-        };
-        check(&["--snapshots", "a"], Some(SnapshotSource::Current("a".into())));
-        check(&["--snapshot", "a"], Some(SnapshotSource::Fixed("a".into())));
-        check(&["--snapshot", "a", "--listen", "[::1]:0"], Some(SnapshotSource::Fixed("a".into())));
-        check(&["--snapshot", "a", "--snapshots", "b"], None);
-        check(&["--snapshot", "a", "--listen", "8080"], None);
-        check(&["--snapshot", "a", "--log-format", "xml"], None);
     }
 }

@@ -64,6 +64,8 @@ pub struct ListenOptions {
     pub admin_hosts: AdminHosts,
     /// TLS handshakes per second.
     pub handshakes: u32,
+    /// Seconds for which browsers use no plain HTTP after a reply over TLS.
+    pub hsts_seconds: u32,
     /// Certificate; `None` serves plain HTTP.
     pub certificate: Option<Arc<Certificate>>,
 }
@@ -99,8 +101,8 @@ async fn accept(
     listen_options: ListenOptions,
     dropped_lines: DroppedLines,
 ) -> io::Result<()> {
-    let ListenOptions { address, admin, admin_hosts, settings, handshakes, certificate, .. } =
-        listen_options;
+    let ListenOptions { address, admin, admin_hosts, settings, certificate, .. } = listen_options;
+    let (handshakes, hsts_seconds) = (listen_options.handshakes, listen_options.hsts_seconds);
     let listener = TcpListener::bind(address).await;
     let listener = listener.map_err(|error| cannot_listen(address, "--listen", &error))?;
     let admin_listener = admin.map(|address| {
@@ -112,7 +114,8 @@ async fn accept(
     let mut hangup = signal(SignalKind::hangup())?;
     let total = listen_options.connections.min(files_for_connections());
     let limiter = Arc::new(ConnectionLimiter::new(total, listen_options.client_connections));
-    let acceptor = certificate.clone().map(|certificate| certificate.acceptor(handshakes));
+    let acceptor =
+        certificate.clone().map(|certificate| certificate.acceptor(handshakes, hsts_seconds));
     let acceptor = acceptor.transpose().map_err(io::Error::other)?;
     let scheme = if acceptor.is_some() { "https" } else { "http" };
     let connections = Connections::new(Arc::clone(&service), settings, acceptor);
@@ -126,6 +129,7 @@ async fn accept(
     let _admin =
         admin_listener.map(|listener| Admin::begin(listener, metrics, admin_hosts)).transpose()?;
     announce(scheme, listener.local_addr()?, admin_address)?;
+    tracing::info!("{}", service.gate().limits_in_words());
     // After the server has begun to listen: a start takes milliseconds.
     let counting = Arc::clone(&service);
     tokio::task::spawn_blocking(move || counting.gate().provide_pages());

@@ -8,25 +8,32 @@ pub(crate) mod mirror;
 pub(crate) mod options;
 pub(crate) mod snapshot;
 
-use std::path::PathBuf;
+use std::{
+    io::{self, Write},
+    path::PathBuf,
+};
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
+use clap_complete::Shell;
+use pinakes_format::storage::header::FORMAT_VERSION;
 
 use crate::cli::build::{build, compile_only, link_only, use_threads};
 use crate::cli::mirror::{KeygenArgs, PublishTreeArgs, PullArgs, keygen, publish_tree, pull};
 use crate::cli::options::{BuildArgs, CompileArgs, LinkArgs};
 use crate::cli::snapshot::{open, roll_back_to, show, verify};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::export;
-use crate::export::ExportArgs;
+use crate::export::options::ExportArgs;
 
 /// Builds a snapshot for `pinakes-server` from dumps of scholarly metadata.
 #[derive(Debug, Parser)]
-#[command(version, propagate_version = true, after_help = EXIT_CODES)]
+#[command(name = PROGRAM, version = version(), propagate_version = true, after_help = EXIT_CODES)]
 pub struct Cli {
     #[command(subcommand)]
     command: Command,
 }
+
+const PROGRAM: &str = "pinakes-compiler";
 
 const EXIT_CODES: &str = "Exit codes: 0 success; 1 internal error; 2 usage; 3 input missing or \
 unreadable; 4 too many bad records, no records, or far fewer than before; 5 damaged input; 6 output cannot be written; \
@@ -64,7 +71,8 @@ enum Command {
         #[arg(long, value_name = "ID")]
         to: Option<String>,
     },
-    /// Write a snapshot's records as JSON lines, from which `build` makes an equivalent snapshot.
+    /// Write a snapshot's records as JSON lines, CSV or Parquet. `build` makes an equivalent snapshot of the
+    /// JSON lines.
     Export(ExportArgs),
     /// Write a snapshot as a signed tree of static files, for mirrors to pull.
     Publish(PublishTreeArgs),
@@ -72,6 +80,32 @@ enum Command {
     Pull(PullArgs),
     /// Make a key pair to sign publications; keys of `minisign -G` also work.
     Keygen(KeygenArgs),
+    /// Print a completion script for a shell.
+    Completions {
+        /// Shell that reads the script.
+        shell: Shell,
+    },
+    /// Write the manual pages into a directory.
+    #[command(hide = true)]
+    Man {
+        /// The directory, which exists.
+        directory: PathBuf,
+    },
+}
+
+/// The version of the program, the commit that it is built from, and the version of the format that it writes.
+fn version() -> String {
+    let (version, commit) = (env!("CARGO_PKG_VERSION"), env!("PINAKES_COMMIT"));
+    format!("{version} (commit {commit}, format {FORMAT_VERSION})")
+}
+
+/// Writes the completion script of a shell.
+fn completions(shell: Shell) -> Vec<u8> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), PROGRAM, &mut script);
+    // clap_complete 4.6.11 writes the hyphen of the program in two ways, so bash would complete no command.
+    let [written, read] = ["__subcmd__", "__"].map(|hyphen| PROGRAM.replace('-', hyphen));
+    String::from_utf8_lossy(&script).replace(&written, &read).into_bytes()
 }
 
 /// Runs the command.
@@ -94,5 +128,11 @@ pub fn run(cli: Cli) -> Result<()> {
         Command::Publish(args) => publish_tree(args),
         Command::Pull(args) => pull(args),
         Command::Keygen(args) => keygen(&args),
+        Command::Completions { shell } => {
+            io::stdout().write_all(&completions(shell)).map_err(Error::output("standard output"))
+        }
+        Command::Man { directory } => {
+            clap_mangen::generate_to(Cli::command(), &directory).map_err(Error::output(directory))
+        }
     }
 }

@@ -173,15 +173,9 @@ impl Query {
         for (chunk, in_chunk) in (0u32..).zip(&counts) {
             let after = before + u64::from(*in_chunk);
             if after > first && page.len() < per_page {
-                let mut skipped = before;
-                matches.chunk(chunk)?.each(|low| {
-                    if skipped < first {
-                        skipped += 1;
-                    } else {
-                        page.push(chunk << 16 | u32::from(low));
-                    }
-                    page.len() < per_page
-                });
+                let skipped = first.saturating_sub(before);
+                let missing = per_page - page.len();
+                matches.chunk(chunk)?.append_rows(chunk, skipped, missing, &mut page);
             }
             before = after;
         }

@@ -12,12 +12,13 @@
 //! `--select` are parsed in `query::select`.
 
 use crate::entity::{Entity, with_record};
-use crate::json::render::{Page, RecordBytes, RecordStore, Render, Shape};
+use crate::json::location::ValueLocation;
+use crate::json::render::{CurrentRecord, Page, RecordStore, Render, Shape};
 use crate::json::select::{
     PathStep, Resolver, SelectError, Selected, SelectedValue, Selection, SelectionWriter,
 };
 use crate::record::schema::{Object, Schema, Shown};
-use crate::record::{access_stored, schema_of};
+use crate::record::schema_of;
 use crate::storage::error::ReadError;
 
 /// Where records are shown, which decides what members they have.
@@ -117,7 +118,7 @@ impl Members {
 
     /// Appends the JSON of the record in a row to a page of [`Members::page`].
     ///
-    /// Cost: validates the whole record; then the members.
+    /// Cost: the members; a selection validates the whole record first.
     ///
     /// # Errors
     ///
@@ -133,9 +134,12 @@ impl Members {
                 }
             };
         }
-        let RecordBytes { archived, long_texts } = page.store().record(self.entity, row)?;
-        page.begin_record(long_texts);
-        with_record!(self.entity, R => access_stored::<R>(archived)?.render(page))
+        let record = page.store().record(self.entity, row)?;
+        page.swap_record(CurrentRecord::new(record));
+        with_record!(self.entity, R => {
+            type Archived = rkyv::Archived<R>;
+            Archived::render_at(ValueLocation::root::<Archived>(record.archived)?, page)
+        })
     }
 }
 

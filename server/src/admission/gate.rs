@@ -3,7 +3,7 @@
 use std::{
     net::{IpAddr, Ipv4Addr},
     path::PathBuf,
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, Once, PoisonError},
 };
 
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, request::Parts};
@@ -56,6 +56,8 @@ pub struct Gate {
     limiter: Option<RateLimiter>,
     /// File that keeps the counts while the server is down; the lock serialises writes.
     file: Option<Mutex<PathBuf>>,
+    /// Runs when a client of this machine first meets a limit.
+    local_refusal: Once,
 }
 
 /// The gate's decision on a request.
@@ -104,7 +106,7 @@ impl Gate {
                 Err(error) => tracing::warn!(%error, "rate-limit counts start at zero"),
             }
         }
-        Gate { clients, limiter, file: file.map(Mutex::new) }
+        Gate { clients, limiter, file: file.map(Mutex::new), local_refusal: Once::new() }
     }
 
     /// Makes the system provide memory for the counts.
@@ -133,8 +135,29 @@ impl Gate {
         self.limiter.as_ref().map(RateLimiter::usage)
     }
 
+    /// Which limits are on, in words for the log.
+    pub fn limits_in_words(&self) -> String {
+        match &self.limiter {
+            Some(limiter) => limiter.in_words(),
+            None => "limits are off (--no-limits)".to_owned(),
+        }
+    }
+
     /// Identifies the client of a request, and counts the request.
     pub fn admit(&self, head: &Parts, charge: Charge) -> Admission {
+        let admission = self.decide(head, charge);
+        if admission.refusal.is_some() && admission.client.address.is_loopback() {
+            self.local_refusal.call_once(|| {
+                tracing::info!(
+                    "a client of this machine met a limit; on a server of your own, --no-limits turns the \
+                     limits off"
+                );
+            });
+        }
+        admission
+    }
+
+    fn decide(&self, head: &Parts, charge: Charge) -> Admission {
         let client = match head.extensions.get() {
             Some(Peer::Known(peer)) => self.clients.client(*peer, &head.headers),
             Some(Peer::Unknown { proxy }) => Client::known(*proxy),

@@ -420,7 +420,8 @@ pub fn parse_id(variant: &Variant, facts: &Facts, raw_id: &str) -> Result<u64, R
     variant.spelling.parse(facts.entity, text).ok_or_else(|| record_not_found(facts, raw_id))
 }
 
-fn record_not_found(facts: &Facts, raw_id: &str) -> Reply {
+/// 404 to an identifier of no record.
+pub(crate) fn record_not_found(facts: &Facts, raw_id: &str) -> Reply {
     let message = format!("{} with ID {} not found", facts.label, echo(raw_id));
     Reply::error(StatusCode::NOT_FOUND, message)
 }
@@ -468,7 +469,7 @@ pub fn end_of_chain(
 
 /// The reply 301 to an identifier that was merged into another. A suffix may follow the identifier in the
 /// path.
-fn moved(
+pub(crate) fn moved(
     variant: &Variant,
     facts: &Facts,
     raw_id: &str,
@@ -484,5 +485,6 @@ fn moved(
         status: StatusCode::MOVED_PERMANENTLY,
         location: format!("{}/{}/{id}{suffix}{query}", variant.root, facts.route),
         message: format!("{} with ID {} was merged into {id}", facts.label, echo(raw_id)),
+        vary: None,
     }
 }

@@ -3,6 +3,7 @@
 //!
 //! It imports no other folder.
 
+pub(crate) mod accept;
 pub(crate) mod body;
 pub(crate) mod client_address;
 pub(crate) mod coding;

@@ -9,12 +9,14 @@ use serde::Serialize;
 
 use crate::http::coding::encode::encode;
 use crate::http::coding::{AcceptedCodings, Coding};
-use crate::http::etag::SnapshotHeaders;
+use crate::http::etag::{Etags, SnapshotHeaders};
 use crate::http::parameters::Detail;
 use crate::http::pieces::{ListStream, PendingBody, PieceSource};
 
+/// Media type of pages.
+pub const HTML: &str = "text/html; charset=utf-8";
 /// `Retry-After` of a 503.
-const RETRY_SECONDS: &str = "30";
+pub const RETRY_SECONDS: &str = "30";
 
 /// Headers that scripts of other origins may read.
 const EXPOSED: &str = "ETag, Link, Retry-After, X-Total-Count, X-Snapshot-Id, X-Request-Id, \
@@ -67,6 +69,15 @@ pub enum Reply {
         /// Headers that add to the common ones.
         headers: Vec<(HeaderName, HeaderValue)>,
     },
+    /// 200 with a page for people, which is cacheable.
+    Page {
+        body: Bytes,
+        /// Identity until [`Reply::coded`] chooses one.
+        coding: Coding,
+        etags: Etags,
+        /// Headers that add to the common ones.
+        headers: Vec<(HeaderName, HeaderValue)>,
+    },
     /// 304: the client has the static body.
     NotModifiedStatic { etag: HeaderValue },
     /// 204 to OPTIONS.
@@ -80,6 +91,8 @@ pub enum Reply {
         /// Path and query.
         location: String,
         message: String,
+        /// Value of `Vary`, if the location depends on a header.
+        vary: Option<&'static str>,
     },
     /// 400 with details about parameters.
     BadQuery(Vec<Detail>),
@@ -202,6 +215,13 @@ impl Reply {
                 let body = coded.unwrap_or(body);
                 Reply::Body { status: StatusCode::OK, media_type, body, headers: own }
             }
+            Reply::Page { body, etags, headers: own, .. } => {
+                let coding = AcceptedCodings::from_headers(headers).preferred();
+                match encode(coding, &body) {
+                    Some(body) => Reply::Page { body, coding, etags, headers: own },
+                    None => Reply::Page { body, coding: Coding::Identity, etags, headers: own },
+                }
+            }
             Reply::Counted { array, total, links } => {
                 Reply::Counted { array: Box::new(array.coded(headers)), total, links }
             }
@@ -319,6 +339,15 @@ impl Reply {
                 headers.extend(own);
                 (StatusCode::OK, body)
             }
+            Reply::Page { body, coding, etags, headers: own } => {
+                make_cacheable(headers, etags.get(coding).clone());
+                set(headers, header::CONTENT_TYPE, HTML);
+                if coding != Coding::Identity {
+                    set(headers, header::CONTENT_ENCODING, coding.name());
+                }
+                headers.extend(own);
+                (StatusCode::OK, body)
+            }
             Reply::NotModifiedStatic { etag } => {
                 make_cacheable(headers, etag);
                 (StatusCode::NOT_MODIFIED, Bytes::new())
@@ -330,7 +359,10 @@ impl Reply {
                 set(headers, header::ACCESS_CONTROL_MAX_AGE, "86400");
                 (StatusCode::NO_CONTENT, Bytes::new())
             }
-            Reply::Redirect { status, location, message } => {
+            Reply::Redirect { status, location, message, vary } => {
+                if let Some(vary) = vary {
+                    set(headers, header::VARY, vary);
+                }
                 // Always valid: a route, an id, and a query from a request line.
                 if let Ok(location) = HeaderValue::from_bytes(location.as_bytes()) {
                     headers.insert(header::LOCATION, location);
@@ -460,6 +492,7 @@ mod tests {
             status: StatusCode::MOVED_PERMANENTLY,
             location: "/a/1?\u{e9}=%zz".into(),
             message: "m".into(),
+            vary: None,
         };
         let response = reply.closing().into_response(&Method::GET, &SnapshotHeaders::new("0123"));
         assert_eq!(response.headers()[header::LOCATION], "/a/1?\u{e9}=%zz".as_bytes());

@@ -258,7 +258,9 @@ impl<H: Handler> Connections<H> {
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let (service, ending) = (Arc::clone(&self.service), self.ending.subscribe());
-        let requests = request_service(service, ending, client, Arc::clone(&state));
+        let transport_security = self.tls.as_ref().and_then(Handshakes::transport_security);
+        let requests =
+            request_service(service, ending, client, Arc::clone(&state), transport_security);
         let connection = conn::http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(self.settings.timeouts.head)
@@ -279,7 +281,9 @@ impl<H: Handler> Connections<H> {
     {
         let stream = FrameMeter::new(stream, self.settings.control_frames);
         let (service, ending) = (Arc::clone(&self.service), self.ending.subscribe());
-        let requests = request_service(service, ending, client, Arc::clone(&state));
+        let transport_security = self.tls.as_ref().and_then(Handshakes::transport_security);
+        let requests =
+            request_service(service, ending, client, Arc::clone(&state), transport_security);
         let connection = conn::http2::Builder::new(TokioExecutor::new())
             .timer(TokioTimer::new())
             .keep_alive_interval(PING_INTERVAL)
@@ -404,6 +408,7 @@ fn request_service<H: Handler>(
     ending: watch::Receiver<bool>,
     client: Peer,
     state: Arc<ConnectionState>,
+    transport_security: Option<HeaderValue>,
 ) -> impl hyper::service::Service<
     http::Request<Incoming>,
     Response = http::Response<SentBody>,
@@ -422,9 +427,13 @@ fn request_service<H: Handler>(
         // Boxed: hyper reserves memory for the future from the first byte of the connection on.
         let answer = Box::pin(warp.call(request));
         let (ending, state) = (ending.clone(), Arc::clone(&state));
+        let transport_security = transport_security.clone();
         async move {
             let Ok(mut response) = answer.await;
             let headers = response.headers_mut();
+            if let Some(value) = transport_security {
+                headers.insert(header::STRICT_TRANSPORT_SECURITY, value);
+            }
             let unread = body.into_unread();
             if is_http2 {
                 headers.remove(header::CONNECTION);

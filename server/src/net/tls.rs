@@ -9,6 +9,7 @@ use std::{
 };
 
 use arc_swap::ArcSwap;
+use http::HeaderValue;
 use rustls::{
     ServerConfig,
     crypto::{CryptoProvider, ring},
@@ -72,8 +73,13 @@ impl Certificate {
         Ok(())
     }
 
-    /// Makes the acceptor of TLS handshakes, at most `per_second` of them a second.
-    pub fn acceptor(self: Arc<Self>, per_second: u32) -> Result<Handshakes, rustls::Error> {
+    /// Makes the acceptor of TLS handshakes, at most `per_second` of them a second. Browsers use no plain HTTP
+    /// for `hsts_seconds` after a reply.
+    pub fn acceptor(
+        self: Arc<Self>,
+        per_second: u32,
+        hsts_seconds: u32,
+    ) -> Result<Handshakes, rustls::Error> {
         let mut config = ServerConfig::builder_with_provider(Arc::clone(&self.provider))
             .with_safe_default_protocol_versions()?
             .with_no_client_auth()
@@ -82,7 +88,10 @@ impl Certificate {
         let total = (per_second as usize / TURNS_PER_SECOND).max(1);
         let held = (total / NETWORK_SHARE).max(1);
         let limits = PermitLimits { total, held, waiting: NETWORK_WAITING_MAX };
-        Ok(Handshakes { config: Arc::new(config), turns: Arc::new(FairQueue::new(limits)) })
+        // A number has no invalid character.
+        let transport_security = HeaderValue::try_from(format!("max-age={hsts_seconds}")).ok();
+        let turns = Arc::new(FairQueue::new(limits));
+        Ok(Handshakes { config: Arc::new(config), turns, transport_security })
     }
 }
 
@@ -93,9 +102,15 @@ impl Certificate {
 pub struct Handshakes {
     config: Arc<ServerConfig>,
     turns: Arc<FairQueue>,
+    transport_security: Option<HeaderValue>,
 }
 
 impl Handshakes {
+    /// The value of `Strict-Transport-Security` in every reply.
+    pub fn transport_security(&self) -> Option<HeaderValue> {
+        self.transport_security.clone()
+    }
+
     /// Does the handshake of a client in a network; `None` is not limited.
     ///
     /// # Errors

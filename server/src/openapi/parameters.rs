@@ -56,6 +56,9 @@ const SAMPLE: &str = "Draws this many of the matching records at random, each at
 order of the draws, or of `sort`. The same snapshot, parameters and `seed` give the same records, and a smaller \
 sample is the beginning of a larger one. `meta.count` counts the sample. Does not go with `group_by`.";
 
+/// Members in the pattern of `select`. A pattern of all members takes test generators minutes to draw from.
+const SELECTED_IN_PATTERN: usize = 2;
+
 /// The rules of `format`.
 const FORMAT: &str = "Sends the whole list as one stream: `ndjson` has the JSON of a record on each line, `csv` has \
 a header and a row for each record. A column is a member without members of its own, named by its path, such as \
@@ -187,8 +190,12 @@ impl ListParameters {
                 let members = facts.map(|facts| member_names(facts.entity, View::List));
                 let members = members.unwrap_or_default();
                 let names: Vec<&str> = members.iter().map(String::as_str).collect();
-                let doc = format!("{SELECT}\n\nThe members: {}.", quoted(&names));
-                let pattern = patterns::names(&names, names.len());
+                let doc = format!(
+                    "{SELECT} The pattern has up to {SELECTED_IN_PATTERN} members; the server takes \
+                     any number.\n\nThe members: {}.",
+                    quoted(&names)
+                );
+                let pattern = patterns::names(&names, SELECTED_IN_PATTERN);
                 let schema = json!({ "type": "string", "pattern": pattern });
                 query_parameter(name, &doc, schema, [Some(("two", "name,id".to_owned()))])
             }
@@ -198,7 +205,8 @@ impl ListParameters {
                 query_parameter(name, SAMPLE, schema, [])
             }
             Parameter::Seed => {
-                let doc = "The seed of `sample`, which it goes with; 0 without this parameter.";
+                // No `default`: generated clients would send it with lists that draw no sample.
+                let doc = "The seed of `sample`, which it goes with; 0 without it.";
                 let schema = json!({ "type": "integer", "minimum": 0, "maximum": (u64::MAX) });
                 query_parameter(name, doc, schema, [])
             }

@@ -153,12 +153,14 @@ impl Paths<'_> {
     }
 
     /// The body of a list: a page of records, whole or with selected members, a page of groups where the list
-    /// has them, or a stream.
+    /// has them, or a stream. Groups come first, because clients that try all in turn would take groups for an
+    /// empty page of records.
     fn list_content(&mut self, facts: &'static Facts, page: Value) -> Value {
-        let mut pages = vec![page, self.selected_page()];
+        let mut pages = Vec::with_capacity(3);
         if Grouping::key_names(keys_of(facts.entity)).next().is_some() {
             pages.push(sums::group_page(&mut self.schemas));
         }
+        pages.extend([page, self.selected_page()]);
         let mut content = json_content(json!({ "anyOf": pages }));
         for format in StreamFormat::ALL {
             let (media_type, _) =
@@ -280,7 +282,7 @@ impl Paths<'_> {
             description: "With `group_by` the array holds groups instead of records, all on one page.",
             parameters: parameters::LEGACY.parameters(keys, &sample),
             success: StatusCode::OK,
-            content: json_content(json!({ "anyOf": [rows, groups] })),
+            content: json_content(json!({ "anyOf": [groups, rows] })),
             headers: [&CACHE_HEADERS[..], &["X-Total-Count", "Link"]].concat(),
             statuses: vec![StatusCode::NOT_MODIFIED, StatusCode::TOO_MANY_REQUESTS],
             links: json!({ "first": first }),

@@ -19,6 +19,7 @@ use crate::api::request::Request;
 use crate::api::route::{GraphqlRoute, Route};
 use crate::api::work_limits::WorkLimits;
 use crate::api::{docs, handlers, legacy, list_query, resolve};
+use crate::browse::OtherPages;
 use crate::graphql::graphiql;
 use crate::graphql::options::Settings;
 use crate::graphql::request::{MediaType, PostedRequest, refuse_headers};
@@ -27,7 +28,7 @@ use crate::http::path::{Segment, URI_BYTES_MAX, echo_path};
 use crate::http::reply::Reply;
 use crate::http::static_page::StaticPage;
 use crate::snapshots::manager::ServedSnapshot;
-use crate::{graphql, openapi};
+use crate::{browse, graphql, openapi};
 
 /// Options and limits of the service.
 #[derive(Clone, Debug)]
@@ -46,10 +47,19 @@ pub struct ServiceSettings {
     pub graphql: Settings,
     /// Whether the documentation page exists.
     pub has_docs: bool,
+    /// Whether the pages for people exist.
+    pub has_browse: bool,
     /// Log lines per second of refused requests and of requests that no limit counts.
     pub refused_lines: u32,
     /// Licence of the data, shown by `/` and `/health`; `None` shows the licence that the snapshot records.
     pub data_licence: Option<Arc<str>>,
+}
+
+impl ServiceSettings {
+    /// The pages that pages for people link to.
+    pub fn other_pages(&self) -> OtherPages {
+        OtherPages { docs: self.has_docs, graphiql: self.graphql.has_page }
+    }
 }
 
 /// How much work a request is.
@@ -83,12 +93,14 @@ pub enum Job {
     LegacyList(&'static LegacyEntity, Query),
     /// The candidates for a typed text.
     Autocomplete(Completion),
+    /// A page for people.
+    Browse(browse::Page),
     /// An operation of GraphQL, which the body of the request holds, and the media type of its answer.
     Graphql(MediaType),
 }
 
-/// The most rows of an entity whose lists are tried on a thread that reads requests: 64 containers of rows to
-/// intersect. On two cores, lists of 1,000,000 outputs were answered 1.4 times as fast there.
+/// The most rows of an entity whose lists, and completions of several words, are tried on a thread that reads
+/// requests: 64 containers of rows to intersect. On two cores, lists of 1,000,000 outputs were answered 1.4 times as fast there.
 const HASTY_ROWS_MAX: u32 = 64 << 16;
 
 impl Job {
@@ -103,6 +115,14 @@ impl Job {
                 let is_in_row_order = query.sort.is_empty() && query.sample.is_none();
                 is_page && is_short && is_in_row_order && !waiting::is_disk_busy()
             }
+            Job::Autocomplete(completion) if self.cost() == Cost::Large => {
+                let rows: u64 = completion
+                    .entities()
+                    .iter()
+                    .map(|entity| u64::from(snapshot.count(*entity)))
+                    .sum();
+                rows <= u64::from(HASTY_ROWS_MAX) && !waiting::is_disk_busy()
+            }
             _ => self.cost() == Cost::Small,
         }
     }
@@ -114,7 +134,7 @@ impl Job {
             Job::Openapi | Job::Record { .. } | Job::Resolve { .. } => Cost::Small,
             Job::Autocomplete(completion) if !completion.has_several_words() => Cost::Small,
             Job::Autocomplete(_) | Job::List(_) | Job::Linked { .. } => Cost::Large,
-            Job::LegacyList(..) | Job::Graphql(_) => Cost::Large,
+            Job::LegacyList(..) | Job::Graphql(_) | Job::Browse(_) => Cost::Large,
         }
     }
 }
@@ -141,11 +161,21 @@ pub fn plan(
         Err(reply.unwrap_or_else(|| not_found(request)))
     };
     match route {
+        Route::Index if settings.has_browse && browse::is_for_people(request.headers) => {
+            Err(browse::redirect())
+        }
         Route::Index => Err(handlers::index(served, settings.data_licence.as_deref())),
         Route::Health => Err(handlers::health(served, settings.data_licence.as_deref())),
         Route::Ready => Err(handlers::ready(&served.snapshot)),
         Route::RateLimit => Err(handlers::rate_limit(request.admission)),
         Route::Openapi => Ok(Job::Openapi),
+        Route::Robots => Err(browse::robots(request.headers)),
+        Route::Browse(_) if !settings.has_browse => Err(not_found(request)),
+        Route::Browse(route) => {
+            let licence = settings.data_licence.as_deref();
+            let page = browse::plan(route, request, served, (settings.other_pages(), licence))?;
+            page.map(Job::Browse).ok_or_else(|| not_found(request))
+        }
         Route::Docs(name) => page(&docs::PAGE, settings.has_docs, name),
         Route::Record(facts, raw_id) => plan_record(&handlers::CURRENT, facts, raw_id, request),
         Route::LegacyRecord(legacy, raw_id) => {
@@ -240,6 +270,7 @@ pub fn run(
         Job::Autocomplete(completion) => {
             handlers::autocomplete(completion, request, snapshot, limits)
         }
+        Job::Browse(page) => browse::run(page, request, served, (limits, settings.other_pages())),
         Job::Graphql(media_type) => {
             // Every POST to this route has a body, possibly empty.
             let Some(posted) = request.posted else { return Ok(Reply::internal()) };

@@ -9,8 +9,8 @@
 //! work                            thread
 //! a record, one word              the one that read the request, if everything is in memory
 //! the same, with reads from disk  a blocking thread, with one of --disk-reads permits
-//! a short list                    the one that read the request, for at most 200 µs
-//! a list, GraphQL, several words  a blocking thread, with one of four work permits for each core
+//! a short list, several words     the one that read the request, for at most 200 µs
+//! a long list, GraphQL            a blocking thread, with one of four work permits for each core
 //! ```
 //!
 //! A record is rendered on the thread that read the request, since another thread costs more than the record:
@@ -47,6 +47,7 @@ use crate::api::request::Request;
 use crate::api::route;
 use crate::api::route::{GraphqlRoute, Route};
 use crate::api::route_template::Template;
+use crate::browse;
 use crate::event_counts::{OVERLOADS, Overload};
 use crate::http::body::RequestBody;
 use crate::http::client_address::{Client, ClientResolver};
@@ -181,7 +182,8 @@ impl Service {
         id: RequestId,
     ) -> ReservedResponse {
         let served = self.snapshots.served();
-        let response = match self.plan(&head, route, &admission, &served, id) {
+        let planned = self.plan(&head, route, &admission, &served, id);
+        let response = match planned.map_err(|reply| self.readable(reply, &head)) {
             Ok(job) => {
                 let response = job
                     .is_tried_at_once(&served.snapshot)
@@ -197,7 +199,7 @@ impl Service {
             }
             Err(reply) => reply.into_response(&head.method, served.reply_headers()),
         };
-        self.reserve(response, admission.client, &head.method, id).await
+        self.reserve(response, admission.client, &head, id).await
     }
 
     /// Answers on the thread that read the request; `None` if the thread would have to wait.
@@ -231,12 +233,22 @@ impl Service {
         guard(id, || dispatch::plan(route, &request, served, &self.settings)).and_then(|plan| plan)
     }
 
+    /// The reply as a client of this path reads it: an error below `/browse` is a page. Other methods than
+    /// those of browsers get the error of the interface.
+    fn readable(&self, reply: Reply, head: &Parts) -> Reply {
+        let is_read = matches!(head.method, Method::GET | Method::HEAD);
+        match self.settings.has_browse && is_read && browse::is_below(head.uri.path()) {
+            true => browse::as_page(reply, self.settings.other_pages()),
+            false => reply,
+        }
+    }
+
     /// Reserves the memory of a finished reply. A large reply without free memory waits and keeps its bytes.
     async fn reserve(
         &self,
         response: http::Response<Bytes>,
         client: Client,
-        method: &Method,
+        head: &Parts,
         id: RequestId,
     ) -> ReservedResponse {
         let Some(bytes) = large(&response) else { return ReservedResponse::unreserved(response) };
@@ -246,7 +258,7 @@ impl Service {
                 reservation: Some(reservation),
                 ..ReservedResponse::unreserved(response)
             },
-            None => self.overloaded_by(Overload::UnsentReplies, method, id),
+            None => self.overloaded_by(Overload::UnsentReplies, head, id),
         }
     }
 
@@ -258,20 +270,20 @@ impl Service {
         admission: Admission,
         id: RequestId,
     ) -> ReservedResponse {
-        let (method, client) = (head.method.clone(), admission.client);
+        let (sent, client) = (Arc::clone(&head), admission.client);
         // Dropped with this future: after the reply, or when the client leaves.
         let _leaving = body::from_head(&head).map(RequestBody::client_gone_guard);
         if let Some(posted) = body::from_head(&head)
             && let Err(reply) = posted.read(&head).await
         {
-            return self.small(reply, &method);
+            return self.small(reply, &sent);
         }
         let (queue, overload) = match job.cost() {
             Cost::Small => (&self.disk, Overload::Disk),
             Cost::Large => (&self.work, Overload::Concurrency),
         };
         let Some(permit) = queue.acquire(client.key()).await else {
-            return self.overloaded_by(overload, &method, id);
+            return self.overloaded_by(overload, &sent, id);
         };
         let service = Arc::clone(&self);
         // The work owns its permit: a client that leaves does not free the permit.
@@ -286,10 +298,10 @@ impl Service {
             Some((response, source, served))
         };
         let Ok(Some((response, source, served))) = spawn_work(work).await else {
-            return self.small(Reply::internal(), &method);
+            return self.small(Reply::internal(), &sent);
         };
         let Some(first) = source else {
-            return self.reserve(response, client, &method, id).await;
+            return self.reserve(response, client, &sent, id).await;
         };
         let charge = response.extensions().get::<StreamCharge>().copied();
         match self.begin_pieces(first, served, client, id).await {
@@ -301,21 +313,16 @@ impl Service {
                     self.gate.take_back(&admission, charge);
                 }
                 match overload {
-                    Some(overload) => self.overloaded_by(overload, &method, id),
-                    None => self.small(Reply::unavailable(), &method),
+                    Some(overload) => self.overloaded_by(overload, &sent, id),
+                    None => self.small(Reply::unavailable(), &sent),
                 }
             }
         }
     }
 
-    fn overloaded_by(
-        &self,
-        overload: Overload,
-        method: &Method,
-        id: RequestId,
-    ) -> ReservedResponse {
+    fn overloaded_by(&self, overload: Overload, head: &Parts, id: RequestId) -> ReservedResponse {
         self.note_overload(overload, "answering 503", id);
-        self.small(Reply::unavailable().closing(), method)
+        self.small(Reply::unavailable().closing(), head)
     }
 
     /// Counts and logs that something is short, and what the server does.
@@ -331,9 +338,9 @@ impl Service {
         }
     }
 
-    fn small(&self, reply: Reply, method: &Method) -> ReservedResponse {
-        let served = self.snapshots.served();
-        ReservedResponse::unreserved(reply.into_response(method, served.reply_headers()))
+    fn small(&self, reply: Reply, head: &Parts) -> ReservedResponse {
+        let (served, reply) = (self.snapshots.served(), self.readable(reply, head));
+        ReservedResponse::unreserved(reply.into_response(&head.method, served.reply_headers()))
     }
 
     /// Does the work of a request on one snapshot; `None` if the thread would have to wait.
@@ -368,6 +375,7 @@ impl Service {
             Some(charge) if charge.verdict.refusal.is_some() => dispatch::refused_stream(&charge),
             _ => reply,
         };
+        let reply = self.readable(reply, head);
         let mut response = reply.into_response(request.method, served.reply_headers());
         charge.map(|charge| response.extensions_mut().insert(charge));
         Some(response)
@@ -401,7 +409,8 @@ impl Handler for Service {
 
     fn overloaded(&self) -> http::Response<Bytes> {
         OVERLOADS.count(Overload::LongHeads);
-        self.small(Reply::unavailable().closing(), &Method::GET).response
+        let served = self.snapshots.served();
+        Reply::unavailable().closing().into_response(&Method::GET, served.reply_headers())
     }
 
     async fn answer(self: Arc<Self>, head: Arc<Parts>) -> ReservedResponse {
@@ -417,7 +426,7 @@ impl Handler for Service {
             self.traffic.refuse(refusal);
         }
         let mut answer = match admission.refusal {
-            Some(verdict) => self.small(dispatch::refused(route, verdict), &head.method),
+            Some(verdict) => self.small(dispatch::refused(route, verdict), &head),
             None => Arc::clone(&self).find(head, route, admission, id).await,
         };
         if let Some(charge) = answer.response.extensions_mut().remove::<StreamCharge>() {

@@ -18,6 +18,8 @@ pub const TIMEOUTS: Timeouts = Timeouts {
     idle: Duration::from_secs(12),
 };
 
+/// Seconds of `Strict-Transport-Security`.
+pub const HSTS_SECONDS: u32 = 86_400;
 /// TLS handshakes per second.
 const HANDSHAKES: u32 = 40;
 /// Control frames per second of a connection.
@@ -60,11 +62,13 @@ impl Bench {
             reply_timeout: Duration::from_secs(600),
             graphql: Settings::default(),
             has_docs: true,
+            has_browse: true,
             refused_lines: 20,
             data_licence: None,
         };
         let service = Arc::new(Service::new(manager, gate, bounds));
-        let tls = certificate.map(|certificate| certificate.acceptor(HANDSHAKES).unwrap());
+        let tls =
+            certificate.map(|certificate| certificate.acceptor(HANDSHAKES, HSTS_SECONDS).unwrap());
         let settings =
             ConnectionSettings { timeouts: TIMEOUTS, preface, control_frames: CONTROL_FRAMES };
         let connections = Connections::new(Arc::clone(&service), settings, tls);

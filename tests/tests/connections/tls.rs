@@ -18,7 +18,7 @@ use tokio::{
 };
 use tokio_rustls::{TlsConnector, client::TlsStream};
 
-use crate::bench::{Bench, CONTROL_FRAMES, PEER, get};
+use crate::bench::{Bench, CONTROL_FRAMES, HSTS_SECONDS, PEER, get};
 
 /// A certificate for `localhost` and its key, in temporary files.
 struct Files {
@@ -88,6 +88,26 @@ fn ask(method: &str, path: &str) -> http::Request<Empty<Bytes>> {
 }
 
 #[tokio::test(start_paused = true)]
+async fn only_replies_over_tls_tell_browsers_to_use_no_plain_http() {
+    let (files, der) = Files::new();
+    let request = get("/health");
+    let mut plain = Bench::with(Preface::None, None).client(PEER, 64 << 10).pipe;
+    let bench = Bench::with(Preface::None, Some(files.open()));
+    let mut secure =
+        handshake(bench.client(PEER, 64 << 10).pipe, &der, &["http/1.1"]).await.unwrap();
+    let header = format!("strict-transport-security: max-age={HSTS_SECONDS}\r\n");
+    let (mut of_plain, mut of_secure) = (vec![0; 16 << 10], vec![0; 16 << 10]);
+    plain.write_all(request.as_bytes()).await.unwrap();
+    let length = plain.read(&mut of_plain).await.unwrap();
+    let text = String::from_utf8_lossy(&of_plain[..length]);
+    assert!(text.contains("\r\n\r\n") && !text.contains("strict-transport"), "{text}");
+    secure.write_all(request.as_bytes()).await.unwrap();
+    let length = secure.read(&mut of_secure).await.unwrap();
+    let text = String::from_utf8_lossy(&of_secure[..length]);
+    assert!(text.contains(&header), "{text}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn tls_serves_http1_and_http2() {
     let (files, der) = Files::new();
     let bench = Bench::with(Preface::None, Some(files.open()));
@@ -117,6 +137,8 @@ async fn tls_serves_http1_and_http2() {
         assert_eq!(response.status(), status, "{method} {path:.40}");
         assert!(response.headers().get("connection").is_none());
         assert!(response.headers().get("x-snapshot-id").is_some());
+        let transport_security = response.headers().get("strict-transport-security");
+        assert_eq!(transport_security.unwrap(), &format!("max-age={HSTS_SECONDS}"));
         let length = response.headers().get("content-length").cloned();
         let body = response.into_body().collect().await.unwrap().to_bytes();
         if method == "GET" {

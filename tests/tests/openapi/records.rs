@@ -78,7 +78,8 @@ fn answer<'d>(document: &'d Value, path: &str) -> &'d Value {
     let content = &document["paths"][path]["get"]["responses"]["200"]["content"];
     let schema = &content["application/json"]["schema"];
     match schema["anyOf"].as_array() {
-        Some(pages) if content["text/csv"].is_object() => &pages[0],
+        // Groups stand before it where the list has them, selected members after it.
+        Some(pages) if content["text/csv"].is_object() => &pages[pages.len() - 2],
         _ => schema,
     }
 }

@@ -117,9 +117,11 @@ fn the_files_that_a_unit_needs_are_those_that_its_comment_installs() {
         let installed = installed_files(&text);
         let documents = words_of(&text, "Documentation").into_iter();
         let needed = documents.map(|document| document.strip_prefix("file://").unwrap());
-        let program = words_of(&text, "ExecStart")[0];
+        // The program, and files that are its arguments.
+        let command = words_of(&text, "ExecStart");
+        let command = command.into_iter().filter(|word| word.starts_with('/'));
         let service = format!("/etc/systemd/system/{}", unit.rsplit('/').next().unwrap());
-        for file in needed.chain([program, &service]) {
+        for file in needed.chain(command).chain([&*service]) {
             assert!(installed.iter().any(|name| name == file), "{unit}: {file} of {installed:?}");
         }
         let user = words_of(&text, "User")[0];

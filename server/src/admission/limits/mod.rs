@@ -396,6 +396,17 @@ impl RateLimiter {
         self.quotas(&counts, at)
     }
 
+    /// The limits in words, for the log.
+    pub fn in_words(&self) -> String {
+        let Limits { minute, daily: [lists, searches], pool: [all_lists, all_searches], .. } =
+            self.limits;
+        format!(
+            "limits are on, for clients of this machine too: each client gets {minute} requests a minute, and \
+             {lists} lists and {searches} searches a day; all clients together get {all_lists} lists and \
+             {all_searches} searches a day; --no-limits turns the limits off"
+        )
+    }
+
     /// Returns how much of the limits is in use.
     pub fn usage(&self) -> Usage {
         let mut state = self.lock();

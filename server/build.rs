@@ -1,0 +1,5 @@
+//! Tells the program its commit, for `--version`.
+
+fn main() {
+    pinakes_commit::emit();
+}
