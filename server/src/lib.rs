@@ -50,7 +50,7 @@ pub mod parts {
         Clock, ClockReading, Limits, QuotaClass, RateLimiter, SystemClock,
     };
     pub use crate::api::autocomplete_query::{TextError, parse as parse_autocomplete_query};
-    pub use crate::api::list_query::parse as parse_list_query;
+    pub use crate::api::list_query::{ListRequest, parse as parse_list_query};
     pub use crate::api::route::{Route, charge, find};
     pub use crate::api::route_template::Template;
     pub use crate::graphql::document::GraphqlRequest;

@@ -17,7 +17,6 @@
 //!
 //! The row is made from the record's JSON, so a cell has the text that JSON has. Cost: one pass over the JSON.
 
-use csv_core::{Terminator, WriteResult, Writer, WriterBuilder};
 use memchr::memchr2;
 
 use crate::record::members::{Member, Members};
@@ -109,32 +108,33 @@ fn columns_of(members: &[Member], prefix: &str, names: &mut Vec<String>) -> Vec<
 }
 
 fn write_line<'f>(fields: impl Iterator<Item = &'f [u8]>, out: &mut Vec<u8>) {
-    let mut writer = WriterBuilder::new().terminator(Terminator::CRLF).build();
-    for (at, field) in fields.enumerate() {
-        // A field doubles at most, and has two quotes and a delimiter.
-        let from = out.len();
-        out.resize(from + 2 * field.len() + 3, 0);
-        let mut used = from;
-        if at > 0 {
-            used += written(writer.delimiter(&mut out[used..]));
-        }
-        let (_, _, bytes) = writer.field(field, &mut out[used..]);
-        out.truncate(used + bytes);
-    }
-    end_line(&mut writer, out);
-}
-
-fn end_line(writer: &mut Writer, out: &mut Vec<u8>) {
-    // A closing quote or the two of an empty line, and CRLF.
     let from = out.len();
-    out.resize(from + 4, 0);
-    let bytes = written(writer.terminator(&mut out[from..]));
-    out.truncate(from + bytes);
+    for (at, field) in fields.enumerate() {
+        if at > 0 {
+            out.push(b',');
+        }
+        write_field(field, out);
+    }
+    if out.len() == from {
+        // A line without a byte would be no row to many readers.
+        out.extend_from_slice(b"\"\"");
+    }
+    out.extend_from_slice(b"\r\n");
 }
 
-/// The bytes that a step wrote. The output always has the room.
-fn written((_, bytes): (WriteResult, usize)) -> usize {
-    bytes
+fn write_field(field: &[u8], out: &mut Vec<u8>) {
+    let is_special = |byte: &u8| matches!(byte, b',' | b'"' | b'\n' | b'\r');
+    // The fold has no early exit, so that it is vectorised.
+    if !field.iter().fold(false, |any, byte| any | is_special(byte)) {
+        return out.extend_from_slice(field);
+    }
+    out.push(b'"');
+    let from = out.len();
+    // Quotes are doubled, so the output has room for all of the field.
+    out.resize(from + 2 * field.len(), 0);
+    let (_, _, bytes) = csv_core::quote(field, &mut out[from..], b'"', b'\\', true);
+    out.truncate(from + bytes);
+    out.push(b'"');
 }
 
 impl Cell {

@@ -63,7 +63,7 @@ pub struct Member {
     value: MemberValue,
 }
 
-/// What a member shows of the innermost object on the way to it.
+/// The part of the innermost object that a member shows.
 #[derive(Clone, Copy, Debug)]
 enum MemberValue {
     /// The member with this index in the declaration.
@@ -79,7 +79,7 @@ enum MemberValue {
 /// The members that the records of an entity show: all of a view, or a selection.
 #[derive(Clone, Debug)]
 pub struct Members {
-    /// The entity.
+    /// The entity of the records.
     pub entity: Entity,
     view: View,
     members: Vec<Member>,

@@ -11,6 +11,7 @@ use pinakes_format::query::{
 };
 use pinakes_format::schema::keys::{Keys, keys_of};
 
+use crate::api::list_stream::StreamFormat;
 use crate::http::parameters::{DETAILS_MAX, Detail, GIVEN_TWICE, query_pairs};
 
 /// The largest page number.
@@ -83,36 +84,6 @@ pub struct ListRequest {
     pub query: Query,
     /// The format of a stream of the whole list; `None` for a page in JSON.
     pub format: Option<StreamFormat>,
-}
-
-/// The format of a stream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StreamFormat {
-    /// One record as JSON on each line.
-    NdJson,
-    /// One record on each row, after a header.
-    Csv,
-}
-
-impl StreamFormat {
-    /// Both formats.
-    pub const ALL: [StreamFormat; 2] = [StreamFormat::NdJson, StreamFormat::Csv];
-
-    /// The value of the parameter, and the extension of file names.
-    pub fn name(self) -> &'static str {
-        match self {
-            StreamFormat::NdJson => "ndjson",
-            StreamFormat::Csv => "csv",
-        }
-    }
-
-    /// The media type.
-    pub fn media_type(self) -> &'static str {
-        match self {
-            StreamFormat::NdJson => "application/x-ndjson",
-            StreamFormat::Csv => "text/csv; charset=utf-8; header=present",
-        }
-    }
 }
 
 /// Parses the text after the `?` of a list's URL.

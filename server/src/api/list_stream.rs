@@ -6,7 +6,7 @@
 //! ```text
 //! count, first batch    before the reply's head, so that the client may still get 400, 429 or 503
 //! pieces of 256 KiB     each when the client has taken the piece before
-//! next batch            with the first of its pieces, within --list-timeout and --list-cpu as a page is found
+//! next batch            with the first of its pieces, within --list-timeout and --list-cpu
 //! ```
 //!
 //! A piece that fails aborts the body, and the client sees an incomplete reply.
@@ -21,15 +21,44 @@ use pinakes_format::record::members::{Members, View};
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
 
-use crate::api::list_query::StreamFormat;
 use crate::api::page_rows::{JSON_BYTES_PER_STORED, PIECE_BYTES, not_coded};
 use crate::api::work_limits::WorkLimits;
 use crate::http::coding::Coding;
 use crate::http::coding::stream::StreamEncoder;
-use crate::http::reply::{PieceError, PieceSource};
+use crate::http::pieces::{PieceError, PieceSource};
 
 /// Records that are fetched and rendered together.
 const RECORDS_TOGETHER: usize = 100;
+
+/// The format of a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StreamFormat {
+    /// One record as JSON on each line.
+    NdJson,
+    /// One record on each row, after a header.
+    Csv,
+}
+
+impl StreamFormat {
+    /// Both formats.
+    pub const ALL: [StreamFormat; 2] = [StreamFormat::NdJson, StreamFormat::Csv];
+
+    /// The value of the parameter, and the extension of file names.
+    pub fn name(self) -> &'static str {
+        match self {
+            StreamFormat::NdJson => "ndjson",
+            StreamFormat::Csv => "csv",
+        }
+    }
+
+    /// The value of `Content-Type`.
+    pub fn media_type(self) -> &'static str {
+        match self {
+            StreamFormat::NdJson => "application/x-ndjson",
+            StreamFormat::Csv => "text/csv; charset=utf-8; header=present",
+        }
+    }
+}
 
 /// A whole list that is sent in pieces.
 pub struct ListRows {
@@ -39,7 +68,7 @@ pub struct ListRows {
     table: Option<CsvTable>,
     limits: WorkLimits,
     cursor: RowCursor,
-    /// The current batch.
+    /// The rows of the current batch.
     rows: Vec<u32>,
     /// Index of the next row of the batch.
     next: usize,

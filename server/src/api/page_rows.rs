@@ -21,7 +21,7 @@ use pinakes_format::storage::error::ReadError;
 use crate::api::handlers::Variant;
 use crate::http::coding::Coding;
 use crate::http::coding::stream::StreamEncoder;
-use crate::http::reply::{PieceError, PieceSource};
+use crate::http::pieces::{PieceError, PieceSource};
 
 /// A longer page is sent in pieces.
 pub const WHOLE_BYTES_MAX: usize = 1 << 20;

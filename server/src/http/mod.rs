@@ -11,6 +11,7 @@ pub(crate) mod etag;
 pub(crate) mod head;
 pub(crate) mod parameters;
 pub(crate) mod path;
+pub(crate) mod pieces;
 pub(crate) mod reply;
 pub(crate) mod static_body;
 pub(crate) mod static_page;

@@ -11,7 +11,7 @@ use pinakes_format::storage::error::ReadError;
 use serde_json::{Map, Value, json};
 
 use crate::api::handlers;
-use crate::api::list_query::StreamFormat;
+use crate::api::list_stream::StreamFormat;
 use crate::api::route::{directions, has_statistics};
 use crate::openapi::operation::{
     AUTOCOMPLETE_TAG, LEGACY_TAG, Operation, json_content, page, page_meta,

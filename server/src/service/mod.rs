@@ -23,6 +23,7 @@ pub(crate) mod disk_activity;
 pub(crate) mod dispatch;
 pub(crate) mod line_budget;
 pub(crate) mod line_form;
+mod pieces;
 pub(crate) mod traffic;
 
 use std::{
@@ -37,15 +38,11 @@ use http::{HeaderName, HeaderValue, Method, request::Parts};
 use pinakes_format::storage::error::ReadError;
 use pinakes_format::storage::waiting;
 use rustix::process::nice;
-use tokio::{
-    sync::mpsc,
-    task::{self, JoinHandle},
-    time,
-};
+use tokio::task::{self, JoinHandle};
 
 use crate::admission::fair_queue::{FairQueue, PermitLimits};
 use crate::admission::gate::{Admission, Charge, Gate, StreamCharge};
-use crate::admission::reply_memory::{ReplyMemory, Reservation};
+use crate::admission::reply_memory::ReplyMemory;
 use crate::api::request::Request;
 use crate::api::route;
 use crate::api::route::{GraphqlRoute, Route};
@@ -54,14 +51,15 @@ use crate::browse;
 use crate::event_counts::{OVERLOADS, Overload};
 use crate::http::body::RequestBody;
 use crate::http::client_address::{Client, ClientResolver};
-use crate::http::reply::{PendingBody, PieceError, PieceSource, Reply};
+use crate::http::pieces::PendingBody;
+use crate::http::reply::Reply;
 use crate::http::{body, head};
 use crate::net::handler::{Handler, ReservedResponse};
-use crate::net::reply_body::Pieces;
 use crate::service::access_log::{RequestId, RequestIds};
 use crate::service::disk_activity::DiskActivity;
 use crate::service::dispatch::{Cost, Job, ServiceSettings};
 use crate::service::line_budget::LineBudget;
+use crate::service::pieces::NextPiece;
 use crate::service::traffic::Traffic;
 use crate::snapshots::manager::{ServedSnapshot, SnapshotManager};
 
@@ -322,111 +320,13 @@ impl Service {
         }
     }
 
-    /// Starts to send a body in pieces. The first piece waits for memory as a whole reply does, so that a client
-    /// may still get 503; the error is what is short, or `None` where the snapshot is damaged.
-    async fn begin_pieces(
-        self: &Arc<Self>,
-        NextPiece { source, piece, further_bytes }: NextPiece,
-        served: Arc<ServedSnapshot>,
-        client: Client,
-        id: RequestId,
-    ) -> Result<Pieces, Option<Overload>> {
-        let first = match piece {
-            Some(Err(error)) => {
-                self.give_up(&served, &error, id);
-                return Err(None);
-            }
-            Some(Ok(first)) => first,
-            None => Bytes::new(),
-        };
-        let held = match source.list_bytes() {
-            Some(bytes) => match self.memory.reserve(client, bytes).await {
-                Some(held) => Some(held),
-                None => return Err(Some(Overload::UnsentReplies)),
-            },
-            None => None,
-        };
-        let reservation = self.memory.reserve_finished(client, first.len()).await;
-        let reservation = reservation.ok_or(Some(Overload::UnsentReplies))?;
-        Ok(self.produce((first, reservation), (source, further_bytes), held, (served, client), id))
-    }
-
-    /// Logs why a body in pieces ends early, and stops serving a damaged snapshot.
-    fn give_up(&self, served: &Arc<ServedSnapshot>, error: &PieceError, id: RequestId) {
-        match error {
-            PieceError::Damaged(damage) => {
-                tracing::error!(request = %id, %error, "cannot complete a reply");
-                self.snapshots.poison(served, damage);
-            }
-            PieceError::Poisoned => {
-                tracing::error!(request = %id, %error, "cannot complete a reply");
-            }
-            PieceError::Deadline => {
-                OVERLOADS.count(Overload::Deadline);
-                tracing::warn!(request = %id, %error, "cannot complete a reply");
-            }
-        }
-    }
-
-    /// Sends a body in pieces. A piece is made when the client has taken the piece before the last, with memory
-    /// that is reserved first, and with a work permit. The client has --reply-timeout for all pieces of a page,
-    /// and for each piece of a whole list.
-    fn produce(
-        self: &Arc<Self>,
-        first: (Bytes, Reservation),
-        (mut source, mut bytes): (Box<dyn PieceSource>, usize),
-        held: Option<Reservation>,
-        (served, client): (Arc<ServedSnapshot>, Client),
-        id: RequestId,
-    ) -> Pieces {
-        let (sender, receiver) = mpsc::channel(1);
-        let service = Arc::clone(self);
-        let timeout = self.settings.reply_timeout;
-        let pieces = async move {
-            sender.send(Some(first)).await.ok()?;
-            let mut deadline = time::Instant::now() + timeout;
-            loop {
-                let next = async {
-                    // Resolves when the client has taken a piece, and fails when it leaves.
-                    let place = sender.reserve().await.ok()?;
-                    let reservation = service.memory.reserve(client, bytes).await?;
-                    let permit = service.work.acquire(client.key()).await?;
-                    let served = Arc::clone(&served);
-                    let work = move || {
-                        let next = NextPiece::new(source, &served);
-                        drop(permit);
-                        next
-                    };
-                    Some((place, reservation, spawn_work(work).await.ok()?))
-                };
-                let (place, reservation, next) = time::timeout_at(deadline, next).await.ok()??;
-                (source, bytes) = (next.source, next.further_bytes);
-                if held.is_some() {
-                    deadline = time::Instant::now() + timeout;
-                }
-                match next.piece {
-                    None => {
-                        place.send(None);
-                        return Some(());
-                    }
-                    Some(Ok(bytes)) if bytes.is_empty() => {}
-                    Some(Ok(bytes)) => {
-                        reservation.shrink_to(bytes.len());
-                        place.send(Some((bytes, reservation)));
-                    }
-                    Some(Err(error)) => {
-                        service.give_up(&served, &error, id);
-                        return None;
-                    }
-                }
-            }
-        };
-        // A producer that stops before the end aborts the reply.
-        tokio::spawn(pieces);
-        Pieces::new(receiver)
-    }
-
     fn overloaded_by(&self, overload: Overload, head: &Parts, id: RequestId) -> ReservedResponse {
+        self.note_overload(overload, "answering 503", id);
+        self.small(Reply::unavailable().closing(), head)
+    }
+
+    /// Counts and logs that something is short, and what the server does.
+    fn note_overload(&self, overload: Overload, what: &str, id: RequestId) {
         OVERLOADS.count(overload);
         let missing = match overload {
             Overload::Concurrency => "work permit",
@@ -434,9 +334,8 @@ impl Service {
             _ => "reservation for a large reply",
         };
         if self.lines.admit() {
-            tracing::warn!(request = %id, "no {missing} in time; answering 503");
+            tracing::warn!(request = %id, "no {missing} in time; {what}");
         }
-        self.small(Reply::unavailable().closing(), head)
     }
 
     fn small(&self, reply: Reply, head: &Parts) -> ReservedResponse {
@@ -480,30 +379,6 @@ impl Service {
         let mut response = reply.into_response(request.method, served.reply_headers());
         charge.map(|charge| response.extensions_mut().insert(charge));
         Some(response)
-    }
-}
-
-/// A piece of a body, and what is left of the body.
-struct NextPiece {
-    source: Box<dyn PieceSource>,
-    piece: Option<Result<Bytes, PieceError>>,
-    /// About the bytes of the piece after it.
-    further_bytes: usize,
-}
-
-impl NextPiece {
-    fn new(mut source: Box<dyn PieceSource>, served: &ServedSnapshot) -> NextPiece {
-        let snapshot = &served.snapshot;
-        let mut piece = match served.is_poisoned() {
-            true => Some(Err(PieceError::Poisoned)),
-            false => source.next_piece(snapshot),
-        };
-        // Checked last: a read past the end of a truncated file gives zeros and sets the fault.
-        if let Some(fault) = snapshot.fault().filter(|_| !served.is_poisoned()) {
-            piece = Some(Err(ReadError::Fault(fault).into()));
-        }
-        let further_bytes = source.next_bytes(snapshot);
-        NextPiece { source, piece, further_bytes }
     }
 }
 

@@ -33,14 +33,18 @@ fn wrong_members_are_refused_with_the_nearest() {
         ("/outputs?select=id&select=id", &[("select", "id", "is given twice; give it once")]),
         ("/authors?select=orcid.id", &[("select", "orcid.id", single)]),
         (
-            "/domains?select=fields.id,nothing,doi",
+            "/domains?select=fields.id,nothing,nmae",
             &[
                 (
                     "select",
                     "nothing",
-                    "is no member of the records of /domains; there are `id`, `name`, `description`, `ids`, `ids.wikidata`, `ids.wikipedia`, `display_name_alternatives`, `fields`, `fields.id`, `fields.name`, `siblings`, `siblings.id`, `siblings.name`, `outputs_count`, `cited_by_count`, `updated_date`, `created_date`",
+                    "is no member of the records of /domains; there are `id`, `name`, `description`, \
+                     `ids`, `ids.wikidata`, `ids.wikipedia`, `display_name_alternatives`, \
+                     `fields`, `fields.id`, `fields.name`, `siblings`, `siblings.id`, \
+                     `siblings.name`, `outputs_count`, `cited_by_count`, `updated_date`, \
+                     `created_date`",
                 ),
-                ("select", "doi", "is no member of the records of /domains; did you mean `id`?"),
+                ("select", "nmae", "is no member of the records of /domains; did you mean `name`?"),
             ],
         ),
     ]);

@@ -295,8 +295,8 @@ impl RateLimiter {
         Verdict { refusal, quotas: self.quotas(counts, at), at }
     }
 
-    /// Counts `more` requests of a day for a request that counts as many, or refuses all of them: then the
-    /// day of the client loses the request itself, which was admitted. The minute does not change.
+    /// Counts `more` requests of the day for an admitted request, or refuses them. A refusal also takes the
+    /// admitted request back from the client's day. The minute does not change.
     pub fn count_more(
         &self,
         client: u64,
