@@ -439,7 +439,9 @@ mod tests {
 
     #[test]
     fn samples_and_streams_are_parsed_and_exclude_pages() {
-        let check = |raw: &str, expected: Option<(Option<(u32, u64)>, Option<StreamFormat>)>| {
+        /// Records and seed of the sample, and the format of the stream.
+        type Found = (Option<(u32, u64)>, Option<StreamFormat>);
+        let check = |raw: &str, expected: Option<Found>| {
             let found = parse(Entity::Output, raw).ok().map(|list| {
                 (list.query.sample.map(|sample| (sample.records, sample.seed)), list.format)
             });

@@ -92,7 +92,7 @@ pub fn reply(page: &impl Template, served: &ServedSnapshot, others: OtherPages) 
     Ok(Reply::Page {
         body: render(page)?,
         coding: Coding::Identity,
-        etags: etags(served, others),
+        etags: Box::new(etags(served, others)),
         headers: page_headers(),
     })
 }

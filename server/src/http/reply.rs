@@ -74,7 +74,8 @@ pub enum Reply {
         body: Bytes,
         /// Identity until [`Reply::coded`] chooses one.
         coding: Coding,
-        etags: Etags,
+        /// On the heap, because every reply would be as large as this one.
+        etags: Box<Etags>,
         /// Headers that add to the common ones.
         headers: Vec<(HeaderName, HeaderValue)>,
     },

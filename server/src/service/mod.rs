@@ -431,7 +431,9 @@ impl Handler for Service {
         };
         if let Some(charge) = answer.response.extensions_mut().remove::<StreamCharge>() {
             admission.quotas = Some(charge.verdict.quotas);
-            charge.verdict.refusal.map(|refusal| self.traffic.refuse(refusal));
+            if let Some(refusal) = charge.verdict.refusal {
+                self.traffic.refuse(refusal);
+            }
         }
         let is_ours = answer.response.status().is_server_error();
         answer.renews = !is_free && admission.refusal.is_none();

@@ -33,7 +33,7 @@ fn row(cells: &[(&str, Value)]) -> String {
     format!("{{{}}}", cells.join(", "))
 }
 
-fn items<'v>(value: &'v Value) -> impl Iterator<Item = (u32, &'v Value)> {
+fn items(value: &Value) -> impl Iterator<Item = (u32, &Value)> {
     (1..).zip(value.as_array().into_iter().flatten())
 }
 

@@ -7,6 +7,7 @@ use pinakes_format::entity::Entity;
 use pinakes_format::record::schema::{Object, Schema, Shown};
 use pinakes_format::record::schema_of;
 
+use super::edges;
 use super::tables::Table;
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/PARQUET.md");
@@ -112,7 +113,7 @@ fn parquet_md_lists_the_columns_of_every_table() {
     for entity in Entity::all() {
         add_table(&Table::of_records(entity, None), Some(&schema_of(entity)), &mut generated);
     }
-    Table::of_edges().iter().for_each(|table| add_table(table, None, &mut generated));
+    edges::tables().iter().for_each(|table| add_table(table, None, &mut generated));
     let page = std::fs::read_to_string(PAGE).unwrap();
     let (before, after) = page.split_once(GENERATED).expect("the line before the tables");
     if std::env::var_os("PINAKES_BLESS").is_some() {

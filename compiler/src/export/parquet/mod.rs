@@ -12,6 +12,7 @@ mod builder;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod document;
+mod edges;
 mod tables;
 mod types;
 mod writer;
@@ -54,7 +55,9 @@ pub(crate) fn write(
     output: &Output,
     bar: &Bar,
 ) -> Result<Vec<Exported>> {
-    let tables = Tables::new(snapshot, job.entity, job.select.as_ref(), has_edges);
+    let records = Table::of_records(job.entity, job.select.as_ref());
+    let edges = has_edges.then(edges::tables).into_iter().flatten();
+    let tables = Tables::new(snapshot, job.entity, records, edges);
     let names: Vec<String> =
         tables.tables.iter().map(|table| format!("{}.parquet", table.name)).collect();
     let files: Result<Vec<OutputFile>> = names.iter().map(|name| output.create(name)).collect();

@@ -188,8 +188,10 @@ pub(super) fn check_column(
         return Err(ParquetFault::Unsupported("columns in other files".into()));
     }
     if !Codec::has(column.compression()) {
-        let codec = column.compression();
-        return Err(ParquetFault::Unsupported(format!("pages compressed with {codec}")));
+        // Such as `BROTLI(BrotliLevel(1))`.
+        let codec = column.compression().to_string();
+        let name = codec.split('(').next().unwrap_or_default();
+        return Err(ParquetFault::Unsupported(format!("pages compressed with {name}")));
     }
     let range = page_range(column).filter(|(from, to)| from <= to && *to <= pages_to);
     range.map(drop).ok_or_else(|| {
