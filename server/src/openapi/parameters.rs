@@ -56,9 +56,6 @@ const SAMPLE: &str = "Draws this many of the matching records at random, each at
 order of the draws, or of `sort`. The same snapshot, parameters and `seed` give the same records, and a smaller \
 sample is the beginning of a larger one. `meta.count` counts the sample. Does not go with `group_by`.";
 
-/// Members in the pattern of `select`. A pattern of all members takes test generators minutes to draw from.
-const SELECTED_IN_PATTERN: usize = 2;
-
 /// The rules of `format`.
 const FORMAT: &str = "Sends the whole list as one stream: `ndjson` has the JSON of a record on each line, `csv` has \
 a header and a row for each record. A column is a member without members of its own, named by its path, such as \
@@ -83,7 +80,7 @@ pub const CURRENT: ListParameters = ListParameters {
     },
     group_by: |keys| {
         let names: Vec<&str> = Grouping::key_names(keys).collect();
-        let pattern = patterns::names(&names, GROUP_KEYS_MAX);
+        let pattern = patterns::names(&names, Some(GROUP_KEYS_MAX));
         (
             format!("{GROUP_BY}\n\nThe keys: {}.", quoted(&names)),
             json!({ "type": "string", "pattern": pattern }),
@@ -190,12 +187,8 @@ impl ListParameters {
                 let members = facts.map(|facts| member_names(facts.entity, View::List));
                 let members = members.unwrap_or_default();
                 let names: Vec<&str> = members.iter().map(String::as_str).collect();
-                let doc = format!(
-                    "{SELECT} The pattern has up to {SELECTED_IN_PATTERN} members; the server takes \
-                     any number.\n\nThe members: {}.",
-                    quoted(&names)
-                );
-                let pattern = patterns::names(&names, SELECTED_IN_PATTERN);
+                let doc = format!("{SELECT}\n\nThe members: {}.", quoted(&names));
+                let pattern = patterns::names(&names, None);
                 let schema = json!({ "type": "string", "pattern": pattern });
                 query_parameter(name, &doc, schema, [Some(("two", "name,id".to_owned()))])
             }
@@ -226,7 +219,7 @@ impl ListParameters {
                 );
                 let schema = json!({
                     "type": "string",
-                    "pattern": (patterns::names(&names, STATISTICS_KEYS_MAX)),
+                    "pattern": (patterns::names(&names, Some(STATISTICS_KEYS_MAX))),
                 });
                 let example = order.map(|key| ("one", key.to_owned()));
                 query_parameter(name, &doc, schema, [example])

@@ -46,17 +46,37 @@ pub fn write(
     writer.into_inner()
 }
 
-/// The record as a row of the release: the abstract is a text there.
+/// The record as a row of the release: the abstract and the values of `ids` are texts there.
 fn to_row(record: &Value) -> Value {
     let mut row = record.clone();
+    if let Some(Value::Object(ids)) = row.get_mut("ids") {
+        for id in ids.values_mut().filter(|id| !id.is_string() && !id.is_null()) {
+            *id = id.to_string().into();
+        }
+    }
     if let Some(index) = row.get_mut("abstract_inverted_index").filter(|index| index.is_object()) {
         *index = index.to_string().into();
     }
     row
 }
 
+/// The value without the nulls in its lists, of which no schema can be inferred.
+fn without_null_items(value: &Value) -> Value {
+    match value {
+        Value::Array(items) => {
+            items.iter().filter(|item| !item.is_null()).map(without_null_items).collect()
+        }
+        Value::Object(members) => members
+            .iter()
+            .map(|(name, member)| (name.clone(), without_null_items(member)))
+            .collect(),
+        scalar => scalar.clone(),
+    }
+}
+
 fn schema_of(records: &[Value], times: Times) -> Result<SchemaRef, ArrowError> {
-    let inferred = infer_json_schema_from_iterator(records.iter().map(Ok))?;
+    let records = records.iter().map(|record| Ok(without_null_items(record)));
+    let inferred = infer_json_schema_from_iterator(records)?;
     let fields: Fields =
         inferred.fields().iter().map(|field| release_field(field, times)).collect();
     Ok(Arc::new(Schema::new(fields)))
@@ -79,7 +99,7 @@ fn release_field(field: &Field, times: Times) -> Field {
             DataType::Struct([Field::new("display_name", texts(), true)].into_iter().collect())
         }
         ("updated_date" | "created_date", DataType::Utf8) if times == Times::Typed => {
-            DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()))
+            DataType::Timestamp(TimeUnit::Microsecond, Some("+00:00".into()))
         }
         ("publication_date", DataType::Utf8) if times == Times::Typed => DataType::Date32,
         (_, inferred) => inferred.clone(),

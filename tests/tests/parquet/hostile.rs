@@ -1,5 +1,11 @@
 //! Damaged and hostile Parquet files: the exit codes and messages of containers, and nothing published.
 
+use std::sync::Arc;
+
+use parquet::data_type::{ByteArray, ByteArrayType};
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::parser::parse_message_type;
 use pinakes_tests::compiler_run::{RefusedRun, Workspace, check_refused, peak_bytes, refused_run};
 use pinakes_tests::write_files;
 use serde_json::{Value, json};
@@ -125,23 +131,38 @@ fn a_flipped_byte_never_ends_in_a_panic() {
     }
 }
 
-/// One text of a dictionary in a million places, and a list of a million nulls: each takes a few bytes
-/// in the file.
+/// A file of 4,000 works whose titles and names are 1 MiB each: one text of a dictionary.
+fn bomb() -> Vec<u8> {
+    const ROWS: usize = 4_000;
+    let columns = ["id", "title", "display_name"]
+        .map(|name| format!("required binary {name} (UTF8);"))
+        .concat();
+    let schema = Arc::new(parse_message_type(&format!("message works {{ {columns} }}")).unwrap());
+    let properties = WriterProperties::builder().set_dictionary_page_size_limit(4 << 20).build();
+    let mut writer = SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties)).unwrap();
+    let ids = (1..=ROWS).map(|at| ByteArray::from(format!("W{at}").into_bytes())).collect();
+    let texts = vec![ByteArray::from(vec![b'x'; 1 << 20]); ROWS];
+    let mut group = writer.next_row_group().unwrap();
+    for values in [ids, texts.clone(), texts] {
+        let mut column = group.next_column().unwrap().unwrap();
+        column.typed::<ByteArrayType>().write_batch(&values, None, None).unwrap();
+        column.close().unwrap();
+    }
+    group.close().unwrap();
+    writer.into_inner().unwrap()
+}
+
 #[test]
 fn a_bomb_stays_within_memory() {
     let workspace = Workspace::new();
-    let text = "x".repeat(1 << 20);
-    let long: Vec<Value> = (0..4_000)
-        .map(|at| json!({ "id": format!("W{}", at + 1), "title": text, "display_name": text }))
-        .collect();
-    write_files(&workspace.input(), [("works/a.parquet", parquet_file(&long))]);
+    write_files(&workspace.input(), [("works/a.parquet", bomb())]);
     assert!(std::fs::metadata(workspace.input().join("works/a.parquet")).unwrap().len() < 8 << 20);
     let out = workspace.out();
+    let options = ["--max-inflated", "1G", "--max-text", "1000"];
+    let (code, _) = peak_bytes(&workspace.input(), &out, &options);
+    assert_eq!(code, Some(5));
     let options = ["--memory", "256M", "--threads", "2", "--max-text", "1000"];
     let (code, peak) = peak_bytes(&workspace.input(), &out, &options);
     assert_eq!(code, Some(0));
     assert!(peak < 256 << 20, "{peak} bytes");
-    let options = ["--max-inflated", "1G", "--max-text", "1000"];
-    let (code, _) = peak_bytes(&workspace.input(), &out, &options);
-    assert_eq!(code, Some(5));
 }

@@ -42,12 +42,14 @@ pub fn parquet_file(records: &[Value]) -> Vec<u8> {
     write(records, Times::Text, WriterProperties::default()).unwrap()
 }
 
-/// The files of a snapshot, and its manifest without what names the inputs.
+/// The files of a snapshot, and its manifest without what names the inputs. The report names the parts, and
+/// `hashes` and `files` have its hash.
 pub fn contents(snapshot: &Path) -> (BTreeMap<String, Vec<u8>>, Value) {
     let mut files = files_below(snapshot);
     let mut manifest: Value =
         serde_json::from_slice(&files.remove("manifest.json").unwrap()).unwrap();
-    for member in ["id", "root", "source"] {
+    files.retain(|name, _| !matches!(name.as_str(), "report.json" | "hashes"));
+    for member in ["id", "root", "source", "files"] {
         manifest.as_object_mut().unwrap().remove(member);
     }
     (files, manifest)

@@ -171,9 +171,8 @@ impl Cutter<'_> {
         self.next_leaf += 1;
         let info = column.get_basic_info();
         let (logical, converted) = (info.logical_type_ref(), info.converted_type());
-        if logical == Some(&LogicalType::Unknown) {
-            return Ok(None);
-        }
+        // Every value of such a column is null, so its physical type does not matter.
+        let logical = logical.filter(|logical| **logical != LogicalType::Unknown);
         let is_decimal =
             matches!(logical, Some(LogicalType::Decimal(_))) || converted == ConvertedType::DECIMAL;
         let is_time = matches!(logical, Some(LogicalType::Time(_)))
