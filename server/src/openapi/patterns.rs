@@ -20,10 +20,11 @@ const LEAP_DAY: &str = "(?:[0-9]{2}(?:0[48]|[2468][048]|[13579][26])\
 /// The digits of an integer that fits 64 bits.
 const INTEGER: &str = "[0-9]{1,18}";
 const FRACTION: &str = r"-?[0-9]{1,18}(?:\.[0-9]{1,18})?(?:e[+-]?[0-9]{1,2})?";
-/// A character of an unquoted value.
-const BARE: &str = r#"[^,|"\x00-\x1F\x7F]"#;
 /// The first character of an unquoted value.
 const BARE_FIRST: &str = r#"[^ <>!,|"\x00-\x1F\x7F]"#;
+/// The rest of an unquoted value. It ends before the spaces that may follow: if both took them, a regular
+/// expression engine would try every division of them, for each of the values.
+const BARE_REST: &str = r#"(?:[^,|"\x00-\x1F\x7F]*[^ ,|"\x00-\x1F\x7F])?"#;
 /// A character of a quoted value, or a doubled quote.
 const QUOTED: &str = r#"(?:[^"\x00-\x1F\x7F]|"")"#;
 /// The time after a whole date.
@@ -107,9 +108,9 @@ fn value(key: &Key) -> String {
         }
         Kind::Boolean => either("(?:[Tt][Rr][Uu][Ee]|[Ff][Aa][Ll][Ss][Ee])"),
         Kind::Identifier(_) | Kind::Code | Kind::Text => {
-            format!(r#"(?:{BARE_FIRST}{BARE}*|"{QUOTED}+")"#)
+            format!(r#"(?:{BARE_FIRST}{BARE_REST}|"{QUOTED}+")"#)
         }
-        Kind::Words => format!(r#"(?:(?!null *(?:[,|]|$)){BARE_FIRST}{BARE}*|"{QUOTED}+")"#),
+        Kind::Words => format!(r#"(?:(?!null *(?:[,|]|$)){BARE_FIRST}{BARE_REST}|"{QUOTED}+")"#),
         Kind::Integer => {
             format!(r#"(?:{INTEGER}(?:-(?:{INTEGER})?)?|-{INTEGER}|"-?{INTEGER}"|null)"#)
         }
@@ -127,7 +128,7 @@ fn value(key: &Key) -> String {
 
 /// A prefix and any text: the parser accepts malformed identifiers, which match no record.
 fn identifier(prefix: &str) -> String {
-    format!(r#"(?:{prefix}{BARE}*|"{prefix}{QUOTED}*"|null)"#)
+    format!(r#"(?:{prefix}{BARE_REST}|"{prefix}{QUOTED}*"|null)"#)
 }
 
 /// A year, a month or a day; for a kind of times also a time.
