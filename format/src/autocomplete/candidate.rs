@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use crate::entity::{Entity, with_record};
 use crate::record::gather::{Gather, Gathered, PathTree, find_path};
-use crate::record::schema_of;
+use crate::record::{ArchivedRecord, schema_of};
 use crate::snapshot::Snapshot;
 use crate::storage::error::ReadError;
 use crate::text::json;
@@ -34,6 +34,7 @@ static TREES: LazyLock<Vec<PathTree>> = LazyLock::new(|| {
 /// The members of a candidate.
 #[derive(Default)]
 struct CandidateMembers<'s> {
+    id: u64,
     name: Option<&'s str>,
     cited_by_count: Option<i64>,
     outputs_count: Option<i64>,
@@ -55,6 +56,8 @@ pub fn render(
     let mut members = CandidateMembers::default();
     with_record!(entity, R => {
         let record = snapshot.archived::<R>(row)?.ok_or(ReadError::corrupt("records", "the row has no record"))?;
+        // The record is read in any case; `ids` is another place on disk.
+        members.id = record.id();
         record.gather(&TREES[entity as usize], &mut |end, value| match (end, value) {
             (NAME, Gathered::Text(name)) => members.name = Some(name),
             (CITED_BY_COUNT, Gathered::Integer(count)) => members.cited_by_count = Some(count),
@@ -69,7 +72,7 @@ pub fn render(
         });
     });
     out.extend_from_slice(b"{\"id\":\"");
-    entity.write_id(snapshot.row_id(entity, row)?, out);
+    entity.write_id(members.id, out);
     out.extend_from_slice(b"\",\"name\":");
     text(out, members.name);
     out.extend_from_slice(b",\"cited_by_count\":");

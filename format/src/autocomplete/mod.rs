@@ -122,7 +122,7 @@ impl Completion {
                 return Ok(found);
             }
         }
-        let mut merged = CandidateMerge::default();
+        let mut merged = CandidateMerge::new(self.entities.len());
         for entity in &self.entities {
             let search = NameSearch::new(snapshot, *entity, deadline)?;
             let (count, top) = search_words(&search, &self.folded)?;
@@ -144,8 +144,9 @@ pub fn find_identified(
     snapshot: &Snapshot,
     deadline: Deadline<'_>,
 ) -> Result<Candidates, QueryError> {
-    let mut merged = CandidateMerge::default();
-    for (entity, rows) in identifier.find_rows(snapshot, entities)? {
+    let found = identifier.find_rows(snapshot, entities)?;
+    let mut merged = CandidateMerge::new(found.len());
+    for (entity, rows) in found {
         let search = NameSearch::new(snapshot, entity, deadline)?;
         let top = search.top_of_rows(&rows, folded)?;
         merged.add(&search, rows.len() as u64, &top.rows())?;
@@ -203,9 +204,10 @@ fn search_word(search: &NameSearch<'_>, word: &str) -> Result<(u64, Vec<(Tier, u
     Ok((found.len() as u64, top.rows()))
 }
 
-/// Merges the top rows of several entities.
-#[derive(Default)]
+/// Merges the top rows of several entities. The rows of one entity are in order already, and nothing of
+/// them is read.
 struct CandidateMerge {
+    entities: usize,
     count: u64,
     best: Vec<(MergeKey, Candidate)>,
 }
@@ -215,6 +217,10 @@ struct CandidateMerge {
 type MergeKey = (Tier, bool, u64, Option<usize>, u64);
 
 impl CandidateMerge {
+    fn new(entities: usize) -> CandidateMerge {
+        CandidateMerge { entities, count: 0, best: Vec::new() }
+    }
+
     fn add(
         &mut self,
         search: &NameSearch<'_>,
@@ -224,10 +230,15 @@ impl CandidateMerge {
         self.count += count;
         let entity = search.entity;
         let entity_rank = ENTITIES.iter().position(|known| *known == entity);
-        for (tier, row) in top.iter().copied() {
-            let cited = search.ranking.citations_descending(row)?;
-            let id = search.snapshot.row_id(entity, row)?;
-            let key = (tier, cited.is_none(), cited.unwrap_or_default(), entity_rank, id);
+        for (place, (tier, row)) in (0..).zip(top.iter().copied()) {
+            let key = match self.entities {
+                1 => (tier, false, place, entity_rank, 0),
+                _ => {
+                    let cited = search.ranking.citations_descending(row)?;
+                    let id = search.snapshot.row_id(entity, row)?;
+                    (tier, cited.is_none(), cited.unwrap_or_default(), entity_rank, id)
+                }
+            };
             self.best.push((key, Candidate { tier, entity, row }));
         }
         Ok(())

@@ -26,6 +26,8 @@ use crate::text::fold::fold;
 
 /// Names up to which each one is ranked; of more names, the most cited are searched for.
 const RANKED_ROWS_MAX: usize = 4_096;
+/// Rows of a set up to which the name of each is folded. A search in the order of names folds about as many.
+const FOLDED_ROWS_MAX: usize = 16;
 /// Rows of a set that take as long to rank as one rank of the citation order takes to test.
 const ROWS_PER_RANK: u64 = 4;
 /// The scan of the citation order stops after 4 times the ranks expected to hold ten matches.
@@ -197,6 +199,11 @@ impl<'s> NameSearch<'s> {
 
     /// Finds the best rows of a text; `matches` must be all rows that match the text.
     pub fn top_of_set(&self, matches: &DocSet, folded: &str) -> Result<TopRows, QueryError> {
+        if let DocSet::Sorted(rows) = matches
+            && rows.len() <= FOLDED_ROWS_MAX
+        {
+            return self.top_of_few(rows, folded);
+        }
         let mut named = self.main_names(folded)?;
         let mut top = TopRows::default();
         // A name that begins with the text has all words of the text, so its row is in `matches`.
@@ -220,6 +227,31 @@ impl<'s> NameSearch<'s> {
         let is_other = |row| Ok(matches.contains(row) && named.tier(row)? == Tier::Words);
         if !self.offer_most_cited(Tier::Words, matches.count(), is_other, &mut top)? {
             self.offer_first_of(matches, Tier::Words, &mut top)?;
+        }
+        Ok(top)
+    }
+
+    /// Ranks a few matching rows by their own names.
+    fn top_of_few(&self, rows: &[u32], folded: &str) -> Result<TopRows, QueryError> {
+        let mut top = TopRows::default();
+        let mut others = Vec::new();
+        for row in rows.iter().copied() {
+            match self.snapshot.name(self.entity, row)?.map(fold) {
+                Some(name) if name == folded => top.offer(&self.ranking, Tier::Equals, row)?,
+                Some(name) if name.starts_with(folded) => {
+                    top.offer(&self.ranking, Tier::Begins, row)?;
+                }
+                _ => others.push(row),
+            }
+        }
+        if others.is_empty() {
+            return Ok(top);
+        }
+        let alternatives = self.alternatives(folded)?;
+        for row in others {
+            let is_alternative = alternatives.binary_search(&row).is_ok();
+            let tier = if is_alternative { Tier::Alternative } else { Tier::Words };
+            top.offer(&self.ranking, tier, row)?;
         }
         Ok(top)
     }

@@ -2,7 +2,7 @@
 
 use std::{cell::OnceCell, ops::Range};
 
-use crate::index::bitset::{Bitset, ChunkBits, EMPTY_CHUNK, union};
+use crate::index::bitset::{Bitset, ChunkBits};
 use crate::index::orders::Order;
 use crate::storage::error::ReadError;
 
@@ -77,11 +77,12 @@ impl<'s> ValueRange<'s> {
     /// Sets the bits of the rows between the first and the last inner checkpoint, in a chunk.
     pub fn add_inner(&self, chunk: u32, bits: &mut ChunkBits) -> Result<(), ReadError> {
         let Range { start, end } = self.inner_checkpoints;
-        if start < end {
-            let mut between = EMPTY_CHUNK;
-            self.order.rows_before_checkpoint(end - 1, chunk)?.add_to(&mut between);
-            self.order.rows_before_checkpoint(start, chunk)?.remove_from(&mut between);
-            union(bits, &between);
+        // The interval after a checkpoint has the next number.
+        if start + 1 < end {
+            let intervals = self.order.intervals(chunk)?;
+            let (until, before) = (intervals.below(end), intervals.below(start + 1));
+            let between = until.iter().zip(&before).map(|(until, before)| until & !before);
+            bits.iter_mut().zip(between).for_each(|(bits, between)| *bits |= between);
         }
         Ok(())
     }

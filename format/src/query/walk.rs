@@ -7,11 +7,11 @@
 //! ```text
 //! set of 30,000 rows, position 12,000 wanted
 //! checkpoint at rank      100,000     200,000     300,000
-//! rows of the set before    4,100      11,950      19,800     popcount of set AND checkpoint bitmap
+//! rows of the set before    4,100      11,950      19,800     found bit by bit of the interval numbers
 //! walk                              from rank 200,000, skip 50 rows of the set, then collect
 //! ```
 //!
-//! Cost: log2 of the checkpoints counts over the set's bitmap, and the ranks up to the end of the
+//! Cost: log2 of the checkpoints passes over the set's bitmap, and the ranks up to the end of the
 //! page.
 
 use std::{
@@ -20,9 +20,7 @@ use std::{
     ops::Range,
 };
 
-use crate::index::bitset::{ChunkBits, count_bits, count_set_bits};
-use crate::index::orders::Order;
-use crate::index::postings::ChunkView;
+use crate::index::orders::{IntervalSlices, Order};
 use crate::query::deadline::{Deadline, QueryError};
 use crate::query::doc_set::DocSet;
 use crate::storage::error::ReadError;
@@ -180,7 +178,7 @@ impl<'a, 's> OrderWalk<'a, 's> {
         };
         let mut count = 0;
         for (chunk, words) in (0u32..).zip(bitmap.chunks()) {
-            count += count_common(words, self.order.rows_before_checkpoint(checkpoint, chunk)?);
+            count += self.order.intervals(chunk)?.count_below(checkpoint + 1, words);
         }
         self.counted.borrow_mut().insert(checkpoint, count);
         Ok(count)
@@ -232,21 +230,37 @@ impl<'a, 's> OrderWalk<'a, 's> {
     }
 
     /// Finds the last checkpoint with at most `position` rows of the set before it. Returns the
-    /// checkpoint's rank and that number of rows; rank 0 if every checkpoint lies behind.
+    /// checkpoint's rank and that number of rows; rank 0 if every checkpoint lies behind. A set that is no
+    /// bitmap is walked from rank 0.
+    ///
+    /// Cost: two passes over the set for each bit of an interval's number.
     fn last_checkpoint_before(&self, position: u64) -> Result<(u32, u64), QueryError> {
-        let (mut low, mut high) = (0, self.order.checkpoints());
-        let mut last = (0, 0);
-        while low < high {
-            let middle = low + (high - low) / 2;
-            let before = self.count_before_checkpoint(middle)?;
-            if before <= position {
-                last = (self.order.checkpoint_rank(middle)?, before);
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
+        let DocSet::Bitmap(bitmap, _) = self.set else { return Ok((0, 0)) };
+        if self.order.checkpoints() == 0 {
+            return Ok((0, 0));
         }
-        Ok(last)
+        let slices = (0u32..).zip(bitmap.chunks()).map(|(chunk, _)| self.order.intervals(chunk));
+        let slices: Vec<IntervalSlices<'_>> = slices.collect::<Result<_, _>>()?;
+        let (mut set, mut interval, mut before) = (bitmap.clone(), 0, 0);
+        for bit in (0..self.order.interval_bits()).rev() {
+            self.deadline.check()?;
+            let chunks = slices.iter().zip(set.chunks());
+            let lower: u64 = chunks.map(|(slices, set)| slices.count_clear(bit, set)).sum();
+            let is_upper = before + lower <= position;
+            if is_upper {
+                before += lower;
+                interval |= 1 << bit;
+            }
+            let chunks = slices.iter().zip(set.chunks_mut());
+            chunks.for_each(|(slices, set)| slices.retain(bit, is_upper, set));
+        }
+        // A position beyond the set leads beyond the last interval.
+        let last = interval.min(self.order.checkpoints());
+        let Some(checkpoint) = last.checked_sub(1) else { return Ok((0, 0)) };
+        if last < interval {
+            before = self.count_before_checkpoint(checkpoint)?;
+        }
+        Ok((self.order.checkpoint_rank(checkpoint)?, before))
     }
 
     /// Collects the rows at some positions of the reversed order. All positions must be of rows with
@@ -355,27 +369,6 @@ impl<'a, 's> OrderWalk<'a, 's> {
         found.truncate(count);
         found.reverse();
         Ok(found)
-    }
-}
-
-/// Counts the rows of a view whose bits are set in a chunk.
-fn count_common(words: &ChunkBits, view: ChunkView<'_>) -> u64 {
-    match view {
-        ChunkView::Full => count_bits(words),
-        ChunkView::Bitset(bytes, _) => {
-            let others = bytes.as_chunks::<8>().0;
-            count_set_bits(words.len().min(others.len()), |at| {
-                words[at] & u64::from_le_bytes(others[at])
-            })
-        }
-        ChunkView::Array(_) | ChunkView::Short(_) => {
-            let mut count = 0;
-            view.each(|low| {
-                count += words[usize::from(low / 64)] >> (low % 64) & 1;
-                true
-            });
-            count
-        }
     }
 }
 

@@ -220,7 +220,7 @@ fn of_orders(keys: &Keys, directory: &Path) -> String {
         "where its rows begin",
         "where its codes begin",
         "bytes of a code",
-        "where its places begin",
+        "where the bits of its intervals begin",
         "where the ranks of its checkpoints begin",
         "rank checkpoints",
         "where it ends",

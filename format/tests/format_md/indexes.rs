@@ -154,7 +154,7 @@ pub struct Order<'a> {
     rows_from: usize,
     codes_from: usize,
     width: usize,
-    places_from: usize,
+    bits_from: usize,
     steps_from: usize,
     pub steps: usize,
 }
@@ -174,7 +174,7 @@ impl<'a> Order<'a> {
             rows_from: field(3),
             codes_from: field(4),
             width: field(5),
-            places_from: field(6),
+            bits_from: field(6),
             steps_from: field(7),
             steps: field(8),
         }
@@ -207,14 +207,15 @@ impl<'a> Order<'a> {
         self.archive.u32(self.steps_from + 4 * step) as usize
     }
 
-    /// The rows of a chunk before a rank checkpoint.
-    pub fn before_step(&self, step: usize, chunk: usize) -> Vec<u32> {
-        let at = self.places_from + 12 * (chunk * self.steps + step);
-        let (from, count) = (self.archive.u64(at) as usize, self.archive.u32(at + 8) as usize);
-        let bytes = &self.archive.0[from..from + container_bytes(count)];
-        let rows = container(bytes, count);
-        assert_eq!(rows.len(), count);
-        rows.iter().map(|low| chunk as u32 * 65_536 + low).collect()
+    /// The number of the interval that holds a row.
+    pub fn interval(&self, row: u32) -> usize {
+        let bits = (usize::BITS - self.steps.leading_zeros()) as usize;
+        let (chunk, low) = (row as usize / 65_536, row as usize % 65_536);
+        let bit = |bit: usize| {
+            let byte = self.archive.0[self.bits_from + 8_192 * (chunk * bits + bit) + low / 8];
+            usize::from(byte >> (low % 8) & 1) << bit
+        };
+        (0..bits).map(bit).sum()
     }
 }
 

@@ -1,12 +1,16 @@
 //! Position of an order in its file, shared by the writer and the reader.
 
 use crate::index::bitset::CHUNK_ROWS;
+use crate::index::postings::BITSET_BYTES;
 use crate::schema::keys;
 
 /// Number of fields of an order in the directory.
 pub(super) const DIRECTORY_FIELDS: usize = 10;
-/// Size of the location of a container, in bytes: its offset and its row count.
-pub(super) const LOCATION_BYTES: usize = 12;
+
+/// Number of bits of an interval's number, where there are so many checkpoints and one more interval.
+pub(super) fn interval_bits(checkpoints: usize) -> usize {
+    (usize::BITS - checkpoints.leading_zeros()) as usize
+}
 
 /// Position of one order in its file, as the directory stores it. Offsets are from the file's start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,7 +24,8 @@ pub(super) struct OrderLayout {
     pub codes_from: usize,
     /// Size of a code, in bytes.
     pub code_width: usize,
-    pub locations_from: usize,
+    /// The bits of the rows' interval numbers.
+    pub slices_from: usize,
     pub checkpoint_ranks_from: usize,
     /// Number of rank checkpoints.
     pub checkpoints: usize,
@@ -38,7 +43,7 @@ impl OrderLayout {
             rows_from: field(3)?,
             codes_from: field(4)?,
             code_width: field(5)?,
-            locations_from: field(6)?,
+            slices_from: field(6)?,
             checkpoint_ranks_from: field(7)?,
             checkpoints: field(8)?,
             to: field(9)?,
@@ -54,7 +59,7 @@ impl OrderLayout {
             self.rows_from,
             self.codes_from,
             self.code_width,
-            self.locations_from,
+            self.slices_from,
             self.checkpoint_ranks_from,
             self.checkpoints,
             self.to,
@@ -89,12 +94,11 @@ impl OrderLayout {
                 _ => return false,
             }
         }
-        // The containers lie between the codes and the locations.
-        let locations_to = chunks
-            .checked_mul(self.checkpoints)
-            .and_then(|locations| section_end(self.locations_from, locations, LOCATION_BYTES));
-        let are_checkpoints_contiguous = self.locations_from >= at
-            && locations_to == Some(self.checkpoint_ranks_from)
+        let slices_to = chunks
+            .checked_mul(interval_bits(self.checkpoints))
+            .and_then(|slices| section_end(self.slices_from, slices, BITSET_BYTES));
+        let are_checkpoints_contiguous = self.slices_from == at
+            && slices_to == Some(self.checkpoint_ranks_from)
             && section_end(self.checkpoint_ranks_from, self.checkpoints, 4) == Some(self.to)
             && self.to <= end;
         let is_code_width_valid =

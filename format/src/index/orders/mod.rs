@@ -3,8 +3,7 @@
 //! ```text
 //! header | orders… | directory: ten numbers for each order
 //! order: values, ascending: u64 each | rows by rank: u32 each | codes by row: 1, 2 or 4 bytes each
-//!        | containers of the checkpoints, chunk by chunk | of each container: offset u64, rows u32
-//!        | ranks of the checkpoints: u32 each
+//!        | bits of the interval numbers, chunk by chunk | ranks of the checkpoints: u32 each
 //! ```
 //!
 //! The *rank* of a row is its position when all rows are sorted by value, then by id; rows without a
@@ -17,18 +16,22 @@
 //! rank        1     0     3     2          rows    [1, 0, 3, 2]
 //! ```
 //!
-//! A *rank checkpoint* stores, for one rank and each chunk of rows, which rows have a lower rank. The
-//! rows of the ranks `a..b` then are a difference of two bitmaps, plus the rows between the ends of the
-//! range and the nearest checkpoints inside it:
+//! *Rank checkpoints* divide the ranks into intervals, numbered from 0. For each chunk of rows and each bit of
+//! these numbers, a bitmap stores the bit of every row:
 //!
 //! ```text
-//! checkpoints at ranks 0…65,536…131,072…; rows of the ranks 60,000..140,000 =
-//!   (before 131,072 minus before 65,536) + ranks 60,000..65,536 + ranks 131,072..140,000
+//! checkpoints at ranks 8,000 and 16,000; a row of rank 9,120 lies in interval 1: bit 0 set, bit 1 clear
+//! rows of the ranks 7,000..17,000 = rows with bit 0 set and bit 1 clear
+//!                                   + ranks 7,000..8,000 + ranks 16,000..17,000
 //! ```
 //!
-//! Checkpoints lie at least 65,536 ranks apart, about 64 in an order, and at both ends of every
-//! frequent value. Space: at most 8 KiB per checkpoint and chunk. Cost: log2(distinct) reads to find
-//! the codes of a range, log2(rows) reads to find its ranks, two containers per chunk to list its rows.
+//! The rows of any intervals follow from all bitmaps of a chunk. A search for a position in a set of rows
+//! counts the rows on one side of a bit, and keeps one side, bit by bit.
+//!
+//! Checkpoints lie at least 8,192 ranks apart, about 128 in an order, and at both ends of every frequent
+//! value. Space: one byte for each row. A bitmap of the rows before each checkpoint would take seven times as
+//! much, and a search would read other bitmaps for each position. Cost: log2(distinct) reads to find the
+//! codes of a range, log2(rows) reads to find its ranks, eight bitmaps per chunk to list its rows.
 
 mod layout;
 mod verify;
@@ -36,9 +39,9 @@ mod write;
 
 use std::ops::Range;
 
-use crate::index::bitset::CHUNK_ROWS;
-use crate::index::orders::layout::{DIRECTORY_FIELDS, LOCATION_BYTES, OrderLayout};
-use crate::index::postings::{ChunkView, container_bytes};
+use crate::index::bitset::{CHUNK_ROWS, ChunkBits, EMPTY_CHUNK, count_common_bits, count_set_bits};
+use crate::index::orders::layout::{DIRECTORY_FIELDS, OrderLayout, interval_bits};
+use crate::index::postings::BITSET_BYTES;
 use crate::schema::keys;
 use crate::storage::archive::{Archive, ArchiveError, little_endian};
 use crate::storage::error::ReadError;
@@ -461,36 +464,75 @@ impl<'s> Order<'s> {
         Ok(low)
     }
 
-    /// The rows of a chunk whose rank is below a checkpoint's. Cost: two reads and a container.
+    /// The number of bits of an interval's number.
+    pub fn interval_bits(&self) -> usize {
+        interval_bits(self.layout.checkpoints)
+    }
+
+    /// The interval numbers of a chunk's rows. Interval n ends before checkpoint n. Cost: one read.
     ///
     /// # Errors
     ///
-    /// Fails if the checkpoint or chunk does not exist, or the bytes are damaged.
-    pub fn rows_before_checkpoint(
-        &self,
-        checkpoint: usize,
-        chunk: u32,
-    ) -> Result<ChunkView<'s>, ReadError> {
-        let chunks = self.rows.div_ceil(CHUNK_ROWS);
-        if checkpoint >= self.layout.checkpoints || chunk as usize >= chunks {
-            return Err(ReadError::corrupt(
-                "orders",
-                "a rank checkpoint or chunk lies beyond the table",
-            ));
+    /// Fails if the chunk does not exist or the bytes are damaged.
+    pub fn intervals(&self, chunk: u32) -> Result<IntervalSlices<'s>, ReadError> {
+        if chunk as usize >= self.rows.div_ceil(CHUNK_ROWS) {
+            return Err(ReadError::corrupt("orders", "a chunk of intervals lies beyond the table"));
         }
-        let location = chunk as usize * self.layout.checkpoints + checkpoint;
-        let at = self.layout.locations_from + location * LOCATION_BYTES;
-        let from = self.archive.u64_at(at)?;
-        let count = self.archive.u32_at(at + 8)?;
-        let from = usize::try_from(from)
-            .map_err(|_| ReadError::corrupt("orders", "a bitmap lies outside the file"))?;
-        let to = from
-            .checked_add(container_bytes(count))
-            .ok_or(ReadError::corrupt("orders", "a bitmap lies outside the file"))?;
-        if count as usize > CHUNK_ROWS || from < HEADER_BYTES || to > self.layout.locations_from {
-            return Err(ReadError::corrupt("orders", "a bitmap lies outside the file"));
+        let slices_bytes = self.interval_bits() * BITSET_BYTES;
+        let from = self.layout.slices_from + chunk as usize * slices_bytes;
+        Ok(IntervalSlices(self.archive.bytes(from, from + slices_bytes)?))
+    }
+}
+
+/// The interval numbers of a chunk's rows: one bitmap for each bit, the least significant first. Rows
+/// beyond the last have the number 0.
+#[derive(Clone, Copy)]
+pub struct IntervalSlices<'s>(&'s [u8]);
+
+impl<'s> IntervalSlices<'s> {
+    /// The bitmap of a bit.
+    fn slice(&self, bit: usize) -> &'s [[u8; 8]] {
+        self.0[bit * BITSET_BYTES..][..BITSET_BYTES].as_chunks().0
+    }
+
+    fn bits(&self) -> usize {
+        self.0.len() / BITSET_BYTES
+    }
+
+    /// The rows of the intervals below a number.
+    pub fn below(&self, number: usize) -> ChunkBits {
+        if number >> self.bits() > 0 {
+            return [u64::MAX; EMPTY_CHUNK.len()];
         }
-        Ok(ChunkView::new(self.archive.bytes(from, to)?, count))
+        let mut below = EMPTY_CHUNK;
+        // Numbers of the bits so far are less if this bit is less, or equal and the bits before are less.
+        for bit in 0..self.bits() {
+            let is_set = number >> bit & 1 == 1;
+            let words = self.slice(bit).iter().map(|word| !u64::from_le_bytes(*word));
+            match is_set {
+                true => below.iter_mut().zip(words).for_each(|(below, clear)| *below |= clear),
+                false => below.iter_mut().zip(words).for_each(|(below, clear)| *below &= clear),
+            }
+        }
+        below
+    }
+
+    /// Counts the rows of a set in the intervals below a number.
+    pub fn count_below(&self, number: usize, set: &ChunkBits) -> u64 {
+        count_common_bits(&self.below(number), set)
+    }
+
+    /// Counts the rows of a set whose interval numbers have a bit clear.
+    pub fn count_clear(&self, bit: usize, set: &ChunkBits) -> u64 {
+        let slice = self.slice(bit);
+        count_set_bits(slice.len().min(set.len()), |at| set[at] & !u64::from_le_bytes(slice[at]))
+    }
+
+    /// Keeps the rows of a set whose interval numbers have a bit set, or clear.
+    pub fn retain(&self, bit: usize, is_set: bool, set: &mut ChunkBits) {
+        let flip = if is_set { 0 } else { u64::MAX };
+        let words = self.slice(bit).iter().map(|word| u64::from_le_bytes(*word) ^ flip);
+        set.iter_mut().zip(words).for_each(|(set, word)| *set &= word);
     }
 }
 

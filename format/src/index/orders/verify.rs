@@ -1,10 +1,8 @@
 //! Verifies orders.
 
-use crate::index::bitset::{Bitset, CHUNK_ROWS, EMPTY_CHUNK};
+use crate::index::bitset::{Bitset, CHUNK_ROWS};
 use crate::index::check::{CheckError, ensure};
-use crate::index::orders::layout::LOCATION_BYTES;
 use crate::index::orders::{Order, RankSource};
-use crate::index::postings::container_bytes;
 use crate::schema::keys::Values;
 use crate::storage::ids::Ids;
 
@@ -13,7 +11,6 @@ impl Order<'_> {
     /// not matter.
     pub(crate) fn verify(&self, ids: &Ids, seen: &mut Bitset) -> Result<(), CheckError> {
         self.verify_values()?;
-        self.verify_containers()?;
         seen.clear();
         let mut checkpoint = 0;
         let mut last = None;
@@ -28,7 +25,8 @@ impl Order<'_> {
             self.verify_neighbours(rank, last, (code, id))?;
             last = Some((code, id));
         }
-        ensure(checkpoint == self.checkpoints(), "the rank checkpoints do not ascend")
+        ensure(checkpoint == self.checkpoints(), "the rank checkpoints do not ascend")?;
+        self.verify_checkpoint(checkpoint, seen)
     }
 
     fn is_of_ids(&self) -> bool {
@@ -87,30 +85,22 @@ impl Order<'_> {
         ensure(!is_last || code + 1 == self.no_code(), "a value has no row")
     }
 
-    /// Checks that the containers of the checkpoints are contiguous.
-    fn verify_containers(&self) -> Result<(), CheckError> {
-        let mut at = self.layout.codes_from + self.rows * self.layout.code_width;
-        let count = self.rows.div_ceil(CHUNK_ROWS) * self.layout.checkpoints;
-        for number in 0..count {
-            let location = self.layout.locations_from + number * LOCATION_BYTES;
-            let from = self.archive.u64_at(location)?;
-            ensure(from == at as u64, "the checkpoint containers are not contiguous")?;
-            at = at.saturating_add(container_bytes(self.archive.u32_at(location + 8)?));
-        }
-        ensure(
-            at == self.layout.locations_from,
-            "the checkpoint offsets do not follow the containers",
-        )
-    }
-
-    /// Checks that a checkpoint holds the rows of all lower ranks.
+    /// Checks that the intervals up to a checkpoint hold the rows of all lower ranks; those up to the end,
+    /// all rows. Rows beyond the last are in interval 0.
     fn verify_checkpoint(&self, checkpoint: usize, seen: &Bitset) -> Result<(), CheckError> {
-        for chunk in 0..self.rows.div_ceil(CHUNK_ROWS) {
-            let view = self.rows_before_checkpoint(checkpoint, chunk as u32)?;
-            let mut bits = EMPTY_CHUNK;
-            view.add_to(&mut bits);
-            let holds = view.is_sound() && bits == seen.chunks()[chunk];
-            ensure(holds, "a rank checkpoint does not hold the rows ranked before it")?;
+        for (chunk, seen) in (0u32..).zip(seen.chunks()) {
+            if chunk as usize >= self.rows.div_ceil(CHUNK_ROWS) {
+                break;
+            }
+            let mut expected = *seen;
+            for low in (self.rows - chunk as usize * CHUNK_ROWS).min(CHUNK_ROWS)..CHUNK_ROWS {
+                expected[low / 64] |= 1 << (low % 64);
+            }
+            let holds = self.intervals(chunk)?.below(checkpoint + 1) == expected;
+            ensure(
+                holds,
+                "the intervals before a rank checkpoint do not hold the rows ranked before it",
+            )?;
         }
         Ok(())
     }
@@ -195,7 +185,7 @@ mod tests {
             Some(order.verify(&ids, &mut Bitset::new(ROWS)))
         };
         verify(&whole).unwrap().unwrap();
-        // After the values: a sample of the rows, codes and containers; all locations and ranks.
+        // After the values: a sample of the rows, codes and interval numbers; all ranks of checkpoints.
         let from = HEADER_BYTES + 2 * 8;
         let tail = whole.len() - 200;
         for at in (from..tail).step_by(7_919).chain(tail..whole.len()) {

@@ -2,24 +2,23 @@
 //!
 //! The first pass spools the rows and values and marks in a bitmap the ranks at which a value begins.
 //! The second pass reads the rows once per window of `memory_bytes` and places the codes of the
-//! window's rows and their checkpoint numbers by row. Cost: rows × (1 + rows / window) sequential reads.
+//! window's rows and their interval numbers by row. Cost: rows × (1 + rows / window) sequential reads.
 
 use std::{
     io::{self, BufReader, Read, Seek, Write},
     path::Path,
 };
 
-use crate::index::bitset::{CHUNK_ROWS, EMPTY_CHUNK, each_bit};
-use crate::index::orders::layout::OrderLayout;
-use crate::index::postings::write_container;
+use crate::index::bitset::{CHUNK_ROWS, EMPTY_CHUNK};
+use crate::index::orders::layout::{OrderLayout, interval_bits};
 use crate::storage::blobs::{Spool, Spooled};
 use crate::storage::file_writer::{FileWriter, Written};
 use crate::storage::header::Header;
 
 /// The number of checkpoints that an order of many rows aims at.
-const CHECKPOINTS_AIM: usize = 64;
+const CHECKPOINTS_AIM: usize = 128;
 /// The smallest distance between evenly placed checkpoints, in ranks.
-const DISTANCE_MIN: usize = CHUNK_ROWS;
+const DISTANCE_MIN: usize = 8_192;
 
 /// A row in the order of ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,17 +122,12 @@ impl OrdersWriter {
         };
         let checkpoints =
             if parts == OrderParts::RowOrder { Vec::new() } else { checkpoint_ranks(&pass) };
-        let mut bitmaps = CheckpointBitmaps::new(&self.scratch, checkpoints.len());
+        let mut slices = Spool::new(&self.scratch);
         for first in (0..pass.count).step_by(self.window_rows) {
-            self.window(&mut pass, first, &checkpoints, layout.code_width, &mut bitmaps)?;
+            self.window(&mut pass, first, &checkpoints, layout.code_width, &mut slices)?;
         }
-        let containers_from = self.position();
-        bitmaps.containers.move_to(&mut self.file)?;
-        layout.locations_from = self.position();
-        for (from, count) in bitmaps.locations {
-            self.file.write_all(&(containers_from as u64 + from).to_le_bytes())?;
-            self.file.write_all(&count.to_le_bytes())?;
-        }
+        layout.slices_from = self.position();
+        slices.move_to(&mut self.file)?;
         layout.checkpoint_ranks_from = self.position();
         layout.checkpoints = checkpoints.len();
         for rank in &checkpoints {
@@ -180,14 +174,14 @@ impl OrdersWriter {
         Ok(FirstPass { rows: rows.take()?, values, distinct, valued, starts, count })
     }
 
-    /// Writes the codes and the checkpoint bitmaps of a window of rows, from `first` on.
+    /// Writes the codes, and spools the interval numbers, of a window of rows, from `first` on.
     fn window(
         &mut self,
         pass: &mut FirstPass,
         first: usize,
         checkpoints: &[u32],
         code_width: usize,
-        bitmaps: &mut CheckpointBitmaps,
+        slices: &mut Spool,
     ) -> io::Result<()> {
         let length = (pass.count - first).min(self.window_rows);
         let mut codes = vec![0u32; if code_width == 0 { 0 } else { length }];
@@ -216,7 +210,8 @@ impl OrdersWriter {
         for code in codes {
             self.file.write_all(&code.to_le_bytes()[..code_width])?;
         }
-        passed.chunks(CHUNK_ROWS).try_for_each(|chunk| bitmaps.push(chunk))
+        let bits = interval_bits(checkpoints.len());
+        passed.chunks(CHUNK_ROWS).try_for_each(|chunk| write_slices(chunk, bits, slices))
     }
 
     /// Writes the directory and closes the file.
@@ -236,19 +231,19 @@ impl OrdersWriter {
 
 /// Chooses the ranks of the checkpoints.
 ///
-/// Neighbouring checkpoints are at most max(65,536, rows / 64) ranks apart. A value that
+/// Neighbouring checkpoints are at most max(8,192, rows / 128) ranks apart. A value that
 /// would exceed this distance has checkpoints at its first rank and at even distances. A value with
 /// more rows than half the distance also has a checkpoint at its end. Rows without a value count as
 /// one value. An order of at most 65,536 rows has no checkpoints.
 ///
 /// ```text
-/// distance 65,536; values with 60,000, 50,000 and 200,000 rows
-/// checkpoints: 60,000  110,000  175,536  241,072  306,608
+/// distance 8,192; values with 6,000, 5,000 and 20,000 rows
+/// checkpoints: 6,000  11,000  19,192  27,384  31,000
 /// ```
 fn checkpoint_ranks(pass: &FirstPass) -> Vec<u32> {
     let distance = DISTANCE_MIN.max(pass.count.div_ceil(CHECKPOINTS_AIM));
     let mut ranks = Vec::new();
-    if pass.count <= DISTANCE_MIN {
+    if pass.count <= CHUNK_ROWS {
         return ranks;
     }
     let mut last = 0;
@@ -290,54 +285,14 @@ fn next_value(pass: &FirstPass, rank: usize) -> usize {
     pass.count
 }
 
-/// Collects the containers of all checkpoints, chunk by chunk.
-struct CheckpointBitmaps {
-    containers: Spool,
-    /// The offset of each container among the containers, and its row count.
-    locations: Vec<(u64, u32)>,
-    /// Size of the containers so far, in bytes.
-    containers_bytes: u64,
-    checkpoints: usize,
-}
-
-impl CheckpointBitmaps {
-    fn new(scratch: &Path, checkpoints: usize) -> CheckpointBitmaps {
-        CheckpointBitmaps {
-            containers: Spool::new(scratch),
-            locations: Vec::new(),
-            containers_bytes: 0,
-            checkpoints,
+/// Writes the bitmaps of a chunk: for each bit of the interval numbers, that bit of every row.
+fn write_slices(numbers: &[u16], bits: usize, out: &mut impl Write) -> io::Result<()> {
+    for bit in 0..bits {
+        let mut slice = EMPTY_CHUNK;
+        for (low, number) in numbers.iter().enumerate() {
+            slice[low / 64] |= u64::from(number >> bit & 1) << (low % 64);
         }
+        slice.iter().try_for_each(|word| out.write_all(&word.to_le_bytes()))?;
     }
-
-    /// Adds the containers of a chunk. `passed` holds, for each of its rows, the number of checkpoints at
-    /// or below the row's rank.
-    fn push(&mut self, passed: &[u16]) -> io::Result<()> {
-        let mut order: Vec<u16> = (0..=u16::MAX).take(passed.len()).collect();
-        order.sort_by_key(|low| passed[usize::from(*low)]);
-        let mut bits = EMPTY_CHUNK;
-        let mut done = 0;
-        let mut lows = Vec::new();
-        let mut container = Vec::new();
-        for checkpoint in 0..self.checkpoints {
-            while let Some(low) = order.get(done).map(|low| usize::from(*low)) {
-                if usize::from(passed[low]) > checkpoint {
-                    break;
-                }
-                bits[low / 64] |= 1 << (low % 64);
-                done += 1;
-            }
-            lows.clear();
-            each_bit(&bits, |low| {
-                lows.push(low);
-                true
-            });
-            container.clear();
-            write_container(&lows, &mut container);
-            self.locations.push((self.containers_bytes, lows.len() as u32));
-            self.containers_bytes += container.len() as u64;
-            self.containers.write_all(&container)?;
-        }
-        Ok(())
-    }
+    Ok(())
 }
