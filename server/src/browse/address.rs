@@ -3,6 +3,8 @@
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use pinakes_format::query::{PAGE_SIZE_DEFAULT, Query};
 
+use crate::api::list_stream::StreamFormat;
+
 /// Characters that are escaped in the value of a parameter.
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
@@ -92,24 +94,40 @@ impl Address {
         format!("/{}{}", self.route, self.parameters())
     }
 
+    /// Path and query of all pages of the list as one stream.
+    pub fn stream_url(&self, format: StreamFormat) -> String {
+        let format = ("format", format.name().to_owned());
+        format!("/{}{}", self.route, query_text(self.set().into_iter().chain([format])))
+    }
+
     fn parameters(&self) -> String {
         let number = |number: u32, default: u32| {
             if number == default { String::new() } else { number.to_string() }
         };
-        let values = [
-            ("filter", self.filter()),
-            ("search", self.search.clone().unwrap_or_default()),
-            ("sort", self.sort.clone()),
+        let page = [
             ("per_page", number(self.per_page, PAGE_SIZE_DEFAULT)),
             ("page", number(self.page, 1)),
         ];
-        let pairs: Vec<String> = values
-            .iter()
-            .filter(|(_, value)| !value.is_empty())
-            .map(|(name, value)| format!("{name}={}", encoded(value)))
-            .collect();
-        if pairs.is_empty() { String::new() } else { format!("?{}", pairs.join("&")) }
+        query_text(self.set().into_iter().chain(page))
     }
+
+    /// The parameters that choose and sort the records.
+    fn set(&self) -> [(&'static str, String); 3] {
+        [
+            ("filter", self.filter()),
+            ("search", self.search.clone().unwrap_or_default()),
+            ("sort", self.sort.clone()),
+        ]
+    }
+}
+
+/// The parameters that have a value, after a question mark; empty if none has.
+fn query_text(values: impl Iterator<Item = (&'static str, String)>) -> String {
+    let pairs: Vec<String> = values
+        .filter(|(_, value)| !value.is_empty())
+        .map(|(name, value)| format!("{name}={}", encoded(&value)))
+        .collect();
+    if pairs.is_empty() { String::new() } else { format!("?{}", pairs.join("&")) }
 }
 
 /// A text as the value of a parameter.
@@ -147,6 +165,10 @@ mod tests {
         let rest = "&search=x%20y&sort=year:desc";
         let name = "authors.name:%22a,b%22";
         check(address.clone(), &format!("?filter=type:article,year:>2020,{name}{rest}&page=3"));
+        assert_eq!(
+            address.stream_url(StreamFormat::Csv),
+            format!("/outputs?filter=type:article,year:>2020,{name}{rest}&format=csv")
+        );
         check(address.without(0), &format!("?filter=year:>2020,{name}{rest}"));
         check(address.without(1), &format!("?filter=type:article,{name}{rest}"));
         check(address.without(2), &format!("?filter=type:article,year:>2020{rest}"));

@@ -9,6 +9,7 @@ use pinakes_format::storage::error::ReadError;
 
 use crate::api::handlers::{Answer, query_error_reply};
 use crate::api::list_query::{self, Dialect, Parameter};
+use crate::api::list_stream::StreamFormat;
 use crate::api::request::Request;
 use crate::api::work_limits::WorkLimits;
 use crate::browse::address::{Address, quoted};
@@ -90,6 +91,8 @@ struct ListPage {
     previous: Option<String>,
     next: Option<String>,
     json: String,
+    csv: String,
+    lines: String,
 }
 
 /// An expression of the filter, and the list without it.
@@ -171,6 +174,8 @@ fn layout(
         previous: (page > 1).then(|| url(before)),
         next: (u64::from(page) < pages).then(|| url(page + 1)),
         json: address.json_url(),
+        csv: address.stream_url(StreamFormat::Csv),
+        lines: address.stream_url(StreamFormat::NdJson),
         address,
     }
 }

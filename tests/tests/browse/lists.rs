@@ -124,6 +124,11 @@ fn a_form_refines_a_list_without_a_script() {
     let json = connection.get(same).json();
     assert_eq!(count(&html), json["meta"]["count"].as_u64().unwrap());
     assert!(links(&html).contains(&same.to_owned()), "{html}");
+    for format in ["csv", "ndjson"] {
+        assert!(links(&html).contains(&format!("{same}&format={format}")), "{html}");
+    }
+    let lines = connection.get(&format!("{same}&format=ndjson"));
+    assert_eq!(lines.text().lines().count() as u64, count(&html));
     assert!(
         html.contains(
             "<input type=\"hidden\" name=\"filter\" value=\"type:article,year:&#62;1900\">"
