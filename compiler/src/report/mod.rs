@@ -19,8 +19,8 @@ use std::{collections::BTreeMap, fmt::Write as _};
 use serde::Serialize;
 
 use crate::compile::CompileStage;
-use crate::compile::input::Inputs;
 use crate::link::{SideTally, Tally};
+use crate::object::warnings::Warnings;
 use crate::report::codes::Code;
 use crate::report::quarantine::Quarantine;
 use crate::report::run_info::RunInfo;
@@ -102,15 +102,21 @@ impl RunReport {
     }
 
     /// Adds the results of the compile stage.
-    pub fn add_compiled(&mut self, inputs: &Inputs, stage: &CompileStage) {
+    ///
+    /// `skipped` and `warnings` are those of the inputs.
+    pub fn add_compiled(
+        &mut self,
+        skipped: Vec<String>,
+        mut warnings: Warnings,
+        stage: &CompileStage,
+    ) {
         let report = self;
         let parsed = stage.parts.iter().filter(|part| !part.was_cached);
         report.parsed = parsed.map(|part| escape_path(&part.part.path)).collect();
         report.parts = stage.parts.len() as u64;
         report.parts_parsed = report.parsed.len() as u64;
         report.parsed_bytes = stage.parsed_bytes;
-        report.skipped_files = inputs.skipped.iter().map(|path| escape_path(path)).collect();
-        let mut warnings = inputs.warnings.clone();
+        report.skipped_files = skipped;
         for (code, count) in &stage.warnings.counts {
             let first = || stage.warnings.first.get(code).cloned().unwrap_or_default();
             warnings.add(code, *count, first);
