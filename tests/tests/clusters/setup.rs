@@ -4,6 +4,7 @@ use std::{
     collections::BTreeMap,
     ffi::OsStr,
     fs,
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
 };
@@ -127,4 +128,69 @@ pub fn copy_into(from: &Path, to: &Path) {
             fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
         }
     }
+}
+
+/// The root hash in the manifest of a snapshot.
+pub fn root_hash(snapshot: &Path) -> String {
+    let text = fs::read(snapshot.join("manifest.json")).unwrap();
+    let manifest: Value = serde_json::from_slice(&text).unwrap();
+    manifest["root"].as_str().unwrap().to_owned()
+}
+
+/// A directory for `PATH` whose `pinakes-compiler` fails at the first try of unit 1 with an exit code, as if the
+/// disk were full, and otherwise is the compiler. Every try adds a line to the file `tries`.
+pub struct Flaky {
+    directory: PathBuf,
+}
+
+impl Flaky {
+    pub fn new(cluster: &Cluster, code: u8) -> Flaky {
+        let directory = cluster.host("bin");
+        fs::create_dir(&directory).unwrap();
+        let text = format!(
+            "#!/bin/sh\n\
+             set -e\n\
+             here=\"$(dirname \"$0\")\"\n\
+             unit=${{SLURM_ARRAY_TASK_ID-}} last=\n\
+             for word; do test \"$last\" != --unit || unit=$word; last=$word; done\n\
+             echo \"$1 $unit\" >> \"$here/tries\"\n\
+             if test \"$1 $unit\" = 'compile 1' && mkdir \"$here/failed\" 2> /dev/null; then exit {code}; fi\n\
+             exec '{}' \"$@\"\n",
+            program("pinakes-compiler").display()
+        );
+        let file = directory.join("pinakes-compiler");
+        fs::write(&file, text).unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+        Flaky { directory }
+    }
+
+    /// The value of `PATH`.
+    pub fn path(&self) -> String {
+        let path = std::env::var("PATH").unwrap();
+        format!("{}:{path}", self.directory.display())
+    }
+
+    /// The tries, sorted: command and unit.
+    pub fn tries(&self) -> Vec<String> {
+        let text = fs::read_to_string(self.directory.join("tries")).unwrap();
+        let mut tries: Vec<String> = text.lines().map(|line| line.trim().to_owned()).collect();
+        tries.sort();
+        tries
+    }
+}
+
+/// A file of the examples.
+pub fn example(name: &str) -> PathBuf {
+    root().join("compiler/clusters").join(name)
+}
+
+/// Whether a program can be run; otherwise says that the test is skipped.
+pub fn has_program(name: &str, test: &str) -> bool {
+    let paths = std::env::var_os("PATH").unwrap();
+    let mut places = std::env::split_paths(&paths).chain([PathBuf::from("/usr/sbin")]);
+    let is_there = places.any(|place| place.join(name).is_file());
+    if !is_there {
+        eprintln!("skipped: {test}: no {name}; .ci/run installs it");
+    }
+    is_there
 }
