@@ -22,6 +22,7 @@ use crate::error::{Error, Result};
 use crate::frontend::reader::NO_PARENT;
 use crate::link;
 use crate::link::Published;
+use crate::link::forecast::LinkForecast;
 use crate::link::selection::Selection;
 use crate::object::warnings::Warnings;
 use crate::object::{Object, gather};
@@ -101,8 +102,9 @@ impl Run {
     fn begin(command: &'static str, work: WorkArgs, selection: Option<Selection>) -> Result<Run> {
         use_threads(work.threads)?;
         let progress = Progress::detect(work.quiet);
-        let report = RunReport::new(command);
+        let mut report = RunReport::new(command);
         let files = ReportFiles { report: work.report.clone(), textfile: work.textfile.clone() };
+        report.link_bytes_per_second = files.last_link_rate();
         let begun_at = SystemTime::now();
         let begun = Instant::now();
         Ok(Run { begun, begun_at, work, selection, progress, report, files, blocked: None })
@@ -297,12 +299,16 @@ impl Run {
         quarantine: PathBuf,
         kept_objects: Option<ObjectDirectory<'_>>,
     ) -> Result<Option<PathBuf>> {
+        let forecast = self.forecast(objects, &lock);
+        let begun = Instant::now();
         gather(objects.iter_mut().map(|named| &mut named.object), lock.scratch())?;
         let objects = &*objects;
         let memory_bytes = usize::try_from(self.work.memory).unwrap_or(usize::MAX);
         let linked: Vec<&Object> = objects.iter().map(|named| &named.object).collect();
         let selection = self.selection.as_ref();
         let mut finished = link::link(&linked, &lock, selection, memory_bytes, self.progress)?;
+        let rate = forecast.object_bytes as f64 / begun.elapsed().as_secs_f64();
+        self.report.link_bytes_per_second = Some(rate).filter(|rate| rate.is_finite());
         self.add_finished(&finished);
         let count = finished.orphans.read;
         if count > 0 {
@@ -339,6 +345,21 @@ impl Run {
         drop(lock);
         interrupt::keep_on_signal();
         Ok(Some(finished.path))
+    }
+
+    /// Prints and reports what the link is expected to take.
+    fn forecast(&mut self, objects: &[NamedObject], lock: &OutputLock) -> LinkForecast {
+        let linked = objects.iter().map(|named| &named.object);
+        let last_rate = self.report.link_bytes_per_second;
+        let forecast = LinkForecast::new(linked, lock.scratch(), self.work.memory, last_rate);
+        if self.progress != Progress::Quiet {
+            eprintln!("{:>10} {}", "expects", forecast.describe());
+        }
+        if let Some(warning) = forecast.warning() {
+            eprintln!("warning: {warning}");
+        }
+        self.report.forecast = Some(forecast.clone());
+        forecast
     }
 
     fn add_finished(&mut self, finished: &Published) {

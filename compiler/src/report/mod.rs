@@ -19,6 +19,7 @@ use std::{collections::BTreeMap, fmt::Write as _};
 use serde::Serialize;
 
 use crate::compile::CompileStage;
+use crate::link::forecast::LinkForecast;
 use crate::link::{SideTally, Tally};
 use crate::object::warnings::Warnings;
 use crate::report::codes::Code;
@@ -71,6 +72,11 @@ pub struct RunReport {
     pub held_back: Option<String>,
     /// Snapshots and objects that `--keep` removed; `null` without `--keep`.
     pub pruned: Option<PruneReport>,
+    /// Estimate of the link, made before it began; `null` if the run links nothing.
+    pub forecast: Option<LinkForecast>,
+    /// Bytes of objects that a link reads per second: measured by this run, or before its link ends by the last
+    /// run with the same report; `null` if none has linked.
+    pub link_bytes_per_second: Option<f64>,
     /// Wall-clock seconds of the run.
     pub seconds: f64,
 }
@@ -97,6 +103,8 @@ impl RunReport {
             quarantine: Quarantine::default(),
             held_back: None,
             pruned: None,
+            forecast: None,
+            link_bytes_per_second: None,
             seconds: 0.0,
         }
     }
