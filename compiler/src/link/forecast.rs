@@ -20,7 +20,7 @@ use crate::object::Object;
 /// 21.6 s; their objects have 3.7 GB, extrapolated from 20,200 outputs.
 const BYTES_PER_SECOND: f64 = 170e6;
 
-/// What a link is expected to take.
+/// Expected disk, memory and time of a link.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LinkForecast {
     /// Bytes of all objects.
