@@ -15,6 +15,24 @@ pub enum Error {
         /// The fault, and the expected content.
         reason: String,
     },
+    /// Units of a plan whose objects are missing or damaged.
+    #[error(
+        "`{}` lacks the objects of {missing} of {units} units of the plan {plan}: {ranges}; run \
+         `compile --plan` for these units, or copy their objects and `.unit` files there",
+        escape_path(objects)
+    )]
+    UnitsMissing {
+        /// The directory of objects.
+        objects: PathBuf,
+        /// The plan's hash.
+        plan: String,
+        /// Number of units whose objects are missing or damaged.
+        missing: u64,
+        /// Number of units.
+        units: u32,
+        /// Numbers of the units, as `0,4-6`.
+        ranges: String,
+    },
     /// More bad records or rows than an option allows.
     #[error(
         "{quarantined} of {read} {of} are bad, more than `{option}` allows ({allowed}); see `{}`, \
@@ -82,7 +100,7 @@ pub enum Error {
     /// No record matches the `--where` filters.
     #[error(
         "no record matches any `--where`; nothing was published. Try the filters on a server's \
-         lists, or pass `build --allow-empty`"
+         lists, or pass `--allow-empty`"
     )]
     NoneMatch,
     /// A file whose content is corrupt or cut short.
@@ -151,7 +169,7 @@ impl Error {
         match self {
             Error::Internal(_) | Error::OutOfMemory(_) => 1,
             Error::Usage(_) => 2,
-            Error::Input { .. } | Error::Fetch { .. } => 3,
+            Error::Input { .. } | Error::UnitsMissing { .. } | Error::Fetch { .. } => 3,
             Error::TooManyBad { .. }
             | Error::Empty { .. }
             | Error::NoneMatch

@@ -17,6 +17,7 @@ pub(crate) mod frontend;
 pub(crate) mod link;
 pub(crate) mod mirror;
 pub(crate) mod object;
+pub(crate) mod plan;
 pub(crate) mod read;
 pub(crate) mod report;
 pub(crate) mod store;

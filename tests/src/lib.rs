@@ -65,6 +65,18 @@ pub fn real_sample(test: &str) -> Option<[PathBuf; 2]> {
     real_data("sample", test).map(|sample| ["openalex", "taxonomy"].map(|input| sample.join(input)))
 }
 
+/// Returns the Python that has Spark, or prints that `test` is skipped.
+pub fn spark_python(test: &str) -> Option<PathBuf> {
+    let python = root().join("target/tables/bin/python");
+    let imports = Command::new(&python).args(["-c", "import pyspark"]).output();
+    let java = Command::new("java").arg("-version").output();
+    if imports.is_ok_and(|imports| imports.status.success()) && java.is_ok() {
+        return Some(python);
+    }
+    eprintln!("skipped: {test}: no pyspark or no Java; .ci/run installs both");
+    None
+}
+
 /// Returns real records of the current dump and of the dump of 2023, or prints that `test` is
 /// skipped.
 pub fn current_and_2023_dumps(test: &str) -> Option<[PathBuf; 2]> {

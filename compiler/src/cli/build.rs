@@ -1,4 +1,4 @@
-//! The commands `build`, `compile` and `link`.
+//! The commands `build`, `compile` and `link`, also of a unit and of a plan.
 
 use std::{
     collections::BTreeSet,
@@ -10,19 +10,23 @@ use std::{
 
 use pinakes_format::snapshot::suppression_list::SuppressionList;
 
+use crate::cli::acceptance::{empty_entities, find_excess};
 use crate::cli::options::{
-    BuildArgs, CompileArgs, InputArgs, LinkArgs, PublishArgs, Share, WorkArgs,
+    AcceptanceArgs, BuildArgs, CompileArgs, InputArgs, LinkArgs, PublishArgs, WorkArgs,
 };
+use crate::cli::units::unit_number;
 use crate::compile::input;
-use crate::compile::input::{Inputs, PartKind};
-use crate::compile::{CompileStage, CompiledPart, compile};
+use crate::compile::input::Inputs;
+use crate::compile::{CompileStage, compile};
 use crate::error::{Error, Result};
 use crate::frontend::reader::NO_PARENT;
 use crate::link;
 use crate::link::Published;
+use crate::link::forecast::LinkForecast;
 use crate::link::selection::Selection;
 use crate::object::warnings::Warnings;
 use crate::object::{Object, gather};
+use crate::plan::Plan;
 use crate::report::file::ReportFiles;
 use crate::report::quarantine::BadRecord;
 use crate::report::{RunReport, quarantine};
@@ -36,22 +40,30 @@ use crate::terminal::escape::escape_path;
 use crate::terminal::progress::Progress;
 
 pub(crate) fn build(args: BuildArgs) -> Result<()> {
-    let selection = args.publish.selection.read(args.input.allow_empty)?;
+    let selection = args.publish.selection.read(args.acceptance.allow_empty)?;
     let mut run = Run::begin("build", args.work, selection)?;
-    let outcome = run.build(&args.input, &args.publish, args.objects);
+    let outcome = run.build(&args.input, &args.acceptance, &args.publish, args.objects);
     run.end(outcome)
 }
 
 pub(crate) fn compile_only(args: CompileArgs) -> Result<()> {
-    let mut run = Run::begin("compile", args.work, None)?;
-    let outcome = run.compile(&args.input, &args.objects);
+    let CompileArgs { input, acceptance, plan, unit, objects, work } = args;
+    let mut run = Run::begin("compile", work, None)?;
+    let outcome = match plan {
+        Some(plan) => run.compile_unit(&plan, unit, &objects),
+        None => run.compile(&input, &acceptance, &objects),
+    };
     run.end(outcome.map(|_| None))
 }
 
 pub(crate) fn link_only(args: LinkArgs) -> Result<()> {
-    let selection = args.publish.selection.read(false)?;
-    let mut run = Run::begin("link", args.work, selection)?;
-    let outcome = run.link(&args.objects, &args.publish);
+    let LinkArgs { objects, plan, acceptance, publish, work } = args;
+    let selection = publish.selection.read(acceptance.allow_empty)?;
+    let mut run = Run::begin("link", work, selection)?;
+    let outcome = match plan {
+        Some(plan) => run.link_plan(&plan, &objects, &acceptance, &publish),
+        None => run.link(&objects, &publish),
+    };
     run.end(outcome)
 }
 
@@ -90,8 +102,9 @@ impl Run {
     fn begin(command: &'static str, work: WorkArgs, selection: Option<Selection>) -> Result<Run> {
         use_threads(work.threads)?;
         let progress = Progress::detect(work.quiet);
-        let report = RunReport::new(command);
+        let mut report = RunReport::new(command);
         let files = ReportFiles { report: work.report.clone(), textfile: work.textfile.clone() };
+        report.link_bytes_per_second = files.last_link_rate();
         let begun_at = SystemTime::now();
         let begun = Instant::now();
         Ok(Run { begun, begun_at, work, selection, progress, report, files, blocked: None })
@@ -112,6 +125,7 @@ impl Run {
     fn build(
         &mut self,
         input: &InputArgs,
+        acceptance: &AcceptanceArgs,
         publish: &PublishArgs,
         objects: Option<PathBuf>,
     ) -> Result<Option<PathBuf>> {
@@ -120,31 +134,75 @@ impl Run {
             refuse_inside(input, objects, "--objects")?;
         }
         let inputs = input::find(&input.inputs, input.manifest_policy())?;
-        let lock = lock_output(&publish.out)?;
-        interrupt::remove_on_signal(lock.scratch(), interrupt::NOTHING_PUBLISHED);
-        self.check_suppression(publish)?;
-        self.write_begin()?;
+        let lock = self.lock(publish)?;
         let objects = objects.unwrap_or_else(|| publish.out.join("objects"));
         let quarantine = publish.out.join("quarantine");
-        let mut compiled = self.compile_inputs(inputs, input, &objects, quarantine.clone())?;
+        let stage = self.compile_inputs(inputs, input, &objects)?;
+        let mut compiled = self.accept(stage, acceptance, quarantine.clone())?;
         let objects = ObjectDirectory { directory: &objects, begun: self.begun_at };
         self.publish(&mut compiled, publish, lock, quarantine, Some(objects))
     }
 
-    fn compile(&mut self, input: &InputArgs, objects: &Path) -> Result<()> {
+    fn compile(
+        &mut self,
+        input: &InputArgs,
+        acceptance: &AcceptanceArgs,
+        objects: &Path,
+    ) -> Result<()> {
         refuse_inside(input, objects, "--objects")?;
         let inputs = input::find(&input.inputs, input.manifest_policy())?;
         self.write_begin()?;
-        self.compile_inputs(inputs, input, objects, objects.join("quarantine"))?;
+        let stage = self.compile_inputs(inputs, input, objects)?;
+        self.accept(stage, acceptance, objects.join("quarantine"))?;
         Ok(())
     }
 
-    fn link(&mut self, objects: &Path, publish: &PublishArgs) -> Result<Option<PathBuf>> {
-        let mut objects = open_all(&object_paths(objects)?)?;
+    /// Compiles a unit of a plan. Lists its bad records only where `--quarantine` says, because units share
+    /// the directory of objects.
+    fn compile_unit(&mut self, plan: &Path, unit: Option<u32>, objects: &Path) -> Result<()> {
+        let unit = unit.map_or_else(|| unit_number(|name| std::env::var(name).ok()), Ok)?;
+        let plan = Plan::read(plan)?;
+        plan.unit(unit)?;
+        self.write_begin()?;
+        let part_memory_bytes = self.work.part_memory_bytes();
+        let stage = plan.compile_unit(unit, objects, part_memory_bytes, self.progress)?;
+        self.print_parsed(&stage);
+        self.report.add_compiled(Vec::new(), Warnings::default(), &stage);
+        if let Some(quarantine) = self.work.quarantine.clone() {
+            self.list_bad(&named(stage), &BTreeSet::new(), quarantine)?;
+        }
+        Ok(())
+    }
+
+    /// Links the objects of a plan, as `build` links those of its inputs.
+    fn link_plan(
+        &mut self,
+        plan: &Path,
+        objects: &Path,
+        acceptance: &AcceptanceArgs,
+        publish: &PublishArgs,
+    ) -> Result<Option<PathBuf>> {
+        let plan = Plan::read(plan)?;
+        let stage = plan.open(objects)?;
+        let lock = self.lock(publish)?;
+        self.report.add_compiled(plan.facts.skipped, plan.facts.warnings, &stage);
+        let quarantine = publish.out.join("quarantine");
+        let mut objects = self.accept(stage, acceptance, quarantine.clone())?;
+        self.publish(&mut objects, publish, lock, quarantine, None)
+    }
+
+    /// Locks the output, and writes the report of the run that now holds it.
+    fn lock(&self, publish: &PublishArgs) -> Result<OutputLock> {
         let lock = lock_output(&publish.out)?;
         interrupt::remove_on_signal(lock.scratch(), interrupt::NOTHING_PUBLISHED);
         self.check_suppression(publish)?;
         self.write_begin()?;
+        Ok(lock)
+    }
+
+    fn link(&mut self, objects: &Path, publish: &PublishArgs) -> Result<Option<PathBuf>> {
+        let mut objects = open_all(&object_paths(objects)?)?;
+        let lock = self.lock(publish)?;
         self.report.parts = objects.len() as u64;
         let mut warnings = Warnings::default();
         for NamedObject { file, object } in &objects {
@@ -165,29 +223,31 @@ impl Run {
         refuse_unsuppressing(&publish.out, list)
     }
 
-    /// Runs the compile stage and checks the number of records and of bad records.
+    /// Runs the compile stage and reports it.
     fn compile_inputs(
         &mut self,
         inputs: Inputs,
         args: &InputArgs,
         objects: &Path,
+    ) -> Result<CompileStage> {
+        let skipped = inputs.skipped_paths();
+        let limits = args.read_limits(self.work.part_memory_bytes());
+        let stage = compile(inputs.parts, objects, &limits, self.progress)?;
+        self.print_parsed(&stage);
+        self.report.add_compiled(skipped, inputs.warnings, &stage);
+        Ok(stage)
+    }
+
+    /// Lists the bad records of the compile stage, and checks the number of records and of bad records.
+    fn accept(
+        &mut self,
+        stage: CompileStage,
+        args: &AcceptanceArgs,
         quarantine: PathBuf,
     ) -> Result<Vec<NamedObject>> {
-        let stage = compile(
-            inputs.parts.clone(),
-            objects,
-            &args.read_limits(self.work.memory),
-            self.progress,
-        )?;
-        self.print_parsed(&stage);
-        self.report.add_compiled(&inputs, &stage);
         let empty = empty_entities(&stage);
         let excess = find_excess(&stage, args);
-        let objects: Vec<NamedObject> = stage
-            .parts
-            .into_iter()
-            .map(|part| NamedObject { file: escape_path(&part.part.path), object: part.object })
-            .collect();
+        let objects = named(stage);
         self.list_bad(&objects, &BTreeSet::new(), quarantine)?;
         if let Some(excess) = excess {
             return Err(excess.into_error(self.report.quarantine.list.clone().unwrap_or_default()));
@@ -239,12 +299,16 @@ impl Run {
         quarantine: PathBuf,
         kept_objects: Option<ObjectDirectory<'_>>,
     ) -> Result<Option<PathBuf>> {
+        let forecast = self.forecast(objects, &lock);
+        let begun = Instant::now();
         gather(objects.iter_mut().map(|named| &mut named.object), lock.scratch())?;
         let objects = &*objects;
         let memory_bytes = usize::try_from(self.work.memory).unwrap_or(usize::MAX);
         let linked: Vec<&Object> = objects.iter().map(|named| &named.object).collect();
         let selection = self.selection.as_ref();
         let mut finished = link::link(&linked, &lock, selection, memory_bytes, self.progress)?;
+        let rate = forecast.object_bytes as f64 / begun.elapsed().as_secs_f64();
+        self.report.link_bytes_per_second = Some(rate).filter(|rate| rate.is_finite());
         self.add_finished(&finished);
         let count = finished.orphans.read;
         if count > 0 {
@@ -281,6 +345,21 @@ impl Run {
         drop(lock);
         interrupt::keep_on_signal();
         Ok(Some(finished.path))
+    }
+
+    /// Prints and reports what the link is expected to take.
+    fn forecast(&mut self, objects: &[NamedObject], lock: &OutputLock) -> LinkForecast {
+        let linked = objects.iter().map(|named| &named.object);
+        let last_rate = self.report.link_bytes_per_second;
+        let forecast = LinkForecast::new(linked, lock.scratch(), self.work.memory, last_rate);
+        if self.progress != Progress::Quiet {
+            eprintln!("{:>10} {}", "expects", forecast.describe());
+        }
+        if let Some(warning) = forecast.warning() {
+            eprintln!("warning: {warning}");
+        }
+        self.report.forecast = Some(forecast.clone());
+        forecast
     }
 
     fn add_finished(&mut self, finished: &Published) {
@@ -358,76 +437,23 @@ impl Drop for Run {
     }
 }
 
-/// More bad records, or more bad rows of one side table, than allowed.
-struct Excess {
-    quarantined: u64,
-    read: u64,
-    /// The counted things: `records`, or the rows of a table.
-    of: String,
-    option: &'static str,
-    share: Share,
-}
-
-impl Excess {
-    /// Makes the error; `report` is the file that lists the bad records and rows.
-    fn into_error(self, report: PathBuf) -> Error {
-        let Excess { quarantined, read, of, option, share } = self;
-        let allowed = format!("{}%", share.0 * 100.0);
-        Error::TooManyBad { quarantined, read, of, option, allowed, report }
-    }
+/// Names the objects of the compile stage by their parts.
+fn named(stage: CompileStage) -> Vec<NamedObject> {
+    let named = stage
+        .parts
+        .into_iter()
+        .map(|part| NamedObject { file: escape_path(&part.part.path), object: part.object });
+    named.collect()
 }
 
 /// Refuses an output inside an input: the next build would read it.
-fn refuse_inside(input: &InputArgs, output: &Path, option: &str) -> Result<()> {
+pub(crate) fn refuse_inside(input: &InputArgs, output: &Path, option: &str) -> Result<()> {
     let Some(directory) = input::is_inside_inputs(&input.inputs, output) else { return Ok(()) };
     Err(Error::Usage(format!(
         "`{option}` lies inside the input `{}`, and the next build would read it; choose a directory \
          outside",
         escape_path(&directory)
     )))
-}
-
-/// Compares the bad records of all dumps with `--max-bad`, and the bad rows of each side table with
-/// `--max-bad-rows`. Returns the first excess.
-fn find_excess(stage: &CompileStage, args: &InputArgs) -> Option<Excess> {
-    let (of_records, of_rows) = args.bad_shares();
-    let (tables, dumps): (Vec<_>, Vec<_>) =
-        stage.parts.iter().partition(|part| part.part.kind.is_side());
-    let check = |parts: &[&CompiledPart], of: String, option, share: Share| {
-        let reports = || parts.iter().map(|part| part.object.report());
-        let read: u64 = reports().flat_map(|report| report.read.values()).sum();
-        let quarantined: u64 = reports().flat_map(|report| report.quarantined.values()).sum();
-        let is_within = quarantined as f64 <= (read as f64 * share.0).floor();
-        (!is_within).then_some(Excess { quarantined, read, of, option, share })
-    };
-    check(&dumps, "records".into(), "--max-bad", of_records).or_else(|| {
-        tables.into_iter().find_map(|table| {
-            let of = format!("rows of `{}`", escape_path(&table.part.path));
-            check(&[table], of, "--max-bad-rows", of_rows)
-        })
-    })
-}
-
-/// Names the entities whose parts contain no record, as ` of authors, works` for [`Error::Empty`].
-/// Returns an empty text if no part contains a good record, and `None` if every entity has records.
-fn empty_entities(stage: &CompileStage) -> Option<String> {
-    let mut read: std::collections::BTreeMap<&str, u64> = Default::default();
-    for part in &stage.parts {
-        if let PartKind::Records(entity) | PartKind::Native(entity) = part.part.kind {
-            let name = entity.facts().plural;
-            *read.entry(name).or_default() += part.object.report().read.get(name).unwrap_or(&0);
-        }
-    }
-    let records = || stage.parts.iter().filter(|part| !part.part.kind.is_side());
-    let reports = || records().map(|part| part.object.report());
-    let all: u64 = reports().flat_map(|report| report.read.values()).sum();
-    let bad: u64 = reports().flat_map(|report| report.quarantined.values()).sum();
-    if all == bad {
-        return Some(String::new());
-    }
-    let names: Vec<&str> =
-        read.into_iter().filter(|(_, read)| *read == 0).map(|(name, _)| name).collect();
-    (!names.is_empty()).then(|| format!(" of {}", names.join(", ")))
 }
 
 fn open_all(paths: &[PathBuf]) -> Result<Vec<NamedObject>> {

@@ -2,11 +2,13 @@
 //!
 //! The top folder of the compiler: it imports every other folder, and none imports it.
 
+pub(crate) mod acceptance;
 pub(crate) mod build;
 pub(crate) mod inspect;
 pub(crate) mod mirror;
 pub(crate) mod options;
 pub(crate) mod snapshot;
+pub(crate) mod units;
 
 use std::{
     io::{self, Write},
@@ -19,8 +21,9 @@ use pinakes_format::storage::header::FORMAT_VERSION;
 
 use crate::cli::build::{build, compile_only, link_only, use_threads};
 use crate::cli::mirror::{KeygenArgs, PublishTreeArgs, PullArgs, keygen, publish_tree, pull};
-use crate::cli::options::{BuildArgs, CompileArgs, LinkArgs};
+use crate::cli::options::{BuildArgs, CompileArgs, LinkArgs, PlanArgs};
 use crate::cli::snapshot::{open, roll_back_to, show, verify};
+use crate::cli::units::plan;
 use crate::error::{Error, Result};
 use crate::export;
 use crate::export::options::ExportArgs;
@@ -44,9 +47,11 @@ trusted; 129, 130, 143 interrupted.";
 enum Command {
     /// Compile inputs and publish a snapshot of them: `compile` and `link` in one run.
     Build(BuildArgs),
-    /// Compile each part of the inputs into an object, unless an earlier run did.
+    /// Divide the parts of inputs into units that a scheduler compiles on many machines.
+    Plan(PlanArgs),
+    /// Compile each part of the inputs, or of a plan's unit, into an object, unless an earlier run did.
     Compile(CompileArgs),
-    /// Link all objects in a directory into a snapshot and publish it.
+    /// Link all objects in a directory, or those of a plan, into a snapshot and publish it.
     Link(LinkArgs),
     /// Check every byte and every record of a snapshot.
     Verify {
@@ -116,6 +121,7 @@ fn completions(shell: Shell) -> Vec<u8> {
 pub fn run(cli: Cli) -> Result<()> {
     match cli.command {
         Command::Build(args) => build(args),
+        Command::Plan(args) => plan(args),
         Command::Compile(args) => compile_only(args),
         Command::Link(args) => link_only(args),
         Command::Verify { snapshot } => verify(&snapshot),

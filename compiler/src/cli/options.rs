@@ -1,6 +1,10 @@
-//! The options of `build`, `compile` and `link`, and the parsers of option values.
+//! The options of `build`, `plan`, `compile` and `link`, and the parsers of option values.
 
-use std::{ffi::OsString, num::NonZeroUsize, path::PathBuf};
+use std::{
+    ffi::OsString,
+    num::{NonZeroU32, NonZeroUsize},
+    path::PathBuf,
+};
 
 use clap::{Args, builder::BoolishValueParser};
 
@@ -8,7 +12,7 @@ use crate::compile::input::ManifestPolicy;
 use crate::link::selection::SelectionArgs;
 use crate::read::limits::{MemberLimits, ReadLimits};
 
-/// Options of every command that reads inputs.
+/// Options of every command that finds inputs.
 #[derive(Args, Debug)]
 pub(crate) struct InputArgs {
     /// Input, as `[KIND:]PATH`: an OpenAlex dump (a directory or a file of JSON lines, plain, .gz or
@@ -18,24 +22,6 @@ pub(crate) struct InputArgs {
     /// rejects unknown files.
     #[arg(required = true, value_name = "INPUT")]
     pub(crate) inputs: Vec<OsString>,
-
-    /// Largest share of bad records, which are left out, as `0.1%` or `0.001`.
-    #[arg(long, default_value = "0.1%", value_parser = parse_share, env = "PINAKES_MAX_BAD")]
-    pub(crate) max_bad: Share,
-
-    /// Largest share of bad rows in each side table and list of deleted ids, which are left out.
-    #[arg(long, value_name = "SHARE", default_value = "5%", value_parser = parse_share,
-          env = "PINAKES_MAX_BAD_ROWS")]
-    pub(crate) max_bad_rows: Share,
-
-    /// Allow no bad records and no bad rows.
-    #[arg(long, conflicts_with_all = ["max_bad", "max_bad_rows"], env = "PINAKES_STRICT",
-          value_parser = flag())]
-    pub(crate) strict: bool,
-
-    /// Publish a snapshot even if the inputs of an entity, or all inputs, contain no record.
-    #[arg(long, env = "PINAKES_ALLOW_EMPTY", value_parser = flag())]
-    pub(crate) allow_empty: bool,
 
     /// Read symbolic links in a dump that lead outside of it.
     #[arg(long, env = "PINAKES_FOLLOW_LINKS", value_parser = flag())]
@@ -81,14 +67,14 @@ pub(crate) struct BoundArgs {
 }
 
 impl InputArgs {
-    /// Returns the limits on one part, of which each thread reads one.
-    pub(crate) fn read_limits(&self, memory_bytes: u64) -> ReadLimits {
+    /// Returns the limits on one part.
+    pub(crate) fn read_limits(&self, part_memory_bytes: u64) -> ReadLimits {
         let bounds = &self.bounds;
         ReadLimits {
             line_bytes_max: usize::try_from(bounds.max_line).unwrap_or(usize::MAX),
             inflated_bytes_max: bounds.max_inflated,
             zstd_window_log_max: bounds.zstd_window_max,
-            part_memory_bytes: memory_bytes / rayon::current_num_threads() as u64,
+            part_memory_bytes,
             members: MemberLimits {
                 array_elements_max: bounds.max_array,
                 text_bytes_max: bounds.max_text,
@@ -102,7 +88,31 @@ impl InputArgs {
         let InputArgs { strict_manifest, allow_truncated, follow_links, .. } = *self;
         ManifestPolicy { strict_manifest, allow_truncated, follow_links }
     }
+}
 
+/// How many bad records a run accepts, and whether it accepts inputs without records.
+#[derive(Args, Debug)]
+pub(crate) struct AcceptanceArgs {
+    /// Largest share of bad records, which are left out, as `0.1%` or `0.001`.
+    #[arg(long, default_value = "0.1%", value_parser = parse_share, env = "PINAKES_MAX_BAD")]
+    pub(crate) max_bad: Share,
+
+    /// Largest share of bad rows in each side table and list of deleted ids, which are left out.
+    #[arg(long, value_name = "SHARE", default_value = "5%", value_parser = parse_share,
+          env = "PINAKES_MAX_BAD_ROWS")]
+    pub(crate) max_bad_rows: Share,
+
+    /// Allow no bad records and no bad rows.
+    #[arg(long, conflicts_with_all = ["max_bad", "max_bad_rows"], env = "PINAKES_STRICT",
+          value_parser = flag())]
+    pub(crate) strict: bool,
+
+    /// Publish a snapshot even if the inputs of an entity, or all inputs, contain no record.
+    #[arg(long, env = "PINAKES_ALLOW_EMPTY", value_parser = flag())]
+    pub(crate) allow_empty: bool,
+}
+
+impl AcceptanceArgs {
     /// Returns the largest allowed share of bad records, and of bad rows in a side table.
     pub(crate) fn bad_shares(&self) -> (Share, Share) {
         if self.strict { (Share(0.0), Share(0.0)) } else { (self.max_bad, self.max_bad_rows) }
@@ -138,7 +148,7 @@ pub(crate) fn flag() -> BoolishValueParser {
     BoolishValueParser::new()
 }
 
-/// Options of `build`, `compile` and `link`.
+/// Options of `build`, `compile` and `link` about the run itself.
 #[derive(Args, Debug)]
 pub(crate) struct WorkArgs {
     /// Memory limit, as `512M` or `2G`; larger data goes to temporary files. At least 256M.
@@ -162,16 +172,25 @@ pub(crate) struct WorkArgs {
     #[arg(long, value_name = "FILE", env = "PINAKES_TEXTFILE")]
     pub(crate) textfile: Option<PathBuf>,
 
-    /// Directory for the list of bad records and their lines. [default: `quarantine` in SNAPSHOTS, or in the
-    /// objects' DIR for `compile`]
+    /// Directory for the list of bad records and their lines. [default: `quarantine` in SNAPSHOTS, in the
+    /// objects' DIR for `compile`; `compile --plan` writes none]
     #[arg(long, value_name = "DIR", env = "PINAKES_QUARANTINE")]
     pub(crate) quarantine: Option<PathBuf>,
+}
+
+impl WorkArgs {
+    /// Returns the memory for one part, of which each thread reads one.
+    pub(crate) fn part_memory_bytes(&self) -> u64 {
+        self.memory / rayon::current_num_threads() as u64
+    }
 }
 
 #[derive(Args, Debug)]
 pub(crate) struct BuildArgs {
     #[command(flatten)]
     pub(crate) input: InputArgs,
+    #[command(flatten)]
+    pub(crate) acceptance: AcceptanceArgs,
     #[command(flatten)]
     pub(crate) publish: PublishArgs,
     /// Directory that keeps objects between runs. [default: SNAPSHOTS/objects]
@@ -182,9 +201,35 @@ pub(crate) struct BuildArgs {
 }
 
 #[derive(Args, Debug)]
+pub(crate) struct PlanArgs {
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+    /// Number of units; their numbers begin at 0. A unit is empty if there are fewer parts than units.
+    #[arg(long, value_name = "N", env = "PINAKES_UNITS")]
+    pub(crate) units: NonZeroU32,
+    /// File of the plan, as `plan.jsonl`.
+    #[arg(long, value_name = "FILE", env = "PINAKES_PLAN")]
+    pub(crate) out: PathBuf,
+    /// Print only errors.
+    #[arg(long, env = "PINAKES_QUIET", value_parser = flag())]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Args, Debug)]
 pub(crate) struct CompileArgs {
     #[command(flatten)]
     pub(crate) input: InputArgs,
+    #[command(flatten)]
+    pub(crate) acceptance: AcceptanceArgs,
+    /// Compile a unit of this plan in place of inputs. The plan holds the options that concern inputs. Bad
+    /// records are reported; only `link --plan` judges their share.
+    #[arg(long, value_name = "FILE", env = "PINAKES_PLAN",
+          conflicts_with_all = ["inputs", "InputArgs", "BoundArgs"])]
+    pub(crate) plan: Option<PathBuf>,
+    /// Number of the unit, from 0. [default: the number that a scheduler sets in SLURM_ARRAY_TASK_ID,
+    /// JOB_COMPLETION_INDEX, AWS_BATCH_JOB_ARRAY_INDEX or PBS_ARRAY_INDEX]
+    #[arg(long, value_name = "K", env = "PINAKES_UNIT", requires = "plan")]
+    pub(crate) unit: Option<u32>,
     /// Directory that keeps objects between runs.
     #[arg(long, value_name = "DIR", env = "PINAKES_OBJECTS")]
     pub(crate) objects: PathBuf,
@@ -194,9 +239,14 @@ pub(crate) struct CompileArgs {
 
 #[derive(Args, Debug)]
 pub(crate) struct LinkArgs {
-    /// Directory whose objects are all linked.
+    /// Directory whose objects are all linked, or only those of `--plan`.
     #[arg(long, value_name = "DIR", env = "PINAKES_OBJECTS")]
     pub(crate) objects: PathBuf,
+    /// Link exactly the objects of this plan, and judge the bad records of all its units together.
+    #[arg(long, value_name = "FILE", env = "PINAKES_PLAN")]
+    pub(crate) plan: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) acceptance: AcceptanceArgs,
     #[command(flatten)]
     pub(crate) publish: PublishArgs,
     #[command(flatten)]

@@ -10,7 +10,7 @@ pub(crate) mod part;
 use std::{
     fs,
     os::unix::fs::MetadataExt,
-    path::Path,
+    path::{Path, PathBuf},
     sync::atomic::{AtomicU64, Ordering},
 };
 
@@ -43,6 +43,8 @@ pub struct CompiledPart {
 pub struct CompileStage {
     /// Sorted by path.
     pub parts: Vec<CompiledPart>,
+    /// The name of the object of every given part, in the order given.
+    pub object_names: Vec<String>,
     /// Uncompressed bytes of the parts that were not cached.
     pub parsed_bytes: u64,
     pub warnings: Warnings,
@@ -68,13 +70,9 @@ pub fn compile(
         .into_par_iter()
         .map(|part| name_part(part, limits))
         .collect::<Result<Vec<NamedPart>>>()?;
-    named.sort_by(|a, b| (&a.name, &a.part.path).cmp(&(&b.name, &b.part.path)));
+    let object_names = named.iter().map(|named| named.name.clone()).collect();
     let mut warnings = Warnings::default();
-    named.dedup_by(|same, kept| {
-        let is_same = same.name == kept.name;
-        warnings.add("same_parts", is_same.into(), || escape_path(&same.part.path));
-        is_same
-    });
+    drop_copies(&mut named, |named| (&named.name, &named.part), &mut warnings);
     for named in &named {
         warnings
             .add("misnamed_container", named.is_misnamed.into(), || escape_path(&named.part.path));
@@ -97,7 +95,33 @@ pub fn compile(
         .collect::<Result<Vec<CompiledPart>>>()?;
     bar.end();
     compiled.sort_by(|a, b| a.part.path.cmp(&b.part.path));
-    Ok(CompileStage { parts: compiled, parsed_bytes: parsed_bytes.into_inner(), warnings })
+    let parsed_bytes = parsed_bytes.into_inner();
+    Ok(CompileStage { parts: compiled, object_names, parsed_bytes, warnings })
+}
+
+/// Keeps the first part by path of each object, and counts the other parts as warnings.
+/// `named` returns the name of the object, and the part.
+pub(crate) fn drop_copies<T>(
+    parts: &mut Vec<T>,
+    named: impl Fn(&T) -> (&String, &Part),
+    warnings: &mut Warnings,
+) {
+    let key = |of: &T| {
+        let (name, part) = named(of);
+        (name.clone(), part.path.clone())
+    };
+    parts.sort_by_cached_key(key);
+    parts.dedup_by(|same, kept| {
+        let ((name, part), (kept, _)) = (named(same), named(kept));
+        let is_same = name == kept;
+        warnings.add("same_parts", is_same.into(), || escape_path(&part.path));
+        is_same
+    });
+}
+
+/// Path of the object of a name.
+pub(crate) fn object_path(objects: &Path, name: &str) -> PathBuf {
+    objects.join(format!("{name}.object"))
 }
 
 /// A part, its hash, and the name of its object.
@@ -127,7 +151,7 @@ fn compile_part(
     parsed_bytes: &AtomicU64,
 ) -> Result<CompiledPart> {
     let NamedPart { part, metadata, hash, name, .. } = named;
-    let path = objects.join(format!("{name}.object"));
+    let path = object_path(objects, &name);
     let known = Object::open(&path).map_err(Error::input(&path))?;
     let was_cached = known.is_some();
     let object = match known {
@@ -172,11 +196,16 @@ fn hash_file(path: &Path) -> Result<String> {
     Ok(hasher.finalize().to_hex().to_string())
 }
 
+/// The version of the objects that this program writes and links.
+pub(crate) fn object_version() -> String {
+    let schema = pinakes_format::schema::layout::schema_hash();
+    format!("{OBJECT_VERSION} {schema:016x}")
+}
+
 /// The name of an object: a hash of everything that its bytes depend on.
 fn object_name(part: &Part, hash: &str, limits: &ReadLimits) -> String {
-    let schema = pinakes_format::schema::layout::schema_hash();
-    let limits = limits.fingerprint();
-    let name = format!("{OBJECT_VERSION} {schema:016x} {:?} {limits} {hash}", part.kind);
+    let (version, limits) = (object_version(), limits.fingerprint());
+    let name = format!("{version} {:?} {limits} {hash}", part.kind);
     blake3::hash(name.as_bytes()).to_hex()[..32].to_string()
 }
 

@@ -16,7 +16,7 @@
 //! Only keys are sorted; each record is read and written once. Folders import in one direction:
 //! merge < resolve < enrich < record < select < write < index < citations < pipeline. The files of this folder
 //! that all of them share are `atomic_bitset`, `column`, `context`, `external_sort`, `selection`,
-//! `tally` and `taxonomy`.
+//! `tally` and `taxonomy`. `forecast` estimates a link before it begins.
 
 pub(crate) mod atomic_bitset;
 pub(crate) mod citations;
@@ -24,6 +24,7 @@ pub(crate) mod column;
 pub(crate) mod context;
 pub(crate) mod enrich;
 pub(crate) mod external_sort;
+pub(crate) mod forecast;
 pub(crate) mod index;
 pub(crate) mod merge;
 pub(crate) mod pipeline;

@@ -57,6 +57,14 @@ impl ObjectBytes {
             .map_or_else(|| ObjectBytes::InFile(path.into()), ObjectBytes::Mapped)
     }
 
+    /// Number of bytes, also of an unmapped file; 0 if that file is gone.
+    pub(crate) fn size_bytes(&self) -> u64 {
+        match self {
+            ObjectBytes::InFile(path) => path.metadata().map_or(0, |metadata| metadata.len()),
+            mapped => mapped.len() as u64,
+        }
+    }
+
     /// Reads a range of the bytes, also from an unmapped file; empty if they cannot be read.
     pub(crate) fn read(&self, range: Range<usize>) -> Vec<u8> {
         let ObjectBytes::InFile(path) = self else {

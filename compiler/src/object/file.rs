@@ -44,6 +44,16 @@ impl Object {
         &self.bytes
     }
 
+    /// Number of bytes of the object, also of an unmapped one.
+    pub fn size_bytes(&self) -> u64 {
+        self.bytes.size_bytes()
+    }
+
+    /// Whether the object is mapped; [`gather`](crate::object::gather) copies the others.
+    pub fn is_mapped(&self) -> bool {
+        !matches!(self.bytes, ObjectBytes::InFile(_))
+    }
+
     /// Replaces the object's bytes. Returns whether they have the hash and directory of the object.
     pub(crate) fn replace_bytes(&mut self, bytes: ObjectBytes) -> bool {
         let directory = Directory::read_verified(&bytes);

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::object::part_report::PartReport;
 use crate::read::lenient::LinePosition;
 
 /// Warnings by code.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Warnings {
     pub counts: BTreeMap<String, u64>,
     /// The first position: a file, `file:line:byte_offset`, or an empty text if there is no single

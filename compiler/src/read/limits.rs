@@ -1,17 +1,19 @@
 //! Limits on what the compiler reads from one part.
 
+use serde::{Deserialize, Serialize};
+
 /// Default of the longest line that is parsed.
 pub const LINE_BYTES_MAX: usize = 16 << 20;
 
 /// Limits beyond which a member becomes null; `None` means no limit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemberLimits {
     pub array_elements_max: Option<u64>,
     pub text_bytes_max: Option<u64>,
 }
 
 /// The limits for every part of a run.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReadLimits {
     /// The longest line that is parsed.
     pub line_bytes_max: usize,
@@ -19,7 +21,8 @@ pub struct ReadLimits {
     pub inflated_bytes_max: u64,
     /// The binary logarithm of the largest window that a zstd frame may request.
     pub zstd_window_log_max: u32,
-    /// The memory that the pages and the rows of one Parquet part may take.
+    /// The memory that the pages and the rows of one Parquet part may take. Belongs to the run, not to a plan.
+    #[serde(skip)]
     pub part_memory_bytes: u64,
     /// Limits on single members; a member beyond a limit becomes null.
     pub members: MemberLimits,

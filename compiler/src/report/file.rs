@@ -39,6 +39,16 @@ impl ReportFiles {
         self.write_report(report)
     }
 
+    /// Reads the speed of the last link from the report that an earlier run left.
+    pub fn last_link_rate(&self) -> Option<f64> {
+        let path = self.report.as_deref()?;
+        // A pipe has no earlier report, and its reader may not be there yet.
+        fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+        let report: serde_json::Value = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
+        let rate = report.get("link_bytes_per_second")?.as_f64()?;
+        (rate > 0.0).then_some(rate)
+    }
+
     fn write_report(&self, report: &impl Report) -> Result<()> {
         let Some(path) = &self.report else { return Ok(()) };
         let text = serde_json::to_vec_pretty(report);

@@ -19,8 +19,9 @@ use std::{collections::BTreeMap, fmt::Write as _};
 use serde::Serialize;
 
 use crate::compile::CompileStage;
-use crate::compile::input::Inputs;
+use crate::link::forecast::LinkForecast;
 use crate::link::{SideTally, Tally};
+use crate::object::warnings::Warnings;
 use crate::report::codes::Code;
 use crate::report::quarantine::Quarantine;
 use crate::report::run_info::RunInfo;
@@ -71,6 +72,11 @@ pub struct RunReport {
     pub held_back: Option<String>,
     /// Snapshots and objects that `--keep` removed; `null` without `--keep`.
     pub pruned: Option<PruneReport>,
+    /// Estimate of the link, made before it began; `null` if the run links nothing.
+    pub forecast: Option<LinkForecast>,
+    /// Bytes of objects that a link reads per second: measured by this run, or before its link ends by the last
+    /// run with the same report; `null` if none has linked.
+    pub link_bytes_per_second: Option<f64>,
     /// Wall-clock seconds of the run.
     pub seconds: f64,
 }
@@ -97,20 +103,28 @@ impl RunReport {
             quarantine: Quarantine::default(),
             held_back: None,
             pruned: None,
+            forecast: None,
+            link_bytes_per_second: None,
             seconds: 0.0,
         }
     }
 
     /// Adds the results of the compile stage.
-    pub fn add_compiled(&mut self, inputs: &Inputs, stage: &CompileStage) {
+    ///
+    /// `skipped` and `warnings` are those of the inputs.
+    pub fn add_compiled(
+        &mut self,
+        skipped: Vec<String>,
+        mut warnings: Warnings,
+        stage: &CompileStage,
+    ) {
         let report = self;
         let parsed = stage.parts.iter().filter(|part| !part.was_cached);
         report.parsed = parsed.map(|part| escape_path(&part.part.path)).collect();
         report.parts = stage.parts.len() as u64;
         report.parts_parsed = report.parsed.len() as u64;
         report.parsed_bytes = stage.parsed_bytes;
-        report.skipped_files = inputs.skipped.iter().map(|path| escape_path(path)).collect();
-        let mut warnings = inputs.warnings.clone();
+        report.skipped_files = skipped;
         for (code, count) in &stage.warnings.counts {
             let first = || stage.warnings.first.get(code).cloned().unwrap_or_default();
             warnings.add(code, *count, first);

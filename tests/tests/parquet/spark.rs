@@ -3,25 +3,13 @@
 use std::{path::PathBuf, process::Command};
 
 use pinakes_tests::compiler_run::Workspace;
-use pinakes_tests::{real_sample, root, sample};
+use pinakes_tests::{real_sample, root, sample, spark_python};
 
 use crate::setup::{assert_same_snapshot, snapshot};
 
-/// Spark's Python, or a message that the test is skipped.
-fn python(test: &str) -> Option<PathBuf> {
-    let python = root().join("target/tables/bin/python");
-    let imports = Command::new(&python).args(["-c", "import pyspark"]).output();
-    let java = Command::new("java").arg("-version").output();
-    if imports.is_ok_and(|imports| imports.status.success()) && java.is_ok() {
-        return Some(python);
-    }
-    eprintln!("skipped: {test}: no pyspark or no Java; .ci/run installs both");
-    None
-}
-
 /// Writes the tables of some files both ways, and compares the snapshots.
 fn check(test: &str, inputs: &[(&str, PathBuf)], settings: &[(&str, &str)]) {
-    let Some(python) = python(test) else { return };
+    let Some(python) = spark_python(test) else { return };
     let workspace = Workspace::new();
     let written = workspace.0.path().join("written");
     let arguments = inputs.iter().map(|(entity, path)| format!("{entity}={}", path.display()));

@@ -56,7 +56,7 @@ fn an_empty_subset_is_published_only_if_allowed() {
     let nothing = ["--where", "outputs:year:3000"];
     let (code, stderr) = run(&sample(), &out, &nothing);
     let expected = "error: no record matches any `--where`; nothing was published. Try the filters on \
-                    a server's lists, or pass `build --allow-empty`\n";
+                    a server's lists, or pass `--allow-empty`\n";
     assert_eq!((code, stderr.as_str()), (4, expected));
     assert_eq!(out.join("current").canonicalize().unwrap(), full.canonicalize().unwrap());
 

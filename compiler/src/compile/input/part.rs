@@ -2,14 +2,19 @@
 
 use std::path::PathBuf;
 
-use pinakes_format::entity::Entity;
+use pinakes_format::entity::{CATALOG, Entity};
+use serde::{Deserialize, Serialize};
 
 use crate::frontend::FrontEnd;
+use crate::frontend::side::SIDE_TABLES;
 use crate::frontend::side::table::SideTable;
 use crate::object::warnings::Warnings;
+use crate::terminal::escape::escape_path;
 
-/// The kind of a part.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The kind of a part. As text it is a prefix of inputs, and the entity where there are several:
+/// `openalex:outputs`, `merged:authors`, `deleted`, `doaj`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
 pub enum PartKind {
     /// OpenAlex records, one JSON object per line or Parquet row.
     Records(Entity),
@@ -51,8 +56,41 @@ impl PartKind {
     }
 }
 
+impl From<PartKind> for String {
+    fn from(kind: PartKind) -> String {
+        let (name, entity) = match kind {
+            PartKind::Records(entity) => ("openalex", Some(entity)),
+            PartKind::Native(entity) => ("native", Some(entity)),
+            PartKind::Merges(entity) => ("merged", Some(entity)),
+            PartKind::Deleted(entity) => ("deleted", entity),
+            PartKind::Taxonomy => ("taxonomy", None),
+            PartKind::Side(table) => (table.name, None),
+        };
+        entity.map_or(name.to_owned(), |entity| format!("{name}:{}", entity.facts().plural))
+    }
+}
+
+impl TryFrom<String> for PartKind {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<PartKind, String> {
+        let entity = |name| CATALOG.iter().find(|facts| facts.plural == name).map(|of| of.entity);
+        let kind = match text.split_once(':') {
+            Some(("openalex", name)) => entity(name).map(PartKind::Records),
+            Some(("native", name)) => entity(name).map(PartKind::Native),
+            Some(("merged", name)) => entity(name).map(PartKind::Merges),
+            Some(("deleted", name)) => entity(name).map(|entity| PartKind::Deleted(Some(entity))),
+            Some(_) => None,
+            None if text == "deleted" => Some(PartKind::Deleted(None)),
+            None if text == "taxonomy" => Some(PartKind::Taxonomy),
+            None => SIDE_TABLES.into_iter().find(|table| table.name == text).map(PartKind::Side),
+        };
+        kind.ok_or_else(|| format!("`{text}` is no kind of a part"))
+    }
+}
+
 /// One file of an input.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Part {
     /// The file.
     pub path: PathBuf,
@@ -61,6 +99,7 @@ pub struct Part {
     /// The size of the file.
     pub size_bytes: u64,
     /// The number of records in the manifest's entry.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub listed_records: Option<u64>,
 }
 
@@ -72,6 +111,13 @@ pub struct Inputs {
     /// Files in directories whose kind is unknown.
     pub skipped: Vec<PathBuf>,
     pub warnings: Warnings,
+}
+
+impl Inputs {
+    /// Returns the escaped paths of the skipped files.
+    pub(crate) fn skipped_paths(&self) -> Vec<String> {
+        self.skipped.iter().map(|path| escape_path(path)).collect()
+    }
 }
 
 /// The kind that prefixes an input on the command line, as in `native:path`.

@@ -1,0 +1,10 @@
+//! Compiling on many machines: plans, units and links, and the schedulers that run them.
+
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod kubernetes;
+mod parallel;
+mod setup;
+mod slurm;
+mod spark;
+mod units;
