@@ -135,7 +135,7 @@ fn two_servers_share_a_pool_and_seldom_ask_the_store() {
     assert!((1_260..=1_280).contains(&passed), "{passed}");
     let calls: f64 = members.iter().map(Member::calls).sum();
     assert!(calls < 400.0, "{calls} calls of 1300 requests");
-    // What the pool does not count, it takes back.
+    // An invalid list meets the same pool.
     assert_eq!(connections[0].get("/institutions?filter=nonsense:1").status, 429);
     for member in members {
         member.server.end(&[]);

@@ -1,7 +1,7 @@
 //! One window of one limit, as one server of a fleet knows it.
 //!
-//! A server *holds* requests that the store gave it, and *uses* them. What all servers hold never exceeds the
-//! limit, so that a server answers from what it holds without asking the store:
+//! A server *holds* requests that the store gave it, and *uses* them. All servers
+//! together never hold more than the limit, so that a server may use the requests that it holds without a question:
 //!
 //! ```text
 //! limit 600: others hold 210, this server holds 64 and used 40
@@ -11,8 +11,8 @@
 /// The state of a window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Window {
-    /// Number of this server as a holder of the window; 0 before the first question. A server that forgot a
-    /// window is another holder, and does not use what the former one held.
+    /// Number of this server as a holder of the window; 0 before the first question. A server that forgot
+    /// a window becomes another holder, and leaves the requests of the former holder unused.
     pub holder: u32,
     /// Start by the store's clock, in milliseconds since 1970; 0 if the store does not know the window.
     pub id: u64,
@@ -28,7 +28,7 @@ pub struct Window {
     pub asking: u32,
 }
 
-/// What a server knows of a request without asking the store.
+/// The decision on a request, as far as a server knows it without a question to the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Known {
     /// The server holds enough.
@@ -64,7 +64,7 @@ impl Window {
         if self.is_open(now) { self.used.saturating_add(self.others) } else { 0 }
     }
 
-    /// What this server knows of `need` further requests.
+    /// Decides on `need` further requests, as far as this server knows.
     pub fn known(&self, need: u64, limit: u32, now: u64) -> Known {
         let (used, limit) = (u64::from(self.used), u64::from(limit));
         if need > limit {
