@@ -194,7 +194,7 @@ mod tests {
         assert_eq!(window.remaining(30, 2, 1, true), 0);
         assert_eq!(window.remaining(30, 2, 1, false), 5);
         // Others held 25; this server keeps what it holds.
-        let mut check = |others, held, expected| {
+        let check = |others, held, expected| {
             let mut window = Window::default();
             window.apply(reply(9, held, others), 0);
             assert_eq!(passed(&mut window, 1), expected, "{others} {held}");
