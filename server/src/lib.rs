@@ -45,7 +45,9 @@ pub use snapshots::suppression::SuppressionListFile;
 /// Parts of the server, for callers that run them without a process.
 pub mod parts {
     pub use crate::admission::gate::{Gate, Peer};
+    pub use crate::admission::limits::counters::Counters;
     pub use crate::admission::limits::file::FileError;
+    pub use crate::admission::limits::fleet::FleetLimiter;
     pub use crate::admission::limits::{
         Clock, ClockReading, Limits, QuotaClass, RateLimiter, SystemClock,
     };
@@ -58,6 +60,7 @@ pub mod parts {
     pub use crate::graphql::options::Settings;
     pub use crate::graphql::types::Object;
     pub use crate::graphql::{Outcome, respond, types};
+    pub use redis::Client as StoreClient;
     pub use crate::http::client_address::{Client, ClientResolver, ForwardingHeader};
     pub use crate::http::coding::encode::{CODED_BYTES_MIN, encode_at, level};
     pub use crate::http::coding::{AcceptedCodings, Coding};

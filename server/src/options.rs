@@ -15,6 +15,7 @@ use ipnet::IpNet;
 use pinakes_format::storage::mmap::LoadMode;
 
 use crate::admission::gate::Gate;
+use crate::admission::limits::fleet::FleetLimiter;
 use crate::admission::limits::{CLIENTS_MAX, Limits, RateLimiter, SystemClock};
 use crate::graphql::options::GraphqlOptions;
 use crate::http::client_address::{ClientResolver, ForwardingHeader};
@@ -188,6 +189,23 @@ pub struct LimitOptions {
     #[arg(long, value_name = "FILE", env = "PINAKES_LIMITS_FILE")]
     limits_file: Option<PathBuf>,
 
+    /// Store of the counts, for servers that share their limits: redis://, rediss:// or unix:, with user, password
+    /// and database as usual. Redis 7 or later, or Valkey. While the store is away, each server counts alone, and
+    /// each limit is divided by --fleet-size. The store then holds client addresses until their day ends.
+    #[arg(long, value_name = "URL", env = "PINAKES_COUNTERS", hide_env_values = true,
+          conflicts_with = "limits_file", value_parser = parse_store)]
+    counters: Option<redis::Client>,
+
+    /// Servers that share the limits by --counters.
+    #[arg(long, value_name = "N", default_value = "2", env = "PINAKES_FLEET_SIZE",
+          value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    fleet_size: u32,
+
+    /// How long a request waits for the store of the counts. A later answer lets the server decide alone.
+    #[arg(long, value_name = "MILLISECONDS", default_value = "5", env = "PINAKES_COUNTERS_TIMEOUT",
+          value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    counters_timeout: u64,
+
     /// Address or network of proxies whose forwarding header the server trusts. May be repeated.
     #[arg(long, value_name = "CIDR", env = "PINAKES_TRUSTED_PROXY", value_delimiter = ',',
           value_parser = parse_network)]
@@ -321,8 +339,13 @@ impl LimitOptions {
             network_pool: pool.map(of_network),
             clients_max: self.clients_max,
         };
-        let limiter =
-            (!self.no_limits).then(|| RateLimiter::new(limits, Box::new(SystemClock::new())));
+        let clock = Box::new(SystemClock::new());
+        if let Some(store) = self.counters.as_ref().filter(|_| !self.no_limits) {
+            let timeout = Duration::from_millis(self.counters_timeout);
+            let fleet = FleetLimiter::new(limits, clock, store.clone(), self.fleet_size, timeout);
+            return Gate::of_fleet(clients, fleet);
+        }
+        let limiter = (!self.no_limits).then(|| RateLimiter::new(limits, clock));
         Gate::new(clients, limiter, self.limits_file.clone())
     }
 }
@@ -352,6 +375,15 @@ fn parse_share(text: &str) -> Result<f64, String> {
     let share = number.parse().ok().map(|number: f64| number / unit);
     let share = share.filter(|share| *share > 0.0 && *share <= 1.0);
     share.ok_or_else(|| "expected a share such as 25% or 0.25".to_owned())
+}
+
+/// Parses the address of a store of counts.
+fn parse_store(text: &str) -> Result<redis::Client, String> {
+    redis::Client::open(text).map_err(|_| {
+        "expected an address such as redis://host:6379/0, rediss://user:password@host or \
+         unix:///run/redis/redis.sock"
+            .to_owned()
+    })
 }
 
 /// Parses a network in CIDR notation, or one address.

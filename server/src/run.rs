@@ -130,6 +130,10 @@ async fn accept(
         admin_listener.map(|listener| Admin::begin(listener, metrics, admin_hosts)).transpose()?;
     announce(scheme, listener.local_addr()?, admin_address)?;
     tracing::info!("{}", service.gate().limits_in_words());
+    if let Some(fleet) = service.gate().fleet() {
+        let fleet = Arc::clone(fleet);
+        tokio::spawn(async move { fleet.keep_store().await });
+    }
     // After the server has begun to listen: a start takes milliseconds.
     let counting = Arc::clone(&service);
     tokio::task::spawn_blocking(move || counting.gate().provide_pages());
@@ -235,6 +239,8 @@ fn follow(service: Arc<Service>) -> Arc<Notify> {
             }
             let service = Arc::clone(&service);
             let check = move || {
+                let is_alone = service.gate().fleet().is_some_and(|fleet| fleet.is_alone());
+                service.snapshots().health().set_counters_away(is_alone);
                 service.snapshots().check_files();
                 match is_notified {
                     true => service.snapshots().reload(),

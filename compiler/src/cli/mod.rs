@@ -4,6 +4,7 @@
 
 pub(crate) mod acceptance;
 pub(crate) mod build;
+pub(crate) mod diff;
 pub(crate) mod inspect;
 pub(crate) mod mirror;
 pub(crate) mod options;
@@ -20,6 +21,7 @@ use clap_complete::Shell;
 use pinakes_format::storage::header::FORMAT_VERSION;
 
 use crate::cli::build::{build, compile_only, link_only, use_threads};
+use crate::cli::diff::{DiffArgs, diff};
 use crate::cli::mirror::{KeygenArgs, PublishTreeArgs, PullArgs, keygen, publish_tree, pull};
 use crate::cli::options::{BuildArgs, CompileArgs, LinkArgs, PlanArgs};
 use crate::cli::snapshot::{open, roll_back_to, show, verify};
@@ -79,6 +81,8 @@ enum Command {
     /// Write a snapshot's records as JSON lines, CSV or Parquet. `build` makes an equivalent snapshot of the
     /// JSON lines.
     Export(ExportArgs),
+    /// List the ids that differ between two snapshots: added, changed, merged, deleted and removed.
+    Diff(DiffArgs),
     /// Write a snapshot as a signed tree of static files, for mirrors to pull.
     Publish(PublishTreeArgs),
     /// Fetch the new parts of a published snapshot, verify every byte and make it current here.
@@ -131,6 +135,7 @@ pub fn run(cli: Cli) -> Result<()> {
             use_threads(args.threads)?;
             export::run(&args, &open(&args.snapshot)?)
         }
+        Command::Diff(args) => diff(args),
         Command::Publish(args) => publish_tree(args),
         Command::Pull(args) => pull(args),
         Command::Keygen(args) => keygen(&args),

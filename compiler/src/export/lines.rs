@@ -157,7 +157,7 @@ impl LineFormat<'_> {
 }
 
 /// Adds the ids that a record refers to as the last member of its line.
-fn add_references(
+pub(crate) fn add_references(
     snapshot: &Snapshot,
     entity: Entity,
     row: u32,

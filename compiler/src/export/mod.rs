@@ -10,7 +10,7 @@
 //! ```
 
 pub(crate) mod directory;
-mod lines;
+pub(crate) mod lines;
 mod merged_ids;
 pub(crate) mod options;
 mod output;

@@ -115,7 +115,7 @@ impl Compression {
     }
 }
 
-fn parse_entity(text: &str) -> Result<Entity, String> {
+pub(crate) fn parse_entity(text: &str) -> Result<Entity, String> {
     let names = || Entity::all().map(|entity| entity.facts().plural).collect::<Vec<_>>();
     Entity::from_dump_name(text).ok_or_else(|| format!("expected one of {}", names().join(", ")))
 }

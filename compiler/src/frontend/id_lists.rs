@@ -152,6 +152,32 @@ pub(crate) fn read_deleted(
     Ok(rows.offset_bytes())
 }
 
+/// Calls `visit` with each id of a list of deleted ids.
+///
+/// # Errors
+///
+/// The file cannot be read, is no such list, or has a bad row.
+pub(crate) fn each_deleted(
+    path: &Path,
+    mut visit: impl FnMut(Entity, u64) -> Result<()>,
+) -> Result<()> {
+    let limits = ReadLimits::default();
+    let diagnostics = Diagnostics::new(&limits);
+    let mut rows = Rows::open(path, None, &limits, &diagnostics)?;
+    let Some(header) = rows.header()? else { return Ok(()) };
+    let columns = DeletionColumns::find(&header.cells.unwrap_or_default())
+        .ok_or_else(|| not_deleted_ids(path))?;
+    while let Some(row) = rows.next_row()? {
+        let read = row.cells.ok().and_then(|cells| columns.read(columns.entity, &cells));
+        let (entity, deletion) = read.ok_or_else(|| {
+            let reason = format!("row {} names no id and no date", row.number);
+            Error::Input { path: path.to_path_buf(), reason }
+        })?;
+        visit(entity, deletion.id)?;
+    }
+    Ok(())
+}
+
 /// The error for a file that `deleted:` names and that is no list of deleted ids.
 pub fn not_deleted_ids(path: &Path) -> Error {
     let reason = "is not a list of deleted ids; expected the columns `work_id` and `deleted_date`";

@@ -1,6 +1,7 @@
 //! Signals: a signal ends the run at once and removes its unfinished output.
 
 use std::{
+    io::{self, Write},
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -91,7 +92,7 @@ fn ignores(signal: i32) -> bool {
 /// # Errors
 ///
 /// The system refuses a handler or the signal thread.
-pub fn handle_signals() -> std::io::Result<()> {
+pub fn handle_signals() -> io::Result<()> {
     use signal_hook::{
         consts::{SIGABRT, SIGHUP, SIGINT, SIGTERM, SIGXFSZ},
         flag,
@@ -120,7 +121,8 @@ pub fn handle_signals() -> std::io::Result<()> {
         if let Some(on_signal) = state.on_signal.take() {
             on_signal(u8::try_from(128 + signal).unwrap_or(u8::MAX));
         }
-        eprintln!("interrupted; {}", state.message);
+        // Nobody may read standard error any more; `eprintln!` would panic, and the process would never end.
+        let _ = writeln!(io::stderr(), "interrupted; {}", state.message);
         std::process::exit(128 + signal);
     })?;
     Ok(())

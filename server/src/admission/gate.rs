@@ -3,11 +3,14 @@
 use std::{
     net::{IpAddr, Ipv4Addr},
     path::PathBuf,
-    sync::{Mutex, Once, PoisonError},
+    sync::{Arc, Mutex, Once, PoisonError},
 };
 
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, request::Parts};
+use tokio::runtime::Handle;
 
+use crate::admission::limits::counters::Counters;
+use crate::admission::limits::fleet::FleetLimiter;
 use crate::admission::limits::{ClockReading, QuotaClass, Quotas, RateLimiter, Usage, Verdict};
 use crate::http::client_address::{Client, ClientResolver};
 
@@ -53,11 +56,21 @@ pub enum Charge {
 pub struct Gate {
     clients: ClientResolver,
     /// `None` without limits.
-    limiter: Option<RateLimiter>,
-    /// File that keeps the counts while the server is down; the lock serialises writes.
-    file: Option<Mutex<PathBuf>>,
+    counting: Option<Counting>,
     /// Runs when a client of this machine first meets a limit.
     local_refusal: Once,
+}
+
+/// The counters of the requests.
+enum Counting {
+    /// This server, for itself.
+    Embedded {
+        limiter: Box<RateLimiter>,
+        /// File that keeps the counts while the server is down; the lock serialises writes.
+        file: Option<Mutex<PathBuf>>,
+    },
+    /// A fleet of servers together.
+    Fleet(Arc<FleetLimiter>),
 }
 
 /// The gate's decision on a request.
@@ -106,19 +119,39 @@ impl Gate {
                 Err(error) => tracing::warn!(%error, "rate-limit counts start at zero"),
             }
         }
-        Gate { clients, limiter, file: file.map(Mutex::new), local_refusal: Once::new() }
+        let counting = limiter.map(|limiter| Counting::Embedded {
+            limiter: Box::new(limiter),
+            file: file.map(Mutex::new),
+        });
+        Gate { clients, counting, local_refusal: Once::new() }
+    }
+
+    /// Makes a gate that counts together with the other servers of a fleet.
+    pub fn of_fleet(clients: ClientResolver, fleet: FleetLimiter) -> Gate {
+        let counting = Some(Counting::Fleet(Arc::new(fleet)));
+        Gate { clients, counting, local_refusal: Once::new() }
+    }
+
+    /// The limits of the fleet, if the server counts together with others.
+    pub fn fleet(&self) -> Option<&Arc<FleetLimiter>> {
+        match &self.counting {
+            Some(Counting::Fleet(fleet)) => Some(fleet),
+            _ => None,
+        }
     }
 
     /// Makes the system provide memory for the counts.
     pub fn provide_pages(&self) {
-        if let Some(limiter) = &self.limiter {
-            limiter.provide_pages();
+        match &self.counting {
+            Some(Counting::Embedded { limiter, .. }) => limiter.provide_pages(),
+            Some(Counting::Fleet(fleet)) => fleet.provide_pages(),
+            None => {}
         }
     }
 
     /// Writes the counts to the file, if there is one.
     pub fn save(&self) {
-        let (Some(limiter), Some(file)) = (&self.limiter, &self.file) else { return };
+        let Some(Counting::Embedded { limiter, file: Some(file) }) = &self.counting else { return };
         let file = file.lock().unwrap_or_else(PoisonError::into_inner);
         if let Err(error) = limiter.save(&file) {
             tracing::error!(%error, "cannot keep the rate-limit counts");
@@ -132,20 +165,32 @@ impl Gate {
 
     /// How much of the limits is in use; `None` without limits.
     pub fn usage(&self) -> Option<Usage> {
-        self.limiter.as_ref().map(RateLimiter::usage)
+        Some(match self.counting.as_ref()? {
+            Counting::Embedded { limiter, .. } => limiter.usage(),
+            Counting::Fleet(fleet) => fleet.usage(),
+        })
     }
 
     /// Which limits are on, in words for the log.
     pub fn limits_in_words(&self) -> String {
-        match &self.limiter {
-            Some(limiter) => limiter.in_words(),
+        match &self.counting {
+            Some(Counting::Embedded { limiter, .. }) => limiter.in_words(),
+            Some(Counting::Fleet(fleet)) => fleet.in_words(),
             None => "limits are off (--no-limits)".to_owned(),
         }
     }
 
-    /// Identifies the client of a request, and counts the request.
-    pub fn admit(&self, head: &Parts, charge: Charge) -> Admission {
-        let admission = self.decide(head, charge);
+    /// Identifies the client of a request, and counts the request. The future of embedded counters is ready at
+    /// once.
+    pub async fn admit(&self, head: &Parts, charge: Charge) -> Admission {
+        let client = self.client(head);
+        let admission = match &self.counting {
+            Some(_) if self.clients.is_exempt(client) => Admission::unlimited(client),
+            Some(Counting::Embedded { limiter, .. }) => decide(&**limiter, client, charge).await,
+            // Boxed, so that the futures of embedded counters stay small.
+            Some(Counting::Fleet(fleet)) => Box::pin(decide(&**fleet, client, charge)).await,
+            None => Admission::unlimited(client),
+        };
         if admission.refusal.is_some() && admission.client.address.is_loopback() {
             self.local_refusal.call_once(|| {
                 tracing::info!(
@@ -157,50 +202,42 @@ impl Gate {
         admission
     }
 
-    fn decide(&self, head: &Parts, charge: Charge) -> Admission {
-        let client = match head.extensions.get() {
+    fn client(&self, head: &Parts) -> Client {
+        match head.extensions.get() {
             Some(Peer::Known(peer)) => self.clients.client(*peer, &head.headers),
             Some(Peer::Unknown { proxy }) => Client::known(*proxy),
             // Connections always set the extension.
             None => Client::known(Ipv4Addr::UNSPECIFIED.into()),
-        };
-        let limiter = self.limiter.as_ref().filter(|_| !self.clients.is_exempt(client));
-        let Some(limiter) = limiter else {
-            return Admission { client, quotas: None, refusal: None, pooled: None };
-        };
-        let class = match charge {
-            Charge::None => {
-                let quotas = limiter.client_quotas(client.key());
-                return Admission { client, quotas: Some(quotas), refusal: None, pooled: None };
-            }
-            Charge::Free => {
-                let verdict = limiter.count_free(client.key());
-                let refusal = verdict.refusal.is_some().then_some(verdict);
-                return Admission { client, quotas: Some(verdict.quotas), refusal, pooled: None };
-            }
-            Charge::Minute => None,
-            Charge::Daily(class) => Some(class),
-        };
-        let verdict = limiter.count(client.key(), class);
-        let refusal = verdict.refusal.is_some().then_some(verdict);
-        let pooled = class.filter(|_| refusal.is_none()).map(|class| (class, verdict.at));
-        Admission { client, quotas: Some(verdict.quotas), refusal, pooled }
+        }
     }
 
     /// Counts an admitted request for a stream of a whole list as one request for each [`RECORDS_PER_REQUEST`]
-    /// records begun, or refuses it. `None` for a client without limits.
+    /// records begun, or refuses it. `None` for a client without limits. Waits for the store of a fleet, so
+    /// that only a blocking thread may call this.
     pub fn charge_stream(&self, admission: &Admission, records: u64) -> Option<StreamCharge> {
-        let (limiter, (class, admitted)) = (self.limiter.as_ref()?, admission.pooled?);
+        let (counting, (class, admitted)) = (self.counting.as_ref()?, admission.pooled?);
         let more = records.div_ceil(RECORDS_PER_REQUEST).saturating_sub(1);
-        let verdict = limiter.count_more(admission.client.key(), class, more, admitted);
+        let client = admission.client.key();
+        let verdict = match counting {
+            Counting::Embedded { limiter, .. } => limiter.count_more(client, class, more, admitted),
+            Counting::Fleet(fleet) => {
+                Handle::current().block_on(fleet.count_more(client, class, more, admitted))
+            }
+        };
         Some(StreamCharge { records, more, class, verdict })
     }
 
     /// Takes back what [`Gate::charge_stream`] counted, for a stream that could not begin.
     pub fn take_back(&self, admission: &Admission, charge: StreamCharge) {
-        if let (Some(limiter), None) = (&self.limiter, charge.verdict.refusal) {
-            let StreamCharge { more, class, verdict, .. } = charge;
-            limiter.take_back(admission.client.key(), class, more, verdict.at);
+        let StreamCharge { more, class, verdict, .. } = charge;
+        let client = admission.client.key();
+        match &self.counting {
+            _ if verdict.refusal.is_some() => {}
+            Some(Counting::Embedded { limiter, .. }) => {
+                limiter.take_back(client, class, more, verdict.at);
+            }
+            Some(Counting::Fleet(fleet)) => fleet.take_back(client, class, more, verdict.at),
+            None => {}
         }
     }
 
@@ -210,15 +247,43 @@ impl Gate {
             status,
             StatusCode::OK | StatusCode::NOT_MODIFIED | StatusCode::SERVICE_UNAVAILABLE
         );
-        if let (false, Some((class, at)), Some(limiter)) =
-            (did_work, admission.pooled, &self.limiter)
-        {
-            limiter.refund(admission.client.key(), class, at);
+        let Some((class, at)) = admission.pooled.filter(|_| !did_work) else { return };
+        let client = admission.client.key();
+        match &self.counting {
+            Some(Counting::Embedded { limiter, .. }) => limiter.refund(client, class, at),
+            Some(Counting::Fleet(fleet)) => fleet.refund(client, class, at),
+            None => {}
         }
     }
 }
 
+/// Counts a request of a client.
+async fn decide(counters: &impl Counters, client: Client, charge: Charge) -> Admission {
+    let class = match charge {
+        Charge::None => {
+            let quotas = Some(counters.client_quotas(client.key()).await);
+            return Admission { quotas, ..Admission::unlimited(client) };
+        }
+        Charge::Free => {
+            let verdict = counters.count_free(client.key()).await;
+            let refusal = verdict.refusal.is_some().then_some(verdict);
+            return Admission { client, quotas: Some(verdict.quotas), refusal, pooled: None };
+        }
+        Charge::Minute => None,
+        Charge::Daily(class) => Some(class),
+    };
+    let verdict = counters.count(client.key(), class).await;
+    let refusal = verdict.refusal.is_some().then_some(verdict);
+    let pooled = class.filter(|_| refusal.is_none()).map(|class| (class, verdict.at));
+    Admission { client, quotas: Some(verdict.quotas), refusal, pooled }
+}
+
 impl Admission {
+    /// Admits a request that no limit counts.
+    fn unlimited(client: Client) -> Admission {
+        Admission { client, quotas: None, refusal: None, pooled: None }
+    }
+
     /// Writes the rate-limit headers of the reply.
     pub fn write(&self, headers: &mut HeaderMap) {
         let Some(Quotas { minute, daily: [list, _] }) = self.quotas else { return };

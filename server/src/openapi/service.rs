@@ -199,7 +199,9 @@ const TROUBLES: &str = "The current issues, the most serious first. `unavailable
                         snapshot. `fallback`: `current` points at a damaged or refused snapshot, and the \
                         server serves another. `takedowns_refused`: the newest suppression list is \
                         invalid, and the previous list is in force. `stale`: the snapshot was pulled from \
-                        a mirror and has expired.";
+                        a mirror and has expired. `counters_away`: the store of the limits of a fleet does \
+                        not answer, and the server counts alone. `clock_jumped`: the system's clock \
+                        jumped within the last hour.";
 
 /// A schema's name, and the function that makes it.
 type NamedSchema = (&'static str, fn() -> Value);

@@ -417,7 +417,7 @@ impl Handler for Service {
         let id = self.requests.next();
         let route = route::find(head.uri.path());
         let charge = route::charge(&head.method, route);
-        let mut admission = self.gate.admit(&head, charge);
+        let mut admission = self.gate.admit(&head, charge).await;
         let (lines, is_free) =
             (Arc::clone(&self.lines), matches!(charge, Charge::None | Charge::Free));
         let line = access_log::AccessLine::begin(Arc::clone(&head), &admission, id, lines, is_free);

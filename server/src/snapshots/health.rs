@@ -26,17 +26,20 @@ pub enum HealthIssue {
     SuppressionListRefused,
     /// The publication of the served snapshot has expired.
     Stale,
+    /// The store of a fleet's counters is away, so that the server counts alone.
+    CountersAway,
     /// The system's clock jumped within the last hour.
     ClockJumped,
 }
 
 impl HealthIssue {
     /// All issues, the most severe first.
-    pub const ALL: [HealthIssue; 5] = [
+    pub const ALL: [HealthIssue; 6] = [
         HealthIssue::Unavailable,
         HealthIssue::Fallback,
         HealthIssue::SuppressionListRefused,
         HealthIssue::Stale,
+        HealthIssue::CountersAway,
         HealthIssue::ClockJumped,
     ];
 
@@ -47,6 +50,7 @@ impl HealthIssue {
             HealthIssue::Fallback => "fallback",
             HealthIssue::SuppressionListRefused => "takedowns_refused",
             HealthIssue::Stale => "stale",
+            HealthIssue::CountersAway => "counters_away",
             HealthIssue::ClockJumped => "clock_jumped",
         }
     }
@@ -57,6 +61,7 @@ impl HealthIssue {
 pub struct HealthState {
     is_fallback: AtomicBool,
     is_list_refused: AtomicBool,
+    are_counters_away: AtomicBool,
     clock: Mutex<ClockWatch>,
 }
 
@@ -98,6 +103,16 @@ impl HealthState {
     /// Sets whether the suppression list's file is refused.
     pub fn set_list_refused(&self, is_refused: bool) {
         self.is_list_refused.store(is_refused, Relaxed);
+    }
+
+    /// Sets whether the store of a fleet's counters is away.
+    pub fn set_counters_away(&self, are_away: bool) {
+        self.are_counters_away.store(are_away, Relaxed);
+    }
+
+    /// Whether the store of a fleet's counters is away.
+    pub fn are_counters_away(&self) -> bool {
+        self.are_counters_away.load(Relaxed)
     }
 
     /// Whether the server serves another snapshot than the snapshot of `current`.

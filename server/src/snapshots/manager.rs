@@ -177,6 +177,7 @@ impl ServedSnapshot {
             HealthIssue::Fallback => !self.is_poisoned() && self.health.is_fallback(),
             HealthIssue::SuppressionListRefused => self.health.is_list_refused(),
             HealthIssue::Stale => self.freshness.expired_at(now).is_some(),
+            HealthIssue::CountersAway => self.health.are_counters_away(),
             HealthIssue::ClockJumped => self.health.has_clock_jumped(),
         };
         HealthIssue::ALL.into_iter().filter(is_present).collect()
@@ -232,6 +233,11 @@ impl SnapshotManager {
             health,
             reminder: Mutex::default(),
         })
+    }
+
+    /// Issues that outlive a served snapshot.
+    pub fn health(&self) -> &HealthState {
+        &self.health
     }
 
     /// Applies changes since the last call: a changed suppression list, an expiry, and a changed `current`.

@@ -11,12 +11,15 @@
 //! can use it up alone.
 
 pub(crate) mod clock;
+pub(crate) mod counters;
 pub(crate) mod file;
+pub(crate) mod fleet;
 pub(crate) mod table;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub use crate::admission::limits::clock::{Clock, ClockReading, SystemClock};
+use crate::admission::limits::counters::Counters;
 pub use crate::admission::limits::table::ClientCounts;
 use crate::admission::limits::table::ClientTable;
 use crate::http::client_address::network_key;
@@ -64,6 +67,18 @@ pub struct Limits {
     pub network_pool: [u64; 2],
     /// Clients counted exactly; a new client beyond replaces the least recently seen.
     pub clients_max: u32,
+}
+
+impl Limits {
+    /// The limits in words, for the log.
+    fn in_words(&self) -> String {
+        let Limits { minute, daily: [lists, searches], pool: [all_lists, all_searches], .. } = self;
+        format!(
+            "limits are on, for clients of this machine too: each client gets {minute} requests a minute, and \
+             {lists} lists and {searches} searches a day; all clients together get {all_lists} lists and \
+             {all_searches} searches a day; --no-limits turns the limits off"
+        )
+    }
 }
 
 /// One limit of a client, after its request.
@@ -398,13 +413,7 @@ impl RateLimiter {
 
     /// The limits in words, for the log.
     pub fn in_words(&self) -> String {
-        let Limits { minute, daily: [lists, searches], pool: [all_lists, all_searches], .. } =
-            self.limits;
-        format!(
-            "limits are on, for clients of this machine too: each client gets {minute} requests a minute, and \
-             {lists} lists and {searches} searches a day; all clients together get {all_lists} lists and \
-             {all_searches} searches a day; --no-limits turns the limits off"
-        )
+        self.limits.in_words()
     }
 
     /// Returns how much of the limits is in use.
@@ -477,6 +486,38 @@ impl RateLimiter {
             minute: left(self.limits.minute, counts.minute, minute_left),
             daily: [daily(QuotaClass::List), daily(QuotaClass::Search)],
         }
+    }
+}
+
+impl Counters for RateLimiter {
+    async fn count(&self, client: u64, daily: Option<QuotaClass>) -> Verdict {
+        RateLimiter::count(self, client, daily)
+    }
+
+    async fn count_free(&self, client: u64) -> Verdict {
+        RateLimiter::count_free(self, client)
+    }
+
+    async fn client_quotas(&self, client: u64) -> Quotas {
+        RateLimiter::client_quotas(self, client)
+    }
+
+    async fn count_more(
+        &self,
+        client: u64,
+        daily: QuotaClass,
+        more: u64,
+        admitted: ClockReading,
+    ) -> Verdict {
+        RateLimiter::count_more(self, client, daily, more, admitted)
+    }
+
+    fn take_back(&self, client: u64, daily: QuotaClass, more: u64, counted: ClockReading) {
+        RateLimiter::take_back(self, client, daily, more, counted);
+    }
+
+    fn refund(&self, client: u64, daily: QuotaClass, admitted: ClockReading) {
+        RateLimiter::refund(self, client, daily, admitted);
     }
 }
 

@@ -37,18 +37,18 @@ pub struct ClientCounts {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Slot {
+struct Slot<C> {
     key: u64,
-    counts: ClientCounts,
+    counts: C,
     /// Neighbours in the order of use.
     older: u32,
     newer: u32,
 }
 
 /// Counts of the most recently seen clients.
-pub struct ClientTable {
+pub struct ClientTable<C = ClientCounts> {
     /// The slots in use, which never exceed the reserved capacity.
-    slots: Vec<Slot>,
+    slots: Vec<Slot<C>>,
     clients_max: usize,
     /// Hash → slot + 1; a power of two, at least twice the largest number of slots.
     places: Vec<u32>,
@@ -57,9 +57,9 @@ pub struct ClientTable {
     newest: u32,
 }
 
-impl ClientTable {
+impl<C: Copy + Default> ClientTable<C> {
     /// Makes a table of `clients_max` clients, at least 1.
-    pub fn new(clients_max: u32) -> ClientTable {
+    pub fn new(clients_max: u32) -> ClientTable<C> {
         let clients = clients_max.clamp(1, NONE / 4);
         let places = (clients as usize * 2).next_power_of_two();
         ClientTable {
@@ -88,7 +88,7 @@ impl ClientTable {
     }
 
     /// Keys and counts of the clients in a range of slots, in no particular order.
-    pub fn slots(&self, slots: Range<u32>) -> impl Iterator<Item = (u64, ClientCounts)> {
+    pub fn slots(&self, slots: Range<u32>) -> impl Iterator<Item = (u64, C)> {
         let end = (slots.end as usize).min(self.slots.len());
         let slots = &self.slots[(slots.start as usize).min(end)..end];
         slots.iter().map(|slot| (slot.key, slot.counts))
@@ -116,7 +116,7 @@ impl ClientTable {
     }
 
     /// The counts of a client, or zeros; does not change the order of use.
-    pub fn peek(&self, key: u64) -> ClientCounts {
+    pub fn peek(&self, key: u64) -> C {
         let slot = self.slot_in(self.place_of(key));
         slot.map(|slot| self.slots[slot as usize].counts).unwrap_or_default()
     }
@@ -124,7 +124,7 @@ impl ClientTable {
     /// The counts of a client, which becomes the most recently seen, and whether it replaced another.
     ///
     /// Cost: expected O(1).
-    pub fn touch(&mut self, key: u64) -> (&mut ClientCounts, bool) {
+    pub fn touch(&mut self, key: u64) -> (&mut C, bool) {
         let is_full = self.slots.len() == self.clients_max;
         let place = self.place_of(key);
         let known = self.slot_in(place);
@@ -141,7 +141,7 @@ impl ClientTable {
 
     /// Takes a slot for a new client whose place is free.
     fn insert(&mut self, key: u64, place: usize) -> u32 {
-        let fresh = Slot { key, counts: ClientCounts::default(), older: NONE, newer: NONE };
+        let fresh = Slot { key, counts: C::default(), older: NONE, newer: NONE };
         let (slot, place) = if self.slots.len() < self.clients_max {
             self.slots.push(fresh);
             (self.clients() - 1, place)
@@ -206,7 +206,7 @@ mod tests {
     #[test]
     fn the_table_keeps_the_most_recently_seen_clients() {
         // Compared with a plain map and the order of use.
-        let mut table = ClientTable::new(100);
+        let mut table: ClientTable = ClientTable::new(100);
         let mut known: HashMap<u64, u32> = HashMap::new();
         let mut seen: Vec<u64> = Vec::new();
         let mut random = 1u64;
@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     fn a_table_of_one_client_works() {
-        let mut table = ClientTable::new(0);
+        let mut table: ClientTable = ClientTable::new(0);
         assert!(table.provide_pages(0) && !table.provide_pages(1));
         for key in [7, 7, 8, 7] {
             table.touch(key).0.minute += 1;

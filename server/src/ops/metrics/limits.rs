@@ -2,6 +2,7 @@
 
 use crate::admission::gate::Gate;
 use crate::admission::limits::Usage;
+use crate::admission::limits::fleet::store::StoreCalls;
 use crate::ops::metrics::family::Families;
 
 /// Adds the use of the limits; adds nothing if limits are off.
@@ -32,4 +33,18 @@ pub fn collect(gate: &Gate, families: &Families) {
         "daily",
         by_pool(pool_max),
     );
+    if let Some(fleet) = gate.fleet() {
+        families.gauge(
+            "pinakes_counters_reachable",
+            "1 if the store of --counters answers; 0 while the server counts alone.",
+            f64::from(u8::from(!fleet.is_alone())),
+        );
+        let StoreCalls { made, failed } = fleet.store_calls();
+        families.counters(
+            "pinakes_counters_calls_total",
+            "Questions of requests to the store of --counters; a failed one had no answer in time.",
+            "outcome",
+            [("answered", made.saturating_sub(failed)), ("failed", failed)],
+        );
+    }
 }

@@ -1,0 +1,64 @@
+//! The ids that lists of deleted ids name, asked in ascending order.
+
+use std::{
+    io::{self, Read, Write},
+    iter::Peekable,
+    path::PathBuf,
+};
+
+use pinakes_format::entity::Entity;
+
+use crate::error::{Error, Result};
+use crate::frontend::id_lists::each_deleted;
+use crate::link::external_sort::{Sorted, Sorter, Spill, read_array};
+
+/// A deleted id. Ordered by entity and id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct DeletedId(u8, u64);
+
+impl Spill for DeletedId {
+    fn write(&self, out: &mut impl Write) -> io::Result<()> {
+        out.write_all(&[self.0])?;
+        out.write_all(&self.1.to_le_bytes())
+    }
+
+    fn read(input: &mut impl Read) -> io::Result<Option<DeletedId>> {
+        let Some([entity, id @ ..]) = read_array::<9>(input)? else { return Ok(None) };
+        Ok(Some(DeletedId(entity, u64::from_le_bytes(id))))
+    }
+}
+
+/// Sorted ids of all lists.
+pub(super) struct DeletedIds(Peekable<Sorted<DeletedId>>);
+
+impl DeletedIds {
+    /// Reads the lists.
+    ///
+    /// # Errors
+    ///
+    /// A list cannot be read, or has a bad row.
+    pub(super) fn read(lists: &[PathBuf], memory_bytes: u64) -> Result<DeletedIds> {
+        let directory = std::env::temp_dir();
+        let memory_bytes = usize::try_from(memory_bytes).unwrap_or(usize::MAX);
+        let mut sorter = Sorter::new(&directory, memory_bytes);
+        for list in lists {
+            each_deleted(list, |entity, id| {
+                sorter.push(DeletedId(entity as u8, id)).map_err(Error::output(&directory))
+            })?;
+        }
+        Ok(DeletedIds(sorter.finish().map_err(Error::output(&directory))?.peekable()))
+    }
+
+    /// Whether a list has the id. Each call asks for a greater entity or id than the call before.
+    pub(super) fn has(&mut self, entity: Entity, id: u64) -> Result<bool> {
+        let asked = DeletedId(entity as u8, id);
+        while self
+            .0
+            .next_if(|next| !matches!(next, Ok(next) if *next >= asked))
+            .transpose()
+            .map_err(Error::output(std::env::temp_dir()))?
+            .is_some()
+        {}
+        Ok(matches!(self.0.peek(), Some(Ok(next)) if *next == asked))
+    }
+}

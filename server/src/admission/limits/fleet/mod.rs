@@ -1,0 +1,500 @@
+//! The limits of a fleet of servers, counted together in a store that speaks the Redis protocol.
+//!
+//! Windows and messages are those of [`super::RateLimiter`]. The store's clock alone decides when a window
+//! begins and ends; this server's monotonic clock measures what is left, and its UTC clock counts only before
+//! the store first answers.
+//!
+//! A request takes from what the server holds of each of its windows. Only when it holds too little, it asks
+//! the store, with one call of `take.lua` for all its windows. The store then gives a few more, the more of a
+//! window the server has used:
+//!
+//! ```text
+//! 600 a minute, two servers, one client: 1, 2, 3, 6, 12, 24, 38, 38, … requests for each question
+//! ```
+//!
+//! What a server holds and does not use is lost to the others until the window ends: at most an eighth of a
+//! client's limit divided by the servers, and a 64th of a pool. A server names totals and not increments, so
+//! that a question whose answer was late takes nothing twice, and a store that lost its memory learns the
+//! counts again.
+
+pub(crate) mod report;
+pub(crate) mod store;
+pub(crate) mod window;
+
+use std::{
+    hash::{BuildHasher, RandomState},
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use crate::admission::limits::counters::Counters;
+use crate::admission::limits::fleet::store::{Answer, Question, Store, StoreCalls};
+use crate::admission::limits::fleet::window::{Known, Window};
+use crate::admission::limits::table::ClientTable;
+use crate::admission::limits::{
+    Clock, ClockReading, DAY_MILLIS, FREE_CLIENTS_MAX, Limits, MINUTE_MILLIS, Quota, QuotaClass,
+    Quotas, Refusal, Usage, Verdict, day_of,
+};
+use crate::http::client_address::network_key;
+
+/// Of a client's limit, a server holds one of this many at most, divided by the servers of the fleet.
+const CLIENT_LEASE_SHARE: u32 = 8;
+/// The same of a pool.
+const POOL_LEASE_SHARE: u32 = 64;
+/// The limits of a client that only asks for them are this old at most.
+const QUOTAS_AGE_MAX_MILLIS: u64 = 1_000;
+
+/// The windows of one client.
+#[derive(Clone, Copy, Debug, Default)]
+struct ClientWindows {
+    minute: Window,
+    daily: [Window; 2],
+    /// When the store last answered for the client, in milliseconds of the monotonic clock.
+    answered: u64,
+}
+
+/// Names a window of a client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Slot {
+    Minute,
+    Free,
+    Day(QuotaClass),
+    Network(QuotaClass),
+    Pool(QuotaClass),
+}
+
+/// Requests to take from a window.
+type Need = (Slot, u64);
+
+/// Counts requests against the limits of a fleet.
+pub struct FleetLimiter {
+    limits: Limits,
+    clock: Box<dyn Clock>,
+    store: Store,
+    servers: u32,
+    state: Mutex<State>,
+}
+
+struct State {
+    clients: ClientTable<ClientWindows>,
+    networks: ClientTable<[Window; 2]>,
+    free: ClientTable<Window>,
+    pool: [Window; 2],
+    /// The store's clock at the start of the monotonic clock; `None` before the store first answers.
+    store_epoch: Option<u64>,
+    /// Clients that others replaced since the start.
+    replaced: u64,
+    /// Number of the last [`Window::holder`].
+    holder: u32,
+}
+
+/// The decision on a request: the window that refuses it.
+type Decision = Option<Slot>;
+
+impl FleetLimiter {
+    /// Makes a limiter of a fleet of `servers`; [`FleetLimiter::keep_store`] connects.
+    pub fn new(
+        limits: Limits,
+        clock: Box<dyn Clock>,
+        client: redis::Client,
+        servers: u32,
+        timeout: Duration,
+    ) -> FleetLimiter {
+        // Random for each process: a server that starts again knows nothing of what it held.
+        let server = RandomState::new().hash_one(std::process::id());
+        let state = State {
+            clients: ClientTable::new(limits.clients_max),
+            networks: ClientTable::new(limits.clients_max),
+            free: ClientTable::new(FREE_CLIENTS_MAX.min(limits.clients_max)),
+            pool: [Window::default(); 2],
+            store_epoch: None,
+            replaced: 0,
+            holder: 0,
+        };
+        let store = Store::new(client, server, servers, timeout);
+        FleetLimiter { limits, clock, store, servers, state: Mutex::new(state) }
+    }
+
+    /// Whether the store is away, so that this server counts alone.
+    pub fn is_alone(&self) -> bool {
+        self.store.is_away()
+    }
+
+    /// Calls to the store since the start.
+    pub fn store_calls(&self) -> StoreCalls {
+        self.store.calls()
+    }
+
+    /// Returns how much of the limits is in use.
+    pub fn usage(&self) -> Usage {
+        let state = self.lock();
+        let now = self.clock.now().monotonic;
+        Usage {
+            clients: state.clients.clients(),
+            clients_max: self.limits.clients_max,
+            clients_replaced: state.replaced,
+            pool: state.pool.map(|window| window.used_of_fleet(now).into()),
+            pool_max: self.limits.pool,
+        }
+    }
+
+    /// The limits in words, for the log.
+    pub fn in_words(&self) -> String {
+        format!(
+            "{}; {} servers share the counts in {}",
+            self.limits.in_words(),
+            self.servers,
+            self.store.address()
+        )
+    }
+
+    /// Makes the system provide memory for the counts.
+    pub fn provide_pages(&self) {
+        let provide = |mib| {
+            let mut state = self.lock();
+            // All, whatever the first returns.
+            state.clients.provide_pages(mib)
+                | state.networks.provide_pages(mib)
+                | state.free.provide_pages(mib)
+        };
+        let _ = (0..).take_while(|mib| provide(*mib)).count();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // No code panics while it holds the lock.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes requests from windows, or refuses them: the first window that refuses decides.
+    async fn take(&self, client: u64, needs: &[Need]) -> (Decision, Verdict) {
+        if let Some(decided) = self.take_known(client, needs) {
+            return decided;
+        }
+        // Dropped after the requests are used, so that no other request takes what this one asked for.
+        let asking = (!self.is_alone()).then(|| Asking::begin(self, client, needs));
+        let answer = match &asking {
+            Some(asking) => self.store.ask(&asking.questions).await,
+            None => None,
+        };
+        let mut state = self.lock();
+        if let (Some(answer), Some(asking)) = (&answer, &asking) {
+            self.apply(&mut state, client, needs, answer, asking.sent);
+        }
+        let at = state.now(&*self.clock);
+        // A single late answer refuses nobody: the server divides no limit before the store is away.
+        let servers = if self.is_alone() { self.servers } else { 1 };
+        let refused = needs.iter().find(|(slot, need)| {
+            let limit = self.limit(*slot);
+            let window = state.window(*slot, client);
+            match answer {
+                Some(_) => !window.holds(*need),
+                None => !window.holds_alone(*need, limit, servers, at.monotonic, slot.left(at)),
+            }
+        });
+        let refused = refused.map(|(slot, _)| *slot);
+        state.consume(client, needs, refused);
+        (refused, self.verdict(&state, client, refused, at))
+    }
+
+    /// Decides without the store, if this server knows the decision.
+    fn take_known(&self, client: u64, needs: &[Need]) -> Option<(Decision, Verdict)> {
+        let mut state = self.lock();
+        let at = state.now(&*self.clock);
+        let known = needs.iter().find_map(|(slot, need)| {
+            let known = state.window(*slot, client).known(*need, self.limit(*slot), at.monotonic);
+            (known != Known::Passes).then_some((*slot, known))
+        });
+        let refused = match known {
+            Some((_, Known::Asks)) => return None,
+            Some((slot, _)) => Some(slot),
+            None => None,
+        };
+        state.consume(client, needs, refused);
+        Some((refused, self.verdict(&state, client, refused, at)))
+    }
+
+    fn apply(&self, state: &mut State, client: u64, needs: &[Need], answer: &Answer, sent: u64) {
+        state.store_epoch = Some(answer.now.saturating_sub(sent));
+        for ((slot, _), reply) in needs.iter().zip(&answer.windows) {
+            state.window(*slot, client).apply(*reply, sent);
+        }
+        if needs.iter().any(|(slot, _)| *slot == Slot::Minute) {
+            state.clients.touch(client).0.answered = sent;
+        }
+    }
+
+    /// The question for a window, and for `asked` requests of it.
+    fn question(&self, slot: Slot, client: u64, window: &Window, now: u64) -> Question {
+        let limit = self.limit(slot);
+        let Window { holder, id, used, held, asking, .. } = *window;
+        let share = match slot {
+            Slot::Network(_) | Slot::Pool(_) => POOL_LEASE_SHARE,
+            _ => CLIENT_LEASE_SHARE,
+        };
+        let lease_max = limit / share.saturating_mul(self.servers);
+        let length = match slot {
+            Slot::Minute | Slot::Free => MINUTE_MILLIS,
+            _ => 0,
+        };
+        let numbers = [
+            holder.into(),
+            limit.into(),
+            length,
+            id,
+            window.left_millis(now),
+            held.max(used).into(),
+            used.into(),
+            asking.into(),
+            used.min(lease_max).into(),
+        ];
+        Question { key: slot.key(client), numbers }
+    }
+
+    fn limit(&self, slot: Slot) -> u32 {
+        let Limits { minute, free, daily, pool, network_pool, .. } = self.limits;
+        let of = |pool: [u64; 2], class: QuotaClass| {
+            u32::try_from(pool[class as usize]).unwrap_or(u32::MAX)
+        };
+        match slot {
+            Slot::Minute => minute,
+            Slot::Free => free,
+            Slot::Day(class) => daily[class as usize],
+            Slot::Network(class) => of(network_pool, class),
+            Slot::Pool(class) => of(pool, class),
+        }
+    }
+
+    fn verdict(&self, state: &State, client: u64, refused: Decision, at: ClockReading) -> Verdict {
+        let is_alone = self.is_alone();
+        let windows = state.clients.peek(client);
+        let quota = |window: &Window, slot: Slot| Quota {
+            limit: self.limit(slot),
+            remaining: window.remaining(self.limit(slot), self.servers, at.monotonic, is_alone),
+            reset_millis: match slot {
+                Slot::Minute | Slot::Free if window.is_open(at.monotonic) => {
+                    window.left_millis(at.monotonic)
+                }
+                _ => slot.left(at),
+            },
+        };
+        let daily = |class: QuotaClass| quota(&windows.daily[class as usize], Slot::Day(class));
+        let quotas = Quotas {
+            minute: quota(&windows.minute, Slot::Minute),
+            daily: [daily(QuotaClass::List), daily(QuotaClass::Search)],
+        };
+        let refusal = refused.map(|slot| match slot {
+            Slot::Minute => Refusal::Minute,
+            Slot::Free => Refusal::Free(quota(&state.free.peek(client), Slot::Free)),
+            Slot::Day(class) => Refusal::Day(class),
+            Slot::Network(class) | Slot::Pool(class) => Refusal::Pool(class),
+        });
+        Verdict { refusal, quotas, at }
+    }
+}
+
+/// A question under way; the windows remember how many requests it asks for, until it is dropped.
+struct Asking<'a> {
+    limiter: &'a FleetLimiter,
+    client: u64,
+    needs: &'a [Need],
+    questions: Vec<Question>,
+    /// When the question was sent, in milliseconds of the monotonic clock.
+    sent: u64,
+}
+
+impl<'a> Asking<'a> {
+    fn begin(limiter: &'a FleetLimiter, client: u64, needs: &'a [Need]) -> Asking<'a> {
+        let mut state = limiter.lock();
+        let sent = limiter.clock.now().monotonic;
+        let questions = needs
+            .iter()
+            .map(|(slot, need)| {
+                let window = state.held_window(*slot, client);
+                // At most the limit, a u32.
+                window.asking = window.asking.saturating_add(*need as u32);
+                let asked = if *need > 0 { window.asking } else { 0 };
+                limiter.question(*slot, client, &Window { asking: asked, ..*window }, sent)
+            })
+            .collect();
+        Asking { limiter, client, needs, questions, sent }
+    }
+}
+
+impl Drop for Asking<'_> {
+    fn drop(&mut self) {
+        let mut state = self.limiter.lock();
+        for (slot, need) in self.needs {
+            let window = state.window(*slot, self.client);
+            window.asking = window.asking.saturating_sub(*need as u32);
+        }
+    }
+}
+
+impl Slot {
+    /// The key of the window in the store.
+    fn key(self, client: u64) -> String {
+        let day = |class: QuotaClass| match class {
+            QuotaClass::List => "list",
+            QuotaClass::Search => "search",
+        };
+        match self {
+            Slot::Minute => format!("pinakes:minute:{client:016x}"),
+            Slot::Free => format!("pinakes:free:{client:016x}"),
+            Slot::Day(class) => format!("pinakes:{}:{client:016x}", day(class)),
+            Slot::Network(class) => {
+                format!("pinakes:{}-network:{:016x}", day(class), network_key(client))
+            }
+            Slot::Pool(class) => format!("pinakes:{}-pool", day(class)),
+        }
+    }
+
+    /// Milliseconds of a window that begins now.
+    fn left(self, at: ClockReading) -> u64 {
+        match self {
+            Slot::Minute | Slot::Free => MINUTE_MILLIS,
+            _ => DAY_MILLIS - at.utc % DAY_MILLIS,
+        }
+    }
+}
+
+impl State {
+    /// Reads the clock; UTC is the store's, once the store has answered.
+    fn now(&self, clock: &dyn Clock) -> ClockReading {
+        let own = clock.now();
+        let utc = self.store_epoch.map_or(own.utc, |epoch| epoch.saturating_add(own.monotonic));
+        ClockReading { utc, ..own }
+    }
+
+    fn window(&mut self, slot: Slot, client: u64) -> &mut Window {
+        match slot {
+            Slot::Minute => &mut self.client(client).minute,
+            Slot::Day(class) => &mut self.client(client).daily[class as usize],
+            Slot::Free => self.free.touch(client).0,
+            Slot::Network(class) => &mut self.networks.touch(network_key(client)).0[class as usize],
+            Slot::Pool(class) => &mut self.pool[class as usize],
+        }
+    }
+
+    /// A window that the store knows this server to hold.
+    fn held_window(&mut self, slot: Slot, client: u64) -> &mut Window {
+        let next = self.holder.wrapping_add(1).max(1);
+        let is_new = self.window(slot, client).holder == 0;
+        if is_new {
+            self.holder = next;
+        }
+        let window = self.window(slot, client);
+        if is_new {
+            window.holder = next;
+        }
+        window
+    }
+
+    fn client(&mut self, client: u64) -> &mut ClientWindows {
+        let (windows, has_replaced) = self.clients.touch(client);
+        self.replaced += u64::from(has_replaced);
+        windows
+    }
+
+    /// Uses the requests of all windows; of a refused request only that of the minute, unless the minute
+    /// refused it.
+    fn consume(&mut self, client: u64, needs: &[Need], refused: Decision) {
+        for (slot, need) in needs {
+            if refused == Some(*slot) || refused.is_some() && *slot != Slot::Minute {
+                return;
+            }
+            let window = self.window(*slot, client);
+            // At most the limit, a u32.
+            window.used = window.used.saturating_add(*need as u32);
+        }
+    }
+
+    /// Takes requests of the current day back from a window.
+    fn give_back(&mut self, slot: Slot, client: u64, requests: u64) {
+        let window = self.window(slot, client);
+        window.used = window.used.saturating_sub(u32::try_from(requests).unwrap_or(u32::MAX));
+    }
+}
+
+/// Windows of a request of the day, in the order in which they refuse.
+fn of_day(class: QuotaClass, requests: u64) -> [Need; 3] {
+    [(Slot::Day(class), requests), (Slot::Network(class), requests), (Slot::Pool(class), requests)]
+}
+
+impl Counters for FleetLimiter {
+    async fn count(&self, client: u64, daily: Option<QuotaClass>) -> Verdict {
+        let minute = (Slot::Minute, 1);
+        // Also what the headers of the reply show.
+        let shown = |class| (Slot::Day(class), 0);
+        match daily {
+            None => {
+                let days = [shown(QuotaClass::List), shown(QuotaClass::Search)];
+                self.take(client, &[minute, days[0], days[1]]).await.1
+            }
+            Some(class) => {
+                let other = match class {
+                    QuotaClass::List => QuotaClass::Search,
+                    QuotaClass::Search => QuotaClass::List,
+                };
+                let [day, network, pool] = of_day(class, 1);
+                self.take(client, &[minute, day, network, pool, shown(other)]).await.1
+            }
+        }
+    }
+
+    async fn count_free(&self, client: u64) -> Verdict {
+        self.take(client, &[(Slot::Free, 1)]).await.1
+    }
+
+    async fn client_quotas(&self, client: u64) -> Quotas {
+        let needs = [
+            (Slot::Minute, 0),
+            (Slot::Day(QuotaClass::List), 0),
+            (Slot::Day(QuotaClass::Search), 0),
+        ];
+        let (answered, now) = {
+            let state = self.lock();
+            (state.clients.peek(client).answered, self.clock.now().monotonic)
+        };
+        if now.saturating_sub(answered) > QUOTAS_AGE_MAX_MILLIS && !self.is_alone() {
+            let asking = Asking::begin(self, client, &needs);
+            if let Some(answer) = self.store.ask(&asking.questions).await {
+                self.apply(&mut self.lock(), client, &needs, &answer, asking.sent);
+            }
+        }
+        let state = self.lock();
+        self.verdict(&state, client, None, state.now(&*self.clock)).quotas
+    }
+
+    async fn count_more(
+        &self,
+        client: u64,
+        daily: QuotaClass,
+        more: u64,
+        admitted: ClockReading,
+    ) -> Verdict {
+        let (refused, verdict) = self.take(client, &of_day(daily, more)).await;
+        if refused.is_none() || day_of(admitted) != day_of(verdict.at) {
+            return verdict;
+        }
+        let mut state = self.lock();
+        state.give_back(Slot::Day(daily), client, 1);
+        self.verdict(&state, client, refused, verdict.at)
+    }
+
+    fn take_back(&self, client: u64, daily: QuotaClass, more: u64, counted: ClockReading) {
+        let mut state = self.lock();
+        if day_of(counted) == day_of(state.now(&*self.clock)) {
+            for (slot, requests) in of_day(daily, more) {
+                state.give_back(slot, client, requests);
+            }
+        }
+    }
+
+    fn refund(&self, client: u64, daily: QuotaClass, admitted: ClockReading) {
+        let mut state = self.lock();
+        if day_of(admitted) == day_of(state.now(&*self.clock)) {
+            state.give_back(Slot::Network(daily), client, 1);
+            state.give_back(Slot::Pool(daily), client, 1);
+        }
+    }
+}
