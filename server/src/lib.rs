@@ -60,7 +60,6 @@ pub mod parts {
     pub use crate::graphql::options::Settings;
     pub use crate::graphql::types::Object;
     pub use crate::graphql::{Outcome, respond, types};
-    pub use redis::Client as StoreClient;
     pub use crate::http::client_address::{Client, ClientResolver, ForwardingHeader};
     pub use crate::http::coding::encode::{CODED_BYTES_MIN, encode_at, level};
     pub use crate::http::coding::{AcceptedCodings, Coding};
@@ -74,6 +73,7 @@ pub mod parts {
     pub use crate::net::tls::Certificate;
     pub use crate::service::dispatch::ServiceSettings;
     pub use crate::service::traffic::Traffic;
+    pub use redis::Client as StoreClient;
 
     /// Connections to the service.
     pub type Connections = crate::net::connection::Connections<crate::service::Service>;
