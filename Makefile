@@ -10,7 +10,7 @@ REQUESTS ?= 10000000
 SECONDS ?= 60
 # Most tests wait for child processes, so more threads than cores run faster.
 TEST_THREADS ?= $(shell expr 4 \* $$(nproc))
-FUZZ_TARGETS ?= path query filter forwarded head proxy limits_file line table container manifest
+FUZZ_TARGETS ?= path query filter forwarded head proxy limits_file line table container parquet manifest
 FUZZ := target/fuzz
 
 .PHONY: run test lint bench soak fuzz bless packages packages-test
@@ -24,7 +24,7 @@ run: ## Build both programs, compile the sample and serve it
 	@target/release/pinakes-server --snapshots $(SNAPSHOTS) --listen $(LISTEN)
 
 test: ## Build everything and run all tests
-	@cargo build --locked --workspace
+	@cargo build --locked --workspace --all-targets
 	@tests/scratch cargo test --locked --workspace -- --test-threads $(TEST_THREADS)
 
 lint: ## Check formatting and lints, also of the fuzz targets
@@ -36,11 +36,13 @@ lint: ## Check formatting and lints, also of the fuzz targets
 bench: ## Measure both programs against their ceilings; OUTPUTS=1000000 LIST_OUTPUTS=10000000 NAMES=5000000
 	@cargo build --release --locked -p pinakes-compiler -p pinakes-server -p pinakes-bench
 	@target/release/pinakes-bench all --outputs $(OUTPUTS)
+	@target/release/pinakes-bench parquet --outputs $(OUTPUTS)
 	@target/release/pinakes-bench served --outputs $(OUTPUTS)
 	@target/release/pinakes-bench cold --outputs $(COLD_OUTPUTS)
 	@target/release/pinakes-bench nightly --outputs $(OUTPUTS)
 	@target/release/pinakes-bench lists --outputs $(LIST_OUTPUTS)
 	@target/release/pinakes-bench sums --outputs $(LIST_OUTPUTS)
+	@target/release/pinakes-bench export --outputs $(LIST_OUTPUTS)
 	@target/release/pinakes-bench names --names $(NAMES)
 	@target/release/pinakes-bench-graphql target/bench/snapshots-$(OUTPUTS)/current
 
@@ -70,11 +72,11 @@ fuzz: ## Run each of FUZZ_TARGETS for SECONDS=60; needs cargo-fuzz, but no night
 	done
 
 bless: ## Regenerate the generated blocks of FORMAT.md and the other golden files
-	@PINAKES_BLESS=1 cargo test --locked -p pinakes-format --tests
-	@PINAKES_BLESS=1 cargo test --locked -p pinakes-tests --test readme the_table
-	@cargo build --locked -p pinakes-compiler -p pinakes-server
-	@PINAKES_BLESS=1 cargo test --locked -p pinakes-tests --test graphql the_schema_served
-	@PINAKES_BLESS=1 cargo test --locked -p pinakes-tests --test openapi the_document_served
+	@cargo build --locked --workspace --all-targets
+	@PINAKES_BLESS=1 cargo test --locked --workspace --test format_md
+	@PINAKES_BLESS=1 cargo test --locked --workspace --lib parquet_md
+	@PINAKES_BLESS=1 cargo test --locked --workspace --test readme --test graphql --test openapi -- \
+		the_table the_schema_served the_document_served
 
 packages: ## Write static programs, .deb, .rpm and an OCI image into target/packages
 	@.packages/build

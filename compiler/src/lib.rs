@@ -29,8 +29,8 @@ pub use terminal::escape::escape_message;
 
 /// Single stages of a build, for fuzz targets and benchmarks.
 pub mod stages {
-    pub use crate::compile::input::{ManifestPolicy, find};
-    pub use crate::compile::{compile, parse_only};
+    pub use crate::compile::input::{ManifestPolicy, Part, find};
+    pub use crate::compile::{compile, decode_only, parse_only};
     pub use crate::link::{link, publish};
     pub use crate::read::limits::ReadLimits;
     pub use crate::store::directory::remove_tree;

@@ -30,7 +30,7 @@ macro_rules! reasons {
 }
 
 reasons! {
-    /// Why a request got 503 although the server is ready.
+    /// Why a request got 503, or its reply was cut off, although the server is ready.
     Overload {
         /// No work permit within 5 s.
         Concurrency = "turn",

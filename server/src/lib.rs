@@ -4,14 +4,15 @@
 //!
 //! 1. [`net`] accepts the connection, bounds it and reads the request.
 //! 2. [`service`] finds the route, asks [`admission`] whether the client may proceed, and runs the handler.
-//! 3. [`api`], [`graphql`] and [`openapi`] compute the reply from a snapshot that [`snapshots`] keeps open.
+//! 3. [`api`], [`graphql`], [`openapi`] and [`browse`] compute the reply from a snapshot that [`snapshots`]
+//!    keeps open.
 //! 4. [`http`] encodes the reply.
 //!
 //! [`run`](mod@run) starts and stops the process. [`ops`] serves operators: log, metrics and the admin
 //! address. Each folder imports only folders to its left:
 //!
 //! ```text
-//! http, event_counts < admission < net, snapshots < api < graphql, openapi < service < ops < run < options < cli
+//! http, event_counts < admission < net, snapshots < api < browse, graphql, openapi < service < ops < run < options < cli
 //! ```
 //!
 //! Tests, fuzz targets and benchmarks call single parts through [`parts`].
@@ -20,6 +21,7 @@
 
 pub(crate) mod admission;
 pub(crate) mod api;
+pub(crate) mod browse;
 pub(crate) mod cli;
 pub(crate) mod event_counts;
 pub(crate) mod graphql;
@@ -48,7 +50,7 @@ pub mod parts {
         Clock, ClockReading, Limits, QuotaClass, RateLimiter, SystemClock,
     };
     pub use crate::api::autocomplete_query::{TextError, parse as parse_autocomplete_query};
-    pub use crate::api::list_query::parse as parse_list_query;
+    pub use crate::api::list_query::{ListRequest, parse as parse_list_query};
     pub use crate::api::route::{Route, charge, find};
     pub use crate::api::route_template::Template;
     pub use crate::graphql::document::GraphqlRequest;

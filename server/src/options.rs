@@ -119,6 +119,10 @@ pub struct Options {
     #[arg(long, env = "PINAKES_NO_DOCS", value_parser = FalseyValueParser::new())]
     pub no_docs: bool,
 
+    /// Disable the pages for people at /browse. `/` then answers browsers with JSON, as it answers others.
+    #[arg(long, env = "PINAKES_NO_BROWSE", value_parser = FalseyValueParser::new())]
+    pub no_browse: bool,
+
     /// Rate limits.
     #[command(flatten)]
     pub limits: LimitOptions,
@@ -256,7 +260,7 @@ pub struct ConnectionOptions {
           value_parser = parse_seconds)]
     write_timeout: Duration,
 
-    /// How long a client may take to read a whole reply.
+    /// How long a client may take to read a whole reply, or a piece of 256 KiB of a stream of a whole list.
     #[arg(long, value_name = "SECONDS", default_value = "600", env = "PINAKES_REPLY_TIMEOUT",
           value_parser = parse_seconds)]
     reply_timeout: Duration,
@@ -395,6 +399,7 @@ impl Options {
             list_cpu: Duration::from_millis(self.list_cpu),
             graphql: self.graphql.settings(),
             has_docs: !self.no_docs,
+            has_browse: !self.no_browse,
             refused_lines: self.refused_lines,
             data_licence: self.data_licence.as_deref().map(Arc::from),
         }

@@ -129,6 +129,7 @@ async fn accept(
     let _admin =
         admin_listener.map(|listener| Admin::begin(listener, metrics, admin_hosts)).transpose()?;
     announce(scheme, listener.local_addr()?, admin_address)?;
+    tracing::info!("{}", service.gate().limits_in_words());
     // After the server has begun to listen: a start takes milliseconds.
     let counting = Arc::clone(&service);
     tokio::task::spawn_blocking(move || counting.gate().provide_pages());

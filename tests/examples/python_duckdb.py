@@ -36,5 +36,5 @@ print(duckdb.sql("""
     GROUP BY ALL ORDER BY works DESC, citations DESC LIMIT 5
 """).df().to_string(index=False))
 
-(count,) = duckdb.sql("SELECT count(*) FROM outputs WHERE open_access.is_oa").fetchone()
+[(count,)] = duckdb.sql("SELECT count(*) FROM outputs WHERE open_access.is_oa").fetchall()
 print("open works", count)

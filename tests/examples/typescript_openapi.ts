@@ -15,14 +15,15 @@ const client = createClient<paths>({ baseUrl: process.env.PINAKES ?? "http://127
 const query = { filter: "type:article,year:>2000", sort: "cited_by_count:desc", per_page: 10 } as const;
 const { data, error } = await client.GET("/outputs", { params: { query } });
 if (error) throw new Error(error.message);
-if (!("meta" in data) || "group_by" in data) throw new Error("expected records");
-for (const { id, year, cited_by_count, name } of data.results) {
+// With `select`, `group_by` or `format` a list has another type.
+const page = data as components["schemas"]["OutputPage"];
+for (const { id, year, cited_by_count, name } of page.results) {
   console.log(id, year, cited_by_count, name);
 }
-console.log("works", data.meta.count);
+console.log("works", page.meta.count);
 
 // ---- A record, by its id ----
-const id = data.results[0]!.id;
+const id = page.results[0]!.id;
 const { data: output } = await client.GET("/outputs/{id}", { params: { path: { id } } });
 const authors: components["schemas"]["Output"]["authors"] | undefined = output?.authors;
 console.log("authors", authors?.length);

@@ -125,7 +125,7 @@ impl Connection {
 }
 
 /// Reads a body in chunks, to its end.
-fn read_chunks(stream: &mut impl BufRead) -> io::Result<Vec<u8>> {
+pub fn read_chunks(stream: &mut impl BufRead) -> io::Result<Vec<u8>> {
     let mut body = Vec::new();
     loop {
         let mut line = String::new();

@@ -276,10 +276,16 @@ pub fn utf16(text: &str) -> Vec<u8> {
 
 /// Runs a build. Returns its exit code and its peak memory in bytes, without mapped files (`RssAnon`).
 pub fn peak_bytes(input: &Path, out: &Path, more: &[&str]) -> (Option<i32>, u64) {
+    let mut args: Vec<&OsStr> = vec!["build".as_ref(), input.as_os_str()];
+    args.extend(["--out".as_ref(), out.as_os_str(), "--quiet".as_ref()]);
+    args.extend(more.iter().map(OsStr::new));
+    peak_bytes_of(&args)
+}
+
+/// Runs the compiler. Returns its exit code and its peak memory in bytes, without mapped files (`RssAnon`).
+pub fn peak_bytes_of(args: &[&OsStr]) -> (Option<i32>, u64) {
     let mut child = Command::new(program("pinakes-compiler"))
-        .args(["build".as_ref(), input.as_os_str(), "--out".as_ref(), out.as_os_str()])
-        .arg("--quiet")
-        .args(more)
+        .args(args)
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()

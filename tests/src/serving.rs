@@ -90,6 +90,7 @@ impl InProcessServer {
             reply_timeout: Duration::from_secs(600),
             graphql: Settings::default(),
             has_docs: true,
+            has_browse: true,
             refused_lines: 20,
             data_licence: None,
         };

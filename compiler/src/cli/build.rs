@@ -173,7 +173,12 @@ impl Run {
         objects: &Path,
         quarantine: PathBuf,
     ) -> Result<Vec<NamedObject>> {
-        let stage = compile(inputs.parts.clone(), objects, &args.read_limits(), self.progress)?;
+        let stage = compile(
+            inputs.parts.clone(),
+            objects,
+            &args.read_limits(self.work.memory),
+            self.progress,
+        )?;
         self.print_parsed(&stage);
         self.report.add_compiled(&inputs, &stage);
         let empty = empty_entities(&stage);

@@ -23,7 +23,7 @@ use crate::cli::options::{BuildArgs, CompileArgs, LinkArgs};
 use crate::cli::snapshot::{open, roll_back_to, show, verify};
 use crate::error::{Error, Result};
 use crate::export;
-use crate::export::ExportArgs;
+use crate::export::options::ExportArgs;
 
 /// Builds a snapshot for `pinakes-server` from dumps of scholarly metadata.
 #[derive(Debug, Parser)]
@@ -71,7 +71,8 @@ enum Command {
         #[arg(long, value_name = "ID")]
         to: Option<String>,
     },
-    /// Write a snapshot's records as JSON lines, from which `build` makes an equivalent snapshot.
+    /// Write a snapshot's records as JSON lines, CSV or Parquet. `build` makes an equivalent snapshot of the
+    /// JSON lines.
     Export(ExportArgs),
     /// Write a snapshot as a signed tree of static files, for mirrors to pull.
     Publish(PublishTreeArgs),

@@ -12,7 +12,7 @@ use crate::read::limits::{MemberLimits, ReadLimits};
 #[derive(Args, Debug)]
 pub(crate) struct InputArgs {
     /// Input, as `[KIND:]PATH`: an OpenAlex dump (a directory or a file of JSON lines, plain, .gz or
-    /// .zst), a file of `export`, merged ids, deleted ids, a taxonomy CSV, or a side table: DOAJ, SCImago,
+    /// .zst, or of Parquet), a file of `export`, merged ids, deleted ids, a taxonomy CSV, or a side table: DOAJ, SCImago,
     /// Scopus, JCR or ABDC as CSV, ROR schema 2 or ORCID as JSON. KIND is openalex, native (written by
     /// `export`), deleted, taxonomy, doaj, scimago, scopus, jcr, abdc, ror or orcid. Without KIND, the compiler detects the kind and
     /// rejects unknown files.
@@ -81,13 +81,14 @@ pub(crate) struct BoundArgs {
 }
 
 impl InputArgs {
-    /// Returns the limits on one part.
-    pub(crate) fn read_limits(&self) -> ReadLimits {
+    /// Returns the limits on one part, of which each thread reads one.
+    pub(crate) fn read_limits(&self, memory_bytes: u64) -> ReadLimits {
         let bounds = &self.bounds;
         ReadLimits {
             line_bytes_max: usize::try_from(bounds.max_line).unwrap_or(usize::MAX),
             inflated_bytes_max: bounds.max_inflated,
             zstd_window_log_max: bounds.zstd_window_max,
+            part_memory_bytes: memory_bytes / rayon::current_num_threads() as u64,
             members: MemberLimits {
                 array_elements_max: bounds.max_array,
                 text_bytes_max: bounds.max_text,

@@ -17,7 +17,7 @@ use std::{
 use rayon::prelude::*;
 
 use crate::compile::input::Part;
-use crate::compile::part::read_part;
+use crate::compile::part::{open_rows, read_part};
 use crate::error::{Error, Result};
 use crate::object::directory::OBJECT_VERSION;
 use crate::object::unfinished::remove_abandoned;
@@ -26,6 +26,7 @@ use crate::object::{Object, ObjectWriter};
 use crate::read::lenient::Diagnostics;
 use crate::read::limits::ReadLimits;
 use crate::read::lines::{Container, Lines};
+use crate::read::parquet::Batch;
 use crate::read::part_file;
 use crate::terminal::escape::escape_path;
 use crate::terminal::progress::Progress;
@@ -199,6 +200,13 @@ fn check_record_count(part: &Part, object: &Object, limits: &ReadLimits) -> Resu
 /// Where the part cannot be read.
 pub fn parse_only(part: &Part) -> Result<u64> {
     let Some((front_end, entity)) = part.kind.front_end() else { return Ok(0) };
+    if Container::detect(&part.path)? == Container::Parquet {
+        return each_batch(part, |batch| {
+            let columns = batch.columns();
+            // As of a bad line, only a build reports a bad row.
+            columns.rows().for_each(|(_, row)| _ = front_end.parse_row(entity, row));
+        });
+    }
     let diagnostics = Diagnostics::default();
     let mut lines = Lines::open(&part.path, &ReadLimits::default(), &diagnostics)?;
     while let Some(line) = lines.next_line()? {
@@ -207,4 +215,24 @@ pub fn parse_only(part: &Part) -> Result<u64> {
         let _ = front_end.parse_line(entity, text);
     }
     Ok(lines.offset_bytes())
+}
+
+/// Decodes the columns of a Parquet part that are read, drops them, and returns the number of uncompressed
+/// bytes: the lower bound of [`parse_only`] for such a part.
+///
+/// # Errors
+///
+/// Where the part cannot be read.
+pub fn decode_only(part: &Part) -> Result<u64> {
+    each_batch(part, drop)
+}
+
+fn each_batch(part: &Part, mut visit: impl FnMut(Batch)) -> Result<u64> {
+    let Some((front_end, entity)) = part.kind.front_end() else { return Ok(0) };
+    let (limits, diagnostics) = (ReadLimits::default(), Diagnostics::default());
+    let mut rows = open_rows(part, front_end, entity, &limits, &diagnostics)?;
+    while let Some(batch) = rows.next_batch()? {
+        visit(batch);
+    }
+    Ok(rows.inflated_bytes())
 }

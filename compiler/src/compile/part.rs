@@ -5,13 +5,16 @@ use pinakes_format::entity::Entity;
 use crate::compile::input::{Part, PartKind, json_array_error};
 use crate::error::Result;
 use crate::frontend::derived::DerivedNodes;
+use crate::frontend::detect::{OPENALEX_NAME, has_native_columns};
 use crate::frontend::reader::{BadRecord, LineReader};
 use crate::frontend::{FrontEnd, id_lists, taxonomy_csv};
 use crate::object::ObjectWriter;
+use crate::object::key::hash_line;
 use crate::object::part_report::KeptLine;
 use crate::read::lenient::Diagnostics;
 use crate::read::limits::ReadLimits;
-use crate::read::lines::{Line, Lines};
+use crate::read::lines::{Container, Line, Lines};
+use crate::read::parquet::ParquetRows;
 use crate::read::rows::{Row, Rows};
 
 /// Topics of one part whose positions are kept: more than ten times the existing topics.
@@ -64,24 +67,73 @@ fn read_records(
     object: &mut ObjectWriter,
     derived: &mut DerivedNodes,
 ) -> Result<u64> {
+    if Container::detect(&part.path)? == Container::Parquet {
+        return read_rows(part, front_end, entity, limits, diagnostics, object, derived);
+    }
     let mut lines = Lines::open(&part.path, limits, diagnostics)?;
     while let Some(line) = lines.next_line()? {
         if line.number == 1 && begins_array(line.bytes) {
             return Err(json_array_error(&part.path));
         }
         object.report.count_read(entity.facts().plural);
-        let mut line_hash = [0; 16];
-        line_hash.copy_from_slice(&blake3::hash(line.bytes).as_bytes()[..16]);
+        let hash = hash_line(line.bytes);
+        let line_hash = Some(hash);
         let outcome = match decode_line(&line) {
             Ok(text) => {
                 let mut reader = LineReader { object, derived, line_hash, diagnostics, line: text };
-                front_end.read_line(entity, text, &mut reader)
+                front_end.read_line(entity, text, &mut reader).map(|()| hash)
             }
             Err(code) => Err(BadRecord::Quarantine { code, id: None }),
         };
-        record_outcome(outcome, &line, entity, line_hash, object)?;
+        record_outcome(outcome, &line, entity, object)?;
     }
     Ok(lines.offset_bytes())
+}
+
+/// Reads a Parquet file, row by row.
+fn read_rows(
+    part: &Part,
+    front_end: FrontEnd,
+    entity: Entity,
+    limits: &ReadLimits,
+    diagnostics: &Diagnostics,
+    object: &mut ObjectWriter,
+    derived: &mut DerivedNodes,
+) -> Result<u64> {
+    let mut rows = open_rows(part, front_end, entity, limits, diagnostics)?;
+    while let Some(batch) = rows.next_batch()? {
+        let columns = batch.columns();
+        for (number, row) in columns.rows() {
+            diagnostics.at(number, 0);
+            object.report.count_read(entity.facts().plural);
+            let mut reader = LineReader { object, derived, line_hash: None, diagnostics, line: "" };
+            let outcome = front_end.read_row(entity, row, &mut reader);
+            let outcome = outcome.map(|()| reader.line_hash.unwrap_or_default());
+            // Only a row that a report may show needs a text.
+            let is_shown = outcome.is_err() || entity == Entity::Topic;
+            let text = if is_shown { row.to_json() } else { Vec::new() };
+            let line = Line { number, byte_offset: 0, bytes: &text, is_too_long: false };
+            record_outcome(outcome, &line, entity, object)?;
+        }
+    }
+    Ok(rows.inflated_bytes())
+}
+
+/// Opens a Parquet file. Of JSON lines each tells whether it belongs to the kind; of a Parquet file the
+/// names of its columns do.
+pub(crate) fn open_rows<'d>(
+    part: &Part,
+    front_end: FrontEnd,
+    entity: Entity,
+    limits: &ReadLimits,
+    diagnostics: &'d Diagnostics,
+) -> Result<ParquetRows<'d>> {
+    let rows = ParquetRows::open(&part.path, front_end.wanted(entity), limits, diagnostics)?;
+    match (front_end, has_native_columns(&rows)) {
+        (FrontEnd::OpenAlex, true) => Err(rows.other_kind("native")),
+        (FrontEnd::Native, _) if rows.has_column(OPENALEX_NAME) => Err(rows.other_kind("openalex")),
+        _ => Ok(rows),
+    }
 }
 
 /// Whether a line begins an array of records. An array of other values is a bad line.
@@ -97,16 +149,16 @@ fn decode_line<'l>(line: &Line<'l>) -> std::result::Result<&'l str, &'static str
     simdutf8::basic::from_utf8(line.bytes).map_err(|_| "not_utf8")
 }
 
-/// Quarantines a bad line, and keeps the position of a topic, which linking may quarantine.
+/// Quarantines a bad line, and keeps the position of a topic, which linking may quarantine. A good line
+/// gives its hash.
 fn record_outcome(
-    outcome: std::result::Result<(), BadRecord>,
+    outcome: std::result::Result<[u8; 16], BadRecord>,
     line: &Line<'_>,
     entity: Entity,
-    line_hash: [u8; 16],
     object: &mut ObjectWriter,
 ) -> Result<()> {
     let (code, id) = match outcome {
-        Ok(()) => {
+        Ok(line_hash) => {
             if entity == Entity::Topic && object.report.topics.len() < TOPICS_MAX {
                 let raw = object.keep_raw(line.bytes)?;
                 let (line, byte_offset) = (line.number, line.byte_offset);
@@ -132,18 +184,21 @@ fn read_taxonomy(
     let columns = taxonomy_csv::find_columns(&header.cells.unwrap_or_default(), &part.path)?;
     while let Some(row) = rows.next_row()? {
         object.report.count_read(Entity::Topic.facts().plural);
-        let line_hash = row.cells.as_ref().map(taxonomy_csv::row_hash).unwrap_or_default();
+        let hash = row.cells.as_ref().map(taxonomy_csv::row_hash).unwrap_or_default();
+        let line_hash = Some(hash);
         let outcome = match &row.cells {
-            Ok(cells) => columns.read_row(
-                cells,
-                &mut LineReader { object, derived, line_hash, diagnostics, line: "" },
-            ),
+            Ok(cells) => columns
+                .read_row(
+                    cells,
+                    &mut LineReader { object, derived, line_hash, diagnostics, line: "" },
+                )
+                .map(|()| hash),
             Err(code) => Err(BadRecord::Quarantine { code, id: None }),
         };
         let Row { number, byte_offset, raw, .. } = &row;
         let line =
             Line { number: *number, byte_offset: *byte_offset, bytes: raw, is_too_long: false };
-        record_outcome(outcome, &line, Entity::Topic, line_hash, object)?;
+        record_outcome(outcome, &line, Entity::Topic, object)?;
     }
     Ok(rows.offset_bytes())
 }

@@ -1,139 +1,159 @@
-//! Writes an entity's records as lines, rendered and compressed by all threads, in row order.
+//! Writes records as lines: native JSON, or rows of CSV. All threads render and compress, a unit of 512
+//! rows each; the units are written in order.
 
-use std::{
-    fs::File,
-    io::{self, BufWriter, Write},
-    path::PathBuf,
-};
+use std::io::{self, Write};
 
 use flate2::write::GzEncoder;
 use pinakes_format::entity::Entity;
 use pinakes_format::json::render::Page;
+use pinakes_format::record::csv::CsvTable;
+use pinakes_format::record::members::{Members, View};
 use pinakes_format::schema::keys::keys_of;
 use pinakes_format::snapshot::{RecordLookup, Snapshot};
 use pinakes_format::storage::error::ReadError;
-use rayon::prelude::*;
 
-use crate::error::Error;
-use crate::export::{Compression, damaged};
+use crate::export::options::Compression;
+use crate::export::output::OutputFile;
+use crate::export::plan::Job;
+use crate::export::rows::Rows;
+use crate::export::waves::in_order;
+use crate::export::write_error::WriteError;
 use crate::frontend::native::REFERENCES;
 use crate::read::limits::LINE_BYTES_MAX;
 use crate::terminal::progress::Bar;
 
-/// Rows in a batch. Fixed, because each batch is compressed separately, and the bytes of an export must
+/// Rows in a unit. Fixed, because each unit is compressed separately, and the bytes of an export must
 /// depend on the records alone.
-const BATCH_ROWS: u32 = 512;
-/// Bytes of text that a batch buffers before it compresses them.
+const UNIT_ROWS: usize = 512;
+/// Bytes of text after which the other rows of a unit become a part of their own.
+const PART_BYTES: usize = 8 << 20;
+/// Bytes of text that a unit buffers before it compresses them.
 const TEXT_BYTES: usize = 1 << 20;
 /// Compression level of zstd.
 const ZSTD_LEVEL: i32 = 3;
 
 /// The size of an entity's file.
 pub(crate) struct Written {
+    /// Number of records.
+    pub(crate) records: u64,
     /// Size of the file in bytes.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
     /// Number of lines longer than the default of `--max-line`.
-    pub long_lines: u64,
+    pub(crate) long_lines: u64,
 }
 
-/// Why an entity's lines could not be written.
-pub(crate) enum LinesError {
-    /// The file cannot be written.
-    Output(io::Error),
-    /// The record of a row cannot be read.
-    Record(Entity, u32, ReadError),
-}
-
-impl LinesError {
-    /// Converts the error, given the path of the file.
-    pub(crate) fn into_error(self, path: PathBuf) -> Error {
-        match self {
-            LinesError::Output(source) => Error::Output { path, source },
-            LinesError::Record(entity, row, error) => damaged(entity, row as usize, &error),
-        }
-    }
-}
-
-impl From<io::Error> for LinesError {
-    fn from(error: io::Error) -> LinesError {
-        LinesError::Output(error)
-    }
-}
-
-/// Consecutive rows, compressed.
+/// Consecutive lines, compressed.
 #[derive(Default)]
-struct Batch {
+struct Lines {
     bytes: Vec<u8>,
-    rows: u32,
+    rows: u64,
     long_lines: u64,
 }
 
-/// Writes every record of an entity to a file, and syncs the file.
+/// How a record becomes a line.
+struct LineFormat<'s> {
+    snapshot: &'s Snapshot,
+    entity: Entity,
+    members: Members,
+    /// `None` for JSON.
+    table: Option<CsvTable>,
+    has_references: bool,
+    compression: Compression,
+}
+
+/// Writes the records of a job to a file, and syncs the file.
 pub(crate) fn write(
     snapshot: &Snapshot,
-    entity: Entity,
+    job: &Job,
+    is_csv: bool,
     compression: Compression,
-    file: File,
+    mut file: OutputFile,
     bar: &Bar,
-) -> Result<Written, LinesError> {
-    let mut file = BufWriter::with_capacity(1 << 20, file);
-    let mut written = Written { bytes: 0, long_lines: 0 };
-    let mut write_all = |batches: &[Batch]| -> io::Result<()> {
-        for batch in batches {
-            file.write_all(&batch.bytes)?;
-            written.bytes += batch.bytes.len() as u64;
-            written.long_lines += batch.long_lines;
-            bar.advance(u64::from(batch.rows));
+) -> Result<Written, WriteError> {
+    let entity = job.entity;
+    let members = job.select.clone().unwrap_or_else(|| Members::all(entity, View::Export));
+    let table = is_csv.then(|| CsvTable::new(&members));
+    let has_references = !is_csv && job.select.is_none() && keys_of(entity).has_citations();
+    let format = LineFormat { snapshot, entity, members, table, has_references, compression };
+    let mut written = Written { records: 0, bytes: 0, long_lines: 0 };
+    let mut write_all = |made: Vec<Lines>| -> Result<(), WriteError> {
+        for lines in made {
+            file.write_all(&lines.bytes)?;
+            written.records += lines.rows;
+            written.long_lines += lines.long_lines;
+            bar.advance(lines.rows);
         }
         Ok(())
     };
-    let starts: Vec<u32> = (0..snapshot.count(entity)).step_by(BATCH_ROWS as usize).collect();
-    let mut done: Vec<Batch> = Vec::new();
-    for wave in starts.chunks(rayon::current_num_threads() * 2) {
-        // Writes one wave of batches while the next is rendered.
-        let (outcome, next) = rayon::join(
-            || write_all(&done),
-            || -> Result<Vec<Batch>, LinesError> {
-                wave.par_iter()
-                    .map(|from| render_batch(snapshot, entity, *from, compression))
-                    .collect()
-            },
-        );
-        outcome?;
-        done = next?;
-    }
-    write_all(&done)?;
-    file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
+    write_all(vec![format.header()?])?;
+    let mut rows = Rows::new(snapshot, &job.query, job.limit, UNIT_ROWS);
+    in_order(&mut rows, |rows| format.render(rows), write_all)?;
+    written.bytes = file.finish()?;
     Ok(written)
 }
 
-fn render_batch(
-    snapshot: &Snapshot,
-    entity: Entity,
-    from: u32,
-    compression: Compression,
-) -> Result<Batch, LinesError> {
-    let to = from.saturating_add(BATCH_ROWS).min(snapshot.count(entity));
-    let mut encoder = Encoder::new(compression)?;
-    let mut page = Page::for_export(snapshot);
-    let mut long_lines = 0;
-    for row in from..to {
-        let line_from = page.out.len();
-        let rendered = snapshot.render(entity, row, &mut page);
-        rendered.map_err(|error| LinesError::Record(entity, row, error))?;
-        if keys_of(entity).has_citations() {
-            let added = add_references(snapshot, entity, row, &mut page.out);
-            added.map_err(|error| LinesError::Record(entity, row, error))?;
-        }
-        long_lines += u64::from(page.out.len() - line_from > LINE_BYTES_MAX);
-        page.out.push(b'\n');
-        if page.out.len() >= TEXT_BYTES {
-            encoder.write_all(&page.out)?;
+impl LineFormat<'_> {
+    /// The header of CSV; nothing for JSON.
+    fn header(&self) -> Result<Lines, WriteError> {
+        let Some(table) = &self.table else { return Ok(Lines::default()) };
+        let mut header = Vec::new();
+        table.write_header(&mut header);
+        let mut encoder = Encoder::new(self.compression)?;
+        encoder.write_all(&header)?;
+        Ok(Lines { bytes: encoder.finish()?, ..Lines::default() })
+    }
+
+    /// Renders rows, until [`PART_BYTES`] are reached. Returns the number of rows taken.
+    fn render(&self, rows: &[u32]) -> Result<(Lines, usize), WriteError> {
+        let mut encoder = Encoder::new(self.compression)?;
+        let mut page = self.members.page(self.snapshot);
+        let mut table = self.table.clone();
+        let mut text = Vec::new();
+        let mut lines = Lines::default();
+        let mut part_bytes = 0;
+        for row in rows {
+            let from = text.len();
+            let rendered = self.render_line(*row, &mut page, &mut table, &mut text);
+            rendered.map_err(|error| WriteError::Record(self.entity, *row, error))?;
+            lines.rows += 1;
+            lines.long_lines += u64::from(page.out.len() > LINE_BYTES_MAX);
             page.out.clear();
+            part_bytes += text.len() - from;
+            if text.len() >= TEXT_BYTES {
+                encoder.write_all(&text)?;
+                text.clear();
+            }
+            if part_bytes >= PART_BYTES {
+                break;
+            }
+        }
+        encoder.write_all(&text)?;
+        lines.bytes = encoder.finish()?;
+        let taken = lines.rows as usize;
+        Ok((lines, taken))
+    }
+
+    /// Appends the line of a record. The page gets its JSON.
+    fn render_line(
+        &self,
+        row: u32,
+        page: &mut Page<'_>,
+        table: &mut Option<CsvTable>,
+        text: &mut Vec<u8>,
+    ) -> Result<(), ReadError> {
+        self.members.render(row, page)?;
+        if self.has_references {
+            add_references(self.snapshot, self.entity, row, &mut page.out)?;
+        }
+        match table {
+            Some(table) => table.write_row(&page.out, text),
+            None => {
+                text.extend_from_slice(&page.out);
+                text.push(b'\n');
+                Ok(())
+            }
         }
     }
-    encoder.write_all(&page.out)?;
-    Ok(Batch { bytes: encoder.finish()?, rows: to - from, long_lines })
 }
 
 /// Adds the ids that a record refers to as the last member of its line.
@@ -156,7 +176,7 @@ fn add_references(
     Ok(())
 }
 
-/// The compressor of a batch.
+/// The compressor of a unit.
 enum Encoder {
     Zst(zstd::Encoder<'static, Vec<u8>>),
     Gz(GzEncoder<Vec<u8>>),

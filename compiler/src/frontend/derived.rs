@@ -10,6 +10,7 @@ use pinakes_format::record::value::Id;
 use pinakes_format::record::{Domain, Field, Subfield, Topic};
 
 use crate::error::{Error, Result};
+use crate::object::key::hash_line;
 use crate::object::segment::{Provenance, SegmentBuilder};
 use crate::object::{ObjectWriter, Origin};
 
@@ -94,10 +95,11 @@ impl DerivedNodes {
             let provenance = Provenance {
                 origin: node.origin,
                 updated_micros: node.updated_micros,
-                line_hash: node.hash(),
+                line_hash: Some(node.hash()),
                 group: None,
             };
             node.push(entity, id, segment, provenance)
+                .map(drop)
                 .map_err(|error| Error::Internal(format!("a derived node: {error}")))?;
         }
         Ok(())
@@ -108,9 +110,7 @@ impl DerivedNode {
     /// A hash that orders nodes of equal origin and date, the same on every machine.
     fn hash(&self) -> [u8; 16] {
         let text = format!("{:?} {:?}", self.name, self.parents);
-        let mut hash = [0; 16];
-        hash.copy_from_slice(&blake3::hash(text.as_bytes()).as_bytes()[..16]);
-        hash
+        hash_line(text.as_bytes())
     }
 
     fn push(
@@ -119,7 +119,7 @@ impl DerivedNode {
         id: u64,
         segment: &mut SegmentBuilder,
         provenance: Provenance,
-    ) -> std::io::Result<()> {
+    ) -> std::io::Result<[u8; 16]> {
         let parent = |at: usize| self.parents.get(at).cloned().flatten();
         /// The reference to a parent, if the node has it.
         macro_rules! parent_ref {

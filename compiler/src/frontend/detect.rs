@@ -11,6 +11,7 @@ pub use crate::frontend::side::detect::{DetectedTable, detect_side_table, requir
 pub use crate::frontend::taxonomy_csv::is_header as is_taxonomy_header;
 use crate::read::identifier;
 use crate::read::json_tree::{JsonMembers, JsonValue};
+use crate::read::parquet::ParquetRows;
 
 /// The member that names a native record; no OpenAlex record has it.
 pub(crate) const NAME: &str = "name";
@@ -29,6 +30,11 @@ pub enum LineDialect {
 /// Whether a line belongs to a native dump.
 pub fn is_native(line: &str) -> bool {
     detect_dialect(line) != LineDialect::Other
+}
+
+/// Whether the columns of a Parquet file are those of native records.
+pub(crate) fn has_native_columns(rows: &ParquetRows<'_>) -> bool {
+    rows.has_column(NAME) && !rows.has_column(OPENALEX_NAME)
 }
 
 /// Detects the dialect of a line by its id and its members. Costs a full parse of the line.

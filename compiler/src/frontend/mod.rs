@@ -1,6 +1,6 @@
 //! Front ends: each turns the lines or rows of one kind of input into records of an object.
 //!
-//! - [`openalex`] and [`native`] read JSON lines, [`taxonomy_csv`] reads the topic table, [`id_lists`]
+//! - [`openalex`] and [`native`] read JSON lines and Parquet rows, [`taxonomy_csv`] reads the topic table, [`id_lists`]
 //!   reads merged and deleted ids, and [`side`] reads tables that add members to records.
 //! - [`detect`] finds the front end for a file or a line.
 //! - [`reader`], [`derived`] and [`international`] hold what several front ends share.
@@ -20,9 +20,11 @@ pub(crate) mod taxonomy_csv;
 use pinakes_format::entity::Entity;
 
 use crate::frontend::reader::{BadRecord, LineReader};
+use crate::read::lenient::Wanted;
+use crate::read::parquet::{Row, RowFault};
 use crate::read::strict::JsonError;
 
-/// A front end for JSON lines.
+/// A front end for records, as JSON lines or as rows of Parquet files.
 #[derive(Clone, Copy)]
 pub(crate) enum FrontEnd {
     OpenAlex,
@@ -40,6 +42,35 @@ impl FrontEnd {
         match self {
             FrontEnd::OpenAlex => openalex::read_line(entity, line, reader),
             FrontEnd::Native => native::read_line(entity, line, reader),
+        }
+    }
+
+    /// The members that the front end reads from a row.
+    pub(crate) fn wanted(self, entity: Entity) -> Wanted {
+        match self {
+            FrontEnd::OpenAlex => openalex::wanted(entity),
+            FrontEnd::Native => Wanted::All,
+        }
+    }
+
+    /// Reads one row into the object under way.
+    pub(crate) fn read_row(
+        self,
+        entity: Entity,
+        row: Row<'_, '_>,
+        reader: &mut LineReader<'_>,
+    ) -> Result<(), BadRecord> {
+        match self {
+            FrontEnd::OpenAlex => openalex::read_row(entity, row, reader),
+            FrontEnd::Native => native::read_row(entity, row, reader),
+        }
+    }
+
+    /// Parses one row and drops it, as [`FrontEnd::parse_line`] does.
+    pub(crate) fn parse_row(self, entity: Entity, row: Row<'_, '_>) -> Result<(), RowFault> {
+        match self {
+            FrontEnd::OpenAlex => openalex::parse_row(entity, row),
+            FrontEnd::Native => native::parse_row(row),
         }
     }
 

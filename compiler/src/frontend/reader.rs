@@ -11,6 +11,7 @@ use crate::object::{ObjectWriter, Origin};
 use crate::read::identifier;
 use crate::read::identifier::BadId;
 use crate::read::lenient::{Diagnostics, MaybeId, MaybeText};
+use crate::read::parquet::RowFault;
 use crate::read::strict::JsonError;
 
 /// The report code of a topic whose parent no source names.
@@ -35,6 +36,12 @@ impl From<JsonError> for BadRecord {
     }
 }
 
+impl From<RowFault> for BadRecord {
+    fn from(fault: RowFault) -> BadRecord {
+        BadRecord::Quarantine { code: fault.code(), id: None }
+    }
+}
+
 impl From<Error> for BadRecord {
     fn from(error: Error) -> BadRecord {
         BadRecord::Fatal(error)
@@ -46,10 +53,10 @@ pub struct LineReader<'r> {
     pub object: &'r mut ObjectWriter,
     /// Taxonomy nodes that the part's lines refer to.
     pub derived: &'r mut DerivedNodes,
-    /// The first 16 bytes of the BLAKE3 hash of the line.
-    pub line_hash: [u8; 16],
+    /// The hash of the line. For a row without a line, [`LineReader::keep`] sets the hash of the record.
+    pub line_hash: Option<[u8; 16]>,
     pub diagnostics: &'r Diagnostics,
-    /// The line; empty for a table row.
+    /// The line; empty for a row of a table or of a Parquet file.
     pub line: &'r str,
 }
 
@@ -98,10 +105,11 @@ impl LineReader<'_> {
             Provenance { origin: Origin::Own, updated_micros, line_hash: self.line_hash, group };
         let segment = self.object.segment(R::ENTITY)?;
         let record = make(segment);
-        segment.push(&record, provenance).map_err(|_| BadRecord::Quarantine {
+        let pushed = segment.push(&record, provenance).map_err(|_| BadRecord::Quarantine {
             code: "too_large",
             id: Some(identity.id.to_string()),
         })?;
+        self.line_hash = Some(pushed);
         let newest = &mut self.object.report.newest_updated_micros;
         *newest = (*newest).max(identity.updated.map(|updated| updated.micros));
         Ok(())

@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::frontend::derived::NodeRef;
 use crate::frontend::reader::{BadRecord, LineReader, NO_PARENT};
 use crate::object::Origin;
+use crate::object::key::hash_line;
 use crate::object::segment::Provenance;
 use crate::read::identifier;
 use crate::read::rows::detect_delimiter;
@@ -117,16 +118,14 @@ impl TaxonomyColumns {
         };
         segment
             .push(&topic, provenance)
+            .map(drop)
             .map_err(|error| BadRecord::Fatal(Error::Internal(error.to_string())))
     }
 }
 
 /// Hashes the cells of a row, joined by commas.
 pub fn row_hash(row: &StringRecord) -> [u8; 16] {
-    let joined = row.iter().collect::<Vec<_>>().join(",");
-    let mut hash = [0; 16];
-    hash.copy_from_slice(&blake3::hash(joined.as_bytes()).as_bytes()[..16]);
-    hash
+    hash_line(row.iter().collect::<Vec<_>>().join(",").as_bytes())
 }
 
 /// Finds the columns in the header of a part.

@@ -80,7 +80,7 @@ fn lines_of(given: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Parses a filter and adds it to the query of its entity.
-fn add_filter(
+pub(crate) fn add_filter(
     queries: &mut BTreeMap<Entity, Query>,
     given: &str,
 ) -> std::result::Result<(), Vec<ParamError>> {

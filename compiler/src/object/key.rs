@@ -1,6 +1,19 @@
 //! Keys: the facts by which the linker picks and orders records without reading them.
 
-pub const KEY_BYTES: usize = 76;
+use twox_hash::{XxHash3_64, XxHash3_128};
+
+pub const KEY_BYTES: usize = 84;
+
+/// Hashes a line without its end. Of two copies of a record with equal dates, the greater hash wins.
+pub fn hash_line(line: &[u8]) -> [u8; 16] {
+    XxHash3_128::oneshot(line).to_be_bytes()
+}
+
+/// Hashes what a record says, in whatever format its part is. `content` is independent of the segment that
+/// holds the record.
+pub fn hash_content(content: &[u8]) -> u64 {
+    XxHash3_64::oneshot(content)
+}
 
 /// The origin of a record, weakest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -42,8 +55,10 @@ pub struct Key {
     pub id: u64,
     /// The time of the last change, in microseconds since 1970; `i64::MIN` if unknown.
     pub updated_micros: i64,
-    /// The first 16 bytes of the BLAKE3 hash of the record's line.
+    /// The hash of the record's line. A row of a Parquet file has no line: eight zeros, and `content_hash`.
     pub line_hash: [u8; 16],
+    /// The hash of the record and of all it refers to by symbols.
+    pub content_hash: u64,
     /// The sort key of the default order, ascending; see [`rank_of`].
     pub rank: u64,
     /// The id of an output's primary topic; [`NO_ID`](pinakes_format::entity::NO_ID) if there is none.
@@ -80,6 +95,7 @@ impl Key {
         bytes.extend_from_slice(&(self.origin as u32).to_le_bytes());
         bytes.extend_from_slice(&self.references_from.to_le_bytes());
         bytes.extend_from_slice(&self.references_bytes.to_le_bytes());
+        bytes.extend_from_slice(&self.content_hash.to_le_bytes());
         let mut key = [0; KEY_BYTES];
         key.copy_from_slice(&bytes);
         key
@@ -112,8 +128,22 @@ impl Key {
             blob_bytes: u32_at(56)?,
             references_from: u64_at(64)?,
             references_bytes: u32_at(72)?,
+            content_hash: u64_at(76)?,
             origin,
         })
+    }
+
+    /// The `line_hash` of a row without a line. At equal dates it loses to every line: a line is never cut,
+    /// while Parquet files hold long abstracts cut short.
+    pub fn hash_without_line(content_hash: u64) -> [u8; 16] {
+        let mut hash = [0; 16];
+        hash[8..].copy_from_slice(&content_hash.to_be_bytes());
+        hash
+    }
+
+    /// Whether the record has a line, and the line hash compares with those of other lines.
+    pub fn has_line(&self) -> bool {
+        self.line_hash != Key::hash_without_line(self.content_hash)
     }
 
     /// Orders copies of one record; the linker picks the greatest. Compares origin, then time of change,
@@ -139,6 +169,7 @@ mod tests {
             blob_bytes: 7,
             references_from: 8,
             references_bytes: 9,
+            content_hash: 10,
             origin: Origin::Table,
         };
         assert_eq!(Key::decode(&key.encode()), Some(key));

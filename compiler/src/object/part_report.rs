@@ -73,7 +73,7 @@ pub struct BadLine {
 /// A line that became a record, and its position.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KeptLine {
-    /// The first 16 bytes of the line's BLAKE3 hash.
+    /// The line hash of the record's key.
     pub line_hash: [u8; 16],
     /// The line number, from 1.
     pub line: u64,

@@ -11,11 +11,12 @@ use std::io::{self, Write};
 use pinakes_format::entity::{Entity, NO_ID};
 use pinakes_format::record;
 use pinakes_format::record::Record;
+use pinakes_format::record::slot::{Slot, SlotNumber};
 use pinakes_format::record::value::{AnyRef, Code, LongText, NO_CODE, Named, ParentRef, Ref};
 use pinakes_format::storage::leb128;
 use pinakes_format::storage::long_text::Deflater;
 
-use crate::object::key::{KEY_BYTES, Key, Origin, rank_of};
+use crate::object::key::{KEY_BYTES, Key, Origin, hash_content, rank_of};
 use crate::object::symbols::{
     Symbol, SymbolTable, SymbolTableBuilder, SymbolTableShape, code_symbol,
 };
@@ -42,6 +43,9 @@ pub struct SegmentBuilder {
     /// The long texts of the next record, and their compressed form.
     long_texts: Vec<u8>,
     compressed: Vec<u8>,
+    /// What the content hash of the next record covers, and the meanings of its symbols.
+    content: Vec<u8>,
+    meanings: Vec<u8>,
     /// Made for the first long text, because it takes more than 1 MiB.
     deflater: Option<Deflater>,
     arena: rkyv::ser::allocator::Arena,
@@ -66,8 +70,8 @@ pub struct Provenance {
     pub origin: Origin,
     /// The time of the last change, in microseconds since 1970; `i64::MIN` if unknown.
     pub updated_micros: i64,
-    /// The first 16 bytes of the BLAKE3 hash of the record's line.
-    pub line_hash: [u8; 16],
+    /// The hash of the record's line; `None` for a row without a line.
+    pub line_hash: Option<[u8; 16]>,
     /// The id of an output's primary topic.
     pub group: Option<u64>,
 }
@@ -83,6 +87,8 @@ impl SegmentBuilder {
             references: Vec::new(),
             long_texts: Vec::new(),
             compressed: Vec::new(),
+            content: Vec::new(),
+            meanings: Vec::new(),
             deflater: None,
             arena: rkyv::ser::allocator::Arena::new(),
         }
@@ -166,12 +172,42 @@ impl SegmentBuilder {
         deflater.deflate(&self.long_texts, &mut self.compressed)
     }
 
-    /// Appends a record, whose symbols and long texts were added since the last `push`. Fails without a
-    /// change if the record is too large to archive.
-    pub fn push<R: Record>(&mut self, record: &R, provenance: Provenance) -> io::Result<()> {
+    /// Hashes an archived record with what its symbols mean, because their numbers depend on the records
+    /// before.
+    fn hash_content<R: Record>(&mut self, archived: &[u8], references: &[u8]) -> io::Result<u64> {
+        let record =
+            record::access::<R>(archived).ok_or(io::Error::other("a record does not validate"))?;
+        let content = &mut self.content;
+        content.clear();
+        content.extend_from_slice(archived);
+        let mut meanings = std::mem::take(&mut self.meanings);
+        meanings.clear();
+        record::visit_slots(archived, record, &mut |slot| {
+            let mut add = |symbol: SlotNumber| {
+                meanings.extend_from_slice(&self.symbols.meaning(symbol.number()).to_le_bytes());
+                // The slot lies within the copy.
+                let _ = symbol.replace(content, 0);
+            };
+            match slot {
+                Slot::Target(symbol) | Slot::Copy(symbol) => add(symbol),
+                Slot::SourceType { source, code } => {
+                    add(source);
+                    add(code);
+                }
+            }
+        });
+        content.extend_from_slice(&meanings);
+        content.extend_from_slice(references);
+        content.extend_from_slice(&self.long_texts);
+        self.meanings = meanings;
+        Ok(hash_content(content))
+    }
+
+    /// Appends a record, whose symbols and long texts were added since the last `push`, and returns its
+    /// line hash. Fails without a change if the record is too large to archive.
+    pub fn push<R: Record>(&mut self, record: &R, provenance: Provenance) -> io::Result<[u8; 16]> {
         let from = self.blobs.len();
         let deflated = self.compress_long_texts();
-        self.long_texts.clear();
         let references_from = self.references.len();
         let mut last = 0;
         for id in self.referred.drain(..) {
@@ -189,13 +225,21 @@ impl SegmentBuilder {
             record::archive(record, &mut self.arena, blobs).map_err(io::Error::other)?;
         let archived_bytes = u32::try_from(blobs.len() - from - 4).map_err(io::Error::other)?;
         blobs[from..from + 4].copy_from_slice(&archived_bytes.to_le_bytes());
+        let references = std::mem::take(&mut self.references);
+        let content_hash =
+            self.hash_content::<R>(&blobs[from + 4..], &references[references_from..]);
+        self.references = references;
+        self.long_texts.clear();
+        let content_hash = content_hash?;
+        let line_hash = provenance.line_hash.unwrap_or(Key::hash_without_line(content_hash));
         blobs.extend_from_slice(&self.compressed);
         self.blobs = blobs;
         let references_bytes = self.references.len() - references_from;
         self.keys.push(Key {
             id: record.id(),
             updated_micros: provenance.updated_micros,
-            line_hash: provenance.line_hash,
+            line_hash,
+            content_hash,
             rank: rank_of(record.order_count()),
             group: provenance.group.unwrap_or(NO_ID),
             blob_from: from as u64,
@@ -204,7 +248,7 @@ impl SegmentBuilder {
             references_bytes: u32::try_from(references_bytes).map_err(io::Error::other)?,
             origin: provenance.origin,
         });
-        Ok(())
+        Ok(line_hash)
     }
 
     /// Writes the segment at offset `from` of its object, and empties the builder.

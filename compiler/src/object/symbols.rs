@@ -10,6 +10,7 @@
 
 use hashbrown::HashTable;
 use pinakes_format::entity::NO_ID;
+use twox_hash::XxHash3_64;
 
 /// Bytes of an entry.
 pub const ENTRY_BYTES: usize = 24;
@@ -31,6 +32,8 @@ pub struct Symbol<'a> {
 pub struct SymbolTableBuilder {
     entries: Vec<Entry>,
     names: Vec<u8>,
+    /// For each entry, a hash of its symbol.
+    meanings: Vec<u64>,
     known: HashTable<u32>,
     hasher: foldhash::fast::FixedState,
 }
@@ -65,6 +68,7 @@ impl SymbolTableBuilder {
             kind: symbol.kind,
         });
         self.names.extend_from_slice(name.as_bytes());
+        self.meanings.push(meaning_of(symbol));
         let (entries, names, hasher) = (&self.entries, &self.names, &self.hasher);
         self.known.insert_unique(hash, number, |at| {
             let (kind, id, name) = name_of(names, entries[*at as usize]);
@@ -74,9 +78,14 @@ impl SymbolTableBuilder {
         number
     }
 
+    /// A hash of a symbol of this table, independent of its number and of the table.
+    pub fn meaning(&self, number: u32) -> u64 {
+        self.meanings.get(number as usize).copied().unwrap_or(u64::MAX)
+    }
+
     /// Estimates the bytes of the table in memory.
     pub fn bytes(&self) -> usize {
-        self.names.len() + self.entries.len() * (ENTRY_BYTES + 8)
+        self.names.len() + self.entries.len() * (ENTRY_BYTES + 16)
     }
 
     /// Writes the table and empties the builder.
@@ -100,9 +109,17 @@ impl SymbolTableBuilder {
         };
         self.entries.clear();
         self.names.clear();
+        self.meanings.clear();
         self.known.clear();
         Ok(shape)
     }
+}
+
+fn meaning_of(symbol: Symbol<'_>) -> u64 {
+    let kind = u64::from(symbol.kind) << 1 | u64::from(symbol.name.is_some());
+    // Fibonacci hashing: kinds are small numbers, and so are many ids.
+    let seed = symbol.id ^ (kind + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    XxHash3_64::oneshot_with_seed(seed, symbol.name.unwrap_or_default().as_bytes())
 }
 
 fn key(symbol: Symbol<'_>) -> (u8, u64, Option<&[u8]>) {

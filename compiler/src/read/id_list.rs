@@ -9,7 +9,7 @@ use serde::{
 };
 
 use crate::read::identifier::parse_reference;
-use crate::read::lenient::{Diagnostics, Lenient, MaybeId, drain};
+use crate::read::lenient::{Diagnostics, Lenient, MaybeId, Wanted, drain};
 
 /// The ids of an array that parse, and the number of its non-null elements, or null.
 ///
@@ -55,6 +55,8 @@ impl<'de, const ENTITY: u8> Visitor<'de> for IdsVisitor<'_, ENTITY> {
 }
 
 impl<'de, const ENTITY: u8> Lenient<'de> for MaybeIds<ENTITY> {
+    const WANTED: Wanted = Wanted::Scalar;
+
     fn read<D: Deserializer<'de>>(
         deserializer: D,
         diagnostics: &Diagnostics,

@@ -161,6 +161,14 @@ struct AbstractVisitor<'d> {
     diagnostics: &'d Diagnostics,
 }
 
+/// Joins the words of an index that is a JSON text.
+fn join_text(text: &str, diagnostics: &Diagnostics) -> serde_json::Result<Option<String>> {
+    let mut json = serde_json::Deserializer::from_str(text);
+    let words = json.deserialize_map(WordsVisitor { diagnostics })?;
+    json.end()?;
+    Ok(words.join(diagnostics))
+}
+
 impl<'de> Visitor<'de> for AbstractVisitor<'_> {
     type Value = Abstract;
 
@@ -174,14 +182,16 @@ impl<'de> Visitor<'de> for AbstractVisitor<'_> {
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Abstract, E> {
-        let mut json = serde_json::Deserializer::from_str(text);
-        let words = json.deserialize_map(WordsVisitor { diagnostics: self.diagnostics }).and_then(
-            |words| {
-                json.end()?;
-                Ok(words.join(self.diagnostics))
-            },
-        );
-        Ok(Abstract(words.unwrap_or_else(|_: serde_json::Error| {
+        let joined = join_text(text, self.diagnostics).or_else(|error| {
+            // OpenAlex cuts long indexes in Parquet files after the positions of a word.
+            if !(error.is_eof() && text.ends_with(']')) {
+                return Err(error);
+            }
+            let joined = join_text(&format!("{text}}}"), self.diagnostics)?;
+            self.diagnostics.warn("abstract_cut");
+            Ok(joined)
+        });
+        Ok(Abstract(joined.unwrap_or_else(|_| {
             self.diagnostics.warn("not_an_abstract");
             None
         })))
@@ -225,9 +235,11 @@ mod tests {
         let wrapped = r#"{"IndexLength":4,"InvertedIndex":{"show":[1],"we":[0,2],"can":[3]}}"#;
         assert_eq!(read(wrapped), expected);
         assert_eq!(read(&serde_json::to_string(wrapped).unwrap()), expected);
+        let cut = r#"{"show":[1],"we":[0,2],"can":[3]"#;
+        assert_eq!(read(&serde_json::to_string(cut).unwrap()), expected);
         assert_eq!(read("\"no index\""), None);
         assert_eq!(read("{}"), None);
-        assert_eq!(diagnostics.counts(), [("not_an_abstract", 1)].into());
+        assert_eq!(diagnostics.counts(), [("abstract_cut", 1), ("not_an_abstract", 1)].into());
     }
 
     #[test]

@@ -19,6 +19,8 @@ pub struct ReadLimits {
     pub inflated_bytes_max: u64,
     /// The binary logarithm of the largest window that a zstd frame may request.
     pub zstd_window_log_max: u32,
+    /// The memory that the pages and the rows of one Parquet part may take.
+    pub part_memory_bytes: u64,
     /// Limits on single members; a member beyond a limit becomes null.
     pub members: MemberLimits,
     /// Whether a truncated compressed part yields its complete lines instead of an error.
@@ -50,6 +52,7 @@ impl Default for ReadLimits {
             line_bytes_max: LINE_BYTES_MAX,
             inflated_bytes_max: 256 << 30,
             zstd_window_log_max: 27,
+            part_memory_bytes: 512 << 20,
             members: MemberLimits::default(),
             allow_truncated: false,
         }

@@ -1,6 +1,7 @@
 //! Reading of parts: decompression, lines, rows and JSON values, independent of any record type.
 //!
 //! - [`part_file`] reads the file of a part from begin to end; [`lines`], [`rows`] and [`elements`] split a part into lines, table rows and array elements.
+//! - [`parquet`] reads the rows of a Parquet file.
 //! - [`strict`] checks the syntax of a line; [`lenient`] reads the values of optional members.
 //! - [`identifier`], [`times`] and [`inverted_index`] parse the notations that dumps use.
 //!
@@ -16,6 +17,7 @@ pub(crate) mod json_tree;
 pub(crate) mod lenient;
 pub(crate) mod limits;
 pub(crate) mod lines;
+pub(crate) mod parquet;
 pub(crate) mod part_file;
 pub(crate) mod rows;
 pub(crate) mod strict;

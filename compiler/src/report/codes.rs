@@ -92,6 +92,11 @@ const BAD_RECORDS: &[Code] = &[
 
 const WARNINGS: &[Code] = &[
     code(
+        "abstract_cut",
+        "an abstract ends in the middle, as OpenAlex cuts long ones in its Parquet files",
+        "nothing to do: the abstract was read up to the cut; the JSON lines hold the rest",
+    ),
+    code(
         "array_too_long",
         "the array has more elements than `--max-array`",
         "the array became null; raise the option to keep it",
@@ -110,6 +115,11 @@ const WARNINGS: &[Code] = &[
         "bad_reference",
         "a reference is not a valid id of the entity that it refers to",
         BECAME_NULL,
+    ),
+    code(
+        "column_type",
+        "a column of a Parquet file has a type that no record has",
+        "the column was read as null; write it as text or as a number",
     ),
     code(
         "completed_issn",
@@ -203,6 +213,11 @@ const WARNINGS: &[Code] = &[
         "nul_removed",
         "a text contained a NUL character",
         "nothing to do: the rest of the text was kept",
+    ),
+    code(
+        "parquet_without_checksum",
+        "the pages of a Parquet file have no checksums, so that damage can go unnoticed",
+        "write the file with page checksums, or compare it with a known hash",
     ),
     code(
         "ror_schema_1_skipped",

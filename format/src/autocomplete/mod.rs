@@ -89,6 +89,11 @@ impl Completion {
         Completion { entities, identifier, folded: fold(text) }
     }
 
+    /// The entities to search.
+    pub fn entities(&self) -> &[Entity] {
+        &self.entities
+    }
+
     /// Whether the search must intersect the records of several words.
     pub fn has_several_words(&self) -> bool {
         self.folded.contains(' ')

@@ -20,7 +20,52 @@ pub const EMPTY_CHUNK: ChunkBits = [0; CHUNK_ROWS / WORD_BITS];
 
 /// Counts the set bits.
 pub fn count_bits(words: &[u64]) -> u64 {
-    words.iter().map(|word| u64::from(word.count_ones())).sum()
+    count_set_bits(words.len(), |at| words[at])
+}
+
+/// Words that [`count_set_bits`] adds side by side: vector instructions for baseline processors hold two.
+const LANES: usize = 4;
+type Lanes = [u64; LANES];
+
+/// Counts the set bits of the words from 0 to `words`.
+///
+/// Adds eight words bit by bit, as full adders do, and counts the bits of the sums only: a third of the
+/// operations of counting each word, where the processor's own instruction must not be assumed.
+///
+/// ```text
+/// bits 1, 1, 0 of three words    sum 0, carry 1: one bit of weight two
+/// ```
+#[inline]
+pub fn count_set_bits(words: usize, word: impl Fn(usize) -> u64) -> u64 {
+    let ones = |word: u64| u64::from(word.count_ones());
+    let ones_of = |lanes: Lanes| lanes.iter().map(|word| ones(*word)).sum::<u64>();
+    let (mut one, mut two, mut four, mut eights) = ([0; LANES], [0; LANES], [0; LANES], 0);
+    let blocks = words / (8 * LANES);
+    for block in 0..blocks {
+        let next = |at: usize| -> Lanes {
+            let from = (block * 8 + at) * LANES;
+            std::array::from_fn(|lane| word(from + lane))
+        };
+        let (sum, twos_a) = add(one, next(0), next(1));
+        let (sum, twos_b) = add(sum, next(2), next(3));
+        let (twos, fours_a) = add(two, twos_a, twos_b);
+        let (sum, twos_a) = add(sum, next(4), next(5));
+        let (sum, twos_b) = add(sum, next(6), next(7));
+        let (twos, fours_b) = add(twos, twos_a, twos_b);
+        let (fours, carry) = add(four, fours_a, fours_b);
+        (one, two, four) = (sum, twos, fours);
+        eights += ones_of(carry);
+    }
+    let rest: u64 = (blocks * 8 * LANES..words).map(|at| ones(word(at))).sum();
+    8 * eights + 4 * ones_of(four) + 2 * ones_of(two) + ones_of(one) + rest
+}
+
+/// The sums and the carries of three bits, for each bit of the lanes.
+#[inline]
+fn add(a: Lanes, b: Lanes, c: Lanes) -> (Lanes, Lanes) {
+    let half: Lanes = std::array::from_fn(|lane| a[lane] ^ b[lane]);
+    let sum = std::array::from_fn(|lane| half[lane] ^ c[lane]);
+    (sum, std::array::from_fn(|lane| a[lane] & b[lane] | half[lane] & c[lane]))
 }
 
 /// Calls `visit` with each set bit, ascending, until `visit` returns false.
@@ -192,6 +237,22 @@ mod tests {
         assert!(!set.contains(64) && set.contains(63) && set.insert(64));
         set.clear();
         assert_eq!(set, Bitset::new(131_001));
+    }
+
+    #[test]
+    fn bits_are_counted_in_any_number_of_words() {
+        let mut word = 1u64;
+        let words: Vec<u64> = std::iter::repeat_with(|| {
+            word = word.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            if word >> 60 == 0 { u64::MAX } else { word & word >> 7 }
+        })
+        .take(200)
+        .collect();
+        for length in 0..words.len() {
+            let expected: u64 =
+                words[..length].iter().map(|word| u64::from(word.count_ones())).sum();
+            assert_eq!(count_bits(&words[..length]), expected, "{length}");
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! [`RecordStore`]. Every look-up is checked: a damaged file causes an error, never a wrong answer.
 
 use crate::entity::{Entity, NO_ID};
+use crate::json::location::{INLINE_BYTES, ValueLocation};
 use crate::storage::error::ReadError;
 use crate::text::{json, time};
 
@@ -16,18 +17,23 @@ pub enum Shape {
     List,
 }
 
-/// An archived value with a JSON form.
+/// The archived type of a value with a JSON form. The value is read from its location, so that no
+/// reference to it, and no validation of the record, is needed.
 pub trait Render {
-    /// Appends the value's JSON text.
+    /// Appends the JSON text of the value at a location.
     ///
     /// # Errors
     ///
     /// Where the snapshot is damaged. The page then holds an incomplete text.
-    fn render(&self, page: &mut Page<'_>) -> Result<(), ReadError>;
+    fn render_at(at: ValueLocation<'_>, page: &mut Page<'_>) -> Result<(), ReadError>;
 
     /// Whether the value is that of an absent member.
-    fn is_absent(&self) -> bool {
-        false
+    ///
+    /// # Errors
+    ///
+    /// Where the snapshot is damaged.
+    fn is_absent_at(_: ValueLocation<'_>) -> Result<bool, ReadError> {
+        Ok(false)
     }
 }
 
@@ -99,10 +105,31 @@ pub struct Page<'s> {
     shape: Shape,
     /// Whether objects have the members that no reply shows.
     has_key_members: bool,
-    /// The compressed pool of the current record. Decompressed at the first long text.
+    record: CurrentRecord<'s>,
+}
+
+/// The record that a page renders at present.
+#[derive(Default)]
+pub(crate) struct CurrentRecord<'s> {
+    archived: &'s [u8],
+    /// Bytes of the record that no text or list has taken yet. In a sound record they do not overlap.
+    unclaimed_bytes: usize,
+    /// The compressed pool of long texts. Decompressed at the first long text.
     long_text_frame: &'s [u8],
     long_text_pool: Option<Vec<u8>>,
 }
+
+impl<'s> CurrentRecord<'s> {
+    pub fn new(bytes: RecordBytes<'s>) -> CurrentRecord<'s> {
+        let RecordBytes { archived, long_texts: long_text_frame } = bytes;
+        let unclaimed_bytes = archived.len();
+        CurrentRecord { archived, unclaimed_bytes, long_text_frame, long_text_pool: None }
+    }
+}
+
+/// An object that is being written: the offset of its first byte in the text.
+#[must_use]
+pub(crate) struct OpenObject(usize);
 
 impl<'s> Page<'s> {
     /// An empty page in a shape.
@@ -112,8 +139,7 @@ impl<'s> Page<'s> {
             store,
             shape,
             has_key_members: false,
-            long_text_frame: &[],
-            long_text_pool: None,
+            record: CurrentRecord::default(),
         }
     }
 
@@ -128,21 +154,106 @@ impl<'s> Page<'s> {
         self.has_key_members
     }
 
-    /// Sets the frame of the long texts of the next record.
-    pub(crate) fn begin_record(&mut self, frame: &'s [u8]) {
-        self.long_text_frame = frame;
-        self.long_text_pool = None;
+    /// Makes a record the current one; returns the previous one.
+    pub(crate) fn swap_record(&mut self, record: CurrentRecord<'s>) -> CurrentRecord<'s> {
+        std::mem::replace(&mut self.record, record)
     }
 
-    /// Replaces the frame and its decompressed pool; returns the previous ones.
-    pub(crate) fn swap_long_texts(
+    /// Appends a value of the current record, which was validated as a whole.
+    pub(crate) fn value<T: Render>(&mut self, value: &T) -> Result<(), ReadError> {
+        // GraphQL may select a value any number of times.
+        self.record.unclaimed_bytes = self.record.archived.len();
+        T::render_at(ValueLocation::new(self.record.archived, value), self)
+    }
+
+    /// Renders with the budget of another record, whose bytes are `bytes` long.
+    pub(crate) fn with_budget<T>(
         &mut self,
-        (frame, pool): (&'s [u8], Option<Vec<u8>>),
-    ) -> (&'s [u8], Option<Vec<u8>>) {
-        (
-            std::mem::replace(&mut self.long_text_frame, frame),
-            std::mem::replace(&mut self.long_text_pool, pool),
-        )
+        bytes: usize,
+        render: impl FnOnce(&mut Self) -> T,
+    ) -> T {
+        let outer = std::mem::replace(&mut self.record.unclaimed_bytes, bytes);
+        let rendered = render(self);
+        self.record.unclaimed_bytes = outer;
+        rendered
+    }
+
+    /// Takes the bytes of a text or list. Texts and lists that overlap could make a damaged record render
+    /// to any length.
+    fn claim(&mut self, bytes: usize) -> Result<(), ReadError> {
+        const OVERLAP: ReadError =
+            ReadError::corrupt("records", "the texts and lists of a record overlap");
+        self.record.unclaimed_bytes =
+            self.record.unclaimed_bytes.checked_sub(bytes).ok_or(OVERLAP)?;
+        Ok(())
+    }
+
+    /// Reads a text of the record.
+    #[inline]
+    pub(crate) fn text_of<'r>(&mut self, at: ValueLocation<'r>) -> Result<&'r [u8], ReadError> {
+        let text = at.text()?;
+        // An inline text is part of what holds it.
+        if text.len() > INLINE_BYTES {
+            self.claim(text.len())?;
+        }
+        Ok(text)
+    }
+
+    /// Appends a text of the record.
+    #[inline]
+    pub(crate) fn text_at(&mut self, at: ValueLocation<'_>) -> Result<(), ReadError> {
+        let text = self.text_of(at)?;
+        json::string_of_bytes(&mut self.out, text);
+        Ok(())
+    }
+
+    /// Reads the elements of a list, of type `T`.
+    #[inline]
+    pub(crate) fn list_of<'r, T>(
+        &mut self,
+        at: ValueLocation<'r>,
+    ) -> Result<impl Iterator<Item = ValueLocation<'r>> + use<'r, T>, ReadError> {
+        let (first, count) = at.list(size_of::<T>())?;
+        self.claim(count * size_of::<T>())?;
+        Ok((0..count).map(move |index| first.member(index * size_of::<T>())))
+    }
+
+    /// Appends a nullable value.
+    #[inline]
+    pub(crate) fn nullable(
+        &mut self,
+        at: ValueLocation<'_>,
+        render: impl FnOnce(ValueLocation<'_>, &mut Self) -> Result<(), ReadError>,
+    ) -> Result<(), ReadError> {
+        match at.nullable()? {
+            Some(value) => render(value, self),
+            None => {
+                self.null();
+                Ok(())
+            }
+        }
+    }
+
+    /// Begins an object of [`Page::member`]s.
+    #[inline]
+    pub(crate) fn begin_object(&mut self) -> OpenObject {
+        OpenObject(self.out.len())
+    }
+
+    /// Appends a comma, a quoted key and a colon. [`Page::end_object`] turns the first comma into `{`.
+    #[inline(always)]
+    pub(crate) fn member(&mut self, key: &'static str) {
+        self.out.extend_from_slice(key.as_bytes());
+    }
+
+    /// Ends an object.
+    #[inline]
+    pub(crate) fn end_object(&mut self, object: OpenObject) {
+        match self.out.get_mut(object.0) {
+            Some(comma) => *comma = b'{',
+            None => self.out.push(b'{'),
+        }
+        self.out.push(b'}');
     }
 
     /// The shape of records.
@@ -193,7 +304,7 @@ impl<'s> Page<'s> {
         self.out.push(b'"');
     }
 
-    /// Appends the members `id` and `name` of the record in `row`.
+    /// Appends the members `id` and `name` of the record in `row` to an object of [`Page::member`]s.
     pub(crate) fn reference(
         &mut self,
         entity: Entity,
@@ -201,9 +312,9 @@ impl<'s> Page<'s> {
         id_as_text: bool,
     ) -> Result<(), ReadError> {
         let (id, name) = self.store.reference(entity, row)?;
-        self.key("\"id\":");
+        self.member(",\"id\":");
         self.id_or_null(entity, id, id_as_text);
-        self.key("\"name\":");
+        self.member(",\"name\":");
         self.text_or_null(name);
         Ok(())
     }
@@ -258,16 +369,24 @@ impl<'s> Page<'s> {
 
     /// Appends a long text of the current record, given its range in the pool.
     pub(crate) fn long_text(&mut self, offset: u32, length: u32) -> Result<(), ReadError> {
-        if self.long_text_pool.is_none() {
-            self.long_text_pool = Some(crate::storage::long_text::inflate(self.long_text_frame)?);
-        }
-        let pool = self.long_text_pool.as_deref().unwrap_or_default();
-        let from = offset as usize;
-        let bytes = from
-            .checked_add(length as usize)
-            .and_then(|to| pool.get(from..to))
-            .ok_or(ReadError::corrupt("records", "a long text lies outside its pool"))?;
+        self.inflate_long_texts()?;
+        let bytes = long_text_in(self.record.long_text_pool.as_deref(), offset, length)?;
         json::string_of_bytes(&mut self.out, bytes);
+        Ok(())
+    }
+
+    /// A long text of the current record, given its range in the pool.
+    pub(crate) fn long_text_bytes(&mut self, offset: u32, length: u32) -> Result<&[u8], ReadError> {
+        self.inflate_long_texts()?;
+        long_text_in(self.record.long_text_pool.as_deref(), offset, length)
+    }
+
+    fn inflate_long_texts(&mut self) -> Result<(), ReadError> {
+        let record = &mut self.record;
+        if record.long_text_pool.is_none() {
+            let pool = crate::storage::long_text::inflate(record.long_text_frame)?;
+            record.long_text_pool = Some(pool);
+        }
         Ok(())
     }
 
@@ -282,11 +401,92 @@ impl<'s> Page<'s> {
             .ok_or(ReadError::corrupt("records", "a time has no four-digit year"))
     }
 
-    /// Appends an ORCID iD as a URL.
-    pub(crate) fn orcid_url(&mut self, orcid: &str) {
+    /// Appends an ORCID iD of the record as a URL.
+    pub(crate) fn orcid_url(&mut self, at: ValueLocation<'_>) -> Result<(), ReadError> {
+        let orcid = self.text_of(at)?;
         self.out.extend_from_slice(b"\"https://orcid.org/");
         let from = self.out.len();
-        json::string(&mut self.out, orcid);
+        json::string_of_bytes(&mut self.out, orcid);
         self.out.remove(from);
+        Ok(())
+    }
+}
+
+fn long_text_in(pool: Option<&[u8]>, offset: u32, length: u32) -> Result<&[u8], ReadError> {
+    let (pool, from) = (pool.unwrap_or_default(), offset as usize);
+    from.checked_add(length as usize)
+        .and_then(|to| pool.get(from..to))
+        .ok_or(ReadError::corrupt("records", "a long text lies outside its pool"))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    /// A store for values that refer to nothing.
+    struct NoRows;
+
+    const NO_ROW: ReadError = ReadError::Internal("the value refers to a row");
+
+    impl RecordStore for NoRows {
+        fn row_id(&self, _: Entity, _: u32) -> Result<u64, ReadError> {
+            Err(NO_ROW)
+        }
+
+        fn row_name(&self, _: Entity, _: u32) -> Result<Option<&str>, ReadError> {
+            Err(NO_ROW)
+        }
+
+        fn reference(&self, _: Entity, _: u32) -> Result<(u64, Option<&[u8]>), ReadError> {
+            Err(NO_ROW)
+        }
+
+        fn code(&self, _: u32) -> Result<&[u8], ReadError> {
+            Err(NO_ROW)
+        }
+
+        fn code_name(&self, _: u32) -> Result<Option<&[u8]>, ReadError> {
+            Err(NO_ROW)
+        }
+
+        fn has_record(&self, _: Entity, _: u32) -> bool {
+            false
+        }
+
+        fn record(&self, _: Entity, _: u32) -> Result<RecordBytes<'_>, ReadError> {
+            Err(NO_ROW)
+        }
+    }
+
+    type Texts = rkyv::Archived<Vec<String>>;
+
+    fn render(archived: &[u8]) -> Result<Vec<u8>, ReadError> {
+        let mut page = Page::new(&NoRows, Shape::List);
+        page.swap_record(CurrentRecord::new(RecordBytes { archived, long_texts: &[] }));
+        Texts::render_at(ValueLocation::root::<Texts>(archived)?, &mut page)?;
+        Ok(page.out)
+    }
+
+    #[test]
+    fn lists_of_texts_of_every_length_are_rendered() {
+        for length in 0..40 {
+            for count in [0, 1, 500] {
+                let texts = vec!["a\"".repeat(length)[..length].to_owned(); count];
+                let bytes = rkyv::to_bytes::<rkyv::rancor::Error>(&texts).unwrap();
+                assert_eq!(render(&bytes).unwrap(), serde_json::to_vec(&texts).unwrap());
+            }
+        }
+    }
+
+    #[test]
+    fn texts_that_overlap_are_refused() {
+        let texts = vec!["x".repeat(50); 20];
+        let mut bytes = rkyv::to_bytes::<rkyv::rancor::Error>(&texts).unwrap().to_vec();
+        assert!(render(&bytes).is_ok());
+        // The first byte of each text's slot holds its length. Every longer text still lies inside the record.
+        let slots = bytes.len() - size_of::<Texts>() - 20 * 8;
+        (slots..).step_by(8).take(20).for_each(|slot| bytes[slot] = 60 | 0x80);
+        assert!(matches!(render(&bytes), Err(ReadError::Corrupt { .. })));
     }
 }

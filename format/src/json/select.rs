@@ -1,8 +1,8 @@
-//! Writes selected members of records, for GraphQL.
+//! Writes selected members of records, for GraphQL and for `select`.
 //!
 //! A [`Selection`] names members by their index in the declaration, in the order of the output; it
 //! is built once per request, so that no name is compared while records are written. Records have
-//! the shape of single records. The caller implements [`Resolver`]: it limits the cost of a
+//! the shape of the page. The caller implements [`Resolver`]: it limits the cost of a
 //! selection and writes values that are not in the record.
 
 use rkyv::vec::ArchivedVec;

@@ -58,7 +58,12 @@ impl<'a> Deadline<'a> {
         Deadline { instant: None, is_over: Some(is_over) }
     }
 
-    pub(crate) fn check(self) -> Result<(), QueryError> {
+    /// Checks the deadline before more work.
+    ///
+    /// # Errors
+    ///
+    /// [`QueryError::Deadline`] once the deadline has passed.
+    pub fn check(self) -> Result<(), QueryError> {
         let has_passed = self.instant.is_some_and(|instant| Instant::now() >= instant);
         if has_passed || self.is_over.is_some_and(|is_over| is_over()) {
             return Err(QueryError::Deadline);

@@ -63,7 +63,10 @@ impl DocSet {
             deadline.check()?;
             let mut bits = EMPTY_CHUNK;
             leaf.add_to(order.rows(), chunk, &mut bits)?;
-            intersect(&mut bits, &self.chunk_bits(chunk));
+            match self {
+                DocSet::Bitmap(bitmap, _) => intersect(&mut bits, &bitmap.chunks()[chunk as usize]),
+                _ => intersect(&mut bits, &self.chunk_bits(chunk)),
+            }
             builder.push_bits(chunk, &bits);
         }
         Ok(builder.finish())

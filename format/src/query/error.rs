@@ -141,6 +141,11 @@ pub(super) fn not_grouping(keys: &Keys, key: &Key) -> ParamError {
     ParamError::new(key.name, format!("{what}, and nothing is grouped by it; {known}"))
 }
 
+pub(super) fn unknown_member(route: &str, name: &str, members: &[String]) -> ParamError {
+    let known = suggest(name, members.iter().map(String::as_str));
+    ParamError::new(name, format!("is no member of the records of /{route}; {known}"))
+}
+
 pub(super) fn unknown_statistics_key(keys: &Keys, name: &str) -> ParamError {
     let known = suggest(name, StatisticsKeys::names(keys));
     ParamError::new(name, format!("is no number of /{}; {known}", keys.route))

@@ -79,17 +79,17 @@ impl Query {
     ) -> Result<RowPage, QueryError> {
         let matches = self.resolve(snapshot, deadline)?;
         let keys = self.directed_orders(snapshot)?;
-        let is_row_order =
-            keys.first().is_none_or(|key| key.order.is_row_order() && !key.is_reversed)
-                && keys.len() <= 1;
-        let (count, rows, ordering) = if is_row_order {
+        let (first, per_page) = (self.first_position(), self.per_page as usize);
+        let (count, rows, ordering) = if let Some(sample) = self.sample {
+            let (count, rows) =
+                self.sample_page(sample, (&matches, &keys), (first, per_page), snapshot, deadline)?;
+            (count, rows, "drawn at random")
+        } else if is_row_order(&keys) {
             let (count, rows) = self.page_in_row_order(&matches, deadline)?;
             (count, rows, "in row order")
         } else {
             let set = DocSet::from_intersection(&matches, deadline)?;
-            let ids = snapshot.ids(self.entity);
-            let finder = PageFinder { ids, by_id: snapshot.id_order(self.entity)?, deadline };
-            let rows = finder.page(&set, &keys, self.first_position(), self.per_page as usize)?;
+            let rows = self.sorted_rows(&set, &keys, (first, per_page), snapshot, deadline)?;
             let ordering = match set {
                 DocSet::All(_) | DocSet::AllExcept(..) => "read from the order",
                 DocSet::Sorted(_) => "selected by their keys",
@@ -114,7 +114,33 @@ impl Query {
         Ok(RowPage { count, rows, plan })
     }
 
-    fn directed_orders<'s>(
+    /// Counts the records of the list: the matching records, or those of the sample.
+    ///
+    /// Cost: one pass over the containers of the clauses.
+    ///
+    /// # Errors
+    ///
+    /// If the snapshot is damaged or the deadline passes.
+    pub fn count(&self, snapshot: &Snapshot, deadline: Deadline<'_>) -> Result<u64, QueryError> {
+        let count = self.resolve(snapshot, deadline)?.count(deadline)?;
+        Ok(self.sample.map_or(count, |sample| count.min(u64::from(sample.records))))
+    }
+
+    /// Collects at most `count` rows of a set in the order of the sort, from a position on.
+    pub(super) fn sorted_rows(
+        &self,
+        set: &DocSet,
+        keys: &[DirectedOrder<'_>],
+        (from, count): (u64, usize),
+        snapshot: &Snapshot,
+        deadline: Deadline<'_>,
+    ) -> Result<Vec<u32>, QueryError> {
+        let ids = snapshot.ids(self.entity);
+        let finder = PageFinder { ids, by_id: snapshot.id_order(self.entity)?, deadline };
+        finder.page(set, keys, from, count)
+    }
+
+    pub(super) fn directed_orders<'s>(
         &self,
         snapshot: &'s Snapshot,
     ) -> Result<Vec<DirectedOrder<'s>>, QueryError> {
@@ -135,10 +161,9 @@ impl Query {
         let first = self.first_position();
         let per_page = self.per_page as usize;
         if matches.clauses().is_empty() {
-            let suppressed = matches.suppressed();
-            let count = u64::from(matches.rows()) - suppressed.len() as u64;
+            let count = matches.count(deadline)?;
             // `count` is at most the number of rows, a u32.
-            let rows = unsuppressed_rows_from(first.min(count) as u32, matches.rows(), suppressed);
+            let rows = unsuppressed_rows_from(matches, first.min(count) as u32);
             return Ok((count, rows.take(per_page).collect()));
         }
         let counts = matches.chunk_counts(deadline)?;
@@ -148,15 +173,9 @@ impl Query {
         for (chunk, in_chunk) in (0u32..).zip(&counts) {
             let after = before + u64::from(*in_chunk);
             if after > first && page.len() < per_page {
-                let mut skipped = before;
-                matches.chunk(chunk)?.each(|low| {
-                    if skipped < first {
-                        skipped += 1;
-                    } else {
-                        page.push(chunk << 16 | u32::from(low));
-                    }
-                    page.len() < per_page
-                });
+                let skipped = first.saturating_sub(before);
+                let missing = per_page - page.len();
+                matches.chunk(chunk)?.append_rows(chunk, skipped, missing, &mut page);
             }
             before = after;
         }
@@ -164,7 +183,16 @@ impl Query {
     }
 }
 
-/// Lists the rows below `rows` that are not suppressed, starting at a position among them.
+/// Whether the order of the sort is the order of the rows.
+pub(super) fn is_row_order(keys: &[DirectedOrder<'_>]) -> bool {
+    match keys {
+        [] => true,
+        [key] => key.order.is_row_order() && !key.is_reversed,
+        _ => false,
+    }
+}
+
+/// Lists the rows that are not suppressed, starting at a position among them.
 /// Binary-searches how many suppressed rows precede the position.
 ///
 /// ```text
@@ -172,11 +200,11 @@ impl Query {
 /// row minus own index              3  3  7     unsuppressed rows before each
 /// position 5: two are at most 5, so the list starts at row 5 + 2 = 7
 /// ```
-fn unsuppressed_rows_from(
+pub(super) fn unsuppressed_rows_from(
+    matches: &Intersection<'_>,
     position: u32,
-    rows: u32,
-    suppressed: &[u32],
 ) -> impl Iterator<Item = u32> {
+    let (rows, suppressed) = (matches.rows(), matches.suppressed());
     let (mut low, mut high) = (0, suppressed.len());
     while low < high {
         let middle = low + (high - low) / 2;
@@ -189,7 +217,7 @@ fn unsuppressed_rows_from(
 
 #[cfg(test)]
 mod tests {
-    use super::unsuppressed_rows_from;
+    use super::{Intersection, unsuppressed_rows_from};
 
     #[test]
     fn rows_from_a_position_skip_every_suppressed_row() {
@@ -198,8 +226,8 @@ mod tests {
         {
             let expected: Vec<u32> = (0..10).filter(|row| !suppressed.contains(row)).collect();
             for position in 0..=expected.len() {
-                let found: Vec<u32> =
-                    unsuppressed_rows_from(position as u32, 10, suppressed).collect();
+                let matches = Intersection::new(Vec::new(), 10).without(suppressed);
+                let found: Vec<u32> = unsuppressed_rows_from(&matches, position as u32).collect();
                 assert_eq!(found, expected[position..], "{suppressed:?} from {position}");
             }
         }

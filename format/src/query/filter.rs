@@ -28,6 +28,16 @@ pub struct Expression {
     pub text: String,
 }
 
+/// Prefix of the text of an expression that a search made. No key has this name.
+const SEARCHED: &str = "search=";
+
+impl Expression {
+    /// The words of the search that made the expression; `None` of an expression of a filter.
+    pub fn searched(&self) -> Option<&str> {
+        self.text.strip_prefix(SEARCHED)
+    }
+}
+
 /// Parses a filter. Returns one error for each wrong expression, at most 10.
 pub(super) fn parse_filter(
     keys: &'static Keys,
@@ -58,7 +68,7 @@ pub(super) fn parse_search(keys: &'static Keys, text: &str) -> Result<Expression
         return Err(vec![ParamError::new(text, "holds a control character")]);
     }
     let operands = vec![words_operand(text)];
-    Ok(Expression { key, index, is_negated: false, operands, text: format!("search={text}") })
+    Ok(Expression { key, index, is_negated: false, operands, text: format!("{SEARCHED}{text}") })
 }
 
 fn check_expression(keys: &'static Keys, text: &str) -> Result<Expression, ParamError> {

@@ -10,7 +10,7 @@
 //! left.
 
 use crate::index::bitset::{
-    CHUNK_ROWS, ChunkBits, EMPTY_CHUNK, count_bits, each_bit, has_bit, intersect,
+    CHUNK_ROWS, ChunkBits, EMPTY_CHUNK, count_bits, each_bit, has_bit, intersect, word_bits,
 };
 use crate::index::postings::{ARRAY_ROWS_MAX, ChunkView};
 use crate::query::chunk_bits::{clear_rows, rows_in_chunk, set_all};
@@ -74,6 +74,34 @@ impl ChunkRows {
         };
         // `None` means that `visit` ended the walk.
         let _ = outcome;
+    }
+
+    /// Appends at most `count` rows, ascending, without the first `skipped`. Skips 64 rows of a bitmap by a
+    /// count.
+    pub fn append_rows(&self, chunk: u32, skipped: u64, count: usize, rows: &mut Vec<u32>) {
+        let mut skipped = skipped as usize;
+        let row = |low: u32| chunk << 16 | low;
+        match self {
+            ChunkRows::Array(lows) => {
+                rows.extend(lows.iter().skip(skipped).take(count).map(|low| row((*low).into())));
+            }
+            ChunkRows::Bits(bits) => {
+                let end = rows.len() + count;
+                for (at, word) in bits.iter().enumerate() {
+                    let here = word.count_ones() as usize;
+                    if here <= skipped {
+                        skipped -= here;
+                        continue;
+                    }
+                    let missing = end - rows.len();
+                    rows.extend(word_bits(at, *word).skip(skipped).take(missing).map(row));
+                    skipped = 0;
+                    if rows.len() == end {
+                        return;
+                    }
+                }
+            }
+        }
     }
 
     /// Calls `visit` with each row, ascending, until `visit` returns false.
@@ -182,8 +210,15 @@ impl<'s> Intersection<'s> {
         &self,
         clause: &Clause<'s>,
         chunk: u32,
-        lows: Vec<u16>,
+        mut lows: Vec<u16>,
     ) -> Result<Vec<u16>, ReadError> {
+        if let [leaf] = clause.leaves.as_slice()
+            && let Some(view) =
+                leaf.view(chunk)?.filter(|view| lows.len() > LOOKUPS_MAX || !view.is_array())
+        {
+            view.filter(&mut lows, clause.is_negated);
+            return Ok(lows);
+        }
         if lows.len() > LOOKUPS_MAX && clause.is_stored_by_chunk() {
             let mut bits = EMPTY_CHUNK;
             // `add_to` complements a negated clause, so its bits are the rows to keep.
@@ -234,6 +269,14 @@ impl<'s> Intersection<'s> {
         Ok(ChunkRows::Bits(bits))
     }
 
+    /// Counts the matching rows.
+    pub fn count(&self, deadline: Deadline<'_>) -> Result<u64, QueryError> {
+        if self.clauses.is_empty() {
+            return Ok(u64::from(self.rows) - self.suppressed.len() as u64);
+        }
+        Ok(self.chunk_counts(deadline)?.iter().map(|count| u64::from(*count)).sum())
+    }
+
     /// Counts the matching rows of each chunk. A single posting list is counted from its directory.
     pub fn chunk_counts(&self, deadline: Deadline<'_>) -> Result<Vec<u32>, QueryError> {
         if let [clause] = self.clauses.as_slice()
@@ -250,9 +293,28 @@ impl<'s> Intersection<'s> {
         let mut counts = Vec::with_capacity(self.chunks() as usize);
         for chunk in 0..self.chunks() {
             deadline.check()?;
-            counts.push(self.chunk(chunk)?.count());
+            counts.push(match self.count_two_lists(chunk)? {
+                Some(count) => count,
+                None => self.chunk(chunk)?.count(),
+            });
         }
         Ok(counts)
+    }
+
+    /// Counts the rows that two posting lists have in common in a chunk, in place; `None` for other clauses.
+    fn count_two_lists(&self, chunk: u32) -> Result<Option<u32>, ReadError> {
+        if !rows_in_chunk(self.suppressed, chunk).is_empty() {
+            return Ok(None);
+        }
+        let list = |clause: &Clause<'s>| match (clause.leaves.as_slice(), clause.is_negated) {
+            ([leaf], false) => leaf.view(chunk),
+            _ => Ok(None),
+        };
+        let [one, other] = self.clauses.as_slice() else { return Ok(None) };
+        Ok(match (list(one)?, list(other)?) {
+            (Some(one), Some(other)) => one.count_common(&other),
+            _ => None,
+        })
     }
 }
 

@@ -13,6 +13,7 @@
 //! DocSet          the matching rows                doc_set.rs: only if an order needs the whole set
 //! OrderWalk       positions in an order            walk.rs, sorted_page.rs: by rank checkpoints
 //! RowPage         count, rows of the page, plan    execute.rs
+//! RowCursor       all rows of the list, in batches rows.rs, with sample.rs
 //! ```
 //!
 //! A [`Predicate`] evaluates the same filter against one record instead of the indexes. [`Groups`]
@@ -36,6 +37,9 @@ mod parse;
 mod predicate;
 mod range;
 mod resolve;
+mod rows;
+mod sample;
+mod select;
 mod sort;
 mod sorted_page;
 mod statistics;
@@ -54,6 +58,9 @@ pub use crate::query::filter::{EXPRESSIONS_MAX, Expression};
 pub use crate::query::groups::{GROUP_KEYS_MAX, GROUPS_MAX, Group, GroupValue, Grouping, Groups};
 pub use crate::query::parse::{Aim, PAGE_SIZE_DEFAULT, PAGE_SIZES, Query};
 pub use crate::query::predicate::Predicate;
+pub use crate::query::rows::RowCursor;
+pub use crate::query::sample::{SAMPLE_RECORDS_MAX, Sample};
+pub use crate::query::select::{member_names, parse_select};
 pub use crate::query::sort::{SORT_KEYS_MAX, SortKey};
 pub(crate) use crate::query::sorted_page::{first_rows, rows_with_codes};
 pub use crate::query::statistics::{

@@ -6,10 +6,13 @@ use crate::entity::Entity;
 use crate::query::error::ParamError;
 use crate::query::filter::{EXPRESSIONS_MAX, Expression, parse_filter, parse_search};
 use crate::query::groups::Grouping;
+use crate::query::sample::Sample;
+use crate::query::select::parse_select;
 use crate::query::sort::{SortKey, parse_sort};
 use crate::query::statistics::StatisticsKeys;
 use crate::query::value::Operand;
 use crate::record::legacy::LegacyEntity;
+use crate::record::members::{Members, View};
 use crate::schema::keys::{Direction, Index, Keys, keys_of, keys_of_legacy};
 
 /// The page sizes a client can choose.
@@ -34,6 +37,10 @@ pub struct Query {
     pub per_page: u32,
     /// What the query finds.
     pub aim: Aim,
+    /// A random sample takes the place of the matching records.
+    pub sample: Option<Sample>,
+    /// The members to show; `None` for all of them.
+    pub select: Option<Members>,
 }
 
 /// What a query finds of the matching records.
@@ -58,6 +65,8 @@ impl Query {
             page: NonZeroU32::MIN,
             per_page: PAGE_SIZE_DEFAULT,
             aim: Aim::List,
+            sample: None,
+            select: None,
         }
     }
 
@@ -114,6 +123,16 @@ impl Query {
             return grouping.set_sort(text);
         }
         self.sort = parse_sort(self.keys, text)?;
+        Ok(())
+    }
+
+    /// Parses the members to show of the records of a list.
+    ///
+    /// # Errors
+    ///
+    /// One error for each wrong member, at most 10.
+    pub fn set_select(&mut self, text: &str) -> Result<(), Vec<ParamError>> {
+        self.select = Some(parse_select(self.entity, View::List, text)?);
         Ok(())
     }
 

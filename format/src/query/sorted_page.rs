@@ -22,7 +22,7 @@ use crate::query::clause::{Clause, Leaf};
 use crate::query::deadline::{Deadline, QueryError};
 use crate::query::doc_set::DocSet;
 use crate::query::intersection::Intersection;
-use crate::query::range::{ValueRange, codes_of_value};
+use crate::query::range::ValueRange;
 use crate::query::walk::OrderWalk;
 use crate::storage::error::ReadError;
 use crate::storage::ids::Ids;
@@ -33,6 +33,33 @@ pub(super) struct DirectedOrder<'s> {
     pub order: Order<'s>,
     /// Whether the sort runs against the order as it is stored.
     pub is_reversed: bool,
+}
+
+/// A row with a number that ascends with the sort; compared by the number first.
+trait Numbered: Copy + Ord {
+    fn number(self) -> u64;
+    fn row(self) -> u32;
+}
+
+/// The number in the upper half, the row in the lower.
+impl Numbered for u64 {
+    fn number(self) -> u64 {
+        self >> 32
+    }
+
+    fn row(self) -> u32 {
+        self as u32
+    }
+}
+
+impl Numbered for (u64, u32) {
+    fn number(self) -> u64 {
+        self.0
+    }
+
+    fn row(self) -> u32 {
+        self.1
+    }
 }
 
 impl DirectedOrder<'_> {
@@ -110,8 +137,26 @@ impl<'s> PageFinder<'s> {
     ) -> Result<Vec<u32>, QueryError> {
         let by_id = DirectedOrder { order: self.by_id, is_reversed: false };
         let (key, others) = keys.split_first().map_or((by_id, keys), |(key, rest)| (*key, rest));
-        let mut numbered = Vec::with_capacity(rows.len());
+        // A code of 32 bits fits one number with its row: half the bytes to move, and one comparison.
+        if key.order.no_code() <= u64::from(u32::MAX) {
+            let mut numbered: Vec<u64> = Vec::with_capacity(rows.len());
+            key.order.each_code(rows, |row, code| {
+                numbered.push(key.sort_number(code) << 32 | u64::from(row));
+            })?;
+            return self.select_numbered(numbered, others, from, count);
+        }
+        let mut numbered: Vec<(u64, u32)> = Vec::with_capacity(rows.len());
         key.order.each_code(rows, |row, code| numbered.push((key.sort_number(code), row)))?;
+        self.select_numbered(numbered, others, from, count)
+    }
+
+    fn select_numbered<N: Numbered>(
+        &self,
+        mut numbered: Vec<N>,
+        others: &[DirectedOrder<'s>],
+        from: usize,
+        count: usize,
+    ) -> Result<Vec<u32>, QueryError> {
         self.deadline.check()?;
         let to = (from + count).min(numbered.len());
         if to < numbered.len() {
@@ -125,18 +170,18 @@ impl<'s> PageFinder<'s> {
         else {
             return Ok(Vec::new());
         };
-        let (first, last) = (first.0, last.0);
+        let (first, last) = (first.number(), last.number());
         let mut page = Vec::with_capacity(to - from);
-        for run in numbered[from..to].chunk_by(|one, other| one.0 == other.0) {
-            let number = run[0].0;
+        for run in numbered[from..to].chunk_by(|one, other| one.number() == other.number()) {
+            let number = run[0].number();
             // The first and the last run may go on outside the page.
-            let of_run = |part: &[(u64, u32)]| -> Vec<u32> {
-                let same = part.iter().filter(|(other, _)| *other == number);
-                same.map(|(_, row)| *row).collect()
+            let of_run = |part: &[N]| -> Vec<u32> {
+                let same = part.iter().filter(|other| other.number() == number);
+                same.map(|other| other.row()).collect()
             };
             let mut rows = if number == first { of_run(&numbered[..from]) } else { Vec::new() };
             let before = rows.len();
-            rows.extend(run.iter().map(|(_, row)| *row));
+            rows.extend(run.iter().map(|numbered| numbered.row()));
             if number == last {
                 rows.extend(of_run(&numbered[to..]));
             }
@@ -156,6 +201,16 @@ impl<'s> PageFinder<'s> {
         count: usize,
     ) -> Result<Vec<u32>, QueryError> {
         let walk = OrderWalk::new(set, key.order, self.ids, self.deadline);
+        self.walk_page(&walk, key, from, count)
+    }
+
+    fn walk_page(
+        &self,
+        walk: &OrderWalk<'_, 's>,
+        key: DirectedOrder<'s>,
+        from: u64,
+        count: usize,
+    ) -> Result<Vec<u32>, QueryError> {
         if !key.is_reversed {
             return walk.rows_forward(from, count);
         }
@@ -168,7 +223,8 @@ impl<'s> PageFinder<'s> {
         Ok(page)
     }
 
-    /// Finds the page by the first key and refines the runs that the page's ends cut.
+    /// Finds the page by the first key and refines the runs that the page's ends cut. A page inside one run
+    /// is found by the run alone.
     fn by_more_keys(
         &self,
         set: &DocSet,
@@ -177,26 +233,26 @@ impl<'s> PageFinder<'s> {
         from: u64,
         count: usize,
     ) -> Result<Vec<u32>, QueryError> {
-        let rows = self.by_one_key(set, key, from, count)?;
+        let walk = OrderWalk::new(set, key.order, self.ids, self.deadline);
+        let valued = if key.is_reversed { walk.count_before(key.order.valued())? } else { 0 };
+        let is_mirrored = from < valued;
+        let (ranks, run) = walk.run_at(if is_mirrored { valued - 1 - from } else { from })?;
+        let first = if is_mirrored { valued - run.end } else { run.start };
+        if from + count as u64 <= first + (run.end - run.start) {
+            let code = key.order.code_of(key.order.row_at(ranks.start)?)?;
+            let run = set.with_code(key.order, code, self.deadline)?;
+            return self.page(&run, others, from - first, count);
+        }
+        let rows = self.walk_page(&walk, key, from, count)?;
         let codes: Result<Vec<u64>, ReadError> =
             rows.iter().map(|row| key.order.code_of(*row)).collect();
         let codes = codes?;
-        let (Some(first), Some(last)) = (codes.first().copied(), codes.last().copied()) else {
+        let (Some(first_code), Some(last)) = (codes.first().copied(), codes.last().copied()) else {
             return Ok(Vec::new());
         };
-        let walk = OrderWalk::new(set, key.order, self.ids, self.deadline);
-        // Rows of the set before the first run.
-        let ranks = key.order.ranks_of(codes_of_value(key.order, first))?;
-        let before = match key.is_reversed && first != key.order.no_code() {
-            true => walk.count_before(key.order.valued())? - walk.count_before(ranks.end)?,
-            false => walk.count_before(ranks.start)?,
-        };
-        let in_first = codes.iter().take_while(|code| **code == first).count();
-        let run = set.with_code(key.order, first, self.deadline)?;
-        let mut page = self.page(&run, others, from - before, in_first)?;
-        if first == last {
-            return Ok(page);
-        }
+        let in_first = codes.iter().take_while(|code| **code == first_code).count();
+        let run = set.with_code(key.order, first_code, self.deadline)?;
+        let mut page = self.page(&run, others, from - first, in_first)?;
         let in_last = codes.iter().rev().take_while(|code| **code == last).count();
         // Runs between the first and the last lie on the page as a whole.
         let between = &rows[in_first..rows.len() - in_last];

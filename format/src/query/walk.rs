@@ -20,6 +20,7 @@ use std::{
     ops::Range,
 };
 
+use crate::index::bitset::{ChunkBits, count_bits, count_set_bits};
 use crate::index::orders::Order;
 use crate::index::postings::ChunkView;
 use crate::query::deadline::{Deadline, QueryError};
@@ -59,6 +60,9 @@ impl<'a, 's> OrderWalk<'a, 's> {
         if let DocSet::All(_) = self.set {
             return Ok(u64::from(rank));
         }
+        if rank >= self.order.rows() {
+            return Ok(self.set.count());
+        }
         if self.order.is_row_order() {
             return Ok(self.count_before_row(rank));
         }
@@ -66,16 +70,57 @@ impl<'a, 's> OrderWalk<'a, 's> {
             return Ok(u64::from(rank) - self.count_excepted_before(rows, rank)?);
         }
         let checkpoints = self.order.checkpoints_below(rank.saturating_add(1))?;
-        let (mut from, mut count) = (0, 0);
+        let (mut from, rows) = (0, self.order.rows());
         if let Some(checkpoint) = checkpoints.checked_sub(1) {
             from = self.order.checkpoint_rank(checkpoint)?;
-            count = self.count_before_checkpoint(checkpoint)?;
         }
-        self.order.each_row(from..rank, |row| {
+        // Behind the last checkpoint, the fewer of the ranks on both sides are read.
+        if checkpoints == self.order.checkpoints() && rows - rank < rank - from {
+            return Ok(self.set.count() - self.count_ranks(rank..rows)?);
+        }
+        let before = match checkpoints.checked_sub(1) {
+            Some(checkpoint) => self.count_before_checkpoint(checkpoint)?,
+            None => 0,
+        };
+        Ok(before + self.count_ranks(from..rank)?)
+    }
+
+    /// Counts the rows of the set between two ranks, rank by rank.
+    fn count_ranks(&self, ranks: Range<u32>) -> Result<u64, ReadError> {
+        let mut count = 0;
+        self.order.each_row(ranks, |row| {
             count += u64::from(self.set.contains(row));
             true
         })?;
         Ok(count)
+    }
+
+    /// Finds the run of equal values that holds the row at a position: its ranks, and the positions of the
+    /// set's rows in it.
+    ///
+    /// Cost: that of [`count_before`](Self::count_before) for a few ranks. No rank is read where the run
+    /// reaches from one checkpoint to the next.
+    pub fn run_at(&self, position: u64) -> Result<(Range<u32>, Range<u64>), QueryError> {
+        let rank = match self.set {
+            DocSet::Bitmap(..) if !self.order.is_row_order() => {
+                let (rank, _) = self.last_checkpoint_before(position)?;
+                let next = self.order.checkpoints_below(rank.saturating_add(1))?;
+                let is_last = next >= self.order.checkpoints();
+                let end =
+                    if is_last { self.order.rows() } else { self.order.checkpoint_rank(next)? };
+                let code_at = |rank| self.order.code_of(self.order.row_at(rank)?);
+                (code_at(rank)? == code_at(end - 1)?).then_some(rank)
+            }
+            _ => None,
+        };
+        let rank = match rank {
+            Some(rank) => Some(rank),
+            None => self.ranked_forward(position, 1)?.first().map(|(rank, _)| *rank),
+        };
+        let rank = rank.ok_or(ReadError::Internal("a set has no row at a position"))?;
+        let ranks = self.order.run_of(rank)?;
+        let positions = self.count_before(ranks.start)?..self.count_before(ranks.end)?;
+        Ok((ranks, positions))
     }
 
     /// Counts the excepted rows before a rank.
@@ -129,15 +174,11 @@ impl<'a, 's> OrderWalk<'a, 's> {
             return Ok(*count);
         }
         self.deadline.check()?;
-        let mut count = 0;
         let DocSet::Bitmap(bitmap, _) = self.set else {
             let rank = self.order.checkpoint_rank(checkpoint)?;
-            self.order.each_row(0..rank, |row| {
-                count += u64::from(self.set.contains(row));
-                true
-            })?;
-            return Ok(count);
+            return Ok(self.count_ranks(0..rank)?);
         };
+        let mut count = 0;
         for (chunk, words) in (0u32..).zip(bitmap.chunks()) {
             count += count_common(words, self.order.rows_before_checkpoint(checkpoint, chunk)?);
         }
@@ -267,12 +308,7 @@ impl<'a, 's> OrderWalk<'a, 's> {
         if ranks.end.saturating_sub(ranks.start) > RANKS_PER_READ {
             return Ok(self.count_before(ranks.end)? - self.count_before(ranks.start)?);
         }
-        let mut count = 0;
-        self.order.each_row(ranks, |row| {
-            count += u64::from(self.set.contains(row));
-            true
-        })?;
-        Ok(count)
+        Ok(self.count_ranks(ranks)?)
     }
 
     /// Collects `count` rows of the set from these ranks, which must have them, without the first
@@ -323,14 +359,15 @@ impl<'a, 's> OrderWalk<'a, 's> {
 }
 
 /// Counts the rows of a view whose bits are set in a chunk.
-fn count_common(words: &[u64], view: ChunkView<'_>) -> u64 {
+fn count_common(words: &ChunkBits, view: ChunkView<'_>) -> u64 {
     match view {
-        ChunkView::Full => words.iter().map(|word| u64::from(word.count_ones())).sum(),
-        ChunkView::Bitset(bytes, _) => words
-            .iter()
-            .zip(bytes.as_chunks::<8>().0)
-            .map(|(word, bytes)| u64::from((word & u64::from_le_bytes(*bytes)).count_ones()))
-            .sum(),
+        ChunkView::Full => count_bits(words),
+        ChunkView::Bitset(bytes, _) => {
+            let others = bytes.as_chunks::<8>().0;
+            count_set_bits(words.len().min(others.len()), |at| {
+                words[at] & u64::from_le_bytes(others[at])
+            })
+        }
         ChunkView::Array(_) | ChunkView::Short(_) => {
             let mut count = 0;
             view.each(|low| {

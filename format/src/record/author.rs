@@ -2,6 +2,7 @@
 
 use rkyv::{Archive, Deserialize, Serialize};
 
+use crate::json::location::ValueLocation;
 use crate::json::render::{Page, Render, Shape};
 use crate::record::declare::{object, record};
 use crate::record::schema::{Describe, Schema};
@@ -113,7 +114,6 @@ impl Describe for AuthorOrcid {
 
 no_slots!(ArchivedAuthorOrcid);
 
-by_shape!(ArchivedAuthorOrcid, |orcid, page| single orcid.0.render(page), list {
-    page.orcid_url(&orcid.0.id);
-    Ok(())
+by_shape!(ArchivedAuthorOrcid, |at, page| single ArchivedOrcidProfile::render_at(at, page), list {
+    page.orcid_url(at.member(std::mem::offset_of!(ArchivedOrcidProfile, id)))
 });

@@ -1,7 +1,8 @@
 //! The macros that declare records: `object!` for a type and `record!` for the record of an entity.
 //!
 //! One declaration generates the struct, its archived form, JSON output in both shapes, selection,
-//! building from input, the walk over references, the walk along paths, and the schema.
+//! building from input, the walk over references, the walk along paths, the walk into columns, and
+//! the schema.
 
 /// Declares an object member by member, in the order of the interface.
 ///
@@ -19,13 +20,15 @@
 /// }
 /// ```
 ///
+/// `Name lists [b a] { … }` names the members in the order of lists, where lists have another order.
+///
 /// A new member touches three files: its line here in `record/`, the OpenAlex front end of the
 /// record, and `schema/keys/lines.rs` if lists filter or sort by it. The native front end reads
 /// it without a change.
 macro_rules! object {
     (
         $(#[doc = $doc:literal])*
-        $name:ident {
+        $name:ident $(lists [$($listed:ident)*])? {
             $(
                 $(#[doc = $member_doc:literal])*
                 $(@$shown:ident)? $member:ident $(as $json:literal)? : $type:ty,
@@ -52,6 +55,7 @@ macro_rules! object {
                             archived_bytes: size_of::<rkyv::Archived<$type>>(),
                         },
                     )*],
+                    list_order: &[$($(stringify!($listed)),*)?],
                 })
             }
         }
@@ -105,18 +109,19 @@ macro_rules! object {
         }
 
         impl $crate::json::render::Render for rkyv::Archived<$name> {
-            fn render(
-                &self,
+            fn render_at(
+                at: $crate::json::location::ValueLocation<'_>,
                 page: &mut $crate::json::render::Page<'_>,
             ) -> Result<(), $crate::storage::error::ReadError> {
-                page.open_object();
+                let object = page.begin_object();
                 $(
                     $crate::record::declare::render_member!(
-                        [$($shown)?] self.$member, page,
-                        concat!("\"", $crate::record::declare::json_name!($member $($json)?), "\":")
+                        [$($shown)?] rkyv::Archived<$type>,
+                        at.member(std::mem::offset_of!(rkyv::Archived<$name>, $member)), page,
+                        concat!(",\"", $crate::record::declare::json_name!($member $($json)?), "\":")
                     );
                 )*
-                page.close_object();
+                page.end_object(object);
                 Ok(())
             }
         }
@@ -155,6 +160,21 @@ macro_rules! object {
                 }
                 let _ = at;
                 Err($crate::storage::error::ReadError::Internal("the record has no such member").into())
+            }
+        }
+
+        impl $crate::record::columns::Columns for rkyv::Archived<$name> {
+            fn put<C: $crate::record::columns::Column>(
+                &self,
+                column: &mut C,
+                page: &mut $crate::json::render::Page<'_>,
+            ) -> Result<(), $crate::storage::error::ReadError> {
+                let mut columns = column.object().iter_mut();
+                $(
+                    let column = columns.next().ok_or($crate::record::columns::OTHER_MEMBERS)?;
+                    $crate::record::columns::fill(&self.$member, column, page)?;
+                )*
+                Ok(())
             }
         }
 
@@ -233,23 +253,23 @@ macro_rules! shown {
 }
 
 macro_rules! render_member {
-    ([] $value:expr, $page:ident, $key:expr) => {
-        $page.key($key);
-        $crate::json::render::Render::render(&$value, $page)?;
+    ([] $type:ty, $at:expr, $page:ident, $key:expr) => {
+        $page.member($key);
+        <$type as $crate::json::render::Render>::render_at($at, $page)?;
     };
-    ([single] $value:expr, $page:ident, $key:expr) => {
+    ([single] $type:ty, $at:expr, $page:ident, $key:expr) => {
         if $page.shape() == $crate::json::render::Shape::Single {
-            $page.key($key);
-            $crate::json::render::Render::render(&$value, $page)?;
+            $page.member($key);
+            <$type as $crate::json::render::Render>::render_at($at, $page)?;
         }
     };
-    ([flat] $value:expr, $page:ident, $key:expr) => {
-        $value.render_members($page)?;
+    ([flat] $type:ty, $at:expr, $page:ident, $key:expr) => {
+        <$type>::render_members($at, $page)?;
     };
-    ([key] $value:expr, $page:ident, $key:expr) => {
-        if $page.has_key_members() && !$crate::json::render::Render::is_absent(&$value) {
-            $page.key($key);
-            $crate::json::render::Render::render(&$value, $page)?;
+    ([key] $type:ty, $at:expr, $page:ident, $key:expr) => {
+        if $page.has_key_members() && !<$type as $crate::json::render::Render>::is_absent_at($at)? {
+            $page.member($key);
+            <$type as $crate::json::render::Render>::render_at($at, $page)?;
         }
     };
 }

@@ -9,7 +9,7 @@ use rkyv::{
 };
 
 use crate::entity::{Entity, IdFormat, NO_ID};
-use crate::json::render::{Page, Render, Shape};
+use crate::json::render::{CurrentRecord, Page, RecordBytes, Shape};
 use crate::record::value::{ArchivedId, ArchivedParentRef, ArchivedRef, ArchivedTimestamp, entity};
 use crate::record::{self, Domain, TaxonomyIds, Topic};
 use crate::storage::error::ReadError;
@@ -26,7 +26,7 @@ pub struct LegacyEntity {
     pub members: &'static [(&'static str, &'static str)],
     /// Legacy names of the members that lists omit.
     pub singles: &'static [&'static str],
-    render: fn(&[u8], &mut Page<'_>) -> Result<(), ReadError>,
+    render: for<'s> fn(&'s [u8], &mut Page<'s>) -> Result<(), ReadError>,
 }
 
 /// Declares the legacy form of an entity, one line per member. Lists omit members marked `@single`.
@@ -44,6 +44,7 @@ macro_rules! legacy {
             singles: &[$($(legacy!(@named $shown $name),)?)*],
             render: |archived, page| {
                 let record = record::access_stored::<$record>(archived)?;
+                page.swap_record(CurrentRecord::new(RecordBytes { archived, long_texts: &[] }));
                 page.open_object();
                 $(
                     if true $(&& page.shape() == legacy!(@$shown))? {
@@ -103,7 +104,11 @@ pub static LEGACY: [LegacyEntity; 2] = [
 /// # Errors
 ///
 /// If the bytes are not a valid record, or the entity has no legacy form.
-pub fn render(entity: Entity, archived: &[u8], page: &mut Page<'_>) -> Result<(), ReadError> {
+pub fn render<'s>(
+    entity: Entity,
+    archived: &'s [u8],
+    page: &mut Page<'s>,
+) -> Result<(), ReadError> {
     let legacy = LEGACY
         .iter()
         .find(|legacy| legacy.entity == entity)
@@ -121,7 +126,7 @@ macro_rules! unchanged {
     ($($type:ty,)*) => {
         $(impl RenderLegacy for $type {
             fn render_legacy(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
-                self.render(page)
+                page.value(self)
             }
         })*
     };

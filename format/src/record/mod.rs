@@ -4,7 +4,9 @@
 //! - `declare`: the macros that generate code from a declaration.
 //! - [`value`]: the leaf types, such as identifiers, references and codes.
 //! - [`build`]: from parsed input to records. [`gather`]: from dotted paths to values.
-//! - `select`: selected members for GraphQL. [`legacy`]: the legacy form of topics and domains.
+//!   [`columns`]: from records to one column for each member.
+//! - `select`: writes selected members. [`members`]: the members that records show, and selections of them.
+//!   [`csv`]: rows of CSV. [`legacy`]: the legacy form of topics and domains.
 //! - [`schema`]: the declarations as values.
 //!
 //! Imports `entity`, `text`, `storage` and `json`. The modules of this folder import one another:
@@ -12,9 +14,12 @@
 
 mod author;
 pub mod build;
+pub mod columns;
+pub mod csv;
 mod declare;
 pub mod gather;
 pub mod legacy;
+pub mod members;
 mod organisation;
 mod output;
 pub mod schema;
@@ -48,6 +53,7 @@ pub use crate::record::source::*;
 pub use crate::record::taxonomy::*;
 
 use crate::record::build::Build;
+use crate::record::columns::Columns;
 use crate::record::gather::Gather;
 use crate::record::schema::Describe;
 use crate::record::slot::{Slot, SlotNumber, Slots};
@@ -74,7 +80,13 @@ pub trait Record:
 
 /// The archived form of a record.
 pub trait ArchivedRecord:
-    Portable + Slots + Gather + Render + Select + for<'a> CheckBytes<HighValidator<'a, rancor::Error>>
+    Portable
+    + Slots
+    + Gather
+    + Render
+    + Select
+    + Columns
+    + for<'a> CheckBytes<HighValidator<'a, rancor::Error>>
 {
     /// Number of the identifier.
     fn id(&self) -> u64;

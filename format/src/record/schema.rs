@@ -70,6 +70,8 @@ pub struct Object {
     pub doc: &'static str,
     /// The members in the order of the interface.
     pub members: Vec<Member>,
+    /// The names of the members in the order of lists, where lists have another order; else empty.
+    pub list_order: &'static [&'static str],
 }
 
 /// One member of an object.

@@ -6,7 +6,7 @@ use rkyv::{
 };
 
 use crate::entity::{Entity, with_record};
-use crate::json::render::{RecordBytes, Render};
+use crate::json::render::{CurrentRecord, Shape};
 use crate::json::select::{
     PathStep, Select, SelectError, SelectedValue, Selection, SelectionWriter,
 };
@@ -41,11 +41,11 @@ impl SelectionWriter<'_, '_> {
             return Ok(());
         }
         self.resolver.before_record(self.page.out.len())?;
-        let RecordBytes { archived, long_texts } = store.record(entity, row)?;
-        let outer = self.page.swap_long_texts((long_texts, None));
+        let bytes = store.record(entity, row)?;
+        let outer = self.page.swap_record(CurrentRecord::new(bytes));
         self.page.open_object();
         with_record!(entity, R => {
-            let record = record::access_stored::<R>(archived)?;
+            let record = record::access_stored::<R>(bytes.archived)?;
             for selected in &selection.0 {
                 self.page.key(&selected.key);
                 self.resolver.enter(PathStep::Field(&selected.key));
@@ -59,7 +59,7 @@ impl SelectionWriter<'_, '_> {
             }
         });
         self.page.close_object();
-        self.page.swap_long_texts(outer);
+        self.page.swap_record(outer);
         Ok(())
     }
 }
@@ -73,7 +73,7 @@ macro_rules! whole {
                 _: &Selection,
                 writer: &mut SelectionWriter<'_, '_>,
             ) -> Result<(), SelectError> {
-                Ok(self.render(writer.page)?)
+                Ok(writer.page.value(self)?)
             }
         })*
     };
@@ -99,7 +99,7 @@ whole! {
     [const E: u8] ArchivedCode<E>;
 }
 
-/// Wrappers whose form in single records is the form of the inner value.
+/// Wrappers whose form in single records is the form of the inner value, and in lists has no members.
 macro_rules! inner {
     ($($type:ty),*) => {
         $(impl Select for $type {
@@ -108,7 +108,10 @@ macro_rules! inner {
                 selection: &Selection,
                 writer: &mut SelectionWriter<'_, '_>,
             ) -> Result<(), SelectError> {
-                self.0.select(selection, writer)
+                match writer.page.shape() {
+                    Shape::Single => self.0.select(selection, writer),
+                    Shape::List => Ok(writer.page.value(self)?),
+                }
             }
         })*
     };

@@ -1,12 +1,16 @@
 //! The record of a source: a journal, repository or other venue.
 
+use std::mem::offset_of;
+
 use rkyv::primitive::ArchivedU32;
 use rkyv::{Archive, Deserialize, Serialize};
 
 use crate::entity::Entity;
-use crate::json::render::{Page, RecordStore, Render, Shape};
+use crate::json::location::ValueLocation;
+use crate::json::render::{CurrentRecord, Page, RecordBytes, RecordStore, Render, Shape};
 use crate::json::select::{Select, SelectError, SelectedValue, Selection, SelectionWriter};
 use crate::record::access_stored;
+use crate::record::columns::{Column, Columns, OTHER_MEMBERS, fill, put_text};
 use crate::record::declare::{object, record};
 use crate::record::schema::{Describe, Schema};
 use crate::record::shared::*;
@@ -86,30 +90,40 @@ macro_rules! standing {
     ) => {
         object! {
             /// How open a source is, and who indexes it.
-            Standing { $($(#[doc = $doc])* $member: $type,)* }
+            Standing lists [$($list)*] { $($(#[doc = $doc])* $member: $type,)* }
         }
 
         impl ArchivedStanding {
-            /// Writes the members into the open object.
+            /// Writes the members into the object that was begun.
             ///
             /// # Errors
             ///
-            /// Never; the signature is that of all flat members.
-            pub fn render_members(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
+            /// If the bytes are damaged.
+            pub fn render_members(at: ValueLocation<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
                 match page.shape() {
                     Shape::Single => {
-                        $(page.key(concat!("\"", stringify!($single), "\":"));
-                        self.$single.render(page)?;)*
+                        $(page.member(concat!(",\"", stringify!($single), "\":"));
+                        render_field(|standing: &Self| &standing.$single, offset_of!(Self, $single), at, page)?;)*
                     }
                     Shape::List => {
-                        $(page.key(concat!("\"", stringify!($list), "\":"));
-                        self.$list.render(page)?;)*
+                        $(page.member(concat!(",\"", stringify!($list), "\":"));
+                        render_field(|standing: &Self| &standing.$list, offset_of!(Self, $list), at, page)?;)*
                     }
                 }
                 Ok(())
             }
         }
     };
+}
+
+/// Renders the member of an object that is `bytes` after the object. `_member` names its type.
+fn render_field<T, M: Render>(
+    _member: fn(&T) -> &M,
+    bytes: usize,
+    object: ValueLocation<'_>,
+    page: &mut Page<'_>,
+) -> Result<(), ReadError> {
+    M::render_at(object.member(bytes), page)
 }
 
 standing! {
@@ -360,19 +374,40 @@ impl Slots for ArchivedHostName {
     }
 }
 
-impl Render for ArchivedHostName {
-    fn render(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
+impl ArchivedHostName {
+    fn name<'s>(&'s self, store: &'s dyn RecordStore) -> Result<Option<&'s str>, ReadError> {
         let publisher = self.publisher.as_ref().map(|host| (Entity::Publisher, host.0));
         let institution = self.institution.as_ref().map(|host| (Entity::Institution, host.0));
-        let name = match (self.given.as_ref(), publisher.or(institution)) {
-            (Some(given), _) => Some(given.as_str()),
-            (None, Some((entity, row))) => page.store().row_name(entity, row.to_native())?,
-            (None, None) => None,
-        };
-        match name {
-            Some(name) => json::string(&mut page.out, name),
-            None => page.null(),
+        match (self.given.as_ref(), publisher.or(institution)) {
+            (Some(given), _) => Ok(Some(given.as_str())),
+            (None, Some((entity, row))) => store.row_name(entity, row.to_native()),
+            (None, None) => Ok(None),
         }
+    }
+}
+
+impl Render for ArchivedHostName {
+    fn render_at(at: ValueLocation<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
+        if let Some(given) = at.member(offset_of!(ArchivedHostName, given)).nullable()? {
+            return page.text_at(given);
+        }
+        let hosts = [
+            (Entity::Publisher, offset_of!(ArchivedHostName, publisher)),
+            (Entity::Institution, offset_of!(ArchivedHostName, institution)),
+        ];
+        for (entity, bytes) in hosts {
+            if let Some(host) = at.member(bytes).nullable()? {
+                return page.reference_name(entity, host.u32()?);
+            }
+        }
+        page.null();
+        Ok(())
+    }
+}
+
+impl Columns for ArchivedHostName {
+    fn put<C: Column>(&self, column: &mut C, page: &mut Page<'_>) -> Result<(), ReadError> {
+        put_text(self.name(page.store())?.map(str::as_bytes), column);
         Ok(())
     }
 }
@@ -399,9 +434,19 @@ impl Slots for ArchivedSourceKind {
     }
 }
 
-impl Render for ArchivedSourceKind {
-    fn render(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
+impl Columns for ArchivedSourceKind {
+    fn put<C: Column>(&self, column: &mut C, page: &mut Page<'_>) -> Result<(), ReadError> {
         match self.code.to_native() {
+            NO_CODE => column.null(),
+            code => column.text("", page.store().code(code)?),
+        }
+        Ok(())
+    }
+}
+
+impl Render for ArchivedSourceKind {
+    fn render_at(at: ValueLocation<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
+        match at.member(offset_of!(ArchivedSourceKind, code)).u32()? {
             NO_CODE => {
                 page.null();
                 Ok(())
@@ -430,18 +475,38 @@ impl Slots for ArchivedVenueMetrics {
 impl ArchivedVenueMetrics {
     /// The metrics of the source; `None` if the source has no record or no metrics.
     fn cut<'s>(&self, store: &'s dyn RecordStore) -> Result<Option<MetricsView<'s>>, ReadError> {
-        let row = self.0.0.to_native();
-        if !store.has_record(Entity::Source, row) {
-            return Ok(None);
-        }
-        let source = access_stored::<Source>(store.record(Entity::Source, row)?.archived)?;
+        let Some(source) = source_in(store, self.0.0.to_native())? else { return Ok(None) };
+        let source = access_stored::<Source>(source.archived)?;
         Ok(source.metrics.as_ref().map(MetricsView))
     }
 }
 
+/// The archived record of the source in a row; `None` if the row has no record.
+fn source_in<'s>(
+    store: &'s dyn RecordStore,
+    row: u32,
+) -> Result<Option<RecordBytes<'s>>, ReadError> {
+    let has_record = store.has_record(Entity::Source, row);
+    has_record.then(|| store.record(Entity::Source, row)).transpose()
+}
+
+impl Columns for ArchivedVenueMetrics {
+    fn put<C: Column>(&self, column: &mut C, page: &mut Page<'_>) -> Result<(), ReadError> {
+        self.cut(page.store())?.put(column, page)
+    }
+}
+
 impl Render for ArchivedVenueMetrics {
-    fn render(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
-        self.cut(page.store())?.render(page)
+    fn render_at(at: ValueLocation<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
+        let Some(source) = source_in(page.store(), at.u32()?)? else {
+            page.null();
+            return Ok(());
+        };
+        let root = ValueLocation::root::<ArchivedSource>(source.archived)?;
+        let metrics = root.member(offset_of!(ArchivedSource, metrics));
+        page.with_budget(source.archived.len(), |page| {
+            page.nullable(metrics, MetricsView::render_at)
+        })
     }
 }
 
@@ -451,7 +516,15 @@ impl Select for ArchivedVenueMetrics {
         selection: &Selection,
         writer: &mut SelectionWriter<'_, '_>,
     ) -> Result<(), SelectError> {
-        self.cut(writer.page.store())?.select(selection, writer)
+        let Some(source) = source_in(writer.page.store(), self.0.0.to_native())? else {
+            writer.page.null();
+            return Ok(());
+        };
+        let archived = access_stored::<Source>(source.archived)?;
+        let outer = writer.page.swap_record(CurrentRecord::new(source));
+        archived.metrics.as_ref().map(MetricsView).select(selection, writer)?;
+        writer.page.swap_record(outer);
+        Ok(())
     }
 }
 
@@ -498,18 +571,29 @@ object! {
 /// Declares `$view`, which renders members of `$whole` in the order of the declaration of another
 /// object.
 macro_rules! view {
-    ($view:ident of $whole:ident { $($key:literal: |$of:ident| $value:expr,)* }) => {
+    ($view:ident of $whole:ident { $($key:literal: $member:ident $(as $below:ident)?,)* }) => {
         struct $view<'a>(&'a rkyv::Archived<$whole>);
 
-        impl Render for $view<'_> {
-            fn render(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
-                page.open_object();
+        impl $view<'_> {
+            fn render_at(at: ValueLocation<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
+                let object = page.begin_object();
                 $(
-                    page.key(concat!("\"", $key, "\":"));
-                    let $of = self.0;
-                    $value.render(page)?;
+                    page.member(concat!(",\"", $key, "\":"));
+                    let bytes = offset_of!(rkyv::Archived<$whole>, $member);
+                    view!(@render $whole, $member, bytes, at, page, $($below)?);
                 )*
-                page.close_object();
+                page.end_object(object);
+                Ok(())
+            }
+        }
+
+        impl Columns for $view<'_> {
+            fn put<C: Column>(&self, column: &mut C, page: &mut Page<'_>) -> Result<(), ReadError> {
+                let mut columns = column.object().iter_mut();
+                $(
+                    let value = view!(@columns self.0.$member, $($below)?);
+                    fill(value, columns.next().ok_or(OTHER_MEMBERS)?, page)?;
+                )*
                 Ok(())
             }
         }
@@ -531,8 +615,7 @@ macro_rules! view {
                 let mut at = 0;
                 $(
                     if member == at {
-                        let $of = self.0;
-                        return $value.select(below, writer);
+                        return view!(@select self.0.$member, $($below)?).select(below, writer);
                     }
                     at += 1;
                 )*
@@ -541,31 +624,49 @@ macro_rules! view {
             }
         }
     };
+    (@render $whole:ident, $member:ident, $bytes:ident, $at:ident, $page:ident,) => {
+        render_field(|whole: &rkyv::Archived<$whole>| &whole.$member, $bytes, $at, $page)?
+    };
+    (@render $whole:ident, $member:ident, $bytes:ident, $at:ident, $page:ident, $below:ident) => {
+        $page.nullable($at.member($bytes), $below::render_at)?
+    };
+    (@columns $value:expr,) => {
+        &$value
+    };
+    (@columns $value:expr, $below:ident) => {
+        &$value.as_ref().map($below)
+    };
+    (@select $value:expr,) => {
+        $value
+    };
+    (@select $value:expr, $below:ident) => {
+        $value.as_ref().map($below)
+    };
 }
 
 view! {
     MetricsView of Metrics {
-        "scopus": |whole| whole.scopus.as_ref().map(ScopusView),
-        "web_of_science": |whole| whole.web_of_science.as_ref().map(WebOfScienceView),
-        "abdc": |whole| whole.abdc,
+        "scopus": scopus as ScopusView,
+        "web_of_science": web_of_science as WebOfScienceView,
+        "abdc": abdc,
     }
 }
 
 view! {
     ScopusView of Scopus {
-        "snip": |whole| whole.snip,
-        "sjr": |whole| whole.sjr,
-        "citescore": |whole| whole.citescore,
-        "quartile": |whole| whole.quartile,
+        "snip": snip,
+        "sjr": sjr,
+        "citescore": citescore,
+        "quartile": quartile,
     }
 }
 
 view! {
     WebOfScienceView of WebOfScience {
-        "jif": |whole| whole.jif,
-        "five_year_jif": |whole| whole.five_year_jif,
-        "quartile": |whole| whole.quartile,
-        "indexes": |whole| whole.index,
+        "jif": jif,
+        "five_year_jif": five_year_jif,
+        "quartile": quartile,
+        "indexes": index,
     }
 }
 
@@ -584,14 +685,16 @@ impl Describe for YearPrices {
 
 no_slots!(ArchivedYearPrices);
 
-by_shape!(ArchivedYearPrices, |prices, page| single prices.0.render(page), list {
-    page.open_object();
-    for price in prices.0.iter() {
-        page.key("\"");
-        json::signed(&mut page.out, i64::from(price.year.to_native()));
-        page.out.extend_from_slice(b"\":");
-        price.price.render(page)?;
+by_shape!(ArchivedYearPrices, |at, page| single <rkyv::Archived<Vec<YearPrice>>>::render_at(at, page), list {
+    let object = page.begin_object();
+    for price in page.list_of::<ArchivedYearPrice>(at)? {
+        page.member(",\"");
+        let year = price.member(offset_of!(ArchivedYearPrice, year)).bytes().map(i32::from_le_bytes)?;
+        json::signed(&mut page.out, i64::from(year));
+        page.member("\":");
+        let bytes = offset_of!(ArchivedYearPrice, price);
+        render_field(|price: &ArchivedYearPrice| &price.price, bytes, price, page)?;
     }
-    page.close_object();
+    page.end_object(object);
     Ok(())
 });

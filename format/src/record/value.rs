@@ -4,6 +4,8 @@
 //! table of (entity, id, name). In a snapshot the number is the *row* of the record referred to.
 //! Both forms have the same layout, so the linker copies a record and replaces its numbers.
 
+use std::mem::offset_of;
+
 use rkyv::{
     Archive, Deserialize, Serialize,
     primitive::{ArchivedF64, ArchivedI32, ArchivedI64, ArchivedU32, ArchivedU64},
@@ -12,6 +14,7 @@ use rkyv::{
 };
 
 use crate::entity::{Entity, NO_ID};
+use crate::json::location::ValueLocation;
 use crate::json::render::{Page, Render};
 use crate::record::schema::{Describe, Schema};
 use crate::record::slot::{Slot, Slots, no_slots};
@@ -90,8 +93,8 @@ impl<const E: u8> Slots for ArchivedId<E> {
 }
 
 impl<const E: u8> Render for ArchivedId<E> {
-    fn render(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
-        page.id(entity(E), self.0.to_native());
+    fn render_at(at: ValueLocation<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
+        page.id(entity(E), at.u64()?);
         Ok(())
     }
 }
@@ -149,49 +152,49 @@ fn table(number: u8) -> Table {
 }
 
 impl<const E: u8> ArchivedRef<E> {
-    /// Writes `"id":…,"name":…` into the open object.
+    /// Writes the members `id` and `name` into the object that was begun.
     ///
     /// # Errors
     ///
     /// If the row does not exist or its bytes are damaged.
-    pub fn render_members(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
-        page.reference(entity(E), self.0.to_native(), false)
+    pub fn render_members(at: ValueLocation<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
+        page.reference(entity(E), at.u32()?, false)
     }
 }
 
 impl<const E: u8> Render for ArchivedRef<E> {
-    fn render(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
-        page.open_object();
-        self.render_members(page)?;
-        page.close_object();
+    fn render_at(at: ValueLocation<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
+        let object = page.begin_object();
+        Self::render_members(at, page)?;
+        page.end_object(object);
         Ok(())
     }
 }
 
 impl<const E: u8> Render for ArchivedParentRef<E> {
-    fn render(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
-        page.open_object();
-        page.reference(entity(E), self.0.to_native(), true)?;
-        page.close_object();
+    fn render_at(at: ValueLocation<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
+        let object = page.begin_object();
+        page.reference(entity(E), at.u32()?, true)?;
+        page.end_object(object);
         Ok(())
     }
 }
 
 impl<const E: u8> Render for ArchivedCode<E> {
-    fn render(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
-        page.code(self.0.to_native())
+    fn render_at(at: ValueLocation<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
+        page.code(at.u32()?)
     }
 }
 
 impl<const E: u8> Render for ArchivedNamed<E> {
-    fn render(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
-        let code = self.0.to_native();
-        page.open_object();
-        page.key("\"code\":");
+    fn render_at(at: ValueLocation<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
+        let code = at.u32()?;
+        let object = page.begin_object();
+        page.member(",\"code\":");
         page.code(code)?;
-        page.key("\"name\":");
+        page.member(",\"name\":");
         page.code_name(code)?;
-        page.close_object();
+        page.end_object(object);
         Ok(())
     }
 }
@@ -218,10 +221,11 @@ impl Slots for ArchivedAnyRef {
 }
 
 impl Render for ArchivedAnyRef {
-    fn render(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
-        let entity = Entity::from_index(self.entity)
+    fn render_at(at: ValueLocation<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
+        let entity = Entity::from_index(at.member(offset_of!(ArchivedAnyRef, entity)).u8()?)
             .ok_or(ReadError::corrupt("records", "a reference names no entity"))?;
-        let id = page.store().row_id(entity, self.target.to_native())?;
+        let row = at.member(offset_of!(ArchivedAnyRef, target)).u32()?;
+        let id = page.store().row_id(entity, row)?;
         if id == NO_ID {
             page.null()
         } else {
@@ -247,8 +251,9 @@ impl Describe for LongText {
 }
 
 impl Render for ArchivedLongText {
-    fn render(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
-        page.long_text(self.offset_bytes.to_native(), self.length_bytes.to_native())
+    fn render_at(at: ValueLocation<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
+        let offset = at.member(offset_of!(ArchivedLongText, offset_bytes)).u32()?;
+        page.long_text(offset, at.member(offset_of!(ArchivedLongText, length_bytes)).u32()?)
     }
 }
 
@@ -270,9 +275,12 @@ impl Describe for Date {
 }
 
 impl Render for ArchivedDate {
-    fn render(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
+    fn render_at(at: ValueLocation<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
+        let year = at.member(offset_of!(ArchivedDate, year)).bytes().map(u16::from_le_bytes)?;
+        let month = at.member(offset_of!(ArchivedDate, month)).u8()?;
+        let day = at.member(offset_of!(ArchivedDate, day)).u8()?;
         page.out.push(b'"');
-        page.day(self.year.to_native(), self.month, self.day);
+        page.day(year, month, day);
         page.out.push(b'"');
         Ok(())
     }
@@ -294,9 +302,11 @@ impl Describe for Timestamp {
 }
 
 impl Render for ArchivedTimestamp {
-    fn render(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
+    fn render_at(at: ValueLocation<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
+        let micros = at.member(offset_of!(ArchivedTimestamp, micros)).i64()?;
+        let digits = at.member(offset_of!(ArchivedTimestamp, fraction_digits)).u8()?;
         page.out.push(b'"');
-        page.moment(self.micros.to_native(), self.fraction_digits)?;
+        page.moment(micros, digits)?;
         page.out.push(b'"');
         Ok(())
     }
@@ -323,9 +333,9 @@ impl Describe for UtcTimestamp {
 }
 
 impl Render for ArchivedUtcTimestamp {
-    fn render(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
+    fn render_at(at: ValueLocation<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
         page.out.push(b'"');
-        page.moment(self.micros.to_native(), 3)?;
+        page.moment(at.i64()?, 3)?;
         page.out.extend_from_slice(b"Z\"");
         Ok(())
     }
@@ -342,9 +352,8 @@ impl Describe for Orcid {
 }
 
 impl Render for ArchivedOrcid {
-    fn render(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
-        page.orcid_url(&self.0);
-        Ok(())
+    fn render_at(at: ValueLocation<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
+        page.orcid_url(at)
     }
 }
 
@@ -359,18 +368,18 @@ impl Describe for Json {
 }
 
 impl Render for ArchivedJson {
-    fn render(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
-        page.out.extend_from_slice(self.0.as_bytes());
+    fn render_at(at: ValueLocation<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
+        let text = page.text_of(at)?;
+        page.out.extend_from_slice(text);
         Ok(())
     }
 }
 
 /// Renders a value in one shape in single records and in another in lists.
 macro_rules! by_shape {
-    ($archived:ident, |$self:ident, $page:ident| single $single:expr, list $list:expr) => {
+    ($archived:ident, |$at:ident, $page:ident| single $single:expr, list $list:expr) => {
         impl Render for $archived {
-            fn render(&self, $page: &mut Page<'_>) -> Result<(), ReadError> {
-                let $self = self;
+            fn render_at($at: ValueLocation<'_>, $page: &mut Page<'_>) -> Result<(), ReadError> {
                 match $page.shape() {
                     Shape::Single => $single,
                     Shape::List => $list,
@@ -381,12 +390,13 @@ macro_rules! by_shape {
 }
 pub(super) use by_shape;
 
-/// Renders leaf values as themselves.
+/// Renders numbers as themselves.
 macro_rules! plain {
-    ($($type:ty, |$value:ident, $out:ident| $write:expr;)*) => {
+    ($($type:ty, |$bytes:ident, $out:ident| $write:expr;)*) => {
         $(impl Render for $type {
-            fn render(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
-                let ($value, $out) = (self, &mut page.out);
+            #[inline]
+            fn render_at(at: ValueLocation<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
+                let ($bytes, $out) = (at.bytes()?, &mut page.out);
                 $write;
                 Ok(())
             }
@@ -395,60 +405,53 @@ macro_rules! plain {
 }
 
 plain! {
-    ArchivedI32, |value, out| json::signed(out, i64::from(value.to_native()));
-    ArchivedI64, |value, out| json::signed(out, value.to_native());
-    ArchivedU64, |value, out| json::unsigned(out, value.to_native());
-    ArchivedF64, |value, out| json::number(out, value.to_native());
-    ArchivedString, |value, out| json::string(out, value);
+    ArchivedI32, |bytes, out| json::signed(out, i64::from(i32::from_le_bytes(bytes)));
+    ArchivedI64, |bytes, out| json::signed(out, i64::from_le_bytes(bytes));
+    ArchivedU64, |bytes, out| json::unsigned(out, u64::from_le_bytes(bytes));
+    ArchivedF64, |bytes, out| json::number(out, f64::from_le_bytes(bytes));
+}
+
+impl Render for ArchivedString {
+    #[inline]
+    fn render_at(at: ValueLocation<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
+        page.text_at(at)
+    }
 }
 
 impl Render for bool {
-    fn render(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
-        page.out.extend_from_slice(if *self { b"true" } else { b"false" });
+    #[inline]
+    fn render_at(at: ValueLocation<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
+        page.out.extend_from_slice(if at.bool()? { b"true" } else { b"false" });
         Ok(())
     }
 
-    fn is_absent(&self) -> bool {
-        !self
+    fn is_absent_at(at: ValueLocation<'_>) -> Result<bool, ReadError> {
+        Ok(!at.bool()?)
     }
 }
 
 impl<T: Render> Render for rkyv::option::ArchivedOption<T> {
-    fn is_absent(&self) -> bool {
-        self.is_none()
+    #[inline]
+    fn render_at(at: ValueLocation<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
+        page.nullable(at, T::render_at)
     }
 
-    fn render(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
-        match self.as_ref() {
-            Some(value) => value.render(page),
-            None => {
-                page.null();
-                Ok(())
-            }
-        }
-    }
-}
-
-impl<T: Render> Render for Option<T> {
-    fn render(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
-        match self {
-            Some(value) => value.render(page),
-            None => {
-                page.null();
-                Ok(())
-            }
-        }
+    fn is_absent_at(at: ValueLocation<'_>) -> Result<bool, ReadError> {
+        Ok(at.nullable()?.is_none())
     }
 }
 
 impl<T: Render> Render for ArchivedVec<T> {
-    fn render(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
-        page.out.push(b'[');
-        for (index, value) in self.iter().enumerate() {
-            if index > 0 {
-                page.out.push(b',');
-            }
-            value.render(page)?;
+    fn render_at(at: ValueLocation<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
+        let open = page.out.len();
+        for element in page.list_of::<T>(at)? {
+            page.out.push(b',');
+            T::render_at(element, page)?;
+        }
+        // The first comma becomes the bracket.
+        match page.out.get_mut(open) {
+            Some(comma) => *comma = b'[',
+            None => page.out.push(b'['),
         }
         page.out.push(b']');
         Ok(())

@@ -37,7 +37,7 @@ impl Snapshot {
         entity: Entity,
         rows: &[u32],
         shape: Shape,
-        render: RenderRow,
+        render: impl for<'s> Fn(&'s Snapshot, Entity, u32, &mut Page<'s>) -> Result<(), ReadError>,
     ) -> Result<(), ReadError> {
         let records = &self.files_of(entity).records;
         let mut is_cold = waiting::is_disk_busy();

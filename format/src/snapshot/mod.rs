@@ -32,11 +32,13 @@ use crate::index::orders::{Order, OrdersFile};
 use crate::index::prefix_stats::PrefixStats;
 use crate::index::targets::TargetsFile;
 use crate::index::term_lists::TermListsFile;
-use crate::json::render::{Page, RecordBytes, RecordStore, Render};
+use crate::json::location::ValueLocation;
+use crate::json::render::{CurrentRecord, Page, RecordBytes, RecordStore, Render};
 use crate::record;
+use crate::record::columns::{Column, fill};
 use crate::record::gather::{Gather, Gathered, PathTree, find_path};
 use crate::record::value::TABLE_NAMES;
-use crate::record::{Record, schema_of};
+use crate::record::{Record, access_stored, schema_of};
 use crate::schema::keys::{Values, keys_of};
 use crate::storage::blobs::Blobs;
 use crate::storage::error::ReadError;
@@ -204,6 +206,20 @@ impl Snapshot {
         }
     }
 
+    /// The name of the id of a row: as [`Snapshot::row_name`], and of an unresolved id with several
+    /// spellings the first name.
+    ///
+    /// # Errors
+    ///
+    /// As [`Snapshot::row_id`].
+    pub fn name_of_id(&self, entity: Entity, row: u32) -> Result<Option<&str>, ReadError> {
+        if row < self.count(entity) {
+            return self.row_name(entity, row);
+        }
+        let mut spellings = self.unresolved_rows(entity, self.row_id(entity, row)?)?;
+        spellings.find_map(|row| self.row_name(entity, row).transpose()).transpose()
+    }
+
     /// The name of the record in a row, of any entity. Includes suppressed records: a binary search
     /// of the order by name compares with them.
     ///
@@ -225,7 +241,7 @@ impl Snapshot {
         let mut name = None;
         with_record!(entity, R => {
             let (archived, _) = self.blob(entity, row)?;
-            access_record::<R>(archived)?.gather(&NAMES[entity as usize], &mut |_, value| {
+            access_stored::<R>(archived)?.gather(&NAMES[entity as usize], &mut |_, value| {
                 if let Gathered::Text(text) = value {
                     name = Some(text);
                 }
@@ -410,7 +426,7 @@ impl Snapshot {
             return Ok(None);
         }
         let (archived, _) = self.blob(R::ENTITY, row)?;
-        access_record::<R>(archived).map(Some)
+        access_stored::<R>(archived).map(Some)
     }
 
     /// Appends the JSON of the record in a row to a page.
@@ -424,9 +440,30 @@ impl Snapshot {
         row: u32,
         page: &mut Page<'s>,
     ) -> Result<(), ReadError> {
-        let (archived, frame) = self.blob(entity, row)?;
-        page.begin_record(frame);
-        with_record!(entity, R => access_record::<R>(archived)?.render(page))
+        let record = RecordStore::record(self, entity, row)?;
+        page.swap_record(CurrentRecord::new(record));
+        with_record!(entity, R => {
+            type Archived = rkyv::Archived<R>;
+            Archived::render_at(ValueLocation::root::<Archived>(record.archived)?, page)
+        })
+    }
+
+    /// Puts the record in a row into a column; see [`record::columns`]. The page gives names and texts,
+    /// and stays empty.
+    ///
+    /// # Errors
+    ///
+    /// As [`Snapshot::archived`]; the column then has an incomplete record.
+    pub fn fill<'s>(
+        &'s self,
+        entity: Entity,
+        row: u32,
+        column: &mut impl Column,
+        page: &mut Page<'s>,
+    ) -> Result<(), ReadError> {
+        let record = RecordStore::record(self, entity, row)?;
+        page.swap_record(CurrentRecord::new(record));
+        with_record!(entity, R => fill(access_stored::<R>(record.archived)?, column, page))
     }
 
     /// Appends the legacy JSON of the record in a row to a page.
@@ -483,13 +520,6 @@ impl RecordStore for Snapshot {
         let (archived, long_texts) = self.blob(entity, row)?;
         Ok(RecordBytes { archived, long_texts })
     }
-}
-
-/// Validates the archived form of a record.
-fn access_record<R: Record>(archived: &[u8]) -> Result<&R::Archived, ReadError> {
-    const INVALID: ReadError =
-        ReadError::corrupt("records", "an archived record does not validate");
-    record::access::<R>(archived).ok_or(INVALID)
 }
 
 /// Splits a record's blob into its archived form and the frame of its long texts. The first four

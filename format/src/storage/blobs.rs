@@ -266,11 +266,14 @@ impl Blobs {
             });
         }
         let at = self.offsets_from + index * 8;
-        let from = self.archive.u64_at(at)?;
+        let number = |bytes: &[u8; 8]| u64::from_le_bytes(*bytes);
+        let [from, to] = self.archive.bytes(at, at + 16)?.as_chunks().0 else {
+            return Err(ReadError::Internal("two offsets have another size"));
+        };
+        let (from, to) = (number(from), number(to) & !NULL);
         if from & NULL != 0 {
             return Ok(None);
         }
-        let to = self.archive.u64_at(at + 8)? & !NULL;
         if from < self.first || from > to || to > self.offsets_from as u64 {
             return Err(ReadError::corrupt(self.file_name(), "an offset lies outside the table"));
         }

@@ -286,6 +286,11 @@ impl Verifier {
     /// Whether every chunk of a range is verified.
     #[inline]
     pub fn is_verified(&self, from: usize, to: usize) -> bool {
+        let first = from / CHUNK_BYTES;
+        // Most ranges lie in one chunk.
+        if from < to && (to - 1) / CHUNK_BYTES == first {
+            return self.is_marked(0, first);
+        }
         chunks_of(from, to).all(|chunk| self.is_marked(0, chunk))
     }
 
@@ -323,6 +328,7 @@ impl Verifier {
         }
     }
 
+    #[inline]
     fn is_marked(&self, level: usize, index: usize) -> bool {
         let word = self.verified[level][index / 64].load(Ordering::Acquire);
         word & (1 << (index % 64)) != 0

@@ -3,9 +3,26 @@
 /// The number of bytes that one vector instruction examines.
 const BLOCK_BYTES: usize = 16;
 
+/// The number of bytes that [`is_word_plain`] examines.
+const WORD_BYTES: usize = 8;
+
 /// Whether a byte needs no escape.
 fn is_plain(byte: u8) -> bool {
     byte >= 0x20 && byte != b'"' && byte != b'\\'
+}
+
+/// Whether none of eight bytes needs an escape.
+///
+/// `x - 1 & !x` has the top bit of a byte set if the byte is zero, and `x - 0x20 & !x` if it is below 0x20.
+/// A borrow from a lower byte may set further top bits, but only above a byte that needs an escape.
+fn is_word_plain(word: [u8; WORD_BYTES]) -> bool {
+    const EVERY: u64 = 0x0101_0101_0101_0101;
+    let word = u64::from_le_bytes(word);
+    let zero_in = |word: u64| word.wrapping_sub(EVERY) & !word;
+    let control = word.wrapping_sub(EVERY * 0x20) & !word;
+    let quote = zero_in(word ^ (EVERY * u64::from(b'"')));
+    let backslash = zero_in(word ^ (EVERY * u64::from(b'\\')));
+    (control | quote | backslash) & (EVERY * 0x80) == 0
 }
 
 /// Appends `text` as a JSON string.
@@ -14,8 +31,21 @@ pub fn string(out: &mut Vec<u8>, text: &str) {
 }
 
 /// As [`string`], for bytes that were UTF-8 when the snapshot was written. Other bytes stay as they are.
+#[inline]
 pub fn string_of_bytes(out: &mut Vec<u8>, text: &[u8]) {
+    out.reserve(text.len() + 2);
     out.push(b'"');
+    if is_all_plain(text) {
+        out.extend_from_slice(text);
+    } else {
+        escaped(out, text);
+    }
+    out.push(b'"');
+}
+
+/// Appends a text that needs escapes.
+#[cold]
+fn escaped(out: &mut Vec<u8>, text: &[u8]) {
     let mut rest = text;
     loop {
         let plain = plain_bytes(rest);
@@ -24,7 +54,16 @@ pub fn string_of_bytes(out: &mut Vec<u8>, text: &[u8]) {
         escape(out, *byte);
         rest = &rest[plain + 1..];
     }
-    out.push(b'"');
+}
+
+/// Whether a text needs no escape. Most texts of a record are shorter than 32 bytes.
+fn is_all_plain(text: &[u8]) -> bool {
+    let Some(last) = text.last_chunk() else { return text.iter().all(|byte| is_plain(*byte)) };
+    if text.len() >= 2 * BLOCK_BYTES {
+        return plain_bytes(text) == text.len();
+    }
+    // The last word overlaps the one before it.
+    text.as_chunks().0.iter().all(|word| is_word_plain(*word)) && is_word_plain(*last)
 }
 
 /// The number of bytes before the first that needs an escape.

@@ -5,11 +5,10 @@ use chrono::{DateTime, Datelike, Timelike};
 
 /// Appends `YYYY-MM-DD`.
 pub fn write_day(out: &mut Vec<u8>, year: u16, month: u8, day: u8) {
-    digits(out, u32::from(year), 4);
-    out.push(b'-');
-    digits(out, u32::from(month), 2);
-    out.push(b'-');
-    digits(out, u32::from(day), 2);
+    let [a, b] = two_digits(u32::from(year) / 100);
+    let [c, d] = two_digits(u32::from(year));
+    let ([e, f], [g, h]) = (two_digits(month.into()), two_digits(day.into()));
+    out.extend_from_slice(&[a, b, c, d, b'-', e, f, b'-', g, h]);
 }
 
 /// Appends `YYYY-MM-DDTHH:MM:SS`, followed by `.` and `fraction_digits` digits unless that is 0.
@@ -20,23 +19,23 @@ pub fn write_moment(out: &mut Vec<u8>, micros: i64, fraction_digits: u8) -> Opti
     let year = u16::try_from(moment.year()).ok().filter(|year| *year <= 9_999)?;
     // Both casts fit: a month is at most 12, a day at most 31.
     write_day(out, year, moment.month() as u8, moment.day() as u8);
-    for (mark, value) in [(b'T', moment.hour()), (b':', moment.minute()), (b':', moment.second())] {
-        out.push(mark);
-        digits(out, value, 2);
-    }
+    let ([a, b], [c, d]) = (two_digits(moment.hour()), two_digits(moment.minute()));
+    let [e, f] = two_digits(moment.second());
+    out.extend_from_slice(&[b'T', a, b, b':', c, d, b':', e, f]);
     if fraction_digits > 0 {
-        let shown = fraction_digits.min(6);
-        out.push(b'.');
-        digits(out, moment.timestamp_subsec_micros() / 10u32.pow(u32::from(6 - shown)), shown);
+        let micros = moment.timestamp_subsec_micros();
+        let ([a, b], [c, d]) = (two_digits(micros / 10_000), two_digits(micros / 100));
+        let [e, f] = two_digits(micros);
+        let fraction = [b'.', a, b, c, d, e, f];
+        out.extend_from_slice(&fraction[..1 + usize::from(fraction_digits.min(6))]);
     }
     Some(())
 }
 
-fn digits(out: &mut Vec<u8>, value: u32, width: u8) {
-    for place in (0..u32::from(width)).rev() {
-        // A digit fits a byte.
-        out.push(b'0' + (value / 10u32.pow(place) % 10) as u8);
-    }
+/// The last two digits of a number.
+fn two_digits(value: u32) -> [u8; 2] {
+    // A digit fits a byte.
+    [b'0' + (value / 10 % 10) as u8, b'0' + (value % 10) as u8]
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::{
     net::{IpAddr, Ipv4Addr},
     path::PathBuf,
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, Once, PoisonError},
 };
 
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, request::Parts};
@@ -19,6 +19,9 @@ pub const LIMIT_HEADERS: [&str; 5] = [
     "X-RateLimit-Daily-Limit",
     "X-RateLimit-Daily-Remaining",
 ];
+
+/// Records of a stream for each request that it counts as: a page has as many.
+pub const RECORDS_PER_REQUEST: u64 = 100;
 
 /// The peer of a request's connection, in the extensions of the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +56,8 @@ pub struct Gate {
     limiter: Option<RateLimiter>,
     /// File that keeps the counts while the server is down; the lock serialises writes.
     file: Option<Mutex<PathBuf>>,
+    /// Runs when a client of this machine first meets a limit.
+    local_refusal: Once,
 }
 
 /// The gate's decision on a request.
@@ -65,6 +70,25 @@ pub struct Admission {
     pub refusal: Option<Verdict>,
     /// The pool that counts the request, and when it began to.
     pooled: Option<(QuotaClass, ClockReading)>,
+}
+
+/// The requests that a stream of a whole list counts as, and the decision on them.
+#[derive(Clone, Copy, Debug)]
+pub struct StreamCharge {
+    /// Records of the list.
+    records: u64,
+    /// Requests of the day besides the admitted one.
+    more: u64,
+    class: QuotaClass,
+    pub verdict: Verdict,
+}
+
+impl StreamCharge {
+    /// The message of a refusal.
+    pub fn message(&self) -> String {
+        let what = format!("A stream of {} records", self.records);
+        self.verdict.message_of_many(self.more + 1, &what).unwrap_or_default()
+    }
 }
 
 impl Gate {
@@ -82,7 +106,7 @@ impl Gate {
                 Err(error) => tracing::warn!(%error, "rate-limit counts start at zero"),
             }
         }
-        Gate { clients, limiter, file: file.map(Mutex::new) }
+        Gate { clients, limiter, file: file.map(Mutex::new), local_refusal: Once::new() }
     }
 
     /// Makes the system provide memory for the counts.
@@ -111,8 +135,29 @@ impl Gate {
         self.limiter.as_ref().map(RateLimiter::usage)
     }
 
+    /// Which limits are on, in words for the log.
+    pub fn limits_in_words(&self) -> String {
+        match &self.limiter {
+            Some(limiter) => limiter.in_words(),
+            None => "limits are off (--no-limits)".to_owned(),
+        }
+    }
+
     /// Identifies the client of a request, and counts the request.
     pub fn admit(&self, head: &Parts, charge: Charge) -> Admission {
+        let admission = self.decide(head, charge);
+        if admission.refusal.is_some() && admission.client.address.is_loopback() {
+            self.local_refusal.call_once(|| {
+                tracing::info!(
+                    "a client of this machine met a limit; on a server of your own, --no-limits turns the \
+                     limits off"
+                );
+            });
+        }
+        admission
+    }
+
+    fn decide(&self, head: &Parts, charge: Charge) -> Admission {
         let client = match head.extensions.get() {
             Some(Peer::Known(peer)) => self.clients.client(*peer, &head.headers),
             Some(Peer::Unknown { proxy }) => Client::known(*proxy),
@@ -140,6 +185,23 @@ impl Gate {
         let refusal = verdict.refusal.is_some().then_some(verdict);
         let pooled = class.filter(|_| refusal.is_none()).map(|class| (class, verdict.at));
         Admission { client, quotas: Some(verdict.quotas), refusal, pooled }
+    }
+
+    /// Counts an admitted request for a stream of a whole list as one request for each [`RECORDS_PER_REQUEST`]
+    /// records begun, or refuses it. `None` for a client without limits.
+    pub fn charge_stream(&self, admission: &Admission, records: u64) -> Option<StreamCharge> {
+        let (limiter, (class, admitted)) = (self.limiter.as_ref()?, admission.pooled?);
+        let more = records.div_ceil(RECORDS_PER_REQUEST).saturating_sub(1);
+        let verdict = limiter.count_more(admission.client.key(), class, more, admitted);
+        Some(StreamCharge { records, more, class, verdict })
+    }
+
+    /// Takes back what [`Gate::charge_stream`] counted, for a stream that could not begin.
+    pub fn take_back(&self, admission: &Admission, charge: StreamCharge) {
+        if let (Some(limiter), None) = (&self.limiter, charge.verdict.refusal) {
+            let StreamCharge { more, class, verdict, .. } = charge;
+            limiter.take_back(admission.client.key(), class, more, verdict.at);
+        }
     }
 
     /// Takes a request back from its pool, unless its reply is that of a list or a search: 200, 304 or 503.

@@ -21,6 +21,8 @@ use crate::admission::gate::Admission;
 use crate::admission::limits::{Quota, Quotas};
 use crate::api::autocomplete_query;
 use crate::api::autocomplete_query::TextError;
+use crate::api::list_query::ListRequest;
+use crate::api::list_stream::{ListRows, StreamFormat};
 use crate::api::page_rows::{PageRows, PageStream, WHOLE_BYTES_MAX};
 use crate::api::request::Request;
 use crate::api::resolve;
@@ -29,6 +31,7 @@ use crate::api::work_limits::WorkLimits;
 use crate::event_counts::{OVERLOADS, Overload};
 use crate::http::parameters::Detail;
 use crate::http::path::{decode, echo};
+use crate::http::pieces::ListStream;
 use crate::http::reply::Reply;
 use crate::snapshots::health::HealthIssue;
 use crate::snapshots::manager::ServedSnapshot;
@@ -173,13 +176,19 @@ impl From<Quota> for QuotaJson {
     }
 }
 
-/// A page of a list or of its groups, or its statistics.
+/// A page of a list or of its groups, its statistics, or the whole list as a stream. Browsers save a stream
+/// under a name.
 pub fn list(
-    query: &Query,
+    list: &ListRequest,
+    name: &str,
     request: &Request<'_>,
     snapshot: &Snapshot,
     limits: WorkLimits,
 ) -> Answer {
+    let query = &list.query;
+    if let Some(format) = list.format {
+        return stream((query, format), name, request, snapshot, limits);
+    }
     let begun = Instant::now();
     let time = limits.time();
     let summed = match &query.aim {
@@ -213,12 +222,32 @@ pub fn list(
     render_list(query, answer.count, answer.rows, snapshot)
 }
 
+/// A whole list in a format.
+fn stream(
+    (query, format): (&Query, StreamFormat),
+    name: &str,
+    request: &Request<'_>,
+    snapshot: &Snapshot,
+    limits: WorkLimits,
+) -> Answer {
+    match ListRows::begin(query, format, limits, snapshot) {
+        Ok((rows, records)) => {
+            tracing::debug!(records, format = format.name(), "list streamed");
+            let (media_type, file_name) =
+                (format.media_type(), format!("{name}.{}", format.name()));
+            let list = ListStream { records, media_type, file_name };
+            Ok(Reply::list_stream(Box::new(rows), list))
+        }
+        Err(error) => query_error_reply(error, request),
+    }
+}
+
 /// A page of the list of the records that a record leads to in a direction of the citation graph. The
 /// record's identifier is also given as sent.
 pub fn linked(
     facts: &'static Facts,
     (id, raw_id): (u64, &str),
-    (direction, query): (Direction, &Query),
+    (direction, list): (Direction, &ListRequest),
     request: &Request<'_>,
     (served, limits): (&ServedSnapshot, WorkLimits),
 ) -> Answer {
@@ -233,9 +262,12 @@ pub fn linked(
             if let Some(coding) = served.reply_headers().matching_coding(request.headers) {
                 return Ok(Reply::NotModified(coding));
             }
-            let mut query = query.clone();
-            query.follow(direction, id);
-            list(&query, request, snapshot, limits)
+            let mut list = list.clone();
+            list.query.follow(direction, id);
+            let mut name = Vec::new();
+            facts.entity.write_id(id, &mut name);
+            let name = format!("{}-{}", String::from_utf8_lossy(&name), direction.name());
+            self::list(&list, &name, request, snapshot, limits)
         }
     }
 }
@@ -337,7 +369,8 @@ fn render_list(query: &Query, count: u64, rows: Vec<u32>, snapshot: &Snapshot) -
     opening.extend_from_slice(b",\"per_page\":");
     json::unsigned(&mut opening, u64::from(query.per_page));
     opening.extend_from_slice(b"},\"results\":[");
-    render_rows(PageRows::new(&CURRENT, (query.entity, rows), b"]}"), &opening, snapshot)
+    let rows = PageRows::new(&CURRENT, (query.entity, rows), b"]}");
+    render_rows(rows.selecting(query.select.clone()), &opening, snapshot)
 }
 
 /// Renders a page after its opening text: whole, or to be sent in pieces if the page is long.
@@ -387,7 +420,8 @@ pub fn parse_id(variant: &Variant, facts: &Facts, raw_id: &str) -> Result<u64, R
     variant.spelling.parse(facts.entity, text).ok_or_else(|| record_not_found(facts, raw_id))
 }
 
-fn record_not_found(facts: &Facts, raw_id: &str) -> Reply {
+/// 404 to an identifier of no record.
+pub(crate) fn record_not_found(facts: &Facts, raw_id: &str) -> Reply {
     let message = format!("{} with ID {} not found", facts.label, echo(raw_id));
     Reply::error(StatusCode::NOT_FOUND, message)
 }
@@ -435,7 +469,7 @@ pub fn end_of_chain(
 
 /// The reply 301 to an identifier that was merged into another. A suffix may follow the identifier in the
 /// path.
-fn moved(
+pub(crate) fn moved(
     variant: &Variant,
     facts: &Facts,
     raw_id: &str,
@@ -451,5 +485,6 @@ fn moved(
         status: StatusCode::MOVED_PERMANENTLY,
         location: format!("{}/{}/{id}{suffix}{query}", variant.root, facts.route),
         message: format!("{} with ID {} was merged into {id}", facts.label, echo(raw_id)),
+        vary: None,
     }
 }

@@ -1,4 +1,4 @@
-//! Parses the query of a list's URL into a checked [`Query`].
+//! Parses the query of a list's URL into a checked [`ListRequest`].
 //!
 //! This module splits the query into parameters. [`pinakes_format::query`] parses the values of `filter`
 //! and `sort`, since it has the keys. No later stage reads the text.
@@ -6,19 +6,19 @@
 use std::num::NonZeroU32;
 
 use pinakes_format::entity::Entity;
-use pinakes_format::query::{Grouping, PAGE_SIZES, ParamError, Query, nearest};
+use pinakes_format::query::{
+    Aim, Grouping, PAGE_SIZES, ParamError, Query, SAMPLE_RECORDS_MAX, Sample, nearest,
+};
 use pinakes_format::schema::keys::{Keys, keys_of};
 
+use crate::api::list_stream::StreamFormat;
 use crate::http::parameters::{DETAILS_MAX, Detail, GIVEN_TWICE, query_pairs};
 
 /// The largest page number.
 pub const PAGE_MAX: u32 = 2_147_483_647;
 /// Parameters of similar services, and the alternative here.
-const FOREIGN_PARAMETERS: [(&str, &str); 3] = [
-    ("select", "records are always whole; leave it out"),
-    ("cursor", "`page` reaches any depth at the same cost"),
-    ("sample", "there is no random sample; use `sort` and `page`"),
-];
+const FOREIGN_PARAMETERS: [(&str, &str); 1] =
+    [("cursor", "`page` reaches any depth at the same cost")];
 /// The parameter that decides what `sort` sorts.
 const GROUP_BY: &str = "group_by";
 
@@ -46,6 +46,10 @@ pub const CURRENT: Dialect = Dialect {
         ("sort", Parameter::Sort),
         ("search", Parameter::Search),
         (GROUP_BY, Parameter::GroupBy),
+        ("select", Parameter::Select),
+        ("sample", Parameter::Sample),
+        ("seed", Parameter::Seed),
+        ("format", Parameter::Format),
     ],
     per_page: parse_per_page,
     sort: Query::set_sort,
@@ -64,6 +68,7 @@ pub const STATISTICS: Dialect = Dialect {
         ("group_by", "statistics have no groups; lists have"),
         ("sort", "statistics have no order"),
         ("page", "statistics have one page"),
+        ("sample", "statistics are of all matching records"),
         ("q", "use `search`"),
     ],
     ..CURRENT
@@ -72,13 +77,22 @@ pub const STATISTICS: Dialect = Dialect {
 /// Parses a value with several parts into the query; the error has a refusal for each invalid part.
 pub type ParseValue = fn(&mut Query, &str) -> Result<(), Vec<ParamError>>;
 
+/// A checked request for a list.
+#[derive(Clone, Debug)]
+pub struct ListRequest {
+    /// The records, and their page.
+    pub query: Query,
+    /// The format of a stream of the whole list; `None` for a page in JSON.
+    pub format: Option<StreamFormat>,
+}
+
 /// Parses the text after the `?` of a list's URL.
 ///
 /// # Errors
 ///
 /// The invalid parameters, at most ten.
-pub fn parse(entity: Entity, raw: &str) -> Result<Query, Vec<Detail>> {
-    parse_pairs(Query::new(entity), &CURRENT, query_pairs(raw))
+pub fn parse(entity: Entity, raw: &str) -> Result<ListRequest, Vec<Detail>> {
+    parse_request(Query::new(entity), &CURRENT, query_pairs(raw))
 }
 
 /// Parses the text after the `?` of a URL of statistics.
@@ -102,7 +116,22 @@ pub fn parse_pairs(
     dialect: &'static Dialect,
     pairs: impl Iterator<Item = Result<(String, String), Detail>>,
 ) -> Result<Query, Vec<Detail>> {
-    let mut parser = QueryParser { dialect, seen: Vec::new(), query, details: Vec::new() };
+    parse_request(query, dialect, pairs).map(|request| request.query)
+}
+
+fn parse_request(
+    query: Query,
+    dialect: &'static Dialect,
+    pairs: impl Iterator<Item = Result<(String, String), Detail>>,
+) -> Result<ListRequest, Vec<Detail>> {
+    let mut parser = QueryParser {
+        dialect,
+        seen: Vec::new(),
+        query,
+        seed: None,
+        format: None,
+        details: Vec::new(),
+    };
     let mut pairs: Vec<Result<(String, String), Detail>> = pairs.collect();
     // `sort` is of groups or of records, so it comes after.
     pairs.sort_by_key(|pair| !matches!(pair, Ok((name, _)) if name == GROUP_BY));
@@ -116,7 +145,7 @@ pub fn parse_pairs(
             break;
         }
     }
-    if parser.details.is_empty() { Ok(parser.query) } else { Err(parser.details) }
+    parser.finish()
 }
 
 /// A parameter of lists.
@@ -136,6 +165,14 @@ pub enum Parameter {
     GroupBy,
     /// The keys whose values are summed up.
     Of,
+    /// The members to show.
+    Select,
+    /// The number of records to draw at random.
+    Sample,
+    /// The seed of the draws.
+    Seed,
+    /// The format of a stream of the whole list.
+    Format,
 }
 
 /// The parameters of the list that has these keys, by name.
@@ -148,6 +185,7 @@ pub fn parameters(
     let groups = Grouping::key_names(keys).next().is_some();
     dialect.parameters.iter().copied().filter(move |(_, parameter)| match parameter {
         Parameter::Page | Parameter::PerPage | Parameter::Of => true,
+        Parameter::Select | Parameter::Sample | Parameter::Seed | Parameter::Format => true,
         Parameter::GroupBy => groups,
         Parameter::Filter | Parameter::Search => filters,
         Parameter::Sort => sorts,
@@ -171,6 +209,9 @@ pub fn arguments(
             }
             // Fields of GraphQL list records alone.
             Parameter::GroupBy | Parameter::Of => return None,
+            // A document names the members, and GraphQL has no streams.
+            Parameter::Select | Parameter::Format => return None,
+            Parameter::Sample | Parameter::Seed => return None,
         };
         Some((name, type_name, doc))
     };
@@ -183,6 +224,8 @@ struct QueryParser {
     dialect: &'static Dialect,
     seen: Vec<Parameter>,
     query: Query,
+    seed: Option<u64>,
+    format: Option<StreamFormat>,
     details: Vec<Detail>,
 }
 
@@ -207,6 +250,12 @@ impl QueryParser {
             Parameter::Search => return self.parse_value(name, value, Query::add_search),
             Parameter::GroupBy => return self.parse_value(name, value, self.dialect.group_by),
             Parameter::Of => return self.parse_value(name, value, Query::set_statistics),
+            Parameter::Select => return self.parse_value(name, value, Query::set_select),
+            Parameter::Sample => parse_sample(value).map(|records| {
+                self.query.sample = Some(Sample { records, seed: 0 });
+            }),
+            Parameter::Seed => parse_seed(value).map(|seed| self.seed = Some(seed)),
+            Parameter::Format => parse_format(value).map(|format| self.format = Some(format)),
         };
         if let Err(reason) = parsed {
             self.refuse(name, value, reason);
@@ -219,6 +268,43 @@ impl QueryParser {
         }
         for error in parse(&mut self.query, value).err().unwrap_or_default() {
             self.refuse(name, &error.text, error.reason);
+        }
+    }
+
+    /// Refuses parameters that exclude each other, and combines the others.
+    fn finish(mut self) -> Result<ListRequest, Vec<Detail>> {
+        if self.details.is_empty() {
+            self.check_together();
+        }
+        if !self.details.is_empty() {
+            return Err(self.details);
+        }
+        if let (Some(sample), Some(seed)) = (&mut self.query.sample, self.seed) {
+            sample.seed = seed;
+        }
+        Ok(ListRequest { query: self.query, format: self.format })
+    }
+
+    fn check_together(&mut self) {
+        let has_groups = matches!(self.query.aim, Aim::Groups(_));
+        for parameter in self.seen.clone() {
+            let reason = match parameter {
+                Parameter::Page | Parameter::PerPage if self.format.is_some() => {
+                    "does not go with `format`, which sends the whole list; leave out one of the two"
+                }
+                Parameter::Select | Parameter::Sample | Parameter::Seed | Parameter::Format
+                    if has_groups =>
+                {
+                    "does not go with `group_by`, which counts records; leave out one of the two"
+                }
+                Parameter::Seed if self.query.sample.is_none() => {
+                    "is the seed of `sample`; write `sample=N` too, or leave it out"
+                }
+                _ => continue,
+            };
+            let names = self.dialect.parameters.iter();
+            let name = names.clone().find(|(_, known)| *known == parameter).map(|(name, _)| *name);
+            self.refuse(name.unwrap_or_default(), "", reason.to_owned());
         }
     }
 
@@ -236,6 +322,29 @@ fn parse_page(value: &str) -> Result<NonZeroU32, String> {
     let digits = value.trim_start_matches('0');
     let page: u32 = digits.parse().map_err(|_| reason())?;
     NonZeroU32::new(page).filter(|page| page.get() <= PAGE_MAX).ok_or_else(reason)
+}
+
+fn parse_sample(value: &str) -> Result<u32, String> {
+    let records =
+        parse_digits(value).filter(|count| (1..=SAMPLE_RECORDS_MAX.into()).contains(count));
+    // At most 10,000.
+    let records = records.map(|records| records as u32);
+    records.ok_or_else(|| format!("must be a whole number from 1 to {SAMPLE_RECORDS_MAX}"))
+}
+
+fn parse_seed(value: &str) -> Result<u64, String> {
+    parse_digits(value).ok_or_else(|| format!("must be a whole number from 0 to {}", u64::MAX))
+}
+
+/// Parses a number of digits alone.
+fn parse_digits(value: &str) -> Option<u64> {
+    let is_plain = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
+    value.parse().ok().filter(|_| is_plain)
+}
+
+fn parse_format(value: &str) -> Result<StreamFormat, String> {
+    let format = StreamFormat::ALL.into_iter().find(|format| format.name() == value);
+    format.ok_or_else(|| "must be `ndjson` or `csv`; without `format`, pages are JSON".to_owned())
 }
 
 fn parse_per_page(value: &str) -> Result<u32, String> {
@@ -275,7 +384,7 @@ mod tests {
     use super::*;
 
     fn parsed(raw: &str) -> Option<(u32, u32)> {
-        parse(Entity::Output, raw).ok().map(|query| (query.page.get(), query.per_page))
+        parse(Entity::Output, raw).ok().map(|list| (list.query.page.get(), list.query.per_page))
     }
 
     #[test]
@@ -329,6 +438,41 @@ mod tests {
     }
 
     #[test]
+    fn samples_and_streams_are_parsed_and_exclude_pages() {
+        /// Records and seed of the sample, and the format of the stream.
+        type Found = (Option<(u32, u64)>, Option<StreamFormat>);
+        let check = |raw: &str, expected: Option<Found>| {
+            let found = parse(Entity::Output, raw).ok().map(|list| {
+                (list.query.sample.map(|sample| (sample.records, sample.seed)), list.format)
+            });
+            assert_eq!(found, expected, "{raw}");
+        };
+        check("sample=1", Some((Some((1, 0)), None)));
+        check("seed=7&sample=010000", Some((Some((10_000, 7)), None)));
+        check("sample=5&seed=18446744073709551615", Some((Some((5, u64::MAX)), None)));
+        check("format=csv", Some((None, Some(StreamFormat::Csv))));
+        check("format=ndjson&sample=5&sort=id", Some((Some((5, 0)), Some(StreamFormat::NdJson))));
+        for raw in [
+            "sample=0",
+            "sample=10001",
+            "sample=+1",
+            "sample=",
+            "seed=1",
+            "sample=1&seed=18446744073709551616",
+            "sample=1&sample=1",
+            "format=xml",
+            "format=",
+            "format=csv&page=1",
+            "per-page=10&format=csv",
+            "format=csv&group_by=type",
+            "group_by=type&select=id",
+            "sample=1&group_by=type",
+        ] {
+            check(raw, None);
+        }
+    }
+
+    #[test]
     fn an_unknown_parameter_suggests_the_nearest() {
         let reason = |raw: &str| parse(Entity::Output, raw).unwrap_err()[0].reason.clone();
         assert!(reason("perpage=50").contains("did you mean `per_page`"));
@@ -350,7 +494,7 @@ mod tests {
 
     #[test]
     fn the_deepest_page_does_not_overflow() {
-        let query = parse(Entity::Output, "page=2147483647&per_page=100").unwrap();
+        let query = parse(Entity::Output, "page=2147483647&per_page=100").unwrap().query;
         assert_eq!(query.first_position(), 214_748_364_600);
     }
 }

@@ -14,26 +14,29 @@ use std::{io, mem};
 use bytes::Bytes;
 use pinakes_format::entity::Entity;
 use pinakes_format::json::render::{Page, Shape};
+use pinakes_format::record::members::Members;
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
 
 use crate::api::handlers::Variant;
 use crate::http::coding::Coding;
 use crate::http::coding::stream::StreamEncoder;
-use crate::http::reply::PieceSource;
+use crate::http::pieces::{PieceError, PieceSource};
 
 /// A longer page is sent in pieces.
 pub const WHOLE_BYTES_MAX: usize = 1 << 20;
 /// Text of a piece, which one record may exceed.
-const PIECE_BYTES: usize = 256 << 10;
+pub const PIECE_BYTES: usize = 256 << 10;
 
 /// Bytes of JSON for each byte of a stored record, about: keys, names of references, and long texts.
-const JSON_BYTES_PER_STORED: usize = 4;
+pub const JSON_BYTES_PER_STORED: usize = 4;
 
 /// The rows of a page that are still to be rendered.
 pub struct PageRows {
     variant: &'static Variant,
     entity: Entity,
+    /// The members to show; `None` for all members of the variant.
+    members: Option<Members>,
     rows: Vec<u32>,
     /// Index of the next row.
     next: usize,
@@ -48,7 +51,12 @@ impl PageRows {
         (entity, rows): (Entity, Vec<u32>),
         closing: &'static [u8],
     ) -> PageRows {
-        PageRows { variant, entity, rows, next: 0, closing: Some(closing) }
+        PageRows { variant, entity, members: None, rows, next: 0, closing: Some(closing) }
+    }
+
+    /// Shows these members alone, if there are any.
+    pub fn selecting(self, members: Option<Members>) -> PageRows {
+        PageRows { members, ..self }
     }
 
     /// Whether the page is rendered to its end.
@@ -77,7 +85,12 @@ impl PageRows {
         bytes_max: usize,
     ) -> Result<(), ReadError> {
         let rows = &self.rows[self.next..];
-        snapshot.fetch_page(self.entity, rows, Shape::List, self.variant.render)?;
+        snapshot.fetch_page(self.entity, rows, Shape::List, |snapshot, entity, row, page| {
+            match &self.members {
+                Some(members) => members.render(row, page),
+                None => (self.variant.render)(snapshot, entity, row, page),
+            }
+        })?;
         let mut page = Page::new(snapshot, Shape::List);
         page.out = mem::take(out);
         let rendered = self.render_to(snapshot, &mut page, bytes_max);
@@ -98,7 +111,10 @@ impl PageRows {
             if self.next > 0 {
                 page.out.push(b',');
             }
-            (self.variant.render)(snapshot, self.entity, *row, page)?;
+            match &self.members {
+                Some(members) => members.render(*row, page)?,
+                None => (self.variant.render)(snapshot, self.entity, *row, page)?,
+            }
             self.next += 1;
         }
         page.out.extend_from_slice(self.closing.take().unwrap_or_default());
@@ -142,6 +158,10 @@ impl PieceSource for PageStream {
         Ok(())
     }
 
+    fn list_bytes(&self) -> Option<usize> {
+        None
+    }
+
     fn next_bytes(&self, snapshot: &Snapshot) -> usize {
         match self.encoder {
             Some(_) => self.rows.next_record_bytes(snapshot).max(PIECE_BYTES),
@@ -149,16 +169,19 @@ impl PieceSource for PageStream {
         }
     }
 
-    fn next_piece(&mut self, snapshot: &Snapshot) -> Option<Result<Bytes, ReadError>> {
+    fn next_piece(&mut self, snapshot: &Snapshot) -> Option<Result<Bytes, PieceError>> {
         self.encoder.as_ref()?;
         let first = mem::take(&mut self.first);
-        // Coding in memory does not fail.
-        let failed = |_| ReadError::Internal("a piece of a page could not be coded");
         if !first.is_empty() {
-            return Some(self.code(first).map_err(failed));
+            return Some(self.code(first).map_err(not_coded));
         }
         let mut text = Vec::with_capacity(2 * PIECE_BYTES);
         let rendered = self.rows.render(snapshot, &mut text, PIECE_BYTES);
-        Some(rendered.and_then(|()| self.code(text).map_err(failed)))
+        Some(rendered.map_err(PieceError::from).and_then(|()| self.code(text).map_err(not_coded)))
     }
+}
+
+/// The failure of an encoder. Coding in memory does not fail.
+pub fn not_coded(_: io::Error) -> PieceError {
+    ReadError::Internal("a piece of a body could not be coded").into()
 }

@@ -68,6 +68,7 @@ pub fn resolve(
                 status: StatusCode::SEE_OTHER,
                 location: format!("/{}/{id}", facts.route),
                 message: format!("{} with identifier {} is {id}", facts.label, echo(raw)),
+                vary: None,
             })
         }
         _ => Ok(Reply::Body {

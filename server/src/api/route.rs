@@ -51,6 +51,10 @@ pub enum Route {
     LegacyList(&'static LegacyEntity),
     /// A legacy record, by the identifier in the last segment.
     LegacyRecord(&'static LegacyEntity, Segment),
+    /// A page for people.
+    Browse(BrowseRoute),
+    /// `/robots.txt`
+    Robots,
 }
 
 impl Route {
@@ -58,7 +62,8 @@ impl Route {
         match self {
             Route::RateLimit => Charge::None,
             Route::Index | Route::Health | Route::Ready => Charge::Free,
-            Route::Openapi | Route::Docs(_) => Charge::Free,
+            Route::Openapi | Route::Docs(_) | Route::Robots => Charge::Free,
+            Route::Browse(route) => route.charge(),
             Route::Graphql(GraphqlRoute::Questions) => Charge::Minute,
             Route::Graphql(GraphqlRoute::Schema | GraphqlRoute::Page(_)) => Charge::Free,
             Route::Autocomplete(_) => Charge::Daily(QuotaClass::Search),
@@ -98,10 +103,6 @@ fn find_in_segments(path: &str) -> Option<Route> {
     let names = names.each_ref().map(|name| &**name);
     let names = &names[..segments.len()];
     let last = || Segment::last_in(path);
-    // Compares decoded segments, since an escaped slash does not separate segments.
-    let current_list = |names: &[&str]| {
-        CATALOG.iter().find(|facts| facts.route.split('/').eq(names.iter().copied()))
-    };
     let legacy_list = |names: &[&str]| {
         LEGACY.iter().find(|legacy| legacy.route.split('/').eq(names.iter().copied()))
     };
@@ -122,6 +123,8 @@ fn find_in_segments(path: &str) -> Option<Route> {
         ["statistics", list @ ..] => {
             current_list(list).filter(has_statistics).map(Route::Statistics)
         }
+        ["robots.txt"] => Some(Route::Robots),
+        ["browse", below @ ..] => browse_route(below, path).map(Route::Browse),
         names => {
             if let Some(facts) = current_list(names) {
                 return Some(Route::List(facts));
@@ -143,6 +146,29 @@ fn find_in_segments(path: &str) -> Option<Route> {
             Some(Route::Record(facts, last()))
         }
     }
+}
+
+/// The entity whose list has these decoded segments. An escaped slash does not separate segments.
+fn current_list(names: &[&str]) -> Option<&'static Facts> {
+    CATALOG.iter().find(|facts| facts.route.split('/').eq(names.iter().copied()))
+}
+
+/// The route of the decoded segments after `/browse`.
+fn browse_route(below: &[&str], path: &str) -> Option<BrowseRoute> {
+    Some(match below {
+        [] => BrowseRoute::Home,
+        ["search"] => BrowseRoute::Search,
+        ["taxonomy"] => BrowseRoute::Taxonomy,
+        [file] if file.contains('.') => BrowseRoute::File(Segment::last_in(path)),
+        names => match current_list(names) {
+            Some(facts) => BrowseRoute::List(facts),
+            None => {
+                let (_, list) = names.split_last()?;
+                let facts = current_list(list).filter(|facts| facts.has_single)?;
+                BrowseRoute::Record(facts, Segment::last_in(path))
+            }
+        },
+    })
 }
 
 /// Whether records of an entity have numbers to sum up.
@@ -196,6 +222,37 @@ pub enum GraphqlRoute {
     Page(Option<Segment>),
 }
 
+/// A page for people.
+#[derive(Clone, Copy, Debug)]
+pub enum BrowseRoute {
+    /// `/browse`
+    Home,
+    /// `/browse/search`
+    Search,
+    /// `/browse/taxonomy`
+    Taxonomy,
+    /// A style sheet, script or picture, by its name in the last segment.
+    File(Segment),
+    /// `/browse/outputs` and the lists of the other entities.
+    List(&'static Facts),
+    /// The page of a record, by the identifier in the last segment.
+    Record(&'static Facts, Segment),
+}
+
+impl BrowseRoute {
+    /// A page counts as what it shows: a search, a list, or no records at all. The page of a record
+    /// shows the beginnings of lists.
+    fn charge(self) -> Charge {
+        match self {
+            BrowseRoute::Home | BrowseRoute::File(_) => Charge::Free,
+            BrowseRoute::Search => Charge::Daily(QuotaClass::Search),
+            BrowseRoute::Taxonomy | BrowseRoute::List(_) | BrowseRoute::Record(..) => {
+                Charge::Daily(QuotaClass::List)
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -221,6 +278,13 @@ mod tests {
                     format!("legacy {} {}", legacy.entity, id.text_in(path))
                 }
                 Some(Route::Docs(Some(part))) => format!("Docs {}", part.text_in(path)),
+                Some(Route::Browse(BrowseRoute::File(file))) => {
+                    format!("Browse file {}", file.text_in(path))
+                }
+                Some(Route::Browse(BrowseRoute::List(facts))) => format!("browse {}", facts.plural),
+                Some(Route::Browse(BrowseRoute::Record(facts, id))) => {
+                    format!("browse {} {}", facts.singular, id.text_in(path))
+                }
                 Some(Route::Graphql(GraphqlRoute::Page(Some(part)))) => {
                     format!("Graphql page {}", part.text_in(path))
                 }
@@ -251,6 +315,16 @@ mod tests {
         check("/%72esolve/https://doi.org/10.1000/x/", "Resolve https://doi.org/10.1000/x");
         check("/outputs/https://doi.org/10.1000/x", "output https://doi.org/10.1000/x");
         check("/outputs/10.1000/x", "output 10.1000/x");
+        check("/robots.txt", "Robots");
+        check("/browse", "Browse(Home)");
+        check("/%62rowse/", "Browse(Home)");
+        check("/browse/search", "Browse(Search)");
+        check("/browse/taxonomy/", "Browse(Taxonomy)");
+        check("/browse/style.css", "Browse file style.css");
+        check("/browse/outputs", "browse outputs");
+        check("/browse/references/institution-types", "browse institution-types");
+        check("/browse/outputs/HX%5FW1/", "browse output HX%5FW1");
+        check("/browse/domains/3", "browse domain 3");
         check("/legacy/topics", "legacy list topics");
         check("/%6cegacy/domains/", "legacy list domains");
         check("/legacy/topics/OA%3AT1", "legacy topics OA%3AT1");
@@ -284,6 +358,9 @@ mod tests {
             "/authors/../authors/HX_A1",
             "//authors//HX_A1",
             "/.env",
+            "/browse/nothing",
+            "/browse/outputs/HX_W1/references",
+            "/browse/references/institution-types/1",
         ] {
             check(path, "nowhere");
         }

@@ -5,14 +5,14 @@ use std::sync::LazyLock;
 use pinakes_format::entity::{CATALOG, Entity};
 use pinakes_format::record::legacy::LEGACY;
 
-use crate::api::route::{GraphqlRoute, Route, directions, has_statistics};
+use crate::api::route::{BrowseRoute, GraphqlRoute, Route, directions, has_statistics};
 
 /// A route without the identifiers and names that clients choose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Template(u16);
 
 /// Templates without an entity; the first stands for unknown paths.
-const FIXED: [&str; 15] = [
+const FIXED: [&str; 22] = [
     "none",
     "/",
     "/health",
@@ -28,6 +28,13 @@ const FIXED: [&str; 15] = [
     "/graphiql",
     "/graphiql/{part}",
     "/resolve/{identifier}",
+    "/robots.txt",
+    "/browse",
+    "/browse/search",
+    "/browse/taxonomy",
+    "/browse/{file}",
+    "/browse/{list}",
+    "/browse/{list}/{id}",
 ];
 
 /// Templates for each entity: list, record, legacy list, legacy record, references, citations,
@@ -83,6 +90,13 @@ impl Template {
             Route::Graphql(GraphqlRoute::Page(None)) => 12,
             Route::Graphql(GraphqlRoute::Page(Some(_))) => 13,
             Route::Resolve(_) => 14,
+            Route::Robots => 15,
+            Route::Browse(BrowseRoute::Home) => 16,
+            Route::Browse(BrowseRoute::Search) => 17,
+            Route::Browse(BrowseRoute::Taxonomy) => 18,
+            Route::Browse(BrowseRoute::File(_)) => 19,
+            Route::Browse(BrowseRoute::List(_)) => 20,
+            Route::Browse(BrowseRoute::Record(..)) => 21,
             Route::List(facts) => return Template::of_entity(0, facts.entity),
             Route::Record(facts, _) => return Template::of_entity(1, facts.entity),
             Route::Linked(facts, _, direction) => {
@@ -122,7 +136,8 @@ mod tests {
         };
         for (number, text) in FIXED.iter().enumerate().skip(1) {
             let path = text.replace("{entity_type}", "x").replace("{part}", "x.js");
-            let path = path.replace("{identifier}", "10.1000/x");
+            let path = path.replace("{identifier}", "10.1000/x").replace("{file}", "x.css");
+            let path = path.replace("{list}", "outputs").replace("{id}", "HX_W1");
             let template = Template::of(find(&path));
             assert_eq!((template.number(), template.text().as_str()), (number, *text));
         }

@@ -1,5 +1,7 @@
 //! Renders what sums up a list: groups and statistics.
 
+use std::borrow::Cow;
+
 use pinakes_format::query::{
     Group, GroupValue, Grouping, Groups, KeyStatistics, Number, OutputStatistics, Query,
     Statistics, Summary,
@@ -91,30 +93,38 @@ fn render_name(
     snapshot: &Snapshot,
     out: &mut Vec<u8>,
 ) -> Result<(), ReadError> {
-    match value {
-        GroupValue::Null => out.extend_from_slice(b"null"),
-        GroupValue::Boolean(value) => json::string(out, &value.to_string()),
-        GroupValue::Integer(value) => json::string(out, &value.to_string()),
+    match display_name(value, snapshot)? {
+        Some(name) => json::string(out, &name),
+        None => out.extend_from_slice(b"null"),
+    }
+    Ok(())
+}
+
+/// The name that people know a value by; `None` of null, and of an unresolved reference without a name.
+pub fn display_name<'v>(
+    value: &'v GroupValue,
+    snapshot: &'v Snapshot,
+) -> Result<Option<Cow<'v, str>>, ReadError> {
+    Ok(match value {
+        GroupValue::Null => None,
+        GroupValue::Boolean(value) => Some(value.to_string().into()),
+        GroupValue::Integer(value) => Some(value.to_string().into()),
         GroupValue::Record { entity, row, .. } => {
             // An entity that no other refers to keeps its names in the records alone.
             let name = match entity.facts().is_referenced {
-                true => snapshot.row_name(*entity, *row)?,
+                true => snapshot.name_of_id(*entity, *row)?,
                 false if snapshot.suppressed().has(*entity, *row) => None,
                 false if *row < snapshot.count(*entity) => snapshot.name(*entity, *row)?,
                 false => None,
             };
-            match name {
-                Some(name) => json::string(out, name),
-                None => out.extend_from_slice(b"null"),
-            }
+            name.map(Cow::Borrowed)
         }
         GroupValue::Code(code) => {
             let name = snapshot.code_name(*code)?;
-            json::string(out, name.unwrap_or(snapshot.code(*code)?));
+            Some(name.unwrap_or(snapshot.code(*code)?).into())
         }
-        GroupValue::Text(text) => json::string(out, text),
-    }
-    Ok(())
+        GroupValue::Text(text) => Some(text.into()),
+    })
 }
 
 /// Renders the statistics of a list.

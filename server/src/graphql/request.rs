@@ -8,7 +8,7 @@ use http::{HeaderMap, StatusCode, header};
 use serde::Deserialize;
 
 use crate::graphql::document::GraphqlRequest;
-use crate::http::coding::parse_thousandths;
+use crate::http::accept::prefers;
 use crate::http::parameters::Detail;
 use crate::http::reply::Reply;
 
@@ -38,35 +38,11 @@ pub enum MediaType {
 }
 
 impl MediaType {
-    /// Chooses the media type from the `Accept` headers (RFC 9110, section 12.5.1). The type of GraphQL has
-    /// to be named, and wins ties, since clients name it to get it.
+    /// Chooses the media type from the `Accept` headers. The type of GraphQL has to be named.
     pub fn from_accept(headers: &HeaderMap) -> MediaType {
-        // Thousandths by type; a more specific range replaces a less specific one.
-        let (mut own, mut json) = (None, None);
-        let values = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
-        for item in values.flat_map(|value| value.split(',')) {
-            let mut parts = item.split(';').map(str::trim);
-            let name = parts.next().unwrap_or_default().to_ascii_lowercase();
-            let weight = parts
-                .find_map(|part| part.strip_prefix("q=").or_else(|| part.strip_prefix("Q=")))
-                .map_or(Some(1000), |weight| parse_thousandths(weight.as_bytes()));
-            let Some(weight) = weight else { continue };
-            let precision = match name.as_str() {
-                GRAPHQL_RESPONSE => {
-                    own = Some(weight);
-                    continue;
-                }
-                JSON => 2,
-                "application/*" => 1,
-                "*/*" => 0,
-                _ => continue,
-            };
-            json = json.max(Some((precision, weight)));
-        }
-        let json = json.map_or(0, |(_, weight)| weight);
-        match own {
-            Some(own) if own > 0 && own >= json => MediaType::GraphqlResponse,
-            _ => MediaType::Json,
+        match prefers(headers, GRAPHQL_RESPONSE) {
+            true => MediaType::GraphqlResponse,
+            false => MediaType::Json,
         }
     }
 

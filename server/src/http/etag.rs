@@ -2,7 +2,7 @@
 //!
 //! All replies of a snapshot share their ETags, because equal requests to one snapshot get equal replies.
 
-use std::iter;
+use std::{iter, sync::Arc};
 
 use http::{HeaderMap, HeaderValue, header};
 
@@ -23,6 +23,7 @@ pub struct Etags {
 #[derive(Clone, Debug)]
 pub struct SnapshotHeaders {
     snapshot_id: HeaderValue,
+    edition: Arc<str>,
     etags: Etags,
 }
 
@@ -70,6 +71,18 @@ impl Etags {
             .chain(Coding::ALL)
             .find(|coding| matches[*coding as usize] && accepted.accepts(*coding))
     }
+
+    /// Returns the coding of an ETag in `If-None-Match` that is current and accepted.
+    ///
+    /// `*` matches the coding that the request prefers, although a short body would not be coded: the
+    /// body is not rendered yet.
+    pub fn matching_coding(&self, headers: &HeaderMap) -> Option<Coding> {
+        if !headers.contains_key(header::IF_NONE_MATCH) {
+            return None;
+        }
+        let accepted = AcceptedCodings::from_headers(headers);
+        self.matching(headers, accepted, accepted.preferred())
+    }
 }
 
 impl SnapshotHeaders {
@@ -81,7 +94,17 @@ impl SnapshotHeaders {
     /// Makes the values of a snapshot in an edition, which the suppressed records determine; both
     /// are hex digits and hyphens.
     pub fn for_edition(snapshot_id: &str, edition: &str) -> SnapshotHeaders {
-        SnapshotHeaders { snapshot_id: value(snapshot_id), etags: Etags::new(edition) }
+        SnapshotHeaders {
+            snapshot_id: value(snapshot_id),
+            edition: edition.into(),
+            etags: Etags::new(edition),
+        }
+    }
+
+    /// The ETags of replies that another version or other options of the server, which the hex digits
+    /// stand for, make from the same snapshot differently.
+    pub fn etags_of_version(&self, digits: &str) -> Etags {
+        Etags::new(&format!("{}-{digits}", self.edition))
     }
 
     /// Value of `X-Snapshot-Id`.
@@ -94,16 +117,9 @@ impl SnapshotHeaders {
         self.etags.get(coding)
     }
 
-    /// Returns the coding of an ETag in `If-None-Match` that is current and accepted.
-    ///
-    /// `*` matches the coding that the request prefers, although a short body would not be coded: the
-    /// body is not rendered yet.
+    /// As [`Etags::matching_coding`], of the reply's tags.
     pub fn matching_coding(&self, headers: &HeaderMap) -> Option<Coding> {
-        if !headers.contains_key(header::IF_NONE_MATCH) {
-            return None;
-        }
-        let accepted = AcceptedCodings::from_headers(headers);
-        self.etags.matching(headers, accepted, accepted.preferred())
+        self.etags.matching_coding(headers)
     }
 }
 

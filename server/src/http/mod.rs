@@ -3,6 +3,7 @@
 //!
 //! It imports no other folder.
 
+pub(crate) mod accept;
 pub(crate) mod body;
 pub(crate) mod client_address;
 pub(crate) mod coding;
@@ -10,6 +11,7 @@ pub(crate) mod etag;
 pub(crate) mod head;
 pub(crate) mod parameters;
 pub(crate) mod path;
+pub(crate) mod pieces;
 pub(crate) mod reply;
 pub(crate) mod static_body;
 pub(crate) mod static_page;

@@ -1,25 +1,22 @@
 //! Replies: status, headers and JSON body of every reply that the server sends.
 
-use std::{
-    fmt, io,
-    sync::{Arc, Mutex, PoisonError},
-    time::SystemTime,
-};
+use std::time::SystemTime;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use hyper::ext::ReasonPhrase;
-use pinakes_format::snapshot::Snapshot;
-use pinakes_format::storage::error::ReadError;
 use serde::Serialize;
 
 use crate::http::coding::encode::encode;
 use crate::http::coding::{AcceptedCodings, Coding};
-use crate::http::etag::SnapshotHeaders;
+use crate::http::etag::{Etags, SnapshotHeaders};
 use crate::http::parameters::Detail;
+use crate::http::pieces::{ListStream, PendingBody, PieceSource};
 
+/// Media type of pages.
+pub const HTML: &str = "text/html; charset=utf-8";
 /// `Retry-After` of a 503.
-const RETRY_SECONDS: &str = "30";
+pub const RETRY_SECONDS: &str = "30";
 
 /// Headers that scripts of other origins may read.
 const EXPOSED: &str = "ETag, Link, Retry-After, X-Total-Count, X-Snapshot-Id, X-Request-Id, \
@@ -31,45 +28,6 @@ const TOTAL_COUNT: HeaderName = HeaderName::from_static("x-total-count");
 
 /// The message of every 400 with details.
 pub const BAD_QUERY_MESSAGE: &str = "Bad Request - Invalid query parameters";
-
-/// A body that is made in pieces.
-pub trait PieceSource: Send {
-    /// Chooses the coding, before the first piece.
-    ///
-    /// # Errors
-    ///
-    /// The encoder failed, which none does while there is memory.
-    fn begin(&mut self, coding: Coding) -> io::Result<()>;
-
-    /// About the bytes of the next piece. Reads no record.
-    fn next_bytes(&self, snapshot: &Snapshot) -> usize;
-
-    /// Makes the next piece, possibly empty; `None` at the end.
-    fn next_piece(&mut self, snapshot: &Snapshot) -> Option<Result<Bytes, ReadError>>;
-}
-
-/// A body in pieces, in the extensions of its response, which must be cloneable. The first to take the body
-/// gets it.
-#[derive(Clone)]
-pub struct PendingBody(Arc<Mutex<Option<Box<dyn PieceSource>>>>);
-
-impl PendingBody {
-    fn new(source: Box<dyn PieceSource>) -> PendingBody {
-        PendingBody(Arc::new(Mutex::new(Some(source))))
-    }
-
-    /// Takes the body.
-    pub fn take(&self) -> Option<Box<dyn PieceSource>> {
-        // No code panics while it holds the lock.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
-}
-
-impl fmt::Debug for PendingBody {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PendingBody").finish_non_exhaustive()
-    }
-}
 
 /// The result of a handler, before coding and headers.
 #[derive(Clone, Debug)]
@@ -91,11 +49,13 @@ pub enum Reply {
     },
     /// 200 with a coded, cacheable JSON body; only [`Reply::coded`] makes it.
     Coded { body: Bytes, coding: Coding },
-    /// 200 with a cacheable JSON body in pieces, without `Content-Length`.
+    /// 200 with a cacheable body in pieces, without `Content-Length`.
     Streamed {
         body: PendingBody,
         /// Identity until [`Reply::coded`] chooses one.
         coding: Coding,
+        /// The list, if the body is a stream of a whole list, not a page in JSON.
+        list: Option<ListStream>,
     },
     /// 304: the client has the current body in this coding.
     NotModified(Coding),
@@ -106,6 +66,16 @@ pub enum Reply {
         body: Bytes,
         coding: Coding,
         etag: HeaderValue,
+        /// Headers that add to the common ones.
+        headers: Vec<(HeaderName, HeaderValue)>,
+    },
+    /// 200 with a page for people, which is cacheable.
+    Page {
+        body: Bytes,
+        /// Identity until [`Reply::coded`] chooses one.
+        coding: Coding,
+        /// On the heap, because every reply would be as large as this one.
+        etags: Box<Etags>,
         /// Headers that add to the common ones.
         headers: Vec<(HeaderName, HeaderValue)>,
     },
@@ -122,6 +92,8 @@ pub enum Reply {
         /// Path and query.
         location: String,
         message: String,
+        /// Value of `Vary`, if the location depends on a header.
+        vary: Option<&'static str>,
     },
     /// 400 with details about parameters.
     BadQuery(Vec<Detail>),
@@ -189,7 +161,21 @@ impl Reply {
 
     /// Makes a 200 with a JSON body in pieces.
     pub fn streamed(source: Box<dyn PieceSource>) -> Reply {
-        Reply::Streamed { body: PendingBody::new(source), coding: Coding::Identity }
+        Reply::Streamed { body: PendingBody::new(source), coding: Coding::Identity, list: None }
+    }
+
+    /// Makes a 200 with a stream of a whole list.
+    pub fn list_stream(source: Box<dyn PieceSource>, list: ListStream) -> Reply {
+        let body = PendingBody::new(source);
+        Reply::Streamed { body, coding: Coding::Identity, list: Some(list) }
+    }
+
+    /// The records of a stream of a whole list; `None` for other replies.
+    pub fn stream_records(&self) -> Option<u64> {
+        match self {
+            Reply::Streamed { list: Some(list), .. } => Some(list.records),
+            _ => None,
+        }
     }
 
     /// Makes a 503.
@@ -215,9 +201,9 @@ impl Reply {
                     None => Reply::Json { body, is_cacheable: true },
                 }
             }
-            Reply::Streamed { body, .. } => {
+            Reply::Streamed { body, list, .. } => {
                 let coding = AcceptedCodings::from_headers(headers).preferred();
-                Reply::Streamed { body, coding }
+                Reply::Streamed { body, coding, list }
             }
             Reply::Body { status: StatusCode::OK, media_type, body, headers: mut own } => {
                 own.push((header::VARY, HeaderValue::from_static("Accept-Encoding")));
@@ -229,6 +215,13 @@ impl Reply {
                 }
                 let body = coded.unwrap_or(body);
                 Reply::Body { status: StatusCode::OK, media_type, body, headers: own }
+            }
+            Reply::Page { body, etags, headers: own, .. } => {
+                let coding = AcceptedCodings::from_headers(headers).preferred();
+                match encode(coding, &body) {
+                    Some(body) => Reply::Page { body, coding, etags, headers: own },
+                    None => Reply::Page { body, coding: Coding::Identity, etags, headers: own },
+                }
             }
             Reply::Counted { array, total, links } => {
                 Reply::Counted { array: Box::new(array.coded(headers)), total, links }
@@ -284,7 +277,7 @@ impl Reply {
     /// The body in pieces, with its coding chosen; `None` for other bodies.
     fn pending(&self) -> Option<PendingBody> {
         match self {
-            Reply::Streamed { body, coding } => {
+            Reply::Streamed { body, coding, .. } => {
                 let mut source = body.take()?;
                 // Starting an encoder in memory does not fail.
                 source.begin(*coding).ok()?;
@@ -319,8 +312,16 @@ impl Reply {
                 set(headers, header::CONTENT_ENCODING, coding.name());
                 (StatusCode::OK, body)
             }
-            Reply::Streamed { coding, .. } => {
+            Reply::Streamed { coding, list, .. } => {
                 make_cacheable(headers, snapshot.etag(coding).clone());
+                if let Some(ListStream { media_type, file_name, .. }) = list {
+                    set(headers, header::CONTENT_TYPE, media_type);
+                    // Always valid: an identifier, and the names of a route and of a format.
+                    let disposition = format!("attachment; filename=\"{file_name}\"");
+                    if let Ok(disposition) = HeaderValue::try_from(disposition) {
+                        headers.insert(header::CONTENT_DISPOSITION, disposition);
+                    }
+                }
                 if coding != Coding::Identity {
                     set(headers, header::CONTENT_ENCODING, coding.name());
                 }
@@ -339,6 +340,15 @@ impl Reply {
                 headers.extend(own);
                 (StatusCode::OK, body)
             }
+            Reply::Page { body, coding, etags, headers: own } => {
+                make_cacheable(headers, etags.get(coding).clone());
+                set(headers, header::CONTENT_TYPE, HTML);
+                if coding != Coding::Identity {
+                    set(headers, header::CONTENT_ENCODING, coding.name());
+                }
+                headers.extend(own);
+                (StatusCode::OK, body)
+            }
             Reply::NotModifiedStatic { etag } => {
                 make_cacheable(headers, etag);
                 (StatusCode::NOT_MODIFIED, Bytes::new())
@@ -350,7 +360,10 @@ impl Reply {
                 set(headers, header::ACCESS_CONTROL_MAX_AGE, "86400");
                 (StatusCode::NO_CONTENT, Bytes::new())
             }
-            Reply::Redirect { status, location, message } => {
+            Reply::Redirect { status, location, message, vary } => {
+                if let Some(vary) = vary {
+                    set(headers, header::VARY, vary);
+                }
                 // Always valid: a route, an id, and a query from a request line.
                 if let Ok(location) = HeaderValue::from_bytes(location.as_bytes()) {
                     headers.insert(header::LOCATION, location);
@@ -480,6 +493,7 @@ mod tests {
             status: StatusCode::MOVED_PERMANENTLY,
             location: "/a/1?\u{e9}=%zz".into(),
             message: "m".into(),
+            vary: None,
         };
         let response = reply.closing().into_response(&Method::GET, &SnapshotHeaders::new("0123"));
         assert_eq!(response.headers()[header::LOCATION], "/a/1?\u{e9}=%zz".as_bytes());

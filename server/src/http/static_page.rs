@@ -2,6 +2,7 @@
 
 use http::{HeaderMap, HeaderValue, header};
 
+pub use crate::http::reply::HTML;
 use crate::http::reply::Reply;
 use crate::http::static_body::StaticBody;
 
@@ -14,8 +15,6 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
 pub const SCRIPT: &str = "text/javascript; charset=utf-8";
 /// Media type of style sheets.
 pub const STYLE: &str = "text/css; charset=utf-8";
-/// Media type of pages.
-pub const HTML: &str = "text/html; charset=utf-8";
 /// Media type of plain text.
 pub const TEXT: &str = "text/plain; charset=utf-8";
 

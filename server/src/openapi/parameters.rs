@@ -1,14 +1,19 @@
 //! The parameters of lists and of autocomplete, generated from the tables that the parsers use.
 
+use pinakes_format::entity::CATALOG;
 use pinakes_format::query::{
-    GROUP_KEYS_MAX, Grouping, PAGE_SIZE_DEFAULT, PAGE_SIZES, STATISTICS_KEYS_MAX, StatisticsKeys,
+    GROUP_KEYS_MAX, Grouping, PAGE_SIZE_DEFAULT, PAGE_SIZES, SAMPLE_RECORDS_MAX,
+    STATISTICS_KEYS_MAX, StatisticsKeys, member_names,
 };
+use pinakes_format::record::members::View;
 use pinakes_format::schema::keys::Keys;
 use serde_json::{Map, Value, json};
 
+use crate::admission::gate::RECORDS_PER_REQUEST;
 use crate::api::autocomplete_query::TEXT_BYTES_MAX;
 use crate::api::legacy::{PAGE_ROWS_MAX, SORTS};
 use crate::api::list_query::{Dialect, PAGE_MAX, Parameter, parameters};
+use crate::api::list_stream::StreamFormat;
 use crate::api::{legacy, list_query};
 use crate::openapi::patterns;
 use crate::openapi::samples::Sample;
@@ -41,6 +46,22 @@ listing them. A record counts once for each of its values; those without a value
 keys, only one may have values that grow with the data, such as ids of authors. Groups come by `count`, \
 descending, and then by `key`; `sort` takes `count`, `key` and, of two keys, `key2`.";
 
+/// The syntax of `select`. A list of the members follows it.
+const SELECT: &str = "Shows only these members of the records, separated by commas, in the order of the record. \
+A path such as `authors.name` leads into objects and into the objects of lists; a member stands for all members \
+below it. Does not go with `group_by`.";
+
+/// The rules of `sample`.
+const SAMPLE: &str = "Draws this many of the matching records at random, each at most once, and lists them in the \
+order of the draws, or of `sort`. The same snapshot, parameters and `seed` give the same records, and a smaller \
+sample is the beginning of a larger one. `meta.count` counts the sample. Does not go with `group_by`.";
+
+/// The rules of `format`.
+const FORMAT: &str = "Sends the whole list as one stream: `ndjson` has the JSON of a record on each line, `csv` has \
+a header and a row for each record. A column is a member without members of its own, named by its path, such as \
+`authors.name`. The values of a list are separated by `; `, and a null in a list is an empty value. Without `page` \
+and `per_page`, and not with `group_by`. A stream that ends early is an incomplete reply.";
+
 fn quoted(names: &[&str]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" ")
 }
@@ -59,7 +80,7 @@ pub const CURRENT: ListParameters = ListParameters {
     },
     group_by: |keys| {
         let names: Vec<&str> = Grouping::key_names(keys).collect();
-        let pattern = patterns::names(&names, GROUP_KEYS_MAX);
+        let pattern = patterns::names(&names, Some(GROUP_KEYS_MAX));
         (
             format!("{GROUP_BY}\n\nThe keys: {}.", quoted(&names)),
             json!({ "type": "string", "pattern": pattern }),
@@ -161,6 +182,34 @@ impl ListParameters {
                 let (doc, schema) = (self.group_by)(keys);
                 query_parameter(name, &doc, schema, [])
             }
+            Parameter::Select => {
+                let facts = CATALOG.iter().find(|facts| facts.route == keys.route);
+                let members = facts.map(|facts| member_names(facts.entity, View::List));
+                let members = members.unwrap_or_default();
+                let names: Vec<&str> = members.iter().map(String::as_str).collect();
+                let doc = format!("{SELECT}\n\nThe members: {}.", quoted(&names));
+                let pattern = patterns::names(&names, None);
+                let schema = json!({ "type": "string", "pattern": pattern });
+                query_parameter(name, &doc, schema, [Some(("two", "name,id".to_owned()))])
+            }
+            Parameter::Sample => {
+                let schema =
+                    json!({ "type": "integer", "minimum": 1, "maximum": SAMPLE_RECORDS_MAX });
+                query_parameter(name, SAMPLE, schema, [])
+            }
+            Parameter::Seed => {
+                // No `default`: generated clients would send it with lists that draw no sample.
+                let doc = "The seed of `sample`, which it goes with; 0 without it.";
+                let schema = json!({ "type": "integer", "minimum": 0, "maximum": (u64::MAX) });
+                query_parameter(name, doc, schema, [])
+            }
+            Parameter::Format => {
+                let formats = StreamFormat::ALL.map(StreamFormat::name);
+                let doc = format!(
+                    "{FORMAT} It counts as one request of the day for each {RECORDS_PER_REQUEST} records begun."
+                );
+                query_parameter(name, &doc, json!({ "type": "string", "enum": formats }), [])
+            }
             Parameter::Of => {
                 let names: Vec<&str> = StatisticsKeys::names(keys).collect();
                 let doc = format!(
@@ -170,7 +219,7 @@ impl ListParameters {
                 );
                 let schema = json!({
                     "type": "string",
-                    "pattern": (patterns::names(&names, STATISTICS_KEYS_MAX)),
+                    "pattern": (patterns::names(&names, Some(STATISTICS_KEYS_MAX))),
                 });
                 let example = order.map(|key| ("one", key.to_owned()));
                 query_parameter(name, &doc, schema, [example])

@@ -11,6 +11,7 @@ use pinakes_format::storage::error::ReadError;
 use serde_json::{Map, Value, json};
 
 use crate::api::handlers;
+use crate::api::list_stream::StreamFormat;
 use crate::api::route::{directions, has_statistics};
 use crate::openapi::operation::{
     AUTOCOMPLETE_TAG, LEGACY_TAG, Operation, json_content, page, page_meta,
@@ -151,15 +152,31 @@ impl Paths<'_> {
         })
     }
 
-    /// The body of a list: a page of records, or of groups where the list has them. Groups come first, because
-    /// clients that try both in turn would take groups for an empty page of records.
+    /// The body of a list: a page of records, whole or with selected members, a page of groups where the list
+    /// has them, or a stream. Groups come first, because clients that try all in turn would take groups for an
+    /// empty page of records.
     fn list_content(&mut self, facts: &'static Facts, page: Value) -> Value {
-        match Grouping::key_names(keys_of(facts.entity)).next() {
-            Some(_) => {
-                json_content(json!({ "anyOf": [(sums::group_page(&mut self.schemas)), page] }))
-            }
-            None => json_content(page),
+        let mut pages = Vec::with_capacity(3);
+        if Grouping::key_names(keys_of(facts.entity)).next().is_some() {
+            pages.push(sums::group_page(&mut self.schemas));
         }
+        pages.extend([page, self.selected_page()]);
+        let mut content = json_content(json!({ "anyOf": pages }));
+        for format in StreamFormat::ALL {
+            let (media_type, _) =
+                format.media_type().split_once(';').unwrap_or((format.media_type(), ""));
+            content[media_type] = json!({ "schema": { "type": "string" } });
+        }
+        content
+    }
+
+    /// The schema of a page of records with selected members.
+    fn selected_page(&mut self) -> Value {
+        self.schemas.define("SelectedPage", |schemas| {
+            let meta = schemas.define("PageMeta", |_| page_meta(&["count", "page", "per_page"]));
+            let doc = "The members that `select` names, of a record of the list.";
+            page(meta, json!({ "description": doc, "type": "object" }))
+        })
     }
 
     fn add_statistics(&mut self, facts: &'static Facts) -> Result<(), ReadError> {

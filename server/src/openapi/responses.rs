@@ -164,6 +164,12 @@ pub const SHARED_RESPONSES: [SharedResponse; 14] = [
                      in 3 hours 12 minutes (at 00:00:00 UTC).",
                     r#"{"reset_in_seconds":11520,"reset_at_utc":"2026-02-01T00:00:00Z"}"#,
                 ),
+                (
+                    "stream",
+                    "A stream of 70000 records counts as 700 List/Filter requests, but your daily quota has \
+                     480 left of 500. Please narrow the list, or try again in 3 hours 12 minutes (at 00:00:00 UTC).",
+                    r#"{"reset_in_seconds":11520,"reset_at_utc":"2026-02-01T00:00:00Z"}"#,
+                ),
                 ("older variant", "Rate limit exceeded. Maximum 30 requests per minute.", "{}"),
             ],
         )

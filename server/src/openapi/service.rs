@@ -126,12 +126,16 @@ pub fn operations(schemas: &mut Schemas) -> Vec<(&'static str, Operation)> {
         ),
         (
             "/",
-            plain_operation(
-                "index",
-                SERVICE_TAG,
-                "The service, its snapshot and its paths",
-                named_content("Index"),
-            ),
+            Operation {
+                description: "A client that names `text/html` in `Accept` and prefers it to JSON, as browsers \
+                              do, gets 303 to `/browse`.",
+                ..plain_operation(
+                    "index",
+                    SERVICE_TAG,
+                    "The service, its snapshot and its paths",
+                    named_content("Index"),
+                )
+            },
         ),
         (
             "/health",
@@ -160,6 +164,33 @@ pub fn operations(schemas: &mut Schemas) -> Vec<(&'static str, Operation)> {
             },
         ),
         ("/docs", html_page("docs", SERVICE_TAG, "This document as a page")),
+        (
+            "/browse",
+            Operation {
+                description: "The first of the pages for people, which lead to each other. The operator can \
+                              disable them.",
+                statuses: vec![StatusCode::NOT_FOUND],
+                ..plain_operation(
+                    "browse",
+                    SERVICE_TAG,
+                    "Pages for people, over the same data",
+                    text_content("text/html"),
+                )
+            },
+        ),
+        (
+            "/robots.txt",
+            Operation {
+                headers: CACHE_HEADERS.to_vec(),
+                statuses: vec![StatusCode::NOT_MODIFIED],
+                ..plain_operation(
+                    "robots",
+                    SERVICE_TAG,
+                    "Rules for robots",
+                    text_content("text/plain"),
+                )
+            },
+        ),
     ]
 }
 

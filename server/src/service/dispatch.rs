@@ -11,12 +11,15 @@ use pinakes_format::schema::keys::Direction;
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::waiting;
 
+use crate::admission::gate::StreamCharge;
 use crate::admission::limits::{Refusal, Verdict};
 use crate::api::handlers::{Answer, Variant};
+use crate::api::list_query::ListRequest;
 use crate::api::request::Request;
 use crate::api::route::{GraphqlRoute, Route};
 use crate::api::work_limits::WorkLimits;
 use crate::api::{docs, handlers, legacy, list_query, resolve};
+use crate::browse::OtherPages;
 use crate::graphql::graphiql;
 use crate::graphql::options::Settings;
 use crate::graphql::request::{MediaType, PostedRequest, refuse_headers};
@@ -25,7 +28,7 @@ use crate::http::path::{Segment, URI_BYTES_MAX, echo_path};
 use crate::http::reply::Reply;
 use crate::http::static_page::StaticPage;
 use crate::snapshots::manager::ServedSnapshot;
-use crate::{graphql, openapi};
+use crate::{browse, graphql, openapi};
 
 /// Options and limits of the service.
 #[derive(Clone, Debug)]
@@ -44,10 +47,19 @@ pub struct ServiceSettings {
     pub graphql: Settings,
     /// Whether the documentation page exists.
     pub has_docs: bool,
+    /// Whether the pages for people exist.
+    pub has_browse: bool,
     /// Log lines per second of refused requests and of requests that no limit counts.
     pub refused_lines: u32,
     /// Licence of the data, shown by `/` and `/health`; `None` shows the licence that the snapshot records.
     pub data_licence: Option<Arc<str>>,
+}
+
+impl ServiceSettings {
+    /// The pages that pages for people link to.
+    pub fn other_pages(&self) -> OtherPages {
+        OtherPages { docs: self.has_docs, graphiql: self.graphql.has_page }
+    }
 }
 
 /// How much work a request is.
@@ -67,20 +79,28 @@ pub enum Job {
     Record { variant: &'static Variant, facts: &'static Facts, id: u64, raw_id: Segment },
     /// The record with an identifier, which is also given as sent.
     Resolve { identifier: Identifier, raw: Segment },
-    /// A page of a list or of its groups, or its statistics.
-    List(Query),
-    /// A page of the records that a record refers to, or that refer to it.
-    Linked { facts: &'static Facts, id: u64, raw_id: Segment, direction: Direction, query: Query },
+    /// A page of a list or of its groups, its statistics, or the whole list as a stream.
+    List(ListRequest),
+    /// The same of the list of the records that a record refers to, or that refer to it.
+    Linked {
+        facts: &'static Facts,
+        id: u64,
+        raw_id: Segment,
+        direction: Direction,
+        list: ListRequest,
+    },
     /// A page of a legacy list, or its groups.
     LegacyList(&'static LegacyEntity, Query),
     /// The candidates for a typed text.
     Autocomplete(Completion),
+    /// A page for people.
+    Browse(browse::Page),
     /// An operation of GraphQL, which the body of the request holds, and the media type of its answer.
     Graphql(MediaType),
 }
 
-/// The most rows of an entity whose lists are tried on a thread that reads requests: 64 containers of rows to
-/// intersect. On two cores, lists of 1,000,000 outputs were answered 1.4 times as fast there.
+/// The most rows of an entity whose lists, and completions of several words, are tried on a thread that reads
+/// requests: 64 containers of rows to intersect. On two cores, lists of 1,000,000 outputs were answered 1.4 times as fast there.
 const HASTY_ROWS_MAX: u32 = 64 << 16;
 
 impl Job {
@@ -88,10 +108,20 @@ impl Job {
     /// byte of a list whether it is in memory takes longer than the list.
     pub fn is_tried_at_once(&self, snapshot: &Snapshot) -> bool {
         match self {
-            Job::List(query) | Job::Linked { query, .. } => {
+            Job::List(ListRequest { query, format })
+            | Job::Linked { list: ListRequest { query, format }, .. } => {
                 let is_short = snapshot.count(query.entity) <= HASTY_ROWS_MAX;
-                let is_page = matches!(query.aim, Aim::List);
-                is_page && is_short && query.sort.is_empty() && !waiting::is_disk_busy()
+                let is_page = matches!(query.aim, Aim::List) && format.is_none();
+                let is_in_row_order = query.sort.is_empty() && query.sample.is_none();
+                is_page && is_short && is_in_row_order && !waiting::is_disk_busy()
+            }
+            Job::Autocomplete(completion) if self.cost() == Cost::Large => {
+                let rows: u64 = completion
+                    .entities()
+                    .iter()
+                    .map(|entity| u64::from(snapshot.count(*entity)))
+                    .sum();
+                rows <= u64::from(HASTY_ROWS_MAX) && !waiting::is_disk_busy()
             }
             _ => self.cost() == Cost::Small,
         }
@@ -104,7 +134,7 @@ impl Job {
             Job::Openapi | Job::Record { .. } | Job::Resolve { .. } => Cost::Small,
             Job::Autocomplete(completion) if !completion.has_several_words() => Cost::Small,
             Job::Autocomplete(_) | Job::List(_) | Job::Linked { .. } => Cost::Large,
-            Job::LegacyList(..) | Job::Graphql(_) => Cost::Large,
+            Job::LegacyList(..) | Job::Graphql(_) | Job::Browse(_) => Cost::Large,
         }
     }
 }
@@ -131,11 +161,21 @@ pub fn plan(
         Err(reply.unwrap_or_else(|| not_found(request)))
     };
     match route {
+        Route::Index if settings.has_browse && browse::is_for_people(request.headers) => {
+            Err(browse::redirect())
+        }
         Route::Index => Err(handlers::index(served, settings.data_licence.as_deref())),
         Route::Health => Err(handlers::health(served, settings.data_licence.as_deref())),
         Route::Ready => Err(handlers::ready(&served.snapshot)),
         Route::RateLimit => Err(handlers::rate_limit(request.admission)),
         Route::Openapi => Ok(Job::Openapi),
+        Route::Robots => Err(browse::robots(request.headers)),
+        Route::Browse(_) if !settings.has_browse => Err(not_found(request)),
+        Route::Browse(route) => {
+            let licence = settings.data_licence.as_deref();
+            let page = browse::plan(route, request, served, (settings.other_pages(), licence))?;
+            page.map(Job::Browse).ok_or_else(|| not_found(request))
+        }
         Route::Docs(name) => page(&docs::PAGE, settings.has_docs, name),
         Route::Record(facts, raw_id) => plan_record(&handlers::CURRENT, facts, raw_id, request),
         Route::LegacyRecord(legacy, raw_id) => {
@@ -146,17 +186,18 @@ pub fn plan(
             None => Err(resolve::not_found(text(raw))),
         },
         Route::List(facts) => {
-            let query = list_query::parse(facts.entity, request.query).map_err(Reply::BadQuery)?;
-            unless_current(Job::List(query), request, served)
+            let list = list_query::parse(facts.entity, request.query).map_err(Reply::BadQuery)?;
+            unless_current(Job::List(list), request, served)
         }
         Route::Statistics(facts) => {
             let query = list_query::parse_statistics(facts.entity, request.query);
-            unless_current(Job::List(query.map_err(Reply::BadQuery)?), request, served)
+            let list = ListRequest { query: query.map_err(Reply::BadQuery)?, format: None };
+            unless_current(Job::List(list), request, served)
         }
         Route::Linked(facts, raw_id, direction) => {
             let id = handlers::parse_id(&handlers::CURRENT, facts, text(raw_id))?;
-            let query = list_query::parse(facts.entity, request.query).map_err(Reply::BadQuery)?;
-            Ok(Job::Linked { facts, id, raw_id, direction, query })
+            let list = list_query::parse(facts.entity, request.query).map_err(Reply::BadQuery)?;
+            Ok(Job::Linked { facts, id, raw_id, direction, list })
         }
         Route::LegacyList(legacy) => {
             let query = legacy::parse(legacy, request.query).map_err(Reply::BadQuery)?;
@@ -217,15 +258,19 @@ pub fn run(
             let raw = raw.text_in(request.path);
             resolve::resolve(identifier, raw, request, snapshot, limits)
         }
-        Job::List(query) => handlers::list(query, request, snapshot, limits),
-        Job::Linked { facts, id, raw_id, direction, query } => {
+        Job::List(list) => {
+            let name = list.query.entity.facts().plural;
+            handlers::list(list, name, request, snapshot, limits)
+        }
+        Job::Linked { facts, id, raw_id, direction, list } => {
             let ids = (*id, raw_id.text_in(request.path));
-            handlers::linked(facts, ids, (*direction, query), request, (served, limits))
+            handlers::linked(facts, ids, (*direction, list), request, (served, limits))
         }
         Job::LegacyList(legacy, query) => legacy::list(legacy, query, request, snapshot, limits),
         Job::Autocomplete(completion) => {
             handlers::autocomplete(completion, request, snapshot, limits)
         }
+        Job::Browse(page) => browse::run(page, request, served, (limits, settings.other_pages())),
         Job::Graphql(media_type) => {
             // Every POST to this route has a body, possibly empty.
             let Some(posted) = request.posted else { return Ok(Reply::internal()) };
@@ -262,6 +307,15 @@ fn resolve(request: &Request<'_>, route: Option<Route>) -> Result<Route, Reply> 
 fn not_found(request: &Request<'_>) -> Reply {
     let message = format!("Cannot {} {}", method_word(request.method), echo_path(request.path));
     Reply::error(StatusCode::NOT_FOUND, message)
+}
+
+/// The 429 reply to a stream of a whole list that a limit refused.
+pub fn refused_stream(charge: &StreamCharge) -> Reply {
+    Reply::TooMany {
+        message: charge.message(),
+        retry_seconds: charge.verdict.reset_seconds(),
+        reset_at: Some(charge.verdict.reset_at()),
+    }
 }
 
 /// The 429 reply to a request that a limit refused. The legacy lists have a shorter message.

@@ -9,8 +9,8 @@
 //! work                            thread
 //! a record, one word              the one that read the request, if everything is in memory
 //! the same, with reads from disk  a blocking thread, with one of --disk-reads permits
-//! a short list                    the one that read the request, for at most 200 µs
-//! a list, GraphQL, several words  a blocking thread, with one of four work permits for each core
+//! a short list, several words     the one that read the request, for at most 200 µs
+//! a long list, GraphQL            a blocking thread, with one of four work permits for each core
 //! ```
 //!
 //! A record is rendered on the thread that read the request, since another thread costs more than the record:
@@ -23,6 +23,7 @@ pub(crate) mod disk_activity;
 pub(crate) mod dispatch;
 pub(crate) mod line_budget;
 pub(crate) mod line_form;
+mod pieces;
 pub(crate) mod traffic;
 
 use std::{
@@ -34,34 +35,31 @@ use std::{
 
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method, request::Parts};
-use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
 use pinakes_format::storage::waiting;
 use rustix::process::nice;
-use tokio::{
-    sync::mpsc,
-    task::{self, JoinHandle},
-    time,
-};
+use tokio::task::{self, JoinHandle};
 
 use crate::admission::fair_queue::{FairQueue, PermitLimits};
-use crate::admission::gate::{Admission, Charge, Gate};
-use crate::admission::reply_memory::{ReplyMemory, Reservation};
+use crate::admission::gate::{Admission, Charge, Gate, StreamCharge};
+use crate::admission::reply_memory::ReplyMemory;
 use crate::api::request::Request;
 use crate::api::route;
 use crate::api::route::{GraphqlRoute, Route};
 use crate::api::route_template::Template;
+use crate::browse;
 use crate::event_counts::{OVERLOADS, Overload};
 use crate::http::body::RequestBody;
 use crate::http::client_address::{Client, ClientResolver};
-use crate::http::reply::{PendingBody, PieceSource, Reply};
+use crate::http::pieces::PendingBody;
+use crate::http::reply::Reply;
 use crate::http::{body, head};
 use crate::net::handler::{Handler, ReservedResponse};
-use crate::net::reply_body::Pieces;
 use crate::service::access_log::{RequestId, RequestIds};
 use crate::service::disk_activity::DiskActivity;
 use crate::service::dispatch::{Cost, Job, ServiceSettings};
 use crate::service::line_budget::LineBudget;
+use crate::service::pieces::NextPiece;
 use crate::service::traffic::Traffic;
 use crate::snapshots::manager::{ServedSnapshot, SnapshotManager};
 
@@ -184,7 +182,8 @@ impl Service {
         id: RequestId,
     ) -> ReservedResponse {
         let served = self.snapshots.served();
-        let response = match self.plan(&head, route, &admission, &served, id) {
+        let planned = self.plan(&head, route, &admission, &served, id);
+        let response = match planned.map_err(|reply| self.readable(reply, &head)) {
             Ok(job) => {
                 let response = job
                     .is_tried_at_once(&served.snapshot)
@@ -200,7 +199,7 @@ impl Service {
             }
             Err(reply) => reply.into_response(&head.method, served.reply_headers()),
         };
-        self.reserve(response, admission.client, &head.method, id).await
+        self.reserve(response, admission.client, &head, id).await
     }
 
     /// Answers on the thread that read the request; `None` if the thread would have to wait.
@@ -234,12 +233,22 @@ impl Service {
         guard(id, || dispatch::plan(route, &request, served, &self.settings)).and_then(|plan| plan)
     }
 
+    /// The reply as a client of this path reads it: an error below `/browse` is a page. Other methods than
+    /// those of browsers get the error of the interface.
+    fn readable(&self, reply: Reply, head: &Parts) -> Reply {
+        let is_read = matches!(head.method, Method::GET | Method::HEAD);
+        match self.settings.has_browse && is_read && browse::is_below(head.uri.path()) {
+            true => browse::as_page(reply, self.settings.other_pages()),
+            false => reply,
+        }
+    }
+
     /// Reserves the memory of a finished reply. A large reply without free memory waits and keeps its bytes.
     async fn reserve(
         &self,
         response: http::Response<Bytes>,
         client: Client,
-        method: &Method,
+        head: &Parts,
         id: RequestId,
     ) -> ReservedResponse {
         let Some(bytes) = large(&response) else { return ReservedResponse::unreserved(response) };
@@ -249,7 +258,7 @@ impl Service {
                 reservation: Some(reservation),
                 ..ReservedResponse::unreserved(response)
             },
-            None => self.overloaded_by(Overload::UnsentReplies, method, id),
+            None => self.overloaded_by(Overload::UnsentReplies, head, id),
         }
     }
 
@@ -261,20 +270,20 @@ impl Service {
         admission: Admission,
         id: RequestId,
     ) -> ReservedResponse {
-        let (method, client) = (head.method.clone(), admission.client);
+        let (sent, client) = (Arc::clone(&head), admission.client);
         // Dropped with this future: after the reply, or when the client leaves.
         let _leaving = body::from_head(&head).map(RequestBody::client_gone_guard);
         if let Some(posted) = body::from_head(&head)
             && let Err(reply) = posted.read(&head).await
         {
-            return self.small(reply, &method);
+            return self.small(reply, &sent);
         }
         let (queue, overload) = match job.cost() {
             Cost::Small => (&self.disk, Overload::Disk),
             Cost::Large => (&self.work, Overload::Concurrency),
         };
         let Some(permit) = queue.acquire(client.key()).await else {
-            return self.overloaded_by(overload, &method, id);
+            return self.overloaded_by(overload, &sent, id);
         };
         let service = Arc::clone(&self);
         // The work owns its permit: a client that leaves does not free the permit.
@@ -284,88 +293,40 @@ impl Service {
             let mut response = service.respond(&head, &job, &admission, &served, id)?;
             let pending = response.extensions_mut().remove::<PendingBody>();
             let source = pending.and_then(|pending| pending.take());
-            let source = source.map(|source| NextPiece::new(source, &served.snapshot));
+            let source = source.map(|source| NextPiece::new(source, &served));
             drop(permit);
             Some((response, source, served))
         };
         let Ok(Some((response, source, served))) = spawn_work(work).await else {
-            return self.small(Reply::internal(), &method);
+            return self.small(Reply::internal(), &sent);
         };
-        match source {
-            None => self.reserve(response, client, &method, id).await,
-            Some(NextPiece { piece: Some(Err(_)), .. }) => self.small(Reply::internal(), &method),
-            // The first piece waits for memory as a whole reply does, so that a client may still get 503.
-            Some(NextPiece { source, piece, further_bytes }) => {
-                let first = piece.and_then(Result::ok).unwrap_or_default();
-                match self.memory.reserve_finished(client, first.len()).await {
-                    Some(reservation) => {
-                        let first = (first, reservation);
-                        let further = (source, further_bytes);
-                        let pieces = Some(self.produce(first, further, served, client, id));
-                        ReservedResponse { pieces, ..ReservedResponse::unreserved(response) }
-                    }
-                    None => self.overloaded_by(Overload::UnsentReplies, &method, id),
+        let Some(first) = source else {
+            return self.reserve(response, client, &sent, id).await;
+        };
+        let charge = response.extensions().get::<StreamCharge>().copied();
+        match self.begin_pieces(first, served, client, id).await {
+            Ok(pieces) => {
+                ReservedResponse { pieces: Some(pieces), ..ReservedResponse::unreserved(response) }
+            }
+            Err(overload) => {
+                if let Some(charge) = charge {
+                    self.gate.take_back(&admission, charge);
+                }
+                match overload {
+                    Some(overload) => self.overloaded_by(overload, &sent, id),
+                    None => self.small(Reply::unavailable(), &sent),
                 }
             }
         }
     }
 
-    /// Starts to send a body in pieces. A piece is made when the client has taken the piece before the last,
-    /// with memory that is reserved first, and with a work permit.
-    fn produce(
-        self: &Arc<Self>,
-        first: (Bytes, Reservation),
-        (mut source, mut bytes): (Box<dyn PieceSource>, usize),
-        served: Arc<ServedSnapshot>,
-        client: Client,
-        id: RequestId,
-    ) -> Pieces {
-        let (sender, receiver) = mpsc::channel(1);
-        let service = Arc::clone(self);
-        let pieces = async move {
-            sender.send(Some(first)).await.ok()?;
-            loop {
-                // Resolves when the client has taken a piece, and fails when it leaves.
-                let place = sender.reserve().await.ok()?;
-                let reservation = service.memory.reserve(client, bytes).await?;
-                let permit = service.work.acquire(client.key()).await?;
-                let snapshot = Arc::clone(&served);
-                let work = move || {
-                    let next = NextPiece::new(source, &snapshot.snapshot);
-                    drop(permit);
-                    next
-                };
-                let next = spawn_work(work).await.ok()?;
-                (source, bytes) = (next.source, next.further_bytes);
-                match next.piece {
-                    None => {
-                        place.send(None);
-                        return Some(());
-                    }
-                    Some(Ok(bytes)) if bytes.is_empty() => {}
-                    Some(Ok(bytes)) => {
-                        reservation.shrink_to(bytes.len());
-                        place.send(Some((bytes, reservation)));
-                    }
-                    Some(Err(error)) => {
-                        tracing::error!(request = %id, %error, "cannot complete a page");
-                        service.snapshots.poison(&served, &error);
-                        return None;
-                    }
-                }
-            }
-        };
-        // A producer that stops before the end aborts the reply.
-        tokio::spawn(time::timeout(self.settings.reply_timeout, pieces));
-        Pieces::new(receiver)
+    fn overloaded_by(&self, overload: Overload, head: &Parts, id: RequestId) -> ReservedResponse {
+        self.note_overload(overload, "answering 503", id);
+        self.small(Reply::unavailable().closing(), head)
     }
 
-    fn overloaded_by(
-        &self,
-        overload: Overload,
-        method: &Method,
-        id: RequestId,
-    ) -> ReservedResponse {
+    /// Counts and logs that something is short, and what the server does.
+    fn note_overload(&self, overload: Overload, what: &str, id: RequestId) {
         OVERLOADS.count(overload);
         let missing = match overload {
             Overload::Concurrency => "work permit",
@@ -373,14 +334,13 @@ impl Service {
             _ => "reservation for a large reply",
         };
         if self.lines.admit() {
-            tracing::warn!(request = %id, "no {missing} in time; answering 503");
+            tracing::warn!(request = %id, "no {missing} in time; {what}");
         }
-        self.small(Reply::unavailable().closing(), method)
     }
 
-    fn small(&self, reply: Reply, method: &Method) -> ReservedResponse {
-        let served = self.snapshots.served();
-        ReservedResponse::unreserved(reply.into_response(method, served.reply_headers()))
+    fn small(&self, reply: Reply, head: &Parts) -> ReservedResponse {
+        let (served, reply) = (self.snapshots.served(), self.readable(reply, head));
+        ReservedResponse::unreserved(reply.into_response(&head.method, served.reply_headers()))
     }
 
     /// Does the work of a request on one snapshot; `None` if the thread would have to wait.
@@ -409,23 +369,16 @@ impl Service {
             }
             (None, Ok(Ok(reply)) | Err(reply)) => reply,
         };
-        Some(reply.into_response(request.method, served.reply_headers()))
-    }
-}
-
-/// A piece of a body, and what is left of the body.
-struct NextPiece {
-    source: Box<dyn PieceSource>,
-    piece: Option<Result<Bytes, ReadError>>,
-    /// About the bytes of the piece after it.
-    further_bytes: usize,
-}
-
-impl NextPiece {
-    fn new(mut source: Box<dyn PieceSource>, snapshot: &Snapshot) -> NextPiece {
-        let piece = source.next_piece(snapshot);
-        let further_bytes = source.next_bytes(snapshot);
-        NextPiece { source, piece, further_bytes }
+        let charge = reply.stream_records();
+        let charge = charge.and_then(|records| self.gate.charge_stream(admission, records));
+        let reply = match charge {
+            Some(charge) if charge.verdict.refusal.is_some() => dispatch::refused_stream(&charge),
+            _ => reply,
+        };
+        let reply = self.readable(reply, head);
+        let mut response = reply.into_response(request.method, served.reply_headers());
+        charge.map(|charge| response.extensions_mut().insert(charge));
+        Some(response)
     }
 }
 
@@ -456,14 +409,15 @@ impl Handler for Service {
 
     fn overloaded(&self) -> http::Response<Bytes> {
         OVERLOADS.count(Overload::LongHeads);
-        self.small(Reply::unavailable().closing(), &Method::GET).response
+        let served = self.snapshots.served();
+        Reply::unavailable().closing().into_response(&Method::GET, served.reply_headers())
     }
 
     async fn answer(self: Arc<Self>, head: Arc<Parts>) -> ReservedResponse {
         let id = self.requests.next();
         let route = route::find(head.uri.path());
         let charge = route::charge(&head.method, route);
-        let admission = self.gate.admit(&head, charge);
+        let mut admission = self.gate.admit(&head, charge);
         let (lines, is_free) =
             (Arc::clone(&self.lines), matches!(charge, Charge::None | Charge::Free));
         let line = access_log::AccessLine::begin(Arc::clone(&head), &admission, id, lines, is_free);
@@ -472,9 +426,15 @@ impl Handler for Service {
             self.traffic.refuse(refusal);
         }
         let mut answer = match admission.refusal {
-            Some(verdict) => self.small(dispatch::refused(route, verdict), &head.method),
+            Some(verdict) => self.small(dispatch::refused(route, verdict), &head),
             None => Arc::clone(&self).find(head, route, admission, id).await,
         };
+        if let Some(charge) = answer.response.extensions_mut().remove::<StreamCharge>() {
+            admission.quotas = Some(charge.verdict.quotas);
+            if let Some(refusal) = charge.verdict.refusal {
+                self.traffic.refuse(refusal);
+            }
+        }
         let is_ours = answer.response.status().is_server_error();
         answer.renews = !is_free && admission.refusal.is_none();
         self.gate.settle(&admission, answer.response.status());

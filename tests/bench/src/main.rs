@@ -4,11 +4,13 @@ mod attack;
 mod build;
 mod codings;
 mod dump;
+mod export;
 mod get;
 mod limits;
 mod lists;
 mod names;
 mod nightly;
+mod parquet;
 mod process;
 mod serve;
 mod served;
@@ -70,6 +72,18 @@ enum Benchmark {
         #[arg(long, default_value = "2G")]
         memory: String,
     },
+    /// Export the outputs of the snapshot of `lists` in every format.
+    Export {
+        /// Outputs in the generated lean dump.
+        #[arg(long, default_value_t = 10_000_000)]
+        outputs: u64,
+        /// Directory of the dump and the snapshots; existing ones are reused.
+        #[arg(long, default_value = "target/bench")]
+        dir: PathBuf,
+        /// Memory limit of the compiler, passed on as its `--memory`.
+        #[arg(long, default_value = "2G")]
+        memory: String,
+    },
     /// Autocomplete authors' names from a snapshot, from SQLite's FTS5, and over HTTP.
     Names {
         /// Authors in the generated dump.
@@ -108,6 +122,15 @@ enum Benchmark {
         /// Memory limit of the compiler, passed on as its `--memory`.
         #[arg(long, default_value = "2G")]
         memory: String,
+    },
+    /// Read works from Parquet and from gzip JSON lines, and compile both.
+    Parquet {
+        /// Works in the generated dump.
+        #[arg(long, default_value_t = 1_000_000)]
+        outputs: u64,
+        /// Directory of the dump and of the Parquet files; existing ones are reused.
+        #[arg(long, default_value = "target/bench")]
+        dir: PathBuf,
     },
     /// Build a snapshot, change one part in a hundred, and build again.
     Nightly {
@@ -148,12 +171,14 @@ fn main() -> ExitCode {
         Benchmark::All { outputs, dir, memory } => all(outputs, &dir, &memory),
         Benchmark::Lists { outputs, dir, memory } => lists::run(outputs, &dir, &memory),
         Benchmark::Sums { outputs, dir, memory } => sums::run(outputs, &dir, &memory),
+        Benchmark::Export { outputs, dir, memory } => export::run(outputs, &dir, &memory),
         Benchmark::Names { names, vocabulary, dir, memory } => {
             names::run(names, vocabulary, &dir, &memory)
         }
         Benchmark::Served { outputs, dir, memory } => served::run(outputs, &dir, &memory),
         Benchmark::Cold { outputs, dir, memory } => served::run_sizes(&outputs, &dir, &memory),
         Benchmark::Nightly { outputs, dir, memory } => nightly::run(outputs, &dir, &memory),
+        Benchmark::Parquet { outputs, dir } => parquet::run(outputs, &dir),
         Benchmark::Codings { snapshots } => codings::run(&snapshots),
         Benchmark::Limits => limits::run(),
         Benchmark::Attack { dir } => attack::run(&dir),

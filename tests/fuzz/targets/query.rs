@@ -3,10 +3,10 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use pinakes_format::query::{EXPRESSIONS_MAX, PAGE_SIZES, SORT_KEYS_MAX};
+use pinakes_format::query::{EXPRESSIONS_MAX, PAGE_SIZES, SAMPLE_RECORDS_MAX, SORT_KEYS_MAX};
 use pinakes_fuzz::entity_and_text;
 use pinakes_server::parts::{
-    DETAILS_MAX, Detail, TextError, parse_autocomplete_query, parse_list_query,
+    DETAILS_MAX, Detail, ListRequest, TextError, parse_autocomplete_query, parse_list_query,
 };
 
 /// Longest echo of a value, in bytes, with the ellipsis.
@@ -15,7 +15,9 @@ const SHOWN_BYTES_MAX: usize = 64 + '…'.len_utf8();
 fuzz_target!(|bytes: &[u8]| {
     let Some((entity, text)) = entity_and_text(bytes) else { return };
     match parse_list_query(entity, text) {
-        Ok(query) => {
+        Ok(ListRequest { query, .. }) => {
+            assert!(query.sample.is_none_or(|of| (1..=SAMPLE_RECORDS_MAX).contains(&of.records)));
+            assert!(query.select.is_none_or(|members| !members.members().is_empty()));
             assert!(PAGE_SIZES.contains(&query.per_page));
             assert!(query.page.get() <= i32::MAX as u32);
             assert!(query.filter.len() <= EXPRESSIONS_MAX && query.sort.len() <= SORT_KEYS_MAX);

@@ -20,6 +20,7 @@ mod emit;
 mod funder;
 mod institution;
 mod names;
+pub mod parquet;
 mod places;
 mod publisher;
 mod random;

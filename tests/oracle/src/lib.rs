@@ -5,7 +5,7 @@
 //! of its behaviour notes and of the mapping from dumps to records.
 //!
 //! - [`read`] gives every record in both JSON shapes; [`same`] compares a reply with one of them.
-//! - [`Lists`] answers filters, sorts, searches and pages.
+//! - [`Lists`] answers filters, sorts, searches and pages; [`select`] and [`Cells`] are selections and tables.
 //! - [`Autocomplete`] ranks suggestions.
 //! - [`Legacy`] answers for the legacy variant of topics and domains.
 //!
@@ -91,8 +91,8 @@ use crate::render::Renderer;
 use crate::settle::Records;
 
 pub use crate::query::{
-    Answer, Autocomplete, Group, INSTITUTION_TYPES_ROUTE, Key, Kind, LEGACY_ROUTES, Legacy,
-    LegacyAnswer, Lists, Numbers, Refused, Suggestions, Unanswered, fold,
+    Answer, Autocomplete, Cells, Group, INSTITUTION_TYPES_ROUTE, Key, Kind, LEGACY_ROUTES, Legacy,
+    LegacyAnswer, Lists, Numbers, Refused, Suggestions, Unanswered, fold, select, value_paths,
 };
 pub use crate::same::same;
 

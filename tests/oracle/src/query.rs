@@ -25,6 +25,7 @@ mod order;
 mod parameters;
 mod question;
 mod sums;
+mod table;
 
 use std::collections::BTreeMap;
 
@@ -41,6 +42,7 @@ pub use fold::fold;
 pub use keys::{Key, Kind};
 pub use legacy::{LEGACY_ROUTES, Legacy, LegacyAnswer};
 pub use sums::{Group, Numbers};
+pub use table::{Cells, select, value_paths};
 
 /// The route of the institution types, the only list without keys.
 pub const INSTITUTION_TYPES_ROUTE: &str = "references/institution-types";
@@ -114,7 +116,26 @@ impl<'l> Lists<'l> {
     pub fn answer(&self, route: &str, raw_query: &str) -> Result<Answer, Refused> {
         let list = self.lists.get(route).ok_or(Refused("no such list"))?;
         let parameters = parameters::parse(raw_query)?;
-        let questions = self.questions(list, &parameters)?;
+        let rows = self.rows_in_order(list, &parameters)?;
+        let first = (parameters.page - 1) * parameters.per_page;
+        let on_page = rows.iter().skip(first as usize).take(parameters.per_page as usize);
+        Ok(Answer { count: rows.len(), ids: on_page.map(|row| list.ids[*row].clone()).collect() })
+    }
+
+    /// The ids of all matching records in the order of the list, whatever its page, sample and format.
+    ///
+    /// # Errors
+    ///
+    /// If the server must reply 400.
+    pub fn all(&self, route: &str, raw_query: &str) -> Result<Vec<String>, Refused> {
+        let list = self.lists.get(route).ok_or(Refused("no such list"))?;
+        let rows = self.rows_in_order(list, &parameters::parse(raw_query)?)?;
+        Ok(rows.into_iter().map(|row| list.ids[row].clone()).collect())
+    }
+
+    /// The matching records in the order of the list.
+    fn rows_in_order(&self, list: &List, parameters: &Parameters) -> Result<Vec<usize>, Refused> {
+        let questions = self.questions(list, parameters)?;
         let sort = match &parameters.sort {
             Some(sort) => order::parse(sort, &list.keys)?,
             None => Vec::new(),
@@ -130,9 +151,7 @@ impl<'l> Lists<'l> {
                 rows.sort_by(|a, b| order::compare(ranks[*a], ranks[*b], *is_descending));
             }
         }
-        let first = (parameters.page - 1) * parameters.per_page;
-        let on_page = rows.iter().skip(first as usize).take(parameters.per_page as usize);
-        Ok(Answer { count: rows.len(), ids: on_page.map(|row| list.ids[*row].clone()).collect() })
+        Ok(rows)
     }
 
     /// Parses filter and search into questions, each with the index of its key.

@@ -62,6 +62,7 @@ impl Bench {
             reply_timeout: Duration::from_secs(600),
             graphql: Settings::default(),
             has_docs: true,
+            has_browse: true,
             refused_lines: 20,
             data_licence: None,
         };

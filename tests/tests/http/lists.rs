@@ -102,8 +102,6 @@ const REFUSED: &[Refused] = &[
     ("colour=red", &[("colour", "red", "")]),
     ("colour=%22%5C%0A", &[("colour", "\"\\\n", "")]),
     ("cursor=*", &[("cursor", "*", "`page`")]),
-    ("sample=5", &[("sample", "5", "`page`")]),
-    ("select=id", &[("select", "id", "")]),
     ("group_by=name", &[("group_by", "name", "")]),
     ("q=x", &[("q", "x", "")]),
     (

@@ -127,13 +127,13 @@ fn only_the_requested_entities_are_exported() {
     let setup = Setup::of_tiny();
     let check = |name: &str, entities: &[&str], expected: &[&str]| {
         let mut more = vec!["--compress", "none"];
-        entities.iter().for_each(|entity| more.extend(["--entity", entity]));
+        more.extend(entities);
         let found: Vec<String> = setup.export(name, &more).into_keys().collect();
         assert_eq!(found, expected, "{entities:?}");
     };
-    check("a", &["authors"], &["authors.jsonl", "merged_ids/authors.csv"]);
+    check("a/", &["authors"], &["authors.jsonl", "merged_ids/authors.csv"]);
     check("b", &["works", "outputs", "fields"], &["fields.jsonl", "outputs.jsonl"]);
-    check("c", &["institution-types"], &["institution-types.jsonl"]);
+    check("c/", &["institution-types"], &["institution-types.jsonl"]);
     let dump = tempfile::tempdir().unwrap();
     write_files(dump.path(), [("funders.jsonl", "{\"id\":\"F1\",\"display_name\":\"x\"}\n")]);
     let setup = Setup::new(&[dump.path().to_path_buf()]);
@@ -163,11 +163,11 @@ fn a_rejected_export_changes_nothing() {
         assert_eq!(out.exists(), out != missing, "{args:?}");
     };
     check(snapshot, &full, &[], 2, "is not empty (it contains `here.txt`); export into a new or");
-    check(snapshot, &missing, &["--entity", "awards"], 2, "expected one of outputs, authors,");
+    check(snapshot, &missing, &["awards"], 2, "expected one of outputs, authors,");
     check(snapshot, &missing, &["--compress", "xz"], 2, "possible values: zst, gz, none");
     check("/nowhere", &missing, &[], 3, "input `/nowhere`");
     check(full.to_str().unwrap(), &missing, &[], 3, "is no snapshot");
-    check(snapshot, &file, &[], 6, "cannot write");
+    check(snapshot, &file, &[], 2, "is a file, and the output is several files");
     check(snapshot, &locked, &[], 7, "is locked by another run");
     assert_eq!(files_below(&full).into_keys().collect::<Vec<_>>(), ["here.txt"]);
     assert!(files_below(&locked).is_empty());

@@ -64,7 +64,9 @@ fn every_example_gets_its_documented_reply() {
             let response = connection.get(&target);
             assert_eq!(response.status, 200, "{target}: {}", response.text());
             let media_type = response.header("content-type").unwrap().split(';').next().unwrap();
-            assert_eq!(media_types, [media_type], "{target}");
+            let is_stream = target.contains("?format=");
+            let is_known = media_types.iter().any(|known| *known == media_type);
+            assert!(is_known && (is_stream || media_types[0] == media_type), "{target}");
             for (name, header) in success["headers"].as_object().unwrap() {
                 let is_required = resolved(&document, header)["required"] == true;
                 assert!(

@@ -28,7 +28,7 @@ fn page(body: &str) -> Reply {
     let (_, results) = rest.split_once(r#""results":["#).expect("a page has results");
     let ids = objects(results).map(|object| {
         let id = object.strip_prefix(r#"{"id":"#).expect("a record begins with its id");
-        let end = id.find(',').expect("more follows the id");
+        let end = id.find([',', '}']).expect("the record ends");
         id[..end].trim_matches('"').to_owned()
     });
     Reply::Page { count: count.parse().unwrap(), ids: ids.collect() }

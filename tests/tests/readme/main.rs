@@ -59,8 +59,9 @@ fn the_table_of_keys_in_api_md_equals_the_catalog() {
 }
 
 /// The Markdown pages of the project.
-const PAGES: [&str; 11] = [
+const PAGES: [&str; 12] = [
     "README.md",
+    "compiler/PARQUET.md",
     "compiler/README.md",
     "data/README.md",
     "format/ARCHITECTURE.md",

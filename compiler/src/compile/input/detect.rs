@@ -12,13 +12,14 @@ use crate::compile::input::foreign;
 use crate::compile::input::part::{EXPECTED, InputKind, Part, PartKind};
 use crate::error::{Error, Result};
 use crate::frontend::detect::{
-    DetectedTable, LineDialect, detect_dialect, detect_side_table, is_deleted_header,
-    is_taxonomy_header, not_deleted_ids, require_side_table,
+    DetectedTable, LineDialect, detect_dialect, detect_side_table, has_native_columns,
+    is_deleted_header, is_taxonomy_header, not_deleted_ids, require_side_table,
 };
 use crate::read::identifier;
-use crate::read::lenient::Diagnostics;
+use crate::read::lenient::{Diagnostics, Wanted};
 use crate::read::limits::ReadLimits;
-use crate::read::lines::Lines;
+use crate::read::lines::{Container, Lines};
+use crate::read::parquet::{Batch, ParquetRows};
 
 /// Detects a file in a directory by its name, its folders and its first line; `None` for an unknown
 /// kind.
@@ -32,6 +33,10 @@ pub(crate) fn detect_in_directory(root: &Path, path: &Path) -> Option<PartKind> 
     let folders: Vec<&str> = above.chain(roots).collect();
     let entity = Entity::from_dump_name(stem)
         .or_else(|| folders.iter().find_map(|folder| Entity::from_dump_name(folder)));
+    if is_parquet(path) {
+        // Spark writes files that are no parts under such names.
+        return if name.starts_with(['_', '.']) { None } else { parquet_kind(entity, path) };
+    }
     let is_csv = name.contains(".csv");
     if folders.contains(&"merged_ids") {
         return entity.filter(|_| is_csv).map(PartKind::Merges);
@@ -48,6 +53,45 @@ pub(crate) fn detect_in_directory(root: &Path, path: &Path) -> Option<PartKind> 
     let records = || native_kind(entity, path).or_else(|| entity.map(PartKind::Records));
     let found = if is_lines { records() } else { None };
     found.or_else(|| if is_text(name) { side_table(path) } else { None })
+}
+
+/// Whether a file is a Parquet file by its first bytes, or by its name in case it is damaged.
+fn is_parquet(path: &Path) -> bool {
+    Container::from_extension(path) == Container::Parquet
+        || Container::detect(path).is_ok_and(|container| container == Container::Parquet)
+}
+
+/// The kind of a Parquet file in a directory: by the names of its columns. As of lines, only native records
+/// may tell their entity by the id of the first one.
+fn parquet_kind(entity: Option<Entity>, path: &Path) -> Option<PartKind> {
+    match open_for_detection(path) {
+        Ok((true, first_id)) => entity.or_else(|| entity_of_id(&first_id?)).map(PartKind::Native),
+        // The compile stage opens a damaged file again, and reports it.
+        Ok((false, _)) | Err(_) => entity.map(PartKind::Records),
+    }
+}
+
+/// The kind of a Parquet file that the command line names. A file that cannot be opened is damaged rather
+/// than unknown.
+fn named_parquet_kind(path: &Path) -> Result<Option<PartKind>> {
+    if let Some(found) = detect_in_directory(path.parent().unwrap_or(path), path) {
+        return Ok(Some(found));
+    }
+    let (_, first_id) = open_for_detection(path)?;
+    Ok(first_id.as_deref().and_then(entity_of_id).map(PartKind::Records))
+}
+
+/// Whether a Parquet file has the columns of native records, and the id of its first row.
+fn open_for_detection(path: &Path) -> Result<(bool, Option<String>)> {
+    let diagnostics = Diagnostics::default();
+    let wanted = Wanted::Members(&[("id", Wanted::Scalar)]);
+    let mut rows = ParquetRows::open(path, wanted, &ReadLimits::for_detection(), &diagnostics)?;
+    let is_native = has_native_columns(&rows);
+    let batch = rows.next_batch()?;
+    let columns = batch.as_ref().map(Batch::columns);
+    let first = columns.as_ref().and_then(|columns| columns.rows().next());
+    let id = first.and_then(|(_, row)| RowId::deserialize(row).ok()).map(|row| row.id);
+    Ok((is_native, id))
 }
 
 /// Whether the name of a file suggests a table or JSON.
@@ -79,6 +123,14 @@ pub(crate) fn detect_file(path: &Path, kind: Option<InputKind>, size_bytes: u64)
         path: path.to_path_buf(),
         reason: format!("is of an unknown kind; {EXPECTED}"),
     };
+    if is_parquet(path) {
+        let found = match kind {
+            None | Some(InputKind::OpenAlex | InputKind::Native) => named_parquet_kind(path)?,
+            Some(_) => None,
+        };
+        let kind = found.ok_or_else(unknown)?.or_prefixed(kind);
+        return Ok(Part { path: path.to_path_buf(), kind, size_bytes, listed_records: None });
+    }
     if let Some(reason) = foreign::explain(path) {
         return Err(Error::Input { path: path.to_path_buf(), reason });
     }
@@ -134,16 +186,21 @@ fn is_deleted(path: &Path) -> bool {
 
 /// The entity that the id in the first line names.
 fn entity_of_first_line(path: &Path) -> Option<Entity> {
-    #[derive(Deserialize)]
-    struct LineId {
-        id: String,
-    }
-    let line = first_line(path)?;
-    let record: LineId = serde_json::from_str(&line).ok()?;
-    identifier::parse_any(&record.id).map(|(entity, _)| entity).or_else(|| {
-        let mut parts = record.id.rsplit('/').skip(1);
-        parts.next().and_then(Entity::from_dump_name)
-    })
+    let record: RowId = serde_json::from_str(&first_line(path)?).ok()?;
+    entity_of_id(&record.id)
+}
+
+/// The id of a line or a row.
+#[derive(Deserialize)]
+struct RowId {
+    id: String,
+}
+
+/// The entity that an id names by its letter or its address.
+fn entity_of_id(id: &str) -> Option<Entity> {
+    identifier::parse_any(id)
+        .map(|(entity, _)| entity)
+        .or_else(|| id.rsplit('/').nth(1).and_then(Entity::from_dump_name))
 }
 
 #[cfg(test)]

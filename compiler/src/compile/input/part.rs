@@ -11,9 +11,9 @@ use crate::object::warnings::Warnings;
 /// The kind of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PartKind {
-    /// OpenAlex records, one JSON object per line.
+    /// OpenAlex records, one JSON object per line or Parquet row.
     Records(Entity),
-    /// Records as the interface serves them, one JSON object per line.
+    /// Records as the interface serves them, one JSON object per line or Parquet row.
     Native(Entity),
     /// Merged ids: `merge_date,id,merge_into_id`.
     Merges(Entity),
@@ -25,7 +25,7 @@ pub enum PartKind {
 }
 
 impl PartKind {
-    /// The front end of a part of JSON records, and their entity; `None` for a table.
+    /// The front end of a part of records, and their entity; `None` for a table.
     pub(crate) fn front_end(self) -> Option<(FrontEnd, Entity)> {
         match self {
             PartKind::Records(entity) => Some((FrontEnd::OpenAlex, entity)),
@@ -54,8 +54,11 @@ impl PartKind {
 /// One file of an input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
+    /// The file.
     pub path: PathBuf,
+    /// What its lines or rows are.
     pub kind: PartKind,
+    /// The size of the file.
     pub size_bytes: u64,
     /// The number of records in the manifest's entry.
     pub listed_records: Option<u64>,
@@ -102,6 +105,6 @@ pub struct ManifestPolicy {
 
 /// The inputs that the compiler reads, for error messages.
 pub(crate) const EXPECTED: &str = "expected an OpenAlex dump (a directory or file of `<entity>` JSON lines, \
-                        plain, .gz or .zst), the same of what `export` writes, a merged_ids CSV, a \
+                        plain, .gz or .zst, or of Parquet), the same of what `export` writes, a merged_ids CSV, a \
                         deleted_ids CSV, a taxonomy CSV with a `topic_id` column, or a side table (DOAJ, SCImago, \
                         Scopus, JCR or ABDC as CSV; ROR schema 2 or ORCID as JSON)";

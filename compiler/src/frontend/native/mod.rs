@@ -11,6 +11,7 @@ use pinakes_format::entity::Entity;
 use pinakes_format::record::Record;
 use pinakes_format::schema::keys::keys_of;
 use pinakes_format::with_record;
+use serde::Deserialize;
 
 use crate::frontend::detect::{NAME, OPENALEX_NAME};
 use crate::frontend::native::tree_cursor::{TreeCursor, warn_of_unknown_members};
@@ -18,6 +19,7 @@ use crate::frontend::reader::{BadRecord, Identity, LineReader, require_name};
 use crate::read::identifier::parse_reference;
 use crate::read::json_tree::{JsonMembers, JsonValue};
 use crate::read::lenient::{Diagnostics, Lenient, MaybeId, MaybeList};
+use crate::read::parquet::{Row, RowFault};
 use crate::read::strict::JsonError;
 use crate::read::{identifier, strict, times};
 
@@ -31,6 +33,24 @@ pub fn read_line(entity: Entity, text: &str, reader: &mut LineReader<'_>) -> Res
         return Err(BadRecord::Quarantine { code: "not_a_record", id: None });
     };
     with_record!(entity, R => keep::<R>(&line, members, reader))
+}
+
+/// Reads one row of an entity's part into the object.
+pub fn read_row(
+    entity: Entity,
+    row: Row<'_, '_>,
+    reader: &mut LineReader<'_>,
+) -> Result<(), BadRecord> {
+    let tree = JsonValue::deserialize(row)?;
+    let Some(members) = tree.members() else {
+        return Err(BadRecord::Quarantine { code: "not_a_record", id: None });
+    };
+    with_record!(entity, R => keep::<R>(&tree, members, reader))
+}
+
+/// Parses one row and drops it.
+pub fn parse_row(row: Row<'_, '_>) -> Result<(), RowFault> {
+    JsonValue::deserialize(row).map(drop)
 }
 
 fn keep<R: Record>(
@@ -102,7 +122,7 @@ mod tests {
             let mut reader = LineReader {
                 object: &mut object,
                 derived: &mut DerivedNodes::default(),
-                line_hash: Default::default(),
+                line_hash: None,
                 diagnostics: &Diagnostics::default(),
                 line: &line,
             };

@@ -15,7 +15,8 @@ use pinakes_format::entity::Entity;
 use pinakes_format::with_record;
 
 use crate::frontend::reader::{BadRecord, LineReader};
-use crate::read::lenient::{Diagnostics, Members};
+use crate::read::lenient::{Diagnostics, Members, Wanted};
+use crate::read::parquet::{Row, RowFault};
 use crate::read::strict::JsonError;
 use crate::read::{lenient, strict};
 
@@ -38,6 +39,28 @@ pub fn read_line(entity: Entity, line: &str, reader: &mut LineReader<'_>) -> Res
     }
     with_record!(entity, R => {
         R::keep(lenient::from_str(line, reader.diagnostics)?, reader)
+    })
+}
+
+/// The members that the compiler reads from a row of an entity's part.
+pub fn wanted(entity: Entity) -> Wanted {
+    with_record!(entity, R => Wanted::Members(<<R as OpenAlexRecord>::Line<'static> as Members<'static>>::MEMBERS))
+}
+
+/// Reads one row of an entity's part into the object.
+pub fn read_row(
+    entity: Entity,
+    row: Row<'_, '_>,
+    reader: &mut LineReader<'_>,
+) -> Result<(), BadRecord> {
+    with_record!(entity, R => R::keep(lenient::from_row(row, reader.diagnostics)?, reader))
+}
+
+/// Parses one row and drops it.
+pub fn parse_row(entity: Entity, row: Row<'_, '_>) -> Result<(), RowFault> {
+    with_record!(entity, R => {
+        let diagnostics = Diagnostics::default();
+        lenient::from_row::<<R as OpenAlexRecord>::Line<'_>, _>(row, &diagnostics).map(drop)
     })
 }
 

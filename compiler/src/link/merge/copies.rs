@@ -67,6 +67,14 @@ impl CopyGroups {
     }
 }
 
+/// Whether a copy says the same as another: two lines by their bytes, else by what they compiled to.
+fn is_duplicate(copy: &Key, other: &Key) -> bool {
+    match copy.has_line() && other.has_line() {
+        true => copy.line_hash == other.line_hash,
+        false => copy.content_hash == other.content_hash,
+    }
+}
+
 /// Picks the copy to publish and counts the others in `tally`.
 pub(crate) fn tally_copies(copies: &[Copy], tally: &mut Tally) -> Copy {
     let mut winner = copies[0];
@@ -79,13 +87,17 @@ pub(crate) fn tally_copies(copies: &[Copy], tally: &mut Tally) -> Copy {
         return winner;
     }
     let is_winner = |copy: &Copy| (copy.segment, copy.index) == (winner.segment, winner.index);
-    let mut lines = vec![winner.key.line_hash];
-    for copy in copies.iter().filter(|copy| copy.key.origin.is_read() && !is_winner(copy)) {
-        if lines.contains(&copy.key.line_hash) {
+    let others = copies.iter().filter(|copy| copy.key.origin.is_read() && !is_winner(copy));
+    let mut others: Vec<&Copy> = others.collect();
+    // Lines before rows without a line, so that the counts do not depend on the order of the parts.
+    others.sort_unstable_by_key(|copy| Reverse(copy.key.claim()));
+    let mut counted = vec![winner.key];
+    for copy in others {
+        if counted.iter().any(|key| is_duplicate(&copy.key, key)) {
             tally.duplicates += 1;
             continue;
         }
-        lines.push(copy.key.line_hash);
+        counted.push(copy.key);
         tally.superseded += 1;
         let same_source = copy.key.origin == winner.key.origin;
         if same_source && copy.key.updated_micros == winner.key.updated_micros {

@@ -12,6 +12,7 @@ use crate::read::lenient::number::MaybeNumber;
 use crate::read::lenient::object::MaybeObject;
 use crate::read::lenient::text::{MaybeId, MaybeText};
 use crate::read::lenient::value::{Lenient, drain};
+use crate::read::lenient::wanted::Wanted;
 
 /// An element of a [`MaybeList`], which drops null elements.
 pub trait Element {
@@ -105,6 +106,8 @@ impl<'de, T: Lenient<'de> + Element> Visitor<'de> for ListVisitor<'_, T> {
 }
 
 impl<'de, T: Lenient<'de> + Element> Lenient<'de> for MaybeList<T> {
+    const WANTED: Wanted = T::WANTED;
+
     fn read<D: Deserializer<'de>>(
         deserializer: D,
         diagnostics: &Diagnostics,
@@ -142,6 +145,8 @@ impl<'de> Visitor<'de> for LengthVisitor<'_> {
 }
 
 impl<'de> Lenient<'de> for MaybeLength {
+    const WANTED: Wanted = Wanted::Scalar;
+
     fn read<D: Deserializer<'de>>(
         deserializer: D,
         diagnostics: &Diagnostics,

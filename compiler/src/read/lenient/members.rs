@@ -9,10 +9,14 @@ use serde::{
 
 use crate::read::lenient::diagnostics::Diagnostics;
 use crate::read::lenient::value::Lenient;
+use crate::read::lenient::wanted::Wanted;
 use crate::read::strict::{self, JsonError};
 
 /// The members that are read from an object. `members!` declares them.
 pub(crate) trait Members<'de>: Sized {
+    /// The members by name, each with the parts of its value that the type reads.
+    const MEMBERS: &'static [(&'static str, Wanted)];
+
     fn read<A: MapAccess<'de>>(map: A, diagnostics: &Diagnostics) -> Result<Self, A::Error>;
 }
 
@@ -45,6 +49,13 @@ macro_rules! members {
         $($vis:vis $field:ident $(as $json:literal)? : $type:ty,)*
     }) => {
         impl<$de> $crate::read::lenient::Members<$de> for $name {
+            const MEMBERS: &'static [(&'static str, $crate::read::lenient::Wanted)] = &[
+                $((
+                    members!(@name $field $($json)?),
+                    <$type as $crate::read::lenient::Lenient<$de>>::WANTED,
+                ),)*
+            ];
+
             fn read<A: serde::de::MapAccess<$de>>(
                 mut map: A,
                 diagnostics: &$crate::read::lenient::Diagnostics,
@@ -109,6 +120,18 @@ pub(crate) fn from_str_skipping_unread<'de, T: Members<'de>>(
     diagnostics: &Diagnostics,
 ) -> Result<T, JsonError> {
     strict::from_str_seed_skipping_unread(text, ObjectSeed::new(diagnostics))
+}
+
+/// Reads the members of a row.
+///
+/// # Errors
+///
+/// Where the row cannot be read.
+pub(crate) fn from_row<'de, T: Members<'de>, D: Deserializer<'de>>(
+    row: D,
+    diagnostics: &Diagnostics,
+) -> Result<T, D::Error> {
+    ObjectSeed::new(diagnostics).deserialize(row)
 }
 
 /// Reads an object; any other value is an error.

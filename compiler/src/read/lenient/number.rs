@@ -9,6 +9,7 @@ use serde::{
 
 use crate::read::lenient::diagnostics::Diagnostics;
 use crate::read::lenient::value::{Lenient, drain};
+use crate::read::lenient::wanted::Wanted;
 
 /// The largest count: the largest integer that every JSON reader holds exactly.
 pub const COUNT_MAX: u64 = (1 << 53) - 1;
@@ -43,6 +44,8 @@ impl<'de> Visitor<'de> for BoolVisitor<'_> {
 }
 
 impl<'de> Lenient<'de> for MaybeBool {
+    const WANTED: Wanted = Wanted::Scalar;
+
     fn read<D: Deserializer<'de>>(
         deserializer: D,
         diagnostics: &Diagnostics,
@@ -173,6 +176,8 @@ impl<'de> Visitor<'de> for NumberVisitor<'_> {
 }
 
 impl<'de> Lenient<'de> for MaybeNumber {
+    const WANTED: Wanted = Wanted::Scalar;
+
     fn read<D: Deserializer<'de>>(
         deserializer: D,
         diagnostics: &Diagnostics,

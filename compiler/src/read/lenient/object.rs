@@ -11,6 +11,7 @@ use crate::read::lenient::diagnostics::Diagnostics;
 use crate::read::lenient::members::{Key, Members};
 use crate::read::lenient::text::MaybeText;
 use crate::read::lenient::value::{Lenient, drain};
+use crate::read::lenient::wanted::Wanted;
 use crate::read::strict::{Keys, MANY};
 
 /// An object, or null.
@@ -50,6 +51,8 @@ impl<'de, T: Members<'de>> Visitor<'de> for ObjectVisitor<'_, T> {
 }
 
 impl<'de, T: Members<'de>> Lenient<'de> for MaybeObject<T> {
+    const WANTED: Wanted = Wanted::Members(T::MEMBERS);
+
     fn read<D: Deserializer<'de>>(
         deserializer: D,
         diagnostics: &Diagnostics,

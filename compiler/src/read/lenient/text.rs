@@ -9,6 +9,7 @@ use serde::{
 
 use crate::read::lenient::diagnostics::Diagnostics;
 use crate::read::lenient::value::{Lenient, drain};
+use crate::read::lenient::wanted::Wanted;
 
 /// A text without NUL characters, or null. White space alone is null.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -97,6 +98,8 @@ impl<const NUMBERS: bool> TextVisitor<'_, NUMBERS> {
 }
 
 impl<'a> Lenient<'a> for MaybeText<'a> {
+    const WANTED: Wanted = Wanted::Scalar;
+
     fn read<D: Deserializer<'a>>(
         deserializer: D,
         diagnostics: &Diagnostics,
@@ -110,6 +113,8 @@ impl<'a> Lenient<'a> for MaybeText<'a> {
 pub struct MaybeId<'a>(pub MaybeText<'a>);
 
 impl<'a> Lenient<'a> for MaybeId<'a> {
+    const WANTED: Wanted = Wanted::Scalar;
+
     fn read<D: Deserializer<'a>>(
         deserializer: D,
         diagnostics: &Diagnostics,

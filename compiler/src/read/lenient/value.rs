@@ -8,12 +8,16 @@ use serde::{
 };
 
 use crate::read::lenient::diagnostics::Diagnostics;
+use crate::read::lenient::wanted::Wanted;
 
 /// A value that is read from any JSON value: a bad one is null and a warning.
 ///
 /// serde's `Deserialize` cannot pass a context. So the types of this folder implement this trait
 /// instead, and no value can be read without diagnostics to report to.
 pub(crate) trait Lenient<'de>: Default {
+    /// The parts of the value that the type reads.
+    const WANTED: Wanted = Wanted::All;
+
     fn read<D: Deserializer<'de>>(
         deserializer: D,
         diagnostics: &Diagnostics,
@@ -42,6 +46,8 @@ impl<'de, T: Lenient<'de>> DeserializeSeed<'de> for LenientSeed<'_, T> {
 
 /// A member of which only the presence counts.
 impl<'de> Lenient<'de> for Option<IgnoredAny> {
+    const WANTED: Wanted = Wanted::Scalar;
+
     fn read<D: Deserializer<'de>>(deserializer: D, _: &Diagnostics) -> Result<Self, D::Error> {
         Option::deserialize(deserializer)
     }

@@ -2,7 +2,7 @@
 
 use std::{
     fs::File,
-    io::{self, BufRead, BufReader, Read},
+    io::{self, BufRead, BufReader, Read, Seek, SeekFrom},
     path::Path,
 };
 
@@ -14,6 +14,8 @@ use crate::read::limits::ReadLimits;
 use crate::read::part_file;
 
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+/// The first and the last bytes of a Parquet file.
+pub(crate) const PARQUET_MAGIC: [u8; 4] = *b"PAR1";
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 /// Bytes 2 to 4 of a skippable zstd frame; byte 1 is 0x50 to 0x5f.
 const SKIPPABLE_MAGIC: [u8; 3] = [0x2a, 0x4d, 0x18];
@@ -26,6 +28,8 @@ pub enum Container {
     Plain,
     Gzip,
     Zstd,
+    /// A Parquet file, which has no lines.
+    Parquet,
 }
 
 impl Container {
@@ -34,6 +38,7 @@ impl Container {
             && beginning.get(1..4) == Some(&SKIPPABLE_MAGIC);
         match () {
             () if beginning.starts_with(&GZIP_MAGIC) => Container::Gzip,
+            () if beginning.starts_with(&PARQUET_MAGIC) => Container::Parquet,
             () if beginning.starts_with(&ZSTD_MAGIC) || is_skippable => Container::Zstd,
             () => Container::Plain,
         }
@@ -44,16 +49,27 @@ impl Container {
         match path.extension().and_then(|extension| extension.to_str()) {
             Some("gz") => Container::Gzip,
             Some("zst") => Container::Zstd,
+            Some("parquet") => Container::Parquet,
             _ => Container::Plain,
         }
     }
 
-    /// Detects the container by the first four bytes of a file.
+    /// Detects the container by the first four bytes of a file. A damaged Parquet file is known by its name
+    /// and its last bytes.
     pub fn detect(path: &Path) -> Result<Container> {
         let mut beginning = Vec::with_capacity(4);
-        let file = File::open(path).map_err(Error::input(path))?;
-        file.take(4).read_to_end(&mut beginning).map_err(Error::input(path))?;
-        Ok(Container::from_magic(&beginning))
+        let mut file = File::open(path).map_err(Error::input(path))?;
+        file.by_ref().take(4).read_to_end(&mut beginning).map_err(Error::input(path))?;
+        let container = Container::from_magic(&beginning);
+        if container == Container::Plain && Container::from_extension(path) == Container::Parquet {
+            let mut end = [0; PARQUET_MAGIC.len()];
+            let is_read = file.seek(SeekFrom::End(-(end.len() as i64))).is_ok()
+                && file.read_exact(&mut end).is_ok();
+            if is_read && end == PARQUET_MAGIC {
+                return Ok(Container::Parquet);
+            }
+        }
+        Ok(container)
     }
 }
 
@@ -82,7 +98,8 @@ pub(crate) fn open<'d>(
             decoder.window_log_max(limits.zstd_window_log_max).map_err(Error::input(path))?;
             Box::new(decoder)
         }
-        Container::Plain => Box::new(file),
+        // A Parquet file in place of lines: its bytes are no lines, and the reader of the lines says so.
+        Container::Plain | Container::Parquet => Box::new(file),
     };
     let limited = SizeLimit { inner, left: limits.inflated_bytes_max };
     Ok(BufReader::with_capacity(1 << 18, Box::new(limited)))

@@ -259,21 +259,40 @@ impl<'s> Order<'s> {
                 Ok(())
             });
         }
-        let width = self.layout.code_width;
-        let at = |row: u32| self.layout.codes_from + row as usize * width;
-        // Rows whose codes lie in the same chunk of the file are read together.
-        for rows in rows.chunk_by(|one, next| at(*one) / CHUNK_BYTES == at(*next) / CHUNK_BYTES) {
-            let (Some(first), Some(last)) = (rows.iter().min(), rows.iter().max()) else {
-                continue;
+        match self.layout.code_width {
+            1 => self.each_code_of::<1>(rows, visit),
+            2 => self.each_code_of::<2>(rows, visit),
+            _ => self.each_code_of::<4>(rows, visit),
+        }
+    }
+
+    /// As [`Order::each_code`], of codes of `WIDTH` bytes in the file.
+    fn each_code_of<const WIDTH: usize>(
+        &self,
+        mut rows: &[u32],
+        mut visit: impl FnMut(u32, u64),
+    ) -> Result<(), ReadError> {
+        let at = |row: u32| self.layout.codes_from + row as usize * WIDTH;
+        while let Some(first) = rows.first() {
+            // The ascending rows whose codes lie in the same chunk of the file are read together.
+            let end = (at(*first) / CHUNK_BYTES + 1) * CHUNK_BYTES;
+            let mut last = *first;
+            let is_next = |row: &&u32| {
+                **row >= last && at(**row) < end && {
+                    last = **row;
+                    true
+                }
             };
-            if *last as usize >= self.rows {
-                return Err(self.beyond(*last));
+            let count = rows.iter().take_while(is_next).count();
+            let (together, rest) = rows.split_at(count);
+            if last as usize >= self.rows {
+                return Err(self.beyond(last));
             }
-            let codes = self.archive.bytes(at(*first), at(*last) + width)?;
-            for row in rows {
-                let from = (row - first) as usize * width;
-                visit(*row, little_endian(&codes[from..from + width]));
+            let codes = self.archive.bytes(at(*first), at(last) + WIDTH)?.as_chunks::<WIDTH>().0;
+            for row in together {
+                visit(*row, little_endian(&codes[(row - first) as usize]));
             }
+            rows = rest;
         }
         Ok(())
     }

@@ -60,10 +60,16 @@ pub struct TargetsFile {
 
 /// The records of one block, and their rows.
 pub(crate) struct TargetBlock<'s> {
-    /// The number of rows before each record, and of all.
-    ends: [u32; BLOCK_RECORDS + 1],
+    lengths: Lengths<'s>,
     rows: &'s [u8],
     width: usize,
+}
+
+/// The number of rows of each record of a block.
+enum Lengths<'s> {
+    /// Numbers below 128, which take a byte each.
+    Bytes(&'s [u8]),
+    Numbers(Vec<u32>),
 }
 
 fn corrupt(detail: &'static str) -> ReadError {
@@ -161,75 +167,83 @@ impl TargetsFile {
             return Err(corrupt("a block lies outside its path"));
         }
         let bytes = self.archive.bytes(layout.from + from as usize, layout.from + to as usize)?;
-        let mut ends = [0; BLOCK_RECORDS + 1];
-        let rows = match bytes.split_at_checked(records) {
+        let (lengths, rows) = match bytes.split_at_checked(records) {
             Some((lengths, rows)) if lengths.iter().all(|length| *length < 0x80) => {
-                let mut end = 0;
-                for (slot, length) in ends[1..].iter_mut().zip(lengths) {
-                    end += u32::from(*length);
-                    *slot = end;
-                }
-                rows
+                (Lengths::Bytes(lengths), rows)
             }
-            _ => long_lengths(bytes, &mut ends[..=records])?,
+            _ => long_lengths(bytes, records)?,
         };
-        let all = ends[records];
-        ends[records..].fill(all);
-        if rows.len() != all as usize * layout.width {
+        let all: u64 = match &lengths {
+            Lengths::Bytes(lengths) => lengths.iter().map(|length| u64::from(*length)).sum(),
+            Lengths::Numbers(lengths) => lengths.iter().map(|length| u64::from(*length)).sum(),
+        };
+        if rows.len() as u64 != all * layout.width as u64 {
             return Err(corrupt("a block does not have the length of its rows"));
         }
-        Ok(TargetBlock { ends, rows, width: layout.width })
+        Ok(TargetBlock { lengths, rows, width: layout.width })
     }
 }
 
-/// Reads lengths of which some take several bytes; returns the bytes after them.
-fn long_lengths<'b>(mut bytes: &'b [u8], ends: &mut [u32]) -> Result<&'b [u8], ReadError> {
-    let mut end = 0u32;
-    for slot in &mut ends[1..] {
+/// Reads lengths of which some take several bytes, and returns the bytes after them.
+fn long_lengths(mut bytes: &[u8], records: usize) -> Result<(Lengths<'_>, &[u8]), ReadError> {
+    let mut lengths = Vec::with_capacity(records);
+    for _ in 0..records {
         let length = leb128::take(&mut bytes).and_then(|length| u32::try_from(length).ok());
-        end = length
-            .and_then(|length| end.checked_add(length))
-            .ok_or_else(|| corrupt("the lengths of a block are cut"))?;
-        *slot = end;
+        lengths.push(length.ok_or_else(|| corrupt("the lengths of a block are cut"))?);
     }
-    Ok(bytes)
+    Ok((Lengths::Numbers(lengths), bytes))
 }
 
 impl TargetBlock<'_> {
-    /// The number of rows of a record, by its place in the block.
-    pub fn count(&self, record: u32) -> u32 {
-        let at = record as usize;
-        self.ends[at + 1] - self.ends[at]
-    }
-
-    /// The records without rows, as bits; also those that do not exist.
-    pub fn without_rows(&self) -> u64 {
-        let ends = self.ends.windows(2).enumerate();
-        ends.fold(0, |bits, (at, ends)| bits | u64::from(ends[0] == ends[1]) << at)
-    }
-
-    /// Calls `visit` with each row of the records whose bits are set, and with the record's place.
+    /// Calls `visit` with each record whose bit is set, by its place, and each of its rows; with `None`
+    /// if it has no rows.
     #[inline]
-    pub fn each(&self, records: u64, visit: impl FnMut(u32, u32)) {
-        match self.width {
-            1 => self.each_of_width::<1>(records, visit),
-            2 => self.each_of_width::<2>(records, visit),
-            3 => self.each_of_width::<3>(records, visit),
-            _ => self.each_of_width::<4>(records, visit),
+    pub fn each(&self, records: u64, visit: impl FnMut(u32, Option<u32>)) {
+        match &self.lengths {
+            Lengths::Bytes(lengths) => {
+                self.each_of(lengths.iter().map(|length| u32::from(*length)), records, visit);
+            }
+            Lengths::Numbers(lengths) => self.each_of(lengths.iter().copied(), records, visit),
         }
     }
 
     #[inline]
-    fn each_of_width<const W: usize>(&self, mut records: u64, mut visit: impl FnMut(u32, u32)) {
-        let rows = self.rows.as_chunks::<W>().0;
-        while records != 0 {
-            let record = records.trailing_zeros();
-            records &= records - 1;
-            let (from, to) = (self.ends[record as usize], self.ends[record as usize + 1]);
-            for row in &rows[from as usize..to as usize] {
+    fn each_of(
+        &self,
+        lengths: impl Iterator<Item = u32>,
+        records: u64,
+        visit: impl FnMut(u32, Option<u32>),
+    ) {
+        match self.width {
+            1 => self.each_of_width::<1>(lengths, records, visit),
+            2 => self.each_of_width::<2>(lengths, records, visit),
+            3 => self.each_of_width::<3>(lengths, records, visit),
+            _ => self.each_of_width::<4>(lengths, records, visit),
+        }
+    }
+
+    #[inline]
+    fn each_of_width<const W: usize>(
+        &self,
+        lengths: impl Iterator<Item = u32>,
+        records: u64,
+        mut visit: impl FnMut(u32, Option<u32>),
+    ) {
+        let mut rows = self.rows.as_chunks::<W>().0;
+        for (record, length) in (0..).zip(lengths) {
+            // `block` checked that the block has as many rows as the lengths say.
+            let Some((of_record, others)) = rows.split_at_checked(length as usize) else { return };
+            rows = others;
+            if records >> record & 1 == 0 {
+                continue;
+            }
+            if of_record.is_empty() {
+                visit(record, None);
+            }
+            for row in of_record {
                 let mut bytes = [0; 4];
                 bytes[..W].copy_from_slice(row);
-                visit(record, u32::from_le_bytes(bytes));
+                visit(record, Some(u32::from_le_bytes(bytes)));
             }
         }
     }

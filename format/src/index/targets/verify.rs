@@ -22,9 +22,10 @@ impl TargetsFile {
             let records = (self.records - block * BLOCK_RECORDS).min(BLOCK_RECORDS) as u32;
             let mut lengths = Vec::with_capacity(BLOCK_RECORDS);
             for record in 0..records {
-                leb128::push(found.count(record).into(), &mut lengths);
-                let (mut next, mut outcome) = (0, Ok(()));
+                let (mut length, mut next, mut outcome) = (0, 0, Ok(()));
                 found.each(1 << record, |record, row| {
+                    let Some(row) = row else { return };
+                    length += 1;
                     if outcome.is_ok() {
                         outcome = ensure(
                             next <= u64::from(row) && row < rows,
@@ -33,9 +34,10 @@ impl TargetsFile {
                         .and_then(|()| visit((block * BLOCK_RECORDS) as u32 + record, row));
                     }
                     next = u64::from(row) + 1;
-                    count += 1;
                 });
                 outcome?;
+                count += length;
+                leb128::push(length, &mut lengths);
             }
             let from = layout.from + at as usize;
             let is_same = self.archive.bytes(from, from + lengths.len())? == lengths;

@@ -517,13 +517,9 @@ impl TargetsSource<'_> {
         visit: &mut impl FnMut(u16, u64),
     ) -> Result<(), ReadError> {
         let block = self.file.block(self.path, chunk * CHUNK_BLOCKS + word)?;
-        let low = |record: u32| (word * 64 + record) as u16;
-        let mut without = block.without_rows() & records;
-        block.each(records, |record, row| visit(low(record), u64::from(row)));
-        while without != 0 {
-            visit(low(without.trailing_zeros()), NULL);
-            without &= without - 1;
-        }
+        block.each(records, |record, row| {
+            visit((word * 64 + record) as u16, row.map_or(NULL, u64::from));
+        });
         Ok(())
     }
 

@@ -177,6 +177,26 @@ fn in_words(seconds: u64) -> String {
     parts.collect::<Vec<_>>().join(" ")
 }
 
+impl Verdict {
+    /// The message to a client whose request would count as many.
+    pub fn message_of_many(&self, requests: u64, what: &str) -> Option<String> {
+        let (class, whose) = match self.refusal? {
+            Refusal::Day(class) => {
+                let Quota { limit, remaining, .. } = self.quotas.daily[class as usize];
+                (class, format!("your daily quota has {remaining} left of {limit}"))
+            }
+            Refusal::Pool(class) => (class, "the service's daily pool has fewer left".to_owned()),
+            Refusal::Minute | Refusal::Free(_) => return self.message(),
+        };
+        Some(format!(
+            "{what} counts as {requests} {} requests, but {whose}. Please narrow the list, or try again in {} \
+             (at 00:00:00 UTC).",
+            class.name(),
+            in_words(self.reset_seconds())
+        ))
+    }
+}
+
 /// How much of the limits is in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Usage {
@@ -275,6 +295,56 @@ impl RateLimiter {
         Verdict { refusal, quotas: self.quotas(counts, at), at }
     }
 
+    /// Counts `more` requests of the day for an admitted request, or refuses them. A refusal also takes the
+    /// admitted request back from the client's day. The minute does not change.
+    pub fn count_more(
+        &self,
+        client: u64,
+        daily: QuotaClass,
+        more: u64,
+        admitted: ClockReading,
+    ) -> Verdict {
+        let mut state = self.lock();
+        let at = self.clock.now();
+        state.start_day(at);
+        let State { table, day, pool, networks, .. } = &mut *state;
+        let (counts, _) = table.touch(client);
+        counts.refresh(*day, at);
+        let (of_network, _) = networks.touch(network_key(client));
+        of_network.refresh(*day, at);
+        let refusal = self.daily_refusal(counts, pool, of_network, daily, more);
+        let number = daily as usize;
+        if refusal.is_none() {
+            // At most the limit, a u32.
+            counts.daily[number] += more as u32;
+            pool[number] += more;
+            of_network.daily[number] += more as u32;
+        } else if day_of(admitted) == *day {
+            counts.daily[number] = counts.daily[number].saturating_sub(1);
+        }
+        Verdict { refusal, quotas: self.quotas(counts, at), at }
+    }
+
+    /// Takes requests that [`RateLimiter::count_more`] counted back: their reply was not sent.
+    pub fn take_back(&self, client: u64, daily: QuotaClass, more: u64, counted: ClockReading) {
+        let mut state = self.lock();
+        let at = self.clock.now();
+        state.start_day(at);
+        let State { table, day, pool, networks, .. } = &mut *state;
+        if day_of(counted) != *day {
+            return;
+        }
+        let number = daily as usize;
+        pool[number] = pool[number].saturating_sub(more);
+        let (counts, _) = table.touch(client);
+        let (of_network, _) = networks.touch(network_key(client));
+        for counts in [counts, of_network] {
+            counts.refresh(*day, at);
+            // At most the limit, a u32.
+            counts.daily[number] = counts.daily[number].saturating_sub(more as u32);
+        }
+    }
+
     /// Counts a request that counts towards nothing else, or refuses it.
     pub fn count_free(&self, client: u64) -> Verdict {
         let mut state = self.lock();
@@ -326,6 +396,17 @@ impl RateLimiter {
         self.quotas(&counts, at)
     }
 
+    /// The limits in words, for the log.
+    pub fn in_words(&self) -> String {
+        let Limits { minute, daily: [lists, searches], pool: [all_lists, all_searches], .. } =
+            self.limits;
+        format!(
+            "limits are on, for clients of this machine too: each client gets {minute} requests a minute, and \
+             {lists} lists and {searches} searches a day; all clients together get {all_lists} lists and \
+             {all_searches} searches a day; --no-limits turns the limits off"
+        )
+    }
+
     /// Returns how much of the limits is in use.
     pub fn usage(&self) -> Usage {
         let mut state = self.lock();
@@ -354,14 +435,26 @@ impl RateLimiter {
         if counts.minute >= self.limits.minute {
             return Some(Refusal::Minute);
         }
-        let daily = daily?;
-        if counts.daily[daily as usize] >= self.limits.daily[daily as usize] {
+        self.daily_refusal(counts, pool, of_network, daily?, 1)
+    }
+
+    /// The limit of a day that refuses this many further requests.
+    fn daily_refusal(
+        &self,
+        counts: &ClientCounts,
+        pool: &[u64; 2],
+        of_network: &ClientCounts,
+        daily: QuotaClass,
+        requests: u64,
+    ) -> Option<Refusal> {
+        let number = daily as usize;
+        let exceeds = |used: u64, max: u64| used.saturating_add(requests) > max;
+        if exceeds(counts.daily[number].into(), self.limits.daily[number].into()) {
             return Some(Refusal::Day(daily));
         }
         let Limits { pool: pool_max, network_pool, .. } = self.limits;
-        let number = daily as usize;
-        let is_used_up = pool[number] >= pool_max[number]
-            || u64::from(of_network.daily[number]) >= network_pool[number];
+        let is_used_up = exceeds(pool[number], pool_max[number])
+            || exceeds(of_network.daily[number].into(), network_pool[number]);
         is_used_up.then_some(Refusal::Pool(daily))
     }
 
@@ -581,6 +674,39 @@ mod tests {
         counters.count(1, Some(QuotaClass::List));
         counters.refund(1, QuotaClass::List, late.at);
         assert_eq!(counters.usage().pool, [1, 0], "yesterday's request is not in today's pool");
+    }
+
+    #[test]
+    fn a_request_that_counts_as_many_is_counted_whole_or_not_at_all() {
+        let limits = Limits { daily: [10, 1], pool: [12, 1], network_pool: [12, 1], ..LIMITS };
+        let (counters, clock) = counters(limits);
+        let stream = |client: u64, more: u64| {
+            let admitted = counters.count(client, Some(QuotaClass::List));
+            assert_eq!(admitted.refusal, None);
+            let verdict = counters.count_more(client, QuotaClass::List, more, admitted.at);
+            if verdict.refusal.is_some() {
+                counters.refund(client, QuotaClass::List, admitted.at);
+            }
+            (verdict.refusal, verdict.quotas.daily[0].remaining, counters.usage().pool[0])
+        };
+        assert_eq!(stream(1, 0), (None, 9, 1));
+        assert_eq!(stream(1, 5), (None, 3, 7));
+        assert_eq!(stream(1, 3), (Some(Refusal::Day(QuotaClass::List)), 3, 7));
+        assert_eq!(stream(1, 2), (None, 0, 10));
+        assert_eq!(stream(2, 2), (Some(Refusal::Pool(QuotaClass::List)), 10, 10));
+        assert_eq!(stream(2, u64::MAX), (Some(Refusal::Day(QuotaClass::List)), 10, 10));
+        assert_eq!(stream(2, 1), (None, 8, 12));
+        assert_eq!(counters.client_quotas(2).minute.remaining, 27);
+        let counted = counters.client_quotas(2);
+        let at = counters.count_free(2).at;
+        counters.take_back(2, QuotaClass::List, 1, at);
+        assert_eq!(
+            (counters.client_quotas(2).daily[0].remaining, counters.usage().pool[0]),
+            (9, 11)
+        );
+        clock.advance(DAY_MILLIS);
+        counters.take_back(2, QuotaClass::List, 1, at);
+        assert_eq!(counters.client_quotas(2).daily[0].remaining, counted.daily[0].limit);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::ops::metrics::family::Families;
 pub fn collect(families: &Families) {
     families.counters(
         "pinakes_overloads_total",
-        "Requests answered 503 while the server was ready, by the resource that was short.",
+        "Requests answered 503, and replies cut off, while the server was ready, by the resource that was short.",
         "reason",
         OVERLOADS.samples::<Overload>(),
     );

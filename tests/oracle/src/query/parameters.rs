@@ -15,11 +15,20 @@ pub struct Parameters {
     pub sort: Option<String>,
     /// `search` after percent-decoding.
     pub search: Option<String>,
+    /// The paths of `select`; the caller knows which members there are.
+    pub select: Option<Vec<String>>,
+    /// `sample`: the records to draw.
+    pub sample: Option<u64>,
+    /// `seed`.
+    pub seed: Option<u64>,
+    /// `format`: `ndjson` or `csv`.
+    pub format: Option<String>,
 }
 
 /// Parses the text after the `?`.
 pub fn parse(raw: &str) -> Result<Parameters, Refused> {
     let (mut page, mut per_page, mut filter, mut sort, mut search) = (None, None, None, None, None);
+    let (mut select, mut sample, mut seed, mut format) = (None, None, None, None);
     for pair in raw.split('&').filter(|pair| !pair.is_empty()) {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         let (name, value) = (decoded(name)?, decoded(value)?);
@@ -30,6 +39,10 @@ pub fn parse(raw: &str) -> Result<Parameters, Refused> {
             "filter" => &mut filter,
             "sort" => &mut sort,
             "search" => &mut search,
+            "select" => &mut select,
+            "sample" => &mut sample,
+            "seed" => &mut seed,
+            "format" => &mut format,
             _ => return Err(Refused("no parameter of a list")),
         };
         if value.trim().is_empty() {
@@ -38,6 +51,31 @@ pub fn parse(raw: &str) -> Result<Parameters, Refused> {
         if given.replace(value).is_some() {
             return Err(Refused("a parameter twice"));
         }
+    }
+    let is_stream = format.is_some();
+    if is_stream && (page.is_some() || per_page.is_some()) {
+        return Err(Refused("a page of a stream"));
+    }
+    if format.as_ref().is_some_and(|format| !["ndjson", "csv"].contains(&format.as_str())) {
+        return Err(Refused("no format of a stream"));
+    }
+    if seed.is_some() && sample.is_none() {
+        return Err(Refused("a seed without a sample"));
+    }
+    let digits = |value: String| {
+        let is_plain = value.bytes().all(|byte| byte.is_ascii_digit());
+        value.parse::<u64>().ok().filter(|_| is_plain).ok_or(Refused("no whole number"))
+    };
+    let (sample, seed) = (sample.map(digits).transpose()?, seed.map(digits).transpose()?);
+    if sample.is_some_and(|records| !(1..=10_000).contains(&records)) {
+        return Err(Refused("no size of a sample"));
+    }
+    let select: Option<Vec<String>> =
+        select.map(|paths| paths.split(',').map(|path| path.trim().to_owned()).collect());
+    if let Some(paths) = &select
+        && paths.iter().enumerate().any(|(at, path)| path.is_empty() || paths[..at].contains(path))
+    {
+        return Err(Refused("no member, or one twice"));
     }
     let page = match page {
         Some(page) if page.bytes().all(|byte| byte.is_ascii_digit()) => page.parse().ok(),
@@ -58,6 +96,10 @@ pub fn parse(raw: &str) -> Result<Parameters, Refused> {
         filter,
         sort,
         search,
+        select,
+        sample,
+        seed,
+        format,
     })
 }
 
@@ -119,6 +161,18 @@ mod tests {
             "filter=%4",
             "Filter=a:1",
             "group_by=type",
+            "select=",
+            "select=id,",
+            "select=id,id",
+            "sample=0",
+            "sample=10001",
+            "sample=+1",
+            "seed=1",
+            "sample=1&seed=-1",
+            "sample=1&seed=18446744073709551616",
+            "format=xml",
+            "format=csv&page=1",
+            "format=ndjson&per_page=100",
             "=",
         ] {
             check(raw, None);

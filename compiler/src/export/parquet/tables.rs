@@ -1,0 +1,151 @@
+//! The tables of an export, and the records that fill them.
+
+use arrow_schema::Fields;
+use pinakes_format::entity::Entity;
+use pinakes_format::json::render::Page;
+use pinakes_format::record::columns::Column;
+use pinakes_format::record::members::Members;
+use pinakes_format::record::{ArchivedOutput, Output, schema_of};
+use pinakes_format::schema::keys::keys_of;
+use pinakes_format::snapshot::{RecordLookup, Snapshot};
+use pinakes_format::storage::error::ReadError;
+
+use crate::export::parquet::builder::ColumnBuilder;
+use crate::export::parquet::types::{ColumnKind, ColumnType, NamedColumn, fields_of};
+use crate::frontend::native::REFERENCES;
+
+/// A table with a row for each record, or for each edge of a record.
+pub(crate) struct Table {
+    pub(crate) name: &'static str,
+    columns: ColumnType,
+    /// Whether the last column has the ids that the record refers to.
+    has_references: bool,
+    /// Puts the edges of an output into the table; `None` for the table of the records.
+    put_edges: Option<PutEdges>,
+}
+
+/// Puts the edges of an output into their table.
+pub(super) type PutEdges =
+    fn(&Edges<'_>, &mut ColumnBuilder, &mut Page<'_>) -> Result<(), ReadError>;
+
+/// An output and the ids that it refers to.
+pub(super) struct Edges<'r> {
+    pub(super) id: u64,
+    pub(super) output: &'r ArchivedOutput,
+    pub(super) references: &'r [u64],
+}
+
+impl Table {
+    /// The table of an entity's records: all members, or a selection of them.
+    pub(crate) fn of_records(entity: Entity, select: Option<&Members>) -> Table {
+        let mut record = ColumnType::of(&schema_of(entity)).flattened();
+        if let Some(select) = select {
+            record.select(select.members());
+        }
+        let mut columns = vec![NamedColumn::new("", record)];
+        let has_references = keys_of(entity).has_citations() && select.is_none();
+        if has_references {
+            columns.push(NamedColumn::new(REFERENCES, ColumnType::list_of(ColumnKind::Id)));
+        }
+        Table {
+            name: entity.facts().plural,
+            columns: ColumnType::required(ColumnKind::Object(columns)),
+            has_references,
+            put_edges: None,
+        }
+    }
+
+    /// A table of the edges of outputs.
+    pub(super) fn of_edges(
+        name: &'static str,
+        columns: Vec<NamedColumn>,
+        put_edges: PutEdges,
+    ) -> Table {
+        let columns = ColumnType::required(ColumnKind::Object(columns));
+        Table { name, columns, has_references: false, put_edges: Some(put_edges) }
+    }
+
+    /// Whether the rows are edges, not records.
+    pub(super) fn has_edges(&self) -> bool {
+        self.put_edges.is_some()
+    }
+
+    /// The fields of the table's schema.
+    pub(crate) fn fields(&self) -> Fields {
+        match &self.columns.kind {
+            ColumnKind::Object(columns) => fields_of(columns),
+            _ => Fields::empty(),
+        }
+    }
+
+    /// Returns the paths of the leaves of a kind, as Parquet names them.
+    pub(crate) fn leaves(&self, is_meant: impl Fn(&ColumnKind) -> bool) -> Vec<Vec<String>> {
+        let mut found = Vec::new();
+        self.columns.add_leaves(&mut Vec::new(), &is_meant, &mut found);
+        found
+    }
+
+    pub(super) fn builder(&self) -> ColumnBuilder {
+        ColumnBuilder::new(&self.columns)
+    }
+}
+
+/// The tables that one pass over the rows of an entity fills.
+pub(crate) struct Tables<'s> {
+    pub(super) snapshot: &'s Snapshot,
+    pub(super) entity: Entity,
+    pub(crate) tables: Vec<Table>,
+    needs_references: bool,
+}
+
+impl<'s> Tables<'s> {
+    /// The table of an entity's records, and tables of their edges.
+    pub(crate) fn new(
+        snapshot: &'s Snapshot,
+        entity: Entity,
+        records: Table,
+        edges: impl IntoIterator<Item = Table>,
+    ) -> Tables<'s> {
+        let tables: Vec<Table> = [records].into_iter().chain(edges).collect();
+        let needs_references = tables.iter().any(|table| table.has_edges() || table.has_references);
+        Tables { snapshot, entity, tables, needs_references }
+    }
+
+    /// Puts the record in a row, and its edges, into one builder for each table.
+    ///
+    /// # Errors
+    ///
+    /// If the snapshot is damaged. The builders then have an incomplete record.
+    pub(super) fn fill(
+        &self,
+        row: u32,
+        builders: &mut [ColumnBuilder],
+        page: &mut Page<'s>,
+    ) -> Result<(), ReadError> {
+        let references = match self.needs_references {
+            true => RecordLookup::references(self.snapshot, self.entity, row)?,
+            false => Vec::new(),
+        };
+        let [records, edges @ ..] = builders else { return Ok(()) };
+        if let [record, rest @ ..] = records.object() {
+            self.snapshot.fill(self.entity, row, record, page)?;
+            for column in rest {
+                put_ids(&references, column);
+            }
+        }
+        if edges.is_empty() {
+            return Ok(());
+        }
+        let Some(output) = self.snapshot.archived::<Output>(row)? else { return Ok(()) };
+        let of =
+            Edges { id: self.snapshot.row_id(self.entity, row)?, output, references: &references };
+        let tables = self.tables.iter().filter_map(|table| table.put_edges).zip(edges);
+        tables.into_iter().try_for_each(|(put, builder)| put(&of, builder, page))
+    }
+}
+
+fn put_ids(ids: &[u64], column: &mut ColumnBuilder) {
+    if let Some(items) = column.list(ids.len()) {
+        ids.iter().for_each(|id| items.id(Entity::Output, *id));
+    }
+}

@@ -1,0 +1,128 @@
+//! From options to jobs: the records of each entity that an export writes, and their members.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use pinakes_format::entity::{CATALOG, Entity};
+use pinakes_format::query::{ParamError, Query, Sample, parse_select};
+use pinakes_format::record::members::{Members, View};
+
+use crate::error::{Error, Result};
+use crate::export::options::{Compression, ExportArgs, Format};
+use crate::link::selection::add_filter;
+
+/// The records of one entity, and their members.
+pub(crate) struct Job {
+    pub(crate) entity: Entity,
+    pub(crate) query: Query,
+    /// Most records.
+    pub(crate) limit: u64,
+    /// The selected members; `None` for whole records.
+    pub(crate) select: Option<Members>,
+}
+
+impl Job {
+    /// Whether every record of the entity is written.
+    pub(crate) fn has_all_records(&self) -> bool {
+        self.query.filter.is_empty() && self.query.sample.is_none() && self.limit == u64::MAX
+    }
+}
+
+/// Checks the options and makes a job of each entity.
+///
+/// # Errors
+///
+/// Options that do not parse, or contradict each other.
+pub(crate) fn plan(args: &ExportArgs) -> Result<Vec<Job>> {
+    check(args)?;
+    let mut refused = Refusals::default();
+    let is_chosen = |entity: &Entity| args.entities.is_empty() || args.entities.contains(entity);
+    let entities: Vec<Entity> = Entity::all().filter(is_chosen).collect();
+    let mut queries: BTreeMap<Entity, Query> =
+        entities.iter().map(|entity| (*entity, Query::new(*entity))).collect();
+    let known = queries.len();
+    for given in &args.wheres {
+        refused.add("--where", given, add_filter(&mut queries, &with_entity(&entities, given)));
+        if queries.len() > known {
+            let reason = "filters an entity that is not among the exported ones";
+            refused.add::<()>("--where", given, Err(vec![ParamError::new(given, reason)]));
+            break;
+        }
+    }
+    let mut jobs = Vec::new();
+    for (entity, mut query) in queries {
+        if let Some(sort) = &args.sort {
+            refused.add("--sort", sort, query.set_sort(sort));
+        }
+        let select = args.select.as_ref().and_then(|text| {
+            refused.add("--select", text, parse_select(entity, View::Export, text))
+        });
+        query.sample = args.sample.map(|records| Sample { records, seed: args.seed });
+        jobs.push(Job { entity, query, limit: args.limit.unwrap_or(u64::MAX), select });
+    }
+    refused.into_result(jobs)
+}
+
+/// Refuses options that do not go together.
+fn check(args: &ExportArgs) -> Result<()> {
+    let refuse = |text: &str| Err(Error::Usage(format!("{text}; nothing was exported")));
+    if args.entities.len() != 1 && (args.sort.is_some() || args.select.is_some()) {
+        return refuse(
+            "`--sort` and `--select` need one ENTITY, because members differ between entities",
+        );
+    }
+    if args.format == Format::Parquet && args.compress.is_some_and(|by| by != Compression::None) {
+        return refuse(
+            "`--compress` is for ndjson and csv; the columns of Parquet are always compressed",
+        );
+    }
+    if args.edges && args.format != Format::Parquet {
+        return refuse("`--edges` needs `--format parquet`");
+    }
+    if args.edges && !args.entities.is_empty() && !args.entities.contains(&Entity::Output) {
+        return refuse("`--edges` are those of outputs; name `outputs` among the entities");
+    }
+    Ok(())
+}
+
+/// Adds the name of the one entity to a filter without a name.
+fn with_entity(entities: &[Entity], given: &str) -> String {
+    let is_named = given
+        .split_once(':')
+        .is_some_and(|(name, _)| CATALOG.iter().any(|facts| facts.plural == name));
+    match entities {
+        [entity] if !is_named => format!("{entity}:{given}"),
+        _ => given.to_owned(),
+    }
+}
+
+/// The options that do not parse, with the reasons.
+#[derive(Default)]
+struct Refusals(String);
+
+impl Refusals {
+    /// Notes the errors of an option; returns its value if it has none.
+    fn add<T>(
+        &mut self,
+        option: &str,
+        given: &str,
+        parsed: std::result::Result<T, Vec<ParamError>>,
+    ) -> Option<T> {
+        let errors = match parsed {
+            Ok(value) => return Some(value),
+            Err(errors) => errors,
+        };
+        let _ = write!(self.0, "\n  {option} {given}");
+        for error in errors {
+            let _ = write!(self.0, "\n    `{}`: {}", error.text, error.reason);
+        }
+        None
+    }
+
+    fn into_result<T>(self, value: T) -> Result<T> {
+        if self.0.is_empty() {
+            return Ok(value);
+        }
+        Err(Error::Usage(format!("cannot parse what to export; nothing was exported{}", self.0)))
+    }
+}

@@ -1,0 +1,224 @@
+//! All rows of a list, batch by batch, and the rows of a sample.
+//!
+//! A stream or an export reads a list from its beginning to its end. Between two batches it keeps a
+//! [`RowCursor`], a position: not the filter's bitmaps, whose size grows with the snapshot. Every batch resolves the filter again.
+//!
+//! ```text
+//! row order    the next row; the chunks after it are intersected until a batch is full
+//! sorted       the next position; a batch is found as a page of 131,072 records is
+//! sample       one batch
+//! ```
+//!
+//! Cost of a batch: in row order the containers of its chunks; sorted, one pass over the containers of
+//! the clauses.
+
+use crate::query::deadline::{Deadline, QueryError};
+use crate::query::doc_set::DocSet;
+use crate::query::execute::{is_row_order, unsuppressed_rows_from};
+use crate::query::intersection::Intersection;
+use crate::query::parse::Query;
+use crate::query::sample::Sample;
+use crate::query::sorted_page::DirectedOrder;
+use crate::snapshot::Snapshot;
+
+/// Rows of a batch in row order, which the rows of one chunk may exceed.
+const BATCH_ROWS: usize = 1 << 14;
+/// Rows of a sorted batch. Finding a batch costs a pass over the filter, so that a batch is large.
+const SORTED_BATCH_ROWS: usize = 1 << 17;
+
+/// The position of the next batch of a list's rows. The default is the beginning.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RowCursor {
+    /// A row in row order, else a position.
+    next: u64,
+}
+
+impl RowCursor {
+    /// The most bytes of a batch.
+    pub const BATCH_BYTES_MAX: usize = SORTED_BATCH_ROWS * size_of::<u32>();
+}
+
+impl Query {
+    /// Collects the next rows of the whole list and moves the cursor behind them; no rows at the end. The
+    /// page of the query has no effect.
+    ///
+    /// # Errors
+    ///
+    /// If the snapshot is damaged or the deadline passes.
+    pub fn next_rows(
+        &self,
+        cursor: &mut RowCursor,
+        snapshot: &Snapshot,
+        deadline: Deadline<'_>,
+    ) -> Result<Vec<u32>, QueryError> {
+        let matches = self.resolve(snapshot, deadline)?;
+        let keys = self.directed_orders(snapshot)?;
+        if self.sample.is_none() && is_row_order(&keys) {
+            return rows_from(&matches, cursor, deadline);
+        }
+        let part = (cursor.next, SORTED_BATCH_ROWS);
+        let rows = match self.sample {
+            Some(sample) => {
+                self.sample_page(sample, (&matches, &keys), part, snapshot, deadline)?.1
+            }
+            None => {
+                let set = DocSet::from_intersection(&matches, deadline)?;
+                self.sorted_rows(&set, &keys, part, snapshot, deadline)?
+            }
+        };
+        cursor.next += rows.len() as u64;
+        Ok(rows)
+    }
+
+    /// Counts the records of a sample and finds those of a page, in the order of the sort, or of the draws
+    /// without a sort.
+    pub(super) fn sample_page(
+        &self,
+        sample: Sample,
+        (matches, keys): (&Intersection<'_>, &[DirectedOrder<'_>]),
+        (from, count): (u64, usize),
+        snapshot: &Snapshot,
+        deadline: Deadline<'_>,
+    ) -> Result<(u64, Vec<u32>), QueryError> {
+        let counts = match matches.clauses() {
+            [] => Vec::new(),
+            _ => matches.chunk_counts(deadline)?,
+        };
+        let matching = match matches.clauses() {
+            [] => matches.count(deadline)?,
+            _ => counts.iter().map(|count| u64::from(*count)).sum(),
+        };
+        let positions = sample.positions(&snapshot.manifest().id, matching);
+        let records = positions.len() as u64;
+        if !keys.is_empty() {
+            let mut rows = rows_at(matches, &counts, &positions, deadline)?;
+            rows.sort_unstable();
+            let set = DocSet::Sorted(rows);
+            return Ok((records, self.sorted_rows(&set, keys, (from, count), snapshot, deadline)?));
+        }
+        let from = from.min(records) as usize;
+        let to = from.saturating_add(count).min(positions.len());
+        Ok((records, rows_at(matches, &counts, &positions[from..to], deadline)?))
+    }
+}
+
+/// Collects the matching rows from the cursor on, in row order.
+fn rows_from(
+    matches: &Intersection<'_>,
+    cursor: &mut RowCursor,
+    deadline: Deadline<'_>,
+) -> Result<Vec<u32>, QueryError> {
+    let mut rows = Vec::new();
+    // A cursor in row order is at most the number of rows, a u32.
+    let first = cursor.next as u32;
+    let mut chunk = first >> 16;
+    while chunk < matches.chunks() && rows.len() < BATCH_ROWS {
+        deadline.check()?;
+        matches.chunk(chunk)?.each(|low| {
+            let row = chunk << 16 | u32::from(low);
+            if row >= first {
+                rows.push(row);
+            }
+            true
+        });
+        chunk += 1;
+    }
+    cursor.next = u64::from(matches.rows()).min(u64::from(chunk) << 16);
+    Ok(rows)
+}
+
+/// Finds the rows at some positions among the matching rows, in the order of the positions.
+///
+/// Cost: the chunks that hold the positions.
+fn rows_at(
+    matches: &Intersection<'_>,
+    chunk_counts: &[u32],
+    positions: &[u64],
+    deadline: Deadline<'_>,
+) -> Result<Vec<u32>, QueryError> {
+    if matches.clauses().is_empty() {
+        // A position is less than the number of rows, a u32.
+        let row_at = |position: &u64| unsuppressed_rows_from(matches, *position as u32).next();
+        return Ok(positions.iter().filter_map(row_at).collect());
+    }
+    let mut rows = vec![0; positions.len()];
+    let mut ascending: Vec<(u64, usize)> = positions.iter().copied().zip(0..).collect();
+    ascending.sort_unstable();
+    let mut left = ascending.as_slice();
+    let mut before = 0;
+    for (chunk, in_chunk) in (0u32..).zip(chunk_counts) {
+        let after = before + u64::from(*in_chunk);
+        let (here, rest) = left.split_at(left.partition_point(|(position, _)| *position < after));
+        left = rest;
+        let mut here = here.iter().peekable();
+        if here.peek().is_some() {
+            deadline.check()?;
+            let mut position = before;
+            matches.chunk(chunk)?.each(|low| {
+                if let Some((_, at)) = here.next_if(|(wanted, _)| *wanted == position) {
+                    rows[*at] = chunk << 16 | u32::from(low);
+                }
+                position += 1;
+                here.peek().is_some()
+            });
+        }
+        before = after;
+    }
+    Ok(rows)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::query::clause::{Clause, Leaf};
+
+    /// Intersections over 3.5 chunks, with the rows that match.
+    fn intersections(check: impl Fn(&Intersection<'_>, &[u32])) {
+        const ROWS: u32 = 3 * 65_536 + 30_000;
+        let suppressed: Vec<u32> = (0..ROWS).step_by(50_001).collect();
+        for step in [1, 7, 60_000, 70_000, 300_000] {
+            for suppressed in [&[][..], &suppressed] {
+                let wanted: Vec<u32> = (0..ROWS).step_by(step).collect();
+                let clauses = match step {
+                    1 => Vec::new(),
+                    _ => vec![Clause::internal(vec![Leaf::Sorted(wanted.clone())])],
+                };
+                let matches = Intersection::new(clauses, ROWS).without(suppressed);
+                let expected: Vec<u32> =
+                    wanted.into_iter().filter(|row| !suppressed.contains(row)).collect();
+                check(&matches, &expected);
+            }
+        }
+    }
+
+    #[test]
+    fn batches_in_row_order_have_every_matching_row_once() {
+        intersections(|matches, expected| {
+            let (mut cursor, mut found) = (RowCursor::default(), Vec::new());
+            loop {
+                let rows = rows_from(matches, &mut cursor, Deadline::NEVER).unwrap();
+                assert!(rows.len() < BATCH_ROWS + 65_536);
+                if rows.is_empty() {
+                    break;
+                }
+                found.extend(rows);
+            }
+            assert_eq!(found, expected);
+        });
+    }
+
+    #[test]
+    fn rows_at_positions_have_the_order_of_the_positions() {
+        intersections(|matches, expected| {
+            let counts = matches.chunk_counts(Deadline::NEVER).unwrap();
+            for records in [0, 1, 100, 10_000] {
+                let sample = Sample { records, seed: 1 };
+                let positions = sample.positions("snapshot", expected.len() as u64);
+                let found = rows_at(matches, &counts, &positions, Deadline::NEVER).unwrap();
+                let wanted: Vec<u32> = positions.iter().map(|at| expected[*at as usize]).collect();
+                assert_eq!(found, wanted);
+            }
+        });
+    }
+}

@@ -1,0 +1,36 @@
+//! Every type of page in Chromium, by `browser.cjs`, which keeps pictures in `target/browse`.
+//!
+//! `.ci/run` installs Debian's Chromium, and playwright-core and axe-core into `target/browser`.
+
+use std::{path::Path, process::Command};
+
+use pinakes_tests::server::{Server, Snapshots};
+
+#[test]
+fn every_page_works_in_chromium() {
+    let root = pinakes_tests::root().canonicalize().unwrap();
+    let modules = root.join("target/browser/node_modules");
+    let mut probe = Command::new("node");
+    probe.arg("-e").arg("require(process.argv[1] + '/playwright-core')").arg(&modules);
+    let has_modules = probe.output().is_ok_and(|output| output.status.success());
+    if !has_modules || !Path::new("/usr/bin/chromium").exists() {
+        eprintln!(
+            "skipped: every_page_works_in_chromium: chromium, node or playwright-core is missing; .ci/run \
+             installs them"
+        );
+        return;
+    }
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
+    let output = Command::new("node")
+        .arg(root.join("tests/tests/browse/browser.cjs"))
+        .arg(&modules)
+        .arg(format!("http://{}", server.address()))
+        .arg(root.join("target/browse"))
+        .output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "all is well\n", "{errors}");
+    server.end(&[]);
+}

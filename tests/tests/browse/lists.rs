@@ -1,0 +1,187 @@
+//! Pages of lists: the same records and counts as the JSON, chips, groups, forms and pages.
+
+use pinakes_tests::server::{Server, Snapshots};
+
+use crate::html::{between, chips, count, links, page, rows};
+
+/// The lists, and parameters that each takes.
+const LISTS: [(&str, &[&str]); 11] = [
+    (
+        "outputs",
+        &[
+            "",
+            "filter=type:article",
+            "filter=year:>1900,is_oa:true&sort=year:desc",
+            "search=the",
+            "page=2&per_page=10",
+            "page=1000000",
+        ],
+    ),
+    ("authors", &["", "filter=has_orcid:true", "sort=cited_by_count:desc"]),
+    ("sources", &["", "filter=type:journal|repository", "filter=country.code:!null"]),
+    ("institutions", &["", "search=univ", "filter=country.code:US"]),
+    ("publishers", &["", "filter=hierarchy_level:0"]),
+    ("funders", &[""]),
+    ("topics", &["", "filter=domain.id:3", "sort=name:asc"]),
+    ("domains", &[""]),
+    ("fields", &["", "sort=name:desc&page=2&per_page=10"]),
+    ("subfields", &[""]),
+    ("references/institution-types", &[""]),
+];
+
+#[test]
+fn a_page_lists_the_records_of_the_json_and_their_exact_count() {
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
+    let mut connection = server.connect();
+    for (route, queries) in LISTS {
+        for query in queries {
+            let target =
+                if query.is_empty() { route.to_owned() } else { format!("{route}?{query}") };
+            let json = connection.get(&format!("/{target}")).json();
+            let html = page(&mut connection, &format!("/browse/{target}"), 200);
+            assert_eq!(count(&html), json["meta"]["count"].as_u64().unwrap(), "{target}");
+            let listed = json["results"].as_array().unwrap();
+            assert_eq!(html.matches("<article class=\"row\">").count(), listed.len(), "{target}");
+            if route.starts_with("references/") {
+                continue;
+            }
+            let id = |record: &serde_json::Value| record["id"].to_string().replace('"', "");
+            let expected: Vec<String> =
+                listed.iter().map(|record| format!("/browse/{route}/{}", id(record))).collect();
+            assert_eq!(rows(&html), expected, "{target}");
+        }
+    }
+    server.end(&[]);
+}
+
+#[test]
+fn a_chip_removes_its_filter_and_no_other() {
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
+    let mut connection = server.connect();
+    let parts = ["type:article", "year:>1900", "is_oa:true|false"];
+    let html = page(
+        &mut connection,
+        &format!(
+            "/browse/outputs?filter={}&search=a&sort=year:desc&page=2&per_page=10",
+            parts.join(",")
+        ),
+        200,
+    );
+    let rest = |parts: &[&str]| format!("/browse/outputs?filter={}", parts.join(","));
+    let end = "&search=a&sort=year:desc&per_page=10";
+    let expected = [
+        format!("{}{end}", rest(&[parts[1], parts[2]])),
+        format!("{}{end}", rest(&[parts[0], parts[2]])),
+        format!("{}{end}", rest(&[parts[0], parts[1]])),
+        format!("{}&sort=year:desc&per_page=10", rest(&parts)),
+        "/browse/outputs".to_owned(),
+    ];
+    assert_eq!(chips(&html), expected);
+    for (chip, without) in chips(&html).iter().zip(0..) {
+        let left = page(&mut connection, chip, 200);
+        let json = connection.get(chip.strip_prefix("/browse").unwrap()).json();
+        assert_eq!(count(&left), json["meta"]["count"].as_u64().unwrap(), "{without}");
+    }
+    server.end(&[]);
+}
+
+#[test]
+fn a_group_leads_to_as_many_records_as_its_bar_says() {
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
+    let mut connection = server.connect();
+    let mut followed = 0;
+    for (route, _) in LISTS {
+        let html = page(&mut connection, &format!("/browse/{route}"), 200);
+        for group in html.split("<section class=\"group\">").skip(1) {
+            let group = group.split_once("</section>").unwrap().0;
+            for bar in group.split("<li>").skip(1) {
+                let href = &links(bar)[0];
+                let shown =
+                    between(bar, "<span class=\"number\">", "</span>").replace('\u{202f}', "");
+                let listed = page(&mut connection, href, 200);
+                assert_eq!(count(&listed).to_string(), shown, "{href}");
+                assert_eq!(chips(&listed), [format!("/browse/{route}")], "{href}");
+                followed += 1;
+            }
+        }
+    }
+    assert!(followed > 40, "{followed}");
+    server.end(&[]);
+}
+
+#[test]
+fn a_form_refines_a_list_without_a_script() {
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
+    let mut connection = server.connect();
+    // The fields that a browser sends, in the order of the form.
+    let sent = "filter=type%3Aarticle&search=&key=year&value=%3E1900&sort=year%3Adesc";
+    let html = page(&mut connection, &format!("/browse/outputs?{sent}"), 200);
+    let same = "/outputs?filter=type:article,year:>1900&sort=year:desc";
+    let json = connection.get(same).json();
+    assert_eq!(count(&html), json["meta"]["count"].as_u64().unwrap());
+    assert!(links(&html).contains(&same.to_owned()), "{html}");
+    assert!(
+        html.contains(
+            "<input type=\"hidden\" name=\"filter\" value=\"type:article,year:&#62;1900\">"
+        )
+    );
+    assert!(html.contains("<option value=\"year:desc\" selected>"));
+    let html = page(&mut connection, "/browse/outputs?key=authors.name&value=a,+b", 200);
+    assert_eq!(count(&html), 0);
+    server.end(&[]);
+}
+
+#[test]
+fn pages_lead_to_each_other_as_long_as_there_are_records() {
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
+    let mut connection = server.connect();
+    let (mut path, mut seen) = ("/browse/outputs?per_page=10".to_owned(), Vec::new());
+    loop {
+        let html = page(&mut connection, &path, 200);
+        seen.extend(rows(&html));
+        let Some((before, _)) = html.split_once("rel=\"next\"") else {
+            assert!(html.contains("rel=\"prev\""));
+            break assert_eq!(seen.len() as u64, count(&html));
+        };
+        let href = before.rsplit_once("href=\"").unwrap().1.split_once('"').unwrap().0;
+        path = crate::html::unescaped(href);
+    }
+    seen.sort_unstable();
+    seen.dedup();
+    let html = page(&mut connection, "/browse/outputs?per_page=10&page=999999", 200);
+    assert_eq!(count(&html), seen.len() as u64, "no record comes twice");
+    let last = seen.len().div_ceil(10);
+    assert!(html.contains(&format!("page={last}\" rel=\"prev\"")), "{html}");
+    server.end(&[]);
+}
+
+#[test]
+fn a_search_finds_what_autocomplete_finds() {
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
+    let mut connection = server.connect();
+    for words in ["univ", "einstein", "a", "10.1002/andp.19053231314", "no+such+words+at+all"] {
+        let json = connection.get(&format!("/autocomplete?query={words}")).json();
+        let html = page(&mut connection, &format!("/browse/search?query={words}"), 200);
+        assert_eq!(count(&html), json["meta"]["count"].as_u64().unwrap(), "{words}");
+        let expected: Vec<String> = json["results"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|found| {
+                let [entity, id] = ["entity_type", "id"].map(|name| found[name].as_str().unwrap());
+                format!("/browse/{entity}s/{id}")
+            })
+            .collect();
+        assert_eq!(rows(&html), expected, "{words}");
+    }
+    for nothing in ["/browse/search", "/browse/search?query=", "/browse/search?query=%20"] {
+        assert!(page(&mut connection, nothing, 200).contains("<h1>Search</h1>"));
+    }
+    server.end(&[]);
+}

@@ -1,0 +1,164 @@
+//! Rules of all pages: the way from `/`, ETags, codings, HEAD, limits, and `--no-browse`.
+
+use pinakes_tests::client::decode;
+use pinakes_tests::server::{Server, Snapshots, command};
+
+use crate::html::{check, links, page};
+
+/// One page of each type.
+const PAGES: [&str; 6] = [
+    "/browse",
+    "/browse/search?query=univ",
+    "/browse/taxonomy",
+    "/browse/outputs",
+    "/browse/outputs?filter=is_oa:true",
+    "/browse/outputs/HX_W2900000096",
+];
+const BROWSER: &str = "Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+
+#[test]
+fn the_root_leads_people_to_the_pages_and_programs_nowhere() {
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
+    let mut connection = server.connect();
+    let json = connection.request("GET", "/", &["Accept: */*"]);
+    assert_eq!((json.status, json.header("content-type")), (200, Some("application/json")));
+    for accept in [
+        "Accept: application/json",
+        "Accept:",
+        "Accept: text/html;q=0.5, application/json",
+        "X: y",
+        "Accept: text/*",
+    ] {
+        let same = connection.request("GET", "/", &[accept]);
+        assert_eq!((same.status, &same.body), (200, &json.body), "{accept}");
+        assert_eq!(same.headers_without_date(), json.headers_without_date(), "{accept}");
+    }
+    for accept in [BROWSER, "Accept: text/html", "Accept: application/json, text/html"] {
+        for method in ["GET", "HEAD"] {
+            let led = connection.request(method, "/", &[accept]);
+            let headers = ["location", "vary"].map(|name| led.header(name));
+            assert_eq!((led.status, headers), (303, [Some("/browse"), Some("Accept")]), "{accept}");
+        }
+    }
+    let first = page(&mut connection, "/browse", 200);
+    for path in ["/docs", "/graphiql"] {
+        assert!(links(&first).contains(&path.to_owned()), "{path}");
+        assert!(connection.get(path).text().contains("href=\"/browse\""), "{path}");
+    }
+    server.end(&[]);
+}
+
+#[test]
+fn a_page_has_an_etag_codings_and_a_head() {
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
+    let mut connection = server.connect();
+    for path in PAGES {
+        let plain = connection.get(path);
+        check(&plain, path);
+        let head = connection.request("HEAD", path, &[]);
+        assert_eq!(head.headers_without_date(), plain.headers_without_date(), "{path}");
+        assert!(head.body.is_empty());
+        if path == "/browse" {
+            assert_eq!(plain.header("cache-control"), Some("no-store"));
+            continue;
+        }
+        for accepted in
+            ["Accept-Encoding:", "Accept-Encoding: gzip", "Accept-Encoding: zstd, br;q=0.5"]
+        {
+            let coded = connection.request("GET", path, &[accepted]);
+            assert_eq!(decode(coded.header("content-encoding"), &coded.body), plain.body, "{path}");
+            assert_eq!(coded.header("vary"), Some("Accept-Encoding"), "{path}");
+            let tag = format!("If-None-Match: {}", coded.header("etag").unwrap());
+            let again = connection.request("GET", path, &[accepted, &tag]);
+            assert_eq!((again.status, again.header("etag")), (304, coded.header("etag")), "{path}");
+        }
+        // The JSON of the same snapshot has another tag.
+        let json = connection.get("/outputs");
+        assert_ne!(json.header("etag"), plain.header("etag"), "{path}");
+    }
+    let tag = "If-None-Match: *";
+    assert_eq!(connection.request("GET", "/browse/outputs/HX_W1", &[tag]).status, 404);
+    assert_eq!(connection.request("GET", "/browse/outputs?page=0", &[tag]).status, 400);
+    for file in ["style.css", "page.js", "icon.svg"] {
+        let sent = connection.get(&format!("/browse/{file}"));
+        assert_eq!(sent.status, 200, "{file}");
+        assert!(!sent.text().contains("//") || file == "icon.svg" || file == "page.js", "{file}");
+    }
+    let robots = connection.get("/robots.txt");
+    assert_eq!(
+        (robots.status, robots.header("content-type")),
+        (200, Some("text/plain; charset=utf-8"))
+    );
+    assert!(robots.text().contains("Disallow: /*?\n"), "{}", robots.text());
+    server.end(&[]);
+}
+
+#[test]
+fn a_page_counts_as_what_it_shows_and_a_refusal_is_a_page() {
+    let snapshots = Snapshots::from_sample();
+    let at = snapshots.path().to_str().unwrap();
+    let args =
+        ["--snapshots", at, "--minute-limit", "6", "--daily-list", "3", "--daily-search", "1"];
+    let server = Server::start(command(&args).env_remove("PINAKES_NO_LIMITS"));
+    let mut connection = server.connect();
+    let left = |connection: &mut pinakes_tests::client::Connection| {
+        let status = connection.get("/rate-limit").json();
+        let remaining = |at: &str| status.pointer(at).unwrap().as_u64().unwrap();
+        ["/minute_rate_limit", "/daily_quota/list_filter", "/daily_quota/search"]
+            .map(|name| remaining(&format!("{name}/remaining")))
+    };
+    for free in
+        ["/browse", "/browse/style.css", "/browse/page.js", "/browse/icon.svg", "/robots.txt"]
+    {
+        assert_eq!(connection.get(free).status, 200, "{free}");
+    }
+    assert_eq!(left(&mut connection), [6, 3, 1]);
+    let mut spend = |path: &str, expected: [u64; 3]| {
+        page(&mut connection, path, 200);
+        assert_eq!(left(&mut connection), expected, "{path}");
+    };
+    spend("/browse/outputs", [5, 2, 1]);
+    spend("/browse/outputs/HX_W2900000096", [4, 1, 1]);
+    spend("/browse/taxonomy", [3, 0, 1]);
+    spend("/browse/search?query=univ", [2, 0, 0]);
+    let html = page(&mut connection, "/browse/authors", 429);
+    assert!(
+        html.contains("Your daily quota for List/Filter requests has been exceeded."),
+        "{html}"
+    );
+    assert!(html.contains("--no-limits"), "{html}");
+    page(&mut connection, "/browse/search?query=univ", 429);
+    let refused = connection.get("/browse/authors");
+    assert!(refused.header("retry-after").is_some());
+    assert!(refused.text().contains("IP rate limit exceeded (max 6 requests per minute)."));
+    let log = server.end(&[]);
+    let words = "limits are on, for clients of this machine too: each client gets 6 requests a minute, and 3 lists";
+    assert_eq!(log.matches(words).count(), 1, "{log}");
+    assert_eq!(log.matches("a client of this machine met a limit").count(), 1, "{log}");
+    assert_eq!(log.matches("--no-limits turns the limits off").count(), 2, "{log}");
+}
+
+#[test]
+fn the_pages_can_be_turned_off() {
+    let snapshots = Snapshots::from_sample();
+    let at = snapshots.path().to_str().unwrap();
+    let server = Server::start(&mut command(&["--snapshots", at, "--no-browse"]));
+    let mut connection = server.connect();
+    for path in PAGES.into_iter().chain(["/browse/style.css", "/browse/nothing"]) {
+        let response = connection.get(path);
+        assert_eq!(response.status, 404, "{path}");
+        let shown = path.split('?').next().unwrap();
+        assert_eq!(response.json()["message"], format!("Cannot GET {shown}"));
+    }
+    let index = connection.request("GET", "/", &[BROWSER]);
+    assert_eq!((index.status, index.header("content-type")), (200, Some("application/json")));
+    let log = server.end(&[]);
+    assert!(log.contains("limits are off"), "{log}");
+    let both = ["--snapshots", at, "--no-docs", "--no-graphiql"];
+    let server = Server::start(&mut command(&both));
+    let html = page(&mut server.connect(), "/browse/outputs", 200);
+    assert!(!html.contains("\"/docs\"") && !html.contains("\"/graphiql\""), "{html}");
+    server.end(&[]);
+}
