@@ -13,7 +13,7 @@ TEST_THREADS ?= $(shell expr 4 \* $$(nproc))
 FUZZ_TARGETS ?= path query filter forwarded head proxy limits_file line table container parquet manifest
 FUZZ := target/fuzz
 
-.PHONY: run test lint bench soak fuzz bless
+.PHONY: run test lint bench soak fuzz bless packages packages-test
 
 run: ## Build both programs, compile the sample and serve it
 	@cargo build --release --locked -p pinakes-compiler -p pinakes-server
@@ -77,3 +77,9 @@ bless: ## Regenerate the generated blocks of FORMAT.md and the other golden file
 	@PINAKES_BLESS=1 cargo test --locked --workspace --lib parquet_md
 	@PINAKES_BLESS=1 cargo test --locked --workspace --test readme --test graphql --test openapi -- \
 		the_table the_schema_served the_document_served
+
+packages: ## Write static programs, .deb, .rpm and an OCI image into target/packages
+	@.packages/build
+
+packages-test: ## Try the packages, each on a small Debian machine made here; needs root and debootstrap
+	@tests/packages/try

@@ -1,4 +1,6 @@
 //! The parts of packages that need no package: licences, metadata, and example configurations.
+//!
+//! `make packages-test` installs the packages themselves.
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
@@ -83,24 +85,28 @@ fn check(program: &str, args: &[&str]) -> Option<(bool, String)> {
 }
 
 #[test]
-fn nginx_accepts_its_example() {
+fn nginx_accepts_its_examples() {
     let directory = tempfile::tempdir().unwrap();
     let at = |name: &str| directory.path().join(name).display().to_string();
     let made = rcgen::generate_simple_self_signed(vec!["data.example.org".to_owned()]).unwrap();
     fs::write(at("fullchain.pem"), made.cert.pem()).unwrap();
     fs::write(at("privkey.pem"), made.signing_key.serialize_pem()).unwrap();
-    let text = fs::read_to_string(root().join("server/deploy/nginx.conf")).unwrap();
-    let text = text.replace("/etc/ssl/pinakes", &directory.path().display().to_string());
-    let whole = format!(
-        "error_log {};\npid {};\nevents {{}}\nhttp {{\naccess_log off;\n{text}\n}}\n",
-        at("error.log"),
-        at("pid")
-    );
-    fs::write(at("nginx.conf"), whole).unwrap();
-    let Some((is_valid, said)) = check("nginx", &["-t", "-q", "-c", &at("nginx.conf")]) else {
-        return eprintln!("skipped: nginx_accepts_its_example: no nginx; .ci/run installs it");
-    };
-    assert!(is_valid && !said.contains("[warn]"), "{said}");
+    for name in ["nginx.conf", "nginx-compose.conf"] {
+        let text = fs::read_to_string(root().join("server/deploy").join(name)).unwrap();
+        let text = text.replace("/etc/ssl/pinakes", &directory.path().display().to_string());
+        // Another host than `server`, which only Compose knows.
+        let text = text.replace("http://server:", "http://127.0.0.1:");
+        let whole = format!(
+            "error_log {};\npid {};\nevents {{}}\nhttp {{\naccess_log off;\n{text}\n}}\n",
+            at("error.log"),
+            at("pid")
+        );
+        fs::write(at(name), whole).unwrap();
+        let Some((is_valid, said)) = check("nginx", &["-t", "-q", "-c", &at(name)]) else {
+            return eprintln!("skipped: nginx_accepts_its_examples: no nginx; .ci/run installs it");
+        };
+        assert!(is_valid && !said.contains("[warn]"), "{name}: {said}");
+    }
 }
 
 #[test]

@@ -59,7 +59,7 @@ fn the_table_of_keys_in_api_md_equals_the_catalog() {
 }
 
 /// The Markdown pages of the project.
-const PAGES: [&str; 11] = [
+const PAGES: [&str; 12] = [
     "README.md",
     "compiler/PARQUET.md",
     "compiler/README.md",
@@ -67,6 +67,7 @@ const PAGES: [&str; 11] = [
     "format/ARCHITECTURE.md",
     "format/FORMAT.md",
     "server/API.md",
+    "server/MIRROR.md",
     "server/README.md",
     "tests/README.md",
     "tests/bench/README.md",
