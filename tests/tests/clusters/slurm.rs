@@ -77,7 +77,7 @@ impl Slurm {
             slurm.daemons.push(command.spawn().unwrap());
         }
         let begun = Instant::now();
-        while !slurm.output(&mut slurm.command("sinfo").args(["-h", "-o", "%t"])).contains("idle") {
+        while !slurm.output(slurm.command("sinfo").args(["-h", "-o", "%t"])).contains("idle") {
             assert!(begun.elapsed() < PATIENCE, "Slurm did not start in {place}");
             thread::sleep(PAUSE);
         }
