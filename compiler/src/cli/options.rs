@@ -246,11 +246,12 @@ pub(crate) struct LinkArgs {
     #[arg(long, value_name = "FILE", env = "PINAKES_PLAN")]
     pub(crate) plan: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) acceptance: AcceptanceArgs,
-    #[command(flatten)]
     pub(crate) publish: PublishArgs,
     #[command(flatten)]
     pub(crate) work: WorkArgs,
+    // Without a plan, `compile` has judged the objects.
+    #[command(flatten, next_help_heading = "Bad and missing records, judged with --plan")]
+    pub(crate) acceptance: AcceptanceArgs,
 }
 
 /// A share of records, from 0 to 1.

@@ -13,8 +13,6 @@ use crate::terminal::progress::Bar;
 const UNIT_ROWS: u32 = 512;
 /// Units made before their hashes are sorted.
 const UNITS_PER_WAVE: u32 = 256;
-/// Bytes of a hash in a temporary file.
-const HASH_BYTES: usize = 28;
 
 /// The hash of a record. Ordered by id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,16 +31,12 @@ impl Spill for RecordHash {
     }
 
     fn read(input: &mut impl Read) -> io::Result<Option<RecordHash>> {
-        let Some(bytes) = read_array::<HASH_BYTES>(input)? else { return Ok(None) };
-        let number = |from: usize, to: usize| {
-            bytes[from..to]
-                .iter()
-                .rev()
-                .fold(0u128, |number, byte| (number << 8) | u128::from(*byte))
-        };
-        // The casts fit: the numbers have as many bytes as their types.
-        let (id, row) = (number(0, 8) as u64, number(24, 28) as u32);
-        Ok(Some(RecordHash { id, hash: number(8, 24), row }))
+        let Some(id) = read_array(input)? else { return Ok(None) };
+        let (mut hash, mut row) = ([0; 16], [0; 4]);
+        input.read_exact(&mut hash)?;
+        input.read_exact(&mut row)?;
+        let (hash, row) = (u128::from_le_bytes(hash), u32::from_le_bytes(row));
+        Ok(Some(RecordHash { id: u64::from_le_bytes(id), hash, row }))
     }
 }
 
@@ -84,7 +78,7 @@ mod tests {
         let hash = RecordHash { id: u64::MAX - 1, hash: (1 << 127) | 77, row: (1 << 31) | 5 };
         let mut bytes = Vec::new();
         hash.write(&mut bytes).unwrap();
-        assert_eq!(bytes.len(), HASH_BYTES);
+        assert_eq!(bytes.len(), 28);
         let mut input = &bytes[..];
         assert_eq!(RecordHash::read(&mut input).unwrap(), Some(hash));
         assert_eq!(RecordHash::read(&mut input).unwrap(), None);

@@ -170,7 +170,7 @@ pub(crate) fn each_deleted(
     while let Some(row) = rows.next_row()? {
         let read = row.cells.ok().and_then(|cells| columns.read(columns.entity, &cells));
         let (entity, deletion) = read.ok_or_else(|| {
-            let reason = format!("row {} names no id and no date", row.number);
+            let reason = format!("row {} has no id or no date", row.number);
             Error::Input { path: path.to_path_buf(), reason }
         })?;
         visit(entity, deletion.id)?;

@@ -17,7 +17,7 @@ fn spark_tries_a_failed_unit_again_and_gives_the_snapshot_of_a_single_run() {
             .arg(units)
             .args([cluster.host("objects"), cluster.workspace.out()])
             .env("PATH", flaky.path())
-            // Two tasks at a time, of which each may run three times.
+            // Two tasks at a time; each may run three times.
             .env(
                 "PYSPARK_SUBMIT_ARGS",
                 "--master local[2,3] --conf spark.ui.enabled=false pyspark-shell",

@@ -198,7 +198,7 @@ fn parts_with_the_same_bytes_in_several_units_are_linked_once() {
     }
 }
 
-/// A plan of two parts, of which the smaller one has 3 bad lines of 10, in a unit of its own.
+/// A plan of two parts, each in a unit of its own. The smaller part has 3 bad lines of 10.
 fn cluster_with_bad_lines() -> Cluster {
     let good: String = (1..=90).map(work).collect();
     let bad = (91..=97).map(work).collect::<String>() + "no JSON\nnor this\n{]\n";

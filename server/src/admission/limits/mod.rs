@@ -501,24 +501,6 @@ impl Counters for RateLimiter {
     async fn client_quotas(&self, client: u64) -> Quotas {
         RateLimiter::client_quotas(self, client)
     }
-
-    async fn count_more(
-        &self,
-        client: u64,
-        daily: QuotaClass,
-        more: u64,
-        admitted: ClockReading,
-    ) -> Verdict {
-        RateLimiter::count_more(self, client, daily, more, admitted)
-    }
-
-    fn take_back(&self, client: u64, daily: QuotaClass, more: u64, counted: ClockReading) {
-        RateLimiter::take_back(self, client, daily, more, counted);
-    }
-
-    fn refund(&self, client: u64, daily: QuotaClass, admitted: ClockReading) {
-        RateLimiter::refund(self, client, daily, admitted);
-    }
 }
 
 impl State {

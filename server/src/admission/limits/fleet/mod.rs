@@ -4,17 +4,17 @@
 //! begins and ends; this server's monotonic clock measures what is left, and its UTC clock counts only before
 //! the store first answers.
 //!
-//! A request takes from what the server holds of each of its windows. Only when it holds too little, it asks
-//! the store, with one call of `take.lua` for all its windows. The store then gives a few more, the more of a
-//! window the server has used:
+//! A server holds some requests of each window in advance, and a client's request uses one of them. If the
+//! server holds too few, it asks the store, with one call of `take.lua` for all windows of the request. The
+//! store gives more of a window to a server that has used more of it:
 //!
 //! ```text
 //! 600 a minute, two servers, one client: 1, 2, 3, 6, 12, 24, 38, 38, … requests for each question
 //! ```
 //!
-//! What a server holds and does not use is lost to the others until the window ends: at most an eighth of a
-//! client's limit divided by the servers, and a 64th of a pool. A server names totals and not increments, so
-//! that a question whose answer was late takes nothing twice, and a store that lost its memory learns the
+//! No other server can use these requests until the window ends. A server holds at most an eighth of a client's
+//! limit divided by the servers, and a 64th of a pool divided by them. A server names totals and not increments.
+//! A question whose answer was late therefore takes nothing twice, and a store that lost its memory learns the
 //! counts again.
 
 pub(crate) mod report;
@@ -158,6 +158,44 @@ impl FleetLimiter {
                 | state.free.provide_pages(mib)
         };
         let _ = (0..).take_while(|mib| provide(*mib)).count();
+    }
+
+    /// Counts `more` requests of the day for an admitted request, or refuses them. A refusal also takes the
+    /// admitted request back from the client's day. The minute does not change.
+    pub async fn count_more(
+        &self,
+        client: u64,
+        daily: QuotaClass,
+        more: u64,
+        admitted: ClockReading,
+    ) -> Verdict {
+        let (refused, verdict) = self.take(client, &of_day(daily, more)).await;
+        if refused.is_none() || day_of(admitted) != day_of(verdict.at) {
+            return verdict;
+        }
+        let mut state = self.lock();
+        state.give_back(Slot::Day(daily), client, 1);
+        self.verdict(&state, client, refused, verdict.at)
+    }
+
+    /// Takes requests that [`FleetLimiter::count_more`] counted back: their reply was not sent.
+    pub fn take_back(&self, client: u64, daily: QuotaClass, more: u64, counted: ClockReading) {
+        let mut state = self.lock();
+        if day_of(counted) == day_of(state.now(&*self.clock)) {
+            for (slot, requests) in of_day(daily, more) {
+                state.give_back(slot, client, requests);
+            }
+        }
+    }
+
+    /// Takes a request back from the pool: it did not do the work of a list or a search. The counts of the
+    /// client stay.
+    pub fn refund(&self, client: u64, daily: QuotaClass, admitted: ClockReading) {
+        let mut state = self.lock();
+        if day_of(admitted) == day_of(state.now(&*self.clock)) {
+            state.give_back(Slot::Network(daily), client, 1);
+            state.give_back(Slot::Pool(daily), client, 1);
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -463,38 +501,5 @@ impl Counters for FleetLimiter {
         }
         let state = self.lock();
         self.verdict(&state, client, None, state.now(&*self.clock)).quotas
-    }
-
-    async fn count_more(
-        &self,
-        client: u64,
-        daily: QuotaClass,
-        more: u64,
-        admitted: ClockReading,
-    ) -> Verdict {
-        let (refused, verdict) = self.take(client, &of_day(daily, more)).await;
-        if refused.is_none() || day_of(admitted) != day_of(verdict.at) {
-            return verdict;
-        }
-        let mut state = self.lock();
-        state.give_back(Slot::Day(daily), client, 1);
-        self.verdict(&state, client, refused, verdict.at)
-    }
-
-    fn take_back(&self, client: u64, daily: QuotaClass, more: u64, counted: ClockReading) {
-        let mut state = self.lock();
-        if day_of(counted) == day_of(state.now(&*self.clock)) {
-            for (slot, requests) in of_day(daily, more) {
-                state.give_back(slot, client, requests);
-            }
-        }
-    }
-
-    fn refund(&self, client: u64, daily: QuotaClass, admitted: ClockReading) {
-        let mut state = self.lock();
-        if day_of(admitted) == day_of(state.now(&*self.clock)) {
-            state.give_back(Slot::Network(daily), client, 1);
-            state.give_back(Slot::Pool(daily), client, 1);
-        }
     }
 }

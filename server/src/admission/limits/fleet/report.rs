@@ -15,7 +15,7 @@ use crate::admission::limits::fleet::{ClientWindows, FleetLimiter, Slot, State};
 
 /// Pause between two attempts to connect.
 const RETRY_INTERVAL: Duration = Duration::from_millis(250);
-/// Clients looked at under one lock, which takes some microseconds.
+/// Clients looked at under one lock.
 const CLIENTS_PER_LOCK: u32 = 256;
 /// Windows reported with one call.
 const WINDOWS_PER_CALL: usize = 64;

@@ -27,7 +27,7 @@ const WATCH_INTERVAL: Duration = Duration::from_secs(1);
 /// Answers in a row that come too late before the server counts alone.
 const LATE_MAX: u32 = 3;
 
-/// What a script call asks of one window; see `take.lua`.
+/// The question of a script call about one window; see `take.lua`.
 #[derive(Clone, Debug)]
 pub struct Question {
     pub key: String,
@@ -62,7 +62,7 @@ pub enum StoreError {
 pub struct StoreCalls {
     /// Calls for requests of clients.
     pub made: u64,
-    /// Of these, calls without an answer in time.
+    /// Calls without an answer in time, among those made.
     pub failed: u64,
 }
 

@@ -1,7 +1,7 @@
 //! One window of one limit, as one server of a fleet knows it.
 //!
-//! A server *holds* requests that the store gave it, and *uses* them. All servers
-//! together never hold more than the limit, so that a server may use the requests that it holds without a question:
+//! A server *holds* requests that the store gave it, and *uses* them. All servers together never hold more than
+//! the limit. A server therefore uses the requests that it holds without a question:
 //!
 //! ```text
 //! limit 600: others hold 210, this server holds 64 and used 40
@@ -35,7 +35,7 @@ pub enum Known {
     Passes,
     /// The limit is used up; the store would say the same.
     Refused,
-    /// The store decides.
+    /// This server cannot decide without the store.
     Asks,
 }
 
