@@ -256,5 +256,5 @@ fn a_file_that_lists_no_deleted_ids_is_refused() {
     fs::write(&pair.deleted, "id,deleted_date\nnonsense,2026-01-01\n").unwrap();
     let output = pair.run([0, 1], &["--deleted".as_ref(), pair.deleted.as_os_str()]);
     assert_eq!(output.status.code(), Some(3));
-    assert!(String::from_utf8(output.stderr).unwrap().contains("row 2 names no id"));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("row 2 has no id or no date"));
 }
