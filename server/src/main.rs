@@ -79,8 +79,12 @@ fn serve(options: &Options, dropped_lines: DroppedLines) -> Result<(), (ExitCode
     if let Err(error) = survive_faults() {
         tracing::warn!(%error, "cannot handle SIGBUS; truncating a served file will end the server");
     }
-    let open_options =
-        OpenOptions { verify: options.verify, load_mode: options.load_mode(), suppression };
+    let open_options = OpenOptions {
+        verify: options.verify,
+        load_mode: options.load_mode(),
+        suppression,
+        keep_open: usize::from(options.keep_open),
+    };
     let manager = SnapshotManager::open_with(&options.snapshot_source(), open_options).map_err(|error| {
         let (code, mut text) = failed(&error);
         if let SnapshotSource::Current(snapshots) = options.snapshot_source() {

@@ -69,6 +69,18 @@ pub struct Options {
     #[arg(long, env = "PINAKES_PIN", value_parser = FalseyValueParser::new())]
     pub pin: bool,
 
+    /// Number of earlier snapshots that stay open besides the current one: `/@{snapshot}/…` answers from them.
+    /// With --pin each needs memory of its size.
+    #[arg(long, value_name = "K", default_value = "0", env = "PINAKES_KEEP_OPEN",
+          value_parser = clap::value_parser!(u8).range(0..=64))]
+    pub keep_open: u8,
+
+    /// Declare that a content delivery network stands before the server. Replies below `/@{snapshot}/…` then
+    /// name the snapshot in `Surrogate-Key`, may be kept there for a year, and have no headers about the limits
+    /// of one client. Purge that key when the suppression list changes.
+    #[arg(long, env = "PINAKES_BEHIND_CDN", value_parser = FalseyValueParser::new())]
+    pub behind_cdn: bool,
+
     /// File of records to suppress, one id per line: the server replies 404 for them, and no list, count or
     /// suggestion contains them. The server reloads the file when it changes and on SIGHUP. An invalid file
     /// prevents the start; later it leaves the last valid list in force.
@@ -433,6 +445,7 @@ impl Options {
             has_docs: !self.no_docs,
             has_browse: !self.no_browse,
             refused_lines: self.refused_lines,
+            is_behind_network: self.behind_cdn,
             data_licence: self.data_licence.as_deref().map(Arc::from),
         }
     }

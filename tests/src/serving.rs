@@ -92,6 +92,7 @@ impl InProcessServer {
             has_docs: true,
             has_browse: true,
             refused_lines: 20,
+            is_behind_network: false,
             data_licence: None,
         };
         let service = Arc::new(Service::new(manager, gate, bounds));

@@ -5,13 +5,16 @@ use http::{HeaderMap, Method, request::Parts};
 use crate::admission::gate::Admission;
 use crate::http::body;
 use crate::http::body::RequestBody;
+use crate::http::named_snapshot::NamedSnapshot;
 
 /// The parts of a request that routing and handlers read.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
     pub method: &'a Method,
-    /// The path as sent: not decoded, not normalized.
+    /// The path of the route as sent: not decoded, not normalized.
     pub path: &'a str,
+    /// The path as sent, with the snapshot that it names.
+    pub sent_path: &'a str,
     /// The text after the `?` as sent; empty without a `?`.
     pub query: &'a str,
     /// Bytes of path and query, including the `?`.
@@ -27,9 +30,11 @@ impl<'a> Request<'a> {
     /// Borrows the parts of a head.
     pub fn new(head: &'a Parts, admission: &'a Admission) -> Request<'a> {
         let uri = &head.uri;
+        let (_, path) = NamedSnapshot::split(uri.path());
         Request {
             method: &head.method,
-            path: uri.path(),
+            path,
+            sent_path: uri.path(),
             query: uri.query().unwrap_or_default(),
             uri_bytes: uri.path_and_query().map_or(0, |sent| sent.as_str().len()),
             headers: &head.headers,

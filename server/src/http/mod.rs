@@ -9,6 +9,7 @@ pub(crate) mod client_address;
 pub(crate) mod coding;
 pub(crate) mod etag;
 pub(crate) mod head;
+pub(crate) mod named_snapshot;
 pub(crate) mod parameters;
 pub(crate) mod path;
 pub(crate) mod pieces;

@@ -42,6 +42,9 @@ A record always has every member; a member whose value is unknown is null, unles
 Every path that takes GET takes HEAD and OPTIONS too. The server ignores a slash at the end of a path. It \
 ignores `mailto` and `api_key` in every query, and refuses other unknown parameters of lists and autocomplete.\
 \n\n\
+`X-Snapshot-Id` names the snapshot that a reply comes from. Every path also exists below `/@{snapshot}`, and is \
+then answered from the snapshot with this id, or with 410 if the server does not keep it open.\
+\n\n\
 Clients may keep a reply that has an `ETag`. A request with this tag in `If-None-Match` gets 304 while the \
 answer is unchanged. The server compresses bodies with `zstd`, `br` or `gzip`, as `Accept-Encoding` allows.\n\n\
 Clients need no registration. Limits count requests by client address; headers of every reply state them. \

@@ -24,6 +24,7 @@ use crate::graphql::graphiql;
 use crate::graphql::options::Settings;
 use crate::graphql::request::{MediaType, PostedRequest, refuse_headers};
 use crate::http::head::method_word;
+use crate::http::named_snapshot::NamedSnapshot;
 use crate::http::path::{Segment, URI_BYTES_MAX, echo_path};
 use crate::http::reply::Reply;
 use crate::http::static_page::StaticPage;
@@ -51,6 +52,8 @@ pub struct ServiceSettings {
     pub has_browse: bool,
     /// Log lines per second of refused requests and of requests that no limit counts.
     pub refused_lines: u32,
+    /// Whether a content delivery network keeps the replies of named snapshots.
+    pub is_behind_network: bool,
     /// Licence of the data, shown by `/` and `/health`; `None` shows the licence that the snapshot records.
     pub data_licence: Option<Arc<str>>,
 }
@@ -305,8 +308,15 @@ fn resolve(request: &Request<'_>, route: Option<Route>) -> Result<Route, Reply> 
 
 /// The reply to an unknown path.
 fn not_found(request: &Request<'_>) -> Reply {
-    let message = format!("Cannot {} {}", method_word(request.method), echo_path(request.path));
+    let message =
+        format!("Cannot {} {}", method_word(request.method), echo_path(request.sent_path));
     Reply::error(StatusCode::NOT_FOUND, message)
+}
+
+/// The reply to a request for a snapshot that is not open, or not any more.
+pub fn gone(named: NamedSnapshot<'_>) -> Reply {
+    let message = format!("Snapshot {} is not served here, or not any more", named.id);
+    Reply::error(StatusCode::GONE, message)
 }
 
 /// The 429 reply to a stream of a whole list that a limit refused.

@@ -51,6 +51,7 @@ use crate::browse;
 use crate::event_counts::{OVERLOADS, Overload};
 use crate::http::body::RequestBody;
 use crate::http::client_address::{Client, ClientResolver};
+use crate::http::named_snapshot::{NamedSnapshot, SURROGATE_KEY};
 use crate::http::pieces::PendingBody;
 use crate::http::reply::Reply;
 use crate::http::{body, head};
@@ -181,7 +182,12 @@ impl Service {
         admission: Admission,
         id: RequestId,
     ) -> ReservedResponse {
-        let served = self.snapshots.served();
+        let (named, _) = NamedSnapshot::split(head.uri.path());
+        let served = match named.map(|named| self.snapshots.named(named.id).ok_or(named)) {
+            None => self.snapshots.served(),
+            Some(Ok(served)) => served,
+            Some(Err(named)) => return self.small(dispatch::gone(named), &head),
+        };
         let planned = self.plan(&head, route, &admission, &served, id);
         let response = match planned.map_err(|reply| self.readable(reply, &head)) {
             Ok(job) => {
@@ -190,14 +196,18 @@ impl Service {
                     .then(|| self.respond_from_memory(&head, &job, &admission, &served, id));
                 match response.flatten() {
                     Some(response) => response,
-                    None => return self.find_elsewhere(head, job, admission, id).await,
+                    None => {
+                        let named = named.map(|_| served);
+                        return self
+                            .find_elsewhere(Arc::clone(&head), job, admission, named, id)
+                            .await;
+                    }
                 }
             }
             Err(reply) if reply.is_shared() => {
-                let response = reply.into_response(&head.method, served.reply_headers());
-                return ReservedResponse::unreserved(response);
+                return ReservedResponse::unreserved(self.to_response(reply, &head, &served));
             }
-            Err(reply) => reply.into_response(&head.method, served.reply_headers()),
+            Err(reply) => self.to_response(reply, &head, &served),
         };
         self.reserve(response, admission.client, &head, id).await
     }
@@ -237,10 +247,29 @@ impl Service {
     /// those of browsers get the error of the interface.
     fn readable(&self, reply: Reply, head: &Parts) -> Reply {
         let is_read = matches!(head.method, Method::GET | Method::HEAD);
-        match self.settings.has_browse && is_read && browse::is_below(head.uri.path()) {
+        let (named, path) = NamedSnapshot::split(head.uri.path());
+        let reply = match self.settings.has_browse && is_read && browse::is_below(path) {
             true => browse::as_page(reply, self.settings.other_pages()),
             false => reply,
+        };
+        match named {
+            Some(named) => named.keep_in(reply),
+            None => reply,
         }
+    }
+
+    /// The response with a readable reply from one snapshot.
+    fn to_response(
+        &self,
+        reply: Reply,
+        head: &Parts,
+        served: &ServedSnapshot,
+    ) -> http::Response<Bytes> {
+        let mut response = reply.into_response(&head.method, served.reply_headers());
+        if let (Some(named), _) = NamedSnapshot::split(head.uri.path()) {
+            named.make_immutable(response.headers_mut(), self.settings.is_behind_network);
+        }
+        response
     }
 
     /// Reserves the memory of a finished reply. A large reply without free memory waits and keeps its bytes.
@@ -262,12 +291,14 @@ impl Service {
         }
     }
 
-    /// Reads the body if the request has one, waits for a permit, and answers on a blocking thread.
+    /// Reads the body if the request has one, waits for a permit, and answers on a blocking thread, from the
+    /// snapshot that the request names or else from the one served then.
     async fn find_elsewhere(
         self: Arc<Self>,
         head: Arc<Parts>,
         job: Job,
         admission: Admission,
+        named: Option<Arc<ServedSnapshot>>,
         id: RequestId,
     ) -> ReservedResponse {
         let (sent, client) = (Arc::clone(&head), admission.client);
@@ -288,7 +319,7 @@ impl Service {
         let service = Arc::clone(&self);
         // The work owns its permit: a client that leaves does not free the permit.
         let work = move || {
-            let served = service.snapshots.served();
+            let served = named.unwrap_or_else(|| service.snapshots.served());
             // Only a thread that must not wait gives no response.
             let mut response = service.respond(&head, &job, &admission, &served, id)?;
             let pending = response.extensions_mut().remove::<PendingBody>();
@@ -339,7 +370,8 @@ impl Service {
     }
 
     fn small(&self, reply: Reply, head: &Parts) -> ReservedResponse {
-        let (served, reply) = (self.snapshots.served(), self.readable(reply, head));
+        let reply = self.readable(reply, head);
+        let served = self.snapshots.served();
         ReservedResponse::unreserved(reply.into_response(&head.method, served.reply_headers()))
     }
 
@@ -356,7 +388,8 @@ impl Service {
         let request = Request::new(head, admission);
         let answered = guard(id, || {
             let reply = dispatch::run(job, &request, served, &self.settings);
-            reply.map(|reply| reply.coded(request.headers))
+            // Links are changed before the body is coded.
+            reply.map(|reply| self.readable(reply, head).coded(request.headers))
         });
         // Checked last: a read past the end of a truncated file gives zeros and sets the fault.
         let fault = if was_poisoned { None } else { served.snapshot.fault() };
@@ -365,18 +398,20 @@ impl Service {
             (Some(error), _) | (None, Ok(Err(error))) => {
                 tracing::error!(request = %id, path = ?request.path, %error, "cannot answer");
                 self.snapshots.poison(served, &error);
-                Reply::unavailable()
+                self.readable(Reply::unavailable(), head)
             }
-            (None, Ok(Ok(reply)) | Err(reply)) => reply,
+            (None, Ok(Ok(reply))) => reply,
+            (None, Err(reply)) => self.readable(reply, head),
         };
         let charge = reply.stream_records();
         let charge = charge.and_then(|records| self.gate.charge_stream(admission, records));
         let reply = match charge {
-            Some(charge) if charge.verdict.refusal.is_some() => dispatch::refused_stream(&charge),
+            Some(charge) if charge.verdict.refusal.is_some() => {
+                self.readable(dispatch::refused_stream(&charge), head)
+            }
             _ => reply,
         };
-        let reply = self.readable(reply, head);
-        let mut response = reply.into_response(request.method, served.reply_headers());
+        let mut response = self.to_response(reply, head, served);
         charge.map(|charge| response.extensions_mut().insert(charge));
         Some(response)
     }
@@ -402,7 +437,7 @@ impl Handler for Service {
     }
 
     fn takes_body(&self, head: &Parts) -> bool {
-        let route = || route::find(head.uri.path());
+        let route = || route::find(NamedSnapshot::split(head.uri.path()).1);
         head.method == Method::POST
             && matches!(route(), Some(Route::Graphql(GraphqlRoute::Questions)))
     }
@@ -415,7 +450,7 @@ impl Handler for Service {
 
     async fn answer(self: Arc<Self>, head: Arc<Parts>) -> ReservedResponse {
         let id = self.requests.next();
-        let route = route::find(head.uri.path());
+        let route = route::find(NamedSnapshot::split(head.uri.path()).1);
         let charge = route::charge(&head.method, route);
         let mut admission = self.gate.admit(&head, charge).await;
         let (lines, is_free) =
@@ -439,7 +474,10 @@ impl Handler for Service {
         answer.renews = !is_free && admission.refusal.is_none();
         self.gate.settle(&admission, answer.response.status());
         let headers = answer.response.headers_mut();
-        admission.write(headers);
+        // All clients of a network get the same reply.
+        if !headers.contains_key(SURROGATE_KEY) {
+            admission.write(headers);
+        }
         if is_ours && let Ok(id) = HeaderValue::try_from(id.to_string()) {
             headers.insert(X_REQUEST_ID, id);
         }

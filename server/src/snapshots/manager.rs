@@ -26,6 +26,7 @@ use crate::http::etag::SnapshotHeaders;
 use crate::snapshots::fallback;
 use crate::snapshots::freshness::Freshness;
 use crate::snapshots::health::{self, HealthIssue, HealthState, Reminder};
+use crate::snapshots::retained::RetainedSnapshots;
 use crate::snapshots::suppression::SuppressionListFile;
 
 /// Name of the symbolic link to the snapshot to serve.
@@ -54,7 +55,9 @@ pub struct SnapshotManager {
     current: Mutex<CurrentState>,
     /// Ids of snapshots that proved damaged. They are not served again before [`Self::readmit`].
     poisoned: Mutex<BTreeSet<String>>,
-    /// The snapshot served before, while requests still read it.
+    /// Earlier snapshots, for requests that name them.
+    retained: RetainedSnapshots,
+    /// The snapshot that was let go last, while requests still read it.
     previous: Mutex<Weak<ServedSnapshot>>,
     health: Arc<HealthState>,
     reminder: Mutex<Reminder>,
@@ -77,6 +80,8 @@ pub struct OpenOptions {
     pub load_mode: LoadMode,
     /// List of records to suppress, if any.
     pub suppression: Option<SuppressionListFile>,
+    /// Earlier snapshots that stay open for requests that name them.
+    pub keep_open: usize,
 }
 
 /// State of `current` at the last check.
@@ -147,7 +152,7 @@ pub enum LoadError {
 }
 
 impl ServedSnapshot {
-    fn new(snapshot: Snapshot, health: &Arc<HealthState>) -> ServedSnapshot {
+    pub(super) fn new(snapshot: Snapshot, health: &Arc<HealthState>) -> ServedSnapshot {
         let stamp = SnapshotHeaders::for_edition(&snapshot.manifest().id, &snapshot.edition());
         let freshness = Freshness::new(&snapshot);
         let (poisoned, health) = (AtomicBool::new(false), Arc::clone(health));
@@ -191,7 +196,8 @@ impl SnapshotManager {
     ///
     /// As [`SnapshotManager::open_with`].
     pub fn open(source: &SnapshotSource, verify: bool) -> Result<SnapshotManager, LoadError> {
-        let options = OpenOptions { verify, load_mode: LoadMode::Mapped, suppression: None };
+        let options =
+            OpenOptions { verify, load_mode: LoadMode::Mapped, suppression: None, keep_open: 0 };
         SnapshotManager::open_with(source, options)
     }
 
@@ -223,16 +229,19 @@ impl SnapshotManager {
             (opened, _) => opened?,
         };
         let served = ArcSwap::from_pointee(ServedSnapshot::newly_opened(snapshot, &health));
-        Ok(SnapshotManager {
+        let manager = SnapshotManager {
             served,
             snapshots,
+            retained: RetainedSnapshots::new(options.keep_open),
             options,
             current: Mutex::new(CurrentState { link, ..CurrentState::default() }),
             poisoned: Mutex::new(poisoned),
             previous: Mutex::new(Weak::new()),
             health,
             reminder: Mutex::default(),
-        })
+        };
+        manager.retain(None);
+        Ok(manager)
     }
 
     /// Issues that outlive a served snapshot.
@@ -281,8 +290,8 @@ impl SnapshotManager {
 
     /// Loads the suppression list and the snapshot of `current` again, whether they changed or not.
     ///
-    /// On failure, the previous list or snapshot stays. Waits up to 10 s for requests to the snapshot served
-    /// before, so that at most two snapshots are mapped.
+    /// On failure, the previous list or snapshot stays. Waits up to 10 s for requests to the snapshot let go
+    /// last, so that at most one more snapshot is mapped than are served and kept open.
     pub fn reload(&self) {
         self.update_suppression(true);
         self.reload_snapshot();
@@ -294,6 +303,7 @@ impl SnapshotManager {
         suppression.reload(is_forced);
         self.health.set_list_refused(suppression.is_refused());
         let list = suppression.list();
+        self.retained.suppress(&list, &self.health);
         // Repeats if another thread replaces the served snapshot meanwhile.
         loop {
             let served = self.served();
@@ -354,8 +364,9 @@ impl SnapshotManager {
                 self.health.set_fallback(false);
                 let loaded = ServedSnapshot::newly_opened(snapshot, &self.health);
                 let previous = self.served.swap(Arc::new(loaded));
+                let left = self.retain(Some(previous));
                 *self.previous.lock().unwrap_or_else(PoisonError::into_inner) =
-                    Arc::downgrade(&previous);
+                    left.as_ref().map_or_else(Weak::new, Arc::downgrade);
             }
             Err(error) => {
                 self.health.set_fallback(true);
@@ -411,17 +422,23 @@ impl SnapshotManager {
         self.poisoned.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Checks the files of the served snapshot for outside changes.
+    /// Checks the files of the open snapshots for outside changes.
     ///
     /// A file whose size changed poisons the snapshot; a file that was written to is verified again. Cost: one
     /// system call per file.
     pub fn check_files(&self) {
         let served = self.served();
+        for snapshot in self.retained.all().iter().chain([&served]) {
+            self.check_files_of(snapshot);
+        }
+    }
+
+    fn check_files_of(&self, served: &Arc<ServedSnapshot>) {
         if served.is_poisoned() {
             return;
         }
         match served.snapshot.check_files() {
-            Err(fault) => self.poison(&served, &fault.into()),
+            Err(fault) => self.poison(served, &fault.into()),
             Ok(written) => written.into_iter().for_each(|file| {
                 let snapshot = &served.snapshot.manifest().id;
                 tracing::warn!(
@@ -438,6 +455,24 @@ impl SnapshotManager {
         self.served.load_full()
     }
 
+    /// The open snapshot with this id: the served one, or one that is kept open.
+    pub fn named(&self, id: &str) -> Option<Arc<ServedSnapshot>> {
+        let served = self.served();
+        if served.snapshot.manifest().id == id { Some(served) } else { self.retained.named(id) }
+    }
+
+    /// Chooses the snapshots that stay open besides the served one, and lets go of the others; returns one
+    /// that it let go of.
+    fn retain(&self, previous: Option<Arc<ServedSnapshot>>) -> Option<Arc<ServedSnapshot>> {
+        let Some(snapshots) = &self.snapshots else { return previous };
+        let (served, poisoned) = (self.served(), self.poisoned().clone());
+        let open = |path: &Path| {
+            let opened = self.options.open(path)?;
+            Ok(ServedSnapshot::newly_opened(opened, &self.health))
+        };
+        self.retained.choose(snapshots, &served, previous, &poisoned, open)
+    }
+
     /// Takes a damaged snapshot out of service, and serves a fallback if there is one.
     pub fn poison(&self, served: &Arc<ServedSnapshot>, error: &ReadError) {
         if served.poisoned.swap(true, Ordering::Relaxed) {
@@ -452,6 +487,9 @@ impl SnapshotManager {
         tracing::error!(snapshot = id, %error, "snapshot poisoned: no more requests are answered from it");
         let mut poisoned = self.poisoned();
         poisoned.insert(id.clone());
+        if self.retained.remove(id) && self.served().snapshot.manifest().id != *id {
+            return;
+        }
         let fallback = loop {
             let Some(candidate) = self.find_fallback(served, &poisoned) else {
                 tracing::error!(

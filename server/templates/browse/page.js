@@ -5,6 +5,8 @@ for (const place of document.querySelectorAll(".origin")) {
   place.textContent = location.origin;
 }
 
+// The page may be one of a named snapshot, below /@….
+const root = new URL("..", document.currentScript.src).pathname;
 const input = document.getElementById("query");
 const list = document.getElementById("suggestions");
 const said = document.getElementById("said");
@@ -43,7 +45,7 @@ const item = (candidate, at) => {
   option.id = `suggestion-${at}`;
   option.setAttribute("role", "option");
   option.setAttribute("aria-selected", "false");
-  option.dataset.href = `/browse/${paths.get(candidate.entity_type)}/${encodeURIComponent(candidate.id)}`;
+  option.dataset.href = `${root}browse/${paths.get(candidate.entity_type)}/${encodeURIComponent(candidate.id)}`;
   name.textContent = candidate.name ?? candidate.id;
   kind.textContent = candidate.entity_type;
   kind.className = "kind";
@@ -61,7 +63,7 @@ const show = ({ results, meta }) => {
 
 const complete = async (text) => {
   if (!known.has(text)) {
-    const response = await fetch(`/autocomplete?query=${encodeURIComponent(text)}`);
+    const response = await fetch(`${root}autocomplete?query=${encodeURIComponent(text)}`);
     // A refused request is not repeated: the search by the button still works.
     isOver = response.status === 429;
     known.set(text, response.ok ? await response.json() : { results: [], meta: { count: 0 } });

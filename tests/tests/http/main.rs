@@ -14,6 +14,7 @@ mod edge;
 mod legacy;
 mod limits;
 mod lists;
+mod named_snapshots;
 mod names;
 mod pages;
 mod paths;
