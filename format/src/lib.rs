@@ -16,8 +16,10 @@
 //! - [`snapshot`]: an open snapshot; suppression lists.
 //! - [`query`]: filters, sorted pages and groups.
 //! - [`autocomplete`]: ranked search of names.
+//! - [`changes`]: what differs between two snapshots.
 
 pub mod autocomplete;
+pub mod changes;
 pub mod entity;
 pub mod index;
 pub mod json;

@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 
 use rayon::prelude::*;
 
-use crate::diff::members::NativeRecords;
+use crate::diff::members::ComparedRecords;
 use crate::error::{Error, Result};
 use crate::link::external_sort::{Sorted, Sorter, Spill, read_array};
 use crate::terminal::progress::Bar;
@@ -42,7 +42,7 @@ impl Spill for RecordHash {
 
 /// Hashes all records of an entity.
 pub(super) fn sorted_hashes(
-    records: &NativeRecords<'_>,
+    records: &ComparedRecords<'_>,
     memory_bytes: u64,
     bar: &Bar,
 ) -> Result<Sorted<RecordHash>> {

@@ -1,7 +1,6 @@
 //! `diff`: the ids that differ between two snapshots.
 //!
-//! A row number means nothing in another snapshot, and an output shows members of its source. The bytes of two
-//! snapshots therefore cannot be compared. Instead each record is rendered as `export` writes it, in the order
+//! Each record is rendered as `export` writes it, in the order
 //! of the rows, and hashed. The hashes are sorted by id, and merged:
 //!
 //! ```text
@@ -28,7 +27,7 @@ use serde_json::json;
 
 use crate::diff::deleted::DeletedIds;
 use crate::diff::hashes::{RecordHash, sorted_hashes};
-use crate::diff::members::NativeRecords;
+use crate::diff::members::ComparedRecords;
 use crate::error::{Error, Result};
 use crate::link::external_sort::Sorted;
 use crate::terminal::progress::Progress;
@@ -117,12 +116,12 @@ impl<W: Write> Diff<'_, W> {
     /// Compares the records of an entity. Entities come in ascending order.
     fn compare(&mut self, entity: Entity) -> Result<Counts> {
         let (before, after) = (self.before, self.after);
-        let records = [before, after].map(|snapshot| NativeRecords::new(snapshot, entity));
+        let records = [before, after].map(|snapshot| ComparedRecords::new(snapshot, entity));
         let total = u64::from(before.count(entity)) + u64::from(after.count(entity));
         let progress = Progress::detect(self.options.is_quiet);
         let bar = progress.begin("diff", "records", total, total);
         let memory_bytes = self.options.memory_bytes / MEMORY_SHARE;
-        let sorted = |records: &NativeRecords<'_>| sorted_hashes(records, memory_bytes, &bar);
+        let sorted = |records: &ComparedRecords<'_>| sorted_hashes(records, memory_bytes, &bar);
         let mut hashes = [sorted(&records[0])?.peekable(), sorted(&records[1])?.peekable()];
         bar.end();
         let mut counts = Counts::default();

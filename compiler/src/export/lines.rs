@@ -4,12 +4,13 @@
 use std::io::{self, Write};
 
 use flate2::write::GzEncoder;
+use pinakes_format::changes::add_references;
 use pinakes_format::entity::Entity;
 use pinakes_format::json::render::Page;
 use pinakes_format::record::csv::CsvTable;
 use pinakes_format::record::members::{Members, View};
 use pinakes_format::schema::keys::keys_of;
-use pinakes_format::snapshot::{RecordLookup, Snapshot};
+use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
 
 use crate::export::options::Compression;
@@ -18,7 +19,6 @@ use crate::export::plan::Job;
 use crate::export::rows::Rows;
 use crate::export::waves::in_order;
 use crate::export::write_error::WriteError;
-use crate::frontend::native::REFERENCES;
 use crate::read::limits::LINE_BYTES_MAX;
 use crate::terminal::progress::Bar;
 
@@ -154,26 +154,6 @@ impl LineFormat<'_> {
             }
         }
     }
-}
-
-/// Adds the ids that a record refers to as the last member of its line.
-pub(crate) fn add_references(
-    snapshot: &Snapshot,
-    entity: Entity,
-    row: u32,
-    line: &mut Vec<u8>,
-) -> Result<(), ReadError> {
-    let ids = RecordLookup::references(snapshot, entity, row)?;
-    let Some((first, others)) = ids.split_first() else { return Ok(()) };
-    line.pop();
-    line.extend_from_slice(format!(",\"{REFERENCES}\":[\"").as_bytes());
-    entity.write_id(*first, line);
-    for id in others {
-        line.extend_from_slice(b"\",\"");
-        entity.write_id(*id, line);
-    }
-    line.extend_from_slice(b"\"]}");
-    Ok(())
 }
 
 /// The compressor of a unit.

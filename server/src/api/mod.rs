@@ -11,6 +11,7 @@
 //! The folder may import `admission`, `http`, `snapshots` and the event counters.
 
 pub(crate) mod autocomplete_query;
+pub(crate) mod changes;
 pub(crate) mod docs;
 pub(crate) mod handlers;
 pub(crate) mod legacy;

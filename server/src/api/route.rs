@@ -45,6 +45,8 @@ pub enum Route {
     /// `GET /outputs/{id}/references` and `GET /outputs/{id}/citations`, by the identifier in the segment
     /// before the last.
     Linked(&'static Facts, Segment, Direction),
+    /// `/changes`
+    Changes,
     /// `GET /statistics/outputs` and the statistics of the other entities with numbers.
     Statistics(&'static Facts),
     /// `GET /legacy/topics` or `GET /legacy/domains`.
@@ -67,9 +69,10 @@ impl Route {
             Route::Graphql(GraphqlRoute::Questions) => Charge::Minute,
             Route::Graphql(GraphqlRoute::Schema | GraphqlRoute::Page(_)) => Charge::Free,
             Route::Autocomplete(_) => Charge::Daily(QuotaClass::Search),
-            Route::List(_) | Route::LegacyList(_) | Route::Linked(..) | Route::Statistics(_) => {
+            Route::List(_) | Route::LegacyList(_) | Route::Linked(..) => {
                 Charge::Daily(QuotaClass::List)
             }
+            Route::Statistics(_) | Route::Changes => Charge::Daily(QuotaClass::List),
             Route::Record(..) | Route::LegacyRecord(..) | Route::Resolve(_) => Charge::Minute,
         }
     }
@@ -113,6 +116,7 @@ fn find_in_segments(path: &str) -> Option<Route> {
         ["rate-limit"] => Some(Route::RateLimit),
         ["autocomplete"] => Some(Route::Autocomplete(None)),
         ["autocomplete", _] => Some(Route::Autocomplete(Some(last()))),
+        ["changes"] => Some(Route::Changes),
         ["openapi.json"] => Some(Route::Openapi),
         ["docs"] => Some(Route::Docs(None)),
         ["docs", _] => Some(Route::Docs(Some(last()))),
@@ -294,6 +298,7 @@ mod tests {
         };
         check("/", "Index");
         check("/health", "Health");
+        check("/changes/", "Changes");
         check("/openapi.json", "Openapi");
         check("/docs/", "Docs(None)");
         check("/docs/page.js", "Docs page.js");

@@ -12,7 +12,7 @@ use crate::api::route::{BrowseRoute, GraphqlRoute, Route, directions, has_statis
 pub struct Template(u16);
 
 /// Templates without an entity; the first stands for unknown paths.
-const FIXED: [&str; 22] = [
+const FIXED: [&str; 23] = [
     "none",
     "/",
     "/health",
@@ -35,6 +35,7 @@ const FIXED: [&str; 22] = [
     "/browse/{file}",
     "/browse/{list}",
     "/browse/{list}/{id}",
+    "/changes",
 ];
 
 /// Templates for each entity: list, record, legacy list, legacy record, references, citations,
@@ -97,6 +98,7 @@ impl Template {
             Route::Browse(BrowseRoute::File(_)) => 19,
             Route::Browse(BrowseRoute::List(_)) => 20,
             Route::Browse(BrowseRoute::Record(..)) => 21,
+            Route::Changes => 22,
             Route::List(facts) => return Template::of_entity(0, facts.entity),
             Route::Record(facts, _) => return Template::of_entity(1, facts.entity),
             Route::Linked(facts, _, direction) => {

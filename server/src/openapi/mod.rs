@@ -3,11 +3,12 @@
 //! - [`schemas`] describes records; its source is the declarations of `pinakes_format::record`.
 //! - [`parameters`] and [`patterns`] describe list parameters; their source is the filter and sort keys.
 //! - [`operation`] is a GET operation with its HEAD twin, [`responses`] the shared responses and headers.
-//! - [`paths`] joins the operations of lists and records with those of [`graphql`] and [`service`].
+//! - [`paths`] joins the operations of lists and records with those of [`graphql`], [`changes`] and [`service`].
 //!
 //! Examples come from the served snapshot ([`samples`]). The folder may import `api`, `admission`,
 //! `http` and `snapshots`; within it, imports follow the list above from bottom to top.
 
+pub(crate) mod changes;
 pub(crate) mod graphql;
 pub(crate) mod operation;
 pub(crate) mod parameters;

@@ -258,7 +258,8 @@ pub fn path_parameter(name: &str, doc: &str, schema: Value, example: Option<Valu
     Value::Object(parameter)
 }
 
-fn query_parameter<const N: usize>(
+/// A parameter in the query.
+pub(super) fn query_parameter<const N: usize>(
     name: &str,
     doc: &str,
     schema: Value,

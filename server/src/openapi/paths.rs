@@ -20,7 +20,7 @@ use crate::openapi::parameters::{autocomplete_text, path_parameter};
 use crate::openapi::responses::CACHE_HEADERS;
 use crate::openapi::samples::Sample;
 use crate::openapi::schemas::{Schemas, legacy_id, own_id, schema_name};
-use crate::openapi::{graphql, parameters, service, sums};
+use crate::openapi::{changes, graphql, parameters, service, sums};
 
 /// The paths generated so far, and the schemas that they refer to.
 pub struct Paths<'s> {
@@ -48,6 +48,8 @@ impl Paths<'_> {
             paths.add_legacy(legacy)?;
         }
         paths.paths.insert("/graphql".into(), graphql::path_item(&mut paths.schemas));
+        let changes = changes::operation(&mut paths.schemas, &snapshot.manifest().id);
+        paths.add("/changes", changes);
         for (path, operation) in service::operations(&mut paths.schemas) {
             paths.add(path, operation);
         }

@@ -13,6 +13,7 @@ use pinakes_format::storage::waiting;
 
 use crate::admission::gate::StreamCharge;
 use crate::admission::limits::{Refusal, Verdict};
+use crate::api::changes::{self, Changes, Damaged};
 use crate::api::handlers::{Answer, Variant};
 use crate::api::list_query::ListRequest;
 use crate::api::request::Request;
@@ -24,11 +25,10 @@ use crate::graphql::graphiql;
 use crate::graphql::options::Settings;
 use crate::graphql::request::{MediaType, PostedRequest, refuse_headers};
 use crate::http::head::method_word;
-use crate::http::named_snapshot::NamedSnapshot;
 use crate::http::path::{Segment, URI_BYTES_MAX, echo_path};
 use crate::http::reply::Reply;
 use crate::http::static_page::StaticPage;
-use crate::snapshots::manager::ServedSnapshot;
+use crate::snapshots::manager::{ServedSnapshot, SnapshotManager};
 use crate::{browse, graphql, openapi};
 
 /// Options and limits of the service.
@@ -96,6 +96,8 @@ pub enum Job {
     LegacyList(&'static LegacyEntity, Query),
     /// The candidates for a typed text.
     Autocomplete(Completion),
+    /// The changes since another snapshot.
+    Changes(Changes),
     /// A page for people.
     Browse(browse::Page),
     /// An operation of GraphQL, which the body of the request holds, and the media type of its answer.
@@ -137,7 +139,7 @@ impl Job {
             Job::Openapi | Job::Record { .. } | Job::Resolve { .. } => Cost::Small,
             Job::Autocomplete(completion) if !completion.has_several_words() => Cost::Small,
             Job::Autocomplete(_) | Job::List(_) | Job::Linked { .. } => Cost::Large,
-            Job::LegacyList(..) | Job::Graphql(_) | Job::Browse(_) => Cost::Large,
+            Job::LegacyList(..) | Job::Graphql(_) | Job::Browse(_) | Job::Changes(_) => Cost::Large,
         }
     }
 }
@@ -152,6 +154,7 @@ pub fn plan(
     route: Option<Route>,
     request: &Request<'_>,
     served: &ServedSnapshot,
+    snapshots: &SnapshotManager,
     settings: &ServiceSettings,
 ) -> Result<Job, Reply> {
     let route = resolve(request, route)?;
@@ -202,6 +205,11 @@ pub fn plan(
             let list = list_query::parse(facts.entity, request.query).map_err(Reply::BadQuery)?;
             Ok(Job::Linked { facts, id, raw_id, direction, list })
         }
+        Route::Changes => {
+            let query = changes::parse(request.query).map_err(Reply::BadQuery)?;
+            let since = snapshots.named(&query.since).ok_or_else(|| gone(&query.since))?;
+            unless_current(Job::Changes(Changes { since, query }), request, served)
+        }
         Route::LegacyList(legacy) => {
             let query = legacy::parse(legacy, request.query).map_err(Reply::BadQuery)?;
             unless_current(Job::LegacyList(legacy, query), request, served)
@@ -239,19 +247,42 @@ fn unless_current(job: Job, request: &Request<'_>, served: &ServedSnapshot) -> R
     }
 }
 
-/// Does the work of a request on one snapshot.
+/// Does the work of a request on one snapshot, or on two for their changes.
+///
+/// # Errors
+///
+/// The snapshot that is damaged.
 pub fn run(
+    job: &Job,
+    request: &Request<'_>,
+    served: &Arc<ServedSnapshot>,
+    settings: &ServiceSettings,
+) -> Result<Reply, Damaged> {
+    if served.is_poisoned() {
+        return Ok(Reply::unavailable());
+    }
+    if let Job::Changes(changes) = job {
+        return changes.run(request, served, work_limits(settings));
+    }
+    let damaged = |error| Damaged { snapshot: Arc::clone(served), error };
+    run_on_one(job, request, served, settings).map_err(damaged)
+}
+
+fn work_limits(settings: &ServiceSettings) -> WorkLimits {
+    WorkLimits { timeout: settings.list_timeout, cpu: settings.list_cpu }
+}
+
+fn run_on_one(
     job: &Job,
     request: &Request<'_>,
     served: &ServedSnapshot,
     settings: &ServiceSettings,
 ) -> Answer {
-    if served.is_poisoned() {
-        return Ok(Reply::unavailable());
-    }
     let (snapshot, timeout) = (&served.snapshot, settings.list_timeout);
-    let limits = WorkLimits { timeout, cpu: settings.list_cpu };
+    let limits = work_limits(settings);
     match job {
+        // Has two snapshots.
+        Job::Changes(_) => Ok(Reply::internal()),
         Job::Openapi => openapi::reply(snapshot, request.headers),
         Job::Record { variant, facts, id, raw_id } => {
             let raw_id = raw_id.text_in(request.path);
@@ -314,8 +345,8 @@ fn not_found(request: &Request<'_>) -> Reply {
 }
 
 /// The reply to a request for a snapshot that is not open, or not any more.
-pub fn gone(named: NamedSnapshot<'_>) -> Reply {
-    let message = format!("Snapshot {} is not served here, or not any more", named.id);
+pub fn gone(id: &str) -> Reply {
+    let message = format!("Snapshot {id} is not served here, or not any more");
     Reply::error(StatusCode::GONE, message)
 }
 

@@ -43,6 +43,7 @@ use tokio::task::{self, JoinHandle};
 use crate::admission::fair_queue::{FairQueue, PermitLimits};
 use crate::admission::gate::{Admission, Charge, Gate, StreamCharge};
 use crate::admission::reply_memory::ReplyMemory;
+use crate::api::changes::Damaged;
 use crate::api::request::Request;
 use crate::api::route;
 use crate::api::route::{GraphqlRoute, Route};
@@ -186,7 +187,7 @@ impl Service {
         let served = match named.map(|named| self.snapshots.named(named.id).ok_or(named)) {
             None => self.snapshots.served(),
             Some(Ok(served)) => served,
-            Some(Err(named)) => return self.small(dispatch::gone(named), &head),
+            Some(Err(named)) => return self.small(dispatch::gone(named.id), &head),
         };
         let planned = self.plan(&head, route, &admission, &served, id);
         let response = match planned.map_err(|reply| self.readable(reply, &head)) {
@@ -240,7 +241,8 @@ impl Service {
             return Err(refusal);
         }
         let request = Request::new(head, admission);
-        guard(id, || dispatch::plan(route, &request, served, &self.settings)).and_then(|plan| plan)
+        guard(id, || dispatch::plan(route, &request, served, &self.snapshots, &self.settings))
+            .and_then(|plan| plan)
     }
 
     /// The reply as a client of this path reads it: an error below `/browse` is a page. Other methods than
@@ -393,11 +395,14 @@ impl Service {
         });
         // Checked last: a read past the end of a truncated file gives zeros and sets the fault.
         let fault = if was_poisoned { None } else { served.snapshot.fault() };
-        let reply = match (fault.map(ReadError::Fault), answered) {
-            (None, Ok(Err(ReadError::WouldWait))) => return None,
-            (Some(error), _) | (None, Ok(Err(error))) => {
+        let fault = fault
+            .map(|fault| Damaged { snapshot: Arc::clone(served), error: ReadError::Fault(fault) });
+        let reply = match (fault, answered) {
+            (None, Ok(Err(Damaged { error: ReadError::WouldWait, .. }))) => return None,
+            (Some(Damaged { snapshot, error }), _)
+            | (None, Ok(Err(Damaged { snapshot, error }))) => {
                 tracing::error!(request = %id, path = ?request.path, %error, "cannot answer");
-                self.snapshots.poison(served, &error);
+                self.snapshots.poison(&snapshot, &error);
                 self.readable(Reply::unavailable(), head)
             }
             (None, Ok(Ok(reply))) => reply,

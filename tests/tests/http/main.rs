@@ -8,6 +8,7 @@
 mod autocomplete;
 mod autocomplete_replies;
 mod bounds;
+mod changes;
 mod codings;
 mod damage;
 mod edge;

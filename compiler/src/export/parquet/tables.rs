@@ -1,6 +1,7 @@
 //! The tables of an export, and the records that fill them.
 
 use arrow_schema::Fields;
+use pinakes_format::changes::REFERENCES;
 use pinakes_format::entity::Entity;
 use pinakes_format::json::render::Page;
 use pinakes_format::record::columns::Column;
@@ -12,7 +13,6 @@ use pinakes_format::storage::error::ReadError;
 
 use crate::export::parquet::builder::ColumnBuilder;
 use crate::export::parquet::types::{ColumnKind, ColumnType, NamedColumn, fields_of};
-use crate::frontend::native::REFERENCES;
 
 /// A table with a row for each record, or for each edge of a record.
 pub(crate) struct Table {

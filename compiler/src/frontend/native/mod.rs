@@ -7,6 +7,7 @@
 
 pub(crate) mod tree_cursor;
 
+use pinakes_format::changes::REFERENCES;
 use pinakes_format::entity::Entity;
 use pinakes_format::record::Record;
 use pinakes_format::schema::keys::keys_of;
@@ -22,9 +23,6 @@ use crate::read::lenient::{Diagnostics, Lenient, MaybeId, MaybeList};
 use crate::read::parquet::{Row, RowFault};
 use crate::read::strict::JsonError;
 use crate::read::{identifier, strict, times};
-
-/// The member of the ids that a record refers to, which replies do not show.
-pub(crate) const REFERENCES: &str = "references";
 
 /// Reads one line of an entity's part into the object.
 pub fn read_line(entity: Entity, text: &str, reader: &mut LineReader<'_>) -> Result<(), BadRecord> {
