@@ -1,4 +1,4 @@
-//! What differs between two snapshots: the ids that were added, changed, merged or removed.
+//! The differences between two snapshots: the ids that were added, changed, merged or removed.
 //!
 //! A row number means nothing in another snapshot, and an output shows members of its source. The bytes of two
 //! snapshots therefore cannot be compared. Instead records with one id are rendered, and their lines compared.
@@ -31,7 +31,7 @@ pub const PART_ROWS: u32 = 5_000;
 /// Records that are fetched and rendered together.
 const ROWS_TOGETHER: usize = 100;
 
-/// What became of an id.
+/// The difference of an id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
     /// Only the later snapshot has a record with the id.

@@ -53,7 +53,7 @@ pub(crate) enum Format {
     Ndjson,
 }
 
-/// What became of an id.
+/// The difference of an id.
 enum Change {
     Added,
     /// The members whose values differ.

@@ -8,7 +8,7 @@ use pinakes_format::storage::manifest::ID_DIGITS;
 
 use crate::http::reply::Reply;
 
-/// What a path begins with before the snapshot's id; some clients escape the sign.
+/// The characters before the snapshot's id; some clients escape the sign.
 const SIGNS: [&str; 2] = ["/@", "/%40"];
 /// Names the snapshot to a content delivery network, which forgets all replies of a key at once.
 pub const SURROGATE_KEY: HeaderName = HeaderName::from_static("surrogate-key");

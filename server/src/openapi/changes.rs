@@ -77,9 +77,9 @@ fn part(schemas: &mut Schemas) -> Value {
 fn change() -> Value {
     let names = json!({ "type": "string", "enum": ["added", "changed", "merged", "removed"] });
     let mut change = object_of(
-        "What became of an id.",
+        "The difference of an id.",
         [
-            ("change", "What became of the id.", names),
+            ("change", "The kind of difference.", names),
             ("entity", "The records that the id belongs to.", text()),
             ("id", "The id.", text()),
         ],

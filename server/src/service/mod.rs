@@ -293,8 +293,9 @@ impl Service {
         }
     }
 
-    /// Reads the body if the request has one, waits for a permit, and answers on a blocking thread, from the
-    /// snapshot that the request names or else from the one served then.
+    /// Reads the body if the request has one, waits for a permit, and answers on a blocking thread.
+    ///
+    /// Answers from the `named` snapshot, or else from the one served when the permit comes.
     async fn find_elsewhere(
         self: Arc<Self>,
         head: Arc<Parts>,

@@ -57,7 +57,7 @@ pub struct SnapshotManager {
     poisoned: Mutex<BTreeSet<String>>,
     /// Earlier snapshots, for requests that name them.
     retained: RetainedSnapshots,
-    /// The snapshot that was let go last, while requests still read it.
+    /// The snapshot closed last, while requests still read it.
     previous: Mutex<Weak<ServedSnapshot>>,
     health: Arc<HealthState>,
     reminder: Mutex<Reminder>,
@@ -290,7 +290,7 @@ impl SnapshotManager {
 
     /// Loads the suppression list and the snapshot of `current` again, whether they changed or not.
     ///
-    /// On failure, the previous list or snapshot stays. Waits up to 10 s for requests to the snapshot let go
+    /// On failure, the previous list or snapshot stays. Waits up to 10 s for requests to the snapshot closed
     /// last, so that at most one more snapshot is mapped than are served and kept open.
     pub fn reload(&self) {
         self.update_suppression(true);
@@ -461,8 +461,8 @@ impl SnapshotManager {
         if served.snapshot.manifest().id == id { Some(served) } else { self.retained.named(id) }
     }
 
-    /// Chooses the snapshots that stay open besides the served one, and lets go of the others; returns one
-    /// that it let go of.
+    /// Chooses the snapshots that stay open besides the served one, and closes the others. Returns one of
+    /// those.
     fn retain(&self, previous: Option<Arc<ServedSnapshot>>) -> Option<Arc<ServedSnapshot>> {
         let Some(snapshots) = &self.snapshots else { return previous };
         let (served, poisoned) = (self.served(), self.poisoned().clone());

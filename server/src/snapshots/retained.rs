@@ -37,7 +37,7 @@ impl RetainedSnapshots {
         self.lock().clone()
     }
 
-    /// Lets go of the snapshot with this id; returns whether it was here.
+    /// Closes the snapshot with this id; returns whether it was here.
     pub fn remove(&self, id: &str) -> bool {
         let mut open = self.lock();
         let count = open.len();
@@ -45,8 +45,8 @@ impl RetainedSnapshots {
         open.len() < count
     }
 
-    /// Keeps the snapshots open that were published last before `served`, and lets go of the others; returns
-    /// one that it let go of.
+    /// Keeps the snapshots open that were published last before `served`, and closes the others. Returns
+    /// one of those.
     ///
     /// A snapshot that shows records which `--suppress` removed from `served` does not stay, nor does a later
     /// one, which a rollback withdrew.
@@ -91,7 +91,7 @@ impl RetainedSnapshots {
         known.into_iter().find(|known| !chosen.iter().any(|chosen| Arc::ptr_eq(chosen, known)))
     }
 
-    /// Applies a suppression list; lets go of a snapshot that cannot apply it.
+    /// Applies a suppression list; closes a snapshot that cannot apply it.
     pub fn suppress(&self, list: &Arc<SuppressionList>, health: &Arc<HealthState>) {
         let mut open = self.lock();
         open.retain_mut(|retained| {
@@ -105,7 +105,7 @@ impl RetainedSnapshots {
                 }
                 Err(error) => {
                     let snapshot = &retained.snapshot.manifest().id;
-                    tracing::error!(snapshot, %error, "cannot suppress records; letting go of the snapshot");
+                    tracing::error!(snapshot, %error, "cannot suppress records; closing the snapshot");
                     false
                 }
             }
