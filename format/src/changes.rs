@@ -27,7 +27,7 @@ use crate::storage::error::ReadError;
 /// The member of exported lines with the ids that a record refers to.
 pub const REFERENCES: &str = "references";
 /// Rows that one part compares.
-pub const PART_ROWS: u32 = 5_000;
+pub const PART_ROWS: u32 = 1_000;
 /// Records that are fetched and rendered together.
 const ROWS_TOGETHER: usize = 100;
 

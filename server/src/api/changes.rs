@@ -4,7 +4,7 @@
 //! at any size. `meta.next` is the path of the next part, of the same two snapshots:
 //!
 //! ```text
-//! {"meta":{"since":"0f…","snapshot":"4c…","next":"/@4c…/changes?since=0f…&from=outputs:5000"},
+//! {"meta":{"since":"0f…","snapshot":"4c…","next":"/@4c…/changes?since=0f…&from=outputs:1000"},
 //!  "results":[{"change":"changed","entity":"outputs","id":"HX_W1","members":["title"]}]}
 //! ```
 
@@ -147,7 +147,7 @@ fn unknown_reason(name: &str) -> String {
 impl Changes {
     /// Compares the rows of a part.
     ///
-    /// Cost: at most 5,000 records rendered in each snapshot.
+    /// Cost: at most 1,000 records rendered in each snapshot.
     ///
     /// # Errors
     ///
