@@ -40,7 +40,7 @@ pub struct NextSnapshot {
 /// Why a link to a snapshot cannot be followed.
 #[derive(Debug, thiserror::Error)]
 pub enum LinkError {
-    /// The link does not lead to a directory beside it.
+    /// The link leads to no directory in its own directory.
     #[error("cannot follow `{}`: {reason}", path.display())]
     Target {
         /// Path of the link.
@@ -69,7 +69,7 @@ impl NextSnapshot {
     ///
     /// # Errors
     ///
-    /// The link leads to no snapshot beside it, or no publication states the time.
+    /// The link leads to no snapshot of `snapshots`, or no publication states the time.
     pub fn read(snapshots: &Path) -> Result<Option<NextSnapshot>, LinkError> {
         let link = snapshots.join(NEXT);
         let written = match fs::symlink_metadata(&link).and_then(|metadata| metadata.modified()) {
