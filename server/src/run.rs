@@ -122,6 +122,7 @@ async fn accept(
     let connections = Arc::new(connections);
     let mut housekeeping = Housekeeping::new(Arc::clone(&limiter), Arc::clone(&dropped_lines));
     let check_now = follow(Arc::clone(&service));
+    tokio::spawn(activate(Arc::clone(&service)));
     let admin_address =
         admin_listener.as_ref().map(|listener| listener.local_addr()).transpose()?;
     let metrics = Metrics::new(Arc::clone(&service), Arc::clone(&limiter), dropped_lines);
@@ -252,6 +253,19 @@ fn follow(service: Arc<Service>) -> Arc<Notify> {
         }
     });
     check_now
+}
+
+/// Switches to scheduled snapshots at their times, by a timer of its own: checks of `current` may take long.
+async fn activate(service: Arc<Service>) {
+    loop {
+        // Looks at the clock again after this time, because the clock may be set.
+        service.snapshots().await_activation(FOLLOW_INTERVAL).await;
+        if service.snapshots().is_activation_due() {
+            let service = Arc::clone(&service);
+            // Blocking, because the links are read again.
+            let _ = tokio::task::spawn_blocking(move || service.snapshots().activate()).await;
+        }
+    }
 }
 
 /// Raises the limit of open files to its maximum, and returns the limit less the reserved descriptors.

@@ -2,6 +2,7 @@
 
 use std::{num::NonZeroUsize, path::PathBuf, time::Duration};
 
+use chrono::{DateTime, Utc};
 use clap::Args;
 
 use crate::cli::build::use_threads;
@@ -79,6 +80,11 @@ pub(crate) struct PublishTreeArgs {
     #[arg(long, value_name = "DAYS", default_value_t = 60, env = "PINAKES_VALID_DAYS",
           value_parser = clap::value_parser!(u32).range(1..=36_500))]
     valid_days: u32,
+
+    /// When the servers of all mirrors switch to the snapshot, as `2026-12-01T06:00:00Z`. Mirrors pull it
+    /// before. [default: as soon as a mirror has pulled]
+    #[arg(long, value_name = "TIME", env = "PINAKES_ACTIVATE_AT", value_parser = parse_time)]
+    activate_at: Option<DateTime<Utc>>,
 
     /// The licence of the data, as `CC0-1.0`.
     #[arg(long, value_name = "TEXT", env = "PINAKES_LICENCE")]
@@ -167,6 +173,13 @@ pub(crate) struct KeygenArgs {
     pubkey: PathBuf,
 }
 
+/// Parses a time in RFC 3339.
+fn parse_time(text: &str) -> std::result::Result<DateTime<Utc>, String> {
+    DateTime::parse_from_rfc3339(text).map(|time| time.to_utc()).map_err(|error| {
+        format!("{error}; expected a time with its zone, as `2026-12-01T06:00:00Z`")
+    })
+}
+
 pub(crate) fn publish_tree(args: PublishTreeArgs) -> Result<()> {
     use_threads(args.mirror.threads)?;
     let mut run = args.mirror.begin("publish");
@@ -179,6 +192,7 @@ pub(crate) fn publish_tree(args: PublishTreeArgs) -> Result<()> {
         key: args.key,
         objects: args.objects,
         valid_days: args.valid_days,
+        activate_at: args.activate_at,
         licence: args.licence,
         keep: args.keep as usize,
     };

@@ -56,10 +56,13 @@ pub(crate) fn roll_back_to(snapshots: &Path, id: Option<&str>) -> Result<()> {
              --suppress`, or build again"
         );
     }
-    if let Some(from) = rollback.from.filter(|_| rollback.is_blocked) {
+    if let Some(withdrawn) = &rollback.withdrawn {
+        eprintln!("withdrew {withdrawn}, which was scheduled");
+    }
+    if let Some(blocked) = &rollback.blocked {
         let place = escape_path(snapshots);
         eprintln!(
-            "no build or pull makes {from} current again; to do so, run `rollback {place} --to {from}`"
+            "no build or pull makes {blocked} current again; to do so, run `rollback {place} --to {blocked}`"
         );
     }
     let line = [rollback.path.as_os_str().as_bytes(), b"\n"].concat();

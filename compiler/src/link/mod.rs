@@ -39,6 +39,6 @@ pub(crate) mod write;
 
 pub use crate::link::pipeline::link;
 pub use crate::link::publish::{
-    Published, make_current, publish, publish_directory, refuse_shrinking,
+    Published, link_snapshot, publish, publish_directory, refuse_shrinking,
 };
 pub use crate::link::tally::{SideTally, Tally};

@@ -9,6 +9,7 @@ use std::{
 use pinakes_format::entity::Entity;
 use pinakes_format::json::render::{Page, Shape};
 use pinakes_format::snapshot::Snapshot;
+use pinakes_format::snapshot::next::CURRENT;
 use pinakes_format::storage::manifest::{MANIFEST, Manifest};
 
 use crate::error::{Error, Result};
@@ -16,7 +17,7 @@ use crate::link::merge::orphans::Orphans;
 use crate::link::tally::{SideTally, Tally};
 use crate::store::interrupt::publish_uninterrupted;
 use crate::store::lock::OutputLock;
-use crate::store::publish::{move_into_place, switch_current};
+use crate::store::publish::{move_into_place, switch_link};
 
 /// Records of each entity that the self-check renders, about.
 const CHECKED_ROWS: u32 = 1_000;
@@ -40,21 +41,26 @@ pub struct Published {
 pub fn publish(finished: &mut Published, lock: &OutputLock) -> Result<()> {
     let id = &finished.manifest.id;
     finished.path =
-        publish_uninterrupted(|| move_into_place(&finished.path, lock.directory(), id))?;
+        publish_uninterrupted(|| move_into_place(&finished.path, lock.directory(), id, CURRENT))?;
     Ok(())
 }
 
-/// Checks a complete snapshot in a directory next to the output, publishes it like [`publish`] and
-/// returns its path. After an error `current` is unchanged.
-pub fn publish_directory(directory: &Path, lock: &OutputLock, id: &str) -> Result<PathBuf> {
+/// Checks a complete snapshot in a directory next to the output, publishes it like [`publish`] as `current` or
+/// `next`, and returns its path. After an error the link is unchanged.
+pub fn publish_directory(
+    directory: &Path,
+    lock: &OutputLock,
+    id: &str,
+    link: &str,
+) -> Result<PathBuf> {
     self_check(directory)?;
-    publish_uninterrupted(|| move_into_place(directory, lock.directory(), id))
+    publish_uninterrupted(|| move_into_place(directory, lock.directory(), id, link))
 }
 
-/// Makes a complete snapshot of the output directory the current one and returns its path. After an
-/// error `current` is unchanged.
-pub fn make_current(lock: &OutputLock, id: &str) -> Result<PathBuf> {
-    publish_uninterrupted(|| switch_current(lock.directory(), id))
+/// Points `current` or `next` at a complete snapshot of the output directory and returns its path. After an
+/// error the link is unchanged.
+pub fn link_snapshot(lock: &OutputLock, id: &str, link: &str) -> Result<PathBuf> {
+    publish_uninterrupted(|| switch_link(lock.directory(), id, link))
 }
 
 /// Refuses a snapshot in which an entity has less than four fifths of the current snapshot's records,

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use chrono::{DateTime, Utc};
+
 use crate::terminal::progress::Progress;
 
 /// The options of `publish`.
@@ -17,6 +19,8 @@ pub struct PublishOptions {
     pub objects: Option<PathBuf>,
     /// Days until the publication expires.
     pub valid_days: u32,
+    /// When servers switch to the snapshot; `None` means at once.
+    pub activate_at: Option<DateTime<Utc>>,
     /// Licence of the published data.
     pub licence: Option<String>,
     /// How many publications the tree keeps, including this one.

@@ -67,6 +67,7 @@ pub fn publish(options: &PublishOptions, run: &mut MirrorRun) -> Result<PathBuf>
     drop(lock);
     interrupt::keep_on_signal();
     run.report.set_publication(&publication);
+    run.report.activate_at = publication.activate_at.clone();
     Ok(options.to.join(PUBLICATION))
 }
 
@@ -110,10 +111,15 @@ fn new_publication(
         },
         version: now.to_rfc3339_opts(SecondsFormat::Micros, true),
         expires: expires.to_rfc3339_opts(SecondsFormat::Secs, true),
+        activate_at: options.activate_at.map(|at| at.to_rfc3339_opts(SecondsFormat::AutoSi, true)),
         licence: options.licence.clone(),
         objects: None,
     };
     Publication::read(&publication.text()).map_err(|error| Error::Usage(error.to_string()))?;
+    if let Some(at) = publication.activate_at.as_ref().filter(|_| options.activate_at <= Some(now))
+    {
+        eprintln!("warning: `--activate-at` {at} has passed; servers switch as soon as they pull");
+    }
     Ok(publication)
 }
 

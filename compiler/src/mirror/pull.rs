@@ -1,4 +1,5 @@
-//! `pull`: fetches a published snapshot, or links it from fetched objects, and makes it current here.
+//! `pull`: fetches a published snapshot, or links it from fetched objects, and makes it current here, at once
+//! or at the time that the publication states.
 
 use std::{
     fs,
@@ -10,6 +11,7 @@ use std::{
 use chrono::Utc;
 use minisign::PublicKey;
 use pinakes_format::snapshot::Snapshot;
+use pinakes_format::snapshot::next::{CURRENT, NEXT};
 use pinakes_format::storage::manifest::{MANIFEST, Manifest};
 use pinakes_format::storage::publication::{PUBLICATION, PUBLICATIONS, Publication, kept_path};
 
@@ -22,6 +24,7 @@ use crate::mirror::run::MirrorRun;
 use crate::mirror::signature::read_public;
 use crate::mirror::trust::{FetchedPublication, check_age};
 use crate::mirror::{objects, snapshot, trust};
+use crate::store::directory::current;
 use crate::store::files::{
     is_temporary_name, make_directory, refuse_unsafe_subdirectories, refuse_writable_by_others,
     write_atomically,
@@ -69,7 +72,8 @@ pub struct PullOptions {
     pub progress: Progress,
 }
 
-/// Pulls the snapshot that a host publishes and returns the path of the current snapshot.
+/// Pulls the snapshot that a host publishes and returns the path of the current snapshot, or of the scheduled
+/// one.
 ///
 /// # Errors
 ///
@@ -98,7 +102,8 @@ pub fn pull(options: &PullOptions, run: &mut MirrorRun) -> Result<PathBuf> {
 }
 
 impl PullOptions {
-    /// Pulls the publication, unless it is blocked by a rollback, and returns the current snapshot's path.
+    /// Pulls the publication, unless it is blocked by a rollback, and returns the path of the current or
+    /// scheduled snapshot.
     fn pull_publication(
         &self,
         host: &Host,
@@ -120,7 +125,7 @@ impl PullOptions {
         let path = if is_here && is_complete(&place, publication, self.progress)? {
             run.report.was_here = true;
             store_publication(self, &fetched)?;
-            link::make_current(lock, id)?
+            link::link_snapshot(lock, id, self.choose_link(publication, run))?
         } else {
             let manifest = snapshot::fetch_manifest(host, publication, self.manifest_bytes_max)?;
             // Unfinished downloads of other snapshots only take space from this one.
@@ -131,11 +136,21 @@ impl PullOptions {
                 return Ok(path);
             }
             store_publication(self, &fetched)?;
-            link::publish_directory(&finished, lock, id)?
+            link::publish_directory(&finished, lock, id, self.choose_link(publication, run))?
         };
         snapshot::remove_downloads(&self.out, None);
         remove_stale_publications(&self.out);
         Ok(path)
+    }
+
+    /// Chooses the link for the snapshot: `next` if servers are to switch later, and reports that.
+    fn choose_link(&self, publication: &Publication, run: &mut MirrorRun) -> &'static str {
+        let is_later = publication.activates_at().is_some_and(|at| at > Utc::now());
+        if !is_later || current(&self.out).as_ref() == Some(&publication.snapshot.id) {
+            return CURRENT;
+        }
+        run.report.activate_at.clone_from(&publication.activate_at);
+        NEXT
     }
 
     /// If a rollback blocks the snapshot, prints a warning and returns the current snapshot's path.

@@ -13,7 +13,8 @@ pub struct MirrorReport {
     /// State, times, stages and memory of the run.
     #[serde(flatten)]
     pub run_info: RunInfo,
-    /// Path of the current snapshot (`pull`) or of the written publication (`publish`); `null` after a failure.
+    /// Path of the current or scheduled snapshot (`pull`) or of the written publication (`publish`); `null`
+    /// after a failure.
     pub snapshot: Option<String>,
     /// Id of the snapshot.
     pub snapshot_id: Option<String>,
@@ -21,6 +22,8 @@ pub struct MirrorReport {
     pub version: Option<String>,
     /// Expiry time of the publication.
     pub expires: Option<String>,
+    /// When servers switch to the snapshot, if that is scheduled; otherwise `null`.
+    pub activate_at: Option<String>,
     /// Whether the publication had expired.
     pub is_stale: bool,
     /// Id of the key that signed the publication; `null` without `--pubkey`.
@@ -52,6 +55,7 @@ impl MirrorReport {
             snapshot_id: None,
             version: None,
             expires: None,
+            activate_at: None,
             is_stale: false,
             signer: None,
             was_here: false,
@@ -79,10 +83,14 @@ impl MirrorReport {
             return String::new();
         };
         let what = if self.was_here { "unchanged" } else { "published" };
+        let activation = match &self.activate_at {
+            Some(at) => format!(", servers switch at {at}"),
+            None => String::new(),
+        };
         let version = self.version.as_deref().unwrap_or("none");
         let expires = self.expires.as_deref().unwrap_or("never");
         let mut text = format!(
-            "{what:>10} {snapshot}: version {version}, expires {expires}; {:.1} s\n",
+            "{what:>10} {snapshot}: version {version}, expires {expires}{activation}; {:.1} s\n",
             self.seconds
         );
         text.extend(self.pruned.as_ref().map(PruneReport::outcome));

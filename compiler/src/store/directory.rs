@@ -10,14 +10,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use chrono::Utc;
+use pinakes_format::snapshot::next::{CURRENT, NextSnapshot};
 use pinakes_format::snapshot::read_manifest;
 use pinakes_format::storage::manifest::{HASHES, ID_DIGITS};
 
 use crate::error::{Error, Result};
 use crate::terminal::escape::escape_path;
 
-/// Name of the link to the current snapshot.
-pub(crate) const CURRENT: &str = "current";
 /// Prefix of the names of unfinished files and directories. The next run removes them.
 pub(crate) const UNFINISHED: &str = ".tmp-";
 /// Prefix of a link to a snapshot that has its final name but is not current yet.
@@ -31,12 +31,18 @@ pub(crate) fn is_id(name: &str) -> bool {
 
 /// Returns the id that `current` points at; `None` unless it points at a sibling snapshot.
 pub(crate) fn current(directory: &Path) -> Option<String> {
-    let target = fs::read_link(directory.join(CURRENT)).ok()?;
+    linked(directory, CURRENT)
+}
+
+/// Returns the id that a link points at; `None` unless it points at a sibling snapshot.
+pub(crate) fn linked(directory: &Path, link: &str) -> Option<String> {
+    let target = fs::read_link(directory.join(link)).ok()?;
     target.to_str().filter(|id| is_id(id)).map(str::to_owned)
 }
 
 /// Returns the real path of the snapshot that `path` means: the snapshot in that directory, or the current
-/// one of a directory of snapshots. The snapshot may be damaged.
+/// one of a directory of snapshots. A scheduled snapshot is the current one once its time has come. The
+/// snapshot may be damaged.
 ///
 /// # Errors
 ///
@@ -46,7 +52,8 @@ pub(crate) fn find_snapshot(path: &Path) -> Result<PathBuf> {
     if is_snapshot(&place)? {
         return Ok(place);
     }
-    let link = path.join(CURRENT);
+    let next = NextSnapshot::read_due(path, Utc::now());
+    let link = next.map_or_else(|| path.join(CURRENT), |next| next.path);
     if fs::symlink_metadata(&link).is_ok() {
         let place = fs::canonicalize(&link).map_err(Error::input(&link))?;
         if is_snapshot(&place)? {

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::store::directory::{
     JUST_PLACED, UNFINISHED, current, is_id, refuse_standard_output, remove_tree,
 };
-use crate::store::publish;
+use crate::store::{next, publish};
 use crate::terminal::escape::escape_path;
 
 /// How often, and with which pauses, a refused run looks for the id of the run that holds the lock.
@@ -27,7 +27,8 @@ pub struct OutputLock {
     scratch: PathBuf,
 }
 
-/// Locks the output directory. Creates a missing directory, and removes what killed runs left.
+/// Locks the output directory. Creates a missing directory, removes what killed runs left, and makes a
+/// scheduled snapshot current if its time has come.
 ///
 /// # Errors
 ///
@@ -62,6 +63,7 @@ pub fn lock_output(directory: &Path) -> Result<OutputLock> {
     let id = format!("{}\n", std::process::id());
     file.set_len(0).and_then(|()| file.write_all(id.as_bytes())).map_err(Error::output(&path))?;
     remove_leftovers(directory)?;
+    next::settle(directory)?;
     let scratch = directory.join(format!("{UNFINISHED}{}", std::process::id()));
     fs::create_dir(&scratch).map_err(Error::output(&scratch))?;
     Ok(OutputLock { _file: file, directory: directory.to_path_buf(), scratch })

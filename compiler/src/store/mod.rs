@@ -2,6 +2,7 @@
 //!
 //! - `lock` admits one run at a time and removes what killed runs left.
 //! - `publish` moves a finished snapshot to its final name and points `current` at it.
+//! - `next` makes a scheduled snapshot current when its time has come.
 //! - `history` records the order of publishing.
 //! - `rollback` points `current` at an earlier snapshot; `rolled_back` lists the snapshots left behind.
 //! - `suppressed` keeps the suppression list of each snapshot.
@@ -15,6 +16,7 @@ pub(crate) mod files;
 pub(crate) mod history;
 pub(crate) mod interrupt;
 pub(crate) mod lock;
+pub(crate) mod next;
 pub(crate) mod prune;
 pub(crate) mod publish;
 pub(crate) mod rollback;

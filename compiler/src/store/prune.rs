@@ -2,12 +2,13 @@
 
 use std::{collections::BTreeSet, fmt::Write, fs, num::NonZeroUsize, path::Path, time::SystemTime};
 
+use pinakes_format::snapshot::next::{CURRENT, NEXT};
 use pinakes_format::storage::manifest::{MANIFEST, Manifest};
 use serde::Serialize;
 
 use crate::error::{Error, Result};
 use crate::object::directory::part_of;
-use crate::store::directory::current;
+use crate::store::directory::linked;
 use crate::store::lock::OutputLock;
 use crate::store::publish::remove_snapshot;
 use crate::store::{history, rolled_back};
@@ -56,8 +57,8 @@ impl PruneReport {
     }
 }
 
-/// Keeps `keep` snapshots: the current one and the most recently published ones. Removes the others,
-/// except those that a process has open. Removes the objects that no remaining snapshot was built from.
+/// Keeps `keep` snapshots: the current one, a scheduled one and the most recently published ones. Removes
+/// the others, except those that a process has open. Removes the objects that no remaining snapshot was built from.
 ///
 /// Failures become messages in the report, because the new snapshot is published already.
 pub fn prune(
@@ -89,11 +90,11 @@ fn prune_snapshots(
     keep: NonZeroUsize,
     pruned: &mut PruneReport,
 ) {
-    let current = current(snapshots);
-    let is_current = |id: &String| Some(id) == current.as_ref();
-    // The current snapshot counts as kept, whatever its position in the order.
-    let others: Vec<String> = ids.into_iter().filter(|id| !is_current(id)).collect();
-    let beyond = others.len().saturating_sub(keep.get() - 1);
+    let links = [CURRENT, NEXT].map(|link| linked(snapshots, link));
+    // The current and the scheduled snapshot count as kept, whatever their position in the order.
+    let (linked, others): (Vec<String>, Vec<String>) =
+        ids.into_iter().partition(|id| links.iter().flatten().any(|linked| linked == id));
+    let beyond = others.len().saturating_sub(keep.get().saturating_sub(linked.len().max(1)));
     for id in others.into_iter().take(beyond) {
         match remove_snapshot(snapshots, &id) {
             Ok(true) => pruned.snapshots.push(id),

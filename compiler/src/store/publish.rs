@@ -1,8 +1,7 @@
-//! Publishes a finished snapshot: moves it to its final name and points `current` at it, or neither.
+//! Publishes a finished snapshot: moves it to its final name and points `current` or `next` at it, or neither.
 
 use std::{
-    fs::{self, File},
-    io,
+    fs, io,
     os::unix::fs::{PermissionsExt, symlink},
     path::{Path, PathBuf},
 };
@@ -16,22 +15,28 @@ use rustix::{
 };
 
 use crate::error::{Error, Result};
-use crate::store::directory::{CURRENT, current, remove_tree, temporary_path};
-use crate::store::files::open_regular;
-use crate::store::{history, suppressed};
+use crate::store::directory::{linked, remove_tree, temporary_path};
+use crate::store::files::{open_regular, sync_directory};
+use crate::store::{history, next, suppressed};
 use crate::terminal::escape::escape_path;
 
-/// Moves the finished directory to its final name and makes it the current snapshot.
+/// Moves the finished directory to its final name and points a link at it: `current` or `next`.
 ///
-/// A temporary link to the snapshot exists before the snapshot has its final name, and becomes `current`
+/// A temporary link to the snapshot exists before the snapshot has its final name, and becomes the link
 /// by a rename. If a run dies in between, the next run finds the link and removes the snapshot.
 ///
 /// # Errors
 ///
 /// The system refuses a step; the snapshot published before is still current.
-pub(crate) fn move_into_place(finished: &Path, snapshots: &Path, id: &str) -> Result<PathBuf> {
+pub(crate) fn move_into_place(
+    finished: &Path,
+    snapshots: &Path,
+    id: &str,
+    link: &str,
+) -> Result<PathBuf> {
+    next::make_way(snapshots, link)?;
     let place = snapshots.join(id);
-    let before = current(snapshots);
+    let before = linked(snapshots, link);
     history::append(snapshots, id)?;
     // An equal id means equal bytes, unless the disk damaged some.
     let is_new = fs::symlink_metadata(&place).is_err();
@@ -39,26 +44,26 @@ pub(crate) fn move_into_place(finished: &Path, snapshots: &Path, id: &str) -> Re
     if is_damaged {
         eprintln!("`{}` was damaged; this run replaces it", escape_path(&place));
     }
-    let link = temporary_path(snapshots, if is_new { "placed" } else { CURRENT });
+    let fresh = temporary_path(snapshots, if is_new { "placed" } else { link });
     let put = || {
-        symlink(id, &link).map_err(Error::output(&link))?;
+        symlink(id, &fresh).map_err(Error::output(&fresh))?;
         if is_new || is_damaged {
             finalize(finished, snapshots, &place).map_err(Error::output(&place))?;
         }
         sync_directory(snapshots).map_err(Error::output(&place))?;
-        let path = snapshots.join(CURRENT);
-        fs::rename(&link, &path)
+        let path = snapshots.join(link);
+        fs::rename(&fresh, &path)
             .and_then(|()| sync_directory(snapshots))
             .map_err(Error::output(&path))
     };
     put().inspect_err(|_| {
-        if current(snapshots) != before {
-            restore_current(snapshots, before.as_deref());
+        if linked(snapshots, link) != before {
+            restore_link(snapshots, link, before.as_deref());
         }
-        if is_new && current(snapshots).as_deref() != Some(id) {
+        if is_new && linked(snapshots, link).as_deref() != Some(id) {
             let _ = remove_snapshot(snapshots, id);
         }
-        remove_tree(&link);
+        remove_tree(&fresh);
     })?;
     Ok(place)
 }
@@ -70,20 +75,21 @@ fn matches_finished(finished: &Path, place: &Path) -> bool {
     manifest.is_some_and(|manifest| is_intact(place, &manifest, |_| ()))
 }
 
-/// Points `current` at a complete snapshot and returns the snapshot's path.
+/// Points `current` or `next` at a complete snapshot and returns the snapshot's path.
 ///
 /// # Errors
 ///
-/// The system refuses a step; `current` is unchanged.
-pub(crate) fn switch_current(snapshots: &Path, id: &str) -> Result<PathBuf> {
-    let before = current(snapshots);
+/// The system refuses a step; the link is unchanged.
+pub(crate) fn switch_link(snapshots: &Path, id: &str, link: &str) -> Result<PathBuf> {
+    next::make_way(snapshots, link)?;
+    let before = linked(snapshots, link);
     history::append(snapshots, id)?;
-    // Also if `current` points there already: a new link tells servers to read the publication again.
-    point_current(snapshots, id).map_err(|error| {
-        if current(snapshots) != before {
-            restore_current(snapshots, before.as_deref());
+    // Also if the link points there already: a new link tells servers to read the publication again.
+    point_link(snapshots, link, id).map_err(|error| {
+        if linked(snapshots, link) != before {
+            restore_link(snapshots, link, before.as_deref());
         }
-        Error::output(snapshots.join(CURRENT))(error)
+        Error::output(snapshots.join(link))(error)
     })?;
     Ok(snapshots.join(id))
 }
@@ -139,21 +145,21 @@ fn rename_or_exchange(beside: &Path, place: &Path) -> io::Result<()> {
     }
 }
 
-/// Points `current` back at `before`, after syncing the moved link failed.
-fn restore_current(snapshots: &Path, before: Option<&str>) {
+/// Points a link back at `before`, after syncing the moved link failed.
+fn restore_link(snapshots: &Path, link: &str, before: Option<&str>) {
     // Ignores failures here: the run reports the first error.
     match before {
-        Some(id) => drop(point_current(snapshots, id)),
-        None => drop(fs::remove_file(snapshots.join(CURRENT))),
+        Some(id) => drop(point_link(snapshots, link, id)),
+        None => drop(fs::remove_file(snapshots.join(link))),
     }
 }
 
-/// Points `current` at a snapshot in one step and syncs the directory.
-pub(crate) fn point_current(snapshots: &Path, id: &str) -> io::Result<()> {
-    let link = temporary_path(snapshots, CURRENT);
-    let pointed = symlink(id, &link).and_then(|()| fs::rename(&link, snapshots.join(CURRENT)));
+/// Points a link at a snapshot in one step and syncs the directory.
+pub(crate) fn point_link(snapshots: &Path, link: &str, id: &str) -> io::Result<()> {
+    let fresh = temporary_path(snapshots, link);
+    let pointed = symlink(id, &fresh).and_then(|()| fs::rename(&fresh, snapshots.join(link)));
     if pointed.is_err() {
-        remove_tree(&link);
+        remove_tree(&fresh);
     }
     pointed.and_then(|()| sync_directory(snapshots))
 }
@@ -187,8 +193,4 @@ fn make_read_only(directory: &Path) -> io::Result<()> {
     }
     sync_directory(directory)?;
     fs::set_permissions(directory, fs::Permissions::from_mode(0o555))
-}
-
-fn sync_directory(directory: &Path) -> io::Result<()> {
-    File::open(directory)?.sync_all()
 }

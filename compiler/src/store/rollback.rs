@@ -5,22 +5,25 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use pinakes_format::snapshot::next::{CURRENT, NEXT};
 use pinakes_format::snapshot::{Snapshot, read_manifest};
 
 use crate::error::{Error, Result};
-use crate::store::directory::{CURRENT, current};
+use crate::store::directory::{current, linked};
 use crate::store::lock::refuse_shared;
-use crate::store::publish::point_current;
+use crate::store::publish::point_link;
 use crate::store::suppressed::{list_of, name_ids, shown_again};
-use crate::store::{history, rolled_back};
+use crate::store::{history, next, rolled_back};
 
 /// The result of a rollback.
 #[derive(Debug)]
 pub struct Rollback {
     /// Id of the previous current snapshot; `None` if `current` pointed at none.
     pub from: Option<String>,
-    /// Whether no run makes the previous snapshot current again.
-    pub is_blocked: bool,
+    /// Id of the scheduled snapshot that the rollback withdrew.
+    pub withdrawn: Option<String>,
+    /// Id of the previous or withdrawn snapshot, if no run makes it current again.
+    pub blocked: Option<String>,
     /// Path of the current snapshot.
     pub path: PathBuf,
     /// Newest `updated_date` of the current snapshot, from its manifest.
@@ -32,7 +35,7 @@ pub struct Rollback {
 
 /// Points `current` at `id`, or else at the snapshot published before the current one.
 ///
-/// Records the snapshots it goes back from, so that no run makes them current again. Writes nothing
+/// Withdraws a scheduled snapshot; without `id`, nothing else. Records the snapshots it goes back from, so that no run makes them current again. Writes nothing
 /// else and takes no lock: a run under way continues and publishes at its end.
 ///
 /// # Errors
@@ -40,22 +43,27 @@ pub struct Rollback {
 /// No such snapshot exists, or a server could not open it.
 pub fn roll_back(snapshots: &Path, id: Option<&str>) -> Result<Rollback> {
     refuse_shared(snapshots)?;
+    next::settle(snapshots)?;
     let ids = history::read_order(snapshots)?;
-    let from = current(snapshots);
+    let (from, scheduled) = (current(snapshots), linked(snapshots, NEXT));
+    // The scheduled snapshot was published after the current one.
+    let newest = scheduled.clone().or_else(|| from.clone());
     let rolled_back = rolled_back::read(snapshots)?;
-    let id = find(&ids, &rolled_back, from.as_deref(), id)
+    let id = find(&ids, &rolled_back, newest.as_deref(), id)
         .map_err(|reason| Error::Input { path: snapshots.to_path_buf(), reason })?;
     let path = snapshots.join(id);
     // No run removes the snapshot while it is open here.
     let snapshot = Snapshot::open(&path).map_err(|error| Error::Refused(error.to_string()))?;
-    let rolled_back = rolled_back::update(snapshots, &ids, from.as_deref(), id)?;
-    let is_blocked = from.as_ref().is_some_and(|from| rolled_back.contains(from));
+    let rolled_back = rolled_back::update(snapshots, &ids, newest.as_deref(), id)?;
+    let blocked = newest.filter(|newest| rolled_back.contains(newest));
+    next::make_way(snapshots, CURRENT)?;
     if from.as_deref() != Some(id) {
-        point_current(snapshots, id).map_err(Error::output(snapshots.join(CURRENT)))?;
+        point_link(snapshots, CURRENT, id).map_err(Error::output(snapshots.join(CURRENT)))?;
     }
     let unsuppressed = from.as_ref().and_then(|from| name_unsuppressed(snapshots, from, id));
     let newest_updated_date = snapshot.manifest().source.newest_updated_date.clone();
-    Ok(Rollback { from, is_blocked, path, newest_updated_date, unsuppressed })
+    let withdrawn = scheduled.filter(|scheduled| scheduled != id);
+    Ok(Rollback { from, withdrawn, blocked, path, newest_updated_date, unsuppressed })
 }
 
 /// Names the records that the snapshot `from` left out and the snapshot `to` shows.

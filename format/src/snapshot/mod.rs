@@ -1,6 +1,6 @@
 //! A published snapshot: opened, verified as it is touched, and read by row or by id.
 //!
-//! `open` maps the files and checks the headers; `lock` keeps an open snapshot from removal;
+//! `open` maps the files and checks the headers; `lock` keeps an open snapshot from removal; `next` reads the link to a scheduled snapshot;
 //! `fetch` starts the reads of a page; `watch` detects changes to open files; `verify` checks every byte and every rule of the format.
 //! `suppression_list` reads the ids of a takedown list, `suppressed` resolves them to rows.
 //!
@@ -12,6 +12,7 @@ mod fetch;
 mod files;
 mod lock;
 mod lookup;
+pub mod next;
 mod open;
 mod suppressed;
 pub mod suppression_list;

@@ -5,7 +5,11 @@
 //! `publications/<id>.json` beside the snapshots. A snapshot that was built locally has no
 //! publication.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fs::File,
+    io::Read,
+    path::{Path, PathBuf},
+};
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -36,6 +40,9 @@ pub struct Publication {
     pub version: String,
     /// The time from which a reader must look for a newer publication, UTC.
     pub expires: String,
+    /// The time from which servers answer from the snapshot, UTC; absent if they do so at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub activate_at: Option<String>,
     /// The licence of the data; `null` where none is stated.
     pub licence: Option<String>,
     /// The objects that the snapshot was linked from; `null` where they are not published.
@@ -133,6 +140,11 @@ impl Publication {
         for (member, text) in [("version", &self.version), ("expires", &self.expires)] {
             demand(moment(text).is_some(), member, text, "a moment, as `2026-01-31T00:00:00Z`")?;
         }
+        if let Some(at) = &self.activate_at {
+            let expected = "a moment before `expires`, as `2026-01-31T00:00:00Z`";
+            let is_before = moment(at).is_some_and(|at| at < self.expires_at());
+            demand(is_before, "activate_at", at, expected)?;
+        }
         if let Some(licence) = &self.licence {
             let is_text = licence.len() <= LICENCE_BYTES_MAX && !licence.contains(char::is_control);
             demand(is_text, "licence", licence, "at most 256 bytes of text on one line")?;
@@ -147,6 +159,11 @@ impl Publication {
     /// `expires` as a time.
     pub fn expires_at(&self) -> DateTime<Utc> {
         known(&self.expires)
+    }
+
+    /// `activate_at` as a time.
+    pub fn activates_at(&self) -> Option<DateTime<Utc>> {
+        self.activate_at.as_deref().map(known)
     }
 
     /// `version` as a time.
@@ -176,6 +193,16 @@ pub fn kept_path(snapshots: &Path, id: &str) -> PathBuf {
     snapshots.join(PUBLICATIONS).join(format!("{id}.json"))
 }
 
+/// Reads the publication that a mirror keeps of a pulled snapshot.
+///
+/// Returns `None` if there is none, or if it is invalid or of another snapshot.
+pub fn read_kept(snapshots: &Path, id: &str) -> Option<Publication> {
+    let file = File::open(kept_path(snapshots, id)).ok()?;
+    let mut text = Vec::new();
+    file.take(PUBLICATION_BYTES_MAX).read_to_end(&mut text).ok()?;
+    Publication::read(&text).ok().filter(|publication| publication.snapshot.id == id)
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
@@ -191,6 +218,7 @@ mod tests {
             },
             version: "2026-01-10T15:13:35.381084Z".into(),
             expires: "2026-03-12T00:00:00Z".into(),
+            activate_at: Some("2026-01-11T06:00:00Z".into()),
             licence: Some("CC0-1.0".into()),
             objects: Some(PublishedObjects { list_bytes: 1, list_blake3: "0f".repeat(32) }),
         }
@@ -202,6 +230,38 @@ mod tests {
         let read = Publication::read(&publication.text()).unwrap();
         assert_eq!(read, publication);
         assert_eq!(read.version_at().timestamp_micros(), 1_768_058_015_381_084);
+        assert_eq!(read.activates_at().unwrap().timestamp(), 1_768_111_200);
+        // A publication without the member is as older programs wrote it.
+        let at_once = Publication { activate_at: None, ..publication };
+        assert!(!String::from_utf8(at_once.text()).unwrap().contains("activate_at"));
+        assert_eq!(Publication::read(&at_once.text()).unwrap(), at_once);
+    }
+
+    #[test]
+    fn an_activation_is_a_moment_before_the_expiry() {
+        let text = String::from_utf8(publication().text()).unwrap();
+        let with = |value: &str| text.replacen("\"2026-01-11T06:00:00Z\"", value, 1);
+        for (value, is_accepted) in [
+            ("\"2026-03-11T23:59:59.999Z\"", true),
+            ("\"1970-01-01T00:00:00Z\"", true),
+            ("null", true),
+            ("\"2026-03-12T00:00:00Z\"", false),
+            ("\"9999-12-31T23:59:59Z\"", false),
+            ("\"+292277026596-12-04T15:30:07Z\"", false),
+            ("\"2026-01-11T06:00:00+00:00\"", false),
+            ("\"2026-01-11\"", false),
+            ("\"18446744073709551615\"", false),
+            ("\"\"", false),
+        ] {
+            let read = Publication::read(with(value).as_bytes());
+            assert_eq!(read.is_ok(), is_accepted, "{value}: {read:?}");
+            let is_named = |error: &PublicationError| error.to_string().contains("`activate_at`");
+            assert!(read.as_ref().err().is_none_or(is_named), "{value}: {read:?}");
+        }
+        for value in ["0", "1768111200", "true", "[]", "{}", "[\"2026-01-11T06:00:00Z\"]"] {
+            let error = Publication::read(with(value).as_bytes()).unwrap_err();
+            assert!(matches!(error, PublicationError::Json(_)), "{value}: {error}");
+        }
     }
 
     #[test]

@@ -44,6 +44,7 @@ fn publication() -> String {
         snapshot: PublishedSnapshot { id: digits(16), root: digits(64), manifest_bytes: 16_812 },
         version: "2026-02-02T06:00:00.000000Z".into(),
         expires: "2026-04-03T06:00:00Z".into(),
+        activate_at: Some("2026-02-03T06:00:00Z".into()),
         licence: Some("CC0-1.0".into()),
         objects: Some(PublishedObjects { list_bytes: 3_588, list_blake3: digits(64) }),
     };

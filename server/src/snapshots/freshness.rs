@@ -2,19 +2,15 @@
 //!
 //! A snapshot that was built on this machine has no publication and never expires.
 
-use std::{
-    fs::File,
-    io::Read,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicI64, Ordering},
-    },
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, AtomicI64, Ordering},
 };
 
 use arc_swap::ArcSwapOption;
 use chrono::{DateTime, SecondsFormat, Utc};
 use pinakes_format::snapshot::Snapshot;
-use pinakes_format::storage::publication::{PUBLICATION_BYTES_MAX, Publication, kept_path};
+use pinakes_format::storage::publication::{Publication, read_kept};
 
 /// Expiry of a snapshot without a publication.
 const NEVER: i64 = i64::MAX;
@@ -86,10 +82,7 @@ fn read_publication(snapshot: &Snapshot) -> Option<Publication> {
     let manifest = snapshot.manifest();
     // Canonical, because the parent of a relative path such as `.` is empty.
     let path = snapshot.path().canonicalize().ok()?;
-    let file = File::open(kept_path(path.parent()?, &manifest.id)).ok()?;
-    let mut text = Vec::new();
-    file.take(PUBLICATION_BYTES_MAX).read_to_end(&mut text).ok()?;
-    let publication = Publication::read(&text).ok()?;
+    let publication = read_kept(path.parent()?, &manifest.id)?;
     (publication.snapshot.root == manifest.root).then_some(publication)
 }
 

@@ -5,9 +5,9 @@
 
 use std::{
     collections::BTreeSet,
-    fs, io,
+    fs,
     os::unix::fs::MetadataExt,
-    path::{Component, Path, PathBuf},
+    path::{Path, PathBuf},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, Weak,
         atomic::{AtomicBool, Ordering},
@@ -17,20 +17,20 @@ use std::{
 
 use arc_swap::ArcSwap;
 use chrono::{DateTime, Utc};
+use pinakes_format::snapshot::next::{CURRENT, LinkError, NextSnapshot, resolve_link};
 use pinakes_format::snapshot::{OpenError, Snapshot, read_manifest};
 use pinakes_format::storage::error::ReadError;
 use pinakes_format::storage::mmap::LoadMode;
 
 use crate::event_counts::{LOADS, Load, POISONED, Poison};
 use crate::http::etag::SnapshotHeaders;
+use crate::snapshots::activation::Activation;
 use crate::snapshots::fallback;
 use crate::snapshots::freshness::Freshness;
 use crate::snapshots::health::{self, HealthIssue, HealthState, Reminder};
 use crate::snapshots::retained::RetainedSnapshots;
 use crate::snapshots::suppression::SuppressionListFile;
 
-/// Name of the symbolic link to the snapshot to serve.
-const CURRENT: &str = "current";
 /// Pauses before the snapshot of `current` is loaded again after a failure, which may pass: the first, and
 /// the longest. Each is twice the one before.
 const RETRY_PAUSE_FIRST: Duration = Duration::from_secs(1);
@@ -57,6 +57,8 @@ pub struct SnapshotManager {
     poisoned: Mutex<BTreeSet<String>>,
     /// Earlier snapshots, for requests that name them.
     retained: RetainedSnapshots,
+    /// Opens a scheduled snapshot ahead of its time.
+    pub(super) activation: Activation,
     /// The snapshot closed last, while requests still read it.
     previous: Mutex<Weak<ServedSnapshot>>,
     health: Arc<HealthState>,
@@ -98,16 +100,16 @@ struct CurrentState {
 
 /// Metadata that differs between two links, even links with the same target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct LinkVersion {
+pub(super) struct LinkVersion {
     inode: u64,
     /// Change time: seconds and nanoseconds since 1970.
     changed: (i64, i64),
 }
 
 impl LinkVersion {
-    /// Reads the version of `current`; `None` if the link does not exist.
-    fn read(snapshots: &Path) -> Option<LinkVersion> {
-        let metadata = fs::symlink_metadata(snapshots.join(CURRENT)).ok()?;
+    /// Reads the version of a link; `None` if the link does not exist.
+    pub(super) fn read(link: &Path) -> Option<LinkVersion> {
+        let metadata = fs::symlink_metadata(link).ok()?;
         let changed = (metadata.ctime(), metadata.ctime_nsec());
         Some(LinkVersion { inode: metadata.ino(), changed })
     }
@@ -129,15 +131,10 @@ pub struct ServedSnapshot {
 pub enum LoadError {
     /// `current` is not a link to a directory in the same directory.
     #[error(
-        "cannot follow `{}`: {reason}; expected a symbolic link to a snapshot in the same directory, which \
-         `pinakes-compiler build --out` creates", path.display()
+        "{0}; expected a symbolic link to a snapshot in the same directory, which `pinakes-compiler build \
+         --out` creates"
     )]
-    Current {
-        /// Path of the link.
-        path: PathBuf,
-        /// Why the link was refused.
-        reason: String,
-    },
+    Current(#[from] LinkError),
     /// The snapshot is invalid.
     #[error(transparent)]
     Open(#[from] OpenError),
@@ -212,21 +209,15 @@ impl SnapshotManager {
         source: &SnapshotSource,
         options: OpenOptions,
     ) -> Result<SnapshotManager, LoadError> {
-        // The version first: a link that replaces this link meanwhile then has another version.
-        let (link, path, snapshots) = match source {
-            SnapshotSource::Fixed(path) => (None, path.clone(), None),
-            SnapshotSource::Current(snapshots) => {
-                let link = LinkVersion::read(snapshots);
-                (link, resolve_current(snapshots)?, Some(snapshots.clone()))
-            }
-        };
         let (health, mut poisoned) = (Arc::new(HealthState::default()), BTreeSet::new());
-        let snapshot = match (options.open(&path), &snapshots) {
-            (Err(error), Some(snapshots)) => {
-                health.set_fallback(true);
-                options.open_fallback(snapshots, &path, error, &mut poisoned)?
+        // The version first: a link that replaces this link meanwhile then has another version.
+        let (link, snapshot, snapshots) = match source {
+            SnapshotSource::Fixed(path) => (None, options.open(path)?, None),
+            SnapshotSource::Current(snapshots) => {
+                let link = LinkVersion::read(&snapshots.join(CURRENT));
+                let opened = options.open_current(snapshots, &health, &mut poisoned)?;
+                (link, opened, Some(snapshots.clone()))
             }
-            (opened, _) => opened?,
         };
         let served = ArcSwap::from_pointee(ServedSnapshot::newly_opened(snapshot, &health));
         let manager = SnapshotManager {
@@ -236,6 +227,7 @@ impl SnapshotManager {
             options,
             current: Mutex::new(CurrentState { link, ..CurrentState::default() }),
             poisoned: Mutex::new(poisoned),
+            activation: Activation::default(),
             previous: Mutex::new(Weak::new()),
             health,
             reminder: Mutex::default(),
@@ -249,9 +241,10 @@ impl SnapshotManager {
         &self.health
     }
 
-    /// Applies changes since the last call: a changed suppression list, an expiry, and a changed `current`.
+    /// Applies changes since the last call: a changed suppression list, an expiry, a changed `next`, and a changed
+    /// `current`.
     ///
-    /// Also watches the system's clock, and logs reminders of issues that persist. Cost without changes: three `stat` calls.
+    /// Also watches the system's clock, and logs reminders of issues that persist. Cost without changes: four `stat` calls.
     pub fn apply_changes(&self) {
         self.health.watch_clock();
         self.update_suppression(false);
@@ -259,12 +252,15 @@ impl SnapshotManager {
         served.freshness.log_expiry(&served.snapshot);
         self.log_reminders(&served);
         let Some(snapshots) = &self.snapshots else { return };
-        let link = LinkVersion::read(snapshots);
+        self.follow_next(snapshots);
+        let link = LinkVersion::read(&snapshots.join(CURRENT));
         let mut current = self.lock_current();
         let is_changed = link.is_some() && link != current.link;
         let is_fallback = self.health.is_fallback();
         let is_retry = current.retry.is_some_and(|(at, _)| Instant::now() >= at);
-        let needs_reload = if fs::metadata(snapshots.join(CURRENT)).is_ok() {
+        let is_there = fs::metadata(snapshots.join(CURRENT)).is_ok()
+            || self.activation.due_path(snapshots).is_some();
+        let needs_reload = if is_there {
             current.broken_since.take().is_some() && is_fallback
         } else {
             // The reload reports a link that stays broken, once.
@@ -298,7 +294,7 @@ impl SnapshotManager {
     }
 
     /// Reads the suppression list if its file changed or `is_forced`, and applies the list.
-    fn update_suppression(&self, is_forced: bool) {
+    pub(super) fn update_suppression(&self, is_forced: bool) {
         let Some(suppression) = &self.options.suppression else { return };
         suppression.reload(is_forced);
         self.health.set_list_refused(suppression.is_refused());
@@ -324,18 +320,61 @@ impl SnapshotManager {
         }
     }
 
-    fn reload_snapshot(&self) {
+    /// Path of the snapshot to serve: that of `next` from its time on, else that of `current`.
+    pub(super) fn find_target(&self) -> Result<PathBuf, LoadError> {
+        let Some(snapshots) = &self.snapshots else {
+            return Ok(self.served().snapshot.path().to_path_buf());
+        };
+        match self.activation.due_path(snapshots) {
+            Some(path) => Ok(path),
+            None => Ok(resolve_link(&snapshots.join(CURRENT))?),
+        }
+    }
+
+    /// Opens a snapshot for serving; verifies a snapshot that proved damaged before.
+    pub(super) fn open_served(&self, path: &Path) -> Result<Arc<ServedSnapshot>, LoadError> {
+        let snapshot = self.options.open(path).and_then(|snapshot| self.readmit(snapshot))?;
+        Ok(Arc::new(ServedSnapshot::newly_opened(snapshot, &self.health)))
+    }
+
+    /// Answers from another snapshot.
+    pub(super) fn replace_served(&self, loaded: Arc<ServedSnapshot>) {
+        self.health.set_fallback(false);
+        let previous = self.served.swap(loaded);
+        let left = self.retain(Some(previous));
+        *self.previous.lock().unwrap_or_else(PoisonError::into_inner) =
+            left.as_ref().map_or_else(Weak::new, Arc::downgrade);
+    }
+
+    /// Applies the suppression list to a snapshot; `None` if the snapshot applies it already.
+    pub(super) fn with_current_list(
+        &self,
+        opened: &ServedSnapshot,
+    ) -> Result<Option<ServedSnapshot>, LoadError> {
+        let Some(suppression) = &self.options.suppression else { return Ok(None) };
+        let list = suppression.list();
+        if opened.snapshot.suppresses(&list) {
+            return Ok(None);
+        }
+        let path = opened.snapshot.path().to_path_buf();
+        let snapshot =
+            opened.snapshot.without(&list).map_err(|error| LoadError::Damaged { path, error })?;
+        log_suppressed(&snapshot);
+        Ok(Some(ServedSnapshot::new(snapshot, &self.health)))
+    }
+
+    pub(super) fn reload_snapshot(&self) {
         let mut current = self.lock_current();
         let served = self.served();
         let id = &served.snapshot.manifest().id;
         let path = match &self.snapshots {
             Some(snapshots) => {
-                let link = LinkVersion::read(snapshots);
+                let link = LinkVersion::read(&snapshots.join(CURRENT));
                 if link != current.link {
                     current.refused = None;
                 }
                 current.link = link;
-                resolve_current(snapshots)
+                self.find_target()
             }
             None => Ok(served.snapshot.path().to_path_buf()),
         };
@@ -344,7 +383,7 @@ impl SnapshotManager {
                 return Ok(None);
             }
             self.await_release();
-            self.options.open(&path).and_then(|snapshot| self.readmit(snapshot)).map(Some)
+            self.open_served(&path).map(Some)
         });
         current.retry = match (&loaded, current.retry) {
             (Ok(_), _) => None,
@@ -360,14 +399,7 @@ impl SnapshotManager {
                 served.freshness.refresh(&served.snapshot);
                 tracing::info!(snapshot = id, "`current` still points to the served snapshot");
             }
-            Ok(Some(snapshot)) => {
-                self.health.set_fallback(false);
-                let loaded = ServedSnapshot::newly_opened(snapshot, &self.health);
-                let previous = self.served.swap(Arc::new(loaded));
-                let left = self.retain(Some(previous));
-                *self.previous.lock().unwrap_or_else(PoisonError::into_inner) =
-                    left.as_ref().map_or_else(Weak::new, Arc::downgrade);
-            }
+            Ok(Some(loaded)) => self.replace_served(loaded),
             Err(error) => {
                 self.health.set_fallback(true);
                 let (text, now) = (error.to_string(), Instant::now());
@@ -406,7 +438,7 @@ impl SnapshotManager {
     }
 
     /// Waits until requests have released the snapshot served before, at most [`RELEASE_TIMEOUT`].
-    fn await_release(&self) {
+    pub(super) fn await_release(&self) {
         let previous = self.previous.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let start = Instant::now();
         while previous.strong_count() > 0 && start.elapsed() < RELEASE_TIMEOUT {
@@ -552,6 +584,27 @@ impl OpenOptions {
         self.suppress(snapshot)
     }
 
+    /// Opens the snapshot to serve first: that of `next` if its time has come, else that of `current`, else a
+    /// fallback for it.
+    fn open_current(
+        &self,
+        snapshots: &Path,
+        health: &HealthState,
+        poisoned: &mut BTreeSet<String>,
+    ) -> Result<Snapshot, LoadError> {
+        // The first check of `next` reports a refused snapshot, and tries again.
+        if let Some(next) = NextSnapshot::read_due(snapshots, Utc::now())
+            && let Ok(opened) = self.open(&next.path)
+        {
+            return Ok(opened);
+        }
+        let path = resolve_link(&snapshots.join(CURRENT))?;
+        self.open(&path).or_else(|error| {
+            health.set_fallback(true);
+            self.open_fallback(snapshots, &path, error, poisoned)
+        })
+    }
+
     /// Opens the best fallback for a refused snapshot, and adds the refused snapshot to `poisoned`.
     ///
     /// Returns the refusal `error` if there is no fallback. There is none if the manifest is unreadable: a
@@ -602,51 +655,4 @@ fn log_suppressed(snapshot: &Snapshot) {
         unknown_ids = suppressed.unknown_ids(),
         "applied the suppression list"
     );
-}
-
-/// Path of the snapshot that `current` points to: a directory beside `current`, named without a path.
-fn resolve_current(snapshots: &Path) -> Result<PathBuf, LoadError> {
-    let link = snapshots.join(CURRENT);
-    let refused = |reason: String| LoadError::Current { path: link.clone(), reason };
-    let target = fs::read_link(&link).map_err(|error: io::Error| refused(error.to_string()))?;
-    let mut components = target.components();
-    match (components.next(), components.next()) {
-        (Some(Component::Normal(name)), None) => {
-            let path = snapshots.join(name);
-            match fs::symlink_metadata(&path) {
-                Ok(metadata) if metadata.is_dir() => Ok(path),
-                Ok(_) => {
-                    Err(refused(format!("the target `{}` is not a directory", path.display())))
-                }
-                Err(error) => Err(refused(format!("the target `{}`: {error}", path.display()))),
-            }
-        }
-        _ => Err(refused(format!("the target is `{}`", target.display()))),
-    }
-}
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn current_may_only_point_to_a_directory_beside_it() {
-        let directory =
-            std::env::temp_dir().join(format!("pinakes-current-{}", std::process::id()));
-        fs::create_dir_all(&directory).unwrap();
-        let link = directory.join("current");
-        fs::create_dir_all(directory.join("0123456789abcdef")).unwrap();
-        std::os::unix::fs::symlink("/etc", directory.join("hop")).unwrap();
-        let targets =
-            [("0123456789abcdef", true), ("../x", false), ("/etc", false), ("a/b", false)];
-        for (target, is_accepted) in targets.into_iter().chain([("hop", false), ("absent", false)])
-        {
-            std::os::unix::fs::symlink(target, &link).unwrap();
-            assert_eq!(resolve_current(&directory).is_ok(), is_accepted, "{target}");
-            fs::remove_file(&link).unwrap();
-        }
-        assert!(resolve_current(&directory).is_err());
-        fs::remove_dir_all(&directory).unwrap();
-    }
 }

@@ -134,6 +134,7 @@ fn too_large_or_too_deep_json_is_rejected() {
         publication_version: PUBLICATION_VERSION,
         version: "2026-01-10T00:00:00Z".into(),
         expires: "2100-01-10T00:00:00Z".into(),
+        activate_at: None,
         licence: None,
         objects: None,
     };

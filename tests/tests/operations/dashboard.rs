@@ -39,14 +39,15 @@ fn dashboard_and_alerts_use_every_metric_and_no_unknown_one() {
     let snapshots = Snapshots::from_sample();
     let (server, admin) = watched(&snapshots, &[]);
     assert_eq!(server.get("/outputs").status, 200);
-    // Metrics of limits exist only with limits.
+    // Metrics of limits exist only with limits, and those of a fleet only with a store, which may be away.
     let mut limited = watched_with_limits(&snapshots);
     let exported: BTreeSet<String> = [text(admin), text(limited.read_admin_address())]
         .iter()
         .flat_map(|text| exported(text))
         .collect();
     server.end(&[]);
-    limited.end(&[]);
+    limited.await_log(&[STORE_AWAY]);
+    limited.end(&[STORE_AWAY]);
     let dashboard: Value = serde_json::from_str(&read("pinakes-server.json")).unwrap();
     let mut used = Vec::new();
     texts(&dashboard, "expr", &mut used);
@@ -74,10 +75,13 @@ const NOT_SHOWN: [&str; 6] = [
     "process_virtual_memory_bytes",
 ];
 
+const STORE_AWAY: &str = "cannot reach the store of counters";
+
 fn watched_with_limits(snapshots: &Snapshots) -> pinakes_tests::server::Server {
     let path = snapshots.path().to_str().unwrap();
     let mut command =
         pinakes_tests::server::command(&["--snapshots", path, "--admin", "127.0.0.1:0"]);
+    command.args(["--counters", "redis://127.0.0.1:1/0"]);
     command.env_remove("PINAKES_NO_LIMITS");
     pinakes_tests::server::Server::start(&mut command)
 }

@@ -39,6 +39,11 @@ pub fn collect(snapshots: &SnapshotManager, families: &Families) {
         "Mapped files that became unreadable.",
         mmap::fault_count() as f64,
     );
+    families.gauge(
+        "pinakes_activation_timestamp_seconds",
+        "Time at which the server switches to the scheduled snapshot; 0 without one.",
+        snapshots.activates_at().map_or(0.0, |at| at.timestamp_millis() as f64 / 1_000.0),
+    );
     identity(snapshot, families);
     ages(snapshot, families);
     let records =
