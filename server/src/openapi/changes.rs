@@ -22,7 +22,7 @@ pub fn operation(schemas: &mut Schemas, snapshot: &str) -> Operation {
                       The earlier snapshot must be open, as `/@{snapshot}` needs it.",
         parameters: parameters(snapshot),
         success: StatusCode::OK,
-        content: json_content(schemas.define("Changes", |schemas| part(schemas))),
+        content: json_content(schemas.define("Changes", part)),
         headers: CACHE_HEADERS.to_vec(),
         statuses: vec![
             StatusCode::NOT_MODIFIED,
