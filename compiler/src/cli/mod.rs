@@ -9,6 +9,7 @@ pub(crate) mod inspect;
 pub(crate) mod mirror;
 pub(crate) mod options;
 pub(crate) mod snapshot;
+pub(crate) mod transfer;
 pub(crate) mod units;
 
 use std::{

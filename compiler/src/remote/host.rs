@@ -10,22 +10,25 @@ use std::{
 };
 
 use chrono::{DateTime, Utc};
+use rusty_s3::{Bucket, Credentials};
 use ureq::{
     Agent, BodyReader, Error as TransportError,
-    http::{HeaderMap, Response, StatusCode, header},
+    http::{HeaderMap, HeaderName, Method, Request, Response, StatusCode, header},
     tls::TlsConfig,
     unversioned::{resolver::DefaultResolver, transport::DefaultConnector},
 };
 
 use crate::error::{Error, Result};
-use crate::mirror::address::{Address, read_roots};
-use crate::mirror::resolver::OriginResolver;
+use crate::remote::address::{Address, read_roots};
+use crate::remote::resolver::OriginResolver;
 use crate::terminal::escape::escape_text;
 
 /// Most redirects that a request follows.
 const REDIRECTS_MAX: u32 = 5;
 /// Largest head of a reply, in bytes.
 const HEAD_BYTES_MAX: usize = 16 << 10;
+/// Largest reply to a request that is no download, in bytes. A page of a bucket's list has about 1 MB.
+const REPLY_BYTES_MAX: u64 = 16 << 20;
 /// First pause between two attempts; each later pause doubles.
 const PAUSE_FIRST: Duration = Duration::from_millis(250);
 /// Longest pause between two attempts.
@@ -40,6 +43,12 @@ pub struct RetryPolicy {
     pub speed_bytes_min: u64,
     /// Number of attempts.
     pub attempts_max: u32,
+}
+
+impl Default for RetryPolicy {
+    fn default() -> RetryPolicy {
+        RetryPolicy { timeout: Duration::from_secs(30), speed_bytes_min: 32 << 10, attempts_max: 5 }
+    }
 }
 
 /// A client for one host, which counts requests and bytes.
@@ -72,12 +81,28 @@ pub enum Failure {
     RetryAfter(String, Duration),
     /// The host has no such file.
     NotFound,
+    /// The host has another version of the file.
+    Changed,
     /// Every attempt will fail.
     Permanent(String),
     /// The received bytes are not the published ones.
     Mismatch(String),
     /// The received bytes could not be written.
     Local(Error),
+}
+
+/// A reply that was read as a whole.
+pub struct WholeReply {
+    pub status: StatusCode,
+    pub etag: Option<String>,
+    body: Vec<u8>,
+}
+
+impl WholeReply {
+    /// The body as text; bytes that are not UTF-8 are replaced.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
 }
 
 /// A reply whose body is being read.
@@ -154,9 +179,9 @@ impl Host {
     /// Sends one request and checks the status and declared length of the reply.
     pub fn request(&self, path: &str, extent: &Extent) -> std::result::Result<Reply, Failure> {
         let (Extent::Whole(bytes) | Extent::UpTo(bytes)) = *extent else {
-            return self.request_range(path, extent);
+            return self.request_range(path, extent, None);
         };
-        let reply = self.send(path, None, bytes)?;
+        let reply = self.send(path, None, None, bytes)?;
         if reply.status() != StatusCode::OK {
             return Err(Failure::Permanent(format!("{}, expected 200", reply.status())));
         }
@@ -173,12 +198,32 @@ impl Host {
         Ok(Reply::new(reply, false))
     }
 
-    fn request_range(&self, path: &str, extent: &Extent) -> std::result::Result<Reply, Failure> {
+    /// Requests a range of the version of a file that has this ETag.
+    pub fn request_version(
+        &self,
+        path: &str,
+        range: Range<u64>,
+        size_bytes: u64,
+        etag: &str,
+    ) -> std::result::Result<Reply, Failure> {
+        let reply = self.request_range(path, &Extent::Range(range, size_bytes), Some(etag))?;
+        match reply.is_range {
+            true => Ok(reply),
+            false => Err(Failure::Permanent("the host ignores ranges".into())),
+        }
+    }
+
+    fn request_range(
+        &self,
+        path: &str,
+        extent: &Extent,
+        etag: Option<&str>,
+    ) -> std::result::Result<Reply, Failure> {
         let Extent::Range(range, size) = extent else {
             return Err(Failure::Permanent("the whole file was requested as a range".into()));
         };
         let bytes = range.end - range.start;
-        let reply = self.send(path, Some(range), bytes)?;
+        let reply = self.send(path, Some(range), etag, bytes)?;
         if reply.status() == StatusCode::OK {
             self.ignores_ranges.store(true, Ordering::Relaxed);
             return Ok(Reply::new(reply, false));
@@ -202,6 +247,7 @@ impl Host {
         &self,
         path: &str,
         range: Option<&Range<u64>>,
+        etag: Option<&str>,
         bytes: u64,
     ) -> std::result::Result<Response<ureq::Body>, Failure> {
         self.requests.fetch_add(1, Ordering::Relaxed);
@@ -220,22 +266,20 @@ impl Host {
             }
             None => request,
         };
+        let request = match etag {
+            Some(etag) => request.header(header::IF_MATCH, etag),
+            None => request,
+        };
         let reply = request.call().map_err(|error| self.transport_failure(error))?;
         let status = reply.status();
         match status {
             StatusCode::OK | StatusCode::PARTIAL_CONTENT => {}
             StatusCode::NOT_FOUND | StatusCode::GONE => return Err(Failure::NotFound),
-            _ if status.is_server_error()
-                || status == StatusCode::REQUEST_TIMEOUT
-                || status == StatusCode::TOO_MANY_REQUESTS =>
-            {
-                let reason = status.to_string();
-                return Err(match retry_after(reply.headers(), Utc::now()) {
-                    Some(pause) => Failure::RetryAfter(reason, pause),
-                    None => Failure::Temporary(reason),
-                });
+            StatusCode::PRECONDITION_FAILED if etag.is_some() => return Err(Failure::Changed),
+            _ => {
+                let temporary = temporary_failure(status, reply.headers());
+                return Err(temporary.unwrap_or_else(|| Failure::Permanent(status.to_string())));
             }
-            _ => return Err(Failure::Permanent(status.to_string())),
         }
         if let Some(coding) = reply.headers().get(header::CONTENT_ENCODING)
             && coding != "identity"
@@ -247,6 +291,55 @@ impl Host {
             return Err(Failure::Permanent(reason));
         }
         Ok(reply)
+    }
+
+    /// Sends one request of another kind than a download, and reads the reply. A reply of any status but a
+    /// temporary failure is returned.
+    pub fn exchange(
+        &self,
+        method: &Method,
+        url: &str,
+        headers: &[(HeaderName, &str)],
+        body: &[u8],
+    ) -> std::result::Result<WholeReply, Failure> {
+        self.requests.fetch_add(1, Ordering::Relaxed);
+        let mut request = Request::builder().method(method).uri(url);
+        for (name, value) in headers {
+            request = request.header(name, *value);
+        }
+        let invalid = |error: ureq::http::Error| Failure::Permanent(error.to_string());
+        let reply = match *method {
+            Method::GET | Method::DELETE => self.agent.run(request.body(()).map_err(invalid)?),
+            _ => self.agent.run(request.body(body).map_err(invalid)?),
+        };
+        let mut reply = reply.map_err(|error| self.transport_failure(error))?;
+        let (status, headers) = (reply.status(), reply.headers());
+        let temporary = temporary_failure(status, headers).filter(|_| status.as_u16() != 501);
+        if let Some(failure) = temporary {
+            return Err(failure);
+        }
+        let etag = headers.get(header::ETAG).and_then(|value| value.to_str().ok());
+        let etag = etag.map(str::to_owned);
+        let body = reply.body_mut().with_config().limit(REPLY_BYTES_MAX).read_to_vec();
+        let body = body.map_err(|error| self.transport_failure(error))?;
+        Ok(WholeReply { status, etag, body })
+    }
+
+    /// The bucket of the address, and its credentials.
+    ///
+    /// # Panics
+    ///
+    /// Where the address is not a bucket's.
+    pub fn bucket(&self) -> (&Bucket, Option<&Credentials>) {
+        match &self.address {
+            Address::Bucket { bucket, credentials, .. } => (bucket, credentials.as_ref()),
+            Address::Http(url) => unreachable!("{url} is no bucket"),
+        }
+    }
+
+    /// The number of attempts of [`RetryPolicy`].
+    pub fn attempts_max(&self) -> u32 {
+        self.retry_policy.attempts_max
     }
 
     /// Classifies a transport error.
@@ -338,18 +431,29 @@ impl Host {
     pub fn read(&self, reply: &mut Reply, buffer: &mut [u8]) -> std::result::Result<(), Failure> {
         let mut filled = 0;
         while filled < buffer.len() {
-            match reply.body.read(&mut buffer[filled..]) {
+            filled += self.read_some(reply, &mut buffer[filled..])?;
+        }
+        Ok(())
+    }
+
+    /// Reads some of the next bytes of a reply into `buffer`, at least one.
+    pub fn read_some(
+        &self,
+        reply: &mut Reply,
+        buffer: &mut [u8],
+    ) -> std::result::Result<usize, Failure> {
+        loop {
+            match reply.body.read(buffer) {
                 Ok(0) => return Err(Failure::Temporary(cut_short(reply.read_bytes))),
                 Ok(count) => {
-                    filled += count;
                     reply.read_bytes += count as u64;
                     self.fetched_bytes.fetch_add(count as u64, Ordering::Relaxed);
+                    return Ok(count);
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(self.transport_failure(error.into())),
             }
         }
-        Ok(())
     }
 
     /// Checks that the body of a reply is at its end. The connection can then be reused.
@@ -375,6 +479,7 @@ impl Host {
                     "not found; check the address, and run again if the host is publishing";
                 Error::Fetch { url, reason: reason.into() }
             }
+            Failure::Changed => Error::Fetch { url, reason: "the file changed; run again".into() },
             Failure::Permanent(reason) => Error::Fetch { url, reason },
             Failure::Mismatch(reason) => Error::Damaged { path: PathBuf::from(url), reason },
             Failure::Local(error) => error,
@@ -386,6 +491,17 @@ impl Reply {
     fn new(reply: Response<ureq::Body>, is_range: bool) -> Reply {
         Reply { is_range, body: reply.into_body().into_reader(), read_bytes: 0 }
     }
+}
+
+/// The failure of a reply after which another attempt may succeed; `None` for another status.
+fn temporary_failure(status: StatusCode, headers: &HeaderMap) -> Option<Failure> {
+    let is_temporary = status.is_server_error()
+        || matches!(status, StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS);
+    let reason = status.to_string();
+    is_temporary.then(|| match retry_after(headers, Utc::now()) {
+        Some(pause) => Failure::RetryAfter(reason, pause),
+        None => Failure::Temporary(reason),
+    })
 }
 
 /// Parses the `Retry-After` header, which holds seconds or a date.
