@@ -173,9 +173,12 @@ impl Run {
         let unit = unit.map_or_else(|| unit_number(|name| std::env::var(name).ok()), Ok)?;
         let plan = Plan::read(plan)?;
         plan.unit(unit)?;
-        let cache = tempfile::tempdir().map_err(Error::output(std::env::temp_dir()))?;
-        let objects = bucket.store(objects, Some(cache.path().to_path_buf()))?;
-        interrupt::remove_on_signal(cache.path(), interrupt::NOTHING_PUBLISHED);
+        let cache = bucket.temporary_cache(objects)?;
+        let cache = cache.as_ref().map(tempfile::TempDir::path);
+        if let Some(cache) = cache {
+            interrupt::remove_on_signal(cache, interrupt::NOTHING_PUBLISHED);
+        }
+        let objects = bucket.store(objects, cache.map(Path::to_path_buf))?;
         self.write_begin()?;
         let part_memory_bytes = self.work.part_memory_bytes();
         let stage = plan.compile_unit(unit, &objects, part_memory_bytes, self.progress)?;

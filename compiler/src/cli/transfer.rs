@@ -6,6 +6,7 @@ use std::{
 };
 
 use clap::Args;
+use tempfile::TempDir;
 
 use crate::cli::options::parse_bytes;
 use crate::error::{Error, Result};
@@ -50,7 +51,15 @@ pub(crate) struct BucketArgs {
 }
 
 impl BucketArgs {
-    /// Returns the objects of a directory or a bucket.
+    /// Makes the cache of a run that needs one and was given none.
+    pub(crate) fn temporary_cache(&self, objects: &Path) -> Result<Option<TempDir>> {
+        if self.objects_cache.is_some() || !bucket::is_bucket(objects) {
+            return Ok(None);
+        }
+        tempfile::tempdir().map(Some).map_err(Error::output(std::env::temp_dir()))
+    }
+
+    /// Returns the objects of a directory or a bucket. `cache` is the cache where no option gives one.
     pub(crate) fn store(&self, objects: &Path, cache: Option<PathBuf>) -> Result<ObjectStore> {
         if !bucket::is_bucket(objects) {
             return match self.objects_cache {

@@ -17,7 +17,7 @@ use crate::remote::bucket::is_bucket;
 use crate::remote::file;
 use crate::remote::file::RemoteReader;
 
-/// An open part.
+/// A part on disk, or one version of a file in a bucket.
 pub(crate) enum PartFile {
     Local(File),
     InBucket(Box<RemoteReader>),

@@ -50,7 +50,7 @@ pub(crate) fn split(path: &Path) -> Result<(&str, &str)> {
     Ok(rest.split_once('/').unwrap_or((rest, "")))
 }
 
-/// A bucket.
+/// The client of one bucket. Requests are signed where the environment has credentials.
 pub(crate) struct Bucket {
     host: Host,
 }
@@ -170,7 +170,7 @@ impl Bucket {
             list.with_max_keys(keys);
         }
         let reply = self.exchange(prefix, Method::GET, &list, &[], &[])?.ok(prefix, self)?;
-        ListObjectsV2::parse_response(&reply.text()).map_err(|error| {
+        ListObjectsV2::parse_response(&reply.xml()).map_err(|error| {
             let reason = format!("its list of files cannot be read: {error}");
             Error::Damaged { path: self.display(prefix).into(), reason }
         })
@@ -224,7 +224,7 @@ impl Bucket {
         let (bucket, credentials) = self.signed();
         let create = bucket.create_multipart_upload(credentials, key);
         let reply = self.exchange(key, Method::POST, &create, &[], &[])?.ok(key, self)?;
-        let created = CreateMultipartUpload::parse_response(&reply.text())
+        let created = CreateMultipartUpload::parse_response(&reply.xml())
             .map_err(|error| self.error(key, Failure::Permanent(error.to_string())))?;
         let id = created.upload_id();
         let outcome = self.upload_into(key, id, path, file, bytes, replaces);
@@ -278,7 +278,7 @@ impl Bucket {
         }
         let reply = reply.ok(key, self)?;
         // A store may say 200 before it knows the outcome; the body tells.
-        CompleteMultipartUploadResponse::parse(&reply.text()).map_err(|_| {
+        CompleteMultipartUploadResponse::parse(&reply.xml()).map_err(|_| {
             let reason = "the upload could not be completed; run again".into();
             Error::Transfer { url: self.display(key), reason }
         })?;

@@ -29,6 +29,8 @@ const REDIRECTS_MAX: u32 = 5;
 const HEAD_BYTES_MAX: usize = 16 << 10;
 /// Largest reply to a request that is no download, in bytes. A page of a bucket's list has about 1 MB.
 const REPLY_BYTES_MAX: u64 = 16 << 20;
+const NAMESPACE: &str = "http://s3.amazonaws.com/doc/2006-03-01/";
+const NAMESPACE_BEFORE: &str = "http://doc.s3.amazonaws.com/2006-03-01/";
 /// First pause between two attempts; each later pause doubles.
 const PAUSE_FIRST: Duration = Duration::from_millis(250);
 /// Longest pause between two attempts.
@@ -99,9 +101,17 @@ pub struct WholeReply {
 }
 
 impl WholeReply {
-    /// The body as text; bytes that are not UTF-8 are replaced.
-    pub fn text(&self) -> String {
-        String::from_utf8_lossy(&self.body).into_owned()
+    /// The body as XML in the namespace that Amazon documents. Some stores send an earlier namespace, or none.
+    /// Bytes that are not UTF-8 are replaced.
+    pub fn xml(&self) -> String {
+        let mut text = String::from_utf8_lossy(&self.body).replace(NAMESPACE_BEFORE, NAMESPACE);
+        let mut roots = text.match_indices('<').map(|(at, _)| at + 1);
+        let root = roots.find(|at| text[*at..].starts_with(char::is_alphabetic));
+        if let Some(root) = root.filter(|_| !text.contains(NAMESPACE)) {
+            let name_bytes = text[root..].find(|c: char| !c.is_alphanumeric()).unwrap_or(0);
+            text.insert_str(root + name_bytes, &format!(" xmlns=\"{NAMESPACE}\""));
+        }
+        text
     }
 }
 
@@ -530,6 +540,20 @@ fn content_length(headers: &HeaderMap) -> Option<u64> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn replies_of_all_stores_get_the_documented_namespace() {
+        let check = |body: &str| {
+            let status = StatusCode::OK;
+            let reply = WholeReply { status, etag: None, body: body.as_bytes().to_vec() };
+            let expected =
+                format!("<?xml version=\"1.0\"?><List xmlns=\"{NAMESPACE}\"><A/></List>");
+            assert_eq!(reply.xml(), expected, "{body}");
+        };
+        check(&format!("<?xml version=\"1.0\"?><List xmlns=\"{NAMESPACE}\"><A/></List>"));
+        check(&format!("<?xml version=\"1.0\"?><List xmlns=\"{NAMESPACE_BEFORE}\"><A/></List>"));
+        check("<?xml version=\"1.0\"?><List><A/></List>");
+    }
 
     #[test]
     fn retry_after_is_a_number_of_seconds_or_a_date() {
