@@ -58,7 +58,8 @@ fn all_pages_of_a_list_are_read() {
         store.put(BUCKET, "openalex/works/part_0000.jsonl", work(1).as_bytes());
         store.put(BUCKET, "openalex/works/part_0001.jsonl", work(2).as_bytes());
         let workspace = Workspace::new();
-        let args = ["build", "s3://dump/openalex", "--out", text(&workspace.out())];
+        let out = workspace.out();
+        let args = ["build", "s3://dump/openalex", "--out", text(&out)];
         let built = run_in(&store, &args);
         assert_eq!(built.code, 0, "{}", built.stderr);
         assert_eq!(built.report["entities"]["outputs"]["read"], json!(2));
@@ -74,7 +75,8 @@ fn a_public_bucket_needs_no_credentials() {
     store.put(BUCKET, "closed/works.jsonl", work(1).as_bytes());
     let workspace = Workspace::new();
     let anonymous = |input: &str| {
-        let args = ["build", input, "--quiet", "--out", text(&workspace.out())];
+        let out = workspace.out();
+        let args = ["build", input, "--quiet", "--out", text(&out)];
         let mut command = command(&store.endpoint(), &args);
         command.env_remove("AWS_ACCESS_KEY_ID").env_remove("AWS_SECRET_ACCESS_KEY");
         let output = command.output().unwrap();
@@ -96,7 +98,8 @@ fn a_bucket_that_cannot_be_read_is_named_with_what_to_check() {
         store.put(BUCKET, "openalex/works.jsonl", work(1).as_bytes());
         let workspace = Workspace::new();
         let check = |endpoint: &str, input: &str, code: i32, phrase: &str| {
-            let args = ["build", input, "--tries", "2", "--out", text(&workspace.out())];
+            let out = workspace.out();
+            let args = ["build", input, "--tries", "2", "--out", text(&out)];
             let failed = run_at(endpoint, &args);
             assert_eq!(failed.code, code, "{input}: {}", failed.stderr);
             assert!(failed.stderr.contains(phrase), "{}", failed.stderr);

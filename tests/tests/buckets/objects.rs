@@ -81,8 +81,10 @@ fn two_caches_and_one_bucket_give_the_snapshot_of_a_single_run() {
         let again = shared.compile("1", &[]);
         assert_eq!(again.report["parts_parsed"], json!(0), "{}", again.stderr);
         // So does a build, also of the same parts on disk.
-        let args = ["--objects", OBJECTS, "--out", text(&shared.workspace.out())];
-        let built = run_in(&store, &[&["build", text(&sample())], &args[..]].concat());
+        let out = shared.workspace.out();
+        let args = ["--objects", OBJECTS, "--out", text(&out)];
+        let input = sample();
+        let built = run_in(&store, &[&["build", text(&input)], &args[..]].concat());
         assert_eq!(built.report["parts_parsed"], json!(0), "{}", built.stderr);
         let out = shared.workspace.0.path().join("all");
         let linked = run_in(&store, &["link", "--objects", OBJECTS, "--out", text(&out)]);

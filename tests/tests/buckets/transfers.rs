@@ -43,7 +43,8 @@ fn a_transfer_that_breaks_at_every_attempt_ends_the_run_with_a_code_to_try_again
     store.create(BUCKET);
     store.upload(BUCKET, "openalex", &workspace.input());
     let proxy = Proxy::harming(&store, Harm::Cuts, 1_000, usize::MAX);
-    let args = ["build", "s3://dump/openalex", "--tries", "2", "--out", text(&workspace.out())];
+    let out = workspace.out();
+    let args = ["build", "s3://dump/openalex", "--tries", "2", "--out", text(&out)];
     let failed = run_at(&proxy.endpoint(), &args);
     assert_eq!(failed.code, 6, "{}", failed.stderr);
     let part = "`s3://dump/openalex/works/part_0000.jsonl`: ";
@@ -70,7 +71,8 @@ fn a_part_that_changes_is_never_mixed_with_its_earlier_version() {
             writer.put(BUCKET, key, other.as_bytes());
         }
     });
-    let args = ["build", "s3://dump/openalex", "--out", text(&workspace.out())];
+    let out = workspace.out();
+    let args = ["build", "s3://dump/openalex", "--out", text(&out)];
     let failed = run_at(&proxy.endpoint(), &args);
     assert_eq!(failed.code, 6, "{}", failed.stderr);
     let phrase = format!("`s3://dump/{key}`: the file changed while it was read; run again");
