@@ -256,7 +256,7 @@ impl ObjectMaker<'_> {
         let known = self.objects.open(&name)?;
         let replaces = matches!(known, Lookup::DamagedInBucket);
         let (object, was_cached) = match known {
-            Lookup::Found(object) => (object, !is_compiled),
+            Lookup::Found(object) => (*object, !is_compiled),
             Lookup::Missing | Lookup::DamagedInBucket => {
                 let path = self.objects.object_path(&name);
                 self.parse(&part, &version, &path)?.finish(&hash)?;

@@ -31,7 +31,7 @@ pub struct ObjectStore {
 
 /// The outcome of [`ObjectStore::open`].
 pub(crate) enum Lookup {
-    Found(Object),
+    Found(Box<Object>),
     /// There is no object, or the content of that in the directory does not match its hash.
     Missing,
     /// The content of the bucket's object does not match its hash.
@@ -41,7 +41,7 @@ pub(crate) enum Lookup {
 impl Lookup {
     pub(crate) fn object(self) -> Option<Object> {
         match self {
-            Lookup::Found(object) => Some(object),
+            Lookup::Found(object) => Some(*object),
             Lookup::Missing | Lookup::DamagedInBucket => None,
         }
     }
@@ -92,7 +92,7 @@ impl ObjectStore {
         let path = self.object_path(name);
         let open = || Object::open(&path).map_err(Error::input(&path));
         if let Some(object) = open()? {
-            return Ok(Lookup::Found(object));
+            return Ok(Lookup::Found(object.into()));
         }
         let Some(bucket) = &self.bucket else { return Ok(Lookup::Missing) };
         let file = object_file(name);
@@ -101,7 +101,7 @@ impl ObjectStore {
         };
         fetch(RemoteFile::new(bucket.bucket(), listed), &path)?;
         if let Some(object) = open()? {
-            return Ok(Lookup::Found(object));
+            return Ok(Lookup::Found(object.into()));
         }
         fs::remove_file(&path).map_err(Error::output(&path))?;
         let address = escape_text(&bucket.display(&file));
