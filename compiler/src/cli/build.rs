@@ -11,6 +11,7 @@ use std::{
 use pinakes_format::snapshot::suppression_list::SuppressionList;
 
 use crate::cli::acceptance::{empty_entities, find_excess};
+use crate::cli::objects::{NamedObject, named, open_all};
 use crate::cli::options::{
     AcceptanceArgs, BuildArgs, CompileArgs, InputArgs, LinkArgs, PublishArgs, WorkArgs,
 };
@@ -87,12 +88,6 @@ struct Run {
     files: ReportFiles,
     /// The new snapshot, if it was not published because of an earlier rollback.
     blocked: Option<BlockedSnapshot>,
-}
-
-/// An object, and the escaped path of its part.
-struct NamedObject {
-    file: String,
-    object: Object,
 }
 
 /// Sets the number of threads; 0 means one per processor. With 1, all work runs on the calling thread,
@@ -469,15 +464,6 @@ impl Drop for Run {
     }
 }
 
-/// Names the objects of the compile stage by their parts.
-fn named(stage: CompileStage) -> Vec<NamedObject> {
-    let named = stage
-        .parts
-        .into_iter()
-        .map(|part| NamedObject { file: escape_path(&part.part.path), object: part.object });
-    named.collect()
-}
-
 /// Refuses an output inside an input: the next build would read it.
 pub(crate) fn refuse_inside(input: &InputArgs, output: &Path, option: &str) -> Result<()> {
     let Some(directory) = input::is_inside_inputs(&input.inputs, output) else { return Ok(()) };
@@ -486,25 +472,4 @@ pub(crate) fn refuse_inside(input: &InputArgs, output: &Path, option: &str) -> R
          outside",
         escape_path(&directory)
     )))
-}
-
-/// Opens all objects of a directory or a bucket.
-fn open_all(objects: &ObjectStore) -> Result<Vec<NamedObject>> {
-    use rayon::prelude::*;
-    let names = objects.names()?;
-    if names.is_empty() {
-        let reason = "contains no object; run `compile --objects` with this directory first";
-        return Err(Error::Input { path: objects.place(), reason: reason.into() });
-    }
-    objects.prepare_cache()?;
-    names
-        .into_par_iter()
-        .map(|name| {
-            let object = objects.open(&name)?.object().ok_or_else(|| Error::Damaged {
-                path: objects.place().join(format!("{name}.object")),
-                reason: "its content does not match its hash; compile its part again".into(),
-            })?;
-            Ok(NamedObject { file: format!("part {}", object.part()), object })
-        })
-        .collect()
 }

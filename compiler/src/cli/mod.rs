@@ -7,6 +7,7 @@ pub(crate) mod build;
 pub(crate) mod diff;
 pub(crate) mod inspect;
 pub(crate) mod mirror;
+pub(crate) mod objects;
 pub(crate) mod options;
 pub(crate) mod snapshot;
 pub(crate) mod transfer;

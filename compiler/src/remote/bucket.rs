@@ -17,7 +17,8 @@ use ureq::http::{HeaderName, Method, StatusCode, header};
 
 use crate::error::{Error, Result};
 use crate::remote::address::SIGNED_FOR;
-use crate::remote::host::{Extent, Failure, Host, RetryPolicy, WholeReply};
+use crate::remote::exchange::WholeReply;
+use crate::remote::host::{Extent, Failure, Host, RetryPolicy};
 
 const SCHEME: &str = "s3://";
 /// Most bytes of one request that uploads. A larger file is uploaded in parts of at least this size.

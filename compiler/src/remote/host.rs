@@ -13,7 +13,7 @@ use chrono::{DateTime, Utc};
 use rusty_s3::{Bucket, Credentials};
 use ureq::{
     Agent, BodyReader, Error as TransportError,
-    http::{HeaderMap, HeaderName, Method, Request, Response, StatusCode, header},
+    http::{HeaderMap, Response, StatusCode, header},
     tls::TlsConfig,
     unversioned::{resolver::DefaultResolver, transport::DefaultConnector},
 };
@@ -27,10 +27,6 @@ use crate::terminal::escape::escape_text;
 const REDIRECTS_MAX: u32 = 5;
 /// Largest head of a reply, in bytes.
 const HEAD_BYTES_MAX: usize = 16 << 10;
-/// Largest reply to a request that is no download, in bytes. A page of a bucket's list has about 1 MB.
-const REPLY_BYTES_MAX: u64 = 16 << 20;
-const NAMESPACE: &str = "http://s3.amazonaws.com/doc/2006-03-01/";
-const NAMESPACE_BEFORE: &str = "http://doc.s3.amazonaws.com/2006-03-01/";
 /// First pause between two attempts; each later pause doubles.
 const PAUSE_FIRST: Duration = Duration::from_millis(250);
 /// Longest pause between two attempts.
@@ -55,12 +51,12 @@ impl Default for RetryPolicy {
 
 /// A client for one host, which counts requests and bytes.
 pub struct Host {
-    agent: Agent,
+    pub(super) agent: Agent,
     address: Address,
     retry_policy: RetryPolicy,
     ignores_ranges: AtomicBool,
     fetched_bytes: AtomicU64,
-    requests: AtomicU64,
+    pub(super) requests: AtomicU64,
 }
 
 /// The bytes to request of a file.
@@ -91,28 +87,6 @@ pub enum Failure {
     Mismatch(String),
     /// The received bytes could not be written.
     Local(Error),
-}
-
-/// A reply that was read as a whole.
-pub struct WholeReply {
-    pub status: StatusCode,
-    pub etag: Option<String>,
-    body: Vec<u8>,
-}
-
-impl WholeReply {
-    /// The body as XML in the namespace that Amazon documents. Some stores send an earlier namespace, or none.
-    /// Bytes that are not UTF-8 are replaced.
-    pub fn xml(&self) -> String {
-        let mut text = String::from_utf8_lossy(&self.body).replace(NAMESPACE_BEFORE, NAMESPACE);
-        let mut roots = text.match_indices('<').map(|(at, _)| at + 1);
-        let root = roots.find(|at| text[*at..].starts_with(char::is_alphabetic));
-        if let Some(root) = root.filter(|_| !text.contains(NAMESPACE)) {
-            let name_bytes = text[root..].find(|c: char| !c.is_alphanumeric()).unwrap_or(0);
-            text.insert_str(root + name_bytes, &format!(" xmlns=\"{NAMESPACE}\""));
-        }
-        text
-    }
 }
 
 /// A reply whose body is being read.
@@ -303,38 +277,6 @@ impl Host {
         Ok(reply)
     }
 
-    /// Sends one request of another kind than a download, and reads the reply. A reply of any status but a
-    /// temporary failure is returned.
-    pub fn exchange(
-        &self,
-        method: &Method,
-        url: &str,
-        headers: &[(HeaderName, &str)],
-        body: &[u8],
-    ) -> std::result::Result<WholeReply, Failure> {
-        self.requests.fetch_add(1, Ordering::Relaxed);
-        let mut request = Request::builder().method(method).uri(url);
-        for (name, value) in headers {
-            request = request.header(name, *value);
-        }
-        let invalid = |error: ureq::http::Error| Failure::Permanent(error.to_string());
-        let reply = match *method {
-            Method::GET | Method::DELETE => self.agent.run(request.body(()).map_err(invalid)?),
-            _ => self.agent.run(request.body(body).map_err(invalid)?),
-        };
-        let mut reply = reply.map_err(|error| self.transport_failure(error))?;
-        let (status, headers) = (reply.status(), reply.headers());
-        let temporary = temporary_failure(status, headers).filter(|_| status.as_u16() != 501);
-        if let Some(failure) = temporary {
-            return Err(failure);
-        }
-        let etag = headers.get(header::ETAG).and_then(|value| value.to_str().ok());
-        let etag = etag.map(str::to_owned);
-        let body = reply.body_mut().with_config().limit(REPLY_BYTES_MAX).read_to_vec();
-        let body = body.map_err(|error| self.transport_failure(error))?;
-        Ok(WholeReply { status, etag, body })
-    }
-
     /// The bucket of the address, and its credentials.
     ///
     /// # Panics
@@ -353,7 +295,7 @@ impl Host {
     }
 
     /// Classifies a transport error.
-    fn transport_failure(&self, error: TransportError) -> Failure {
+    pub(super) fn transport_failure(&self, error: TransportError) -> Failure {
         let RetryPolicy { timeout, speed_bytes_min, .. } = self.retry_policy;
         match error {
             TransportError::Timeout(ureq::Timeout::RecvBody) => Failure::Temporary(format!(
@@ -504,7 +446,7 @@ impl Reply {
 }
 
 /// The failure of a reply after which another attempt may succeed; `None` for another status.
-fn temporary_failure(status: StatusCode, headers: &HeaderMap) -> Option<Failure> {
+pub(super) fn temporary_failure(status: StatusCode, headers: &HeaderMap) -> Option<Failure> {
     let is_temporary = status.is_server_error()
         || matches!(status, StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS);
     let reason = status.to_string();
@@ -540,20 +482,6 @@ fn content_length(headers: &HeaderMap) -> Option<u64> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn replies_of_all_stores_get_the_documented_namespace() {
-        let check = |body: &str| {
-            let status = StatusCode::OK;
-            let reply = WholeReply { status, etag: None, body: body.as_bytes().to_vec() };
-            let expected =
-                format!("<?xml version=\"1.0\"?><List xmlns=\"{NAMESPACE}\"><A/></List>");
-            assert_eq!(reply.xml(), expected, "{body}");
-        };
-        check(&format!("<?xml version=\"1.0\"?><List xmlns=\"{NAMESPACE}\"><A/></List>"));
-        check(&format!("<?xml version=\"1.0\"?><List xmlns=\"{NAMESPACE_BEFORE}\"><A/></List>"));
-        check("<?xml version=\"1.0\"?><List><A/></List>");
-    }
 
     #[test]
     fn retry_after_is_a_number_of_seconds_or_a_date() {
