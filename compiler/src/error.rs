@@ -119,6 +119,14 @@ pub enum Error {
         /// The cause, and the next step.
         reason: String,
     },
+    /// A transfer from or to a bucket failed, and another run may succeed.
+    #[error("`{url}`: {reason}")]
+    Transfer {
+        /// Address of the file, without a signature.
+        url: String,
+        /// The cause, and the next step.
+        reason: String,
+    },
     /// A publication whose signature or age is refused.
     #[error("`{url}` is not trusted: {reason}; nothing was published")]
     Untrusted {
@@ -177,7 +185,7 @@ impl Error {
             | Error::Shrunk { .. }
             | Error::Orphans { .. } => 4,
             Error::Damaged { .. } => 5,
-            Error::Output { .. } => 6,
+            Error::Output { .. } | Error::Transfer { .. } => 6,
             Error::Locked { .. } => 7,
             Error::SelfCheck(_) | Error::Refused(_) => 8,
             Error::Untrusted { .. } => 9,

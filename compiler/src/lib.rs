@@ -20,6 +20,7 @@ pub(crate) mod mirror;
 pub(crate) mod object;
 pub(crate) mod plan;
 pub(crate) mod read;
+pub(crate) mod remote;
 pub(crate) mod report;
 pub(crate) mod store;
 pub(crate) mod terminal;
@@ -34,6 +35,7 @@ pub mod stages {
     pub use crate::compile::input::{ManifestPolicy, Part, find};
     pub use crate::compile::{compile, decode_only, parse_only};
     pub use crate::link::{link, publish};
+    pub use crate::object::ObjectStore;
     pub use crate::read::limits::ReadLimits;
     pub use crate::store::directory::remove_tree;
     pub use crate::store::lock::lock_output;

@@ -12,6 +12,7 @@ use std::{
     process::{Command, Output},
 };
 
+pub mod bucket_store;
 pub mod client;
 pub mod compiler_run;
 pub mod expect;

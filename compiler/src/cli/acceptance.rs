@@ -2,11 +2,13 @@
 
 use std::{collections::BTreeMap, path::PathBuf};
 
+use pinakes_format::entity::CATALOG;
+
 use crate::cli::options::{AcceptanceArgs, Share};
+use crate::compile::CompileStage;
 use crate::compile::input::PartKind;
-use crate::compile::{CompileStage, CompiledPart};
 use crate::error::Error;
-use crate::terminal::escape::escape_path;
+use crate::object::part_report::PartReport;
 
 /// More bad records, or more bad rows of one side table, than allowed.
 pub(crate) struct Excess {
@@ -28,24 +30,32 @@ impl Excess {
 }
 
 /// Compares the bad records of all dumps with `--max-bad`, and the bad rows of each side table with
-/// `--max-bad-rows`. Returns the first excess.
-pub(crate) fn find_excess(stage: &CompileStage, args: &AcceptanceArgs) -> Option<Excess> {
+/// `--max-bad-rows`. Takes the reports of all parts, each with the escaped path of its part. Returns the first
+/// excess.
+pub(crate) fn find_excess<'r>(
+    reports: impl Iterator<Item = (&'r str, &'r PartReport)>,
+    args: &AcceptanceArgs,
+) -> Option<Excess> {
     let (of_records, of_rows) = args.bad_shares();
-    let (tables, dumps): (Vec<_>, Vec<_>) =
-        stage.parts.iter().partition(|part| part.part.kind.is_side());
-    let check = |parts: &[&CompiledPart], of: String, option, share: Share| {
-        let reports = || parts.iter().map(|part| part.object.report());
+    let (tables, dumps): (Vec<_>, Vec<_>) = reports.partition(|(_, report)| is_table(report));
+    let check = |parts: &[(&str, &PartReport)], of: String, option, share: Share| {
+        let reports = || parts.iter().map(|(_, report)| report);
         let read: u64 = reports().flat_map(|report| report.read.values()).sum();
         let quarantined: u64 = reports().flat_map(|report| report.quarantined.values()).sum();
         let is_within = quarantined as f64 <= (read as f64 * share.0).floor();
         (!is_within).then_some(Excess { quarantined, read, of, option, share })
     };
     check(&dumps, "records".into(), "--max-bad", of_records).or_else(|| {
-        tables.into_iter().find_map(|table| {
-            let of = format!("rows of `{}`", escape_path(&table.part.path));
-            check(&[table], of, "--max-bad-rows", of_rows)
+        tables.into_iter().find_map(|(file, report)| {
+            check(&[(file, report)], format!("rows of `{file}`"), "--max-bad-rows", of_rows)
         })
     })
+}
+
+/// Whether a part is a side table or a list of deleted ids: its rows are those of no entity.
+fn is_table(report: &PartReport) -> bool {
+    let mut kinds = report.read.keys().chain(report.quarantined.keys());
+    kinds.any(|kind| CATALOG.iter().all(|facts| facts.plural != kind))
 }
 
 /// Names the entities whose parts contain no record, as ` of authors, works` for [`Error::Empty`].

@@ -11,9 +11,11 @@ use std::{
 use pinakes_format::snapshot::suppression_list::SuppressionList;
 
 use crate::cli::acceptance::{empty_entities, find_excess};
+use crate::cli::objects::{NamedObject, named, open_all};
 use crate::cli::options::{
     AcceptanceArgs, BuildArgs, CompileArgs, InputArgs, LinkArgs, PublishArgs, WorkArgs,
 };
+use crate::cli::transfer::BucketArgs;
 use crate::cli::units::unit_number;
 use crate::compile::input;
 use crate::compile::input::Inputs;
@@ -25,7 +27,7 @@ use crate::link::Published;
 use crate::link::forecast::LinkForecast;
 use crate::link::selection::Selection;
 use crate::object::warnings::Warnings;
-use crate::object::{Object, gather};
+use crate::object::{Object, ObjectStore, gather};
 use crate::plan::Plan;
 use crate::report::file::ReportFiles;
 use crate::report::quarantine::BadRecord;
@@ -41,28 +43,32 @@ use crate::terminal::progress::Progress;
 
 pub(crate) fn build(args: BuildArgs) -> Result<()> {
     let selection = args.publish.selection.read(args.acceptance.allow_empty)?;
-    let mut run = Run::begin("build", args.work, selection)?;
-    let outcome = run.build(&args.input, &args.acceptance, &args.publish, args.objects);
+    let mut run = Run::begin("build", args.work.clone(), selection)?;
+    args.bucket.transfer.configure();
+    let outcome = run.build(&args);
     run.end(outcome)
 }
 
 pub(crate) fn compile_only(args: CompileArgs) -> Result<()> {
-    let CompileArgs { input, acceptance, plan, unit, objects, work } = args;
+    let CompileArgs { input, acceptance, plan, unit, objects, work, bucket } = args;
+    bucket.transfer.configure();
     let mut run = Run::begin("compile", work, None)?;
     let outcome = match plan {
-        Some(plan) => run.compile_unit(&plan, unit, &objects),
-        None => run.compile(&input, &acceptance, &objects),
+        Some(plan) => run.compile_unit(&plan, unit, &objects, &bucket),
+        None => run.compile(&input, &acceptance, &objects, &bucket),
     };
     run.end(outcome.map(|_| None))
 }
 
 pub(crate) fn link_only(args: LinkArgs) -> Result<()> {
-    let LinkArgs { objects, plan, acceptance, publish, work } = args;
+    let LinkArgs { objects, plan, acceptance, publish, work, bucket } = args;
+    bucket.transfer.configure();
+    let objects = bucket.store(&objects, Some(publish.out.join("objects")))?;
     let selection = publish.selection.read(acceptance.allow_empty)?;
     let mut run = Run::begin("link", work, selection)?;
     let outcome = match plan {
         Some(plan) => run.link_plan(&plan, &objects, &acceptance, &publish),
-        None => run.link(&objects, &publish),
+        None => run.link(&objects, &acceptance, &publish),
     };
     run.end(outcome)
 }
@@ -82,12 +88,6 @@ struct Run {
     files: ReportFiles,
     /// The new snapshot, if it was not published because of an earlier rollback.
     blocked: Option<BlockedSnapshot>,
-}
-
-/// An object, and the escaped path of its part.
-struct NamedObject {
-    file: String,
-    object: Object,
 }
 
 /// Sets the number of threads; 0 means one per processor. With 1, all work runs on the calling thread,
@@ -122,24 +122,21 @@ impl Run {
         Ok(())
     }
 
-    fn build(
-        &mut self,
-        input: &InputArgs,
-        acceptance: &AcceptanceArgs,
-        publish: &PublishArgs,
-        objects: Option<PathBuf>,
-    ) -> Result<Option<PathBuf>> {
+    fn build(&mut self, args: &BuildArgs) -> Result<Option<PathBuf>> {
+        let BuildArgs { input, acceptance, publish, objects, bucket, .. } = args;
         refuse_inside(input, &publish.out, "--out")?;
-        if let Some(objects) = &objects {
+        let own = publish.out.join("objects");
+        let objects = objects.as_ref().unwrap_or(&own);
+        if *objects != own {
             refuse_inside(input, objects, "--objects")?;
         }
+        let objects = bucket.store(objects, Some(own.clone()))?;
         let inputs = input::find(&input.inputs, input.manifest_policy())?;
         let lock = self.lock(publish)?;
-        let objects = objects.unwrap_or_else(|| publish.out.join("objects"));
         let quarantine = publish.out.join("quarantine");
         let stage = self.compile_inputs(inputs, input, &objects)?;
         let mut compiled = self.accept(stage, acceptance, quarantine.clone())?;
-        let objects = ObjectDirectory { directory: &objects, begun: self.begun_at };
+        let objects = ObjectDirectory { directory: objects.directory(), begun: self.begun_at };
         self.publish(&mut compiled, publish, lock, quarantine, Some(objects))
     }
 
@@ -148,24 +145,38 @@ impl Run {
         input: &InputArgs,
         acceptance: &AcceptanceArgs,
         objects: &Path,
+        bucket: &BucketArgs,
     ) -> Result<()> {
         refuse_inside(input, objects, "--objects")?;
+        let objects = bucket.store(objects, None)?;
         let inputs = input::find(&input.inputs, input.manifest_policy())?;
         self.write_begin()?;
-        let stage = self.compile_inputs(inputs, input, objects)?;
-        self.accept(stage, acceptance, objects.join("quarantine"))?;
+        let stage = self.compile_inputs(inputs, input, &objects)?;
+        self.accept(stage, acceptance, objects.directory().join("quarantine"))?;
         Ok(())
     }
 
     /// Compiles a unit of a plan. Lists its bad records only where `--quarantine` says, because units share
     /// the directory of objects.
-    fn compile_unit(&mut self, plan: &Path, unit: Option<u32>, objects: &Path) -> Result<()> {
+    fn compile_unit(
+        &mut self,
+        plan: &Path,
+        unit: Option<u32>,
+        objects: &Path,
+        bucket: &BucketArgs,
+    ) -> Result<()> {
         let unit = unit.map_or_else(|| unit_number(|name| std::env::var(name).ok()), Ok)?;
         let plan = Plan::read(plan)?;
         plan.unit(unit)?;
+        let cache = bucket.temporary_cache(objects)?;
+        let cache = cache.as_ref().map(tempfile::TempDir::path);
+        if let Some(cache) = cache {
+            interrupt::remove_on_signal(cache, interrupt::NOTHING_PUBLISHED);
+        }
+        let objects = bucket.store(objects, cache.map(Path::to_path_buf))?;
         self.write_begin()?;
         let part_memory_bytes = self.work.part_memory_bytes();
-        let stage = plan.compile_unit(unit, objects, part_memory_bytes, self.progress)?;
+        let stage = plan.compile_unit(unit, &objects, part_memory_bytes, self.progress)?;
         self.print_parsed(&stage);
         self.report.add_compiled(Vec::new(), Warnings::default(), &stage);
         if let Some(quarantine) = self.work.quarantine.clone() {
@@ -178,7 +189,7 @@ impl Run {
     fn link_plan(
         &mut self,
         plan: &Path,
-        objects: &Path,
+        objects: &ObjectStore,
         acceptance: &AcceptanceArgs,
         publish: &PublishArgs,
     ) -> Result<Option<PathBuf>> {
@@ -200,8 +211,13 @@ impl Run {
         Ok(lock)
     }
 
-    fn link(&mut self, objects: &Path, publish: &PublishArgs) -> Result<Option<PathBuf>> {
-        let mut objects = open_all(&object_paths(objects)?)?;
+    fn link(
+        &mut self,
+        objects: &ObjectStore,
+        acceptance: &AcceptanceArgs,
+        publish: &PublishArgs,
+    ) -> Result<Option<PathBuf>> {
+        let mut objects = open_all(objects)?;
         let lock = self.lock(publish)?;
         self.report.parts = objects.len() as u64;
         let mut warnings = Warnings::default();
@@ -209,8 +225,10 @@ impl Run {
             warnings.take_positions(file, object.report());
         }
         self.report.first_warnings = warnings.first;
+        let quarantine = publish.out.join("quarantine");
+        self.judge_bad(&objects, acceptance, quarantine.clone())?;
         // `link` does not prune objects, because they are its inputs.
-        self.publish(&mut objects, publish, lock, publish.out.join("quarantine"), None)
+        self.publish(&mut objects, publish, lock, quarantine, None)
     }
 
     /// Refuses to show what the current snapshot leaves out, unless an option allows it.
@@ -228,7 +246,7 @@ impl Run {
         &mut self,
         inputs: Inputs,
         args: &InputArgs,
-        objects: &Path,
+        objects: &ObjectStore,
     ) -> Result<CompileStage> {
         let skipped = inputs.skipped_paths();
         let limits = args.read_limits(self.work.part_memory_bytes());
@@ -246,16 +264,25 @@ impl Run {
         quarantine: PathBuf,
     ) -> Result<Vec<NamedObject>> {
         let empty = empty_entities(&stage);
-        let excess = find_excess(&stage, args);
         let objects = named(stage);
-        self.list_bad(&objects, &BTreeSet::new(), quarantine)?;
-        if let Some(excess) = excess {
-            return Err(excess.into_error(self.report.quarantine.list.clone().unwrap_or_default()));
-        }
+        self.judge_bad(&objects, args, quarantine)?;
         match empty {
             Some(of) if !args.allow_empty => Err(Error::Empty { of }),
             _ => Ok(objects),
         }
+    }
+
+    /// Lists the bad records of the compile stage, and checks their number.
+    fn judge_bad(
+        &mut self,
+        objects: &[NamedObject],
+        args: &AcceptanceArgs,
+        quarantine: PathBuf,
+    ) -> Result<()> {
+        self.list_bad(objects, &BTreeSet::new(), quarantine)?;
+        let reports = objects.iter().map(|named| (&*named.file, named.object.report()));
+        let Some(excess) = find_excess(reports, args) else { return Ok(()) };
+        Err(excess.into_error(self.report.quarantine.list.clone().unwrap_or_default()))
     }
 
     /// Lists the bad records of the compile stage, and the topics that the link stage refused.
@@ -437,15 +464,6 @@ impl Drop for Run {
     }
 }
 
-/// Names the objects of the compile stage by their parts.
-fn named(stage: CompileStage) -> Vec<NamedObject> {
-    let named = stage
-        .parts
-        .into_iter()
-        .map(|part| NamedObject { file: escape_path(&part.part.path), object: part.object });
-    named.collect()
-}
-
 /// Refuses an output inside an input: the next build would read it.
 pub(crate) fn refuse_inside(input: &InputArgs, output: &Path, option: &str) -> Result<()> {
     let Some(directory) = input::is_inside_inputs(&input.inputs, output) else { return Ok(()) };
@@ -454,38 +472,4 @@ pub(crate) fn refuse_inside(input: &InputArgs, output: &Path, option: &str) -> R
          outside",
         escape_path(&directory)
     )))
-}
-
-fn open_all(paths: &[PathBuf]) -> Result<Vec<NamedObject>> {
-    use rayon::prelude::*;
-    paths
-        .par_iter()
-        .map(|path| {
-            let object = Object::open(path).map_err(Error::input(path))?;
-            let object = object.ok_or_else(|| Error::Damaged {
-                path: path.clone(),
-                reason: "its content does not match its hash; compile its part again".into(),
-            })?;
-            Ok(NamedObject { file: format!("part {}", object.part()), object })
-        })
-        .collect()
-}
-
-fn object_paths(directory: &Path) -> Result<Vec<PathBuf>> {
-    let entries = std::fs::read_dir(directory).map_err(Error::input(directory))?;
-    let mut paths = Vec::new();
-    for entry in entries {
-        let path = entry.map_err(Error::input(directory))?.path();
-        if path.extension().is_some_and(|extension| extension == "object") {
-            paths.push(path);
-        }
-    }
-    paths.sort();
-    if paths.is_empty() {
-        return Err(Error::Input {
-            path: directory.to_path_buf(),
-            reason: "contains no object; run `compile --objects` with this directory first".into(),
-        });
-    }
-    Ok(paths)
 }

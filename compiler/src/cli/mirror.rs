@@ -1,14 +1,14 @@
 //! The commands `publish`, `pull` and `keygen`.
 
-use std::{num::NonZeroUsize, path::PathBuf, time::Duration};
+use std::{num::NonZeroUsize, path::PathBuf};
 
 use chrono::{DateTime, Utc};
 use clap::Args;
 
 use crate::cli::build::use_threads;
 use crate::cli::options::{flag, parse_bytes, parse_memory};
+use crate::cli::transfer::TransferArgs;
 use crate::error::Result;
-use crate::mirror::host::RetryPolicy;
 use crate::mirror::options::PublishOptions;
 use crate::mirror::pull::PullOptions;
 use crate::mirror::run::MirrorRun;
@@ -137,25 +137,8 @@ pub(crate) struct PullArgs {
           value_parser = clap::value_parser!(u32).range(1..=128))]
     connections: u32,
 
-    /// Longest wait in seconds for a connection, a reply, the next byte, and a signature that matches its
-    /// publication. Also the longest pause that `Retry-After` causes.
-    #[arg(long, value_name = "SECONDS", default_value_t = 30, env = "PINAKES_TIMEOUT",
-          value_parser = clap::value_parser!(u64).range(1..=3_600))]
-    timeout: u64,
-
-    /// Lowest average speed of a reply in bytes per second, after the timeout.
-    #[arg(long, value_name = "BYTES", default_value = "32K", env = "PINAKES_MIN_SPEED",
-          value_parser = parse_bytes)]
-    min_speed: u64,
-
-    /// Number of attempts for each request.
-    #[arg(long, value_name = "N", default_value_t = 5, env = "PINAKES_TRIES",
-          value_parser = clap::value_parser!(u32).range(1..=100))]
-    tries: u32,
-
-    /// Trust the root certificates in this PEM file instead of the usual ones.
-    #[arg(long, value_name = "FILE", env = "PINAKES_TLS_CA")]
-    tls_ca: Option<PathBuf>,
+    #[command(flatten)]
+    transfer: TransferArgs,
 
     #[command(flatten)]
     mirror: MirrorArgs,
@@ -207,11 +190,7 @@ pub(crate) fn pull(args: PullArgs) -> Result<()> {
         memory_bytes: args.mirror.memory_bytes(),
         progress: Progress::detect(args.mirror.quiet),
         manifest_bytes_max: args.mirror.max_manifest,
-        retry_policy: RetryPolicy {
-            timeout: Duration::from_secs(args.timeout),
-            speed_bytes_min: args.min_speed,
-            attempts_max: args.tries,
-        },
+        retry_policy: args.transfer.retry_policy(),
         connections: args.connections as usize,
         url: args.url,
         out: args.out,
@@ -220,7 +199,7 @@ pub(crate) fn pull(args: PullArgs) -> Result<()> {
         allow_rollback: args.allow_rollback,
         allow_stale: args.allow_stale,
         keep: args.keep,
-        tls_ca: args.tls_ca,
+        tls_ca: args.transfer.tls_ca,
     };
     let outcome = pull::pull(&options, &mut run);
     run.end(outcome)

@@ -7,8 +7,10 @@ pub(crate) mod build;
 pub(crate) mod diff;
 pub(crate) mod inspect;
 pub(crate) mod mirror;
+pub(crate) mod objects;
 pub(crate) mod options;
 pub(crate) mod snapshot;
+pub(crate) mod transfer;
 pub(crate) mod units;
 
 use std::{
@@ -41,7 +43,7 @@ pub struct Cli {
 const PROGRAM: &str = "pinakes-compiler";
 
 const EXIT_CODES: &str = "Exit codes: 0 success; 1 internal error; 2 usage; 3 input missing or \
-unreadable; 4 too many bad records, no records, or far fewer than before; 5 damaged input; 6 output cannot be written; \
+unreadable; 4 too many bad records, no records, or far fewer than before; 5 damaged input; 6 output cannot be written, or a bucket does not answer; \
 7 another run holds the lock; 8 the finished snapshot failed its self-check; 9 a publication is not \
 trusted; 129, 130, 143 interrupted.";
 

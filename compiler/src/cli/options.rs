@@ -8,6 +8,7 @@ use std::{
 
 use clap::{Args, builder::BoolishValueParser};
 
+use crate::cli::transfer::{BucketArgs, TransferArgs};
 use crate::compile::input::ManifestPolicy;
 use crate::link::selection::SelectionArgs;
 use crate::read::limits::{MemberLimits, ReadLimits};
@@ -15,7 +16,7 @@ use crate::read::limits::{MemberLimits, ReadLimits};
 /// Options of every command that finds inputs.
 #[derive(Args, Debug)]
 pub(crate) struct InputArgs {
-    /// Input, as `[KIND:]PATH`: an OpenAlex dump (a directory or a file of JSON lines, plain, .gz or
+    /// Input, as `[KIND:]PATH`, where PATH may be `s3://BUCKET/PREFIX`: an OpenAlex dump (a directory or a file of JSON lines, plain, .gz or
     /// .zst, or of Parquet), a file of `export`, merged ids, deleted ids, a taxonomy CSV, or a side table: DOAJ, SCImago,
     /// Scopus, JCR or ABDC as CSV, ROR schema 2 or ORCID as JSON. KIND is openalex, native (written by
     /// `export`), deleted, taxonomy, doaj, scimago, scopus, jcr, abdc, ror or orcid. Without KIND, the compiler detects the kind and
@@ -149,7 +150,7 @@ pub(crate) fn flag() -> BoolishValueParser {
 }
 
 /// Options of `build`, `compile` and `link` about the run itself.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub(crate) struct WorkArgs {
     /// Memory limit, as `512M` or `2G`; larger data goes to temporary files. At least 256M.
     #[arg(long, default_value = "2G", value_parser = parse_memory, env = "PINAKES_MEMORY")]
@@ -193,11 +194,13 @@ pub(crate) struct BuildArgs {
     pub(crate) acceptance: AcceptanceArgs,
     #[command(flatten)]
     pub(crate) publish: PublishArgs,
-    /// Directory that keeps objects between runs. [default: SNAPSHOTS/objects]
+    /// Directory that keeps objects between runs, or `s3://BUCKET/PREFIX`. [default: SNAPSHOTS/objects]
     #[arg(long, value_name = "DIR", env = "PINAKES_OBJECTS")]
     pub(crate) objects: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) work: WorkArgs,
+    #[command(flatten, next_help_heading = "Buckets")]
+    pub(crate) bucket: BucketArgs,
 }
 
 #[derive(Args, Debug)]
@@ -213,6 +216,8 @@ pub(crate) struct PlanArgs {
     /// Print only errors.
     #[arg(long, env = "PINAKES_QUIET", value_parser = flag())]
     pub(crate) quiet: bool,
+    #[command(flatten, next_help_heading = "Buckets")]
+    pub(crate) transfer: TransferArgs,
 }
 
 #[derive(Args, Debug)]
@@ -230,16 +235,18 @@ pub(crate) struct CompileArgs {
     /// JOB_COMPLETION_INDEX, AWS_BATCH_JOB_ARRAY_INDEX or PBS_ARRAY_INDEX]
     #[arg(long, value_name = "K", env = "PINAKES_UNIT", requires = "plan")]
     pub(crate) unit: Option<u32>,
-    /// Directory that keeps objects between runs.
+    /// Directory that keeps objects between runs, or `s3://BUCKET/PREFIX`.
     #[arg(long, value_name = "DIR", env = "PINAKES_OBJECTS")]
     pub(crate) objects: PathBuf,
     #[command(flatten)]
     pub(crate) work: WorkArgs,
+    #[command(flatten, next_help_heading = "Buckets")]
+    pub(crate) bucket: BucketArgs,
 }
 
 #[derive(Args, Debug)]
 pub(crate) struct LinkArgs {
-    /// Directory whose objects are all linked, or only those of `--plan`.
+    /// Directory or `s3://BUCKET/PREFIX` whose objects are all linked, or only those of `--plan`.
     #[arg(long, value_name = "DIR", env = "PINAKES_OBJECTS")]
     pub(crate) objects: PathBuf,
     /// Link exactly the objects of this plan, and judge the bad records of all its units together.
@@ -249,9 +256,10 @@ pub(crate) struct LinkArgs {
     pub(crate) publish: PublishArgs,
     #[command(flatten)]
     pub(crate) work: WorkArgs,
-    // Without a plan, `compile` has judged the objects.
-    #[command(flatten, next_help_heading = "Bad and missing records, judged with --plan")]
+    #[command(flatten, next_help_heading = "Bad and missing records")]
     pub(crate) acceptance: AcceptanceArgs,
+    #[command(flatten, next_help_heading = "Buckets")]
+    pub(crate) bucket: BucketArgs,
 }
 
 /// A share of records, from 0 to 1.

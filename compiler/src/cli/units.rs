@@ -14,6 +14,7 @@ const ARRAY_VARIABLES: [&str; 4] =
 
 /// Writes a plan, and prints its size and what it found.
 pub(crate) fn plan(args: PlanArgs) -> Result<()> {
+    args.transfer.configure();
     refuse_inside(&args.input, &args.out, "--out")?;
     let inputs = input::find(&args.input.inputs, args.input.manifest_policy())?;
     // The memory of a part belongs to the run that compiles it.

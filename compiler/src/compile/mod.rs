@@ -2,7 +2,7 @@
 //!
 //! The name of an object is a hash of everything that its bytes depend on: the part's bytes and
 //! kind, the limits, and the format version. This folder may import `input`, `frontend`, `object`,
-//! `read`, `report` and `error`.
+//! `read`, `remote`, `report` and `error`.
 
 pub(crate) mod input;
 pub(crate) mod part;
@@ -10,8 +10,11 @@ pub(crate) mod part;
 use std::{
     fs,
     os::unix::fs::MetadataExt,
-    path::{Path, PathBuf},
-    sync::atomic::{AtomicU64, Ordering},
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use rayon::prelude::*;
@@ -20,14 +23,18 @@ use crate::compile::input::Part;
 use crate::compile::part::{open_rows, read_part};
 use crate::error::{Error, Result};
 use crate::object::directory::OBJECT_VERSION;
-use crate::object::unfinished::remove_abandoned;
+use crate::object::store::Lookup;
 use crate::object::warnings::Warnings;
-use crate::object::{Object, ObjectWriter};
+use crate::object::{Object, ObjectStore, ObjectWriter};
 use crate::read::lenient::Diagnostics;
 use crate::read::limits::ReadLimits;
 use crate::read::lines::{Container, Lines};
 use crate::read::parquet::Batch;
 use crate::read::part_file;
+use crate::read::part_file::PartFile;
+use crate::remote::bucket::is_bucket;
+use crate::remote::file;
+use crate::remote::file::RemoteFile;
 use crate::terminal::escape::escape_path;
 use crate::terminal::progress::Progress;
 
@@ -50,7 +57,7 @@ pub struct CompileStage {
     pub warnings: Warnings,
 }
 
-/// Compiles every part whose object is not in the directory `objects`.
+/// Compiles every part that has no object in `objects`.
 ///
 /// Of several parts with the same bytes and kind, the first by path is compiled, and the others
 /// count as warnings.
@@ -60,16 +67,13 @@ pub struct CompileStage {
 /// The error of the first part that failed; the finished objects stay.
 pub fn compile(
     parts: Vec<Part>,
-    objects: &Path,
+    objects: &ObjectStore,
     limits: &ReadLimits,
     progress: Progress,
 ) -> Result<CompileStage> {
-    fs::create_dir_all(objects).map_err(Error::output(objects))?;
-    remove_abandoned(objects)?;
-    let mut named = parts
-        .into_par_iter()
-        .map(|part| name_part(part, limits))
-        .collect::<Result<Vec<NamedPart>>>()?;
+    objects.prepare()?;
+    let stage = ObjectMaker { objects, limits, parsed_bytes: AtomicU64::new(0) };
+    let mut named = stage.name_parts(parts, progress)?;
     let object_names = named.iter().map(|named| named.name.clone()).collect();
     let mut warnings = Warnings::default();
     drop_copies(&mut named, |named| (&named.name, &named.part), &mut warnings);
@@ -78,7 +82,6 @@ pub fn compile(
             .add("misnamed_container", named.is_misnamed.into(), || escape_path(&named.part.path));
     }
 
-    let parsed_bytes = AtomicU64::new(0);
     let total = named.iter().map(|named| named.part.size_bytes).sum();
     let bar = progress.begin("compile", "parts", named.len() as u64, total);
     // The largest parts come first, so that no thread starts a large part last.
@@ -88,14 +91,14 @@ pub fn compile(
     let mut compiled = named
         .into_par_iter()
         .map(|named| {
-            let compiled = compile_part(named, objects, limits, &parsed_bytes)?;
+            let compiled = stage.compile_part(named)?;
             bar.advance(compiled.part.size_bytes);
             Ok(compiled)
         })
         .collect::<Result<Vec<CompiledPart>>>()?;
     bar.end();
     compiled.sort_by(|a, b| a.part.path.cmp(&b.part.path));
-    let parsed_bytes = parsed_bytes.into_inner();
+    let parsed_bytes = stage.parsed_bytes.into_inner();
     Ok(CompileStage { parts: compiled, object_names, parsed_bytes, warnings })
 }
 
@@ -119,64 +122,157 @@ pub(crate) fn drop_copies<T>(
     });
 }
 
-/// Path of the object of a name.
-pub(crate) fn object_path(objects: &Path, name: &str) -> PathBuf {
-    objects.join(format!("{name}.object"))
-}
-
 /// A part, its hash, and the name of its object.
 struct NamedPart {
     part: Part,
-    /// The metadata from before the hash was computed.
-    metadata: fs::Metadata,
+    version: PartVersion,
     hash: String,
     name: String,
     /// Whether the container differs from the one that the extension announces.
     is_misnamed: bool,
+    /// Whether the part was compiled to learn its hash.
+    is_compiled: bool,
 }
 
-fn name_part(part: Part, limits: &ReadLimits) -> Result<NamedPart> {
-    let metadata = fs::metadata(&part.path).map_err(Error::input(&part.path))?;
-    let hash = hash_file(&part.path)?;
-    let name = object_name(&part, &hash, limits);
-    let container = Container::detect(&part.path)?;
-    let is_misnamed = metadata.len() > 0 && container != Container::from_extension(&part.path);
-    Ok(NamedPart { part, metadata, hash, name, is_misnamed })
+/// The version of a part that is hashed and parsed.
+enum PartVersion {
+    /// The metadata from before the hash was computed.
+    OnDisk(fs::Metadata),
+    InBucket(Arc<RemoteFile>),
 }
 
-fn compile_part(
-    named: NamedPart,
-    objects: &Path,
-    limits: &ReadLimits,
-    parsed_bytes: &AtomicU64,
-) -> Result<CompiledPart> {
-    let NamedPart { part, metadata, hash, name, .. } = named;
-    let path = object_path(objects, &name);
-    let known = Object::open(&path).map_err(Error::input(&path))?;
-    let was_cached = known.is_some();
-    let object = match known {
-        Some(known) => known,
-        None => {
-            let mut writer = ObjectWriter::create(&path)?;
-            let parsed = read_part(&part, limits, &mut writer);
-            // A change explains any parse error, so the change is reported first.
-            if !is_unchanged(&part.path, &metadata)? {
-                let reason =
-                    "the file changed while it was read; run again when it is complete".into();
-                return Err(Error::Damaged { path: part.path, reason });
-            }
-            parsed_bytes.fetch_add(parsed?, Ordering::Relaxed);
-            writer.finish(&hash)?;
-            let written = Object::open(&path).map_err(Error::input(&path))?;
-            written.ok_or_else(|| Error::Damaged {
-                path,
-                reason: "the object does not read back as written; check the disk".into(),
-            })?
+impl PartVersion {
+    fn new(path: &Path) -> Result<PartVersion> {
+        if let Some(file) = file::find(path) {
+            return Ok(PartVersion::InBucket(file));
         }
-    };
-    part_file::drop_pages(&part.path);
-    check_record_count(&part, &object, limits)?;
-    Ok(CompiledPart { part, object, was_cached })
+        fs::metadata(path).map(PartVersion::OnDisk).map_err(Error::input(path))
+    }
+
+    /// Checks that the part is still the same. A change or a failed transfer explains any parse error, so it is
+    /// reported first.
+    fn check(&self, path: &Path) -> Result<()> {
+        let reason = match self {
+            PartVersion::InBucket(file) => return file.take_failure().map_or(Ok(()), Err),
+            PartVersion::OnDisk(metadata) if is_unchanged(path, metadata)? => return Ok(()),
+            PartVersion::OnDisk(_) => {
+                "the file changed while it was read; run again when it is complete"
+            }
+        };
+        Err(Error::Damaged { path: path.to_path_buf(), reason: reason.into() })
+    }
+}
+
+/// Makes the objects of parts.
+struct ObjectMaker<'a> {
+    objects: &'a ObjectStore,
+    limits: &'a ReadLimits,
+    /// Uncompressed bytes of the parts that were not cached.
+    parsed_bytes: AtomicU64,
+}
+
+impl ObjectMaker<'_> {
+    fn name_parts(&self, parts: Vec<Part>, progress: Progress) -> Result<Vec<NamedPart>> {
+        let remote = || parts.iter().filter(|part| is_bucket(&part.path));
+        let (count, bytes) = (remote().count(), remote().map(|part| part.size_bytes).sum());
+        let bar = (count > 0).then(|| progress.begin("read", "parts", count as u64, bytes));
+        let named = parts
+            .into_par_iter()
+            .map(|part| {
+                let named = self.name_part(part)?;
+                if let (Some(bar), PartVersion::InBucket(_)) = (&bar, &named.version) {
+                    bar.advance(named.part.size_bytes);
+                }
+                Ok(named)
+            })
+            .collect();
+        if let Some(bar) = bar {
+            bar.end();
+        }
+        named
+    }
+
+    fn name_part(&self, part: Part) -> Result<NamedPart> {
+        let version = PartVersion::new(&part.path)?;
+        let container = Container::detect(&part.path);
+        version.check(&part.path)?;
+        let container = container?;
+        let is_misnamed = part.size_bytes > 0 && container != Container::from_extension(&part.path);
+        let (hash, is_compiled) = match &version {
+            PartVersion::OnDisk(_) => (hash_file(&part.path)?, false),
+            PartVersion::InBucket(file) => match self.objects.known_hash(file)? {
+                Some(hash) => (hash, false),
+                None => self.hash_remote(&part, &version, file, container)?,
+            },
+        };
+        let name = object_name(&part, &hash, self.limits);
+        Ok(NamedPart { part, version, hash, name, is_misnamed, is_compiled })
+    }
+
+    /// Reads a part in a bucket to learn its hash, and remembers it. A part of lines is compiled meanwhile, so
+    /// that it is transferred once. Of a Parquet part, which is not read in the order of its bytes, only the
+    /// hash is computed. Returns the hash, and whether the part was compiled.
+    fn hash_remote(
+        &self,
+        part: &Part,
+        version: &PartVersion,
+        file: &RemoteFile,
+        container: Container,
+    ) -> Result<(String, bool)> {
+        let mut writer = None;
+        if container != Container::Parquet {
+            let place = self.objects.object_path(&file.version());
+            writer = Some(self.parse(part, version, &place)?);
+        }
+        let hash = match file.content_hash() {
+            Some(hash) => hash.to_owned(),
+            // The parser has no need of the last bytes.
+            None => {
+                let hash = hash_file(&part.path);
+                version.check(&part.path)?;
+                hash?
+            }
+        };
+        let is_compiled = writer.is_some();
+        if let Some(mut writer) = writer {
+            writer.set_path(&self.objects.object_path(&object_name(part, &hash, self.limits)));
+            writer.finish(&hash)?;
+        }
+        self.objects.remember_hash(file, &hash)?;
+        Ok((hash, is_compiled))
+    }
+
+    /// Parses a part into the unfinished object of `place`.
+    fn parse(&self, part: &Part, version: &PartVersion, place: &Path) -> Result<ObjectWriter> {
+        let mut writer = ObjectWriter::create(place)?;
+        let parsed = read_part(part, self.limits, &mut writer);
+        version.check(&part.path)?;
+        self.parsed_bytes.fetch_add(parsed?, Ordering::Relaxed);
+        Ok(writer)
+    }
+
+    fn compile_part(&self, named: NamedPart) -> Result<CompiledPart> {
+        let NamedPart { part, version, hash, name, is_compiled, .. } = named;
+        let known = self.objects.open(&name)?;
+        let replaces = matches!(known, Lookup::DamagedInBucket);
+        let (object, was_cached) = match known {
+            Lookup::Found(object) => (*object, !is_compiled),
+            Lookup::Missing | Lookup::DamagedInBucket => {
+                let path = self.objects.object_path(&name);
+                self.parse(&part, &version, &path)?.finish(&hash)?;
+                let written = Object::open(&path).map_err(Error::input(&path))?;
+                let object = written.ok_or_else(|| Error::Damaged {
+                    path,
+                    reason: "the object does not read back as written; check the disk".into(),
+                })?;
+                (object, false)
+            }
+        };
+        self.objects.share(&name, replaces)?;
+        part_file::drop_pages(&part.path);
+        check_record_count(&part, &object, self.limits)?;
+        Ok(CompiledPart { part, object, was_cached })
+    }
 }
 
 /// Whether device, inode, size and modification time of a file are unchanged.
@@ -190,7 +286,7 @@ fn is_unchanged(path: &Path, before: &fs::Metadata) -> Result<bool> {
 
 /// Hashes the compressed bytes of a part; the result is in hexadecimal.
 fn hash_file(path: &Path) -> Result<String> {
-    let file = part_file::open(path).map_err(Error::input(path))?;
+    let file = PartFile::open(path).map_err(Error::input(path))?;
     let mut hasher = blake3::Hasher::new();
     hasher.update_reader(file).map_err(Error::input(path))?;
     Ok(hasher.finalize().to_hex().to_string())

@@ -19,7 +19,7 @@ use rayon::prelude::*;
 use rustix::fs::{OFlags, SeekFrom, seek};
 
 use crate::error::{Error, Result};
-use crate::mirror::host::{Extent, Failure, Host, Reply};
+use crate::remote::host::{Extent, Failure, Host, Reply};
 use crate::store::files::open_regular;
 use crate::terminal::progress::{Bar, Progress};
 

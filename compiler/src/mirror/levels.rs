@@ -9,7 +9,7 @@ use std::{
 use pinakes_format::storage::mmap::Map;
 
 use crate::error::{Error, Result};
-use crate::mirror::host::{Extent, Failure, Host};
+use crate::remote::host::{Extent, Failure, Host};
 use crate::store::files::open_regular;
 
 /// Size of the read buffer in bytes.

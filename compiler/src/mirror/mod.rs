@@ -13,9 +13,7 @@
 //! has read `publication.json` finds one complete publication, whatever is published meanwhile.
 //! The folder imports `terminal` to `report`; only `cli` imports it.
 
-pub(crate) mod address;
 pub(crate) mod fetch;
-pub(crate) mod host;
 pub(crate) mod last_seen;
 pub(crate) mod levels;
 pub(crate) mod list;
@@ -23,7 +21,6 @@ pub(crate) mod objects;
 pub(crate) mod options;
 pub(crate) mod publish;
 pub(crate) mod pull;
-pub(crate) mod resolver;
 pub(crate) mod run;
 pub(crate) mod signature;
 pub(crate) mod snapshot;

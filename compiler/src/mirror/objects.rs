@@ -17,10 +17,10 @@ use crate::link;
 use crate::link::Published;
 use crate::link::selection::Selection;
 use crate::mirror::fetch::{Fetch, TargetFile, TransferStats};
-use crate::mirror::host::{Extent, Host};
 use crate::mirror::list::{ListedObject, ObjectList};
 use crate::mirror::{levels, object_path};
 use crate::object::Object;
+use crate::remote::host::{Extent, Host};
 use crate::store::files::{
     check_free_space, make_directory, open_regular, refuse_unsafe_subdirectories,
     refuse_writable_by_others,

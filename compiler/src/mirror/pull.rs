@@ -18,12 +18,12 @@ use pinakes_format::storage::publication::{PUBLICATION, PUBLICATIONS, Publicatio
 use crate::error::{Error, Result};
 use crate::link;
 use crate::mirror::fetch::TransferStats;
-use crate::mirror::host::{Host, RetryPolicy};
 use crate::mirror::last_seen::SeenVersions;
 use crate::mirror::run::MirrorRun;
 use crate::mirror::signature::read_public;
 use crate::mirror::trust::{FetchedPublication, check_age};
 use crate::mirror::{objects, snapshot, trust};
+use crate::remote::host::{Host, RetryPolicy};
 use crate::store::directory::current;
 use crate::store::files::{
     is_temporary_name, make_directory, refuse_unsafe_subdirectories, refuse_writable_by_others,

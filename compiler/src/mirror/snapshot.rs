@@ -19,8 +19,8 @@ use pinakes_format::storage::publication::Publication;
 
 use crate::error::{Error, Result};
 use crate::mirror::fetch::{ChunkDonor, Fetch, TargetFile, TransferStats};
-use crate::mirror::host::{Extent, Host};
 use crate::mirror::{levels, snapshot_path};
+use crate::remote::host::{Extent, Host};
 use crate::store::directory::remove_tree;
 use crate::store::files::{check_free_space, make_directory, open_regular, write_atomically};
 use crate::terminal::escape::escape_text;

@@ -8,8 +8,8 @@ use pinakes_format::storage::publication::{PUBLICATION, PUBLICATION_BYTES_MAX, P
 
 use crate::error::{Error, Result};
 use crate::mirror::SIGNATURE;
-use crate::mirror::host::{Extent, Failure, Host};
 use crate::mirror::signature::{SIGNATURE_BYTES_MAX, SignatureError, verify};
+use crate::remote::host::{Extent, Failure, Host};
 use crate::terminal::escape::escape_text;
 
 /// First pause between two attempts; each later pause doubles.

@@ -59,6 +59,7 @@ mod tests {
     use super::*;
     use crate::compile::compile;
     use crate::compile::input;
+    use crate::object::ObjectStore;
     use crate::object::part_report::Raw;
     use crate::read::limits::ReadLimits;
     use crate::terminal::progress::Progress;
@@ -95,7 +96,9 @@ mod tests {
             fs::write(input.join(format!("{part}.jsonl")), lines + "no JSON\n").unwrap();
         }
         let parts = input::find(&[&input], Default::default()).unwrap().parts;
-        let stage = compile(parts, &objects, &ReadLimits::default(), Progress::Quiet).unwrap();
+        let stage =
+            compile(parts, &ObjectStore::local(&objects), &ReadLimits::default(), Progress::Quiet)
+                .unwrap();
         let expected: Vec<String> = stage.parts.iter().map(|part| shown(&part.object)).collect();
         assert!(expected.iter().all(|text| text.contains("Some(Symbol {")), "{}", expected[0]);
 

@@ -11,7 +11,9 @@
 //! also have side segments ([`side`]) and deleted ids ([`deletions`]), and always has a directory with the
 //! report of its part.
 //!
-//! Imports `error` and `read`.
+//! An object lies in a directory, or in a bucket too ([`store`]).
+//!
+//! Imports `terminal`, `error`, `remote` and `read`.
 
 pub(crate) mod bytes;
 pub(crate) mod deletions;
@@ -22,6 +24,7 @@ pub(crate) mod key;
 pub(crate) mod part_report;
 pub(crate) mod segment;
 pub(crate) mod side;
+pub(crate) mod store;
 pub(crate) mod symbols;
 pub(crate) mod unfinished;
 pub(crate) mod warnings;
@@ -30,4 +33,5 @@ pub(crate) mod writer;
 pub use crate::object::file::Object;
 pub use crate::object::gather::gather;
 pub use crate::object::key::{Key, Origin};
+pub use crate::object::store::ObjectStore;
 pub use crate::object::writer::ObjectWriter;

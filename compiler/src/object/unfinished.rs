@@ -83,6 +83,11 @@ impl UnfinishedFile {
         self.file.path()
     }
 
+    /// Changes the final name, within the same directory.
+    pub(crate) fn set_place(&mut self, place: &Path) {
+        self.place = place.to_path_buf();
+    }
+
     /// Gives the complete file its final name.
     pub(crate) fn finish(self) -> Result<()> {
         let persisted = self.file.persist(&self.place);

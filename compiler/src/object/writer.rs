@@ -166,6 +166,11 @@ impl ObjectWriter {
         Ok(())
     }
 
+    /// Changes the path of the object, within the same directory.
+    pub(crate) fn set_path(&mut self, path: &Path) {
+        self.file.get_mut().file.set_place(path);
+    }
+
     /// Writes the open segments and the directory, and renames the file to its final name. `part` is
     /// the BLAKE3 hash of the part, in hex.
     pub fn finish(mut self, part: &str) -> Result<()> {

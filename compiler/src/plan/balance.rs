@@ -45,6 +45,7 @@ mod tests {
                 path: format!("part_{at:02}").into(),
                 kind: PartKind::Taxonomy,
                 size_bytes: *size_bytes,
+                etag: None,
                 listed_records: None,
             };
             let mut parts: Vec<Part> = sizes.iter().enumerate().map(part).collect();

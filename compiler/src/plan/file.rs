@@ -149,6 +149,7 @@ mod tests {
             path: path.into(),
             kind,
             size_bytes: path.len() as u64,
+            etag: None,
             listed_records: Some(7),
         };
         let parts = [

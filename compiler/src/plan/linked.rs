@@ -1,13 +1,13 @@
 //! Opens the objects of a whole plan for the link.
 
-use std::{collections::BTreeSet, path::Path};
+use std::collections::BTreeSet;
 
 use rayon::prelude::*;
 
 use crate::compile::input::Part;
-use crate::compile::{CompileStage, CompiledPart, drop_copies, object_path};
-use crate::error::{Error, Result};
-use crate::object::Object;
+use crate::compile::{CompileStage, CompiledPart, drop_copies};
+use crate::error::Result;
+use crate::object::ObjectStore;
 use crate::object::warnings::Warnings;
 use crate::plan::{Plan, unit_file};
 
@@ -25,15 +25,15 @@ impl Plan {
     ///
     /// Names every unit that was not compiled into this directory, or else every unit with an object that
     /// does not match its hash.
-    pub(crate) fn open(&self, objects: &Path) -> Result<CompileStage> {
+    pub(crate) fn open(&self, objects: &ObjectStore) -> Result<CompileStage> {
         let mut planned = self.planned_parts(objects)?;
         let mut warnings = Warnings::default();
         drop_copies(&mut planned, |planned| (&planned.name, &planned.part), &mut warnings);
+        objects.prepare_cache()?;
         let opened = planned
             .into_par_iter()
             .map(|PlannedPart { unit, part, name }| {
-                let path = object_path(objects, &name);
-                let object = Object::open(&path).map_err(Error::input(&path))?;
+                let object = objects.open(&name)?.object();
                 let part = object.map(|object| CompiledPart { part, object, was_cached: true });
                 Ok((unit, part))
             })
@@ -50,12 +50,13 @@ impl Plan {
     }
 
     /// Lists every part with its object. Looks which objects exist, but reads none of them.
-    fn planned_parts(&self, objects: &Path) -> Result<Vec<PlannedPart>> {
+    fn planned_parts(&self, objects: &ObjectStore) -> Result<Vec<PlannedPart>> {
+        let existing = objects.names()?;
         let mut planned = Vec::new();
         let mut missing = BTreeSet::new();
         for (unit, parts) in (0..).zip(&self.units) {
             let names = unit_file::read(objects, &self.hash, unit, parts.len())?;
-            let exists = |name: &String| object_path(objects, name).is_file();
+            let exists = |name: &String| existing.contains(name);
             let Some(names) = names.filter(|names| names.iter().all(exists)) else {
                 missing.insert(unit);
                 continue;

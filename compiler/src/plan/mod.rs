@@ -22,16 +22,18 @@ pub(crate) mod file;
 pub(crate) mod linked;
 pub(crate) mod unit_file;
 
-use std::{collections::BTreeSet, fs, num::NonZeroU32, path::Path};
+use std::{collections::BTreeSet, fs, num::NonZeroU32};
 
 use serde::{Deserialize, Serialize};
 
 use crate::compile::input::{Inputs, Part};
 use crate::compile::{CompileStage, compile};
 use crate::error::{Error, Result};
+use crate::object::ObjectStore;
 use crate::object::warnings::Warnings;
 use crate::plan::balance::balance;
 use crate::read::limits::ReadLimits;
+use crate::remote::file::register_planned;
 use crate::terminal::progress::Progress;
 
 /// A plan, as its file holds it.
@@ -111,7 +113,7 @@ impl Plan {
     pub(crate) fn compile_unit(
         &self,
         unit: u32,
-        objects: &Path,
+        objects: &ObjectStore,
         part_memory_bytes: u64,
         progress: Progress,
     ) -> Result<CompileStage> {
@@ -124,9 +126,9 @@ impl Plan {
     }
 
     /// The error that names the units whose objects are missing or damaged.
-    fn missing(&self, objects: &Path, units: &BTreeSet<u32>) -> Error {
+    fn missing(&self, objects: &ObjectStore, units: &BTreeSet<u32>) -> Error {
         Error::UnitsMissing {
-            objects: objects.to_path_buf(),
+            objects: objects.place(),
             plan: self.hash.clone(),
             missing: units.len() as u64,
             units: self.facts.units,
@@ -135,8 +137,12 @@ impl Plan {
     }
 }
 
-/// Checks that a part has the size that the plan says.
+/// Checks that a part has the size that the plan says, or that only its version is read.
 fn check_size(part: &Part) -> Result<()> {
+    if let Some(etag) = &part.etag {
+        // Every request for the part names its version, so that another version is refused.
+        return register_planned(&part.path, part.size_bytes, etag);
+    }
     let size = fs::metadata(&part.path).map_err(Error::input(&part.path))?.len();
     if size == part.size_bytes {
         return Ok(());

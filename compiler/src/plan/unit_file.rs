@@ -3,15 +3,10 @@
 //! Its name holds the plan's hash and the unit, and its bytes depend on the parts alone. So two runs of a
 //! unit write the same file. It appears after the last object, so a killed run leaves none.
 
-use std::{
-    fs, io,
-    path::{Path, PathBuf},
-};
-
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::object::unfinished::UnfinishedFile;
+use crate::object::ObjectStore;
 
 #[derive(Serialize, Deserialize)]
 struct UnitFile {
@@ -21,34 +16,27 @@ struct UnitFile {
     objects: Vec<String>,
 }
 
-fn path(objects: &Path, plan: &str, unit: u32) -> PathBuf {
-    objects.join(format!("{plan}.{unit}.unit"))
+fn file_name(plan: &str, unit: u32) -> String {
+    format!("{plan}.{unit}.unit")
 }
 
 /// Writes the file of a unit.
-pub(crate) fn write(objects: &Path, plan: &str, unit: u32, names: &[String]) -> Result<()> {
-    let path = path(objects, plan, unit);
+pub(crate) fn write(objects: &ObjectStore, plan: &str, unit: u32, names: &[String]) -> Result<()> {
     let file = UnitFile { plan: plan.to_owned(), unit, objects: names.to_vec() };
     let text = serde_json::to_vec(&file)
         .map_err(|error| Error::Internal(format!("cannot encode a unit: {error}")))?;
-    let mut unfinished = UnfinishedFile::create(&path)?;
-    io::Write::write_all(&mut unfinished, &text).map_err(Error::output(&path))?;
-    unfinished.finish()
+    objects.write(&file_name(plan, unit), &text)
 }
 
 /// Reads the names of a unit's objects, one for each part. `None` if there is no file, or if it is cut
 /// or belongs to another unit.
 pub(crate) fn read(
-    objects: &Path,
+    objects: &ObjectStore,
     plan: &str,
     unit: u32,
     parts: usize,
 ) -> Result<Option<Vec<String>>> {
-    let path = path(objects, plan, unit);
-    let text = match fs::read(&path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        read => read.map_err(Error::input(&path))?,
-    };
+    let Some(text) = objects.read(&file_name(plan, unit))? else { return Ok(None) };
     let file = serde_json::from_slice::<UnitFile>(&text).ok();
     let is_own = |file: &UnitFile| {
         let is_name = |name: &String| name.bytes().all(|byte| byte.is_ascii_hexdigit());

@@ -1,11 +1,11 @@
 //! Reading of parts: decompression, lines, rows and JSON values, independent of any record type.
 //!
-//! - [`part_file`] reads the file of a part from begin to end; [`lines`], [`rows`] and [`elements`] split a part into lines, table rows and array elements.
+//! - [`part_file`] reads the file of a part, on disk or in a bucket; [`lines`], [`rows`] and [`elements`] split a part into lines, table rows and array elements.
 //! - [`parquet`] reads the rows of a Parquet file.
 //! - [`strict`] checks the syntax of a line; [`lenient`] reads the values of optional members.
 //! - [`identifier`], [`times`] and [`inverted_index`] parse the notations that dumps use.
 //!
-//! This folder may import `error` only.
+//! This folder may import `error` and `remote` only.
 
 pub(crate) mod elements;
 pub(crate) mod id_list;

@@ -1,24 +1,88 @@
-//! The file of a part, read from its begin to its end.
+//! The file of a part, on disk or in a bucket, read from its begin to its end or at any place.
 //!
 //! A dump is larger than memory, and is read twice: for its hash, and to be parsed. What was read would push
 //! the pages out of memory that the linker and a server on the same machine need. The system is therefore told
 //! to read ahead far, and to drop the pages of a part that is done.
 
-use std::{fs::File, io, path::Path};
+use std::{
+    fs::{self, File},
+    io::{self, Read},
+    os::unix::fs::FileExt,
+    path::Path,
+};
 
 use rustix::fs::{Advice, fadvise};
 
-/// Opens the file of a part to read it from its begin to its end.
-pub(crate) fn open(path: &Path) -> io::Result<File> {
-    let file = File::open(path)?;
-    // Without the advice, reading takes longer. Pipes and some file systems know no advice.
-    let _ = fadvise(&file, 0, None, Advice::Sequential);
-    Ok(file)
+use crate::remote::bucket::is_bucket;
+use crate::remote::file;
+use crate::remote::file::RemoteReader;
+
+/// A part on disk, or one version of a file in a bucket.
+pub(crate) enum PartFile {
+    Local(File),
+    InBucket(Box<RemoteReader>),
+}
+
+impl PartFile {
+    /// Opens a part.
+    pub(crate) fn open(path: &Path) -> io::Result<PartFile> {
+        if is_bucket(path) {
+            let file = file::find(path).ok_or(io::ErrorKind::NotFound)?;
+            return Ok(PartFile::InBucket(Box::new(RemoteReader::new(file))));
+        }
+        let file = File::open(path)?;
+        // Without the advice, reading takes longer. Pipes and some file systems know no advice.
+        let _ = fadvise(&file, 0, None, Advice::Sequential);
+        Ok(PartFile::Local(file))
+    }
+
+    pub(crate) fn size_bytes(&self) -> io::Result<u64> {
+        match self {
+            PartFile::Local(file) => file.metadata().map(|metadata| metadata.len()),
+            PartFile::InBucket(file) => Ok(file.size_bytes()),
+        }
+    }
+
+    /// Fills the buffer with the bytes at `from`.
+    pub(crate) fn read_exact_at(&self, buffer: &mut [u8], from: u64) -> io::Result<()> {
+        match self {
+            PartFile::Local(file) => file.read_exact_at(buffer, from),
+            PartFile::InBucket(file) => file.read_exact_at(buffer, from),
+        }
+    }
+}
+
+impl Read for PartFile {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            PartFile::Local(file) => file.read(buffer),
+            PartFile::InBucket(file) => file.read(buffer),
+        }
+    }
+}
+
+/// Whether there is a file at the path. Of a bucket, only files that were listed are known.
+pub(crate) fn is_file(path: &Path) -> bool {
+    if is_bucket(path) { file::find(path).is_some() } else { path.is_file() }
+}
+
+/// Reads a whole file that is small, such as a manifest.
+pub(crate) fn read_whole(path: &Path) -> io::Result<Vec<u8>> {
+    if !is_bucket(path) {
+        return fs::read(path);
+    }
+    let mut bytes = Vec::new();
+    PartFile::open(path)?.read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Drops the pages of a part from memory.
 pub(crate) fn drop_pages(path: &Path) {
-    if let Ok(file) = File::open(path) {
+    if is_bucket(path) {
+        if let Some(file) = file::find(path) {
+            file.forget();
+        }
+    } else if let Ok(file) = File::open(path) {
         // Without the advice, the system drops the pages later.
         let _ = fadvise(&file, 0, None, Advice::DontNeed);
     }

@@ -113,17 +113,23 @@ fn prune_objects(
     let directory = objects.directory;
     for entry in fs::read_dir(directory).map_err(Error::output(directory))? {
         let path = entry.map_err(Error::output(directory))?.path();
-        if path.extension().is_none_or(|extension| extension != "object") {
-            continue;
-        }
+        // The hash of the part: of an object, or of a version of a file in a bucket.
+        let extension = path.extension().and_then(|extension| extension.to_str());
+        let part = match extension {
+            Some("object") => part_of(&path),
+            Some("etag") => fs::read_to_string(&path).ok(),
+            _ => continue,
+        };
         let metadata = fs::metadata(&path).map_err(Error::output(&path))?;
         let is_older = metadata.modified().is_ok_and(|modified| modified < objects.begun);
         // An object without a readable part hash is damaged or of another version, and useless.
-        let is_needed = part_of(&path).is_some_and(|part| needed.contains(&part));
+        let is_needed = part.is_some_and(|part| needed.contains(&part));
         if is_older && !is_needed {
             fs::remove_file(&path).map_err(Error::output(&path))?;
-            pruned.objects += 1;
-            pruned.object_bytes += metadata.len();
+            if extension == Some("object") {
+                pruned.objects += 1;
+                pruned.object_bytes += metadata.len();
+            }
         }
     }
     Ok(())

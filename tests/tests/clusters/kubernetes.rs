@@ -97,7 +97,8 @@ fn the_retry_policies_name_the_final_exit_codes() {
     let text = fs::read_to_string(example("kubernetes.yaml")).unwrap();
     assert_eq!(text.matches("values: [2, 3, 4, 5]").count(), 2);
     let text = fs::read_to_string(example("aws-batch.json")).unwrap();
-    let policy: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let definition: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let policy = &definition["retryStrategy"];
     let rules = policy["evaluateOnExit"].as_array().unwrap();
     // AWS Batch takes at most 5 rules, and 1 to 10 attempts.
     let rules = rules

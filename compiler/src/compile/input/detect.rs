@@ -129,7 +129,7 @@ pub(crate) fn detect_file(path: &Path, kind: Option<InputKind>, size_bytes: u64)
             Some(_) => None,
         };
         let kind = found.ok_or_else(unknown)?.or_prefixed(kind);
-        return Ok(Part { path: path.to_path_buf(), kind, size_bytes, listed_records: None });
+        return Ok(Part::new(path, kind, size_bytes));
     }
     if let Some(reason) = foreign::explain(path) {
         return Err(Error::Input { path: path.to_path_buf(), reason });
@@ -155,12 +155,7 @@ pub(crate) fn detect_file(path: &Path, kind: Option<InputKind>, size_bytes: u64)
     if side.is_none() && first_line(path).is_some_and(|line| line.trim_start().starts_with('[')) {
         return Err(json_array_error(path));
     }
-    Ok(Part {
-        path: path.to_path_buf(),
-        kind: found.ok_or_else(unknown)?.or_prefixed(kind),
-        size_bytes,
-        listed_records: None,
-    })
+    Ok(Part::new(path, found.ok_or_else(unknown)?.or_prefixed(kind), size_bytes))
 }
 
 /// The error for a JSON array in place of JSON lines.

@@ -10,6 +10,8 @@ use serde::Deserialize;
 
 use crate::compile::input::part::{Inputs, ManifestPolicy, Part, PartKind};
 use crate::error::{Error, Result};
+use crate::read::part_file;
+use crate::remote::bucket::is_bucket;
 use crate::terminal::escape::escape_path;
 
 /// Names in the path of a part below the folder of its entity.
@@ -44,7 +46,7 @@ pub(crate) fn check_manifest(
     found: &mut Inputs,
 ) -> Result<()> {
     let damaged = |reason: String| Error::Damaged { path: path.to_path_buf(), reason };
-    let text = fs::read(path).map_err(Error::input(path))?;
+    let text = part_file::read_whole(path).map_err(Error::input(path))?;
     let manifest: Manifest = serde_json::from_slice(&text)
         .map_err(|error| damaged(format!("it is not a manifest: {error}")))?;
     let directory = path.parent().unwrap_or(Path::new("."));
@@ -66,7 +68,7 @@ pub(crate) fn check_manifest(
         let path = directory.join(path);
         match below.get_mut(&path) {
             // A part of a kind that is not compiled.
-            None if path.is_file() => {}
+            None if part_file::is_file(&path) => {}
             None if policy.strict_manifest => {
                 return Err(damaged(format!("it lists `{}`, which is missing", entry.url)));
             }
@@ -110,6 +112,9 @@ fn check_size(part: &mut Part, listed: &ManifestMeta, policy: ManifestPolicy) ->
 
 /// Refuses a listed part whose path contains a symbolic link.
 fn refuse_links(directory: &Path, listed: &Path) -> Result<()> {
+    if is_bucket(directory) {
+        return Ok(());
+    }
     let mut path = directory.to_path_buf();
     for component in listed.components() {
         path.push(component);
@@ -147,7 +152,10 @@ fn path_below(directory: &Path, url: &str) -> Option<PathBuf> {
     let end = |from: usize| names[from..].iter().collect::<PathBuf>();
     // A part is at least `updated_date=…/part_….gz`, so that no file beside the manifest is one.
     let shortest = names.len().checked_sub(PART_NAMES)?;
-    let exists = |path: &PathBuf| fs::symlink_metadata(directory.join(path)).is_ok();
+    let exists = |path: &PathBuf| match directory.join(path) {
+        path if is_bucket(&path) => part_file::is_file(&path),
+        path => fs::symlink_metadata(path).is_ok(),
+    };
     let found = (0..=shortest).map(end).find(exists);
     found.or_else(|| {
         let above = shortest.checked_sub(1).filter(|above| !directory.ends_with(names[*above]));

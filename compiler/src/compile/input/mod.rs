@@ -1,13 +1,14 @@
 //! Inputs: finds the parts of a dump and detects the kind of each.
 //!
 //! [`find`] walks directories and checks manifests; [`detect`] determines a part's kind, and [`foreign`]
-//! explains why a file has none. This folder
-//! may import `terminal`, `error`, `read`, `object` and `frontend::detect`.
+//! explains why a file has none. [`remote`] lists buckets. This folder
+//! may import `terminal`, `error`, `remote`, `read`, `object` and `frontend::detect`.
 
 pub(crate) mod detect;
 pub(crate) mod foreign;
 pub(crate) mod manifest;
 pub(crate) mod part;
+pub(crate) mod remote;
 
 use std::{
     ffi::OsStr,
@@ -24,6 +25,7 @@ pub use crate::compile::input::part::{Inputs, ManifestPolicy, Part, PartKind};
 use crate::error::{Error, Result};
 use crate::frontend::detect::{DetectedTable, detect_side_table};
 use crate::frontend::side::SIDE_TABLES;
+use crate::remote::bucket::is_bucket;
 use crate::terminal::escape::escape_path;
 
 /// Finds the parts of all inputs. Reads manifests, and the beginning of each file to detect its kind.
@@ -35,24 +37,17 @@ pub fn find<I: AsRef<OsStr>>(inputs: &[I], policy: ManifestPolicy) -> Result<Inp
     let mut found = Inputs::default();
     for input in inputs {
         let (kind, path) = split_prefix(input.as_ref());
+        if is_bucket(path) {
+            remote::find(path, kind, policy, &mut found)?;
+            continue;
+        }
         let metadata = fs::metadata(path).map_err(Error::input(path))?;
         let before = found.parts.len();
         if metadata.is_dir() {
             let mut manifests = Vec::new();
             let walk_root = WalkRoot::new(path, policy)?;
             walk(&walk_root, path, &mut found, &mut manifests)?;
-            for part in &mut found.parts[before..] {
-                part.kind = part.kind.or_prefixed(kind);
-            }
-            for manifest in manifests {
-                check_manifest(&manifest, policy, &mut found)?;
-            }
-            if found.parts.len() == before {
-                return Err(Error::Input {
-                    path: path.to_path_buf(),
-                    reason: format!("holds nothing to compile; {EXPECTED}"),
-                });
-            }
+            finish_directory(path, kind, policy, before, &manifests, &mut found)?;
         } else if metadata.is_file() {
             let part = detect_file(path, kind, metadata.len())?;
             found.parts.push(part);
@@ -64,6 +59,28 @@ pub fn find<I: AsRef<OsStr>>(inputs: &[I], policy: ManifestPolicy) -> Result<Inp
     found.parts.sort_by(|a, b| a.path.cmp(&b.path));
     found.parts.dedup_by(|a, b| a.path == b.path);
     Ok(found)
+}
+
+/// Applies the kind that prefixes a directory to its parts, which begin at `before`, and checks its manifests.
+fn finish_directory(
+    path: &Path,
+    kind: Option<InputKind>,
+    policy: ManifestPolicy,
+    before: usize,
+    manifests: &[PathBuf],
+    found: &mut Inputs,
+) -> Result<()> {
+    for part in &mut found.parts[before..] {
+        part.kind = part.kind.or_prefixed(kind);
+    }
+    for manifest in manifests {
+        check_manifest(manifest, policy, found)?;
+    }
+    if found.parts.len() > before {
+        return Ok(());
+    }
+    let reason = format!("holds nothing to compile; {EXPECTED}");
+    Err(Error::Input { path: path.to_path_buf(), reason })
 }
 
 fn split_prefix(input: &OsStr) -> (Option<InputKind>, &Path) {
@@ -78,6 +95,10 @@ fn split_prefix(input: &OsStr) -> (Option<InputKind>, &Path) {
 
 /// Whether an output inside a directory that is an input would become part of the next build.
 pub(crate) fn is_inside_inputs<I: AsRef<OsStr>>(inputs: &[I], output: &Path) -> Option<PathBuf> {
+    if is_bucket(output) {
+        let mut paths = inputs.iter().map(|input| split_prefix(input.as_ref()).1);
+        return paths.find(|path| output.starts_with(path)).map(Path::to_path_buf);
+    }
     // Of a path that is not there yet, the existing directory above it decides.
     let output = std::path::absolute(output).ok()?;
     let existing = output.ancestors().find_map(|above| fs::canonicalize(above).ok())?;
@@ -137,21 +158,32 @@ fn walk(
             walk(root, &path, found, manifests)?;
             continue;
         }
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if name == "manifest" || name == "manifest.json" {
-            manifests.push(path);
-        } else if !metadata.is_file() {
-            found.skipped.push(path);
-        } else if let Some(kind) = detect_in_directory(root.path, &path) {
-            let size_bytes = metadata.len();
-            found.parts.push(Part { path, kind, size_bytes, listed_records: None });
+        if metadata.is_file() {
+            add_file(root.path, path, metadata.len(), found, manifests);
         } else {
-            if is_text(&name) && detect_side_table(&path).is_ok_and(DetectedTable::is_ror_schema_1)
-            {
-                found.warnings.add("ror_schema_1_skipped", 1, || escape_path(&path));
-            }
             found.skipped.push(path);
         }
     }
     Ok(())
+}
+
+/// Adds a file below the directory `root` as a manifest, a part or a skipped file.
+fn add_file(
+    root: &Path,
+    path: PathBuf,
+    size_bytes: u64,
+    found: &mut Inputs,
+    manifests: &mut Vec<PathBuf>,
+) {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    if name == "manifest" || name == "manifest.json" {
+        manifests.push(path);
+    } else if let Some(kind) = detect_in_directory(root, &path) {
+        found.parts.push(Part::new(&path, kind, size_bytes));
+    } else {
+        if is_text(&name) && detect_side_table(&path).is_ok_and(DetectedTable::is_ror_schema_1) {
+            found.warnings.add("ror_schema_1_skipped", 1, || escape_path(&path));
+        }
+        found.skipped.push(path);
+    }
 }

@@ -1,6 +1,6 @@
 //! The parts of an input, and the kinds a part may have.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use pinakes_format::entity::{CATALOG, Entity};
 use serde::{Deserialize, Serialize};
@@ -9,6 +9,7 @@ use crate::frontend::FrontEnd;
 use crate::frontend::side::SIDE_TABLES;
 use crate::frontend::side::table::SideTable;
 use crate::object::warnings::Warnings;
+use crate::remote::file;
 use crate::terminal::escape::escape_path;
 
 /// The kind of a part. As text it is a prefix of inputs, and the entity where there are several:
@@ -98,9 +99,19 @@ pub struct Part {
     pub kind: PartKind,
     /// The size of the file.
     pub size_bytes: u64,
+    /// The version of a file in a bucket.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub etag: Option<String>,
     /// The number of records in the manifest's entry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub listed_records: Option<u64>,
+}
+
+impl Part {
+    pub(crate) fn new(path: &Path, kind: PartKind, size_bytes: u64) -> Part {
+        let etag = file::find(path).map(|file| file.etag().to_owned());
+        Part { path: path.to_path_buf(), kind, size_bytes, etag, listed_records: None }
+    }
 }
 
 /// The result of [`find`].

@@ -1,8 +1,7 @@
 //! Decompression of a part: plain, gzip with any number of members, zstd with any number of frames.
 
 use std::{
-    fs::File,
-    io::{self, BufRead, BufReader, Read, Seek, SeekFrom},
+    io::{self, BufRead, BufReader, Read},
     path::Path,
 };
 
@@ -11,7 +10,7 @@ use flate2::bufread::GzDecoder;
 use crate::error::{Error, Result};
 use crate::read::lenient::Diagnostics;
 use crate::read::limits::ReadLimits;
-use crate::read::part_file;
+use crate::read::part_file::PartFile;
 
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 /// The first and the last bytes of a Parquet file.
@@ -58,13 +57,14 @@ impl Container {
     /// and its last bytes.
     pub fn detect(path: &Path) -> Result<Container> {
         let mut beginning = Vec::with_capacity(4);
-        let mut file = File::open(path).map_err(Error::input(path))?;
+        let mut file = PartFile::open(path).map_err(Error::input(path))?;
         file.by_ref().take(4).read_to_end(&mut beginning).map_err(Error::input(path))?;
         let container = Container::from_magic(&beginning);
         if container == Container::Plain && Container::from_extension(path) == Container::Parquet {
             let mut end = [0; PARQUET_MAGIC.len()];
-            let is_read = file.seek(SeekFrom::End(-(end.len() as i64))).is_ok()
-                && file.read_exact(&mut end).is_ok();
+            let from = file.size_bytes().map_err(Error::input(path))?;
+            let from = from.checked_sub(end.len() as u64);
+            let is_read = from.is_some_and(|from| file.read_exact_at(&mut end, from).is_ok());
             if is_read && end == PARQUET_MAGIC {
                 return Ok(Container::Parquet);
             }
@@ -83,7 +83,7 @@ pub(crate) fn open<'d>(
     limits: &ReadLimits,
     diagnostics: &'d Diagnostics,
 ) -> Result<PartReader<'d>> {
-    let file = part_file::open(path).map_err(Error::input(path))?;
+    let file = PartFile::open(path).map_err(Error::input(path))?;
     let mut file = BufReader::with_capacity(1 << 17, file);
     let beginning = file.fill_buf().map_err(Error::input(path))?;
     let inner: Box<dyn Read + 'd> = match Container::from_magic(beginning) {

@@ -4,8 +4,6 @@
 //! PAR1 | pages … | footer (Thrift) | footer bytes u32 | PAR1
 //! ```
 
-use std::{fs::File, os::unix::fs::FileExt};
-
 use parquet::file::metadata::{
     ParquetMetaData, ParquetMetaDataOptions, ParquetMetaDataReader, ParquetStatisticsPolicy,
 };
@@ -13,6 +11,7 @@ use parquet::file::metadata::{
 use crate::read::lines::container::PARQUET_MAGIC as MAGIC;
 use crate::read::parquet::fault::ParquetFault;
 use crate::read::parquet::thrift::{Compact, LIST, ThriftFault};
+use crate::read::part_file::PartFile;
 
 /// The last bytes of a Parquet file whose footer is encrypted.
 const ENCRYPTED_MAGIC: [u8; 4] = *b"PARE";
@@ -27,7 +26,7 @@ const ROW_GROUP_BYTES_MIN: usize = 16;
 
 /// Reads the footer of a file. A footer of more than `bytes_max` bytes is refused.
 pub(super) fn read(
-    file: &File,
+    file: &PartFile,
     file_bytes: u64,
     bytes_max: u64,
 ) -> Result<ParquetMetaData, ParquetFault> {

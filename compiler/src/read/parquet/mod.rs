@@ -20,7 +20,6 @@ pub(crate) mod times;
 
 use std::{
     cell::Cell,
-    fs::File,
     path::{Path, PathBuf},
     rc::Rc,
     sync::Arc,
@@ -43,7 +42,7 @@ use crate::read::parquet::projection::Projection;
 pub(crate) use crate::read::parquet::row::RowFault;
 use crate::read::parquet::row::{RowMeter, StructAccess};
 use crate::read::parquet::row_json::JsonText;
-use crate::read::part_file;
+use crate::read::part_file::PartFile;
 
 /// Uncompressed bytes of a batch to aim for, and bounds on its rows.
 const BATCH_BYTES: u64 = 4 << 20;
@@ -78,19 +77,19 @@ impl<'d> ParquetRows<'d> {
         limits: &ReadLimits,
         diagnostics: &'d Diagnostics,
     ) -> Result<ParquetRows<'d>> {
-        let file = part_file::open(path).map_err(Error::input(path))?;
+        let file = PartFile::open(path).map_err(Error::input(path))?;
         let opened = catch_panic(|| ParquetRows::new(file, path, wanted, limits, diagnostics));
         opened.and_then(|opened| opened).map_err(|fault| fault.into_error(path))
     }
 
     fn new(
-        file: File,
+        file: PartFile,
         path: &Path,
         wanted: Wanted,
         limits: &ReadLimits,
         diagnostics: &'d Diagnostics,
     ) -> std::result::Result<ParquetRows<'d>, ParquetFault> {
-        let file_bytes = file.metadata().map_err(ParquetFault::Read)?.len();
+        let file_bytes = file.size_bytes().map_err(ParquetFault::Read)?;
         let footer_bytes_max = limits.part_memory_bytes / FOOTER_GROWTH;
         let metadata = Arc::new(footer::read(&file, file_bytes, footer_bytes_max)?);
         let schema = metadata.file_metadata().schema_descr();

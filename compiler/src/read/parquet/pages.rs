@@ -8,9 +8,7 @@
 //! left of the column and of the limits before the page takes memory.
 
 use std::{
-    fs::File,
     io::Read,
-    os::unix::fs::FileExt,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -28,6 +26,7 @@ use crate::read::limits::ReadLimits;
 use crate::read::parquet::fault::ParquetFault;
 use crate::read::parquet::page_header::{PageHeader, PageKind};
 use crate::read::parquet::thrift::ThriftFault;
+use crate::read::part_file::PartFile;
 
 /// Bytes that are read for a page header at first; few headers are longer.
 const HEADER_BYTES: u64 = 256;
@@ -38,7 +37,7 @@ const VALUE_BYTES: u64 = 32;
 
 /// The file whose pages are read, and what they take.
 pub(super) struct PageSource {
-    file: File,
+    file: PartFile,
     pages_to: u64,
     inflated_bytes_max: u64,
     held_bytes_max: u64,
@@ -54,7 +53,7 @@ pub(super) struct PageSource {
 }
 
 impl PageSource {
-    pub(super) fn new(file: File, pages_to: u64, limits: &ReadLimits) -> PageSource {
+    pub(super) fn new(file: PartFile, pages_to: u64, limits: &ReadLimits) -> PageSource {
         PageSource {
             file,
             pages_to,

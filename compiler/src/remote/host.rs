@@ -10,6 +10,7 @@ use std::{
 };
 
 use chrono::{DateTime, Utc};
+use rusty_s3::{Bucket, Credentials};
 use ureq::{
     Agent, BodyReader, Error as TransportError,
     http::{HeaderMap, Response, StatusCode, header},
@@ -18,8 +19,8 @@ use ureq::{
 };
 
 use crate::error::{Error, Result};
-use crate::mirror::address::{Address, read_roots};
-use crate::mirror::resolver::OriginResolver;
+use crate::remote::address::{Address, read_roots};
+use crate::remote::resolver::OriginResolver;
 use crate::terminal::escape::escape_text;
 
 /// Most redirects that a request follows.
@@ -42,14 +43,20 @@ pub struct RetryPolicy {
     pub attempts_max: u32,
 }
 
+impl Default for RetryPolicy {
+    fn default() -> RetryPolicy {
+        RetryPolicy { timeout: Duration::from_secs(30), speed_bytes_min: 32 << 10, attempts_max: 5 }
+    }
+}
+
 /// A client for one host, which counts requests and bytes.
 pub struct Host {
-    agent: Agent,
+    pub(super) agent: Agent,
     address: Address,
     retry_policy: RetryPolicy,
     ignores_ranges: AtomicBool,
     fetched_bytes: AtomicU64,
-    requests: AtomicU64,
+    pub(super) requests: AtomicU64,
 }
 
 /// The bytes to request of a file.
@@ -72,6 +79,8 @@ pub enum Failure {
     RetryAfter(String, Duration),
     /// The host has no such file.
     NotFound,
+    /// The host has another version of the file.
+    Changed,
     /// Every attempt will fail.
     Permanent(String),
     /// The received bytes are not the published ones.
@@ -154,9 +163,9 @@ impl Host {
     /// Sends one request and checks the status and declared length of the reply.
     pub fn request(&self, path: &str, extent: &Extent) -> std::result::Result<Reply, Failure> {
         let (Extent::Whole(bytes) | Extent::UpTo(bytes)) = *extent else {
-            return self.request_range(path, extent);
+            return self.request_range(path, extent, None);
         };
-        let reply = self.send(path, None, bytes)?;
+        let reply = self.send(path, None, None, bytes)?;
         if reply.status() != StatusCode::OK {
             return Err(Failure::Permanent(format!("{}, expected 200", reply.status())));
         }
@@ -173,12 +182,32 @@ impl Host {
         Ok(Reply::new(reply, false))
     }
 
-    fn request_range(&self, path: &str, extent: &Extent) -> std::result::Result<Reply, Failure> {
+    /// Requests a range of the version of a file that has this ETag.
+    pub fn request_version(
+        &self,
+        path: &str,
+        range: Range<u64>,
+        size_bytes: u64,
+        etag: &str,
+    ) -> std::result::Result<Reply, Failure> {
+        let reply = self.request_range(path, &Extent::Range(range, size_bytes), Some(etag))?;
+        match reply.is_range {
+            true => Ok(reply),
+            false => Err(Failure::Permanent("the host ignores ranges".into())),
+        }
+    }
+
+    fn request_range(
+        &self,
+        path: &str,
+        extent: &Extent,
+        etag: Option<&str>,
+    ) -> std::result::Result<Reply, Failure> {
         let Extent::Range(range, size) = extent else {
             return Err(Failure::Permanent("the whole file was requested as a range".into()));
         };
         let bytes = range.end - range.start;
-        let reply = self.send(path, Some(range), bytes)?;
+        let reply = self.send(path, Some(range), etag, bytes)?;
         if reply.status() == StatusCode::OK {
             self.ignores_ranges.store(true, Ordering::Relaxed);
             return Ok(Reply::new(reply, false));
@@ -202,6 +231,7 @@ impl Host {
         &self,
         path: &str,
         range: Option<&Range<u64>>,
+        etag: Option<&str>,
         bytes: u64,
     ) -> std::result::Result<Response<ureq::Body>, Failure> {
         self.requests.fetch_add(1, Ordering::Relaxed);
@@ -220,22 +250,20 @@ impl Host {
             }
             None => request,
         };
+        let request = match etag {
+            Some(etag) => request.header(header::IF_MATCH, etag),
+            None => request,
+        };
         let reply = request.call().map_err(|error| self.transport_failure(error))?;
         let status = reply.status();
         match status {
             StatusCode::OK | StatusCode::PARTIAL_CONTENT => {}
             StatusCode::NOT_FOUND | StatusCode::GONE => return Err(Failure::NotFound),
-            _ if status.is_server_error()
-                || status == StatusCode::REQUEST_TIMEOUT
-                || status == StatusCode::TOO_MANY_REQUESTS =>
-            {
-                let reason = status.to_string();
-                return Err(match retry_after(reply.headers(), Utc::now()) {
-                    Some(pause) => Failure::RetryAfter(reason, pause),
-                    None => Failure::Temporary(reason),
-                });
+            StatusCode::PRECONDITION_FAILED if etag.is_some() => return Err(Failure::Changed),
+            _ => {
+                let temporary = temporary_failure(status, reply.headers());
+                return Err(temporary.unwrap_or_else(|| Failure::Permanent(status.to_string())));
             }
-            _ => return Err(Failure::Permanent(status.to_string())),
         }
         if let Some(coding) = reply.headers().get(header::CONTENT_ENCODING)
             && coding != "identity"
@@ -249,8 +277,25 @@ impl Host {
         Ok(reply)
     }
 
+    /// The bucket of the address, and its credentials.
+    ///
+    /// # Panics
+    ///
+    /// Where the address is not a bucket's.
+    pub fn bucket(&self) -> (&Bucket, Option<&Credentials>) {
+        match &self.address {
+            Address::Bucket { bucket, credentials, .. } => (bucket, credentials.as_ref()),
+            Address::Http(url) => unreachable!("{url} is no bucket"),
+        }
+    }
+
+    /// The number of attempts of [`RetryPolicy`].
+    pub fn attempts_max(&self) -> u32 {
+        self.retry_policy.attempts_max
+    }
+
     /// Classifies a transport error.
-    fn transport_failure(&self, error: TransportError) -> Failure {
+    pub(super) fn transport_failure(&self, error: TransportError) -> Failure {
         let RetryPolicy { timeout, speed_bytes_min, .. } = self.retry_policy;
         match error {
             TransportError::Timeout(ureq::Timeout::RecvBody) => Failure::Temporary(format!(
@@ -338,18 +383,29 @@ impl Host {
     pub fn read(&self, reply: &mut Reply, buffer: &mut [u8]) -> std::result::Result<(), Failure> {
         let mut filled = 0;
         while filled < buffer.len() {
-            match reply.body.read(&mut buffer[filled..]) {
+            filled += self.read_some(reply, &mut buffer[filled..])?;
+        }
+        Ok(())
+    }
+
+    /// Reads some of the next bytes of a reply into `buffer`, at least one.
+    pub fn read_some(
+        &self,
+        reply: &mut Reply,
+        buffer: &mut [u8],
+    ) -> std::result::Result<usize, Failure> {
+        loop {
+            match reply.body.read(buffer) {
                 Ok(0) => return Err(Failure::Temporary(cut_short(reply.read_bytes))),
                 Ok(count) => {
-                    filled += count;
                     reply.read_bytes += count as u64;
                     self.fetched_bytes.fetch_add(count as u64, Ordering::Relaxed);
+                    return Ok(count);
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(self.transport_failure(error.into())),
             }
         }
-        Ok(())
     }
 
     /// Checks that the body of a reply is at its end. The connection can then be reused.
@@ -375,6 +431,7 @@ impl Host {
                     "not found; check the address, and run again if the host is publishing";
                 Error::Fetch { url, reason: reason.into() }
             }
+            Failure::Changed => Error::Fetch { url, reason: "the file changed; run again".into() },
             Failure::Permanent(reason) => Error::Fetch { url, reason },
             Failure::Mismatch(reason) => Error::Damaged { path: PathBuf::from(url), reason },
             Failure::Local(error) => error,
@@ -386,6 +443,17 @@ impl Reply {
     fn new(reply: Response<ureq::Body>, is_range: bool) -> Reply {
         Reply { is_range, body: reply.into_body().into_reader(), read_bytes: 0 }
     }
+}
+
+/// The failure of a reply after which another attempt may succeed; `None` for another status.
+pub(super) fn temporary_failure(status: StatusCode, headers: &HeaderMap) -> Option<Failure> {
+    let is_temporary = status.is_server_error()
+        || matches!(status, StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS);
+    let reason = status.to_string();
+    is_temporary.then(|| match retry_after(headers, Utc::now()) {
+        Some(pause) => Failure::RetryAfter(reason, pause),
+        None => Failure::Temporary(reason),
+    })
 }
 
 /// Parses the `Retry-After` header, which holds seconds or a date.

@@ -8,7 +8,7 @@ use ureq::tls::{PemItem, RootCerts, parse_pem};
 use crate::error::{Error, Result};
 
 /// Lifetime of a signed bucket URL.
-const SIGNED_FOR: Duration = Duration::from_secs(3_600);
+pub(crate) const SIGNED_FOR: Duration = Duration::from_secs(3_600);
 
 /// The address of a tree.
 pub enum Address {

@@ -1,0 +1,207 @@
+//! Where objects lie: a directory, and a bucket that several hosts share.
+//!
+//! The linker maps objects, so every object that is used lies in the directory. With a bucket, the directory
+//! is a cache of it: files that are missing there are fetched, and finished files are put into the bucket.
+//! Names depend on contents alone, so it does no harm if two hosts put the same file.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    io::{self, Write},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use crate::error::{Error, Result};
+use crate::object::Object;
+use crate::object::unfinished::{UnfinishedFile, remove_abandoned};
+use crate::remote::bucket::BucketPrefix;
+use crate::remote::file::{RemoteFile, RemoteReader};
+use crate::terminal::escape::escape_text;
+
+/// Largest file that is no object, in bytes. The file of a unit has 35 bytes for each part.
+const SMALL_BYTES_MAX: u64 = 64 << 20;
+
+/// A directory of objects, which may be the cache of a bucket.
+#[derive(Clone)]
+pub struct ObjectStore {
+    directory: PathBuf,
+    bucket: Option<BucketPrefix>,
+}
+
+/// The outcome of [`ObjectStore::open`].
+pub(crate) enum Lookup {
+    Found(Box<Object>),
+    /// There is no object, or the content of that in the directory does not match its hash.
+    Missing,
+    /// The content of the bucket's object does not match its hash.
+    DamagedInBucket,
+}
+
+impl Lookup {
+    pub(crate) fn object(self) -> Option<Object> {
+        match self {
+            Lookup::Found(object) => Some(*object),
+            Lookup::Missing | Lookup::DamagedInBucket => None,
+        }
+    }
+}
+
+impl ObjectStore {
+    /// The objects of a directory.
+    pub fn local(directory: &Path) -> ObjectStore {
+        ObjectStore { directory: directory.to_path_buf(), bucket: None }
+    }
+
+    /// The objects of the bucket `s3://BUCKET/PREFIX`, with a cache.
+    pub(crate) fn in_bucket(address: &Path, cache: &Path) -> Result<ObjectStore> {
+        let bucket = Some(BucketPrefix::parse(address)?);
+        Ok(ObjectStore { directory: cache.to_path_buf(), bucket })
+    }
+
+    /// The directory, or the cache of the bucket.
+    pub(crate) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Where the objects of all hosts lie, for messages.
+    pub(crate) fn place(&self) -> PathBuf {
+        match &self.bucket {
+            Some(bucket) => bucket.display("").into(),
+            None => self.directory.clone(),
+        }
+    }
+
+    /// Makes the directory, and removes what killed runs left.
+    pub(crate) fn prepare(&self) -> Result<()> {
+        fs::create_dir_all(&self.directory).map_err(Error::output(&self.directory))?;
+        remove_abandoned(&self.directory)
+    }
+
+    /// Prepares the directory if it is the cache of a bucket.
+    pub(crate) fn prepare_cache(&self) -> Result<()> {
+        if self.bucket.is_some() { self.prepare() } else { Ok(()) }
+    }
+
+    pub(crate) fn object_path(&self, name: &str) -> PathBuf {
+        self.directory.join(object_file(name))
+    }
+
+    /// Opens an object and verifies all its bytes; fetches it where the directory lacks it.
+    pub(crate) fn open(&self, name: &str) -> Result<Lookup> {
+        let path = self.object_path(name);
+        let open = || Object::open(&path).map_err(Error::input(&path));
+        if let Some(object) = open()? {
+            return Ok(Lookup::Found(object.into()));
+        }
+        let Some(bucket) = &self.bucket else { return Ok(Lookup::Missing) };
+        let file = object_file(name);
+        let Some(listed) = bucket.bucket().find(&bucket.key(&file))? else {
+            return Ok(Lookup::Missing);
+        };
+        fetch(RemoteFile::new(bucket.bucket(), listed), &path)?;
+        if let Some(object) = open()? {
+            return Ok(Lookup::Found(object.into()));
+        }
+        fs::remove_file(&path).map_err(Error::output(&path))?;
+        let address = escape_text(&bucket.display(&file));
+        eprintln!("warning: `{address}` is damaged: its content does not match its hash");
+        Ok(Lookup::DamagedInBucket)
+    }
+
+    /// Puts an object of the directory into the bucket. An object of the same size there stays, unless
+    /// `replaces`.
+    pub(crate) fn share(&self, name: &str, replaces: bool) -> Result<()> {
+        let Some(bucket) = &self.bucket else { return Ok(()) };
+        let (path, key) = (self.object_path(name), bucket.key(&object_file(name)));
+        let size = fs::metadata(&path).map_err(Error::input(&path))?.len();
+        let shared = if replaces { None } else { bucket.bucket().find(&key)? };
+        match shared {
+            Some(shared) if shared.size_bytes == size => Ok(()),
+            // Every byte of an object depends on its name, so another size means damage.
+            shared => bucket.bucket().upload(&key, &path, replaces || shared.is_some()),
+        }
+    }
+
+    /// Reads a small file, such as that of a unit; fetches it where the directory lacks it.
+    pub(crate) fn read(&self, file: &str) -> Result<Option<Vec<u8>>> {
+        let path = self.directory.join(file);
+        match (fs::read(&path), &self.bucket) {
+            (Err(error), Some(bucket)) if error.kind() == io::ErrorKind::NotFound => {
+                bucket.bucket().read_small(&bucket.key(file), SMALL_BYTES_MAX)
+            }
+            (Err(error), None) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            (read, _) => read.map(Some).map_err(Error::input(path)),
+        }
+    }
+
+    /// Writes a small file to the directory and to the bucket, in which it replaces one of the same name.
+    pub(crate) fn write(&self, file: &str, content: &[u8]) -> Result<()> {
+        let path = self.directory.join(file);
+        let mut unfinished = UnfinishedFile::create(&path)?;
+        unfinished.write_all(content).map_err(Error::output(&path))?;
+        unfinished.finish()?;
+        match &self.bucket {
+            Some(bucket) => bucket.bucket().put(&bucket.key(file), content, true),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns the hash of a version of a file in a bucket, if a run has read it before.
+    pub(crate) fn known_hash(&self, file: &RemoteFile) -> Result<Option<String>> {
+        let text = self.read(&version_file(file))?;
+        let hash = text.and_then(|text| String::from_utf8(text).ok());
+        let is_hash =
+            |hash: &String| hash.len() == 64 && hash.bytes().all(|b| b.is_ascii_hexdigit());
+        Ok(hash.filter(is_hash))
+    }
+
+    /// Remembers the hash of a version of a file in a bucket.
+    pub(crate) fn remember_hash(&self, file: &RemoteFile, hash: &str) -> Result<()> {
+        self.write(&version_file(file), hash.as_bytes())
+    }
+
+    /// Names of all objects of the directory, or of the bucket.
+    pub(crate) fn names(&self) -> Result<BTreeSet<String>> {
+        let mut files: Vec<String> = Vec::new();
+        if let Some(bucket) = &self.bucket {
+            let prefix = bucket.key("");
+            let listed = bucket.bucket().list(&prefix)?;
+            let names = listed.iter().filter_map(|file| file.key.strip_prefix(&prefix));
+            files.extend(names.map(str::to_owned));
+        } else {
+            let directory = &self.directory;
+            let entries = match fs::read_dir(directory) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeSet::new()),
+                entries => entries.map_err(Error::input(directory))?,
+            };
+            for entry in entries {
+                let name = entry.map_err(Error::input(directory))?.file_name();
+                files.extend(name.into_string());
+            }
+        }
+        let names = files.iter().filter_map(|file| file.strip_suffix(".object"));
+        Ok(names.map(str::to_owned).collect())
+    }
+}
+
+fn object_file(name: &str) -> String {
+    format!("{name}.object")
+}
+
+/// The file that remembers the hash of a version.
+fn version_file(file: &RemoteFile) -> String {
+    format!("{}.etag", file.version())
+}
+
+/// Copies a file of a bucket.
+fn fetch(file: RemoteFile, path: &Path) -> Result<()> {
+    let file = Arc::new(file);
+    let mut unfinished = UnfinishedFile::create(path)?;
+    let copied = io::copy(&mut RemoteReader::new(Arc::clone(&file)), &mut unfinished);
+    if let Some(error) = file.take_failure() {
+        return Err(error);
+    }
+    copied.map_err(Error::output(path))?;
+    unfinished.finish()
+}

@@ -1,0 +1,9 @@
+//! Inputs and objects in a bucket, against two stores: moto and s3rver.
+
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod inputs;
+mod objects;
+mod proxy;
+mod setup;
+mod transfers;
