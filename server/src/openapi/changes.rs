@@ -27,7 +27,7 @@ pub fn operation(schemas: &mut Schemas, snapshot: &str) -> Operation {
         statuses: vec![
             StatusCode::NOT_MODIFIED,
             StatusCode::BAD_REQUEST,
-            StatusCode::GONE,
+            StatusCode::NOT_FOUND,
             StatusCode::TOO_MANY_REQUESTS,
         ],
         links: Value::Null,

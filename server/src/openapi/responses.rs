@@ -69,7 +69,7 @@ const fn error(
     SharedResponse { status, description, headers, schema: "Error", examples }
 }
 
-pub const SHARED_RESPONSES: [SharedResponse; 15] = [
+pub const SHARED_RESPONSES: [SharedResponse; 14] = [
     error(
         StatusCode::MOVED_PERMANENTLY,
         "The record was merged into another. `Location` repeats the query of the request.",
@@ -120,12 +120,6 @@ pub const SHARED_RESPONSES: [SharedResponse; 15] = [
         "The path does not take this method.",
         &["Allow"],
         &[("method", "Method Not Allowed", "{}")],
-    ),
-    error(
-        StatusCode::GONE,
-        "The server does not keep this snapshot open, or not any more.",
-        &[],
-        &[("snapshot", "Snapshot 0123456789abcdef is not served here, or not any more", "{}")],
     ),
     error(
         StatusCode::REQUEST_TIMEOUT,

@@ -207,7 +207,8 @@ pub fn plan(
         }
         Route::Changes => {
             let query = changes::parse(request.query).map_err(Reply::BadQuery)?;
-            let since = snapshots.named(&query.since).ok_or_else(|| gone(&query.since))?;
+            let since = snapshots.named(&query.since);
+            let since = since.ok_or_else(|| not_open(StatusCode::NOT_FOUND, &query.since))?;
             unless_current(Job::Changes(Changes { since, query }), request, served)
         }
         Route::LegacyList(legacy) => {
@@ -344,10 +345,9 @@ fn not_found(request: &Request<'_>) -> Reply {
     Reply::error(StatusCode::NOT_FOUND, message)
 }
 
-/// The reply to a request for a snapshot that is not open, or not any more.
-pub fn gone(id: &str) -> Reply {
-    let message = format!("Snapshot {id} is not served here, or not any more");
-    Reply::error(StatusCode::GONE, message)
+/// The reply to a request that names a snapshot which is not open, or not any more.
+pub fn not_open(status: StatusCode, id: &str) -> Reply {
+    Reply::error(status, format!("Snapshot {id} is not served here, or not any more"))
 }
 
 /// The 429 reply to a stream of a whole list that a limit refused.

@@ -34,7 +34,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use http::{HeaderName, HeaderValue, Method, request::Parts};
+use http::{HeaderName, HeaderValue, Method, StatusCode, request::Parts};
 use pinakes_format::storage::error::ReadError;
 use pinakes_format::storage::waiting;
 use rustix::process::nice;
@@ -187,7 +187,9 @@ impl Service {
         let served = match named.map(|named| self.snapshots.named(named.id).ok_or(named)) {
             None => self.snapshots.served(),
             Some(Ok(served)) => served,
-            Some(Err(named)) => return self.small(dispatch::gone(named.id), &head),
+            Some(Err(named)) => {
+                return self.small(dispatch::not_open(StatusCode::GONE, named.id), &head);
+            }
         };
         let planned = self.plan(&head, route, &admission, &served, id);
         let response = match planned.map_err(|reply| self.readable(reply, &head)) {

@@ -78,7 +78,7 @@ fn all_parts_together_are_what_diff_prints() {
 fn a_part_is_of_two_open_snapshots() {
     let (snapshots, [before, after]) = two();
     let server = Server::serve(&snapshots);
-    assert_eq!(server.get(&format!("/changes?since={before}")).status, 410);
+    assert_eq!(server.get(&format!("/changes?since={before}")).status, 404);
     assert_eq!(server.get("/changes").status, 400);
     let misspelt = server.get(&format!("/changes?sinse={after}"));
     assert!(misspelt.text().contains("did you mean `since`?"), "{}", misspelt.text());
