@@ -8,8 +8,8 @@ use std::{
 
 use pinakes_compiler::Error;
 use pinakes_compiler::stages::{
-    ManifestPolicy, ObjectStore, Progress, ReadLimits, compile as compile_parts, find, link, lock_output,
-    publish, remove_tree,
+    ManifestPolicy, ObjectStore, Progress, ReadLimits, compile as compile_parts, find, link,
+    lock_output, publish, remove_tree,
 };
 use tempfile::TempDir;
 
@@ -60,7 +60,12 @@ fn is_linked(files: &[(&str, &[u8])]) -> bool {
 fn attempt(dump: &Path, folder: &Path, is_linked: bool) -> Result<(), Error> {
     let inputs = find(&[dump], ManifestPolicy::default())?;
     let limits = ReadLimits { inflated_bytes_max: INFLATED_BYTES_MAX, ..ReadLimits::default() };
-    let stage = compile_parts(inputs.parts, &ObjectStore::local(&folder.join("objects")), &limits, Progress::Quiet)?;
+    let stage = compile_parts(
+        inputs.parts,
+        &ObjectStore::local(&folder.join("objects")),
+        &limits,
+        Progress::Quiet,
+    )?;
     for part in &stage.parts {
         let report = part.object.report();
         let [read, quarantined] =
