@@ -63,7 +63,7 @@ pub enum ChangesError {
     Before(ReadError),
     /// The later snapshot is damaged.
     After(ReadError),
-    /// The deadline passed.
+    /// The query ended early, at its deadline.
     Refused(QueryError),
 }
 
