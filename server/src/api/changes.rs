@@ -20,6 +20,7 @@ use serde::Serialize;
 use crate::api::handlers::query_error_reply;
 use crate::api::request::Request;
 use crate::api::work_limits::WorkLimits;
+use crate::http::named_snapshot::is_snapshot_id;
 use crate::http::parameters::{DETAILS_MAX, Detail, GIVEN_TWICE, query_pairs};
 use crate::http::reply::Reply;
 use crate::snapshots::manager::ServedSnapshot;
@@ -41,7 +42,7 @@ pub struct ChangesQuery {
 
 /// The changes since an open snapshot.
 pub struct Changes {
-    /// The earlier snapshot.
+    /// The snapshot that `query` names.
     pub since: Arc<ServedSnapshot>,
     pub query: ChangesQuery,
 }
@@ -98,12 +99,10 @@ pub fn parse(raw: &str) -> Result<ChangesQuery, Vec<Detail>> {
     let mut checked = |name, value: Option<String>, reason: String| {
         details.push(Detail::new(name, &value.unwrap_or_default(), reason));
     };
-    let is_id = |text: &String| {
-        text.len() == ID_DIGITS
-            && text.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'))
-    };
-    let since =
-        since.ok_or(None).and_then(|text| if is_id(&text) { Ok(text) } else { Err(Some(text)) });
+    let since = since.ok_or(None).and_then(|text| match is_snapshot_id(&text) {
+        true => Ok(text),
+        false => Err(Some(text)),
+    });
     let since = since.map_err(|value| {
         checked(SINCE, value, format!("must be the id of a snapshot, {ID_DIGITS} hex digits"));
     });

@@ -6,7 +6,7 @@
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use pinakes_format::storage::manifest::ID_DIGITS;
 
-use crate::http::reply::Reply;
+use crate::http::reply::{HTML, Reply};
 
 /// The characters before the snapshot's id; some clients escape the sign.
 const SIGNS: [&str; 2] = ["/@", "/%40"];
@@ -36,9 +36,9 @@ impl<'a> NamedSnapshot<'a> {
         let sign = SIGNS.into_iter().find(|sign| path.starts_with(sign))?;
         let (prefix, rest) = path.split_at_checked(sign.len() + ID_DIGITS)?;
         let id = &prefix[sign.len()..];
-        let is_id = id.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'));
         let rest = if rest.is_empty() { "/" } else { rest };
-        (is_id && rest.starts_with('/')).then_some((NamedSnapshot { prefix, id }, rest))
+        (is_snapshot_id(id) && rest.starts_with('/'))
+            .then_some((NamedSnapshot { prefix, id }, rest))
     }
 
     /// The reply with the links of its headers and of its page below the same segment.
@@ -56,12 +56,9 @@ impl<'a> NamedSnapshot<'a> {
             Reply::Page { body, coding, etags, headers } => {
                 Reply::Page { body: self.keep_in_page(&body).into(), coding, etags, headers }
             }
-            Reply::Body {
-                status,
-                media_type: media_type @ crate::http::reply::HTML,
-                body,
-                headers,
-            } => Reply::Body { status, media_type, body: self.keep_in_page(&body).into(), headers },
+            Reply::Body { status, media_type: media_type @ HTML, body, headers } => {
+                Reply::Body { status, media_type, body: self.keep_in_page(&body).into(), headers }
+            }
             other => other,
         }
     }
@@ -89,6 +86,12 @@ impl<'a> NamedSnapshot<'a> {
             headers.insert(SURROGATE_KEY, key);
         }
     }
+}
+
+/// Whether a text is written as the id of a snapshot.
+pub fn is_snapshot_id(text: &str) -> bool {
+    let is_digit = |byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    text.len() == ID_DIGITS && text.bytes().all(is_digit)
 }
 
 #[cfg(test)]
@@ -133,7 +136,7 @@ mod tests {
             br#"<a href="/browse/x">A &quot; href=&quot;/y</a> <a href="https://example.org/">"#;
         let reply = Reply::Body {
             status: http::StatusCode::OK,
-            media_type: crate::http::reply::HTML,
+            media_type: HTML,
             body: body.as_slice().into(),
             headers: Vec::new(),
         };
