@@ -35,7 +35,7 @@ pub mod stages {
     pub use crate::compile::input::{ManifestPolicy, Part, find};
     pub use crate::compile::{compile, decode_only, parse_only};
     pub use crate::link::{link, publish};
-    pub use crate::object::ObjectStore;
+    pub use crate::object::{Check, ObjectStore};
     pub use crate::read::limits::ReadLimits;
     pub use crate::store::directory::remove_tree;
     pub use crate::store::lock::lock_output;

@@ -8,6 +8,7 @@ use std::{
     time::{Instant, SystemTime},
 };
 
+use pinakes_format::snapshot::next::CURRENT;
 use pinakes_format::snapshot::suppression_list::SuppressionList;
 
 use crate::cli::acceptance::{empty_entities, find_excess};
@@ -23,11 +24,12 @@ use crate::compile::{CompileStage, compile};
 use crate::error::{Error, Result};
 use crate::frontend::reader::NO_PARENT;
 use crate::link;
-use crate::link::Published;
 use crate::link::forecast::LinkForecast;
+use crate::link::reuse;
 use crate::link::selection::Selection;
+use crate::link::{Published, link_snapshot};
 use crate::object::warnings::Warnings;
-use crate::object::{Object, ObjectStore, gather};
+use crate::object::{Check, Object, ObjectStore, gather};
 use crate::plan::Plan;
 use crate::report::file::ReportFiles;
 use crate::report::quarantine::BadRecord;
@@ -130,14 +132,14 @@ impl Run {
         if *objects != own {
             refuse_inside(input, objects, "--objects")?;
         }
-        let objects = bucket.store(objects, Some(own.clone()))?;
+        let objects = bucket.store(objects, Some(own.clone()))?.paranoid(self.work.paranoid);
         let inputs = input::find(&input.inputs, input.manifest_policy())?;
         let lock = self.lock(publish)?;
         let quarantine = publish.out.join("quarantine");
-        let stage = self.compile_inputs(inputs, input, &objects)?;
+        let (stage, linked) = self.compile_inputs(inputs, input, &objects, Some(&publish.out))?;
         let mut compiled = self.accept(stage, acceptance, quarantine.clone())?;
         let objects = ObjectDirectory { directory: objects.directory(), begun: self.begun_at };
-        self.publish(&mut compiled, publish, lock, quarantine, Some(objects))
+        self.publish(&mut compiled, linked, publish, lock, quarantine, Some(objects))
     }
 
     fn compile(
@@ -148,10 +150,10 @@ impl Run {
         bucket: &BucketArgs,
     ) -> Result<()> {
         refuse_inside(input, objects, "--objects")?;
-        let objects = bucket.store(objects, None)?;
+        let objects = bucket.store(objects, None)?.paranoid(self.work.paranoid);
         let inputs = input::find(&input.inputs, input.manifest_policy())?;
         self.write_begin()?;
-        let stage = self.compile_inputs(inputs, input, &objects)?;
+        let (stage, _) = self.compile_inputs(inputs, input, &objects, None)?;
         self.accept(stage, acceptance, objects.directory().join("quarantine"))?;
         Ok(())
     }
@@ -174,6 +176,7 @@ impl Run {
             interrupt::remove_on_signal(cache, interrupt::NOTHING_PUBLISHED);
         }
         let objects = bucket.store(objects, cache.map(Path::to_path_buf))?;
+        let objects = objects.paranoid(self.work.paranoid);
         self.write_begin()?;
         let part_memory_bytes = self.work.part_memory_bytes();
         let stage = plan.compile_unit(unit, &objects, part_memory_bytes, self.progress)?;
@@ -194,12 +197,16 @@ impl Run {
         publish: &PublishArgs,
     ) -> Result<Option<PathBuf>> {
         let plan = Plan::read(plan)?;
-        let stage = plan.open(objects)?;
+        let mut stage = plan.open(objects, Check::Directory)?;
         let lock = self.lock(publish)?;
+        let linked = self.find_linked(stage.objects(), &publish.out);
+        if linked.is_none() {
+            stage = plan.open(objects, Check::Whole)?;
+        }
         self.report.add_compiled(plan.facts.skipped, plan.facts.warnings, &stage);
         let quarantine = publish.out.join("quarantine");
         let mut objects = self.accept(stage, acceptance, quarantine.clone())?;
-        self.publish(&mut objects, publish, lock, quarantine, None)
+        self.publish(&mut objects, linked, publish, lock, quarantine, None)
     }
 
     /// Locks the output, and writes the report of the run that now holds it.
@@ -217,18 +224,22 @@ impl Run {
         acceptance: &AcceptanceArgs,
         publish: &PublishArgs,
     ) -> Result<Option<PathBuf>> {
-        let mut objects = open_all(objects)?;
+        let mut opened = open_all(objects, Check::Directory)?;
         let lock = self.lock(publish)?;
-        self.report.parts = objects.len() as u64;
+        let linked = self.find_linked(opened.iter().map(|named| &named.object), &publish.out);
+        if linked.is_none() {
+            opened = open_all(objects, Check::Whole)?;
+        }
+        self.report.parts = opened.len() as u64;
         let mut warnings = Warnings::default();
-        for NamedObject { file, object } in &objects {
+        for NamedObject { file, object } in &opened {
             warnings.take_positions(file, object.report());
         }
         self.report.first_warnings = warnings.first;
         let quarantine = publish.out.join("quarantine");
-        self.judge_bad(&objects, acceptance, quarantine.clone())?;
+        self.judge_bad(&opened, acceptance, quarantine.clone())?;
         // `link` does not prune objects, because they are its inputs.
-        self.publish(&mut objects, publish, lock, quarantine, None)
+        self.publish(&mut opened, linked, publish, lock, quarantine, None)
     }
 
     /// Refuses to show what the current snapshot leaves out, unless an option allows it.
@@ -241,19 +252,37 @@ impl Run {
         refuse_unsuppressing(&publish.out, list)
     }
 
-    /// Runs the compile stage and reports it.
+    /// Runs the compile stage and reports it. Returns the snapshot in `snapshots` that an earlier run linked from
+    /// the same objects; without such a snapshot, checks all bytes of the objects.
     fn compile_inputs(
         &mut self,
         inputs: Inputs,
         args: &InputArgs,
         objects: &ObjectStore,
-    ) -> Result<CompileStage> {
+        snapshots: Option<&Path>,
+    ) -> Result<(CompileStage, Option<Published>)> {
         let skipped = inputs.skipped_paths();
         let limits = args.read_limits(self.work.part_memory_bytes());
-        let stage = compile(inputs.parts, objects, &limits, self.progress)?;
+        let mut stage = compile(inputs.parts, objects, &limits, Check::Directory, self.progress)?;
+        let linked = snapshots.and_then(|out| self.find_linked(stage.objects(), out));
+        if linked.is_none() {
+            stage.check_whole(objects, &limits)?;
+        }
         self.print_parsed(&stage);
         self.report.add_compiled(skipped, inputs.warnings, &stage);
-        Ok(stage)
+        Ok((stage, linked))
+    }
+
+    /// Returns the snapshot that an earlier run linked from the same objects and selection.
+    fn find_linked<'o>(
+        &self,
+        objects: impl Iterator<Item = &'o Object>,
+        snapshots: &Path,
+    ) -> Option<Published> {
+        if self.work.paranoid {
+            return None;
+        }
+        reuse::find(snapshots, &reuse::identify(objects, self.selection.as_ref()))
     }
 
     /// Lists the bad records of the compile stage, and checks the number of records and of bad records.
@@ -317,25 +346,26 @@ impl Run {
         Ok(())
     }
 
-    /// Runs the link stage, compares the new snapshot with the current one, and publishes it.
+    /// Runs the link stage, unless an earlier run has linked the same objects. Compares the snapshot with the current
+    /// one, and publishes it.
     fn publish(
         &mut self,
         objects: &mut [NamedObject],
+        linked: Option<Published>,
         args: &PublishArgs,
         lock: OutputLock,
         quarantine: PathBuf,
         kept_objects: Option<ObjectDirectory<'_>>,
     ) -> Result<Option<PathBuf>> {
-        let forecast = self.forecast(objects, &lock);
-        let begun = Instant::now();
-        gather(objects.iter_mut().map(|named| &mut named.object), lock.scratch())?;
+        let is_linked = linked.is_some();
+        let mut finished = match linked {
+            Some(linked) => {
+                self.print_linked(&linked.manifest.id);
+                linked
+            }
+            None => self.link_objects(objects, &lock)?,
+        };
         let objects = &*objects;
-        let memory_bytes = usize::try_from(self.work.memory).unwrap_or(usize::MAX);
-        let linked: Vec<&Object> = objects.iter().map(|named| &named.object).collect();
-        let selection = self.selection.as_ref();
-        let mut finished = link::link(&linked, &lock, selection, memory_bytes, self.progress)?;
-        let rate = forecast.object_bytes as f64 / begun.elapsed().as_secs_f64();
-        self.report.link_bytes_per_second = Some(rate).filter(|rate| rate.is_finite());
         self.add_finished(&finished);
         let count = finished.orphans.read;
         if count > 0 {
@@ -365,13 +395,51 @@ impl Run {
         if let Some(list) = list.filter(|list| !list.is_empty()) {
             suppressed::keep(lock.directory(), &finished.manifest.id, list)?;
         }
-        link::publish(&mut finished, &lock)?;
+        if is_linked {
+            link_snapshot(&lock, &finished.manifest.id, CURRENT)?;
+        } else {
+            link::publish(&mut finished, &lock)?;
+            self.remember_link(&finished, objects, &args.out);
+        }
         self.report.snapshot = Some(escape_path(&finished.path));
         self.report.snapshot_id = Some(finished.manifest.id.clone());
         self.report.pruned = args.keep.map(|keep| prune(&lock, keep, kept_objects));
         drop(lock);
         interrupt::keep_on_signal();
         Ok(Some(finished.path))
+    }
+
+    /// Runs the link stage.
+    fn link_objects(
+        &mut self,
+        objects: &mut [NamedObject],
+        lock: &OutputLock,
+    ) -> Result<Published> {
+        let forecast = self.forecast(objects, lock);
+        let begun = Instant::now();
+        gather(objects.iter_mut().map(|named| &mut named.object), lock.scratch())?;
+        let memory_bytes = usize::try_from(self.work.memory).unwrap_or(usize::MAX);
+        let linked: Vec<&Object> = objects.iter().map(|named| &named.object).collect();
+        let selection = self.selection.as_ref();
+        let finished = link::link(&linked, lock, selection, memory_bytes, self.progress)?;
+        let rate = forecast.object_bytes as f64 / begun.elapsed().as_secs_f64();
+        self.report.link_bytes_per_second = Some(rate).filter(|rate| rate.is_finite());
+        Ok(finished)
+    }
+
+    fn print_linked(&self, id: &str) {
+        if self.progress != Progress::Quiet {
+            eprintln!("{:>10} nothing: `{id}` was linked from the same objects", "linked");
+        }
+    }
+
+    /// Remembers what a published snapshot was linked from.
+    fn remember_link(&self, finished: &Published, objects: &[NamedObject], snapshots: &Path) {
+        let linked = objects.iter().map(|named| &named.object);
+        let inputs = reuse::identify(linked, self.selection.as_ref());
+        if let Err(error) = reuse::remember(finished, snapshots, inputs) {
+            eprintln!("warning: published, but {}", error.message_after_publishing());
+        }
     }
 
     /// Prints and reports what the link is expected to take.

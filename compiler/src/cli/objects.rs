@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use crate::compile::CompileStage;
 use crate::error::{Error, Result};
-use crate::object::{Object, ObjectStore};
+use crate::object::{Check, Object, ObjectStore};
 use crate::terminal::escape::escape_path;
 
 /// An object, and the escaped path of its part.
@@ -22,8 +22,8 @@ pub(crate) fn named(stage: CompileStage) -> Vec<NamedObject> {
     named.collect()
 }
 
-/// Opens all objects of a directory or a bucket.
-pub(crate) fn open_all(objects: &ObjectStore) -> Result<Vec<NamedObject>> {
+/// Opens and checks all objects of a directory or a bucket.
+pub(crate) fn open_all(objects: &ObjectStore, check: Check) -> Result<Vec<NamedObject>> {
     let names = objects.names()?;
     if names.is_empty() {
         let reason = "contains no object; run `compile --objects` with this directory first";
@@ -33,7 +33,7 @@ pub(crate) fn open_all(objects: &ObjectStore) -> Result<Vec<NamedObject>> {
     names
         .into_par_iter()
         .map(|name| {
-            let object = objects.open(&name)?.object().ok_or_else(|| Error::Damaged {
+            let object = objects.open(&name, check)?.object().ok_or_else(|| Error::Damaged {
                 path: objects.place().join(format!("{name}.object")),
                 reason: "its content does not match its hash; compile its part again".into(),
             })?;

@@ -160,6 +160,11 @@ pub(crate) struct WorkArgs {
     #[arg(long, default_value_t = 0, env = "PINAKES_THREADS")]
     pub(crate) threads: usize,
 
+    /// Read parts and objects whole although their size and times have not changed, and link although a snapshot
+    /// of the same objects exists.
+    #[arg(long, env = "PINAKES_PARANOID", value_parser = flag())]
+    pub(crate) paranoid: bool,
+
     /// Print only errors, warnings and the result.
     #[arg(long, env = "PINAKES_QUIET", value_parser = flag())]
     pub(crate) quiet: bool,

@@ -9,7 +9,6 @@ pub(crate) mod part;
 
 use std::{
     fs,
-    os::unix::fs::MetadataExt,
     path::Path,
     sync::{
         Arc,
@@ -25,7 +24,8 @@ use crate::error::{Error, Result};
 use crate::object::directory::OBJECT_VERSION;
 use crate::object::store::Lookup;
 use crate::object::warnings::Warnings;
-use crate::object::{Object, ObjectStore, ObjectWriter};
+use crate::object::{Check, Object, ObjectStore, ObjectWriter};
+use crate::read::file_version::FileVersion;
 use crate::read::lenient::Diagnostics;
 use crate::read::limits::ReadLimits;
 use crate::read::lines::{Container, Lines};
@@ -57,7 +57,7 @@ pub struct CompileStage {
     pub warnings: Warnings,
 }
 
-/// Compiles every part that has no object in `objects`.
+/// Compiles every part that has no object in `objects`. `check` says how much of the objects is checked.
 ///
 /// Of several parts with the same bytes and kind, the first by path is compiled, and the others
 /// count as warnings.
@@ -69,10 +69,11 @@ pub fn compile(
     parts: Vec<Part>,
     objects: &ObjectStore,
     limits: &ReadLimits,
+    check: Check,
     progress: Progress,
 ) -> Result<CompileStage> {
     objects.prepare()?;
-    let stage = ObjectMaker { objects, limits, parsed_bytes: AtomicU64::new(0) };
+    let stage = ObjectMaker { objects, limits, check, parsed_bytes: AtomicU64::new(0) };
     let mut named = stage.name_parts(parts, progress)?;
     let object_names = named.iter().map(|named| named.name.clone()).collect();
     let mut warnings = Warnings::default();
@@ -100,6 +101,25 @@ pub fn compile(
     compiled.sort_by(|a, b| a.part.path.cmp(&b.part.path));
     let parsed_bytes = stage.parsed_bytes.into_inner();
     Ok(CompileStage { parts: compiled, object_names, parsed_bytes, warnings })
+}
+
+impl CompileStage {
+    /// The objects of all parts.
+    pub(crate) fn objects(&self) -> impl Iterator<Item = &Object> {
+        self.parts.iter().map(|part| &part.object)
+    }
+
+    /// Checks all bytes of every object, and compiles the parts of damaged ones again.
+    pub(crate) fn check_whole(&mut self, objects: &ObjectStore, limits: &ReadLimits) -> Result<()> {
+        let parsed_bytes = AtomicU64::new(self.parsed_bytes);
+        let stage = ObjectMaker { objects, limits, check: Check::Whole, parsed_bytes };
+        self.parts.par_iter_mut().filter(|part| !part.object.is_intact()).try_for_each(|part| {
+            *part = stage.compile_part(stage.name_part(part.part.clone())?)?;
+            Ok(())
+        })?;
+        self.parsed_bytes = stage.parsed_bytes.into_inner();
+        Ok(())
+    }
 }
 
 /// Keeps the first part by path of each object, and counts the other parts as warnings.
@@ -136,8 +156,8 @@ struct NamedPart {
 
 /// The version of a part that is hashed and parsed.
 enum PartVersion {
-    /// The metadata from before the hash was computed.
-    OnDisk(fs::Metadata),
+    /// The version from before the hash was computed.
+    OnDisk(FileVersion),
     InBucket(Arc<RemoteFile>),
 }
 
@@ -146,7 +166,7 @@ impl PartVersion {
         if let Some(file) = file::find(path) {
             return Ok(PartVersion::InBucket(file));
         }
-        fs::metadata(path).map(PartVersion::OnDisk).map_err(Error::input(path))
+        Ok(PartVersion::OnDisk(version_of(path)?))
     }
 
     /// Checks that the part is still the same. A change or a failed transfer explains any parse error, so it is
@@ -154,7 +174,9 @@ impl PartVersion {
     fn check(&self, path: &Path) -> Result<()> {
         let reason = match self {
             PartVersion::InBucket(file) => return file.take_failure().map_or(Ok(()), Err),
-            PartVersion::OnDisk(metadata) if is_unchanged(path, metadata)? => return Ok(()),
+            PartVersion::OnDisk(before) if before.has_content_of(&version_of(path)?) => {
+                return Ok(());
+            }
             PartVersion::OnDisk(_) => {
                 "the file changed while it was read; run again when it is complete"
             }
@@ -167,6 +189,7 @@ impl PartVersion {
 struct ObjectMaker<'a> {
     objects: &'a ObjectStore,
     limits: &'a ReadLimits,
+    check: Check,
     /// Uncompressed bytes of the parts that were not cached.
     parsed_bytes: AtomicU64,
 }
@@ -199,14 +222,28 @@ impl ObjectMaker<'_> {
         let container = container?;
         let is_misnamed = part.size_bytes > 0 && container != Container::from_extension(&part.path);
         let (hash, is_compiled) = match &version {
-            PartVersion::OnDisk(_) => (hash_file(&part.path)?, false),
-            PartVersion::InBucket(file) => match self.objects.known_hash(file)? {
+            PartVersion::OnDisk(version) => (self.hash_on_disk(&part.path, version)?, false),
+            PartVersion::InBucket(file) => match self.objects.known_hash(&file.version())? {
                 Some(hash) => (hash, false),
                 None => self.hash_remote(&part, &version, file, container)?,
             },
         };
         let name = object_name(&part, &hash, self.limits);
         Ok(NamedPart { part, version, hash, name, is_misnamed, is_compiled })
+    }
+
+    /// Returns the hash of a part on disk; reads the part if no earlier run has read this version of it.
+    fn hash_on_disk(&self, path: &Path, version: &FileVersion) -> Result<String> {
+        if !version.is_settled() {
+            return hash_file(path);
+        }
+        let (known, version) = (self.objects.on_this_host(), version.name());
+        if let Some(hash) = known.known_hash(&version)? {
+            return Ok(hash);
+        }
+        let hash = hash_file(path)?;
+        known.remember_hash(&version, &hash)?;
+        Ok(hash)
     }
 
     /// Reads a part in a bucket to learn its hash, and remembers it. A part of lines is compiled meanwhile, so
@@ -238,7 +275,7 @@ impl ObjectMaker<'_> {
             writer.set_path(&self.objects.object_path(&object_name(part, &hash, self.limits)));
             writer.finish(&hash)?;
         }
-        self.objects.remember_hash(file, &hash)?;
+        self.objects.remember_hash(&file.version(), &hash)?;
         Ok((hash, is_compiled))
     }
 
@@ -253,14 +290,14 @@ impl ObjectMaker<'_> {
 
     fn compile_part(&self, named: NamedPart) -> Result<CompiledPart> {
         let NamedPart { part, version, hash, name, is_compiled, .. } = named;
-        let known = self.objects.open(&name)?;
+        let known = self.objects.open(&name, self.check)?;
         let replaces = matches!(known, Lookup::DamagedInBucket);
         let (object, was_cached) = match known {
             Lookup::Found(object) => (*object, !is_compiled),
             Lookup::Missing | Lookup::DamagedInBucket => {
                 let path = self.objects.object_path(&name);
                 self.parse(&part, &version, &path)?.finish(&hash)?;
-                let written = Object::open(&path).map_err(Error::input(&path))?;
+                let written = Object::open(&path, self.check).map_err(Error::input(&path))?;
                 let object = written.ok_or_else(|| Error::Damaged {
                     path,
                     reason: "the object does not read back as written; check the disk".into(),
@@ -275,13 +312,8 @@ impl ObjectMaker<'_> {
     }
 }
 
-/// Whether device, inode, size and modification time of a file are unchanged.
-fn is_unchanged(path: &Path, before: &fs::Metadata) -> Result<bool> {
-    let after = fs::metadata(path).map_err(Error::input(path))?;
-    let version = |file: &fs::Metadata| {
-        (file.dev(), file.ino(), file.size(), file.mtime(), file.mtime_nsec())
-    };
-    Ok(version(before) == version(&after))
+fn version_of(path: &Path) -> Result<FileVersion> {
+    fs::metadata(path).map(|metadata| FileVersion::of(&metadata)).map_err(Error::input(path))
 }
 
 /// Hashes the compressed bytes of a part; the result is in hexadecimal.

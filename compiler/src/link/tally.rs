@@ -1,9 +1,9 @@
 //! Accounting: how many input lines of an entity or side table were published, and what became of the rest.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The accounting of one entity.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
     /// Lines or rows read.
     pub read: u64,
@@ -54,7 +54,7 @@ impl Tally {
 }
 
 /// The accounting of one side table, or of all lists of deleted ids.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SideTally {
     /// Rows read.
     pub read: u64,

@@ -19,7 +19,7 @@ use crate::link::selection::Selection;
 use crate::mirror::fetch::{Fetch, TargetFile, TransferStats};
 use crate::mirror::list::{ListedObject, ObjectList};
 use crate::mirror::{levels, object_path};
-use crate::object::Object;
+use crate::object::{Check, Object};
 use crate::remote::host::{Extent, Host};
 use crate::store::files::{
     check_free_space, make_directory, open_regular, refuse_unsafe_subdirectories,
@@ -154,7 +154,7 @@ fn hash_at(path: &Path) -> Option<String> {
 /// Opens objects in parallel; fails if one is damaged or of another version.
 pub fn open_all(places: &[PathBuf]) -> Result<Vec<Object>> {
     let open = |place: &PathBuf| {
-        let object = Object::open(place).map_err(Error::input(place))?;
+        let object = Object::open(place, Check::Whole).map_err(Error::input(place))?;
         object.ok_or_else(|| Error::Damaged {
             path: place.clone(),
             reason: "it is not an object of this version; compile its part again".into(),

@@ -7,7 +7,7 @@ use pinakes_format::storage::mmap::Map;
 
 use crate::object::bytes::{MAPPED_MAX, ObjectBytes};
 use crate::object::deletions::DeletionBlock;
-use crate::object::directory::Directory;
+use crate::object::directory::{Directory, ObjectHash, is_intact};
 use crate::object::part_report::{Merge, PartReport, Raw};
 use crate::object::segment::Segment;
 use crate::object::side::SideSegment;
@@ -15,29 +15,59 @@ use crate::object::side::SideSegment;
 pub struct Object {
     bytes: ObjectBytes,
     directory: Directory,
+    hash: ObjectHash,
+}
+
+/// How much of an object is checked when it is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Check {
+    /// All bytes.
+    Whole,
+    /// The directory. Before anything else of the object is read, [`Object::is_intact`] checks the rest.
+    Directory,
 }
 
 impl Object {
-    /// Opens an object and verifies all its bytes; `None` if there is no file, the hash differs or
-    /// the version is another one.
+    /// Opens an object and checks it; `None` if there is no file, a hash differs or the version is another one.
     ///
     /// Beyond [`MAPPED_MAX`] open objects only report and kept lines can be read, until
     /// [`gather`](crate::object::gather) maps the segments.
-    pub fn open(path: &Path) -> io::Result<Option<Object>> {
-        Object::open_within(path, MAPPED_MAX)
+    pub fn open(path: &Path, check: Check) -> io::Result<Option<Object>> {
+        Object::open_within(path, check, MAPPED_MAX)
     }
 
     /// Opens an object like [`Object::open`], with another limit of mapped objects.
-    pub(crate) fn open_within(path: &Path, mapped_max: usize) -> io::Result<Option<Object>> {
+    pub(crate) fn open_within(
+        path: &Path,
+        check: Check,
+        mapped_max: usize,
+    ) -> io::Result<Option<Object>> {
         let map = match File::open(path) {
             Ok(file) => Map::open(&file)?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
         };
-        let directory =
-            Directory::read_verified(&map).filter(|directory| directory.is_complete(&map));
+        let read = match check {
+            Check::Whole => Directory::read_verified(&map),
+            Check::Directory => Directory::read(&map),
+        };
+        let Some((directory, hash)) = read.filter(|(directory, _)| directory.is_complete(&map))
+        else {
+            return Ok(None);
+        };
         let bytes = ObjectBytes::new(map, path, mapped_max);
-        Ok(directory.map(|directory| Object { bytes, directory }))
+        Ok(Some(Object { bytes, directory, hash }))
+    }
+
+    /// Checks all bytes. An object that is not mapped must still be in its file.
+    pub fn is_intact(&self) -> bool {
+        let ObjectBytes::InFile(path) = &self.bytes else { return is_intact(&self.bytes) };
+        File::open(path).and_then(|file| Map::open(&file)).is_ok_and(|map| is_intact(&map))
+    }
+
+    /// The hash of all bytes.
+    pub fn hash(&self) -> &ObjectHash {
+        &self.hash
     }
 
     pub(crate) fn bytes(&self) -> &ObjectBytes {
@@ -56,9 +86,9 @@ impl Object {
 
     /// Replaces the object's bytes. Returns whether they have the hash and directory of the object.
     pub(crate) fn replace_bytes(&mut self, bytes: ObjectBytes) -> bool {
-        let directory = Directory::read_verified(&bytes);
+        let read = Directory::read_verified(&bytes);
         self.bytes = bytes;
-        directory.is_some_and(|directory| directory == self.directory)
+        read.is_some_and(|(directory, hash)| directory == self.directory && hash == self.hash)
     }
 
     /// The BLAKE3 hash, in hex, of the part that the object was compiled from.

@@ -60,6 +60,7 @@ mod tests {
     use crate::compile::compile;
     use crate::compile::input;
     use crate::object::ObjectStore;
+    use crate::object::file::Check;
     use crate::object::part_report::Raw;
     use crate::read::limits::ReadLimits;
     use crate::terminal::progress::Progress;
@@ -96,9 +97,14 @@ mod tests {
             fs::write(input.join(format!("{part}.jsonl")), lines + "no JSON\n").unwrap();
         }
         let parts = input::find(&[&input], Default::default()).unwrap().parts;
-        let stage =
-            compile(parts, &ObjectStore::local(&objects), &ReadLimits::default(), Progress::Quiet)
-                .unwrap();
+        let stage = compile(
+            parts,
+            &ObjectStore::local(&objects),
+            &ReadLimits::default(),
+            Check::Whole,
+            Progress::Quiet,
+        )
+        .unwrap();
         let expected: Vec<String> = stage.parts.iter().map(|part| shown(&part.object)).collect();
         assert!(expected.iter().all(|text| text.contains("Some(Symbol {")), "{}", expected[0]);
 
@@ -106,7 +112,7 @@ mod tests {
             fs::read_dir(&objects).unwrap().map(|entry| entry.unwrap().path()).collect();
         paths.sort();
         // With a limit of 0 no object is mapped.
-        let open = |path: &PathBuf| Object::open_within(path, 0).unwrap().unwrap();
+        let open = |path: &PathBuf| Object::open_within(path, Check::Whole, 0).unwrap().unwrap();
         let mut all: Vec<Object> = paths.iter().map(open).collect();
         let bad = |object: &Object| -> Raw { object.report().bad_lines[0].raw };
         for object in &all {

@@ -30,7 +30,7 @@ pub(crate) mod unfinished;
 pub(crate) mod warnings;
 pub(crate) mod writer;
 
-pub use crate::object::file::Object;
+pub use crate::object::file::{Check, Object};
 pub use crate::object::gather::gather;
 pub use crate::object::key::{Key, Origin};
 pub use crate::object::store::ObjectStore;

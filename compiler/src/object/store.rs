@@ -13,8 +13,8 @@ use std::{
 };
 
 use crate::error::{Error, Result};
-use crate::object::Object;
 use crate::object::unfinished::{UnfinishedFile, remove_abandoned};
+use crate::object::{Check, Object};
 use crate::remote::bucket::BucketPrefix;
 use crate::remote::file::{RemoteFile, RemoteReader};
 use crate::terminal::escape::escape_text;
@@ -27,12 +27,14 @@ const SMALL_BYTES_MAX: u64 = 64 << 20;
 pub struct ObjectStore {
     directory: PathBuf,
     bucket: Option<BucketPrefix>,
+    /// Whether parts are read again although their version is known.
+    is_paranoid: bool,
 }
 
 /// The outcome of [`ObjectStore::open`].
 pub(crate) enum Lookup {
     Found(Box<Object>),
-    /// There is no object, or the content of that in the directory does not match its hash.
+    /// There is no object, or that in the directory fails its check.
     Missing,
     /// The content of the bucket's object does not match its hash.
     DamagedInBucket,
@@ -50,13 +52,18 @@ impl Lookup {
 impl ObjectStore {
     /// The objects of a directory.
     pub fn local(directory: &Path) -> ObjectStore {
-        ObjectStore { directory: directory.to_path_buf(), bucket: None }
+        ObjectStore { directory: directory.to_path_buf(), bucket: None, is_paranoid: false }
     }
 
     /// The objects of the bucket `s3://BUCKET/PREFIX`, with a cache.
     pub(crate) fn in_bucket(address: &Path, cache: &Path) -> Result<ObjectStore> {
         let bucket = Some(BucketPrefix::parse(address)?);
-        Ok(ObjectStore { directory: cache.to_path_buf(), bucket })
+        Ok(ObjectStore { directory: cache.to_path_buf(), bucket, is_paranoid: false })
+    }
+
+    /// Knows no hash of a part if `is_paranoid`.
+    pub(crate) fn paranoid(self, is_paranoid: bool) -> ObjectStore {
+        ObjectStore { is_paranoid, ..self }
     }
 
     /// The directory, or the cache of the bucket.
@@ -87,11 +94,11 @@ impl ObjectStore {
         self.directory.join(object_file(name))
     }
 
-    /// Opens an object and verifies all its bytes; fetches it where the directory lacks it.
-    pub(crate) fn open(&self, name: &str) -> Result<Lookup> {
+    /// Opens an object and checks it; fetches it where the directory lacks it.
+    pub(crate) fn open(&self, name: &str, check: Check) -> Result<Lookup> {
         let path = self.object_path(name);
-        let open = || Object::open(&path).map_err(Error::input(&path));
-        if let Some(object) = open()? {
+        let open = |check| Object::open(&path, check).map_err(Error::input(&path));
+        if let Some(object) = open(check)? {
             return Ok(Lookup::Found(object.into()));
         }
         let Some(bucket) = &self.bucket else { return Ok(Lookup::Missing) };
@@ -100,7 +107,7 @@ impl ObjectStore {
             return Ok(Lookup::Missing);
         };
         fetch(RemoteFile::new(bucket.bucket(), listed), &path)?;
-        if let Some(object) = open()? {
+        if let Some(object) = open(Check::Whole)? {
             return Ok(Lookup::Found(object.into()));
         }
         fs::remove_file(&path).map_err(Error::output(&path))?;
@@ -147,18 +154,26 @@ impl ObjectStore {
         }
     }
 
-    /// Returns the hash of a version of a file in a bucket, if a run has read it before.
-    pub(crate) fn known_hash(&self, file: &RemoteFile) -> Result<Option<String>> {
-        let text = self.read(&version_file(file))?;
+    /// The objects in the directory alone: what this host knows of its own files concerns no other host.
+    pub(crate) fn on_this_host(&self) -> ObjectStore {
+        ObjectStore { bucket: None, ..self.clone() }
+    }
+
+    /// Returns the hash of a version of a part, if a run has read it before.
+    pub(crate) fn known_hash(&self, version: &str) -> Result<Option<String>> {
+        if self.is_paranoid {
+            return Ok(None);
+        }
+        let text = self.read(&version_file(version))?;
         let hash = text.and_then(|text| String::from_utf8(text).ok());
         let is_hash =
             |hash: &String| hash.len() == 64 && hash.bytes().all(|b| b.is_ascii_hexdigit());
         Ok(hash.filter(is_hash))
     }
 
-    /// Remembers the hash of a version of a file in a bucket.
-    pub(crate) fn remember_hash(&self, file: &RemoteFile, hash: &str) -> Result<()> {
-        self.write(&version_file(file), hash.as_bytes())
+    /// Remembers the hash of a version of a part.
+    pub(crate) fn remember_hash(&self, version: &str, hash: &str) -> Result<()> {
+        self.write(&version_file(version), hash.as_bytes())
     }
 
     /// Names of all objects of the directory, or of the bucket.
@@ -190,8 +205,8 @@ fn object_file(name: &str) -> String {
 }
 
 /// The file that remembers the hash of a version.
-fn version_file(file: &RemoteFile) -> String {
-    format!("{}.etag", file.version())
+fn version_file(version: &str) -> String {
+    format!("{version}.hash")
 }
 
 /// Copies a file of a bucket.

@@ -196,10 +196,13 @@ impl ObjectWriter {
     }
 
     fn write_directory(&mut self, text: &[u8]) -> io::Result<()> {
-        let from = self.position();
-        self.file.write_all(text)?;
-        self.file.write_all(&from.to_le_bytes())?;
-        self.file.write_all(&OBJECT_VERSION.to_le_bytes())?;
+        let (from, version) = (self.position().to_le_bytes(), OBJECT_VERSION.to_le_bytes());
+        let mut hasher = blake3::Hasher::new();
+        for bytes in [text, &from, &version] {
+            hasher.update(bytes);
+            self.file.write_all(bytes)?;
+        }
+        self.file.write_all(hasher.finalize().as_bytes())?;
         self.file.flush()?;
         let hash = self.file.get_ref().hasher.finalize();
         self.file.write_all(hash.as_bytes())?;

@@ -7,8 +7,8 @@ use rayon::prelude::*;
 use crate::compile::input::Part;
 use crate::compile::{CompileStage, CompiledPart, drop_copies};
 use crate::error::Result;
-use crate::object::ObjectStore;
 use crate::object::warnings::Warnings;
+use crate::object::{Check, ObjectStore};
 use crate::plan::{Plan, unit_file};
 
 /// A part of a plan, its unit, and the name of its object.
@@ -19,13 +19,13 @@ struct PlannedPart {
 }
 
 impl Plan {
-    /// Opens the objects of all units, as if one run had found them all in its cache.
+    /// Opens and checks the objects of all units, as if one run had found them all in its cache.
     ///
     /// # Errors
     ///
     /// Names every unit that was not compiled into this directory, or else every unit with an object that
     /// does not match its hash.
-    pub(crate) fn open(&self, objects: &ObjectStore) -> Result<CompileStage> {
+    pub(crate) fn open(&self, objects: &ObjectStore, check: Check) -> Result<CompileStage> {
         let mut planned = self.planned_parts(objects)?;
         let mut warnings = Warnings::default();
         drop_copies(&mut planned, |planned| (&planned.name, &planned.part), &mut warnings);
@@ -33,7 +33,7 @@ impl Plan {
         let opened = planned
             .into_par_iter()
             .map(|PlannedPart { unit, part, name }| {
-                let object = objects.open(&name)?.object();
+                let object = objects.open(&name, check)?.object();
                 let part = object.map(|object| CompiledPart { part, object, was_cached: true });
                 Ok((unit, part))
             })

@@ -29,8 +29,8 @@ use serde::{Deserialize, Serialize};
 use crate::compile::input::{Inputs, Part};
 use crate::compile::{CompileStage, compile};
 use crate::error::{Error, Result};
-use crate::object::ObjectStore;
 use crate::object::warnings::Warnings;
+use crate::object::{Check, ObjectStore};
 use crate::plan::balance::balance;
 use crate::read::limits::ReadLimits;
 use crate::remote::file::register_planned;
@@ -120,7 +120,7 @@ impl Plan {
         let parts = self.unit(unit)?;
         parts.iter().try_for_each(check_size)?;
         let limits = ReadLimits { part_memory_bytes, ..self.facts.limits.clone() };
-        let stage = compile(parts.to_vec(), objects, &limits, progress)?;
+        let stage = compile(parts.to_vec(), objects, &limits, Check::Whole, progress)?;
         unit_file::write(objects, &self.hash, unit, &stage.object_names)?;
         Ok(stage)
     }

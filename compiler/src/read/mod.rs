@@ -1,6 +1,8 @@
 //! Reading of parts: decompression, lines, rows and JSON values, independent of any record type.
 //!
-//! - [`part_file`] reads the file of a part, on disk or in a bucket; [`lines`], [`rows`] and [`elements`] split a part into lines, table rows and array elements.
+//! - [`part_file`] reads the file of a part, on disk or in a bucket; [`file_version`] tells whether a file has
+//!   changed.
+//! - [`lines`], [`rows`] and [`elements`] split a part into lines, table rows and array elements.
 //! - [`parquet`] reads the rows of a Parquet file.
 //! - [`strict`] checks the syntax of a line; [`lenient`] reads the values of optional members.
 //! - [`identifier`], [`times`] and [`inverted_index`] parse the notations that dumps use.
@@ -8,6 +10,7 @@
 //! This folder may import `error` and `remote` only.
 
 pub(crate) mod elements;
+pub(crate) mod file_version;
 pub(crate) mod id_list;
 pub(crate) mod identifier;
 pub(crate) mod institution_types;

@@ -5,16 +5,17 @@
 //! - `next` makes a scheduled snapshot current when its time has come.
 //! - `history` records the order of publishing.
 //! - `rollback` points `current` at an earlier snapshot; `rolled_back` lists the snapshots left behind.
-//! - `suppressed` keeps the suppression list of each snapshot.
+//! - `suppressed` keeps the suppression list of each snapshot, `link_record` what it was linked from.
 //! - `prune` removes old snapshots and objects.
 //! - `interrupt` handles signals; `directory` and `files` hold shared helpers.
 //!
-//! The folder imports `terminal`, `error` and `object`.
+//! The folder imports `terminal`, `error`, `read` and `object`.
 
 pub(crate) mod directory;
 pub(crate) mod files;
 pub(crate) mod history;
 pub(crate) mod interrupt;
+pub(crate) mod link_record;
 pub(crate) mod lock;
 pub(crate) mod next;
 pub(crate) mod prune;

@@ -113,11 +113,11 @@ fn prune_objects(
     let directory = objects.directory;
     for entry in fs::read_dir(directory).map_err(Error::output(directory))? {
         let path = entry.map_err(Error::output(directory))?.path();
-        // The hash of the part: of an object, or of a version of a file in a bucket.
+        // The hash of the part: of an object, or of a version of a part.
         let extension = path.extension().and_then(|extension| extension.to_str());
         let part = match extension {
             Some("object") => part_of(&path),
-            Some("etag") => fs::read_to_string(&path).ok(),
+            Some("hash") => fs::read_to_string(&path).ok(),
             _ => continue,
         };
         let metadata = fs::metadata(&path).map_err(Error::output(&path))?;

@@ -8,7 +8,7 @@ use std::{
 
 use pinakes_compiler::Error;
 use pinakes_compiler::stages::{
-    ManifestPolicy, ObjectStore, Progress, ReadLimits, compile as compile_parts, find, link,
+    Check, ManifestPolicy, ObjectStore, Progress, ReadLimits, compile as compile_parts, find, link,
     lock_output, publish, remove_tree,
 };
 use tempfile::TempDir;
@@ -64,6 +64,7 @@ fn attempt(dump: &Path, folder: &Path, is_linked: bool) -> Result<(), Error> {
         inputs.parts,
         &ObjectStore::local(&folder.join("objects")),
         &limits,
+        Check::Whole,
         Progress::Quiet,
     )?;
     for part in &stage.parts {

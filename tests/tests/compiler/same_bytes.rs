@@ -96,6 +96,92 @@ fn a_second_build_parses_nothing_and_a_changed_part_is_parsed_alone() {
     assert_eq!(published_path(&fourth), published_path(&first));
 }
 
+/// Names of the stages that a run went through.
+fn stages(run: &Run) -> Vec<&str> {
+    let stages = run.report["stages"].as_array().unwrap();
+    stages.iter().map(|stage| stage["stage"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn an_unchanged_build_links_nothing() {
+    let workspace = Workspace::new();
+    write_files(&workspace.input(), TINY_DUMP);
+    // A topic without its parent is quarantined by the link, so that a run without one must remember it.
+    let known =
+        (1..=100).map(|id| format!("{{\"id\":\"T{id}\",\"display_name\":\"Topic {id}\"}}\n"));
+    let orphan =
+        "{\"id\":\"T999\",\"display_name\":\"O\",\"subfield\":{\"id\":\"subfields/9999\"}}\n";
+    let topics = known.collect::<String>() + orphan;
+    write_files(&workspace.input(), [("topics/part_0000.jsonl", topics)]);
+    let build = |args: &[&str]| build(&[&workspace.input()], &workspace.out(), args);
+    let first = build(&[]);
+    let subset = build(&["--where", "outputs:year:>1900"]);
+    assert_eq!(first.report["bad_records"], json!({ "no_parent": 1 }), "{}", first.stderr);
+    for (args, expected) in [(&[][..], &first), (&["--where", "outputs:year:>1900"], &subset)] {
+        let again = build(args);
+        assert_eq!(stages(&again), ["compile"], "{args:?}");
+        assert!(again.stderr.contains("was linked from the same objects"), "{}", again.stderr);
+        assert_eq!(published_path(&again), published_path(expected));
+        for member in ["entities", "side_tables", "warnings", "bad_records", "snapshot_bytes"] {
+            assert_eq!(again.report[member], expected.report[member], "{member} with {args:?}");
+        }
+        assert_eq!(again.report["quarantine"], expected.report["quarantine"], "{args:?}");
+        let current = fs::read_link(workspace.out().join("current")).unwrap();
+        assert_eq!(current.as_os_str(), published_path(expected).file_name().unwrap());
+    }
+    let paranoid = build(&["--paranoid"]);
+    assert!(stages(&paranoid).contains(&"index"), "{:?}", stages(&paranoid));
+    assert_eq!(published_path(&paranoid), published_path(&first));
+
+    // Damaged records matter once objects are linked again, a damaged directory at once.
+    for object in fs::read_dir(workspace.out().join("objects")).unwrap() {
+        let path = object.unwrap().path();
+        let mut bytes = fs::read(&path).unwrap();
+        bytes[0] ^= 1;
+        fs::write(path, bytes).unwrap();
+    }
+    let unlinked = build(&[]);
+    assert_eq!(stages(&unlinked), ["compile"]);
+    write_files(&workspace.input(), [("funders.jsonl", "")]);
+    let changed = build(&["--allow-shrink", "--allow-empty"]);
+    assert!(stages(&changed).contains(&"index"));
+    let parsed = |run: &Run| run.report["parts_parsed"].as_u64().unwrap();
+    assert!(parsed(&unlinked) < 3, "{}", unlinked.stderr);
+    assert_eq!(parsed(&unlinked) + parsed(&changed), changed.report["parts"].as_u64().unwrap());
+}
+
+#[test]
+fn a_part_that_has_settled_is_read_once() {
+    let workspace = Workspace::new();
+    write_files(&workspace.input(), TINY_DUMP);
+    let remembered = || {
+        let files = fs::read_dir(workspace.out().join("objects")).unwrap();
+        files
+            .filter(|file| file.as_ref().unwrap().path().extension() == Some("hash".as_ref()))
+            .count()
+    };
+    let first = build(&[&workspace.input()], &workspace.out(), &[]);
+    assert_eq!(remembered(), 0, "the parts have just been written");
+    std::thread::sleep(std::time::Duration::from_millis(3_100));
+    build(&[&workspace.input()], &workspace.out(), &[]);
+    assert_eq!(remembered(), TINY_DUMP.len());
+
+    // A part of the same size with its former time of modification has changed all the same.
+    let path = workspace.input().join("funders.jsonl");
+    let before = fs::metadata(&path).unwrap();
+    write_files(&workspace.input(), [("funders.jsonl", TINY_DUMP[5].1.replace("Fund", "Pond"))]);
+    fs::File::options()
+        .write(true)
+        .open(&path)
+        .unwrap()
+        .set_modified(before.modified().unwrap())
+        .unwrap();
+    assert_eq!(fs::metadata(&path).unwrap().len(), before.len());
+    let changed = build(&[&workspace.input()], &workspace.out(), &[]);
+    assert_eq!(changed.report["parts_parsed"], json!(1));
+    assert_ne!(published_path(&changed), published_path(&first));
+}
+
 #[test]
 fn a_damaged_snapshot_is_rebuilt() {
     let workspace = Workspace::new();
@@ -144,7 +230,7 @@ fn a_damaged_object_is_rebuilt() {
         }
         fs::write(path, bytes).unwrap();
     }
-    let second = build(&[&workspace.input()], &workspace.out(), &[]);
+    let second = build(&[&workspace.input()], &workspace.out(), &["--paranoid"]);
     assert_eq!(published_path(&second), first);
     assert_eq!(second.report["parts_parsed"], json!(objects.len()));
 }

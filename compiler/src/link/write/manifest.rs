@@ -23,10 +23,10 @@ use crate::link::tally::{SideTally, Tally};
 ///
 /// The report is part of the snapshot's bytes. A struct fixes the order of members, which
 /// `serde_json::Value` would leave to the features that other crates enable.
-#[derive(serde::Serialize)]
+#[derive(serde::Serialize, serde::Deserialize)]
 pub(crate) struct Accounting {
     pub entities: BTreeMap<String, Tally>,
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub side_tables: BTreeMap<String, SideTally>,
     pub warnings: BTreeMap<String, u64>,
 }

@@ -14,8 +14,8 @@ use crate::error::{Error, Result};
 use crate::mirror::list::{ListedObject, ObjectList};
 use crate::mirror::tree::{Tree, link_or_copy};
 use crate::mirror::{object_path, objects};
-use crate::object::Object;
 use crate::object::directory::OBJECT_VERSION;
+use crate::object::{Check, Object};
 use crate::store::files::{open_regular, write_atomically};
 
 impl Tree<'_> {
@@ -71,7 +71,7 @@ impl Tree<'_> {
             self.manifest.source.parts.iter().map(String::as_str).collect();
         let opened: Vec<Option<Object>> = places
             .par_iter()
-            .map(|place| Object::open(place).map_err(Error::input(place)))
+            .map(|place| Object::open(place, Check::Whole).map_err(Error::input(place)))
             .collect::<Result<_>>()?;
         let chosen: Vec<(PathBuf, Object)> = places
             .into_iter()

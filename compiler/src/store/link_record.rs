@@ -1,0 +1,74 @@
+//! What each snapshot was linked from, so that a run with the same inputs links nothing.
+//!
+//! ```text
+//! SNAPSHOTS/.linked/ID     {"inputs":"5e0c…","files":{"outputs/records":"81ab…",…},"orphans":[…],"orphans_read":0}
+//! ```
+//!
+//! A record is a hint. If it is missing, unreadable or no longer true, a run links.
+
+use std::{collections::BTreeMap, fs, io, io::ErrorKind, path::Path};
+
+use pinakes_format::storage::manifest::{MANIFEST, Manifest};
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::read::file_version::FileVersion;
+use crate::store::files::write_atomically;
+
+/// Directory of the records.
+const LINK_RECORDS: &str = ".linked";
+
+/// Names of the versions of a snapshot's files.
+type FileVersions = BTreeMap<String, String>;
+
+/// What a snapshot was linked from, and what its own files do not tell about the link.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct LinkRecord {
+    /// Identifies the objects and the selection.
+    pub inputs: String,
+    /// The files as they were published.
+    pub files: FileVersions,
+    /// Hashes, in hex, of the lines whose topics the link quarantined.
+    pub orphans: Vec<String>,
+    pub orphans_read: u64,
+}
+
+impl LinkRecord {
+    /// Keeps the record of a published snapshot.
+    pub(crate) fn keep(&self, snapshots: &Path, id: &str) -> Result<()> {
+        let directory = snapshots.join(LINK_RECORDS);
+        match fs::create_dir(&directory) {
+            Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+                return Err(Error::output(&directory)(error));
+            }
+            _ => {}
+        }
+        let text = serde_json::to_vec(self).map_err(|error| Error::Internal(error.to_string()))?;
+        write_atomically(&directory.join(id), &text)
+    }
+
+    /// Finds the id and the record of a snapshot that was linked from `inputs`.
+    pub(crate) fn find(snapshots: &Path, inputs: &str) -> Option<(String, LinkRecord)> {
+        fs::read_dir(snapshots.join(LINK_RECORDS)).ok()?.flatten().find_map(|entry| {
+            let record: LinkRecord = serde_json::from_slice(&fs::read(entry.path()).ok()?).ok()?;
+            let id = entry.file_name().into_string().ok()?;
+            (record.inputs == inputs).then_some((id, record))
+        })
+    }
+}
+
+/// Removes the record of a removed snapshot.
+pub(crate) fn forget(snapshots: &Path, id: &str) {
+    // A record that stays is ignored, because the snapshot is gone.
+    let _ = fs::remove_file(snapshots.join(LINK_RECORDS).join(id));
+}
+
+/// Returns the versions of a snapshot's files.
+pub(crate) fn file_versions(snapshot: &Path, manifest: &Manifest) -> io::Result<FileVersions> {
+    let paths = manifest.files.iter().map(|file| file.path.as_str()).chain([MANIFEST]);
+    let version = |path: &str| {
+        let file = fs::symlink_metadata(snapshot.join(path))?;
+        Ok((path.to_owned(), FileVersion::of(&file).content_name()))
+    };
+    paths.map(version).collect()
+}
