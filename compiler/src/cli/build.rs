@@ -197,16 +197,36 @@ impl Run {
         publish: &PublishArgs,
     ) -> Result<Option<PathBuf>> {
         let plan = Plan::read(plan)?;
-        let mut stage = plan.open(objects, Check::Directory)?;
-        let lock = self.lock(publish)?;
-        let linked = self.find_linked(stage.objects(), &publish.out);
-        if linked.is_none() {
-            stage = plan.open(objects, Check::Whole)?;
-        }
+        let open = |check| plan.open(objects, check);
+        let (stage, linked, lock) =
+            self.open_to_link(open, |stage| stage.objects().collect(), publish)?;
         self.report.add_compiled(plan.facts.skipped, plan.facts.warnings, &stage);
         let quarantine = publish.out.join("quarantine");
         let mut objects = self.accept(stage, acceptance, quarantine.clone())?;
         self.publish(&mut objects, linked, publish, lock, quarantine, None)
+    }
+
+    /// Opens the objects to link with `open`, and locks the output. Returns the snapshot that an earlier run linked
+    /// from the same objects; without such a snapshot, checks all bytes of the objects. `list` lists them.
+    fn open_to_link<T>(
+        &self,
+        open: impl Fn(Check) -> Result<T>,
+        list: impl Fn(&T) -> Vec<&Object>,
+        publish: &PublishArgs,
+    ) -> Result<(T, Option<Published>, OutputLock)> {
+        let find = |opened: &T| self.find_linked(list(opened).into_iter(), &publish.out);
+        let mut opened = open(Check::Directory)?;
+        let was_linked = find(&opened).is_some();
+        if !was_linked {
+            opened = open(Check::Whole)?;
+        }
+        let lock = self.lock(publish)?;
+        let linked = was_linked.then(|| find(&opened)).flatten();
+        if was_linked && linked.is_none() {
+            // Another run has removed the snapshot meanwhile.
+            opened = open(Check::Whole)?;
+        }
+        Ok((opened, linked, lock))
     }
 
     /// Locks the output, and writes the report of the run that now holds it.
@@ -224,12 +244,8 @@ impl Run {
         acceptance: &AcceptanceArgs,
         publish: &PublishArgs,
     ) -> Result<Option<PathBuf>> {
-        let mut opened = open_all(objects, Check::Directory)?;
-        let lock = self.lock(publish)?;
-        let linked = self.find_linked(opened.iter().map(|named| &named.object), &publish.out);
-        if linked.is_none() {
-            opened = open_all(objects, Check::Whole)?;
-        }
+        let open = |check| open_all(objects, check);
+        let (mut opened, linked, lock) = self.open_to_link(open, list_objects, publish)?;
         self.report.parts = opened.len() as u64;
         let mut warnings = Warnings::default();
         for NamedObject { file, object } in &opened {
@@ -530,6 +546,10 @@ impl Drop for Run {
             let _ = self.files.write_end(&self.report);
         }
     }
+}
+
+fn list_objects(objects: &Vec<NamedObject>) -> Vec<&Object> {
+    objects.iter().map(|named| &named.object).collect()
 }
 
 /// Refuses an output inside an input: the next build would read it.

@@ -34,7 +34,7 @@ pub(crate) struct LinkRecord {
 }
 
 impl LinkRecord {
-    /// Keeps the record of a published snapshot.
+    /// Keeps the record of a published snapshot, and removes what concerns no snapshot.
     pub(crate) fn keep(&self, snapshots: &Path, id: &str) -> Result<()> {
         let directory = snapshots.join(LINK_RECORDS);
         match fs::create_dir(&directory) {
@@ -43,6 +43,13 @@ impl LinkRecord {
             }
             _ => {}
         }
+        for entry in fs::read_dir(&directory).map_err(Error::output(&directory))?.flatten() {
+            // Also the temporary file of a killed run, which has no snapshot's name.
+            if !snapshots.join(entry.file_name()).is_dir() {
+                // A record that stays is ignored.
+                let _ = fs::remove_file(entry.path());
+            }
+        }
         let text = serde_json::to_vec(self).map_err(|error| Error::Internal(error.to_string()))?;
         write_atomically(&directory.join(id), &text)
     }
@@ -50,17 +57,12 @@ impl LinkRecord {
     /// Finds the id and the record of a snapshot that was linked from `inputs`.
     pub(crate) fn find(snapshots: &Path, inputs: &str) -> Option<(String, LinkRecord)> {
         fs::read_dir(snapshots.join(LINK_RECORDS)).ok()?.flatten().find_map(|entry| {
+            let id =
+                entry.file_name().into_string().ok().filter(|id| snapshots.join(id).is_dir())?;
             let record: LinkRecord = serde_json::from_slice(&fs::read(entry.path()).ok()?).ok()?;
-            let id = entry.file_name().into_string().ok()?;
             (record.inputs == inputs).then_some((id, record))
         })
     }
-}
-
-/// Removes the record of a removed snapshot.
-pub(crate) fn forget(snapshots: &Path, id: &str) {
-    // A record that stays is ignored, because the snapshot is gone.
-    let _ = fs::remove_file(snapshots.join(LINK_RECORDS).join(id));
 }
 
 /// Returns the versions of a snapshot's files.

@@ -17,7 +17,7 @@ use rustix::{
 use crate::error::{Error, Result};
 use crate::store::directory::{linked, remove_tree, temporary_path};
 use crate::store::files::{open_regular, sync_directory};
-use crate::store::{history, link_record, next, suppressed};
+use crate::store::{history, next, suppressed};
 use crate::terminal::escape::escape_path;
 
 /// Moves the finished directory to its final name and points a link at it: `current` or `next`.
@@ -174,7 +174,6 @@ pub(crate) fn remove_snapshot(snapshots: &Path, id: &str) -> Result<bool> {
     let gone = temporary_path(snapshots, format!("gone-{id}"));
     fs::rename(&place, &gone).map_err(Error::output(&place))?;
     suppressed::forget(snapshots, id);
-    link_record::forget(snapshots, id);
     remove_tree(&gone);
     if gone.exists() {
         let error = io::Error::other("part of it cannot be removed; the next run tries again");

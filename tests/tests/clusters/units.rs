@@ -76,7 +76,8 @@ fn real_records_in_units_give_the_snapshot_of_a_single_run() {
     let (of_here, of_there) = (files(&here), files(&there));
     assert!(of_there.iter().all(|(name, bytes)| of_here.get(name) == Some(bytes)));
     let mut names = of_here.keys();
-    assert!(names.all(|name| name.ends_with(".object") || name.ends_with(".unit")));
+    let endings = [".object", ".unit", ".hash"];
+    assert!(names.all(|name| endings.iter().any(|ending| name.ends_with(ending))));
     cluster.assert_links_to(&cluster.expected(), &here);
 }
 
