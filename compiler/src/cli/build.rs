@@ -198,8 +198,8 @@ impl Run {
     ) -> Result<Option<PathBuf>> {
         let plan = Plan::read(plan)?;
         let open = |check| plan.open(objects, check);
-        let (stage, linked, lock) =
-            self.open_to_link(open, |stage| stage.objects().collect(), publish)?;
+        let find = |stage: &CompileStage| self.find_linked(stage.objects(), &publish.out);
+        let (stage, linked, lock) = self.open_to_link(open, find, publish)?;
         self.report.add_compiled(plan.facts.skipped, plan.facts.warnings, &stage);
         let quarantine = publish.out.join("quarantine");
         let mut objects = self.accept(stage, acceptance, quarantine.clone())?;
@@ -207,14 +207,13 @@ impl Run {
     }
 
     /// Opens the objects to link with `open`, and locks the output. Returns the snapshot that an earlier run linked
-    /// from the same objects; without such a snapshot, checks all bytes of the objects. `list` lists them.
+    /// from the same objects, which `find` finds; without such a snapshot, checks all bytes of the objects.
     fn open_to_link<T>(
         &self,
         open: impl Fn(Check) -> Result<T>,
-        list: impl Fn(&T) -> Vec<&Object>,
+        find: impl Fn(&T) -> Option<Published>,
         publish: &PublishArgs,
     ) -> Result<(T, Option<Published>, OutputLock)> {
-        let find = |opened: &T| self.find_linked(list(opened).into_iter(), &publish.out);
         let mut opened = open(Check::Directory)?;
         let was_linked = find(&opened).is_some();
         if !was_linked {
@@ -245,7 +244,10 @@ impl Run {
         publish: &PublishArgs,
     ) -> Result<Option<PathBuf>> {
         let open = |check| open_all(objects, check);
-        let (mut opened, linked, lock) = self.open_to_link(open, list_objects, publish)?;
+        let find = |opened: &Vec<NamedObject>| {
+            self.find_linked(opened.iter().map(|named| &named.object), &publish.out)
+        };
+        let (mut opened, linked, lock) = self.open_to_link(open, find, publish)?;
         self.report.parts = opened.len() as u64;
         let mut warnings = Warnings::default();
         for NamedObject { file, object } in &opened {
@@ -546,10 +548,6 @@ impl Drop for Run {
             let _ = self.files.write_end(&self.report);
         }
     }
-}
-
-fn list_objects(objects: &Vec<NamedObject>) -> Vec<&Object> {
-    objects.iter().map(|named| &named.object).collect()
 }
 
 /// Refuses an output inside an input: the next build would read it.

@@ -1,4 +1,5 @@
-//! Builds again after one part in a hundred changed, and compares with the first, whole build.
+//! Builds again, and compares with the first, whole build: after nothing changed, after one part in a hundred changed,
+//! and after every part was written anew and one record in a hundred changed.
 
 use std::{
     fs,
@@ -10,17 +11,19 @@ use std::{
 use flate2::{Compression, bufread::MultiGzDecoder, write::GzEncoder};
 use pinakes_compiler::stages::{ManifestPolicy, find};
 use pinakes_generate::Plan;
+use rayon::prelude::*;
 use serde_json::Value;
 
 use crate::{
     Result,
     build::{compile, generate, print_cost},
+    process::Cost,
 };
 
-/// One part in this number changes.
-const PARTS_PER_CHANGED: usize = 100;
-/// Ceiling of the second build's duration, as a fraction of the whole build.
-const SHARE_MAX: f64 = 0.2;
+/// One part in this number changes, or one record in this number.
+const PER_CHANGED: usize = 100;
+/// Ceilings of a build's duration, as fractions of the whole build: nothing changed, some parts, all parts.
+const SHARES_MAX: [f64; 3] = [0.05, 0.12, 0.3];
 /// Records in a part; small parts make one part in a hundred several parts.
 const PART_RECORDS: u64 = 2_500;
 
@@ -45,31 +48,76 @@ impl Drop for TemporaryEdit {
     }
 }
 
-/// Generates a dump, builds, edits parts, builds again and prints the measurements.
+/// Generates a dump, and builds it before and after it changes.
 pub fn run(outputs: u64, dir: &Path, memory: &str) -> Result<()> {
     let dump = dir.join(format!("nightly-dump-{outputs}"));
     generate(&Plan::new(outputs, 1).with_part_records(PART_RECORDS), &dump)?;
     let snapshots = dir.join(format!("nightly-snapshots-{outputs}"));
     remove(&snapshots);
-    let (whole, first) = compile(&dump, &snapshots, memory, &dir.join("whole.json"))?;
-    let (edits, parts) = edit_parts(&dump)?;
-    let (again, second) = compile(&dump, &snapshots, memory, &dir.join("again.json"))?;
-    let count = second["parts_parsed"].as_u64().unwrap_or_default();
-    if count != parts as u64 {
-        return Err(format!("{count} parts were parsed, but {parts} parts changed").into());
-    }
-    drop(edits);
-    println!("\n{outputs} outputs, {} parts, {parts} of them changed", second["parts"]);
+    let build = |dump: &Path| compile(dump, &snapshots, memory, &dir.join("nightly.json"));
+    let (whole, first) = build(&dump)?;
+    println!("\n{outputs} outputs, {} parts", first["parts"]);
     print_cost("whole build", &whole);
     print_stages(&first);
-    print_cost("build after the change", &again);
-    print_stages(&second);
-    let wall = again.wall_seconds / whole.wall_seconds;
-    let cpu = again.cpu_seconds / whole.cpu_seconds;
-    let over = if wall > SHARE_MAX { " OVER" } else { "" };
-    println!("  {wall:.2} of the whole build, {cpu:.2} of its CPU-s, ceiling {SHARE_MAX}{over}");
+    let compare = |what: &str, (cost, report): (Cost, Value), parsed: usize, ceiling: f64| {
+        let found = report["parts_parsed"].as_u64().unwrap_or_default();
+        if found != parsed as u64 {
+            return Err(format!("{found} parts were parsed, but {parsed} parts changed"));
+        }
+        print_cost(&format!("{what}, {parsed} of {} parts parsed", report["parts"]), &cost);
+        print_stages(&report);
+        let wall = cost.wall_seconds / whole.wall_seconds;
+        let cpu = cost.cpu_seconds / whole.cpu_seconds;
+        let over = if wall > ceiling { " OVER" } else { "" };
+        println!("  {wall:.2} of the whole build, {cpu:.2} of its CPU-s, ceiling {ceiling}{over}");
+        Ok(())
+    };
+    compare("nothing changed", build(&dump)?, 0, SHARES_MAX[0])?;
+    let (edits, parts) = edit_parts(&dump)?;
+    compare("some parts changed", build(&dump)?, parts, SHARES_MAX[1])?;
+    drop(edits);
+    let rewritten = dir.join(format!("nightly-rewritten-{outputs}"));
+    let parts = rewrite(&dump, &rewritten)?;
+    compare("all parts written anew", build(&rewritten)?, parts, SHARES_MAX[2])?;
     remove(&snapshots);
-    Ok(())
+    Ok(fs::remove_dir_all(&rewritten)?)
+}
+
+/// Writes a dump with the records of another, in parts with other boundaries. One record in [`PER_CHANGED`] changes.
+/// Returns the number of parts.
+fn rewrite(dump: &Path, to: &Path) -> Result<usize> {
+    let parts = find(&[dump], ManifestPolicy::default())?.parts;
+    let write = |at: usize| -> Result<()> {
+        let lines = |at: usize| -> Result<Vec<String>> {
+            let mut text = String::new();
+            MultiGzDecoder::new(&*fs::read(&parts[at].path)?).read_to_string(&mut text)?;
+            Ok(text.lines().map(str::to_owned).collect())
+        };
+        // The second half of this part, and the first half of the next one in the same folder.
+        let (mut mine, folder) = (lines(at)?, parts[at].path.parent());
+        let is_next = parts.get(at + 1).is_some_and(|next| next.path.parent() == folder);
+        let is_first = at == 0 || parts[at - 1].path.parent() != folder;
+        if !is_first {
+            mine.drain(..mine.len() / 2);
+        }
+        if is_next {
+            let next = lines(at + 1)?;
+            mine.extend_from_slice(&next[..next.len() / 2]);
+        }
+        let place = to.join(parts[at].path.strip_prefix(dump)?);
+        fs::create_dir_all(place.parent().ok_or("a part has a folder")?)?;
+        let mut out = GzEncoder::new(Vec::new(), Compression::fast());
+        for (number, line) in mine.iter().enumerate() {
+            let changed = number % PER_CHANGED == 0;
+            writeln!(out, "{}", if changed { raise_citation(line)? } else { line.clone() })?;
+        }
+        Ok(fs::write(place, out.finish()?)?)
+    };
+    (0..parts.len())
+        .into_par_iter()
+        .map(|at| write(at).map_err(|error| error.to_string()))
+        .collect::<std::result::Result<(), String>>()?;
+    Ok(parts.len())
 }
 
 fn remove(snapshots: &Path) {
@@ -98,15 +146,15 @@ fn print_stages(report: &Value) {
     println!(" {line} linking {:.2} of the total", linking / whole);
 }
 
-/// Raises the citations of every record in one part of [`PARTS_PER_CHANGED`], and updates the manifests.
+/// Raises the citations of every record in one part of [`PER_CHANGED`], and updates the manifests.
 ///
 /// Returns the edits, which restore parts and manifests when dropped, and the number of edited parts.
 fn edit_parts(dump: &Path) -> Result<(Vec<TemporaryEdit>, usize)> {
     let parts = find(&[dump], ManifestPolicy::default())?.parts;
     let chosen: Vec<&Path> = parts
         .iter()
-        .skip(PARTS_PER_CHANGED / 2)
-        .step_by(PARTS_PER_CHANGED)
+        .skip(PER_CHANGED / 2)
+        .step_by(PER_CHANGED)
         .map(|part| part.path.as_path())
         .collect();
     let mut edits = Vec::new();
@@ -138,20 +186,22 @@ fn edit_parts(dump: &Path) -> Result<(Vec<TemporaryEdit>, usize)> {
 
 /// Adds 1 to the citation count of every record of a part.
 fn raise_citations(part: &[u8]) -> Result<Vec<u8>> {
-    const MEMBER: &str = "\"cited_by_count\":";
     let mut text = String::new();
     MultiGzDecoder::new(part).read_to_string(&mut text)?;
     let mut out = GzEncoder::new(Vec::new(), Compression::fast());
     for line in text.lines() {
-        // The first count belongs to the record or to one of its years; either edit changes the record.
-        let Some(at) = line.find(MEMBER) else {
-            writeln!(out, "{line} ")?;
-            continue;
-        };
-        let (before, after) = line.split_at(at + MEMBER.len());
-        let digits = after.find(|char: char| !char.is_ascii_digit()).unwrap_or(after.len());
-        let count: u64 = after[..digits].parse()?;
-        writeln!(out, "{before}{}{}", count + 1, &after[digits..])?;
+        writeln!(out, "{}", raise_citation(line)?)?;
     }
     Ok(out.finish()?)
+}
+
+/// Adds 1 to the citation count of a record.
+fn raise_citation(line: &str) -> Result<String> {
+    const MEMBER: &str = "\"cited_by_count\":";
+    // The first count belongs to the record or to one of its years; either edit changes the record.
+    let Some(at) = line.find(MEMBER) else { return Ok(format!("{line} ")) };
+    let (before, after) = line.split_at(at + MEMBER.len());
+    let digits = after.find(|char: char| !char.is_ascii_digit()).unwrap_or(after.len());
+    let count: u64 = after[..digits].parse()?;
+    Ok(format!("{before}{}{}", count + 1, &after[digits..]))
 }

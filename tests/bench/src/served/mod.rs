@@ -48,7 +48,9 @@ pub fn run_sizes(sizes: &[u64], dir: &Path, memory: &str) -> Result<()> {
         if !snapshots.join("current").exists() {
             let dump = dir.join(format!("lists-dump-{outputs}"));
             build::generate(&Plan::lean(*outputs, 1), &dump)?;
-            build::compile(&dump, &snapshots, memory, &dir.join("cold.json"))?;
+            let (cost, report) = build::compile(&dump, &snapshots, memory, &dir.join("cold.json"))?;
+            build::print_cost(&format!("\nbuild of {outputs} lean outputs"), &cost);
+            println!("  snapshot {} bytes", report["snapshot_bytes"]);
         }
         let snapshot = Snapshot::open(&snapshots.join("current").canonicalize()?)?;
         let workloads = workloads::all(&snapshot, REQUESTS)?;
