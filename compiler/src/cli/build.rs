@@ -2,20 +2,18 @@
 
 use std::{
     collections::BTreeSet,
-    io::Write,
-    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
-    time::{Instant, SystemTime},
+    time::Instant,
 };
 
 use pinakes_format::snapshot::next::CURRENT;
-use pinakes_format::snapshot::suppression_list::SuppressionList;
 
-use crate::cli::acceptance::{empty_entities, find_excess};
+use crate::cli::acceptance::empty_entities;
 use crate::cli::objects::{NamedObject, named, open_all};
 use crate::cli::options::{
-    AcceptanceArgs, BuildArgs, CompileArgs, InputArgs, LinkArgs, PublishArgs, WorkArgs,
+    AcceptanceArgs, BuildArgs, CompileArgs, InputArgs, LinkArgs, PublishArgs,
 };
+use crate::cli::run::Run;
 use crate::cli::transfer::BucketArgs;
 use crate::cli::units::unit_number;
 use crate::compile::input;
@@ -24,24 +22,18 @@ use crate::compile::{CompileStage, compile};
 use crate::error::{Error, Result};
 use crate::frontend::reader::NO_PARENT;
 use crate::link;
-use crate::link::forecast::LinkForecast;
 use crate::link::reuse;
 use crate::link::selection::Selection;
 use crate::link::{Published, link_snapshot};
 use crate::object::warnings::Warnings;
 use crate::object::{Check, Object, ObjectStore, gather};
 use crate::plan::Plan;
-use crate::report::file::ReportFiles;
-use crate::report::quarantine::BadRecord;
-use crate::report::{RunReport, quarantine};
 use crate::store::interrupt;
-use crate::store::lock::{OutputLock, lock_output};
+use crate::store::lock::OutputLock;
 use crate::store::prune::{ObjectDirectory, prune};
-use crate::store::rolled_back::{BlockedSnapshot, find_blocked};
+use crate::store::rolled_back::find_blocked;
 use crate::store::suppressed;
-use crate::store::suppressed::refuse_unsuppressing;
 use crate::terminal::escape::escape_path;
-use crate::terminal::progress::Progress;
 
 pub(crate) fn build(args: BuildArgs) -> Result<()> {
     let selection = args.publish.selection.read(args.acceptance.allow_empty)?;
@@ -75,55 +67,7 @@ pub(crate) fn link_only(args: LinkArgs) -> Result<()> {
     run.end(outcome)
 }
 
-/// Most parsed parts that the progress line names; the report names all.
-const PARSED_SHOWN_MAX: usize = 10;
-
-/// A run of `build`, `compile` or `link`.
-struct Run {
-    begun: Instant,
-    begun_at: SystemTime,
-    work: WorkArgs,
-    /// The `--where` filters; `None` publishes a full snapshot.
-    selection: Option<Selection>,
-    progress: Progress,
-    report: RunReport,
-    files: ReportFiles,
-    /// The new snapshot, if it was not published because of an earlier rollback.
-    blocked: Option<BlockedSnapshot>,
-}
-
-/// Sets the number of threads; 0 means one per processor. With 1, all work runs on the calling thread,
-/// so that it happens in the same order every time.
-pub(crate) fn use_threads(threads: usize) -> Result<()> {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
-    let pool = if threads == 1 { pool.use_current_thread() } else { pool };
-    pool.build_global().map_err(|error| Error::Internal(format!("threads: {error}")))
-}
-
 impl Run {
-    fn begin(command: &'static str, work: WorkArgs, selection: Option<Selection>) -> Result<Run> {
-        use_threads(work.threads)?;
-        let progress = Progress::detect(work.quiet);
-        let mut report = RunReport::new(command);
-        let files = ReportFiles { report: work.report.clone(), textfile: work.textfile.clone() };
-        report.link_bytes_per_second = files.last_link_rate();
-        let begun_at = SystemTime::now();
-        let begun = Instant::now();
-        Ok(Run { begun, begun_at, work, selection, progress, report, files, blocked: None })
-    }
-
-    /// Writes the report of a run that holds its lock, and has a signal write the final report.
-    fn write_begin(&self) -> Result<()> {
-        self.files.write_begin(&self.report)?;
-        let (files, mut report) = (self.files.clone(), self.report.clone());
-        interrupt::on_signal(move |code| {
-            report.run_info.end(code, Some("interrupted".into()));
-            // The process exits; an error could no longer be reported.
-            let _ = files.write_end(&report);
-        });
-        Ok(())
-    }
-
     fn build(&mut self, args: &BuildArgs) -> Result<Option<PathBuf>> {
         let BuildArgs { input, acceptance, publish, objects, bucket, .. } = args;
         refuse_inside(input, &publish.out, "--out")?;
@@ -228,15 +172,6 @@ impl Run {
         Ok((opened, linked, lock))
     }
 
-    /// Locks the output, and writes the report of the run that now holds it.
-    fn lock(&self, publish: &PublishArgs) -> Result<OutputLock> {
-        let lock = lock_output(&publish.out)?;
-        interrupt::remove_on_signal(lock.scratch(), interrupt::NOTHING_PUBLISHED);
-        self.check_suppression(publish)?;
-        self.write_begin()?;
-        Ok(lock)
-    }
-
     fn link(
         &mut self,
         objects: &ObjectStore,
@@ -258,16 +193,6 @@ impl Run {
         self.judge_bad(&opened, acceptance, quarantine.clone())?;
         // `link` does not prune objects, because they are its inputs.
         self.publish(&mut opened, linked, publish, lock, quarantine, None)
-    }
-
-    /// Refuses to show what the current snapshot leaves out, unless an option allows it.
-    fn check_suppression(&self, publish: &PublishArgs) -> Result<()> {
-        let none = SuppressionList::default();
-        let list = self.selection.as_ref().map_or(&none, Selection::suppression);
-        if publish.allow_unsuppress {
-            return Ok(());
-        }
-        refuse_unsuppressing(&publish.out, list)
     }
 
     /// Runs the compile stage and reports it. Returns the snapshot in `snapshots` that an earlier run linked from
@@ -317,51 +242,6 @@ impl Run {
             Some(of) if !args.allow_empty => Err(Error::Empty { of }),
             _ => Ok(objects),
         }
-    }
-
-    /// Lists the bad records of the compile stage, and checks their number.
-    fn judge_bad(
-        &mut self,
-        objects: &[NamedObject],
-        args: &AcceptanceArgs,
-        quarantine: PathBuf,
-    ) -> Result<()> {
-        self.list_bad(objects, &BTreeSet::new(), quarantine)?;
-        let reports = objects.iter().map(|named| (&*named.file, named.object.report()));
-        let Some(excess) = find_excess(reports, args) else { return Ok(()) };
-        Err(excess.into_error(self.report.quarantine.list.clone().unwrap_or_default()))
-    }
-
-    /// Lists the bad records of the compile stage, and the topics that the link stage refused.
-    fn list_bad(
-        &mut self,
-        objects: &[NamedObject],
-        orphans: &BTreeSet<[u8; 16]>,
-        directory: PathBuf,
-    ) -> Result<()> {
-        let directory = self.work.quarantine.clone().unwrap_or(directory);
-        let records = objects.iter().flat_map(|NamedObject { file, object }| {
-            let report = object.report();
-            let bad = report.bad_lines.iter().map(move |line| BadRecord {
-                file,
-                line: line.line,
-                byte_offset: line.byte_offset,
-                code: &line.code,
-                id: line.id.as_deref(),
-                raw: object.raw(line.raw),
-            });
-            let topics = report.topics.iter().filter(|line| orphans.contains(&line.line_hash));
-            bad.chain(topics.map(move |line| BadRecord {
-                file,
-                line: line.line,
-                byte_offset: line.byte_offset,
-                code: NO_PARENT,
-                id: None,
-                raw: object.raw(line.raw),
-            }))
-        });
-        self.report.quarantine = quarantine::write(&directory, records)?;
-        Ok(())
     }
 
     /// Runs the link stage, unless an earlier run has linked the same objects. Compares the snapshot with the current
@@ -445,107 +325,12 @@ impl Run {
         Ok(finished)
     }
 
-    fn print_linked(&self, id: &str) {
-        if self.progress != Progress::Quiet {
-            eprintln!("{:>10} nothing: `{id}` was linked from the same objects", "linked");
-        }
-    }
-
     /// Remembers what a published snapshot was linked from.
     fn remember_link(&self, finished: &Published, objects: &[NamedObject], snapshots: &Path) {
         let linked = objects.iter().map(|named| &named.object);
         let inputs = reuse::identify(linked, self.selection.as_ref());
         if let Err(error) = reuse::remember(finished, snapshots, inputs) {
             eprintln!("warning: published, but {}", error.message_after_publishing());
-        }
-    }
-
-    /// Prints and reports what the link is expected to take.
-    fn forecast(&mut self, objects: &[NamedObject], lock: &OutputLock) -> LinkForecast {
-        let linked = objects.iter().map(|named| &named.object);
-        let last_rate = self.report.link_bytes_per_second;
-        let forecast = LinkForecast::new(linked, lock.scratch(), self.work.memory, last_rate);
-        if self.progress != Progress::Quiet {
-            eprintln!("{:>10} {}", "expects", forecast.describe());
-        }
-        if let Some(warning) = forecast.warning() {
-            eprintln!("warning: {warning}");
-        }
-        self.report.forecast = Some(forecast.clone());
-        forecast
-    }
-
-    fn add_finished(&mut self, finished: &Published) {
-        let report = &mut self.report;
-        report.snapshot_bytes = finished.manifest.files.iter().map(|file| file.size_bytes).sum();
-        report.newest_updated_date = finished.manifest.source.newest_updated_date.clone();
-        report.entities = finished.tallies.clone();
-        report.side_tables = finished.side_tallies.clone();
-        for (code, count) in &finished.warnings {
-            *report.warnings.entry(code.clone()).or_default() += count;
-        }
-    }
-
-    fn print_parsed(&self, stage: &CompileStage) {
-        if self.progress == Progress::Quiet {
-            return;
-        }
-        let parsed = stage.parts.iter().filter(|part| !part.was_cached).count();
-        let all = stage.parts.len();
-        if parsed == 0 {
-            return eprintln!(
-                "{:>10} nothing: all {all} parts have objects from earlier runs",
-                "parsed"
-            );
-        }
-        let mut names = String::new();
-        if parsed < all {
-            let changed = stage.parts.iter().filter(|part| !part.was_cached);
-            let first = changed.take(PARSED_SHOWN_MAX).map(|part| escape_path(&part.part.path));
-            names = format!(": {}", first.collect::<Vec<_>>().join(", "));
-            if let Some(more) = parsed.checked_sub(PARSED_SHOWN_MAX).filter(|more| *more > 0) {
-                names.push_str(&format!(" and {more} more"));
-            }
-        }
-        eprintln!("{:>10} {parsed} of {all} parts, {} bytes{names}", "parsed", stage.parsed_bytes);
-    }
-
-    /// Ends the run: prints the table if inputs were read, writes the report, prints the result, and returns
-    /// the outcome's error.
-    fn end(mut self, outcome: Result<Option<PathBuf>>) -> Result<()> {
-        self.report.seconds = self.begun.elapsed().as_secs_f64();
-        let failed = outcome.as_ref().err();
-        let code = failed.map_or(0, Error::exit_code);
-        self.report.run_info.end(code, failed.map(Error::to_string));
-        if self.progress != Progress::Quiet && self.report.parts > 0 {
-            eprint!("{}{}", self.report.table(), self.report.outcome());
-        }
-        if let Some(blocked) = &self.blocked {
-            eprintln!("warning: {}", blocked.warning());
-        }
-        for failed in self.report.pruned.iter().flat_map(|pruned| &pruned.failed) {
-            eprintln!("warning: published, but `--keep` could not remove everything: {failed}");
-        }
-        // The run that holds the lock writes these files.
-        let is_locked = matches!(failed, Some(Error::Locked { .. }));
-        let written = if is_locked { Ok(()) } else { self.files.write_end(&self.report) };
-        let Some(path) = outcome? else { return written };
-        let line = [path.as_os_str().as_bytes(), b"\n"].concat();
-        let printed = std::io::stdout().write_all(&line).map_err(Error::output("standard output"));
-        // The snapshot is published, so that the exit code must be 0.
-        for error in [written, printed].into_iter().filter_map(Result::err) {
-            eprintln!("warning: published, but {}", error.message_after_publishing());
-        }
-        Ok(())
-    }
-}
-
-impl Drop for Run {
-    /// Writes the final report of a run that panics.
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.report.run_info.end(1, Some("the compiler panicked".into()));
-            let _ = self.files.write_end(&self.report);
         }
     }
 }

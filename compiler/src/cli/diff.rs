@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 use pinakes_format::entity::Entity;
 
-use crate::cli::build::use_threads;
 use crate::cli::options::parse_memory;
+use crate::cli::run::use_threads;
 use crate::cli::snapshot::open;
 use crate::diff;
 use crate::diff::{DiffOptions, Format};

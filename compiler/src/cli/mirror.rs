@@ -5,8 +5,8 @@ use std::{num::NonZeroUsize, path::PathBuf};
 use chrono::{DateTime, Utc};
 use clap::Args;
 
-use crate::cli::build::use_threads;
 use crate::cli::options::{flag, parse_bytes, parse_memory};
+use crate::cli::run::use_threads;
 use crate::cli::transfer::TransferArgs;
 use crate::error::Result;
 use crate::mirror::options::PublishOptions;
