@@ -1,4 +1,4 @@
-//! What each snapshot was linked from, so that a run with the same inputs links nothing.
+//! Records the objects and the selection of each link, so that a run with the same inputs links nothing.
 //!
 //! ```text
 //! SNAPSHOTS/.linked/ID     {"inputs":"5e0c…","files":{"outputs/records":"81ab…",…},"orphans":[…],"orphans_read":0}
@@ -21,7 +21,7 @@ const LINK_RECORDS: &str = ".linked";
 /// Names of the versions of a snapshot's files.
 type FileVersions = BTreeMap<String, String>;
 
-/// What a snapshot was linked from, and what its own files do not tell about the link.
+/// The inputs of the link that made a snapshot, and the results of the link that the snapshot does not hold.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct LinkRecord {
     /// Identifies the objects and the selection.

@@ -5,7 +5,7 @@
 //! - `next` makes a scheduled snapshot current when its time has come.
 //! - `history` records the order of publishing.
 //! - `rollback` points `current` at an earlier snapshot; `rolled_back` lists the snapshots left behind.
-//! - `suppressed` keeps the suppression list of each snapshot, `link_record` what it was linked from.
+//! - `suppressed` keeps the suppression list of each snapshot, `link_record` the inputs of its link.
 //! - `prune` removes old snapshots and objects.
 //! - `interrupt` handles signals; `directory` and `files` hold shared helpers.
 //!
