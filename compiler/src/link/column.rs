@@ -118,6 +118,8 @@ impl IdRows {
     }
 
     pub(crate) fn get(&self, index: usize) -> Option<IdRow> {
-        IdRow::read(&mut self.0.get(index)?).ok()?
+        let (id, row) = self.0.get(index)?.split_first_chunk()?;
+        let row = u32::from_le_bytes(row.try_into().ok()?);
+        Some(IdRow { id: u64::from_le_bytes(*id), row })
     }
 }

@@ -48,7 +48,9 @@ pub fn link(
     let directory = lock.scratch().join("snapshot");
     fs::create_dir(&directory).map_err(Error::output(&directory))?;
     let finished = linker.write_snapshot(selection, &directory)?;
+    let bar = progress.begin("check", "files", finished.manifest.files.len() as u64, 0);
     self_check(&directory)?;
+    bar.end();
     Ok(finished)
 }
 
@@ -163,7 +165,9 @@ impl Linker<'_> {
         });
         let accounting = Accounting { entities, side_tables, warnings };
         let facts = ManifestFacts { newest_micros, counts, selection, suppressed, suppression };
+        let bar = self.progress.begin("sync", "files", files.len() as u64, 0);
         let manifest = self.write_manifest(directory, files, facts, &accounting)?;
+        bar.end();
         Ok(Published {
             path: directory.to_path_buf(),
             manifest,

@@ -158,5 +158,9 @@ fn metrics(report: &RunReport) -> String {
     write_metric(&mut text, "pinakes_build_records", "Published records by entity.", records);
     let stages = run_info.stages.iter().map(|stage| (label("stage", stage.stage), stage.seconds));
     write_metric(&mut text, "pinakes_build_stage_seconds", "Seconds by stage.", stages);
+    let stages = run_info.stages.iter();
+    let stages = stages.map(|stage| (label("stage", stage.stage), stage.cpu_seconds));
+    let help = "Processor seconds by stage.";
+    write_metric(&mut text, "pinakes_build_stage_cpu_seconds", help, stages);
     text
 }

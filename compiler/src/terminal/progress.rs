@@ -8,6 +8,7 @@ use std::{
 };
 
 use indicatif::{ProgressBar, ProgressStyle};
+use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 
 /// The finished stages of this process, in order.
@@ -20,6 +21,12 @@ pub struct StageCost {
     pub stage: &'static str,
     /// Wall-clock seconds.
     pub seconds: f64,
+    /// Processor seconds of all threads of this process, in user and in system mode.
+    pub cpu_seconds: f64,
+    /// Threads of the pool that runs the stage.
+    pub threads: usize,
+    /// `cpu_seconds` as a fraction of what `threads` processors have in `seconds`.
+    pub utilisation: f64,
     /// Bytes read by system calls, without mapped files; `null` where the system does not count them.
     pub read_bytes: Option<u64>,
     /// Bytes written by system calls; `null` where the system does not count them.
@@ -36,6 +43,12 @@ fn bytes_so_far() -> Option<[u64; 2]> {
     let text = fs::read_to_string("/proc/self/io").ok()?;
     let count = |name| text.lines().find_map(|line| line.strip_prefix(name))?.trim().parse().ok();
     Some([count("rchar:")?, count("wchar:")?])
+}
+
+/// Processor seconds that all threads of this process have taken.
+fn cpu_seconds_so_far() -> f64 {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
 /// How a run shows its progress.
@@ -73,8 +86,8 @@ impl Progress {
             }
             Progress::Lines | Progress::Quiet => ProgressBar::hidden(),
         };
-        let (begun, bytes) = (Instant::now(), bytes_so_far());
-        Bar { bar, stage, things, count, begun, bytes, progress: self }
+        let (begun, cpu_seconds, bytes) = (Instant::now(), cpu_seconds_so_far(), bytes_so_far());
+        Bar { bar, stage, things, count, begun, cpu_seconds, bytes, progress: self }
     }
 }
 
@@ -85,6 +98,8 @@ pub struct Bar {
     things: &'static str,
     count: u64,
     begun: Instant,
+    /// Processor seconds of the process before the stage.
+    cpu_seconds: f64,
     bytes: Option<[u64; 2]>,
     progress: Progress,
 }
@@ -103,10 +118,26 @@ impl Bar {
             (Some(before), Some(now)) => [0, 1].map(|at| now[at].checked_sub(before[at])),
             _ => [None; 2],
         };
-        let cost = StageCost { stage: self.stage, seconds, read_bytes, written_bytes };
-        STAGES.lock().unwrap_or_else(PoisonError::into_inner).push(cost);
+        let cpu_seconds = cpu_seconds_so_far() - self.cpu_seconds;
+        let threads = rayon::current_num_threads();
+        // A stage may end before the clock advances.
+        let utilisation = cpu_seconds / (seconds.max(1e-6) * threads as f64);
         if self.progress != Progress::Quiet {
-            eprintln!("{:>10} {} {} in {seconds:.1} s", self.stage, self.count, self.things);
+            let (stage, count, things) = (self.stage, self.count, self.things);
+            eprintln!(
+                "{stage:>10} {count} {things} in {seconds:.1} s: {cpu_seconds:.1} CPU-s, {:.0} % of {threads} threads",
+                utilisation * 100.0
+            );
         }
+        let cost = StageCost {
+            stage: self.stage,
+            seconds,
+            cpu_seconds,
+            threads,
+            utilisation,
+            read_bytes,
+            written_bytes,
+        };
+        STAGES.lock().unwrap_or_else(PoisonError::into_inner).push(cost);
     }
 }

@@ -24,6 +24,9 @@ const SYNC_STACK_BYTES: usize = 64 << 10;
 /// At most this many files are synced concurrently. Each takes a thread and an open file.
 const SYNCS_MAX: usize = 8;
 
+/// Bytes of one write. The system takes as long for a write of 8 KiB as for copying its bytes.
+const BUFFER_BYTES: usize = 16 * CHUNK_BYTES;
+
 /// The number of files that threads are syncing now.
 static SYNCS: AtomicUsize = AtomicUsize::new(0);
 
@@ -89,7 +92,8 @@ impl Sync {
 /// the first, `<path>.values`, which [`append_levels`] removes.
 pub struct FileWriter {
     file: File,
-    chunk: Vec<u8>,
+    /// Bytes from the start of a chunk on, neither hashed nor written yet.
+    buffer: Vec<u8>,
     size_bytes: u64,
     tree: TreeWriter,
     values: BufWriter<File>,
@@ -108,7 +112,7 @@ impl FileWriter {
         let values_path = PathBuf::from(values_path);
         Ok(FileWriter {
             file: File::create_new(path)?,
-            chunk: Vec::with_capacity(CHUNK_BYTES),
+            buffer: Vec::new(),
             size_bytes: 0,
             tree: TreeWriter::default(),
             values: BufWriter::new(File::create_new(&values_path)?),
@@ -121,10 +125,12 @@ impl FileWriter {
         self.size_bytes
     }
 
-    fn close_chunk(&mut self) -> io::Result<()> {
-        self.file.write_all(&self.chunk)?;
-        let value = self.tree.chunk(&self.chunk);
-        self.values.write_all(&value)
+    /// Hashes and writes bytes that begin at a chunk and end at a chunk or at the end of the file.
+    fn write_chunks(&mut self, bytes: &[u8]) -> io::Result<()> {
+        for chunk in bytes.chunks(CHUNK_BYTES) {
+            self.values.write_all(&self.tree.chunk(chunk))?;
+        }
+        self.file.write_all(bytes)
     }
 
     /// Writes the last chunk, and starts to sync the file.
@@ -133,12 +139,11 @@ impl FileWriter {
     ///
     /// Where the system refuses.
     pub fn finish(mut self) -> io::Result<Written> {
-        if !self.chunk.is_empty() {
-            self.close_chunk()?;
-        }
+        let rest = std::mem::take(&mut self.buffer);
+        self.write_chunks(&rest)?;
         let sync = Sync::start(self.file);
         self.values.flush()?;
-        let (root, above) = self.tree.finish(&self.chunk);
+        let (root, above) = self.tree.finish(rest.chunks(CHUNK_BYTES).last().unwrap_or_default());
         let above = above.into_iter().flatten().flatten().collect();
         let Self { size_bytes, values_path, .. } = self;
         Ok(Written { size_bytes, root, values_path, above, sync })
@@ -147,17 +152,23 @@ impl FileWriter {
 
 impl Write for FileWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // The buffer keeps the last byte until the end, because the last chunk is hashed as such.
         let mut rest = bytes;
-        while !rest.is_empty() {
-            // A full chunk is written when its successor begins: the last chunk is never empty.
-            if self.chunk.len() == CHUNK_BYTES {
-                self.close_chunk()?;
-                self.chunk.clear();
-            }
-            let (now, later) = rest.split_at(rest.len().min(CHUNK_BYTES - self.chunk.len()));
-            self.chunk.extend_from_slice(now);
-            rest = later;
+        if self.buffer.len() + rest.len() > BUFFER_BYTES {
+            let missing = self.buffer.len().next_multiple_of(CHUNK_BYTES) - self.buffer.len();
+            // There are more bytes than `missing`, because the buffer holds a whole number of chunks.
+            let (now, later) = rest.split_at(missing);
+            let mut buffer = std::mem::take(&mut self.buffer);
+            buffer.extend_from_slice(now);
+            self.write_chunks(&buffer)?;
+            buffer.clear();
+            self.buffer = buffer;
+            // Whole chunks are not copied.
+            let (whole, last) = later.split_at((later.len() - 1) / CHUNK_BYTES * CHUNK_BYTES);
+            self.write_chunks(whole)?;
+            rest = last;
         }
+        self.buffer.extend_from_slice(rest);
         self.size_bytes += bytes.len() as u64;
         Ok(bytes.len())
     }
@@ -198,15 +209,19 @@ mod tests {
     #[test]
     fn a_written_file_has_the_hash_of_its_bytes() {
         let dir = tempfile::tempdir().unwrap();
-        for (number, length) in [0, 5, CHUNK_BYTES, CHUNK_BYTES + 1].into_iter().enumerate() {
+        let lengths = [0, 5, CHUNK_BYTES, CHUNK_BYTES + 1, BUFFER_BYTES, 3 * BUFFER_BYTES];
+        let pieces = [1_000, CHUNK_BYTES, 2 * BUFFER_BYTES + 1];
+        let cases = lengths.into_iter().flat_map(|length| pieces.map(|piece| (length, piece)));
+        for (number, (length, piece)) in cases.enumerate() {
             let path = dir.path().join(number.to_string());
-            let bytes = vec![7; length];
+            let bytes: Vec<u8> = (0..length).map(|at| (at / 7) as u8).collect();
             let mut writer = FileWriter::create(&path).unwrap();
-            for piece in bytes.chunks(1_000) {
+            for piece in bytes.chunks(piece) {
                 writer.write_all(piece).unwrap();
             }
             let written = writer.finish().unwrap();
             assert_eq!(written.root, blake3::hash(&bytes));
+            assert_eq!(std::fs::read(&path).unwrap(), bytes);
             let mut levels = Vec::new();
             let values_path = written.values_path.clone();
             append_levels(written, &mut levels).unwrap();

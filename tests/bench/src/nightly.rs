@@ -129,7 +129,7 @@ fn remove(snapshots: &Path) {
     let _ = fs::remove_dir_all(snapshots);
 }
 
-/// Prints the seconds and written bytes of each stage, and the share of linking.
+/// Prints the seconds, utilisation and written bytes of each stage, and the share of linking.
 fn print_stages(report: &Value) {
     let mut linking = 0.0;
     let mut line = String::new();
@@ -140,7 +140,10 @@ fn print_stages(report: &Value) {
             linking += seconds;
         }
         let megabytes = stage["written_bytes"].as_f64().unwrap_or_default() / 1e6;
-        line.push_str(&format!(" {name} {seconds:.1} s and {megabytes:.0} MB written;"));
+        let percent = stage["utilisation"].as_f64().unwrap_or_default() * 100.0;
+        line.push_str(&format!(
+            " {name} {seconds:.1} s at {percent:.0} % and {megabytes:.0} MB written;"
+        ));
     }
     let whole = report["seconds"].as_f64().unwrap_or_default();
     println!(" {line} linking {:.2} of the total", linking / whole);

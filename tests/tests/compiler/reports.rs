@@ -29,7 +29,7 @@ fn a_report_describes_a_published_and_a_failed_run() {
     assert_eq!(outcome(&run.report), expected);
     assert_eq!(run.report["newest_updated_date"], json!("2026-01-10T08:15:30.123456"));
     let stages: Vec<&str> = run.report["stages"].as_array().unwrap().iter().map(stage).collect();
-    assert_eq!(stages, ["compile", "merge", "resolve", "write", "index"]);
+    assert_eq!(stages, ["compile", "merge", "resolve", "write", "index", "sync", "check"]);
     assert!(run.report["peak_memory_bytes"].as_u64() > Some(1 << 20), "{}", run.report);
     assert!(run.report["started"].as_str() <= run.report["ended"].as_str(), "{}", run.report);
 

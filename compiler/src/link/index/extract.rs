@@ -1,6 +1,9 @@
 //! Extracts the terms, order values and names of records, as the entity's keys declare them.
 
-use std::ops::Range;
+use std::{
+    ops::Range,
+    sync::{Mutex, PoisonError},
+};
 
 use pinakes_format::entity::Entity;
 use pinakes_format::index::encoding::{
@@ -18,6 +21,7 @@ use pinakes_format::with_record;
 use crate::error::Result;
 use crate::link::context::readable;
 use crate::link::index::names::Names;
+use crate::link::index::rank::push_value;
 use crate::link::index::value::{Text, Value};
 
 /// The terms, values and names of consecutive rows.
@@ -26,13 +30,15 @@ pub(crate) struct Extracted {
     pub postings: Vec<Vec<Term>>,
     /// For each key, the low halves of the rows that have a value.
     pub presence: Vec<Vec<u16>>,
-    /// For each order, the value of each row.
-    pub values: Vec<Vec<Option<Value>>>,
+    /// For each order, the value of each row, as a column of the order.
+    pub columns: Vec<Vec<u8>>,
     /// For each path of target rows, the number of each record's rows, and the rows.
     pub targets: Vec<(Vec<u32>, Vec<u32>)>,
     pub names: Names,
     /// For each key, the index of the current row's first term.
     row_from: Vec<usize>,
+    /// For each order, the value of the current row.
+    values: Vec<Option<Value>>,
 }
 
 impl Extracted {
@@ -57,6 +63,22 @@ impl Extracted {
         for (postings, from) in self.postings.iter().zip(&mut self.row_from) {
             *from = postings.len();
         }
+        for (column, value) in self.columns.iter_mut().zip(&mut self.values) {
+            push_value(value.take().as_ref(), column);
+        }
+        self.names.end_row();
+    }
+
+    fn clear(&mut self) {
+        self.postings.iter_mut().for_each(Vec::clear);
+        self.presence.iter_mut().for_each(Vec::clear);
+        self.columns.iter_mut().for_each(Vec::clear);
+        for (counts, rows) in &mut self.targets {
+            counts.clear();
+            rows.clear();
+        }
+        self.names.clear();
+        self.row_from.fill(0);
     }
 }
 
@@ -70,6 +92,9 @@ pub(crate) struct Extractor<'a> {
     /// For each path that follows a reference, the parent of each row referred to. Only the taxonomy
     /// has such paths, so the tables are small.
     parents: Vec<Vec<Option<(Entity, u32)>>>,
+    /// Emptied values of earlier rows. Their memory is used again, instead of growing and being zeroed
+    /// by the system for each batch.
+    emptied: Mutex<Vec<Extracted>>,
 }
 
 impl<'a> Extractor<'a> {
@@ -90,7 +115,8 @@ impl<'a> Extractor<'a> {
             codes[*code].1 = rank;
         }
         let parents: Result<Vec<_>> = keys.ends.iter().map(|end| parents(draft, end)).collect();
-        Ok(Extractor { draft, entity, keys, codes, parents: parents? })
+        let emptied = Mutex::new(Vec::new());
+        Ok(Extractor { draft, entity, keys, codes, parents: parents?, emptied })
     }
 
     pub fn keys(&self) -> &'static Keys {
@@ -101,27 +127,29 @@ impl<'a> Extractor<'a> {
         self.entity
     }
 
-    fn empty(&self, rows: usize) -> Extracted {
-        let lists = self.keys.lists.len();
+    fn empty(&self) -> Extracted {
+        let (lists, orders) = (self.keys.lists.len(), self.keys.orders.len());
         Extracted {
             postings: vec![Vec::new(); lists],
             presence: vec![Vec::new(); lists],
-            values: vec![vec![None; rows]; self.keys.orders.len()],
+            columns: vec![Vec::new(); orders],
             targets: vec![Default::default(); self.keys.targets.len()],
             names: Names::default(),
             row_from: vec![0; lists],
+            values: vec![None; orders],
         }
     }
 
     /// Extracts rows of one chunk.
     pub fn rows(&self, rows: Range<u32>) -> Result<Extracted> {
-        let mut extracted = self.empty(rows.len());
-        for (at, row) in rows.enumerate() {
+        let emptied = self.emptied.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut extracted = emptied.unwrap_or_else(|| self.empty());
+        for row in rows {
             let mut outcome = Ok(());
             with_record!(self.entity, R => {
                 if let Some(record) = readable(self.draft.archived::<R>(row))? {
                     record.gather(&self.keys.tree, &mut |end, value| {
-                        let mut row_extractor = RowExtractor { from: self, row, at, into: &mut extracted };
+                        let mut row_extractor = RowExtractor { from: self, row, into: &mut extracted };
                         if outcome.is_ok() {
                             outcome = row_extractor.add(end, value);
                         }
@@ -129,13 +157,18 @@ impl<'a> Extractor<'a> {
                 }
             });
             readable(outcome)?;
-            self.count_references(row, at, &mut extracted)?;
+            self.count_references(row, &mut extracted)?;
             extracted.sort_row();
             readable(self.add_targets(&mut extracted))?;
             extracted.end_row();
-            extracted.names.end_row();
         }
         Ok(extracted)
+    }
+
+    /// Takes values back whose memory later rows may use.
+    pub fn reuse(&self, mut extracted: Extracted) {
+        extracted.clear();
+        self.emptied.lock().unwrap_or_else(PoisonError::into_inner).push(extracted);
     }
 
     /// Adds the target rows of the row just extracted: the terms that have an id, one for each id.
@@ -154,24 +187,24 @@ impl<'a> Extractor<'a> {
     }
 
     /// Extracts the number of references, which the citation graph holds.
-    fn count_references(&self, row: u32, at: usize, into: &mut Extracted) -> Result<()> {
+    fn count_references(&self, row: u32, into: &mut Extracted) -> Result<()> {
         let orders = self.keys.orders.iter().zip(&mut into.values);
-        for (order, values) in orders.filter(|(order, _)| order.counts_references) {
+        for (order, value) in orders.filter(|(order, _)| order.counts_references) {
             let citations = readable(self.draft.citations(self.entity))?;
             let count = readable(citations.count(Direction::References, row))?;
             let number = sortable_integer(count.into());
-            values[at] = Some(Value::Number(if order.is_descending() { !number } else { number }));
+            *value = Some(Value::Number(if order.is_descending() { !number } else { number }));
         }
         Ok(())
     }
 
     /// Extracts the name of an unresolved reference.
     pub fn unresolved_name(&self, row: u32) -> Result<Extracted> {
-        let mut extracted = self.empty(0);
+        let mut extracted = self.empty();
         if let Some(lists) = self.keys.unresolved_names
             && let Some(name) = readable(self.draft.row_name(self.entity, row))?
         {
-            let mut row_extractor = RowExtractor { from: self, row, at: 0, into: &mut extracted };
+            let mut row_extractor = RowExtractor { from: self, row, into: &mut extracted };
             if let Some(term) = folded_term(&fold(name)) {
                 row_extractor.push(lists, term);
             }
@@ -225,8 +258,6 @@ fn parents(draft: &Snapshot, end: &PathUse) -> Result<Vec<Option<(Entity, u32)>>
 struct RowExtractor<'a, 'e> {
     from: &'a Extractor<'a>,
     row: u32,
-    /// The index of the row among the extracted rows.
-    at: usize,
     into: &'e mut Extracted,
 }
 
@@ -255,10 +286,7 @@ impl RowExtractor<'_, '_> {
             self.list(lists, &end.target, value, folded.as_deref())?;
         }
         if let Some(order) = end.order {
-            let value = self.value(order, value, folded.as_deref());
-            if let Some(slot) = self.into.values[order].get_mut(self.at) {
-                *slot = value;
-            }
+            self.into.values[order] = self.value(order, value, folded.as_deref());
         }
         Ok(())
     }

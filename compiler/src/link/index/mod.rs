@@ -196,33 +196,17 @@ impl Linker<'_> {
         bar: &Bar,
     ) -> Result<()> {
         let count = draft.count(extractor.entity());
-        let wave_batches = rayon::current_num_threads() * 4;
-        let batch_bytes = (self.index_bytes() / wave_batches / EXTRACTED_PER_BYTE)
-            .clamp(*BATCH_BYTES.start(), *BATCH_BYTES.end());
-        let mut from = 0;
-        while from < count {
-            let chunk_end = (from / CHUNK_ROWS as u32 + 1) * CHUNK_ROWS as u32;
-            let rows = from..chunk_end.min(count);
-            let ranges = batches(draft, extractor.entity(), rows, wave_batches, batch_bytes)?;
-            let to = ranges.last().map_or(count, |range| range.end);
-            let extracted: Result<Vec<Extracted>> =
-                ranges.into_par_iter().map(|rows| extractor.rows(rows)).collect();
-            for batch in extracted? {
-                self.scratch_result(indexes.columns.push(&batch))?;
-                indexes.inverter.push(&batch);
-                indexes.names.push(&batch.names);
-                if let Some(targets) = &mut indexes.targets {
-                    push_targets(targets, &batch).map_err(Error::output(draft.path()))?;
-                }
-                if indexes.held_bytes() > self.index_bytes() / 2 {
-                    self.scratch_result(indexes.close_run(from / CHUNK_ROWS as u32))?;
-                }
-            }
-            if to == chunk_end || to == count {
-                self.scratch_result(indexes.close_run(from / CHUNK_ROWS as u32))?;
-            }
-            bar.advance(u64::from(to - from));
-            from = to;
+        let mut next = self.extract_wave(extractor, draft, 0)?;
+        while let Some(wave) = next {
+            // Adds one wave while the other threads extract the next.
+            let (to, length) = (wave.rows.end, wave.rows.len() as u64);
+            let (added, following) = rayon::join(
+                || self.add_wave(extractor, wave, draft, indexes),
+                || self.extract_wave(extractor, draft, to),
+            );
+            added?;
+            bar.advance(length);
+            next = following?;
         }
         if extractor.keys().unresolved_names.is_none() {
             return Ok(());
@@ -237,6 +221,63 @@ impl Linker<'_> {
         }
         Ok(())
     }
+
+    /// Extracts the next rows of a chunk, from `from` on; `None` after the last row.
+    fn extract_wave(
+        &self,
+        extractor: &Extractor<'_>,
+        draft: &Snapshot,
+        from: u32,
+    ) -> Result<Option<Wave>> {
+        let count = draft.count(extractor.entity());
+        if from >= count {
+            return Ok(None);
+        }
+        // Two waves are in memory.
+        let wave_batches = rayon::current_num_threads() * 2;
+        let batch_bytes = (self.index_bytes() / (wave_batches * 2) / EXTRACTED_PER_BYTE)
+            .clamp(*BATCH_BYTES.start(), *BATCH_BYTES.end());
+        let chunk = from / CHUNK_ROWS as u32;
+        let chunk_end = ((chunk + 1) * CHUNK_ROWS as u32).min(count);
+        let rows = from..chunk_end;
+        let ranges = batches(draft, extractor.entity(), rows, wave_batches, batch_bytes)?;
+        let to = ranges.last().map_or(count, |range| range.end);
+        let batches: Result<Vec<Extracted>> =
+            ranges.into_par_iter().map(|rows| extractor.rows(rows)).collect();
+        Ok(Some(Wave { rows: from..to, chunk, ends_chunk: to == chunk_end, batches: batches? }))
+    }
+
+    /// Adds the values of a wave to the indexes.
+    fn add_wave(
+        &self,
+        extractor: &Extractor<'_>,
+        wave: Wave,
+        draft: &Snapshot,
+        indexes: &mut IndexBuilders<'_>,
+    ) -> Result<()> {
+        for batch in wave.batches {
+            self.scratch_result(indexes.columns.push(&batch))?;
+            indexes.inverter.push(&batch);
+            indexes.names.push(&batch.names);
+            if let Some(targets) = &mut indexes.targets {
+                push_targets(targets, &batch).map_err(Error::output(draft.path()))?;
+            }
+            extractor.reuse(batch);
+            if indexes.held_bytes() > self.index_bytes() / 2 {
+                self.scratch_result(indexes.close_run(wave.chunk))?;
+            }
+        }
+        if wave.ends_chunk { self.scratch_result(indexes.close_run(wave.chunk)) } else { Ok(()) }
+    }
+}
+
+/// The values of consecutive rows of one chunk.
+struct Wave {
+    rows: Range<u32>,
+    chunk: u32,
+    /// Whether the rows are the last of the chunk.
+    ends_chunk: bool,
+    batches: Vec<Extracted>,
 }
 
 /// The directory of the snapshot, for the index files of one entity.

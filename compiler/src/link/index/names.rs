@@ -82,6 +82,12 @@ impl Texts {
     fn held_bytes(&self) -> usize {
         self.names.len() + self.ranges.len() * size_of::<TextRange>()
     }
+
+    /// Removes all texts and keeps the memory.
+    fn clear(&mut self) {
+        self.names.clear();
+        self.ranges.clear();
+    }
 }
 
 /// The words and alternative names of rows.
@@ -151,6 +157,12 @@ impl Names {
         self.alternatives.append(&other.alternatives);
     }
 
+    /// Removes all names and keeps the memory.
+    pub fn clear(&mut self) {
+        self.words.clear();
+        self.alternatives.clear();
+    }
+
     /// Bytes in memory.
     pub fn held_bytes(&self) -> usize {
         self.words.held_bytes() + self.alternatives.held_bytes()
@@ -182,9 +194,10 @@ impl NameRuns {
 
     /// Writes the names in memory, all of one chunk, as runs.
     pub fn close_run(&mut self, chunk: u32) -> io::Result<()> {
-        let Names { words, alternatives, .. } = std::mem::take(&mut self.current);
-        self.words.push(words, chunk)?;
-        self.alternatives.push(alternatives, chunk)
+        self.words.push(&mut self.current.words, chunk)?;
+        self.alternatives.push(&mut self.current.alternatives, chunk)?;
+        self.current.clear();
+        Ok(())
     }
 }
 
@@ -207,8 +220,8 @@ impl TextRuns {
         TextRuns { spool: Spool::new(scratch), position: 0, runs: Vec::new() }
     }
 
-    /// Writes the texts of rows of one chunk as a run.
-    pub fn push(&mut self, mut texts: Texts, chunk: u32) -> io::Result<()> {
+    /// Writes the texts of rows of one chunk as a run. Leaves no texts.
+    pub fn push(&mut self, texts: &mut Texts, chunk: u32) -> io::Result<()> {
         let mut ranges = std::mem::take(&mut texts.ranges);
         let key = |range: &TextRange| (range.low, range.mark);
         ranges.par_sort_unstable_by(|a, b| texts.compare(a, b).then_with(|| key(a).cmp(&key(b))));
@@ -240,6 +253,8 @@ impl TextRuns {
         if self.position > from {
             self.runs.push((chunk, from, self.position));
         }
+        texts.ranges = ranges;
+        texts.clear();
         Ok(())
     }
 

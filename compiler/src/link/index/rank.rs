@@ -41,22 +41,8 @@ impl<'a> Columns<'a> {
 
     /// Adds the sort keys of the next rows.
     pub fn push(&mut self, extracted: &Extracted) -> io::Result<()> {
-        for (spool, values) in self.spools.iter_mut().zip(&extracted.values) {
-            for value in values {
-                match value {
-                    None => spool.write_all(&[0])?,
-                    Some(Value::Number(number)) => {
-                        spool.write_all(&[PRESENT])?;
-                        spool.write_all(&number.to_le_bytes())?;
-                    }
-                    Some(Value::Text(text)) => {
-                        spool.write_all(&[PRESENT])?;
-                        text.write(spool)?;
-                    }
-                }
-            }
-        }
-        Ok(())
+        let mut columns = self.spools.iter_mut().zip(&extracted.columns);
+        columns.try_for_each(|(spool, column)| spool.write_all(column))
     }
 
     /// Sorts and writes every order.
@@ -71,6 +57,16 @@ impl<'a> Columns<'a> {
             writing.order(order, spool.take()?, &mut writer)?;
         }
         writer.finish()
+    }
+}
+
+/// Appends the sort key of a row to a column.
+pub(crate) fn push_value(value: Option<&Value>, column: &mut Vec<u8>) {
+    column.push(if value.is_some() { PRESENT } else { 0 });
+    match value {
+        None => {}
+        Some(Value::Number(number)) => column.extend_from_slice(&number.to_le_bytes()),
+        Some(Value::Text(text)) => text.push(column),
     }
 }
 

@@ -32,6 +32,13 @@ impl Text {
         Text { head, both, folded_bytes }
     }
 
+    /// Appends what [`SortKey::read`] reads.
+    pub fn push(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&(self.both.len() as u64).to_le_bytes());
+        out.extend_from_slice(&self.folded_bytes.to_le_bytes());
+        out.extend_from_slice(&self.both);
+    }
+
     fn halves(&self) -> (&[u8], &[u8]) {
         self.both.split_at(self.folded_bytes as usize)
     }

@@ -22,9 +22,8 @@ pub(crate) struct RecordLinker<'a, 'o> {
     source_types: SourceTypes,
 }
 
-/// One linked record.
+/// One linked record, without its bytes.
 pub(crate) struct LinkedRecord {
-    pub blob: Vec<u8>,
     pub id: u64,
     /// The name, if records of the entity are referred to.
     pub name: Option<String>,
@@ -66,7 +65,7 @@ impl<'a, 'o> RecordLinker<'a, 'o> {
         let mut tree = TaxonomyTree::default();
         for entity in Entity::taxonomy() {
             let blobs = (0..self.inputs.record_count(entity))
-                .map(|row| self.link(entity, row).map(|linked| linked.blob))
+                .map(|row| self.blob(entity, row))
                 .collect::<Result<Vec<_>>>()?;
             let by_id = self.inputs.rows[entity as usize].by_id.iter().map(|pair| pair.row);
             tree.add_level(entity, by_id, &blobs)?;
@@ -74,8 +73,20 @@ impl<'a, 'o> RecordLinker<'a, 'o> {
         Ok(tree)
     }
 
-    /// Copies the record of a row, replaces its symbols by rows and completes it.
-    pub(crate) fn link(&self, entity: Entity, row: usize) -> Result<LinkedRecord> {
+    /// Links the record of a row and returns its bytes.
+    pub(crate) fn blob(&self, entity: Entity, row: usize) -> Result<Vec<u8>> {
+        let mut blob = Vec::new();
+        self.link(entity, row, &mut blob)?;
+        Ok(blob)
+    }
+
+    /// Copies the record of a row to the end of `blobs`, replaces its symbols by rows and completes it.
+    pub(crate) fn link(
+        &self,
+        entity: Entity,
+        row: usize,
+        blobs: &mut Vec<u8>,
+    ) -> Result<LinkedRecord> {
         let row = u32::try_from(row).map_err(|_| inconsistent_object())?;
         let (segment_at, segment, key) =
             self.inputs.locate(entity, row).ok_or_else(inconsistent_object)?;
@@ -84,8 +95,9 @@ impl<'a, 'o> RecordLinker<'a, 'o> {
         let row_of = |symbol: u32| resolved.number(entity, segment_at, segment, symbol);
 
         let (archived, _) = split_blob(blob).ok_or_else(inconsistent_object)?;
-        let mut copy = blob.to_vec();
-        let (copied, _) = split_blob_mut(&mut copy).ok_or_else(inconsistent_object)?;
+        let from = blobs.len();
+        blobs.extend_from_slice(blob);
+        let (copied, _) = split_blob_mut(&mut blobs[from..]).ok_or_else(inconsistent_object)?;
         let mut is_complete = true;
         let mut replace = |field: SlotNumber, number: Option<u32>| {
             let replaced = number.and_then(|number| field.replace(copied, number));
@@ -120,20 +132,31 @@ impl<'a, 'o> RecordLinker<'a, 'o> {
         if !is_complete {
             return Err(inconsistent_object());
         }
-        let blob = self.complete(entity, row, &key, copy)?;
-        Ok(LinkedRecord { blob, id: key.id, name, dangling })
+        if let Some(completed) = self.complete(entity, row, &key, &blobs[from..])? {
+            blobs.truncate(from);
+            blobs.extend_from_slice(&completed);
+        }
+        Ok(LinkedRecord { id: key.id, name, dangling })
     }
 
-    /// Fills in null members of a taxonomy node, and adds the members of side tables.
-    fn complete(&self, entity: Entity, row: u32, key: &Key, blob: Vec<u8>) -> Result<Vec<u8>> {
-        let mut blob = blob;
+    /// Fills in null members of a taxonomy node, and adds the members of side tables. `None` if the
+    /// record stays as it is.
+    fn complete(
+        &self,
+        entity: Entity,
+        row: u32,
+        key: &Key,
+        blob: &[u8],
+    ) -> Result<Option<Vec<u8>>> {
+        let mut completed = None;
         if entity.facts().taxonomy_level.is_some() {
             let sums = self.inputs.sums.get(&entity).and_then(|sums| sums.get(&key.id));
             let sum = (key.origin != Origin::Own).then(|| sums.copied().unwrap_or_default());
-            blob = self.tree.complete(entity, row, &blob, sum)?;
+            completed = Some(self.tree.complete(entity, row, blob, sum)?);
         }
         let codes = &self.inputs.resolved.unresolved;
-        Ok(self.inputs.side_tables.complete(entity, &blob, codes)?.unwrap_or(blob))
+        let blob = completed.as_deref().unwrap_or(blob);
+        Ok(self.inputs.side_tables.complete(entity, blob, codes)?.or(completed))
     }
 
     /// Whether a reference by id leads to a row without a record.

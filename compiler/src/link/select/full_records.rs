@@ -106,7 +106,7 @@ impl<'p, 'a, 'o> FullRecords<'p, 'a, 'o> {
         });
         outcome?;
         if entity.facts().taxonomy_level.is_some() {
-            let blob = self.linker.link(entity, row as usize)?.blob;
+            let blob = self.linker.blob(entity, row as usize)?;
             for (entity, row) in relatives(entity, &blob).ok_or_else(inconsistent_object)? {
                 visit(Some(entity), row)?;
             }
@@ -209,9 +209,9 @@ impl RecordLookup for FullRecords<'_, '_, '_> {
             return Ok(());
         }
         let unlinkable = |_| ReadError::corrupt("objects", "a record cannot be linked");
-        let linked = self.linker.link(entity, row as usize).map_err(unlinkable)?;
+        let blob = self.linker.blob(entity, row as usize).map_err(unlinkable)?;
         let too_short = ReadError::corrupt("objects", "a record's length exceeds its bytes");
-        let (archived, _) = split_blob(&linked.blob).ok_or(too_short)?;
+        let (archived, _) = split_blob(&blob).ok_or(too_short)?;
         with_record!(entity, R => {
             record::access::<R>(archived).ok_or_else(invalid_record)?.gather(tree, visit);
         });

@@ -8,13 +8,15 @@ use rayon::prelude::*;
 use crate::error::Result;
 use crate::link::column::{Column, IdRow};
 use crate::link::context::{WrittenFile, inconsistent_object};
-use crate::link::record::linker::{LinkedRecord, RecordLinker};
+use crate::link::record::linker::RecordLinker;
 use crate::link::record::type_sums::TypeSums;
 use crate::link::write::entity_files::EntityFiles;
 use crate::link::write::institution_types::list_institution_types;
 
 /// Rows in one thread's batch.
 const BATCH_ROWS: usize = 1_024;
+/// Bytes reserved for the records of a batch. Growth by doubling would copy the records again.
+const RESERVED_BYTES: usize = 4 << 20;
 
 /// Linked records of consecutive rows.
 #[derive(Default)]
@@ -107,12 +109,16 @@ impl RecordsWriter<'_, '_, '_> {
     /// Links rows until [`Self::batch_bytes`] are reached.
     fn link_batch(&self, entity: Entity, mut rows: Range<usize>) -> Result<Batch> {
         let mut batch = Batch::default();
+        if rows.len() > BATCH_ROWS / 2 {
+            batch.blobs.reserve(RESERVED_BYTES.min(self.batch_bytes));
+        }
         while batch.blobs.len() < self.batch_bytes
             && let Some(row) = rows.next()
         {
-            let LinkedRecord { blob, id, name, dangling } = self.linker.link(entity, row)?;
-            batch.push(id, name, &blob)?;
-            batch.dangling += dangling;
+            let from = batch.blobs.len();
+            let linked = self.linker.link(entity, row, &mut batch.blobs)?;
+            batch.dangling += linked.dangling;
+            batch.end_record(linked.id, linked.name, from)?;
         }
         batch.left = rows;
         Ok(batch)
@@ -121,13 +127,15 @@ impl RecordsWriter<'_, '_, '_> {
     fn write_institution_types(&self, entity: Entity) -> Result<Vec<WrittenFile>> {
         let inputs = &self.linker.inputs;
         let dump = (0..inputs.record_count(entity))
-            .map(|row| self.linker.link(entity, row).map(|linked| linked.blob))
+            .map(|row| self.linker.blob(entity, row))
             .collect::<Result<Vec<_>>>()?;
         let codes = &inputs.resolved.unresolved;
         let types = list_institution_types(&dump, &self.type_sums, codes, self.newest_micros)?;
         let mut batch = Batch::default();
         for (id, blob) in &types {
-            batch.push(*id, None, blob)?;
+            let from = batch.blobs.len();
+            batch.blobs.extend_from_slice(blob);
+            batch.end_record(*id, None, from)?;
         }
         let mut files = EntityFiles::create(inputs, entity, (types.len(), None), self.directory)?;
         batch.write(&mut files)?;
@@ -137,11 +145,12 @@ impl RecordsWriter<'_, '_, '_> {
 }
 
 impl Batch {
-    fn push(&mut self, id: u64, name: Option<String>, blob: &[u8]) -> Result<()> {
+    /// Ends a record, whose bytes are `blobs` from `from` on.
+    fn end_record(&mut self, id: u64, name: Option<String>, from: usize) -> Result<()> {
         self.ids.push(id);
         self.names.push(name);
-        self.lengths.push(u32::try_from(blob.len()).map_err(|_| inconsistent_object())?);
-        self.blobs.extend_from_slice(blob);
+        let length = u32::try_from(self.blobs.len() - from);
+        self.lengths.push(length.map_err(|_| inconsistent_object())?);
         Ok(())
     }
 
