@@ -45,7 +45,7 @@ pub(crate) const MANY: usize = 32;
 /// compared with every earlier key. From [`KeyIndex::FILTERED_MAX`] keys on, a hash table replaces
 /// the filter. Example with 64 bits: `id` sets bit 12, `name` sets bit 40, and a second `id` finds
 /// bit 12 set, so the index compares it with `id` and `name`.
-pub(super) struct KeyIndex<const WORDS: usize> {
+pub(crate) struct KeyIndex<const WORDS: usize> {
     filter: [u64; WORDS],
     table: HashTable<u32>,
     /// Seeded at random, so that nobody can construct keys that share one bucket.
@@ -63,7 +63,7 @@ impl<const WORDS: usize> KeyIndex<WORDS> {
 
     /// Adds a key and returns whether `keys` held it already. The caller appends a new key to `keys`.
     #[inline]
-    pub(super) fn insert(&mut self, keys: &[Cow<'_, str>], key: &str) -> bool {
+    pub(crate) fn insert(&mut self, keys: &[Cow<'_, str>], key: &str) -> bool {
         if keys.len() >= Self::FILTERED_MAX {
             return self.insert_in_table(keys, key);
         }
