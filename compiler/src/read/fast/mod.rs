@@ -1,4 +1,4 @@
-//! A JSON parser for good lines: reads what [`strict`](crate::read::strict) reads, in about half the time.
+//! A JSON parser for good lines: reads what [`strict`](crate::read::strict) reads, in less time.
 //!
 //! The parser reports no faults. At anything unusual it returns [`Doubt`], and the caller parses the text
 //! with the strict parser, which accepts the text or names the fault. So the parser may refuse a good text,
@@ -9,9 +9,16 @@
 //! - control characters, also as white space between tokens;
 //! - numbers of more than 18 digits before the point.
 //!
-//! serde_json costs more because it reads byte by byte, knows the line and column of every fault, and needs
-//! wrappers that check members that no type reads. sonic-rs and simd-json are no faster than serde_json on
-//! lines of works, whose values are short; both accept texts that serde_json refuses.
+//! The strict parser wraps serde_json's to check members that no type reads; this one checks them itself. Without
+//! wrappers, a walk over every value of a line takes, in processor seconds a GB, on works of 2025, of 2023 and
+//! of the generator:
+//!
+//! ```text
+//! this parser           0.88   0.71   0.66
+//! serde_json            1.31   1.15   1.05
+//! sonic-rs              1.52   1.40   1.26
+//! simd-json's tape      1.37   1.23   1.13     accepts half a surrogate pair and duplicate keys
+//! ```
 
 mod access;
 mod number;
