@@ -3,7 +3,7 @@
 //! A dump may refer to a topic or field without holding a line of the node. The references in one
 //! part become derived records; at linking, a line of the node takes precedence.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 use pinakes_format::entity::Entity;
 use pinakes_format::record::value::Id;
@@ -44,7 +44,8 @@ struct DerivedNode {
 /// The nodes derived from the lines of one part.
 #[derive(Default)]
 pub struct DerivedNodes {
-    nodes: BTreeMap<(Entity, u64), DerivedNode>,
+    /// Every line looks its nodes up, so the map is hashed; the seed is random, because ids come from lines.
+    nodes: HashMap<(Entity, u64), DerivedNode, foldhash::fast::RandomState>,
 }
 
 /// The nodes of one line from a topic up to its domain; `None` where the line omits a level.
@@ -90,7 +91,9 @@ impl DerivedNodes {
 
     /// Writes the nodes as records and clears them.
     pub fn write(&mut self, object: &mut ObjectWriter) -> Result<()> {
-        for ((entity, id), node) in std::mem::take(&mut self.nodes) {
+        let mut nodes: Vec<_> = std::mem::take(&mut self.nodes).into_iter().collect();
+        nodes.sort_unstable_by_key(|(key, _)| *key);
+        for ((entity, id), node) in nodes {
             let segment = object.segment(entity)?;
             let provenance = Provenance {
                 origin: node.origin,

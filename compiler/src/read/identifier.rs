@@ -39,6 +39,9 @@ pub fn strip_prefix(text: &str) -> Option<&str> {
 /// Ids of the taxonomy have no letter: they are plain digits, or a URL such as
 /// `https://openalex.org/fields/17`, whose folder names the entity.
 pub fn parse(entity: Entity, text: &str) -> Result<u64, BadId> {
+    if let Some(id) = parse_openalex(entity, text) {
+        return Ok(id);
+    }
     let name = last_part(text);
     let name = strip_prefix(name).unwrap_or(name);
     let Some(first) = name.bytes().next() else { return Err(BadId::Missing) };
@@ -57,6 +60,21 @@ pub fn parse(entity: Entity, text: &str) -> Result<u64, BadId> {
         },
     };
     parse_digits(digits).ok_or(BadId::Malformed)
+}
+
+/// Parses the notation that nearly every id of a dump has; `None` for any other text.
+fn parse_openalex(entity: Entity, text: &str) -> Option<u64> {
+    let name = text.strip_prefix("https://openalex.org/")?;
+    let facts = entity.facts();
+    let digits = match facts.letter {
+        Some(letter) => name.strip_prefix(char::from(letter))?,
+        None => facts
+            .dump_names
+            .iter()
+            .find_map(|folder| name.strip_prefix(folder))?
+            .strip_prefix('/')?,
+    };
+    parse_digits(digits)
 }
 
 /// The text after the last `/`.

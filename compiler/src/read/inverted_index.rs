@@ -4,7 +4,7 @@ use std::{borrow::Cow, fmt};
 
 use serde::{
     Deserializer,
-    de::{IgnoredAny, MapAccess, SeqAccess, Visitor},
+    de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
 
 use crate::read::lenient::{Diagnostics, Key, Lenient, MaybeNumber, clean, drain, is_too_long};
@@ -19,18 +19,10 @@ use crate::read::strict::{Keys, MANY};
 /// {"show":[1],"we":[0,7],"can":[9]}    we show we can
 /// ```
 ///
-/// Joining sorts the positions: O(n log n) for n words.
+/// Joining puts each word at its position in a table: O(n) for n words. Where two words share a
+/// position, or most positions have no word, joining sorts the positions: O(n log n).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Abstract(pub Option<String>);
-
-/// The value of one key of the index.
-#[derive(Default)]
-enum IndexValue<'a> {
-    Positions(Vec<u64>),
-    Index(Box<Words<'a>>),
-    #[default]
-    Other,
-}
 
 /// The words of an index, each once, and the positions with the number of the word.
 #[derive(Default)]
@@ -39,31 +31,57 @@ struct Words<'a> {
     positions: Vec<(u64, u32)>,
 }
 
+/// Stands for a position without a word in [`order_by_table`].
+const NO_WORD: u32 = u32::MAX;
+
 impl Words<'_> {
     /// Joins the words in the order of their positions with single spaces.
     ///
     /// A word has two bytes a position in the index and all its bytes in the text. So the length is
     /// checked before the text takes memory.
-    fn join(mut self, diagnostics: &Diagnostics) -> Option<String> {
-        let words = self.words.as_slice();
-        let word = |number: u32| words[number as usize].as_ref();
-        self.positions.retain(|(_, number)| !word(*number).is_empty());
-        let lengths = self.positions.iter().map(|(_, number)| word(*number).len() as u64 + 1);
+    fn join(self, diagnostics: &Diagnostics) -> Option<String> {
+        let Words { words, mut positions } = self;
+        let word = |number: u32| words.as_slice()[number as usize].as_ref();
+        positions.retain(|(_, number)| !word(*number).is_empty());
+        let lengths = positions.iter().map(|(_, number)| word(*number).len() as u64 + 1);
         let text_bytes = lengths.sum::<u64>().saturating_sub(1);
         if is_too_long(text_bytes, diagnostics) {
             return None;
         }
-        // Dumps sort an index by word, so the positions are unordered.
-        self.positions.sort_unstable_by_key(|(at, number)| (*at, word(*number)));
         let mut text = String::with_capacity(text_bytes as usize);
-        for (_, number) in &self.positions {
+        let order = order_by_table(&positions).unwrap_or_else(|| {
+            positions.sort_unstable_by_key(|(at, number)| (*at, word(*number)));
+            positions.iter().map(|(_, number)| *number).collect()
+        });
+        for number in order {
             if !text.is_empty() {
                 text.push(' ');
             }
-            text.push_str(word(*number));
+            text.push_str(word(number));
         }
         clean(Cow::Owned(text), diagnostics).to_owned()
     }
+}
+
+/// The numbers of the words in the order of their positions, which are unordered in an index by word.
+/// `None` where two words share a position, or where most positions have no word.
+fn order_by_table(positions: &[(u64, u32)]) -> Option<Vec<u32>> {
+    let last = positions.iter().map(|(at, _)| *at).max().unwrap_or(0);
+    let length = usize::try_from(last).ok()?.checked_add(1)?;
+    if length / 2 > positions.len() {
+        return None;
+    }
+    let mut table = vec![NO_WORD; length];
+    for (at, number) in positions {
+        // The cast is exact: no position exceeds the last.
+        let place = &mut table[*at as usize];
+        if *place != NO_WORD {
+            return None;
+        }
+        *place = *number;
+    }
+    table.retain(|number| *number != NO_WORD);
+    Some(table)
 }
 
 struct WordsVisitor<'d> {
@@ -78,6 +96,7 @@ impl<'de> Visitor<'de> for WordsVisitor<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Words<'de>, A::Error> {
+        let diagnostics = self.diagnostics;
         let mut outer = Words::default();
         let mut inner = None;
         while let Some(Key(word)) = map.next_key::<Key<'de>>()? {
@@ -85,75 +104,75 @@ impl<'de> Visitor<'de> for WordsVisitor<'_> {
             // The cast is exact: a line has fewer than 2^32 bytes, so fewer keys.
             let number = outer.words.as_slice().len() as u32;
             outer.words.insert(word)?;
-            match map.next_value_seed(self.diagnostics.seed())? {
-                IndexValue::Positions(positions) => {
-                    outer.positions.extend(positions.into_iter().map(|at| (at, number)));
-                }
-                IndexValue::Index(index) if is_wrapper => inner = Some(index),
-                IndexValue::Index(_) => self.diagnostics.warn("not_positions"),
-                IndexValue::Other => {}
+            let positions = &mut outer.positions;
+            match map.next_value_seed(IndexValue { diagnostics, number, positions })? {
+                Some(index) if is_wrapper => inner = Some(index),
+                Some(_) => diagnostics.warn("not_positions"),
+                None => {}
             }
         }
         Ok(inner.map_or(outer, |index| *index))
     }
 }
 
-impl<'de> Lenient<'de> for IndexValue<'de> {
-    fn read<D: Deserializer<'de>>(
-        deserializer: D,
-        diagnostics: &Diagnostics,
-    ) -> Result<Self, D::Error> {
-        struct IndexValueVisitor<'d> {
-            diagnostics: &'d Diagnostics,
+/// Reads the value of one key: adds the positions of a word, or returns the index in a wrapper.
+struct IndexValue<'d, 'p> {
+    diagnostics: &'d Diagnostics,
+    /// The number of the word.
+    number: u32,
+    positions: &'p mut Vec<(u64, u32)>,
+}
+
+impl<'de> DeserializeSeed<'de> for IndexValue<'_, '_> {
+    type Value = Option<Box<Words<'de>>>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for IndexValue<'_, '_> {
+    type Value = Option<Box<Words<'de>>>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("positions")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+        while let Some(position) = seq.next_element_seed(self.diagnostics.seed::<MaybeNumber>())? {
+            let position = position.count(self.diagnostics);
+            self.positions.extend(position.map(|at| (at, self.number)));
         }
+        Ok(None)
+    }
 
-        impl<'de> Visitor<'de> for IndexValueVisitor<'_> {
-            type Value = IndexValue<'de>;
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+        let words = WordsVisitor { diagnostics: self.diagnostics };
+        words.visit_map(map).map(|words| Some(Box::new(words)))
+    }
 
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("positions")
-            }
+    fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
+        Ok(None)
+    }
 
-            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
-                let mut positions = Vec::with_capacity(2);
-                while let Some(position) =
-                    seq.next_element_seed(self.diagnostics.seed::<MaybeNumber>())?
-                {
-                    positions.extend(position.count(self.diagnostics));
-                }
-                Ok(IndexValue::Positions(positions))
-            }
+    fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
+        Ok(None)
+    }
 
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-                let words = WordsVisitor { diagnostics: self.diagnostics };
-                words.visit_map(map).map(|words| IndexValue::Index(Box::new(words)))
-            }
+    fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
+        Ok(None)
+    }
 
-            fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
-                Ok(IndexValue::Other)
-            }
+    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
+        Ok(None)
+    }
 
-            fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
-                Ok(IndexValue::Other)
-            }
+    fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> {
+        Ok(None)
+    }
 
-            fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
-                Ok(IndexValue::Other)
-            }
-
-            fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
-                Ok(IndexValue::Other)
-            }
-
-            fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> {
-                Ok(IndexValue::Other)
-            }
-
-            fn visit_unit<E>(self) -> Result<Self::Value, E> {
-                Ok(IndexValue::Other)
-            }
-        }
-        deserializer.deserialize_any(IndexValueVisitor { diagnostics })
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(None)
     }
 }
 
@@ -240,6 +259,22 @@ mod tests {
         assert_eq!(read("\"no index\""), None);
         assert_eq!(read("{}"), None);
         assert_eq!(diagnostics.counts(), [("abstract_cut", 1), ("not_an_abstract", 1)].into());
+    }
+
+    #[test]
+    fn words_are_joined_by_position_with_gaps_and_shared_positions() {
+        let diagnostics = Diagnostics::default();
+        for (json, expected) in [
+            (r#"{"c":[2],"a":[0],"b":[1]}"#, "a b c"),
+            (r#"{"c":[3],"a":[0],"b":[1]}"#, "a b c"),
+            (r#"{"c":[9007199254740991],"a":[7]}"#, "a c"),
+            (r#"{"c":[0],"a":[1,0],"b":[1]}"#, "a c a b"),
+            (r#"{"c":[0,0],"":[1]}"#, "c c"),
+        ] {
+            let mut json_reader = serde_json::Deserializer::from_str(json);
+            let text = Abstract::read(&mut json_reader, &diagnostics).unwrap().0;
+            assert_eq!(text.as_deref(), Some(expected), "{json}");
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! The parser reads every key and value, also those that no record declares. So a syntax error
 //! anywhere makes the line bad.
 
-use std::{borrow::Cow, cell::Cell, fmt};
+use std::{borrow::Cow, cell::Cell, fmt, marker::PhantomData};
 
 use serde::{
     Deserialize, Deserializer,
@@ -14,7 +14,9 @@ use serde::{
     forward_to_deserialize_any,
 };
 
+use crate::read::fast;
 use crate::read::lenient::Key;
+use crate::read::strict::{self, JsonError};
 
 /// Up to this number of members, the search for a duplicate compares pairs; above, it sorts.
 const FEW_MEMBERS: usize = 48;
@@ -48,6 +50,15 @@ struct JsonMember<'a> {
 }
 
 impl<'a> JsonValue<'a> {
+    /// Parses a JSON text.
+    ///
+    /// # Errors
+    ///
+    /// Where the text has a [`strict::JsonFault`].
+    pub(crate) fn parse(text: &'a str) -> Result<JsonValue<'a>, JsonError> {
+        fast::parse(text, PhantomData).map_or_else(|| strict::from_str(text), Ok)
+    }
+
     /// The members; `None` for anything but an object.
     pub(crate) fn members(&self) -> Option<&JsonMembers<'a>> {
         match self {

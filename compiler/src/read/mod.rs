@@ -4,12 +4,14 @@
 //!   changed.
 //! - [`lines`], [`rows`] and [`elements`] split a part into lines, table rows and array elements.
 //! - [`parquet`] reads the rows of a Parquet file.
-//! - [`strict`] checks the syntax of a line; [`lenient`] reads the values of optional members.
+//! - [`strict`] checks the syntax of a line, and [`fast`] parses the good lines; [`lenient`] reads the values of
+//!   optional members.
 //! - [`identifier`], [`times`] and [`inverted_index`] parse the notations that dumps use.
 //!
 //! This folder may import `error` and `remote` only.
 
 pub(crate) mod elements;
+pub(crate) mod fast;
 pub(crate) mod file_version;
 pub(crate) mod id_list;
 pub(crate) mod identifier;

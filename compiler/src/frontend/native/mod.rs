@@ -22,11 +22,11 @@ use crate::read::json_tree::{JsonMembers, JsonValue};
 use crate::read::lenient::{Diagnostics, Lenient, MaybeId, MaybeList};
 use crate::read::parquet::{Row, RowFault};
 use crate::read::strict::JsonError;
-use crate::read::{identifier, strict, times};
+use crate::read::{identifier, times};
 
 /// Reads one line of an entity's part into the object.
 pub fn read_line(entity: Entity, text: &str, reader: &mut LineReader<'_>) -> Result<(), BadRecord> {
-    let line: JsonValue<'_> = strict::from_str(text)?;
+    let line = JsonValue::parse(text)?;
     let Some(members) = line.members() else {
         return Err(BadRecord::Quarantine { code: "not_a_record", id: None });
     };
@@ -99,7 +99,7 @@ fn member<'t, T: Lenient<'t>>(
 
 /// Parses one line and drops it.
 pub fn parse_line(text: &str) -> Result<(), JsonError> {
-    strict::from_str::<JsonValue<'_>>(text).map(drop)
+    JsonValue::parse(text).map(drop)
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use serde::{
     de::{DeserializeSeed, Error, MapAccess, Visitor},
 };
 
+use crate::read::fast;
 use crate::read::lenient::diagnostics::Diagnostics;
 use crate::read::lenient::value::Lenient;
 use crate::read::lenient::wanted::Wanted;
@@ -107,7 +108,8 @@ pub(crate) fn from_str<'de, T: Members<'de>>(
     text: &'de str,
     diagnostics: &Diagnostics,
 ) -> Result<T, JsonError> {
-    strict::from_str_seed(text, ObjectSeed::new(diagnostics))
+    let parsed = diagnostics.attempt(|| fast::parse(text, ObjectSeed::new(diagnostics)));
+    parsed.map_or_else(|| strict::from_str_seed(text, ObjectSeed::new(diagnostics)), Ok)
 }
 
 /// Parses a JSON object; members that `T` does not declare are skipped as serde_json skips them.

@@ -27,8 +27,7 @@ impl MaybeText<'_> {
 
 /// Cleans a string: blank or overlong becomes null, NUL characters are removed.
 pub(crate) fn clean<'a>(text: Cow<'a, str>, diagnostics: &Diagnostics) -> MaybeText<'a> {
-    if text.bytes().all(|byte| byte.is_ascii_whitespace()) || text.chars().all(char::is_whitespace)
-    {
+    if text.trim_start().is_empty() {
         return MaybeText(None);
     }
     if is_too_long(text.len() as u64, diagnostics) {

@@ -35,17 +35,18 @@ impl<'de, const WORDS: usize> Keys<'de, WORDS> {
 }
 
 /// `WORDS` for an object of tens of keys.
-pub(crate) const FEW: usize = 1;
+pub(crate) const FEW: usize = 4;
 /// `WORDS` for an object of hundreds of keys, such as an abstract, which has one key per word.
-pub(crate) const MANY: usize = 32;
+pub(crate) const MANY: usize = 128;
 
 /// Finds duplicate keys of one object.
 ///
 /// A filter of `WORDS` × 64 bits proves that most keys are new. A key whose bit is already set is
 /// compared with every earlier key. From [`KeyIndex::FILTERED_MAX`] keys on, a hash table replaces
-/// the filter. Example with 64 bits: `id` sets bit 12, `name` sets bit 40, and a second `id` finds
-/// bit 12 set, so the index compares it with `id` and `name`.
-pub(super) struct KeyIndex<const WORDS: usize> {
+/// the filter: until then fewer than one key in 20 is compared in vain. Example with 256 bits: `id` sets
+/// bit 12, `name` sets bit 40, and a second `id` finds bit 12 set, so the index compares it with `id` and
+/// `name`.
+pub(crate) struct KeyIndex<const WORDS: usize> {
     filter: [u64; WORDS],
     table: HashTable<u32>,
     /// Seeded at random, so that nobody can construct keys that share one bucket.
@@ -59,11 +60,11 @@ impl<const WORDS: usize> Default for KeyIndex<WORDS> {
 }
 
 impl<const WORDS: usize> KeyIndex<WORDS> {
-    const FILTERED_MAX: usize = 16 + 8 * WORDS;
+    const FILTERED_MAX: usize = 16 + 2 * WORDS;
 
     /// Adds a key and returns whether `keys` held it already. The caller appends a new key to `keys`.
     #[inline]
-    pub(super) fn insert(&mut self, keys: &[Cow<'_, str>], key: &str) -> bool {
+    pub(crate) fn insert(&mut self, keys: &[Cow<'_, str>], key: &str) -> bool {
         if keys.len() >= Self::FILTERED_MAX {
             return self.insert_in_table(keys, key);
         }
@@ -95,7 +96,7 @@ impl<const WORDS: usize> KeyIndex<WORDS> {
     }
 }
 
-/// Hashes a key's length, first four and last four bytes to a number below 2,048.
+/// Hashes a key's length, first four and last four bytes to a number below 8,192.
 #[inline]
 fn bit_of(key: &str) -> usize {
     let bytes = key.as_bytes();
@@ -106,7 +107,7 @@ fn bit_of(key: &str) -> usize {
         _ => bytes.iter().fold(0, |ends, byte| ends << 8 | u64::from(*byte)),
     };
     // Fibonacci hashing: the upper bits of a product with the golden ratio depend on all below.
-    ((ends ^ bytes.len() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 53) as usize
+    ((ends ^ bytes.len() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 51) as usize
 }
 
 /// Reads a key; borrows it from the text where it holds no escape.

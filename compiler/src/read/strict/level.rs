@@ -5,7 +5,7 @@ use std::{cell::Cell, fmt};
 use crate::read::strict::fault::JsonFault;
 
 /// Arrays and objects that may enclose a value; serde_json's own limit is the same.
-pub(super) const DEPTH_MAX: u8 = 127;
+pub(crate) const DEPTH_MAX: u8 = 127;
 
 /// State that one parse shares between its values.
 pub(super) struct ParseState {

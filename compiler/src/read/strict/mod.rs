@@ -21,6 +21,7 @@ use serde::{Deserialize, de::DeserializeSeed};
 use crate::read::strict::deserializer::StrictDeserializer;
 pub use crate::read::strict::fault::{JsonError, JsonFault};
 pub(crate) use crate::read::strict::keys::{Keys, MANY};
+pub(crate) use crate::read::strict::level::DEPTH_MAX;
 use crate::read::strict::level::{Level, ParseState};
 
 /// Parses a JSON text, and checks the members that `T` does not declare as strictly as the others.
@@ -80,7 +81,6 @@ fn parse<'de, S: DeserializeSeed<'de>>(
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::read::strict::level::DEPTH_MAX;
 
     #[derive(Debug, Default, Deserialize, PartialEq)]
     #[serde(default)]
