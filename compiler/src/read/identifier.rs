@@ -39,6 +39,17 @@ pub fn strip_prefix(text: &str) -> Option<&str> {
 /// Ids of the taxonomy have no letter: they are plain digits, or a URL such as
 /// `https://openalex.org/fields/17`, whose folder names the entity.
 pub fn parse(entity: Entity, text: &str) -> Result<u64, BadId> {
+    parse_usual(entity, text).map_or_else(|| parse_any_spelling(entity, text), Ok)
+}
+
+/// Parses an id such as `https://openalex.org/W1`, as almost every id is spelled; `None` for any other text.
+fn parse_usual(entity: Entity, text: &str) -> Option<u64> {
+    let name = text.strip_prefix("https://openalex.org/")?;
+    let digits = name.strip_prefix(char::from(entity.facts().letter?))?;
+    parse_digits(digits)
+}
+
+fn parse_any_spelling(entity: Entity, text: &str) -> Result<u64, BadId> {
     let name = last_part(text);
     let name = strip_prefix(name).unwrap_or(name);
     let Some(first) = name.bytes().next() else { return Err(BadId::Missing) };

@@ -1,13 +1,14 @@
 //! Abstracts: dumps hold them as inverted indexes from word to positions.
 
-use std::{borrow::Cow, fmt};
+use std::fmt;
 
 use serde::{
     Deserializer,
     de::{IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
 
-use crate::read::lenient::{Diagnostics, Key, Lenient, MaybeNumber, clean, drain, is_too_long};
+use crate::read::index_text::{join_plain, join_words};
+use crate::read::lenient::{Diagnostics, Key, Lenient, MaybeNumber, drain};
 use crate::read::strict::{Keys, MANY};
 
 /// The text of an abstract, joined from its inverted index.
@@ -19,7 +20,7 @@ use crate::read::strict::{Keys, MANY};
 /// {"show":[1],"we":[0,7],"can":[9]}    we show we can
 /// ```
 ///
-/// Joining sorts the positions: O(n log n) for n words.
+/// Joining costs O(n) for n words, and O(n log n) if words share a position.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Abstract(pub Option<String>);
 
@@ -40,29 +41,8 @@ struct Words<'a> {
 }
 
 impl Words<'_> {
-    /// Joins the words in the order of their positions with single spaces.
-    ///
-    /// A word has two bytes a position in the index and all its bytes in the text. So the length is
-    /// checked before the text takes memory.
-    fn join(mut self, diagnostics: &Diagnostics) -> Option<String> {
-        let words = self.words.as_slice();
-        let word = |number: u32| words[number as usize].as_ref();
-        self.positions.retain(|(_, number)| !word(*number).is_empty());
-        let lengths = self.positions.iter().map(|(_, number)| word(*number).len() as u64 + 1);
-        let text_bytes = lengths.sum::<u64>().saturating_sub(1);
-        if is_too_long(text_bytes, diagnostics) {
-            return None;
-        }
-        // Dumps sort an index by word, so the positions are unordered.
-        self.positions.sort_unstable_by_key(|(at, number)| (*at, word(*number)));
-        let mut text = String::with_capacity(text_bytes as usize);
-        for (_, number) in &self.positions {
-            if !text.is_empty() {
-                text.push(' ');
-            }
-            text.push_str(word(*number));
-        }
-        clean(Cow::Owned(text), diagnostics).to_owned()
+    fn join(self, diagnostics: &Diagnostics) -> Option<String> {
+        join_words(self.words.as_slice(), self.positions, diagnostics)
     }
 }
 
@@ -182,6 +162,9 @@ impl<'de> Visitor<'de> for AbstractVisitor<'_> {
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Abstract, E> {
+        if let Some(joined) = join_plain(text, self.diagnostics) {
+            return Ok(Abstract(joined));
+        }
         let joined = join_text(text, self.diagnostics).or_else(|error| {
             // OpenAlex cuts long indexes in Parquet files after the positions of a word.
             if !(error.is_eof() && text.ends_with(']')) {

@@ -28,19 +28,23 @@ use std::{
 use arrow_array::{Array, StructArray};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReader;
 use parquet::errors::ParquetError;
-use serde::{Deserializer, de::Visitor, forward_to_deserialize_any};
+use serde::{
+    Deserializer,
+    de::{DeserializeSeed, Visitor},
+    forward_to_deserialize_any,
+};
 
 use crate::error::{Error, Result};
 use crate::read::lenient::{Diagnostics, Wanted};
 use crate::read::limits::ReadLimits;
 use crate::read::lines::RAW_BYTES_MAX;
-use crate::read::parquet::column::{Column, members};
+use crate::read::parquet::column::Column;
 use crate::read::parquet::fault::ParquetFault;
 use crate::read::parquet::pages::{FileRowGroups, PageSource, check_column};
 use crate::read::parquet::panics::catch_panic;
 use crate::read::parquet::projection::Projection;
 pub(crate) use crate::read::parquet::row::RowFault;
-use crate::read::parquet::row::{RowMeter, StructAccess};
+use crate::read::parquet::row::{RowMeter, Value};
 use crate::read::parquet::row_json::JsonText;
 use crate::read::part_file::PartFile;
 
@@ -67,6 +71,7 @@ pub(crate) struct ParquetRows<'d> {
     /// Bytes of the rows so far, texts of dictionaries as often as they occur.
     row_bytes: Rc<Cell<u64>>,
     inflated_bytes_max: u64,
+    wanted: Wanted,
 }
 
 impl<'d> ParquetRows<'d> {
@@ -136,6 +141,7 @@ impl<'d> ParquetRows<'d> {
             read_rows: 0,
             row_bytes: Rc::default(),
             inflated_bytes_max: limits.inflated_bytes_max,
+            wanted,
         })
     }
 
@@ -168,6 +174,7 @@ impl<'d> ParquetRows<'d> {
             before,
             row_bytes_max: self.row_bytes_max,
             row_bytes: self.row_bytes.clone(),
+            wanted: self.wanted,
         }))
     }
 
@@ -202,17 +209,19 @@ pub(crate) struct Batch {
     before: u64,
     row_bytes_max: u64,
     row_bytes: Rc<Cell<u64>>,
+    wanted: Wanted,
 }
 
 /// The columns of a batch.
 pub(crate) struct BatchRows<'a> {
-    members: Vec<(&'a str, Column<'a>)>,
+    /// A struct without nulls.
+    root: Column<'a>,
     batch: &'a Batch,
 }
 
 impl Batch {
     pub(crate) fn columns(&self) -> BatchRows<'_> {
-        BatchRows { members: members(&self.rows), batch: self }
+        BatchRows { root: Column::new(&self.rows, self.wanted), batch: self }
     }
 }
 
@@ -231,15 +240,26 @@ pub(crate) struct Row<'c, 'a> {
     at: usize,
 }
 
-impl Row<'_, '_> {
+impl<'a> Row<'_, 'a> {
+    /// Reads the row as an object.
+    pub(crate) fn read<T>(
+        self,
+        read: impl FnOnce(Value<'_, 'a>) -> std::result::Result<T, RowFault>,
+    ) -> std::result::Result<T, RowFault> {
+        let batch = self.of.batch;
+        let meter = RowMeter::new(batch.row_bytes_max, false);
+        let value = read(Value::new(&self.of.root, self.at, &meter));
+        batch.row_bytes.set(batch.row_bytes.get() + (batch.row_bytes_max - meter.left()));
+        value
+    }
+
     /// The columns that are read as a JSON object, for reports: its first bytes. Texts that are not UTF-8
     /// are mended.
     pub(crate) fn to_json(self) -> Vec<u8> {
         let meter = RowMeter::new(u64::MAX, true);
-        let members = StructAccess::new(&self.of.members, self.at, &meter);
         let mut text = Vec::new();
         // An error means that the text is long enough.
-        let _ = JsonText(&mut text).visit_map(members);
+        let _ = JsonText(&mut text).deserialize(Value::new(&self.of.root, self.at, &meter));
         text.truncate(RAW_BYTES_MAX);
         text
     }
@@ -252,11 +272,7 @@ impl<'de> Deserializer<'de> for Row<'_, 'de> {
         self,
         visitor: V,
     ) -> std::result::Result<V::Value, RowFault> {
-        let batch = self.of.batch;
-        let meter = RowMeter::new(batch.row_bytes_max, false);
-        let value = visitor.visit_map(StructAccess::new(&self.of.members, self.at, &meter));
-        batch.row_bytes.set(batch.row_bytes.get() + (batch.row_bytes_max - meter.left()));
-        value
+        self.read(|value| value.deserialize_any(visitor))
     }
 
     forward_to_deserialize_any! {
