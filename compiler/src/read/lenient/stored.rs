@@ -46,6 +46,7 @@ pub(crate) enum Scalar<'de> {
 }
 
 /// Reads the next member of an object.
+#[inline]
 pub(crate) fn read_next<'de, T: Lenient<'de>, V: Stored<'de>>(
     members: &mut impl Iterator<Item = Option<V>>,
     diagnostics: &Diagnostics,

@@ -6,7 +6,9 @@ use arrow_array::types::{
     Int32Type, Int64Type, TimestampMicrosecondType, TimestampMillisecondType,
     TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
-use arrow_array::{Array, BinaryViewArray, BooleanArray, PrimitiveArray, StructArray};
+use arrow_array::{
+    Array, BinaryViewArray, BooleanArray, PrimitiveArray, StringViewArray, StructArray,
+};
 use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, TimeUnit};
 
@@ -52,7 +54,9 @@ pub(super) enum Values<'a> {
     Float64(&'a PrimitiveArray<Float64Type>),
     Decimal128(&'a PrimitiveArray<Decimal128Type>),
     Decimal256(&'a PrimitiveArray<Decimal256Type>),
-    Text(&'a BinaryViewArray),
+    Text(&'a StringViewArray),
+    /// Texts that may not be UTF-8.
+    Bytes(&'a BinaryViewArray),
     /// Days since 1970.
     Date(&'a PrimitiveArray<Date32Type>),
     /// A time since 1970 in UTC.
@@ -88,7 +92,8 @@ impl<'a> Column<'a> {
             DataType::Float64 => Values::Float64(array.as_primitive()),
             DataType::Decimal128(..) => Values::Decimal128(array.as_primitive()),
             DataType::Decimal256(..) => Values::Decimal256(array.as_primitive()),
-            DataType::BinaryView => Values::Text(array.as_binary_view()),
+            DataType::Utf8View => Values::Text(array.as_string_view()),
+            DataType::BinaryView => Values::Bytes(array.as_binary_view()),
             DataType::Date32 => Values::Date(array.as_primitive()),
             DataType::Timestamp(unit, _) => Values::Moment(moments(array, *unit), *unit),
             DataType::Struct(_) => Values::Struct(Members::new(array.as_struct(), wanted)),
@@ -112,6 +117,7 @@ impl<'a> Column<'a> {
     }
 
     /// The value in a row; `None` for null.
+    #[inline]
     pub(super) fn get(&self, row: usize) -> Option<&Values<'a>> {
         let is_null = self.nulls.is_some_and(|nulls| nulls.is_null(row))
             || matches!(self.values, Values::Other);

@@ -81,6 +81,7 @@ impl RowMeter {
         self.left.get()
     }
 
+    #[inline]
     fn count(&self, bytes: u64) -> Result<(), RowFault> {
         let left = self.left.get().checked_sub(bytes.max(VALUE_BYTES));
         self.left.set(left.ok_or(RowFault::TooLong)?);
@@ -106,6 +107,11 @@ impl<'c, 'a> Value<'c, 'a> {
     }
 
     #[inline]
+    fn count_text(self, text: &'a str) -> Result<&'a str, RowFault> {
+        self.meter.count(text.len() as u64)?;
+        Ok(text)
+    }
+
     fn check_text(self, bytes: &'a [u8]) -> Result<Cow<'a, str>, RowFault> {
         self.meter.count(bytes.len() as u64)?;
         match simdutf8::basic::from_utf8(bytes) {
@@ -150,7 +156,8 @@ impl<'de> Deserializer<'de> for Value<'_, 'de> {
             return visitor.visit_unit();
         };
         match values {
-            Values::Text(array) => match self.check_text(array.value(row))? {
+            Values::Text(array) => visitor.visit_borrowed_str(self.count_text(array.value(row))?),
+            Values::Bytes(array) => match self.check_text(array.value(row))? {
                 Cow::Borrowed(text) => visitor.visit_borrowed_str(text),
                 Cow::Owned(text) => visitor.visit_string(text),
             },
@@ -218,6 +225,7 @@ impl<'de> Value<'_, 'de> {
                 visitor.visit_str(moment_text(values[row], *unit).as_str())
             }
             Values::Text(_)
+            | Values::Bytes(_)
             | Values::Struct(_)
             | Values::List { .. }
             | Values::Map { .. }
@@ -251,11 +259,15 @@ impl<'c, 'de> Stored<'de> for Value<'c, 'de> {
         Some(Elements { next: self.of(elements, from), to })
     }
 
+    #[inline]
     fn scalar(self) -> Result<Scalar<'de>, RowFault> {
         let row = self.row;
         let scalar = match self.column.get(row) {
             None => Scalar::Null,
             Some(Values::Text(array)) => {
+                return self.count_text(array.value(row)).map(Scalar::Text);
+            }
+            Some(Values::Bytes(array)) => {
                 return match self.check_text(array.value(row))? {
                     Cow::Borrowed(text) => Ok(Scalar::Text(text)),
                     Cow::Owned(_) => Err(RowFault::NotUtf8),
@@ -284,6 +296,7 @@ pub(crate) struct WantedMembers<'c, 'a> {
 impl<'c, 'a> Iterator for WantedMembers<'c, 'a> {
     type Item = Option<Value<'c, 'a>>;
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         let column = self.wanted.next()?.and_then(|at| self.columns.get(at));
         Some(column.map(|(_, column)| self.of.of(column, self.of.row)))
@@ -299,6 +312,7 @@ pub(crate) struct Elements<'c, 'a> {
 impl<'c, 'a> Iterator for Elements<'c, 'a> {
     type Item = Value<'c, 'a>;
 
+    #[inline]
     fn next(&mut self) -> Option<Value<'c, 'a>> {
         if self.next.row >= self.to {
             return None;
@@ -409,7 +423,8 @@ impl<'a> Value<'_, 'a> {
     /// The value as the key of an object: a text, or the text of a number or a date.
     fn key(self) -> Result<Cow<'a, str>, RowFault> {
         match self.column.get(self.row) {
-            Some(Values::Text(array)) => self.check_text(array.value(self.row)),
+            Some(Values::Text(array)) => self.count_text(array.value(self.row)).map(Cow::Borrowed),
+            Some(Values::Bytes(array)) => self.check_text(array.value(self.row)),
             _ => serde_json::Value::deserialize(self).map(|key| match key {
                 serde_json::Value::String(text) => Cow::Owned(text),
                 key => Cow::Owned(key.to_string()),
