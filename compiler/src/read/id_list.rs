@@ -9,7 +9,7 @@ use serde::{
 };
 
 use crate::read::identifier::parse_reference;
-use crate::read::lenient::{Diagnostics, Lenient, MaybeId, Wanted, drain};
+use crate::read::lenient::{Diagnostics, Lenient, MaybeId, Scalar, Stored, Wanted, drain};
 
 /// The ids of an array that parse, and the number of its non-null elements, or null.
 ///
@@ -62,6 +62,25 @@ impl<'de, const ENTITY: u8> Lenient<'de> for MaybeIds<ENTITY> {
         diagnostics: &Diagnostics,
     ) -> Result<Self, D::Error> {
         deserializer.deserialize_any(IdsVisitor { diagnostics })
+    }
+
+    fn read_stored<V: Stored<'de>>(value: V, diagnostics: &Diagnostics) -> Result<Self, V::Error> {
+        let max = diagnostics.limits().array_elements_max.unwrap_or(u64::MAX);
+        let elements = value.elements().filter(|elements| elements.len() as u64 <= max);
+        let (Some(elements), Some(entity)) = (elements, Entity::from_index(ENTITY)) else {
+            return Self::read(value, diagnostics);
+        };
+        let (mut length, mut ids) = (0, Vec::new());
+        for element in elements {
+            let id = match element.scalar()? {
+                Scalar::Null => continue,
+                scalar => MaybeId::from_scalar(scalar, diagnostics),
+            };
+            let id = id.map_or_else(|| MaybeId::read(element, diagnostics), Ok)?;
+            length += 1;
+            ids.extend(parse_reference(entity, &id, diagnostics));
+        }
+        Ok(MaybeIds { length: Some(length), ids })
     }
 }
 

@@ -1,13 +1,14 @@
 //! Abstracts: dumps hold them as inverted indexes from word to positions.
 
-use std::{borrow::Cow, fmt};
+use std::fmt;
 
 use serde::{
     Deserializer,
     de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
 
-use crate::read::lenient::{Diagnostics, Key, Lenient, MaybeNumber, clean, drain, is_too_long};
+use crate::read::index_text::{join_plain, join_words};
+use crate::read::lenient::{Diagnostics, Key, Lenient, MaybeNumber, drain};
 use crate::read::strict::{Keys, MANY};
 
 /// The text of an abstract, joined from its inverted index.
@@ -19,8 +20,7 @@ use crate::read::strict::{Keys, MANY};
 /// {"show":[1],"we":[0,7],"can":[9]}    we show we can
 /// ```
 ///
-/// Joining puts each word at its position in a table: O(n) for n words. Where two words share a
-/// position, or most positions have no word, joining sorts the positions: O(n log n).
+/// Joining costs O(n) for n words, and O(n log n) if words share a position.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Abstract(pub Option<String>);
 
@@ -31,57 +31,10 @@ struct Words<'a> {
     positions: Vec<(u64, u32)>,
 }
 
-/// Stands for a position without a word in [`order_by_table`].
-const NO_WORD: u32 = u32::MAX;
-
 impl Words<'_> {
-    /// Joins the words in the order of their positions with single spaces.
-    ///
-    /// A word has two bytes a position in the index and all its bytes in the text. So the length is
-    /// checked before the text takes memory.
     fn join(self, diagnostics: &Diagnostics) -> Option<String> {
-        let Words { words, mut positions } = self;
-        let word = |number: u32| words.as_slice()[number as usize].as_ref();
-        positions.retain(|(_, number)| !word(*number).is_empty());
-        let lengths = positions.iter().map(|(_, number)| word(*number).len() as u64 + 1);
-        let text_bytes = lengths.sum::<u64>().saturating_sub(1);
-        if is_too_long(text_bytes, diagnostics) {
-            return None;
-        }
-        let mut text = String::with_capacity(text_bytes as usize);
-        let order = order_by_table(&positions).unwrap_or_else(|| {
-            positions.sort_unstable_by_key(|(at, number)| (*at, word(*number)));
-            positions.iter().map(|(_, number)| *number).collect()
-        });
-        for number in order {
-            if !text.is_empty() {
-                text.push(' ');
-            }
-            text.push_str(word(number));
-        }
-        clean(Cow::Owned(text), diagnostics).to_owned()
+        join_words(self.words.as_slice(), self.positions, diagnostics)
     }
-}
-
-/// The numbers of the words in the order of their positions, which are unordered in an index by word.
-/// `None` where two words share a position, or where most positions have no word.
-fn order_by_table(positions: &[(u64, u32)]) -> Option<Vec<u32>> {
-    let last = positions.iter().map(|(at, _)| *at).max().unwrap_or(0);
-    let length = usize::try_from(last).ok()?.checked_add(1)?;
-    if length / 2 > positions.len() {
-        return None;
-    }
-    let mut table = vec![NO_WORD; length];
-    for (at, number) in positions {
-        // The cast is exact: no position exceeds the last.
-        let place = &mut table[*at as usize];
-        if *place != NO_WORD {
-            return None;
-        }
-        *place = *number;
-    }
-    table.retain(|number| *number != NO_WORD);
-    Some(table)
 }
 
 struct WordsVisitor<'d> {
@@ -201,6 +154,9 @@ impl<'de> Visitor<'de> for AbstractVisitor<'_> {
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Abstract, E> {
+        if let Some(joined) = join_plain(text, self.diagnostics) {
+            return Ok(Abstract(joined));
+        }
         let joined = join_text(text, self.diagnostics).or_else(|error| {
             // OpenAlex cuts long indexes in Parquet files after the positions of a word.
             if !(error.is_eof() && text.ends_with(']')) {

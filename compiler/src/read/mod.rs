@@ -15,6 +15,7 @@ pub(crate) mod fast;
 pub(crate) mod file_version;
 pub(crate) mod id_list;
 pub(crate) mod identifier;
+mod index_text;
 pub(crate) mod institution_types;
 pub(crate) mod inverted_index;
 pub(crate) mod iso;

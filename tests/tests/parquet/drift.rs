@@ -227,6 +227,44 @@ fn a_bad_row_is_quarantined_as_a_bad_line_is() {
     bad(&twice, &[Text(b"W1"), Text(b"W1")], "duplicate_key", r#"{"id":"W1","id":"W1"}"#);
 }
 
+/// The decoder checks texts a page at a time, and rows are checked apart from the first bad text on.
+#[test]
+fn a_bad_text_after_many_rows_costs_its_row_alone() {
+    const ROWS: usize = 3_000;
+    let schema =
+        format!("{ID} optional binary title (UTF8); optional int32 language (TIME_MILLIS);");
+    let schema = parse_message_type(&format!("message spark_schema {{ {schema} }}")).unwrap();
+    let properties = WriterProperties::builder().set_dictionary_enabled(false);
+    let properties = Arc::new(properties.set_data_page_row_count_limit(100).build());
+    let mut writer = SerializedFileWriter::new(Vec::new(), Arc::new(schema), properties).unwrap();
+    let mut group = writer.next_row_group().unwrap();
+    let levels = vec![1; ROWS];
+    let ids = (1..=ROWS).map(|at| format!("W{at}").into_bytes()).collect::<Vec<_>>();
+    let mut titles = vec![b"Title".to_vec(); ROWS];
+    titles[2_500] = b"\xff".to_vec();
+    for texts in [ids, titles] {
+        let texts: Vec<ByteArray> = texts.into_iter().map(ByteArray::from).collect();
+        let mut column = group.next_column().unwrap().unwrap();
+        for (texts, levels) in texts.chunks(100).zip(levels.chunks(100)) {
+            let column = column.typed::<ByteArrayType>();
+            column.write_batch(texts, Some(levels), None).unwrap();
+        }
+        column.close().unwrap();
+    }
+    let mut times = group.next_column().unwrap().unwrap();
+    times.typed::<Int32Type>().write_batch(&[3; ROWS], Some(&levels), None).unwrap();
+    times.close().unwrap();
+    group.close().unwrap();
+    let workspace = Workspace::new();
+    write_files(&workspace.input(), [("works.parquet", writer.into_inner().unwrap())]);
+    let run = build(&[&workspace.input()], &workspace.out(), &["--max-bad", "1%"]);
+    let served = outputs(&published_path(&run));
+    assert_eq!(served.len(), ROWS - 1, "{}", run.stderr);
+    assert!(!served.contains_key("HX_W2501"));
+    assert_eq!(run.report["bad_records"], json!({ "not_utf8": 1 }));
+    assert_eq!(run.report["warnings"]["column_type"], json!(1));
+}
+
 #[test]
 fn a_row_longer_than_the_longest_line_is_quarantined() {
     let workspace = Workspace::new();

@@ -53,14 +53,18 @@ pub fn read_row(
     row: Row<'_, '_>,
     reader: &mut LineReader<'_>,
 ) -> Result<(), BadRecord> {
-    with_record!(entity, R => R::keep(lenient::from_row(row, reader.diagnostics)?, reader))
+    with_record!(entity, R => {
+        let line = row.read(|value| lenient::from_stored(value, reader.diagnostics))?;
+        R::keep(line, reader)
+    })
 }
 
 /// Parses one row and drops it.
 pub fn parse_row(entity: Entity, row: Row<'_, '_>) -> Result<(), RowFault> {
     with_record!(entity, R => {
         let diagnostics = Diagnostics::default();
-        lenient::from_row::<<R as OpenAlexRecord>::Line<'_>, _>(row, &diagnostics).map(drop)
+        row.read(|value| lenient::from_stored::<<R as OpenAlexRecord>::Line<'_>, _>(value, &diagnostics))
+            .map(drop)
     })
 }
 

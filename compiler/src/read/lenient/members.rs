@@ -9,6 +9,7 @@ use serde::{
 
 use crate::read::fast;
 use crate::read::lenient::diagnostics::Diagnostics;
+use crate::read::lenient::stored::Stored;
 use crate::read::lenient::value::Lenient;
 use crate::read::lenient::wanted::Wanted;
 use crate::read::strict::{self, JsonError};
@@ -19,6 +20,12 @@ pub(crate) trait Members<'de>: Sized {
     const MEMBERS: &'static [(&'static str, Wanted)];
 
     fn read<A: MapAccess<'de>>(map: A, diagnostics: &Diagnostics) -> Result<Self, A::Error>;
+
+    /// Reads a stored object; `None` for a value that [`read`](Self::read) must read.
+    fn read_stored<V: Stored<'de>>(
+        object: V,
+        diagnostics: &Diagnostics,
+    ) -> Result<Option<Self>, V::Error>;
 }
 
 /// Declares a struct of [`Lenient`] members, and implements [`Members`] for it. An absent member is
@@ -77,6 +84,16 @@ macro_rules! members {
                 }
                 Ok(Self { $($field: $field.unwrap_or_default(),)* })
             }
+
+            fn read_stored<V: $crate::read::lenient::Stored<$de>>(
+                object: V,
+                diagnostics: &$crate::read::lenient::Diagnostics,
+            ) -> std::result::Result<Option<Self>, V::Error> {
+                let Some(mut members) = object.members()? else { return Ok(None) };
+                Ok(Some(Self {
+                    $($field: $crate::read::lenient::stored::read_next(&mut members, diagnostics)?,)*
+                }))
+            }
         }
     };
     (@name $field:ident $json:literal) => { $json };
@@ -124,16 +141,19 @@ pub(crate) fn from_str_skipping_unread<'de, T: Members<'de>>(
     strict::from_str_seed_skipping_unread(text, ObjectSeed::new(diagnostics))
 }
 
-/// Reads the members of a row.
+/// Reads the members of a stored object.
 ///
 /// # Errors
 ///
-/// Where the row cannot be read.
-pub(crate) fn from_row<'de, T: Members<'de>, D: Deserializer<'de>>(
-    row: D,
+/// Where the object cannot be read.
+pub(crate) fn from_stored<'de, T: Members<'de>, V: Stored<'de>>(
+    object: V,
     diagnostics: &Diagnostics,
-) -> Result<T, D::Error> {
-    ObjectSeed::new(diagnostics).deserialize(row)
+) -> Result<T, V::Error> {
+    match T::read_stored(object, diagnostics)? {
+        Some(read) => Ok(read),
+        None => ObjectSeed::new(diagnostics).deserialize(object),
+    }
 }
 
 /// Reads an object; any other value is an error.

@@ -3,7 +3,7 @@
 //!
 //! - [`diagnostics`] collects the warnings; every read takes it as an argument.
 //! - [`value`] and [`members`] read any value and the declared members of an object.
-//! - [`wanted`] states what a type reads, for inputs that store members apart.
+//! - [`wanted`] states what a type reads, and [`stored`] reads it, for inputs that store members apart.
 //! - The other files parse one kind of value each.
 
 pub(crate) mod diagnostics;
@@ -11,6 +11,7 @@ pub(crate) mod list;
 pub(crate) mod members;
 pub(crate) mod number;
 pub(crate) mod object;
+pub(crate) mod stored;
 pub(crate) mod text;
 pub(crate) mod value;
 pub(crate) mod wanted;
@@ -18,10 +19,11 @@ pub(crate) mod wanted;
 pub use crate::read::lenient::diagnostics::{Diagnostics, LinePosition};
 pub use crate::read::lenient::list::{MaybeLength, MaybeList};
 pub(crate) use crate::read::lenient::members::{
-    Key, Members, from_row, from_str, from_str_skipping_unread, members,
+    Key, Members, from_stored, from_str, from_str_skipping_unread, members,
 };
 pub use crate::read::lenient::number::{COUNT_MAX, MaybeBool, MaybeNumber};
 pub use crate::read::lenient::object::{MaybeObject, MaybePairs};
+pub(crate) use crate::read::lenient::stored::{Scalar, Stored};
 pub use crate::read::lenient::text::{MaybeId, MaybeText};
 pub(crate) use crate::read::lenient::text::{clean, is_too_long};
 pub(crate) use crate::read::lenient::value::{Lenient, drain};

@@ -8,6 +8,7 @@ use serde::{
 };
 
 use crate::read::lenient::diagnostics::Diagnostics;
+use crate::read::lenient::stored::{Scalar, Stored};
 use crate::read::lenient::value::{Lenient, drain};
 use crate::read::lenient::wanted::Wanted;
 
@@ -51,6 +52,18 @@ impl<'de> Lenient<'de> for MaybeBool {
         diagnostics: &Diagnostics,
     ) -> Result<Self, D::Error> {
         deserializer.deserialize_any(BoolVisitor { diagnostics })
+    }
+
+    fn read_stored<V: Stored<'de>>(value: V, diagnostics: &Diagnostics) -> Result<Self, V::Error> {
+        match value.scalar()? {
+            Scalar::Null => Ok(MaybeBool(None)),
+            Scalar::Bool(value) => Ok(MaybeBool(Some(value))),
+            Scalar::Integer(_) | Scalar::Fraction(_) | Scalar::Text(_) => {
+                diagnostics.warn("not_a_boolean");
+                Ok(MaybeBool(None))
+            }
+            Scalar::Other => Self::read(value, diagnostics),
+        }
     }
 }
 
@@ -183,6 +196,20 @@ impl<'de> Lenient<'de> for MaybeNumber {
         diagnostics: &Diagnostics,
     ) -> Result<Self, D::Error> {
         deserializer.deserialize_any(NumberVisitor { diagnostics })
+    }
+
+    fn read_stored<V: Stored<'de>>(value: V, diagnostics: &Diagnostics) -> Result<Self, V::Error> {
+        match value.scalar()? {
+            Scalar::Null => Ok(MaybeNumber::Null),
+            Scalar::Integer(integer) => Ok(MaybeNumber::Integer(integer)),
+            Scalar::Fraction(fraction) => Ok(MaybeNumber::Fraction(fraction)),
+            Scalar::Text(text) => Ok(MaybeNumber::parse(text, diagnostics)),
+            Scalar::Bool(_) => {
+                diagnostics.warn("not_a_number");
+                Ok(MaybeNumber::Null)
+            }
+            Scalar::Other => Self::read(value, diagnostics),
+        }
     }
 }
 

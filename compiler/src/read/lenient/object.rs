@@ -9,6 +9,7 @@ use serde::{
 
 use crate::read::lenient::diagnostics::Diagnostics;
 use crate::read::lenient::members::{Key, Members};
+use crate::read::lenient::stored::Stored;
 use crate::read::lenient::text::MaybeText;
 use crate::read::lenient::value::{Lenient, drain};
 use crate::read::lenient::wanted::Wanted;
@@ -58,6 +59,13 @@ impl<'de, T: Members<'de>> Lenient<'de> for MaybeObject<T> {
         diagnostics: &Diagnostics,
     ) -> Result<Self, D::Error> {
         deserializer.deserialize_any(ObjectVisitor { diagnostics, members: PhantomData })
+    }
+
+    fn read_stored<V: Stored<'de>>(value: V, diagnostics: &Diagnostics) -> Result<Self, V::Error> {
+        match T::read_stored(value, diagnostics)? {
+            Some(object) => Ok(MaybeObject(Some(object))),
+            None => Self::read(value, diagnostics),
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use serde::{
 };
 
 use crate::read::lenient::diagnostics::Diagnostics;
+use crate::read::lenient::stored::{Scalar, Stored};
 use crate::read::lenient::value::{Lenient, drain};
 use crate::read::lenient::wanted::Wanted;
 
@@ -87,6 +88,22 @@ impl<'de, const NUMBERS: bool> Visitor<'de> for TextVisitor<'_, NUMBERS> {
 }
 
 impl<const NUMBERS: bool> TextVisitor<'_, NUMBERS> {
+    /// The text of a scalar; `None` for [`Scalar::Other`].
+    fn scalar<'de>(self, scalar: Scalar<'de>) -> Option<MaybeText<'de>> {
+        match scalar {
+            Scalar::Null => Some(MaybeText(None)),
+            Scalar::Text(text) => Some(clean(Cow::Borrowed(text), self.diagnostics)),
+            Scalar::Integer(number) if NUMBERS => {
+                Some(MaybeText(Some(Cow::Owned(number.to_string()))))
+            }
+            Scalar::Integer(_) | Scalar::Fraction(_) | Scalar::Bool(_) => {
+                self.diagnostics.warn("not_a_text");
+                Some(MaybeText(None))
+            }
+            Scalar::Other => None,
+        }
+    }
+
     fn number<'de, E>(self, number: impl fmt::Display) -> Result<MaybeText<'de>, E> {
         if NUMBERS {
             return Ok(MaybeText(Some(Cow::Owned(number.to_string()))));
@@ -105,6 +122,11 @@ impl<'a> Lenient<'a> for MaybeText<'a> {
     ) -> Result<Self, D::Error> {
         deserializer.deserialize_any(TextVisitor::<false> { diagnostics })
     }
+
+    fn read_stored<V: Stored<'a>>(value: V, diagnostics: &Diagnostics) -> Result<Self, V::Error> {
+        let text = TextVisitor::<false> { diagnostics }.scalar(value.scalar()?);
+        text.map_or_else(|| Self::read(value, diagnostics), Ok)
+    }
 }
 
 /// An identifier: a text, an integer that becomes a text, or null.
@@ -119,6 +141,21 @@ impl<'a> Lenient<'a> for MaybeId<'a> {
         diagnostics: &Diagnostics,
     ) -> Result<Self, D::Error> {
         deserializer.deserialize_any(TextVisitor::<true> { diagnostics }).map(MaybeId)
+    }
+
+    fn read_stored<V: Stored<'a>>(value: V, diagnostics: &Diagnostics) -> Result<Self, V::Error> {
+        let id = MaybeId::from_scalar(value.scalar()?, diagnostics);
+        id.map_or_else(|| Self::read(value, diagnostics), Ok)
+    }
+}
+
+impl<'a> MaybeId<'a> {
+    /// The id of a scalar; `None` for [`Scalar::Other`].
+    pub(crate) fn from_scalar(
+        scalar: Scalar<'a>,
+        diagnostics: &Diagnostics,
+    ) -> Option<MaybeId<'a>> {
+        TextVisitor::<true> { diagnostics }.scalar(scalar).map(MaybeId)
     }
 }
 

@@ -8,6 +8,7 @@ use serde::{
 };
 
 use crate::read::lenient::diagnostics::Diagnostics;
+use crate::read::lenient::stored::Stored;
 use crate::read::lenient::wanted::Wanted;
 
 /// A value that is read from any JSON value: a bad one is null and a warning.
@@ -22,6 +23,11 @@ pub(crate) trait Lenient<'de>: Default {
         deserializer: D,
         diagnostics: &Diagnostics,
     ) -> Result<Self, D::Error>;
+
+    /// Reads a stored value, with the result of [`read`](Self::read).
+    fn read_stored<V: Stored<'de>>(value: V, diagnostics: &Diagnostics) -> Result<Self, V::Error> {
+        Self::read(value, diagnostics)
+    }
 }
 
 /// Reads a [`Lenient`] value where serde takes a seed.

@@ -1,13 +1,16 @@
 //! Parquet files: their rows, decoded in batches, and each row as a serde value.
 //!
-//! - [`footer`] and [`pages`] read the file within its limits, [`thrift`] and [`page_header`] their bytes.
-//! - [`projection`] chooses the columns; the `parquet` crate decodes their pages to Arrow arrays.
+//! - [`file`] opens a file; [`footer`] and [`pages`] read the file within its limits, [`thrift`] and [`page_header`] their bytes.
+//! - [`projection`] chooses the columns; the `parquet` crate decodes their pages to Arrow arrays, and checks
+//!   that texts are UTF-8. Where one is not, the rows from there on are decoded again without the check, so
+//!   that each row is checked apart.
 //! - [`column`] and [`row`] present a row to the types that read JSON lines.
 //!
 //! Memory: one page and one dictionary per column, and the decoded values of one batch.
 
 pub(crate) mod column;
 pub(crate) mod fault;
+mod file;
 pub(crate) mod footer;
 pub(crate) mod page_header;
 pub(crate) mod pages;
@@ -22,51 +25,41 @@ use std::{
     cell::Cell,
     path::{Path, PathBuf},
     rc::Rc,
-    sync::Arc,
 };
 
 use arrow_array::{Array, StructArray};
-use parquet::arrow::arrow_reader::ParquetRecordBatchReader;
 use parquet::errors::ParquetError;
-use serde::{Deserializer, de::Visitor, forward_to_deserialize_any};
+use serde::{
+    Deserializer,
+    de::{DeserializeSeed, Visitor},
+    forward_to_deserialize_any,
+};
 
 use crate::error::{Error, Result};
 use crate::read::lenient::{Diagnostics, Wanted};
 use crate::read::limits::ReadLimits;
 use crate::read::lines::RAW_BYTES_MAX;
-use crate::read::parquet::column::{Column, members};
+use crate::read::parquet::column::Column;
 use crate::read::parquet::fault::ParquetFault;
-use crate::read::parquet::pages::{FileRowGroups, PageSource, check_column};
-use crate::read::parquet::panics::catch_panic;
-use crate::read::parquet::projection::Projection;
+use crate::read::parquet::file::ParquetFile;
+use crate::read::parquet::projection::Texts;
 pub(crate) use crate::read::parquet::row::RowFault;
-use crate::read::parquet::row::{RowMeter, StructAccess};
+use crate::read::parquet::row::{RowMeter, Value};
 use crate::read::parquet::row_json::JsonText;
 use crate::read::part_file::PartFile;
-
-/// Uncompressed bytes of a batch to aim for, and bounds on its rows.
-const BATCH_BYTES: u64 = 4 << 20;
-const BATCH_ROWS_MIN: u64 = 16;
-const BATCH_ROWS_MAX: u64 = 1_024;
-/// A footer takes about this many times its bytes when it is decoded.
-const FOOTER_GROWTH: u64 = 16;
 
 /// Reads the rows of a Parquet file in their order.
 pub(crate) struct ParquetRows<'d> {
     path: PathBuf,
+    wanted: Wanted,
+    limits: ReadLimits,
     diagnostics: &'d Diagnostics,
-    source: Arc<PageSource>,
-    reader: ParquetRecordBatchReader,
-    /// The columns at the top of the file's schema.
-    names: Vec<String>,
-    row_bytes_max: u64,
-    /// Rows that the footer states.
-    stated_rows: i64,
+    texts: Texts,
+    file: ParquetFile,
     /// Rows of the batches so far.
     read_rows: u64,
     /// Bytes of the rows so far, texts of dictionaries as often as they occur.
     row_bytes: Rc<Cell<u64>>,
-    inflated_bytes_max: u64,
 }
 
 impl<'d> ParquetRows<'d> {
@@ -77,107 +70,82 @@ impl<'d> ParquetRows<'d> {
         limits: &ReadLimits,
         diagnostics: &'d Diagnostics,
     ) -> Result<ParquetRows<'d>> {
+        let texts = Texts::Checked;
         let file = PartFile::open(path).map_err(Error::input(path))?;
-        let opened = catch_panic(|| ParquetRows::new(file, path, wanted, limits, diagnostics));
-        opened.and_then(|opened| opened).map_err(|fault| fault.into_error(path))
-    }
-
-    fn new(
-        file: PartFile,
-        path: &Path,
-        wanted: Wanted,
-        limits: &ReadLimits,
-        diagnostics: &'d Diagnostics,
-    ) -> std::result::Result<ParquetRows<'d>, ParquetFault> {
-        let file_bytes = file.size_bytes().map_err(ParquetFault::Read)?;
-        let footer_bytes_max = limits.part_memory_bytes / FOOTER_GROWTH;
-        let metadata = Arc::new(footer::read(&file, file_bytes, footer_bytes_max)?);
-        let schema = metadata.file_metadata().schema_descr();
-        let names: Vec<String> =
-            schema.root_schema().get_fields().iter().map(|field| field.name().into()).collect();
-        if !names.iter().any(|name| name == "id") {
-            return Err(ParquetFault::NoId);
-        }
-        let invalid = |error: ParquetError| {
-            ParquetFault::Footer(format!("its schema cannot be read: {error}"))
-        };
-        let Projection { levels, leaves } =
-            Projection::new(schema, wanted, diagnostics).map_err(invalid)?;
-        let mut bytes = 0u64;
-        for group in metadata.row_groups() {
-            for leaf in &leaves {
-                let column = group.columns().get(*leaf).ok_or_else(|| {
-                    ParquetFault::Footer("a row group lacks a column of the schema".into())
-                })?;
-                check_column(column, file_bytes)?;
-                bytes = bytes.saturating_add(column.uncompressed_size().max(0) as u64);
-            }
-        }
-        let stated_rows = metadata.file_metadata().num_rows();
-        let row_bytes = bytes / u64::try_from(stated_rows).unwrap_or_default().max(1);
-        let batch_rows = (BATCH_BYTES / row_bytes.max(1)).clamp(BATCH_ROWS_MIN, BATCH_ROWS_MAX);
-        let source = Arc::new(PageSource::new(file, file_bytes, limits));
-        let groups = FileRowGroups { source: source.clone(), metadata, leaves };
-        let reader = ParquetRecordBatchReader::try_new_with_row_groups(
-            &levels,
-            &groups,
-            batch_rows as usize,
-            None,
-        );
-        let reader = reader.map_err(|error| source.take_fault().unwrap_or(invalid(error)))?;
+        let file = ParquetFile::open(file, wanted, texts, limits, diagnostics);
         Ok(ParquetRows {
             path: path.to_path_buf(),
+            wanted,
+            limits: limits.clone(),
             diagnostics,
-            source,
-            reader,
-            names,
-            row_bytes_max: limits.line_bytes_max as u64,
-            stated_rows,
+            texts,
+            file: file.map_err(|fault| fault.into_error(path))?,
             read_rows: 0,
             row_bytes: Rc::default(),
-            inflated_bytes_max: limits.inflated_bytes_max,
         })
     }
 
     /// Whether the file has a column of this name.
     pub(crate) fn has_column(&self, name: &str) -> bool {
-        self.names.iter().any(|own| own == name)
+        self.file.names.iter().any(|own| own == name)
     }
 
     /// Reads the next batch of rows; fails where the file is damaged. Call it no more after a failure.
     pub(crate) fn next_batch(&mut self) -> Result<Option<Batch>> {
-        if self.row_bytes.get() > self.inflated_bytes_max {
-            return Err(ParquetFault::TooManyBytes.into_error(&self.path));
-        }
-        self.source.begin_batch();
-        let reader = &mut self.reader;
-        let read = catch_panic(|| reader.next().transpose());
-        let rows = match read {
-            Ok(Ok(None)) => return self.check_end().map(|()| None),
-            Ok(Ok(Some(rows))) => StructArray::from(rows),
-            Ok(Err(error)) => {
-                let own = ParquetFault::Page(format!("its pages cannot be read: {error}"));
-                return Err(self.source.take_fault().unwrap_or(own).into_error(&self.path));
-            }
-            Err(fault) => return Err(fault.into_error(&self.path)),
+        let decoded = match self.row_bytes.get() > self.limits.inflated_bytes_max {
+            true => Err(ParquetFault::TooManyBytes),
+            false => self.decode(),
+        };
+        let Some(rows) = decoded.map_err(|fault| fault.into_error(&self.path))? else {
+            return self.check_end().map(|()| None);
         };
         let before = self.read_rows;
         self.read_rows += rows.len() as u64;
         Ok(Some(Batch {
             rows,
             before,
-            row_bytes_max: self.row_bytes_max,
+            row_bytes_max: self.limits.line_bytes_max as u64,
             row_bytes: self.row_bytes.clone(),
+            wanted: self.wanted,
         }))
     }
 
+    fn decode(&mut self) -> std::result::Result<Option<StructArray>, ParquetFault> {
+        match self.file.decode()? {
+            Ok(rows) => Ok(rows),
+            // The decoder does not say whether a text is the reason. Any other damage is found again.
+            Err(_) if self.texts == Texts::Checked => {
+                self.reopen_as_bytes()?;
+                self.file.decode()?.map_err(undecodable)
+            }
+            Err(error) => Err(undecodable(error)),
+        }
+    }
+
+    /// Opens the file again to decode texts as bytes, and skips the rows of the batches so far. Batches have
+    /// the same rows in either way of decoding.
+    fn reopen_as_bytes(&mut self) -> std::result::Result<(), ParquetFault> {
+        self.texts = Texts::Bytes;
+        // The warnings about the columns were counted when the file was opened first.
+        let diagnostics = Diagnostics::default();
+        let (wanted, texts) = (self.wanted, self.texts);
+        let file = PartFile::open(&self.path).map_err(ParquetFault::Read)?;
+        self.file = ParquetFile::open(file, wanted, texts, &self.limits, &diagnostics)?;
+        let mut skipped = 0;
+        while skipped < self.read_rows {
+            let Some(rows) = self.file.decode()?.map_err(undecodable)? else { break };
+            skipped += rows.len() as u64;
+        }
+        Ok(())
+    }
+
     fn check_end(&self) -> Result<()> {
-        if u64::try_from(self.stated_rows) != Ok(self.read_rows) {
-            let (read, stated) = (self.read_rows, self.stated_rows);
+        if u64::try_from(self.file.stated_rows) != Ok(self.read_rows) {
+            let (read, stated) = (self.read_rows, self.file.stated_rows);
             let reason = format!("it has {read} rows, expected {stated} by its footer");
             return Err(ParquetFault::Page(reason).into_error(&self.path));
         }
-        if self.source.lacks_checksums() {
+        if self.file.source.lacks_checksums() {
             self.diagnostics.at(0, 0);
             self.diagnostics.warn("parquet_without_checksum");
         }
@@ -191,8 +159,12 @@ impl<'d> ParquetRows<'d> {
 
     /// The number of uncompressed bytes read so far.
     pub(crate) fn inflated_bytes(&self) -> u64 {
-        self.source.inflated_bytes()
+        self.file.source.inflated_bytes()
     }
+}
+
+fn undecodable(error: ParquetError) -> ParquetFault {
+    ParquetFault::Page(format!("its pages cannot be read: {error}"))
 }
 
 /// Decoded rows.
@@ -202,17 +174,19 @@ pub(crate) struct Batch {
     before: u64,
     row_bytes_max: u64,
     row_bytes: Rc<Cell<u64>>,
+    wanted: Wanted,
 }
 
 /// The columns of a batch.
 pub(crate) struct BatchRows<'a> {
-    members: Vec<(&'a str, Column<'a>)>,
+    /// A struct without nulls.
+    root: Column<'a>,
     batch: &'a Batch,
 }
 
 impl Batch {
     pub(crate) fn columns(&self) -> BatchRows<'_> {
-        BatchRows { members: members(&self.rows), batch: self }
+        BatchRows { root: Column::new(&self.rows, self.wanted), batch: self }
     }
 }
 
@@ -231,15 +205,26 @@ pub(crate) struct Row<'c, 'a> {
     at: usize,
 }
 
-impl Row<'_, '_> {
+impl<'a> Row<'_, 'a> {
+    /// Reads the row as an object.
+    pub(crate) fn read<T>(
+        self,
+        read: impl FnOnce(Value<'_, 'a>) -> std::result::Result<T, RowFault>,
+    ) -> std::result::Result<T, RowFault> {
+        let batch = self.of.batch;
+        let meter = RowMeter::new(batch.row_bytes_max, false);
+        let value = read(Value::new(&self.of.root, self.at, &meter));
+        batch.row_bytes.set(batch.row_bytes.get() + (batch.row_bytes_max - meter.left()));
+        value
+    }
+
     /// The columns that are read as a JSON object, for reports: its first bytes. Texts that are not UTF-8
     /// are mended.
     pub(crate) fn to_json(self) -> Vec<u8> {
         let meter = RowMeter::new(u64::MAX, true);
-        let members = StructAccess::new(&self.of.members, self.at, &meter);
         let mut text = Vec::new();
         // An error means that the text is long enough.
-        let _ = JsonText(&mut text).visit_map(members);
+        let _ = JsonText(&mut text).deserialize(Value::new(&self.of.root, self.at, &meter));
         text.truncate(RAW_BYTES_MAX);
         text
     }
@@ -252,11 +237,7 @@ impl<'de> Deserializer<'de> for Row<'_, 'de> {
         self,
         visitor: V,
     ) -> std::result::Result<V::Value, RowFault> {
-        let batch = self.of.batch;
-        let meter = RowMeter::new(batch.row_bytes_max, false);
-        let value = visitor.visit_map(StructAccess::new(&self.of.members, self.at, &meter));
-        batch.row_bytes.set(batch.row_bytes.get() + (batch.row_bytes_max - meter.left()));
-        value
+        self.read(|value| value.deserialize_any(visitor))
     }
 
     forward_to_deserialize_any! {

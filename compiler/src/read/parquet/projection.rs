@@ -8,8 +8,8 @@
 //! topics.list.element.score                                                      (3 is skipped)
 //! ```
 //!
-//! The cut schema drops what annotations say of texts, so that a text that is not UTF-8 costs its row
-//! instead of its file.
+//! The cut schema replaces the annotations of texts: [`Texts`] says whether the decoder checks that texts are
+//! UTF-8.
 
 use std::sync::Arc;
 
@@ -22,6 +22,15 @@ use parquet::errors::ParquetError;
 use parquet::schema::types::{SchemaDescriptor, Type, TypePtr};
 
 use crate::read::lenient::{Diagnostics, Wanted};
+
+/// How texts are decoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Texts {
+    /// As UTF-8, which the decoder checks a page at a time. One bad text ends the decoding of the file.
+    Checked,
+    /// As bytes, so that a bad text costs its row instead of its file.
+    Bytes,
+}
 
 /// The columns of a file that are read.
 pub(super) struct Projection {
@@ -37,9 +46,10 @@ impl Projection {
     pub(super) fn new(
         schema: &SchemaDescriptor,
         wanted: Wanted,
+        texts: Texts,
         diagnostics: &Diagnostics,
     ) -> Result<Projection, ParquetError> {
-        let mut cutter = Cutter { next_leaf: 0, leaves: Vec::new(), diagnostics };
+        let mut cutter = Cutter { next_leaf: 0, leaves: Vec::new(), texts, diagnostics };
         let root = schema.root_schema();
         let fields = cutter.members(root.get_fields(), wanted)?;
         let cut = Type::group_type_builder(root.name()).with_fields(fields).build()?;
@@ -56,6 +66,7 @@ fn read_as(field: &FieldRef) -> FieldRef {
     let inner = |field: &FieldRef| read_as(field);
     let data_type = match field.data_type() {
         DataType::Binary => DataType::BinaryView,
+        DataType::Utf8 => DataType::Utf8View,
         // The cut schema has no other timestamps without a zone than those of INT96.
         DataType::Timestamp(TimeUnit::Nanosecond, None) => {
             DataType::Timestamp(TimeUnit::Microsecond, None)
@@ -72,6 +83,7 @@ fn read_as(field: &FieldRef) -> FieldRef {
 struct Cutter<'d> {
     next_leaf: usize,
     leaves: Vec<usize>,
+    texts: Texts,
     diagnostics: &'d Diagnostics,
 }
 
@@ -185,6 +197,12 @@ impl Cutter<'_> {
         }
         let has_number = matches!(physical, PhysicalType::INT32 | PhysicalType::INT64);
         let (logical, converted) = match logical {
+            _ if physical == PhysicalType::BYTE_ARRAY
+                && !is_decimal
+                && self.texts == Texts::Checked =>
+            {
+                (Some(LogicalType::String), ConvertedType::UTF8)
+            }
             _ if !has_number && !is_decimal => (None, ConvertedType::NONE),
             Some(LogicalType::Timestamp(timestamp)) => {
                 let mut timestamp = timestamp.clone();

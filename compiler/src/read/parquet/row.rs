@@ -15,7 +15,8 @@ use serde::{
     forward_to_deserialize_any,
 };
 
-use crate::read::parquet::column::{Column, Values};
+use crate::read::lenient::{Scalar, Stored};
+use crate::read::parquet::column::{Column, Values, WantedColumns};
 use crate::read::parquet::times::{date_text, moment_text};
 
 /// Why a row is refused.
@@ -80,6 +81,7 @@ impl RowMeter {
         self.left.get()
     }
 
+    #[inline]
     fn count(&self, bytes: u64) -> Result<(), RowFault> {
         let left = self.left.get().checked_sub(bytes.max(VALUE_BYTES));
         self.left.set(left.ok_or(RowFault::TooLong)?);
@@ -89,18 +91,28 @@ impl RowMeter {
 
 /// A value in a row.
 #[derive(Clone, Copy)]
-struct Value<'c, 'a> {
+pub(crate) struct Value<'c, 'a> {
     column: &'c Column<'a>,
     row: usize,
     meter: &'c RowMeter,
 }
 
 impl<'c, 'a> Value<'c, 'a> {
+    pub(super) fn new(column: &'c Column<'a>, row: usize, meter: &'c RowMeter) -> Value<'c, 'a> {
+        Value { column, row, meter }
+    }
+
     fn of(self, column: &'c Column<'a>, row: usize) -> Value<'c, 'a> {
         Value { column, row, ..self }
     }
 
-    fn text(self, bytes: &'a [u8]) -> Result<Cow<'a, str>, RowFault> {
+    #[inline]
+    fn count_text(self, text: &'a str) -> Result<&'a str, RowFault> {
+        self.meter.count(text.len() as u64)?;
+        Ok(text)
+    }
+
+    fn check_text(self, bytes: &'a [u8]) -> Result<Cow<'a, str>, RowFault> {
         self.meter.count(bytes.len() as u64)?;
         match simdutf8::basic::from_utf8(bytes) {
             Ok(text) => Ok(Cow::Borrowed(text)),
@@ -144,16 +156,17 @@ impl<'de> Deserializer<'de> for Value<'_, 'de> {
             return visitor.visit_unit();
         };
         match values {
-            Values::Text(array) => match self.text(array.value(row))? {
+            Values::Text(array) => visitor.visit_borrowed_str(self.count_text(array.value(row))?),
+            Values::Bytes(array) => match self.check_text(array.value(row))? {
                 Cow::Borrowed(text) => visitor.visit_borrowed_str(text),
                 Cow::Owned(text) => visitor.visit_string(text),
             },
             Values::Struct(members) => {
-                visitor.visit_map(StructAccess::new(members, row, self.meter))
+                visitor.visit_map(StructAccess::new(&members.columns, row, self.meter))
             }
             Values::List { offsets, elements } => {
                 let (from, to) = range(offsets, row);
-                visitor.visit_seq(ListAccess { of: self.of(elements, from), to })
+                visitor.visit_seq(Elements { next: self.of(elements, from), to })
             }
             Values::Map { offsets, keys, values } => {
                 let (from, to) = range(offsets, row);
@@ -212,6 +225,7 @@ impl<'de> Value<'_, 'de> {
                 visitor.visit_str(moment_text(values[row], *unit).as_str())
             }
             Values::Text(_)
+            | Values::Bytes(_)
             | Values::Struct(_)
             | Values::List { .. }
             | Values::Map { .. }
@@ -220,6 +234,102 @@ impl<'de> Value<'_, 'de> {
     }
 }
 
+impl<'c, 'de> Stored<'de> for Value<'c, 'de> {
+    type Members = WantedMembers<'c, 'de>;
+    type Elements = Elements<'c, 'de>;
+
+    fn members(self) -> Result<Option<Self::Members>, RowFault> {
+        let Some(Values::Struct(members)) = self.column.get(self.row) else { return Ok(None) };
+        match &members.wanted {
+            WantedColumns::Unnamed => Ok(None),
+            WantedColumns::Twice => Err(RowFault::DuplicateKey),
+            WantedColumns::Found(wanted) => Ok(Some(WantedMembers {
+                columns: &members.columns,
+                wanted: wanted.iter(),
+                of: self,
+            })),
+        }
+    }
+
+    fn elements(self) -> Option<Self::Elements> {
+        let Some(Values::List { offsets, elements }) = self.column.get(self.row) else {
+            return None;
+        };
+        let (from, to) = range(offsets, self.row);
+        Some(Elements { next: self.of(elements, from), to })
+    }
+
+    #[inline]
+    fn scalar(self) -> Result<Scalar<'de>, RowFault> {
+        let row = self.row;
+        let scalar = match self.column.get(row) {
+            None => Scalar::Null,
+            Some(Values::Text(array)) => {
+                return self.count_text(array.value(row)).map(Scalar::Text);
+            }
+            Some(Values::Bytes(array)) => {
+                return match self.check_text(array.value(row))? {
+                    Cow::Borrowed(text) => Ok(Scalar::Text(text)),
+                    Cow::Owned(_) => Err(RowFault::NotUtf8),
+                };
+            }
+            Some(Values::Boolean(array)) => Scalar::Bool(array.value(row)),
+            Some(Values::Int64(array)) => Scalar::Integer(array.value(row)),
+            Some(Values::Int32(array)) => Scalar::Integer(array.value(row).into()),
+            Some(Values::Float64(array)) if array.value(row).is_finite() => {
+                Scalar::Fraction(array.value(row))
+            }
+            Some(_) => return Ok(Scalar::Other),
+        };
+        self.meter.count(0)?;
+        Ok(scalar)
+    }
+}
+
+/// The wanted members of a struct in a row.
+pub(crate) struct WantedMembers<'c, 'a> {
+    columns: &'c [(&'a str, Column<'a>)],
+    wanted: std::slice::Iter<'c, Option<usize>>,
+    of: Value<'c, 'a>,
+}
+
+impl<'c, 'a> Iterator for WantedMembers<'c, 'a> {
+    type Item = Option<Value<'c, 'a>>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        let column = self.wanted.next()?.and_then(|at| self.columns.get(at));
+        Some(column.map(|(_, column)| self.of.of(column, self.of.row)))
+    }
+}
+
+/// The elements of a list in a row.
+pub(crate) struct Elements<'c, 'a> {
+    next: Value<'c, 'a>,
+    to: usize,
+}
+
+impl<'c, 'a> Iterator for Elements<'c, 'a> {
+    type Item = Value<'c, 'a>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Value<'c, 'a>> {
+        if self.next.row >= self.to {
+            return None;
+        }
+        let element = self.next;
+        self.next.row += 1;
+        Some(element)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = self.to.saturating_sub(self.next.row);
+        (left, Some(left))
+    }
+}
+
+impl ExactSizeIterator for Elements<'_, '_> {}
+
 /// The elements of a list in a row.
 fn range(offsets: &[i32], row: usize) -> (usize, usize) {
     // The casts are exact: Arrow checks that offsets ascend from 0.
@@ -227,7 +337,7 @@ fn range(offsets: &[i32], row: usize) -> (usize, usize) {
 }
 
 /// The members of a struct in a row.
-pub(super) struct StructAccess<'c, 'a> {
+struct StructAccess<'c, 'a> {
     members: std::slice::Iter<'c, (&'a str, Column<'a>)>,
     next: Option<&'c Column<'a>>,
     row: usize,
@@ -262,30 +372,18 @@ impl<'de> MapAccess<'de> for StructAccess<'_, 'de> {
     }
 }
 
-/// The elements of a list in a row.
-struct ListAccess<'c, 'a> {
-    /// The element that the next call reads.
-    of: Value<'c, 'a>,
-    to: usize,
-}
-
-impl<'de> SeqAccess<'de> for ListAccess<'_, 'de> {
+impl<'de> SeqAccess<'de> for Elements<'_, 'de> {
     type Error = RowFault;
 
     fn next_element_seed<S: DeserializeSeed<'de>>(
         &mut self,
         seed: S,
     ) -> Result<Option<S::Value>, RowFault> {
-        if self.of.row == self.to {
-            return Ok(None);
-        }
-        let element = self.of;
-        self.of.row += 1;
-        seed.deserialize(element).map(Some)
+        self.next().map(|element| seed.deserialize(element)).transpose()
     }
 
     fn size_hint(&self) -> Option<usize> {
-        Some(self.to - self.of.row)
+        Some(self.len())
     }
 }
 
@@ -325,7 +423,8 @@ impl<'a> Value<'_, 'a> {
     /// The value as the key of an object: a text, or the text of a number or a date.
     fn key(self) -> Result<Cow<'a, str>, RowFault> {
         match self.column.get(self.row) {
-            Some(Values::Text(array)) => self.text(array.value(self.row)),
+            Some(Values::Text(array)) => self.count_text(array.value(self.row)).map(Cow::Borrowed),
+            Some(Values::Bytes(array)) => self.check_text(array.value(self.row)),
             _ => serde_json::Value::deserialize(self).map(|key| match key {
                 serde_json::Value::String(text) => Cow::Owned(text),
                 key => Cow::Owned(key.to_string()),

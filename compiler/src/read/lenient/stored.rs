@@ -1,0 +1,58 @@
+//! Values of an input that stores the members of objects apart, as the columns of a Parquet file.
+//!
+//! serde passes the name of every member of every object to the type that reads the object. A [`Stored`]
+//! value knows the members' columns before the first object, so the type takes the columns in order.
+
+use serde::Deserializer;
+
+use crate::read::lenient::diagnostics::Diagnostics;
+use crate::read::lenient::value::Lenient;
+
+/// A value, which serde can read too.
+pub(crate) trait Stored<'de>: Deserializer<'de> + Copy {
+    /// The members of an object in the order of [`Wanted::Members`](super::Wanted); `None` for an absent one.
+    type Members: Iterator<Item = Option<Self>>;
+    /// The elements of a list.
+    type Elements: ExactSizeIterator<Item = Self>;
+
+    /// The members of an object; `None` for any other value, and for an object that serde must read.
+    ///
+    /// # Errors
+    ///
+    /// Where the object has a member twice.
+    fn members(self) -> Result<Option<Self::Members>, Self::Error>;
+
+    /// The elements of a list; `None` for any other value.
+    fn elements(self) -> Option<Self::Elements>;
+
+    /// The value, if it is a scalar of a usual type.
+    ///
+    /// # Errors
+    ///
+    /// Where the value cannot be read.
+    fn scalar(self) -> Result<Scalar<'de>, Self::Error>;
+}
+
+/// A scalar as serde_json passes it on.
+pub(crate) enum Scalar<'de> {
+    Null,
+    Bool(bool),
+    Integer(i64),
+    /// Finite.
+    Fraction(f64),
+    Text(&'de str),
+    /// A list, an object, or a scalar that serde must read.
+    Other,
+}
+
+/// Reads the next member of an object.
+#[inline]
+pub(crate) fn read_next<'de, T: Lenient<'de>, V: Stored<'de>>(
+    members: &mut impl Iterator<Item = Option<V>>,
+    diagnostics: &Diagnostics,
+) -> Result<T, V::Error> {
+    match members.next().flatten() {
+        Some(member) => T::read_stored(member, diagnostics),
+        None => Ok(T::default()),
+    }
+}
