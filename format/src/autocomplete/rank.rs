@@ -91,6 +91,10 @@ impl TopRows {
     /// Adds the rows of another list; a row in both keeps its better tier.
     pub fn merge(&mut self, others: &TopRows) {
         for top_row in &others.0 {
+            // The rows that follow are worse still.
+            if self.is_full() && self.0.last().is_some_and(|last| last < top_row) {
+                return;
+            }
             match self.0.iter().position(|known| known.row == top_row.row) {
                 Some(at) if self.0[at] <= *top_row => continue,
                 Some(at) => drop(self.0.remove(at)),
@@ -98,6 +102,11 @@ impl TopRows {
             }
             self.insert(*top_row);
         }
+    }
+
+    /// Removes all rows.
+    pub fn clear(&mut self) {
+        self.0.clear();
     }
 
     /// The rows, best first.

@@ -152,7 +152,8 @@ impl<'a> PrefixStats<'a> {
         }
         self.word.truncate(shared);
         self.word.push_str(&word[shared..]);
-        let WordRows { rows, best, equals } = std::mem::take(&mut self.word_rows);
+        let WordRows { rows, best, equals } = &mut self.word_rows;
+        let rows = std::mem::take(rows);
         let Some(node) = self.open.last_mut() else {
             return Err(io::Error::other("a word is empty"));
         };
@@ -163,8 +164,10 @@ impl<'a> PrefixStats<'a> {
         } else {
             node.single_rows += rows;
         }
-        node.best.merge(&best);
-        node.equals.merge(&equals);
+        node.best.merge(best);
+        node.equals.merge(equals);
+        best.clear();
+        equals.clear();
         Ok(())
     }
 

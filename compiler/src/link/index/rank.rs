@@ -13,6 +13,7 @@ use pinakes_format::storage::blobs::{Spool, Spooled};
 use pinakes_format::storage::file_writer::Written;
 use pinakes_format::storage::header::Header;
 
+use crate::link::column::IdRow;
 use crate::link::external_sort::{Sorter, Spill, read_array};
 use crate::link::index::extract::Extracted;
 use crate::link::index::value::{SortKey, Text, Value, read_number, read_row};
@@ -85,12 +86,7 @@ impl OrderWriter<'_> {
                 writer.push(ranked, OrderParts::Checkpoints)
             }
             Values::Texts => {
-                let mut sorter = Sorter::new(self.scratch, self.memory_bytes);
-                for row in rows {
-                    let value = read_optional(&mut column, Text::read)?;
-                    sorter.push(KeyedRow { value: NoneLast(value), id: id_of(row)?, row })?;
-                }
-                let ranked = RankedRows { sorted: sorter.finish()?, last: None, number: |_: &_| 0 };
+                let ranked = self.ranked(column, |_: &Text| 0)?;
                 writer.push(ranked, OrderParts::All { has_values: false })
             }
             _ if order.is_row_order => {
@@ -107,16 +103,33 @@ impl OrderWriter<'_> {
                 writer.push(ranked, OrderParts::RowOrder)
             }
             _ => {
-                let mut sorter = Sorter::new(self.scratch, self.memory_bytes);
-                for row in rows {
-                    let value = read_optional(&mut column, read_number)?;
-                    sorter.push(KeyedRow { value: NoneLast(value), id: id_of(row)?, row })?;
-                }
-                let ranked =
-                    RankedRows { sorted: sorter.finish()?, last: None, number: |value: &_| *value };
+                let ranked = self.ranked(column, |value: &u64| *value)?;
                 writer.push(ranked, OrderParts::All { has_values: order.values != Values::Codes })
             }
         }
+    }
+
+    /// Sorts the rows of a column by value, then by id. Rows without a value come last, by id: these rows
+    /// are sorted apart, which keeps the other rows small.
+    fn ranked<T: SortKey>(
+        &self,
+        mut column: impl Read,
+        number: impl Fn(&T) -> u64,
+    ) -> io::Result<impl Iterator<Item = io::Result<RankedRow>>> {
+        let quarter = self.memory_bytes / 4;
+        let mut valued = Sorter::new(self.scratch, self.memory_bytes - quarter);
+        let mut others = Sorter::new(self.scratch, quarter);
+        for row in 0..self.draft.count(self.entity) {
+            let id = self.draft.row_id(self.entity, row).map_err(io::Error::other)?;
+            match read_optional(&mut column, T::read)? {
+                Some(value) => valued.push(KeyedRow { value, id, row })?,
+                None => others.push(IdRow { id, row })?,
+            }
+        }
+        let valued = RankedRows { sorted: valued.finish()?, last: None, number };
+        let others = others.finish()?;
+        let unvalued = |row: IdRow| RankedRow { row: row.row, value: RankedValue::None };
+        Ok(valued.chain(others.map(move |row| row.map(unvalued))))
     }
 }
 
@@ -148,57 +161,35 @@ impl<T: Ord> Ord for NoneLast<T> {
 }
 
 /// A row and its sort key. Rows with equal keys sort by id.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct KeyedRow<T> {
-    value: NoneLast<T>,
+    value: T,
     id: u64,
     row: u32,
 }
 
-impl<T: Ord> PartialOrd for KeyedRow<T> {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl<T: Ord> Ord for KeyedRow<T> {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (&self.value, self.id, self.row).cmp(&(&other.value, other.id, other.row))
-    }
-}
-
 impl<T: SortKey> Spill for KeyedRow<T> {
     fn write(&self, out: &mut impl Write) -> io::Result<()> {
-        match &self.value.0 {
-            None => out.write_all(&[0])?,
-            Some(value) => {
-                out.write_all(&[PRESENT])?;
-                value.write(out)?;
-            }
-        }
         out.write_all(&self.id.to_le_bytes())?;
-        out.write_all(&self.row.to_le_bytes())
+        out.write_all(&self.row.to_le_bytes())?;
+        self.value.write(out)
     }
 
     fn read(input: &mut impl Read) -> io::Result<Option<Self>> {
-        let Some(present) = read_array::<1>(input)? else { return Ok(None) };
-        let value = if present == [PRESENT] { Some(T::read(input)?) } else { None };
-        Ok(Some(KeyedRow {
-            value: NoneLast(value),
-            id: read_number(input)?,
-            row: read_row(input)?,
-        }))
+        let Some(id) = read_array(input)? else { return Ok(None) };
+        let row = read_row(input)?;
+        Ok(Some(KeyedRow { value: T::read(input)?, id: u64::from_le_bytes(id), row }))
     }
 
     fn heap_bytes(&self) -> usize {
-        self.value.0.as_ref().map_or(0, SortKey::heap_bytes)
+        self.value.heap_bytes()
     }
 }
 
 /// Converts sorted rows into ranked rows, in which equal neighbours share one value.
 struct RankedRows<I, T, N> {
     sorted: I,
-    last: Option<NoneLast<T>>,
+    last: Option<T>,
     number: N,
 }
 
@@ -215,8 +206,10 @@ where
             Ok(keyed) => keyed,
             Err(error) => return Some(Err(error)),
         };
-        let is_same = self.last.as_ref() == Some(&keyed.value);
-        let value = ranked_value(is_same, keyed.value.0.as_ref().map(&self.number));
+        let value = match self.last.as_ref() == Some(&keyed.value) {
+            true => RankedValue::Same,
+            false => RankedValue::Next((self.number)(&keyed.value)),
+        };
         self.last = Some(keyed.value);
         Some(Ok(RankedRow { row: keyed.row, value }))
     }
