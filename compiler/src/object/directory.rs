@@ -16,7 +16,7 @@ use crate::object::side::{SideSegment, SideShape};
 
 /// Increase this number if the bytes of an object or their meaning change. Parts with an object of
 /// another version are compiled again.
-pub const OBJECT_VERSION: u64 = 11;
+pub const OBJECT_VERSION: u64 = 12;
 const FOOTER_BYTES: usize = 48;
 const HASH_BYTES: usize = 32;
 
