@@ -6,6 +6,7 @@ pub(crate) mod acceptance;
 pub(crate) mod build;
 pub(crate) mod diff;
 pub(crate) mod inspect;
+mod layout_table;
 pub(crate) mod mirror;
 pub(crate) mod objects;
 pub(crate) mod options;
@@ -28,7 +29,7 @@ use crate::cli::diff::{DiffArgs, diff};
 use crate::cli::mirror::{KeygenArgs, PublishTreeArgs, PullArgs, keygen, publish_tree, pull};
 use crate::cli::options::{BuildArgs, CompileArgs, LinkArgs, PlanArgs};
 use crate::cli::run::use_threads;
-use crate::cli::snapshot::{open, roll_back_to, show, verify};
+use crate::cli::snapshot::{open, roll_back_to, show, show_layout, verify};
 use crate::cli::units::plan;
 use crate::error::{Error, Result};
 use crate::export;
@@ -71,6 +72,9 @@ enum Command {
         /// Print JSON instead of a table.
         #[arg(long)]
         json: bool,
+        /// Read every record and show the bytes of each member, by entity.
+        #[arg(long)]
+        layout: bool,
     },
     /// Point `current` at the snapshot published before the current one. Servers follow; no run makes the
     /// newer snapshots current again.
@@ -133,7 +137,10 @@ pub fn run(cli: Cli) -> Result<()> {
         Command::Compile(args) => compile_only(args),
         Command::Link(args) => link_only(args),
         Command::Verify { snapshot } => verify(&snapshot),
-        Command::Inspect { snapshot, json } => show(&snapshot, json),
+        Command::Inspect { snapshot, json, layout } => match layout {
+            true => show_layout(&snapshot, json),
+            false => show(&snapshot, json),
+        },
         Command::Rollback { snapshots, to } => roll_back_to(&snapshots, to.as_deref()),
         Command::Export(args) => {
             use_threads(args.threads)?;

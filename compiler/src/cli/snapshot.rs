@@ -6,6 +6,7 @@ use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::mmap::survive_faults;
 
 use crate::cli::inspect;
+use crate::cli::layout_table::LayoutTable;
 use crate::error::{Error, Result};
 use crate::store::directory::find_snapshot;
 use crate::store::rollback::roll_back;
@@ -28,13 +29,26 @@ pub(crate) fn verify(path: &Path) -> Result<()> {
 
 pub(crate) fn show(path: &Path, json: bool) -> Result<()> {
     let snapshot = open(path)?;
-    let text = if json {
-        let text = serde_json::to_string_pretty(&inspect::as_json(&snapshot))
-            .map_err(|error| Error::Internal(error.to_string()))?;
-        text + "\n"
-    } else {
-        inspect::as_table(&snapshot)
-    };
+    let text =
+        if json { pretty(&inspect::as_json(&snapshot))? } else { inspect::as_table(&snapshot) };
+    print_read(&snapshot, &text)
+}
+
+pub(crate) fn show_layout(path: &Path, json: bool) -> Result<()> {
+    let snapshot = open(path)?;
+    let table = LayoutTable::measure(&snapshot);
+    let table = table.map_err(|error| Error::Refused(error.to_string()))?;
+    let text = if json { pretty(&table.as_json())? } else { table.as_text() };
+    print_read(&snapshot, &text)
+}
+
+fn pretty(value: &serde_json::Value) -> Result<String> {
+    let text = serde_json::to_string_pretty(value);
+    Ok(text.map_err(|error| Error::Internal(error.to_string()))? + "\n")
+}
+
+/// Prints what was read of a snapshot, unless a file could not be read.
+fn print_read(snapshot: &Snapshot, text: &str) -> Result<()> {
     snapshot.check_readable().map_err(|error| Error::Refused(error.to_string()))?;
     print!("{text}");
     Ok(())

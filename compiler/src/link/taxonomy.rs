@@ -1,10 +1,10 @@
-//! The four levels of the taxonomy as one trait, and archived blobs of such records.
+//! The four levels of the taxonomy as one trait, and stored blobs of such records.
 
 use pinakes_format::entity::{Entity, NO_ID};
 use pinakes_format::record;
 use pinakes_format::record::value::Ref;
+use pinakes_format::record::writer::RecordWriter;
 use pinakes_format::record::{Domain, Field, Record, Subfield, Topic};
-use pinakes_format::snapshot::split_blob;
 
 use crate::error::Result;
 use crate::link::context::inconsistent_object;
@@ -93,13 +93,9 @@ macro_rules! with_level {
     };
 }
 
-/// Deserializes the record of a blob.
-fn read<L: Level>(blob: &[u8]) -> Option<L>
-where
-    L::Archived: rkyv::Deserialize<L, rkyv::api::high::HighDeserializer<rkyv::rancor::Error>>,
-{
-    let (archived, _) = split_blob(blob)?;
-    rkyv::deserialize::<L, rkyv::rancor::Error>(record::access::<L>(archived)?).ok()
+/// Reads the record of a blob.
+fn read<L: Level>(blob: &[u8]) -> Option<L> {
+    record::read(record::access(blob).ok()?.packed).ok()
 }
 
 /// The parent's id in a blob that is not linked yet.
@@ -122,29 +118,20 @@ pub(crate) fn relatives(entity: Entity, blob: &[u8]) -> Option<Vec<(Entity, u32)
     Some(siblings.chain(children).collect())
 }
 
-/// Returns a linked blob with null members filled in: counts from `sum`, and relatives.
+/// Returns a packed, linked record with null members filled in: counts from `sum`, and relatives.
 pub(crate) fn complete(
     entity: Entity,
-    blob: &[u8],
+    packed: &[u8],
     sum: Option<(u64, u64)>,
     siblings: impl FnOnce() -> Vec<u32>,
     children: &[u32],
 ) -> Result<Vec<u8>> {
-    let mut arena = rkyv::ser::allocator::Arena::new();
-    let archived = with_level!(entity, L => {
-        let mut level = read::<L>(blob).ok_or_else(inconsistent_object)?;
+    with_level!(entity, L => {
+        let mut level: L = record::read(packed).map_err(|_| inconsistent_object())?;
         if let Some((outputs, citations)) = sum {
             level.fill_counts(outputs, citations);
         }
         level.fill_relatives(siblings, children);
-        record::archive(&level, &mut arena, vec![0; 4]).map_err(|_| inconsistent_object())?
-    }, return Err(inconsistent_object()));
-    frame(archived)
-}
-
-/// Makes a blob without long texts from four spare bytes followed by an archived record.
-pub(crate) fn frame(mut archived: Vec<u8>) -> Result<Vec<u8>> {
-    let length = u32::try_from(archived.len() - 4).map_err(|_| inconsistent_object())?;
-    archived[..4].copy_from_slice(&length.to_le_bytes());
-    Ok(archived)
+        Ok(record::pack(&level, &mut RecordWriter::default()))
+    }, Err(inconsistent_object()))
 }

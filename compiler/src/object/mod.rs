@@ -2,7 +2,7 @@
 //!
 //! An object has *segments* of one entity each, about 48 MiB large. A segment has:
 //!
-//! - the archived records, in list order ([`segment`]),
+//! - the stored records, in list order ([`segment`]),
 //! - one [`Key`] for each record, ascending by id,
 //! - a symbol table ([`symbols`]): every reference and code of the records, as (kind, id, name), once.
 //!

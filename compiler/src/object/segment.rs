@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! blobs, in list order | references, in list order | keys, ascending by id | symbol table
-//! blob: archived_bytes u32 | archived record | compressed long texts
+//! blob: a stored record, an rkyv archive of the packed record and its compressed long texts
 //! references: the ids that the record refers to, ascending: the difference to the one before, LEB128
 //! ```
 
@@ -11,8 +11,9 @@ use std::io::{self, Write};
 use pinakes_format::entity::{Entity, NO_ID};
 use pinakes_format::record;
 use pinakes_format::record::Record;
-use pinakes_format::record::slot::{Slot, SlotNumber};
+use pinakes_format::record::slot::{RenumberedCopy, Slot, SlotNumber};
 use pinakes_format::record::value::{AnyRef, Code, LongText, NO_CODE, Named, ParentRef, Ref};
+use pinakes_format::record::writer::RecordWriter;
 use pinakes_format::storage::leb128;
 use pinakes_format::storage::long_text::Deflater;
 
@@ -43,6 +44,9 @@ pub struct SegmentBuilder {
     /// The long texts of the next record, and their compressed form.
     long_texts: Vec<u8>,
     compressed: Vec<u8>,
+    /// Packs the next record.
+    writer: RecordWriter,
+    packed: Vec<u8>,
     /// What the content hash of the next record covers, and the meanings of its symbols.
     content: Vec<u8>,
     meanings: Vec<u8>,
@@ -87,6 +91,8 @@ impl SegmentBuilder {
             references: Vec::new(),
             long_texts: Vec::new(),
             compressed: Vec::new(),
+            writer: RecordWriter::default(),
+            packed: Vec::new(),
             content: Vec::new(),
             meanings: Vec::new(),
             deflater: None,
@@ -172,21 +178,16 @@ impl SegmentBuilder {
         deflater.deflate(&self.long_texts, &mut self.compressed)
     }
 
-    /// Hashes an archived record with what its symbols mean, because their numbers depend on the records
+    /// Hashes a packed record with what its symbols mean, because their numbers depend on the records
     /// before.
-    fn hash_content<R: Record>(&mut self, archived: &[u8], references: &[u8]) -> io::Result<u64> {
-        let record =
-            record::access::<R>(archived).ok_or(io::Error::other("a record does not validate"))?;
-        let content = &mut self.content;
-        content.clear();
-        content.extend_from_slice(archived);
+    fn hash_content<R: Record>(&mut self, packed: &[u8], references: &[u8]) -> io::Result<u64> {
         let mut meanings = std::mem::take(&mut self.meanings);
         meanings.clear();
-        record::visit_slots(archived, record, &mut |slot| {
+        let mut copy = RenumberedCopy::new(packed).map_err(io::Error::other)?;
+        let visited = record::visit_slots::<R>(packed, &mut |slot| {
             let mut add = |symbol: SlotNumber| {
                 meanings.extend_from_slice(&self.symbols.meaning(symbol.number()).to_le_bytes());
-                // The slot lies within the copy.
-                let _ = symbol.replace(content, 0);
+                copy.put(symbol, 0);
             };
             match slot {
                 Slot::Target(symbol) | Slot::Copy(symbol) => add(symbol),
@@ -196,6 +197,10 @@ impl SegmentBuilder {
                 }
             }
         });
+        visited.map_err(io::Error::other)?;
+        let content = &mut self.content;
+        content.clear();
+        copy.finish(content);
         content.extend_from_slice(&meanings);
         content.extend_from_slice(references);
         content.extend_from_slice(&self.long_texts);
@@ -219,21 +224,20 @@ impl SegmentBuilder {
             // Growth by doubling would copy the blobs and touch twice the pages.
             self.blobs.reserve_exact(SEGMENT_BYTES + LARGE_BYTES - from);
         }
-        self.blobs.extend_from_slice(&[0; 4]);
-        let blobs = std::mem::take(&mut self.blobs);
-        let mut blobs =
-            record::archive(record, &mut self.arena, blobs).map_err(io::Error::other)?;
-        let archived_bytes = u32::try_from(blobs.len() - from - 4).map_err(io::Error::other)?;
-        blobs[from..from + 4].copy_from_slice(&archived_bytes.to_le_bytes());
+        let mut packed = std::mem::take(&mut self.packed);
+        packed.clear();
+        record.write(&mut self.writer);
+        self.writer.finish(&mut packed);
         let references = std::mem::take(&mut self.references);
-        let content_hash =
-            self.hash_content::<R>(&blobs[from + 4..], &references[references_from..]);
+        let content_hash = self.hash_content::<R>(&packed, &references[references_from..]);
         self.references = references;
         self.long_texts.clear();
         let content_hash = content_hash?;
         let line_hash = provenance.line_hash.unwrap_or(Key::hash_without_line(content_hash));
-        blobs.extend_from_slice(&self.compressed);
-        self.blobs = blobs;
+        let blobs = std::mem::take(&mut self.blobs);
+        self.blobs = record::store(&packed, &self.compressed, &mut self.arena, blobs)
+            .map_err(io::Error::other)?;
+        self.packed = packed;
         let references_bytes = self.references.len() - references_from;
         self.keys.push(Key {
             id: record.id(),

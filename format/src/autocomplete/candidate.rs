@@ -4,22 +4,23 @@ use std::sync::LazyLock;
 
 use crate::entity::{Entity, with_record};
 use crate::record::gather::{Gather, Gathered, PathTree, find_path};
-use crate::record::{ArchivedRecord, schema_of};
+use crate::record::schema_of;
 use crate::snapshot::Snapshot;
 use crate::storage::error::ReadError;
 use crate::text::json;
 
-/// Ends of the tree of a candidate's members. The sources of `external_id` follow from 3 on.
+/// Ends of the tree of a candidate's members. The sources of `external_id` follow from 4 on.
 const NAME: usize = 0;
 const CITED_BY_COUNT: usize = 1;
 const OUTPUTS_COUNT: usize = 2;
-const EXTERNAL_IDS: usize = 3;
+const ID: usize = 3;
+const EXTERNAL_IDS: usize = 4;
 
 /// The tree of the members that candidates show, by entity.
 static TREES: LazyLock<Vec<PathTree>> = LazyLock::new(|| {
     let tree_of = |entity: Entity| {
         let mut tree = PathTree::default();
-        let paths = ["name", "cited_by_count", "outputs_count"];
+        let paths = ["name", "cited_by_count", "outputs_count", "id"];
         for (end, path) in paths.iter().chain(entity.facts().external_ids).enumerate() {
             // Outputs have no `outputs_count`.
             if let Some(found) = find_path(&schema_of(entity), path) {
@@ -55,10 +56,11 @@ pub fn render(
 ) -> Result<(), ReadError> {
     let mut members = CandidateMembers::default();
     with_record!(entity, R => {
-        let record = snapshot.archived::<R>(row)?.ok_or(ReadError::corrupt("records", "the row has no record"))?;
-        // The record is read in any case; `ids` is another place on disk.
-        members.id = record.id();
-        record.gather(&TREES[entity as usize], &mut |end, value| match (end, value) {
+        let no_record = ReadError::corrupt("records", "the row has no record");
+        let mut from = snapshot.reader(entity, row)?.ok_or(no_record)?;
+        R::gather(&mut from, &TREES[entity as usize], &mut |end, value| match (end, value) {
+            // The record is read in any case; `ids` is another place on disk.
+            (ID, Gathered::Id(id)) => members.id = id,
             (NAME, Gathered::Text(name)) => members.name = Some(name),
             (CITED_BY_COUNT, Gathered::Integer(count)) => members.cited_by_count = Some(count),
             (OUTPUTS_COUNT, Gathered::Integer(count)) => members.outputs_count = Some(count),
@@ -69,7 +71,7 @@ pub fn render(
                 }
             }
             _ => {}
-        });
+        })?;
     });
     out.extend_from_slice(b"{\"id\":\"");
     entity.write_id(members.id, out);

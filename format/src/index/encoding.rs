@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! year 2020           → term 0x8000_0000_0000_07e4, order value 0x8000_0000_0000_07e4
-//! doi 10.1/A          → term = first 14 bytes of BLAKE3("10.1/a")
+//! doi 10.1/A          → term = first 12 bytes of BLAKE3("10.1/a")
 //! reference to row 7  → term 7, present if row 7 has an id
 //! ```
 

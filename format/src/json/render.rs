@@ -1,10 +1,10 @@
-//! Renders archived records as JSON text.
+//! Renders packed records as JSON text.
 //!
 //! A [`Page`] holds the text so far. It looks up ids and names of rows, codes and long texts in a
 //! [`RecordStore`]. Every look-up is checked: a damaged file causes an error, never a wrong answer.
 
 use crate::entity::{Entity, NO_ID};
-use crate::json::location::{INLINE_BYTES, ValueLocation};
+use crate::json::record_reader::RecordReader;
 use crate::storage::error::ReadError;
 use crate::text::{json, time};
 
@@ -17,24 +17,14 @@ pub enum Shape {
     List,
 }
 
-/// The archived type of a value with a JSON form. The value is read from its location, so that no
-/// reference to it, and no validation of the record, is needed.
+/// A type of a record's values with a JSON form.
 pub trait Render {
-    /// Appends the JSON text of the value at a location.
+    /// Reads the next value of a record and appends its JSON text.
     ///
     /// # Errors
     ///
     /// Where the snapshot is damaged. The page then holds an incomplete text.
-    fn render_at(at: ValueLocation<'_>, page: &mut Page<'_>) -> Result<(), ReadError>;
-
-    /// Whether the value is that of an absent member.
-    ///
-    /// # Errors
-    ///
-    /// Where the snapshot is damaged.
-    fn is_absent_at(_: ValueLocation<'_>) -> Result<bool, ReadError> {
-        Ok(false)
-    }
+    fn render(from: &mut RecordReader<'_>, page: &mut Page<'_>) -> Result<(), ReadError>;
 }
 
 /// The rows, codes and records that a [`Page`] looks up while it renders.
@@ -91,8 +81,8 @@ pub trait RecordStore: Sync {
 /// The two parts of a stored record.
 #[derive(Clone, Copy, Debug)]
 pub struct RecordBytes<'s> {
-    /// The archived record, not validated.
-    pub archived: &'s [u8],
+    /// The packed record, for a [`RecordReader`].
+    pub packed: &'s [u8],
     /// The compressed pool of the record's long texts; empty where it has none.
     pub long_texts: &'s [u8],
 }
@@ -108,12 +98,9 @@ pub struct Page<'s> {
     record: CurrentRecord<'s>,
 }
 
-/// The record that a page renders at present.
+/// The long texts of the record that a page renders at present.
 #[derive(Default)]
 pub(crate) struct CurrentRecord<'s> {
-    archived: &'s [u8],
-    /// Bytes of the record that no text or list has taken yet. In a sound record they do not overlap.
-    unclaimed_bytes: usize,
     /// The compressed pool of long texts. Decompressed at the first long text.
     long_text_frame: &'s [u8],
     long_text_pool: Option<Vec<u8>>,
@@ -121,9 +108,7 @@ pub(crate) struct CurrentRecord<'s> {
 
 impl<'s> CurrentRecord<'s> {
     pub fn new(bytes: RecordBytes<'s>) -> CurrentRecord<'s> {
-        let RecordBytes { archived, long_texts: long_text_frame } = bytes;
-        let unclaimed_bytes = archived.len();
-        CurrentRecord { archived, unclaimed_bytes, long_text_frame, long_text_pool: None }
+        CurrentRecord { long_text_frame: bytes.long_texts, long_text_pool: None }
     }
 }
 
@@ -159,79 +144,10 @@ impl<'s> Page<'s> {
         std::mem::replace(&mut self.record, record)
     }
 
-    /// Appends a value of the current record, which was validated as a whole.
-    pub(crate) fn value<T: Render>(&mut self, value: &T) -> Result<(), ReadError> {
-        // GraphQL may select a value any number of times.
-        self.record.unclaimed_bytes = self.record.archived.len();
-        T::render_at(ValueLocation::new(self.record.archived, value), self)
-    }
-
-    /// Renders with the budget of another record, whose bytes are `bytes` long.
-    pub(crate) fn with_budget<T>(
-        &mut self,
-        bytes: usize,
-        render: impl FnOnce(&mut Self) -> T,
-    ) -> T {
-        let outer = std::mem::replace(&mut self.record.unclaimed_bytes, bytes);
-        let rendered = render(self);
-        self.record.unclaimed_bytes = outer;
-        rendered
-    }
-
-    /// Takes the bytes of a text or list. Texts and lists that overlap could make a damaged record render
-    /// to any length.
-    fn claim(&mut self, bytes: usize) -> Result<(), ReadError> {
-        const OVERLAP: ReadError =
-            ReadError::corrupt("records", "the texts and lists of a record overlap");
-        self.record.unclaimed_bytes =
-            self.record.unclaimed_bytes.checked_sub(bytes).ok_or(OVERLAP)?;
-        Ok(())
-    }
-
-    /// Reads a text of the record.
+    /// Appends a text.
     #[inline]
-    pub(crate) fn text_of<'r>(&mut self, at: ValueLocation<'r>) -> Result<&'r [u8], ReadError> {
-        let text = at.text()?;
-        // An inline text is part of what holds it.
-        if text.len() > INLINE_BYTES {
-            self.claim(text.len())?;
-        }
-        Ok(text)
-    }
-
-    /// Appends a text of the record.
-    #[inline]
-    pub(crate) fn text_at(&mut self, at: ValueLocation<'_>) -> Result<(), ReadError> {
-        let text = self.text_of(at)?;
+    pub(crate) fn text(&mut self, text: &[u8]) {
         json::string_of_bytes(&mut self.out, text);
-        Ok(())
-    }
-
-    /// Reads the elements of a list, of type `T`.
-    #[inline]
-    pub(crate) fn list_of<'r, T>(
-        &mut self,
-        at: ValueLocation<'r>,
-    ) -> Result<impl Iterator<Item = ValueLocation<'r>> + use<'r, T>, ReadError> {
-        let (first, count) = at.list(size_of::<T>())?;
-        self.claim(count * size_of::<T>())?;
-        Ok((0..count).map(move |index| first.member(index * size_of::<T>())))
-    }
-
-    /// Appends a nullable value.
-    #[inline]
-    pub(crate) fn nullable(
-        &mut self,
-        at: ValueLocation<'_>,
-        render: impl FnOnce(ValueLocation<'_>, &mut Self) -> Result<(), ReadError>,
-    ) -> Result<(), ReadError> {
-        match at.nullable()? {
-            Some(value) => render(value, self),
-            None => {
-                self.null();
-                Ok(())
-            }
-        }
     }
 
     /// Begins an object of [`Page::member`]s.
@@ -346,7 +262,7 @@ impl<'s> Page<'s> {
         }
     }
 
-    fn text_or_null(&mut self, text: Option<&[u8]>) {
+    pub(crate) fn text_or_null(&mut self, text: Option<&[u8]>) {
         match text {
             Some(text) => json::string_of_bytes(&mut self.out, text),
             None => self.null(),
@@ -401,14 +317,12 @@ impl<'s> Page<'s> {
             .ok_or(ReadError::corrupt("records", "a time has no four-digit year"))
     }
 
-    /// Appends an ORCID iD of the record as a URL.
-    pub(crate) fn orcid_url(&mut self, at: ValueLocation<'_>) -> Result<(), ReadError> {
-        let orcid = self.text_of(at)?;
+    /// Appends an ORCID iD as a URL.
+    pub(crate) fn orcid_url(&mut self, orcid: &[u8]) {
         self.out.extend_from_slice(b"\"https://orcid.org/");
         let from = self.out.len();
         json::string_of_bytes(&mut self.out, orcid);
         self.out.remove(from);
-        Ok(())
     }
 }
 
@@ -417,76 +331,4 @@ fn long_text_in(pool: Option<&[u8]>, offset: u32, length: u32) -> Result<&[u8], 
     from.checked_add(length as usize)
         .and_then(|to| pool.get(from..to))
         .ok_or(ReadError::corrupt("records", "a long text lies outside its pool"))
-}
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests {
-    use super::*;
-
-    /// A store for values that refer to nothing.
-    struct NoRows;
-
-    const NO_ROW: ReadError = ReadError::Internal("the value refers to a row");
-
-    impl RecordStore for NoRows {
-        fn row_id(&self, _: Entity, _: u32) -> Result<u64, ReadError> {
-            Err(NO_ROW)
-        }
-
-        fn row_name(&self, _: Entity, _: u32) -> Result<Option<&str>, ReadError> {
-            Err(NO_ROW)
-        }
-
-        fn reference(&self, _: Entity, _: u32) -> Result<(u64, Option<&[u8]>), ReadError> {
-            Err(NO_ROW)
-        }
-
-        fn code(&self, _: u32) -> Result<&[u8], ReadError> {
-            Err(NO_ROW)
-        }
-
-        fn code_name(&self, _: u32) -> Result<Option<&[u8]>, ReadError> {
-            Err(NO_ROW)
-        }
-
-        fn has_record(&self, _: Entity, _: u32) -> bool {
-            false
-        }
-
-        fn record(&self, _: Entity, _: u32) -> Result<RecordBytes<'_>, ReadError> {
-            Err(NO_ROW)
-        }
-    }
-
-    type Texts = rkyv::Archived<Vec<String>>;
-
-    fn render(archived: &[u8]) -> Result<Vec<u8>, ReadError> {
-        let mut page = Page::new(&NoRows, Shape::List);
-        page.swap_record(CurrentRecord::new(RecordBytes { archived, long_texts: &[] }));
-        Texts::render_at(ValueLocation::root::<Texts>(archived)?, &mut page)?;
-        Ok(page.out)
-    }
-
-    #[test]
-    fn lists_of_texts_of_every_length_are_rendered() {
-        for length in 0..40 {
-            for count in [0, 1, 500] {
-                let texts = vec!["a\"".repeat(length)[..length].to_owned(); count];
-                let bytes = rkyv::to_bytes::<rkyv::rancor::Error>(&texts).unwrap();
-                assert_eq!(render(&bytes).unwrap(), serde_json::to_vec(&texts).unwrap());
-            }
-        }
-    }
-
-    #[test]
-    fn texts_that_overlap_are_refused() {
-        let texts = vec!["x".repeat(50); 20];
-        let mut bytes = rkyv::to_bytes::<rkyv::rancor::Error>(&texts).unwrap().to_vec();
-        assert!(render(&bytes).is_ok());
-        // The first byte of each text's slot holds its length. Every longer text still lies inside the record.
-        let slots = bytes.len() - size_of::<Texts>() - 20 * 8;
-        (slots..).step_by(8).take(20).for_each(|slot| bytes[slot] = 60 | 0x80);
-        assert!(matches!(render(&bytes), Err(ReadError::Corrupt { .. })));
-    }
 }

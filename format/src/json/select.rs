@@ -5,9 +5,8 @@
 //! the shape of the page. The caller implements [`Resolver`]: it limits the cost of a
 //! selection and writes values that are not in the record.
 
-use rkyv::vec::ArchivedVec;
-
 use crate::entity::Entity;
+use crate::json::record_reader::RecordReader;
 use crate::json::render::Page;
 use crate::storage::error::ReadError;
 
@@ -109,36 +108,27 @@ pub struct SelectionWriter<'a, 's> {
     pub resolver: &'a mut dyn Resolver,
 }
 
-/// Archived values that selections can be taken of.
+/// Types of values that selections can be taken of.
 pub trait Select {
-    /// Writes an object with the selected members.
+    /// Reads the next value of a record and writes the selected members as an object; a value without
+    /// members is written whole.
     ///
     /// # Errors
     ///
     /// If the snapshot is damaged or the resolver cancels; the output is then incomplete JSON.
     fn select(
-        &self,
+        from: &mut RecordReader<'_>,
         selection: &Selection,
         writer: &mut SelectionWriter<'_, '_>,
-    ) -> Result<(), SelectError> {
-        writer.page.open_object();
-        for selected in &selection.0 {
-            writer.page.key(&selected.key);
-            writer.resolver.enter(PathStep::Field(&selected.key));
-            self.select_value(&selected.value, writer)?;
-            writer.resolver.leave();
-        }
-        writer.page.close_object();
-        writer.resolver.check_size(writer.page.out.len())
-    }
+    ) -> Result<(), SelectError>;
 
-    /// Writes one selected value of an object.
+    /// Reads an object and writes one selected value of the object.
     ///
     /// # Errors
     ///
     /// As [`Select::select`], and if the object has no such value.
     fn select_value(
-        &self,
+        _: &mut RecordReader<'_>,
         _: &SelectedValue,
         _: &mut SelectionWriter<'_, '_>,
     ) -> Result<(), SelectError> {
@@ -146,51 +136,52 @@ pub trait Select {
     }
 }
 
-impl<T: Select> Select for rkyv::option::ArchivedOption<T> {
-    fn select(
-        &self,
+impl SelectionWriter<'_, '_> {
+    /// Writes an object with the selected members, each by `write`.
+    pub(crate) fn object(
+        &mut self,
         selection: &Selection,
-        writer: &mut SelectionWriter<'_, '_>,
+        mut write: impl FnMut(&SelectedValue, &mut Self) -> Result<(), SelectError>,
     ) -> Result<(), SelectError> {
-        match self.as_ref() {
-            Some(value) => value.select(selection, writer),
-            None => {
-                writer.page.null();
-                Ok(())
-            }
+        self.page.open_object();
+        for selected in &selection.0 {
+            self.page.key(&selected.key);
+            self.resolver.enter(PathStep::Field(&selected.key));
+            write(&selected.value, self)?;
+            self.resolver.leave();
         }
+        self.page.close_object();
+        self.resolver.check_size(self.page.out.len())
     }
 }
 
 impl<T: Select> Select for Option<T> {
     fn select(
-        &self,
+        from: &mut RecordReader<'_>,
         selection: &Selection,
         writer: &mut SelectionWriter<'_, '_>,
     ) -> Result<(), SelectError> {
-        match self {
-            Some(value) => value.select(selection, writer),
-            None => {
-                writer.page.null();
-                Ok(())
-            }
+        if from.flag() {
+            return T::select(from, selection, writer);
         }
+        writer.page.null();
+        Ok(())
     }
 }
 
-impl<T: Select> Select for ArchivedVec<T> {
+impl<T: Select> Select for Vec<T> {
     fn select(
-        &self,
+        from: &mut RecordReader<'_>,
         selection: &Selection,
         writer: &mut SelectionWriter<'_, '_>,
     ) -> Result<(), SelectError> {
         writer.page.out.push(b'[');
-        for (at, value) in self.iter().enumerate() {
+        for at in 0..from.count()? {
             if at > 0 {
                 writer.page.out.push(b',');
             }
             writer.resolver.enter(PathStep::Item(at));
-            value.select(selection, writer)?;
+            T::select(from, selection, writer)?;
             writer.resolver.leave();
         }
         writer.page.out.push(b']');

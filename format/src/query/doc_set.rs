@@ -246,10 +246,7 @@ mod tests {
             assert_eq!(rows(&kept), expected);
         }
         let failed = DocSet::Sorted(vec![1, 2]).retain(|_| {
-            Err(QueryError::from(ReadError::corrupt(
-                "records",
-                "an archived record does not validate",
-            )))
+            Err(QueryError::from(ReadError::corrupt("records", "a record does not validate")))
         });
         assert!(failed.is_err());
     }

@@ -85,15 +85,15 @@ fn names_hold(
 ) -> Result<bool, ReadError> {
     let mut missing = words.to_vec();
     with_record!(entity, R => {
-        if let Some(record) = snapshot.archived::<R>(row)? {
-            record.gather(names, &mut |_, value| {
+        if let Some(mut from) = snapshot.reader(entity, row)? {
+            R::gather(&mut from, names, &mut |_, value| {
                 if let Gathered::Text(name) = value
                     && !missing.is_empty()
                 {
                     let name = fold(name);
                     missing.retain(|word| !has_word(&name, word));
                 }
-            });
+            })?;
         }
     });
     Ok(missing.is_empty())

@@ -2,12 +2,12 @@
 
 use rkyv::{Archive, Deserialize, Serialize};
 
-use crate::json::location::ValueLocation;
+use crate::json::record_reader::RecordReader;
 use crate::json::render::{Page, Render, Shape};
 use crate::record::declare::{object, record};
 use crate::record::schema::{Describe, Schema};
 use crate::record::shared::*;
-use crate::record::slot::no_slots;
+use crate::record::stored::{Object, wrapper};
 use crate::record::value::*;
 use crate::storage::error::ReadError;
 
@@ -112,8 +112,10 @@ impl Describe for AuthorOrcid {
     }
 }
 
-no_slots!(ArchivedAuthorOrcid);
+wrapper!(AuthorOrcid(OrcidProfile));
 
-by_shape!(ArchivedAuthorOrcid, |at, page| single ArchivedOrcidProfile::render_at(at, page), list {
-    page.orcid_url(at.member(std::mem::offset_of!(ArchivedOrcidProfile, id)))
+by_shape!(AuthorOrcid, |from, page| single OrcidProfile::render(from, page), list {
+    let [mut id, ..] = OrcidProfile::locate(from)?;
+    page.orcid_url(id.text()?);
+    Ok(())
 });

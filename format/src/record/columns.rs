@@ -1,7 +1,7 @@
 //! Takes records apart into columns: one column for each member, nested as the declaration is.
 //!
 //! A [`Column`] receives the values of one member, record after record. The caller makes a tree of
-//! columns from the schema of a record, and [`fill`] walks the archived record and the tree together.
+//! columns from the schema of a record, and [`fill`] walks the packed record and the tree together.
 //! Nothing is rendered and no name is compared. Values have the shape of single records, and the
 //! members that no reply shows are among them.
 //!
@@ -20,21 +20,15 @@
 //!
 //! A walk costs one call for each value, and for each null whose parent is not null.
 
-use rkyv::{
-    option::ArchivedOption,
-    primitive::{ArchivedF64, ArchivedI32, ArchivedI64, ArchivedU64},
-    string::ArchivedString,
-    vec::ArchivedVec,
-};
-
 use crate::entity::{Entity, NO_ID};
+use crate::json::record_reader::RecordReader;
 use crate::json::render::Page;
+use crate::record::stored::Stored;
 use crate::record::value::{
-    ArchivedAnyRef, ArchivedCode, ArchivedDate, ArchivedId, ArchivedJson, ArchivedLongText,
-    ArchivedNamed, ArchivedOrcid, ArchivedParentRef, ArchivedRef, ArchivedTimestamp,
-    ArchivedUtcTimestamp, entity,
+    AnyRef, Code, Date, Id, Json, LongText, Named, Orcid, ParentRef, Ref, Timestamp, UtcTimestamp,
+    entity,
 };
-use crate::record::{ArchivedAuthorOrcid, ArchivedYearPrices};
+use crate::record::{AuthorOrcid, OrcidProfile, YearPrice, YearPrices};
 use crate::storage::error::ReadError;
 
 /// Receiver of the values of one member, in the order of the records.
@@ -73,38 +67,58 @@ pub trait Column: Sized {
     fn list(&mut self, length: usize) -> Option<&mut Self>;
 }
 
-/// Archived values that can be put into columns.
-pub trait Columns {
-    /// Puts the value into a column that is not skipped. The page gives names, codes and long texts.
+/// Types of values that can be put into columns.
+pub trait Columns: Stored {
+    /// Reads the next value of a record and puts it into a column that is not skipped. The page gives
+    /// names, codes and long texts.
     ///
     /// # Errors
     ///
     /// If the snapshot is damaged. The column then has an incomplete record.
-    fn put<C: Column>(&self, column: &mut C, page: &mut Page<'_>) -> Result<(), ReadError>;
+    fn put<C: Column>(
+        from: &mut RecordReader<'_>,
+        column: &mut C,
+        page: &mut Page<'_>,
+    ) -> Result<(), ReadError>;
 }
 
-/// Puts a value into a column, unless the column is skipped.
+/// Reads the next value of a record and puts it into a column; passes over the value if the column is
+/// skipped.
 ///
 /// # Errors
 ///
 /// As [`Columns::put`].
-pub fn fill<C: Column>(
-    value: &impl Columns,
+pub fn fill<T: Columns, C: Column>(
+    from: &mut RecordReader<'_>,
     column: &mut C,
     page: &mut Page<'_>,
 ) -> Result<(), ReadError> {
-    if column.is_skipped() {
-        return Ok(());
-    }
-    value.put(column, page)
+    if column.is_skipped() { T::skip(from) } else { T::put(from, column, page) }
+}
+
+/// Puts a member of an object into a column, from its place. `_member` names its type.
+///
+/// # Errors
+///
+/// As [`Columns::put`].
+pub fn fill_member<T, M: Columns, C: Column>(
+    _member: fn(&T) -> &M,
+    mut from: RecordReader<'_>,
+    column: &mut C,
+    page: &mut Page<'_>,
+) -> Result<(), ReadError> {
+    fill::<M, C>(&mut from, column, page)
 }
 
 /// Implements [`Columns`] for leaf values.
 macro_rules! leaves {
-    ($([$($parameter:tt)*] $type:ty, |$value:ident, $column:ident| $put:expr;)*) => {
+    ($([$($parameter:tt)*] $type:ty, |$from:ident, $column:ident, $page:ident| $put:expr;)*) => {
         $(impl<$($parameter)*> Columns for $type {
-            fn put<C: Column>(&self, $column: &mut C, _: &mut Page<'_>) -> Result<(), ReadError> {
-                let $value = self;
+            fn put<C: Column>(
+                $from: &mut RecordReader<'_>,
+                $column: &mut C,
+                $page: &mut Page<'_>,
+            ) -> Result<(), ReadError> {
                 $put;
                 Ok(())
             }
@@ -113,72 +127,65 @@ macro_rules! leaves {
 }
 
 leaves! {
-    [] bool, |value, column| column.boolean(*value);
-    [] ArchivedI32, |value, column| column.integer(i64::from(value.to_native()));
-    [] ArchivedI64, |value, column| column.integer(value.to_native());
+    [] bool, |from, column, _page| column.boolean(from.flag());
+    [] i32, |from, column, _page| column.integer(from.signed()?);
+    [] i64, |from, column, _page| column.integer(from.signed()?);
     // Counts are at most 2^53 - 1.
-    [] ArchivedU64, |value, column| column.integer(i64::try_from(value.to_native()).unwrap_or(i64::MAX));
-    [] ArchivedF64, |value, column| column.number(value.to_native());
-    [] ArchivedString, |value, column| column.text("", value.as_bytes());
-    [] ArchivedJson, |value, column| column.text("", value.0.as_bytes());
-    [] ArchivedOrcid, |value, column| column.text("https://orcid.org/", value.0.as_bytes());
-    [] ArchivedDate, |value, column| column.day(value.year.to_native(), value.month, value.day);
-    [] ArchivedTimestamp, |value, column| column.moment(value.micros.to_native());
-    [] ArchivedUtcTimestamp, |value, column| column.moment(value.micros.to_native());
-    [const E: u8] ArchivedId<E>, |value, column| column.id(entity(E), value.0.to_native());
-}
-
-impl<T: Columns> Columns for ArchivedOption<T> {
-    fn put<C: Column>(&self, column: &mut C, page: &mut Page<'_>) -> Result<(), ReadError> {
-        match self.as_ref() {
-            Some(value) => value.put(column, page),
-            None => {
-                column.null();
-                Ok(())
-            }
-        }
-    }
-}
-
-impl<T: Columns> Columns for &T {
-    fn put<C: Column>(&self, column: &mut C, page: &mut Page<'_>) -> Result<(), ReadError> {
-        T::put(self, column, page)
-    }
+    [] u64, |from, column, _page| column.integer(i64::try_from(from.number()?).unwrap_or(i64::MAX));
+    [] f64, |from, column, _page| column.number(from.float()?);
+    [] String, |from, column, _page| column.text("", from.text()?);
+    [] Json, |from, column, _page| column.text("", from.text()?);
+    [] Orcid, |from, column, _page| column.text("https://orcid.org/", from.text()?);
+    [] Date, |from, column, _page| {
+        let (year, month, day) = from.day()?;
+        column.day(year, month, day)
+    };
+    [] Timestamp, |from, column, _page| column.moment(from.moment()?.0);
+    [] UtcTimestamp, |from, column, _page| column.moment(from.signed()?);
+    [] LongText, |from, column, page| {
+        let (offset, length) = LongText::range(from)?;
+        column.text("", page.long_text_bytes(offset, length)?)
+    };
+    [] AnyRef, |from, column, page| {
+        let (entity, row) = AnyRef::target(from)?;
+        put_id(entity, page.store().row_id(entity, row)?, column)
+    };
+    [] AuthorOrcid, |from, column, page| OrcidProfile::put(from, column, page)?;
+    [] YearPrices, |from, column, page| Vec::<YearPrice>::put(from, column, page)?;
+    [const E: u8] Id<E>, |from, column, _page| column.id(entity(E), from.number()?);
+    [const E: u8] Ref<E>, |from, column, page| {
+        put_reference(entity(E), from.reference()?, column, page)?
+    };
+    [const E: u8] ParentRef<E>, |from, column, page| {
+        put_reference(entity(E), from.reference()?, column, page)?
+    };
+    [const E: u8] Code<E>, |from, column, page| column.text("", page.store().code(from.code()?)?);
+    [const E: u8] Named<E>, |from, column, page| put_named(from.code()?, column, page)?;
 }
 
 impl<T: Columns> Columns for Option<T> {
-    fn put<C: Column>(&self, column: &mut C, page: &mut Page<'_>) -> Result<(), ReadError> {
-        match self {
-            Some(value) => value.put(column, page),
-            None => {
-                column.null();
-                Ok(())
-            }
+    fn put<C: Column>(
+        from: &mut RecordReader<'_>,
+        column: &mut C,
+        page: &mut Page<'_>,
+    ) -> Result<(), ReadError> {
+        if from.flag() {
+            return T::put(from, column, page);
         }
-    }
-}
-
-impl<T: Columns> Columns for ArchivedVec<T> {
-    fn put<C: Column>(&self, column: &mut C, page: &mut Page<'_>) -> Result<(), ReadError> {
-        let items = column.list(self.len()).ok_or(OTHER_MEMBERS)?;
-        self.iter().try_for_each(|value| value.put(items, page))
-    }
-}
-
-impl Columns for ArchivedLongText {
-    fn put<C: Column>(&self, column: &mut C, page: &mut Page<'_>) -> Result<(), ReadError> {
-        let (offset, length) = (self.offset_bytes.to_native(), self.length_bytes.to_native());
-        column.text("", page.long_text_bytes(offset, length)?);
+        column.null();
         Ok(())
     }
 }
 
-impl Columns for ArchivedAnyRef {
-    fn put<C: Column>(&self, column: &mut C, page: &mut Page<'_>) -> Result<(), ReadError> {
-        let entity = Entity::from_index(self.entity)
-            .ok_or(ReadError::corrupt("records", "a reference names no entity"))?;
-        put_id(entity, page.store().row_id(entity, self.target.to_native())?, column);
-        Ok(())
+impl<T: Columns> Columns for Vec<T> {
+    fn put<C: Column>(
+        from: &mut RecordReader<'_>,
+        column: &mut C,
+        page: &mut Page<'_>,
+    ) -> Result<(), ReadError> {
+        let count = from.count()?;
+        let items = column.list(count).ok_or(OTHER_MEMBERS)?;
+        (0..count).try_for_each(|_| T::put(from, items, page))
     }
 }
 
@@ -206,7 +213,12 @@ fn pair<C: Column>(column: &mut C) -> Result<&mut [C; 2], ReadError> {
     column.object().try_into().map_err(|_| OTHER_MEMBERS)
 }
 
-fn put_reference<C: Column>(
+/// Puts the id and the name of the record in a row into a column.
+///
+/// # Errors
+///
+/// As [`Columns::put`].
+pub fn put_reference<C: Column>(
     entity: Entity,
     row: u32,
     column: &mut C,
@@ -227,47 +239,13 @@ fn put_reference<C: Column>(
     Ok(())
 }
 
-impl<const E: u8> Columns for ArchivedRef<E> {
-    fn put<C: Column>(&self, column: &mut C, page: &mut Page<'_>) -> Result<(), ReadError> {
-        put_reference(entity(E), self.0.to_native(), column, page)
+fn put_named<C: Column>(code: u32, column: &mut C, page: &mut Page<'_>) -> Result<(), ReadError> {
+    let [code_column, name_column] = pair(column)?;
+    if !code_column.is_skipped() {
+        code_column.text("", page.store().code(code)?);
     }
-}
-
-impl<const E: u8> Columns for ArchivedParentRef<E> {
-    fn put<C: Column>(&self, column: &mut C, page: &mut Page<'_>) -> Result<(), ReadError> {
-        put_reference(entity(E), self.0.to_native(), column, page)
+    if !name_column.is_skipped() {
+        put_text(page.store().code_name(code)?, name_column);
     }
-}
-
-impl<const E: u8> Columns for ArchivedCode<E> {
-    fn put<C: Column>(&self, column: &mut C, page: &mut Page<'_>) -> Result<(), ReadError> {
-        column.text("", page.store().code(self.0.to_native())?);
-        Ok(())
-    }
-}
-
-impl<const E: u8> Columns for ArchivedNamed<E> {
-    fn put<C: Column>(&self, column: &mut C, page: &mut Page<'_>) -> Result<(), ReadError> {
-        let code = self.0.to_native();
-        let [code_column, name_column] = pair(column)?;
-        if !code_column.is_skipped() {
-            code_column.text("", page.store().code(code)?);
-        }
-        if !name_column.is_skipped() {
-            put_text(page.store().code_name(code)?, name_column);
-        }
-        Ok(())
-    }
-}
-
-impl Columns for ArchivedAuthorOrcid {
-    fn put<C: Column>(&self, column: &mut C, page: &mut Page<'_>) -> Result<(), ReadError> {
-        self.0.put(column, page)
-    }
-}
-
-impl Columns for ArchivedYearPrices {
-    fn put<C: Column>(&self, column: &mut C, page: &mut Page<'_>) -> Result<(), ReadError> {
-        self.0.put(column, page)
-    }
+    Ok(())
 }

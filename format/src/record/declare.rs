@@ -1,6 +1,6 @@
 //! The macros that declare records: `object!` for a type and `record!` for the record of an entity.
 //!
-//! One declaration generates the struct, its archived form, JSON output in both shapes, selection,
+//! One declaration generates the struct, its packed form, JSON output in both shapes, selection,
 //! building from input, the walk over references, the walk along paths, the walk into columns, and
 //! the schema.
 
@@ -52,7 +52,7 @@ macro_rules! object {
                             doc: concat!("", $($member_doc),*).trim_ascii(),
                             shown: $crate::record::declare::shown!($($shown)?),
                             schema: <$type as $crate::record::schema::Describe>::schema(),
-                            archived_bytes: size_of::<rkyv::Archived<$type>>(),
+                            flag_bits: <$type as $crate::record::stored::Stored>::FLAG_BITS,
                         },
                     )*],
                     list_order: &[$($(stringify!($listed)),*)?],
@@ -79,45 +79,37 @@ macro_rules! object {
             }
         }
 
-        impl $crate::record::slot::Slots for rkyv::Archived<$name> {
-            fn slots<'a>(
-                &'a self,
-                visit: &mut impl FnMut($crate::record::slot::Slot<&'a rkyv::primitive::ArchivedU32>),
-            ) {
-                $($crate::record::slot::Slots::slots(&self.$member, visit);)*
-                let _ = visit;
-            }
-        }
+        $crate::record::stored::stored_object! { $name { $($member: $type,)* } }
 
-        impl $crate::record::gather::Gather for rkyv::Archived<$name> {
-            fn gather<'a>(
-                &'a self,
+        impl $crate::record::gather::Gather for $name {
+            fn gather<'r>(
+                from: &mut $crate::json::record_reader::RecordReader<'r>,
                 tree: &$crate::record::gather::PathTree,
-                visit: &mut dyn FnMut(usize, $crate::record::gather::Gathered<'a>),
-            ) {
-                for (member, below) in &tree.members {
-                    let mut at = 0;
-                    $(
-                        if *member == at {
-                            $crate::record::gather::Gather::gather(&self.$member, below, visit);
-                        }
-                        at += 1;
-                    )*
-                    let _ = at;
-                }
+                visit: &mut dyn FnMut(usize, $crate::record::gather::Gathered<'r>),
+            ) -> Result<(), $crate::storage::error::ReadError> {
+                let mut flags = from.object_flags(Self::OBJECT_FLAG_BITS)?;
+                let mut at = 0;
+                $(
+                    from.take_flags(&mut flags, <$type as $crate::record::stored::Stored>::FLAG_BITS);
+                    $crate::record::gather::gather_member::<$type>(at, from, tree, visit)?;
+                    at += 1;
+                )*
+                let _ = at;
+                Ok(())
             }
         }
 
-        impl $crate::json::render::Render for rkyv::Archived<$name> {
-            fn render_at(
-                at: $crate::json::location::ValueLocation<'_>,
+        impl $crate::json::render::Render for $name {
+            fn render(
+                from: &mut $crate::json::record_reader::RecordReader<'_>,
                 page: &mut $crate::json::render::Page<'_>,
             ) -> Result<(), $crate::storage::error::ReadError> {
+                let mut flags = from.object_flags(Self::OBJECT_FLAG_BITS)?;
                 let object = page.begin_object();
                 $(
+                    from.take_flags(&mut flags, <$type as $crate::record::stored::Stored>::FLAG_BITS);
                     $crate::record::declare::render_member!(
-                        [$($shown)?] rkyv::Archived<$type>,
-                        at.member(std::mem::offset_of!(rkyv::Archived<$name>, $member)), page,
+                        [$($shown)?] $type, from, page,
                         concat!(",\"", $crate::record::declare::json_name!($member $($json)?), "\":")
                     );
                 )*
@@ -126,9 +118,31 @@ macro_rules! object {
             }
         }
 
-        impl $crate::json::select::Select for rkyv::Archived<$name> {
+        impl $crate::json::select::Select for $name {
+            fn select(
+                from: &mut $crate::json::record_reader::RecordReader<'_>,
+                selection: &$crate::json::select::Selection,
+                writer: &mut $crate::json::select::SelectionWriter<'_, '_>,
+            ) -> Result<(), $crate::json::select::SelectError> {
+                let members = <Self as $crate::record::stored::Object>::locate(from)?;
+                writer.object(selection, |value, writer| {
+                    <Self as $crate::record::select::SelectMember>::select_member(&members, value, writer)
+                })
+            }
+
             fn select_value(
-                &self,
+                from: &mut $crate::json::record_reader::RecordReader<'_>,
+                value: &$crate::json::select::SelectedValue,
+                writer: &mut $crate::json::select::SelectionWriter<'_, '_>,
+            ) -> Result<(), $crate::json::select::SelectError> {
+                let members = <Self as $crate::record::stored::Object>::locate(from)?;
+                <Self as $crate::record::select::SelectMember>::select_member(&members, value, writer)
+            }
+        }
+
+        impl $crate::record::select::SelectMember for $name {
+            fn select_member(
+                members: &Self::Members<'_>,
                 value: &$crate::json::select::SelectedValue,
                 writer: &mut $crate::json::select::SelectionWriter<'_, '_>,
             ) -> Result<(), $crate::json::select::SelectError> {
@@ -141,8 +155,8 @@ macro_rules! object {
                     $crate::json::select::SelectedValue::Member(member, below) => {
                         $(
                             if *member == at {
-                                return $crate::json::select::Select::select(
-                                    &self.$member, below, writer,
+                                return <$type as $crate::json::select::Select>::select(
+                                    &mut members[at].clone(), below, writer,
                                 );
                             }
                             at += 1;
@@ -151,7 +165,9 @@ macro_rules! object {
                     $crate::json::select::SelectedValue::Flat(member, part) => {
                         $(
                             if *member == at {
-                                return $crate::json::select::Select::select_value(&self.$member, part, writer);
+                                return <$type as $crate::json::select::Select>::select_value(
+                                    &mut members[at].clone(), part, writer,
+                                );
                             }
                             at += 1;
                         )*
@@ -163,24 +179,22 @@ macro_rules! object {
             }
         }
 
-        impl $crate::record::columns::Columns for rkyv::Archived<$name> {
+        impl $crate::record::columns::Columns for $name {
             fn put<C: $crate::record::columns::Column>(
-                &self,
+                from: &mut $crate::json::record_reader::RecordReader<'_>,
                 column: &mut C,
                 page: &mut $crate::json::render::Page<'_>,
             ) -> Result<(), $crate::storage::error::ReadError> {
+                let mut flags = from.object_flags(Self::OBJECT_FLAG_BITS)?;
                 let mut columns = column.object().iter_mut();
                 $(
+                    from.take_flags(&mut flags, <$type as $crate::record::stored::Stored>::FLAG_BITS);
                     let column = columns.next().ok_or($crate::record::columns::OTHER_MEMBERS)?;
-                    $crate::record::columns::fill(&self.$member, column, page)?;
+                    $crate::record::columns::fill::<$type, C>(from, column, page)?;
                 )*
                 Ok(())
             }
         }
-
-        // With alignment 1 there is no padding: the offset of a member is the sum of the sizes
-        // before it.
-        const _: () = assert!(align_of::<rkyv::Archived<$name>>() == 1);
     };
 }
 
@@ -201,19 +215,12 @@ macro_rules! record {
             fn order_count(&self) -> Option<u64> {
                 $crate::record::declare::order_count!(self $order)
             }
-        }
 
-        impl $crate::record::ArchivedRecord for rkyv::Archived<$record> {
-            fn id(&self) -> u64 {
-                self.id.0.to_native()
-            }
-
-            fn name(&self) -> Option<&str> {
-                self.name.as_ref().map(|name| name.as_str())
-            }
-
-            fn updated_micros(&self) -> Option<i64> {
-                self.updated_date.as_ref().map(|date| date.micros.to_native())
+            fn name(packed: &[u8]) -> Result<Option<&str>, $crate::storage::error::ReadError> {
+                let mut from = $crate::json::record_reader::RecordReader::new(packed)?;
+                let members = <$record as $crate::record::stored::Object>::locate(&mut from)?;
+                let mut name = members[const { $record::index_of("name") }];
+                if name.flag() { name.utf8().map(Some) } else { Ok(None) }
             }
         }
     };
@@ -253,23 +260,27 @@ macro_rules! shown {
 }
 
 macro_rules! render_member {
-    ([] $type:ty, $at:expr, $page:ident, $key:expr) => {
+    ([] $type:ty, $from:ident, $page:ident, $key:expr) => {
         $page.member($key);
-        <$type as $crate::json::render::Render>::render_at($at, $page)?;
+        <$type as $crate::json::render::Render>::render($from, $page)?;
     };
-    ([single] $type:ty, $at:expr, $page:ident, $key:expr) => {
+    ([single] $type:ty, $from:ident, $page:ident, $key:expr) => {
         if $page.shape() == $crate::json::render::Shape::Single {
             $page.member($key);
-            <$type as $crate::json::render::Render>::render_at($at, $page)?;
+            <$type as $crate::json::render::Render>::render($from, $page)?;
+        } else {
+            <$type as $crate::record::stored::Stored>::skip($from)?;
         }
     };
-    ([flat] $type:ty, $at:expr, $page:ident, $key:expr) => {
-        <$type>::render_members($at, $page)?;
+    ([flat] $type:ty, $from:ident, $page:ident, $key:expr) => {
+        <$type>::render_members($from, $page)?;
     };
-    ([key] $type:ty, $at:expr, $page:ident, $key:expr) => {
-        if $page.has_key_members() && !<$type as $crate::json::render::Render>::is_absent_at($at)? {
+    ([key] $type:ty, $from:ident, $page:ident, $key:expr) => {
+        if $page.has_key_members() && !$from.has_no_flag() {
             $page.member($key);
-            <$type as $crate::json::render::Render>::render_at($at, $page)?;
+            <$type as $crate::json::render::Render>::render($from, $page)?;
+        } else {
+            <$type as $crate::record::stored::Stored>::skip($from)?;
         }
     };
 }
@@ -290,7 +301,10 @@ pub(crate) use {build_member, json_name, object, order_count, record, render_mem
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use crate::json::record_reader::RecordReader;
     use crate::record::schema::{Describe, Schema};
+    use crate::record::stored::Stored;
+    use crate::record::writer::RecordWriter;
 
     mod before {
         crate::record::declare::object! {
@@ -320,16 +334,18 @@ mod tests {
     }
 
     #[test]
-    fn object_generates_struct_archive_and_schema() {
+    fn object_generates_struct_packed_form_and_schema() {
         assert_eq!(members(&before::Record::schema()), ["name"]);
         assert_eq!(members(&after::Record::schema()), ["name", "2yr_weight"]);
-        let grown = size_of::<rkyv::Archived<after::Record>>();
-        assert_eq!(grown, size_of::<rkyv::Archived<before::Record>>() + 9);
 
         let record = after::Record { name: Some("a".into()), weight: Some(0.5) };
-        let bytes = rkyv::to_bytes::<rkyv::rancor::Error>(&record).unwrap();
-        let archived =
-            rkyv::access::<rkyv::Archived<after::Record>, rkyv::rancor::Error>(&bytes).unwrap();
-        assert_eq!(archived.weight.as_ref().map(|weight| weight.to_native()), Some(0.5));
+        let (mut writer, mut packed) = (RecordWriter::default(), Vec::new());
+        record.write(&mut writer);
+        writer.finish(&mut packed);
+        // Members of 4 bytes: flags, the head of the text, and 5 by the first power of ten; then the text.
+        assert_eq!(packed, [4, 0b11, 2, 1, 10, b'a']);
+        let mut from = RecordReader::new(&packed).unwrap();
+        assert_eq!(after::Record::read(&mut from).unwrap(), record);
+        assert!(from.is_at_end());
     }
 }

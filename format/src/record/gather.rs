@@ -11,23 +11,18 @@
 //!
 //! A walk costs the members on the paths and the items of the lists on them.
 
-use rkyv::{
-    primitive::{ArchivedF64, ArchivedI32, ArchivedI64, ArchivedU64},
-    string::ArchivedString,
-    vec::ArchivedVec,
-};
-
 use crate::entity::Entity;
-use crate::record::schema::{Object, Schema, Shown};
+use crate::json::record_reader::RecordReader;
+use crate::record::schema::{Object as ObjectSchema, Schema, Shown};
+use crate::record::slot::read_code_or_none;
+use crate::record::source::HostNameSource;
+use crate::record::stored::{Object, Stored};
 use crate::record::value::{
-    ArchivedAnyRef, ArchivedCode, ArchivedDate, ArchivedId, ArchivedJson, ArchivedLongText,
-    ArchivedNamed, ArchivedOrcid, ArchivedParentRef, ArchivedRef, ArchivedTimestamp,
-    ArchivedUtcTimestamp, NO_CODE, entity,
+    AnyRef, Code, Date, Id, Json, LongText, NO_CODE, Named, Orcid, ParentRef, Ref, Timestamp,
+    UtcTimestamp, entity,
 };
-use crate::record::{
-    ArchivedAuthorOrcid, ArchivedHostName, ArchivedSourceKind, ArchivedVenueMetrics,
-    ArchivedYearPrices,
-};
+use crate::record::{AuthorOrcid, HostName, OrcidProfile, SourceKind, VenueMetrics, YearPrices};
+use crate::storage::error::ReadError;
 
 /// One value at the end of a path.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -91,100 +86,117 @@ impl PathTree {
     }
 }
 
-/// Archived values that paths can traverse.
-pub trait Gather {
-    /// Calls `visit` with the number of a path and a value at its end, for every value.
-    fn gather<'a>(&'a self, tree: &PathTree, visit: &mut dyn FnMut(usize, Gathered<'a>));
+/// Types of values that paths can traverse.
+pub trait Gather: Stored {
+    /// Reads the next value of a record and calls `visit` with the number of a path and a value at its
+    /// end, for every value.
+    ///
+    /// # Errors
+    ///
+    /// If the bytes are no such value.
+    fn gather<'r>(
+        from: &mut RecordReader<'r>,
+        tree: &PathTree,
+        visit: &mut dyn FnMut(usize, Gathered<'r>),
+    ) -> Result<(), ReadError>;
 }
 
-impl<T: Gather> Gather for rkyv::option::ArchivedOption<T> {
-    fn gather<'a>(&'a self, tree: &PathTree, visit: &mut dyn FnMut(usize, Gathered<'a>)) {
-        if let Some(value) = self.as_ref() {
-            value.gather(tree, visit);
-        }
+/// Gathers the values of one member of an object, or passes over the member.
+pub(super) fn gather_member<'r, T: Gather>(
+    at: usize,
+    from: &mut RecordReader<'r>,
+    tree: &PathTree,
+    visit: &mut dyn FnMut(usize, Gathered<'r>),
+) -> Result<(), ReadError> {
+    match tree.members.iter().find(|(member, _)| *member == at) {
+        Some((_, below)) => T::gather(from, below, visit),
+        None => T::skip(from),
     }
 }
 
-impl<T: Gather> Gather for ArchivedVec<T> {
-    fn gather<'a>(&'a self, tree: &PathTree, visit: &mut dyn FnMut(usize, Gathered<'a>)) {
-        for value in self.iter() {
-            value.gather(tree, visit);
-        }
+impl<T: Gather> Gather for Option<T> {
+    fn gather<'r>(
+        from: &mut RecordReader<'r>,
+        tree: &PathTree,
+        visit: &mut dyn FnMut(usize, Gathered<'r>),
+    ) -> Result<(), ReadError> {
+        if from.flag() { T::gather(from, tree, visit) } else { Ok(()) }
     }
 }
 
-/// Implements [`Gather`] for leaf values.
+impl<T: Gather> Gather for Vec<T> {
+    fn gather<'r>(
+        from: &mut RecordReader<'r>,
+        tree: &PathTree,
+        visit: &mut dyn FnMut(usize, Gathered<'r>),
+    ) -> Result<(), ReadError> {
+        (0..from.count()?).try_for_each(|_| T::gather(from, tree, visit))
+    }
+}
+
+/// Implements [`Gather`] for leaf values: the read of the value, and its gathered form if it has one.
 macro_rules! leaves {
-    ($([$($parameter:tt)*] $type:ty, |$value:ident| $gathered:expr;)*) => {
+    ($([$($parameter:tt)*] $type:ty, |$from:ident| $gathered:expr;)*) => {
         $(impl<$($parameter)*> Gather for $type {
-            fn gather<'a>(&'a self, tree: &PathTree, visit: &mut dyn FnMut(usize, Gathered<'a>)) {
-                let $value = self;
-                for end in &tree.ends {
-                    visit(*end, $gathered);
+            fn gather<'r>(
+                $from: &mut RecordReader<'r>,
+                tree: &PathTree,
+                visit: &mut dyn FnMut(usize, Gathered<'r>),
+            ) -> Result<(), ReadError> {
+                if let Some(gathered) = $gathered {
+                    tree.ends.iter().for_each(|end| visit(*end, gathered));
                 }
+                Ok(())
             }
         })*
     };
 }
 
+fn present<'r, T: Stored>(from: &mut RecordReader<'r>) -> Result<Option<Gathered<'r>>, ReadError> {
+    T::skip(from)?;
+    Ok(Some(Gathered::Present))
+}
+
 leaves! {
-    [] bool, |value| Gathered::Boolean(*value);
-    [] ArchivedI32, |value| Gathered::Integer(i64::from(value.to_native()));
-    [] ArchivedI64, |value| Gathered::Integer(value.to_native());
+    [] bool, |from| Some(Gathered::Boolean(from.flag()));
+    [] i32, |from| Some(Gathered::Integer(from.signed()?));
+    [] i64, |from| Some(Gathered::Integer(from.signed()?));
     // Counts are at most 2^53 - 1.
-    [] ArchivedU64, |value| Gathered::Integer(i64::try_from(value.to_native()).unwrap_or(i64::MAX));
-    [] ArchivedF64, |value| Gathered::Number(value.to_native());
-    [] ArchivedString, |value| Gathered::Text(value);
-    [] ArchivedOrcid, |value| Gathered::Text(&value.0);
-    [] ArchivedAuthorOrcid, |value| Gathered::Text(&value.0.id);
-    [] ArchivedTimestamp, |value| Gathered::Moment(value.micros.to_native());
-    [] ArchivedUtcTimestamp, |value| Gathered::Moment(value.micros.to_native());
-    [] ArchivedDate, |value| Gathered::Day(
-        u32::from(value.year.to_native()) * 10_000
-            + u32::from(value.month) * 100
-            + u32::from(value.day)
-    );
-    [] ArchivedLongText, |_value| Gathered::Present;
-    [] ArchivedJson, |_value| Gathered::Present;
-    [] ArchivedYearPrices, |_value| Gathered::Present;
-    [] ArchivedVenueMetrics, |_value| Gathered::Present;
-    [const E: u8] ArchivedId<E>, |value| Gathered::Id(value.0.to_native());
-    [const E: u8] ArchivedRef<E>, |value| Gathered::Reference(entity(E), value.0.to_native());
-    [const E: u8] ArchivedParentRef<E>, |value| Gathered::Reference(entity(E), value.0.to_native());
-    [const E: u8] ArchivedCode<E>, |value| Gathered::Code(value.0.to_native());
-    [const E: u8] ArchivedNamed<E>, |value| Gathered::Code(value.0.to_native());
-}
-
-impl Gather for ArchivedAnyRef {
-    fn gather<'a>(&'a self, tree: &PathTree, visit: &mut dyn FnMut(usize, Gathered<'a>)) {
-        let Some(entity) = Entity::from_index(self.entity) else { return };
-        for end in &tree.ends {
-            visit(*end, Gathered::Reference(entity, self.target.to_native()));
-        }
-    }
-}
-
-impl Gather for ArchivedSourceKind {
-    fn gather<'a>(&'a self, tree: &PathTree, visit: &mut dyn FnMut(usize, Gathered<'a>)) {
-        let code = self.code.to_native();
-        for end in tree.ends.iter().filter(|_| code != NO_CODE) {
-            visit(*end, Gathered::Code(code));
-        }
-    }
-}
-
-impl Gather for ArchivedHostName {
-    fn gather<'a>(&'a self, tree: &PathTree, visit: &mut dyn FnMut(usize, Gathered<'a>)) {
-        let publisher = self.publisher.as_ref().map(|host| (Entity::Publisher, host.0));
-        let institution = self.institution.as_ref().map(|host| (Entity::Institution, host.0));
-        let name = match (self.given.as_ref(), publisher.or(institution)) {
-            (Some(given), _) => Some(Gathered::Text(given)),
-            (None, host) => host.map(|(entity, row)| Gathered::NameOf(entity, row.to_native())),
-        };
-        for end in &tree.ends {
-            name.into_iter().for_each(|name| visit(*end, name));
-        }
-    }
+    [] u64, |from| Some(Gathered::Integer(i64::try_from(from.number()?).unwrap_or(i64::MAX)));
+    [] f64, |from| Some(Gathered::Number(from.float()?));
+    [] String, |from| Some(Gathered::Text(from.utf8()?));
+    [] Orcid, |from| Some(Gathered::Text(from.utf8()?));
+    [] AuthorOrcid, |from| Some(Gathered::Text(
+        OrcidProfile::locate(from)?[OrcidProfile::index_of("id")].utf8()?
+    ));
+    [] Timestamp, |from| Some(Gathered::Moment(from.moment()?.0));
+    [] UtcTimestamp, |from| Some(Gathered::Moment(from.signed()?));
+    [] Date, |from| {
+        let (year, month, day) = from.day()?;
+        Some(Gathered::Day(u32::from(year) * 10_000 + u32::from(month) * 100 + u32::from(day)))
+    };
+    [] LongText, |from| present::<LongText>(from)?;
+    [] Json, |from| present::<Json>(from)?;
+    [] YearPrices, |from| present::<YearPrices>(from)?;
+    [] VenueMetrics, |from| present::<VenueMetrics>(from)?;
+    [const E: u8] Id<E>, |from| Some(Gathered::Id(from.number()?));
+    [const E: u8] Ref<E>, |from| Some(Gathered::Reference(entity(E), from.reference()?));
+    [const E: u8] ParentRef<E>, |from| Some(Gathered::Reference(entity(E), from.reference()?));
+    [const E: u8] Code<E>, |from| Some(Gathered::Code(from.code()?));
+    [const E: u8] Named<E>, |from| Some(Gathered::Code(from.code()?));
+    [] AnyRef, |from| {
+        let AnyRef { entity, target } = AnyRef::read(from)?;
+        Entity::from_index(entity).map(|entity| Gathered::Reference(entity, target))
+    };
+    [] SourceKind, |from| {
+        from.reference()?;
+        Some(read_code_or_none(from)?).filter(|code| *code != NO_CODE).map(Gathered::Code)
+    };
+    [] HostName, |from| match HostName::source(from)? {
+        HostNameSource::Given(name) => Some(Gathered::Text(name)),
+        HostNameSource::Host(entity, row) => Some(Gathered::NameOf(entity, row)),
+        HostNameSource::None => None,
+    };
 }
 
 /// A path looked up in a declaration.
@@ -239,7 +251,12 @@ fn follow(schema: &Schema, names: &[&str]) -> Option<FoundPath> {
     }
 }
 
-fn follow_member(object: &Object, name: &str, rest: &[&str], names: &[&str]) -> Option<FoundPath> {
+fn follow_member(
+    object: &ObjectSchema,
+    name: &str,
+    rest: &[&str],
+    names: &[&str],
+) -> Option<FoundPath> {
     object.members.iter().enumerate().find_map(|(at, member)| {
         let mut end = match member.shown {
             // The members of a flat member belong to the surrounding object.

@@ -4,14 +4,12 @@
 //! keys of filters and groups are derived from it by
 //! [`keys_of_legacy`](crate::schema::keys::keys_of_legacy).
 
-use rkyv::{
-    option::ArchivedOption, primitive::ArchivedU64, string::ArchivedString, vec::ArchivedVec,
-};
-
 use crate::entity::{Entity, IdFormat, NO_ID};
-use crate::json::render::{CurrentRecord, Page, RecordBytes, Shape};
-use crate::record::value::{ArchivedId, ArchivedParentRef, ArchivedRef, ArchivedTimestamp, entity};
-use crate::record::{self, Domain, TaxonomyIds, Topic};
+use crate::json::record_reader::RecordReader;
+use crate::json::render::{Page, Shape};
+use crate::record::stored::Stored;
+use crate::record::value::{Id, ParentRef, Ref, Timestamp, entity};
+use crate::record::{Domain, TaxonomyIds, Topic};
 use crate::storage::error::ReadError;
 use crate::text::json;
 
@@ -26,7 +24,7 @@ pub struct LegacyEntity {
     pub members: &'static [(&'static str, &'static str)],
     /// Legacy names of the members that lists omit.
     pub singles: &'static [&'static str],
-    render: for<'s> fn(&'s [u8], &mut Page<'s>) -> Result<(), ReadError>,
+    render: fn(&[u8], &mut Page<'_>) -> Result<(), ReadError>,
 }
 
 /// Declares the legacy form of an entity, one line per member. Lists omit members marked `@single`.
@@ -42,9 +40,8 @@ macro_rules! legacy {
                 concat!(stringify!($member) $(, ".", stringify!($below))*),
             ),)*],
             singles: &[$($(legacy!(@named $shown $name),)?)*],
-            render: |archived, page| {
-                let record = record::access_stored::<$record>(archived)?;
-                page.swap_record(CurrentRecord::new(RecordBytes { archived, long_texts: &[] }));
+            render: |packed, page| {
+                let record = $record::read(&mut RecordReader::new(packed)?)?;
                 page.open_object();
                 $(
                     if true $(&& page.shape() == legacy!(@$shown))? {
@@ -99,62 +96,90 @@ pub static LEGACY: [LegacyEntity; 2] = [
     },
 ];
 
-/// Renders the legacy form of an archived record in the shape of the page.
+/// Renders the legacy form of a packed record in the shape of the page.
 ///
 /// # Errors
 ///
 /// If the bytes are not a valid record, or the entity has no legacy form.
-pub fn render<'s>(
-    entity: Entity,
-    archived: &'s [u8],
-    page: &mut Page<'s>,
-) -> Result<(), ReadError> {
+pub fn render(entity: Entity, packed: &[u8], page: &mut Page<'_>) -> Result<(), ReadError> {
     let legacy = LEGACY
         .iter()
         .find(|legacy| legacy.entity == entity)
         .ok_or(ReadError::Internal("the entity has no legacy form"))?;
-    (legacy.render)(archived, page)
+    (legacy.render)(packed, page)
 }
 
-/// Archived values with a legacy form.
+/// Values with a legacy form.
 trait RenderLegacy {
     fn render_legacy(&self, page: &mut Page<'_>) -> Result<(), ReadError>;
 }
 
-/// Values whose legacy form is the current form.
-macro_rules! unchanged {
-    ($($type:ty,)*) => {
-        $(impl RenderLegacy for $type {
-            fn render_legacy(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
-                page.value(self)
-            }
-        })*
-    };
-}
-
-unchanged! {
-    ArchivedOption<ArchivedString>,
-    ArchivedOption<ArchivedVec<ArchivedString>>,
-    ArchivedOption<ArchivedU64>,
-    ArchivedOption<ArchivedTimestamp>,
-    rkyv::Archived<TaxonomyIds>,
-}
-
-impl<const E: u8> RenderLegacy for ArchivedId<E> {
+impl RenderLegacy for Option<String> {
     fn render_legacy(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
-        write_id(entity(E), self.0.to_native(), &mut page.out);
+        page.text_or_null(self.as_deref().map(str::as_bytes));
+        Ok(())
+    }
+}
+
+impl RenderLegacy for Option<u64> {
+    fn render_legacy(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
+        match self {
+            Some(count) => json::unsigned(&mut page.out, *count),
+            None => page.null(),
+        }
+        Ok(())
+    }
+}
+
+impl RenderLegacy for Option<Timestamp> {
+    fn render_legacy(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
+        let Some(time) = self else {
+            page.null();
+            return Ok(());
+        };
+        page.out.push(b'"');
+        page.moment(time.micros, time.fraction_digits)?;
+        page.out.push(b'"');
+        Ok(())
+    }
+}
+
+impl RenderLegacy for Option<Vec<String>> {
+    fn render_legacy(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
+        match self {
+            Some(texts) => write_texts(page, texts.iter().map(String::as_bytes)),
+            None => page.null(),
+        }
+        Ok(())
+    }
+}
+
+impl RenderLegacy for TaxonomyIds {
+    fn render_legacy(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
+        page.open_object();
+        page.key("\"wikidata\":");
+        self.wikidata.render_legacy(page)?;
+        page.key("\"wikipedia\":");
+        self.wikipedia.render_legacy(page)?;
+        page.close_object();
+        Ok(())
+    }
+}
+
+impl<const E: u8> RenderLegacy for Id<E> {
+    fn render_legacy(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
+        write_id(entity(E), self.0, &mut page.out);
         Ok(())
     }
 }
 
 /// A parent: `{id, name}` in single records, an array with the name in lists.
-impl<const E: u8> RenderLegacy for ArchivedOption<ArchivedParentRef<E>> {
+impl<const E: u8> RenderLegacy for Option<ParentRef<E>> {
     fn render_legacy(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
-        let Some(parent) = self.as_ref() else {
+        let Some(ParentRef(row)) = *self else {
             page.null();
             return Ok(());
         };
-        let row = parent.0.to_native();
         match page.shape() {
             Shape::Single => write_reference(page, entity(E), row),
             Shape::List => write_names(page, entity(E), [row].into_iter()),
@@ -163,13 +188,13 @@ impl<const E: u8> RenderLegacy for ArchivedOption<ArchivedParentRef<E>> {
 }
 
 /// Children or siblings: `{id, name}` objects in single records, names in lists.
-impl<const E: u8> RenderLegacy for ArchivedOption<ArchivedVec<ArchivedRef<E>>> {
+impl<const E: u8> RenderLegacy for Option<Vec<Ref<E>>> {
     fn render_legacy(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
-        let Some(references) = self.as_ref() else {
+        let Some(references) = self else {
             page.null();
             return Ok(());
         };
-        let rows = references.iter().map(|reference| reference.0.to_native());
+        let rows = references.iter().map(|reference| reference.0);
         if page.shape() == Shape::List {
             return write_names(page, entity(E), rows);
         }
@@ -217,16 +242,19 @@ fn write_names(
     rows: impl Iterator<Item = u32>,
 ) -> Result<(), ReadError> {
     let store = page.store();
+    let names = rows.map(|row| store.row_name(entity, row)).collect::<Result<Vec<_>, _>>()?;
+    write_texts(page, names.into_iter().flatten().map(str::as_bytes));
+    Ok(())
+}
+
+/// Appends an array of texts.
+fn write_texts<'t>(page: &mut Page<'_>, texts: impl Iterator<Item = &'t [u8]>) {
     page.out.push(b'[');
-    let mut is_first = true;
-    for row in rows {
-        let Some(name) = store.row_name(entity, row)? else { continue };
-        if !is_first {
+    for (at, text) in texts.enumerate() {
+        if at > 0 {
             page.out.push(b',');
         }
-        json::string(&mut page.out, name);
-        is_first = false;
+        page.text(text);
     }
     page.out.push(b']');
-    Ok(())
 }

@@ -12,7 +12,7 @@
 //! `--select` are parsed in `query::select`.
 
 use crate::entity::{Entity, with_record};
-use crate::json::location::ValueLocation;
+use crate::json::record_reader::RecordReader;
 use crate::json::render::{CurrentRecord, Page, RecordStore, Render, Shape};
 use crate::json::select::{
     PathStep, Resolver, SelectError, Selected, SelectedValue, Selection, SelectionWriter,
@@ -118,7 +118,7 @@ impl Members {
 
     /// Appends the JSON of the record in a row to a page of [`Members::page`].
     ///
-    /// Cost: the members; a selection validates the whole record first.
+    /// Cost: the members; a selection passes over the whole record first.
     ///
     /// # Errors
     ///
@@ -137,8 +137,7 @@ impl Members {
         let record = page.store().record(self.entity, row)?;
         page.swap_record(CurrentRecord::new(record));
         with_record!(self.entity, R => {
-            type Archived = rkyv::Archived<R>;
-            Archived::render_at(ValueLocation::root::<Archived>(record.archived)?, page)
+            R::render(&mut RecordReader::new(record.packed)?, page)
         })
     }
 }

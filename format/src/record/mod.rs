@@ -3,6 +3,8 @@
 //! - `output`, `author`, `source`, `organisation`, `taxonomy`, `shared`: the declarations.
 //! - `declare`: the macros that generate code from a declaration.
 //! - [`value`]: the leaf types, such as identifiers, references and codes.
+//! - [`stored`]: the packed form of every type. [`writer`]: writes packed records. [`slot`]: the references
+//!   and codes in packed records.
 //! - [`build`]: from parsed input to records. [`gather`]: from dotted paths to values.
 //!   [`columns`]: from records to one column for each member.
 //! - `select`: writes selected members. [`members`]: the members that records show, and selections of them.
@@ -27,20 +29,17 @@ mod select;
 mod shared;
 pub mod slot;
 mod source;
+pub mod stored;
 mod taxonomy;
 pub mod value;
+pub mod writer;
 
-use rkyv::{
-    Archive, Portable, Serialize,
-    api::high::{HighSerializer, HighValidator},
-    bytecheck::CheckBytes,
-    rancor,
-    ser::allocator::ArenaHandle,
-};
+use rkyv::with::InlineAsBox;
+use rkyv::{Archive, Serialize, rancor};
 
 use crate::entity::{Entity, with_record};
-use crate::json::render::Render;
-use crate::json::select::Select;
+use crate::json::record_reader::RecordReader;
+use crate::json::render::{RecordBytes, Render};
 use crate::storage::error::ReadError;
 
 pub use crate::record::author::*;
@@ -56,15 +55,12 @@ use crate::record::build::Build;
 use crate::record::columns::Columns;
 use crate::record::gather::Gather;
 use crate::record::schema::Describe;
-use crate::record::slot::{Slot, SlotNumber, Slots};
+use crate::record::select::SelectMember;
+use crate::record::slot::{Slot, SlotNumber};
+use crate::record::writer::RecordWriter;
 
 /// The record type of an entity, as the compiler and the renderer use it.
-pub trait Record:
-    Archive<Archived: ArchivedRecord>
-    + Describe
-    + Build
-    + for<'a> Serialize<HighSerializer<Vec<u8>, ArenaHandle<'a>, rancor::Error>>
-{
+pub trait Record: Describe + Build + Gather + Render + SelectMember + Columns {
     /// The entity whose records have this type.
     const ENTITY: Entity;
 
@@ -76,26 +72,13 @@ pub trait Record:
 
     /// The count that orders the rows; `None` sorts last.
     fn order_count(&self) -> Option<u64>;
-}
 
-/// The archived form of a record.
-pub trait ArchivedRecord:
-    Portable
-    + Slots
-    + Gather
-    + Render
-    + Select
-    + Columns
-    + for<'a> CheckBytes<HighValidator<'a, rancor::Error>>
-{
-    /// Number of the identifier.
-    fn id(&self) -> u64;
-
-    /// The member `name`.
-    fn name(&self) -> Option<&str>;
-
-    /// Time of the last change, in microseconds since 1970.
-    fn updated_micros(&self) -> Option<i64>;
+    /// The member `name` of a packed record.
+    ///
+    /// # Errors
+    ///
+    /// If the bytes are no packed record.
+    fn name(packed: &[u8]) -> Result<Option<&str>, ReadError>;
 }
 
 /// The schema of an entity's record.
@@ -103,30 +86,28 @@ pub fn schema_of(entity: Entity) -> schema::Schema {
     with_record!(entity, R => R::schema())
 }
 
-/// Validates every pointer, length and text of an archived record and returns a reference to it.
-///
-/// The record is at the end of `bytes`. `None` if it is invalid. Cost: one pass over the record.
-pub fn access<R: Record>(bytes: &[u8]) -> Option<&R::Archived> {
-    rkyv::access::<R::Archived, rancor::Error>(bytes).ok()
+/// A record as files keep it: an rkyv archive of two byte strings.
+#[derive(Archive, Serialize)]
+struct StoredRecord<'r> {
+    /// The members and texts, for a [`RecordReader`].
+    #[rkyv(with = InlineAsBox)]
+    packed: &'r [u8],
+    /// The frame of the long texts; empty where the record has none.
+    #[rkyv(with = InlineAsBox)]
+    long_texts: &'r [u8],
 }
 
-/// Calls `visit` with each slot of a record that [`access`] returned for `bytes`, in the order of the
-/// declaration.
-pub fn visit_slots(
-    bytes: &[u8],
-    record: &impl ArchivedRecord,
-    visit: &mut impl FnMut(Slot<SlotNumber>),
-) {
-    record.slots(&mut |slot| visit(slot.map(|number| SlotNumber::new(bytes, number))));
-}
-
-/// As [`access`], with an error that reports the damaged snapshot.
+/// Reads the two parts of a stored record, after rkyv has checked that they lie inside its bytes.
 ///
 /// # Errors
 ///
-/// If the bytes are not a valid record.
-pub fn access_stored<R: Record>(bytes: &[u8]) -> Result<&R::Archived, ReadError> {
-    access::<R>(bytes).ok_or(ReadError::corrupt("records", "an archived record does not validate"))
+/// If the bytes are no stored record.
+#[inline]
+pub fn access(stored: &[u8]) -> Result<RecordBytes<'_>, ReadError> {
+    let invalid = |_| ReadError::corrupt("records", "an archived record does not validate");
+    let stored =
+        rkyv::access::<ArchivedStoredRecord<'_>, rancor::Error>(stored).map_err(invalid)?;
+    Ok(RecordBytes { packed: stored.packed.get(), long_texts: stored.long_texts.get() })
 }
 
 /// The record is larger than 2 GiB, the reach of relative pointers.
@@ -134,16 +115,50 @@ pub fn access_stored<R: Record>(bytes: &[u8]) -> Result<&R::Archived, ReadError>
 #[error("a record is too large to archive")]
 pub struct TooLarge;
 
-/// Appends the archived form of a record.
+/// Appends the stored form of a packed record and of the frame of its long texts.
 ///
 /// # Errors
 ///
 /// If the record is larger than 2 GiB.
-pub fn archive<R: Record>(
-    record: &R,
+pub fn store(
+    packed: &[u8],
+    long_texts: &[u8],
     arena: &mut rkyv::ser::allocator::Arena,
     out: Vec<u8>,
 ) -> Result<Vec<u8>, TooLarge> {
-    rkyv::api::high::to_bytes_in_with_alloc::<_, _, rancor::Error>(record, out, arena.acquire())
+    let stored = StoredRecord { packed, long_texts };
+    rkyv::api::high::to_bytes_in_with_alloc::<_, _, rancor::Error>(&stored, out, arena.acquire())
         .map_err(|_| TooLarge)
+}
+
+/// Packs a record.
+pub fn pack<R: Record>(record: &R, writer: &mut RecordWriter) -> Vec<u8> {
+    let mut packed = Vec::new();
+    record.write(writer);
+    writer.finish(&mut packed);
+    packed
+}
+
+/// Reads a whole packed record, whose texts must be UTF-8 and which must have no other bytes.
+///
+/// # Errors
+///
+/// If the bytes are no such record.
+pub fn read<R: Record>(packed: &[u8]) -> Result<R, ReadError> {
+    let mut from = RecordReader::new(packed)?;
+    let record = R::read(&mut from)?;
+    let other = ReadError::corrupt("records", "a record has bytes of no member");
+    if from.is_at_end() { Ok(record) } else { Err(other) }
+}
+
+/// Calls `visit` with each slot of a packed record, in the order of the declaration.
+///
+/// # Errors
+///
+/// If the bytes are no packed record.
+pub fn visit_slots<R: Record>(
+    packed: &[u8],
+    visit: &mut impl FnMut(Slot<SlotNumber>),
+) -> Result<(), ReadError> {
+    R::slots(&mut RecordReader::new(packed)?, visit)
 }

@@ -11,10 +11,10 @@ pub enum Schema {
     Integer {
         /// Whether it may be negative.
         signed: bool,
-        /// Bits of the archived form.
+        /// Bits of the value.
         bits: u8,
     },
-    /// A JSON number, archived as `f64`.
+    /// A JSON number, an `f64`.
     Number,
     /// `true` or `false`.
     Boolean,
@@ -85,8 +85,8 @@ pub struct Member {
     pub shown: Shown,
     /// Schema of the value.
     pub schema: Schema,
-    /// Size of the archived form in the record, in bytes.
-    pub archived_bytes: usize,
+    /// Bits of the value among the flags of the object.
+    pub flag_bits: u32,
 }
 
 /// Where a member appears.

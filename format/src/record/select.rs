@@ -1,30 +1,37 @@
 //! [`Select`] for records and for the leaf values of records.
 
-use rkyv::{
-    primitive::{ArchivedF64, ArchivedI32, ArchivedI64, ArchivedU64},
-    string::ArchivedString,
-};
-
 use crate::entity::{Entity, with_record};
-use crate::json::render::{CurrentRecord, Shape};
+use crate::json::record_reader::RecordReader;
+use crate::json::render::{CurrentRecord, Render, Shape};
 use crate::json::select::{
     PathStep, Select, SelectError, SelectedValue, Selection, SelectionWriter,
 };
-use crate::record;
+use crate::record::stored::Object;
 use crate::record::value::{
-    ArchivedAnyRef, ArchivedCode, ArchivedDate, ArchivedId, ArchivedJson, ArchivedLongText,
-    ArchivedNamed, ArchivedOrcid, ArchivedParentRef, ArchivedRef, ArchivedTimestamp,
-    ArchivedUtcTimestamp, entity,
+    AnyRef, Code, Date, Id, Json, LongText, Named, Orcid, ParentRef, Ref, Timestamp, UtcTimestamp,
+    entity,
 };
-use crate::record::{
-    ArchivedAuthorOrcid, ArchivedHostName, ArchivedSourceKind, ArchivedYearPrices,
-};
+use crate::record::{AuthorOrcid, HostName, OrcidProfile, SourceKind, YearPrice, YearPrices};
 use crate::storage::error::ReadError;
+
+/// Objects whose members can be selected.
+pub trait SelectMember: Object {
+    /// Writes one selected value of an object, given the places of its members.
+    ///
+    /// # Errors
+    ///
+    /// As [`Select::select`], and if the object has no such value.
+    fn select_member(
+        members: &Self::Members<'_>,
+        value: &SelectedValue,
+        writer: &mut SelectionWriter<'_, '_>,
+    ) -> Result<(), SelectError>;
+}
 
 impl SelectionWriter<'_, '_> {
     /// Writes selected members of the record in a row; `null` if the row has no record.
     ///
-    /// Cost: validates the whole record, however small the selection is.
+    /// Cost: passes over the whole record, however small the selection is.
     ///
     /// # Errors
     ///
@@ -45,7 +52,7 @@ impl SelectionWriter<'_, '_> {
         let outer = self.page.swap_record(CurrentRecord::new(bytes));
         self.page.open_object();
         with_record!(entity, R => {
-            let record = record::access_stored::<R>(bytes.archived)?;
+            let members = R::locate(&mut RecordReader::new(bytes.packed)?)?;
             for selected in &selection.0 {
                 self.page.key(&selected.key);
                 self.resolver.enter(PathStep::Field(&selected.key));
@@ -53,7 +60,7 @@ impl SelectionWriter<'_, '_> {
                     SelectedValue::Resolved(number) => {
                         self.resolver.write_resolved(number, (entity, row), self.page)?;
                     }
-                    ref value => record.select_value(value, self)?,
+                    ref value => R::select_member(&members, value, self)?,
                 }
                 self.resolver.leave();
             }
@@ -69,11 +76,11 @@ macro_rules! whole {
     ($([$($parameter:tt)*] $type:ty;)*) => {
         $(impl<$($parameter)*> Select for $type {
             fn select(
-                &self,
+                from: &mut RecordReader<'_>,
                 _: &Selection,
                 writer: &mut SelectionWriter<'_, '_>,
             ) -> Result<(), SelectError> {
-                Ok(writer.page.value(self)?)
+                Ok(<$type>::render(from, writer.page)?)
             }
         })*
     };
@@ -81,62 +88,76 @@ macro_rules! whole {
 
 whole! {
     [] bool;
-    [] ArchivedI32;
-    [] ArchivedI64;
-    [] ArchivedU64;
-    [] ArchivedF64;
-    [] ArchivedString;
-    [] ArchivedLongText;
-    [] ArchivedTimestamp;
-    [] ArchivedUtcTimestamp;
-    [] ArchivedDate;
-    [] ArchivedOrcid;
-    [] ArchivedJson;
-    [] ArchivedAnyRef;
-    [] ArchivedHostName;
-    [] ArchivedSourceKind;
-    [const E: u8] ArchivedId<E>;
-    [const E: u8] ArchivedCode<E>;
+    [] i32;
+    [] i64;
+    [] u64;
+    [] f64;
+    [] String;
+    [] LongText;
+    [] Timestamp;
+    [] UtcTimestamp;
+    [] Date;
+    [] Orcid;
+    [] Json;
+    [] AnyRef;
+    [] HostName;
+    [] SourceKind;
+    [const E: u8] Id<E>;
+    [const E: u8] Code<E>;
 }
 
 /// Wrappers whose form in single records is the form of the inner value, and in lists has no members.
 macro_rules! inner {
-    ($($type:ty),*) => {
+    ($($type:ty as $inner:ty;)*) => {
         $(impl Select for $type {
             fn select(
-                &self,
+                from: &mut RecordReader<'_>,
                 selection: &Selection,
                 writer: &mut SelectionWriter<'_, '_>,
             ) -> Result<(), SelectError> {
                 match writer.page.shape() {
-                    Shape::Single => self.0.select(selection, writer),
-                    Shape::List => Ok(writer.page.value(self)?),
+                    Shape::Single => <$inner>::select(from, selection, writer),
+                    Shape::List => Ok(<$type>::render(from, writer.page)?),
                 }
             }
         })*
     };
 }
 
-inner!(ArchivedAuthorOrcid, ArchivedYearPrices);
-
-impl<const E: u8> Select for ArchivedRef<E> {
-    fn select_value(
-        &self,
-        value: &SelectedValue,
-        writer: &mut SelectionWriter<'_, '_>,
-    ) -> Result<(), SelectError> {
-        reference((entity(E), self.0.to_native()), false, value, writer)
-    }
+inner! {
+    AuthorOrcid as OrcidProfile;
+    YearPrices as Vec<YearPrice>;
 }
 
-impl<const E: u8> Select for ArchivedParentRef<E> {
-    fn select_value(
-        &self,
-        value: &SelectedValue,
-        writer: &mut SelectionWriter<'_, '_>,
-    ) -> Result<(), SelectError> {
-        reference((entity(E), self.0.to_native()), true, value, writer)
-    }
+/// Values of two members that are one number in the record.
+macro_rules! pairs {
+    ($($type:ident, $read:ident, |$number:ident, $value:ident, $writer:ident| $write:expr;)*) => {
+        $(impl<const E: u8> Select for $type<E> {
+            fn select(
+                from: &mut RecordReader<'_>,
+                selection: &Selection,
+                writer: &mut SelectionWriter<'_, '_>,
+            ) -> Result<(), SelectError> {
+                let $number = from.$read()?;
+                writer.object(selection, |$value, $writer| $write)
+            }
+
+            fn select_value(
+                from: &mut RecordReader<'_>,
+                $value: &SelectedValue,
+                $writer: &mut SelectionWriter<'_, '_>,
+            ) -> Result<(), SelectError> {
+                let $number = from.$read()?;
+                $write
+            }
+        })*
+    };
+}
+
+pairs! {
+    Ref, reference, |row, value, writer| reference((entity(E), row), false, value, writer);
+    ParentRef, reference, |row, value, writer| reference((entity(E), row), true, value, writer);
+    Named, code, |code, value, writer| named(code, value, writer);
 }
 
 fn reference(
@@ -156,19 +177,17 @@ fn reference(
     Ok(())
 }
 
-impl<const E: u8> Select for ArchivedNamed<E> {
-    fn select_value(
-        &self,
-        value: &SelectedValue,
-        writer: &mut SelectionWriter<'_, '_>,
-    ) -> Result<(), SelectError> {
-        let (page, code) = (&mut *writer.page, self.0.to_native());
-        match value {
-            SelectedValue::Constant(json) => page.out.extend_from_slice(json.as_bytes()),
-            SelectedValue::Code => page.code(code)?,
-            SelectedValue::Name => page.code_name(code)?,
-            _ => return Err(ReadError::Internal("a selected code has no such member").into()),
-        }
-        Ok(())
+fn named(
+    code: u32,
+    value: &SelectedValue,
+    writer: &mut SelectionWriter<'_, '_>,
+) -> Result<(), SelectError> {
+    let page = &mut *writer.page;
+    match value {
+        SelectedValue::Constant(json) => page.out.extend_from_slice(json.as_bytes()),
+        SelectedValue::Code => page.code(code)?,
+        SelectedValue::Name => page.code_name(code)?,
+        _ => return Err(ReadError::Internal("a selected code has no such member").into()),
     }
+    Ok(())
 }

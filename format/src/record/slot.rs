@@ -1,14 +1,20 @@
-//! Slots: the places in an archived record that hold the number of a symbol or row.
+//! Slots: the places in a packed record that hold the number of a symbol or row.
 //!
-//! The front ends write symbols there, and the linker replaces them by rows.
+//! The front ends write symbols there, and the linker replaces them by rows. The length of a number
+//! depends on its size, so the linker copies the bytes between the slots and writes each number anew:
+//!
+//! ```text
+//! members  … | row 7 | … | code 300 | …      rows 4211, code 2      … | row 4211 | … | code 2 | …
+//! ```
 
-use rkyv::option::ArchivedOption;
-use rkyv::primitive::{ArchivedF64, ArchivedI32, ArchivedI64, ArchivedU32, ArchivedU64};
-use rkyv::string::ArchivedString;
-use rkyv::vec::ArchivedVec;
+use std::ops::Range;
 
-/// One place in an archived record that holds the number of a symbol or row. `T` is a reference to
-/// the number, or a [`SlotNumber`].
+use crate::json::record_reader::RecordReader;
+use crate::record::value::NO_CODE;
+use crate::record::writer::{push_number, push_reference};
+use crate::storage::error::ReadError;
+
+/// One place in a packed record that holds the number of a symbol or row. `T` is a [`SlotNumber`].
 pub enum Slot<T> {
     /// A reference or a code.
     Target(T),
@@ -19,90 +25,114 @@ pub enum Slot<T> {
     SourceType {
         /// Reference to the source.
         source: T,
-        /// Code of the type given with the venue, or [`NO_CODE`](crate::record::value::NO_CODE).
+        /// Code of the type given with the venue, or [`NO_CODE`].
         code: T,
     },
 }
 
-impl<T> Slot<T> {
-    /// The slot with every number turned into another type.
-    pub(crate) fn map<U>(self, to: impl Fn(T) -> U) -> Slot<U> {
-        match self {
-            Slot::Target(target) => Slot::Target(to(target)),
-            Slot::Copy(copy) => Slot::Copy(to(copy)),
-            Slot::SourceType { source, code } => {
-                Slot::SourceType { source: to(source), code: to(code) }
-            }
-        }
-    }
+/// How a number of a slot is written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Form {
+    /// A reference: 0 for that of the last reference, else the number plus 1.
+    Reference,
+    /// A code, as it is.
+    Code,
+    /// A code plus 1, or 0 for [`NO_CODE`].
+    CodeOrNone,
 }
 
-/// A number of an archived record, and where it lies, so that a copy of the bytes can be changed.
-///
-/// ```text
-/// bytes:  … | 7 at offset 120 | …      replace(&mut bytes, 4211)      … | 4211 | …
-/// ```
+/// A number of a packed record, and the bytes it takes.
 #[derive(Clone, Copy, Debug)]
 pub struct SlotNumber {
-    offset: usize,
+    from: usize,
+    to: usize,
     number: u32,
+    form: Form,
 }
 
 impl SlotNumber {
-    /// `number` belongs to the record archived in `bytes`.
-    pub(crate) fn new(bytes: &[u8], number: &ArchivedU32) -> SlotNumber {
-        let offset = std::ptr::from_ref(number).addr() - bytes.as_ptr().addr();
-        SlotNumber { offset, number: number.to_native() }
+    fn new(
+        from: &mut RecordReader<'_>,
+        form: Form,
+        read: impl FnOnce(&mut RecordReader<'_>) -> Result<u32, ReadError>,
+    ) -> Result<SlotNumber, ReadError> {
+        let (begin, _) = from.position();
+        let number = read(from)?;
+        Ok(SlotNumber { from: begin, to: from.position().0, number, form })
+    }
+
+    /// Reads a reference.
+    pub(crate) fn reference(from: &mut RecordReader<'_>) -> Result<SlotNumber, ReadError> {
+        SlotNumber::new(from, Form::Reference, |from| from.reference())
+    }
+
+    /// Reads a code.
+    pub(crate) fn code(from: &mut RecordReader<'_>) -> Result<SlotNumber, ReadError> {
+        SlotNumber::new(from, Form::Code, |from| from.code())
+    }
+
+    /// Reads a code, or [`NO_CODE`].
+    pub(crate) fn code_or_none(from: &mut RecordReader<'_>) -> Result<SlotNumber, ReadError> {
+        SlotNumber::new(from, Form::CodeOrNone, read_code_or_none)
     }
 
     /// The symbol, row or code that stands in the record.
     pub fn number(self) -> u32 {
         self.number
     }
+}
 
-    /// Writes another number to a copy of the archived record; `None` if the copy is too short.
-    pub fn replace(self, bytes: &mut [u8], number: u32) -> Option<()> {
-        let field = bytes.get_mut(self.offset..)?.first_chunk_mut()?;
-        *field = number.to_le_bytes();
-        Some(())
+/// Reads a code, or [`NO_CODE`].
+pub(crate) fn read_code_or_none(from: &mut RecordReader<'_>) -> Result<u32, ReadError> {
+    from.code().map(|number| number.checked_sub(1).unwrap_or(NO_CODE))
+}
+
+/// Copies a packed record with other numbers in its slots.
+#[derive(Debug)]
+pub struct RenumberedCopy<'r> {
+    packed: &'r [u8],
+    /// The members of the record.
+    members: Range<usize>,
+    /// Bytes of the record that were copied, or passed over.
+    copied: usize,
+    renumbered: Vec<u8>,
+    reference: Option<u32>,
+}
+
+impl<'r> RenumberedCopy<'r> {
+    /// Begins a copy of a record.
+    ///
+    /// # Errors
+    ///
+    /// If the record is shorter than its members.
+    pub fn new(packed: &'r [u8]) -> Result<RenumberedCopy<'r>, ReadError> {
+        let from = RecordReader::new(packed)?;
+        let (begin, _) = from.position();
+        let members = begin..packed.len() - from.texts().len();
+        let renumbered = Vec::with_capacity(packed.len());
+        Ok(RenumberedCopy { packed, members, copied: begin, renumbered, reference: None })
     }
-}
 
-/// Archived values that may contain references.
-pub trait Slots {
-    /// Calls `visit` with each reference, in the order of the declaration.
-    fn slots<'a>(&'a self, visit: &mut impl FnMut(Slot<&'a ArchivedU32>));
-}
-
-impl<T: Slots> Slots for ArchivedOption<T> {
-    fn slots<'a>(&'a self, visit: &mut impl FnMut(Slot<&'a ArchivedU32>)) {
-        if let Some(value) = self.as_ref() {
-            value.slots(visit);
-        }
-    }
-}
-
-impl<T: Slots> Slots for ArchivedVec<T> {
-    fn slots<'a>(&'a self, visit: &mut impl FnMut(Slot<&'a ArchivedU32>)) {
-        for value in self.iter() {
-            value.slots(visit);
-        }
-    }
-}
-
-/// Implements [`Slots`] for archived values without references.
-macro_rules! no_slots {
-    ($($type:ty),* $(,)?) => {
-        $(impl $crate::record::slot::Slots for $type {
-            fn slots<'a>(
-                &'a self,
-                _: &mut impl FnMut($crate::record::slot::Slot<&'a rkyv::primitive::ArchivedU32>),
-            ) {
+    /// Copies the bytes before a slot, and writes a number for the number of the slot. The slots come in
+    /// the order of the record.
+    pub fn put(&mut self, slot: SlotNumber, number: u32) {
+        // Slots lie within the members, one after another.
+        self.renumbered.extend_from_slice(&self.packed[self.copied..slot.from]);
+        self.copied = slot.to;
+        match slot.form {
+            Form::Reference => push_reference(number, &mut self.reference, &mut self.renumbered),
+            Form::Code => push_number(number.into(), &mut self.renumbered),
+            Form::CodeOrNone => {
+                push_number(number.wrapping_add(1).into(), &mut self.renumbered);
             }
-        })*
-    };
+        }
+    }
+
+    /// Appends the whole copy to `out`.
+    pub fn finish(mut self, out: &mut Vec<u8>) {
+        self.renumbered.extend_from_slice(&self.packed[self.copied..self.members.end]);
+        push_number(self.renumbered.len() as u64, out);
+        out.append(&mut self.renumbered);
+        out.extend_from_slice(&self.packed[self.members.end..]);
+    }
 }
-
-pub(crate) use no_slots;
-
-no_slots!(bool, ArchivedI32, ArchivedI64, ArchivedU64, ArchivedF64, ArchivedString);

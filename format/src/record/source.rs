@@ -1,21 +1,19 @@
 //! The record of a source: a journal, repository or other venue.
 
-use std::mem::offset_of;
-
-use rkyv::primitive::ArchivedU32;
 use rkyv::{Archive, Deserialize, Serialize};
 
 use crate::entity::Entity;
-use crate::json::location::ValueLocation;
+use crate::json::record_reader::RecordReader;
 use crate::json::render::{CurrentRecord, Page, RecordBytes, RecordStore, Render, Shape};
 use crate::json::select::{Select, SelectError, SelectedValue, Selection, SelectionWriter};
-use crate::record::access_stored;
-use crate::record::columns::{Column, Columns, OTHER_MEMBERS, fill, put_text};
+use crate::record::columns::{Column, Columns, OTHER_MEMBERS, put_text};
 use crate::record::declare::{object, record};
 use crate::record::schema::{Describe, Schema};
 use crate::record::shared::*;
-use crate::record::slot::{Slot, Slots, no_slots};
+use crate::record::slot::{Slot, SlotNumber, read_code_or_none};
+use crate::record::stored::{Object, Stored, stored_object, wrapper};
 use crate::record::value::*;
+use crate::record::writer::RecordWriter;
 use crate::storage::error::ReadError;
 use crate::text::json;
 
@@ -93,21 +91,27 @@ macro_rules! standing {
             Standing lists [$($list)*] { $($(#[doc = $doc])* $member: $type,)* }
         }
 
-        impl ArchivedStanding {
+        impl Standing {
             /// Writes the members into the object that was begun.
             ///
             /// # Errors
             ///
             /// If the bytes are damaged.
-            pub fn render_members(at: ValueLocation<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
+            pub fn render_members(
+                from: &mut RecordReader<'_>,
+                page: &mut Page<'_>,
+            ) -> Result<(), ReadError> {
+                let members = Standing::locate(from)?;
                 match page.shape() {
                     Shape::Single => {
                         $(page.member(concat!(",\"", stringify!($single), "\":"));
-                        render_field(|standing: &Self| &standing.$single, offset_of!(Self, $single), at, page)?;)*
+                        let at = const { Standing::index_of(stringify!($single)) };
+                        render_field(|standing: &Self| &standing.$single, members[at], page)?;)*
                     }
                     Shape::List => {
                         $(page.member(concat!(",\"", stringify!($list), "\":"));
-                        render_field(|standing: &Self| &standing.$list, offset_of!(Self, $list), at, page)?;)*
+                        let at = const { Standing::index_of(stringify!($list)) };
+                        render_field(|standing: &Self| &standing.$list, members[at], page)?;)*
                     }
                 }
                 Ok(())
@@ -116,14 +120,13 @@ macro_rules! standing {
     };
 }
 
-/// Renders the member of an object that is `bytes` after the object. `_member` names its type.
+/// Renders a member of an object from its place. `_member` names its type.
 fn render_field<T, M: Render>(
     _member: fn(&T) -> &M,
-    bytes: usize,
-    object: ValueLocation<'_>,
+    mut from: RecordReader<'_>,
     page: &mut Page<'_>,
 ) -> Result<(), ReadError> {
-    M::render_at(object.member(bytes), page)
+    M::render(&mut from, page)
 }
 
 standing! {
@@ -362,52 +365,64 @@ impl Describe for HostName {
     }
 }
 
-impl Slots for ArchivedHostName {
-    fn slots<'a>(&'a self, visit: &mut impl FnMut(Slot<&'a ArchivedU32>)) {
-        // The interface shows the name alone, so the references count as copies.
-        for host in self.publisher.iter().map(|host| &host.0) {
-            visit(Slot::Copy(host));
-        }
-        for host in self.institution.iter().map(|host| &host.0) {
-            visit(Slot::Copy(host));
-        }
+stored_object! {
+    HostName {
+        given: Option<String>,
+        publisher: Option<Ref<PUBLISHER>>,
+        institution: Option<Ref<INSTITUTION>>,
     }
 }
 
-impl ArchivedHostName {
-    fn name<'s>(&'s self, store: &'s dyn RecordStore) -> Result<Option<&'s str>, ReadError> {
-        let publisher = self.publisher.as_ref().map(|host| (Entity::Publisher, host.0));
-        let institution = self.institution.as_ref().map(|host| (Entity::Institution, host.0));
-        match (self.given.as_ref(), publisher.or(institution)) {
-            (Some(given), _) => Ok(Some(given.as_str())),
-            (None, Some((entity, row))) => store.row_name(entity, row.to_native()),
-            (None, None) => Ok(None),
+/// Where the name of a source's host comes from.
+pub(super) enum HostNameSource<'r> {
+    /// The name given with the record.
+    Given(&'r str),
+    /// The name of the record in a row.
+    Host(Entity, u32),
+    /// Nowhere.
+    None,
+}
+
+impl HostName {
+    /// Reads the next value of a record.
+    pub(super) fn source<'r>(from: &mut RecordReader<'r>) -> Result<HostNameSource<'r>, ReadError> {
+        let [mut given, mut publisher, mut institution] = HostName::locate(from)?;
+        if given.flag() {
+            return given.utf8().map(HostNameSource::Given);
         }
+        if publisher.flag() {
+            return Ok(HostNameSource::Host(Entity::Publisher, publisher.reference()?));
+        }
+        if institution.flag() {
+            return Ok(HostNameSource::Host(Entity::Institution, institution.reference()?));
+        }
+        Ok(HostNameSource::None)
     }
 }
 
-impl Render for ArchivedHostName {
-    fn render_at(at: ValueLocation<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
-        if let Some(given) = at.member(offset_of!(ArchivedHostName, given)).nullable()? {
-            return page.text_at(given);
+impl Render for HostName {
+    fn render(from: &mut RecordReader<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
+        match HostName::source(from)? {
+            HostNameSource::Given(name) => page.text(name.as_bytes()),
+            HostNameSource::Host(entity, row) => page.reference_name(entity, row)?,
+            HostNameSource::None => page.null(),
         }
-        let hosts = [
-            (Entity::Publisher, offset_of!(ArchivedHostName, publisher)),
-            (Entity::Institution, offset_of!(ArchivedHostName, institution)),
-        ];
-        for (entity, bytes) in hosts {
-            if let Some(host) = at.member(bytes).nullable()? {
-                return page.reference_name(entity, host.u32()?);
-            }
-        }
-        page.null();
         Ok(())
     }
 }
 
-impl Columns for ArchivedHostName {
-    fn put<C: Column>(&self, column: &mut C, page: &mut Page<'_>) -> Result<(), ReadError> {
-        put_text(self.name(page.store())?.map(str::as_bytes), column);
+impl Columns for HostName {
+    fn put<C: Column>(
+        from: &mut RecordReader<'_>,
+        column: &mut C,
+        page: &mut Page<'_>,
+    ) -> Result<(), ReadError> {
+        let name = match HostName::source(from)? {
+            HostNameSource::Given(name) => Some(name),
+            HostNameSource::Host(entity, row) => page.store().row_name(entity, row)?,
+            HostNameSource::None => None,
+        };
+        put_text(name.map(str::as_bytes), column);
         Ok(())
     }
 }
@@ -428,15 +443,37 @@ impl Describe for SourceKind {
     }
 }
 
-impl Slots for ArchivedSourceKind {
-    fn slots<'a>(&'a self, visit: &mut impl FnMut(Slot<&'a ArchivedU32>)) {
-        visit(Slot::SourceType { source: &self.source, code: &self.code });
+impl Stored for SourceKind {
+    fn write(&self, to: &mut RecordWriter) {
+        to.reference(self.source);
+        to.number(self.code.wrapping_add(1).into());
+    }
+
+    fn read(from: &mut RecordReader<'_>) -> Result<Self, ReadError> {
+        Ok(SourceKind { source: from.reference()?, code: read_code_or_none(from)? })
+    }
+
+    fn skip(from: &mut RecordReader<'_>) -> Result<(), ReadError> {
+        SourceKind::read(from).map(|_| ())
+    }
+
+    fn slots(
+        from: &mut RecordReader<'_>,
+        visit: &mut impl FnMut(Slot<SlotNumber>),
+    ) -> Result<(), ReadError> {
+        let source = SlotNumber::reference(from)?;
+        visit(Slot::SourceType { source, code: SlotNumber::code_or_none(from)? });
+        Ok(())
     }
 }
 
-impl Columns for ArchivedSourceKind {
-    fn put<C: Column>(&self, column: &mut C, page: &mut Page<'_>) -> Result<(), ReadError> {
-        match self.code.to_native() {
+impl Columns for SourceKind {
+    fn put<C: Column>(
+        from: &mut RecordReader<'_>,
+        column: &mut C,
+        page: &mut Page<'_>,
+    ) -> Result<(), ReadError> {
+        match SourceKind::read(from)?.code {
             NO_CODE => column.null(),
             code => column.text("", page.store().code(code)?),
         }
@@ -444,9 +481,9 @@ impl Columns for ArchivedSourceKind {
     }
 }
 
-impl Render for ArchivedSourceKind {
-    fn render_at(at: ValueLocation<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
-        match at.member(offset_of!(ArchivedSourceKind, code)).u32()? {
+impl Render for SourceKind {
+    fn render(from: &mut RecordReader<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
+        match SourceKind::read(from)?.code {
             NO_CODE => {
                 page.null();
                 Ok(())
@@ -466,63 +503,87 @@ impl Describe for VenueMetrics {
     }
 }
 
-impl Slots for ArchivedVenueMetrics {
-    fn slots<'a>(&'a self, visit: &mut impl FnMut(Slot<&'a ArchivedU32>)) {
-        visit(Slot::Copy(&self.0.0));
+impl Stored for VenueMetrics {
+    fn write(&self, to: &mut RecordWriter) {
+        self.0.write(to);
+    }
+
+    fn read(from: &mut RecordReader<'_>) -> Result<Self, ReadError> {
+        Ref::read(from).map(VenueMetrics)
+    }
+
+    fn skip(from: &mut RecordReader<'_>) -> Result<(), ReadError> {
+        Ref::<SOURCE>::skip(from)
+    }
+
+    fn slots(
+        from: &mut RecordReader<'_>,
+        visit: &mut impl FnMut(Slot<SlotNumber>),
+    ) -> Result<(), ReadError> {
+        visit(Slot::Copy(SlotNumber::reference(from)?));
+        Ok(())
     }
 }
 
-impl ArchivedVenueMetrics {
-    /// The metrics of the source; `None` if the source has no record or no metrics.
-    fn cut<'s>(&self, store: &'s dyn RecordStore) -> Result<Option<MetricsView<'s>>, ReadError> {
-        let Some(source) = source_in(store, self.0.0.to_native())? else { return Ok(None) };
-        let source = access_stored::<Source>(source.archived)?;
-        Ok(source.metrics.as_ref().map(MetricsView))
-    }
-}
-
-/// The archived record of the source in a row; `None` if the row has no record.
-fn source_in<'s>(
-    store: &'s dyn RecordStore,
+/// The record of the source in a row, and the place of its metrics; `None` if the row has no record or the
+/// record has no metrics.
+fn metrics_in(
+    store: &dyn RecordStore,
     row: u32,
-) -> Result<Option<RecordBytes<'s>>, ReadError> {
-    let has_record = store.has_record(Entity::Source, row);
-    has_record.then(|| store.record(Entity::Source, row)).transpose()
+) -> Result<Option<(RecordBytes<'_>, RecordReader<'_>)>, ReadError> {
+    if !store.has_record(Entity::Source, row) {
+        return Ok(None);
+    }
+    let source = store.record(Entity::Source, row)?;
+    let at = const { Source::index_of("metrics") };
+    let mut from = RecordReader::new(source.packed)?;
+    if !Source::has_member(from, at)? {
+        return Ok(None);
+    }
+    Ok(Some((source, Source::locate(&mut from)?[at])))
 }
 
-impl Columns for ArchivedVenueMetrics {
-    fn put<C: Column>(&self, column: &mut C, page: &mut Page<'_>) -> Result<(), ReadError> {
-        self.cut(page.store())?.put(column, page)
+impl Columns for VenueMetrics {
+    fn put<C: Column>(
+        from: &mut RecordReader<'_>,
+        column: &mut C,
+        page: &mut Page<'_>,
+    ) -> Result<(), ReadError> {
+        match metrics_in(page.store(), from.reference()?)? {
+            Some((_, mut metrics)) => <Option<MetricsView>>::put(&mut metrics, column, page),
+            None => {
+                column.null();
+                Ok(())
+            }
+        }
     }
 }
 
-impl Render for ArchivedVenueMetrics {
-    fn render_at(at: ValueLocation<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
-        let Some(source) = source_in(page.store(), at.u32()?)? else {
-            page.null();
-            return Ok(());
-        };
-        let root = ValueLocation::root::<ArchivedSource>(source.archived)?;
-        let metrics = root.member(offset_of!(ArchivedSource, metrics));
-        page.with_budget(source.archived.len(), |page| {
-            page.nullable(metrics, MetricsView::render_at)
-        })
+impl Render for VenueMetrics {
+    fn render(from: &mut RecordReader<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
+        match metrics_in(page.store(), from.reference()?)? {
+            Some((_, mut metrics)) => <Option<MetricsView>>::render(&mut metrics, page),
+            None => {
+                page.null();
+                Ok(())
+            }
+        }
     }
 }
 
-impl Select for ArchivedVenueMetrics {
+impl Select for VenueMetrics {
     fn select(
-        &self,
+        from: &mut RecordReader<'_>,
         selection: &Selection,
         writer: &mut SelectionWriter<'_, '_>,
     ) -> Result<(), SelectError> {
-        let Some(source) = source_in(writer.page.store(), self.0.0.to_native())? else {
+        let Some((source, mut metrics)) = metrics_in(writer.page.store(), from.reference()?)?
+        else {
             writer.page.null();
             return Ok(());
         };
-        let archived = access_stored::<Source>(source.archived)?;
         let outer = writer.page.swap_record(CurrentRecord::new(source));
-        archived.metrics.as_ref().map(MetricsView).select(selection, writer)?;
+        <Option<MetricsView>>::select(&mut metrics, selection, writer)?;
         writer.page.swap_record(outer);
         Ok(())
     }
@@ -571,102 +632,143 @@ object! {
 /// Declares `$view`, which renders members of `$whole` in the order of the declaration of another
 /// object.
 macro_rules! view {
-    ($view:ident of $whole:ident { $($key:literal: $member:ident $(as $below:ident)?,)* }) => {
-        struct $view<'a>(&'a rkyv::Archived<$whole>);
+    ($view:ident of $whole:ident { $($key:literal: $member:ident: $type:ty,)* }) => {
+        struct $view;
 
-        impl $view<'_> {
-            fn render_at(at: ValueLocation<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
+        impl Render for $view {
+            fn render(from: &mut RecordReader<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
+                let members = $whole::locate(from)?;
                 let object = page.begin_object();
                 $(
                     page.member(concat!(",\"", $key, "\":"));
-                    let bytes = offset_of!(rkyv::Archived<$whole>, $member);
-                    view!(@render $whole, $member, bytes, at, page, $($below)?);
+                    let at = const { $whole::index_of(stringify!($member)) };
+                    <$type>::render(&mut members[at].clone(), page)?;
                 )*
                 page.end_object(object);
                 Ok(())
             }
         }
 
-        impl Columns for $view<'_> {
-            fn put<C: Column>(&self, column: &mut C, page: &mut Page<'_>) -> Result<(), ReadError> {
+        impl PutView for $view {
+            fn put<C: Column>(
+                from: &mut RecordReader<'_>,
+                column: &mut C,
+                page: &mut Page<'_>,
+            ) -> Result<(), ReadError> {
+                let members = $whole::locate(from)?;
                 let mut columns = column.object().iter_mut();
                 $(
-                    let value = view!(@columns self.0.$member, $($below)?);
-                    fill(value, columns.next().ok_or(OTHER_MEMBERS)?, page)?;
+                    let at = const { $whole::index_of(stringify!($member)) };
+                    let column = columns.next().ok_or(OTHER_MEMBERS)?;
+                    put_field::<$type, C>(members[at], column, page)?;
                 )*
                 Ok(())
             }
         }
 
-        impl Select for $view<'_> {
-            fn select_value(
-                &self,
-                value: &SelectedValue,
+        impl Select for $view {
+            fn select(
+                from: &mut RecordReader<'_>,
+                selection: &Selection,
                 writer: &mut SelectionWriter<'_, '_>,
             ) -> Result<(), SelectError> {
-                let (member, below) = match value {
-                    SelectedValue::Member(member, below) => (*member, below),
-                    SelectedValue::Constant(json) => {
-                        writer.page.out.extend_from_slice(json.as_bytes());
-                        return Ok(());
-                    }
-                    _ => return Err(ReadError::Internal("the selected member has no members of its own").into()),
-                };
-                let mut at = 0;
-                $(
-                    if member == at {
-                        return view!(@select self.0.$member, $($below)?).select(below, writer);
-                    }
-                    at += 1;
-                )*
-                let _ = at;
-                Err(ReadError::Internal("the member has no such value").into())
+                let members = $whole::locate(from)?;
+                writer.object(selection, |value, writer| {
+                    let (member, below) = match value {
+                        SelectedValue::Member(member, below) => (*member, below),
+                        SelectedValue::Constant(json) => {
+                            writer.page.out.extend_from_slice(json.as_bytes());
+                            return Ok(());
+                        }
+                        _ => return Err(ReadError::Internal("the selected member has no members of its own").into()),
+                    };
+                    let mut number = 0;
+                    $(
+                        if member == number {
+                            let at = const { $whole::index_of(stringify!($member)) };
+                            return <$type>::select(&mut members[at].clone(), below, writer);
+                        }
+                        number += 1;
+                    )*
+                    let _ = number;
+                    Err(ReadError::Internal("the member has no such value").into())
+                })
             }
         }
     };
-    (@render $whole:ident, $member:ident, $bytes:ident, $at:ident, $page:ident,) => {
-        render_field(|whole: &rkyv::Archived<$whole>| &whole.$member, $bytes, $at, $page)?
+}
+
+/// Values that a view puts into columns: views and members of the record.
+trait PutView {
+    fn put<C: Column>(
+        from: &mut RecordReader<'_>,
+        column: &mut C,
+        page: &mut Page<'_>,
+    ) -> Result<(), ReadError>;
+}
+
+impl<T: PutView> PutView for Option<T> {
+    fn put<C: Column>(
+        from: &mut RecordReader<'_>,
+        column: &mut C,
+        page: &mut Page<'_>,
+    ) -> Result<(), ReadError> {
+        if from.flag() {
+            return T::put(from, column, page);
+        }
+        column.null();
+        Ok(())
+    }
+}
+
+/// Implements [`PutView`] for types that are the same in the view and in the record.
+macro_rules! put_as_columns {
+    ($($type:ty),*) => {
+        $(impl PutView for $type {
+            fn put<C: Column>(
+                from: &mut RecordReader<'_>,
+                column: &mut C,
+                page: &mut Page<'_>,
+            ) -> Result<(), ReadError> {
+                <$type as Columns>::put(from, column, page)
+            }
+        })*
     };
-    (@render $whole:ident, $member:ident, $bytes:ident, $at:ident, $page:ident, $below:ident) => {
-        $page.nullable($at.member($bytes), $below::render_at)?
-    };
-    (@columns $value:expr,) => {
-        &$value
-    };
-    (@columns $value:expr, $below:ident) => {
-        &$value.as_ref().map($below)
-    };
-    (@select $value:expr,) => {
-        $value
-    };
-    (@select $value:expr, $below:ident) => {
-        $value.as_ref().map($below)
-    };
+}
+
+put_as_columns!(f64, String, Vec<NamedIndex>, Abdc);
+
+fn put_field<T: PutView, C: Column>(
+    mut from: RecordReader<'_>,
+    column: &mut C,
+    page: &mut Page<'_>,
+) -> Result<(), ReadError> {
+    if column.is_skipped() { Ok(()) } else { T::put(&mut from, column, page) }
 }
 
 view! {
     MetricsView of Metrics {
-        "scopus": scopus as ScopusView,
-        "web_of_science": web_of_science as WebOfScienceView,
-        "abdc": abdc,
+        "scopus": scopus: Option<ScopusView>,
+        "web_of_science": web_of_science: Option<WebOfScienceView>,
+        "abdc": abdc: Option<Abdc>,
     }
 }
 
 view! {
     ScopusView of Scopus {
-        "snip": snip,
-        "sjr": sjr,
-        "citescore": citescore,
-        "quartile": quartile,
+        "snip": snip: Option<f64>,
+        "sjr": sjr: Option<f64>,
+        "citescore": citescore: Option<f64>,
+        "quartile": quartile: Option<String>,
     }
 }
 
 view! {
     WebOfScienceView of WebOfScience {
-        "jif": jif,
-        "five_year_jif": five_year_jif,
-        "quartile": quartile,
-        "indexes": index,
+        "jif": jif: Option<f64>,
+        "five_year_jif": five_year_jif: Option<f64>,
+        "quartile": quartile: Option<String>,
+        "indexes": index: Option<Vec<NamedIndex>>,
     }
 }
 
@@ -683,17 +785,16 @@ impl Describe for YearPrices {
     }
 }
 
-no_slots!(ArchivedYearPrices);
+wrapper!(YearPrices(Vec<YearPrice>));
 
-by_shape!(ArchivedYearPrices, |at, page| single <rkyv::Archived<Vec<YearPrice>>>::render_at(at, page), list {
+by_shape!(YearPrices, |from, page| single <Vec<YearPrice>>::render(from, page), list {
     let object = page.begin_object();
-    for price in page.list_of::<ArchivedYearPrice>(at)? {
+    for _ in 0..from.count()? {
+        let [mut year, price] = YearPrice::locate(from)?;
         page.member(",\"");
-        let year = price.member(offset_of!(ArchivedYearPrice, year)).bytes().map(i32::from_le_bytes)?;
-        json::signed(&mut page.out, i64::from(year));
+        json::signed(&mut page.out, year.signed()?);
         page.member("\":");
-        let bytes = offset_of!(ArchivedYearPrice, price);
-        render_field(|price: &ArchivedYearPrice| &price.price, bytes, price, page)?;
+        render_field(|price: &YearPrice| &price.price, price, page)?;
     }
     page.end_object(object);
     Ok(())

@@ -2,22 +2,17 @@
 //!
 //! A reference is one `u32`. In an object the number is a *symbol*: an entry of the segment's
 //! table of (entity, id, name). In a snapshot the number is the *row* of the record referred to.
-//! Both forms have the same layout, so the linker copies a record and replaces its numbers.
+//! Both forms are packed alike, so the linker copies a record and replaces its numbers.
 
-use std::mem::offset_of;
-
-use rkyv::{
-    Archive, Deserialize, Serialize,
-    primitive::{ArchivedF64, ArchivedI32, ArchivedI64, ArchivedU32, ArchivedU64},
-    string::ArchivedString,
-    vec::ArchivedVec,
-};
+use rkyv::{Archive, Deserialize, Serialize};
 
 use crate::entity::{Entity, NO_ID};
-use crate::json::location::ValueLocation;
+use crate::json::record_reader::RecordReader;
 use crate::json::render::{Page, Render};
 use crate::record::schema::{Describe, Schema};
-use crate::record::slot::{Slot, Slots, no_slots};
+use crate::record::slot::{Slot, SlotNumber};
+use crate::record::stored::{Stored, leaves};
+use crate::record::writer::RecordWriter;
 use crate::storage::error::ReadError;
 use crate::text::json;
 
@@ -64,15 +59,6 @@ tables! {
 /// The number of an absent code.
 pub const NO_CODE: u32 = u32::MAX;
 
-no_slots!(
-    ArchivedLongText,
-    ArchivedTimestamp,
-    ArchivedUtcTimestamp,
-    ArchivedDate,
-    ArchivedOrcid,
-    ArchivedJson,
-);
-
 /// The entity whose discriminant is a const parameter.
 pub(crate) const fn entity(index: u8) -> Entity {
     crate::entity::CATALOG[index as usize].entity
@@ -88,20 +74,20 @@ impl<const E: u8> Describe for Id<E> {
     }
 }
 
-impl<const E: u8> Slots for ArchivedId<E> {
-    fn slots<'a>(&'a self, _: &mut impl FnMut(Slot<&'a ArchivedU32>)) {}
+leaves! {
+    [const E: u8] Id<E>, number, |found| Id(found), |value, to| to.number(value.0);
 }
 
-impl<const E: u8> Render for ArchivedId<E> {
-    fn render_at(at: ValueLocation<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
-        page.id(entity(E), at.u64()?);
+impl<const E: u8> Render for Id<E> {
+    fn render(from: &mut RecordReader<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
+        page.id(entity(E), from.number()?);
         Ok(())
     }
 }
 
-/// Types that are one number: a symbol in an object, a row in a snapshot.
+/// Types that are one number: a symbol in an object, a row or code in a snapshot.
 macro_rules! target {
-    ($(#[$doc:meta])* $name:ident, $archived:ident, $schema:expr) => {
+    ($(#[$doc:meta])* $name:ident, $kind:ident, $schema:expr) => {
         $(#[$doc])*
         #[derive(Archive, Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq)]
         pub struct $name<const E: u8>(pub u32);
@@ -112,36 +98,55 @@ macro_rules! target {
             }
         }
 
-        impl<const E: u8> Slots for $archived<E> {
-            fn slots<'a>(&'a self, visit: &mut impl FnMut(Slot<&'a ArchivedU32>)) {
-                visit(Slot::Target(&self.0));
+        impl<const E: u8> Stored for $name<E> {
+            fn write(&self, to: &mut RecordWriter) {
+                target!(@write $kind self, to);
+            }
+
+            fn read(from: &mut RecordReader<'_>) -> Result<Self, ReadError> {
+                from.$kind().map($name)
+            }
+
+            #[inline]
+            fn skip(from: &mut RecordReader<'_>) -> Result<(), ReadError> {
+                from.$kind().map(|_| ())
+            }
+
+            fn slots(
+                from: &mut RecordReader<'_>,
+                visit: &mut impl FnMut(Slot<SlotNumber>),
+            ) -> Result<(), ReadError> {
+                visit(Slot::Target(SlotNumber::$kind(from)?));
+                Ok(())
             }
         }
     };
+    (@write reference $self:ident, $to:ident) => { $to.reference($self.0) };
+    (@write code $self:ident, $to:ident) => { $to.number($self.0.into()) };
 }
 
 target!(
     /// A reference to a record of entity `E`, rendered as `id` and `name`.
     Ref,
-    ArchivedRef,
+    reference,
     Schema::Reference(entity(E))
 );
 target!(
     /// A reference from child to parent in the taxonomy, its `id` a string.
     ParentRef,
-    ArchivedParentRef,
+    reference,
     Schema::ParentReference(entity(E))
 );
 target!(
     /// A code of table `E`, rendered as its text.
     Code,
-    ArchivedCode,
+    code,
     Schema::Code(table(E))
 );
 target!(
     /// A code of table `E`, rendered as `{code, name}`.
     Named,
-    ArchivedNamed,
+    code,
     Schema::NamedCode(table(E))
 );
 
@@ -151,44 +156,47 @@ fn table(number: u8) -> Table {
     TABLES[usize::from(number - TABLE_FIRST)]
 }
 
-impl<const E: u8> ArchivedRef<E> {
+impl<const E: u8> Ref<E> {
     /// Writes the members `id` and `name` into the object that was begun.
     ///
     /// # Errors
     ///
     /// If the row does not exist or its bytes are damaged.
-    pub fn render_members(at: ValueLocation<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
-        page.reference(entity(E), at.u32()?, false)
+    pub fn render_members(
+        from: &mut RecordReader<'_>,
+        page: &mut Page<'_>,
+    ) -> Result<(), ReadError> {
+        page.reference(entity(E), from.reference()?, false)
     }
 }
 
-impl<const E: u8> Render for ArchivedRef<E> {
-    fn render_at(at: ValueLocation<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
+impl<const E: u8> Render for Ref<E> {
+    fn render(from: &mut RecordReader<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
         let object = page.begin_object();
-        Self::render_members(at, page)?;
+        Self::render_members(from, page)?;
         page.end_object(object);
         Ok(())
     }
 }
 
-impl<const E: u8> Render for ArchivedParentRef<E> {
-    fn render_at(at: ValueLocation<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
+impl<const E: u8> Render for ParentRef<E> {
+    fn render(from: &mut RecordReader<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
         let object = page.begin_object();
-        page.reference(entity(E), at.u32()?, true)?;
+        page.reference(entity(E), from.reference()?, true)?;
         page.end_object(object);
         Ok(())
     }
 }
 
-impl<const E: u8> Render for ArchivedCode<E> {
-    fn render_at(at: ValueLocation<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
-        page.code(at.u32()?)
+impl<const E: u8> Render for Code<E> {
+    fn render(from: &mut RecordReader<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
+        page.code(from.code()?)
     }
 }
 
-impl<const E: u8> Render for ArchivedNamed<E> {
-    fn render_at(at: ValueLocation<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
-        let code = at.u32()?;
+impl<const E: u8> Render for Named<E> {
+    fn render(from: &mut RecordReader<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
+        let code = from.code()?;
         let object = page.begin_object();
         page.member(",\"code\":");
         page.code(code)?;
@@ -214,17 +222,43 @@ impl Describe for AnyRef {
     }
 }
 
-impl Slots for ArchivedAnyRef {
-    fn slots<'a>(&'a self, visit: &mut impl FnMut(Slot<&'a ArchivedU32>)) {
-        visit(Slot::Target(&self.target));
+impl Stored for AnyRef {
+    fn write(&self, to: &mut RecordWriter) {
+        to.byte(self.entity);
+        to.reference(self.target);
+    }
+
+    fn read(from: &mut RecordReader<'_>) -> Result<Self, ReadError> {
+        Ok(AnyRef { entity: from.byte()?, target: from.reference()? })
+    }
+
+    fn skip(from: &mut RecordReader<'_>) -> Result<(), ReadError> {
+        Self::read(from).map(|_| ())
+    }
+
+    fn slots(
+        from: &mut RecordReader<'_>,
+        visit: &mut impl FnMut(Slot<SlotNumber>),
+    ) -> Result<(), ReadError> {
+        from.byte()?;
+        visit(Slot::Target(SlotNumber::reference(from)?));
+        Ok(())
     }
 }
 
-impl Render for ArchivedAnyRef {
-    fn render_at(at: ValueLocation<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
-        let entity = Entity::from_index(at.member(offset_of!(ArchivedAnyRef, entity)).u8()?)
+impl AnyRef {
+    /// Reads the entity and the row of the next value.
+    pub(crate) fn target(from: &mut RecordReader<'_>) -> Result<(Entity, u32), ReadError> {
+        let AnyRef { entity, target } = Self::read(from)?;
+        let entity = Entity::from_index(entity)
             .ok_or(ReadError::corrupt("records", "a reference names no entity"))?;
-        let row = at.member(offset_of!(ArchivedAnyRef, target)).u32()?;
+        Ok((entity, target))
+    }
+}
+
+impl Render for AnyRef {
+    fn render(from: &mut RecordReader<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
+        let (entity, row) = AnyRef::target(from)?;
         let id = page.store().row_id(entity, row)?;
         if id == NO_ID {
             page.null()
@@ -250,10 +284,33 @@ impl Describe for LongText {
     }
 }
 
-impl Render for ArchivedLongText {
-    fn render_at(at: ValueLocation<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
-        let offset = at.member(offset_of!(ArchivedLongText, offset_bytes)).u32()?;
-        page.long_text(offset, at.member(offset_of!(ArchivedLongText, length_bytes)).u32()?)
+impl LongText {
+    /// Reads the offset and the length of the next value.
+    pub(crate) fn range(from: &mut RecordReader<'_>) -> Result<(u32, u32), ReadError> {
+        Ok((from.code()?, from.code()?))
+    }
+}
+
+impl Stored for LongText {
+    fn write(&self, to: &mut RecordWriter) {
+        to.number(self.offset_bytes.into());
+        to.number(self.length_bytes.into());
+    }
+
+    fn read(from: &mut RecordReader<'_>) -> Result<Self, ReadError> {
+        let (offset_bytes, length_bytes) = LongText::range(from)?;
+        Ok(LongText { offset_bytes, length_bytes })
+    }
+
+    fn skip(from: &mut RecordReader<'_>) -> Result<(), ReadError> {
+        LongText::range(from).map(|_| ())
+    }
+}
+
+impl Render for LongText {
+    fn render(from: &mut RecordReader<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
+        let (offset, length) = LongText::range(from)?;
+        page.long_text(offset, length)
     }
 }
 
@@ -274,11 +331,19 @@ impl Describe for Date {
     }
 }
 
-impl Render for ArchivedDate {
-    fn render_at(at: ValueLocation<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
-        let year = at.member(offset_of!(ArchivedDate, year)).bytes().map(u16::from_le_bytes)?;
-        let month = at.member(offset_of!(ArchivedDate, month)).u8()?;
-        let day = at.member(offset_of!(ArchivedDate, day)).u8()?;
+leaves! {
+    [] Date, day, |found| Date { year: found.0, month: found.1, day: found.2 },
+        |date, to| to.day(date.year, date.month, date.day);
+    [] Timestamp, moment, |found| Timestamp { micros: found.0, fraction_digits: found.1 },
+        |time, to| to.moment(time.micros, time.fraction_digits);
+    [] UtcTimestamp, signed, |micros| UtcTimestamp { micros }, |time, to| to.signed(time.micros);
+    [] Orcid, utf8, |found| Orcid(found.to_owned()), |orcid, to| to.text(&orcid.0);
+    [] Json, utf8, |found| Json(found.to_owned()), |json, to| to.text(&json.0);
+}
+
+impl Render for Date {
+    fn render(from: &mut RecordReader<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
+        let (year, month, day) = from.day()?;
         page.out.push(b'"');
         page.day(year, month, day);
         page.out.push(b'"');
@@ -301,10 +366,9 @@ impl Describe for Timestamp {
     }
 }
 
-impl Render for ArchivedTimestamp {
-    fn render_at(at: ValueLocation<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
-        let micros = at.member(offset_of!(ArchivedTimestamp, micros)).i64()?;
-        let digits = at.member(offset_of!(ArchivedTimestamp, fraction_digits)).u8()?;
+impl Render for Timestamp {
+    fn render(from: &mut RecordReader<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
+        let (micros, digits) = from.moment()?;
         page.out.push(b'"');
         page.moment(micros, digits)?;
         page.out.push(b'"');
@@ -332,10 +396,10 @@ impl Describe for UtcTimestamp {
     }
 }
 
-impl Render for ArchivedUtcTimestamp {
-    fn render_at(at: ValueLocation<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
+impl Render for UtcTimestamp {
+    fn render(from: &mut RecordReader<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
         page.out.push(b'"');
-        page.moment(at.i64()?, 3)?;
+        page.moment(from.signed()?, 3)?;
         page.out.extend_from_slice(b"Z\"");
         Ok(())
     }
@@ -351,9 +415,10 @@ impl Describe for Orcid {
     }
 }
 
-impl Render for ArchivedOrcid {
-    fn render_at(at: ValueLocation<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
-        page.orcid_url(at)
+impl Render for Orcid {
+    fn render(from: &mut RecordReader<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
+        page.orcid_url(from.text()?);
+        Ok(())
     }
 }
 
@@ -367,19 +432,18 @@ impl Describe for Json {
     }
 }
 
-impl Render for ArchivedJson {
-    fn render_at(at: ValueLocation<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
-        let text = page.text_of(at)?;
-        page.out.extend_from_slice(text);
+impl Render for Json {
+    fn render(from: &mut RecordReader<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
+        page.out.extend_from_slice(from.text()?);
         Ok(())
     }
 }
 
 /// Renders a value in one shape in single records and in another in lists.
 macro_rules! by_shape {
-    ($archived:ident, |$at:ident, $page:ident| single $single:expr, list $list:expr) => {
-        impl Render for $archived {
-            fn render_at($at: ValueLocation<'_>, $page: &mut Page<'_>) -> Result<(), ReadError> {
+    ($type:ident, |$from:ident, $page:ident| single $single:expr, list $list:expr) => {
+        impl Render for $type {
+            fn render($from: &mut RecordReader<'_>, $page: &mut Page<'_>) -> Result<(), ReadError> {
                 match $page.shape() {
                     Shape::Single => $single,
                     Shape::List => $list,
@@ -390,13 +454,13 @@ macro_rules! by_shape {
 }
 pub(super) use by_shape;
 
-/// Renders numbers as themselves.
+/// Renders numbers and texts as themselves.
 macro_rules! plain {
-    ($($type:ty, |$bytes:ident, $out:ident| $write:expr;)*) => {
+    ($($type:ty, $read:ident, |$value:ident, $page:ident| $write:expr;)*) => {
         $(impl Render for $type {
             #[inline]
-            fn render_at(at: ValueLocation<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
-                let ($bytes, $out) = (at.bytes()?, &mut page.out);
+            fn render(from: &mut RecordReader<'_>, $page: &mut Page<'_>) -> Result<(), ReadError> {
+                let $value = from.$read()?;
                 $write;
                 Ok(())
             }
@@ -405,48 +469,38 @@ macro_rules! plain {
 }
 
 plain! {
-    ArchivedI32, |bytes, out| json::signed(out, i64::from(i32::from_le_bytes(bytes)));
-    ArchivedI64, |bytes, out| json::signed(out, i64::from_le_bytes(bytes));
-    ArchivedU64, |bytes, out| json::unsigned(out, u64::from_le_bytes(bytes));
-    ArchivedF64, |bytes, out| json::number(out, f64::from_le_bytes(bytes));
-}
-
-impl Render for ArchivedString {
-    #[inline]
-    fn render_at(at: ValueLocation<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
-        page.text_at(at)
-    }
+    i32, signed, |value, page| json::signed(&mut page.out, value);
+    i64, signed, |value, page| json::signed(&mut page.out, value);
+    u64, number, |value, page| json::unsigned(&mut page.out, value);
+    f64, float, |value, page| json::number(&mut page.out, value);
+    String, text, |value, page| page.text(value);
 }
 
 impl Render for bool {
     #[inline]
-    fn render_at(at: ValueLocation<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
-        page.out.extend_from_slice(if at.bool()? { b"true" } else { b"false" });
+    fn render(from: &mut RecordReader<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
+        page.out.extend_from_slice(if from.flag() { b"true" } else { b"false" });
         Ok(())
     }
-
-    fn is_absent_at(at: ValueLocation<'_>) -> Result<bool, ReadError> {
-        Ok(!at.bool()?)
-    }
 }
 
-impl<T: Render> Render for rkyv::option::ArchivedOption<T> {
+impl<T: Render> Render for Option<T> {
     #[inline]
-    fn render_at(at: ValueLocation<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
-        page.nullable(at, T::render_at)
-    }
-
-    fn is_absent_at(at: ValueLocation<'_>) -> Result<bool, ReadError> {
-        Ok(at.nullable()?.is_none())
+    fn render(from: &mut RecordReader<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
+        if from.flag() {
+            return T::render(from, page);
+        }
+        page.null();
+        Ok(())
     }
 }
 
-impl<T: Render> Render for ArchivedVec<T> {
-    fn render_at(at: ValueLocation<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
+impl<T: Render> Render for Vec<T> {
+    fn render(from: &mut RecordReader<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
         let open = page.out.len();
-        for element in page.list_of::<T>(at)? {
+        for _ in 0..from.count()? {
             page.out.push(b',');
-            T::render_at(element, page)?;
+            T::render(from, page)?;
         }
         // The first comma becomes the bracket.
         match page.out.get_mut(open) {

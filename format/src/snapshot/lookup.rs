@@ -132,9 +132,8 @@ impl RecordLookup for Snapshot {
             return Ok(());
         }
         with_record!(entity, R => {
-            let record = self.archived::<R>(row)?.ok_or(ReadError::corrupt("records", "the row has no record"))?;
-            record.gather(tree, visit);
-        });
-        Ok(())
+            let no_record = ReadError::corrupt("records", "the row has no record");
+            R::gather(&mut self.reader(entity, row)?.ok_or(no_record)?, tree, visit)
+        })
     }
 }

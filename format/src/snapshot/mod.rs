@@ -1,7 +1,7 @@
 //! A published snapshot: opened, verified as it is touched, and read by row or by id.
 //!
 //! `open` maps the files and checks the headers; `lock` keeps an open snapshot from removal; `next` reads the link to a scheduled snapshot;
-//! `fetch` starts the reads of a page; `watch` detects changes to open files; `verify` checks every byte and every rule of the format.
+//! `fetch` starts the reads of a page; `measure` adds up the bytes of records; `watch` detects changes to open files; `verify` checks every byte and every rule of the format.
 //! `suppression_list` reads the ids of a takedown list, `suppressed` resolves them to rows.
 //!
 //! This folder imports `index` and everything below it. `query` and `autocomplete` import this
@@ -12,6 +12,7 @@ mod fetch;
 mod files;
 mod lock;
 mod lookup;
+mod measure;
 pub mod next;
 mod open;
 mod suppressed;
@@ -33,13 +34,13 @@ use crate::index::orders::{Order, OrdersFile};
 use crate::index::prefix_stats::PrefixStats;
 use crate::index::targets::TargetsFile;
 use crate::index::term_lists::TermListsFile;
-use crate::json::location::ValueLocation;
+use crate::json::record_reader::RecordReader;
 use crate::json::render::{CurrentRecord, Page, RecordBytes, RecordStore, Render};
 use crate::record;
 use crate::record::columns::{Column, fill};
 use crate::record::gather::{Gather, Gathered, PathTree, find_path};
+use crate::record::schema_of;
 use crate::record::value::TABLE_NAMES;
-use crate::record::{Record, access_stored, schema_of};
 use crate::schema::keys::{Values, keys_of};
 use crate::storage::blobs::Blobs;
 use crate::storage::error::ReadError;
@@ -53,6 +54,7 @@ pub use crate::snapshot::fetch::RenderRow;
 pub use crate::snapshot::files::{archive_path, archives, check_file_list};
 pub use crate::snapshot::lock::{ExclusiveLock, lock_exclusive};
 pub use crate::snapshot::lookup::RecordLookup;
+pub use crate::snapshot::measure::RecordSizes;
 pub use crate::snapshot::open::{open_draft_archive, read_manifest};
 pub(crate) use crate::snapshot::suppressed::PrefixSummaries;
 pub use crate::snapshot::suppressed::Suppressed;
@@ -241,12 +243,12 @@ impl Snapshot {
         }
         let mut name = None;
         with_record!(entity, R => {
-            let (archived, _) = self.blob(entity, row)?;
-            access_stored::<R>(archived)?.gather(&NAMES[entity as usize], &mut |_, value| {
+            let mut from = RecordReader::new(self.stored(entity, row)?.packed)?;
+            R::gather(&mut from, &NAMES[entity as usize], &mut |_, value| {
                 if let Gathered::Text(text) = value {
                     name = Some(text);
                 }
-            });
+            })?;
         });
         Ok(name)
     }
@@ -400,11 +402,10 @@ impl Snapshot {
         self.mapped.strings.text(code as usize * 2 + 1)
     }
 
-    /// The archived form of a record, and the frame of its long texts.
-    pub(crate) fn blob(&self, entity: Entity, row: u32) -> Result<(&[u8], &[u8]), ReadError> {
+    /// The packed record in a row, and the frame of its long texts.
+    pub(crate) fn stored(&self, entity: Entity, row: u32) -> Result<RecordBytes<'_>, ReadError> {
         let blob = self.files_of(entity).records.get(row as usize)?;
-        let blob = blob.ok_or(ReadError::corrupt("records", "a row has no record"))?;
-        split_blob(blob).ok_or(ReadError::corrupt("records", "a record is longer than its bytes"))
+        record::access(blob.ok_or(ReadError::corrupt("records", "a row has no record"))?)
     }
 
     /// The size of the record in a row, in bytes. Does not read the record.
@@ -416,25 +417,24 @@ impl Snapshot {
         self.files_of(entity).records.size_bytes(row as usize)
     }
 
-    /// The archived record in a row; `None` where the row is suppressed, or is an unresolved
+    /// A reader of the record in a row; `None` where the row is suppressed, or is an unresolved
     /// reference.
     ///
     /// # Errors
     ///
     /// Where the bytes are damaged, or are no record.
-    pub fn archived<R: Record>(&self, row: u32) -> Result<Option<&R::Archived>, ReadError> {
-        if !self.has_record(R::ENTITY, row) {
+    pub fn reader(&self, entity: Entity, row: u32) -> Result<Option<RecordReader<'_>>, ReadError> {
+        if !self.has_record(entity, row) {
             return Ok(None);
         }
-        let (archived, _) = self.blob(R::ENTITY, row)?;
-        access_stored::<R>(archived).map(Some)
+        RecordReader::new(self.stored(entity, row)?.packed).map(Some)
     }
 
     /// Appends the JSON of the record in a row to a page.
     ///
     /// # Errors
     ///
-    /// As [`Snapshot::archived`]; the page then holds an incomplete text.
+    /// As [`Snapshot::reader`]; the page then holds an incomplete text.
     pub fn render<'s>(
         &'s self,
         entity: Entity,
@@ -444,8 +444,7 @@ impl Snapshot {
         let record = RecordStore::record(self, entity, row)?;
         page.swap_record(CurrentRecord::new(record));
         with_record!(entity, R => {
-            type Archived = rkyv::Archived<R>;
-            Archived::render_at(ValueLocation::root::<Archived>(record.archived)?, page)
+            R::render(&mut RecordReader::new(record.packed)?, page)
         })
     }
 
@@ -454,7 +453,7 @@ impl Snapshot {
     ///
     /// # Errors
     ///
-    /// As [`Snapshot::archived`]; the column then has an incomplete record.
+    /// As [`Snapshot::reader`]; the column then has an incomplete record.
     pub fn fill<'s>(
         &'s self,
         entity: Entity,
@@ -464,7 +463,8 @@ impl Snapshot {
     ) -> Result<(), ReadError> {
         let record = RecordStore::record(self, entity, row)?;
         page.swap_record(CurrentRecord::new(record));
-        with_record!(entity, R => fill(access_stored::<R>(record.archived)?, column, page))
+        let from = &mut RecordReader::new(record.packed)?;
+        with_record!(entity, R => fill::<R, _>(from, column, page))
     }
 
     /// Appends the legacy JSON of the record in a row to a page.
@@ -481,7 +481,7 @@ impl Snapshot {
         if !self.has_record(entity, row) {
             return Err(ReadError::corrupt("records", "a row has no record"));
         }
-        record::legacy::render(entity, self.blob(entity, row)?.0, page)
+        record::legacy::render(entity, self.stored(entity, row)?.packed, page)
     }
 }
 
@@ -518,20 +518,6 @@ impl RecordStore for Snapshot {
     }
 
     fn record(&self, entity: Entity, row: u32) -> Result<RecordBytes<'_>, ReadError> {
-        let (archived, long_texts) = self.blob(entity, row)?;
-        Ok(RecordBytes { archived, long_texts })
+        self.stored(entity, row)
     }
-}
-
-/// Splits a record's blob into its archived form and the frame of its long texts. The first four
-/// bytes hold the length of the archived form.
-pub fn split_blob(blob: &[u8]) -> Option<(&[u8], &[u8])> {
-    let (length, rest) = blob.split_first_chunk::<4>()?;
-    rest.split_at_checked(u32::from_le_bytes(*length) as usize)
-}
-
-/// The archived record of a blob, to be changed in place, and what follows it; see [`split_blob`].
-pub fn split_blob_mut(blob: &mut [u8]) -> Option<(&mut [u8], &mut [u8])> {
-    let (length, rest) = blob.split_first_chunk_mut::<4>()?;
-    rest.split_at_mut_checked(u32::from_le_bytes(*length) as usize)
 }

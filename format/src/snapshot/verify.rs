@@ -12,7 +12,7 @@ use crate::index::name_part::NamePart;
 use crate::index::term_lists::Term;
 use crate::json::render::{Page, Shape};
 use crate::record;
-use crate::record::ArchivedRecord;
+use crate::record::Record;
 use crate::schema::keys::{TermLists, Terms, keys_of};
 use crate::snapshot::error::{Cause, OpenError};
 use crate::snapshot::files::{archive_path, open_regular};
@@ -77,11 +77,11 @@ impl Snapshot {
                 let broken = "a record prints text that is not UTF-8";
                 return Err(in_records(ReadError::corrupt("records", broken)));
             }
-            let (archived, _) = self.blob(entity, row).map_err(in_records)?;
+            let packed = self.stored(entity, row).map_err(in_records)?.packed;
             let own = with_record!(entity, R => {
-                record::access::<R>(archived).map(ArchivedRecord::id)
+                record::read::<R>(packed).map(|record| record.id()).map_err(in_records)?
             });
-            if own != Some(id) {
+            if own != id {
                 return Err((
                     FileKind::Records,
                     ReadError::corrupt("records", "the record has another id than its row").into(),

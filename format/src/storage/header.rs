@@ -3,7 +3,7 @@
 use crate::entity::Entity;
 
 /// The version of the format that this library writes, and the only version it reads.
-pub const FORMAT_VERSION: u32 = 8;
+pub const FORMAT_VERSION: u32 = 9;
 
 /// The first bytes of every archive.
 pub const MAGIC: [u8; 8] = *b"PINAKES\x1a";
@@ -234,9 +234,9 @@ mod tests {
         }
         assert_eq!(decode(&bytes[..63]), Err(HeaderError::Magic));
         let mut newer = bytes;
-        newer[8] = 9;
+        newer[8] = FORMAT_VERSION as u8 + 1;
         let message = decode(&newer).unwrap_err().to_string();
         let expected = format!("this program reads {FORMAT_VERSION}; recompile the snapshot");
-        assert_eq!(message, format!("format version 9, {expected}"));
+        assert_eq!(message, format!("format version {}, {expected}", FORMAT_VERSION + 1));
     }
 }

@@ -61,11 +61,12 @@ fn of_record(document: &Document, directory: &Path) -> String {
         trace.insert(offset, (size, field));
     }
     let (from, to) = archive.blob_place(0, 1, 0).unwrap();
-    let archived = archive.u32(from) as usize;
-    assert_eq!(from + 4 + archived, to);
-    trace.insert(from, (4, format!("length of the archived part: {archived}")));
-    let (_, of_record) = crate::read(document, "topics", &archive.0[from + 4..to], from + 4);
-    trace.extend(of_record.into_iter().map(|(at, read)| (from + 4 + at, read)));
+    let stored = &archive.0[from..to];
+    let [packed, _] = crate::parts(stored);
+    let (_, of_record) = crate::read(document, "topics", &stored[packed.clone()], from);
+    trace.extend(of_record.into_iter().map(|(at, read)| (from + at, read)));
+    trace.insert(from + packed.end, (8, "distance and length of the packed record".into()));
+    trace.insert(from + packed.end + 8, (8, "distance and length of the long texts".into()));
     note_offsets(&archive, 1, &mut trace);
     dump(&archive.0, &trace)
 }
@@ -153,9 +154,9 @@ fn of_lists(keys: &Keys, directory: &Path) -> String {
             notes.push(lists.term(at).len(), format!("{path}: {}", what(at)));
         }
         for at in 0..=lists.terms {
-            notes.push(8, format!("{path}: place of {}", what(at)));
+            notes.push(5, format!("{path}: place of {}", what(at)));
         }
-        notes.push(8, format!("{path}: the end"));
+        notes.push(5, format!("{path}: the end"));
     }
     for (path, _) in &keys.lists {
         notes.push(8, format!("{path}: where its terms begin"));

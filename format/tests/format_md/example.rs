@@ -4,7 +4,8 @@ use std::{collections::BTreeMap, fs, path::Path};
 
 use pinakes_format::entity::{Entity, NO_ID};
 use pinakes_format::record::value::{Code, Date, Id, LongText, ParentRef, Ref, Timestamp};
-use pinakes_format::record::{Authorship, Domain, Output, Record, Topic, TopicIds, archive};
+use pinakes_format::record::writer::RecordWriter;
+use pinakes_format::record::{Authorship, Domain, Output, Record, Topic, TopicIds, pack, store};
 use pinakes_format::schema::layout::schema_hash;
 use pinakes_format::snapshot::{Snapshot, archive_path, archives};
 use pinakes_format::storage::blobs::BlobsWriter;
@@ -39,14 +40,12 @@ struct Content {
     redirects: Vec<(u64, u64)>,
 }
 
-/// A record's blob as the compiler frames it.
+/// A record's blob as the compiler stores it.
 fn blob<R: Record>(record: &R, pool: &str) -> Vec<u8> {
-    let mut arena = rkyv::ser::allocator::Arena::new();
-    let archived = archive(record, &mut arena, Vec::new()).unwrap();
-    let mut blob = u32::try_from(archived.len()).unwrap().to_le_bytes().to_vec();
-    blob.extend_from_slice(&archived);
-    Deflater::new().unwrap().deflate(pool.as_bytes(), &mut blob).unwrap();
-    blob
+    let mut frame = Vec::new();
+    Deflater::new().unwrap().deflate(pool.as_bytes(), &mut frame).unwrap();
+    let packed = pack(record, &mut RecordWriter::default());
+    store(&packed, &frame, &mut rkyv::ser::allocator::Arena::new(), Vec::new()).unwrap()
 }
 
 fn topic() -> Topic {

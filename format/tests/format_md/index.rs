@@ -234,8 +234,8 @@ fn gathered<'d>(
 ) -> Vec<(usize, Gathered<'d>)> {
     let mut found = Vec::new();
     with_record!(entity, R => {
-        if let Some(record) = draft.archived::<R>(row).unwrap() {
-            record.gather(tree, &mut |end, value| found.push((end, value)));
+        if let Some(mut from) = draft.reader(entity, row).unwrap() {
+            R::gather(&mut from, tree, &mut |end, value| found.push((end, value))).unwrap();
         }
     });
     found

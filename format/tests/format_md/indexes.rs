@@ -82,7 +82,7 @@ pub fn postings(archive: &Archive, from: usize, to: usize, is_long: bool) -> Vec
 
 /// The term of a text already in the form it is compared in.
 pub fn text_term(text: &str) -> Vec<u8> {
-    blake3::hash(text.as_bytes()).as_bytes()[..14].to_vec()
+    blake3::hash(text.as_bytes()).as_bytes()[..12].to_vec()
 }
 
 pub fn integer_term(value: i64) -> Vec<u8> {
@@ -110,10 +110,12 @@ impl<'a> Lists<'a> {
 
     /// Where the postings of a number lie, and whether they are long.
     pub fn place(&self, number: usize) -> (usize, usize, bool) {
-        const LONG: u64 = 1 << 63;
-        let at = self.terms_from + self.terms * self.width + 8 * number;
-        let (from, to) = (self.archive.u64(at), self.archive.u64(at + 8) & !LONG);
-        ((from & !LONG) as usize, to as usize, from & LONG != 0)
+        const LONG: u64 = 1 << 39;
+        let at = self.terms_from + self.terms * self.width + 5 * number;
+        let place =
+            |at: usize| (0..5).map(|byte| u64::from(self.archive.0[at + byte]) << (8 * byte)).sum();
+        let (from, to): (u64, u64) = (place(at), place(at + 5));
+        ((from & !LONG) as usize, (to & !LONG) as usize, from & LONG != 0)
     }
 
     /// The number of rows, read without reading a row.

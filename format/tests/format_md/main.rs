@@ -16,7 +16,7 @@ mod indexes;
 mod names;
 mod reader;
 
-use std::{cell::RefCell, fs, path::Path};
+use std::{fs, path::Path};
 
 use blake3::hazmat::ChainingValue;
 use pinakes_format::entity::{Entity, ID_MAX, NO_ID};
@@ -56,12 +56,20 @@ fn with_example<T>(then: impl FnOnce(&Path) -> T) -> T {
 }
 
 /// Reads a record by its layout in FORMAT.md; the trace notes the bytes of each value.
-fn read(document: &Document, entity: &str, archived: &[u8], base: usize) -> (Value, Trace) {
+fn read(document: &Document, entity: &str, packed: &[u8], base: usize) -> (Value, Trace) {
     let layouts = Layouts::parse(document.block(&format!("layout {entity}")));
-    let trace = RefCell::default();
-    let reader = Reader { bytes: archived, layouts: &layouts, base, trace };
-    let value = reader.root();
-    (value, reader.trace.into_inner())
+    Reader::read(packed, &layouts, base)
+}
+
+/// The ranges of the packed record and of the long texts in a stored record, by its last 16 bytes.
+fn parts(stored: &[u8]) -> [std::ops::Range<usize>; 2] {
+    [16, 8].map(|before| {
+        let at = stored.len() - before;
+        let distance = i32::from_le_bytes(stored[at..at + 4].try_into().unwrap());
+        let length = u32::from_le_bytes(stored[at + 4..at + 8].try_into().unwrap()) as usize;
+        let from = if length == 0 { at } else { at.wrapping_add_signed(distance as isize) };
+        from..from + length
+    })
 }
 
 #[test]
@@ -251,10 +259,11 @@ fn a_reader_written_from_the_text_reads_a_topic() {
 
         let records = Archive::open(directory, "topics/records");
         let blob = records.blob(row, records.published(), 0).unwrap();
-        let (length, rest) = blob.split_first_chunk().unwrap();
-        let (archived, frame) = rest.split_at(u32::from_le_bytes(*length) as usize);
+        let [packed, frame] = parts(blob);
+        assert_eq!(packed, 0..blob.len() - 16);
         assert!(frame.is_empty());
-        let (topic, trace) = read(&document, "topics", archived, 0);
+        let packed = &blob[packed];
+        let (topic, trace) = read(&document, "topics", packed, 0);
         assert_eq!(topic.at("id"), &Value::Integer(10_017));
         assert_eq!(topic.at("name").text(), "Graph drawing");
         assert_eq!(topic.at("description"), &Value::Null);
@@ -266,12 +275,12 @@ fn a_reader_written_from_the_text_reads_a_topic() {
         assert_eq!(topic.at("siblings"), &Value::List(rows));
         let moment = Value::Numbers(vec![1_769_990_145_819_873, 6]);
         assert_eq!(topic.at("updated_date"), &moment);
-        // Every byte of the archived part was read, once.
+        // Every byte of the packed record was read, once.
         let end = trace.iter().fold(0, |end, (at, (length, _))| {
             assert_eq!(*at, end);
             end + length
         });
-        assert_eq!(end, archived.len());
+        assert_eq!(end, packed.len());
     });
 }
 
@@ -281,9 +290,9 @@ fn a_reader_written_from_the_text_reads_an_output_with_long_texts() {
     with_example(|directory| {
         let records = Archive::open(directory, "outputs/records");
         let blob = records.blob(0, records.published(), 0).unwrap();
-        let (length, rest) = blob.split_first_chunk().unwrap();
-        let (archived, frame) = rest.split_at(u32::from_le_bytes(*length) as usize);
-        let (output, _) = read(&document, "outputs", archived, 0);
+        let [packed, frame] = parts(blob);
+        let (packed, frame) = (&blob[packed], &blob[frame]);
+        let (output, _) = read(&document, "outputs", packed, 0);
         assert_eq!(output.at("title").text(), "7 bytes".repeat(10));
         assert_eq!(output.at("name").text(), "");
         assert_eq!(output.at("year"), &Value::Integer(-44));

@@ -1,18 +1,18 @@
 //! A reader of records written from FORMAT.md alone: its layouts are read from the text itself.
 
-use std::{cell::RefCell, collections::BTreeMap};
+use std::collections::BTreeMap;
 
 /// An object's members, as a layout block gives them.
 #[derive(Default)]
 pub struct Layout {
-    pub size: usize,
+    pub flag_bytes: usize,
     pub members: Vec<Member>,
 }
 
 /// One line of a layout block.
 pub struct Member {
-    pub offset: usize,
-    pub size: usize,
+    pub first_flag: u32,
+    pub flags: u32,
     pub name: String,
     pub kind: String,
 }
@@ -29,18 +29,19 @@ impl Layouts {
         let mut layouts = Layouts::default();
         for line in block.lines() {
             if line.starts_with("  ") {
-                let (offset, rest) = line.trim().split_once(' ').unwrap();
-                let (size, rest) = rest.trim_start().split_once(' ').unwrap();
+                let (first_flag, rest) = line.trim().split_once(' ').unwrap();
+                let (flags, rest) = rest.split_once(' ').unwrap();
                 let (name, kind) = rest.trim_start().split_once(": ").unwrap();
                 let kind = kind.split("  [").next().unwrap().to_string();
-                let (offset, size) = (offset.parse().unwrap(), size.parse().unwrap());
+                let (first_flag, flags) = (first_flag.parse().unwrap(), flags.parse().unwrap());
                 let object = layouts.objects.get_mut(&layouts.root).unwrap();
-                object.members.push(Member { offset, size, name: name.into(), kind });
+                object.members.push(Member { first_flag, flags, name: name.into(), kind });
             } else {
-                let (name, size) = line.split_once(" (").unwrap();
-                let size = size.strip_suffix(" bytes)").unwrap().parse().unwrap();
+                let (name, bytes) = line.split_once(" (").unwrap();
+                let bytes = bytes.strip_suffix(" bytes of flags)").unwrap().parse().unwrap();
                 layouts.root = name.to_string();
-                layouts.objects.insert(name.to_string(), Layout { size, members: Vec::new() });
+                let layout = Layout { flag_bytes: bytes, members: Vec::new() };
+                layouts.objects.insert(name.to_string(), layout);
             }
         }
         layouts
@@ -93,194 +94,196 @@ impl Value {
 /// Notes on the bytes of a record: length and note by offset.
 pub type Trace = BTreeMap<usize, (usize, String)>;
 
-/// An archived part under reading.
+/// A packed record under reading.
 pub struct Reader<'a> {
-    pub bytes: &'a [u8],
-    pub layouts: &'a Layouts,
+    bytes: &'a [u8],
+    layouts: &'a Layouts,
     /// Added to offsets in notes.
-    pub base: usize,
-    pub trace: RefCell<Trace>,
+    base: usize,
+    at: usize,
+    texts_from: usize,
+    text_at: usize,
+    reference: Option<u64>,
+    trace: Trace,
 }
 
-impl Reader<'_> {
-    pub fn root(&self) -> Value {
-        let name = &self.layouts.root;
-        self.object(name, self.bytes.len() - self.layouts.objects[name].size, "")
+impl<'a> Reader<'a> {
+    /// Reads a whole record; returns it and the notes.
+    pub fn read(bytes: &'a [u8], layouts: &'a Layouts, base: usize) -> (Value, Trace) {
+        let (at, trace) = (0, Trace::new());
+        let mut reader =
+            Reader { bytes, layouts, base, at, texts_from: 0, text_at: 0, reference: None, trace };
+        let members = reader.number() as usize;
+        reader.note(0, format!("length of the members: {members}"));
+        reader.texts_from = reader.at + members;
+        reader.text_at = reader.texts_from;
+        let value = reader.object(&layouts.root, "");
+        assert_eq!((reader.at, reader.text_at), (reader.texts_from, bytes.len()));
+        (value, reader.trace)
     }
 
-    fn array<const N: usize>(&self, at: usize) -> [u8; N] {
-        self.bytes[at..at + N].try_into().unwrap()
+    fn take<const N: usize>(&mut self) -> [u8; N] {
+        self.at += N;
+        self.bytes[self.at - N..self.at].try_into().unwrap()
     }
 
-    fn note(&self, at: usize, length: usize, note: String) {
-        let before = self.trace.borrow_mut().insert(at, (length, note));
-        assert_eq!(before, None, "offset {at} was read twice");
+    fn number(&mut self) -> u64 {
+        let mut number = 0;
+        for shift in (0..).step_by(7) {
+            let [byte] = self.take();
+            number |= u64::from(byte & 0x7f) << shift;
+            if byte & 0x80 == 0 {
+                return number;
+            }
+        }
+        unreachable!()
     }
 
-    fn object(&self, name: &str, at: usize, path: &str) -> Value {
+    fn signed(&mut self) -> i64 {
+        let number = self.number();
+        (number / 2) as i64 ^ -((number % 2) as i64)
+    }
+
+    fn row(&mut self) -> u64 {
+        if let Some(row) = self.number().checked_sub(1) {
+            self.reference = Some(row);
+        }
+        self.reference.unwrap()
+    }
+
+    /// Notes the bytes from an offset up to the next value.
+    fn note(&mut self, from: usize, note: String) {
+        self.note_range(from, self.at, note);
+    }
+
+    fn note_range(&mut self, from: usize, to: usize, note: String) {
+        let before = self.trace.insert(from, (to - from, note));
+        assert_eq!(before, None, "offset {from} was read twice");
+    }
+
+    fn object(&mut self, name: &str, path: &str) -> Value {
+        let (layouts, from) = (self.layouts, self.at);
+        let layout = &layouts.objects[name];
+        let bytes = &self.bytes[from..from + layout.flag_bytes];
+        let flags = bytes.iter().rev().fold(0u64, |flags, byte| flags << 8 | u64::from(*byte));
+        self.at += layout.flag_bytes;
+        self.note(from, format!("{path}flags: {flags:#b}"));
         let mut members = Vec::new();
-        for member in &self.layouts.objects[name].members {
+        for member in &layout.members {
             let path = format!("{path}{}", member.name);
-            let place = at + member.offset;
-            let value = match (member.kind.as_str(), member.size) {
-                ("string??", 20) => self.nullable(place, 19, &path, |at| self.host(at, &path)),
-                ("code SourceType?", 8) => {
-                    self.note(place, 8, format!("{path}: row of sources, code"));
-                    self.numbers(&[self.u32(place), self.u32(place + 4)])
+            let flags = flags >> member.first_flag & ((1 << member.flags) - 1);
+            let from = self.at;
+            let value = match (member.kind.as_str(), member.flags) {
+                ("string??", 1) => match flags {
+                    0 => Value::Null,
+                    _ => self.host(&path),
+                },
+                ("code SourceType?", 0) => {
+                    let numbers = vec![self.row() as i64, self.number() as i64 - 1];
+                    self.note(from, format!("{path}: row of sources, code"));
+                    Value::Numbers(numbers)
                 }
-                ("MetricsCut?", 4) => self.leaf("row of sources", place, 4, &path),
-                (kind, size) => self.value(kind, place, size, &path),
+                ("MetricsCut?", 0) => self.leaf("row of sources", &path),
+                (kind, _) => self.value(kind, flags, &path),
             };
             members.push((member.name.clone(), value));
         }
         Value::Object(members)
     }
 
-    fn host(&self, at: usize, path: &str) -> Value {
-        Value::List(vec![
-            self.value("string?", at, 9, &format!("{path}.given")),
-            self.value("row of publishers?", at + 9, 5, &format!("{path}.publisher")),
-            self.value("row of institutions?", at + 14, 5, &format!("{path}.institution")),
-        ])
+    fn host(&mut self, path: &str) -> Value {
+        let from = self.at;
+        let [flags] = self.take();
+        self.note(from, format!("{path}.flags: {flags:#b}"));
+        let kinds = ["string?", "row of publishers?", "row of institutions?"];
+        let value = |(at, kind)| self.value(kind, u64::from(flags >> at & 1), path);
+        Value::List(kinds.into_iter().enumerate().map(value).collect())
     }
 
-    fn nullable(
-        &self,
-        at: usize,
-        size: usize,
-        path: &str,
-        inner: impl FnOnce(usize) -> Value,
-    ) -> Value {
-        match self.bytes[at] {
-            0 => {
-                assert!(self.bytes[at + 1..at + 1 + size].iter().all(|byte| *byte == 0), "{path}");
-                self.note(at, 1 + size, format!("{path}: null"));
-                Value::Null
-            }
-            1 => {
-                self.note(at, 1, format!("{path}: a value"));
-                inner(at + 1)
-            }
-            other => panic!("{path}: nullable byte {other}"),
-        }
-    }
-
-    fn value(&self, kind: &str, at: usize, size: usize, path: &str) -> Value {
-        if let Some(inner) = kind.strip_suffix('?') {
-            return self.nullable(at, size - 1, path, |at| self.value(inner, at, size - 1, path));
-        }
+    fn value(&mut self, kind: &str, flags: u64, path: &str) -> Value {
         let kind = kind.split(" (in lists ").next().unwrap();
+        if let Some(inner) = kind.strip_suffix('?') {
+            return match flags & 1 {
+                0 => Value::Null,
+                _ => self.value(inner, flags >> 1, path),
+            };
+        }
         if let Some(element) = kind.strip_prefix('[').and_then(|kind| kind.strip_suffix(']')) {
-            assert_eq!(size, 8, "{path}");
-            return self.list(element, at, path);
+            let from = self.at;
+            let count = self.number();
+            self.note(from, format!("{path}: {count} elements"));
+            let values = (0..count).map(|at| self.value(element, 0, &format!("{path}.{at}")));
+            return Value::List(values.collect());
         }
-        match self.layouts.objects.get(kind) {
-            Some(layout) => {
-                assert_eq!(layout.size, size, "{path}");
-                self.object(kind, at, &format!("{path}."))
+        match kind {
+            "bool" => Value::Bool(flags == 1),
+            kind if self.layouts.objects.contains_key(kind) => {
+                self.object(kind, &format!("{path}."))
             }
-            None => self.leaf(kind, at, size, path),
+            kind => self.leaf(kind, path),
         }
     }
 
-    fn list(&self, element: &str, at: usize, path: &str) -> Value {
-        let (distance, count) = (self.i32(at), self.u32(at + 4) as usize);
-        let from = at.wrapping_add_signed(distance as isize);
-        let size = self.element_size(element);
-        self.note(
-            at,
-            8,
-            match count {
-                0 => format!("{path}: 0 elements"),
-                _ => format!("{path}: {distance} to {:#x}, {count} elements", self.base + from),
-            },
-        );
-        assert!(count == 0 || distance < 0 && from + size * count <= at, "{path}");
-        let value = |index| {
-            let path = format!("{path}.{index}");
-            self.value(element, from + size * index, size, &path)
-        };
-        Value::List((0..count).map(value).collect())
-    }
-
-    fn element_size(&self, kind: &str) -> usize {
-        match self.layouts.objects.get(kind) {
-            Some(layout) => layout.size,
-            None => match kind {
-                "i32" => 4,
-                "string" | "long_text" => 8,
-                _ if kind.contains("row of ") || kind.contains("code ") => 4,
-                _ => panic!("no size for {kind}"),
-            },
-        }
-    }
-
-    fn leaf(&self, kind: &str, at: usize, size: usize, path: &str) -> Value {
-        let sized = |expected| assert_eq!(size, expected, "{path}: {kind}");
-        let (length, value) = match kind {
-            "bool" => (1, Value::Bool([false, true][usize::from(self.bytes[at])])),
-            "f64" => (8, Value::Number(f64::from_le_bytes(self.array(at)))),
-            "i32" => (4, Value::Integer(self.i32(at).into())),
-            "i64" => (8, Value::Integer(i64::from_le_bytes(self.array(at)).into())),
-            "u64" => (8, Value::Integer(u64::from_le_bytes(self.array(at)).into())),
-            "string" | "JSON text" | "orcid" => {
-                sized(8);
-                return self.string(at, path);
+    fn leaf(&mut self, kind: &str, path: &str) -> Value {
+        let from = self.at;
+        let value = match kind {
+            "f64" => Value::Number(self.float()),
+            "i32" | "i64" | "UTC timestamp" => Value::Integer(self.signed().into()),
+            "u64" => Value::Integer(self.number().into()),
+            "string" | "JSON text" | "orcid" => return self.string(path),
+            "long_text" => Value::LongText(self.number() as usize, self.number() as usize),
+            "entity and row" => {
+                let [entity] = self.take();
+                Value::Numbers(vec![entity.into(), self.row() as i64])
             }
-            "long_text" => (8, Value::LongText(self.u32(at) as usize, self.u32(at + 4) as usize)),
-            "entity and row" => (5, self.numbers(&[self.bytes[at].into(), self.u32(at + 1)])),
             "date" => {
-                let [low, high, month, day] = self.array(at);
-                let year = u16::from_le_bytes([low, high]);
-                (4, self.numbers(&[year.into(), month.into(), day.into()]))
+                let [low, middle, high] = self.take();
+                let date = i64::from(u32::from_le_bytes([low, middle, high, 0]));
+                Value::Numbers(vec![date / 32 / 13, date / 32 % 13, date % 32])
             }
             "timestamp" => {
-                let micros = i64::from_le_bytes(self.array(at));
-                (9, Value::Numbers(vec![micros, self.bytes[at + 8].into()]))
+                let number = self.signed();
+                Value::Numbers(match number.rem_euclid(8) {
+                    7 => vec![self.signed(), number >> 3],
+                    digits => vec![(number >> 3) * 10i64.pow(6 - digits as u32), digits],
+                })
             }
-            "UTC timestamp" => (8, Value::Integer(i64::from_le_bytes(self.array(at)).into())),
-            _ if kind.starts_with("id of ") => {
-                (8, Value::Integer(u64::from_le_bytes(self.array(at)).into()))
+            kind if kind.starts_with("id of ") || kind.contains("code ") => {
+                Value::Integer(self.number().into())
             }
-            _ if kind.contains("row of ") || kind.contains("code ") => {
-                (4, Value::Integer(self.u32(at).into()))
-            }
+            kind if kind.contains("row of ") => Value::Integer(self.row().into()),
             _ => panic!("{path}: unknown type {kind}"),
         };
-        sized(length);
-        self.note(at, size, format!("{path}: {}", value.shown()));
+        self.note(from, format!("{path}: {}", value.shown()));
         value
     }
 
-    fn string(&self, at: usize, path: &str) -> Value {
-        let bytes: [u8; 8] = self.array(at);
-        let text = if bytes[0] & 0xc0 == 0x80 {
-            let (word, distance) = (self.u32(at), self.i32(at + 4));
-            let length = ((word & 0x3f) | ((word & 0xffff_ff00) >> 2)) as usize;
-            let from = at.wrapping_add_signed(distance as isize);
-            assert!(length > 8 && distance < 0 && from + length <= at, "{path}");
-            let target = self.base + from;
-            self.note(at, 8, format!("{path}: {length} bytes, {distance} to {target:#x}"));
-            self.note(from, length, format!("text of {path}"));
-            &self.bytes[from..from + length]
+    fn float(&mut self) -> f64 {
+        match self.take() {
+            [255] => f64::from_le_bytes(self.take()),
+            [power @ 0..18] => self.signed() as f64 / 10f64.powi(power.into()),
+            [other] => panic!("a number by the power {other}"),
+        }
+    }
+
+    fn string(&mut self, path: &str) -> Value {
+        let from = self.at;
+        let head = self.number() as usize;
+        let text = if head % 2 == 1 {
+            let (begin, length) = (self.texts_from + head / 2, self.number() as usize);
+            assert!(begin + length <= self.text_at, "{path}");
+            let place = self.base + begin;
+            self.note(from, format!("{path}: the {length} bytes at {place:#x} again"));
+            &self.bytes[begin..begin + length]
         } else {
-            let length = bytes.iter().position(|byte| *byte == 0xff).unwrap_or(8);
-            assert!(bytes[length..].iter().all(|byte| *byte == 0xff), "{path}");
-            self.note(at, 8, format!("{path}: inline, {length} bytes"));
-            &self.bytes[at..at + length]
+            let (begin, length) = (self.text_at, head / 2);
+            self.text_at += length;
+            self.note(from, format!("{path}: {length} bytes"));
+            if length > 0 {
+                self.note_range(begin, begin + length, format!("text of {path}"));
+            }
+            &self.bytes[begin..begin + length]
         };
         Value::Text(std::str::from_utf8(text).unwrap().to_string())
-    }
-
-    fn numbers(&self, numbers: &[u32]) -> Value {
-        Value::Numbers(numbers.iter().map(|number| i64::from(*number)).collect())
-    }
-
-    fn u32(&self, at: usize) -> u32 {
-        u32::from_le_bytes(self.array(at))
-    }
-
-    fn i32(&self, at: usize) -> i32 {
-        i32::from_le_bytes(self.array(at))
     }
 }

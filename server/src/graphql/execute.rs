@@ -1,4 +1,4 @@
-//! Executes a plan: writes the JSON of `data` straight from archived records, within the work budget.
+//! Executes a plan: writes the JSON of `data` straight from packed records, within the work budget.
 
 use pinakes_format::autocomplete;
 use pinakes_format::autocomplete::Candidate;

@@ -129,7 +129,7 @@ fn missing_units_and_damaged_objects_in_a_bucket_are_named() {
 #[test]
 fn a_large_object_is_uploaded_in_parts() {
     let workspace = Workspace::new();
-    let lines: String = (1..100_000).map(work).collect();
+    let lines: String = (1..180_000).map(work).collect();
     write_files(&workspace.input(), [("works.jsonl", &*lines)]);
     let expected = snapshot(&build(&[&workspace.input()], &workspace.out(), &[]));
     for store in BucketStore::all("a_large_object_is_uploaded_in_parts") {

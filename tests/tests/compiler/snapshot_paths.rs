@@ -9,6 +9,7 @@ use std::{
 
 use pinakes_tests::compiler_run::*;
 use pinakes_tests::{compiler, make_writable, program, write_files};
+use serde_json::Value;
 
 /// Runs `verify`, `inspect` and `export` on a path.
 fn read_snapshot(path: &Path) -> [(&'static str, Output); 3] {
@@ -35,6 +36,41 @@ fn commands_that_read_a_snapshot_take_a_directory_of_snapshots_for_its_current_o
             assert!(command == "export" || printed.contains(id), "{command}: {printed}");
         }
     }
+}
+
+#[test]
+fn inspect_shows_what_every_byte_of_the_records_is_spent_on() {
+    let workspace = Workspace::with_tiny_snapshot();
+    let inspect = |more: &[&str]| {
+        let more = [&["--layout"], more].concat();
+        let more = more.iter().map(|argument| OsStr::new(*argument));
+        let path = workspace.out();
+        let arguments = ["inspect".as_ref(), path.as_os_str()].into_iter().chain(more);
+        String::from_utf8(compiler(&arguments.collect::<Vec<_>>()).stdout).unwrap()
+    };
+    let table: Value = serde_json::from_str(&inspect(&["--json"])).unwrap();
+    let whole: Value = {
+        let path = workspace.out();
+        let output = compiler(&["inspect".as_ref(), path.as_os_str(), "--json".as_ref()]);
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    for (entity, sizes) in table.as_object().unwrap() {
+        let members = sizes["members"].as_array().unwrap().iter();
+        let own = members.filter(|member| !member["member"].as_str().unwrap().contains('.'));
+        let bytes = |member: &Value, name: &str| member[name].as_u64().unwrap();
+        let sum: u64 =
+            own.map(|member| bytes(member, "members_bytes") + bytes(member, "texts_bytes")).sum();
+        let records = sizes["records"].as_u64().unwrap();
+        // The file also has its header, an offset for each record, and the end.
+        let file = whole["entities"][entity]["files_bytes"]["records"].as_u64().unwrap();
+        assert_eq!(sum, file - 64 - 8 * (records + 1), "{entity}");
+        assert_eq!(sum, sizes["stored_bytes"].as_u64().unwrap(), "{entity}");
+    }
+    let outputs = table["outputs"]["members"].as_array().unwrap();
+    assert!(outputs.iter().any(|member| member["member"] == "authors.author_position"));
+    let text = inspect(&[]);
+    assert!(text.contains("outputs: 2 records, "), "{text}");
+    assert!(text.lines().any(|line| line.trim_start().starts_with("author_position ")), "{text}");
 }
 
 #[test]

@@ -29,8 +29,8 @@ const REFUSALS: &[Refusal] = &[
     ),
     (
         "a manifest of another version",
-        |at| replace(at, "\"format_version\": ", "9"),
-        &["manifest.json", "format version 9", "this program reads"],
+        |at| replace(at, "\"format_version\": ", "7"),
+        &["manifest.json", "format version 7", "this program reads"],
     ),
     (
         "a manifest with a wrong root",

@@ -106,7 +106,7 @@ fn verification_names_a_broken_invariant_despite_valid_hashes() {
     lists("funders.id", |mut l| l.last_present()[3] = 0xff, beyond);
     lists("authors.id", |mut l| l.terms()[..8].rotate_left(4), "the terms do not ascend");
     lists("authors.id", |mut l| l.terms()[4..8].fill(0xff), "a term is no row");
-    lists("authors.id", |mut l| l.offsets().copy_within(..8, 8), "a term has no row");
+    lists("authors.id", |mut l| l.offsets().copy_within(..5, 5), "a term has no row");
     lists("authors.id", |mut l| l.offsets()[0] += 4, "the postings are not contiguous");
     let absent = "a row has a term and is not marked present";
     lists("funders.id", |mut l| l.last_present()[0] = 1, absent);

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use pinakes_format::entity::Entity;
 use pinakes_format::json::render::{Page, Shape};
 use pinakes_format::record::Source;
+use pinakes_format::record::stored::Stored;
 use pinakes_format::snapshot::{LookupResult, Snapshot};
 use serde_json::Value;
 
@@ -52,12 +53,12 @@ impl References {
 
 /// The host of a source whose name comes from the host's record; the JSON does not show the host's id.
 fn host(snapshot: &Snapshot, row: u32) -> Option<RecordId> {
-    let source = snapshot.archived::<Source>(row).unwrap().unwrap();
-    let host = source.host_organization_name.as_ref()?;
-    let publisher = host.publisher.as_ref().map(|host| (Entity::Publisher, host.0));
-    let institution = host.institution.as_ref().map(|host| (Entity::Institution, host.0));
+    let source = Source::read(&mut snapshot.reader(Entity::Source, row).unwrap().unwrap()).unwrap();
+    let host = source.host_organization_name?;
+    let publisher = host.publisher.map(|host| (Entity::Publisher, host.0));
+    let institution = host.institution.map(|host| (Entity::Institution, host.0));
     let (entity, row) = publisher.or(institution)?;
-    Some((entity, snapshot.row_id(entity, row.to_native()).unwrap()))
+    Some((entity, snapshot.row_id(entity, row).unwrap()))
 }
 
 /// The given records, all institution types, and every record reachable from them.

@@ -1,10 +1,16 @@
 //! The flat tables of the edges between outputs and what they refer to.
 
+use pinakes_format::entity::number::TOPIC;
 use pinakes_format::entity::{Entity, NO_ID};
+use pinakes_format::json::record_reader::RecordReader;
 use pinakes_format::json::render::Page;
-use pinakes_format::record::columns::{Column, fill};
+use pinakes_format::record::columns::{Column, fill_member, put_reference};
+use pinakes_format::record::stored::{Object, Stored};
+use pinakes_format::record::value::Ref;
+use pinakes_format::record::{
+    Authorship, Funding, Output, PrimaryVenue, PrimaryVenueSource, Venue, VenueSource,
+};
 use pinakes_format::storage::error::ReadError;
-use rkyv::{option::ArchivedOption, vec::ArchivedVec};
 
 use crate::export::parquet::builder::ColumnBuilder;
 use crate::export::parquet::tables::{Edges, Table};
@@ -96,21 +102,42 @@ fn first_alone(kind: ColumnKind) -> ColumnKind {
     ColumnKind::Flat(vec![nullable("", kind), second])
 }
 
+/// The place of a member of an object.
+macro_rules! place {
+    ($type:ident, $members:expr, $member:ident) => {
+        $members[const { $type::index_of(stringify!($member)) }]
+    };
+}
+
+/// Puts a member of an object into a column.
+macro_rules! put {
+    ($type:ident, $members:expr, $member:ident, $column:expr, $page:expr) => {
+        fill_member(
+            |object: &$type| &object.$member,
+            place!($type, $members, $member),
+            $column,
+            $page,
+        )
+    };
+}
+
 fn put_authors(
     of: &Edges<'_>,
     table: &mut ColumnBuilder,
     page: &mut Page<'_>,
 ) -> Result<(), ReadError> {
-    for (at, author) in (1..).zip(items(&of.output.authors)) {
+    let mut authors = place!(Output, of.output, authors);
+    for at in 1..=positions(&mut authors)? {
+        let author = Authorship::locate(&mut authors)?;
         let [output, position, id, place, is_corresponding, institutions, countries] =
             columns(table)?;
         output.id(Entity::Output, of.id);
         position.integer(at);
-        fill(&author.author, id, page)?;
-        fill(&author.author_position, place, page)?;
-        fill(&author.is_corresponding, is_corresponding, page)?;
-        fill(&author.affiliations, institutions, page)?;
-        fill(&author.countries, countries, page)?;
+        put!(Authorship, author, author, id, page)?;
+        put!(Authorship, author, author_position, place, page)?;
+        put!(Authorship, author, is_corresponding, is_corresponding, page)?;
+        put!(Authorship, author, affiliations, institutions, page)?;
+        put!(Authorship, author, countries, countries, page)?;
     }
     Ok(())
 }
@@ -120,14 +147,16 @@ fn put_topics(
     table: &mut ColumnBuilder,
     page: &mut Page<'_>,
 ) -> Result<(), ReadError> {
-    let primary = of.output.primary_topic.as_ref();
-    for (at, topic) in (1..).zip(items(&of.output.topics)) {
+    let primary =
+        <Option<Ref<TOPIC>>>::read(&mut place!(Output, of.output, primary_topic).clone())?;
+    let topics = <Option<Vec<Ref<TOPIC>>>>::read(&mut place!(Output, of.output, topics).clone())?;
+    for (at, topic) in (1..).zip(topics.into_iter().flatten()) {
         let [output, position, id, is_primary] = columns(table)?;
         output.id(Entity::Output, of.id);
         position.integer(at);
-        fill(topic, id, page)?;
+        put_reference(Entity::Topic, topic.0, id, page)?;
         is_primary.boolean(match primary {
-            Some(primary) => is_same(page, primary.0.to_native(), topic.0.to_native())?,
+            Some(primary) => is_same(page, primary.0, topic.0)?,
             None => false,
         });
     }
@@ -145,15 +174,17 @@ fn put_funders(
     table: &mut ColumnBuilder,
     page: &mut Page<'_>,
 ) -> Result<(), ReadError> {
-    for (at, funding) in (1..).zip(items(&of.output.funders)) {
-        let [output, position, id, awards] = columns(table)?;
+    let mut funders = place!(Output, of.output, funders);
+    for at in 1..=positions(&mut funders)? {
+        let Funding { funder, awards } = Funding::read(&mut funders)?;
+        let [output, position, id, award_ids] = columns(table)?;
         output.id(Entity::Output, of.id);
         position.integer(at);
-        fill(&funding.funder, id, page)?;
-        let numbers =
-            || items(&funding.awards).iter().filter_map(|award| award.funder_award_id.as_ref());
-        if let Some(awards) = awards.list(numbers().count()) {
-            numbers().try_for_each(|number| fill(number, awards, page))?;
+        put_reference(Entity::Funder, funder.0, id, page)?;
+        let awards = awards.unwrap_or_default();
+        let numbers = || awards.iter().filter_map(|award| award.funder_award_id.as_ref());
+        if let Some(award_ids) = award_ids.list(numbers().count()) {
+            numbers().for_each(|number| award_ids.text("", number.as_bytes()));
         }
     }
     Ok(())
@@ -165,27 +196,32 @@ fn put_venues(
     table: &mut ColumnBuilder,
     page: &mut Page<'_>,
 ) -> Result<(), ReadError> {
-    macro_rules! put {
-        ($at:expr, $venue:expr) => {{
+    macro_rules! put_venue {
+        ($at:expr, $type:ident, $source:ident, $from:expr) => {{
+            let venue = $type::locate($from)?;
             let [output, position, is_primary, id, is_oa, version, license, landing, pdf] =
                 columns(table)?;
             output.id(Entity::Output, of.id);
             position.integer($at);
             is_primary.boolean($at == 0);
-            let source = $venue.source.as_ref().map(|source| &source.source);
-            fill(&source, id, page)?;
-            fill(&$venue.is_oa, is_oa, page)?;
-            fill(&$venue.version, version, page)?;
-            fill(&$venue.license, license, page)?;
-            fill(&$venue.landing_page_url, landing, page)?;
-            fill(&$venue.pdf_url, pdf, page)?;
+            match <Option<$source>>::read(&mut place!($type, venue, source).clone())? {
+                Some(source) => put_reference(Entity::Source, source.source.0, id, page)?,
+                None => id.null(),
+            }
+            put!($type, venue, is_oa, is_oa, page)?;
+            put!($type, venue, version, version, page)?;
+            put!($type, venue, license, license, page)?;
+            put!($type, venue, landing_page_url, landing, page)?;
+            put!($type, venue, pdf_url, pdf, page)?;
         }};
     }
-    if let Some(venue) = of.output.primary_venue.as_ref() {
-        put!(0, venue);
+    let mut primary = place!(Output, of.output, primary_venue);
+    if primary.is_present() {
+        put_venue!(0, PrimaryVenue, PrimaryVenueSource, &mut primary);
     }
-    for (at, venue) in (1..).zip(items(&of.output.additional_venues)) {
-        put!(at, venue);
+    let mut additional = place!(Output, of.output, additional_venues);
+    for at in 1..=positions(&mut additional)? {
+        put_venue!(at, Venue, VenueSource, &mut additional);
     }
     Ok(())
 }
@@ -211,6 +247,8 @@ fn columns<const N: usize>(
     columns.map_err(|_| ReadError::Internal("a table of edges has other columns than its edges"))
 }
 
-fn items<T>(list: &ArchivedOption<ArchivedVec<T>>) -> &[T] {
-    list.as_ref().map_or(&[], |list| list.as_slice())
+/// The position of the last item of a nullable list.
+fn positions(list: &mut RecordReader<'_>) -> Result<i64, ReadError> {
+    // A record has less than 2^31 bytes.
+    list.items().map(|items| items as i64)
 }

@@ -6,7 +6,8 @@ use pinakes_format::entity::Entity;
 use pinakes_format::json::render::Page;
 use pinakes_format::record::columns::Column;
 use pinakes_format::record::members::Members;
-use pinakes_format::record::{ArchivedOutput, Output, schema_of};
+use pinakes_format::record::stored::Object;
+use pinakes_format::record::{Output, schema_of};
 use pinakes_format::schema::keys::keys_of;
 use pinakes_format::snapshot::{RecordLookup, Snapshot};
 use pinakes_format::storage::error::ReadError;
@@ -31,7 +32,8 @@ pub(super) type PutEdges =
 /// An output and the ids that it refers to.
 pub(super) struct Edges<'r> {
     pub(super) id: u64,
-    pub(super) output: &'r ArchivedOutput,
+    /// The places of the members.
+    pub(super) output: <Output as Object>::Members<'r>,
     pub(super) references: &'r [u64],
 }
 
@@ -136,9 +138,9 @@ impl<'s> Tables<'s> {
         if edges.is_empty() {
             return Ok(());
         }
-        let Some(output) = self.snapshot.archived::<Output>(row)? else { return Ok(()) };
-        let of =
-            Edges { id: self.snapshot.row_id(self.entity, row)?, output, references: &references };
+        let Some(mut from) = self.snapshot.reader(Entity::Output, row)? else { return Ok(()) };
+        let (id, output) = (self.snapshot.row_id(self.entity, row)?, Output::locate(&mut from)?);
+        let of = Edges { id, output, references: &references };
         let tables = self.tables.iter().filter_map(|table| table.put_edges).zip(edges);
         tables.into_iter().try_for_each(|(put, builder)| put(&of, builder, page))
     }

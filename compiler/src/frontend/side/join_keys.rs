@@ -1,33 +1,47 @@
 //! The join keys of records, to match the keys of side-table rows.
 
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
-use pinakes_format::record::{ArchivedAuthor, ArchivedInstitution, ArchivedSource};
+use pinakes_format::json::record_reader::RecordReader;
+use pinakes_format::record::gather::{Gather, Gathered, PathTree, find_path};
+use pinakes_format::record::{Author, Institution, Record, Source, schema_of};
+use pinakes_format::storage::error::ReadError;
 
 use crate::frontend::side::keys;
 
 /// Records that side tables extend.
-pub trait JoinKeys {
-    /// The keys of rows that belong to the record, without duplicates.
-    fn join_keys(&self) -> Vec<u64>;
+pub trait JoinKeys: Record {
+    /// The keys of rows that belong to a packed record, ascending without duplicates.
+    fn join_keys(packed: &[u8]) -> Result<Vec<u64>, ReadError>;
 }
 
-impl JoinKeys for ArchivedSource {
-    fn join_keys(&self) -> Vec<u64> {
-        let all = self.issn.iter().flat_map(|all| all.iter());
-        let texts = self.issn_l.iter().chain(all).map(|issn| issn.as_str());
-        texts.filter_map(keys::parse_issn).collect::<BTreeSet<_>>().into_iter().collect()
-    }
+/// Implements [`JoinKeys`] by the texts at some paths, and the key of such a text.
+macro_rules! join_keys {
+    ($($record:ident by $parse:path: $($path:literal)*;)*) => {
+        $(impl JoinKeys for $record {
+            fn join_keys(packed: &[u8]) -> Result<Vec<u64>, ReadError> {
+                static TREE: LazyLock<PathTree> = LazyLock::new(|| {
+                    let mut tree = PathTree::default();
+                    let schema = schema_of($record::ENTITY);
+                    let found = [$($path),*].map(|path| find_path(&schema, path));
+                    found.iter().flatten().for_each(|found| tree.add(&found.path, 0));
+                    tree
+                });
+                let mut keys = BTreeSet::new();
+                $record::gather(&mut RecordReader::new(packed)?, &TREE, &mut |_, value| {
+                    if let Gathered::Text(text) = value {
+                        keys.extend($parse(text));
+                    }
+                })?;
+                Ok(keys.into_iter().collect())
+            }
+        })*
+    };
 }
 
-impl JoinKeys for ArchivedAuthor {
-    fn join_keys(&self) -> Vec<u64> {
-        self.orcid.iter().filter_map(|orcid| keys::parse_orcid(&orcid.0.id)).collect()
-    }
-}
-
-impl JoinKeys for ArchivedInstitution {
-    fn join_keys(&self) -> Vec<u64> {
-        self.ror.iter().filter_map(|ror| keys::parse_ror(ror)).collect()
-    }
+join_keys! {
+    Source by keys::parse_issn: "issn_l" "issn";
+    Author by keys::parse_orcid: "orcid";
+    Institution by keys::parse_ror: "ror";
 }

@@ -7,7 +7,7 @@ use rkyv::ser::allocator::ArenaHandle;
 use rkyv::util::AlignedVec;
 use rkyv::{Archive, Deserialize, Serialize};
 
-/// The value of a row of a side table, archived with rkyv like a record.
+/// The value of a row of a side table, archived with rkyv.
 pub trait SideValue: Sized {
     /// Encodes the value; equal values have equal bytes.
     fn encode(&self) -> Vec<u8>;

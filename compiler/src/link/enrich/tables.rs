@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use pinakes_format::entity::Entity;
 use pinakes_format::record;
 use pinakes_format::record::Institution;
-use pinakes_format::snapshot::split_blob;
 
 use crate::error::{Error, Result};
 use crate::frontend::side::SIDE_TABLES;
@@ -64,11 +63,10 @@ impl<'o> Linker<'o> {
         for row in 0..rows.order.len() {
             let (_, segment, key) = rows.locate(row, segments).ok_or_else(inconsistent_object)?;
             let blob = segment.blob(&key).ok_or_else(inconsistent_object)?;
-            let (archived, _) = split_blob(blob).ok_or_else(inconsistent_object)?;
-            let institution = record::access::<Institution>(archived);
-            let institution = institution.ok_or_else(inconsistent_object)?;
+            let keys =
+                record::access(blob).and_then(|stored| Institution::join_keys(stored.packed));
             let row = u32::try_from(row).map_err(|_| inconsistent_object())?;
-            for id in institution.join_keys() {
+            for id in keys.map_err(|_| inconsistent_object())? {
                 self.scratch_result(sorter.push(IdRow { id, row }))?;
             }
         }

@@ -147,13 +147,14 @@ impl<'a> Extractor<'a> {
         for row in rows {
             let mut outcome = Ok(());
             with_record!(self.entity, R => {
-                if let Some(record) = readable(self.draft.archived::<R>(row))? {
-                    record.gather(&self.keys.tree, &mut |end, value| {
+                if let Some(mut from) = readable(self.draft.reader(self.entity, row))? {
+                    let gathered = R::gather(&mut from, &self.keys.tree, &mut |end, value| {
                         let mut row_extractor = RowExtractor { from: self, row, into: &mut extracted };
                         if outcome.is_ok() {
                             outcome = row_extractor.add(end, value);
                         }
                     });
+                    readable(gathered)?;
                 }
             });
             readable(outcome)?;
@@ -241,12 +242,12 @@ fn parents(draft: &Snapshot, end: &PathUse) -> Result<Vec<Option<(Entity, u32)>>
     let parent_of = |row| {
         let mut parent = None;
         with_record!(*target, R => {
-            if let Some(record) = readable(draft.archived::<R>(row))? {
-                record.gather(beyond, &mut |_, value| {
+            if let Some(mut from) = readable(draft.reader(*target, row))? {
+                readable(R::gather(&mut from, beyond, &mut |_, value| {
                     if let Gathered::Reference(entity, row) = value {
                         parent = Some((entity, row));
                     }
-                });
+                }))?;
             }
         });
         Ok(parent)

@@ -11,8 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use pinakes_format::entity::Entity;
 use pinakes_format::record;
 use pinakes_format::record::Output;
-use pinakes_format::record::slot::{Slot, Slots};
-use pinakes_format::snapshot::split_blob;
+use pinakes_format::record::slot::{Slot, SlotNumber};
 
 use crate::error::Result;
 use crate::link::context::{Linker, Segments, inconsistent_object};
@@ -148,15 +147,16 @@ impl Linker<'_> {
             let (_, segment, key) =
                 outputs.locate(row, of_outputs).ok_or_else(inconsistent_object)?;
             let blob = segment.blob(&key).ok_or_else(inconsistent_object)?;
-            let (archived, _) = split_blob(blob).ok_or_else(inconsistent_object)?;
-            let output = record::access::<Output>(archived).ok_or_else(inconsistent_object)?;
-            output.slots(&mut |slot| {
+            let mut add_topic = |slot| {
                 if let Slot::Target(number) = slot {
-                    let subject = segment.symbols.subject(number.to_native());
+                    let subject = segment.symbols.subject(SlotNumber::number(number));
                     let topic = subject.filter(|(kind, _)| *kind == Entity::Topic as u8);
                     named.extend(topic.map(|(_, id)| id));
                 }
-            });
+            };
+            record::access(blob)
+                .and_then(|stored| record::visit_slots::<Output>(stored.packed, &mut add_topic))
+                .map_err(|_| inconsistent_object())?;
         }
         Ok(Some(named))
     }

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use pinakes_format::entity::{Entity, NO_ID};
 use pinakes_format::record;
 use pinakes_format::record::Topic;
-use pinakes_format::snapshot::split_blob;
 
 use crate::error::Result;
 use crate::link::context::{Linker, Segments, inconsistent_object};
@@ -61,16 +60,16 @@ impl TopicParents {
 
     /// Whether every parent that the topic names exists. A topic may name none.
     pub(crate) fn has_all_of(&self, blob: &[u8], segment: &Segment<'_>) -> Result<bool> {
-        let (archived, _) = split_blob(blob).ok_or_else(inconsistent_object)?;
-        let topic = record::access::<Topic>(archived).ok_or_else(inconsistent_object)?;
+        let topic = record::access(blob).and_then(|stored| record::read(stored.packed));
+        let topic: Topic = topic.map_err(|_| inconsistent_object())?;
         let exists = |level: &Level, symbol: Option<u32>| {
             let Some(symbol) = symbol else { return Ok(true) };
             let (_, id) = segment.symbols.subject(symbol).ok_or_else(inconsistent_object)?;
             Ok(id == NO_ID || level.has(id))
         };
-        let subfield = topic.subfield.as_ref().map(|parent| parent.0.to_native());
-        let field = topic.field.as_ref().map(|parent| parent.0.to_native());
-        let domain = topic.domain.as_ref().map(|parent| parent.0.to_native());
+        let subfield = topic.subfield.map(|parent| parent.0);
+        let field = topic.field.map(|parent| parent.0);
+        let domain = topic.domain.map(|parent| parent.0);
         Ok(exists(&self.subfields, subfield)?
             && exists(&self.fields, field)?
             && exists(&self.domains, domain)?)

@@ -1,11 +1,12 @@
 //! Copies one record, replaces its symbols by rows and completes it.
 
 use pinakes_format::entity::{Entity, NO_ID};
-use pinakes_format::record::ArchivedRecord;
-use pinakes_format::record::slot::{Slot, SlotNumber};
+use pinakes_format::json::render::RecordBytes;
+use pinakes_format::record::slot::{RenumberedCopy, Slot, SlotNumber};
 use pinakes_format::record::value::NO_CODE;
-use pinakes_format::snapshot::{split_blob, split_blob_mut};
-use pinakes_format::{record, with_record};
+use pinakes_format::record::{self, Record};
+use pinakes_format::with_record;
+use rkyv::ser::allocator::Arena;
 
 use crate::error::Result;
 use crate::link::context::inconsistent_object;
@@ -94,23 +95,22 @@ impl<'a, 'o> RecordLinker<'a, 'o> {
         let resolved = self.inputs.resolved;
         let row_of = |symbol: u32| resolved.number(entity, segment_at, segment, symbol);
 
-        let (archived, _) = split_blob(blob).ok_or_else(inconsistent_object)?;
-        let from = blobs.len();
-        blobs.extend_from_slice(blob);
-        let (copied, _) = split_blob_mut(&mut blobs[from..]).ok_or_else(inconsistent_object)?;
+        let stored = record::access(blob).map_err(|_| inconsistent_object())?;
+        let RecordBytes { packed, long_texts } = stored;
+        let mut copy = RenumberedCopy::new(packed).map_err(|_| inconsistent_object())?;
         let mut is_complete = true;
-        let mut replace = |field: SlotNumber, number: Option<u32>| {
-            let replaced = number.and_then(|number| field.replace(copied, number));
-            is_complete &= replaced.is_some();
+        let mut replace = |slot: SlotNumber, number: Option<u32>| match number {
+            Some(number) => copy.put(slot, number),
+            None => is_complete = false,
         };
         let mut dangling = 0;
         let mut name = None;
         with_record!(entity, R => {
-            let record = record::access::<R>(archived).ok_or_else(inconsistent_object)?;
             if entity.facts().is_referenced {
-                name = record.name().map(str::to_owned);
+                let found = <R as Record>::name(packed).map_err(|_| inconsistent_object())?;
+                name = found.map(str::to_owned);
             }
-            record::visit_slots(archived, record, &mut |slot| match slot {
+            let visited = record::visit_slots::<R>(packed, &mut |slot| match slot {
                 Slot::Target(symbol) => {
                     let row = row_of(symbol.number());
                     dangling += u64::from(self.is_dangling(segment, symbol.number(), row));
@@ -128,35 +128,31 @@ impl<'a, 'o> RecordLinker<'a, 'o> {
                     replace(code, own.filter(|own| *own != NO_CODE).or(given));
                 }
             });
+            visited.map_err(|_| inconsistent_object())?;
         });
         if !is_complete {
             return Err(inconsistent_object());
         }
-        if let Some(completed) = self.complete(entity, row, &key, &blobs[from..])? {
-            blobs.truncate(from);
-            blobs.extend_from_slice(&completed);
-        }
+        let mut linked = Vec::new();
+        copy.finish(&mut linked);
+        let linked = self.complete(entity, row, &key, linked)?;
+        let before = std::mem::take(blobs);
+        *blobs = record::store(&linked, long_texts, &mut Arena::new(), before)
+            .map_err(|_| inconsistent_object())?;
         Ok(LinkedRecord { id: key.id, name, dangling })
     }
 
-    /// Fills in null members of a taxonomy node, and adds the members of side tables. `None` if the
-    /// record stays as it is.
-    fn complete(
-        &self,
-        entity: Entity,
-        row: u32,
-        key: &Key,
-        blob: &[u8],
-    ) -> Result<Option<Vec<u8>>> {
-        let mut completed = None;
+    /// Fills in null members of a taxonomy node, and adds the members of side tables. Takes and returns
+    /// packed records.
+    fn complete(&self, entity: Entity, row: u32, key: &Key, packed: Vec<u8>) -> Result<Vec<u8>> {
+        let mut packed = packed;
         if entity.facts().taxonomy_level.is_some() {
             let sums = self.inputs.sums.get(&entity).and_then(|sums| sums.get(&key.id));
             let sum = (key.origin != Origin::Own).then(|| sums.copied().unwrap_or_default());
-            completed = Some(self.tree.complete(entity, row, blob, sum)?);
+            packed = self.tree.complete(entity, row, &packed, sum)?;
         }
         let codes = &self.inputs.resolved.unresolved;
-        let blob = completed.as_deref().unwrap_or(blob);
-        Ok(self.inputs.side_tables.complete(entity, blob, codes)?.or(completed))
+        Ok(self.inputs.side_tables.complete(entity, &packed, codes)?.unwrap_or(packed))
     }
 
     /// Whether a reference by id leads to a row without a record.

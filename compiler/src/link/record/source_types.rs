@@ -3,15 +3,19 @@
 use std::collections::BTreeMap;
 
 use pinakes_format::entity::Entity;
+use pinakes_format::json::record_reader::RecordReader;
 use pinakes_format::record;
 use pinakes_format::record::Source;
-use pinakes_format::record::value::NO_CODE;
-use pinakes_format::snapshot::split_blob;
+use pinakes_format::record::stored::{Object, Stored};
+use pinakes_format::record::value::{Code, NO_CODE, Table};
 use rayon::prelude::*;
 
 use crate::error::Result;
 use crate::link::context::inconsistent_object;
 use crate::link::record::inputs::LinkInputs;
+
+/// The type of a source.
+type SourceType = Code<{ Table::SourceType as u8 }>;
 
 /// The code of each source's type, or [`NO_CODE`].
 #[derive(Default)]
@@ -29,10 +33,11 @@ impl SourceTypes {
     ) -> Result<SourceTypes> {
         let type_of = |row| {
             let (segment_at, segment, key) = inputs.locate(Entity::Source, row)?;
-            let (archived, _) = split_blob(segment.blob(&key)?)?;
-            let source = record::access::<Source>(archived)?;
-            let Some(code) = source.kind.as_ref() else { return Some(NO_CODE) };
-            inputs.resolved.number(Entity::Source, segment_at, segment, code.0.to_native())
+            let packed = record::access(segment.blob(&key)?).ok()?.packed;
+            let mut members = Source::locate(&mut RecordReader::new(packed).ok()?).ok()?;
+            let kind = &mut members[const { Source::index_of("kind") }];
+            let Some(code) = <Option<SourceType>>::read(kind).ok()? else { return Some(NO_CODE) };
+            inputs.resolved.number(Entity::Source, segment_at, segment, code.0)
         };
         let by_row = (0..inputs.record_count(Entity::Source) as u32)
             .into_par_iter()

@@ -3,9 +3,12 @@
 use std::collections::BTreeMap;
 
 use pinakes_format::entity::Entity;
+use pinakes_format::json::record_reader::RecordReader;
 use pinakes_format::record;
 use pinakes_format::record::Institution;
-use pinakes_format::snapshot::split_blob;
+use pinakes_format::record::stored::{Object, Stored};
+use pinakes_format::record::value::{Code, Table};
+use pinakes_format::storage::error::ReadError;
 
 use crate::error::Result;
 use crate::link::context::inconsistent_object;
@@ -24,16 +27,24 @@ pub(crate) fn read_type_sums(inputs: &LinkInputs<'_, '_>) -> Result<TypeSums> {
         let (segment_at, segment, key) =
             inputs.locate(entity, row).ok_or_else(inconsistent_object)?;
         let blob = segment.blob(&key).ok_or_else(inconsistent_object)?;
-        let (archived, _) = split_blob(blob).ok_or_else(inconsistent_object)?;
-        let institution = record::access::<Institution>(archived);
-        let institution = institution.ok_or_else(inconsistent_object)?;
-        let Some(code) = institution.kind.as_ref() else { continue };
-        let code = inputs.resolved.number(entity, segment_at, segment, code.0.to_native());
-        let count =
-            |count: &rkyv::Archived<Option<u64>>| count.as_ref().map_or(0, |n| n.to_native());
+        let counts = record::access(blob).and_then(|stored| read_counts(stored.packed));
+        let (code, own) = counts.map_err(|_| inconsistent_object())?;
+        let Some(code) = code else { continue };
+        let code = inputs.resolved.number(entity, segment_at, segment, code);
         let sum = sums.entry(code.ok_or_else(inconsistent_object)?).or_default();
-        let own = (count(&institution.outputs_count), count(&institution.cited_by_count));
         *sum = add_up(*sum, own);
     }
     Ok(sums)
+}
+
+/// Reads the type of an institution, and its outputs and citations.
+fn read_counts(packed: &[u8]) -> std::result::Result<(Option<u32>, (u64, u64)), ReadError> {
+    const KIND: usize = Institution::index_of("kind");
+    const OUTPUTS: usize = Institution::index_of("outputs_count");
+    const CITATIONS: usize = Institution::index_of("cited_by_count");
+    let mut members = Institution::locate(&mut RecordReader::new(packed)?)?;
+    let kind = <Option<Code<{ Table::InstitutionType as u8 }>>>::read(&mut members[KIND])?;
+    let outputs = <Option<u64>>::read(&mut members[OUTPUTS])?.unwrap_or_default();
+    let citations = <Option<u64>>::read(&mut members[CITATIONS])?.unwrap_or_default();
+    Ok((kind.map(|kind| kind.0), (outputs, citations)))
 }

@@ -81,15 +81,15 @@ impl TaxonomyTree {
         below.and_then(|level| level.children.get(&row)).map_or(&[], Vec::as_slice)
     }
 
-    /// Fills in a linked blob's null members: relatives from the tree, counts from `sum`.
+    /// Fills in a packed record's null members: relatives from the tree, counts from `sum`.
     pub(crate) fn complete(
         &self,
         entity: Entity,
         row: u32,
-        blob: &[u8],
+        packed: &[u8],
         sum: Option<(u64, u64)>,
     ) -> Result<Vec<u8>> {
         let children = self.children(entity, row);
-        complete(entity, blob, sum, || self.siblings(entity, row), children)
+        complete(entity, packed, sum, || self.siblings(entity, row), children)
     }
 }

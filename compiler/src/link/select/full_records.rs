@@ -5,14 +5,14 @@ use std::{ops::Range, sync::OnceLock};
 use pinakes_format::entity::Entity;
 use pinakes_format::index::encoding::ReferenceLookup;
 use pinakes_format::index::term_lists::{Term, text_term};
-use pinakes_format::record::ArchivedRecord;
+use pinakes_format::json::record_reader::RecordReader;
 use pinakes_format::record::gather::{Gather, Gathered, PathTree};
-use pinakes_format::record::slot::{Slot, Slots};
+use pinakes_format::record::slot::Slot;
 use pinakes_format::record::value::NO_CODE;
+use pinakes_format::record::{self, Record};
 use pinakes_format::snapshot::RecordLookup;
-use pinakes_format::snapshot::split_blob;
 use pinakes_format::storage::error::ReadError;
-use pinakes_format::{record, with_record};
+use pinakes_format::with_record;
 
 use rayon::prelude::*;
 
@@ -78,8 +78,8 @@ impl<'p, 'a, 'o> FullRecords<'p, 'a, 'o> {
         let inputs = &self.linker.inputs;
         let (segment_at, segment, key) =
             inputs.locate(entity, row).ok_or_else(inconsistent_object)?;
-        let blob = segment.blob(&key).and_then(split_blob);
-        let (archived, _) = blob.ok_or_else(inconsistent_object)?;
+        let blob = segment.blob(&key).ok_or_else(inconsistent_object)?;
+        let packed = record::access(blob).map_err(|_| inconsistent_object())?.packed;
         let mut visit_symbol = |symbol: u32| {
             let (kind, _) = segment.symbols.subject(symbol).ok_or_else(inconsistent_object)?;
             let number = inputs.resolved.number(entity, segment_at, segment, symbol);
@@ -93,16 +93,16 @@ impl<'p, 'a, 'o> FullRecords<'p, 'a, 'o> {
             }
         };
         with_record!(entity, R => {
-            let record = record::access::<R>(archived).ok_or_else(inconsistent_object)?;
-            record.slots(&mut |slot| match slot {
-                Slot::Target(at) | Slot::Copy(at) => visit_until_error(at.to_native()),
+            let visited = record::visit_slots::<R>(packed, &mut |slot| match slot {
+                Slot::Target(at) | Slot::Copy(at) => visit_until_error(at.number()),
                 Slot::SourceType { source, code } => {
-                    visit_until_error(source.to_native());
-                    if code.to_native() != NO_CODE {
-                        visit_until_error(code.to_native());
+                    visit_until_error(source.number());
+                    if code.number() != NO_CODE {
+                        visit_until_error(code.number());
                     }
                 }
             });
+            visited.map_err(|_| inconsistent_object())?;
         });
         outcome?;
         if entity.facts().taxonomy_level.is_some() {
@@ -117,10 +117,6 @@ impl<'p, 'a, 'o> FullRecords<'p, 'a, 'o> {
 
 fn no_record() -> ReadError {
     ReadError::corrupt("objects", "a row has no record")
-}
-
-fn invalid_record() -> ReadError {
-    ReadError::corrupt("objects", "an archived record does not validate")
 }
 
 impl ReferenceLookup for FullRecords<'_, '_, '_> {
@@ -149,11 +145,8 @@ impl ReferenceLookup for FullRecords<'_, '_, '_> {
             let symbol = self.linker.inputs.unresolved(entity, row);
             return symbol.map(|symbol| symbol.name).ok_or_else(no_record);
         };
-        let blob = segment.blob(&key).and_then(split_blob);
-        let (archived, _) = blob.ok_or_else(no_record)?;
-        with_record!(entity, R => {
-            Ok(record::access::<R>(archived).ok_or_else(invalid_record)?.name())
-        })
+        let packed = record::access(segment.blob(&key).ok_or_else(no_record)?)?.packed;
+        with_record!(entity, R => <R as Record>::name(packed))
     }
 
     fn code_term(&self, code: u32) -> std::result::Result<Term, ReadError> {
@@ -210,11 +203,7 @@ impl RecordLookup for FullRecords<'_, '_, '_> {
         }
         let unlinkable = |_| ReadError::corrupt("objects", "a record cannot be linked");
         let blob = self.linker.blob(entity, row as usize).map_err(unlinkable)?;
-        let too_short = ReadError::corrupt("objects", "a record's length exceeds its bytes");
-        let (archived, _) = split_blob(&blob).ok_or(too_short)?;
-        with_record!(entity, R => {
-            record::access::<R>(archived).ok_or_else(invalid_record)?.gather(tree, visit);
-        });
-        Ok(())
+        let from = &mut RecordReader::new(record::access(&blob)?.packed)?;
+        with_record!(entity, R => R::gather(from, tree, &mut |end, value| visit(end, value)))
     }
 }

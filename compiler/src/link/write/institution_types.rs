@@ -3,13 +3,12 @@
 use pinakes_format::record;
 use pinakes_format::record::InstitutionType;
 use pinakes_format::record::value::{Code, Id, Table, UtcTimestamp};
-use pinakes_format::snapshot::split_blob;
+use pinakes_format::record::writer::RecordWriter;
 
 use crate::error::Result;
 use crate::link::context::inconsistent_object;
 use crate::link::record::type_sums::TypeSums;
 use crate::link::resolve::unresolved::UnresolvedSymbols;
-use crate::link::taxonomy::frame;
 use crate::read::institution_types::{FIXED, PROVISIONAL_FROM, capitalised};
 
 /// Lists the institution types: ids and blobs, ascending by id.
@@ -24,11 +23,8 @@ pub(crate) fn list_institution_types(
 ) -> Result<Vec<(u64, Vec<u8>)>> {
     let mut types = Vec::new();
     for blob in dump {
-        let (archived, _) = split_blob(blob).ok_or_else(inconsistent_object)?;
-        let archived =
-            record::access::<InstitutionType>(archived).ok_or_else(inconsistent_object)?;
-        let record = rkyv::deserialize::<InstitutionType, rkyv::rancor::Error>(archived);
-        let record = record.map_err(|_| inconsistent_object())?;
+        let record = record::access(blob).and_then(|stored| record::read(stored.packed));
+        let record: InstitutionType = record.map_err(|_| inconsistent_object())?;
         let code = record.code.map(|code| code_text(codes, code.0)).transpose()?;
         types.push((code.unwrap_or_default(), record));
     }
@@ -57,9 +53,9 @@ pub(crate) fn list_institution_types(
     let mut blobs = Vec::new();
     for (code, mut record) in types {
         complete(&mut record, &code, sums, newest_micros);
-        let archived =
-            record::archive(&record, &mut arena, vec![0; 4]).map_err(|_| inconsistent_object())?;
-        blobs.push((record.id.0, frame(archived)?));
+        let packed = record::pack(&record, &mut RecordWriter::default());
+        let blob = record::store(&packed, &[], &mut arena, Vec::new());
+        blobs.push((record.id.0, blob.map_err(|_| inconsistent_object())?));
     }
     Ok(blobs)
 }

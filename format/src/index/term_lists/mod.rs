@@ -4,11 +4,11 @@
 //! header | lists of each path… | directory, for each path: offset of the terms, their number, their width
 //! lists of a path: postings of each term | presence: postings of the rows with any term
 //!                  | terms, ascending | offsets
-//! offsets:         of each postings and of their end: (terms + 2) × u64, bit 63 set for the long form
+//! offsets:         of each postings and of their end: (terms + 2) × 5 bytes, bit 39 set for the long form
 //! ```
 //!
 //! A term is a number of fixed width per path, written big-endian. A row, an integer and a hashed text
-//! take 4, 8 and 14 bytes:
+//! take 4, 8 and 12 bytes:
 //!
 //! ```text
 //! filter year:2020  →  term = integer_term(2020)  →  binary search of the terms  →  postings
@@ -25,19 +25,21 @@ use std::{
 
 use crate::index::postings::{Postings, PostingsBuilder};
 use crate::schema::keys::Terms;
-use crate::storage::archive::{Archive, ArchiveError};
+use crate::storage::archive::{Archive, ArchiveError, little_endian};
 use crate::storage::blobs::Spool;
 use crate::storage::error::ReadError;
 use crate::storage::file_writer::{FileWriter, Written};
 use crate::storage::header::{HEADER_BYTES, Header};
 
-/// Set in an offset whose postings are in the long form.
-const LONG: u64 = 1 << 63;
+/// Size of an offset, in bytes. Most terms of a large file have one row, so offsets are a fourth of it.
+const OFFSET_BYTES: usize = 5;
+/// Set in an offset whose postings are in the long form. No file is larger than this.
+const LONG: u64 = 1 << 39;
 /// Size of a directory entry, in bytes.
 const DIRECTORY_ENTRY_BYTES: usize = 24;
 
 /// Size of a hashed term, in bits.
-pub const HASH_BITS: u32 = 112;
+pub const HASH_BITS: u32 = 96;
 
 /// A term of any kind.
 pub type Term = u128;
@@ -54,13 +56,13 @@ impl Terms {
     }
 }
 
-/// The term of a text: the first 14 bytes of its BLAKE3 hash.
+/// The term of a text: the first 12 bytes of its BLAKE3 hash.
 ///
-/// The odds that any two of 10^9 texts share a term are 1 in 10^15.
+/// The odds that any two of 10^9 texts share a term are 1 in 10^11.
 pub fn text_term(text: &str) -> Term {
     let hash = blake3::hash(text.as_bytes());
     let mut bytes = [0; 16];
-    bytes[2..].copy_from_slice(&hash.as_bytes()[..HASH_BITS as usize / 8]);
+    bytes[4..].copy_from_slice(&hash.as_bytes()[..HASH_BITS as usize / 8]);
     u128::from_be_bytes(bytes)
 }
 
@@ -126,8 +128,16 @@ impl TermListsWriter {
     fn write(&mut self, list: &mut PostingsBuilder) -> io::Result<()> {
         self.list.clear();
         let mark = if list.finish(&mut self.list) { LONG } else { 0 };
-        self.offsets.write_all(&(self.file.position_bytes() | mark).to_le_bytes())?;
+        self.write_offset(mark)?;
         self.file.write_all(&self.list)
+    }
+
+    fn write_offset(&mut self, mark: u64) -> io::Result<()> {
+        let offset = self.file.position_bytes();
+        if offset >= LONG {
+            return Err(io::Error::other("the term lists of an entity exceed 512 GiB"));
+        }
+        self.offsets.write_all(&(offset | mark).to_le_bytes()[..OFFSET_BYTES])
     }
 
     /// Ends the lists of a path. `presence` holds the rows with any of its terms.
@@ -137,7 +147,7 @@ impl TermListsWriter {
     /// Fails if writing fails.
     pub fn end(&mut self, presence: &mut PostingsBuilder) -> io::Result<()> {
         self.write(presence)?;
-        self.offsets.write_all(&self.file.position_bytes().to_le_bytes())?;
+        self.write_offset(0)?;
         let from = self.file.position_bytes();
         self.terms.move_to(&mut self.file)?;
         self.offsets.move_to(&mut self.file)?;
@@ -164,6 +174,13 @@ struct ListsLayout {
     terms_from: usize,
     terms: usize,
     width: usize,
+}
+
+impl ListsLayout {
+    /// The offset after the lists.
+    fn end(self) -> usize {
+        self.terms_from + self.terms * (self.width + OFFSET_BYTES) + 2 * OFFSET_BYTES
+    }
 }
 
 /// A mapped `lists` file. Methods take the number of a path's lists, as `schema::keys` counts them.
@@ -195,10 +212,9 @@ impl TermListsFile {
             let layout =
                 ListsLayout { terms_from: field(0)?, terms: field(1)?, width: terms.bytes() };
             // Terms and offsets lie between the header and the directory.
-            let end = layout
-                .terms
-                .checked_mul(layout.width + 8)
-                .and_then(|bytes| bytes.checked_add(layout.terms_from)?.checked_add(16));
+            let end = layout.terms.checked_mul(layout.width + OFFSET_BYTES).and_then(|bytes| {
+                bytes.checked_add(layout.terms_from)?.checked_add(2 * OFFSET_BYTES)
+            });
             let fits = end.is_some_and(|end| end <= from) && layout.terms_from >= HEADER_BYTES;
             if !fits || field(2)? != layout.width {
                 return Err(short(end.unwrap_or(usize::MAX)));
@@ -235,9 +251,7 @@ impl TermListsFile {
     ///
     /// Fails if the file has no such lists.
     pub fn bytes(&self, lists: usize) -> Result<u64, ReadError> {
-        let end = |at: usize| {
-            self.layout(at).map(|layout| layout.terms_from + layout.terms * (layout.width + 8) + 16)
-        };
+        let end = |at: usize| self.layout(at).map(ListsLayout::end);
         let from = if lists == 0 { HEADER_BYTES } else { end(lists - 1)? };
         Ok(end(lists)?.saturating_sub(from) as u64)
     }
@@ -310,8 +324,10 @@ impl TermListsFile {
         layout: ListsLayout,
         number: usize,
     ) -> Result<(usize, usize, bool), ReadError> {
-        let at = layout.terms_from + layout.terms * layout.width + number * 8;
-        let (this, next) = (self.archive.u64_at(at)?, self.archive.u64_at(at + 8)?);
+        let at = layout.terms_from + layout.terms * layout.width + number * OFFSET_BYTES;
+        let bytes = self.archive.bytes(at, at + 2 * OFFSET_BYTES)?;
+        let (this, next) = bytes.split_at(OFFSET_BYTES);
+        let (this, next) = (little_endian(this), little_endian(next));
         let (from, to) = ((this & !LONG) as usize, (next & !LONG) as usize);
         if from < HEADER_BYTES || from > to || to > layout.terms_from {
             return Err(ReadError::corrupt("term_lists", "a posting list lies outside its region"));

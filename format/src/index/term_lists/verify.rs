@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::index::bitset::Bitset;
 use crate::index::check::{CheckError, ensure};
-use crate::index::term_lists::{DIRECTORY_ENTRY_BYTES, Term, TermListsFile};
+use crate::index::term_lists::{DIRECTORY_ENTRY_BYTES, ListsLayout, Term, TermListsFile};
 use crate::storage::header::HEADER_BYTES;
 
 impl TermListsFile {
@@ -21,10 +21,7 @@ impl TermListsFile {
         [shown, present]: &mut [Bitset; 2],
     ) -> Result<(), CheckError> {
         let layout = self.layout(number)?;
-        let end = |number: usize| {
-            self.layout(number)
-                .map(|layout| layout.terms_from + layout.terms * (layout.width + 8) + 16)
-        };
+        let end = |number: usize| self.layout(number).map(ListsLayout::end);
         let mut at = if number == 0 { HEADER_BYTES } else { end(number - 1)? };
         shown.clear();
         present.clear();

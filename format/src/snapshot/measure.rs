@@ -1,0 +1,40 @@
+//! Adds up the bytes of an entity's records, by member.
+
+use crate::entity::{Entity, with_record};
+use crate::json::record_reader::RecordReader;
+use crate::record::stored::Measured;
+use crate::snapshot::Snapshot;
+use crate::storage::error::ReadError;
+
+/// The bytes of an entity's records, by member.
+#[derive(Clone, Debug, Default)]
+pub struct RecordSizes {
+    /// The number of records.
+    pub records: u64,
+    /// Bytes of the stored records.
+    pub stored_bytes: u64,
+    /// Bytes of the frames of long texts.
+    pub long_text_bytes: u64,
+    /// Bytes of the packed records, by member.
+    pub members: Measured,
+}
+
+impl Snapshot {
+    /// Reads every record of an entity that is not suppressed, and adds up the bytes of its members.
+    ///
+    /// # Errors
+    ///
+    /// Where the bytes of a record are damaged.
+    pub fn measure_records(&self, entity: Entity) -> Result<RecordSizes, ReadError> {
+        let mut sizes = RecordSizes::default();
+        for row in (0..self.count(entity)).filter(|row| !self.suppressed().has(entity, *row)) {
+            let stored = self.stored(entity, row)?;
+            sizes.records += 1;
+            sizes.stored_bytes += self.record_bytes(entity, row)? as u64;
+            sizes.long_text_bytes += stored.long_texts.len() as u64;
+            let mut from = RecordReader::new(stored.packed)?;
+            with_record!(entity, R => sizes.members.add::<R>(&mut from)?);
+        }
+        Ok(sizes)
+    }
+}
