@@ -73,6 +73,7 @@ pub fn compile(
     progress: Progress,
 ) -> Result<CompileStage> {
     objects.prepare()?;
+    let check = objects.check_before_sharing(check);
     let stage = ObjectMaker { objects, limits, check, parsed_bytes: AtomicU64::new(0) };
     let mut named = stage.name_parts(parts, progress)?;
     let object_names = named.iter().map(|named| named.name.clone()).collect();

@@ -66,6 +66,11 @@ impl ObjectStore {
         ObjectStore { is_paranoid, ..self }
     }
 
+    /// The check of an object that may be put into the bucket: all its bytes, or else `check`.
+    pub(crate) fn check_before_sharing(&self, check: Check) -> Check {
+        if self.bucket.is_some() { Check::Whole } else { check }
+    }
+
     /// The directory, or the cache of the bucket.
     pub(crate) fn directory(&self) -> &Path {
         &self.directory
