@@ -2,8 +2,6 @@
 
 use std::{
     collections::BTreeSet,
-    io::Write,
-    os::unix::ffi::OsStrExt,
     path::PathBuf,
     time::{Instant, SystemTime},
 };
@@ -19,11 +17,12 @@ use crate::frontend::reader::NO_PARENT;
 use crate::link::Published;
 use crate::link::forecast::LinkForecast;
 use crate::link::selection::Selection;
-use crate::report::file::ReportFiles;
+use crate::report::file::{ReportFiles, print_published};
 use crate::report::quarantine::BadRecord;
 use crate::report::{RunReport, quarantine};
 use crate::store::interrupt;
 use crate::store::lock::{OutputLock, lock_output};
+use crate::store::prune::PruneReport;
 use crate::store::rolled_back::BlockedSnapshot;
 use crate::store::suppressed::refuse_unsuppressing;
 use crate::terminal::escape::escape_path;
@@ -215,19 +214,12 @@ impl Run {
         if let Some(blocked) = &self.blocked {
             eprintln!("warning: {}", blocked.warning());
         }
-        for failed in self.report.pruned.iter().flat_map(|pruned| &pruned.failed) {
-            eprintln!("warning: published, but `--keep` could not remove everything: {failed}");
-        }
+        self.report.pruned.iter().for_each(PruneReport::print_failed);
         // The run that holds the lock writes these files.
         let is_locked = matches!(failed, Some(Error::Locked { .. }));
         let written = if is_locked { Ok(()) } else { self.files.write_end(&self.report) };
         let Some(path) = outcome? else { return written };
-        let line = [path.as_os_str().as_bytes(), b"\n"].concat();
-        let printed = std::io::stdout().write_all(&line).map_err(Error::output("standard output"));
-        // The snapshot is published, so that the exit code must be 0.
-        for error in [written, printed].into_iter().filter_map(Result::err) {
-            eprintln!("warning: published, but {}", error.message_after_publishing());
-        }
+        print_published(&path, written);
         Ok(())
     }
 }

@@ -1,11 +1,12 @@
 //! A run of `pull` or `publish`: its report at the begin, after a signal, and at the end.
 
-use std::{io::Write, os::unix::ffi::OsStrExt, path::PathBuf, time::Instant};
+use std::{path::PathBuf, time::Instant};
 
 use crate::error::{Error, Result};
-use crate::report::file::ReportFiles;
+use crate::report::file::{ReportFiles, print_published};
 use crate::report::mirror::MirrorReport;
 use crate::store::interrupt;
+use crate::store::prune::PruneReport;
 use crate::terminal::escape::escape_path;
 use crate::terminal::progress::Progress;
 
@@ -53,18 +54,11 @@ impl MirrorRun {
         if self.progress != Progress::Quiet {
             eprint!("{}", self.report.outcome());
         }
-        for failed in self.report.pruned.iter().flat_map(|pruned| &pruned.failed) {
-            eprintln!("warning: published, but `--keep` could not remove everything: {failed}");
-        }
+        self.report.pruned.iter().for_each(PruneReport::print_failed);
         // The run that holds the lock writes these files.
         let is_locked = matches!(failed, Some(Error::Locked { .. }));
         let written = if is_locked { Ok(()) } else { self.files.write_end(&self.report) };
-        let line = [outcome?.as_os_str().as_bytes(), b"\n"].concat();
-        let printed = std::io::stdout().write_all(&line).map_err(Error::output("standard output"));
-        // The snapshot is published, so that the exit code must be 0.
-        for error in [written, printed].into_iter().filter_map(Result::err) {
-            eprintln!("warning: published, but {}", error.message_after_publishing());
-        }
+        print_published(&outcome?, written);
         Ok(())
     }
 }

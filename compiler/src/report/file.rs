@@ -1,10 +1,11 @@
-//! The report files for programs: JSON, and metrics for Prometheus' node_exporter.
+//! What a run leaves for programs: the report as JSON, metrics for Prometheus' node_exporter, and the path of the
+//! snapshot on standard output.
 
 use std::{
     fmt::{Display, Write as _},
     fs,
     io::{self, Write as _},
-    os::unix::fs::PermissionsExt,
+    os::unix::{ffi::OsStrExt, fs::PermissionsExt},
     path::{Path, PathBuf},
 };
 
@@ -163,4 +164,14 @@ fn metrics(report: &RunReport) -> String {
     let help = "Processor seconds by stage.";
     write_metric(&mut text, "pinakes_build_stage_cpu_seconds", help, stages);
     text
+}
+
+/// Prints the path of the current snapshot as the last line of a run. `written` is the outcome of writing the
+/// report. The snapshot is published, so that an error becomes a warning and the exit code stays 0.
+pub(crate) fn print_published(path: &Path, written: Result<()>) {
+    let line = [path.as_os_str().as_bytes(), b"\n"].concat();
+    let printed = io::stdout().write_all(&line).map_err(Error::output("standard output"));
+    for error in [written, printed].into_iter().filter_map(Result::err) {
+        eprintln!("warning: published, but {}", error.message_after_publishing());
+    }
 }

@@ -38,6 +38,13 @@ pub struct PruneReport {
 }
 
 impl PruneReport {
+    /// Prints a warning for each failure.
+    pub(crate) fn print_failed(&self) {
+        for failed in &self.failed {
+            eprintln!("warning: published, but `--keep` could not remove everything: {failed}");
+        }
+    }
+
     /// Formats one line about removed snapshots and objects, and one about snapshots in use.
     pub fn outcome(&self) -> String {
         let mut text = String::new();
