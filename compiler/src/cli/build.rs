@@ -320,8 +320,8 @@ impl Run {
         let linked: Vec<&Object> = objects.iter().map(|named| &named.object).collect();
         let selection = self.selection.as_ref();
         let finished = link::link(&linked, lock, selection, memory_bytes, self.progress)?;
-        let rate = forecast.object_bytes as f64 / begun.elapsed().as_secs_f64();
-        self.report.link_bytes_per_second = Some(rate).filter(|rate| rate.is_finite());
+        let rate = forecast.records as f64 / begun.elapsed().as_secs_f64();
+        self.report.link_records_per_second = Some(rate).filter(|rate| rate.is_finite());
         Ok(finished)
     }
 

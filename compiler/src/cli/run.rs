@@ -63,7 +63,7 @@ impl Run {
         let progress = Progress::detect(work.quiet);
         let mut report = RunReport::new(command);
         let files = ReportFiles { report: work.report.clone(), textfile: work.textfile.clone() };
-        report.link_bytes_per_second = files.last_link_rate();
+        report.link_records_per_second = files.last_link_rate();
         let begun_at = SystemTime::now();
         let begun = Instant::now();
         Ok(Run { begun, begun_at, work, selection, progress, report, files, blocked: None })
@@ -148,7 +148,7 @@ impl Run {
     /// Prints and reports what the link is expected to take.
     pub(crate) fn forecast(&mut self, objects: &[NamedObject], lock: &OutputLock) -> LinkForecast {
         let linked = objects.iter().map(|named| &named.object);
-        let last_rate = self.report.link_bytes_per_second;
+        let last_rate = self.report.link_records_per_second;
         let forecast = LinkForecast::new(linked, lock.scratch(), self.work.memory, last_rate);
         if self.progress != Progress::Quiet {
             eprintln!("{:>10} {}", "expects", forecast.describe());

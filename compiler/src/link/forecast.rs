@@ -1,16 +1,16 @@
-//! Estimates the disk, the memory and the time that a link takes, from the bytes of its objects.
+//! Estimates the disk, the memory and the time that a link takes, from its objects.
 //!
-//! Measured with `--memory 2G`:
+//! Measured with `--memory 2G` on two idle cores:
 //!
-//! | inputs | objects | snapshot | most disk at one time | processor time |
-//! |--------|---------|----------|-----------------------|----------------|
-//! | 16,069 real outputs, 9,574 records | 45 MB | 28 MB | 33 MB | |
-//! | 20,200 generated outputs, 31,922 records | 74 MB | 62 MB | 71 MB | |
-//! | 1,000,000 generated outputs, 1,370,007 records | 2,551 MB | 2,751 MB | 2,751 MB | 39 s |
-//! | 1,000,000 lean outputs | 932 MB | 1,116 MB | 1,116 MB | 23 s |
-//! | 5,000,000 lean outputs | 4,457 MB | 5,555 MB | 5,555 MB | 166 s |
+//! | records read | objects | snapshot | most disk at one time | time | processor time |
+//! |--------------|---------|----------|-----------------------|------|----------------|
+//! | 16,776, real | 30 MB | 20 MB | 25 MB | | |
+//! | 1,370,007, 1,000,000 of them outputs | 1,643 MB | 1,849 MB | 2,383 MB | 23 s | 36 s |
+//! | 1,039,507, lean outputs | 456 MB | 626 MB | 909 MB | 14 s | 21 s |
+//! | 5,079,707, lean outputs | 2,120 MB | 3,162 MB | 4,898 MB | 115 s | 143 s |
+//! | 20,229,707, lean outputs | 8,407 MB | 12,881 MB | | 572 s | 767 s |
 //!
-//! So the snapshot and the temporary files together take at most 1.25 times the disk of the objects.
+//! The records go into the snapshot, and their number decides most of the indexes and of the temporary files.
 
 use std::{path::Path, time::Duration};
 
@@ -19,17 +19,20 @@ use serde::Serialize;
 
 use crate::object::Object;
 
-/// Bytes of objects that a link reads in a second on two idle cores, at nine tenths of their time: those of
-/// 1,000,000 generated outputs.
-const BYTES_PER_SECOND: f64 = 118e6;
-/// Most disk for each byte of the objects, in percent: a little above the most that was measured.
-const DISK_PERCENT: u64 = 130;
+/// Records that a link takes in a second on two idle cores: those of 1,000,000 generated outputs.
+const RECORDS_PER_SECOND: f64 = 60e3;
+/// Most disk for each byte of the objects, in percent, and for each record in bytes. Together they are a little
+/// above the most that was measured.
+const DISK_PERCENT: u64 = 105;
+const DISK_BYTES_PER_RECORD: u64 = 600;
 
 /// Expected disk, memory and time of a link.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LinkForecast {
     /// Bytes of all objects.
     pub object_bytes: u64,
+    /// Lines and rows from which the objects were made.
+    pub records: u64,
     /// Most bytes of the snapshot and of temporary files at one time.
     pub disk_bytes: u64,
     /// Free bytes where the snapshot is written; `null` if the system does not tell.
@@ -37,35 +40,39 @@ pub struct LinkForecast {
     /// The limit of `--memory`. The system also keeps mapped objects in memory that is free.
     pub memory_bytes: u64,
     pub seconds: f64,
-    /// The expected bytes of objects per second.
-    pub bytes_per_second: f64,
+    /// The expected records per second.
+    pub records_per_second: f64,
     /// Whether that is the speed of the last link that wrote the same report.
     pub is_from_last_link: bool,
 }
 
 impl LinkForecast {
-    /// Estimates a link of objects into `directory`. `last_rate` is the speed of the last link, in bytes of
-    /// objects per second.
+    /// Estimates a link of objects into `directory`. `last_rate` is the speed of the last link, in
+    /// records per second.
     pub fn new<'o>(
         objects: impl Iterator<Item = &'o Object>,
         directory: &Path,
         memory_bytes: u64,
         last_rate: Option<f64>,
     ) -> LinkForecast {
-        let (mut object_bytes, mut copied) = (0, 0);
+        let (mut object_bytes, mut records, mut copied) = (0, 0, 0);
         for object in objects {
             object_bytes += object.size_bytes();
+            records += object.report().read.values().sum::<u64>();
             copied += if object.is_mapped() { 0 } else { object.size_bytes() };
         }
         let free = rustix::fs::statvfs(directory).ok();
-        let bytes_per_second = last_rate.unwrap_or(BYTES_PER_SECOND);
+        let records_per_second = last_rate.unwrap_or(RECORDS_PER_SECOND);
         LinkForecast {
             object_bytes,
-            disk_bytes: object_bytes / 100 * DISK_PERCENT + copied,
+            records,
+            disk_bytes: object_bytes / 100 * DISK_PERCENT
+                + records * DISK_BYTES_PER_RECORD
+                + copied,
             free_bytes: free.map(|free| free.f_bavail.saturating_mul(free.f_frsize)),
             memory_bytes,
-            seconds: object_bytes as f64 / bytes_per_second,
-            bytes_per_second,
+            seconds: records as f64 / records_per_second,
+            records_per_second,
             is_from_last_link: last_rate.is_some(),
         }
     }
@@ -81,13 +88,14 @@ impl LinkForecast {
             false => "the speed of two idle cores; `--report` remembers that of this machine",
         };
         format!(
-            "at most {} MB of disk ({free} MB are free) and {} MB of memory, about {}: {} MB of objects at \
-             {:.0} MB/s, {rate}",
+            "at most {} MB of disk ({free} MB are free) and {} MB of memory, about {}: {} records in {} MB \
+             of objects at {:.0} records/s, {rate}",
             megabytes(self.disk_bytes),
             megabytes(self.memory_bytes),
             HumanDuration(Duration::try_from_secs_f64(self.seconds).unwrap_or(Duration::MAX)),
+            self.records,
             megabytes(self.object_bytes),
-            self.bytes_per_second / 1e6,
+            self.records_per_second,
         )
     }
 
@@ -109,17 +117,18 @@ mod tests {
     fn a_forecast_names_disk_memory_time_and_where_its_speed_comes_from() {
         let forecast = LinkForecast {
             object_bytes: 3_700_000_000,
+            records: 3_700_000,
             disk_bytes: 3_700_000_001,
             free_bytes: Some(5_000_000_000),
             memory_bytes: 2 << 30,
             seconds: 37.0,
-            bytes_per_second: 100e6,
+            records_per_second: 100e3,
             is_from_last_link: true,
         };
         assert_eq!(
             forecast.describe(),
-            "at most 3701 MB of disk (5000 MB are free) and 2148 MB of memory, about 37 seconds: 3700 MB of \
-             objects at 100 MB/s, the speed of the last link with this report"
+            "at most 3701 MB of disk (5000 MB are free) and 2148 MB of memory, about 37 seconds: 3700000 \
+             records in 3700 MB of objects at 100000 records/s, the speed of the last link with this report"
         );
         assert_eq!(forecast.warning(), None);
         let full = LinkForecast { free_bytes: Some(10), is_from_last_link: false, ..forecast };

@@ -46,7 +46,7 @@ impl ReportFiles {
         // A pipe has no earlier report, and its reader may not be there yet.
         fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
         let report: serde_json::Value = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
-        let rate = report.get("link_bytes_per_second")?.as_f64()?;
+        let rate = report.get("link_records_per_second")?.as_f64()?;
         (rate > 0.0).then_some(rate)
     }
 

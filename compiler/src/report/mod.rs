@@ -74,9 +74,9 @@ pub struct RunReport {
     pub pruned: Option<PruneReport>,
     /// Estimate of the link, made before it began; `null` if the run links nothing.
     pub forecast: Option<LinkForecast>,
-    /// Bytes of objects that a link reads per second: measured by this run, or before its link ends by the last
+    /// Records that a link takes per second: measured by this run, or before its link ends by the last
     /// run with the same report; `null` if none has linked.
-    pub link_bytes_per_second: Option<f64>,
+    pub link_records_per_second: Option<f64>,
     /// Wall-clock seconds of the run.
     pub seconds: f64,
 }
@@ -104,7 +104,7 @@ impl RunReport {
             held_back: None,
             pruned: None,
             forecast: None,
-            link_bytes_per_second: None,
+            link_records_per_second: None,
             seconds: 0.0,
         }
     }

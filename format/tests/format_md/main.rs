@@ -179,7 +179,7 @@ fn the_sentences_hold_the_numbers_of_the_code() {
         format!("prefix of {} × u64", STRINGS_PREFIX_BYTES / 8),
         format!("prefix[t − {TABLE_FIRST}] up to, not\nincluding, prefix[t − {}]", TABLE_FIRST - 1),
         format!("at most {} bytes, compressed", grouped(POOL_BYTES_MAX)),
-        format!("{} bytes of raw content", grouped(DICTIONARY.len())),
+        format!("{} bytes in zstd's dictionary format", grouped(DICTIONARY.len())),
         format!("of more than {} MiB", MANIFEST_BYTES_MAX >> 20),
         format!("first {ID_DIGITS} digits of `root`"),
         format!("{}\n(`NO_ID`)", grouped(NO_ID as usize)),
@@ -305,8 +305,8 @@ fn a_reader_written_from_the_text_reads_an_output_with_long_texts() {
 
         let dictionary = fs::read("src/storage/long_text.dict").unwrap();
         assert_eq!(dictionary, DICTIONARY);
-        // Raw content begins with no dictionary's magic; a frame with no checksum, no id.
-        assert_ne!(dictionary[..4], [0x37, 0xa4, 0x30, 0xec]);
+        // zstd's dictionary format; a frame with no checksum, no id.
+        assert_eq!(dictionary[..4], [0x37, 0xa4, 0x30, 0xec]);
         assert_eq!(frame[4] & 0b111, 0);
         let pool_bytes = example::ABSTRACT.len() + example::AFFILIATION.len();
         let content_bytes = zstd::zstd_safe::get_frame_content_size(frame).unwrap();
