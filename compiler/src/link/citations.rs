@@ -49,16 +49,21 @@ const UNRESOLVED: u32 = u32::MAX;
 /// The size of a row as a term.
 const ROW_BYTES: usize = 4;
 
-/// The references of one entity's records, resolved to rows.
+/// The references of one entity's records.
 pub(crate) struct ResolvedReferences {
-    entity: Entity,
-    records: usize,
-    /// For each record: the number of its references, and each: a row, or [`UNRESOLVED`] and an id.
-    lists: BufReader<File>,
+    pub lists: ReferenceLists,
     /// Ids without a record, ascending.
     pub unresolved: Column,
     /// References that lead to no record.
     pub dangling: u64,
+}
+
+/// A list of references for each record, resolved to rows.
+pub(crate) struct ReferenceLists {
+    entity: Entity,
+    records: usize,
+    /// The number of a record's references, and each: a row, or [`UNRESOLVED`] and an id.
+    lists: BufReader<File>,
 }
 
 /// An id without a record.
@@ -122,29 +127,31 @@ impl Linker<'_> {
         };
         let lists = self.scratch_result(rewound())?;
         let unresolved = self.scratch_result(write_distinct(sorter, &self.scratch))?;
-        Ok(Some(ResolvedReferences { entity, records, lists, unresolved, dangling }))
+        let lists = ReferenceLists { entity, records, lists };
+        Ok(Some(ResolvedReferences { lists, unresolved, dangling }))
     }
 
-    /// Writes the citation graph.
+    /// Writes the citation graph. `unresolved` are the ids without a record.
     pub(crate) fn write_citations(
         &self,
-        references: ResolvedReferences,
+        lists: ReferenceLists,
+        unresolved: &Column,
         directory: &Path,
     ) -> Result<WrittenFile> {
-        let name = archive_path(FileKind::Citations, Some(references.entity));
+        let name = archive_path(FileKind::Citations, Some(lists.entity));
         let path = directory.join(&name);
-        let rows = references.records + references.unresolved.len();
+        let rows = lists.records + unresolved.len();
         let header = Header {
             kind: FileKind::Citations,
-            entity: Some(references.entity),
-            published: references.records as u64,
+            entity: Some(lists.entity),
+            published: lists.records as u64,
             rows: rows as u64,
             schema_hash: schema_hash(),
         };
         let write = || {
             let mut writer = CitationsWriter::create(&path, header)?;
             let mut runs = Runs::new(&self.scratch, self.sorter_bytes() / 2);
-            references.write_lists(&mut writer, &mut runs)?;
+            lists.write(unresolved, &mut writer, &mut runs)?;
             runs.write_citations(&mut writer, rows)?;
             writer.finish()
         };
@@ -223,12 +230,17 @@ fn write_distinct(sorter: Sorter<UnresolvedId>, scratch: &Path) -> io::Result<Co
     Column::map(file, size_of::<u64>())
 }
 
-impl ResolvedReferences {
+impl ReferenceLists {
     /// Writes the list of each record, and gives its links to `runs`.
-    fn write_lists(mut self, writer: &mut CitationsWriter, runs: &mut Runs) -> io::Result<()> {
+    fn write(
+        mut self,
+        unresolved: &Column,
+        writer: &mut CitationsWriter,
+        runs: &mut Runs,
+    ) -> io::Result<()> {
         let (mut targets, mut list) = (Vec::new(), PostingsBuilder::default());
         for record in 0..self.records {
-            self.next_list(&mut targets)?;
+            self.next(unresolved, &mut targets)?;
             for target in &targets {
                 list.push(target >> 16, &[*target as u16]);
             }
@@ -240,7 +252,7 @@ impl ResolvedReferences {
     }
 
     /// Reads the rows of the next record's references, ascending.
-    fn next_list(&mut self, targets: &mut Vec<u32>) -> io::Result<()> {
+    fn next(&mut self, unresolved: &Column, targets: &mut Vec<u32>) -> io::Result<()> {
         let cut = || io::Error::other("a list of references is cut");
         let number = |input: &mut BufReader<File>| {
             read_array(input)?.map(u32::from_le_bytes).ok_or_else(cut)
@@ -250,7 +262,7 @@ impl ResolvedReferences {
             let mut row = number(&mut self.lists)?;
             if row == UNRESOLVED {
                 let id = read_array(&mut self.lists)?.map(u64::from_le_bytes).ok_or_else(cut)?;
-                let at = self.unresolved.find(id).ok_or_else(cut)?;
+                let at = unresolved.find(id).ok_or_else(cut)?;
                 row = u32::try_from(self.records + at).map_err(io::Error::other)?;
             }
             targets.push(row);

@@ -11,6 +11,7 @@ use pinakes_format::storage::manifest::Counts;
 
 use crate::error::{Error, Result};
 use crate::frontend::id_lists::DELETED_IDS;
+use crate::link::citations::ResolvedReferences;
 use crate::link::context::Linker;
 use crate::link::merge::levels::Merged;
 use crate::link::merge::rows::Rows;
@@ -130,15 +131,27 @@ impl Linker<'_> {
         let mut dangling = Vec::with_capacity(Entity::COUNT);
         let mut unresolved_references = [0; Entity::COUNT];
         for entity in Entity::all() {
+            let folder = directory.join(entity.facts().plural);
+            fs::create_dir(&folder).map_err(Error::output(&folder))?;
             let references = self.resolve_references(&inputs, entity)?;
-            let unresolved = references.as_ref().map(|references| &references.unresolved);
-            let (written, dangling_in_records) = writer.write(entity, unresolved)?;
+            let Some(ResolvedReferences { lists, unresolved, dangling: unresolved_links }) =
+                references
+            else {
+                let (written, dangling_in_records) = writer.write(entity, None)?;
+                files.extend(written);
+                dangling.push(dangling_in_records);
+                continue;
+            };
+            unresolved_references[entity as usize] = unresolved_links;
+            // The citation graph takes one thread; the others write records meanwhile.
+            let (written, citations) = rayon::join(
+                || writer.write(entity, Some(&unresolved)),
+                || self.write_citations(lists, &unresolved, directory),
+            );
+            let (written, dangling_in_records) = written?;
             files.extend(written);
             dangling.push(dangling_in_records);
-            if let Some(references) = references {
-                unresolved_references[entity as usize] = references.dangling;
-                files.push(self.write_citations(references, directory)?);
-            }
+            files.push(citations?);
         }
         files.push(write_codes(&resolved.unresolved, directory)?);
         bar.end();

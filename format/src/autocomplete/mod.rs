@@ -234,7 +234,7 @@ impl CandidateMerge {
             let key = match self.entities {
                 1 => (tier, false, place, entity_rank, 0),
                 _ => {
-                    let cited = search.ranking.citations_descending(row)?;
+                    let cited = search.citations_descending(row)?;
                     let id = search.snapshot.row_id(entity, row)?;
                     (tier, cited.is_none(), cited.unwrap_or_default(), entity_rank, id)
                 }

@@ -37,18 +37,17 @@ const ROWS_PER_CHECK: u32 = 4_096;
 
 /// Ranks the records of a tier: by citations, then by id.
 #[derive(Clone, Copy)]
-pub struct Ranking<'s> {
-    /// The order by `cited_by_count`.
-    pub cited: Order<'s>,
-    /// The ids of the records.
-    pub ids: &'s Ids,
+pub enum Ranking<'s> {
+    /// The rows themselves are in this order.
+    Rows,
+    /// By the order by `cited_by_count`, and the ids of the records.
+    Cited(Order<'s>, &'s Ids),
 }
 
-impl Ranking<'_> {
-    /// The count of citations as a number that sorts the most cited row first; `None` if the row has
-    /// no count.
-    pub(super) fn citations_descending(&self, row: u32) -> Result<Option<u64>, ReadError> {
-        self.cited.value(self.cited.code_of(row)?)
+impl<'s> Ranking<'s> {
+    /// Ranks by the order by `cited_by_count`.
+    pub fn new(cited: Order<'s>, ids: &'s Ids) -> Ranking<'s> {
+        if cited.is_row_order() { Ranking::Rows } else { Ranking::Cited(cited, ids) }
     }
 }
 
@@ -56,6 +55,7 @@ impl Ranking<'_> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct TopRow {
     tier: Tier,
+    /// The code of the count of citations; 0, as `id`, where the rows themselves are ranked.
     cited: u64,
     id: u64,
     row: u32,
@@ -72,12 +72,18 @@ impl TopRows {
     ///
     /// If the bytes are damaged.
     pub fn offer(&mut self, ranking: &Ranking<'_>, tier: Tier, row: u32) -> Result<(), ReadError> {
-        let cited = ranking.cited.code_of(row)?;
-        let is_worse = |last: &TopRow| (last.tier, last.cited) < (tier, cited);
+        let (cited, ids) = match ranking {
+            Ranking::Rows => (0, None),
+            Ranking::Cited(cited, ids) => (cited.code_of(row)?, Some(ids)),
+        };
+        let is_worse = |last: &TopRow| match ids {
+            None => (last.tier, last.row) < (tier, row),
+            Some(_) => (last.tier, last.cited) < (tier, cited),
+        };
         if self.is_full() && self.0.last().is_some_and(is_worse) {
             return Ok(());
         }
-        let id = ranking.ids.id(row as usize)?;
+        let id = ids.map_or(Ok(0), |ids| ids.id(row as usize))?;
         self.insert(TopRow { tier, cited, id, row });
         Ok(())
     }
@@ -128,6 +134,8 @@ impl TopRows {
 pub(super) struct NameSearch<'s> {
     pub snapshot: &'s Snapshot,
     pub entity: Entity,
+    /// The order by `cited_by_count`.
+    cited: Order<'s>,
     pub ranking: Ranking<'s>,
     pub deadline: Deadline<'s>,
 }
@@ -187,8 +195,14 @@ impl<'s> NameSearch<'s> {
         deadline: Deadline<'s>,
     ) -> Result<NameSearch<'s>, ReadError> {
         let cited = snapshot.order_by(entity, "cited_by_count")?;
-        let ranking = Ranking { cited, ids: snapshot.ids(entity) };
-        Ok(NameSearch { snapshot, entity, ranking, deadline })
+        let ranking = Ranking::new(cited, snapshot.ids(entity));
+        Ok(NameSearch { snapshot, entity, cited, ranking, deadline })
+    }
+
+    /// The count of citations as a number that sorts the most cited row first; `None` if the row has
+    /// no count.
+    pub fn citations_descending(&self, row: u32) -> Result<Option<u64>, ReadError> {
+        self.cited.value(self.cited.code_of(row)?)
     }
 
     fn is_suppressed(&self, row: u32) -> bool {
@@ -341,10 +355,10 @@ impl<'s> NameSearch<'s> {
         tier: Tier,
         top: &mut TopRows,
     ) -> Result<(), QueryError> {
-        let by_id = (self.ranking.ids, self.snapshot.id_order(self.entity)?);
+        let by_id = (self.snapshot.ids(self.entity), self.snapshot.id_order(self.entity)?);
         let known: Vec<u32> = top.0.iter().map(|top_row| top_row.row).collect();
         let count = BEST_MAX + known.len();
-        for row in first_rows(set, self.ranking.cited, by_id, count, self.deadline)? {
+        for row in first_rows(set, self.cited, by_id, count, self.deadline)? {
             if !known.contains(&row) {
                 top.offer(&self.ranking, tier, row)?;
             }
@@ -368,7 +382,7 @@ impl<'s> NameSearch<'s> {
         is_match: impl Fn(u32) -> Result<bool, ReadError>,
         top: &mut TopRows,
     ) -> Result<bool, QueryError> {
-        let cited = self.ranking.cited;
+        let cited = self.cited;
         // The expected rank of the tenth row of the tier, if citations do not depend on the tier.
         let expected = BEST_MAX as u64 * u64::from(cited.rows()) / count.max(1);
         if expected * ROWS_PER_RANK > count {

@@ -1,5 +1,7 @@
 //! A computed set of rows: the matches of a filter, before an order selects a page of them.
 
+use std::ops::Range;
+
 use crate::index::bitset::{
     Bitset, CHUNK_ROWS, ChunkBits, EMPTY_CHUNK, count_bits, each_bit, intersect,
 };
@@ -13,6 +15,9 @@ use crate::storage::error::ReadError;
 
 /// Rows up to which a set is sorted rows. A page of a larger set is found by walking an order.
 const SORTED_ROWS_MAX: usize = 16_384;
+/// A run of equal values is read rank by rank up to this fraction of all rows: reading the bits of all interval
+/// numbers takes less time for a longer one.
+const RUN_ROWS_DIVISOR: usize = 64;
 
 /// A set of rows.
 pub(crate) enum DocSet {
@@ -49,20 +54,33 @@ impl DocSet {
         Ok(builder.finish())
     }
 
-    /// Selects the rows whose value in an order has a code.
-    pub fn with_code(
+    /// Selects the rows at ranks of an order that have the same value.
+    pub fn run(
         &self,
         order: Order<'_>,
-        code: u64,
+        ranks: Range<u32>,
         deadline: Deadline<'_>,
     ) -> Result<DocSet, QueryError> {
-        let leaf = Leaf::from(ValueRange::new(order, codes_of_value(order, code))?);
-        let chunks = order.rows().div_ceil(CHUNK_ROWS as u32);
+        let rows = order.rows();
+        if ranks.len() <= SORTED_ROWS_MAX.min(rows as usize / RUN_ROWS_DIVISOR) {
+            let mut sorted = Vec::new();
+            order.each_row(ranks, |row| {
+                if self.contains(row) {
+                    sorted.push(row);
+                }
+                true
+            })?;
+            sorted.sort_unstable();
+            return Ok(DocSet::Sorted(sorted));
+        }
+        let codes = codes_of_value(order, order.code_of(order.row_at(ranks.start)?)?);
+        let leaf = Leaf::from(ValueRange::with_ranks(order, codes, ranks)?);
+        let chunks = rows.div_ceil(CHUNK_ROWS as u32);
         let mut builder = DocSetBuilder::new(chunks);
         for chunk in 0..chunks {
             deadline.check()?;
             let mut bits = EMPTY_CHUNK;
-            leaf.add_to(order.rows(), chunk, &mut bits)?;
+            leaf.add_to(rows, chunk, &mut bits)?;
             match self {
                 DocSet::Bitmap(bitmap, _) => intersect(&mut bits, &bitmap.chunks()[chunk as usize]),
                 _ => intersect(&mut bits, &self.chunk_bits(chunk)),

@@ -2,7 +2,7 @@
 
 use std::{cell::OnceCell, ops::Range};
 
-use crate::index::bitset::{Bitset, ChunkBits};
+use crate::index::bitset::{Bitset, ChunkBits, union};
 use crate::index::orders::Order;
 use crate::storage::error::ReadError;
 
@@ -43,7 +43,8 @@ impl<'s> ValueRange<'s> {
         ValueRange::with_ranks(order, codes, order.valued()..order.rows())
     }
 
-    fn with_ranks(
+    /// As [`ValueRange::new`], of codes whose ranks are known.
+    pub fn with_ranks(
         order: Order<'s>,
         codes: Range<u64>,
         ranks: Range<u32>,
@@ -80,9 +81,7 @@ impl<'s> ValueRange<'s> {
         // The interval after a checkpoint has the next number.
         if start + 1 < end {
             let intervals = self.order.intervals(chunk)?;
-            let (until, before) = (intervals.below(end), intervals.below(start + 1));
-            let between = until.iter().zip(&before).map(|(until, before)| until & !before);
-            bits.iter_mut().zip(between).for_each(|(bits, between)| *bits |= between);
+            union(bits, &intervals.within(start + 1..end));
         }
         Ok(())
     }

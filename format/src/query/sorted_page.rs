@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | [`DocSet::Sorted`] | gather every row's keys, select the page | rows of the set |
 //! | other, one key | walk the order from a rank checkpoint ([`OrderWalk`]) | distance to the checkpoint |
-//! | other, more keys | walk the first key, then refine the first and last run of equal values | both runs |
+//! | other, more keys | refine the run of equal values where the page begins, walk on | first and last run |
 //!
 //! Refining example, `sort=year:desc,name`, page of 5 rows:
 //!
@@ -22,7 +22,7 @@ use crate::query::clause::{Clause, Leaf};
 use crate::query::deadline::{Deadline, QueryError};
 use crate::query::doc_set::DocSet;
 use crate::query::intersection::Intersection;
-use crate::query::range::ValueRange;
+use crate::query::range::{ValueRange, codes_of_value};
 use crate::query::walk::OrderWalk;
 use crate::storage::error::ReadError;
 use crate::storage::ids::Ids;
@@ -223,8 +223,8 @@ impl<'s> PageFinder<'s> {
         Ok(page)
     }
 
-    /// Finds the page by the first key and refines the runs that the page's ends cut. A page inside one run
-    /// is found by the run alone.
+    /// Takes the first rows of the page from the run of equal values in which it begins, and the others by the
+    /// first key. The last run of these others may go on after the page.
     fn by_more_keys(
         &self,
         set: &DocSet,
@@ -236,29 +236,32 @@ impl<'s> PageFinder<'s> {
         let walk = OrderWalk::new(set, key.order, self.ids, self.deadline);
         let valued = if key.is_reversed { walk.count_before(key.order.valued())? } else { 0 };
         let is_mirrored = from < valued;
-        let (ranks, run) = walk.run_at(if is_mirrored { valued - 1 - from } else { from })?;
-        let first = if is_mirrored { valued - run.end } else { run.start };
-        if from + count as u64 <= first + (run.end - run.start) {
-            let code = key.order.code_of(key.order.row_at(ranks.start)?)?;
-            let run = set.with_code(key.order, code, self.deadline)?;
-            return self.page(&run, others, from - first, count);
+        let ranks = walk.run_at(if is_mirrored { valued - 1 - from } else { from })?;
+        let run = set.run(key.order, ranks.clone(), self.deadline)?;
+        let before = walk.count_before(ranks.start)?;
+        let first = match is_mirrored {
+            true => valued.checked_sub(before + run.count()),
+            false => Some(before),
+        };
+        let within = first.and_then(|first| from.checked_sub(first));
+        let within = within.ok_or(ReadError::corrupt("orders", "a run does not hold its rows"))?;
+        let mut page = self.page(&run, others, within, count)?;
+        let left = count - page.len();
+        if left == 0 {
+            return Ok(page);
         }
-        let rows = self.walk_page(&walk, key, from, count)?;
+        let rows = self.walk_page(&walk, key, from + page.len() as u64, left)?;
         let codes: Result<Vec<u64>, ReadError> =
             rows.iter().map(|row| key.order.code_of(*row)).collect();
         let codes = codes?;
-        let (Some(first_code), Some(last)) = (codes.first().copied(), codes.last().copied()) else {
-            return Ok(Vec::new());
-        };
-        let in_first = codes.iter().take_while(|code| **code == first_code).count();
-        let run = set.with_code(key.order, first_code, self.deadline)?;
-        let mut page = self.page(&run, others, from - first, in_first)?;
-        let in_last = codes.iter().rev().take_while(|code| **code == last).count();
-        // Runs between the first and the last lie on the page as a whole.
-        let between = &rows[in_first..rows.len() - in_last];
+        let Some(last) = codes.last() else { return Ok(page) };
+        let in_last = codes.iter().rev().take_while(|code| *code == last).count();
+        // The runs before the last lie on the page as a whole.
+        let whole = &rows[..rows.len() - in_last];
         let all: Vec<DirectedOrder<'s>> = [key].into_iter().chain(others.iter().copied()).collect();
-        page.extend(self.select(between, &all, 0, between.len())?);
-        let run = set.with_code(key.order, last, self.deadline)?;
+        page.extend(self.select(whole, &all, 0, whole.len())?);
+        let ranks = key.order.ranks_of(codes_of_value(key.order, *last))?;
+        let run = set.run(key.order, ranks, self.deadline)?;
         page.extend(self.page(&run, others, 0, in_last)?);
         Ok(page)
     }

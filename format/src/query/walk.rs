@@ -93,32 +93,32 @@ impl<'a, 's> OrderWalk<'a, 's> {
         Ok(count)
     }
 
-    /// Finds the run of equal values that holds the row at a position: its ranks, and the positions of the
-    /// set's rows in it.
+    /// Finds the ranks of the run of equal values that holds the row at a position.
     ///
-    /// Cost: that of [`count_before`](Self::count_before) for a few ranks. No rank is read where the run
-    /// reaches from one checkpoint to the next.
-    pub fn run_at(&self, position: u64) -> Result<(Range<u32>, Range<u64>), QueryError> {
-        let rank = match self.set {
+    /// Cost: that of a checkpoint, and log2 of the run's ranks. No other rank is read where the run reaches from
+    /// one checkpoint to the next.
+    pub fn run_at(&self, position: u64) -> Result<Range<u32>, QueryError> {
+        let (from, before) = self.begin(position)?;
+        let is_in_run = match self.set {
             DocSet::Bitmap(..) if !self.order.is_row_order() => {
-                let (rank, _) = self.last_checkpoint_before(position)?;
-                let next = self.order.checkpoints_below(rank.saturating_add(1))?;
+                let next = self.order.checkpoints_below(from.saturating_add(1))?;
                 let is_last = next >= self.order.checkpoints();
                 let end =
                     if is_last { self.order.rows() } else { self.order.checkpoint_rank(next)? };
                 let code_at = |rank| self.order.code_of(self.order.row_at(rank)?);
-                (code_at(rank)? == code_at(end - 1)?).then_some(rank)
+                code_at(from)? == code_at(end - 1)?
             }
-            _ => None,
+            _ => false,
         };
-        let rank = match rank {
-            Some(rank) => Some(rank),
-            None => self.ranked_forward(position, 1)?.first().map(|(rank, _)| *rank),
+        let rank = match is_in_run {
+            true => Some(from),
+            false => {
+                let found = self.ranked_from((from, before), position, 1)?;
+                found.first().map(|(rank, _)| *rank)
+            }
         };
         let rank = rank.ok_or(ReadError::Internal("a set has no row at a position"))?;
-        let ranks = self.order.run_of(rank)?;
-        let positions = self.count_before(ranks.start)?..self.count_before(ranks.end)?;
-        Ok((ranks, positions))
+        Ok(self.order.run_of(rank)?)
     }
 
     /// Counts the excepted rows before a rank.
@@ -178,7 +178,7 @@ impl<'a, 's> OrderWalk<'a, 's> {
         };
         let mut count = 0;
         for (chunk, words) in (0u32..).zip(bitmap.chunks()) {
-            count += self.order.intervals(chunk)?.count_below(checkpoint + 1, words);
+            count += self.order.intervals(chunk)?.count_within(0..checkpoint + 1, words);
         }
         self.counted.borrow_mut().insert(checkpoint, count);
         Ok(count)
@@ -192,25 +192,36 @@ impl<'a, 's> OrderWalk<'a, 's> {
 
     /// Collects at most `count` rows of the set, each with its rank, starting at a position.
     fn ranked_forward(&self, position: u64, count: usize) -> Result<Vec<(u32, u32)>, QueryError> {
-        let mut page = Vec::with_capacity(count);
-        if let DocSet::All(_) = self.set {
-            let first = u32::try_from(position).unwrap_or(u32::MAX);
-            for rank in (first..self.order.rows()).take(count) {
-                page.push((rank, self.order.row_at(rank)?));
-            }
-            return Ok(page);
-        }
-        let (mut rank, mut skipped) = match self.set {
+        self.ranked_from(self.begin(position)?, position, count)
+    }
+
+    /// Finds a rank from which a walk comes to a position soon, and the rows of the set before that rank.
+    fn begin(&self, position: u64) -> Result<(u32, u64), QueryError> {
+        Ok(match self.set {
+            DocSet::All(_) => (u32::try_from(position).unwrap_or(u32::MAX), position),
             DocSet::AllExcept(..) => (self.rank_at(position)?, position),
+            DocSet::Bitmap(bitmap, _) if self.order.is_row_order() => {
+                word_at(bitmap.words(), position)
+            }
             _ => self.last_checkpoint_before(position)?,
+        })
+    }
+
+    /// Collects at most `count` rows of the set, each with its rank, starting at a position. `skipped` rows of
+    /// the set come before `rank`.
+    fn ranked_from(
+        &self,
+        (mut rank, mut skipped): (u32, u64),
+        position: u64,
+        count: usize,
+    ) -> Result<Vec<(u32, u32)>, QueryError> {
+        let mut page = Vec::with_capacity(count);
+        let ranks_per_read = match self.set {
+            DocSet::All(_) => u32::try_from(count).unwrap_or(u32::MAX).min(RANKS_PER_READ),
+            _ => RANKS_PER_READ,
         };
-        if self.order.is_row_order()
-            && let DocSet::Bitmap(bitmap, _) = self.set
-        {
-            (rank, skipped) = word_at(bitmap.words(), position);
-        }
         while page.len() < count && rank < self.order.rows() {
-            let to = rank.saturating_add(RANKS_PER_READ).min(self.order.rows());
+            let to = rank.saturating_add(ranks_per_read).min(self.order.rows());
             let mut at = rank;
             self.order.each_row(rank..to, |row| {
                 if self.set.contains(row) {
@@ -242,17 +253,23 @@ impl<'a, 's> OrderWalk<'a, 's> {
         let slices = (0u32..).zip(bitmap.chunks()).map(|(chunk, _)| self.order.intervals(chunk));
         let slices: Vec<IntervalSlices<'_>> = slices.collect::<Result<_, _>>()?;
         let (mut set, mut interval, mut before) = (bitmap.clone(), 0, 0);
+        let mut kept = None;
         for bit in (0..self.order.interval_bits()).rev() {
             self.deadline.check()?;
-            let chunks = slices.iter().zip(set.chunks());
-            let lower: u64 = chunks.map(|(slices, set)| slices.count_clear(bit, set)).sum();
+            let mut lower = 0;
+            for (slices, set) in slices.iter().zip(set.chunks_mut()) {
+                // Each chunk is in the processor's cache for both steps.
+                if let Some((bit, is_upper)) = kept {
+                    slices.retain(bit, is_upper, set);
+                }
+                lower += slices.count_clear(bit, set);
+            }
             let is_upper = before + lower <= position;
             if is_upper {
                 before += lower;
                 interval |= 1 << bit;
             }
-            let chunks = slices.iter().zip(set.chunks_mut());
-            chunks.for_each(|(slices, set)| slices.retain(bit, is_upper, set));
+            kept = Some((bit, is_upper));
         }
         // A position beyond the set leads beyond the last interval.
         let last = interval.min(self.order.checkpoints());
@@ -260,6 +277,7 @@ impl<'a, 's> OrderWalk<'a, 's> {
         if last < interval {
             before = self.count_before_checkpoint(checkpoint)?;
         }
+        self.counted.borrow_mut().insert(checkpoint, before);
         Ok((self.order.checkpoint_rank(checkpoint)?, before))
     }
 

@@ -5,7 +5,7 @@ use std::{
     fs,
     io::{Read, Write},
     path::{Path, PathBuf},
-    process::Command,
+    process::{Command, Stdio},
 };
 
 use flate2::{Compression, bufread::MultiGzDecoder, write::GzEncoder};
@@ -17,13 +17,19 @@ use serde_json::Value;
 use crate::{
     Result,
     build::{compile, generate, print_cost},
-    process::Cost,
+    process::{Cost, sibling_program},
+    served::{
+        cold::files_of,
+        nginx::{self, Nginx},
+    },
 };
 
 /// One part in this number changes, or one record in this number.
 const PER_CHANGED: usize = 100;
 /// Ceilings of a build's duration, as fractions of the whole build: nothing changed, some parts, all parts.
 const SHARES_MAX: [f64; 3] = [0.05, 0.12, 0.3];
+/// Ceiling of the bytes that a mirror fetches after some parts changed, as a fraction of the snapshot.
+const FETCHED_MAX: f64 = 0.05;
 /// Records in a part; small parts make one part in a hundred several parts.
 const PART_RECORDS: u64 = 2_500;
 
@@ -73,14 +79,86 @@ pub fn run(outputs: u64, dir: &Path, memory: &str) -> Result<()> {
         Ok(())
     };
     compare("nothing changed", build(&dump)?, 0, SHARES_MAX[0])?;
+    let mirror = Mirror::begin(&dir.join(format!("nightly-mirror-{outputs}")))?;
+    let pull =
+        |is_first| mirror.as_ref().map_or(Ok(()), |mirror| mirror.pull(&snapshots, is_first));
+    pull(true)?;
     let (edits, parts) = edit_parts(&dump)?;
     compare("some parts changed", build(&dump)?, parts, SHARES_MAX[1])?;
-    drop(edits);
+    pull(false)?;
+    drop((edits, mirror));
     let rewritten = dir.join(format!("nightly-rewritten-{outputs}"));
     let parts = rewrite(&dump, &rewritten)?;
     compare("all parts written anew", build(&rewritten)?, parts, SHARES_MAX[2])?;
     remove(&snapshots);
     Ok(fs::remove_dir_all(&rewritten)?)
+}
+
+/// A publication, and two mirrors of it: one fetches the files of the snapshot, the other objects to link.
+struct Mirror {
+    dir: PathBuf,
+    host: Nginx,
+}
+
+impl Mirror {
+    /// Serves an empty publication; `None` where nginx is not installed.
+    fn begin(dir: &Path) -> Result<Option<Mirror>> {
+        remove(dir);
+        let tree = dir.join("tree");
+        fs::create_dir_all(&tree)?;
+        if !nginx::is_installed() {
+            println!("  mirrors: skipped, because nginx is not installed");
+            return Ok(None);
+        }
+        Ok(Some(Mirror { host: Nginx::start(&tree, dir)?, dir: dir.to_path_buf() }))
+    }
+
+    /// Publishes the current snapshot, and prints the bytes that each mirror fetches.
+    fn pull(&self, snapshots: &Path, is_first: bool) -> Result<()> {
+        let run = |command: &mut Command| -> Result<()> {
+            let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status()?;
+            if status.success() { Ok(()) } else { Err(format!("{command:?}: {status}").into()) }
+        };
+        let compiler = || sibling_program("pinakes-compiler").map(Command::new);
+        let tree = self.dir.join("tree");
+        run(compiler()?
+            .arg("publish")
+            .arg(snapshots)
+            .arg("--to")
+            .arg(&tree)
+            .arg("--objects")
+            .arg(snapshots.join("objects")))?;
+        let bytes: u64 = files_of(&snapshots.join("current").canonicalize()?)?
+            .iter()
+            .map(|file| fs::metadata(file).map_or(0, |metadata| metadata.len()))
+            .sum();
+        for (what, has_objects) in [("files", false), ("objects", true)] {
+            let (mirror, report) = (self.dir.join(what), self.dir.join("pull.json"));
+            let mut command = compiler()?;
+            command.args(["pull", &format!("http://{}/", self.host.address), "--out"]).arg(&mirror);
+            command.arg("--report").arg(&report);
+            if has_objects {
+                command.arg("--objects").arg(mirror.join("objects"));
+            }
+            run(&mut command)?;
+            let report: Value = serde_json::from_slice(&fs::read(report)?)?;
+            let fetched = report["fetched_bytes"].as_f64().unwrap_or_default();
+            let share = fetched / bytes as f64;
+            let over = if !is_first && share > FETCHED_MAX { " OVER" } else { "" };
+            let ceiling =
+                if is_first { String::new() } else { format!(", ceiling {FETCHED_MAX}{over}") };
+            println!(
+                "  a mirror of {what} fetches {fetched} bytes, {share:.3} of the snapshot{ceiling}"
+            );
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Mirror {
+    fn drop(&mut self) {
+        remove(&self.dir);
+    }
 }
 
 /// Writes a dump with the records of another, in parts with other boundaries. One record in [`PER_CHANGED`] changes.
@@ -121,11 +199,7 @@ fn rewrite(dump: &Path, to: &Path) -> Result<usize> {
 }
 
 fn remove(snapshots: &Path) {
-    let _ = Command::new("chmod")
-        .args(["-R", "u+w"])
-        .arg(snapshots)
-        .stderr(std::process::Stdio::null())
-        .status();
+    let _ = Command::new("chmod").args(["-R", "u+w"]).arg(snapshots).stderr(Stdio::null()).status();
     let _ = fs::remove_dir_all(snapshots);
 }
 

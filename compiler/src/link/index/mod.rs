@@ -62,6 +62,9 @@ const BATCH_BYTES: std::ops::RangeInclusive<usize> = 64 << 10..=4 << 20;
 /// character begins a word, and neighbouring words may share a prefix.
 const EXTRACTED_PER_BYTE: usize = 16;
 
+/// The path by which names are ranked.
+const CITED: &str = "cited_by_count";
+
 impl Linker<'_> {
     /// Writes the indexes of every entity. Records, ids and names are in the directory.
     pub(crate) fn write_indexes(
@@ -136,21 +139,27 @@ impl Linker<'_> {
                 columns.write(&order_writer, path, out.header(FileKind::Orders))
             })
         };
-        let (lists, orders) = rayon::join(
+        let orders = || (!keys.orders.is_empty()).then(orders).transpose();
+        let names = || match keys.has_names() {
+            true => self.write_names(out, keys, names),
+            false => Ok(Vec::new()),
+        };
+        let (lists, (orders, names)) = rayon::join(
             || (!keys.lists.is_empty()).then(lists).transpose(),
-            || (!keys.orders.is_empty()).then(orders).transpose(),
+            || match is_ranked_by_rows(keys) {
+                true => rayon::join(orders, names),
+                false => (orders(), names()),
+            },
         );
         let targets = targets.map(|targets| out.write(FileKind::Targets, |_| targets.finish()));
-        let targets = targets.transpose()?;
         let mut files: Vec<WrittenFile> =
-            lists?.into_iter().chain(orders?).chain(targets).collect();
-        if keys.has_names() {
-            files.extend(self.write_names(out, keys, names)?);
-        }
+            lists?.into_iter().chain(orders?).chain(targets.transpose()?).collect();
+        files.extend(names?);
         Ok(files)
     }
 
-    /// Writes the dictionaries and prefix statistics. Needs the entity's orders.
+    /// Writes the dictionaries and prefix statistics. Needs the entity's orders, unless the rows are ranked by
+    /// citations.
     fn write_names(
         &self,
         out: &EntityDirectory<'_>,
@@ -158,13 +167,23 @@ impl Linker<'_> {
         names: NameRuns,
     ) -> Result<Vec<WrittenFile>> {
         let (rows, ids) = (out.draft.count(out.entity), out.draft.ids(out.entity));
-        let orders = OrdersFile::open(out.open(FileKind::Orders)?, &keys.orders, rows as usize);
-        let orders = orders.map_err(Error::self_check)?;
-        let number = keys.order("cited_by_count").ok_or_else(inconsistent_object)?;
-        let cited = readable(orders.order(number, &keys.orders[number], ids))?;
+        let orders = match is_ranked_by_rows(keys) {
+            true => None,
+            false => {
+                let file = out.open(FileKind::Orders)?;
+                let orders = OrdersFile::open(file, &keys.orders, rows as usize);
+                Some(orders.map_err(Error::self_check)?)
+            }
+        };
+        let ranking = match &orders {
+            None => Ranking::Rows,
+            Some(orders) => {
+                let number = keys.order(CITED).ok_or_else(inconsistent_object)?;
+                Ranking::new(readable(orders.order(number, &keys.orders[number], ids))?, ids)
+            }
+        };
         let NameRuns { words, alternatives, .. } = names;
         let write_words = || {
-            let ranking = Ranking { cited, ids };
             let mut prefixes = PrefixStats::new(ranking, rows, &self.scratch, self.index_bytes());
             let words = out.write(FileKind::Words, |path| {
                 names::write_words(words, path, out.header(FileKind::Words), &mut prefixes)
@@ -269,6 +288,11 @@ impl Linker<'_> {
         }
         if wave.ends_chunk { self.scratch_result(indexes.close_run(wave.chunk)) } else { Ok(()) }
     }
+}
+
+/// Whether the rows are in the order of citations.
+fn is_ranked_by_rows(keys: &Keys) -> bool {
+    keys.order(CITED).is_some_and(|number| keys.orders[number].is_row_order)
 }
 
 /// The values of consecutive rows of one chunk.

@@ -30,7 +30,7 @@ pub(crate) struct EntityFiles {
 }
 
 impl EntityFiles {
-    /// Creates the entity's folder and files for `published` records. `referred` are the ids without a
+    /// Creates the entity's files, in its folder, for `published` records. `referred` are the ids without a
     /// record in the citation graph.
     pub(crate) fn create(
         inputs: &LinkInputs<'_, '_>,
@@ -48,8 +48,6 @@ impl EntityFiles {
             schema_hash: schema_hash(),
         };
         let path = |kind| directory.join(archive_path(kind, Some(entity)));
-        let folder = directory.join(entity.facts().plural);
-        std::fs::create_dir(&folder).map_err(Error::output(&folder))?;
         let refused = |kind| Error::output(path(kind));
         let records = BlobsWriter::create(&path(FileKind::Records), header(FileKind::Records), &[]);
         let ids = ColumnsWriter::create(&path(FileKind::Ids), header(FileKind::Ids));

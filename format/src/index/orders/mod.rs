@@ -484,6 +484,19 @@ impl<'s> Order<'s> {
     }
 }
 
+/// Words of which [`IntervalSlices::within`] compares all bits before the next.
+const LANES: usize = 16;
+
+/// Continues a comparison with a number from its lower bits to the next, for each row: the row's number is less
+/// if its next bit is, or if that bit is equal and the lower bits are less.
+///
+/// `clear` has the rows whose next bit is clear, `is_set` is the next bit of the other number.
+#[inline]
+fn less(lower: [u64; LANES], clear: [u64; LANES], is_set: bool) -> [u64; LANES] {
+    let set = if is_set { u64::MAX } else { 0 };
+    std::array::from_fn(|lane| lower[lane] & clear[lane] | (lower[lane] | clear[lane]) & set)
+}
+
 /// The interval numbers of a chunk's rows: one bitmap for each bit, the least significant first. Rows
 /// beyond the last have the number 0.
 #[derive(Clone, Copy)]
@@ -499,27 +512,30 @@ impl<'s> IntervalSlices<'s> {
         self.0.len() / BITSET_BYTES
     }
 
-    /// The rows of the intervals below a number.
-    pub fn below(&self, number: usize) -> ChunkBits {
-        if number >> self.bits() > 0 {
-            return [u64::MAX; EMPTY_CHUNK.len()];
-        }
-        let mut below = EMPTY_CHUNK;
-        // Numbers of the bits so far are less if this bit is less, or equal and the bits before are less.
-        for bit in 0..self.bits() {
-            let is_set = number >> bit & 1 == 1;
-            let words = self.slice(bit).iter().map(|word| !u64::from_le_bytes(*word));
-            match is_set {
-                true => below.iter_mut().zip(words).for_each(|(below, clear)| *below |= clear),
-                false => below.iter_mut().zip(words).for_each(|(below, clear)| *below &= clear),
+    /// The rows of the intervals with these numbers.
+    pub fn within(&self, numbers: Range<usize>) -> ChunkBits {
+        let Range { start, end } = numbers;
+        let mut within = EMPTY_CHUNK;
+        for (at, words) in within.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
+            let (mut before, mut until) = ([0; LANES], [0; LANES]);
+            for bit in 0..self.bits() {
+                let slice = &self.slice(bit)[at * LANES..][..LANES];
+                let clear = std::array::from_fn(|lane| !u64::from_le_bytes(slice[lane]));
+                before = less(before, clear, start >> bit & 1 == 1);
+                until = less(until, clear, end >> bit & 1 == 1);
             }
+            let is_beyond = |number: usize| if number >> self.bits() > 0 { u64::MAX } else { 0 };
+            let (all_before, all_until) = (is_beyond(start), is_beyond(end));
+            *words = std::array::from_fn(|lane| {
+                (until[lane] | all_until) & !(before[lane] | all_before)
+            });
         }
-        below
+        within
     }
 
-    /// Counts the rows of a set in the intervals below a number.
-    pub fn count_below(&self, number: usize, set: &ChunkBits) -> u64 {
-        count_common_bits(&self.below(number), set)
+    /// Counts the rows of a set in the intervals with these numbers.
+    pub fn count_within(&self, numbers: Range<usize>, set: &ChunkBits) -> u64 {
+        count_common_bits(&self.within(numbers), set)
     }
 
     /// Counts the rows of a set whose interval numbers have a bit clear.

@@ -96,7 +96,7 @@ impl Order<'_> {
             for low in (self.rows - chunk as usize * CHUNK_ROWS).min(CHUNK_ROWS)..CHUNK_ROWS {
                 expected[low / 64] |= 1 << (low % 64);
             }
-            let holds = self.intervals(chunk)?.below(checkpoint + 1) == expected;
+            let holds = self.intervals(chunk)?.within(0..checkpoint + 1) == expected;
             ensure(
                 holds,
                 "the intervals before a rank checkpoint do not hold the rows ranked before it",

@@ -1,8 +1,8 @@
 //! Measures a served snapshot: warm throughput, cold reads, and throughput with little memory.
 
 mod capped;
-mod cold;
-mod nginx;
+pub(crate) mod cold;
+pub(crate) mod nginx;
 mod warm;
 mod workloads;
 mod wrk;
