@@ -51,9 +51,10 @@ fn a_header_with_a_wrong_field_is_refused_despite_valid_hashes() {
     let files = tiny_files();
     let copy = Copy::new(&files);
     let reads = format!("this program reads {FORMAT_VERSION}; recompile");
+    let newer = FORMAT_VERSION + 1;
     let cases: [(usize, &[u8], &str); 7] = [
         (0, b"SEKANIP", "no Pinakes archive"),
-        (8, &[10], &format!("format version 10, {reads}")),
+        (8, &newer.to_le_bytes(), &format!("format version {newer}, {reads}")),
         (8, &[0], &format!("format version 0, {reads}")),
         (12, &[0b101], "archive layout 0b101, this program reads 0b111"),
         (16, &[0; 8], "record schema 0000000000000000, this program reads "),
