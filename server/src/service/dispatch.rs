@@ -262,28 +262,10 @@ pub fn run(
     if served.is_poisoned() {
         return Ok(Reply::unavailable());
     }
-    if let Job::Changes(changes) = job {
-        return changes.run(request, served, work_limits(settings));
-    }
-    let damaged = |error| Damaged { snapshot: Arc::clone(served), error };
-    run_on_one(job, request, served, settings).map_err(damaged)
-}
-
-fn work_limits(settings: &ServiceSettings) -> WorkLimits {
-    WorkLimits { timeout: settings.list_timeout, cpu: settings.list_cpu }
-}
-
-fn run_on_one(
-    job: &Job,
-    request: &Request<'_>,
-    served: &ServedSnapshot,
-    settings: &ServiceSettings,
-) -> Answer {
     let (snapshot, timeout) = (&served.snapshot, settings.list_timeout);
-    let limits = work_limits(settings);
-    match job {
-        // Has two snapshots.
-        Job::Changes(_) => Ok(Reply::internal()),
+    let limits = WorkLimits { timeout, cpu: settings.list_cpu };
+    let answer: Answer = match job {
+        Job::Changes(changes) => return changes.run(request, served, limits),
         Job::Openapi => openapi::reply(snapshot, request.headers),
         Job::Record { variant, facts, id, raw_id } => {
             let raw_id = raw_id.text_in(request.path);
@@ -316,7 +298,8 @@ fn run_on_one(
             };
             graphql::reply(&posted, served, &settings.graphql, timeout)
         }
-    }
+    };
+    answer.map_err(|error| Damaged { snapshot: Arc::clone(served), error })
 }
 
 /// Checks the length of the URI and the method, and returns the route.

@@ -160,8 +160,7 @@ impl FleetLimiter {
         let _ = (0..).take_while(|mib| provide(*mib)).count();
     }
 
-    /// Counts `more` requests of the day for an admitted request, or refuses them. A refusal also takes the
-    /// admitted request back from the client's day. The minute does not change.
+    /// As [`RateLimiter::count_more`](crate::admission::limits::RateLimiter::count_more), over the fleet.
     pub async fn count_more(
         &self,
         client: u64,
