@@ -1,6 +1,6 @@
 //! The records of a snapshot, each declared once, member by member.
 //!
-//! - `output`, `author`, `source`, `organisation`, `taxonomy`, `shared`: the declarations.
+//! - `output`, `author`, `source`, `venue_metrics`, `organisation`, `taxonomy`, `shared`: the declarations.
 //! - `declare`: the macros that generate code from a declaration.
 //! - [`value`]: the leaf types, such as identifiers, references and codes.
 //! - [`stored`]: the packed form of every type. [`writer`]: writes packed records. [`slot`]: the references
@@ -32,6 +32,7 @@ mod source;
 pub mod stored;
 mod taxonomy;
 pub mod value;
+mod venue_metrics;
 pub mod writer;
 
 use rkyv::with::InlineAsBox;
@@ -50,6 +51,7 @@ pub use crate::record::shared::{
 };
 pub use crate::record::source::*;
 pub use crate::record::taxonomy::*;
+pub use crate::record::venue_metrics::VenueMetrics;
 
 use crate::record::build::Build;
 use crate::record::columns::Columns;

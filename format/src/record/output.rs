@@ -2,8 +2,9 @@
 
 use crate::record::declare::{object, record};
 use crate::record::shared::*;
-use crate::record::source::{SourceKind, VenueMetrics};
+use crate::record::source::SourceKind;
 use crate::record::value::*;
+use crate::record::venue_metrics::VenueMetrics;
 
 object! {
     /// A scholarly work.
