@@ -8,25 +8,28 @@
 //! | target rows, citation graph | rows of the entity referred to |
 //! | records | texts, numbered as they are met |
 
+mod identifiers;
+mod lists;
+mod rows;
+
 use std::collections::HashMap;
 
-use crate::entity::{Entity, NO_ID};
+use crate::entity::Entity;
 use crate::index::bitset::{CHUNK_ROWS, EMPTY_CHUNK, count_bits, has_bit, intersect};
 use crate::index::citations::CitationsFile;
-use crate::index::encoding::{ReferenceLookup, index_entry};
 use crate::index::orders::{Order, integer_of};
 use crate::index::postings::Postings;
-use crate::index::targets::{CHUNK_BLOCKS, TargetsFile};
+use crate::index::targets::TargetsFile;
 use crate::index::term_lists::{Term, TermListsFile};
 use crate::query::deadline::{Deadline, QueryError};
 use crate::query::groups::count::{Counted, Counter};
 use crate::query::groups::grouping::GroupIndex;
 use crate::query::groups::{GroupValue, count};
 use crate::query::intersection::ChunkRows;
-use crate::record::gather::{Gathered, PathTree};
+use crate::record::gather::PathTree;
 use crate::schema::identifier::Scheme;
-use crate::schema::keys::{Direction, Keys, Terms, keys_of};
-use crate::snapshot::{RecordLookup, Snapshot};
+use crate::schema::keys::{Direction, Keys, keys_of};
+use crate::snapshot::Snapshot;
 use crate::storage::error::ReadError;
 
 /// The code of rows without a value.
@@ -394,227 +397,6 @@ pub(super) struct Nanos {
     pub start: f64,
     /// The values of a row, on average.
     pub values: f64,
-}
-
-impl<'s> ListsSource<'s> {
-    fn open(
-        snapshot: &'s Snapshot,
-        (entity, lists): (Entity, usize),
-        is_boolean: bool,
-        deadline: Deadline<'_>,
-    ) -> Result<ListsSource<'s>, QueryError> {
-        let file = snapshot.term_lists(entity)?;
-        let terms = keys_of(entity).lists[lists].terms;
-        let mut groups: Vec<(ListValue, Vec<Postings<'s>>)> = Vec::new();
-        let mut last_id = None;
-        for at in 0..file.terms(lists)? {
-            if at.is_multiple_of(READS_PER_CHECK) {
-                deadline.check()?;
-            }
-            let term = file.term_at(lists, at)?;
-            let list = file.postings(lists, at)?;
-            let value = match terms {
-                Terms::Rows(target) => ListValue::Record(target, term as u32),
-                Terms::AnyRows => {
-                    let target = u8::try_from(term >> 32).ok().and_then(Entity::from_index);
-                    let target =
-                        target.ok_or(ReadError::corrupt("term_lists", "a term is no row"))?;
-                    ListValue::Record(target, term as u32)
-                }
-                Terms::Values if is_boolean => ListValue::Boolean(term == 1),
-                Terms::Values => ListValue::Integer(integer_of(term as u64, false)),
-                _ => ListValue::Code(term),
-            };
-            if let ListValue::Record(target, row) = value {
-                let id = snapshot.row_id(target, row)?;
-                if id == NO_ID {
-                    continue;
-                }
-                // Rows of the same unresolved id are adjacent.
-                if last_id == Some((target, id))
-                    && let Some((_, lists)) = groups.last_mut()
-                {
-                    lists.push(list);
-                    continue;
-                }
-                last_id = Some((target, id));
-            }
-            groups.push((value, vec![list]));
-        }
-        let presence = file.presence(lists)?;
-        Ok(ListsSource { snapshot, entity, lists, groups, presence })
-    }
-
-    fn each(
-        &self,
-        chunk: u32,
-        rows: &ChunkRows,
-        mut visit: impl FnMut(u16, u64),
-    ) -> Result<(), QueryError> {
-        for (code, (_, of_group)) in (0..).zip(&self.groups) {
-            for list in of_group {
-                list.view(chunk)?.each(|low| {
-                    if rows.contains(low) {
-                        visit(low, code);
-                    }
-                    true
-                });
-            }
-        }
-        let present = self.presence.view(chunk)?;
-        rows.each(|low| {
-            if !present.contains(low) {
-                visit(low, NULL);
-            }
-            true
-        });
-        Ok(())
-    }
-
-    /// Finds a code by its term in the first record of its lists.
-    fn code(&self, term: Term, lists: &[Postings<'_>]) -> Result<GroupValue, ReadError> {
-        let keys = keys_of(self.entity);
-        let tree = keys.tree.pruned(&|end: &usize| keys.ends[*end].lists == Some(self.lists));
-        let mut first = None;
-        for list in lists {
-            list.each(|row| {
-                let is_shown = !self.snapshot.suppressed().has(self.entity, row);
-                first = is_shown.then_some(row);
-                !is_shown
-            })?;
-        }
-        let (mut found, mut outcome) = (None, Ok(()));
-        if let Some(row) = first {
-            self.snapshot.gather(self.entity, row, &tree, &mut |_, value| {
-                if let Gathered::Code(code) = value
-                    && outcome.is_ok()
-                {
-                    match self.snapshot.code_term(code) {
-                        Ok(other) if other == term => found = Some(code),
-                        Ok(_) => {}
-                        Err(error) => outcome = Err(error),
-                    }
-                }
-            })?;
-        }
-        outcome?;
-        let code = found.ok_or(ReadError::corrupt("term_lists", "a code is in no record"))?;
-        Ok(GroupValue::Code(code))
-    }
-}
-
-impl TargetsSource<'_> {
-    fn file_rows(&self) -> usize {
-        self.file.rows(self.path).map_or(0, |rows| rows as usize)
-    }
-
-    #[inline]
-    fn each(
-        &self,
-        chunk: u32,
-        word: u32,
-        records: u64,
-        visit: &mut impl FnMut(u16, u64),
-    ) -> Result<(), ReadError> {
-        let block = self.file.block(self.path, chunk * CHUNK_BLOCKS + word)?;
-        block.each(records, |record, row| {
-            visit((word * 64 + record) as u16, row.map_or(NULL, u64::from));
-        });
-        Ok(())
-    }
-
-    fn totals(&self, rows: u32, deadline: Deadline<'_>) -> Result<Counted, QueryError> {
-        let mut codes: Vec<(u64, u64)> = Vec::new();
-        let (mut of_id, terms) = (Vec::new(), self.terms.terms(self.lists)?);
-        let mut last = None;
-        for at in 0..=terms {
-            if at.is_multiple_of(READS_PER_CHECK) {
-                deadline.check()?;
-            }
-            let row = match at < terms {
-                true => {
-                    let row = self.terms.term_at(self.lists, at)? as u32;
-                    self.snapshot.first_row_of_id(self.target, row)?
-                }
-                false => None,
-            };
-            if row != last {
-                if let Some(row) = last {
-                    codes.push((u64::from(row), count_union(&of_id)?));
-                }
-                of_id.clear();
-                last = row;
-            }
-            if row.is_some() {
-                of_id.push(self.terms.postings(self.lists, at)?);
-            }
-        }
-        let present = self.terms.presence(self.lists)?.count();
-        Ok(Counted { codes, null: u64::from(rows.saturating_sub(present)) })
-    }
-}
-
-impl LinksSource<'_> {
-    fn each(
-        &self,
-        row: u32,
-        deadline: Deadline<'_>,
-        mut visit: impl FnMut(u64),
-    ) -> Result<(), QueryError> {
-        deadline.check()?;
-        // A suppressed record refers to nothing.
-        let suppressed = self.snapshot.suppressed();
-        let is_left_out =
-            |row: u32| self.direction == Direction::Citations && suppressed.has(self.entity, row);
-        let mut is_null = true;
-        self.citations.rows(self.direction, row)?.each(|row| {
-            if !is_left_out(row) {
-                is_null = false;
-                visit(u64::from(row));
-            }
-            true
-        })?;
-        if is_null {
-            visit(NULL);
-        }
-        Ok(())
-    }
-}
-
-impl IdentifiersSource<'_> {
-    fn each(&mut self, row: u32, mut visit: impl FnMut(u64)) -> Result<(), ReadError> {
-        let mut found: Vec<u64> = Vec::new();
-        let (numbers, texts) = (&mut self.numbers, &mut self.texts);
-        let (keys, lists, scheme) = (self.keys, self.lists, self.scheme);
-        let mut outcome = Ok(());
-        let snapshot = self.snapshot;
-        snapshot.gather(self.entity, row, &self.tree, &mut |end, value| {
-            let Gathered::Text(text) = value else { return };
-            let part = &keys.ends[end].target;
-            match index_entry(keys.lists[lists].terms, part, value, None, snapshot) {
-                Err(error) => outcome = Err(error),
-                Ok(_) => {
-                    let number = *numbers.entry(scheme.normal(text)).or_insert_with(|| {
-                        texts.push(match scheme {
-                            // Records print an ORCID iD with its address.
-                            Scheme::Orcid => format!("https://orcid.org/{text}"),
-                            _ => text.to_owned(),
-                        });
-                        texts.len() as u64 - 1
-                    });
-                    found.push(number);
-                }
-            }
-        })?;
-        outcome?;
-        if found.is_empty() {
-            visit(NULL);
-        }
-        found.sort_unstable();
-        found.dedup();
-        found.into_iter().for_each(visit);
-        Ok(())
-    }
 }
 
 /// Counts the rows that at least one of the posting lists holds.

@@ -1,0 +1,44 @@
+//! Codes from records: texts, numbered in the order in which they are met.
+
+use crate::index::encoding::index_entry;
+use crate::query::groups::source::{IdentifiersSource, NULL};
+use crate::record::gather::Gathered;
+use crate::schema::identifier::Scheme;
+use crate::snapshot::RecordLookup;
+use crate::storage::error::ReadError;
+
+impl IdentifiersSource<'_> {
+    pub(super) fn each(&mut self, row: u32, mut visit: impl FnMut(u64)) -> Result<(), ReadError> {
+        let mut found: Vec<u64> = Vec::new();
+        let (numbers, texts) = (&mut self.numbers, &mut self.texts);
+        let (keys, lists, scheme) = (self.keys, self.lists, self.scheme);
+        let mut outcome = Ok(());
+        let snapshot = self.snapshot;
+        snapshot.gather(self.entity, row, &self.tree, &mut |end, value| {
+            let Gathered::Text(text) = value else { return };
+            let part = &keys.ends[end].target;
+            match index_entry(keys.lists[lists].terms, part, value, None, snapshot) {
+                Err(error) => outcome = Err(error),
+                Ok(_) => {
+                    let number = *numbers.entry(scheme.normal(text)).or_insert_with(|| {
+                        texts.push(match scheme {
+                            // Records print an ORCID iD with its address.
+                            Scheme::Orcid => format!("https://orcid.org/{text}"),
+                            _ => text.to_owned(),
+                        });
+                        texts.len() as u64 - 1
+                    });
+                    found.push(number);
+                }
+            }
+        })?;
+        outcome?;
+        if found.is_empty() {
+            visit(NULL);
+        }
+        found.sort_unstable();
+        found.dedup();
+        found.into_iter().for_each(visit);
+        Ok(())
+    }
+}
