@@ -68,7 +68,7 @@ pub trait Column: Sized {
 }
 
 /// Types of values that can be put into columns.
-pub trait Columns: Stored {
+pub trait Columns {
     /// Reads the next value of a record and puts it into a column that is not skipped. The page gives
     /// names, codes and long texts.
     ///
@@ -88,7 +88,7 @@ pub trait Columns: Stored {
 /// # Errors
 ///
 /// As [`Columns::put`].
-pub fn fill<T: Columns, C: Column>(
+pub fn fill<T: Columns + Stored, C: Column>(
     from: &mut RecordReader<'_>,
     column: &mut C,
     page: &mut Page<'_>,
@@ -96,18 +96,31 @@ pub fn fill<T: Columns, C: Column>(
     if column.is_skipped() { T::skip(from) } else { T::put(from, column, page) }
 }
 
-/// Puts a member of an object into a column, from its place. `_member` names its type.
+/// Puts the value at a place into a column, unless the column is skipped.
+///
+/// # Errors
+///
+/// As [`Columns::put`].
+pub fn fill_from<T: Columns, C: Column>(
+    mut from: RecordReader<'_>,
+    column: &mut C,
+    page: &mut Page<'_>,
+) -> Result<(), ReadError> {
+    if column.is_skipped() { Ok(()) } else { T::put(&mut from, column, page) }
+}
+
+/// As [`fill_from`], of a member of an object. `_member` names its type.
 ///
 /// # Errors
 ///
 /// As [`Columns::put`].
 pub fn fill_member<T, M: Columns, C: Column>(
     _member: fn(&T) -> &M,
-    mut from: RecordReader<'_>,
+    from: RecordReader<'_>,
     column: &mut C,
     page: &mut Page<'_>,
 ) -> Result<(), ReadError> {
-    fill::<M, C>(&mut from, column, page)
+    fill_from::<M, C>(from, column, page)
 }
 
 /// Implements [`Columns`] for leaf values.

@@ -59,10 +59,11 @@ use crate::record::gather::Gather;
 use crate::record::schema::Describe;
 use crate::record::select::SelectMember;
 use crate::record::slot::{Slot, SlotNumber};
+use crate::record::stored::Stored;
 use crate::record::writer::RecordWriter;
 
 /// The record type of an entity, as the compiler and the renderer use it.
-pub trait Record: Describe + Build + Gather + Render + SelectMember + Columns {
+pub trait Record: Describe + Build + Gather + Render + SelectMember + Columns + Stored {
     /// The entity whose records have this type.
     const ENTITY: Entity;
 

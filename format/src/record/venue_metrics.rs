@@ -6,7 +6,7 @@ use crate::entity::Entity;
 use crate::json::record_reader::RecordReader;
 use crate::json::render::{CurrentRecord, Page, RecordBytes, RecordStore, Render};
 use crate::json::select::{Select, SelectError, SelectedValue, Selection, SelectionWriter};
-use crate::record::columns::{Column, Columns, OTHER_MEMBERS};
+use crate::record::columns::{Column, Columns, OTHER_MEMBERS, fill_from};
 use crate::record::declare::object;
 use crate::record::schema::{Describe, Schema};
 use crate::record::shared::*;
@@ -173,7 +173,7 @@ macro_rules! view {
             }
         }
 
-        impl PutView for $view {
+        impl Columns for $view {
             fn put<C: Column>(
                 from: &mut RecordReader<'_>,
                 column: &mut C,
@@ -184,7 +184,7 @@ macro_rules! view {
                 $(
                     let at = const { $whole::index_of(stringify!($member)) };
                     let column = columns.next().ok_or(OTHER_MEMBERS)?;
-                    put_field::<$type, C>(members[at], column, page)?;
+                    fill_from::<$type, C>(members[at], column, page)?;
                 )*
                 Ok(())
             }
@@ -220,54 +220,6 @@ macro_rules! view {
             }
         }
     };
-}
-
-/// Values that a view puts into columns: views and members of the record.
-trait PutView {
-    fn put<C: Column>(
-        from: &mut RecordReader<'_>,
-        column: &mut C,
-        page: &mut Page<'_>,
-    ) -> Result<(), ReadError>;
-}
-
-impl<T: PutView> PutView for Option<T> {
-    fn put<C: Column>(
-        from: &mut RecordReader<'_>,
-        column: &mut C,
-        page: &mut Page<'_>,
-    ) -> Result<(), ReadError> {
-        if from.flag() {
-            return T::put(from, column, page);
-        }
-        column.null();
-        Ok(())
-    }
-}
-
-/// Implements [`PutView`] for types that are the same in the view and in the record.
-macro_rules! put_as_columns {
-    ($($type:ty),*) => {
-        $(impl PutView for $type {
-            fn put<C: Column>(
-                from: &mut RecordReader<'_>,
-                column: &mut C,
-                page: &mut Page<'_>,
-            ) -> Result<(), ReadError> {
-                <$type as Columns>::put(from, column, page)
-            }
-        })*
-    };
-}
-
-put_as_columns!(f64, String, Vec<NamedIndex>, Abdc);
-
-fn put_field<T: PutView, C: Column>(
-    mut from: RecordReader<'_>,
-    column: &mut C,
-    page: &mut Page<'_>,
-) -> Result<(), ReadError> {
-    if column.is_skipped() { Ok(()) } else { T::put(&mut from, column, page) }
 }
 
 view! {

@@ -1,4 +1,4 @@
-//! Codes from records: texts, numbered in the order in which they are met.
+//! Codes from records: each new text gets the next number.
 
 use crate::index::encoding::index_entry;
 use crate::query::groups::source::{IdentifiersSource, NULL};

@@ -6,7 +6,7 @@
 //! | presence | 0 and 1 |
 //! | order | the codes of its values |
 //! | target rows, citation graph | rows of the entity referred to |
-//! | records | texts, numbered as they are met |
+//! | records | texts: each new one gets the next number |
 
 mod identifiers;
 mod lists;
