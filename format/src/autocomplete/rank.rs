@@ -16,9 +16,10 @@
 use std::ops::Range;
 
 use crate::entity::Entity;
+use crate::index::doc_set::DocSet;
 use crate::index::orders::Order;
 use crate::index::prefix_stats::{BEST_MAX, Tier};
-use crate::query::{Deadline, DocSet, QueryError, first_rows, rows_with_codes};
+use crate::query::{Deadline, QueryError, first_rows, rows_with_codes};
 use crate::snapshot::Snapshot;
 use crate::storage::error::ReadError;
 use crate::storage::ids::Ids;

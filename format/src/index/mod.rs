@@ -13,7 +13,7 @@
 //!
 //! - [`postings`]: one list of ascending rows, in chunks of 65,536 rows.
 //! - [`fst_shards`]: a sorted map from text to number, inside another file.
-//! - [`bitset`]: bitmaps of rows.
+//! - [`bitset`]: bitmaps of rows; `chunk_bits` sets and clears bits of one chunk, `doc_set` holds a computed set.
 //! - [`encoding`]: the term and the order value of a record's value. The compiler writes by it and a
 //!   filter tests a record by it, so both agree.
 //!
@@ -24,8 +24,10 @@
 
 pub mod bitset;
 pub mod check;
+pub(crate) mod chunk_bits;
 pub mod citations;
 pub mod dictionary;
+pub(crate) mod doc_set;
 pub mod encoding;
 pub mod fst_shards;
 pub mod name_part;

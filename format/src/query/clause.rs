@@ -6,8 +6,8 @@
 use std::ops::Range;
 
 use crate::index::bitset::{Bitset, CHUNK_ROWS, ChunkBits, EMPTY_CHUNK, union};
+use crate::index::chunk_bits::{set_all, set_range, set_rows};
 use crate::index::postings::{ChunkView, Postings};
-use crate::query::chunk_bits::{set_all, set_range, set_rows};
 use crate::query::deadline::{Deadline, QueryError};
 use crate::query::range::ValueRange;
 use crate::storage::error::ReadError;

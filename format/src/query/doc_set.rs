@@ -1,35 +1,20 @@
-//! A computed set of rows: the matches of a filter, before an order selects a page of them.
+//! Computes sets of rows: the matches of a filter, a run of equal values, the rows that a test keeps.
 
 use std::ops::Range;
 
-use crate::index::bitset::{
-    Bitset, CHUNK_ROWS, ChunkBits, EMPTY_CHUNK, count_bits, each_bit, intersect,
-};
+use crate::index::bitset::{Bitset, CHUNK_ROWS, EMPTY_CHUNK, intersect};
+use crate::index::chunk_bits::{rows_in_chunk, set_all};
+use crate::index::doc_set::{DocSet, DocSetBuilder, SORTED_ROWS_MAX};
 use crate::index::orders::Order;
-use crate::query::chunk_bits::{clear_rows, rows_in_chunk, set_all, set_rows};
 use crate::query::clause::{Clause, Leaf};
 use crate::query::deadline::{Deadline, QueryError};
 use crate::query::intersection::{ChunkRows, Intersection};
 use crate::query::range::{ValueRange, codes_of_value};
 use crate::storage::error::ReadError;
 
-/// Rows up to which a set is sorted rows. A page of a larger set is found by walking an order.
-const SORTED_ROWS_MAX: usize = 16_384;
 /// A run of equal values is read rank by rank up to this fraction of all rows: reading the bits of all interval
 /// numbers takes less time for a longer one.
 const RUN_ROWS_DIVISOR: usize = 64;
-
-/// A set of rows.
-pub(crate) enum DocSet {
-    /// All rows of an entity with this many.
-    All(u32),
-    /// All rows of an entity with this many, except a few ascending ones.
-    AllExcept(u32, Box<[u32]>),
-    /// At most 16,384 ascending rows.
-    Sorted(Vec<u32>),
-    /// A bitmap and its count.
-    Bitmap(Bitset, u64),
-}
 
 impl DocSet {
     /// Evaluates an intersection for all chunks.
@@ -90,22 +75,6 @@ impl DocSet {
         Ok(builder.finish())
     }
 
-    /// The set's bits in a chunk. In the last chunk, `All` and `AllExcept` also set bits of rows that
-    /// do not exist.
-    fn chunk_bits(&self, chunk: u32) -> ChunkBits {
-        let mut bits = EMPTY_CHUNK;
-        match self {
-            DocSet::All(_) => bits.fill(u64::MAX),
-            DocSet::AllExcept(_, others) => {
-                bits.fill(u64::MAX);
-                clear_rows(&mut bits, rows_in_chunk(others, chunk));
-            }
-            DocSet::Bitmap(bitmap, _) => bitmap.add_to(chunk, &mut bits),
-            DocSet::Sorted(sorted) => set_rows(&mut bits, sorted, chunk),
-        }
-        bits
-    }
-
     /// The set's rows in a chunk of an entity with this many rows, or with `is_complement` the others.
     pub(super) fn chunk_rows(&self, chunk: u32, rows: u32, is_complement: bool) -> ChunkRows {
         if let (DocSet::Sorted(sorted), false) = (self, is_complement) {
@@ -150,93 +119,14 @@ impl DocSet {
                 .into());
             }
         };
-        let mut kept = Vec::new();
-        for row in sorted {
-            if is_kept(row)? {
-                kept.push(row);
-            }
-        }
         let chunks = bitmap.chunks().len() as u32;
-        let mut builder = DocSetBuilder { sorted: kept, bitmap: None, chunks };
-        for row in bitmap.rows() {
+        let mut builder = DocSetBuilder::new(chunks);
+        for row in sorted.into_iter().chain(bitmap.rows()) {
             if is_kept(row)? {
                 builder.push_rows(row >> 16, &[row as u16]);
             }
         }
         Ok(builder.finish())
-    }
-
-    pub fn count(&self) -> u64 {
-        match self {
-            DocSet::All(rows) => u64::from(*rows),
-            DocSet::AllExcept(rows, others) => u64::from(*rows) - others.len() as u64,
-            DocSet::Sorted(sorted) => sorted.len() as u64,
-            DocSet::Bitmap(_, count) => *count,
-        }
-    }
-
-    pub fn contains(&self, row: u32) -> bool {
-        match self {
-            DocSet::All(_) => true,
-            DocSet::AllExcept(_, others) => others.binary_search(&row).is_err(),
-            DocSet::Sorted(sorted) => sorted.binary_search(&row).is_ok(),
-            DocSet::Bitmap(bitmap, _) => bitmap.contains(row),
-        }
-    }
-}
-
-/// Builder of a set from ascending chunks: sorted rows up to `SORTED_ROWS_MAX`, a bitmap beyond.
-struct DocSetBuilder {
-    sorted: Vec<u32>,
-    bitmap: Option<Bitset>,
-    chunks: u32,
-}
-
-impl DocSetBuilder {
-    fn new(chunks: u32) -> DocSetBuilder {
-        DocSetBuilder { sorted: Vec::new(), bitmap: None, chunks }
-    }
-
-    fn push_bits(&mut self, chunk: u32, bits: &ChunkBits) {
-        if self.bitmap.is_none() && self.sorted.len() + count_bits(bits) as usize > SORTED_ROWS_MAX
-        {
-            self.move_sorted_to_bitmap();
-        }
-        if let Some(bitmap) = &mut self.bitmap {
-            bitmap.chunks_mut()[chunk as usize] = *bits;
-            return;
-        }
-        each_bit(bits, |low| {
-            self.sorted.push(chunk << 16 | u32::from(low));
-            true
-        });
-    }
-
-    fn push_rows(&mut self, chunk: u32, lows: &[u16]) {
-        if self.bitmap.is_none() && self.sorted.len() + lows.len() > SORTED_ROWS_MAX {
-            self.move_sorted_to_bitmap();
-        }
-        let rows = lows.iter().map(|low| chunk << 16 | u32::from(*low));
-        match &mut self.bitmap {
-            None => self.sorted.extend(rows),
-            Some(bitmap) => rows.for_each(|row| _ = bitmap.insert(row)),
-        }
-    }
-
-    fn move_sorted_to_bitmap(&mut self) {
-        let mut bitmap = Bitset::with_chunks(self.chunks);
-        self.sorted.drain(..).for_each(|row| _ = bitmap.insert(row));
-        self.bitmap = Some(bitmap);
-    }
-
-    fn finish(self) -> DocSet {
-        match self.bitmap {
-            None => DocSet::Sorted(self.sorted),
-            Some(bitmap) => {
-                let count = bitmap.count();
-                DocSet::Bitmap(bitmap, count)
-            }
-        }
     }
 }
 

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use crate::entity::Entity;
+use crate::index::doc_set::DocSet;
 use crate::query::deadline::{Deadline, QueryError};
-use crate::query::doc_set::DocSet;
 use crate::query::intersection::Intersection;
 use crate::query::parse::Query;
 use crate::query::sorted_page::{DirectedOrder, PageFinder};

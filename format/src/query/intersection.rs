@@ -12,8 +12,8 @@
 use crate::index::bitset::{
     CHUNK_ROWS, ChunkBits, EMPTY_CHUNK, count_bits, each_bit, has_bit, intersect, word_bits,
 };
+use crate::index::chunk_bits::{clear_rows, rows_in_chunk, set_all};
 use crate::index::postings::{ARRAY_ROWS_MAX, ChunkView};
-use crate::query::chunk_bits::{clear_rows, rows_in_chunk, set_all};
 use crate::query::clause::{Clause, Leaf};
 use crate::query::deadline::{Deadline, QueryError};
 use crate::storage::error::ReadError;

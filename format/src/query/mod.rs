@@ -21,7 +21,6 @@
 //!
 //! The folder may import `snapshot` and what `snapshot` imports.
 
-mod chunk_bits;
 mod clause;
 mod dates;
 mod deadline;
@@ -51,7 +50,6 @@ mod walk;
 mod words;
 
 pub use crate::query::deadline::{Deadline, QueryError};
-pub(crate) use crate::query::doc_set::DocSet;
 pub use crate::query::error::{ParamError, nearest};
 pub use crate::query::execute::{QueryPlan, RowPage};
 pub use crate::query::filter::{EXPRESSIONS_MAX, Expression};

@@ -12,8 +12,8 @@
 //! Cost of a batch: in row order the containers of its chunks; sorted, one pass over the containers of
 //! the clauses.
 
+use crate::index::doc_set::DocSet;
 use crate::query::deadline::{Deadline, QueryError};
-use crate::query::doc_set::DocSet;
 use crate::query::execute::{is_row_order, unsuppressed_rows_from};
 use crate::query::intersection::Intersection;
 use crate::query::parse::Query;

@@ -17,10 +17,10 @@
 
 use std::ops::Range;
 
+use crate::index::doc_set::DocSet;
 use crate::index::orders::Order;
 use crate::query::clause::{Clause, Leaf};
 use crate::query::deadline::{Deadline, QueryError};
-use crate::query::doc_set::DocSet;
 use crate::query::intersection::Intersection;
 use crate::query::range::{ValueRange, codes_of_value};
 use crate::query::walk::OrderWalk;

@@ -15,9 +15,9 @@
 
 use std::time::Duration;
 
+use crate::index::doc_set::DocSet;
 use crate::index::orders::{Order, integer_of, number_of};
 use crate::query::deadline::{Deadline, QueryError};
-use crate::query::doc_set::DocSet;
 use crate::query::error::{ParamError, not_numeric, unknown_statistics_key};
 use crate::query::grammar::trim;
 use crate::query::groups::{Counted, GroupValue, Grouping, Source, count_codes};

@@ -9,12 +9,12 @@ use roaring::RoaringBitmap;
 
 use crate::entity::Entity;
 use crate::index::bitset::CHUNK_ROWS;
+use crate::index::doc_set::DocSet;
 use crate::index::orders::{OrderParts, OrdersFile, OrdersWriter, RankedRow, RankedValue};
 use crate::index::postings::PostingsBuilder;
 use crate::index::term_lists::{Term, TermListsFile, TermListsWriter};
 use crate::query::clause::{Clause, Leaf};
 use crate::query::deadline::Deadline;
-use crate::query::doc_set::DocSet;
 use crate::query::groups::count_common;
 use crate::query::intersection::Intersection;
 use crate::query::range::ValueRange;

@@ -20,9 +20,9 @@ use std::{
     ops::Range,
 };
 
+use crate::index::doc_set::DocSet;
 use crate::index::orders::{IntervalSlices, Order};
 use crate::query::deadline::{Deadline, QueryError};
-use crate::query::doc_set::DocSet;
 use crate::storage::error::ReadError;
 use crate::storage::ids::Ids;
 

@@ -6,9 +6,9 @@
 
 use crate::entity::{Entity, with_record};
 use crate::index::dictionary::EntryRows;
+use crate::index::doc_set::DocSet;
 use crate::query::clause::Clause;
 use crate::query::deadline::{Deadline, QueryError};
-use crate::query::doc_set::DocSet;
 use crate::query::intersection::Intersection;
 use crate::query::union::Union;
 use crate::record::gather::{Gather, Gathered, PathTree};

@@ -1,7 +1,7 @@
 //! Counts the codes of rows, or the pairs of codes of two sources.
 
+use crate::index::doc_set::DocSet;
 use crate::query::deadline::{Deadline, QueryError};
-use crate::query::doc_set::DocSet;
 use crate::query::groups::source::{NULL, Source};
 use crate::storage::error::ReadError;
 

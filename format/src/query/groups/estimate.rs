@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::index::bitset::CHUNK_ROWS;
-use crate::query::doc_set::DocSet;
+use crate::index::doc_set::DocSet;
 use crate::query::groups::count::COUNTERS_MAX;
 use crate::query::groups::source::Source;
 

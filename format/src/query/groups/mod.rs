@@ -23,8 +23,8 @@ mod source;
 use std::time::Duration;
 
 use crate::entity::Entity;
+use crate::index::doc_set::DocSet;
 use crate::query::deadline::{Deadline, QueryError};
-use crate::query::doc_set::DocSet;
 use crate::query::groups::page::PageOrder;
 use crate::query::parse::Query;
 use crate::snapshot::Snapshot;
