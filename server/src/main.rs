@@ -84,6 +84,7 @@ fn serve(options: &Options, dropped_lines: DroppedLines) -> Result<(), (ExitCode
         load_mode: options.load_mode(),
         suppression,
         keep_open: usize::from(options.keep_open),
+        kept_sets: options.kept_sets(),
     };
     let manager = SnapshotManager::open_with(&options.snapshot_source(), open_options).map_err(|error| {
         let (code, mut text) = failed(&error);

@@ -12,6 +12,7 @@ use clap::{
     builder::{FalseyValueParser, NonEmptyStringValueParser},
 };
 use ipnet::IpNet;
+use pinakes_format::index::kept_sets::KeptSets;
 use pinakes_format::storage::mmap::LoadMode;
 
 use crate::admission::gate::Gate;
@@ -106,7 +107,7 @@ pub struct Options {
     disk_reads: Option<u16>,
 
     /// Memory of the server, as `256M` or `1G`, besides the mapped files. A quarter holds replies that clients
-    /// have not taken yet.
+    /// have not taken yet, and a quarter the rows of recent filters, for their next pages.
     #[arg(long = "memory", value_name = "SIZE", default_value = "256M", env = "PINAKES_MEMORY",
           value_parser = parse_memory)]
     pub memory_bytes: usize,
@@ -365,6 +366,9 @@ impl LimitOptions {
 /// The share of the memory that holds replies: one of this many.
 const REPLY_SHARE: usize = 4;
 
+/// The share of the memory that holds sets of recent filters: one of this many.
+const KEPT_SETS_SHARE: usize = 4;
+
 /// The smallest memory of the server, in bytes.
 const MEMORY_BYTES_MIN: usize = 64 << 20;
 
@@ -463,6 +467,11 @@ impl Options {
     /// How the server loads snapshots.
     pub fn load_mode(&self) -> LoadMode {
         if self.pin { LoadMode::Pinned } else { LoadMode::Mapped }
+    }
+
+    /// Memory for the sets of recent filters.
+    pub fn kept_sets(&self) -> Arc<KeptSets> {
+        KeptSets::new(self.memory_bytes / KEPT_SETS_SHARE)
     }
 
     /// The snapshot to serve.

@@ -25,6 +25,7 @@ use std::sync::LazyLock;
 
 use crate::entity::Entity;
 use crate::index::dictionary::EntryRows;
+use crate::index::kept_sets::CountedSet;
 use crate::query::{Deadline, QueryError, is_long, rows_of_words};
 use crate::schema::identifier::Scheme;
 use crate::snapshot::Snapshot;
@@ -165,9 +166,11 @@ fn search_words(
         [word] if !is_long(word) => search_word(search, word),
         words => {
             let set = rows_of_words(search.snapshot, search.entity, words, search.deadline)?;
-            let top =
-                if set.count() == 0 { Vec::new() } else { search.top_of_set(&set, folded)?.rows() };
-            Ok((set.count(), top))
+            let count = set.count();
+            if count == 0 {
+                return Ok((0, Vec::new()));
+            }
+            Ok((count, search.top_of_set(&CountedSet::new(set), folded)?.rows()))
         }
     }
 }

@@ -17,6 +17,7 @@ use std::ops::Range;
 
 use crate::entity::Entity;
 use crate::index::doc_set::DocSet;
+use crate::index::kept_sets::CountedSet;
 use crate::index::orders::Order;
 use crate::index::prefix_stats::{BEST_MAX, Tier};
 use crate::query::{Deadline, QueryError, first_rows, rows_with_codes};
@@ -222,8 +223,8 @@ impl<'s> NameSearch<'s> {
     }
 
     /// Finds the best rows of a text; `matches` must be all rows that match the text.
-    pub fn top_of_set(&self, matches: &DocSet, folded: &str) -> Result<TopRows, QueryError> {
-        if let DocSet::Sorted(rows) = matches
+    pub fn top_of_set(&self, matches: &CountedSet, folded: &str) -> Result<TopRows, QueryError> {
+        if let DocSet::Sorted(rows) = &matches.rows
             && rows.len() <= FOLDED_ROWS_MAX
         {
             return self.top_of_few(rows, folded);
@@ -248,8 +249,8 @@ impl<'s> NameSearch<'s> {
         if top.is_full() {
             return Ok(top);
         }
-        let is_other = |row| Ok(matches.contains(row) && named.tier(row)? == Tier::Words);
-        if !self.offer_most_cited(Tier::Words, matches.count(), is_other, &mut top)? {
+        let is_other = |row| Ok(matches.rows.contains(row) && named.tier(row)? == Tier::Words);
+        if !self.offer_most_cited(Tier::Words, matches.rows.count(), is_other, &mut top)? {
             self.offer_first_of(matches, Tier::Words, &mut top)?;
         }
         Ok(top)
@@ -336,7 +337,7 @@ impl<'s> NameSearch<'s> {
             let suppressed = self.snapshot.suppressed().rows(self.entity);
             let codes = names.codes.clone();
             let set = rows_with_codes(named.by_name, codes, suppressed, self.deadline)?;
-            return self.offer_first_of(&set, tier, top);
+            return self.offer_first_of(&CountedSet::new(set), tier, top);
         }
         let mut outcome = Ok(());
         named.by_name.each_row(names.ranks.clone(), |row| {
@@ -352,7 +353,7 @@ impl<'s> NameSearch<'s> {
     /// fewer than ten rows.
     fn offer_first_of(
         &self,
-        set: &DocSet,
+        set: &CountedSet,
         tier: Tier,
         top: &mut TopRows,
     ) -> Result<(), QueryError> {

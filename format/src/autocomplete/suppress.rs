@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::autocomplete::rank::NameSearch;
 use crate::entity::Entity;
+use crate::index::kept_sets::CountedSet;
 use crate::index::prefix_stats::Tier;
 use crate::query::{Deadline, QueryError, rows_of_words};
 use crate::record::gather::Gathered;
@@ -111,5 +112,5 @@ fn top_rows_of_prefix(
 ) -> Result<Vec<(Tier, u32)>, QueryError> {
     let search = NameSearch::new(snapshot, entity, Deadline::NEVER)?;
     let set = rows_of_words(snapshot, entity, &[prefix.to_owned()], Deadline::NEVER)?;
-    Ok(search.top_of_set(&set, prefix)?.rows())
+    Ok(search.top_of_set(&CountedSet::new(set), prefix)?.rows())
 }

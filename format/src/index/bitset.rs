@@ -23,13 +23,6 @@ pub fn count_bits(words: &[u64]) -> u64 {
     count_set_bits(words.len(), |at| words[at])
 }
 
-/// Counts the bits that are set in both of two bitmaps.
-pub fn count_common_bits(one: &[u64], other: &[u64]) -> u64 {
-    let words = one.len().min(other.len());
-    let (one, other) = (&one[..words], &other[..words]);
-    count_set_bits(words, |at| one[at] & other[at])
-}
-
 /// Words that [`count_set_bits`] adds side by side: vector instructions for baseline processors hold two.
 const LANES: usize = 4;
 type Lanes = [u64; LANES];

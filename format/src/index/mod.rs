@@ -9,11 +9,12 @@
 //! | [`citations`] | `citations` | output → outputs it refers to, outputs that refer to it | three reads | `link/citations` | `query` |
 //! | [`targets`] | `targets` | record → rows it refers to, by path | two reads | `link/index/target_lists` | `query` |
 //!
-//! Four modules serve these files:
+//! Five modules serve these files:
 //!
 //! - [`postings`]: one list of ascending rows, in chunks of 65,536 rows.
 //! - [`fst_shards`]: a sorted map from text to number, inside another file.
 //! - [`bitset`]: bitmaps of rows; `chunk_bits` sets and clears bits of one chunk, `doc_set` holds a computed set.
+//! - [`kept_sets`]: computed sets, kept for later queries of the same filter.
 //! - [`encoding`]: the term and the order value of a record's value. The compiler writes by it and a
 //!   filter tests a record by it, so both agree.
 //!
@@ -30,6 +31,7 @@ pub mod dictionary;
 pub(crate) mod doc_set;
 pub mod encoding;
 pub mod fst_shards;
+pub mod kept_sets;
 pub mod name_part;
 pub mod orders;
 pub mod postings;

@@ -1,14 +1,19 @@
 //! Runs a query: chooses how to find the page, and finds its rows.
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 use crate::entity::Entity;
 use crate::index::doc_set::DocSet;
+use crate::index::kept_sets::CountedSet;
 use crate::query::deadline::{Deadline, QueryError};
 use crate::query::intersection::Intersection;
 use crate::query::parse::Query;
+use crate::query::set_key::SetKey;
 use crate::query::sorted_page::{DirectedOrder, PageFinder};
 use crate::snapshot::Snapshot;
+
+/// Chunks from which on the sets and counts of a filter are kept: those of fewer rows are made in a short time.
+const KEPT_CHUNKS_MIN: u32 = 2;
 
 /// The result of a query.
 #[derive(Clone, Debug)]
@@ -85,17 +90,18 @@ impl Query {
                 self.sample_page(sample, (&matches, &keys), (first, per_page), snapshot, deadline)?;
             (count, rows, "drawn at random")
         } else if is_row_order(&keys) {
-            let (count, rows) = self.page_in_row_order(&matches, deadline)?;
+            let (count, rows) = self.page_in_row_order(&matches, snapshot, deadline)?;
             (count, rows, "in row order")
         } else {
-            let set = DocSet::from_intersection(&matches, deadline)?;
-            let rows = self.sorted_rows(&set, &keys, (first, per_page), snapshot, deadline)?;
-            let ordering = match set {
+            let (set, name) = self.matching_set(&matches, snapshot, deadline)?;
+            let named = (&*set, name.as_ref());
+            let rows = self.sorted_rows(named, &keys, (first, per_page), snapshot, deadline)?;
+            let ordering = match set.rows {
                 DocSet::All(_) | DocSet::AllExcept(..) => "read from the order",
                 DocSet::Sorted(_) => "selected by their keys",
                 DocSet::Bitmap(..) => "found by rank checkpoints",
             };
-            (set.count(), rows, ordering)
+            (set.rows.count(), rows, ordering)
         };
         let clauses = matches.clauses().iter().zip(matches.counts_max());
         let clauses = clauses.map(|(clause, rows_max)| ClausePlan {
@@ -122,22 +128,60 @@ impl Query {
     ///
     /// If the snapshot is damaged or the deadline passes.
     pub fn count(&self, snapshot: &Snapshot, deadline: Deadline<'_>) -> Result<u64, QueryError> {
-        let count = self.resolve(snapshot, deadline)?.count(deadline)?;
+        let matches = self.resolve(snapshot, deadline)?;
+        let count = match matches.clauses() {
+            [] => matches.count(deadline)?,
+            _ => self
+                .chunk_counts(&matches, snapshot, deadline)?
+                .iter()
+                .copied()
+                .map(u64::from)
+                .sum(),
+        };
         Ok(self.sample.map_or(count, |sample| count.min(u64::from(sample.records))))
     }
 
     /// Collects at most `count` rows of a set in the order of the sort, from a position on.
     pub(super) fn sorted_rows(
         &self,
-        set: &DocSet,
+        set: (&CountedSet, Option<&SetKey>),
         keys: &[DirectedOrder<'_>],
         (from, count): (u64, usize),
         snapshot: &Snapshot,
         deadline: Deadline<'_>,
     ) -> Result<Vec<u32>, QueryError> {
-        let ids = snapshot.ids(self.entity);
-        let finder = PageFinder { ids, by_id: snapshot.id_order(self.entity)?, deadline };
-        finder.page(set, keys, from, count)
+        let (ids, by_id) = (snapshot.ids(self.entity), snapshot.id_order(self.entity)?);
+        PageFinder { ids, by_id, kept: snapshot.kept(), deadline }.page(set, keys, from, count)
+    }
+
+    /// Finds the set of the matching rows, and its name if an earlier query may have kept the set.
+    pub(super) fn matching_set(
+        &self,
+        matches: &Intersection<'_>,
+        snapshot: &Snapshot,
+        deadline: Deadline<'_>,
+    ) -> Result<(Arc<CountedSet>, Option<SetKey>), QueryError> {
+        let make = || DocSet::from_intersection(matches, deadline);
+        if matches.clauses().is_empty() || matches.chunks() < KEPT_CHUNKS_MIN {
+            return Ok((Arc::new(CountedSet::new(make()?)), None));
+        }
+        let name = SetKey::of_filter(self.entity, &self.filter, false);
+        Ok((snapshot.kept().set(name.bytes(), make)?, Some(name)))
+    }
+
+    /// Counts the matching rows of each chunk, unless an earlier query kept the counts.
+    pub(super) fn chunk_counts(
+        &self,
+        matches: &Intersection<'_>,
+        snapshot: &Snapshot,
+        deadline: Deadline<'_>,
+    ) -> Result<Arc<[u32]>, QueryError> {
+        let count = || matches.chunk_counts(deadline);
+        if matches.chunks() < KEPT_CHUNKS_MIN {
+            return Ok(count()?.into());
+        }
+        let name = SetKey::of_filter(self.entity, &self.filter, true);
+        snapshot.kept().chunk_counts(name.bytes(), count)
     }
 
     pub(super) fn directed_orders<'s>(
@@ -156,6 +200,7 @@ impl Query {
     fn page_in_row_order(
         &self,
         matches: &Intersection<'_>,
+        snapshot: &Snapshot,
         deadline: Deadline<'_>,
     ) -> Result<(u64, Vec<u32>), QueryError> {
         let first = self.first_position();
@@ -166,11 +211,11 @@ impl Query {
             let rows = unsuppressed_rows_from(matches, first.min(count) as u32);
             return Ok((count, rows.take(per_page).collect()));
         }
-        let counts = matches.chunk_counts(deadline)?;
+        let counts = self.chunk_counts(matches, snapshot, deadline)?;
         let count = counts.iter().map(|count| u64::from(*count)).sum();
         let mut page = Vec::with_capacity(per_page.min(count as usize));
         let mut before = 0;
-        for (chunk, in_chunk) in (0u32..).zip(&counts) {
+        for (chunk, in_chunk) in (0u32..).zip(&*counts) {
             let after = before + u64::from(*in_chunk);
             if after > first && page.len() < per_page {
                 let skipped = first.saturating_sub(before);

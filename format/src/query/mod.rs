@@ -11,6 +11,7 @@
 //! Leaf            rows as an index holds them      clause.rs: posting list, value range, bitmap, …
 //! Intersection    the rows of all clauses          intersection.rs: one chunk of 65,536 rows a step
 //! DocSet          the matching rows                doc_set.rs: only if an order needs the whole set
+//! SetKey          their name among kept sets       set_key.rs: the next page makes no set again
 //! OrderWalk       positions in an order            walk.rs, sorted_page.rs: by rank checkpoints
 //! RowPage         count, rows of the page, plan    execute.rs
 //! RowCursor       all rows of the list, in batches rows.rs, with sample.rs
@@ -39,6 +40,7 @@ mod resolve;
 mod rows;
 mod sample;
 mod select;
+mod set_key;
 mod sort;
 mod sorted_page;
 mod statistics;

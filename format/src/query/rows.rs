@@ -13,6 +13,7 @@
 //! the clauses.
 
 use crate::index::doc_set::DocSet;
+use crate::index::kept_sets::CountedSet;
 use crate::query::deadline::{Deadline, QueryError};
 use crate::query::execute::{is_row_order, unsuppressed_rows_from};
 use crate::query::intersection::Intersection;
@@ -62,8 +63,8 @@ impl Query {
                 self.sample_page(sample, (&matches, &keys), part, snapshot, deadline)?.1
             }
             None => {
-                let set = DocSet::from_intersection(&matches, deadline)?;
-                self.sorted_rows(&set, &keys, part, snapshot, deadline)?
+                let (set, name) = self.matching_set(&matches, snapshot, deadline)?;
+                self.sorted_rows((&set, name.as_ref()), &keys, part, snapshot, deadline)?
             }
         };
         cursor.next += rows.len() as u64;
@@ -82,7 +83,7 @@ impl Query {
     ) -> Result<(u64, Vec<u32>), QueryError> {
         let counts = match matches.clauses() {
             [] => Vec::new(),
-            _ => matches.chunk_counts(deadline)?,
+            _ => self.chunk_counts(matches, snapshot, deadline)?.to_vec(),
         };
         let matching = match matches.clauses() {
             [] => matches.count(deadline)?,
@@ -93,8 +94,9 @@ impl Query {
         if !keys.is_empty() {
             let mut rows = rows_at(matches, &counts, &positions, deadline)?;
             rows.sort_unstable();
-            let set = DocSet::Sorted(rows);
-            return Ok((records, self.sorted_rows(&set, keys, (from, count), snapshot, deadline)?));
+            let set = CountedSet::new(DocSet::Sorted(rows));
+            let rows = self.sorted_rows((&set, None), keys, (from, count), snapshot, deadline)?;
+            return Ok((records, rows));
         }
         let from = from.min(records) as usize;
         let to = from.saturating_add(count).min(positions.len());

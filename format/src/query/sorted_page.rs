@@ -15,14 +15,16 @@
 //! run 2019          goes on after the page: its rows are sorted by name, the page takes the first
 //! ```
 
-use std::ops::Range;
+use std::{ops::Range, sync::Arc};
 
 use crate::index::doc_set::DocSet;
+use crate::index::kept_sets::{CountedSet, SnapshotSets};
 use crate::index::orders::Order;
 use crate::query::clause::{Clause, Leaf};
 use crate::query::deadline::{Deadline, QueryError};
 use crate::query::intersection::Intersection;
 use crate::query::range::{ValueRange, codes_of_value};
+use crate::query::set_key::SetKey;
 use crate::query::walk::OrderWalk;
 use crate::storage::error::ReadError;
 use crate::storage::ids::Ids;
@@ -72,14 +74,15 @@ impl DirectedOrder<'_> {
 
 /// Finds the first `count` rows of a set in an order.
 pub(crate) fn first_rows(
-    set: &DocSet,
+    set: &CountedSet,
     order: Order<'_>,
     (ids, by_id): (&Ids, Order<'_>),
     count: usize,
     deadline: Deadline<'_>,
 ) -> Result<Vec<u32>, QueryError> {
     let keys = [DirectedOrder { order, is_reversed: false }];
-    PageFinder { ids, by_id, deadline }.page(set, &keys, 0, count)
+    let kept = &SnapshotSets::default();
+    PageFinder { ids, by_id, kept, deadline }.page((set, None), &keys, 0, count)
 }
 
 /// Finds the rows whose codes in an order lie in a range, without the suppressed rows.
@@ -100,29 +103,34 @@ pub(super) struct PageFinder<'s> {
     pub ids: &'s Ids,
     /// The order by id, which breaks every tie.
     pub by_id: Order<'s>,
+    /// Where the runs of named sets are kept.
+    pub kept: &'s SnapshotSets,
     pub deadline: Deadline<'s>,
 }
+
+/// Ranks from which on a run of equal values is kept: fewer are read in a short time.
+const KEPT_RANKS_MIN: usize = 4_096;
 
 impl<'s> PageFinder<'s> {
     /// Collects at most `count` rows from a position on, by the keys and then by id.
     pub fn page(
         &self,
-        set: &DocSet,
+        (set, key): (&CountedSet, Option<&SetKey>),
         keys: &[DirectedOrder<'s>],
         from: u64,
         count: usize,
     ) -> Result<Vec<u32>, QueryError> {
-        let count = set.count().saturating_sub(from).min(count as u64) as usize;
+        let count = set.rows.count().saturating_sub(from).min(count as u64) as usize;
         if count == 0 {
             return Ok(Vec::new());
         }
-        match (set, keys) {
+        match (&set.rows, keys) {
             (DocSet::Sorted(rows), _) => self.select(rows, keys, from as usize, count),
-            (_, [key]) => self.by_one_key(set, *key, from, count),
-            (_, [key, others @ ..]) => self.by_more_keys(set, *key, others, from, count),
+            (_, [by]) => self.by_one_key(set, *by, from, count),
+            (_, [by, others @ ..]) => self.by_more_keys((set, key), *by, others, from, count),
             (_, []) => {
-                let key = DirectedOrder { order: self.by_id, is_reversed: false };
-                self.by_one_key(set, key, from, count)
+                let by = DirectedOrder { order: self.by_id, is_reversed: false };
+                self.by_one_key(set, by, from, count)
             }
         }
     }
@@ -195,7 +203,7 @@ impl<'s> PageFinder<'s> {
 
     fn by_one_key(
         &self,
-        set: &DocSet,
+        set: &CountedSet,
         key: DirectedOrder<'s>,
         from: u64,
         count: usize,
@@ -227,7 +235,7 @@ impl<'s> PageFinder<'s> {
     /// first key. The last run of these others may go on after the page.
     fn by_more_keys(
         &self,
-        set: &DocSet,
+        (set, name): (&CountedSet, Option<&SetKey>),
         key: DirectedOrder<'s>,
         others: &[DirectedOrder<'s>],
         from: u64,
@@ -237,15 +245,15 @@ impl<'s> PageFinder<'s> {
         let valued = if key.is_reversed { walk.count_before(key.order.valued())? } else { 0 };
         let is_mirrored = from < valued;
         let ranks = walk.run_at(if is_mirrored { valued - 1 - from } else { from })?;
-        let run = set.run(key.order, ranks.clone(), self.deadline)?;
+        let (run, run_name) = self.run((set, name), key.order, ranks.clone())?;
         let before = walk.count_before(ranks.start)?;
         let first = match is_mirrored {
-            true => valued.checked_sub(before + run.count()),
+            true => valued.checked_sub(before + run.rows.count()),
             false => Some(before),
         };
         let within = first.and_then(|first| from.checked_sub(first));
         let within = within.ok_or(ReadError::corrupt("orders", "a run does not hold its rows"))?;
-        let mut page = self.page(&run, others, within, count)?;
+        let mut page = self.page((&run, run_name.as_ref()), others, within, count)?;
         let left = count - page.len();
         if left == 0 {
             return Ok(page);
@@ -261,8 +269,24 @@ impl<'s> PageFinder<'s> {
         let all: Vec<DirectedOrder<'s>> = [key].into_iter().chain(others.iter().copied()).collect();
         page.extend(self.select(whole, &all, 0, whole.len())?);
         let ranks = key.order.ranks_of(codes_of_value(key.order, *last))?;
-        let run = set.run(key.order, ranks, self.deadline)?;
-        page.extend(self.page(&run, others, 0, in_last)?);
+        let (run, run_name) = self.run((set, name), key.order, ranks)?;
+        page.extend(self.page((&run, run_name.as_ref()), others, 0, in_last)?);
         Ok(page)
+    }
+
+    /// Finds the rows of a set in a run of equal values. A long run of a set with a name is kept, and has a name.
+    fn run(
+        &self,
+        (set, name): (&CountedSet, Option<&SetKey>),
+        order: Order<'s>,
+        ranks: Range<u32>,
+    ) -> Result<(Arc<CountedSet>, Option<SetKey>), QueryError> {
+        let name = name.filter(|_| ranks.len() >= KEPT_RANKS_MIN);
+        let Some(name) = name.map(|name| name.of_run(order.number(), ranks.start)) else {
+            let rows = set.rows.run(order, ranks, self.deadline)?;
+            return Ok((Arc::new(CountedSet::new(rows)), None));
+        };
+        let run = self.kept.set(name.bytes(), || set.rows.run(order, ranks, self.deadline))?;
+        Ok((run, Some(name)))
     }
 }

@@ -15,7 +15,7 @@
 
 use std::time::Duration;
 
-use crate::index::doc_set::DocSet;
+use crate::index::kept_sets::CountedSet;
 use crate::index::orders::{Order, integer_of, number_of};
 use crate::query::deadline::{Deadline, QueryError};
 use crate::query::error::{ParamError, not_numeric, unknown_statistics_key};
@@ -188,25 +188,25 @@ impl Query {
         (deadline, time): (Deadline<'_>, Duration),
     ) -> Result<Statistics, QueryError> {
         let matches = self.resolve(snapshot, deadline)?;
-        let set = DocSet::from_intersection(&matches, deadline)?;
+        let (set, _) = self.matching_set(&matches, snapshot, deadline)?;
         let rows = snapshot.count(self.entity);
         let orders: Result<Vec<Order<'_>>, ReadError> =
             keys.keys.iter().map(|(_, order)| snapshot.order(self.entity, *order)).collect();
         let orders = orders?;
         for order in &orders {
-            crate::query::groups::check(&[Source::Order(*order)], (&set, rows), time)
+            crate::query::groups::check(&[Source::Order(*order)], (&set.rows, rows), time)
                 .map_err(|reason| QueryError::refused("of", &keys.text, reason))?;
         }
         let mut of = Vec::with_capacity(orders.len());
         for ((key, _), order) in keys.keys.iter().zip(orders) {
-            let counted = count_codes(&mut Source::Order(order), (&set, rows), deadline)?;
+            let counted = count_codes(&mut Source::Order(order), (&set.rows, rows), deadline)?;
             of.push(key_statistics(key.name, order, &counted)?);
         }
         let outputs = match self.keys.filter(STATUS) {
             Some(_) => Some(self.output_statistics(snapshot, &matches, (&set, rows), deadline)?),
             None => None,
         };
-        Ok(Statistics { count: set.count(), of, outputs })
+        Ok(Statistics { count: set.rows.count(), of, outputs })
     }
 
     /// The h-index and the g-index of the matching records, where rows stand in citation order.
@@ -225,7 +225,7 @@ impl Query {
         &self,
         snapshot: &Snapshot,
         matches: &Intersection<'_>,
-        (set, rows): (&DocSet, u32),
+        (set, rows): (&CountedSet, u32),
         deadline: Deadline<'_>,
     ) -> Result<OutputStatistics, QueryError> {
         let cited = snapshot.order_by(self.entity, CITATIONS)?;
@@ -240,7 +240,7 @@ impl Query {
             let index = Grouping::index_of(self.keys, key)
                 .ok_or(ReadError::Internal("a key of statistics does not group"))?;
             let mut source = Source::open(&index, snapshot, self.entity, deadline)?;
-            let counted = count_codes(&mut source, (set, rows), deadline)?;
+            let counted = count_codes(&mut source, (&set.rows, rows), deadline)?;
             let mut groups = Vec::with_capacity(counted.codes.len() + 1);
             for (code, count) in counted.codes {
                 groups.push((source.value(code)?, count));

@@ -10,6 +10,7 @@ use roaring::RoaringBitmap;
 use crate::entity::Entity;
 use crate::index::bitset::CHUNK_ROWS;
 use crate::index::doc_set::DocSet;
+use crate::index::kept_sets::{CountedSet, KeptSets, SnapshotSets};
 use crate::index::orders::{OrderParts, OrdersFile, OrdersWriter, RankedRow, RankedValue};
 use crate::index::postings::PostingsBuilder;
 use crate::index::term_lists::{Term, TermListsFile, TermListsWriter};
@@ -18,6 +19,7 @@ use crate::query::deadline::Deadline;
 use crate::query::groups::count_common;
 use crate::query::intersection::Intersection;
 use crate::query::range::ValueRange;
+use crate::query::set_key::SetKey;
 use crate::query::sorted_page::{DirectedOrder, PageFinder};
 use crate::query::union::Union;
 use crate::schema::keys;
@@ -368,7 +370,10 @@ fn pages_of_every_set_and_sort_equal_those_of_plain_sorting() {
         let mut is_in = vec![false; ROWS as usize];
         rows.iter().for_each(|row| is_in[*row as usize] = true);
         let by_id = table.order(orders - 1);
-        let finder = PageFinder { ids: &table.ids_file, by_id, deadline: Deadline::NEVER };
+        // What one page counts and keeps, later ones take up.
+        let (set, kept) = (CountedSet::new(set), &SnapshotSets::new(&KeptSets::new(1 << 20)));
+        let name = SetKey::of_filter(Entity::Output, &[], false);
+        let finder = PageFinder { ids: &table.ids_file, by_id, kept, deadline: Deadline::NEVER };
         for (keys, plain) in sorts.iter().zip(&plain) {
             let expected: Vec<u32> =
                 plain.iter().copied().filter(|row| is_in[*row as usize]).collect();
@@ -380,7 +385,7 @@ fn pages_of_every_set_and_sort_equal_those_of_plain_sorting() {
             let valued = rows.iter().filter(|row| table.value(keys[0].0, **row).is_some()).count();
             let positions = [0, 25, count / 3, count / 2, valued.saturating_sub(60) as u64];
             for from in positions.into_iter().chain([count.saturating_sub(7), count, count + 100]) {
-                let found = finder.page(&set, &sort, from, 100).unwrap();
+                let found = finder.page((&set, Some(&name)), &sort, from, 100).unwrap();
                 let from = (from as usize).min(rows.len());
                 let to = (from + 100).min(rows.len());
                 let out = suppressed.len();

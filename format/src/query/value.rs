@@ -17,7 +17,7 @@ use crate::schema::keys::{Bound, Index, Key, Kind};
 use crate::text::fold::fold;
 
 /// A condition on the values of a key.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub enum Operand {
     /// The record has no value.
     Null,

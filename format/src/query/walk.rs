@@ -11,16 +11,14 @@
 //! walk                              from rank 200,000, skip 50 rows of the set, then collect
 //! ```
 //!
-//! Cost: log2 of the checkpoints passes over the set's bitmap, and the ranks up to the end of the
-//! page.
+//! Cost: log2 of the checkpoints passes over the set's bitmap, without those whose counts a kept set has, and the
+//! ranks up to the end of the page.
 
-use std::{
-    cell::{OnceCell, RefCell},
-    collections::HashMap,
-    ops::Range,
-};
+use std::{cell::OnceCell, ops::Range, sync::Arc};
 
+use crate::index::bitset::Bitset;
 use crate::index::doc_set::DocSet;
+use crate::index::kept_sets::{CountedSet, IntervalCounts};
 use crate::index::orders::{IntervalSlices, Order};
 use crate::query::deadline::{Deadline, QueryError};
 use crate::storage::error::ReadError;
@@ -31,40 +29,39 @@ const RANKS_PER_READ: u32 = 4_096;
 
 /// A walk over one order, restricted to a set.
 pub(super) struct OrderWalk<'a, 's> {
-    set: &'a DocSet,
+    set: &'a CountedSet,
     order: Order<'s>,
     /// Ties of the order are sorted by id.
     ids: &'s Ids,
     deadline: Deadline<'s>,
-    /// Rows of the set before each checkpoint that was counted.
-    counted: RefCell<HashMap<usize, u64>>,
+    counts: Arc<IntervalCounts>,
     /// For [`DocSet::AllExcept`]: code and id of each excepted row, ascending. Filled on first use.
     excepted: OnceCell<Vec<(u64, u64)>>,
 }
 
 impl<'a, 's> OrderWalk<'a, 's> {
     pub fn new(
-        set: &'a DocSet,
+        set: &'a CountedSet,
         order: Order<'s>,
         ids: &'s Ids,
         deadline: Deadline<'s>,
     ) -> OrderWalk<'a, 's> {
-        let (counted, excepted) = (RefCell::default(), OnceCell::new());
-        OrderWalk { set, order, ids, deadline, counted, excepted }
+        let counts = set.counts(&order);
+        OrderWalk { set, order, ids, deadline, counts, excepted: OnceCell::new() }
     }
 
     /// Counts the rows of the set before a rank.
     pub fn count_before(&self, rank: u32) -> Result<u64, QueryError> {
-        if let DocSet::All(_) = self.set {
+        if let DocSet::All(_) = self.set.rows {
             return Ok(u64::from(rank));
         }
         if rank >= self.order.rows() {
-            return Ok(self.set.count());
+            return Ok(self.set.rows.count());
         }
         if self.order.is_row_order() {
             return Ok(self.count_before_row(rank));
         }
-        if let DocSet::AllExcept(_, rows) = self.set {
+        if let DocSet::AllExcept(_, rows) = &self.set.rows {
             return Ok(u64::from(rank) - self.count_excepted_before(rows, rank)?);
         }
         let checkpoints = self.order.checkpoints_below(rank.saturating_add(1))?;
@@ -74,7 +71,7 @@ impl<'a, 's> OrderWalk<'a, 's> {
         }
         // Behind the last checkpoint, the fewer of the ranks on both sides are read.
         if checkpoints == self.order.checkpoints() && rows - rank < rank - from {
-            return Ok(self.set.count() - self.count_ranks(rank..rows)?);
+            return Ok(self.set.rows.count() - self.count_ranks(rank..rows)?);
         }
         let before = match checkpoints.checked_sub(1) {
             Some(checkpoint) => self.count_before_checkpoint(checkpoint)?,
@@ -87,7 +84,7 @@ impl<'a, 's> OrderWalk<'a, 's> {
     fn count_ranks(&self, ranks: Range<u32>) -> Result<u64, ReadError> {
         let mut count = 0;
         self.order.each_row(ranks, |row| {
-            count += u64::from(self.set.contains(row));
+            count += u64::from(self.set.rows.contains(row));
             true
         })?;
         Ok(count)
@@ -99,7 +96,7 @@ impl<'a, 's> OrderWalk<'a, 's> {
     /// one checkpoint to the next.
     pub fn run_at(&self, position: u64) -> Result<Range<u32>, QueryError> {
         let (from, before) = self.begin(position)?;
-        let is_in_run = match self.set {
+        let is_in_run = match &self.set.rows {
             DocSet::Bitmap(..) if !self.order.is_row_order() => {
                 let next = self.order.checkpoints_below(from.saturating_add(1))?;
                 let is_last = next >= self.order.checkpoints();
@@ -157,7 +154,7 @@ impl<'a, 's> OrderWalk<'a, 's> {
     }
 
     fn count_before_row(&self, row: u32) -> u64 {
-        match self.set {
+        match &self.set.rows {
             DocSet::All(_) => u64::from(row),
             DocSet::AllExcept(_, others) => {
                 u64::from(row) - others.partition_point(|other| *other < row) as u64
@@ -168,20 +165,13 @@ impl<'a, 's> OrderWalk<'a, 's> {
     }
 
     fn count_before_checkpoint(&self, checkpoint: usize) -> Result<u64, QueryError> {
-        if let Some(count) = self.counted.borrow().get(&checkpoint) {
-            return Ok(*count);
-        }
-        self.deadline.check()?;
-        let DocSet::Bitmap(bitmap, _) = self.set else {
+        let DocSet::Bitmap(bitmap, _) = &self.set.rows else {
             let rank = self.order.checkpoint_rank(checkpoint)?;
             return Ok(self.count_ranks(0..rank)?);
         };
-        let mut count = 0;
-        for (chunk, words) in (0u32..).zip(bitmap.chunks()) {
-            count += self.order.intervals(chunk)?.count_within(0..checkpoint + 1, words);
-        }
-        self.counted.borrow_mut().insert(checkpoint, count);
-        Ok(count)
+        // Interval n ends before checkpoint n.
+        let (_, before) = self.descend(bitmap, |interval, _| interval <= checkpoint + 1)?;
+        Ok(before)
     }
 
     /// Collects at most `count` rows of the set, starting at a position.
@@ -197,7 +187,7 @@ impl<'a, 's> OrderWalk<'a, 's> {
 
     /// Finds a rank from which a walk comes to a position soon, and the rows of the set before that rank.
     fn begin(&self, position: u64) -> Result<(u32, u64), QueryError> {
-        Ok(match self.set {
+        Ok(match &self.set.rows {
             DocSet::All(_) => (u32::try_from(position).unwrap_or(u32::MAX), position),
             DocSet::AllExcept(..) => (self.rank_at(position)?, position),
             DocSet::Bitmap(bitmap, _) if self.order.is_row_order() => {
@@ -216,7 +206,7 @@ impl<'a, 's> OrderWalk<'a, 's> {
         count: usize,
     ) -> Result<Vec<(u32, u32)>, QueryError> {
         let mut page = Vec::with_capacity(count);
-        let ranks_per_read = match self.set {
+        let ranks_per_read = match &self.set.rows {
             DocSet::All(_) => u32::try_from(count).unwrap_or(u32::MAX).min(RANKS_PER_READ),
             _ => RANKS_PER_READ,
         };
@@ -224,7 +214,7 @@ impl<'a, 's> OrderWalk<'a, 's> {
             let to = rank.saturating_add(ranks_per_read).min(self.order.rows());
             let mut at = rank;
             self.order.each_row(rank..to, |row| {
-                if self.set.contains(row) {
+                if self.set.rows.contains(row) {
                     if skipped == position {
                         page.push((at, row));
                     } else {
@@ -243,42 +233,49 @@ impl<'a, 's> OrderWalk<'a, 's> {
     /// Finds the last checkpoint with at most `position` rows of the set before it. Returns the
     /// checkpoint's rank and that number of rows; rank 0 if every checkpoint lies behind. A set that is no
     /// bitmap is walked from rank 0.
-    ///
-    /// Cost: two passes over the set for each bit of an interval's number.
     fn last_checkpoint_before(&self, position: u64) -> Result<(u32, u64), QueryError> {
-        let DocSet::Bitmap(bitmap, _) = self.set else { return Ok((0, 0)) };
-        if self.order.checkpoints() == 0 {
-            return Ok((0, 0));
+        let DocSet::Bitmap(bitmap, _) = &self.set.rows else { return Ok((0, 0)) };
+        let checkpoints = self.order.checkpoints();
+        let (interval, before) =
+            self.descend(bitmap, |interval, before| interval <= checkpoints && before <= position)?;
+        match interval.checked_sub(1) {
+            None => Ok((0, 0)),
+            Some(checkpoint) => Ok((self.order.checkpoint_rank(checkpoint)?, before)),
         }
-        let slices = (0u32..).zip(bitmap.chunks()).map(|(chunk, _)| self.order.intervals(chunk));
-        let slices: Vec<IntervalSlices<'_>> = slices.collect::<Result<_, _>>()?;
-        let (mut set, mut interval, mut before) = (bitmap.clone(), 0, 0);
-        let mut kept = None;
-        for bit in (0..self.order.interval_bits()).rev() {
-            self.deadline.check()?;
-            let mut lower = 0;
-            for (slices, set) in slices.iter().zip(set.chunks_mut()) {
-                // Each chunk is in the processor's cache for both steps.
-                if let Some((bit, is_upper)) = kept {
-                    slices.retain(bit, is_upper, set);
+    }
+
+    /// Finds the last interval for which `is_reached`, given its number and the rows of the set in earlier
+    /// intervals, returns true: bit by bit of the number. Returns both.
+    ///
+    /// Cost: two passes over the set for each bit below which nothing was counted yet.
+    fn descend(
+        &self,
+        bitmap: &Bitset,
+        is_reached: impl Fn(usize, u64) -> bool,
+    ) -> Result<(usize, u64), QueryError> {
+        let bits = self.order.interval_bits();
+        let (mut interval, mut before) = (0, 0);
+        let mut uncounted = None;
+        for bit in (0..bits).rev() {
+            let lower = match self.counts.get(bit, interval) {
+                Some(lower) => lower,
+                None => {
+                    self.deadline.check()?;
+                    let branch = match &mut uncounted {
+                        Some(branch) => branch,
+                        None => uncounted.insert(Branch::new(bitmap, &self.order)?),
+                    };
+                    let lower = branch.count_lower(bit, interval);
+                    self.counts.set(bit, interval, lower);
+                    lower
                 }
-                lower += slices.count_clear(bit, set);
+            };
+            let upper = interval | 1 << bit;
+            if is_reached(upper, before + lower) {
+                (interval, before) = (upper, before + lower);
             }
-            let is_upper = before + lower <= position;
-            if is_upper {
-                before += lower;
-                interval |= 1 << bit;
-            }
-            kept = Some((bit, is_upper));
         }
-        // A position beyond the set leads beyond the last interval.
-        let last = interval.min(self.order.checkpoints());
-        let Some(checkpoint) = last.checked_sub(1) else { return Ok((0, 0)) };
-        if last < interval {
-            before = self.count_before_checkpoint(checkpoint)?;
-        }
-        self.counted.borrow_mut().insert(checkpoint, before);
-        Ok((self.order.checkpoint_rank(checkpoint)?, before))
+        Ok((interval, before))
     }
 
     /// Collects the rows at some positions of the reversed order. All positions must be of rows with
@@ -356,7 +353,7 @@ impl<'a, 's> OrderWalk<'a, 's> {
         }
         let mut rows = Vec::with_capacity(count);
         self.order.each_row(ranks, |row| {
-            if self.set.contains(row) {
+            if self.set.rows.contains(row) {
                 match skipped.checked_sub(1) {
                     Some(left) => skipped = left,
                     None => rows.push(row),
@@ -375,7 +372,7 @@ impl<'a, 's> OrderWalk<'a, 's> {
             let mut ranks = from..to;
             self.order.each_row(from..to, |row| {
                 let rank = ranks.next().unwrap_or(to);
-                if self.set.contains(row) {
+                if self.set.rows.contains(row) {
                     block.push((rank, row));
                 }
                 true
@@ -387,6 +384,38 @@ impl<'a, 's> OrderWalk<'a, 's> {
         found.truncate(count);
         found.reverse();
         Ok(found)
+    }
+}
+
+/// The rows of a set in the intervals whose numbers begin with the same bits.
+struct Branch<'s> {
+    slices: Vec<IntervalSlices<'s>>,
+    rows: Bitset,
+    /// The lowest bit in which all numbers agree.
+    bit: usize,
+}
+
+impl<'s> Branch<'s> {
+    /// The rows in all intervals.
+    fn new(set: &Bitset, order: &Order<'s>) -> Result<Branch<'s>, ReadError> {
+        let slices = (0u32..).zip(set.chunks()).map(|(chunk, _)| order.intervals(chunk));
+        let slices = slices.collect::<Result<_, _>>()?;
+        Ok(Branch { slices, rows: set.clone(), bit: order.interval_bits() })
+    }
+
+    /// Counts the rows in the intervals that agree with `interval` in all bits above `bit` and have `bit` clear.
+    /// Keeps the rows that agree in these bits; `bit` descends from call to call.
+    fn count_lower(&mut self, bit: usize, interval: usize) -> u64 {
+        let mut lower = 0;
+        for (slices, rows) in self.slices.iter().zip(self.rows.chunks_mut()) {
+            // Each chunk is in the processor's cache for all steps.
+            for kept in (bit + 1..self.bit).rev() {
+                slices.retain(kept, interval >> kept & 1 == 1, rows);
+            }
+            lower += slices.count_clear(bit, rows);
+        }
+        self.bit = bit + 1;
+        lower
     }
 }
 

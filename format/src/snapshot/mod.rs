@@ -30,6 +30,7 @@ use std::{
 use crate::entity::{Entity, NO_ID, with_record};
 use crate::index::citations::CitationsFile;
 use crate::index::dictionary::Dictionary;
+use crate::index::kept_sets::{KeptSets, SnapshotSets};
 use crate::index::orders::{Order, OrdersFile};
 use crate::index::prefix_stats::PrefixStats;
 use crate::index::targets::TargetsFile;
@@ -74,6 +75,7 @@ pub const SUPPRESSION_LISTS: &str = ".suppressed";
 pub struct Snapshot {
     mapped: Arc<Mapped>,
     suppressed: Suppressed,
+    kept: SnapshotSets,
 }
 
 /// The open files of a snapshot, shared by every suppression of it.
@@ -123,6 +125,16 @@ impl Snapshot {
     /// The snapshot's manifest.
     pub fn manifest(&self) -> &Manifest {
         &self.mapped.manifest
+    }
+
+    /// Keeps sets of rows of its queries for later queries, in memory that snapshots share.
+    #[must_use]
+    pub fn keeping(self, sets: &Arc<KeptSets>) -> Snapshot {
+        Snapshot { kept: SnapshotSets::new(sets), ..self }
+    }
+
+    pub(crate) fn kept(&self) -> &SnapshotSets {
+        &self.kept
     }
 
     fn files_of(&self, entity: Entity) -> &EntityFiles {

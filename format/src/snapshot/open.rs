@@ -7,6 +7,7 @@ use blake3::Hash;
 use crate::entity::Entity;
 use crate::index::citations::CitationsFile;
 use crate::index::dictionary::Dictionary;
+use crate::index::kept_sets::SnapshotSets;
 use crate::index::orders::OrdersFile;
 use crate::index::prefix_stats::PrefixStats;
 use crate::index::targets::TargetsFile;
@@ -197,7 +198,8 @@ impl<'p> Opening<'p> {
         let path = self.path.to_path_buf();
         let Opening { manifest, lock, hashes, .. } = self;
         let mapped = Mapped { path, manifest, _lock: lock, entities, strings, hashes };
-        let snapshot = Snapshot { mapped: Arc::new(mapped), suppressed: Suppressed::default() };
+        let (suppressed, kept) = (Suppressed::default(), SnapshotSets::default());
+        let snapshot = Snapshot { mapped: Arc::new(mapped), suppressed, kept };
         snapshot.check_readable()?;
         Ok(snapshot)
     }

@@ -17,6 +17,7 @@ use std::{
 
 use arc_swap::ArcSwap;
 use chrono::{DateTime, Utc};
+use pinakes_format::index::kept_sets::KeptSets;
 use pinakes_format::snapshot::next::{CURRENT, LinkError, NextSnapshot, resolve_link};
 use pinakes_format::snapshot::{OpenError, Snapshot, read_manifest};
 use pinakes_format::storage::error::ReadError;
@@ -42,6 +43,8 @@ const BROKEN_LINK_TIMEOUT: Duration = Duration::from_secs(2);
 const REPEATED_REFUSAL: Duration = Duration::from_secs(1);
 /// How long a load waits for requests to the snapshot served before.
 const RELEASE_TIMEOUT: Duration = Duration::from_secs(10);
+/// The memory for the sets of recent filters, where no option sets it.
+const KEPT_SETS_BYTES: usize = 64 << 20;
 /// Interval at which a waiting load checks for such requests.
 const RELEASE_INTERVAL: Duration = Duration::from_millis(2);
 
@@ -84,6 +87,8 @@ pub struct OpenOptions {
     pub suppression: Option<SuppressionListFile>,
     /// Earlier snapshots that stay open for requests that name them.
     pub keep_open: usize,
+    /// The sets of recent filters, of all open snapshots.
+    pub kept_sets: Arc<KeptSets>,
 }
 
 /// State of `current` at the last check.
@@ -193,8 +198,13 @@ impl SnapshotManager {
     ///
     /// As [`SnapshotManager::open_with`].
     pub fn open(source: &SnapshotSource, verify: bool) -> Result<SnapshotManager, LoadError> {
-        let options =
-            OpenOptions { verify, load_mode: LoadMode::Mapped, suppression: None, keep_open: 0 };
+        let options = OpenOptions {
+            verify,
+            load_mode: LoadMode::Mapped,
+            suppression: None,
+            keep_open: 0,
+            kept_sets: KeptSets::new(KEPT_SETS_BYTES),
+        };
         SnapshotManager::open_with(source, options)
     }
 
@@ -558,7 +568,7 @@ impl SnapshotManager {
         while let Some(best) = candidates.pop() {
             // Only the chosen candidate is opened for serving.
             match Snapshot::open_with_mode(best.path(), self.options.load_mode) {
-                Ok(opened) => return Some(opened),
+                Ok(opened) => return Some(opened.keeping(&self.options.kept_sets)),
                 Err(error) => tracing::warn!(%error, "cannot serve this snapshot as fallback"),
             }
         }
@@ -581,7 +591,7 @@ impl OpenOptions {
             newest_updated_date = manifest.source.newest_updated_date,
             "snapshot opened; each chunk is verified at its first read"
         );
-        self.suppress(snapshot)
+        self.suppress(snapshot.keeping(&self.kept_sets))
     }
 
     /// Opens the snapshot to serve first: that of `next` if its time has come, else that of `current`, else a

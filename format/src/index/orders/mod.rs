@@ -39,7 +39,7 @@ mod write;
 
 use std::ops::Range;
 
-use crate::index::bitset::{CHUNK_ROWS, ChunkBits, EMPTY_CHUNK, count_common_bits, count_set_bits};
+use crate::index::bitset::{CHUNK_ROWS, ChunkBits, EMPTY_CHUNK, count_set_bits};
 use crate::index::orders::layout::{DIRECTORY_FIELDS, OrderLayout, interval_bits};
 use crate::index::postings::BITSET_BYTES;
 use crate::schema::keys;
@@ -144,7 +144,7 @@ impl OrdersFile {
             _ if spec.is_row_order => RankSource::Rows,
             _ => RankSource::File,
         };
-        Ok(Order { archive: &self.archive, rows: self.rows, layout, spec, source })
+        Ok(Order { number, archive: &self.archive, rows: self.rows, layout, spec, source })
     }
 
     /// The size of an order, in bytes.
@@ -178,6 +178,7 @@ enum RankSource<'s> {
 /// An order in a mapped file.
 #[derive(Clone, Copy)]
 pub struct Order<'s> {
+    number: usize,
     archive: &'s Archive,
     rows: usize,
     layout: OrderLayout,
@@ -186,6 +187,11 @@ pub struct Order<'s> {
 }
 
 impl<'s> Order<'s> {
+    /// The number of the order in its file.
+    pub fn number(&self) -> usize {
+        self.number
+    }
+
     /// The key of the order.
     pub fn spec(&self) -> &'s keys::Order {
         self.spec
@@ -531,11 +537,6 @@ impl<'s> IntervalSlices<'s> {
             });
         }
         within
-    }
-
-    /// Counts the rows of a set in the intervals with these numbers.
-    pub fn count_within(&self, numbers: Range<usize>, set: &ChunkBits) -> u64 {
-        count_common_bits(&self.within(numbers), set)
     }
 
     /// Counts the rows of a set whose interval numbers have a bit clear.

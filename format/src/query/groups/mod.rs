@@ -23,7 +23,6 @@ mod source;
 use std::time::Duration;
 
 use crate::entity::Entity;
-use crate::index::doc_set::DocSet;
 use crate::query::deadline::{Deadline, QueryError};
 use crate::query::groups::page::PageOrder;
 use crate::query::parse::Query;
@@ -94,17 +93,19 @@ impl Query {
         snapshot: &Snapshot,
         (deadline, time): (Deadline<'_>, Duration),
     ) -> Result<Groups, QueryError> {
-        let set = DocSet::from_intersection(&self.resolve(snapshot, deadline)?, deadline)?;
+        let matches = self.resolve(snapshot, deadline)?;
+        let (set, _) = self.matching_set(&matches, snapshot, deadline)?;
+        let set = &set.rows;
         let rows = snapshot.count(self.entity);
         let open = |key: &_| Source::open(key, snapshot, self.entity, deadline);
         let sources: Result<Vec<Source<'_>>, QueryError> =
             grouping.keys.iter().map(|key| open(&key.index)).collect();
         let mut sources = sources?;
-        check(&sources, (&set, rows), time)
+        check(&sources, (set, rows), time)
             .map_err(|reason| QueryError::refused("group_by", &grouping.text, reason))?;
         let mut counted = match &mut sources[..] {
-            [source] => count_codes(source, (&set, rows), deadline)?.into_groups(),
-            [one, other] => count::count_pairs([one, other], (&set, rows), deadline)?,
+            [source] => count_codes(source, (set, rows), deadline)?.into_groups(),
+            [one, other] => count::count_pairs([one, other], (set, rows), deadline)?,
             _ => Vec::new(),
         };
         if !grouping.has_null {

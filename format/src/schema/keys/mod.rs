@@ -74,7 +74,7 @@ impl Kind {
 }
 
 /// A direction of the citation graph.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {
     /// From an output to those that it refers to.
     References,
@@ -104,7 +104,7 @@ impl Direction {
 }
 
 /// The index that answers a filter on a key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Index {
     /// The table of ids and rows.
     Ids,
