@@ -14,6 +14,9 @@ use pinakes_format::record::columns::Column;
 
 use crate::export::parquet::types::{ColumnKind, ColumnType, NamedColumn, fields_of, zone_of};
 
+/// Space for this fraction of values more than the part before had.
+const SPACE_DIVISOR: usize = 8;
+
 /// The values of one column, nested as its type is.
 pub(crate) struct ColumnBuilder {
     nulls: NullBufferBuilder,
@@ -66,6 +69,42 @@ impl ColumnBuilder {
             },
         };
         ColumnBuilder { nulls: NullBufferBuilder::new(0), values }
+    }
+
+    /// An empty builder of the same type, with memory for about as many values. Without it, the memory of each
+    /// column would grow by copies, and the system would clear it again.
+    pub(super) fn emptied_like(&self) -> ColumnBuilder {
+        fn space<T>(values: &[T]) -> Vec<T> {
+            Vec::with_capacity(values.len() + values.len() / SPACE_DIVISOR)
+        }
+        let values = match &self.values {
+            Values::Skipped => Values::Skipped,
+            Values::Boolean(values) => Values::Boolean(BooleanBufferBuilder::new(values.len())),
+            Values::Int32(values) => Values::Int32(space(values)),
+            Values::Int64(values) => Values::Int64(space(values)),
+            Values::Double(values) => Values::Double(space(values)),
+            Values::Text(texts) => {
+                let mut offsets = space(&texts.offsets);
+                offsets.push(0);
+                Values::Text(Texts { offsets, bytes: space(&texts.bytes) })
+            }
+            Values::Date(values) => Values::Date(space(values)),
+            Values::Timestamp(values, is_utc) => Values::Timestamp(space(values), *is_utc),
+            Values::Object(fields, columns) => {
+                Values::Object(fields.clone(), ColumnBuilder::all_emptied_like(columns))
+            }
+            Values::Flat(columns) => Values::Flat(ColumnBuilder::all_emptied_like(columns)),
+            Values::List(field, offsets, items) => {
+                let mut offsets = space(offsets);
+                offsets.push(0);
+                Values::List(field.clone(), offsets, Box::new(items.emptied_like()))
+            }
+        };
+        ColumnBuilder { nulls: NullBufferBuilder::new(self.nulls.len()), values }
+    }
+
+    pub(super) fn all_emptied_like(columns: &[ColumnBuilder]) -> Vec<ColumnBuilder> {
+        columns.iter().map(ColumnBuilder::emptied_like).collect()
     }
 
     /// Number of values.

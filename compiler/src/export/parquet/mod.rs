@@ -17,6 +17,8 @@ mod tables;
 mod types;
 mod writer;
 
+use std::sync::{Mutex, PoisonError};
+
 use pinakes_format::json::render::{Page, Shape};
 use pinakes_format::snapshot::Snapshot;
 use rayon::prelude::*;
@@ -89,14 +91,24 @@ fn write_files(
         }
         encode(&mut writers, &batches)
     };
-    in_order(&mut rows, |rows| fill(tables, rows), write)?;
+    let emptied = Mutex::new(Vec::new());
+    in_order(&mut rows, |rows| fill(tables, &emptied, rows), write)?;
     writers.into_iter().map(|writer| Ok(writer.finish()?)).collect()
 }
 
 /// Puts rows into columns, until [`PART_BYTES`] are reached. Returns the number of rows taken.
-fn fill(tables: &Tables<'_>, rows: &[u32]) -> std::result::Result<(Part, usize), WriteError> {
+///
+/// `emptied` has builders for later parts, one for each table.
+fn fill(
+    tables: &Tables<'_>,
+    emptied: &Mutex<Vec<Vec<ColumnBuilder>>>,
+    rows: &[u32],
+) -> std::result::Result<(Part, usize), WriteError> {
     let entity = tables.entity;
-    let mut builders: Vec<ColumnBuilder> = tables.tables.iter().map(Table::builder).collect();
+    let emptied = || emptied.lock().unwrap_or_else(PoisonError::into_inner);
+    let builders = emptied().pop();
+    let new = || tables.tables.iter().map(Table::builder).collect();
+    let mut builders: Vec<ColumnBuilder> = builders.unwrap_or_else(new);
     let mut page = Page::new(tables.snapshot, Shape::Single);
     let mut taken = 0;
     for row in rows {
@@ -111,6 +123,7 @@ fn fill(tables: &Tables<'_>, rows: &[u32]) -> std::result::Result<(Part, usize),
             break;
         }
     }
+    emptied().push(ColumnBuilder::all_emptied_like(&builders));
     let batches = tables.tables.iter().zip(builders);
     let batches = batches.map(|(table, builder)| Batch::new(table, builder));
     let batches = batches.collect::<std::result::Result<_, _>>()?;

@@ -6,6 +6,9 @@ use arrow_schema::{DataType, Field, Fields, TimeUnit};
 use pinakes_format::record::members::Member;
 use pinakes_format::record::schema::{Object, Schema, Shown};
 
+/// The step of a path from a list to its elements.
+pub(super) const LIST: &str = "list";
+
 /// The type of one column, nested as the values are.
 #[derive(Clone, Debug)]
 pub(crate) struct ColumnType {
@@ -164,7 +167,7 @@ impl ColumnType {
                 }
             }
             ColumnKind::List(items) => {
-                path.extend(["list".to_owned(), "element".to_owned()]);
+                path.extend([LIST.to_owned(), "element".to_owned()]);
                 items.add_leaves(path, is_meant, found);
                 path.truncate(path.len() - 2);
             }

@@ -17,12 +17,13 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::ColumnPath;
+use pinakes_format::changes::REFERENCES;
 use rayon::prelude::*;
 
 use crate::export::output::OutputFile;
 use crate::export::parquet::builder::ColumnBuilder;
 use crate::export::parquet::tables::Table;
-use crate::export::parquet::types::ColumnKind;
+use crate::export::parquet::types::{ColumnKind, LIST};
 
 /// When a row group ends.
 struct GroupLimits {
@@ -42,6 +43,9 @@ impl GroupLimits {
 
 /// Level of zstd. Higher levels take twice the time for files that are 5 % smaller.
 const ZSTD_LEVEL: i32 = 1;
+/// Bytes of distinct values above which a column is no longer written by dictionary. Columns whose values hardly
+/// repeat pass it soon, and columns of codes, topics and funders never.
+const DICTIONARY_BYTES_MAX: usize = 256 << 10;
 /// Share of row groups that a bloom filter finds an id in by mistake.
 const FALSE_POSITIVES: f64 = 0.01;
 
@@ -161,7 +165,17 @@ fn properties(table: &Table, snapshot_id: &str) -> Result<WriterProperties> {
         .set_created_by(concat!("pinakes-compiler ", env!("CARGO_PKG_VERSION")).to_owned())
         .set_key_value_metadata(Some(facts.to_vec()))
         .set_statistics_enabled(EnabledStatistics::Chunk)
+        .set_dictionary_page_size_limit(DICTIONARY_BYTES_MAX)
         .set_compression(Compression::ZSTD(ZstdLevel::try_new(ZSTD_LEVEL)?));
+    // No engine prunes by the least and the greatest value of a column inside of a list.
+    for path in table.leaves(|_| true).into_iter().filter(|path| path.iter().any(|at| at == LIST)) {
+        // What a record refers to hardly repeats.
+        let has_dictionary = path[0] != REFERENCES;
+        let path = ColumnPath::new(path);
+        properties = properties
+            .set_column_statistics_enabled(path.clone(), EnabledStatistics::None)
+            .set_column_dictionary_enabled(path, has_dictionary);
+    }
     let is_whole = |kind: &ColumnKind| matches!(kind, ColumnKind::LongText);
     for path in table.leaves(is_whole) {
         properties = properties.set_column_dictionary_enabled(ColumnPath::new(path), false);
