@@ -12,9 +12,6 @@ use crate::query::set_key::SetKey;
 use crate::query::sorted_page::{DirectedOrder, PageFinder};
 use crate::snapshot::Snapshot;
 
-/// Chunks from which on the sets and counts of a filter are kept: those of fewer rows are made in a short time.
-const KEPT_CHUNKS_MIN: u32 = 2;
-
 /// The result of a query.
 #[derive(Clone, Debug)]
 pub struct RowPage {
@@ -162,7 +159,7 @@ impl Query {
         deadline: Deadline<'_>,
     ) -> Result<(Arc<CountedSet>, Option<SetKey>), QueryError> {
         let make = || DocSet::from_intersection(matches, deadline);
-        if matches.clauses().is_empty() || matches.chunks() < KEPT_CHUNKS_MIN {
+        if matches.clauses().is_empty() {
             return Ok((Arc::new(CountedSet::new(make()?)), None));
         }
         let name = SetKey::of_filter(self.entity, &self.filter, false);
@@ -176,12 +173,8 @@ impl Query {
         snapshot: &Snapshot,
         deadline: Deadline<'_>,
     ) -> Result<Arc<[u32]>, QueryError> {
-        let count = || matches.chunk_counts(deadline);
-        if matches.chunks() < KEPT_CHUNKS_MIN {
-            return Ok(count()?.into());
-        }
         let name = SetKey::of_filter(self.entity, &self.filter, true);
-        snapshot.kept().chunk_counts(name.bytes(), count)
+        snapshot.kept().chunk_counts(name.bytes(), || matches.chunk_counts(deadline))
     }
 
     pub(super) fn directed_orders<'s>(

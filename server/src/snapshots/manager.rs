@@ -492,6 +492,11 @@ impl SnapshotManager {
         }
     }
 
+    /// The bytes of the rows of recent filters.
+    pub fn kept_sets_bytes(&self) -> u64 {
+        self.options.kept_sets.bytes()
+    }
+
     /// The snapshot to answer a request from; a request calls this once.
     pub fn served(&self) -> Arc<ServedSnapshot> {
         self.served.load_full()

@@ -83,6 +83,11 @@ impl Metrics {
             "Memory for such replies, a quarter of --memory.",
             self.service.reply_memory().bytes_max() as f64,
         );
+        families.gauge(
+            "pinakes_kept_sets_bytes",
+            "Bytes of the rows of recent filters, at most a quarter of --memory.",
+            self.service.snapshots().kept_sets_bytes() as f64,
+        );
         families.counter(
             "pinakes_log_lines_lost_total",
             "Log lines dropped because standard error was read too slowly or a write failed.",
