@@ -8,10 +8,11 @@
 //! categories, scripts). They differ only in characters assigned after Unicode 16. FORMAT.md names
 //! the versions, because snapshots store hashes of folded texts.
 
-use std::{borrow::Cow, ops::RangeInclusive, sync::LazyLock};
+use std::{borrow::Cow, iter, sync::OnceLock};
 
 use caseless::Caseless;
-use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::canonical_combining_class;
+use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 
 /// Letters without a Unicode decomposition, and the letters that replace them.
@@ -30,22 +31,50 @@ const LETTERS: [(char, &str); 12] = [
     ('ŋ', "n"),
 ];
 
-/// The characters with a precomputed folding: U+0080 to the end of the Cyrillic Supplement.
-const COMMON: RangeInclusive<char> = '\u{80}'..='\u{52f}';
+/// Characters of a block, whose foldings are computed together.
+const BLOCK_CHARS: u32 = 256;
+/// Blocks of the Basic Multilingual Plane.
+const BLOCKS: usize = 0x1_0000 / BLOCK_CHARS as usize;
 
-/// A folded character: its letters and digits, and `None` for a word separator.
-type Folded = Box<[Option<char>]>;
+/// The precomputed folding of a character.
+enum Folding {
+    /// The character depends on its neighbours; [`letters`] folds it.
+    ByRule,
+    /// A word separator.
+    Separator,
+    /// One letter or digit.
+    Letter(char),
+    /// Any other number of letters, digits and, as `None`, word separators.
+    Several(Box<[Option<char>]>),
+}
 
 /// Characters that are dropped; other punctuation separates words. `O'Brien` is one word.
 const APOSTROPHES: [char; 4] = ['\'', '’', 'ʼ', '‘'];
 
+/// The folding of each ASCII character: [`DROPPED`], a space for a word separator, or a letter or digit.
+static ASCII: [u8; 128] = {
+    let mut folded = [b' '; 128];
+    let mut byte = 0;
+    while byte < 128 {
+        if (byte as u8).is_ascii_alphanumeric() {
+            folded[byte] = (byte as u8).to_ascii_lowercase();
+        }
+        byte += 1;
+    }
+    folded[b'\'' as usize] = DROPPED;
+    folded
+};
+
+/// Stands for no character in [`ASCII`].
+const DROPPED: u8 = 0;
+
 /// Folds a text to words of letters and digits, with one space between words.
 ///
-/// Empty where the text has no letter and no digit. Cost: one pass over ASCII, several passes over
-/// other characters.
+/// Empty where the text has no letter and no digit. Cost: one pass over most texts, several passes over
+/// texts with combining marks.
 pub fn fold(text: &str) -> String {
     let text = without_tags(text);
-    let mut words = Words { text: String::with_capacity(text.len()), space_due: false };
+    let mut words = Words::with_capacity(text.len());
     let mut rest = &*text;
     while !rest.is_empty() {
         let (ascii, beyond) = split_where(rest, |byte| !byte.is_ascii());
@@ -55,9 +84,7 @@ pub fn fold(text: &str) -> String {
         words.push_other(other);
         rest = next;
     }
-    let mut folded = words.text;
-    folded.make_ascii_lowercase();
-    if folded.is_ascii() { folded } else { folded.nfc().collect() }
+    words.finish()
 }
 
 /// Splits a text before the first byte that matches; the byte must begin a character.
@@ -65,10 +92,14 @@ fn split_where(text: &str, matches: impl Fn(&u8) -> bool) -> (&str, &str) {
     text.split_at(text.bytes().position(|byte| matches(&byte)).unwrap_or(text.len()))
 }
 
+/// Whether folding keeps a character: no accent or other nonspacing mark.
+fn is_kept(c: &char) -> bool {
+    c.general_category() != GeneralCategory::NonspacingMark
+}
+
 /// Folds a text that is not ASCII, by the rules: letters and digits, and `None` for each word
 /// separator.
 fn letters(text: &str) -> impl Iterator<Item = Option<char>> {
-    let is_kept = |c: &char| c.general_category() != GeneralCategory::NonspacingMark;
     let compatible = text.nfkd().filter(is_kept).default_case_fold();
     let letters = compatible.nfkd().filter(is_kept).flat_map(by_letter);
     // U+02BC, one of the apostrophes, counts as alphabetic.
@@ -76,19 +107,42 @@ fn letters(text: &str) -> impl Iterator<Item = Option<char>> {
     letters.map(|c| (c.is_alphabetic() || c.is_numeric()).then_some(c))
 }
 
-/// The precomputed folding of a Latin, Greek or Cyrillic character. `None` for other characters, and
-/// for marks: normalisation reorders marks with their neighbours.
-fn common(c: char) -> Option<&'static [Option<char>]> {
-    static TABLE: LazyLock<Vec<Option<Folded>>> = LazyLock::new(|| {
-        let is_mark = |c: char| {
-            use GeneralCategory::{EnclosingMark, NonspacingMark, SpacingMark};
-            matches!(c.general_category(), EnclosingMark | NonspacingMark | SpacingMark)
-        };
-        let folded = |c: char| (!is_mark(c)).then(|| letters(c.encode_utf8(&mut [0; 4])).collect());
-        COMMON.map(folded).collect()
-    });
-    let at = u32::from(c).checked_sub(u32::from(*COMMON.start()))?;
-    TABLE.get(at as usize)?.as_deref()
+/// Returns the precomputed folding of a character. Computes the foldings of a block at its first use.
+fn folding(c: char) -> &'static Folding {
+    static FOLDINGS: [OnceLock<Box<[Folding]>>; BLOCKS] = [const { OnceLock::new() }; BLOCKS];
+    let (block, at) = (u32::from(c) / BLOCK_CHARS, u32::from(c) % BLOCK_CHARS);
+    let Some(foldings) = FOLDINGS.get(block as usize) else { return &Folding::ByRule };
+    let compute = || {
+        let chars = block * BLOCK_CHARS..(block + 1) * BLOCK_CHARS;
+        chars.map(|c| char::from_u32(c).map_or(Folding::ByRule, compute_folding)).collect()
+    };
+    &foldings.get_or_init(compute)[at as usize]
+}
+
+/// Folds a character that does not depend on its neighbours: no mark remains that normalisation would
+/// reorder, and no letter that normalisation would compose with the letter before.
+fn compute_folding(c: char) -> Folding {
+    use GeneralCategory::{EnclosingMark, NonspacingMark, SpacingMark};
+    let is_mark = matches!(c.general_category(), EnclosingMark | NonspacingMark | SpacingMark);
+    let is_reordered = |c: char| is_kept(&c) && canonical_combining_class(c) != 0;
+    let mut decomposed = c.nfkd().chain(c.nfkd().default_case_fold().nfkd());
+    if is_mark || decomposed.any(is_reordered) {
+        return Folding::ByRule;
+    }
+    let mut folded: Vec<Option<char>> = letters(c.encode_utf8(&mut [0; 4])).collect();
+    if folded.iter().all(Option::is_some) {
+        // The letters of a Korean syllable are one character again.
+        folded = folded.into_iter().flatten().nfc().map(Some).collect();
+    }
+    let is_inert = |c: char| {
+        canonical_combining_class(c) == 0 && is_nfc_quick(iter::once(c)) == IsNormalized::Yes
+    };
+    match folded[..] {
+        _ if !folded.iter().flatten().all(|c| is_inert(*c)) => Folding::ByRule,
+        [None] => Folding::Separator,
+        [Some(letter)] => Folding::Letter(letter),
+        _ => Folding::Several(folded.into()),
+    }
 }
 
 /// Applies [`LETTERS`] to a character.
@@ -118,7 +172,7 @@ pub const WORD_BYTES_MAX: usize = 256;
 pub fn words(folded: &str) -> impl Iterator<Item = &str> {
     folded.split(' ').filter(|word| !word.is_empty()).flat_map(|word| {
         let within = word.char_indices().skip(1).filter(|(_, c)| is_unspaced(*c));
-        std::iter::once(word).chain(within.map(|(at, _)| &word[at..])).map(cut_word)
+        iter::once(word).chain(within.map(|(at, _)| &word[at..])).map(cut_word)
     })
 }
 
@@ -149,54 +203,74 @@ fn is_unspaced(c: char) -> bool {
 }
 
 /// Builds a text of folded words.
-#[derive(Default)]
 struct Words {
-    text: String,
-    /// Whether a space is due before the next letter.
-    space_due: bool,
+    /// UTF-8. A space at the end separates the next word; it is not part of the result.
+    text: Vec<u8>,
+    /// Whether normalisation may compose characters of the text.
+    may_compose: bool,
 }
 
 impl Words {
-    /// Appends an ASCII text without changing its case.
-    fn push_ascii(&mut self, text: &str) {
-        let mut rest = text;
-        while !rest.is_empty() {
-            let (letters, beyond) = split_where(rest, |byte| !byte.is_ascii_alphanumeric());
-            if !letters.is_empty() {
-                self.begin();
-                self.text.push_str(letters);
-            }
-            let mut chars = beyond.chars();
-            // An apostrophe is dropped; any other character separates words.
-            self.space_due |= chars.next().is_some_and(|c| !APOSTROPHES.contains(&c));
-            rest = chars.as_str();
+    fn with_capacity(bytes: usize) -> Words {
+        Words { text: Vec::with_capacity(bytes), may_compose: false }
+    }
+
+    fn finish(mut self) -> String {
+        if self.text.last() == Some(&b' ') {
+            self.text.pop();
         }
+        let text = String::from_utf8(self.text).expect("only whole characters are pushed");
+        if self.may_compose { text.nfc().collect() } else { text }
+    }
+
+    /// Appends an ASCII text. The loop has no branches that depend on the text.
+    fn push_ascii(&mut self, text: &str) {
+        let from = self.text.len();
+        let mut last = self.text.last().copied().unwrap_or(b' ');
+        self.text.resize(from + text.len(), 0);
+        let mut to = from;
+        for byte in text.bytes() {
+            let folded = ASCII[usize::from(byte & 0x7f)];
+            let is_pushed = folded != DROPPED && (folded != b' ' || last != b' ');
+            self.text[to] = folded;
+            to += usize::from(is_pushed);
+            last = if is_pushed { folded } else { last };
+        }
+        self.text.truncate(to);
     }
 
     /// Appends a text that is not ASCII.
     fn push_other(&mut self, text: &str) {
-        if text.chars().all(|c| common(c).is_some()) {
-            text.chars().filter_map(common).flatten().for_each(|letter| self.push(*letter));
-        } else {
-            letters(text).for_each(|letter| self.push(letter));
+        let from = self.text.len();
+        for c in text.chars() {
+            match folding(c) {
+                Folding::Letter(letter) => self.push_letter(*letter),
+                Folding::Separator => self.push_separator(),
+                Folding::Several(letters) => letters.iter().for_each(|letter| self.push(*letter)),
+                Folding::ByRule => {
+                    self.text.truncate(from);
+                    self.may_compose = true;
+                    return letters(text).for_each(|letter| self.push(letter));
+                }
+            }
         }
     }
 
     /// Appends a letter, or a word separator.
     fn push(&mut self, letter: Option<char>) {
         match letter {
-            Some(letter) => {
-                self.begin();
-                self.text.push(letter);
-            }
-            None => self.space_due = true,
+            Some(letter) => self.push_letter(letter),
+            None => self.push_separator(),
         }
     }
 
-    /// Appends the space that is due.
-    fn begin(&mut self) {
-        if std::mem::take(&mut self.space_due) && !self.text.is_empty() {
-            self.text.push(' ');
+    fn push_letter(&mut self, letter: char) {
+        self.text.extend_from_slice(letter.encode_utf8(&mut [0; 4]).as_bytes());
+    }
+
+    fn push_separator(&mut self) {
+        if self.text.last().is_some_and(|last| *last != b' ') {
+            self.text.push(b' ');
         }
     }
 }
@@ -268,14 +342,9 @@ mod tests {
     /// Folds a text by the rules alone, without the fast paths.
     fn fold_by_rule(text: &str) -> String {
         let text = without_tags(text);
-        let is_kept = |c: &char| c.general_category() != GeneralCategory::NonspacingMark;
-        let compatible = text.nfkd().filter(is_kept).default_case_fold();
-        let mut words = Words::default();
-        let kept = compatible.nfkd().filter(is_kept).flat_map(by_letter);
-        for c in kept.filter(|c| !APOSTROPHES.contains(c)) {
-            words.push((c.is_alphabetic() || c.is_numeric()).then_some(c));
-        }
-        words.text.nfc().collect()
+        let letters: String = letters(&text).map(|letter| letter.unwrap_or(' ')).collect();
+        let words: Vec<&str> = letters.split(' ').filter(|word| !word.is_empty()).collect();
+        words.join(" ").nfc().collect()
     }
 
     #[test]
@@ -299,12 +368,13 @@ mod tests {
 
     #[test]
     fn precomputed_characters_fold_like_the_rules() {
-        for c in COMMON {
-            let next = COMMON.cycle().skip_while(|other| *other != c).nth(1).unwrap_or(c);
-            for text in [format!("a{c}b"), format!("{c}{next}{c}"), format!("{c}\u{301}{c}{c}東")]
+        let mut last = 'a';
+        for c in '\u{80}'..='\u{ffff}' {
+            for text in [format!("a{c}b"), format!("{c}{last}{c}"), format!("{c}\u{301}{c}{c}東")]
             {
                 assert_eq!(fold(&text), fold_by_rule(&text), "{text:?}");
             }
+            last = c;
         }
     }
 
