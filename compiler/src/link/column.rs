@@ -108,6 +108,11 @@ impl IdRows {
         low
     }
 
+    /// Looks ids up that ascend.
+    pub(crate) fn cursor(&self) -> IdCursor<'_> {
+        IdCursor { by_id: self, at: 0, last: 0 }
+    }
+
     pub(crate) fn has(&self, id: u64) -> bool {
         self.0.find(id).is_some()
     }
@@ -121,5 +126,23 @@ impl IdRows {
         let (id, row) = self.0.get(index)?.split_first_chunk()?;
         let row = u32::from_le_bytes(row.try_into().ok()?);
         Some(IdRow { id: u64::from_le_bytes(*id), row })
+    }
+}
+
+/// Looks up the rows of ids. Ascending ids cost log2 of their distance each, and read neighbouring pairs.
+pub(crate) struct IdCursor<'a> {
+    by_id: &'a IdRows,
+    /// The index of the last id, or of the first pair after the id.
+    at: usize,
+    last: u64,
+}
+
+impl IdCursor<'_> {
+    /// The row of an id. An id below the last one starts the search again.
+    pub(crate) fn row_of(&mut self, id: u64) -> Option<u32> {
+        let from = if id < self.last { 0 } else { self.at };
+        self.at = self.by_id.seek(from, id);
+        self.last = id;
+        self.by_id.get(self.at).filter(|found| found.id == id).map(|found| found.row)
     }
 }

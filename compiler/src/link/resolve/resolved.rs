@@ -20,7 +20,7 @@ use pinakes_format::storage::blobs::unnamed_file;
 use rayon::prelude::*;
 
 use crate::error::Result;
-use crate::link::column::Column;
+use crate::link::column::{Column, IdCursor};
 use crate::link::context::{Linker, Segments, inconsistent_object};
 use crate::link::external_sort::Sorter;
 use crate::link::merge::rows::Rows;
@@ -152,26 +152,29 @@ impl NumbersFile {
 }
 
 /// Replaces a merged id by the id at the end of its chain.
-fn follow_redirects<'a>(symbol: Symbol<'a>, rows: &[Rows]) -> Symbol<'a> {
-    match Entity::from_index(symbol.kind) {
-        Some(entity) if symbol.id != NO_ID => {
-            Symbol { id: rows[entity as usize].redirects.end(symbol.id), ..symbol }
-        }
-        _ => symbol,
+fn follow_redirects(kind: u8, id: u64, rows: &[Rows]) -> u64 {
+    match Entity::from_index(kind) {
+        Some(entity) if id != NO_ID => rows[entity as usize].redirects.end(id),
+        _ => id,
     }
 }
 
-/// First pass: the row of each symbol that has a record, and the other symbols.
+/// First pass: the row of each symbol that has a record, and the other symbols. Symbols ascend by kind and
+/// id, so the lookups read the ids of each entity front to back.
 fn find_records(segment: &Segment<'_>, rows: &[Rows]) -> Result<(Vec<u32>, Vec<UnresolvedSymbol>)> {
     let mut numbers = vec![UNRESOLVED; segment.symbols.count()];
     let mut unresolved = Vec::new();
+    let mut cursors: Vec<IdCursor<'_>> = rows.iter().map(|rows| rows.by_id.cursor()).collect();
     for at in segment.symbols.ascending() {
-        let symbol = segment.symbols.get(at).ok_or_else(inconsistent_object)?;
-        let symbol = follow_redirects(symbol, rows);
-        let entity = Entity::from_index(symbol.kind);
-        match entity.and_then(|entity| rows[entity as usize].by_id.row_of(symbol.id)) {
+        let (kind, id) = segment.symbols.subject(at).ok_or_else(inconsistent_object)?;
+        let id = follow_redirects(kind, id, rows);
+        let entity = Entity::from_index(kind);
+        match entity.and_then(|entity| cursors[entity as usize].row_of(id)) {
             Some(row) => *numbers.get_mut(at as usize).ok_or_else(inconsistent_object)? = row,
-            None => unresolved.push(symbol.into()),
+            None => {
+                let symbol = segment.symbols.get(at).ok_or_else(inconsistent_object)?;
+                unresolved.push(Symbol { id, ..symbol }.into());
+            }
         }
     }
     Ok((numbers, unresolved))
@@ -190,7 +193,8 @@ fn fill_unresolved(
             return Some(number);
         }
         let symbol = segment.symbols.get(u32::try_from(at).ok()?)?;
-        let index = unresolved.find(follow_redirects(symbol, rows))?;
+        let id = follow_redirects(symbol.kind, symbol.id, rows);
+        let index = unresolved.find(Symbol { id, ..symbol })?;
         match Entity::from_index(symbol.kind) {
             Some(entity) => {
                 let after = index - unresolved.range(symbol.kind).start;
