@@ -190,7 +190,7 @@ impl SegmentBuilder {
                 copy.put(symbol, 0);
             };
             match slot {
-                Slot::Target(symbol) | Slot::Copy(symbol) => add(symbol),
+                Slot::Reference(_, symbol) | Slot::Code(symbol) | Slot::Copy(symbol) => add(symbol),
                 Slot::SourceType { source, code } => {
                     add(source);
                     add(code);

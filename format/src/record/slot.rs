@@ -9,6 +9,7 @@
 
 use std::ops::Range;
 
+use crate::entity::Entity;
 use crate::json::record_reader::RecordReader;
 use crate::record::value::NO_CODE;
 use crate::record::writer::{push_number, push_reference};
@@ -16,9 +17,11 @@ use crate::storage::error::ReadError;
 
 /// One place in a packed record that holds the number of a symbol or row. `T` is a [`SlotNumber`].
 pub enum Slot<T> {
-    /// A reference or a code.
-    Target(T),
-    /// A second copy of a reference that the record also holds as a `Target`.
+    /// A reference, and the entity of the record referred to.
+    Reference(Entity, T),
+    /// A code.
+    Code(T),
+    /// A second copy of a reference that the record also holds as a `Reference`.
     Copy(T),
     /// The type of a venue. The linker replaces the code by the type of the source, if the source
     /// has one.

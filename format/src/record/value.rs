@@ -116,13 +116,16 @@ macro_rules! target {
                 from: &mut RecordReader<'_>,
                 visit: &mut impl FnMut(Slot<SlotNumber>),
             ) -> Result<(), ReadError> {
-                visit(Slot::Target(SlotNumber::$kind(from)?));
+                let number = SlotNumber::$kind(from)?;
+                visit(target!(@slot $kind number, E));
                 Ok(())
             }
         }
     };
     (@write reference $self:ident, $to:ident) => { $to.reference($self.0) };
     (@write code $self:ident, $to:ident) => { $to.number($self.0.into()) };
+    (@slot reference $number:ident, $entity:ident) => { Slot::Reference(entity($entity), $number) };
+    (@slot code $number:ident, $table:ident) => { Slot::Code($number) };
 }
 
 target!(
@@ -222,6 +225,8 @@ impl Describe for AnyRef {
     }
 }
 
+const NO_ENTITY: ReadError = ReadError::corrupt("records", "a reference names no entity");
+
 impl Stored for AnyRef {
     fn write(&self, to: &mut RecordWriter) {
         to.byte(self.entity);
@@ -240,8 +245,8 @@ impl Stored for AnyRef {
         from: &mut RecordReader<'_>,
         visit: &mut impl FnMut(Slot<SlotNumber>),
     ) -> Result<(), ReadError> {
-        from.byte()?;
-        visit(Slot::Target(SlotNumber::reference(from)?));
+        let entity = Entity::from_index(from.byte()?).ok_or(NO_ENTITY)?;
+        visit(Slot::Reference(entity, SlotNumber::reference(from)?));
         Ok(())
     }
 }
@@ -250,9 +255,7 @@ impl AnyRef {
     /// Reads the entity and the row of the next value.
     pub(crate) fn target(from: &mut RecordReader<'_>) -> Result<(Entity, u32), ReadError> {
         let AnyRef { entity, target } = Self::read(from)?;
-        let entity = Entity::from_index(entity)
-            .ok_or(ReadError::corrupt("records", "a reference names no entity"))?;
-        Ok((entity, target))
+        Ok((Entity::from_index(entity).ok_or(NO_ENTITY)?, target))
     }
 }
 

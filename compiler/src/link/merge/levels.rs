@@ -148,10 +148,9 @@ impl Linker<'_> {
                 outputs.locate(row, of_outputs).ok_or_else(inconsistent_object)?;
             let blob = segment.blob(&key).ok_or_else(inconsistent_object)?;
             let mut add_topic = |slot| {
-                if let Slot::Target(number) = slot {
+                if let Slot::Reference(Entity::Topic, number) = slot {
                     let subject = segment.symbols.subject(SlotNumber::number(number));
-                    let topic = subject.filter(|(kind, _)| *kind == Entity::Topic as u8);
-                    named.extend(topic.map(|(_, id)| id));
+                    named.extend(subject.map(|(_, id)| id));
                 }
             };
             record::access(blob)

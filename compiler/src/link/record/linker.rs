@@ -111,12 +111,13 @@ impl<'a, 'o> RecordLinker<'a, 'o> {
                 name = found.map(str::to_owned);
             }
             let visited = record::visit_slots::<R>(packed, &mut |slot| match slot {
-                Slot::Target(symbol) => {
+                Slot::Reference(target, symbol) => {
                     let row = row_of(symbol.number());
-                    dangling += u64::from(self.is_dangling(segment, symbol.number(), row));
+                    let is_dangling = self.is_dangling(segment, symbol.number(), target, row);
+                    dangling += u64::from(is_dangling);
                     replace(symbol, row);
                 }
-                Slot::Copy(symbol) => replace(symbol, row_of(symbol.number())),
+                Slot::Code(symbol) | Slot::Copy(symbol) => replace(symbol, row_of(symbol.number())),
                 Slot::SourceType { source, code } => {
                     let row = row_of(source.number());
                     let own = row.and_then(|row| self.source_types.get(row));
@@ -155,10 +156,15 @@ impl<'a, 'o> RecordLinker<'a, 'o> {
         Ok(self.inputs.side_tables.complete(entity, &packed, codes)?.unwrap_or(packed))
     }
 
-    /// Whether a reference by id leads to a row without a record.
-    fn is_dangling(&self, segment: &Segment<'_>, symbol: u32, row: Option<u32>) -> bool {
-        let Some((kind, id)) = segment.symbols.subject(symbol) else { return false };
-        let Some(rows) = self.inputs.rows.get(usize::from(kind)) else { return false };
-        id != NO_ID && row.is_some_and(|row| row as usize >= rows.order.len())
+    /// Whether a reference by id leads to a row without a record. Reads the symbol of such rows only.
+    fn is_dangling(
+        &self,
+        segment: &Segment<'_>,
+        symbol: u32,
+        target: Entity,
+        row: Option<u32>,
+    ) -> bool {
+        row.is_some_and(|row| row as usize >= self.inputs.record_count(target))
+            && segment.symbols.subject(symbol).is_some_and(|(_, id)| id != NO_ID)
     }
 }

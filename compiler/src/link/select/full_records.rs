@@ -94,7 +94,9 @@ impl<'p, 'a, 'o> FullRecords<'p, 'a, 'o> {
         };
         with_record!(entity, R => {
             let visited = record::visit_slots::<R>(packed, &mut |slot| match slot {
-                Slot::Target(at) | Slot::Copy(at) => visit_until_error(at.number()),
+                Slot::Reference(_, at) | Slot::Code(at) | Slot::Copy(at) => {
+                    visit_until_error(at.number());
+                }
                 Slot::SourceType { source, code } => {
                     visit_until_error(source.number());
                     if code.number() != NO_CODE {

@@ -87,7 +87,9 @@ fn a_copy_has_the_new_numbers_and_nothing_else_changes() {
     let packed = pack(&output(), &mut RecordWriter::default());
     let mut copy = RenumberedCopy::new(&packed).unwrap();
     visit_slots::<Output>(&packed, &mut |slot| match slot {
-        Slot::Target(slot) | Slot::Copy(slot) => copy.put(slot, slot.number() * 1_000),
+        Slot::Reference(_, slot) | Slot::Code(slot) | Slot::Copy(slot) => {
+            copy.put(slot, slot.number() * 1_000);
+        }
         Slot::SourceType { source, code } => {
             copy.put(source, source.number() * 1_000);
             copy.put(code, 300);
