@@ -154,7 +154,8 @@ fn by_letter(c: char) -> impl Iterator<Item = char> {
 
 /// The length of the common prefix of two texts, in bytes of whole characters.
 pub fn shared_bytes(a: &str, b: &str) -> usize {
-    a.chars().zip(b.chars()).take_while(|(a, b)| a == b).map(|(a, _)| a.len_utf8()).sum()
+    let shared = a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
+    a.floor_char_boundary(shared)
 }
 
 /// Cuts a text to at most `bytes_max` bytes, between characters.
@@ -195,11 +196,15 @@ pub fn cut_word(word: &str) -> &str {
 /// Whether a character belongs to a script without spaces between words.
 fn is_unspaced(c: char) -> bool {
     use unicode_script::{Script, UnicodeScript};
-    !c.is_ascii()
-        && matches!(
+    match c {
+        ..'\u{e00}' => false,
+        // Chinese characters and Korean syllables.
+        '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}' => true,
+        _ => matches!(
             c.script(),
             Script::Han | Script::Hiragana | Script::Katakana | Script::Hangul | Script::Thai
-        )
+        ),
+    }
 }
 
 /// Builds a text of folded words.
@@ -389,6 +394,29 @@ mod tests {
         check("abc東京", &["abc東京", "東京", "京"]);
         let long = "é".repeat(200);
         assert_eq!(words(&long).collect::<Vec<_>>(), [&long[..256]]);
+    }
+
+    #[test]
+    fn ranges_of_unspaced_scripts_agree_with_the_scripts() {
+        use unicode_script::{Script, UnicodeScript};
+        for c in '\0'..=char::MAX {
+            let names =
+                [Script::Han, Script::Hiragana, Script::Katakana, Script::Hangul, Script::Thai];
+            assert_eq!(is_unspaced(c), names.contains(&c.script()), "{c:?}");
+        }
+    }
+
+    #[test]
+    fn shared_bytes_are_whole_characters() {
+        let check = |a: &str, b: &str, expected| {
+            assert_eq!((shared_bytes(a, b), shared_bytes(b, a)), (expected, expected), "{a} {b}");
+        };
+        check("", "a", 0);
+        check("grape", "graph", 4);
+        check("gra", "graph", 3);
+        check("é", "è", 0);
+        check("aé", "aéb", 3);
+        check("東京", "東亜", 3);
     }
 
     #[test]
