@@ -88,13 +88,14 @@ macro_rules! object {
                 visit: &mut dyn FnMut(usize, $crate::record::gather::Gathered<'r>),
             ) -> Result<(), $crate::storage::error::ReadError> {
                 let mut flags = from.object_flags(Self::OBJECT_FLAG_BITS)?;
+                let mut paths = &tree.members[..];
                 let mut at = 0;
                 $(
                     from.take_flags(&mut flags, <$type as $crate::record::stored::Stored>::FLAG_BITS);
-                    $crate::record::gather::gather_member::<$type>(at, from, tree, visit)?;
+                    $crate::record::gather::gather_member::<$type>(at, from, &mut paths, visit)?;
                     at += 1;
                 )*
-                let _ = at;
+                let _ = (at, paths);
                 Ok(())
             }
         }

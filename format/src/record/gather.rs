@@ -56,7 +56,7 @@ pub enum Gathered<'a> {
 pub struct PathTree {
     /// Numbers of the paths that end at this node.
     pub ends: Vec<usize>,
-    /// The members that paths continue through: index in the declaration, and the paths below.
+    /// The members that paths continue through, ascending: index in the declaration, and the paths below.
     pub members: Vec<(usize, PathTree)>,
 }
 
@@ -66,10 +66,10 @@ impl PathTree {
         let Some((member, rest)) = path.split_first() else {
             return self.ends.push(end);
         };
-        let at = self.members.iter().position(|(known, _)| known == member).unwrap_or_else(|| {
-            self.members.push((*member, PathTree::default()));
-            self.members.len() - 1
-        });
+        let at = self.members.partition_point(|(known, _)| known < member);
+        if self.members.get(at).is_none_or(|(known, _)| known != member) {
+            self.members.insert(at, (*member, PathTree::default()));
+        }
         self.members[at].1.add(rest, end);
     }
 
@@ -101,16 +101,21 @@ pub trait Gather: Stored {
     ) -> Result<(), ReadError>;
 }
 
-/// Gathers the values of one member of an object, or passes over the member.
+/// Gathers the values of one member of an object, or passes over the member. `paths` are the paths through
+/// this member and the following ones.
+#[inline(always)]
 pub(super) fn gather_member<'r, T: Gather>(
     at: usize,
     from: &mut RecordReader<'r>,
-    tree: &PathTree,
+    paths: &mut &[(usize, PathTree)],
     visit: &mut dyn FnMut(usize, Gathered<'r>),
 ) -> Result<(), ReadError> {
-    match tree.members.iter().find(|(member, _)| *member == at) {
-        Some((_, below)) => T::gather(from, below, visit),
-        None => T::skip(from),
+    match paths.split_first() {
+        Some(((member, below), rest)) if *member == at => {
+            *paths = rest;
+            T::gather(from, below, visit)
+        }
+        _ => T::skip(from),
     }
 }
 
