@@ -98,6 +98,9 @@ impl TopRows {
 
     /// Adds the rows of another list; a row in both keeps its better tier.
     pub fn merge(&mut self, others: &TopRows) {
+        if self.0.is_empty() {
+            return self.0.extend_from_slice(&others.0);
+        }
         for top_row in &others.0 {
             // The rows that follow are worse still.
             if self.is_full() && self.0.last().is_some_and(|last| last < top_row) {

@@ -66,14 +66,17 @@ impl Scheme {
 
     /// The form in which identifiers are compared: bare, in ASCII lower case.
     pub fn normal(self, text: &str) -> String {
-        let lower = text.to_ascii_lowercase();
-        let bare = self.bare(&lower).unwrap_or(&lower);
-        match self {
-            Scheme::Issn if is_issn_without_hyphen(bare) => {
-                format!("{}-{}", &bare[..4], &bare[4..])
-            }
-            _ => bare.to_owned(),
+        let mut normal = text.to_ascii_lowercase();
+        if let Some(bare) = self.bare(&normal) {
+            // A prefix is stripped, and a slash or white space.
+            let from = bare.as_ptr() as usize - normal.as_ptr() as usize;
+            normal.truncate(from + bare.len());
+            normal.drain(..from);
         }
+        if self == Scheme::Issn && is_issn_without_hyphen(&normal) {
+            normal.insert(4, '-');
+        }
+        normal
     }
 
     /// The normal form of a text that is a complete identifier of this scheme. A number of PubMed or

@@ -47,6 +47,8 @@ pub(crate) struct PrefixStats<'a> {
     word: String,
     /// The prefixes of the word, shortest first.
     open: Vec<OpenPrefix>,
+    /// Closed prefixes, whose memory is used again.
+    closed: Vec<OpenPrefix>,
     /// The rows of the current word.
     word_rows: WordRows,
     entries: Sorter<PrefixEntry>,
@@ -55,6 +57,7 @@ pub(crate) struct PrefixStats<'a> {
 }
 
 /// A prefix of the current word.
+#[derive(Default)]
 struct OpenPrefix {
     /// Its length in bytes.
     length: usize,
@@ -124,6 +127,7 @@ impl<'a> PrefixStats<'a> {
             united_rows_min: UNITED_ROWS_MIN.max(u64::from(rows) / UNITED_ROWS_DIVISOR),
             word: String::new(),
             open: Vec::new(),
+            closed: Vec::new(),
             word_rows: WordRows::default(),
             entries: Sorter::new(scratch, memory_bytes),
             sets: Vec::new(),
@@ -148,7 +152,9 @@ impl<'a> PrefixStats<'a> {
         let shared = shared_bytes(&self.word, word);
         self.close(shared)?;
         for (at, c) in word[shared..].char_indices() {
-            self.open.push(OpenPrefix::new(shared + at + c.len_utf8()));
+            let mut prefix = self.closed.pop().unwrap_or_default();
+            prefix.begin(shared + at + c.len_utf8());
+            self.open.push(prefix);
         }
         self.word.truncate(shared);
         self.word.push_str(&word[shared..]);
@@ -173,10 +179,10 @@ impl<'a> PrefixStats<'a> {
 
     /// Closes the prefixes that are longer than `length`.
     fn close(&mut self, length: usize) -> io::Result<()> {
-        while let Some(node) = self.open.pop_if(|node| node.length > length) {
+        while let Some(mut node) = self.open.pop_if(|node| node.length > length) {
             let prefix = &self.word[..node.length];
             if node.postings > BLOCK_ROWS_MAX as u64 {
-                let mut best = node.equals;
+                let best = &mut node.equals;
                 best.merge(&node.best);
                 let count =
                     u32::try_from(node.postings - node.repeated).map_err(io::Error::other)?;
@@ -195,6 +201,7 @@ impl<'a> PrefixStats<'a> {
                 shorter.united += united;
                 shorter.best.merge(&node.best);
             }
+            self.closed.push(node);
         }
         Ok(())
     }
@@ -230,16 +237,15 @@ impl<'a> PrefixStats<'a> {
 }
 
 impl OpenPrefix {
-    fn new(length: usize) -> OpenPrefix {
-        OpenPrefix {
-            length,
-            postings: 0,
-            repeated: 0,
-            single_rows: 0,
-            united: 0,
-            best: TopRows::default(),
-            equals: TopRows::default(),
-        }
+    /// Begins a prefix of a length without rows.
+    fn begin(&mut self, length: usize) {
+        self.length = length;
+        self.postings = 0;
+        self.repeated = 0;
+        self.single_rows = 0;
+        self.united = 0;
+        self.best.clear();
+        self.equals.clear();
     }
 }
 
