@@ -7,10 +7,12 @@
 
 use std::{
     cmp::Ordering,
+    hash::BuildHasher,
     io::{self, Write},
     path::Path,
 };
 
+use hashbrown::HashTable;
 use pinakes_format::autocomplete::{ALTERNATIVE_BYTES_MAX, NamePart};
 use pinakes_format::index::dictionary::{DictionaryWriter, RowsBuilder};
 use pinakes_format::schema::keys;
@@ -44,6 +46,21 @@ struct TextRange {
     mark: u8,
 }
 
+/// The postings of texts, grouped by text.
+struct TextGroups {
+    groups: Vec<Group>,
+    /// The low halves of rows and the marks, group by group, in the order of rows.
+    postings: Vec<(u16, u8)>,
+}
+
+/// A text, and the end and number of its postings.
+struct Group {
+    first: TextRange,
+    hash: u64,
+    to: usize,
+    count: usize,
+}
+
 /// The mark of a prefix that two neighbouring words of a row share.
 const SHARED: u8 = u8::MAX;
 
@@ -69,6 +86,43 @@ impl Texts {
 
     fn text(&self, range: &TextRange) -> &str {
         &self.names[range.from..][..range.length as usize]
+    }
+
+    /// Groups the postings of equal texts. Costs one lookup for each, where a sort compares each with many
+    /// others: a chunk has several times as many words as different words.
+    fn group(&self) -> TextGroups {
+        let hasher = foldhash::fast::FixedState::default();
+        let mut known: HashTable<u32> = HashTable::new();
+        let mut groups: Vec<Group> = Vec::new();
+        let mut group_of = |range: &TextRange| {
+            let hash = match range.length {
+                0..=8 => hasher.hash_one(range.head),
+                _ => hasher.hash_one(self.text(range)),
+            };
+            let is_same = |at: &u32| self.is_same(&groups[*at as usize].first, range);
+            let at = known.find(hash, is_same).copied().unwrap_or_else(|| {
+                // A run has fewer texts than u32 has numbers, because it has fewer bytes.
+                let at = groups.len() as u32;
+                groups.push(Group { first: *range, hash, count: 0, to: 0 });
+                known.insert_unique(hash, at, |at| groups[*at as usize].hash);
+                at
+            });
+            groups[at as usize].count += 1;
+            at
+        };
+        let numbers: Vec<u32> = self.ranges.iter().map(&mut group_of).collect();
+        let mut first = 0;
+        for group in &mut groups {
+            group.to = first;
+            first += group.count;
+        }
+        let mut postings = vec![(0, 0); self.ranges.len()];
+        for (range, number) in self.ranges.iter().zip(numbers) {
+            let place = &mut groups[number as usize].to;
+            postings[*place] = (range.low, range.mark);
+            *place += 1;
+        }
+        TextGroups { groups, postings }
     }
 
     /// Appends the texts of the next rows.
@@ -139,15 +193,13 @@ impl Names {
         let Names { words, row, .. } = self;
         row.sort_unstable_by(|a, b| words.compare(a, b).then(a.mark.cmp(&b.mark)));
         row.dedup_by(|next, first| words.is_same(next, first));
-        let mut shared = Vec::new();
         for [first, next] in row.array_windows() {
             let length = shared_bytes(words.text(first), words.text(next)) as u32;
             if length > 0 {
                 let head = head(&words.text(next).as_bytes()[..length as usize]);
-                shared.push(TextRange { head, length, mark: SHARED, ..*next });
+                words.ranges.push(TextRange { head, length, mark: SHARED, ..*next });
             }
         }
-        words.ranges.append(&mut shared);
         words.ranges.append(row);
     }
 
@@ -222,38 +274,36 @@ impl TextRuns {
 
     /// Writes the texts of rows of one chunk as a run. Leaves no texts.
     pub fn push(&mut self, texts: &mut Texts, chunk: u32) -> io::Result<()> {
-        let mut ranges = std::mem::take(&mut texts.ranges);
-        let key = |range: &TextRange| (range.low, range.mark);
-        ranges.par_sort_unstable_by(|a, b| texts.compare(a, b).then_with(|| key(a).cmp(&key(b))));
+        let TextGroups { mut groups, postings } = texts.group();
+        groups.par_sort_unstable_by(|a, b| texts.compare(&a.first, &b.first));
         let from = self.position;
         let mut entry = Vec::new();
-        for group in ranges.chunk_by(|a, b| texts.is_same(a, b)) {
-            let text = texts.text(&group[0]);
+        for Group { first, to, count, .. } in &groups {
+            let text = texts.text(first);
+            let group = &postings[to - count..*to];
             entry.clear();
             entry.extend_from_slice(&(text.len() as u32).to_le_bytes());
             entry.extend_from_slice(text.as_bytes());
-            let shared = group.iter().filter(|range| range.mark == SHARED).count();
+            let shared = group.iter().filter(|(_, mark)| *mark == SHARED).count();
             entry.extend_from_slice(&(shared as u32).to_le_bytes());
             let counted_at = entry.len();
             entry.extend_from_slice(&[0; 4]);
-            let mut count = 0u32;
+            let mut rows = 0u32;
             let mut last = None;
-            // Of two postings of a row the better mark counts, which comes first.
-            for range in group.iter().filter(|range| range.mark != SHARED) {
-                if last.replace(range.low) != Some(range.low) {
-                    count += 1;
-                    entry.extend_from_slice(&range.low.to_le_bytes());
-                    entry.push(range.mark);
+            for (low, mark) in group.iter().filter(|(_, mark)| *mark != SHARED) {
+                if last.replace(low) != Some(low) {
+                    rows += 1;
+                    entry.extend_from_slice(&low.to_le_bytes());
+                    entry.push(*mark);
                 }
             }
-            entry[counted_at..][..4].copy_from_slice(&count.to_le_bytes());
+            entry[counted_at..][..4].copy_from_slice(&rows.to_le_bytes());
             self.spool.write_all(&entry)?;
             self.position += entry.len();
         }
         if self.position > from {
             self.runs.push((chunk, from, self.position));
         }
-        texts.ranges = ranges;
         texts.clear();
         Ok(())
     }
