@@ -206,11 +206,10 @@ fn find_rows(by_id: &IdRows, ids: &[u64]) -> Vec<u32> {
     let mut order: Vec<(u64, u32)> = ids.iter().copied().zip(0..).collect();
     order.sort_unstable();
     let mut rows = vec![UNRESOLVED; ids.len()];
-    let mut at = 0;
+    let mut cursor = by_id.cursor();
     for (id, index) in order {
-        at = by_id.seek(at, id);
-        if let Some(found) = by_id.get(at).filter(|found| found.id == id) {
-            rows[index as usize] = found.row;
+        if let Some(row) = cursor.row_of(id) {
+            rows[index as usize] = row;
         }
     }
     rows

@@ -13,17 +13,19 @@ use crate::link::external_sort::{Spill, read_array};
 pub(crate) struct Column {
     map: Map,
     width: usize,
+    length: usize,
 }
 
 impl Column {
     /// Flushes the file and maps it as values of `width` bytes.
     pub(crate) fn map(file: BufWriter<File>, width: usize) -> io::Result<Column> {
         let file = file.into_inner().map_err(|error| error.into_error())?;
-        Ok(Column { map: Map::open(&file)?, width })
+        let map = Map::open(&file)?;
+        Ok(Column { length: map.len() / width, map, width })
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.map.len() / self.width
+        self.length
     }
 
     pub(crate) fn get(&self, index: usize) -> Option<&[u8]> {
@@ -62,6 +64,11 @@ pub(crate) struct IdRow {
 impl IdRow {
     /// Bytes of a pair on disk.
     pub(crate) const BYTES: usize = 12;
+
+    fn decode(pair: &[u8; IdRow::BYTES]) -> IdRow {
+        let [id @ .., a, b, c, d] = *pair;
+        IdRow { id: u64::from_le_bytes(id), row: u32::from_le_bytes([a, b, c, d]) }
+    }
 }
 
 impl Spill for IdRow {
@@ -91,26 +98,9 @@ impl IdRows {
         self.get(self.0.find(id)?).map(|pair| pair.row)
     }
 
-    /// The index of the first pair at or after `from` whose id is at least `id`. Costs log2 of the
-    /// distance reads, so ascending ids cost little each.
-    pub(crate) fn seek(&self, from: usize, id: u64) -> usize {
-        let is_before = |index: usize| self.0.u64(index).is_some_and(|other| other < id);
-        let (mut low, mut step) = (from, 1);
-        while is_before(low + step - 1) {
-            low += step;
-            step *= 2;
-        }
-        let mut high = (low + step - 1).min(self.0.len()).max(low);
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if is_before(middle) { low = middle + 1 } else { high = middle }
-        }
-        low
-    }
-
     /// Looks ids up that ascend.
     pub(crate) fn cursor(&self) -> IdCursor<'_> {
-        IdCursor { by_id: self, at: 0, last: 0 }
+        IdCursor { pairs: self.0.map.as_chunks().0, at: 0, last: 0 }
     }
 
     pub(crate) fn has(&self, id: u64) -> bool {
@@ -123,15 +113,13 @@ impl IdRows {
     }
 
     pub(crate) fn get(&self, index: usize) -> Option<IdRow> {
-        let (id, row) = self.0.get(index)?.split_first_chunk()?;
-        let row = u32::from_le_bytes(row.try_into().ok()?);
-        Some(IdRow { id: u64::from_le_bytes(*id), row })
+        self.0.get(index)?.try_into().ok().map(IdRow::decode)
     }
 }
 
 /// Looks up the rows of ids. Ascending ids cost log2 of their distance each, and read neighbouring pairs.
 pub(crate) struct IdCursor<'a> {
-    by_id: &'a IdRows,
+    pairs: &'a [[u8; IdRow::BYTES]],
     /// The index of the last id, or of the first pair after the id.
     at: usize,
     last: u64,
@@ -140,9 +128,46 @@ pub(crate) struct IdCursor<'a> {
 impl IdCursor<'_> {
     /// The row of an id. An id below the last one starts the search again.
     pub(crate) fn row_of(&mut self, id: u64) -> Option<u32> {
-        let from = if id < self.last { 0 } else { self.at };
-        self.at = self.by_id.seek(from, id);
+        if id < self.last {
+            self.at = 0;
+        }
         self.last = id;
-        self.by_id.get(self.at).filter(|found| found.id == id).map(|found| found.row)
+        // The pairs from `at` to before `end` may have the id: `end` doubles its distance until it is beyond.
+        let rest = &self.pairs[self.at..];
+        let mut end = 1;
+        while end < rest.len() && IdRow::decode(&rest[end - 1]).id < id {
+            end *= 2;
+        }
+        let from = end / 2;
+        let within = &rest[from..end.min(rest.len())];
+        self.at += from + within.partition_point(|pair| IdRow::decode(pair).id < id);
+        let found = self.pairs.get(self.at).map(IdRow::decode)?;
+        (found.id == id).then_some(found.row)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cursor_finds_the_rows_of_ids_in_any_order() {
+        for count in [0, 1, 2, 3, 100] {
+            let mut file = BufWriter::new(tempfile::tempfile().unwrap());
+            (0..count)
+                .for_each(|row| IdRow { id: u64::from(row) * 3, row }.write(&mut file).unwrap());
+            let by_id = IdRows::map(file).unwrap();
+            let expected = |id: u64| {
+                (id < u64::from(count) * 3 && id.is_multiple_of(3)).then_some(id as u32 / 3)
+            };
+            for step in [1, 2, 7, 290] {
+                let mut cursor = by_id.cursor();
+                for id in (0..310).step_by(step).chain([u64::MAX, 9, 3, 297]) {
+                    assert_eq!(cursor.row_of(id), expected(id), "{id} of {count}");
+                    assert_eq!(cursor.row_of(id), expected(id), "{id} of {count} again");
+                }
+            }
+        }
     }
 }

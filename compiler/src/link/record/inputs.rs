@@ -40,13 +40,21 @@ impl<'o> LinkInputs<'_, 'o> {
     /// there is no such record.
     pub(crate) fn references(&self, entity: Entity, row: u32, ids: &mut Vec<u64>) -> Option<()> {
         let (_, segment, key) = self.locate(entity, row)?;
-        let mut given = Vec::new();
-        segment.references(&key, &mut given)?;
+        let from = ids.len();
+        segment.references(&key, ids)?;
         let redirects = &self.rows[entity as usize].redirects;
-        given.iter_mut().for_each(|id| *id = redirects.end(*id));
-        given.sort_unstable();
-        given.dedup();
-        ids.append(&mut given);
+        let mut is_changed = false;
+        for id in &mut ids[from..] {
+            let end = redirects.end(*id);
+            is_changed |= end != *id;
+            *id = end;
+        }
+        if is_changed {
+            let mut merged = ids.split_off(from);
+            merged.sort_unstable();
+            merged.dedup();
+            ids.append(&mut merged);
+        }
         Some(())
     }
 
