@@ -11,7 +11,7 @@
 //! unresolved.
 //!
 //! Memory: batches of references, and the links of one chunk of 65,536 records. Imports `link/{column,
-//! context, external_sort, record}` and the runs of `link/index`.
+//! context, external_sort, radix_sort, record}` and the runs of `link/index`.
 
 use std::{
     fs::File,
@@ -38,6 +38,7 @@ use crate::link::context::{Linker, WrittenFile, inconsistent_object};
 use crate::link::external_sort::{Sorter, Spill, read_array};
 use crate::link::index::invert::{encode, push_entry, split_term};
 use crate::link::index::runs::merge;
+use crate::link::radix_sort::sort_by_key;
 use crate::link::record::inputs::LinkInputs;
 
 /// The most records of a batch, which one thread resolves.
@@ -204,7 +205,7 @@ fn resolve_batch(inputs: &LinkInputs<'_, '_>, entity: Entity, rows: Range<usize>
 /// Looks ids up in their ascending order, which reads neighbouring parts of the table.
 fn find_rows(by_id: &IdRows, ids: &[u64]) -> Vec<u32> {
     let mut order: Vec<(u64, u32)> = ids.iter().copied().zip(0..).collect();
-    order.sort_unstable();
+    sort_by_key(&mut order, |(id, _)| (*id).into());
     let mut rows = vec![UNRESOLVED; ids.len()];
     let mut cursor = by_id.cursor();
     for (id, index) in order {
@@ -279,8 +280,8 @@ struct Runs {
     /// The chunk and the end of each run.
     runs: Vec<(u32, usize)>,
     chunk: u32,
-    /// The target in the upper bits, and the lower half of the record.
-    links: Vec<Term>,
+    /// The target in the upper bits, and the lower half of the record in the lowest 16.
+    links: Vec<u64>,
 }
 
 impl Runs {
@@ -292,19 +293,21 @@ impl Runs {
     /// Adds the links of a record; records ascend.
     fn add(&mut self, record: u32, targets: &[u32]) -> io::Result<()> {
         let chunk = record / CHUNK_ROWS as u32;
-        // Twice the size, because a growing vector has its old and its new buffer for a moment.
-        if chunk != self.chunk || self.links.len() * size_of::<Term>() * 2 >= self.bytes_max {
+        // Three times the size: a growing vector has its old and its new buffer for a moment, and the sort
+        // copies the links.
+        if chunk != self.chunk || self.links.len() * size_of::<u64>() * 3 >= self.bytes_max {
             self.close()?;
             self.chunk = chunk;
         }
-        let low = Term::from(record as u16);
-        self.links.extend(targets.iter().map(|target| Term::from(*target) << 16 | low));
+        let low = u64::from(record as u16);
+        self.links.extend(targets.iter().map(|target| u64::from(*target) << 16 | low));
         Ok(())
     }
 
     /// Writes the links in memory as a run.
     fn close(&mut self) -> io::Result<()> {
-        self.links.par_sort_unstable();
+        // Records ascend already.
+        sort_by_key(&mut self.links, |link| (link >> 16).into());
         let run = encode(&self.links, ROW_BYTES);
         self.links.clear();
         if !run.is_empty() {

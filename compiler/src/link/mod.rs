@@ -15,7 +15,7 @@
 //!
 //! Only keys are sorted; each record is read and written once. Folders import in one direction:
 //! merge < resolve < enrich < record < select < write < index < citations < pipeline. The files of this folder
-//! that all of them share are `atomic_bitset`, `column`, `context`, `external_sort`, `selection`,
+//! that all of them share are `atomic_bitset`, `column`, `context`, `external_sort`, `radix_sort`, `selection`,
 //! `tally` and `taxonomy`. `forecast` estimates a link before it begins, and `reuse` finds out that none is needed.
 
 pub(crate) mod atomic_bitset;
@@ -29,6 +29,7 @@ pub(crate) mod index;
 pub(crate) mod merge;
 pub(crate) mod pipeline;
 pub(crate) mod publish;
+pub(crate) mod radix_sort;
 pub(crate) mod record;
 pub(crate) mod resolve;
 pub(crate) mod reuse;

@@ -35,34 +35,14 @@ pub(crate) struct Extracted {
     /// For each path of target rows, the number of each record's rows, and the rows.
     pub targets: Vec<(Vec<u32>, Vec<u32>)>,
     pub names: Names,
-    /// For each key, the index of the current row's first term.
-    row_from: Vec<usize>,
+    /// For each path of target rows, the index of the current row's first term.
+    targets_from: Vec<usize>,
     /// For each order, the value of the current row.
     values: Vec<Option<Value>>,
 }
 
 impl Extracted {
-    /// Sorts the terms of the row just extracted and drops duplicates.
-    fn sort_row(&mut self) {
-        for (postings, from) in self.postings.iter_mut().zip(&self.row_from) {
-            if postings.len() > *from + 1 {
-                postings[*from..].sort_unstable();
-                let mut kept = *from + 1;
-                for at in *from + 1..postings.len() {
-                    if postings[at] != postings[kept - 1] {
-                        postings[kept] = postings[at];
-                        kept += 1;
-                    }
-                }
-                postings.truncate(kept);
-            }
-        }
-    }
-
     fn end_row(&mut self) {
-        for (postings, from) in self.postings.iter().zip(&mut self.row_from) {
-            *from = postings.len();
-        }
         for (column, value) in self.columns.iter_mut().zip(&mut self.values) {
             push_value(value.take().as_ref(), column);
         }
@@ -78,7 +58,7 @@ impl Extracted {
             rows.clear();
         }
         self.names.clear();
-        self.row_from.fill(0);
+        self.targets_from.fill(0);
     }
 }
 
@@ -135,7 +115,7 @@ impl<'a> Extractor<'a> {
             columns: vec![Vec::new(); orders],
             targets: vec![Default::default(); self.keys.targets.len()],
             names: Names::default(),
-            row_from: vec![0; lists],
+            targets_from: vec![0; self.keys.targets.len()],
             values: vec![None; orders],
         }
     }
@@ -159,7 +139,6 @@ impl<'a> Extractor<'a> {
             });
             readable(outcome)?;
             self.count_references(row, &mut extracted)?;
-            extracted.sort_row();
             readable(self.add_targets(&mut extracted))?;
             extracted.end_row();
         }
@@ -174,10 +153,15 @@ impl<'a> Extractor<'a> {
 
     /// Adds the target rows of the row just extracted: the terms that have an id, one for each id.
     fn add_targets(&self, into: &mut Extracted) -> std::result::Result<(), ReadError> {
-        for (number, (counts, rows)) in self.keys.targets.iter().zip(&mut into.targets) {
+        let targets = into.targets.iter_mut().zip(&mut into.targets_from);
+        for (number, ((counts, rows), postings_from)) in self.keys.targets.iter().zip(targets) {
             let Terms::Rows(target) = self.keys.lists[*number].terms else { continue };
             let from = rows.len();
-            for posting in &into.postings[*number][into.row_from[*number]..] {
+            let postings = &mut into.postings[*number];
+            let first = std::mem::replace(postings_from, postings.len());
+            let postings = &mut postings[first..];
+            postings.sort_unstable();
+            for posting in postings {
                 // A term of these lists is a row.
                 let row = self.draft.first_row_of_id(target, (*posting >> 16) as u32)?;
                 rows.extend(row.filter(|row| rows[from..].last() != Some(row)));

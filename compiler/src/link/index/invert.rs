@@ -25,6 +25,7 @@ use rayon::prelude::*;
 
 use crate::link::index::extract::Extracted;
 use crate::link::index::runs::merge;
+use crate::link::radix_sort::sort_by_key;
 
 /// The position of a run in the spool.
 #[derive(Clone, Copy, Debug)]
@@ -85,7 +86,8 @@ impl<'a> Inverter<'a> {
             .zip(&mut self.presence)
             .zip(lists)
             .map(|((postings, presence), lists)| {
-                postings.sort_unstable();
+                // Rows ascend already.
+                sort_by_key(postings, |posting| posting >> 16);
                 postings.dedup();
                 let run = encode(postings, lists.terms.bytes());
                 postings.clear();
@@ -146,14 +148,15 @@ impl<'a> Inverter<'a> {
     }
 }
 
-/// Encodes sorted postings as a run.
-pub(crate) fn encode(postings: &[Term], width: usize) -> Vec<u8> {
+/// Encodes sorted postings as a run: terms, and the low half of a row in the lowest 16 bits.
+pub(crate) fn encode<P: Copy + Into<Term>>(postings: &[P], width: usize) -> Vec<u8> {
     let mut run = Vec::with_capacity(postings.len() * (width / 2 + 4));
     let mut lows = Vec::new();
-    for group in postings.chunk_by(|a, b| a >> 16 == b >> 16) {
+    let term = |posting: &P| (*posting).into() >> 16;
+    for group in postings.chunk_by(|a, b| term(a) == term(b)) {
         lows.clear();
-        lows.extend(group.iter().map(|posting| *posting as u16));
-        let term = (group[0] >> 16).to_be_bytes();
+        lows.extend(group.iter().map(|posting| (*posting).into() as u16));
+        let term = term(&group[0]).to_be_bytes();
         write_entry(&term[16 - width..], &lows, &mut run);
     }
     run
