@@ -24,8 +24,7 @@ use pinakes_format::entity::Entity;
 use pinakes_format::index::bitset::CHUNK_ROWS;
 use pinakes_format::index::citations::CitationsWriter;
 use pinakes_format::index::postings::PostingsBuilder;
-use pinakes_format::index::term_lists::Term;
-use pinakes_format::schema::keys::{Direction, keys_of};
+use pinakes_format::schema::keys::keys_of;
 use pinakes_format::schema::layout::schema_hash;
 use pinakes_format::snapshot::archive_path;
 use pinakes_format::storage::blobs::{Spool, unnamed_file};
@@ -36,7 +35,7 @@ use crate::error::{Error, Result};
 use crate::link::column::{Column, IdRows};
 use crate::link::context::{Linker, WrittenFile, inconsistent_object};
 use crate::link::external_sort::{Sorter, Spill, read_array};
-use crate::link::index::invert::{encode, push_entry, split_term};
+use crate::link::index::invert::{encode, push_entry};
 use crate::link::index::runs::merge;
 use crate::link::radix_sort::sort_by_key;
 use crate::link::record::inputs::LinkInputs;
@@ -45,7 +44,7 @@ use crate::link::record::inputs::LinkInputs;
 const BATCH_ROWS: usize = 4_096;
 /// Bytes of encoded references after which a batch ends.
 const BATCH_BYTES: u64 = 1 << 20;
-/// In a resolved list, precedes the id of an unresolved reference.
+/// In a resolved list, the row of a reference whose id has no record.
 const UNRESOLVED: u32 = u32::MAX;
 /// The size of a row as a term.
 const ROW_BYTES: usize = 4;
@@ -63,7 +62,7 @@ pub(crate) struct ResolvedReferences {
 pub(crate) struct ReferenceLists {
     entity: Entity,
     records: usize,
-    /// The number of a record's references, and each: a row, or [`UNRESOLVED`] and an id.
+    /// The number of a record's references, their rows, and the id of each row that is [`UNRESOLVED`].
     lists: BufReader<File>,
 }
 
@@ -187,12 +186,12 @@ fn resolve_batch(inputs: &LinkInputs<'_, '_>, entity: Entity, rows: Range<usize>
     for end in ends {
         // A list has fewer ids than its line has bytes.
         batch.lists.extend_from_slice(&((end - from) as u32).to_le_bytes());
-        for (id, row) in ids[from..end].iter().zip(&targets[from..end]) {
-            batch.lists.extend_from_slice(&row.to_le_bytes());
-            if *row == UNRESOLVED {
-                batch.lists.extend_from_slice(&id.to_le_bytes());
-                batch.unresolved.push(UnresolvedId(*id));
-            }
+        targets[from..end].iter().for_each(|row| batch.lists.extend_from_slice(&row.to_le_bytes()));
+        for (id, _) in
+            ids[from..end].iter().zip(&targets[from..end]).filter(|(_, row)| **row == UNRESOLVED)
+        {
+            batch.lists.extend_from_slice(&id.to_le_bytes());
+            batch.unresolved.push(UnresolvedId(*id));
         }
         from = end;
     }
@@ -238,34 +237,33 @@ impl ReferenceLists {
         writer: &mut CitationsWriter,
         runs: &mut Runs,
     ) -> io::Result<()> {
-        let (mut targets, mut list) = (Vec::new(), PostingsBuilder::default());
+        let (mut bytes, mut targets) = (Vec::new(), Vec::new());
         for record in 0..self.records {
-            self.next(unresolved, &mut targets)?;
-            for target in &targets {
-                list.push(target >> 16, &[*target as u16]);
-            }
+            self.next(unresolved, &mut bytes, &mut targets)?;
             // The merge refuses entities with more records than u32 has numbers.
             runs.add(record as u32, &targets)?;
-            writer.push(Direction::References, &mut list)?;
+            writer.push_references(&targets)?;
         }
         runs.close()
     }
 
-    /// Reads the rows of the next record's references, ascending.
-    fn next(&mut self, unresolved: &Column, targets: &mut Vec<u32>) -> io::Result<()> {
+    /// Reads the rows of the next record's references, ascending. `bytes` is reused memory.
+    fn next(
+        &mut self,
+        unresolved: &Column,
+        bytes: &mut Vec<u8>,
+        targets: &mut Vec<u32>,
+    ) -> io::Result<()> {
         let cut = || io::Error::other("a list of references is cut");
-        let number = |input: &mut BufReader<File>| {
-            read_array(input)?.map(u32::from_le_bytes).ok_or_else(cut)
-        };
+        let count = read_array(&mut self.lists)?.map(u32::from_le_bytes).ok_or_else(cut)?;
+        bytes.resize(count as usize * ROW_BYTES, 0);
+        self.lists.read_exact(bytes)?;
         targets.clear();
-        for _ in 0..number(&mut self.lists)? {
-            let mut row = number(&mut self.lists)?;
-            if row == UNRESOLVED {
-                let id = read_array(&mut self.lists)?.map(u64::from_le_bytes).ok_or_else(cut)?;
-                let at = unresolved.find(id).ok_or_else(cut)?;
-                row = u32::try_from(self.records + at).map_err(io::Error::other)?;
-            }
-            targets.push(row);
+        targets.extend(bytes.as_chunks().0.iter().map(|row| u32::from_le_bytes(*row)));
+        for row in targets.iter_mut().filter(|row| **row == UNRESOLVED) {
+            let id = read_array(&mut self.lists)?.map(u64::from_le_bytes).ok_or_else(cut)?;
+            let at = unresolved.find(id).ok_or_else(cut)?;
+            *row = u32::try_from(self.records + at).map_err(io::Error::other)?;
         }
         targets.sort_unstable();
         Ok(())
@@ -320,6 +318,7 @@ impl Runs {
 
     /// Merges the runs into one list for each of `rows` targets.
     fn write_citations(mut self, writer: &mut CitationsWriter, rows: usize) -> io::Result<()> {
+        let rows = u32::try_from(rows).map_err(io::Error::other)?;
         let spool = self.spool.take_map()?;
         let mut from = 0;
         let runs = self.runs.iter().map(|(chunk, to)| {
@@ -328,20 +327,25 @@ impl Runs {
             (*chunk, run)
         });
         let (mut next, mut list) = (0, PostingsBuilder::default());
-        let mut push_until = |row: Term, list: &mut PostingsBuilder| {
+        let mut push_until = |row: u32, list: &mut PostingsBuilder| {
             let mut none = PostingsBuilder::default();
             while next < row {
-                writer.push(Direction::Citations, &mut none)?;
+                writer.push_citations(&mut none)?;
                 next += 1;
             }
-            if next < rows as Term {
-                writer.push(Direction::Citations, list)?;
+            if next < rows {
+                writer.push_citations(list)?;
                 next += 1;
             }
             Ok(())
         };
-        let split = |bytes| split_term(bytes, ROW_BYTES);
-        merge(runs, split, &mut list, push_entry, |list, row| push_until(row, list))?;
-        push_until(rows as Term, &mut list)
+        merge(runs, split_row, &mut list, push_entry, |list, row| push_until(row, list))?;
+        push_until(rows, &mut list)
     }
+}
+
+/// Splits an entry after the target.
+fn split_row(bytes: &[u8]) -> Option<(u32, &[u8])> {
+    let (row, rest) = bytes.split_first_chunk::<ROW_BYTES>()?;
+    Some((u32::from_be_bytes(*row), rest))
 }

@@ -187,7 +187,7 @@ pub(crate) fn push_entry<'b>(
 }
 
 /// Splits an entry after its term of `width` bytes.
-pub(crate) fn split_term(bytes: &[u8], width: usize) -> Option<(Term, &[u8])> {
+fn split_term(bytes: &[u8], width: usize) -> Option<(Term, &[u8])> {
     let (term, rest) = bytes.split_at_checked(width)?;
     Some((term.iter().fold(0, |term, byte| term << 8 | Term::from(*byte)), rest))
 }

@@ -6,11 +6,8 @@ use std::{
     io,
 };
 
-/// The next entry of a run. Orders by key, then by run and so by row.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Cursor<'b, K> {
-    key: K,
-    run: usize,
+/// A run: its chunk, and the bytes after the key of its next entry.
+struct Cursor<'b> {
     chunk: u32,
     rest: &'b [u8],
 }
@@ -27,21 +24,29 @@ pub(crate) fn merge<'b, K: Ord + Copy, S>(
     mut take: impl FnMut(&mut S, u32, &'b [u8]) -> io::Result<&'b [u8]>,
     mut finish: impl FnMut(&mut S, K) -> io::Result<()>,
 ) -> io::Result<()> {
-    let cursor = |run, chunk, bytes| {
-        split(bytes).map(|(key, rest)| Reverse(Cursor { key, run, chunk, rest }))
-    };
-    let mut heap: BinaryHeap<Reverse<Cursor<'b, K>>> =
-        runs.enumerate().filter_map(|(run, (chunk, bytes))| cursor(run, chunk, bytes)).collect();
+    let mut cursors = Vec::new();
+    // The next key of each run, and the run. Small elements, because the heap moves them.
+    let mut heap: BinaryHeap<Reverse<(K, u32)>> = BinaryHeap::new();
+    for (chunk, bytes) in runs {
+        if let Some((key, rest)) = split(bytes) {
+            // Runs are fewer than u32 has numbers: each is of one chunk.
+            heap.push(Reverse((key, cursors.len() as u32)));
+            cursors.push(Cursor { chunk, rest });
+        }
+    }
     let mut last = None;
     while let Some(mut top) = heap.peek_mut() {
-        let Reverse(Cursor { key, run, chunk, rest }) = *top;
+        let Reverse((key, run)) = *top;
         if let Some(last) = last.filter(|last| *last != key) {
             finish(state, last)?;
         }
         last = Some(key);
-        let rest = take(state, chunk, rest)?;
-        match cursor(run, chunk, rest) {
-            Some(next) => *top = next,
+        let cursor = &mut cursors[run as usize];
+        match split(take(state, cursor.chunk, cursor.rest)?) {
+            Some((next, rest)) => {
+                cursor.rest = rest;
+                *top = Reverse((next, run));
+            }
             None => drop(PeekMut::pop(top)),
         }
     }

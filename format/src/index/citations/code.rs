@@ -48,7 +48,7 @@ fn lengths(values: u64) -> (u32, u64) {
 
 struct BitWriter<'o> {
     out: &'o mut Vec<u8>,
-    /// Bits not yet written, the first in the lowest place.
+    /// Bits not yet written, fewer than 32, the first in the lowest place.
     bits: u64,
     held: u32,
 }
@@ -76,19 +76,19 @@ impl BitWriter<'_> {
     }
 
     fn push(&mut self, bits: u64, count: u32) {
+        // At most 31 bits are held and at most 32 are added, because rows are below 2^32.
         self.bits |= bits << self.held;
         self.held += count;
-        while self.held >= 8 {
-            self.out.push(self.bits as u8);
-            self.bits >>= 8;
-            self.held -= 8;
+        if self.held >= u32::BITS {
+            self.out.extend_from_slice(&(self.bits as u32).to_le_bytes());
+            self.bits >>= u32::BITS;
+            self.held -= u32::BITS;
         }
     }
 
     fn flush(&mut self) {
-        if self.held > 0 {
-            self.out.push(self.bits as u8);
-        }
+        let bytes = self.held.div_ceil(8) as usize;
+        self.out.extend_from_slice(&self.bits.to_le_bytes()[..bytes]);
     }
 }
 

@@ -18,10 +18,20 @@ pub struct CitationsWriter {
     file: FileWriter,
     /// The records, and all rows.
     published: u64,
-    rows: u64,
+    rows_max: u64,
     references: SectionWriter,
     citations: SectionWriter,
+    /// The rows of a coded list of citations.
+    rows: Vec<u32>,
+    /// The encoded list.
     list: Vec<u8>,
+}
+
+/// A list in the form in which it is written.
+enum List<'l> {
+    /// At most [`CODED_ROWS_MAX`] rows.
+    Coded(&'l [u32]),
+    Long(&'l mut PostingsBuilder),
 }
 
 /// The section of one direction while it is written.
@@ -57,21 +67,55 @@ impl CitationsWriter {
             present: PostingsBuilder::default(),
             to: HEADER_BYTES as u64,
         };
-        let (published, rows) = (header.published, header.rows);
-        let (references, citations) = (section(rows), section(published));
-        Ok(CitationsWriter { file, published, rows, references, citations, list: Vec::new() })
+        let (published, rows_max) = (header.published, header.rows);
+        let (references, citations) = (section(rows_max), section(published));
+        Ok(CitationsWriter {
+            file,
+            published,
+            rows_max,
+            references,
+            citations,
+            rows: Vec::new(),
+            list: Vec::new(),
+        })
     }
 
-    /// Appends the list of the next row of a direction, and empties `list`. The lists of references
-    /// come first.
+    /// Appends the ascending rows that the next record refers to. These lists come before those of
+    /// [`CitationsWriter::push_citations`].
     ///
     /// # Errors
     ///
-    /// Fails if the file cannot be written, or there are lists of citations already.
-    pub fn push(&mut self, direction: Direction, list: &mut PostingsBuilder) -> io::Result<()> {
+    /// Fails if the file cannot be written, or every record has a list.
+    pub fn push_references(&mut self, rows: &[u32]) -> io::Result<()> {
+        if rows.len() > CODED_ROWS_MAX {
+            let mut list = PostingsBuilder::default();
+            rows.iter().for_each(|row| list.push(row >> 16, &[*row as u16]));
+            return self.push(Direction::References, List::Long(&mut list));
+        }
+        self.push(Direction::References, List::Coded(rows))
+    }
+
+    /// Appends the list of the rows that refer to the next row, and empties `list`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file cannot be written, or every row has a list.
+    pub fn push_citations(&mut self, list: &mut PostingsBuilder) -> io::Result<()> {
+        if list.count() as usize > CODED_ROWS_MAX {
+            return self.push(Direction::Citations, List::Long(list));
+        }
+        let mut rows = std::mem::take(&mut self.rows);
+        rows.clear();
+        list.take_rows(&mut rows);
+        let pushed = self.push(Direction::Citations, List::Coded(&rows));
+        self.rows = rows;
+        pushed
+    }
+
+    fn push(&mut self, direction: Direction, list: List<'_>) -> io::Result<()> {
         let (section, lists_max) = match direction {
             Direction::References => (&mut self.references, self.published),
-            Direction::Citations => (&mut self.citations, self.rows),
+            Direction::Citations => (&mut self.citations, self.rows_max),
         };
         if section.lists == lists_max {
             return Err(io::Error::other("the citation graph has more lists than rows"));
@@ -95,7 +139,7 @@ impl CitationsWriter {
     ///
     /// Fails if the file cannot be written, or rows have no list yet.
     pub fn finish(mut self) -> io::Result<Written> {
-        if (self.references.lists, self.citations.lists) != (self.published, self.rows) {
+        if (self.references.lists, self.citations.lists) != (self.published, self.rows_max) {
             return Err(io::Error::other("rows of the citation graph have no list"));
         }
         self.citations.to = self.citations.to.max(self.references.to);
@@ -124,29 +168,28 @@ impl CitationsWriter {
 
 impl SectionWriter {
     /// Encodes the list of a row, and notes its length.
-    fn add(
-        &mut self,
-        (row, is_record): (u32, bool),
-        list: &mut PostingsBuilder,
-        out: &mut Vec<u8>,
-    ) {
+    fn add(&mut self, (row, is_record): (u32, bool), list: List<'_>, out: &mut Vec<u8>) {
         out.clear();
-        let count = list.count();
+        let count = match &list {
+            List::Coded(rows) => rows.len() as u64,
+            List::Long(list) => list.count().into(),
+        };
         if count > 0 {
             if is_record {
                 self.present.push(row >> 16, &[row as u16]);
             }
-            leb128::push(u64::from(count), out);
+            leb128::push(count, out);
         }
-        if count as usize > CODED_ROWS_MAX {
-            let form = out.len();
-            out.push(0);
-            out[form] = list.finish(out).into();
-        } else {
-            code::encode(&list.take_rows(), 0..self.bound, out);
+        match list {
+            List::Coded(rows) => code::encode(rows, 0..self.bound, out),
+            List::Long(list) => {
+                let form = out.len();
+                out.push(0);
+                out[form] = list.finish(out).into();
+            }
         }
         leb128::push(out.len() as u64, &mut self.lengths);
-        self.links += u64::from(count);
+        self.links += count;
         self.lists += 1;
     }
 }

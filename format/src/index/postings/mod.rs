@@ -61,6 +61,10 @@ impl PostingsBuilder {
     /// Appends the rows of a view to a chunk.
     pub fn push_view(&mut self, chunk: u32, view: ChunkView<'_>) {
         self.push(chunk, &[]);
+        if let ChunkView::Array(rows) = view {
+            let rows = rows.as_chunks::<2>().0.iter();
+            return self.rows.extend(rows.map(|row| u16::from_le_bytes(*row)));
+        }
         view.each(|low| {
             self.rows.push(low);
             true
@@ -83,13 +87,11 @@ impl PostingsBuilder {
         self.count + self.rows.len() as u32
     }
 
-    /// Takes the rows, and starts the next list.
-    pub(crate) fn take_rows(&mut self) -> Vec<u32> {
-        self.close_chunk();
-        let mut rows = Vec::with_capacity(self.count as usize);
+    /// Appends the rows to `rows`, and starts the next list.
+    pub(crate) fn take_rows(&mut self, rows: &mut Vec<u32>) {
         self.each(|row| rows.push(row));
+        rows.extend(self.rows.drain(..).map(|low| self.chunk << 16 | u32::from(low)));
         self.clear();
-        rows
     }
 
     /// Appends the list to `out`, tells whether it is in the long form, and starts the next list.
@@ -161,7 +163,12 @@ pub fn write_container(rows: &[u16], out: &mut Vec<u8>) {
                 out[from + usize::from(row / 8)] |= 1 << (row % 8);
             }
         }
-        _ => rows.iter().for_each(|row| out.extend_from_slice(&row.to_le_bytes())),
+        _ => {
+            let from = out.len();
+            out.resize(from + rows.len() * 2, 0);
+            let places = out[from..].as_chunks_mut::<2>().0;
+            places.iter_mut().zip(rows).for_each(|(place, row)| *place = row.to_le_bytes());
+        }
     }
 }
 
