@@ -7,7 +7,7 @@ use std::{
 
 use pinakes_format::entity::Entity;
 use pinakes_format::index::encoding::{
-    ReferenceLookup, folded_term, index_entry, named_value, order_value,
+    IndexEntry, ReferenceLookup, folded_term, index_entry, named_value, order_value,
 };
 use pinakes_format::index::orders::sortable_integer;
 use pinakes_format::index::term_lists::{Term, text_term};
@@ -39,6 +39,32 @@ pub(crate) struct Extracted {
     targets_from: Vec<usize>,
     /// For each order, the value of the current row.
     values: Vec<Option<Value>>,
+    last_text: LastText,
+}
+
+/// The folded form of the last text, because most titles repeat the name of their output.
+#[derive(Default)]
+struct LastText {
+    text: String,
+    folded: String,
+    /// The term of the folded text, once it is asked for; an empty text has none.
+    term: Option<Option<Term>>,
+}
+
+impl LastText {
+    fn fold(&mut self, text: &str) {
+        if self.text != text {
+            self.text.clear();
+            self.text.push_str(text);
+            self.folded = fold(text);
+            self.term = None;
+        }
+    }
+
+    fn entry(&mut self) -> IndexEntry {
+        let term = *self.term.get_or_insert_with(|| folded_term(&self.folded));
+        IndexEntry { is_present: true, term }
+    }
 }
 
 impl Extracted {
@@ -117,6 +143,7 @@ impl<'a> Extractor<'a> {
             names: Names::default(),
             targets_from: vec![0; self.keys.targets.len()],
             values: vec![None; orders],
+            last_text: LastText::default(),
         }
     }
 
@@ -253,27 +280,45 @@ impl RowExtractor<'_, '_> {
             let parent = self.from.parents[number].get(row as usize).copied().flatten();
             return match (end.lists, parent) {
                 (Some(lists), Some((entity, row))) => {
-                    self.list(lists, &PathTarget::Id, Gathered::Reference(entity, row), None)
+                    self.list(lists, &PathTarget::Id, Gathered::Reference(entity, row))
                 }
                 _ => Ok(()),
             };
         }
         let Some(value) = named_value(value, self.from)? else { return Ok(()) };
-        // Folds the text once for names, terms and orders.
-        let folded = match value {
-            Gathered::Text(text) if self.from.keys.is_folded(end) => Some(fold(text)),
-            _ => None,
-        };
-        if let (Some(names), Some(folded)) = (end.names, &folded) {
-            self.into.names.name(names, folded, self.row as u16);
+        if let Gathered::Text(text) = value
+            && self.from.keys.is_folded(end)
+        {
+            return self.add_folded(end, text);
         }
         if let Some(lists) = end.lists {
-            self.list(lists, &end.target, value, folded.as_deref())?;
+            self.list(lists, &end.target, value)?;
         }
         if let Some(order) = end.order {
-            self.into.values[order] = self.value(order, value, folded.as_deref());
+            self.into.values[order] = self.value(order, value);
         }
         Ok(())
+    }
+
+    /// Adds a text that is folded once for names, terms and orders.
+    fn add_folded(&mut self, end: &PathUse, text: &str) -> std::result::Result<(), ReadError> {
+        let Extracted { names, values, last_text, .. } = &mut *self.into;
+        last_text.fold(text);
+        if let Some(kind) = end.names {
+            names.name(kind, &last_text.folded, self.row as u16);
+        }
+        if let Some(order) = end.order {
+            values[order] = Some(Value::Text(Text::new(&last_text.folded, text)));
+        }
+        match end.lists {
+            Some(lists) if self.from.keys.lists[lists].terms == Terms::Texts => {
+                let entry = last_text.entry();
+                self.add_entry(lists, entry);
+                Ok(())
+            }
+            Some(lists) => self.list(lists, &end.target, Gathered::Text(text)),
+            None => Ok(()),
+        }
     }
 
     fn list(
@@ -281,17 +326,20 @@ impl RowExtractor<'_, '_> {
         lists: usize,
         target: &PathTarget,
         value: Gathered<'_>,
-        folded: Option<&str>,
     ) -> std::result::Result<(), ReadError> {
-        let entry =
-            index_entry(self.from.keys.lists[lists].terms, target, value, folded, self.from)?;
+        let terms = self.from.keys.lists[lists].terms;
+        let entry = index_entry(terms, target, value, None, self.from)?;
+        self.add_entry(lists, entry);
+        Ok(())
+    }
+
+    fn add_entry(&mut self, lists: usize, entry: IndexEntry) {
         if entry.is_present {
             self.mark_present(lists);
         }
         if let Some(term) = entry.term {
             self.push(lists, term);
         }
-        Ok(())
     }
 
     fn mark_present(&mut self, lists: usize) {
@@ -307,13 +355,10 @@ impl RowExtractor<'_, '_> {
     }
 
     /// Converts a value into a sort key that ascends with the order.
-    fn value(&self, order: usize, value: Gathered<'_>, folded: Option<&str>) -> Option<Value> {
+    fn value(&self, order: usize, value: Gathered<'_>) -> Option<Value> {
         let spec = &self.from.keys.orders[order];
         let number = match (spec.values, value) {
             (Values::Codes, Gathered::Code(code)) => self.from.codes.get(code as usize)?.1,
-            (Values::Texts, Gathered::Text(text)) => {
-                return Some(Value::Text(Text::new(folded.unwrap_or_default(), text)));
-            }
             (values, value) => order_value(values, value)?,
         };
         Some(Value::Number(if spec.is_descending() { !number } else { number }))

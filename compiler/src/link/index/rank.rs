@@ -6,7 +6,7 @@ use std::{
 };
 
 use pinakes_format::entity::Entity;
-use pinakes_format::index::orders::{OrderParts, OrdersWriter, RankedRow, RankedValue};
+use pinakes_format::index::orders::{FirstPass, OrderParts, OrdersWriter, RankedRow, RankedValue};
 use pinakes_format::schema::keys::{Keys, Order, Values};
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::blobs::{Spool, Spooled};
@@ -18,6 +18,9 @@ use crate::link::external_sort::{Sorter, Spill, read_array};
 use crate::link::index::extract::Extracted;
 use crate::link::index::value::{SortKey, Text, Value, read_number, read_row};
 
+/// The sections of an order of texts, whose values are in the records.
+const TEXT_PARTS: OrderParts = OrderParts::All { has_values: false };
+
 /// Precedes a value. A row without a value has a zero byte.
 const PRESENT: u8 = 1;
 
@@ -25,6 +28,9 @@ const PRESENT: u8 = 1;
 pub(crate) struct Columns<'a> {
     keys: &'a Keys,
     spools: Vec<Spool>,
+    /// For each order of texts, an earlier order with the same column so far: the title of most outputs is
+    /// the name.
+    same: Vec<Option<usize>>,
 }
 
 /// Writes the orders of an entity.
@@ -37,16 +43,26 @@ pub(crate) struct OrderWriter<'a> {
 
 impl<'a> Columns<'a> {
     pub fn new(keys: &'a Keys, scratch: &Path) -> Columns<'a> {
-        Columns { keys, spools: keys.orders.iter().map(|_| Spool::new(scratch)).collect() }
+        let is_text = |order: &usize| keys.orders[*order].values == Values::Texts;
+        let same = |order: usize| (0..order).find(is_text).filter(|_| is_text(&order));
+        Columns {
+            keys,
+            spools: keys.orders.iter().map(|_| Spool::new(scratch)).collect(),
+            same: (0..keys.orders.len()).map(same).collect(),
+        }
     }
 
     /// Adds the sort keys of the next rows.
     pub fn push(&mut self, extracted: &Extracted) -> io::Result<()> {
-        let mut columns = self.spools.iter_mut().zip(&extracted.columns);
+        let columns = &extracted.columns;
+        for (same, column) in self.same.iter_mut().zip(columns) {
+            *same = same.filter(|earlier| columns[*earlier] == *column);
+        }
+        let mut columns = self.spools.iter_mut().zip(columns);
         columns.try_for_each(|(spool, column)| spool.write_all(column))
     }
 
-    /// Sorts and writes every order.
+    /// Sorts and writes every order. Orders with the same column are sorted once.
     pub fn write(
         &mut self,
         writing: &OrderWriter<'_>,
@@ -54,8 +70,18 @@ impl<'a> Columns<'a> {
         header: Header,
     ) -> io::Result<Written> {
         let mut writer = OrdersWriter::create(path, header, writing.memory_bytes)?;
-        for (order, spool) in self.keys.orders.iter().zip(&mut self.spools) {
-            writing.order(order, spool.take()?, &mut writer)?;
+        let mut sorted: Vec<Option<FirstPass>> = self.spools.iter().map(|_| None).collect();
+        for (number, (order, spool)) in self.keys.orders.iter().zip(&mut self.spools).enumerate() {
+            let column = spool.take()?;
+            if let Some(pass) = self.same[number].and_then(|earlier| sorted[earlier].as_mut()) {
+                writer.push_pass(pass, TEXT_PARTS)?;
+            } else if order.values == Values::Texts {
+                let mut pass = writing.texts(column, &writer)?;
+                writer.push_pass(&mut pass, TEXT_PARTS)?;
+                sorted[number] = self.same.contains(&Some(number)).then_some(pass);
+            } else {
+                writing.order(order, column, &mut writer)?;
+            }
         }
         writer.finish()
     }
@@ -72,6 +98,12 @@ pub(crate) fn push_value(value: Option<&Value>, column: &mut Vec<u8>) {
 }
 
 impl OrderWriter<'_> {
+    /// Sorts the rows of a column of texts.
+    fn texts(&self, column: Spooled, writer: &OrdersWriter) -> io::Result<FirstPass> {
+        let column = BufReader::with_capacity(1 << 18, column);
+        writer.first_pass(self.ranked(column, |_: &Text| 0)?)
+    }
+
     fn order(&self, order: &Order, column: Spooled, writer: &mut OrdersWriter) -> io::Result<()> {
         let rows = 0..self.draft.count(self.entity);
         let mut column = BufReader::with_capacity(1 << 18, column);
@@ -84,10 +116,6 @@ impl OrderWriter<'_> {
                     Ok(RankedRow { row, value: RankedValue::Next(id_of(row)?) })
                 });
                 writer.push(ranked, OrderParts::Checkpoints)
-            }
-            Values::Texts => {
-                let ranked = self.ranked(column, |_: &Text| 0)?;
-                writer.push(ranked, OrderParts::All { has_values: false })
             }
             _ if order.is_row_order => {
                 let mut last = None;

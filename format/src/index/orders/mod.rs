@@ -49,7 +49,9 @@ use crate::storage::header::HEADER_BYTES;
 use crate::storage::ids::Ids;
 use crate::storage::integrity::CHUNK_BYTES;
 
-pub use crate::index::orders::write::{OrderParts, OrdersWriter, RankedRow, RankedValue};
+pub use crate::index::orders::write::{
+    FirstPass, OrderParts, OrdersWriter, RankedRow, RankedValue,
+};
 
 /// Encodes an integer as a number that sorts as the integer does.
 pub fn sortable_integer(value: i64) -> u64 {

@@ -63,8 +63,8 @@ pub struct OrdersWriter {
     window_rows: usize,
 }
 
-/// Result of the first pass over an order.
-struct FirstPass {
+/// Result of the first pass over an order. Holds the rows in a file.
+pub struct FirstPass {
     rows: Spooled,
     values: Spool,
     distinct: u64,
@@ -100,6 +100,16 @@ impl OrdersWriter {
         parts: OrderParts,
     ) -> io::Result<()> {
         let mut pass = self.first_pass(ranked)?;
+        self.push_pass(&mut pass, parts)
+    }
+
+    /// Appends an order that went through the first pass. An order may be appended again, for another path
+    /// with the same values; [`OrderParts::Checkpoints`] and orders of texts have no values.
+    ///
+    /// # Errors
+    ///
+    /// Fails if writing fails.
+    pub fn push_pass(&mut self, pass: &mut FirstPass, parts: OrderParts) -> io::Result<()> {
         let mut layout = OrderLayout {
             values_from: self.position(),
             distinct: pass.distinct as usize,
@@ -111,6 +121,7 @@ impl OrdersWriter {
         }
         layout.rows_from = self.position();
         if matches!(parts, OrderParts::All { .. }) {
+            pass.rows.rewind()?;
             io::copy(&mut BufReader::with_capacity(1 << 18, &mut pass.rows), &mut self.file)?;
         }
         layout.codes_from = self.position();
@@ -121,10 +132,10 @@ impl OrdersWriter {
             _ => 4,
         };
         let checkpoints =
-            if parts == OrderParts::RowOrder { Vec::new() } else { checkpoint_ranks(&pass) };
+            if parts == OrderParts::RowOrder { Vec::new() } else { checkpoint_ranks(pass) };
         let mut slices = Spool::new(&self.scratch);
         for first in (0..pass.count).step_by(self.window_rows) {
-            self.window(&mut pass, first, &checkpoints, layout.code_width, &mut slices)?;
+            self.window(pass, first, &checkpoints, layout.code_width, &mut slices)?;
         }
         layout.slices_from = self.position();
         slices.move_to(&mut self.file)?;
@@ -142,7 +153,12 @@ impl OrdersWriter {
         self.file.position_bytes() as usize
     }
 
-    fn first_pass(
+    /// Reads an order of all rows, given in the order of their ranks.
+    ///
+    /// # Errors
+    ///
+    /// Fails if `ranked` fails or the rows cannot be kept.
+    pub fn first_pass(
         &self,
         ranked: impl Iterator<Item = io::Result<RankedRow>>,
     ) -> io::Result<FirstPass> {
