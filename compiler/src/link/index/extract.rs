@@ -157,8 +157,11 @@ impl<'a> Extractor<'a> {
                 if let Some(mut from) = readable(self.draft.reader(self.entity, row))? {
                     let gathered = R::gather(&mut from, &self.keys.tree, &mut |end, value| {
                         let mut row_extractor = RowExtractor { from: self, row, into: &mut extracted };
-                        if outcome.is_ok() {
-                            outcome = row_extractor.add(end, value);
+                        // Most values have no error: storing each outcome would take as long as most values.
+                        if outcome.is_ok()
+                            && let Err(error) = row_extractor.add(end, value)
+                        {
+                            outcome = Err(error);
                         }
                     });
                     readable(gathered)?;
