@@ -26,13 +26,13 @@ pub(crate) struct LinkInputs<'a, 'o> {
     pub sums: &'a BTreeMap<Entity, Sums>,
 }
 
-impl<'o> LinkInputs<'_, 'o> {
+impl<'a, 'o> LinkInputs<'a, 'o> {
     pub(crate) fn record_count(&self, entity: Entity) -> usize {
         self.rows[entity as usize].order.len()
     }
 
     /// Finds a record: the number of its segment, the segment and the key.
-    pub(crate) fn locate(&self, entity: Entity, row: u32) -> Option<(usize, &Segment<'o>, Key)> {
+    pub(crate) fn locate(&self, entity: Entity, row: u32) -> Option<(usize, &'a Segment<'o>, Key)> {
         self.rows[entity as usize].locate(row as usize, &self.segments[entity as usize])
     }
 

@@ -23,6 +23,17 @@ pub(crate) struct RecordLinker<'a, 'o> {
     source_types: SourceTypes,
 }
 
+/// The record of a row, in its segment.
+pub(crate) struct LocatedRecord<'a, 'o> {
+    row: u32,
+    /// The number of the segment.
+    segment_at: usize,
+    segment: &'a Segment<'o>,
+    key: Key,
+    /// The stored record.
+    pub blob: &'o [u8],
+}
+
 /// One linked record, without its bytes.
 pub(crate) struct LinkedRecord {
     pub id: u64,
@@ -77,21 +88,27 @@ impl<'a, 'o> RecordLinker<'a, 'o> {
     /// Links the record of a row and returns its bytes.
     pub(crate) fn blob(&self, entity: Entity, row: usize) -> Result<Vec<u8>> {
         let mut blob = Vec::new();
-        self.link(entity, row, &mut blob)?;
+        self.link(entity, &self.locate(entity, row)?, &mut blob)?;
         Ok(blob)
     }
 
-    /// Copies the record of a row to the end of `blobs`, replaces its symbols by rows and completes it.
-    pub(crate) fn link(
-        &self,
-        entity: Entity,
-        row: usize,
-        blobs: &mut Vec<u8>,
-    ) -> Result<LinkedRecord> {
+    /// Finds the record of a row.
+    pub(crate) fn locate(&self, entity: Entity, row: usize) -> Result<LocatedRecord<'a, 'o>> {
         let row = u32::try_from(row).map_err(|_| inconsistent_object())?;
         let (segment_at, segment, key) =
             self.inputs.locate(entity, row).ok_or_else(inconsistent_object)?;
         let blob = segment.blob(&key).ok_or_else(inconsistent_object)?;
+        Ok(LocatedRecord { row, segment_at, segment, key, blob })
+    }
+
+    /// Copies a record to the end of `blobs`, replaces its symbols by rows and completes it.
+    pub(crate) fn link(
+        &self,
+        entity: Entity,
+        located: &LocatedRecord<'_, '_>,
+        blobs: &mut Vec<u8>,
+    ) -> Result<LinkedRecord> {
+        let LocatedRecord { row, segment_at, segment, ref key, blob } = *located;
         let resolved = self.inputs.resolved;
         let row_of = |symbol: u32| resolved.number(entity, segment_at, segment, symbol);
 
@@ -136,7 +153,7 @@ impl<'a, 'o> RecordLinker<'a, 'o> {
         }
         let mut linked = Vec::new();
         copy.finish(&mut linked);
-        let linked = self.complete(entity, row, &key, linked)?;
+        let linked = self.complete(entity, row, key, linked)?;
         let before = std::mem::take(blobs);
         *blobs = record::store(&linked, long_texts, &mut Arena::new(), before)
             .map_err(|_| inconsistent_object())?;

@@ -8,13 +8,15 @@ use rayon::prelude::*;
 use crate::error::Result;
 use crate::link::column::{Column, IdRow};
 use crate::link::context::{WrittenFile, inconsistent_object};
-use crate::link::record::linker::RecordLinker;
+use crate::link::record::linker::{LocatedRecord, RecordLinker};
 use crate::link::record::type_sums::TypeSums;
 use crate::link::write::entity_files::EntityFiles;
 use crate::link::write::institution_types::list_institution_types;
 
 /// Rows in one thread's batch.
 const BATCH_ROWS: usize = 1_024;
+/// Records of a batch that are located, and loaded from memory, together.
+const GROUP_ROWS: usize = 32;
 /// Bytes reserved for the records of a batch. Growth by doubling would copy the records again.
 const RESERVED_BYTES: usize = 4 << 20;
 
@@ -112,13 +114,22 @@ impl RecordsWriter<'_, '_, '_> {
         if rows.len() > BATCH_ROWS / 2 {
             batch.blobs.reserve(RESERVED_BYTES.min(self.batch_bytes));
         }
-        while batch.blobs.len() < self.batch_bytes
-            && let Some(row) = rows.next()
-        {
-            let from = batch.blobs.len();
-            let linked = self.linker.link(entity, row, &mut batch.blobs)?;
-            batch.dangling += linked.dangling;
-            batch.end_record(linked.id, linked.name, from)?;
+        while batch.blobs.len() < self.batch_bytes && !rows.is_empty() {
+            let group = rows.start..rows.end.min(rows.start + GROUP_ROWS);
+            let located: Result<Vec<_>> =
+                group.map(|row| self.linker.locate(entity, row)).collect();
+            let located = located?;
+            load_together(&located);
+            for record in &located {
+                let from = batch.blobs.len();
+                if from >= self.batch_bytes {
+                    break;
+                }
+                let linked = self.linker.link(entity, record, &mut batch.blobs)?;
+                batch.dangling += linked.dangling;
+                batch.end_record(linked.id, linked.name, from)?;
+                rows.start += 1;
+            }
         }
         batch.left = rows;
         Ok(batch)
@@ -142,6 +153,14 @@ impl RecordsWriter<'_, '_, '_> {
         let by_id = (0u32..).zip(&batch.ids).map(|(row, id)| IdRow { id: *id, row });
         files.finish(inputs, by_id, None, self.is_subset)
     }
+}
+
+/// Reads a byte at both ends of each record. Neighbouring rows are in many segments, so each record is a wait
+/// for memory. In a loop without other work the processor waits for several records at once.
+fn load_together(records: &[LocatedRecord<'_, '_>]) {
+    let ends = records.iter().map(|record| (record.blob.first(), record.blob.last()));
+    let bytes = ends.map(|(first, last)| first.copied().unwrap_or(0) ^ last.copied().unwrap_or(0));
+    std::hint::black_box(bytes.fold(0, |sum: u8, byte| sum ^ byte));
 }
 
 impl Batch {
