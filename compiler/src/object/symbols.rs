@@ -35,7 +35,7 @@ pub struct SymbolTableBuilder {
     /// For each entry, a hash of its symbol.
     meanings: Vec<u64>,
     known: HashTable<u32>,
-    hasher: foldhash::fast::FixedState,
+    hasher: foldhash::fast::RandomState,
 }
 
 #[derive(Clone, Copy)]

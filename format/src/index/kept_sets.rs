@@ -5,8 +5,8 @@
 //! GET /outputs?filter=type:article&sort=fwci:desc&page=8     both are taken up
 //! ```
 //!
-//! All open snapshots share one [`KeptSets`]. The cache keeps what is asked for again: a client that asks for
-//! many other filters once does not remove it.
+//! All open snapshots share one [`KeptSets`]. The cache prefers sets that queries find again, so a client with
+//! many filters that come once does not remove them.
 
 use std::sync::{
     Arc, Mutex, PoisonError,
@@ -148,7 +148,7 @@ impl Drop for SnapshotSets {
     }
 }
 
-/// A set, and what was counted of it in orders.
+/// A set, and the counts of its rows by the intervals of orders.
 pub(crate) struct CountedSet {
     pub rows: DocSet,
     /// By the number of the order.
@@ -160,7 +160,7 @@ impl CountedSet {
         CountedSet { rows, counts: Mutex::default() }
     }
 
-    /// What is counted of the set in an order.
+    /// The counts of the set by the intervals of an order.
     pub fn counts(&self, order: &Order<'_>) -> Arc<IntervalCounts> {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, known)) = counts.iter().find(|(number, _)| *number == order.number()) {
@@ -189,8 +189,8 @@ impl CountedSet {
 
 /// The rows of a set by the intervals of an order, as far as they were counted.
 ///
-/// A node stands for the intervals whose numbers begin with the same bits. It holds the number of the set's
-/// rows in those of them whose next bit is clear:
+/// A node stands for the intervals whose numbers begin with the same bits, and counts the set's rows in the
+/// half of these intervals whose next bit is clear:
 ///
 /// ```text
 /// intervals       0 1 2 3 4 5 6 7

@@ -370,7 +370,7 @@ fn pages_of_every_set_and_sort_equal_those_of_plain_sorting() {
         let mut is_in = vec![false; ROWS as usize];
         rows.iter().for_each(|row| is_in[*row as usize] = true);
         let by_id = table.order(orders - 1);
-        // What one page counts and keeps, later ones take up.
+        // Later pages take up the runs and counts that earlier pages kept.
         let (set, kept) = (CountedSet::new(set), &SnapshotSets::new(&KeptSets::new(1 << 20)));
         let name = SetKey::of_filter(Entity::Output, &[], false);
         let finder = PageFinder { ids: &table.ids_file, by_id, kept, deadline: Deadline::NEVER };

@@ -169,7 +169,7 @@ fn properties(table: &Table, snapshot_id: &str) -> Result<WriterProperties> {
         .set_compression(Compression::ZSTD(ZstdLevel::try_new(ZSTD_LEVEL)?));
     // No engine prunes by the least and the greatest value of a column inside of a list.
     for path in table.leaves(|_| true).into_iter().filter(|path| path.iter().any(|at| at == LIST)) {
-        // What a record refers to hardly repeats.
+        // The references of two records are hardly ever the same.
         let has_dictionary = path[0] != REFERENCES;
         let path = ColumnPath::new(path);
         properties = properties

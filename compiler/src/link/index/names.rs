@@ -91,7 +91,7 @@ impl Texts {
     /// Groups the postings of equal texts. Costs one lookup for each, where a sort compares each with many
     /// others: a chunk has several times as many words as different words.
     fn group(&self) -> TextGroups {
-        let hasher = foldhash::fast::FixedState::default();
+        let hasher = foldhash::fast::RandomState::default();
         let mut known: HashTable<u32> = HashTable::new();
         let mut groups: Vec<Group> = Vec::new();
         let mut group_of = |range: &TextRange| {
