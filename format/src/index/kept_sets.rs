@@ -16,7 +16,6 @@ use std::sync::{
 use quick_cache::sync::{Cache, DefaultLifecycle};
 use quick_cache::{DefaultHashBuilder, OptionsBuilder, Weighter};
 
-use crate::index::bitset::ChunkBits;
 use crate::index::doc_set::DocSet;
 use crate::index::orders::Order;
 
@@ -181,7 +180,7 @@ impl CountedSet {
             DocSet::Sorted(rows) => rows.capacity() * size_of::<u32>(),
             DocSet::Bitmap(bitmap, _) => {
                 let counts = COUNTED_ORDERS_MAX * (size_of::<AtomicU64>() << INTERVAL_BITS_MAX);
-                bitmap.chunks().len() * size_of::<ChunkBits>() + counts
+                size_of_val(bitmap.chunks()) + counts
             }
         }
     }
