@@ -75,8 +75,7 @@ pub fn named_value<'a>(
 
 /// Encodes a value for posting lists with these terms.
 ///
-/// `part` selects what is indexed of a reference. `folded` is the folded form of a text, if the
-/// caller has it.
+/// `part` selects what is indexed of a reference.
 ///
 /// # Errors
 ///
@@ -85,7 +84,6 @@ pub fn index_entry(
     terms: Terms,
     part: &PathTarget,
     value: Gathered<'_>,
-    folded: Option<&str>,
     lookup: &impl ReferenceLookup,
 ) -> Result<IndexEntry, ReadError> {
     let term = match (terms, value) {
@@ -100,11 +98,7 @@ pub fn index_entry(
         (Terms::Identifiers(scheme), Gathered::Text(text)) => text_term(&scheme.normal(text)),
         (Terms::Codes, Gathered::Code(code)) => lookup.code_term(code)?,
         (Terms::Texts, Gathered::Text(text)) => {
-            let term = match folded {
-                Some(folded) => folded_term(folded),
-                None => folded_term(&fold(text)),
-            };
-            return Ok(IndexEntry { is_present: true, term });
+            return Ok(IndexEntry { is_present: true, term: folded_term(&fold(text)) });
         }
         (Terms::Presence, _) => return Ok(IndexEntry { is_present: true, term: None }),
         _ => return Err(ReadError::Internal("the value does not fit the terms of its key")),

@@ -101,14 +101,13 @@ impl SnapshotSets {
         key: &[u8],
         count: impl FnOnce() -> Result<Vec<u32>, E>,
     ) -> Result<Arc<[u32]>, E> {
-        match self.find(key) {
-            Some(Kept::ChunkCounts(counts)) => Ok(counts),
-            _ => {
-                let counts: Arc<[u32]> = count()?.into();
-                self.keep(key, Kept::ChunkCounts(Arc::clone(&counts)));
-                Ok(counts)
-            }
+        let place = self.place(key);
+        if let Some(Kept::ChunkCounts(counts)) = place.as_ref().and_then(Place::find) {
+            return Ok(counts);
         }
+        let counts: Arc<[u32]> = count()?.into();
+        place.into_iter().for_each(|place| place.keep(Kept::ChunkCounts(Arc::clone(&counts))));
+        Ok(counts)
     }
 
     /// The set that `key` names.
@@ -117,25 +116,34 @@ impl SnapshotSets {
         key: &[u8],
         make: impl FnOnce() -> Result<DocSet, E>,
     ) -> Result<Arc<CountedSet>, E> {
-        match self.find(key) {
-            Some(Kept::Set(set)) => Ok(set),
-            _ => {
-                let set = Arc::new(CountedSet::new(make()?));
-                self.keep(key, Kept::Set(Arc::clone(&set)));
-                Ok(set)
-            }
+        let place = self.place(key);
+        if let Some(Kept::Set(set)) = place.as_ref().and_then(Place::find) {
+            return Ok(set);
         }
+        let set = Arc::new(CountedSet::new(make()?));
+        place.into_iter().for_each(|place| place.keep(Kept::Set(Arc::clone(&set))));
+        Ok(set)
     }
 
-    fn find(&self, key: &[u8]) -> Option<Kept> {
+    fn place(&self, key: &[u8]) -> Option<Place<'_>> {
         let (sets, snapshot) = self.0.as_ref()?;
-        sets.cache.get(&Key { snapshot: *snapshot, what: key.into() })
+        Some(Place { sets, key: Key { snapshot: *snapshot, what: key.into() } })
+    }
+}
+
+/// Where a set or counts are kept.
+struct Place<'s> {
+    sets: &'s KeptSets,
+    key: Key,
+}
+
+impl Place<'_> {
+    fn find(&self) -> Option<Kept> {
+        self.sets.cache.get(&self.key)
     }
 
-    fn keep(&self, key: &[u8], kept: Kept) {
-        if let Some((sets, snapshot)) = &self.0 {
-            sets.cache.insert(Key { snapshot: *snapshot, what: key.into() }, kept);
-        }
+    fn keep(self, kept: Kept) {
+        self.sets.cache.insert(self.key, kept);
     }
 }
 
@@ -188,8 +196,8 @@ impl CountedSet {
 
 /// The rows of a set by the intervals of an order, as far as they were counted.
 ///
-/// A node stands for the intervals whose numbers begin with the same bits, and counts the set's rows in the
-/// half of these intervals whose next bit is clear:
+/// A node stands for all intervals whose numbers begin with the same bits. The next bit divides them into a lower
+/// and an upper half, and the node has the number of the set's rows in the lower half:
 ///
 /// ```text
 /// intervals       0 1 2 3 4 5 6 7

@@ -67,8 +67,8 @@ impl fmt::Display for QueryPlan {
 impl Query {
     /// Counts the matching records and finds the rows of the page.
     ///
-    /// Cost: one pass over the containers of the clauses. The page adds a part that depends on the
-    /// sort, not on the page number. No record is read, unless a search has words longer than the
+    /// Cost: one pass over the containers of the clauses, unless an earlier query kept the counts or the set.
+    /// The page adds a part that depends on the sort, not on the page number. No record is read, unless a search has words longer than the
     /// index keeps.
     ///
     /// # Errors
@@ -119,22 +119,14 @@ impl Query {
 
     /// Counts the records of the list: the matching records, or those of the sample.
     ///
-    /// Cost: one pass over the containers of the clauses.
+    /// Cost: one pass over the containers of the clauses, unless an earlier query kept the counts.
     ///
     /// # Errors
     ///
     /// If the snapshot is damaged or the deadline passes.
     pub fn count(&self, snapshot: &Snapshot, deadline: Deadline<'_>) -> Result<u64, QueryError> {
         let matches = self.resolve(snapshot, deadline)?;
-        let count = match matches.clauses() {
-            [] => matches.count(deadline)?,
-            _ => self
-                .chunk_counts(&matches, snapshot, deadline)?
-                .iter()
-                .copied()
-                .map(u64::from)
-                .sum(),
-        };
+        let (count, _) = self.counts(&matches, snapshot, deadline)?;
         Ok(self.sample.map_or(count, |sample| count.min(u64::from(sample.records))))
     }
 
@@ -166,15 +158,21 @@ impl Query {
         Ok((snapshot.kept().set(name.bytes(), make)?, Some(name)))
     }
 
-    /// Counts the matching rows of each chunk, unless an earlier query kept the counts.
-    pub(super) fn chunk_counts(
+    /// Counts the matching rows, and those of each chunk, unless an earlier query kept the counts. Without a
+    /// filter, chunks are not counted.
+    pub(super) fn counts(
         &self,
         matches: &Intersection<'_>,
         snapshot: &Snapshot,
         deadline: Deadline<'_>,
-    ) -> Result<Arc<[u32]>, QueryError> {
+    ) -> Result<(u64, Arc<[u32]>), QueryError> {
+        if matches.clauses().is_empty() {
+            return Ok((matches.count(deadline)?, Arc::default()));
+        }
         let name = SetKey::of_filter(self.entity, &self.filter, true);
-        snapshot.kept().chunk_counts(name.bytes(), || matches.chunk_counts(deadline))
+        let count = || matches.chunk_counts(deadline);
+        let counts = snapshot.kept().chunk_counts(name.bytes(), count)?;
+        Ok((counts.iter().map(|count| u64::from(*count)).sum(), counts))
     }
 
     pub(super) fn directed_orders<'s>(
@@ -198,14 +196,12 @@ impl Query {
     ) -> Result<(u64, Vec<u32>), QueryError> {
         let first = self.first_position();
         let per_page = self.per_page as usize;
+        let (count, counts) = self.counts(matches, snapshot, deadline)?;
         if matches.clauses().is_empty() {
-            let count = matches.count(deadline)?;
             // `count` is at most the number of rows, a u32.
             let rows = unsuppressed_rows_from(matches, first.min(count) as u32);
             return Ok((count, rows.take(per_page).collect()));
         }
-        let counts = self.chunk_counts(matches, snapshot, deadline)?;
-        let count = counts.iter().map(|count| u64::from(*count)).sum();
         let mut page = Vec::with_capacity(per_page.min(count as usize));
         let mut before = 0;
         for (chunk, in_chunk) in (0u32..).zip(&*counts) {

@@ -258,7 +258,7 @@ impl Condition {
         match self.index {
             Index::Ids | Index::Citations(_) => {}
             Index::Lists(lists) | Index::Presence(lists) => {
-                let listed = index_entry(keys.lists[lists].terms, part, value, None, lookup)?;
+                let listed = index_entry(keys.lists[lists].terms, part, value, lookup)?;
                 state.has_value |= listed.is_present;
                 state.has_match |= listed.term.is_some_and(|term| self.matches(term));
             }
@@ -269,8 +269,7 @@ impl Condition {
             }
             Index::Names { .. } | Index::NamesScanned { .. } => {
                 state.has_value |=
-                    index_entry(Terms::Presence, &PathTarget::Name, value, None, lookup)?
-                        .is_present;
+                    index_entry(Terms::Presence, &PathTarget::Name, value, lookup)?.is_present;
                 if let Gathered::Reference(entity, row) = value
                     && let Some(name) = lookup.row_name(entity, row)?
                 {

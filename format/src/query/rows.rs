@@ -81,14 +81,7 @@ impl Query {
         snapshot: &Snapshot,
         deadline: Deadline<'_>,
     ) -> Result<(u64, Vec<u32>), QueryError> {
-        let counts = match matches.clauses() {
-            [] => Vec::new(),
-            _ => self.chunk_counts(matches, snapshot, deadline)?.to_vec(),
-        };
-        let matching = match matches.clauses() {
-            [] => matches.count(deadline)?,
-            _ => counts.iter().map(|count| u64::from(*count)).sum(),
-        };
+        let (matching, counts) = self.counts(matches, snapshot, deadline)?;
         let positions = sample.positions(&snapshot.manifest().id, matching);
         let records = positions.len() as u64;
         if !keys.is_empty() {

@@ -19,7 +19,7 @@ use crate::storage::error::ReadError;
 pub enum Slot<T> {
     /// A reference, and the entity of the record referred to.
     Reference(Entity, T),
-    /// A code.
+    /// A code of one of the tables, such as a country.
     Code(T),
     /// A second copy of a reference that the record also holds as a `Reference`.
     Copy(T),

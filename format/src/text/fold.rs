@@ -40,7 +40,7 @@ const BLOCKS: usize = 0x1_0000 / BLOCK_CHARS as usize;
 enum Folding {
     /// The character depends on its neighbours; [`letters`] folds it.
     ByRule,
-    /// A word separator.
+    /// The character separates words.
     Separator,
     /// One letter or digit.
     Letter(char),

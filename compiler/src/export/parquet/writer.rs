@@ -43,8 +43,8 @@ impl GroupLimits {
 
 /// Level of zstd. Higher levels take twice the time for files that are 5 % smaller.
 const ZSTD_LEVEL: i32 = 1;
-/// Bytes of distinct values above which a column is no longer written by dictionary. Columns whose values hardly
-/// repeat pass it soon, and columns of codes, topics and funders never.
+/// Bytes of distinct values above which the rest of a row group is written without a dictionary. A column whose
+/// values hardly repeat has as many soon; a column of codes never has.
 const DICTIONARY_BYTES_MAX: usize = 256 << 10;
 /// Share of row groups that a bloom filter finds an id in by mistake.
 const FALSE_POSITIVES: f64 = 0.01;

@@ -331,7 +331,7 @@ impl RowExtractor<'_, '_> {
         value: Gathered<'_>,
     ) -> std::result::Result<(), ReadError> {
         let terms = self.from.keys.lists[lists].terms;
-        let entry = index_entry(terms, target, value, None, self.from)?;
+        let entry = index_entry(terms, target, value, self.from)?;
         self.add_entry(lists, entry);
         Ok(())
     }

@@ -290,6 +290,7 @@ impl TextRuns {
             entry.extend_from_slice(&[0; 4]);
             let mut rows = 0u32;
             let mut last = None;
+            // A row has a word once, with its best mark. It may repeat an alternative name; all of these have mark 0.
             for (low, mark) in group.iter().filter(|(_, mark)| *mark != SHARED) {
                 if last.replace(low) != Some(low) {
                     rows += 1;

@@ -30,7 +30,7 @@ pub(crate) struct LocatedRecord<'a, 'o> {
     segment_at: usize,
     segment: &'a Segment<'o>,
     key: Key,
-    /// The stored record.
+    /// The bytes of the record, with symbols.
     pub blob: &'o [u8],
 }
 

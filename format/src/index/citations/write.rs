@@ -23,7 +23,7 @@ pub struct CitationsWriter {
     citations: SectionWriter,
     /// The rows of a coded list of citations.
     rows: Vec<u32>,
-    /// The encoded list.
+    /// The bytes of the list that was pushed last.
     list: Vec<u8>,
 }
 

@@ -17,7 +17,7 @@ impl IdentifiersSource<'_> {
         snapshot.gather(self.entity, row, &self.tree, &mut |end, value| {
             let Gathered::Text(text) = value else { return };
             let part = &keys.ends[end].target;
-            match index_entry(keys.lists[lists].terms, part, value, None, snapshot) {
+            match index_entry(keys.lists[lists].terms, part, value, snapshot) {
                 Err(error) => outcome = Err(error),
                 Ok(_) => {
                     let number = *numbers.entry(scheme.normal(text)).or_insert_with(|| {
