@@ -14,6 +14,7 @@ pub(crate) mod compile;
 pub(crate) mod diff;
 pub(crate) mod error;
 pub(crate) mod export;
+pub(crate) mod external_sort;
 pub(crate) mod frontend;
 pub(crate) mod link;
 pub(crate) mod mirror;

@@ -9,8 +9,8 @@ use std::{
 use pinakes_format::entity::Entity;
 
 use crate::error::{Error, Result};
+use crate::external_sort::{Sorted, Sorter, Spill, read_array};
 use crate::frontend::id_lists::each_deleted;
-use crate::link::external_sort::{Sorted, Sorter, Spill, read_array};
 
 /// A deleted id. Ordered by entity and id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use crate::diff::members::ComparedRecords;
 use crate::error::{Error, Result};
-use crate::link::external_sort::{Sorted, Sorter, Spill, read_array};
+use crate::external_sort::{Sorted, Sorter, Spill, read_array};
 use crate::terminal::progress::Bar;
 
 /// Records rendered by a thread at a time.

@@ -29,7 +29,7 @@ use crate::diff::deleted::DeletedIds;
 use crate::diff::hashes::{RecordHash, sorted_hashes};
 use crate::diff::members::ComparedRecords;
 use crate::error::{Error, Result};
-use crate::link::external_sort::Sorted;
+use crate::external_sort::Sorted;
 use crate::terminal::progress::Progress;
 
 /// The options of `diff`.

@@ -11,7 +11,7 @@
 //! unresolved.
 //!
 //! Memory: batches of references, and the links of one chunk of 65,536 records. Imports `link/{column,
-//! context, external_sort, radix_sort, record}` and the runs of `link/index`.
+//! context, radix_sort, record}` and the runs of `link/index`.
 
 use std::{
     fs::File,
@@ -32,9 +32,9 @@ use pinakes_format::storage::header::{FileKind, Header};
 use rayon::prelude::*;
 
 use crate::error::{Error, Result};
+use crate::external_sort::{Sorter, Spill, read_array};
 use crate::link::column::{Column, IdRows};
 use crate::link::context::{Linker, WrittenFile, inconsistent_object};
-use crate::link::external_sort::{Sorter, Spill, read_array};
 use crate::link::index::invert::{encode, push_entry};
 use crate::link::index::runs::merge;
 use crate::link::radix_sort::sort_by_key;

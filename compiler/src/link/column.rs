@@ -7,7 +7,7 @@ use std::{
 
 use pinakes_format::storage::mmap::Map;
 
-use crate::link::external_sort::{Spill, read_array};
+use crate::external_sort::{Spill, read_array};
 
 /// Values of one width in a mapped file.
 pub(crate) struct Column {

@@ -15,15 +15,14 @@
 //!
 //! Only keys are sorted; each record is read and written once. Folders import in one direction:
 //! merge < resolve < enrich < record < select < write < index < citations < pipeline. The files of this folder
-//! that all of them share are `atomic_bitset`, `column`, `context`, `external_sort`, `radix_sort`, `selection`,
-//! `tally` and `taxonomy`. `forecast` estimates a link before it begins, and `reuse` finds out that none is needed.
+//! that all of them share are `atomic_bitset`, `column`, `context`, `radix_sort`, `selection`, `tally` and
+//! `taxonomy`. `forecast` estimates a link before it begins, and `reuse` finds out that none is needed.
 
 pub(crate) mod atomic_bitset;
 pub(crate) mod citations;
 pub(crate) mod column;
 pub(crate) mod context;
 pub(crate) mod enrich;
-pub(crate) mod external_sort;
 pub(crate) mod forecast;
 pub(crate) mod index;
 pub(crate) mod merge;

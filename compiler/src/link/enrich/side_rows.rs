@@ -3,10 +3,10 @@
 use std::io::{self, Read, Write};
 
 use crate::error::Result;
+use crate::external_sort::{Sorter, Spill, read_array};
 use crate::link::atomic_bitset::AtomicBitset;
 use crate::link::column::Column;
 use crate::link::context::{Linker, inconsistent_object};
-use crate::link::external_sort::{Sorter, Spill, read_array};
 use crate::object::side::{NO_KEY, SideSegment};
 
 /// A key of a row, and the position of its entry. Sorts by key.

@@ -7,13 +7,13 @@ use pinakes_format::record;
 use pinakes_format::record::Institution;
 
 use crate::error::{Error, Result};
+use crate::external_sort::Sorter;
 use crate::frontend::side::SIDE_TABLES;
 use crate::frontend::side::join_keys::JoinKeys;
 use crate::frontend::side::table::{Extend, IdLookup, RowsByTable, SideTable};
 use crate::link::column::{IdRow, IdRows};
 use crate::link::context::{Linker, Segments, inconsistent_object};
 use crate::link::enrich::side_rows::SideRows;
-use crate::link::external_sort::Sorter;
 use crate::link::merge::rows::Rows;
 use crate::link::tally::SideTally;
 use crate::object::side::SideSegment;

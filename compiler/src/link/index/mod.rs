@@ -13,7 +13,7 @@
 //! All threads read records in row order, batch by batch. Terms and words are sorted in memory, written
 //! as one run per chunk, and merged term by term. Order values are written as columns, and then sorted
 //! one order at a time. Memory does not grow with the number of rows, except for bitmaps of rows.
-//! Imports `link/{context, external_sort, radix_sort}`.
+//! Imports `link/{context, radix_sort}`.
 
 pub(crate) mod extract;
 pub(crate) mod invert;

@@ -24,7 +24,7 @@ use pinakes_format::storage::file_writer::Written;
 use pinakes_format::storage::header::Header;
 use pinakes_format::text::fold::shared_bytes;
 
-use crate::link::external_sort::{Sorter, Spill, read_array};
+use crate::external_sort::{Sorter, Spill, read_array};
 
 /// A server reads a prefix without a set by visiting single rows and by uniting lists and sets. These
 /// constants bound both.

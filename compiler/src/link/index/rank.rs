@@ -13,8 +13,8 @@ use pinakes_format::storage::blobs::{Spool, Spooled};
 use pinakes_format::storage::file_writer::Written;
 use pinakes_format::storage::header::Header;
 
+use crate::external_sort::{Sorter, Spill, read_array};
 use crate::link::column::IdRow;
-use crate::link::external_sort::{Sorter, Spill, read_array};
 use crate::link::index::extract::Extracted;
 use crate::link::index::value::{SortKey, Text, Value, read_number, read_row};
 

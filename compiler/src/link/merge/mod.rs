@@ -2,7 +2,7 @@
 //!
 //! Takes the segments of the objects. Gives [`rows::Rows`] for every entity, the taxonomy's sums of
 //! outputs and citations, and the newest `updated_date`. Reads keys and taxonomy records only.
-//! Imports `link/{column, context, external_sort, tally, taxonomy}`.
+//! Imports `link/{column, context, tally, taxonomy}`.
 
 pub(crate) mod copies;
 pub(crate) mod deletions;

@@ -17,9 +17,9 @@ use pinakes_format::entity::{Entity, NO_ID};
 use pinakes_format::storage::blobs::unnamed_file;
 
 use crate::error::Result;
+use crate::external_sort::{Sorter, Spill, read_array};
 use crate::link::column::Column;
 use crate::link::context::{Linker, Segments};
-use crate::link::external_sort::{Sorter, Spill, read_array};
 use crate::link::merge::copies::each_winner;
 use crate::object::{Key, Origin};
 

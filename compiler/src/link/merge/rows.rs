@@ -9,9 +9,9 @@ use pinakes_format::entity::Entity;
 use pinakes_format::storage::blobs::unnamed_file;
 
 use crate::error::{Error, Result};
+use crate::external_sort::{Sorter, Spill, read_array};
 use crate::link::column::{Column, IdRow, IdRows};
 use crate::link::context::{Linker, Segments};
-use crate::link::external_sort::{Sorter, Spill, read_array};
 use crate::link::merge::copies::{Copy, CopyGroups, is_named, tally_copies};
 use crate::link::merge::deletions::{DeletionCounts, Deletions};
 use crate::link::merge::redirects::{Merges, Redirects};

@@ -3,7 +3,7 @@
 //! Takes the rows of the merge and the symbol tables of the segments. Gives [`resolved::Resolved`],
 //! the row of each symbol, and the unresolved symbols, which get rows after the records. Also holds
 //! the renumbering of a subset and the taxonomy as a tree of rows.
-//! Imports `link/{atomic_bitset, column, context, external_sort, merge, taxonomy}`.
+//! Imports `link/{atomic_bitset, column, context, merge, taxonomy}`.
 
 pub(crate) mod renumbering;
 pub(crate) mod resolved;

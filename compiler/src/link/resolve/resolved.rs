@@ -20,9 +20,9 @@ use pinakes_format::storage::blobs::unnamed_file;
 use rayon::prelude::*;
 
 use crate::error::Result;
+use crate::external_sort::Sorter;
 use crate::link::column::{Column, IdCursor};
 use crate::link::context::{Linker, Segments, inconsistent_object};
-use crate::link::external_sort::Sorter;
 use crate::link::merge::rows::Rows;
 use crate::link::resolve::renumbering::Renumbering;
 use crate::link::resolve::unresolved::{UnresolvedSymbol, UnresolvedSymbols};

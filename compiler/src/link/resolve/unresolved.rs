@@ -17,9 +17,9 @@ use pinakes_format::record::value::{TABLE_FIRST, TABLE_NAMES, Table};
 use pinakes_format::storage::blobs::unnamed_file;
 use pinakes_format::storage::mmap::Map;
 
+use crate::external_sort::{Spill, read_array};
 use crate::link::column::Column;
 use crate::link::context::Linker;
-use crate::link::external_sort::{Spill, read_array};
 use crate::object::symbols::Symbol;
 
 /// An upper bound of symbol kinds: entities and tables of codes.

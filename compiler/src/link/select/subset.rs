@@ -27,10 +27,10 @@ use pinakes_format::storage::blobs::unnamed_file;
 use rayon::prelude::*;
 
 use crate::error::{Error, Result};
+use crate::external_sort::Spill;
 use crate::link::atomic_bitset::{AtomicBitset, RankBitset};
 use crate::link::column::{Column, IdRow, IdRows};
 use crate::link::context::{Linker, Segments, inconsistent_object};
-use crate::link::external_sort::Spill;
 use crate::link::merge::rows::Rows;
 use crate::link::record::linker::RecordLinker;
 use crate::link::record::type_sums::{TypeSums, read_type_sums};
