@@ -33,8 +33,9 @@ pub use terminal::escape::escape_message;
 
 /// Single stages of a build, for fuzz targets and benchmarks.
 pub mod stages {
+    pub use crate::compile::bounds::{decode_only, parse_only};
+    pub use crate::compile::compile;
     pub use crate::compile::input::{ManifestPolicy, Part, find};
-    pub use crate::compile::{compile, decode_only, parse_only};
     pub use crate::link::{link, publish};
     pub use crate::object::{Check, ObjectStore};
     pub use crate::read::limits::ReadLimits;

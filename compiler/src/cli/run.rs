@@ -192,7 +192,14 @@ impl Run {
                 names.push_str(&format!(" and {more} more"));
             }
         }
-        eprintln!("{:>10} {parsed} of {all} parts, {} bytes{names}", "parsed", stage.parsed_bytes);
+        let copied = match stage.copied_lines {
+            0 => String::new(),
+            lines => format!(", {lines} lines copied from earlier objects"),
+        };
+        eprintln!(
+            "{:>10} {parsed} of {all} parts, {} bytes{copied}{names}",
+            "parsed", stage.parsed_bytes
+        );
     }
 
     pub(crate) fn print_linked(&self, id: &str) {

@@ -1,9 +1,12 @@
 //! The compile stage: turns each part into an object, unless the object is cached.
 //!
 //! The name of an object is a hash of everything that its bytes depend on: the part's bytes and
-//! kind, the limits, and the format version. This folder may import `input`, `frontend`, `object`,
-//! `read`, `remote`, `report` and `error`.
+//! kind, the limits, and the format version. A part without an object is parsed, except for lines whose records
+//! [`earlier`] objects have. This folder may import `input`, `frontend`, `object`, `read`, `remote`, `report` and
+//! `error`.
 
+pub(crate) mod bounds;
+pub(crate) mod earlier;
 pub(crate) mod input;
 pub(crate) mod part;
 
@@ -18,18 +21,17 @@ use std::{
 
 use rayon::prelude::*;
 
-use crate::compile::input::Part;
-use crate::compile::part::{open_rows, read_part};
+use crate::compile::earlier::EarlierRecords;
+use crate::compile::input::{Part, PartKind};
+use crate::compile::part::{ReadCounts, read_part};
 use crate::error::{Error, Result};
 use crate::object::directory::OBJECT_VERSION;
 use crate::object::store::Lookup;
 use crate::object::warnings::Warnings;
 use crate::object::{Check, Object, ObjectStore, ObjectWriter};
 use crate::read::file_version::FileVersion;
-use crate::read::lenient::Diagnostics;
 use crate::read::limits::ReadLimits;
-use crate::read::lines::{Container, Lines};
-use crate::read::parquet::Batch;
+use crate::read::lines::Container;
 use crate::read::part_file;
 use crate::read::part_file::PartFile;
 use crate::remote::bucket::is_bucket;
@@ -54,6 +56,8 @@ pub struct CompileStage {
     pub object_names: Vec<String>,
     /// Uncompressed bytes of the parts that were not cached.
     pub parsed_bytes: u64,
+    /// Lines of these parts that were not parsed, because earlier objects have their records.
+    pub copied_lines: u64,
     pub warnings: Warnings,
 }
 
@@ -74,7 +78,10 @@ pub fn compile(
 ) -> Result<CompileStage> {
     objects.prepare()?;
     let check = objects.check_before_sharing(check);
-    let stage = ObjectMaker { objects, limits, check, parsed_bytes: AtomicU64::new(0) };
+    let mut stage = ObjectMaker::new(objects, limits, check);
+    let unread = parts.iter().map(|part| Ok(stage.is_unread_remote(part)?.then_some(part)));
+    let unread: Vec<&Part> = unread.filter_map(Result::transpose).collect::<Result<_>>()?;
+    stage.find_earlier(&unread, progress)?;
     let mut named = stage.name_parts(parts, progress)?;
     let object_names = named.iter().map(|named| named.name.clone()).collect();
     let mut warnings = Warnings::default();
@@ -84,6 +91,11 @@ pub fn compile(
             .add("misnamed_container", named.is_misnamed.into(), || escape_path(&named.part.path));
     }
 
+    if stage.earlier.is_none() {
+        let is_missing = |named: &&NamedPart| !named.is_compiled && !objects.has(&named.name);
+        let unread: Vec<&Part> = named.iter().filter(is_missing).map(|named| &named.part).collect();
+        stage.find_earlier(&unread, progress)?;
+    }
     let total = named.iter().map(|named| named.part.size_bytes).sum();
     let bar = progress.begin("compile", "parts", named.len() as u64, total);
     // The largest parts come first, so that no thread starts a large part last.
@@ -100,8 +112,9 @@ pub fn compile(
         .collect::<Result<Vec<CompiledPart>>>()?;
     bar.end();
     compiled.sort_by(|a, b| a.part.path.cmp(&b.part.path));
-    let parsed_bytes = stage.parsed_bytes.into_inner();
-    Ok(CompileStage { parts: compiled, object_names, parsed_bytes, warnings })
+    let (parsed_bytes, copied_lines) =
+        (stage.parsed_bytes.into_inner(), stage.copied_lines.into_inner());
+    Ok(CompileStage { parts: compiled, object_names, parsed_bytes, copied_lines, warnings })
 }
 
 impl CompileStage {
@@ -112,13 +125,12 @@ impl CompileStage {
 
     /// Checks all bytes of every object, and compiles the parts of damaged ones again.
     pub(crate) fn check_whole(&mut self, objects: &ObjectStore, limits: &ReadLimits) -> Result<()> {
-        let parsed_bytes = AtomicU64::new(self.parsed_bytes);
-        let stage = ObjectMaker { objects, limits, check: Check::Whole, parsed_bytes };
+        let stage = ObjectMaker::new(objects, limits, Check::Whole);
         self.parts.par_iter_mut().filter(|part| !part.object.is_intact()).try_for_each(|part| {
             *part = stage.compile_part(stage.name_part(part.part.clone())?)?;
             Ok(())
         })?;
-        self.parsed_bytes = stage.parsed_bytes.into_inner();
+        self.parsed_bytes += stage.parsed_bytes.into_inner();
         Ok(())
     }
 }
@@ -191,11 +203,30 @@ struct ObjectMaker<'a> {
     objects: &'a ObjectStore,
     limits: &'a ReadLimits,
     check: Check,
+    earlier: Option<EarlierRecords>,
     /// Uncompressed bytes of the parts that were not cached.
     parsed_bytes: AtomicU64,
+    copied_lines: AtomicU64,
 }
 
-impl ObjectMaker<'_> {
+impl<'a> ObjectMaker<'a> {
+    fn new(objects: &'a ObjectStore, limits: &'a ReadLimits, check: Check) -> ObjectMaker<'a> {
+        let (parsed_bytes, copied_lines) = Default::default();
+        ObjectMaker { objects, limits, check, earlier: None, parsed_bytes, copied_lines }
+    }
+
+    /// Whether a part lies in a bucket and this host has not read its version.
+    fn is_unread_remote(&self, part: &Part) -> Result<bool> {
+        let Some(file) = file::find(&part.path) else { return Ok(false) };
+        Ok(self.objects.on_this_host().known_hash(&file.version())?.is_none())
+    }
+
+    /// Finds the records of earlier objects, if the parts that have to be read are worth it.
+    fn find_earlier(&mut self, unread: &[&Part], progress: Progress) -> Result<()> {
+        self.earlier = EarlierRecords::find(self.objects, unread, self.limits, progress)?;
+        Ok(())
+    }
+
     fn name_parts(&self, parts: Vec<Part>, progress: Progress) -> Result<Vec<NamedPart>> {
         let remote = || parts.iter().filter(|part| is_bucket(&part.path));
         let (count, bytes) = (remote().count(), remote().map(|part| part.size_bytes).sum());
@@ -229,7 +260,7 @@ impl ObjectMaker<'_> {
                 None => self.hash_remote(&part, &version, file, container)?,
             },
         };
-        let name = object_name(&part, &hash, self.limits);
+        let name = object_name(part.kind, &hash, self.limits);
         Ok(NamedPart { part, version, hash, name, is_misnamed, is_compiled })
     }
 
@@ -273,7 +304,7 @@ impl ObjectMaker<'_> {
         };
         let is_compiled = writer.is_some();
         if let Some(mut writer) = writer {
-            writer.set_path(&self.objects.object_path(&object_name(part, &hash, self.limits)));
+            writer.set_path(&self.objects.object_path(&object_name(part.kind, &hash, self.limits)));
             writer.finish(&hash)?;
         }
         self.objects.remember_hash(&file.version(), &hash)?;
@@ -283,9 +314,11 @@ impl ObjectMaker<'_> {
     /// Parses a part into the unfinished object of `place`.
     fn parse(&self, part: &Part, version: &PartVersion, place: &Path) -> Result<ObjectWriter> {
         let mut writer = ObjectWriter::create(place)?;
-        let parsed = read_part(part, self.limits, &mut writer);
+        let read = read_part(part, self.limits, self.earlier.as_ref(), &mut writer);
         version.check(&part.path)?;
-        self.parsed_bytes.fetch_add(parsed?, Ordering::Relaxed);
+        let ReadCounts { uncompressed_bytes, copied_lines } = read?;
+        self.parsed_bytes.fetch_add(uncompressed_bytes, Ordering::Relaxed);
+        self.copied_lines.fetch_add(copied_lines, Ordering::Relaxed);
         Ok(writer)
     }
 
@@ -332,9 +365,9 @@ pub(crate) fn object_version() -> String {
 }
 
 /// The name of an object: a hash of everything that its bytes depend on.
-fn object_name(part: &Part, hash: &str, limits: &ReadLimits) -> String {
+fn object_name(kind: PartKind, hash: &str, limits: &ReadLimits) -> String {
     let (version, limits) = (object_version(), limits.fingerprint());
-    let name = format!("{version} {:?} {limits} {hash}", part.kind);
+    let name = format!("{version} {kind:?} {limits} {hash}");
     blake3::hash(name.as_bytes()).to_hex()[..32].to_string()
 }
 
@@ -347,50 +380,4 @@ fn check_record_count(part: &Part, object: &Object, limits: &ReadLimits) -> Resu
     }
     let reason = format!("{read} records, expected {listed} by its manifest; fetch it again");
     Err(Error::Damaged { path: part.path.clone(), reason })
-}
-
-/// Decompresses and parses a part, drops the records, and returns the number of uncompressed bytes.
-///
-/// Benchmarks compare the speed of a build with this lower bound.
-///
-/// # Errors
-///
-/// Where the part cannot be read.
-pub fn parse_only(part: &Part) -> Result<u64> {
-    let Some((front_end, entity)) = part.kind.front_end() else { return Ok(0) };
-    if Container::detect(&part.path)? == Container::Parquet {
-        return each_batch(part, |batch| {
-            let columns = batch.columns();
-            // As of a bad line, only a build reports a bad row.
-            columns.rows().for_each(|(_, row)| _ = front_end.parse_row(entity, row));
-        });
-    }
-    let diagnostics = Diagnostics::default();
-    let mut lines = Lines::open(&part.path, &ReadLimits::default(), &diagnostics)?;
-    while let Some(line) = lines.next_line()? {
-        let text = simdutf8::basic::from_utf8(line.bytes).unwrap_or_default();
-        // A bad line counts towards the cost too; only a build reports it.
-        let _ = front_end.parse_line(entity, text);
-    }
-    Ok(lines.offset_bytes())
-}
-
-/// Decodes the columns of a Parquet part that are read, drops them, and returns the number of uncompressed
-/// bytes: the lower bound of [`parse_only`] for such a part.
-///
-/// # Errors
-///
-/// Where the part cannot be read.
-pub fn decode_only(part: &Part) -> Result<u64> {
-    each_batch(part, drop)
-}
-
-fn each_batch(part: &Part, mut visit: impl FnMut(Batch)) -> Result<u64> {
-    let Some((front_end, entity)) = part.kind.front_end() else { return Ok(0) };
-    let (limits, diagnostics) = (ReadLimits::default(), Diagnostics::default());
-    let mut rows = open_rows(part, front_end, entity, &limits, &diagnostics)?;
-    while let Some(batch) = rows.next_batch()? {
-        visit(batch);
-    }
-    Ok(rows.inflated_bytes())
 }

@@ -2,9 +2,9 @@
 
 use pinakes_format::entity::Entity;
 
+use crate::compile::earlier::{EarlierRecords, is_copyable};
 use crate::compile::input::{Part, PartKind, json_array_error};
 use crate::error::Result;
-use crate::frontend::derived::DerivedNodes;
 use crate::frontend::detect::{OPENALEX_NAME, has_native_columns};
 use crate::frontend::reader::{BadRecord, LineReader};
 use crate::frontend::{FrontEnd, id_lists, taxonomy_csv};
@@ -20,103 +20,152 @@ use crate::read::rows::{Row, Rows};
 /// Topics of one part whose positions are kept: more than ten times the existing topics.
 const TOPICS_MAX: usize = 50_000;
 
-/// Reads a part into its object and returns the number of uncompressed bytes.
+/// Counts of a part that was read.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ReadCounts {
+    pub uncompressed_bytes: u64,
+    /// Lines that were not parsed, because their records were copied.
+    pub copied_lines: u64,
+}
+
+/// Reads a part into its object. Copies the records of lines that `earlier` has.
 pub(crate) fn read_part(
     part: &Part,
     limits: &ReadLimits,
+    earlier: Option<&EarlierRecords>,
     object: &mut ObjectWriter,
-) -> Result<u64> {
+) -> Result<ReadCounts> {
     let diagnostics = Diagnostics::new(limits);
-    let mut derived = DerivedNodes::default();
-    let bytes = match part.kind {
-        PartKind::Records(entity) => {
-            let front_end = FrontEnd::OpenAlex;
-            read_records(part, front_end, entity, limits, &diagnostics, object, &mut derived)?
-        }
-        PartKind::Native(entity) => {
-            let front_end = FrontEnd::Native;
-            read_records(part, front_end, entity, limits, &diagnostics, object, &mut derived)?
-        }
-        PartKind::Merges(entity) => {
-            id_lists::read_merged(&part.path, entity, limits, &diagnostics, object)?
-        }
-        PartKind::Deleted(entity) => {
-            id_lists::read_deleted(&part.path, entity, limits, &diagnostics, object)?
-        }
-        PartKind::Taxonomy => read_taxonomy(part, limits, &diagnostics, object, &mut derived)?,
-        PartKind::Side(table) => (table.read)(&part.path, limits, &diagnostics, object)?,
-    };
-    derived.write(object)?;
-    if part.kind.front_end().is_some() && object.report.read.is_empty() {
-        diagnostics.at(0, 0);
-        diagnostics.warn("empty_part");
-    }
+    let earlier = earlier.filter(|_| is_copyable(part.kind));
+    let mut reader =
+        PartReader { part, limits, earlier, diagnostics: &diagnostics, object, copied_lines: 0 };
+    let uncompressed_bytes = reader.read()?;
+    let copied_lines = reader.copied_lines;
     for (code, warned) in diagnostics.into_warnings() {
         object.report.warnings.insert(code.to_string(), warned.count);
         object.report.first_warnings.insert(code.to_string(), warned.first);
     }
-    Ok(bytes)
+    Ok(ReadCounts { uncompressed_bytes, copied_lines })
 }
 
-fn read_records(
-    part: &Part,
-    front_end: FrontEnd,
-    entity: Entity,
-    limits: &ReadLimits,
-    diagnostics: &Diagnostics,
-    object: &mut ObjectWriter,
-    derived: &mut DerivedNodes,
-) -> Result<u64> {
-    if Container::detect(&part.path)? == Container::Parquet {
-        return read_rows(part, front_end, entity, limits, diagnostics, object, derived);
-    }
-    let mut lines = Lines::open(&part.path, limits, diagnostics)?;
-    while let Some(line) = lines.next_line()? {
-        if line.number == 1 && begins_array(line.bytes) {
-            return Err(json_array_error(&part.path));
-        }
-        object.report.count_read(entity.facts().plural);
-        let hash = hash_line(line.bytes);
-        let line_hash = Some(hash);
-        let outcome = match decode_line(&line) {
-            Ok(text) => {
-                let mut reader = LineReader { object, derived, line_hash, diagnostics, line: text };
-                front_end.read_line(entity, text, &mut reader).map(|()| hash)
+struct PartReader<'r> {
+    part: &'r Part,
+    limits: &'r ReadLimits,
+    earlier: Option<&'r EarlierRecords>,
+    diagnostics: &'r Diagnostics,
+    object: &'r mut ObjectWriter,
+    copied_lines: u64,
+}
+
+impl PartReader<'_> {
+    /// Returns the number of uncompressed bytes.
+    fn read(&mut self) -> Result<u64> {
+        let PartReader { part: Part { path, kind, .. }, limits, diagnostics, .. } = *self;
+        let bytes = match *kind {
+            PartKind::Records(entity) => self.read_records(FrontEnd::OpenAlex, entity)?,
+            PartKind::Native(entity) => self.read_records(FrontEnd::Native, entity)?,
+            PartKind::Merges(entity) => {
+                id_lists::read_merged(path, entity, limits, diagnostics, self.object)?
             }
-            Err(code) => Err(BadRecord::Quarantine { code, id: None }),
+            PartKind::Deleted(entity) => {
+                id_lists::read_deleted(path, entity, limits, diagnostics, self.object)?
+            }
+            PartKind::Taxonomy => self.read_taxonomy()?,
+            PartKind::Side(table) => (table.read)(path, limits, diagnostics, self.object)?,
         };
-        record_outcome(outcome, &line, entity, object)?;
-    }
-    Ok(lines.offset_bytes())
-}
-
-/// Reads a Parquet file, row by row.
-fn read_rows(
-    part: &Part,
-    front_end: FrontEnd,
-    entity: Entity,
-    limits: &ReadLimits,
-    diagnostics: &Diagnostics,
-    object: &mut ObjectWriter,
-    derived: &mut DerivedNodes,
-) -> Result<u64> {
-    let mut rows = open_rows(part, front_end, entity, limits, diagnostics)?;
-    while let Some(batch) = rows.next_batch()? {
-        let columns = batch.columns();
-        for (number, row) in columns.rows() {
-            diagnostics.at(number, 0);
-            object.report.count_read(entity.facts().plural);
-            let mut reader = LineReader { object, derived, line_hash: None, diagnostics, line: "" };
-            let outcome = front_end.read_row(entity, row, &mut reader);
-            let outcome = outcome.map(|()| reader.line_hash.unwrap_or_default());
-            // Only a row that a report may show needs a text.
-            let is_shown = outcome.is_err() || entity == Entity::Topic;
-            let text = if is_shown { row.to_json() } else { Vec::new() };
-            let line = Line { number, byte_offset: 0, bytes: &text, is_too_long: false };
-            record_outcome(outcome, &line, entity, object)?;
+        if kind.front_end().is_some() && self.object.report.read.is_empty() {
+            diagnostics.at(0, 0);
+            diagnostics.warn("empty_part");
         }
+        Ok(bytes)
     }
-    Ok(rows.inflated_bytes())
+
+    fn read_records(&mut self, front_end: FrontEnd, entity: Entity) -> Result<u64> {
+        let path = &self.part.path;
+        if Container::detect(path)? == Container::Parquet {
+            return self.read_rows(front_end, entity);
+        }
+        let mut lines = Lines::open(path, self.limits, self.diagnostics)?;
+        while let Some(line) = lines.next_line()? {
+            if line.number == 1 && begins_array(line.bytes) {
+                return Err(json_array_error(path));
+            }
+            self.object.report.count_read(entity.facts().plural);
+            self.read_line(front_end, entity, &line)?;
+        }
+        Ok(lines.offset_bytes())
+    }
+
+    /// Copies the record of a line that an earlier run has read, or parses the line.
+    fn read_line(&mut self, front_end: FrontEnd, entity: Entity, line: &Line<'_>) -> Result<()> {
+        let hash = hash_line(line.bytes);
+        // Of a line that is too long, only the first bytes are at hand.
+        let earlier = self.earlier.filter(|_| !line.is_too_long);
+        if let Some(record) = earlier.and_then(|earlier| earlier.get(self.part.kind, hash)) {
+            self.copied_lines += 1;
+            return record.copy(entity, self.object);
+        }
+        let text = match decode_line(line) {
+            Ok(text) => text,
+            Err(code) => return self.object.set_aside(entity.facts().plural, line, code, None),
+        };
+        let warnings = self.diagnostics.total();
+        let mut reader = self.line_reader(Some(hash), text);
+        let outcome = front_end.read_line(entity, text, &mut reader).map(|()| hash);
+        let is_good = outcome.is_ok() && self.diagnostics.total() == warnings;
+        if is_good && is_copyable(self.part.kind) {
+            self.object.segment(entity)?.mark_copyable();
+        }
+        record_outcome(outcome, line, entity, self.object)
+    }
+
+    fn line_reader<'l>(&'l mut self, line_hash: Option<[u8; 16]>, line: &'l str) -> LineReader<'l> {
+        LineReader { object: self.object, line_hash, diagnostics: self.diagnostics, line }
+    }
+
+    /// Reads a Parquet file, row by row.
+    fn read_rows(&mut self, front_end: FrontEnd, entity: Entity) -> Result<u64> {
+        let mut rows = open_rows(self.part, front_end, entity, self.limits, self.diagnostics)?;
+        while let Some(batch) = rows.next_batch()? {
+            let columns = batch.columns();
+            for (number, row) in columns.rows() {
+                self.diagnostics.at(number, 0);
+                self.object.report.count_read(entity.facts().plural);
+                let mut reader = self.line_reader(None, "");
+                let outcome = front_end.read_row(entity, row, &mut reader);
+                let outcome = outcome.map(|()| reader.line_hash.unwrap_or_default());
+                // Only a row that a report may show needs a text.
+                let is_shown = outcome.is_err() || entity == Entity::Topic;
+                let text = if is_shown { row.to_json() } else { Vec::new() };
+                let line = Line { number, byte_offset: 0, bytes: &text, is_too_long: false };
+                record_outcome(outcome, &line, entity, self.object)?;
+            }
+        }
+        Ok(rows.inflated_bytes())
+    }
+
+    fn read_taxonomy(&mut self) -> Result<u64> {
+        let path = &self.part.path;
+        let mut rows = Rows::open(path, None, self.limits, self.diagnostics)?;
+        let Some(header) = rows.header()? else { return Ok(rows.offset_bytes()) };
+        let columns = taxonomy_csv::find_columns(&header.cells.unwrap_or_default(), path)?;
+        while let Some(row) = rows.next_row()? {
+            self.object.report.count_read(Entity::Topic.facts().plural);
+            let hash = row.cells.as_ref().map(taxonomy_csv::row_hash).unwrap_or_default();
+            let outcome = match &row.cells {
+                Ok(cells) => {
+                    let mut reader = self.line_reader(Some(hash), "");
+                    columns.read_row(cells, &mut reader).map(|()| hash)
+                }
+                Err(code) => Err(BadRecord::Quarantine { code, id: None }),
+            };
+            let Row { number, byte_offset, raw, .. } = &row;
+            let line =
+                Line { number: *number, byte_offset: *byte_offset, bytes: raw, is_too_long: false };
+            record_outcome(outcome, &line, Entity::Topic, self.object)?;
+        }
+        Ok(rows.offset_bytes())
+    }
 }
 
 /// Opens a Parquet file. Of JSON lines each tells whether it belongs to the kind; of a Parquet file the
@@ -170,35 +219,4 @@ fn record_outcome(
         Err(BadRecord::Quarantine { code, id }) => (code, id),
     };
     object.set_aside(entity.facts().plural, line, code, id)
-}
-
-fn read_taxonomy(
-    part: &Part,
-    limits: &ReadLimits,
-    diagnostics: &Diagnostics,
-    object: &mut ObjectWriter,
-    derived: &mut DerivedNodes,
-) -> Result<u64> {
-    let mut rows = Rows::open(&part.path, None, limits, diagnostics)?;
-    let Some(header) = rows.header()? else { return Ok(rows.offset_bytes()) };
-    let columns = taxonomy_csv::find_columns(&header.cells.unwrap_or_default(), &part.path)?;
-    while let Some(row) = rows.next_row()? {
-        object.report.count_read(Entity::Topic.facts().plural);
-        let hash = row.cells.as_ref().map(taxonomy_csv::row_hash).unwrap_or_default();
-        let line_hash = Some(hash);
-        let outcome = match &row.cells {
-            Ok(cells) => columns
-                .read_row(
-                    cells,
-                    &mut LineReader { object, derived, line_hash, diagnostics, line: "" },
-                )
-                .map(|()| hash),
-            Err(code) => Err(BadRecord::Quarantine { code, id: None }),
-        };
-        let Row { number, byte_offset, raw, .. } = &row;
-        let line =
-            Line { number: *number, byte_offset: *byte_offset, bytes: raw, is_too_long: false };
-        record_outcome(outcome, &line, Entity::Topic, object)?;
-    }
-    Ok(rows.offset_bytes())
 }

@@ -3,11 +3,10 @@
 //! - [`openalex`] and [`native`] read JSON lines and Parquet rows, [`taxonomy_csv`] reads the topic table, [`id_lists`]
 //!   reads merged and deleted ids, and [`side`] reads tables that add members to records.
 //! - [`detect`] finds the front end for a file or a line.
-//! - [`reader`], [`derived`] and [`international`] hold what several front ends share.
+//! - [`reader`] and [`international`] hold what several front ends share.
 //!
 //! This folder may import `error`, `read` and `object`. The front ends do not import one another.
 
-pub(crate) mod derived;
 pub(crate) mod detect;
 pub(crate) mod id_lists;
 pub(crate) mod international;

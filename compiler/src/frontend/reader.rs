@@ -5,7 +5,6 @@ use pinakes_format::record::Record;
 use pinakes_format::record::value::Timestamp;
 
 use crate::error::Error;
-use crate::frontend::derived::DerivedNodes;
 use crate::object::segment::{Provenance, SegmentBuilder};
 use crate::object::{ObjectWriter, Origin};
 use crate::read::identifier;
@@ -51,8 +50,6 @@ impl From<Error> for BadRecord {
 /// Reads one line or row into the object of its part.
 pub struct LineReader<'r> {
     pub object: &'r mut ObjectWriter,
-    /// Taxonomy nodes that the part's lines refer to.
-    pub derived: &'r mut DerivedNodes,
     /// The hash of the line. For a row without a line, [`LineReader::keep`] sets the hash of the record.
     pub line_hash: Option<[u8; 16]>,
     pub diagnostics: &'r Diagnostics,
@@ -110,8 +107,7 @@ impl LineReader<'_> {
             id: Some(identity.id.to_string()),
         })?;
         self.line_hash = Some(pushed);
-        let newest = &mut self.object.report.newest_updated_micros;
-        *newest = (*newest).max(identity.updated.map(|updated| updated.micros));
+        self.object.report.add_updated(updated_micros);
         Ok(())
     }
 }

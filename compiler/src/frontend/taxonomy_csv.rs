@@ -6,9 +6,9 @@ use pinakes_format::record::value::Id;
 use pinakes_format::record::{Topic, TopicIds};
 
 use crate::error::{Error, Result};
-use crate::frontend::derived::NodeRef;
 use crate::frontend::reader::{BadRecord, LineReader, NO_PARENT};
 use crate::object::Origin;
+use crate::object::chains::NodeRef;
 use crate::object::key::hash_line;
 use crate::object::segment::Provenance;
 use crate::read::identifier;
@@ -79,14 +79,14 @@ impl TaxonomyColumns {
             .map_or_else(|| identifier::parse(Entity::Topic, id_text), Ok)
             .map_err(|error| bad(error.code()))?;
         let name = cell(Some(self.topic_name)).ok_or(bad("no_name"))?;
-        let mut above = self.parents.map(|(entity, ..)| (entity, None));
-        for ((_, node), (entity, id, name)) in above.iter_mut().zip(self.parents) {
+        let mut above = [None; 3];
+        for (node, (entity, id, name)) in above.iter_mut().zip(self.parents) {
             if let Some(id) = cell(id) {
                 let id = identifier::parse(entity, id).map_err(|_| bad(NO_PARENT))?;
                 *node = Some(NodeRef { id, name: cell(name) });
             }
         }
-        reader.derived.add(&above, Origin::TableParent, i64::MIN, reader.object)?;
+        reader.object.derive(&above, Origin::TableParent, i64::MIN)?;
 
         let provenance = Provenance {
             origin: Origin::Table,
@@ -102,7 +102,7 @@ impl TaxonomyColumns {
         /// The reference to a parent, if the row has it.
         macro_rules! parent_ref {
             ($at:literal) => {
-                above[$at].1.as_ref().map(|node| segment.parent(Some(node.id), node.name))
+                above[$at].as_ref().map(|node| segment.parent(Some(node.id), node.name))
             };
         }
         let topic = Topic {

@@ -9,7 +9,7 @@ use crate::object::bytes::{MAPPED_MAX, ObjectBytes};
 use crate::object::deletions::DeletionBlock;
 use crate::object::directory::{Directory, ObjectHash, is_intact};
 use crate::object::part_report::{Merge, PartReport, Raw};
-use crate::object::segment::Segment;
+use crate::object::segment::{Segment, SegmentShape};
 use crate::object::side::SideSegment;
 
 pub struct Object {
@@ -126,6 +126,16 @@ impl Object {
     pub fn sides(&self) -> impl Iterator<Item = (&str, SideSegment<'_>)> {
         let sides = self.directory.sides.iter();
         sides.filter_map(|shape| Some((&*shape.table, SideSegment::read(&self.bytes, shape)?)))
+    }
+
+    /// The shapes of all segments.
+    pub(crate) fn segment_shapes(&self) -> &[SegmentShape] {
+        &self.directory.segments
+    }
+
+    /// Reads a segment of this object.
+    pub(crate) fn segment(&self, shape: &SegmentShape) -> Option<Segment<'_>> {
+        Segment::read(&self.bytes, shape)
     }
 
     /// The segments of one entity.

@@ -70,6 +70,9 @@ pub struct Key {
     pub references_from: u64,
     pub references_bytes: u32,
     pub origin: Origin,
+    /// Whether a copy of the record may stand for an equal line of another part: the line gave no warning and
+    /// nothing but this record and its derived nodes.
+    pub is_copyable: bool,
 }
 
 /// Turns a count into a rank: the greatest count first, null last.
@@ -92,7 +95,7 @@ impl Key {
         bytes.extend_from_slice(&self.group.to_le_bytes());
         bytes.extend_from_slice(&self.blob_from.to_le_bytes());
         bytes.extend_from_slice(&self.blob_bytes.to_le_bytes());
-        bytes.extend_from_slice(&(self.origin as u32).to_le_bytes());
+        bytes.extend_from_slice(&[self.origin as u8, self.is_copyable.into(), 0, 0]);
         bytes.extend_from_slice(&self.references_from.to_le_bytes());
         bytes.extend_from_slice(&self.references_bytes.to_le_bytes());
         bytes.extend_from_slice(&self.content_hash.to_le_bytes());
@@ -110,7 +113,8 @@ impl Key {
         let u32_at = |at: usize| {
             bytes.get(at..at + 4).and_then(|field| field.try_into().ok()).map(u32::from_le_bytes)
         };
-        let origin = match u32_at(60)? {
+        let [origin, is_copyable, 0, 0] = bytes[60..64] else { return None };
+        let origin = match origin {
             0 => Origin::OutputTopic,
             1 => Origin::Embedded,
             2 => Origin::TableParent,
@@ -130,6 +134,7 @@ impl Key {
             references_bytes: u32_at(72)?,
             content_hash: u64_at(76)?,
             origin,
+            is_copyable: is_copyable != 0,
         })
     }
 
@@ -171,6 +176,7 @@ mod tests {
             references_bytes: 9,
             content_hash: 10,
             origin: Origin::Table,
+            is_copyable: true,
         };
         assert_eq!(Key::decode(&key.encode()), Some(key));
         assert_eq!(Key::decode(&[0xff; KEY_BYTES]), None);

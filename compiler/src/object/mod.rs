@@ -4,19 +4,24 @@
 //!
 //! - the stored records, in list order ([`segment`]),
 //! - one [`Key`] for each record, ascending by id,
-//! - a symbol table ([`symbols`]): every reference and code of the records, as (kind, id, name), once.
+//! - a symbol table ([`symbols`]): every reference and code of the records, as (kind, id, name), once,
+//! - a chain table ([`chains`]): what topics of the records say of the levels above them, once.
 //!
 //! A reference in a record is the number of its symbol; the linker replaces the number by a row. The
 //! linker also fills in taxonomy counts and relatives, and the members of side tables. An object may
 //! also have side segments ([`side`]) and deleted ids ([`deletions`]), and always has a directory with the
 //! report of its part.
 //!
+//! References to topics become records too ([`derived`]).
+//!
 //! An object lies in a directory, or in a bucket too ([`store`]).
 //!
 //! Imports `terminal`, `error`, `remote` and `read`.
 
 pub(crate) mod bytes;
+pub(crate) mod chains;
 pub(crate) mod deletions;
+pub(crate) mod derived;
 pub(crate) mod directory;
 pub(crate) mod file;
 pub(crate) mod gather;

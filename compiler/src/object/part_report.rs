@@ -40,6 +40,12 @@ impl PartReport {
         count(&mut self.read, kind);
     }
 
+    /// Adds the time of a record's last change; `i64::MIN` if it is unknown.
+    pub fn add_updated(&mut self, micros: i64) {
+        let updated = (micros != i64::MIN).then_some(micros);
+        self.newest_updated_micros = self.newest_updated_micros.max(updated);
+    }
+
     /// Counts a quarantined line or row. `kind` is the plural of an entity or the name of a side table.
     pub fn count_quarantined(&mut self, kind: &str, code: &str) {
         count(&mut self.quarantined, kind);

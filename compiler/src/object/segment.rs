@@ -1,14 +1,16 @@
 //! Segments: records of one entity, their keys and their symbols.
 //!
 //! ```text
-//! blobs, in list order | references, in list order | keys, ascending by id | symbol table
+//! blobs, in list order | references, in list order | keys, ascending by id | symbol table | chain table
 //! blob: a stored record, an rkyv archive of the packed record and its compressed long texts
-//! references: the ids that the record refers to, ascending: the difference to the one before, LEB128
+//! references: the number of the record's taxonomy chains and the number of each, LEB128; then the ids that
+//!             the record refers to, ascending: the difference to the one before, LEB128
 //! ```
 
 use std::io::{self, Write};
 
 use pinakes_format::entity::{Entity, NO_ID};
+use pinakes_format::json::render::RecordBytes;
 use pinakes_format::record;
 use pinakes_format::record::Record;
 use pinakes_format::record::slot::{RenumberedCopy, Slot, SlotNumber};
@@ -17,6 +19,8 @@ use pinakes_format::record::writer::RecordWriter;
 use pinakes_format::storage::leb128;
 use pinakes_format::storage::long_text::Deflater;
 
+use crate::object::chains::{ChainTable, ChainTableBuilder, ChainTableShape, EncodedChains};
+use crate::object::derived::DerivedNodes;
 use crate::object::key::{KEY_BYTES, Key, Origin, hash_content, rank_of};
 use crate::object::symbols::{
     Symbol, SymbolTable, SymbolTableBuilder, SymbolTableShape, code_symbol,
@@ -37,9 +41,14 @@ pub struct SegmentBuilder {
     blobs: Vec<u8>,
     keys: Vec<Key>,
     symbols: SymbolTableBuilder,
+    /// The number of symbols before those of the next record.
+    symbols_before: u32,
+    chains: ChainTableBuilder,
+    /// The taxonomy chains of the next record.
+    next_chains: EncodedChains,
     /// The ids that the next record refers to.
     referred: Vec<u64>,
-    /// The encoded references of all records.
+    /// The encoded chains and references of all records.
     references: Vec<u8>,
     /// The long texts of the next record, and their compressed form.
     long_texts: Vec<u8>,
@@ -66,6 +75,7 @@ pub struct SegmentShape {
     pub blobs_bytes: u64,
     pub references_bytes: u64,
     pub symbols: SymbolTableShape,
+    pub chains: ChainTableShape,
 }
 
 /// Facts about a record besides its members.
@@ -87,6 +97,9 @@ impl SegmentBuilder {
             blobs: Vec::new(),
             keys: Vec::new(),
             symbols: SymbolTableBuilder::default(),
+            symbols_before: 0,
+            chains: ChainTableBuilder::default(),
+            next_chains: EncodedChains::default(),
             referred: Vec::new(),
             references: Vec::new(),
             long_texts: Vec::new(),
@@ -105,6 +118,7 @@ impl SegmentBuilder {
         self.blobs.len()
             + self.references.len()
             + self.symbols.bytes()
+            + self.chains.bytes()
             + self.keys.len() * size_of::<Key>()
             >= SEGMENT_BYTES
     }
@@ -155,6 +169,11 @@ impl SegmentBuilder {
         self.referred.dedup();
     }
 
+    /// States the taxonomy chains of the next record.
+    pub fn derive_from(&mut self, chains: EncodedChains) {
+        self.next_chains = chains;
+    }
+
     /// Adds a long text to the next record.
     pub fn long_text(&mut self, text: &str) -> LongText {
         // Both casts are exact: the abstract and the other texts of a line have at most 1 GiB each.
@@ -180,12 +199,20 @@ impl SegmentBuilder {
 
     /// Hashes a packed record with what its symbols mean, because their numbers depend on the records
     /// before.
+    ///
+    /// Front ends add symbols in the order in which the record holds them, and no others. A copy of the record then
+    /// gets the same numbers.
     fn hash_content<R: Record>(&mut self, packed: &[u8], references: &[u8]) -> io::Result<u64> {
         let mut meanings = std::mem::take(&mut self.meanings);
         meanings.clear();
         let mut copy = RenumberedCopy::new(packed).map_err(io::Error::other)?;
+        let mut next_new = self.symbols_before;
         let visited = record::visit_slots::<R>(packed, &mut |slot| {
             let mut add = |symbol: SlotNumber| {
+                if symbol.number() != NO_CODE && symbol.number() >= next_new {
+                    debug_assert_eq!(symbol.number(), next_new, "symbols are out of order");
+                    next_new += 1;
+                }
                 meanings.extend_from_slice(&self.symbols.meaning(symbol.number()).to_le_bytes());
                 copy.put(symbol, 0);
             };
@@ -198,6 +225,8 @@ impl SegmentBuilder {
             }
         });
         visited.map_err(io::Error::other)?;
+        debug_assert_eq!(next_new, self.symbols.count(), "a symbol is of no record");
+        self.symbols_before = next_new;
         let content = &mut self.content;
         content.clear();
         copy.finish(content);
@@ -214,22 +243,22 @@ impl SegmentBuilder {
         let from = self.blobs.len();
         let deflated = self.compress_long_texts();
         let references_from = self.references.len();
+        let chains = std::mem::take(&mut self.next_chains);
+        self.chains.push(&chains, provenance.updated_micros, &mut self.references);
+        let ids_from = self.references.len();
         let mut last = 0;
         for id in self.referred.drain(..) {
             leb128::push(id - last, &mut self.references);
             last = id;
         }
         deflated?;
-        if from > LARGE_BYTES && self.blobs.capacity() < SEGMENT_BYTES {
-            // Growth by doubling would copy the blobs and touch twice the pages.
-            self.blobs.reserve_exact(SEGMENT_BYTES + LARGE_BYTES - from);
-        }
+        self.reserve_blobs();
         let mut packed = std::mem::take(&mut self.packed);
         packed.clear();
         record.write(&mut self.writer);
         self.writer.finish(&mut packed);
         let references = std::mem::take(&mut self.references);
-        let content_hash = self.hash_content::<R>(&packed, &references[references_from..]);
+        let content_hash = self.hash_content::<R>(&packed, &references[ids_from..]);
         self.references = references;
         self.long_texts.clear();
         let content_hash = content_hash?;
@@ -251,8 +280,81 @@ impl SegmentBuilder {
             references_from: references_from as u64,
             references_bytes: u32::try_from(references_bytes).map_err(io::Error::other)?,
             origin: provenance.origin,
+            is_copyable: false,
         });
         Ok(line_hash)
+    }
+
+    fn reserve_blobs(&mut self) {
+        if self.blobs.len() > LARGE_BYTES && self.blobs.capacity() < SEGMENT_BYTES {
+            // Growth by doubling would copy the blobs and touch twice the pages.
+            self.blobs.reserve_exact(SEGMENT_BYTES + LARGE_BYTES - self.blobs.len());
+        }
+    }
+
+    /// Lets the last record be copied where another part has an equal line.
+    pub fn mark_copyable(&mut self) {
+        if let Some(key) = self.keys.last_mut() {
+            key.is_copyable = true;
+        }
+    }
+
+    /// Appends a copy of a record of another object, as [`SegmentBuilder::push`] would append the record of
+    /// its line. `None` if the other object is damaged.
+    pub fn copy<R: Record>(&mut self, from: &Segment<'_>, key: &Key) -> Option<()> {
+        let RecordBytes { packed, long_texts } = record::access(from.blob(key)?).ok()?;
+        let mut copy = RenumberedCopy::new(packed).ok()?;
+        let mut is_complete = true;
+        let visited = record::visit_slots::<R>(packed, &mut |slot| {
+            let mut put = |slot: SlotNumber| {
+                let number = match slot.number() {
+                    NO_CODE => Some(NO_CODE),
+                    number => self.symbols.copy(&from.symbols, number),
+                };
+                match number {
+                    Some(number) => copy.put(slot, number),
+                    None => is_complete = false,
+                }
+            };
+            match slot {
+                Slot::Reference(_, symbol) | Slot::Code(symbol) | Slot::Copy(symbol) => put(symbol),
+                Slot::SourceType { source, code } => {
+                    put(source);
+                    put(code);
+                }
+            }
+        });
+        visited.ok().filter(|()| is_complete)?;
+        self.symbols_before = self.symbols.count();
+        let references_from = self.references.len();
+        let references = from.references_of(key)?;
+        leb128::push(references.chains_count, &mut self.references);
+        for chain in references.chains() {
+            let number = self.chains.number(chain?, key.updated_micros);
+            leb128::push(number.into(), &mut self.references);
+        }
+        self.references.extend_from_slice(references.ids()?);
+        self.reserve_blobs();
+        let mut packed = std::mem::take(&mut self.packed);
+        packed.clear();
+        copy.finish(&mut packed);
+        let blob_from = self.blobs.len();
+        let blobs = std::mem::take(&mut self.blobs);
+        self.blobs = record::store(&packed, long_texts, &mut self.arena, blobs).ok()?;
+        self.packed = packed;
+        self.keys.push(Key {
+            blob_from: blob_from as u64,
+            blob_bytes: u32::try_from(self.blobs.len() - blob_from).ok()?,
+            references_from: references_from as u64,
+            references_bytes: u32::try_from(self.references.len() - references_from).ok()?,
+            ..*key
+        });
+        Some(())
+    }
+
+    /// Derives taxonomy nodes from the chains of all records.
+    pub fn derive_nodes(&self, derived: &mut DerivedNodes) {
+        self.chains.derive_nodes(derived);
     }
 
     /// Writes the segment at offset `from` of its object, and empties the builder.
@@ -278,12 +380,14 @@ impl SegmentBuilder {
             out.write_all(&key.encode())?;
         }
         let symbols = self.symbols.write(out)?;
+        let chains = self.chains.write(out)?;
         let records = self.keys.len() as u64;
+        self.symbols_before = 0;
         self.keys.clear();
         self.blobs.clear();
         self.references.clear();
         let entity = self.entity as u8;
-        Ok(SegmentShape { entity, from, records, blobs_bytes, references_bytes, symbols })
+        Ok(SegmentShape { entity, from, records, blobs_bytes, references_bytes, symbols, chains })
     }
 }
 
@@ -293,6 +397,33 @@ pub struct Segment<'a> {
     references: &'a [u8],
     keys: &'a [u8],
     pub symbols: SymbolTable<'a>,
+    chains: ChainTable<'a>,
+}
+
+/// The encoded chains and references of one record.
+#[derive(Clone, Copy)]
+struct RecordReferences<'a> {
+    chains_count: u64,
+    /// The numbers of the chains, and then the ids.
+    numbers: &'a [u8],
+    table: ChainTable<'a>,
+}
+
+impl<'a> RecordReferences<'a> {
+    /// The encoded chains; an item is `None` if the object is damaged.
+    fn chains(self) -> impl Iterator<Item = Option<&'a [u8]>> {
+        let mut numbers = self.numbers;
+        (0..self.chains_count).map(move |_| self.table.encoded(leb128::take(&mut numbers)?))
+    }
+
+    /// The ids, each as the difference to the one before.
+    fn ids(self) -> Option<&'a [u8]> {
+        let mut numbers = self.numbers;
+        for _ in 0..self.chains_count {
+            leb128::take(&mut numbers)?;
+        }
+        Some(numbers)
+    }
 }
 
 impl<'a> Segment<'a> {
@@ -305,8 +436,10 @@ impl<'a> Segment<'a> {
         let keys_bytes = usize::try_from(shape.records).ok()?.checked_mul(KEY_BYTES)?;
         let (keys, rest) = rest.split_at_checked(keys_bytes)?;
         let symbols_bytes = usize::try_from(shape.symbols.bytes()?).ok()?;
-        let symbols = SymbolTable::read(rest.get(..symbols_bytes)?, shape.symbols)?;
-        Some(Segment { blobs, references, keys, symbols })
+        let (symbols, mut rest) = rest.split_at_checked(symbols_bytes)?;
+        let symbols = SymbolTable::read(symbols, shape.symbols)?;
+        let chains = ChainTable::take(&mut rest, shape.chains)?;
+        Some(Segment { blobs, references, keys, symbols, chains })
     }
 
     /// The number of records.
@@ -320,16 +453,29 @@ impl<'a> Segment<'a> {
         Key::decode(self.keys.get(from..from.checked_add(KEY_BYTES)?)?)
     }
 
+    /// The line hash of each record that may be copied, and the index of its key.
+    pub fn copyable_lines(&self) -> impl Iterator<Item = (u32, [u8; 16])> {
+        let keys = (0..self.count()).filter_map(|index| Some((index as u32, self.key(index)?)));
+        keys.filter(|(_, key)| key.is_copyable).map(|(index, key)| (index, key.line_hash))
+    }
+
     /// The bytes of the record with a key.
     pub fn blob(&self, key: &Key) -> Option<&'a [u8]> {
         let from = usize::try_from(key.blob_from).ok()?;
         self.blobs.get(from..from.checked_add(key.blob_bytes as usize)?)
     }
-    /// Appends the ids that the record with a key refers to, ascending; `None` if they are cut.
-    pub fn references(&self, key: &Key, ids: &mut Vec<u64>) -> Option<()> {
+
+    fn references_of(&self, key: &Key) -> Option<RecordReferences<'a>> {
         let from = usize::try_from(key.references_from).ok()?;
         let to = from.checked_add(key.references_bytes as usize)?;
-        let mut bytes = self.references.get(from..to)?;
+        let mut numbers = self.references.get(from..to)?;
+        let chains_count = leb128::take(&mut numbers)?;
+        Some(RecordReferences { chains_count, numbers, table: self.chains })
+    }
+
+    /// Appends the ids that the record with a key refers to, ascending; `None` if they are cut.
+    pub fn references(&self, key: &Key, ids: &mut Vec<u64>) -> Option<()> {
+        let mut bytes = self.references_of(key)?.ids()?;
         let mut last = 0u64;
         while !bytes.is_empty() {
             last = last.checked_add(leb128::take(&mut bytes)?)?;

@@ -99,6 +99,11 @@ impl ObjectStore {
         self.directory.join(object_file(name))
     }
 
+    /// Whether the directory has an object.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.object_path(name).exists()
+    }
+
     /// Opens an object and checks it; fetches it where the directory lacks it.
     pub(crate) fn open(&self, name: &str, check: Check) -> Result<Lookup> {
         let path = self.object_path(name);

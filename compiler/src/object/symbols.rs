@@ -49,31 +49,40 @@ struct Entry {
 impl SymbolTableBuilder {
     /// Adds a symbol unless the table has it, and returns its number.
     pub fn number(&mut self, symbol: Symbol<'_>) -> u32 {
+        self.number_of((symbol.kind, symbol.id, symbol.name.map(str::as_bytes)))
+    }
+
+    /// Adds a symbol of another table unless this table has it, and returns its number; `None` if the other table
+    /// has no such symbol.
+    pub fn copy(&mut self, from: &SymbolTable<'_>, number: u32) -> Option<u32> {
+        // The name is UTF-8, because it came from a symbol.
+        from.parts(number).map(|symbol| self.number_of(symbol))
+    }
+
+    fn number_of(&mut self, symbol: SymbolParts<'_>) -> u32 {
         use std::hash::BuildHasher;
-        let hash = self.hasher.hash_one((symbol.kind, symbol.id, symbol.name));
+        let hash = self.hasher.hash_one(symbol);
         let (entries, names) = (&self.entries, &self.names);
         if let Some(known) =
-            self.known.find(hash, |at| name_of(names, entries[*at as usize]) == key(symbol))
+            self.known.find(hash, |at| name_of(names, entries[*at as usize]) == symbol)
         {
             return *known;
         }
+        let (kind, id, name) = symbol;
         // A table has fewer than 2^32 symbols and name bytes: its segment is written at 48 MiB, and
         // the last record before that comes from a line of at most 1 GiB.
         let number = self.entries.len() as u32;
-        let name = symbol.name.unwrap_or_default();
         self.entries.push(Entry {
-            id: symbol.id,
+            id,
             name_from: self.names.len() as u32,
-            name_bytes: symbol.name.map_or(NO_NAME, |name| name.len() as u32),
-            kind: symbol.kind,
+            name_bytes: name.map_or(NO_NAME, |name| name.len() as u32),
+            kind,
         });
-        self.names.extend_from_slice(name.as_bytes());
+        self.names.extend_from_slice(name.unwrap_or_default());
         self.meanings.push(meaning_of(symbol));
         let (entries, names, hasher) = (&self.entries, &self.names, &self.hasher);
         self.known.insert_unique(hash, number, |at| {
-            let (kind, id, name) = name_of(names, entries[*at as usize]);
-            let name = name.and_then(|name| std::str::from_utf8(name).ok());
-            hasher.hash_one((kind, id, name))
+            hasher.hash_one(name_of(names, entries[*at as usize]))
         });
         number
     }
@@ -81,6 +90,11 @@ impl SymbolTableBuilder {
     /// A hash of a symbol of this table, independent of its number and of the table.
     pub fn meaning(&self, number: u32) -> u64 {
         self.meanings.get(number as usize).copied().unwrap_or(u64::MAX)
+    }
+
+    /// The number of symbols.
+    pub fn count(&self) -> u32 {
+        self.entries.len() as u32
     }
 
     /// Estimates the bytes of the table in memory.
@@ -115,18 +129,17 @@ impl SymbolTableBuilder {
     }
 }
 
-fn meaning_of(symbol: Symbol<'_>) -> u64 {
-    let kind = u64::from(symbol.kind) << 1 | u64::from(symbol.name.is_some());
+/// The kind, id and name of a symbol.
+type SymbolParts<'a> = (u8, u64, Option<&'a [u8]>);
+
+fn meaning_of((kind, id, name): SymbolParts<'_>) -> u64 {
+    let kind = u64::from(kind) << 1 | u64::from(name.is_some());
     // Fibonacci hashing: kinds are small numbers, and so are many ids.
-    let seed = symbol.id ^ (kind + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    XxHash3_64::oneshot_with_seed(seed, symbol.name.unwrap_or_default().as_bytes())
+    let seed = id ^ (kind + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    XxHash3_64::oneshot_with_seed(seed, name.unwrap_or_default())
 }
 
-fn key(symbol: Symbol<'_>) -> (u8, u64, Option<&[u8]>) {
-    (symbol.kind, symbol.id, symbol.name.map(str::as_bytes))
-}
-
-fn name_of(names: &[u8], entry: Entry) -> (u8, u64, Option<&[u8]>) {
+fn name_of(names: &[u8], entry: Entry) -> SymbolParts<'_> {
     let from = entry.name_from as usize;
     let name =
         (entry.name_bytes != NO_NAME).then(|| &names[from..from + entry.name_bytes as usize]);
@@ -174,15 +187,19 @@ impl<'a> SymbolTable<'a> {
     }
 
     pub fn get(&self, number: u32) -> Option<Symbol<'a>> {
+        let (kind, id, name) = self.parts(number)?;
+        let name = name.map(std::str::from_utf8).transpose().ok()?;
+        Some(Symbol { kind, id, name })
+    }
+
+    fn parts(&self, number: u32) -> Option<SymbolParts<'a>> {
         let entry = self.entry(number)?;
-        let name = if entry.name_bytes == NO_NAME {
-            None
-        } else {
-            let from = entry.name_from as usize;
-            let bytes = self.names.get(from..from.checked_add(entry.name_bytes as usize)?)?;
-            Some(std::str::from_utf8(bytes).ok()?)
-        };
-        Some(Symbol { kind: entry.kind, id: entry.id, name })
+        if entry.name_bytes == NO_NAME {
+            return Some((entry.kind, entry.id, None));
+        }
+        let from = entry.name_from as usize;
+        let name = self.names.get(from..from.checked_add(entry.name_bytes as usize)?)?;
+        Some((entry.kind, entry.id, Some(name)))
     }
 
     /// Reads the kind and the id of a symbol, but not the name.

@@ -8,7 +8,10 @@ use std::{
 use pinakes_format::entity::Entity;
 
 use crate::error::{Error, Result};
+use crate::object::Origin;
+use crate::object::chains::NodeRef;
 use crate::object::deletions::{Deletion, DeletionBuilder, DeletionShape};
+use crate::object::derived::DerivedNodes;
 use crate::object::directory::{Directory, OBJECT_VERSION};
 use crate::object::part_report::{
     BAD_LINES_MAX, BadLine, EXCERPT_BYTES_MAX, Merge, PartReport, Raw,
@@ -34,6 +37,7 @@ pub struct ObjectWriter {
     deletions: DeletionBuilder,
     deletion_blocks: Vec<DeletionShape>,
     pub report: PartReport,
+    derived: DerivedNodes,
     /// Bytes of lines kept so far.
     raw_bytes: u64,
 }
@@ -75,6 +79,7 @@ impl ObjectWriter {
             deletions: DeletionBuilder::default(),
             deletion_blocks: Vec::new(),
             report: PartReport::default(),
+            derived: DerivedNodes::default(),
             raw_bytes: 0,
         })
     }
@@ -131,8 +136,28 @@ impl ObjectWriter {
         else {
             return Ok(());
         };
+        builder.derive_nodes(&mut self.derived);
         let shape = builder.write(from, &mut self.file).map_err(Error::output(&self.temporary))?;
         self.segments.push(shape);
+        if self.derived.is_full() { self.write_derived() } else { Ok(()) }
+    }
+
+    /// Derives taxonomy nodes from what a line says of the levels above a topic or another node.
+    pub fn derive(
+        &mut self,
+        nodes: &[Option<NodeRef<'_>>],
+        origin: Origin,
+        updated_micros: i64,
+    ) -> Result<()> {
+        self.derived.add(nodes, origin, updated_micros);
+        if self.derived.is_full() { self.write_derived() } else { Ok(()) }
+    }
+
+    fn write_derived(&mut self) -> Result<()> {
+        for ((entity, id), node) in self.derived.take() {
+            node.push(entity, id, self.segment(entity)?)
+                .map_err(|error| Error::Internal(format!("a derived node: {error}")))?;
+        }
         Ok(())
     }
 
@@ -174,8 +199,13 @@ impl ObjectWriter {
     /// Writes the open segments and the directory, and renames the file to its final name. `part` is
     /// the BLAKE3 hash of the part, in hex.
     pub fn finish(mut self, part: &str) -> Result<()> {
-        for slot in 0..self.builders.len() {
-            self.close(slot)?;
+        // Segments that hold topics come first: closing them derives nodes, which are records of other segments.
+        for entity in Entity::all().filter(|entity| entity.facts().taxonomy_level.is_none()) {
+            self.close(entity as usize)?;
+        }
+        self.write_derived()?;
+        for entity in Entity::taxonomy() {
+            self.close(entity as usize)?;
         }
         self.close_side()?;
         self.close_deletions()?;

@@ -46,7 +46,8 @@ impl Plan {
         let mut parts: Vec<CompiledPart> =
             opened.into_iter().filter_map(|(_, part)| part).collect();
         parts.sort_by(|a, b| a.part.path.cmp(&b.part.path));
-        Ok(CompileStage { parts, object_names: Vec::new(), parsed_bytes: 0, warnings })
+        let (object_names, parsed_bytes, copied_lines) = Default::default();
+        Ok(CompileStage { parts, object_names, parsed_bytes, copied_lines, warnings })
     }
 
     /// Lists every part with its object. Looks which objects exist, but reads none of them.

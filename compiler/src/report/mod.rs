@@ -52,6 +52,8 @@ pub struct RunReport {
     pub parsed: Vec<String>,
     /// Uncompressed bytes of the parts parsed in this run.
     pub parsed_bytes: u64,
+    /// Lines of these parts whose records were copied from objects of earlier runs instead.
+    pub copied_lines: u64,
     /// Bytes of the new snapshot.
     pub snapshot_bytes: u64,
     /// Input files of an unknown kind.
@@ -93,6 +95,7 @@ impl RunReport {
             parts_parsed: 0,
             parsed: Vec::new(),
             parsed_bytes: 0,
+            copied_lines: 0,
             snapshot_bytes: 0,
             skipped_files: Vec::new(),
             entities: BTreeMap::new(),
@@ -124,6 +127,7 @@ impl RunReport {
         report.parts = stage.parts.len() as u64;
         report.parts_parsed = report.parsed.len() as u64;
         report.parsed_bytes = stage.parsed_bytes;
+        report.copied_lines = stage.copied_lines;
         report.skipped_files = skipped;
         for (code, count) in &stage.warnings.counts {
             let first = || stage.warnings.first.get(code).cloned().unwrap_or_default();

@@ -48,6 +48,7 @@
 
 mod accounting;
 mod containers;
+mod copied_records;
 mod deleted;
 mod inputs;
 mod keep;

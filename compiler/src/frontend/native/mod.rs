@@ -106,7 +106,6 @@ pub fn parse_line(text: &str) -> Result<(), JsonError> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::frontend::derived::DerivedNodes;
     use crate::object::ObjectWriter;
 
     #[test]
@@ -119,7 +118,6 @@ mod tests {
             let line = format!(r#"{{"id":"{}","name":"x"}}"#, String::from_utf8(id).unwrap());
             let mut reader = LineReader {
                 object: &mut object,
-                derived: &mut DerivedNodes::default(),
                 line_hash: None,
                 diagnostics: &Diagnostics::default(),
                 line: &line,

@@ -8,8 +8,8 @@ use serde::{
     de::{IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
 
-use crate::frontend::derived::NodeRef;
 use crate::frontend::openalex::shared::RawReference;
+use crate::object::chains::NodeRef;
 use crate::read::identifier;
 use crate::read::identifier::BadId;
 use crate::read::lenient::{Diagnostics, Lenient, MaybeId, MaybeText, Members, clean};

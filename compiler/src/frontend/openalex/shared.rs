@@ -4,9 +4,9 @@ use pinakes_format::entity::Entity;
 use pinakes_format::record::value::{Ref, Timestamp};
 use pinakes_format::record::{Role, SummaryStats, TopicShare, YearCounts};
 
-use crate::frontend::derived::NodeRef;
 use crate::frontend::detect::is_native;
 use crate::frontend::reader::{BadRecord, Identity};
+use crate::object::chains::NodeRef;
 use crate::object::segment::SegmentBuilder;
 use crate::read::identifier;
 use crate::read::identifier::{parse_any_reference, parse_reference};

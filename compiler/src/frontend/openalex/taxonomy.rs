@@ -58,9 +58,9 @@ impl RawNode<'_> {
             (Entity::Field, &node.field),
             (Entity::Domain, &node.domain),
         ]
-        .map(|(entity, raw)| (entity, raw.node(entity)));
+        .map(|(entity, raw)| raw.node(entity));
         let updated_micros = updated.map_or(i64::MIN, |updated| updated.micros);
-        reader.derived.add(&above, Origin::Embedded, updated_micros, reader.object)?;
+        reader.object.derive(&above, Origin::Embedded, updated_micros)?;
         Ok(identity)
     }
 

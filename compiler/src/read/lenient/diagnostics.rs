@@ -33,6 +33,8 @@ pub struct Diagnostics {
     limits: MemberLimits,
     position: Cell<LinePosition>,
     warnings: RefCell<BTreeMap<&'static str, WarningCount>>,
+    /// The number of all warnings.
+    total: Cell<u64>,
     /// The warnings of [`Diagnostics::attempt`], while it reads.
     attempted: RefCell<BTreeMap<&'static str, WarningCount>>,
     is_attempt: Cell<bool>,
@@ -62,11 +64,18 @@ impl Diagnostics {
 
     /// Counts a warning under `code`.
     pub fn warn(&self, code: &'static str) {
-        let target = if self.is_attempt.get() { &self.attempted } else { &self.warnings };
-        self.count(target, code, 1);
+        match self.is_attempt.get() {
+            true => self.add(&self.attempted, code, 1),
+            false => self.count(code, 1),
+        }
     }
 
-    fn count(
+    fn count(&self, code: &'static str, count: u64) {
+        self.total.set(self.total.get() + count);
+        self.add(&self.warnings, code, count);
+    }
+
+    fn add(
         &self,
         target: &RefCell<BTreeMap<&'static str, WarningCount>>,
         code: &'static str,
@@ -77,6 +86,11 @@ impl Diagnostics {
         warnings.entry(code).or_insert(WarningCount { count: 0, first }).count += count;
     }
 
+    /// The number of all warnings so far.
+    pub fn total(&self) -> u64 {
+        self.total.get()
+    }
+
     /// Calls `read`, and drops its warnings where it returns `None`, so that another attempt can count them.
     pub(crate) fn attempt<T>(&self, read: impl FnOnce() -> Option<T>) -> Option<T> {
         self.is_attempt.set(true);
@@ -85,7 +99,7 @@ impl Diagnostics {
         let attempted = self.attempted.take();
         if value.is_some() {
             for (code, warned) in attempted {
-                self.count(&self.warnings, code, warned.count);
+                self.count(code, warned.count);
             }
         }
         value

@@ -60,7 +60,11 @@ impl<T> Default for MaybeList<T> {
 impl<T> MaybeList<T> {
     /// Applies `map` to the elements and keeps each `Some`; a null list stays null.
     pub fn filter_map<U>(&self, map: impl FnMut(&T) -> Option<U>) -> Option<Vec<U>> {
-        self.0.as_ref().map(|list| list.iter().filter_map(map).collect())
+        let list = self.0.as_ref()?;
+        // Few elements are left out. Collecting would grow the vector several times.
+        let mut kept = Vec::with_capacity(list.len());
+        kept.extend(list.iter().filter_map(map));
+        Some(kept)
     }
 
     /// The elements; empty for a null list.

@@ -16,14 +16,13 @@ use pinakes_format::record::{
 
 use pinakes_format::schema::identifier::Scheme;
 
-use crate::frontend::derived::NodeRef;
 use crate::frontend::openalex::OpenAlexRecord;
 use crate::frontend::openalex::shared::{RawReference, node_of, openalex_identity};
 use crate::frontend::openalex::work::line::{
     Ids, RawAuthorship, RawBiblio, RawOpenAccess, RawTopic, RawWork,
 };
 use crate::frontend::reader::{BadRecord, LineReader};
-use crate::object::Origin;
+use crate::object::chains::{Chain, EncodedChains, NodeRef};
 use crate::object::segment::SegmentBuilder;
 use crate::read::identifier::parse_reference;
 use crate::read::lenient::{Diagnostics, MaybeText};
@@ -36,11 +35,10 @@ impl OpenAlexRecord for Output {
         let diagnostics = reader.diagnostics;
         let updated = times::timestamp(&work.updated_date, diagnostics);
         let identity = openalex_identity(reader.line, Entity::Output, &work.id, updated)?;
-        let updated_micros = updated.map_or(i64::MIN, |updated| updated.micros);
         let topics = work.primary_topic.0.iter().chain(work.topics.objects());
+        let mut chains = EncodedChains::default();
         for topic in topics {
-            let chain = topic.chain(diagnostics);
-            reader.derived.add(&chain, Origin::OutputTopic, updated_micros, reader.object)?;
+            chains.push(&topic.chain(diagnostics));
         }
         let primary_topic = work
             .primary_topic
@@ -49,6 +47,7 @@ impl OpenAlexRecord for Output {
             .and_then(|topic| parse_reference(Entity::Topic, &topic.id, diagnostics));
         reader.keep(identity, primary_topic, |segment| {
             segment.refer_to(&work.referenced_works.ids);
+            segment.derive_from(chains);
             work.output(identity.id, updated, segment, diagnostics)
         })
     }
@@ -228,14 +227,14 @@ impl RawTopic<'_> {
         )
     }
 
-    fn chain(&self, diagnostics: &Diagnostics) -> [(Entity, Option<NodeRef<'_>>); 4] {
+    fn chain(&self, diagnostics: &Diagnostics) -> Chain<'_> {
         let own = parse_reference(Entity::Topic, &self.id, diagnostics)
             .map(|id| NodeRef { id, name: self.display_name.as_str() });
         [
-            (Entity::Topic, own),
-            (Entity::Subfield, node_of(&self.subfield, Entity::Subfield, diagnostics)),
-            (Entity::Field, node_of(&self.field, Entity::Field, diagnostics)),
-            (Entity::Domain, node_of(&self.domain, Entity::Domain, diagnostics)),
+            own,
+            node_of(&self.subfield, Entity::Subfield, diagnostics),
+            node_of(&self.field, Entity::Field, diagnostics),
+            node_of(&self.domain, Entity::Domain, diagnostics),
         ]
     }
 }

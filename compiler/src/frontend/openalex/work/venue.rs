@@ -25,7 +25,6 @@ impl RawWork<'_> {
         let host_venue = || self.host_venue.0.as_ref().and_then(RawHostVenue::to_location);
         let host_venue = if self.primary_location().is_none() { host_venue() } else { None };
         let location = self.primary_location().or(host_venue.as_ref())?;
-        let source = location.source.0.as_ref().map(|source| source.primary(segment, diagnostics));
         Some(PrimaryVenue {
             id: location.id.to_owned(),
             is_oa: location.is_oa.0,
@@ -35,7 +34,7 @@ impl RawWork<'_> {
             version: segment.code(location.version.as_str()),
             is_accepted: location.is_accepted.0,
             is_published: location.is_published.0,
-            source,
+            source: location.source.0.as_ref().map(|source| source.primary(segment, diagnostics)),
         })
     }
 

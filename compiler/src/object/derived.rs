@@ -9,20 +9,17 @@ use pinakes_format::entity::Entity;
 use pinakes_format::record::value::Id;
 use pinakes_format::record::{Domain, Field, Subfield, Topic};
 
-use crate::error::{Error, Result};
+use crate::object::Origin;
+use crate::object::chains::{LEVELS, NodeRef};
 use crate::object::key::hash_line;
 use crate::object::segment::{Provenance, SegmentBuilder};
-use crate::object::{ObjectWriter, Origin};
 
-/// Nodes in memory before they are written: ten times the taxonomy, a few megabytes.
+/// Nodes and bytes of names in memory before the nodes are written: more than ten times the taxonomy.
 const NODES_MAX: usize = 50_000;
+const NAME_BYTES_MAX: usize = 16 << 20;
 
-/// A reference to a node: its id, and its name where the reference has one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NodeRef<'a> {
-    pub id: u64,
-    pub name: Option<&'a str>,
-}
+/// The levels of a chain.
+const CHAIN: [Entity; LEVELS] = [Entity::Topic, Entity::Subfield, Entity::Field, Entity::Domain];
 
 /// An owned [`NodeRef`] of a parent.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,7 +30,7 @@ struct Parent {
 
 /// A derived node. The greatest of several copies wins.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct DerivedNode {
+pub struct DerivedNode {
     origin: Origin,
     updated_micros: i64,
     name: Option<String>,
@@ -44,85 +41,75 @@ struct DerivedNode {
 /// The nodes derived from the lines of one part.
 #[derive(Default)]
 pub struct DerivedNodes {
-    /// Every line looks its nodes up, so the map is hashed; the seed is random, because ids come from lines.
+    /// Most chains look their nodes up, so the map is hashed; the seed is random, because ids come from lines.
     nodes: HashMap<(Entity, u64), DerivedNode, foldhash::fast::RandomState>,
+    name_bytes: usize,
 }
 
-/// The nodes of one line from a topic up to its domain; `None` where the line omits a level.
-pub type Chain<'a> = [(Entity, Option<NodeRef<'a>>)];
-
 impl DerivedNodes {
-    /// Adds the nodes of a chain, lowest first. The nodes after a node are its parents.
-    pub fn add(
-        &mut self,
-        chain: &Chain<'_>,
-        origin: Origin,
-        updated_micros: i64,
-        object: &mut ObjectWriter,
-    ) -> Result<()> {
-        for (at, (entity, node)) in chain.iter().enumerate() {
-            let Some(node) = node else { continue };
-            let known = self.nodes.get(&(*entity, node.id));
+    /// Adds the nodes of a reference, lowest level first; the last is a domain.
+    pub fn add(&mut self, nodes: &[Option<NodeRef<'_>>], origin: Origin, updated_micros: i64) {
+        let levels = &CHAIN[CHAIN.len() - nodes.len()..];
+        for (at, (entity, node)) in levels.iter().zip(nodes).enumerate() {
+            let Some(NodeRef { id, name: Some(name) }) = node else { continue };
+            let known = self.nodes.get(&(*entity, *id));
             let is_stronger = |known: &DerivedNode| {
                 (origin, updated_micros) < (known.origin, known.updated_micros)
             };
-            if known.is_some_and(is_stronger) || node.name.is_none() {
-                continue;
-            }
-            // Most lines repeat the names of earlier lines: skip them before allocating.
-            if known.is_some_and(|known| {
-                (known.origin, known.updated_micros) == (origin, updated_micros)
-                    && known.name.as_deref() == node.name
-            }) {
+            if known.is_some_and(is_stronger) {
                 continue;
             }
             let kept =
                 |node: &NodeRef<'_>| Parent { id: node.id, name: node.name.map(str::to_owned) };
-            let parents =
-                chain[at + 1..].iter().map(|(_, above)| above.as_ref().map(kept)).collect();
-            let name = node.name.map(str::to_owned);
+            let parents = nodes[at + 1..].iter().map(|above| above.as_ref().map(kept)).collect();
+            let name = Some((*name).to_owned());
             let fresh = DerivedNode { origin, updated_micros, name, parents };
             if known.is_none_or(|known| *known < fresh) {
-                self.nodes.insert((*entity, node.id), fresh);
+                self.name_bytes += fresh.name_bytes();
+                self.nodes.insert((*entity, *id), fresh);
             }
         }
-        if self.nodes.len() >= NODES_MAX { self.write(object) } else { Ok(()) }
     }
 
-    /// Writes the nodes as records and clears them.
-    pub fn write(&mut self, object: &mut ObjectWriter) -> Result<()> {
+    /// Whether the nodes take so much memory that they should be written.
+    pub fn is_full(&self) -> bool {
+        self.nodes.len() >= NODES_MAX || self.name_bytes >= NAME_BYTES_MAX
+    }
+
+    /// Takes all nodes, by entity and id.
+    pub fn take(&mut self) -> Vec<((Entity, u64), DerivedNode)> {
+        self.name_bytes = 0;
         let mut nodes: Vec<_> = std::mem::take(&mut self.nodes).into_iter().collect();
         nodes.sort_unstable_by_key(|(key, _)| *key);
-        for ((entity, id), node) in nodes {
-            let segment = object.segment(entity)?;
-            let provenance = Provenance {
-                origin: node.origin,
-                updated_micros: node.updated_micros,
-                line_hash: Some(node.hash()),
-                group: None,
-            };
-            node.push(entity, id, segment, provenance)
-                .map(drop)
-                .map_err(|error| Error::Internal(format!("a derived node: {error}")))?;
-        }
-        Ok(())
+        nodes
     }
 }
 
 impl DerivedNode {
+    fn name_bytes(&self) -> usize {
+        let parents = self.parents.iter().flatten().filter_map(|parent| parent.name.as_ref());
+        self.name.iter().chain(parents).map(String::len).sum()
+    }
+
     /// A hash that orders nodes of equal origin and date, the same on every machine.
     fn hash(&self) -> [u8; 16] {
         let text = format!("{:?} {:?}", self.name, self.parents);
         hash_line(text.as_bytes())
     }
 
-    fn push(
+    /// Adds the node to a segment as a record.
+    pub fn push(
         &self,
         entity: Entity,
         id: u64,
         segment: &mut SegmentBuilder,
-        provenance: Provenance,
     ) -> std::io::Result<[u8; 16]> {
+        let provenance = Provenance {
+            origin: self.origin,
+            updated_micros: self.updated_micros,
+            line_hash: Some(self.hash()),
+            group: None,
+        };
         let parent = |at: usize| self.parents.get(at).cloned().flatten();
         /// The reference to a parent, if the node has it.
         macro_rules! parent_ref {
