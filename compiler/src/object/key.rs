@@ -1,8 +1,8 @@
 //! Keys: the facts by which the linker picks and orders records without reading them.
 
-use twox_hash::{XxHash3_64, XxHash3_128};
+use twox_hash::XxHash3_128;
 
-pub const KEY_BYTES: usize = 84;
+pub const KEY_BYTES: usize = 92;
 
 /// Hashes a line without its end. Of two copies of a record with equal dates, the greater hash wins.
 pub fn hash_line(line: &[u8]) -> [u8; 16] {
@@ -11,8 +11,8 @@ pub fn hash_line(line: &[u8]) -> [u8; 16] {
 
 /// Hashes what a record says, in whatever format its part is. `content` is independent of the segment that
 /// holds the record.
-pub fn hash_content(content: &[u8]) -> u64 {
-    XxHash3_64::oneshot(content)
+pub fn hash_content(content: &[u8]) -> u128 {
+    XxHash3_128::oneshot(content)
 }
 
 /// The origin of a record, weakest first.
@@ -55,10 +55,10 @@ pub struct Key {
     pub id: u64,
     /// The time of the last change, in microseconds since 1970; `i64::MIN` if unknown.
     pub updated_micros: i64,
-    /// The hash of the record's line. A row of a Parquet file has no line: eight zeros, and `content_hash`.
+    /// The hash of the record's line. A row of a Parquet file has no line: eight zeros, and half of `content_hash`.
     pub line_hash: [u8; 16],
     /// The hash of the record and of all it refers to by symbols.
-    pub content_hash: u64,
+    pub content_hash: u128,
     /// The sort key of the default order, ascending; see [`rank_of`].
     pub rank: u64,
     /// The id of an output's primary topic; [`NO_ID`](pinakes_format::entity::NO_ID) if there is none.
@@ -132,7 +132,7 @@ impl Key {
             blob_bytes: u32_at(56)?,
             references_from: u64_at(64)?,
             references_bytes: u32_at(72)?,
-            content_hash: u64_at(76)?,
+            content_hash: u128::from_le_bytes(bytes.get(76..92)?.try_into().ok()?),
             origin,
             is_copyable: is_copyable != 0,
         })
@@ -140,10 +140,8 @@ impl Key {
 
     /// The `line_hash` of a row without a line. At equal dates it loses to every line: a line is never cut,
     /// while Parquet files hold long abstracts cut short.
-    pub fn hash_without_line(content_hash: u64) -> [u8; 16] {
-        let mut hash = [0; 16];
-        hash[8..].copy_from_slice(&content_hash.to_be_bytes());
-        hash
+    pub fn hash_without_line(content_hash: u128) -> [u8; 16] {
+        (content_hash & u128::from(u64::MAX)).to_be_bytes()
     }
 
     /// Whether the record has a line, and the line hash compares with those of other lines.

@@ -202,7 +202,7 @@ impl SegmentBuilder {
     ///
     /// Front ends add symbols in the order in which the record holds them, and no others. A copy of the record then
     /// gets the same numbers.
-    fn hash_content<R: Record>(&mut self, packed: &[u8], references: &[u8]) -> io::Result<u64> {
+    fn hash_content<R: Record>(&mut self, packed: &[u8], references: &[u8]) -> io::Result<u128> {
         let mut meanings = std::mem::take(&mut self.meanings);
         meanings.clear();
         let mut copy = RenumberedCopy::new(packed).map_err(io::Error::other)?;

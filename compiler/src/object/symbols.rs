@@ -10,7 +10,7 @@
 
 use hashbrown::HashTable;
 use pinakes_format::entity::NO_ID;
-use twox_hash::XxHash3_64;
+use twox_hash::XxHash3_128;
 
 /// Bytes of an entry.
 pub const ENTRY_BYTES: usize = 24;
@@ -33,7 +33,9 @@ pub struct SymbolTableBuilder {
     entries: Vec<Entry>,
     names: Vec<u8>,
     /// For each entry, a hash of its symbol.
-    meanings: Vec<u64>,
+    meanings: Vec<u128>,
+    /// The bytes of the next symbol that are hashed.
+    hashed: Vec<u8>,
     known: HashTable<u32>,
     hasher: foldhash::fast::RandomState,
 }
@@ -79,7 +81,7 @@ impl SymbolTableBuilder {
             kind,
         });
         self.names.extend_from_slice(name.unwrap_or_default());
-        self.meanings.push(meaning_of(symbol));
+        self.meanings.push(meaning_of(symbol, &mut self.hashed));
         let (entries, names, hasher) = (&self.entries, &self.names, &self.hasher);
         self.known.insert_unique(hash, number, |at| {
             hasher.hash_one(name_of(names, entries[*at as usize]))
@@ -88,8 +90,8 @@ impl SymbolTableBuilder {
     }
 
     /// A hash of a symbol of this table, independent of its number and of the table.
-    pub fn meaning(&self, number: u32) -> u64 {
-        self.meanings.get(number as usize).copied().unwrap_or(u64::MAX)
+    pub fn meaning(&self, number: u32) -> u128 {
+        self.meanings.get(number as usize).copied().unwrap_or(u128::MAX)
     }
 
     /// The number of symbols.
@@ -99,7 +101,7 @@ impl SymbolTableBuilder {
 
     /// Estimates the bytes of the table in memory.
     pub fn bytes(&self) -> usize {
-        self.names.len() + self.entries.len() * (ENTRY_BYTES + 16)
+        self.names.len() + self.entries.len() * (ENTRY_BYTES + 24)
     }
 
     /// Writes the table and empties the builder.
@@ -132,11 +134,12 @@ impl SymbolTableBuilder {
 /// The kind, id and name of a symbol.
 type SymbolParts<'a> = (u8, u64, Option<&'a [u8]>);
 
-fn meaning_of((kind, id, name): SymbolParts<'_>) -> u64 {
-    let kind = u64::from(kind) << 1 | u64::from(name.is_some());
-    // Fibonacci hashing: kinds are small numbers, and so are many ids.
-    let seed = id ^ (kind + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    XxHash3_64::oneshot_with_seed(seed, name.unwrap_or_default())
+fn meaning_of((kind, id, name): SymbolParts<'_>, hashed: &mut Vec<u8>) -> u128 {
+    hashed.clear();
+    hashed.extend_from_slice(&[kind, name.is_some().into()]);
+    hashed.extend_from_slice(&id.to_le_bytes());
+    hashed.extend_from_slice(name.unwrap_or_default());
+    XxHash3_128::oneshot(hashed)
 }
 
 fn name_of(names: &[u8], entry: Entry) -> SymbolParts<'_> {

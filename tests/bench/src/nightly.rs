@@ -210,7 +210,7 @@ fn print_stages(report: &Value) {
     for stage in report["stages"].as_array().into_iter().flatten() {
         let seconds = stage["seconds"].as_f64().unwrap_or_default();
         let name = stage["stage"].as_str().unwrap_or_default();
-        if name != "compile" {
+        if !matches!(name, "recall" | "compile") {
             linking += seconds;
         }
         let megabytes = stage["written_bytes"].as_f64().unwrap_or_default() / 1e6;
@@ -221,6 +221,9 @@ fn print_stages(report: &Value) {
     }
     let whole = report["seconds"].as_f64().unwrap_or_default();
     println!(" {line} linking {:.2} of the total", linking / whole);
+    if let Some(lines) = report["copied_lines"].as_u64().filter(|lines| *lines > 0) {
+        println!("  {lines} lines copied from earlier objects");
+    }
 }
 
 /// Raises the citations of every record in one part of [`PER_CHANGED`], and updates the manifests.
