@@ -319,7 +319,13 @@ impl Run {
         let memory_bytes = usize::try_from(self.work.memory).unwrap_or(usize::MAX);
         let linked: Vec<&Object> = objects.iter().map(|named| &named.object).collect();
         let selection = self.selection.as_ref();
-        let finished = link::link(&linked, lock, selection, memory_bytes, self.progress)?;
+        let finished = link::link(
+            &linked,
+            lock,
+            selection,
+            (memory_bytes, self.work.paranoid),
+            self.progress,
+        )?;
         let rate = forecast.records as f64 / begun.elapsed().as_secs_f64();
         self.report.link_records_per_second = Some(rate).filter(|rate| rate.is_finite());
         Ok(finished)

@@ -166,6 +166,7 @@ impl Run {
         report.newest_updated_date = finished.manifest.source.newest_updated_date.clone();
         report.entities = finished.tallies.clone();
         report.side_tables = finished.side_tallies.clone();
+        report.rows_reused = finished.rows_reused.clone();
         for (code, count) in &finished.warnings {
             *report.warnings.entry(code.clone()).or_default() += count;
         }

@@ -11,7 +11,7 @@
 //! unresolved.
 //!
 //! Memory: batches of references, and the links of one chunk of 65,536 records. Imports `link/{column,
-//! context, radix_sort, record}` and the runs of `link/index`.
+//! context, radix_sort, record, resolve}` and the runs of `link/index`.
 
 use std::{
     fs::File,
@@ -39,6 +39,7 @@ use crate::link::index::invert::{encode, push_entry};
 use crate::link::index::runs::merge;
 use crate::link::radix_sort::sort_by_key;
 use crate::link::record::inputs::LinkInputs;
+use crate::link::resolve::changes::{Changes, EntityChanges};
 
 /// The most records of a batch, which one thread resolves.
 const BATCH_ROWS: usize = 4_096;
@@ -95,11 +96,15 @@ impl Linker<'_> {
         &self,
         inputs: &LinkInputs<'_, '_>,
         entity: Entity,
+        changes: Option<&Changes>,
     ) -> Result<Option<ResolvedReferences>> {
         if !keys_of(entity).has_citations() {
             return Ok(None);
         }
         let records = inputs.record_count(entity);
+        if let Some(changes) = changes.map(|changes| changes.of(entity)) {
+            add_redirected(inputs, entity, changes)?;
+        }
         let mut sorter = Sorter::new(&self.scratch, self.sorter_bytes());
         let file = self.scratch_result(unnamed_file(&self.scratch))?;
         let mut lists = BufWriter::with_capacity(1 << 18, file);
@@ -157,6 +162,27 @@ impl Linker<'_> {
         };
         Ok((name, write().map_err(Error::output(&path))?))
     }
+}
+
+/// Marks the records as changed of whose references one was merged, or is no longer: the number of references of
+/// a record is an order.
+fn add_redirected(
+    inputs: &LinkInputs<'_, '_>,
+    entity: Entity,
+    changes: &EntityChanges,
+) -> Result<()> {
+    if changes.redirected.is_empty() {
+        return Ok(());
+    }
+    (0..inputs.record_count(entity) as u32).into_par_iter().try_for_each(|row| {
+        let (_, segment, key) = inputs.locate(entity, row).ok_or_else(inconsistent_object)?;
+        let mut ids = Vec::new();
+        segment.references(&key, &mut ids).ok_or_else(inconsistent_object)?;
+        if changes.has_redirected(&ids) {
+            changes.changed.insert(row as usize);
+        }
+        Ok(())
+    })
 }
 
 /// The first records of `rows` that make a batch.

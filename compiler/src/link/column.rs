@@ -33,6 +33,11 @@ impl Column {
         self.map.get(from..from.checked_add(self.width)?)
     }
 
+    /// The values, if they have `W` bytes.
+    pub(crate) fn chunks<const W: usize>(&self) -> &[[u8; W]] {
+        if W == self.width { self.map.as_chunks().0 } else { &[] }
+    }
+
     /// Reads the first four bytes of a value as a little-endian number.
     pub(crate) fn u32(&self, index: usize) -> Option<u32> {
         self.get(index)?.get(..4)?.try_into().ok().map(u32::from_le_bytes)

@@ -6,6 +6,7 @@
 //!   → Resolved      resolve::resolved::Resolved the row of every symbol of every segment
 //!   → Renumbering   resolve::renumbering        --where and --suppress (select/): new row numbers
 //!   → SideTables    enrich::tables::SideTables  rows of DOAJ, ROR, ORCID … by join key
+//!   → Changes       previous::compare           what differs from the current snapshot
 //!   → LinkedRecord  record::linker              one record: symbols replaced by rows, completed
 //!   → ResolvedReferences  citations             the rows that each output refers to
 //!   → WrittenFile   write/, index/              archives and indexes of every entity
@@ -14,9 +15,9 @@
 //! ```
 //!
 //! Only keys are sorted; each record is read and written once. Folders import in one direction:
-//! merge < resolve < enrich < record < select < write < index < citations < pipeline. The files of this folder
-//! that all of them share are `atomic_bitset`, `column`, `context`, `radix_sort`, `selection`, `tally` and
-//! `taxonomy`. `forecast` estimates a link before it begins, and `reuse` finds out that none is needed.
+//! merge < resolve < enrich < record < select < write < previous < index < citations < pipeline. The files of this folder
+//! that all of them share are `atomic_bitset`, `column`, `context`, `radix_sort`, `selection`,
+//! `tally` and `taxonomy`. `forecast` estimates a link before it begins, and `reuse` finds out that none is needed.
 
 pub(crate) mod atomic_bitset;
 pub(crate) mod citations;
@@ -27,6 +28,7 @@ pub(crate) mod forecast;
 pub(crate) mod index;
 pub(crate) mod merge;
 pub(crate) mod pipeline;
+pub(crate) mod previous;
 pub(crate) mod publish;
 pub(crate) mod radix_sort;
 pub(crate) mod record;

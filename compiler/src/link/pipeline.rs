@@ -15,6 +15,8 @@ use crate::link::citations::ResolvedReferences;
 use crate::link::context::Linker;
 use crate::link::merge::levels::Merged;
 use crate::link::merge::rows::Rows;
+use crate::link::previous::Previous;
+use crate::link::previous::state::NextState;
 use crate::link::publish::{Published, self_check};
 use crate::link::record::inputs::LinkInputs;
 use crate::link::record::linker::RecordLinker;
@@ -38,17 +40,22 @@ type Tallies = (BTreeMap<String, Tally>, BTreeMap<String, u64>);
 
 /// Links objects, or the selected records of them, into a complete and checked snapshot in the
 /// scratch directory. The snapshot is not published yet.
+///
+/// Takes index entries over from the previous snapshot, unless `is_paranoid`. The bytes are the same.
 pub fn link(
     objects: &[&Object],
     lock: &OutputLock,
     selection: Option<&Selection>,
-    memory_bytes: usize,
+    (memory_bytes, is_paranoid): (usize, bool),
     progress: Progress,
 ) -> Result<Published> {
+    let takes_over = selection.is_none() && !is_paranoid;
+    let previous = takes_over.then(|| Previous::open(lock.directory())).flatten();
     let linker = Linker::new(objects, lock.scratch(), memory_bytes, progress);
     let directory = lock.scratch().join("snapshot");
     fs::create_dir(&directory).map_err(Error::output(&directory))?;
-    let finished = linker.write_snapshot(selection, &directory)?;
+    let finished = linker.write_snapshot(selection, previous.as_ref(), &directory)?;
+    drop(previous);
     let bar = progress.begin("check", "files", finished.manifest.files.len() as u64, 0);
     self_check(&directory)?;
     bar.end();
@@ -63,8 +70,13 @@ fn total_records(rows: &[Rows]) -> u64 {
 const BATCHES_IN_SORTER: usize = 8;
 
 impl Linker<'_> {
-    /// Writes every file of a snapshot into a directory.
-    fn write_snapshot(&self, selection: Option<&Selection>, directory: &Path) -> Result<Published> {
+    /// Writes every file of a snapshot into a directory. Takes index entries over from `previous`.
+    fn write_snapshot(
+        &self,
+        selection: Option<&Selection>,
+        previous: Option<&Previous>,
+        directory: &Path,
+    ) -> Result<Published> {
         let segments = self.segments();
         let Merged { mut rows, sums, newest_micros, orphans } = self.merge_all(&segments)?;
 
@@ -112,11 +124,15 @@ impl Linker<'_> {
             sums: &sums,
         };
         let source_types = SourceTypes::read(&inputs, placeholder_types)?;
-        let linker = match tree {
+        let mut next_state = NextState::new(|entity| side_tables.has_table_of(entity));
+        let mut linker = match tree {
             // Placeholders keep their position in the taxonomy, which no record states.
             Some(tree) => RecordLinker::with_tree(inputs, source_types, tree),
             None => RecordLinker::new(inputs, source_types)?,
         };
+        // An error means that the previous snapshot is damaged, and that nothing is taken over.
+        let changes = previous.and_then(|previous| self.compare(previous, &linker).ok().flatten());
+        linker.changes = changes.as_ref();
         let type_sums = type_sums.map_or_else(|| read_type_sums(&inputs), Ok)?;
         let is_subset = selection.is_some();
         let writer = RecordsWriter {
@@ -133,7 +149,7 @@ impl Linker<'_> {
         for entity in Entity::all() {
             let folder = directory.join(entity.facts().plural);
             fs::create_dir(&folder).map_err(Error::output(&folder))?;
-            let references = self.resolve_references(&inputs, entity)?;
+            let references = self.resolve_references(&inputs, entity, linker.changes)?;
             let Some(ResolvedReferences { lists, unresolved, dangling: unresolved_links }) =
                 references
             else {
@@ -157,7 +173,17 @@ impl Linker<'_> {
         bar.end();
 
         let counts = self.counts(directory)?;
-        files.extend(self.write_indexes(directory, counts.clone())?);
+        let mut rows_reused = BTreeMap::new();
+        let previous = previous.zip(linker.changes);
+        for indexed in self.write_indexes(directory, counts.clone(), previous)? {
+            files.extend(indexed.files);
+            next_state.words[indexed.entity as usize] = indexed.words;
+            if indexed.reused > 0 {
+                rows_reused.insert(indexed.entity.facts().plural.to_owned(), indexed.reused);
+            }
+        }
+        let state = self.scratch.join("state");
+        let has_state = next_state.write(&rows, &state).map_err(Error::output(&state))?;
         let (mut entities, mut warnings) = self.tallies(&rows, &dangling, &counts)?;
         for (entity, count) in Entity::all().zip(unresolved_references) {
             if let Some(tally) = entities.get_mut(entity.facts().plural) {
@@ -188,6 +214,8 @@ impl Linker<'_> {
             side_tallies: accounting.side_tables,
             warnings: accounting.warnings,
             orphans,
+            rows_reused,
+            state: has_state.then_some(state),
         })
     }
 

@@ -34,6 +34,10 @@ pub struct Published {
     /// Warnings by code.
     pub warnings: BTreeMap<String, u64>,
     pub orphans: Orphans,
+    /// The records of each entity whose index entries were taken over from the previous snapshot.
+    pub rows_reused: BTreeMap<String, u64>,
+    /// The file with what the next link takes over, in the scratch directory; `None` of a subset.
+    pub state: Option<PathBuf>,
 }
 
 /// Moves a finished snapshot to the output directory and makes it the current one. After an error

@@ -3,7 +3,11 @@
 //! A snapshot depends on nothing else, so linking again would give the same bytes. The files of that snapshot
 //! are not read: their versions tell whether they have changed.
 
-use std::{collections::BTreeSet, fs, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
+};
 
 use pinakes_format::schema::layout::schema_hash;
 use pinakes_format::snapshot::read_manifest;
@@ -57,19 +61,21 @@ pub(crate) fn find(snapshots: &Path, inputs: &str) -> Option<Published> {
         side_tallies: accounting.side_tables,
         warnings: accounting.warnings,
         orphans: Orphans { line_hashes: line_hashes?, read: record.orphans_read },
+        rows_reused: BTreeMap::new(),
+        state: None,
     })
 }
 
 /// Remembers that a published snapshot was linked from `inputs`.
 pub(crate) fn remember(published: &Published, snapshots: &Path, inputs: String) -> Result<()> {
-    let Published { path, manifest, orphans, .. } = published;
+    let Published { path, manifest, orphans, state, .. } = published;
     let record = LinkRecord {
         inputs,
         files: file_versions(path, manifest).map_err(Error::input(path))?,
         orphans: orphans.line_hashes.iter().map(|hash| hex(*hash)).collect(),
         orphans_read: orphans.read,
     };
-    record.keep(snapshots, &manifest.id)
+    record.keep(snapshots, &manifest.id, state.as_deref())
 }
 
 fn hex(hash: [u8; 16]) -> String {

@@ -180,7 +180,7 @@ pub fn link(
         None => None,
     };
     let linked: Vec<&Object> = objects.iter().collect();
-    let finished = link::link(&linked, lock, selection.as_ref(), memory_bytes, progress)?;
+    let finished = link::link(&linked, lock, selection.as_ref(), (memory_bytes, true), progress)?;
     let (found, expected) = (&finished.manifest.root, &manifest.root);
     if found != expected {
         return Err(Error::SelfCheck(format!(

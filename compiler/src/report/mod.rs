@@ -62,6 +62,8 @@ pub struct RunReport {
     pub entities: BTreeMap<String, Tally>,
     /// Row counts by side table.
     pub side_tables: BTreeMap<String, SideTally>,
+    /// Number of records by entity whose index entries were taken over from the previous snapshot.
+    pub rows_reused: BTreeMap<String, u64>,
     /// Number of warnings by code.
     pub warnings: BTreeMap<String, u64>,
     /// Place of the first warning of each code, as `file:line:byte_offset` or as a file.
@@ -100,6 +102,7 @@ impl RunReport {
             skipped_files: Vec::new(),
             entities: BTreeMap::new(),
             side_tables: BTreeMap::new(),
+            rows_reused: BTreeMap::new(),
             warnings: BTreeMap::new(),
             first_warnings: BTreeMap::new(),
             bad_records: BTreeMap::new(),

@@ -2,11 +2,17 @@
 //!
 //! ```text
 //! SNAPSHOTS/.linked/ID     {"inputs":"5e0c…","files":{"outputs/records":"81ab…",…},"orphans":[…],"orphans_read":0}
+//! SNAPSHOTS/.linked/ID.state   what the link keeps for the next, see `link/previous/state`
 //! ```
 //!
 //! A record is a hint. If it is missing, unreadable or no longer true, a run links.
 
-use std::{collections::BTreeMap, fs, io, io::ErrorKind, path::Path};
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    io::ErrorKind,
+    path::{Path, PathBuf},
+};
 
 use pinakes_format::storage::manifest::{MANIFEST, Manifest};
 use serde::{Deserialize, Serialize};
@@ -17,6 +23,8 @@ use crate::store::files::write_atomically;
 
 /// Directory of the records.
 const LINK_RECORDS: &str = ".linked";
+/// Extension of the file that holds the state of a link.
+const STATE: &str = "state";
 
 /// Names of the versions of a snapshot's files.
 type FileVersions = BTreeMap<String, String>;
@@ -34,8 +42,9 @@ pub(crate) struct LinkRecord {
 }
 
 impl LinkRecord {
-    /// Keeps the record of a published snapshot, and removes what concerns no snapshot.
-    pub(crate) fn keep(&self, snapshots: &Path, id: &str) -> Result<()> {
+    /// Keeps the record of a published snapshot and the state of its link, which it moves. Removes what concerns no
+    /// snapshot.
+    pub(crate) fn keep(&self, snapshots: &Path, id: &str, state: Option<&Path>) -> Result<()> {
         let directory = snapshots.join(LINK_RECORDS);
         match fs::create_dir(&directory) {
             Err(error) if error.kind() != ErrorKind::AlreadyExists => {
@@ -45,10 +54,16 @@ impl LinkRecord {
         }
         for entry in fs::read_dir(&directory).map_err(Error::output(&directory))?.flatten() {
             // Also the temporary file of a killed run, which has no snapshot's name.
-            if !snapshots.join(entry.file_name()).is_dir() {
+            let name = entry.file_name();
+            let id = Path::new(&name).with_extension("");
+            if !snapshots.join(id).is_dir() {
                 // A record that stays is ignored.
                 let _ = fs::remove_file(entry.path());
             }
+        }
+        let kept = state_path(snapshots, id);
+        if let Some(state) = state {
+            fs::rename(state, &kept).map_err(Error::output(&kept))?;
         }
         let text = serde_json::to_vec(self).map_err(|error| Error::Internal(error.to_string()))?;
         write_atomically(&directory.join(id), &text)
@@ -63,6 +78,11 @@ impl LinkRecord {
             (record.inputs == inputs).then_some((id, record))
         })
     }
+}
+
+/// The file with the state that the link of a snapshot kept for the next.
+pub(crate) fn state_path(snapshots: &Path, id: &str) -> PathBuf {
+    snapshots.join(LINK_RECORDS).join(id).with_extension(STATE)
 }
 
 /// Returns the versions of a snapshot's files.

@@ -18,6 +18,8 @@ use blake3::Hash;
 
 use crate::storage::integrity::{CHUNK_BYTES, TreeWriter, VALUE_BYTES};
 
+/// Added to the path of a file for the path of its level-0 values.
+pub const VALUES: &str = ".values";
 /// Stack of a thread that syncs a file.
 const SYNC_STACK_BYTES: usize = 64 << 10;
 
@@ -108,7 +110,7 @@ impl FileWriter {
     /// Where the system refuses.
     pub fn create(path: &Path) -> io::Result<FileWriter> {
         let mut values_path = path.as_os_str().to_owned();
-        values_path.push(".values");
+        values_path.push(VALUES);
         let values_path = PathBuf::from(values_path);
         Ok(FileWriter {
             file: File::create_new(path)?,

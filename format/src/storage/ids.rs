@@ -216,6 +216,21 @@ impl Ids {
         Ok(())
     }
 
+    /// The n-th smallest id of a record, from 0, and the record's row.
+    ///
+    /// # Errors
+    ///
+    /// As [`Ids::row_at`].
+    #[inline]
+    pub fn pair(&self, rank: usize) -> Result<(u64, u32), ReadError> {
+        if rank >= self.published {
+            return Err(self.beyond(rank as u64));
+        }
+        let from = self.pairs_from() + rank * ID_ROW_BYTES;
+        let (id, row) = self.archive.bytes(from, from + ID_ROW_BYTES)?.split_at(8);
+        Ok((little_endian(id), self.checked_row(little_endian(row) as u32)?))
+    }
+
     /// The offset of the pairs.
     fn pairs_from(&self) -> usize {
         HEADER_BYTES + self.rows * 8

@@ -1,9 +1,6 @@
 //! Extracts the terms, order values and names of records, as the entity's keys declare them.
 
-use std::{
-    ops::Range,
-    sync::{Mutex, PoisonError},
-};
+use std::sync::{Mutex, PoisonError};
 
 use pinakes_format::entity::Entity;
 use pinakes_format::index::encoding::{
@@ -147,8 +144,13 @@ impl<'a> Extractor<'a> {
         }
     }
 
-    /// Extracts rows of one chunk.
-    pub fn rows(&self, rows: Range<u32>) -> Result<Extracted> {
+    /// The snapshot with the records.
+    pub fn snapshot(&self) -> &'a Snapshot {
+        self.draft
+    }
+
+    /// Extracts ascending rows of one chunk.
+    pub fn rows(&self, rows: impl IntoIterator<Item = u32>) -> Result<Extracted> {
         let emptied = self.emptied.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut extracted = emptied.unwrap_or_else(|| self.empty());
         for row in rows {
@@ -173,6 +175,16 @@ impl<'a> Extractor<'a> {
             extracted.end_row();
         }
         Ok(extracted)
+    }
+
+    /// Converts a value into a sort key that ascends with an order of numbers or codes.
+    pub fn order_number(&self, order: usize, value: Gathered<'_>) -> Option<u64> {
+        let spec = &self.keys.orders[order];
+        let number = match (spec.values, value) {
+            (Values::Codes, Gathered::Code(code)) => self.codes.get(code as usize)?.1,
+            (values, value) => order_value(values, value)?,
+        };
+        Some(if spec.is_descending() { !number } else { number })
     }
 
     /// Takes values back whose memory later rows may use.
@@ -298,7 +310,7 @@ impl RowExtractor<'_, '_> {
             self.list(lists, &end.target, value)?;
         }
         if let Some(order) = end.order {
-            self.into.values[order] = self.value(order, value);
+            self.into.values[order] = self.from.order_number(order, value).map(Value::Number);
         }
         Ok(())
     }
@@ -355,15 +367,5 @@ impl RowExtractor<'_, '_> {
 
     fn push(&mut self, lists: usize, term: Term) {
         self.into.postings[lists].push(term << 16 | Term::from(self.row as u16));
-    }
-
-    /// Converts a value into a sort key that ascends with the order.
-    fn value(&self, order: usize, value: Gathered<'_>) -> Option<Value> {
-        let spec = &self.from.keys.orders[order];
-        let number = match (spec.values, value) {
-            (Values::Codes, Gathered::Code(code)) => self.from.codes.get(code as usize)?.1,
-            (values, value) => order_value(values, value)?,
-        };
-        Some(Value::Number(if spec.is_descending() { !number } else { number }))
     }
 }

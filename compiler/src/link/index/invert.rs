@@ -17,13 +17,14 @@ use pinakes_format::index::postings::{
     ChunkView, PostingsBuilder, container_bytes, write_container,
 };
 use pinakes_format::index::term_lists::{Term, TermListsWriter};
-use pinakes_format::schema::keys::Keys;
+use pinakes_format::schema::keys::{Keys, Terms};
 use pinakes_format::storage::blobs::Spool;
 use pinakes_format::storage::file_writer::Written;
 use pinakes_format::storage::header::Header;
 use rayon::prelude::*;
 
 use crate::link::index::extract::Extracted;
+use crate::link::index::renumber::lists::OldLists;
 use crate::link::index::runs::merge;
 use crate::link::radix_sort::sort_by_key;
 
@@ -122,8 +123,13 @@ impl<'a> Inverter<'a> {
         Ok(())
     }
 
-    /// Merges the runs into the index file.
-    pub fn write(&mut self, path: &Path, header: Header) -> io::Result<Written> {
+    /// Merges the runs into the index file, with the lists that `old` opens.
+    pub fn write<'u>(
+        &mut self,
+        path: &Path,
+        header: Header,
+        old: impl Fn(usize, Terms) -> io::Result<Option<OldLists<'u>>>,
+    ) -> io::Result<Written> {
         let spool = self.spool.take_map()?;
         let mut writer = TermListsWriter::create(path, header)?;
         let mut list = PostingsBuilder::default();
@@ -138,10 +144,18 @@ impl<'a> Inverter<'a> {
             let width = lists.terms.bytes();
             writer.begin(width);
             let split = |bytes| split_term(bytes, width);
-            merge(runs(false), split, &mut list, push_entry, |list, term| writer.push(term, list))?;
+            let mut old = old(number, lists.terms)?;
+            let push = |list: &mut _, term| match &mut old {
+                None => writer.push(term, list),
+                Some(old) => old.push(term, list, &mut writer),
+            };
+            merge(runs(false), split, &mut list, push_entry, push)?;
             let mut cursors = runs(true);
             cursors
                 .try_for_each(|(chunk, bytes)| push_entry(&mut list, chunk, bytes).map(|_| ()))?;
+            if let Some(old) = old {
+                old.finish(&mut list, &mut writer)?;
+            }
             writer.end(&mut list)?;
         }
         writer.finish()

@@ -13,26 +13,30 @@
 //! All threads read records in row order, batch by batch. Terms and words are sorted in memory, written
 //! as one run per chunk, and merged term by term. Order values are written as columns, and then sorted
 //! one order at a time. Memory does not grow with the number of rows, except for bitmaps of rows.
-//! Imports `link/{context, radix_sort}`.
+//! If the previous snapshot is at hand, only changed records are read, and `renumber/` takes the entries of the
+//! others over. Imports `link/{column, context, previous, radix_sort, resolve}`.
 
+pub(crate) mod dictionary;
 pub(crate) mod extract;
+pub(crate) mod gather;
 pub(crate) mod invert;
 pub(crate) mod names;
+pub(crate) mod order_values;
 pub(crate) mod prefix_stats;
 pub(crate) mod rank;
+pub(crate) mod renumber;
 pub(crate) mod runs;
 pub(crate) mod value;
+pub(crate) mod word_state;
 
 use std::{
     collections::BTreeMap,
-    io,
-    ops::Range,
+    fs, io,
     path::{Path, PathBuf},
 };
 
 use pinakes_format::autocomplete::Ranking;
 use pinakes_format::entity::Entity;
-use pinakes_format::index::bitset::CHUNK_ROWS;
 use pinakes_format::index::dictionary::Dictionary;
 use pinakes_format::index::orders::OrdersFile;
 use pinakes_format::index::targets::TargetsWriter;
@@ -40,30 +44,48 @@ use pinakes_format::schema::keys::{Keys, Terms, keys_of};
 use pinakes_format::schema::layout::schema_hash;
 use pinakes_format::snapshot::{OpenError, Snapshot, archive_path, open_draft_archive};
 use pinakes_format::storage::archive::Archive;
-use pinakes_format::storage::file_writer::Written;
+use pinakes_format::storage::blobs::Spool;
+use pinakes_format::storage::file_writer::{VALUES, Written};
 use pinakes_format::storage::header::{FileKind, Header};
 use pinakes_format::storage::manifest::Counts;
-use rayon::prelude::*;
 
 use crate::error::{Error, Result};
 use crate::link::context::{Linker, WrittenFile, inconsistent_object, readable};
-use crate::link::index::extract::{Extracted, Extractor};
-use crate::link::index::invert::Inverter;
-use crate::link::index::names::NameRuns;
+use crate::link::index::dictionary::write_dictionary;
+use crate::link::index::extract::Extractor;
+use crate::link::index::gather::{IndexBuilders, TargetsBuilder};
+use crate::link::index::names::{NameRuns, TextRuns};
 use crate::link::index::prefix_stats::PrefixStats;
-use crate::link::index::rank::Columns;
+use crate::link::index::renumber::lists::OldLists;
+use crate::link::index::renumber::orders::OrderRenumbering;
+use crate::link::index::renumber::words::{OldWords, write_renumbered};
+use crate::link::index::renumber::{Unchanged, mismatch};
+use crate::link::index::word_state::WordStateWriter;
+use crate::link::previous::Previous;
+use crate::link::resolve::changes::Changes;
 use crate::terminal::progress::Bar;
-
-/// The most rows of a batch. One thread extracts a batch.
-const BATCH_ROWS: u32 = 2_048;
-/// Limits of the bytes of records in a batch, without the last record.
-const BATCH_BYTES: std::ops::RangeInclusive<usize> = 64 << 10..=4 << 20;
-/// An upper bound of the bytes extracted from one byte of a record. In a script without spaces each
-/// character begins a word, and neighbouring words may share a prefix.
-const EXTRACTED_PER_BYTE: usize = 16;
 
 /// The path by which names are ranked.
 const CITED: &str = "cited_by_count";
+/// The index files of an entity.
+const INDEXES: [FileKind; 6] = [
+    FileKind::TermLists,
+    FileKind::Orders,
+    FileKind::Words,
+    FileKind::PrefixStats,
+    FileKind::Alternatives,
+    FileKind::Targets,
+];
+
+/// The index files of an entity, and the state of its words for the next link.
+pub(crate) struct Indexed {
+    pub entity: Entity,
+    pub files: Vec<WrittenFile>,
+    /// The state of the words, if the entity has names.
+    pub words: Option<Spool>,
+    /// The number of records whose entries were taken over from the previous snapshot.
+    pub reused: u64,
+}
 
 impl Linker<'_> {
     /// Writes the indexes of every entity. Records, ids and names are in the directory.
@@ -71,29 +93,40 @@ impl Linker<'_> {
         &self,
         directory: &Path,
         counts: BTreeMap<String, Counts>,
-    ) -> Result<Vec<WrittenFile>> {
+        previous: Option<(&Previous, &Changes)>,
+    ) -> Result<Vec<Indexed>> {
         let draft = Snapshot::open_draft(directory, counts).map_err(Error::self_check)?;
         let rows: u64 = Entity::all().map(|entity| u64::from(draft.count(entity))).sum();
         let bar = self.progress.begin("index", "records", rows, rows);
         let out = |entity| EntityDirectory { draft: &draft, entity, path: directory };
+        let unchanged = |entity| match previous {
+            Some((previous, changes)) => {
+                Unchanged::find(self, previous, changes, (entity, draft.count(entity)))
+            }
+            None => Ok(None),
+        };
         let indexed = Entity::all().filter(|entity| !keys_of(*entity).keys.is_empty());
         let mut entities: Vec<Entity> = indexed.collect();
         entities.sort_by_key(|entity| draft.rows(*entity));
         let Some(largest) = entities.pop().map(out) else { return Ok(Vec::new()) };
-        let gathered = self.gather(&largest, &bar)?;
-        // Merging the largest entity uses few threads; the others index the other entities meanwhile.
+        let unchanged_largest = unchanged(largest.entity)?;
+        let unchanged_largest = unchanged_largest.as_ref();
+        // Gathering uses all threads. Merging the largest entity uses few; the others index the other entities
+        // meanwhile.
+        let gathered = self.gather(&largest, unchanged_largest, &bar);
         let index = |entity| {
-            let out = out(entity);
-            self.write_index(&out, self.gather(&out, &bar)?)
+            let (out, unchanged) = (out(entity), unchanged(entity)?);
+            let gathered = self.gather(&out, unchanged.as_ref(), &bar);
+            self.index(&out, gathered, unchanged.as_ref(), &bar)
         };
-        let (files, others) = rayon::join(
-            || self.write_index(&largest, gathered),
+        let (first, others) = rayon::join(
+            || self.index(&largest, gathered, unchanged_largest, &bar),
             || entities.into_iter().map(index).collect::<Result<Vec<_>>>(),
         );
         bar.end();
-        let mut files = files?;
-        files.extend(others?.into_iter().flatten());
-        Ok(files)
+        let mut all = others?;
+        all.push(first?);
+        Ok(all)
     }
 
     /// Bytes one sorter may hold while two entities are indexed concurrently.
@@ -101,18 +134,23 @@ impl Linker<'_> {
         self.sorter_bytes() / 2
     }
 
-    /// Extracts the terms, order values and names of an entity's records into runs and columns.
-    fn gather(&self, out: &EntityDirectory<'_>, bar: &Bar) -> Result<IndexBuilders<'static>> {
-        let keys = keys_of(out.entity);
-        let extractor = Extractor::new(out.draft, out.entity, keys)?;
-        let mut indexes = IndexBuilders {
-            inverter: Inverter::new(keys, &self.scratch),
-            columns: Columns::new(keys, &self.scratch),
-            names: NameRuns::new(&self.scratch),
-            targets: (!keys.targets.is_empty()).then(|| out.targets_writer(keys)).transpose()?,
-        };
-        self.extract(&extractor, out.draft, &mut indexes, bar)?;
-        Ok(indexes)
+    /// Writes the indexes of an entity from what was gathered. If entries of the previous snapshot cannot be
+    /// taken over, for instance because a file is damaged, makes all of them from scratch.
+    fn index(
+        &self,
+        out: &EntityDirectory<'_>,
+        gathered: Result<IndexBuilders<'_>>,
+        unchanged: Option<&Unchanged<'_>>,
+        bar: &Bar,
+    ) -> Result<Indexed> {
+        let written = gathered.and_then(|gathered| self.write_index(out, gathered, unchanged));
+        if unchanged.is_none() || written.is_ok() {
+            return written;
+        }
+        for kind in INDEXES {
+            out.remove(kind)?;
+        }
+        self.write_index(out, self.gather(out, None, bar)?, None)
     }
 
     /// Merges and sorts the runs and columns of an entity into its index files.
@@ -120,52 +158,85 @@ impl Linker<'_> {
         &self,
         out: &EntityDirectory<'_>,
         indexes: IndexBuilders<'_>,
-    ) -> Result<Vec<WrittenFile>> {
+        unchanged: Option<&Unchanged<'_>>,
+    ) -> Result<Indexed> {
         let EntityDirectory { draft, entity, .. } = *out;
         let keys = keys_of(entity);
-        let IndexBuilders { mut inverter, mut columns, names, targets } = indexes;
+        let IndexBuilders { mut inverter, mut columns, names, dropped_names, targets } = indexes;
         let order_writer = rank::OrderWriter {
             draft,
             entity,
             scratch: &self.scratch,
             memory_bytes: self.index_bytes(),
         };
+        let old_lists = |number, terms| {
+            let scratch = (self.scratch.as_path(), self.index_bytes() / 4);
+            unchanged.map(|of| OldLists::open(of, (number, terms), scratch)).transpose()
+        };
         let lists = || {
             let header = out.header_counting(FileKind::TermLists, keys.lists.len() as u64);
-            out.write(FileKind::TermLists, |path| inverter.write(path, header))
+            out.write(FileKind::TermLists, |path| inverter.write(path, header, old_lists))
         };
         let orders = || {
-            out.write(FileKind::Orders, |path| {
-                columns.write(&order_writer, path, out.header(FileKind::Orders))
+            let extractors = unchanged.map(|unchanged| {
+                let old = Extractor::new(unchanged.old(), entity, keys)?;
+                Ok::<_, Error>((unchanged, Extractor::new(draft, entity, keys)?, old))
+            });
+            let extractors = extractors.transpose()?;
+            let header = out.header(FileKind::Orders);
+            out.write(FileKind::Orders, |path| match &extractors {
+                None => columns.write(&order_writer, path, header),
+                Some((unchanged, extractor, old_extractor)) => {
+                    let renumbering = OrderRenumbering { unchanged, extractor, old_extractor };
+                    columns.write_renumbered(&order_writer, &renumbering, path, header)
+                }
             })
         };
         let orders = || (!keys.orders.is_empty()).then(orders).transpose();
         let names = || match keys.has_names() {
-            true => self.write_names(out, keys, names),
-            false => Ok(Vec::new()),
+            true => self.write_names(out, keys, (names, dropped_names), unchanged),
+            false => Ok((Vec::new(), None)),
         };
-        let (lists, (orders, names)) = rayon::join(
-            || (!keys.lists.is_empty()).then(lists).transpose(),
-            || match is_ranked_by_rows(keys) {
-                true => rayon::join(orders, names),
-                false => (orders(), names()),
-            },
-        );
-        let targets = targets.map(|targets| out.write(FileKind::Targets, |_| targets.finish()));
+        let lists = || (!keys.lists.is_empty()).then(lists).transpose();
+        // The longest work first, so that the threads end together.
+        let (names, (lists, orders)) = match is_ranked_by_rows(keys) {
+            true => rayon::join(names, || rayon::join(lists, orders)),
+            false => {
+                let (lists, (orders, names)) = rayon::join(lists, || (orders(), names()));
+                (names, (lists, orders))
+            }
+        };
+        let targets = match (targets, unchanged) {
+            (TargetsBuilder::None, _) => None,
+            (TargetsBuilder::All(writer), _) => {
+                Some(out.write(FileKind::Targets, |_| writer.finish())?)
+            }
+            (TargetsBuilder::Changed(changed), Some(unchanged)) => {
+                let mut writer = out.targets_writer(keys)?;
+                Some(out.write(FileKind::Targets, |_| {
+                    changed.write(keys, unchanged, draft, &mut writer)?;
+                    writer.finish()
+                })?)
+            }
+            (TargetsBuilder::Changed(_), None) => return Err(inconsistent_object()),
+        };
         let mut files: Vec<WrittenFile> =
-            lists?.into_iter().chain(orders?).chain(targets.transpose()?).collect();
-        files.extend(names?);
-        Ok(files)
+            lists?.into_iter().chain(orders?).chain(targets).collect();
+        let (dictionaries, words) = names?;
+        files.extend(dictionaries);
+        let reused = unchanged.map_or(0, |unchanged| unchanged.count);
+        Ok(Indexed { entity, files, words, reused })
     }
 
-    /// Writes the dictionaries and prefix statistics. Needs the entity's orders, unless the rows are ranked by
-    /// citations.
+    /// Writes the dictionaries and prefix statistics, and the state of the words. Needs the entity's orders, unless
+    /// the rows are ranked by citations.
     fn write_names(
         &self,
         out: &EntityDirectory<'_>,
         keys: &Keys,
-        names: NameRuns,
-    ) -> Result<Vec<WrittenFile>> {
+        (names, dropped): (NameRuns, NameRuns),
+        unchanged: Option<&Unchanged<'_>>,
+    ) -> Result<(Vec<WrittenFile>, Option<Spool>)> {
         let (rows, ids) = (out.draft.count(out.entity), out.draft.ids(out.entity));
         let orders = match is_ranked_by_rows(keys) {
             true => None,
@@ -182,126 +253,50 @@ impl Linker<'_> {
                 Ranking::new(readable(orders.order(number, &keys.orders[number], ids))?, ids)
             }
         };
-        let NameRuns { words, alternatives, .. } = names;
+        type Words<'w, 'p> = Option<(&'w mut PrefixStats<'p>, &'w mut WordStateWriter)>;
+        let write = |kind, (changed, dropped): (TextRuns, TextRuns), words: Words<'_, '_>| {
+            let header = out.header(kind);
+            out.write(kind, |path| {
+                let Some(unchanged) = unchanged else {
+                    return write_dictionary(changed, path, header, words);
+                };
+                let old = unchanged.old();
+                let (old, state) = match kind {
+                    FileKind::Words => {
+                        let state = unchanged.previous.state.words(out.entity);
+                        (old.words(out.entity).map_err(io::Error::other)?, state)
+                    }
+                    _ => (old.alternatives(out.entity).ok_or_else(mismatch)?, &[][..]),
+                };
+                let old = OldWords { unchanged, dictionary: old, state };
+                write_renumbered(&old, (changed, dropped), (path, header, &self.scratch), words)
+            })
+        };
         let write_words = || {
             let mut prefixes = PrefixStats::new(ranking, rows, &self.scratch, self.index_bytes());
-            let words = out.write(FileKind::Words, |path| {
-                names::write_words(words, path, out.header(FileKind::Words), &mut prefixes)
-            })?;
+            let mut state = WordStateWriter::new(&self.scratch);
+            let runs = (names.words, dropped.words);
+            let words = write(FileKind::Words, runs, Some((&mut prefixes, &mut state)))?;
             let dictionary =
                 Dictionary::open(out.open(FileKind::Words)?).map_err(Error::self_check)?;
             let prefix_stats = out.write(FileKind::PrefixStats, |path| {
                 prefixes.write(&dictionary, rows, path, out.header(FileKind::PrefixStats))
             })?;
-            Ok::<_, Error>([words, prefix_stats])
+            Ok::<_, Error>(([words, prefix_stats], state.finish()))
         };
-        let write_alternatives = || {
-            out.write(FileKind::Alternatives, |path| {
-                names::write_alternatives(alternatives, path, out.header(FileKind::Alternatives))
-            })
-        };
+        let runs = (names.alternatives, dropped.alternatives);
         let (words, alternatives) = rayon::join(write_words, || {
-            keys.has_alternatives().then(write_alternatives).transpose()
+            let write = || write(FileKind::Alternatives, runs, None);
+            keys.has_alternatives().then(write).transpose()
         });
-        Ok(words?.into_iter().chain(alternatives?).collect())
-    }
-
-    /// Extracts every record, chunk by chunk.
-    fn extract(
-        &self,
-        extractor: &Extractor<'_>,
-        draft: &Snapshot,
-        indexes: &mut IndexBuilders<'_>,
-        bar: &Bar,
-    ) -> Result<()> {
-        let count = draft.count(extractor.entity());
-        let mut next = self.extract_wave(extractor, draft, 0)?;
-        while let Some(wave) = next {
-            // Adds one wave while the other threads extract the next.
-            let (to, length) = (wave.rows.end, wave.rows.len() as u64);
-            let (added, following) = rayon::join(
-                || self.add_wave(extractor, wave, draft, indexes),
-                || self.extract_wave(extractor, draft, to),
-            );
-            added?;
-            bar.advance(length);
-            next = following?;
-        }
-        if extractor.keys().unresolved_names.is_none() {
-            return Ok(());
-        }
-        // Names of unresolved references are indexed under their rows, which follow the records.
-        for row in count..draft.rows(extractor.entity()) {
-            indexes.inverter.push(&extractor.unresolved_name(row)?);
-            let is_last = row + 1 == draft.rows(extractor.entity());
-            if is_last || (row + 1).is_multiple_of(CHUNK_ROWS as u32) {
-                self.scratch_result(indexes.inverter.close_run(row / CHUNK_ROWS as u32))?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Extracts the next rows of a chunk, from `from` on; `None` after the last row.
-    fn extract_wave(
-        &self,
-        extractor: &Extractor<'_>,
-        draft: &Snapshot,
-        from: u32,
-    ) -> Result<Option<Wave>> {
-        let count = draft.count(extractor.entity());
-        if from >= count {
-            return Ok(None);
-        }
-        // Two waves are in memory.
-        let wave_batches = rayon::current_num_threads() * 2;
-        let batch_bytes = (self.index_bytes() / (wave_batches * 2) / EXTRACTED_PER_BYTE)
-            .clamp(*BATCH_BYTES.start(), *BATCH_BYTES.end());
-        let chunk = from / CHUNK_ROWS as u32;
-        let chunk_end = ((chunk + 1) * CHUNK_ROWS as u32).min(count);
-        let rows = from..chunk_end;
-        let ranges = batches(draft, extractor.entity(), rows, wave_batches, batch_bytes)?;
-        let to = ranges.last().map_or(count, |range| range.end);
-        let batches: Result<Vec<Extracted>> =
-            ranges.into_par_iter().map(|rows| extractor.rows(rows)).collect();
-        Ok(Some(Wave { rows: from..to, chunk, ends_chunk: to == chunk_end, batches: batches? }))
-    }
-
-    /// Adds the values of a wave to the indexes.
-    fn add_wave(
-        &self,
-        extractor: &Extractor<'_>,
-        wave: Wave,
-        draft: &Snapshot,
-        indexes: &mut IndexBuilders<'_>,
-    ) -> Result<()> {
-        for batch in wave.batches {
-            self.scratch_result(indexes.columns.push(&batch))?;
-            indexes.inverter.push(&batch);
-            indexes.names.push(&batch.names);
-            if let Some(targets) = &mut indexes.targets {
-                push_targets(targets, &batch).map_err(Error::output(draft.path()))?;
-            }
-            extractor.reuse(batch);
-            if indexes.held_bytes() > self.index_bytes() / 2 {
-                self.scratch_result(indexes.close_run(wave.chunk))?;
-            }
-        }
-        if wave.ends_chunk { self.scratch_result(indexes.close_run(wave.chunk)) } else { Ok(()) }
+        let (words, state) = words?;
+        Ok((words.into_iter().chain(alternatives?).collect(), Some(state)))
     }
 }
 
 /// Whether the rows are in the order of citations.
 fn is_ranked_by_rows(keys: &Keys) -> bool {
     keys.order(CITED).is_some_and(|number| keys.orders[number].is_row_order)
-}
-
-/// The values of consecutive rows of one chunk.
-struct Wave {
-    rows: Range<u32>,
-    chunk: u32,
-    /// Whether the rows are the last of the chunk.
-    ends_chunk: bool,
-    batches: Vec<Extracted>,
 }
 
 /// The directory of the snapshot, for the index files of one entity.
@@ -353,6 +348,22 @@ impl EntityDirectory<'_> {
         Ok((archive_path(kind, Some(self.entity)), written))
     }
 
+    /// Removes an index file that may be incomplete.
+    fn remove(&self, kind: FileKind) -> Result<()> {
+        let path = self.path_of(kind);
+        let mut values = path.clone().into_os_string();
+        values.push(VALUES);
+        for path in [path, values.into()] {
+            match fs::remove_file(&path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(Error::output(&path)(error));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
     /// Opens a written file.
     fn open(&self, kind: FileKind) -> Result<Archive> {
         open_draft_archive(&self.path_of(kind), kind, Some(self.entity)).map_err(|cause| {
@@ -360,64 +371,4 @@ impl EntityDirectory<'_> {
             Error::self_check(OpenError { path: self.path.into(), file, cause })
         })
     }
-}
-
-/// The indexes of one entity while its records are extracted.
-struct IndexBuilders<'k> {
-    inverter: Inverter<'k>,
-    columns: Columns<'k>,
-    names: NameRuns,
-    targets: Option<TargetsWriter>,
-}
-
-impl IndexBuilders<'_> {
-    fn held_bytes(&self) -> usize {
-        self.inverter.bytes() + self.names.held_bytes()
-    }
-
-    /// Writes the values in memory, all of one chunk, as runs.
-    fn close_run(&mut self, chunk: u32) -> io::Result<()> {
-        self.inverter.close_run(chunk)?;
-        self.names.close_run(chunk)
-    }
-}
-
-fn push_targets(writer: &mut TargetsWriter, extracted: &Extracted) -> io::Result<()> {
-    for (path, (counts, rows)) in extracted.targets.iter().enumerate() {
-        let mut rest = &rows[..];
-        for count in counts {
-            let (rows, others) = rest.split_at(*count as usize);
-            writer.push(path, rows)?;
-            rest = others;
-        }
-    }
-    Ok(())
-}
-
-/// Cuts rows into at most `batches_max` batches, each of [`BATCH_ROWS`] rows or of `batch_bytes` bytes,
-/// whichever comes first. Longer records make fewer batches.
-///
-/// A limit of rows alone would not bound memory: the longest records are often neighbours.
-fn batches(
-    draft: &Snapshot,
-    entity: Entity,
-    rows: Range<u32>,
-    batches_max: usize,
-    batch_bytes: usize,
-) -> Result<Vec<Range<u32>>> {
-    let mut batches = Vec::with_capacity(batches_max);
-    let (mut from, mut bytes, mut all_bytes) = (rows.start, 0, 0);
-    for row in rows.clone() {
-        bytes += readable(draft.record_bytes(entity, row))?;
-        let is_last = row + 1 == rows.end;
-        if is_last || row + 1 - from == BATCH_ROWS || bytes >= batch_bytes {
-            batches.push(from..row + 1);
-            all_bytes += bytes;
-            (from, bytes) = (row + 1, 0);
-            if batches.len() == batches_max || all_bytes >= batch_bytes * batches_max {
-                break;
-            }
-        }
-    }
-    Ok(batches)
 }

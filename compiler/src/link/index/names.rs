@@ -14,15 +14,11 @@ use std::{
 
 use hashbrown::HashTable;
 use pinakes_format::autocomplete::{ALTERNATIVE_BYTES_MAX, NamePart};
-use pinakes_format::index::dictionary::{DictionaryWriter, RowsBuilder};
 use pinakes_format::schema::keys;
 use pinakes_format::storage::blobs::Spool;
-use pinakes_format::storage::file_writer::Written;
-use pinakes_format::storage::header::Header;
 use pinakes_format::text::fold::{cut, shared_bytes, words};
 use rayon::slice::ParallelSliceMut;
 
-use crate::link::index::prefix_stats::PrefixStats;
 use crate::link::index::runs::merge;
 use crate::link::index::value::head;
 
@@ -310,7 +306,7 @@ impl TextRuns {
     }
 
     /// Merges the runs text by text.
-    fn merge<S>(
+    pub(crate) fn merge<S>(
         &mut self,
         state: &mut S,
         mut row: impl FnMut(&mut S, u32, u8) -> io::Result<()>,
@@ -352,46 +348,4 @@ fn take_u32(bytes: &[u8]) -> io::Result<(u32, &[u8])> {
 fn split_text(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (length, rest) = bytes.split_first_chunk::<4>()?;
     rest.split_at_checked(u32::from_le_bytes(*length) as usize)
-}
-
-/// Writes the dictionary of alternative names.
-pub(crate) fn write_alternatives(
-    mut runs: TextRuns,
-    path: &Path,
-    header: Header,
-) -> io::Result<Written> {
-    let mut filling = (DictionaryWriter::create(path, header)?, RowsBuilder::default());
-    runs.merge(
-        &mut filling,
-        |(_, rows), row, mark| {
-            rows.push(row, mark);
-            Ok(())
-        },
-        |(writer, rows), text, _| writer.push(text, rows),
-    )?;
-    filling.0.finish()
-}
-
-/// Writes the dictionary of words and collects the prefix statistics.
-pub(crate) fn write_words(
-    mut runs: TextRuns,
-    path: &Path,
-    header: Header,
-    prefixes: &mut PrefixStats<'_>,
-) -> io::Result<Written> {
-    let writer = DictionaryWriter::create(path, header)?;
-    let mut filling = (writer, RowsBuilder::default(), prefixes);
-    runs.merge(
-        &mut filling,
-        |(_, rows, prefixes), row, mark| {
-            rows.push(row, mark);
-            prefixes.row(row, NamePart::from_mark(mark))
-        },
-        |(writer, rows, prefixes), word, shared| {
-            prefixes.end_word(word, shared)?;
-            // A shared prefix need not be a word.
-            if rows.count() > 0 { writer.push(word, rows) } else { Ok(()) }
-        },
-    )?;
-    filling.0.finish()
 }

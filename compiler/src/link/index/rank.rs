@@ -9,17 +9,18 @@ use pinakes_format::entity::Entity;
 use pinakes_format::index::orders::{FirstPass, OrderParts, OrdersWriter, RankedRow, RankedValue};
 use pinakes_format::schema::keys::{Keys, Order, Values};
 use pinakes_format::snapshot::Snapshot;
-use pinakes_format::storage::blobs::{Spool, Spooled};
+use pinakes_format::storage::blobs::Spool;
 use pinakes_format::storage::file_writer::Written;
 use pinakes_format::storage::header::Header;
 
-use crate::external_sort::{Sorter, Spill, read_array};
+use crate::external_sort::{Sorted, Sorter, Spill, read_array};
 use crate::link::column::IdRow;
 use crate::link::index::extract::Extracted;
+use crate::link::index::renumber::orders::{OrderRenumbering, RenumberedOrder};
 use crate::link::index::value::{SortKey, Text, Value, read_number, read_row};
 
 /// The sections of an order of texts, whose values are in the records.
-const TEXT_PARTS: OrderParts = OrderParts::All { has_values: false };
+pub(super) const TEXT_PARTS: OrderParts = OrderParts::All { has_values: false };
 
 /// Precedes a value. A row without a value has a zero byte.
 const PRESENT: u8 = 1;
@@ -72,7 +73,7 @@ impl<'a> Columns<'a> {
         let mut writer = OrdersWriter::create(path, header, writing.memory_bytes)?;
         let mut sorted: Vec<Option<FirstPass>> = self.spools.iter().map(|_| None).collect();
         for (number, (order, spool)) in self.keys.orders.iter().zip(&mut self.spools).enumerate() {
-            let column = spool.take()?;
+            let column = BufReader::with_capacity(1 << 18, spool.take()?);
             if let Some(pass) = self.same[number].and_then(|earlier| sorted[earlier].as_mut()) {
                 writer.push_pass(pass, TEXT_PARTS)?;
             } else if order.values == Values::Texts {
@@ -82,6 +83,49 @@ impl<'a> Columns<'a> {
             } else {
                 writing.order(order, column, &mut writer)?;
             }
+        }
+        writer.finish()
+    }
+
+    /// Renumbers and writes every order. The columns are those of changed rows. One thread writes an order while
+    /// another renumbers the next.
+    pub fn write_renumbered(
+        &mut self,
+        writing: &OrderWriter<'_>,
+        renumbering: &OrderRenumbering<'_>,
+        path: &Path,
+        header: Header,
+    ) -> io::Result<Written> {
+        let mut writer = OrdersWriter::create(path, header, writing.memory_bytes)?;
+        // The passes that a later order may have in common.
+        let mut passes: Vec<Option<FirstPass>> = self.spools.iter().map(|_| None).collect();
+        let mut ready: Option<(usize, RenumberedOrder)> = None;
+        for (number, (order, spool)) in self.keys.orders.iter().zip(&mut self.spools).enumerate() {
+            let same = renumbering.same(number, self.same[number])?;
+            let is_renumbered = order.values != Values::Ids && same.is_none();
+            let write = || match &mut ready {
+                Some((_, order)) => writer.push_pass(&mut order.pass, order.parts),
+                None => Ok(()),
+            };
+            let renumber = || {
+                let column = BufReader::with_capacity(1 << 18, spool.take()?);
+                renumbering.order(writing, (number, order), column)
+            };
+            let (written, renumbered) =
+                rayon::join(write, || is_renumbered.then(renumber).transpose());
+            written?;
+            if let Some((number, order)) = ready.take() {
+                passes[number] = self.same.contains(&Some(number)).then_some(order.pass);
+            }
+            ready = renumbered?.map(|order| (number, order));
+            if order.values == Values::Ids {
+                writing.order(order, io::empty(), &mut writer)?;
+            } else if let Some(pass) = same.and_then(|earlier| passes[earlier].as_mut()) {
+                writer.push_pass(pass, TEXT_PARTS)?;
+            }
+        }
+        if let Some((_, order)) = &mut ready {
+            writer.push_pass(&mut order.pass, order.parts)?;
         }
         writer.finish()
     }
@@ -99,21 +143,23 @@ pub(crate) fn push_value(value: Option<&Value>, column: &mut Vec<u8>) {
 
 impl OrderWriter<'_> {
     /// Sorts the rows of a column of texts.
-    fn texts(&self, column: Spooled, writer: &OrdersWriter) -> io::Result<FirstPass> {
-        let column = BufReader::with_capacity(1 << 18, column);
+    fn texts(&self, column: impl Read, writer: &OrdersWriter) -> io::Result<FirstPass> {
         writer.first_pass(self.ranked(column, |_: &Text| 0)?)
     }
 
-    fn order(&self, order: &Order, column: Spooled, writer: &mut OrdersWriter) -> io::Result<()> {
+    fn order(
+        &self,
+        order: &Order,
+        mut column: impl Read,
+        writer: &mut OrdersWriter,
+    ) -> io::Result<()> {
         let rows = 0..self.draft.count(self.entity);
-        let mut column = BufReader::with_capacity(1 << 18, column);
-        let id_of = |row| self.draft.row_id(self.entity, row).map_err(io::Error::other);
         match order.values {
             Values::Ids => {
                 let by_id = self.draft.ids(self.entity);
                 let ranked = rows.map(|rank| {
                     let row = by_id.row_at(rank as usize).map_err(io::Error::other)?;
-                    Ok(RankedRow { row, value: RankedValue::Next(id_of(row)?) })
+                    Ok(RankedRow { row, value: RankedValue::Next(self.id(row)?) })
                 });
                 writer.push(ranked, OrderParts::Checkpoints)
             }
@@ -137,27 +183,45 @@ impl OrderWriter<'_> {
         }
     }
 
-    /// Sorts the rows of a column by value, then by id. Rows without a value come last, by id: these rows
-    /// are sorted apart, which keeps the other rows small.
+    /// The id of a row.
+    pub(crate) fn id(&self, row: u32) -> io::Result<u64> {
+        self.draft.row_id(self.entity, row).map_err(io::Error::other)
+    }
+
+    /// Sorts the rows of a column by value, then by id. Rows without a value come last, by id.
     fn ranked<T: SortKey>(
         &self,
-        mut column: impl Read,
+        column: impl Read,
         number: impl Fn(&T) -> u64,
     ) -> io::Result<impl Iterator<Item = io::Result<RankedRow>>> {
+        let (valued, others) = self.sorted(column, 0..self.draft.count(self.entity), |_| true)?;
+        let valued = RankedRows { sorted: valued, last: None, number };
+        let unvalued = |row: IdRow| RankedRow { row: row.row, value: RankedValue::None };
+        Ok(valued.chain(others.map(move |row| row.map(unvalued))))
+    }
+
+    /// Sorts rows by their values in a column, then by id; and the rows without a value by id, apart, which
+    /// keeps the other rows small. Passes over rows that are not taken.
+    pub(crate) fn sorted<T: SortKey>(
+        &self,
+        mut column: impl Read,
+        rows: impl Iterator<Item = u32>,
+        is_taken: impl Fn(u32) -> bool,
+    ) -> io::Result<(Sorted<KeyedRow<T>>, Sorted<IdRow>)> {
         let quarter = self.memory_bytes / 4;
         let mut valued = Sorter::new(self.scratch, self.memory_bytes - quarter);
         let mut others = Sorter::new(self.scratch, quarter);
-        for row in 0..self.draft.count(self.entity) {
-            let id = self.draft.row_id(self.entity, row).map_err(io::Error::other)?;
-            match read_optional(&mut column, T::read)? {
-                Some(value) => valued.push(KeyedRow { value, id, row })?,
-                None => others.push(IdRow { id, row })?,
+        for row in rows {
+            let value = read_optional(&mut column, T::read)?;
+            if is_taken(row) {
+                let id = self.id(row)?;
+                match value {
+                    Some(value) => valued.push(KeyedRow { value, id, row })?,
+                    None => others.push(IdRow { id, row })?,
+                }
             }
         }
-        let valued = RankedRows { sorted: valued.finish()?, last: None, number };
-        let others = others.finish()?;
-        let unvalued = |row: IdRow| RankedRow { row: row.row, value: RankedValue::None };
-        Ok(valued.chain(others.map(move |row| row.map(unvalued))))
+        Ok((valued.finish()?, others.finish()?))
     }
 }
 
@@ -190,10 +254,10 @@ impl<T: Ord> Ord for NoneLast<T> {
 
 /// A row and its sort key. Rows with equal keys sort by id.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct KeyedRow<T> {
-    value: T,
-    id: u64,
-    row: u32,
+pub(crate) struct KeyedRow<T> {
+    pub value: T,
+    pub id: u64,
+    pub row: u32,
 }
 
 impl<T: SortKey> Spill for KeyedRow<T> {
@@ -243,7 +307,8 @@ where
     }
 }
 
-fn read_optional<R: Read, T>(
+/// Reads a value of a column; `None` if the row has none.
+pub(crate) fn read_optional<R: Read, T>(
     input: &mut R,
     read: impl FnOnce(&mut R) -> io::Result<T>,
 ) -> io::Result<Option<T>> {

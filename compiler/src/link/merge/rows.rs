@@ -26,6 +26,8 @@ pub(crate) struct Rows {
     /// For each row, the number of its record's segment and the index of its key there.
     pub order: Column,
     pub by_id: IdRows,
+    /// For each record, ascending by id, the hash of what the record says. `None` for a subset.
+    pub contents: Option<Column>,
     /// The ids merged into others.
     pub redirects: Redirects,
     pub deletions: DeletionCounts,
@@ -36,6 +38,8 @@ pub(crate) struct Rows {
 impl Rows {
     /// Bytes of a row in `order`.
     pub(crate) const ORDER_BYTES: usize = 8;
+    /// Bytes of a hash in `contents`.
+    pub(crate) const CONTENT_BYTES: usize = 16;
 
     /// Finds a row's record: the number of its segment, the segment and the key.
     pub(crate) fn locate<'s, 'o>(
@@ -116,6 +120,8 @@ impl<'o> Linker<'o> {
         let mut copies = Vec::new();
         let mut groups = CopyGroups::new(segments)?;
         let mut deletions = Deletions::new(self, entity);
+        let contents = self.scratch_result(unnamed_file(&self.scratch))?;
+        let mut contents = BufWriter::with_capacity(1 << 18, contents);
         while groups.next_group(segments, &mut copies)? {
             let winner = tally_copies(&copies, &mut tally);
             if !is_named(&winner.key, named) {
@@ -149,13 +155,17 @@ impl<'o> Linker<'o> {
             let Copy { segment, index, .. } = winner;
             let picked = Picked { rank, id: winner.key.id, segment, key: index };
             self.scratch_result(sorter.push(picked))?;
+            let content = winner.key.content_hash.to_le_bytes();
+            self.scratch_result(contents.write_all(&content))?;
         }
+        let contents = self.scratch_result(Column::map(contents, Rows::CONTENT_BYTES))?;
         let (order, by_id) = self.scratch_result(self.assign_rows(sorter))?;
         if order.len() >= u32::MAX as usize {
             return Err(Error::Internal(format!("more than 2^32 {entity}")));
         }
         let redirects = self.redirects(merges)?;
-        Ok(Rows { order, by_id, redirects, deletions: deletions.counts(), tally })
+        let deletions = deletions.counts();
+        Ok(Rows { order, by_id, contents: Some(contents), redirects, deletions, tally })
     }
 
     fn assign_rows(&self, sorter: Sorter<Picked>) -> io::Result<(Column, IdRows)> {

@@ -12,6 +12,7 @@ use crate::error::Result;
 use crate::link::context::inconsistent_object;
 use crate::link::record::inputs::LinkInputs;
 use crate::link::record::source_types::SourceTypes;
+use crate::link::resolve::changes::Changes;
 use crate::link::resolve::taxonomy_tree::TaxonomyTree;
 use crate::object::segment::Segment;
 use crate::object::{Key, Origin};
@@ -21,6 +22,8 @@ pub(crate) struct RecordLinker<'a, 'o> {
     pub inputs: LinkInputs<'a, 'o>,
     tree: TaxonomyTree,
     source_types: SourceTypes,
+    /// Where to mark the records that refer to altered rows.
+    pub changes: Option<&'a Changes>,
 }
 
 /// The record of a row, in its segment.
@@ -50,7 +53,8 @@ impl<'a, 'o> RecordLinker<'a, 'o> {
         source_types: SourceTypes,
     ) -> Result<RecordLinker<'a, 'o>> {
         // An empty tree fills in no relatives, so these are the relatives the sources give.
-        let bare = RecordLinker { inputs, tree: TaxonomyTree::default(), source_types };
+        let tree = TaxonomyTree::default();
+        let bare = RecordLinker { inputs, tree, source_types, changes: None };
         let tree = bare.read_tree()?;
         Ok(RecordLinker { tree, ..bare })
     }
@@ -61,7 +65,7 @@ impl<'a, 'o> RecordLinker<'a, 'o> {
         source_types: SourceTypes,
         tree: TaxonomyTree,
     ) -> RecordLinker<'a, 'o> {
-        RecordLinker { inputs, tree, source_types }
+        RecordLinker { inputs, tree, source_types, changes: None }
     }
 
     pub(crate) fn tree(&self) -> &TaxonomyTree {
@@ -130,6 +134,9 @@ impl<'a, 'o> RecordLinker<'a, 'o> {
             let visited = record::visit_slots::<R>(packed, &mut |slot| match slot {
                 Slot::Reference(target, symbol) => {
                     let row = row_of(symbol.number());
+                    if let (Some(changes), Some(target_row)) = (self.changes, row) {
+                        changes.add_reference((entity, located.row), (target, target_row));
+                    }
                     let is_dangling = self.is_dangling(segment, symbol.number(), target, row);
                     dangling += u64::from(is_dangling);
                     replace(symbol, row);
@@ -138,6 +145,9 @@ impl<'a, 'o> RecordLinker<'a, 'o> {
                 Slot::SourceType { source, code } => {
                     let row = row_of(source.number());
                     let own = row.and_then(|row| self.source_types.get(row));
+                    if let (Some(changes), Some(row)) = (self.changes, row) {
+                        changes.add_reference((entity, located.row), (Entity::Source, row));
+                    }
                     let given = match code.number() {
                         NO_CODE => Some(NO_CODE),
                         given => row_of(given),

@@ -167,7 +167,7 @@ impl Linker<'_> {
         tally.excluded = tally.published_from_input - read - suppressed;
         (tally.published_from_input, tally.derived) = (read, derived);
         let order = self.scratch_result(Column::map(order, Rows::ORDER_BYTES))?;
-        Ok(Rows { order, by_id, tally, ..rows })
+        Ok(Rows { order, by_id, contents: None, tally, ..rows })
     }
 
     fn keep_ids(&self, by_id: &IdRows, kept: &RankBitset) -> io::Result<IdRows> {

@@ -50,7 +50,7 @@ use crate::storage::ids::Ids;
 use crate::storage::integrity::CHUNK_BYTES;
 
 pub use crate::index::orders::write::{
-    FirstPass, OrderParts, OrdersWriter, RankedRow, RankedValue,
+    FirstPass, OrderParts, OrdersWriter, PassBuilder, RankedRow, RankedValue,
 };
 
 /// Encodes an integer as a number that sorts as the integer does.

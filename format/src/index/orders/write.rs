@@ -74,6 +74,75 @@ pub struct FirstPass {
     count: usize,
 }
 
+/// The first pass over an order, while it takes rows.
+pub struct PassBuilder {
+    rows: Spool,
+    values: Spool,
+    distinct: u64,
+    valued: u64,
+    starts: Vec<u64>,
+    count: usize,
+}
+
+impl PassBuilder {
+    /// Begins a pass, which takes the rows in the order of their ranks and keeps them in `directory`.
+    pub fn new(directory: &Path) -> PassBuilder {
+        PassBuilder {
+            rows: Spool::new(directory),
+            values: Spool::new(directory),
+            distinct: 0,
+            valued: 0,
+            starts: Vec::new(),
+            count: 0,
+        }
+    }
+
+    /// Takes the row of the next rank.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the row cannot be kept.
+    pub fn push(&mut self, ranked: RankedRow) -> io::Result<()> {
+        let RankedRow { row, value } = ranked;
+        self.rows.write_all(&row.to_le_bytes())?;
+        if self.count.is_multiple_of(64) {
+            self.starts.push(0u64);
+        }
+        let starts_value = match value {
+            RankedValue::Next(value) => {
+                self.values.write_all(&value.to_le_bytes())?;
+                self.distinct += 1;
+                true
+            }
+            RankedValue::Same => false,
+            RankedValue::None => self.valued == self.count as u64,
+        };
+        self.valued += u64::from(value != RankedValue::None);
+        if let Some(word) = self.starts.last_mut().filter(|_| starts_value) {
+            *word |= 1 << (self.count % 64);
+        }
+        self.count += 1;
+        Ok(())
+    }
+
+    /// Ends the pass.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the rows cannot be kept.
+    pub fn finish(mut self) -> io::Result<FirstPass> {
+        let PassBuilder { distinct, valued, count, .. } = self;
+        Ok(FirstPass {
+            rows: self.rows.take()?,
+            values: self.values,
+            distinct,
+            valued,
+            starts: self.starts,
+            count,
+        })
+    }
+}
+
 impl OrdersWriter {
     /// Creates `path` and writes the header. The second pass of an order uses windows of at most
     /// `memory_bytes`, or of one chunk.
@@ -162,32 +231,11 @@ impl OrdersWriter {
         &self,
         ranked: impl Iterator<Item = io::Result<RankedRow>>,
     ) -> io::Result<FirstPass> {
-        let mut rows = Spool::new(&self.scratch);
-        let mut values = Spool::new(&self.scratch);
-        let (mut distinct, mut valued, mut count) = (0u64, 0u64, 0usize);
-        let mut starts = Vec::new();
+        let mut pass = PassBuilder::new(&self.scratch);
         for ranked in ranked {
-            let RankedRow { row, value } = ranked?;
-            rows.write_all(&row.to_le_bytes())?;
-            if count.is_multiple_of(64) {
-                starts.push(0u64);
-            }
-            let starts_value = match value {
-                RankedValue::Next(value) => {
-                    values.write_all(&value.to_le_bytes())?;
-                    distinct += 1;
-                    true
-                }
-                RankedValue::Same => false,
-                RankedValue::None => valued == count as u64,
-            };
-            valued += u64::from(value != RankedValue::None);
-            if let Some(word) = starts.last_mut().filter(|_| starts_value) {
-                *word |= 1 << (count % 64);
-            }
-            count += 1;
+            pass.push(ranked?)?;
         }
-        Ok(FirstPass { rows: rows.take()?, values, distinct, valued, starts, count })
+        pass.finish()
     }
 
     /// Writes the codes, and spools the interval numbers, of a window of rows, from `first` on.

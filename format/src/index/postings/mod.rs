@@ -58,6 +58,14 @@ impl PostingsBuilder {
         self.rows.extend_from_slice(rows);
     }
 
+    /// Appends ascending rows.
+    pub fn push_rows(&mut self, rows: &[u32]) {
+        for chunk in rows.chunk_by(|a, b| a >> 16 == b >> 16) {
+            self.push(chunk[0] >> 16, &[]);
+            self.rows.extend(chunk.iter().map(|row| *row as u16));
+        }
+    }
+
     /// Appends the rows of a view to a chunk.
     pub fn push_view(&mut self, chunk: u32, view: ChunkView<'_>) {
         self.push(chunk, &[]);
@@ -88,7 +96,7 @@ impl PostingsBuilder {
     }
 
     /// Appends the rows to `rows`, and starts the next list.
-    pub(crate) fn take_rows(&mut self, rows: &mut Vec<u32>) {
+    pub fn take_rows(&mut self, rows: &mut Vec<u32>) {
         self.each(|row| rows.push(row));
         rows.extend(self.rows.drain(..).map(|low| self.chunk << 16 | u32::from(low)));
         self.clear();

@@ -145,6 +145,41 @@ impl TargetsFile {
         Ok((layout.to - layout.from + self.records.div_ceil(BLOCK_RECORDS) * 8) as u64)
     }
 
+    /// Calls `visit` with the rows of each record, record by record, until `visit` returns false.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the bytes are damaged.
+    pub fn each_record(
+        &self,
+        path: usize,
+        mut visit: impl FnMut(&[u32]) -> bool,
+    ) -> Result<(), ReadError> {
+        let mut rows = Vec::new();
+        for block in 0..self.records.div_ceil(BLOCK_RECORDS) {
+            let records = (self.records - block * BLOCK_RECORDS).min(BLOCK_RECORDS) as u32;
+            // A file has fewer blocks than u32 has numbers: each is of 64 records.
+            let found = self.block(path, block as u32)?;
+            let (mut at, mut wants_more) = (0, true);
+            let mut visit_until = |record: u32, rows: &mut Vec<u32>| {
+                while at < record && wants_more {
+                    wants_more = visit(rows);
+                    rows.clear();
+                    at += 1;
+                }
+                wants_more
+            };
+            found.each(u64::MAX, |record, row| {
+                visit_until(record, &mut rows);
+                rows.extend(row);
+            });
+            if !visit_until(records, &mut rows) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
     /// Reads a block. Cost: two reads, and the lengths of 64 records.
     ///
     /// # Errors

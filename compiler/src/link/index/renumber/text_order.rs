@@ -1,0 +1,186 @@
+//! Merges changed texts into an order of texts.
+//!
+//! ```text
+//! kept rows by text      4 "alpha"   9 "graph"   2 "zeta"
+//! changed row 7 "beta"   searched among the kept rows: after row 4        4 7 9 2
+//! ```
+//!
+//! Costs log2(distance) reads of records for each changed text: the distance from the changed text before, in ranks.
+
+use std::{
+    fs::File,
+    io::{self, BufWriter, Write},
+    path::Path,
+};
+
+use pinakes_format::index::orders::{FirstPass, PassBuilder, RankedRow, RankedValue};
+use pinakes_format::storage::blobs::unnamed_file;
+
+use crate::link::column::{Column, IdRow};
+use crate::link::index::order_values::OrderValues;
+use crate::link::index::rank::{KeyedRow, OrderWriter};
+use crate::link::index::renumber::mismatch;
+use crate::link::index::renumber::orders::{KeptRow, next_if};
+use crate::link::index::value::Text;
+
+/// The rows that keep their text, by text.
+pub(super) struct KeptTexts {
+    rows: Column,
+    /// One bit for each row, set where another text begins.
+    starts: Vec<u64>,
+    /// The number of rows with a text.
+    valued: usize,
+}
+
+/// Collects the rows that keep their text, rank by rank.
+pub(super) struct KeptTextsBuilder {
+    file: BufWriter<File>,
+    starts: Vec<u64>,
+    valued: usize,
+    count: usize,
+    last: Option<u64>,
+}
+
+impl KeptTextsBuilder {
+    pub(super) fn new(scratch: &Path) -> io::Result<KeptTextsBuilder> {
+        let file = BufWriter::with_capacity(1 << 18, unnamed_file(scratch)?);
+        Ok(KeptTextsBuilder { file, starts: Vec::new(), valued: 0, count: 0, last: None })
+    }
+
+    pub(super) fn push(&mut self, kept: KeptRow, has_text: bool) -> io::Result<()> {
+        if self.count.is_multiple_of(64) {
+            self.starts.push(0);
+        }
+        let starts_text = self.last.replace(kept.code) != Some(kept.code);
+        if let Some(word) = self.starts.last_mut().filter(|_| starts_text) {
+            *word |= 1 << (self.count % 64);
+        }
+        self.valued += usize::from(has_text);
+        self.count += 1;
+        self.file.write_all(&kept.row.to_le_bytes())
+    }
+
+    pub(super) fn finish(self) -> io::Result<KeptTexts> {
+        let rows = Column::map(self.file, size_of::<u32>())?;
+        Ok(KeptTexts { rows, starts: self.starts, valued: self.valued })
+    }
+}
+
+impl KeptTexts {
+    fn row(&self, at: usize) -> Option<u32> {
+        self.rows.u32(at)
+    }
+
+    fn starts_text(&self, at: usize) -> bool {
+        self.starts.get(at / 64).is_some_and(|word| word >> (at % 64) & 1 == 1)
+    }
+}
+
+/// The last row of a merge.
+enum Last {
+    None,
+    /// A row that keeps its text.
+    Kept,
+    Changed(Text),
+}
+
+/// Merges rows that keep their text with rows of changed texts.
+pub(super) struct TextMerge<'m> {
+    kept: &'m KeptTexts,
+    values: &'m OrderValues<'m>,
+    writing: &'m OrderWriter<'m>,
+    at: usize,
+    pass: PassBuilder,
+    last: Last,
+}
+
+impl<'m> TextMerge<'m> {
+    pub(super) fn new(
+        kept: &'m KeptTexts,
+        values: &'m OrderValues<'m>,
+        writing: &'m OrderWriter<'m>,
+    ) -> TextMerge<'m> {
+        let pass = PassBuilder::new(writing.scratch);
+        TextMerge { kept, values, writing, at: 0, pass, last: Last::None }
+    }
+
+    fn key(&self, at: usize) -> io::Result<(Text, u64)> {
+        let row = self.kept.row(at).ok_or_else(mismatch)?;
+        let text = self.values.key(row)?.ok_or_else(mismatch)?;
+        Ok((text, self.writing.id(row)?))
+    }
+
+    /// Searches the first kept row that does not sort before a changed row. The distance of the rows that are
+    /// compared doubles until one is found, because the next changed text is often close.
+    fn find(&self, new: &KeyedRow<Text>) -> io::Result<usize> {
+        let is_before = |at: usize| -> io::Result<bool> {
+            let (text, id) = self.key(at)?;
+            Ok((&text, id) < (&new.value, new.id))
+        };
+        let (mut low, mut high, mut step) = (self.at, self.kept.valued, 0);
+        while low + step < high {
+            if is_before(low + step)? {
+                (low, step) = (low + step + 1, step * 2 + 1);
+            } else {
+                high = low + step;
+            }
+        }
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if is_before(middle)? { low = middle + 1 } else { high = middle }
+        }
+        Ok(low)
+    }
+
+    /// Writes a changed row, after the kept rows before it.
+    pub(super) fn push(&mut self, new: KeyedRow<Text>) -> io::Result<()> {
+        let low = self.find(&new)?;
+        self.push_kept(low)?;
+        let is_same = match &self.last {
+            Last::None => false,
+            Last::Kept => self.key(low - 1)?.0 == new.value,
+            Last::Changed(text) => *text == new.value,
+        };
+        let value = if is_same { RankedValue::Same } else { RankedValue::Next(0) };
+        self.last = Last::Changed(new.value);
+        self.pass.push(RankedRow { row: new.row, value })
+    }
+
+    /// Writes the kept rows before the one at `end`.
+    fn push_kept(&mut self, end: usize) -> io::Result<()> {
+        while self.at < end {
+            let is_same = match &self.last {
+                Last::None => false,
+                Last::Kept => !self.kept.starts_text(self.at),
+                Last::Changed(text) => self.key(self.at)?.0 == *text,
+            };
+            let row = self.kept.row(self.at).ok_or_else(mismatch)?;
+            let value = if is_same { RankedValue::Same } else { RankedValue::Next(0) };
+            self.pass.push(RankedRow { row, value })?;
+            self.last = Last::Kept;
+            self.at += 1;
+        }
+        Ok(())
+    }
+
+    /// Writes the remaining kept rows, and the rows without a text, by id.
+    pub(super) fn finish(
+        mut self,
+        others: impl Iterator<Item = io::Result<IdRow>>,
+    ) -> io::Result<FirstPass> {
+        self.push_kept(self.kept.valued)?;
+        let mut others = others.peekable();
+        while let Some(row) = self.kept.row(self.at) {
+            let id = self.writing.id(row)?;
+            while let Some(new) = next_if(&mut others, |new| new.id < id)? {
+                self.pass.push(RankedRow { row: new.row, value: RankedValue::None })?;
+            }
+            self.pass.push(RankedRow { row, value: RankedValue::None })?;
+            self.at += 1;
+        }
+        for new in others {
+            self.pass.push(RankedRow { row: new?.row, value: RankedValue::None })?;
+        }
+        self.pass.finish()
+    }
+}

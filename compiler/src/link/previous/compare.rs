@@ -1,0 +1,321 @@
+//! Compares the previous snapshot with the rows of this link.
+//!
+//! ```text
+//! ids of the previous snapshot   3→row 0        7→row 1         9→row 2
+//! ids of this link               3→row 1        7→row 0   8→2                  moved [1, 0, –]
+//! hashes of what they say        same           other     new                  changed {0, 2}
+//! ```
+//!
+//! Both lists ascend by id, so a comparison reads each once.
+
+use std::io::{self, BufWriter, Write};
+
+use pinakes_format::entity::Entity;
+use pinakes_format::json::record_reader::RecordReader;
+use pinakes_format::record::gather::{Gather, Gathered, PathTree};
+use pinakes_format::record::{self, Record};
+use pinakes_format::schema::keys::keys_of;
+use pinakes_format::snapshot::Snapshot;
+use pinakes_format::storage::blobs::unnamed_file;
+use pinakes_format::with_record;
+
+use crate::error::Result;
+use crate::external_sort::Sorter;
+use crate::link::atomic_bitset::AtomicBitset;
+use crate::link::column::{Column, IdRow};
+use crate::link::context::{Linker, inconsistent_object, readable};
+use crate::link::previous::Previous;
+use crate::link::record::linker::RecordLinker;
+use crate::link::resolve::changes::{Changes, EntityChanges, NO_ROW};
+
+/// The most ids of an entity that may lead elsewhere than before. They are in memory.
+const REDIRECTED_MAX: usize = 1 << 20;
+
+impl Linker<'_> {
+    /// Finds the rows that differ from the previous snapshot; `None` if too much differs.
+    pub(crate) fn compare(
+        &self,
+        previous: &Previous,
+        records: &RecordLinker<'_, '_>,
+    ) -> Result<Option<Changes>> {
+        let mut changes = Vec::with_capacity(Entity::COUNT);
+        for entity in Entity::all() {
+            let comparison = Comparison { linker: self, previous, records, entity };
+            let Some(found) = comparison.changes()? else { return Ok(None) };
+            changes.push(found);
+        }
+        let changes = Changes(changes);
+        for entity in Entity::all() {
+            for end in &keys_of(entity).ends {
+                if let Some((target, path)) = &end.beyond {
+                    let comparison =
+                        Comparison { linker: self, previous, records, entity: *target };
+                    comparison.alter_beyond(path, changes.of(*target))?;
+                }
+            }
+        }
+        Ok(Some(changes))
+    }
+}
+
+/// The comparison of one entity.
+struct Comparison<'c, 'a, 'o> {
+    linker: &'c Linker<'c>,
+    previous: &'c Previous,
+    records: &'c RecordLinker<'a, 'o>,
+    entity: Entity,
+}
+
+impl Comparison<'_, '_, '_> {
+    fn changes(&self) -> Result<Option<EntityChanges>> {
+        let Comparison { linker, previous, entity, .. } = *self;
+        let inputs = &self.records.inputs;
+        let count = inputs.record_count(entity);
+        let unresolved = inputs.resolved.unresolved.range(entity as u8).len();
+        let facts = entity.facts();
+        let changes = EntityChanges {
+            moved: linker.scratch_result(empty_column(linker))?,
+            changed: AtomicBitset::new(count),
+            altered: AtomicBitset::new(count + unresolved),
+            redirected: Vec::new(),
+            is_whole: facts.is_generated
+                || facts.taxonomy_level.is_some()
+                || inputs.side_tables.has_table_of(entity)
+                || previous.state.is_extended(entity),
+        };
+        let mut moved = Sorter::new(&linker.scratch, linker.sorter_bytes());
+        let mut push = |old: u32, row: u32| {
+            linker.scratch_result(moved.push(IdRow { id: u64::from(old), row }))
+        };
+        self.join_records(&changes, &mut push)?;
+        self.join_unresolved(&changes, &mut push)?;
+        let redirected = self.redirected(&changes)?;
+        let Some(redirected) = redirected else { return Ok(None) };
+        let rows = previous.snapshot.rows(entity);
+        let moved = linker.scratch_result(write_moved(moved, rows, linker))?;
+        Ok(Some(EntityChanges { moved, redirected, ..changes }))
+    }
+
+    /// Joins the records by id.
+    fn join_records(
+        &self,
+        changes: &EntityChanges,
+        moved: &mut impl FnMut(u32, u32) -> Result<()>,
+    ) -> Result<()> {
+        let Comparison { previous, entity, .. } = *self;
+        let rows = &self.records.inputs.rows[entity as usize];
+        if entity.facts().is_generated {
+            // The link makes these records, so that their rows are others.
+            (0..rows.order.len()).for_each(|row| _ = changes.altered.insert(row));
+            return Ok(());
+        }
+        let contents = rows.contents.as_ref().ok_or_else(inconsistent_object)?.chunks();
+        let (ids, old_contents) = (previous.snapshot.ids(entity), previous.state.contents(entity));
+        if old_contents.len() != ids.published() || contents.len() != rows.order.len() {
+            return Err(inconsistent_object());
+        }
+        let mut at = 0;
+        let old = |at: usize| (at < ids.published()).then(|| readable(ids.pair(at))).transpose();
+        let mut next = old(0)?;
+        for (IdRow { id, row }, content) in rows.by_id.iter().zip(contents) {
+            while next.is_some_and(|(old_id, _)| old_id < id) {
+                at += 1;
+                next = old(at)?;
+            }
+            let Some((_, old_row)) = next.filter(|(old_id, _)| *old_id == id) else {
+                changes.changed.insert(row as usize);
+                changes.altered.insert(row as usize);
+                continue;
+            };
+            moved(old_row, row)?;
+            if old_contents[at] != *content {
+                changes.changed.insert(row as usize);
+                if self.looks_different(old_row, row)? {
+                    changes.altered.insert(row as usize);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a record looks different to a record that refers to it: by its name, or by the type that
+    /// venues repeat.
+    fn looks_different(&self, old_row: u32, row: u32) -> Result<bool> {
+        let Comparison { previous, records, entity, .. } = *self;
+        if !entity.facts().is_referenced {
+            return Ok(false);
+        }
+        let packed = record::access(records.locate(entity, row as usize)?.blob);
+        let packed = packed.map_err(|_| inconsistent_object())?.packed;
+        let name = with_record!(entity, R => <R as Record>::name(packed));
+        let name = name.map_err(|_| inconsistent_object())?;
+        let old = &previous.snapshot;
+        Ok(name != readable(old.row_name(entity, old_row))?
+            || records.has_other_source_type(entity, row, old, old_row)?)
+    }
+
+    /// Joins the unresolved references by id and name. Marks those that are new.
+    fn join_unresolved(
+        &self,
+        changes: &EntityChanges,
+        moved: &mut impl FnMut(u32, u32) -> Result<()>,
+    ) -> Result<()> {
+        let Comparison { previous, entity, .. } = *self;
+        let inputs = &self.records.inputs;
+        let (old, unresolved) = (&previous.snapshot, &inputs.resolved.unresolved);
+        let mut next = old.count(entity);
+        // The references of the citation graph follow, which are in no index.
+        let is_joined = entity.facts().is_referenced && !keys_of(entity).has_citations();
+        let end = if is_joined { old.rows(entity) } else { next };
+        let of_entity = unresolved.range(entity as u8);
+        for (row, index) in (inputs.record_count(entity)..).zip(of_entity) {
+            let symbol = unresolved.get(index).ok_or_else(inconsistent_object)?;
+            let mut is_same = false;
+            while next < end && !is_same {
+                let known =
+                    (readable(old.row_id(entity, next))?, readable(old.row_name(entity, next))?);
+                if known > (symbol.id, symbol.name) {
+                    break;
+                }
+                is_same = known == (symbol.id, symbol.name);
+                if is_same {
+                    moved(next, u32::try_from(row).map_err(|_| inconsistent_object())?)?;
+                }
+                next += 1;
+            }
+            if !is_same {
+                changes.altered.insert(row);
+            }
+        }
+        Ok(())
+    }
+
+    /// Lists the ids whose merge differs, and marks the rows that they lead to now. `None` if they are too many.
+    fn redirected(&self, changes: &EntityChanges) -> Result<Option<Vec<u64>>> {
+        let Comparison { previous, entity, .. } = *self;
+        let inputs = &self.records.inputs;
+        let (rows, old) = (&inputs.rows[entity as usize], previous.snapshot.redirects(entity));
+        let unresolved = &inputs.resolved.unresolved;
+        let mut all = Vec::new();
+        let mut new = rows.redirects.all().peekable();
+        let mut at = 0;
+        loop {
+            let before = (at < old.count()).then(|| readable(old.pair(at))).transpose()?;
+            let id = match (before, new.peek()) {
+                (Some(before), Some(now)) if before == *now => {
+                    at += 1;
+                    new.next();
+                    continue;
+                }
+                (None, None) => break,
+                (before, now) => {
+                    before.map_or(u64::MAX, |(id, _)| id).min(now.map_or(u64::MAX, |(id, _)| *id))
+                }
+            };
+            at += usize::from(before.is_some_and(|(from, _)| from == id));
+            new.next_if(|(from, _)| *from == id);
+            all.push(id);
+            if all.len() > REDIRECTED_MAX {
+                return Ok(None);
+            }
+            let end = rows.redirects.end(id);
+            if let Some(row) = rows.by_id.row_of(end) {
+                changes.altered.insert(row as usize);
+            }
+            let first = unresolved.range(entity as u8).start;
+            for index in unresolved.with_id(entity as u8, end) {
+                changes.altered.insert(rows.order.len() + index - first);
+            }
+        }
+        Ok(Some(all))
+    }
+
+    /// Marks the records whose references at a path lead to other records than before.
+    fn alter_beyond(&self, path: &PathTree, changes: &EntityChanges) -> Result<()> {
+        let Comparison { previous, records, entity, .. } = *self;
+        let old = &previous.snapshot;
+        for (old_row, row) in (0..old.count(entity)).zip(changes.moved.chunks()) {
+            let row = u32::from_le_bytes(*row);
+            if row == NO_ROW {
+                continue;
+            }
+            let before = old_references(old, entity, old_row, path)?;
+            let blob = records.blob(entity, row as usize)?;
+            if before != self.references(&blob, path)? {
+                changes.altered.insert(row as usize);
+            }
+        }
+        Ok(())
+    }
+
+    /// The references at the end of a path in a linked record.
+    fn references(&self, blob: &[u8], path: &PathTree) -> Result<Vec<(Entity, u64, bool)>> {
+        let inputs = &self.records.inputs;
+        let packed = record::access(blob).map_err(|_| inconsistent_object())?.packed;
+        let mut reader = RecordReader::new(packed).map_err(|_| inconsistent_object())?;
+        let rows = gathered(self.entity, &mut reader, path)?;
+        let id_of = |(entity, row): (Entity, u32)| {
+            let id = match inputs.locate(entity, row) {
+                Some((.., key)) => key.id,
+                None => inputs.unresolved(entity, row)?.id,
+            };
+            Some((entity, id, (row as usize) < inputs.record_count(entity)))
+        };
+        rows.into_iter().map(|row| id_of(row).ok_or_else(inconsistent_object)).collect()
+    }
+}
+
+/// The references at the end of a path in a record of a snapshot: entity, id, and whether there is a record.
+fn old_references(
+    old: &Snapshot,
+    entity: Entity,
+    row: u32,
+    path: &PathTree,
+) -> Result<Vec<(Entity, u64, bool)>> {
+    let Some(mut reader) = readable(old.reader(entity, row))? else { return Ok(Vec::new()) };
+    let rows = gathered(entity, &mut reader, path)?;
+    let id_of =
+        |(entity, row)| Ok((entity, readable(old.row_id(entity, row))?, row < old.count(entity)));
+    rows.into_iter().map(id_of).collect()
+}
+
+fn gathered(
+    entity: Entity,
+    reader: &mut RecordReader<'_>,
+    path: &PathTree,
+) -> Result<Vec<(Entity, u32)>> {
+    let mut rows = Vec::new();
+    let mut visit = |_: usize, value: Gathered<'_>| {
+        if let Gathered::Reference(entity, row) = value {
+            rows.push((entity, row));
+        }
+    };
+    readable(with_record!(entity, R => R::gather(reader, path, &mut visit)))?;
+    Ok(rows)
+}
+
+fn empty_column(linker: &Linker<'_>) -> io::Result<Column> {
+    Column::map(BufWriter::new(unnamed_file(&linker.scratch)?), size_of::<u32>())
+}
+
+/// Writes the new row of each old row.
+fn write_moved(moved: Sorter<IdRow>, rows: u32, linker: &Linker<'_>) -> io::Result<Column> {
+    let mut file = BufWriter::with_capacity(1 << 18, unnamed_file(&linker.scratch)?);
+    let mut at = 0;
+    let mut write_until = |old: u32, file: &mut BufWriter<_>| {
+        while at < old {
+            file.write_all(&NO_ROW.to_le_bytes())?;
+            at += 1;
+        }
+        at += 1;
+        Ok::<_, io::Error>(())
+    };
+    for pair in moved.finish()? {
+        let IdRow { id, row } = pair?;
+        // The id is a row of the previous snapshot.
+        write_until(id as u32, &mut file)?;
+        file.write_all(&row.to_le_bytes())?;
+    }
+    write_until(rows, &mut file)?;
+    Column::map(file, size_of::<u32>())
+}

@@ -1,0 +1,163 @@
+//! The state that a link keeps for the next: what each record says, and what indexes leave out.
+//!
+//! ```text
+//! SNAPSHOTS/.linked/ID.state
+//!   program: 32 bytes | for each entity: records, is extended, bytes of words: u64 each
+//!   | for each entity: the content hash of each record, ascending by id: 16 bytes each
+//!   | for each entity: the state of its words | BLAKE3 of all before
+//! ```
+
+use std::{
+    fs::File,
+    io::{self, BufWriter, Write},
+    ops::Range,
+    path::Path,
+};
+
+use pinakes_format::entity::Entity;
+use pinakes_format::schema::layout::schema_hash;
+use pinakes_format::storage::blobs::Spool;
+use pinakes_format::storage::header::FORMAT_VERSION;
+use pinakes_format::storage::mmap::Map;
+
+use crate::link::merge::rows::Rows;
+use crate::object::directory::OBJECT_VERSION;
+
+/// Bytes of a BLAKE3 hash.
+const HASH_BYTES: usize = 32;
+/// Numbers of an entity in the head.
+const HEAD_NUMBERS: usize = 3;
+
+/// The state that the link of a snapshot kept. The file was whole when it was opened.
+pub(crate) struct LinkState {
+    map: Map,
+    entities: Vec<EntityState>,
+}
+
+/// The state of one entity, as ranges of the file.
+struct EntityState {
+    is_extended: bool,
+    contents: Range<usize>,
+    words: Range<usize>,
+}
+
+/// The state of a link while the link runs.
+#[derive(Default)]
+pub(crate) struct NextState {
+    /// Whether side tables extend records of the entity.
+    pub is_extended: Vec<bool>,
+    /// For each entity with names, the state of its words.
+    pub words: Vec<Option<Spool>>,
+}
+
+/// Identifies what the hashes and the state of words depend on, besides the records.
+fn program() -> [u8; HASH_BYTES] {
+    let (version, schema) = (env!("CARGO_PKG_VERSION"), schema_hash());
+    let text = format!("{version} {FORMAT_VERSION} {schema:016x} {OBJECT_VERSION}");
+    *blake3::hash(text.as_bytes()).as_bytes()
+}
+
+impl LinkState {
+    /// Opens a state and checks all of its bytes; `None` if it is damaged or of another program.
+    pub(crate) fn open(path: &Path) -> Option<LinkState> {
+        let map = Map::open(&File::open(path).ok()?).ok()?;
+        let (bytes, hash) = map.split_at_checked(map.len().checked_sub(HASH_BYTES)?)?;
+        let rest = bytes.strip_prefix(&program())?;
+        let (head, _) = rest.split_at_checked(Entity::COUNT * HEAD_NUMBERS * 8)?;
+        let mut at = HASH_BYTES + head.len();
+        let mut take = |length: u64| {
+            let to = at.checked_add(usize::try_from(length).ok()?)?;
+            (to <= bytes.len()).then(|| std::mem::replace(&mut at, to)..to)
+        };
+        let numbers: Vec<[u64; HEAD_NUMBERS]> = head
+            .as_chunks::<{ HEAD_NUMBERS * 8 }>()
+            .0
+            .iter()
+            .map(|entity| {
+                let numbers = entity.as_chunks::<8>().0;
+                std::array::from_fn(|at| u64::from_le_bytes(numbers[at]))
+            })
+            .collect();
+        let contents: Option<Vec<_>> = numbers
+            .iter()
+            .map(|[records, ..]| take(records.checked_mul(Rows::CONTENT_BYTES as u64)?))
+            .collect();
+        let words: Option<Vec<_>> = numbers.iter().map(|[.., words]| take(*words)).collect();
+        if at != bytes.len() || blake3::hash(bytes).as_bytes() != hash {
+            return None;
+        }
+        let ranges = contents?.into_iter().zip(words?);
+        let entities = numbers.iter().zip(ranges).map(|([_, extended, _], (contents, words))| {
+            EntityState { is_extended: *extended != 0, contents, words }
+        });
+        let entities = entities.collect();
+        Some(LinkState { map, entities })
+    }
+
+    /// The content hash of each record, ascending by id.
+    pub(crate) fn contents(&self, entity: Entity) -> &[[u8; Rows::CONTENT_BYTES]] {
+        self.map[self.entities[entity as usize].contents.clone()].as_chunks().0
+    }
+
+    /// The state of the words of an entity.
+    pub(crate) fn words(&self, entity: Entity) -> &[u8] {
+        &self.map[self.entities[entity as usize].words.clone()]
+    }
+
+    /// Whether side tables extended records of the entity.
+    pub(crate) fn is_extended(&self, entity: Entity) -> bool {
+        self.entities[entity as usize].is_extended
+    }
+}
+
+impl NextState {
+    pub(crate) fn new(is_extended: impl Fn(Entity) -> bool) -> NextState {
+        NextState {
+            is_extended: Entity::all().map(is_extended).collect(),
+            words: Entity::all().map(|_| None).collect(),
+        }
+    }
+
+    /// Writes the state to a new file; returns false without one if the link was of a subset.
+    pub(crate) fn write(self, rows: &[Rows], path: &Path) -> io::Result<bool> {
+        let contents: Option<Vec<_>> = rows.iter().map(|rows| rows.contents.as_ref()).collect();
+        let Some(contents) = contents else { return Ok(false) };
+        let words: io::Result<Vec<Map>> = self
+            .words
+            .into_iter()
+            .map(|spool| spool.map_or_else(|| Ok(Map::empty()), |mut spool| spool.take_map()))
+            .collect();
+        let words = words?;
+        let file = BufWriter::with_capacity(1 << 18, File::create_new(path)?);
+        let mut out = HashingWriter { file, hasher: blake3::Hasher::new() };
+        out.write(&program())?;
+        for ((contents, words), is_extended) in contents.iter().zip(&words).zip(self.is_extended) {
+            for number in [contents.len() as u64, u64::from(is_extended), words.len() as u64] {
+                out.write(&number.to_le_bytes())?;
+            }
+        }
+        contents.iter().try_for_each(|of| {
+            of.chunks::<{ Rows::CONTENT_BYTES }>()
+                .chunks(1 << 12)
+                .try_for_each(|hashes| out.write(hashes.as_flattened()))
+        })?;
+        words.iter().try_for_each(|of| of.chunks(1 << 16).try_for_each(|some| out.write(some)))?;
+        let hash = out.hasher.finalize();
+        out.file.write_all(hash.as_bytes())?;
+        out.file.flush()?;
+        Ok(true)
+    }
+}
+
+/// Writes and hashes a file.
+struct HashingWriter {
+    file: BufWriter<File>,
+    hasher: blake3::Hasher,
+}
+
+impl HashingWriter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.hasher.update(bytes);
+        self.file.write_all(bytes)
+    }
+}

@@ -1,0 +1,67 @@
+//! The differences between the previous snapshot and the rows of this link.
+//!
+//! The linker takes the index entries of *unchanged* rows over from the previous snapshot. The entries of a row
+//! follow from three facts: the record, the names of the rows that the record refers to, and the merges of its
+//! references. `Extractor` reads nothing else:
+//!
+//! ```text
+//! the record is new or has another content hash          changed
+//! the record refers to an *altered* row                  changed
+//! the merge of a reference is new, undone or another     changed
+//! anything else                                          unchanged; the row may have moved
+//! ```
+//!
+//! The extractor reads the following of a row that a record refers to. A row with another of these is altered:
+//!
+//! - the id and the name, and whether the row has a record;
+//! - the type of a source, which venues repeat;
+//! - the parents of a topic.
+//!
+//! Numbers of rows are renumbered. Codes are compared and sorted by their texts, so their numbers do not matter. Of
+//! several unresolved references with one id, target rows name the first, which may be another each night.
+
+use pinakes_format::entity::Entity;
+
+use crate::link::atomic_bitset::AtomicBitset;
+use crate::link::column::Column;
+
+/// In [`EntityChanges::moved`], a row that this link does not have.
+pub(crate) const NO_ROW: u32 = u32::MAX;
+
+/// The differences of every entity.
+pub(crate) struct Changes(pub Vec<EntityChanges>);
+
+/// The differences of one entity.
+pub(crate) struct EntityChanges {
+    /// For each row of the previous snapshot, the row of the same record or unresolved reference, or
+    /// [`NO_ROW`].
+    pub moved: Column,
+    /// The changed records. Writing the records adds the records that refer to an altered row.
+    pub changed: AtomicBitset,
+    /// The rows, unresolved references included, that look different to a record that refers to them.
+    pub altered: AtomicBitset,
+    /// The merged ids that lead elsewhere than before, ascending.
+    pub redirected: Vec<u64>,
+    /// Whether every record counts as changed: records of side tables and of the taxonomy depend on others.
+    pub is_whole: bool,
+}
+
+impl Changes {
+    pub(crate) fn of(&self, entity: Entity) -> &EntityChanges {
+        &self.0[entity as usize]
+    }
+
+    /// Marks a record as changed if a row that it refers to is altered.
+    pub(crate) fn add_reference(&self, (entity, row): (Entity, u32), target: (Entity, u32)) {
+        if self.of(target.0).altered.contains(target.1 as usize) {
+            self.of(entity).changed.insert(row as usize);
+        }
+    }
+}
+
+impl EntityChanges {
+    /// Whether the merge of one of these ids is new, undone or leads elsewhere.
+    pub(crate) fn has_redirected(&self, ids: &[u64]) -> bool {
+        ids.iter().any(|id| self.redirected.binary_search(id).is_ok())
+    }
+}
