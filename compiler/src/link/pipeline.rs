@@ -15,8 +15,8 @@ use crate::link::citations::ResolvedReferences;
 use crate::link::context::Linker;
 use crate::link::merge::levels::Merged;
 use crate::link::merge::rows::Rows;
-use crate::link::previous::Previous;
 use crate::link::previous::state::NextState;
+use crate::link::previous::{IndexSource, Previous};
 use crate::link::publish::{Published, self_check};
 use crate::link::record::inputs::LinkInputs;
 use crate::link::record::linker::RecordLinker;
@@ -41,15 +41,15 @@ type Tallies = (BTreeMap<String, Tally>, BTreeMap<String, u64>);
 /// Links objects, or the selected records of them, into a complete and checked snapshot in the
 /// scratch directory. The snapshot is not published yet.
 ///
-/// Takes index entries over from the previous snapshot, unless `is_paranoid`. The bytes are the same.
 pub fn link(
     objects: &[&Object],
     lock: &OutputLock,
     selection: Option<&Selection>,
-    (memory_bytes, is_paranoid): (usize, bool),
+    indexes: IndexSource,
+    memory_bytes: usize,
     progress: Progress,
 ) -> Result<Published> {
-    let takes_over = selection.is_none() && !is_paranoid;
+    let takes_over = selection.is_none() && indexes == IndexSource::Current;
     let previous = takes_over.then(|| Previous::open(lock.directory())).flatten();
     let linker = Linker::new(objects, lock.scratch(), memory_bytes, progress);
     let directory = lock.scratch().join("snapshot");

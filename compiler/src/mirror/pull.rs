@@ -17,6 +17,7 @@ use pinakes_format::storage::publication::{PUBLICATION, PUBLICATIONS, Publicatio
 
 use crate::error::{Error, Result};
 use crate::link;
+use crate::link::{IndexSource, Published, reuse};
 use crate::mirror::fetch::TransferStats;
 use crate::mirror::last_seen::SeenVersions;
 use crate::mirror::run::MirrorRun;
@@ -136,7 +137,10 @@ impl PullOptions {
                 return Ok(path);
             }
             store_publication(self, &fetched)?;
-            link::publish_directory(&finished, lock, id, self.choose_link(publication, run))?
+            let link = self.choose_link(publication, run);
+            let path = link::publish_directory(&finished.path, lock, id, link)?;
+            finished.remember(&path, &self.out);
+            path
         };
         snapshot::remove_downloads(&self.out, None);
         remove_stale_publications(&self.out);
@@ -163,7 +167,7 @@ impl PullOptions {
         Ok(Some(blocked.path))
     }
 
-    /// Fetches or links a complete snapshot and returns its temporary directory.
+    /// Fetches or links a complete snapshot.
     fn fetch(
         &self,
         host: &Host,
@@ -171,12 +175,12 @@ impl PullOptions {
         manifest: &Manifest,
         lock: &OutputLock,
         run: &mut MirrorRun,
-    ) -> Result<PathBuf> {
+    ) -> Result<FetchedSnapshot> {
         let (connections, progress) = (self.connections, self.progress);
         let Some(directory) = &self.objects else {
             let fetched = snapshot::fetch(host, manifest, &self.out, connections, progress)?;
             report_transfer(host, &fetched.1, run);
-            return Ok(fetched.0);
+            return Ok(FetchedSnapshot { path: fetched.0, linked: None });
         };
         let Some(published) = &publication.objects else {
             return Err(Error::Fetch {
@@ -192,7 +196,29 @@ impl PullOptions {
         run.print_progress("objects", &format!("{new} of {all} were missing"));
         report_transfer(host, &fetched.stats, run);
         let opened = objects::open_all(&fetched.paths)?;
-        Ok(objects::link(&opened, manifest, lock, self.memory_bytes, progress)?.path)
+        let indexes = IndexSource::Current;
+        let linked = objects::link(&opened, manifest, indexes, lock, self.memory_bytes, progress)?;
+        let is_subset = manifest.selection.is_some() || manifest.suppression.is_some();
+        let inputs = (!is_subset).then(|| reuse::identify(opened.iter(), None));
+        Ok(FetchedSnapshot { path: linked.path.clone(), linked: inputs.map(|of| (linked, of)) })
+    }
+}
+
+/// A complete snapshot in a temporary directory.
+struct FetchedSnapshot {
+    path: PathBuf,
+    /// The link that made it, and the objects and the selection that it linked. `None` if the files were fetched.
+    linked: Option<(Published, String)>,
+}
+
+impl FetchedSnapshot {
+    /// Keeps what the next link of the mirror takes over.
+    fn remember(self, path: &Path, snapshots: &Path) {
+        let Some((linked, inputs)) = self.linked else { return };
+        let published = Published { path: path.to_path_buf(), ..linked };
+        if let Err(error) = reuse::remember(&published, snapshots, inputs) {
+            eprintln!("warning: published, but {}", error.message_after_publishing());
+        }
     }
 }
 

@@ -8,8 +8,8 @@ use std::{
 
 use pinakes_compiler::Error;
 use pinakes_compiler::stages::{
-    Check, ManifestPolicy, ObjectStore, Progress, ReadLimits, compile as compile_parts, find, link,
-    lock_output, publish, remove_tree,
+    Check, IndexSource, ManifestPolicy, ObjectStore, Progress, ReadLimits,
+    compile as compile_parts, find, link, lock_output, publish, remove_tree,
 };
 use tempfile::TempDir;
 
@@ -80,6 +80,7 @@ fn attempt(dump: &Path, folder: &Path, is_linked: bool) -> Result<(), Error> {
     let lock = lock_output(&folder.join("snapshots"))?;
     let objects: Vec<_> = stage.parts.iter().map(|part| &part.object).collect();
     // `link` checks the accounting and opens the finished snapshot.
-    let mut finished = link(&objects, &lock, None, MEMORY_BYTES, Progress::Quiet)?;
+    let mut finished =
+        link(&objects, &lock, None, IndexSource::Records, MEMORY_BYTES, Progress::Quiet)?;
     publish(&mut finished, &lock)
 }

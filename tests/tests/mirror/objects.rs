@@ -51,6 +51,9 @@ fn objects_link_to_the_published_snapshot_and_only_new_ones_are_fetched() {
     let pulled = pull(&setup, &host, &[]);
     setup.assert_current(Edition::New, &pulled);
     assert_fetched(&pulled, 1, all);
+    let states = files_below(&setup.out().join(".linked")).into_keys();
+    let states = states.filter(|name| name.ends_with(".state")).count();
+    assert_eq!(states, 2, "each link keeps what the next takes over");
 
     // A damaged local object is fetched again. The directory also has an object of the older edition.
     let damaged = files_below(&Edition::New.objects()).into_keys().next().unwrap();

@@ -16,6 +16,15 @@ use pinakes_format::snapshot::next::CURRENT;
 use crate::link::previous::state::LinkState;
 use crate::store::link_record::state_path;
 
+/// Where a link takes the index entries of unchanged records from. The bytes of the snapshot are the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IndexSource {
+    /// The current snapshot, if the state of its link is there.
+    Current,
+    /// The records alone.
+    Records,
+}
+
 /// The previous snapshot and the state that its link kept.
 pub(crate) struct Previous {
     pub snapshot: Snapshot,

@@ -11,6 +11,7 @@ use pinakes_format::storage::publication::PublishedObjects;
 use rayon::prelude::*;
 
 use crate::error::{Error, Result};
+use crate::link::IndexSource;
 use crate::mirror::list::{ListedObject, ObjectList};
 use crate::mirror::tree::{Tree, link_or_copy};
 use crate::mirror::{object_path, objects};
@@ -25,7 +26,8 @@ impl Tree<'_> {
         let chosen = self.select_objects(directory)?;
         let (places, opened): (Vec<PathBuf>, Vec<Object>) = chosen.into_iter().unzip();
         let progress = self.options.progress;
-        objects::link(&opened, self.manifest, self.lock, self.options.memory_bytes, progress)?;
+        let (records, memory_bytes) = (IndexSource::Records, self.options.memory_bytes);
+        objects::link(&opened, self.manifest, records, self.lock, memory_bytes, progress)?;
         drop(opened);
 
         let mut hashes = Vec::new();

@@ -42,7 +42,7 @@ impl Nginx {
             "{user} worker_processes auto; daemon off; pid {dir}/nginx.pid; error_log {dir}/nginx.log;\n\
              events {{ worker_connections 1024; }}\n\
              http {{ access_log off; sendfile on; tcp_nopush on; keepalive_requests 1000000000;\n\
-             default_type application/json; open_file_cache max=10000 inactive=60s; client_body_temp_path {dir}/nginx-tmp;\n\
+             default_type application/json; open_file_cache max=10000 inactive=60s; open_file_cache_valid 1s; client_body_temp_path {dir}/nginx-tmp;\n\
              server {{ listen 127.0.0.1:{port}; root {files}; }} }}\n",
             dir = dir.display(),
             files = files.display(),
