@@ -12,9 +12,6 @@
 use hashbrown::HashTable;
 use pinakes_format::storage::leb128;
 
-use crate::object::Origin;
-use crate::object::derived::DerivedNodes;
-
 /// The levels of a chain: topic, subfield, field and domain.
 pub const LEVELS: usize = 4;
 
@@ -98,13 +95,11 @@ impl ChainTableBuilder {
         self.bytes.len() + self.ends.len() * 24
     }
 
-    /// Derives the nodes of all chains.
-    pub fn derive_nodes(&self, derived: &mut DerivedNodes) {
-        for (number, newest_micros) in (0..).zip(&self.newest_micros) {
-            if let Some(nodes) = decode(chain_at(&self.bytes, &self.ends, number)) {
-                derived.add(&nodes, Origin::OutputTopic, *newest_micros);
-            }
-        }
+    /// The chains, each with the newest time of change of its records.
+    pub fn iter(&self) -> impl Iterator<Item = (Chain<'_>, i64)> {
+        (0..).zip(&self.newest_micros).filter_map(|(number, newest_micros)| {
+            Some((decode(chain_at(&self.bytes, &self.ends, number))?, *newest_micros))
+        })
     }
 
     /// Writes the table and empties the builder.
@@ -144,7 +139,7 @@ impl ChainTableShape {
     }
 }
 
-/// A written table.
+/// The chain table of a written segment.
 #[derive(Clone, Copy)]
 pub struct ChainTable<'a> {
     offsets: &'a [u8],

@@ -19,8 +19,7 @@ use pinakes_format::record::writer::RecordWriter;
 use pinakes_format::storage::leb128;
 use pinakes_format::storage::long_text::Deflater;
 
-use crate::object::chains::{ChainTable, ChainTableBuilder, ChainTableShape, EncodedChains};
-use crate::object::derived::DerivedNodes;
+use crate::object::chains::{Chain, ChainTable, ChainTableBuilder, ChainTableShape, EncodedChains};
 use crate::object::key::{KEY_BYTES, Key, Origin, hash_content, rank_of};
 use crate::object::symbols::{
     Symbol, SymbolTable, SymbolTableBuilder, SymbolTableShape, code_symbol,
@@ -352,9 +351,9 @@ impl SegmentBuilder {
         Some(())
     }
 
-    /// Derives taxonomy nodes from the chains of all records.
-    pub fn derive_nodes(&self, derived: &mut DerivedNodes) {
-        self.chains.derive_nodes(derived);
+    /// The taxonomy chains of all records, each with the newest time of change of its records.
+    pub fn chains(&self) -> impl Iterator<Item = (Chain<'_>, i64)> {
+        self.chains.iter()
     }
 
     /// Writes the segment at offset `from` of its object, and empties the builder.

@@ -136,7 +136,9 @@ impl ObjectWriter {
         else {
             return Ok(());
         };
-        builder.derive_nodes(&mut self.derived);
+        for (nodes, newest_micros) in builder.chains() {
+            self.derived.add(&nodes, Origin::OutputTopic, newest_micros);
+        }
         let shape = builder.write(from, &mut self.file).map_err(Error::output(&self.temporary))?;
         self.segments.push(shape);
         if self.derived.is_full() { self.write_derived() } else { Ok(()) }

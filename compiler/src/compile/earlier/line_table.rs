@@ -101,7 +101,7 @@ impl LineTableBuilder {
     }
 }
 
-/// A finished table.
+/// A table of all lines, sorted.
 pub(crate) struct LineTable {
     entries: Map,
     /// The number of bits that number a bucket.

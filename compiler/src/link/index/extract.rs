@@ -18,8 +18,7 @@ use pinakes_format::with_record;
 use crate::error::Result;
 use crate::link::context::readable;
 use crate::link::index::names::Names;
-use crate::link::index::rank::push_value;
-use crate::link::index::value::{Text, Value};
+use crate::link::index::value::{Text, Value, push_value};
 
 /// The terms, values and names of consecutive rows.
 pub(crate) struct Extracted {

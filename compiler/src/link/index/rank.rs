@@ -16,22 +16,18 @@ use pinakes_format::storage::header::Header;
 use crate::external_sort::{Sorted, Sorter, Spill, read_array};
 use crate::link::column::IdRow;
 use crate::link::index::extract::Extracted;
-use crate::link::index::renumber::orders::{OrderRenumbering, RenumberedOrder};
-use crate::link::index::value::{SortKey, Text, Value, read_number, read_row};
+use crate::link::index::value::{SortKey, Text, read_number, read_optional, read_row};
 
 /// The sections of an order of texts, whose values are in the records.
 pub(super) const TEXT_PARTS: OrderParts = OrderParts::All { has_values: false };
 
-/// Precedes a value. A row without a value has a zero byte.
-const PRESENT: u8 = 1;
-
 /// The sort keys of every order, in row order.
 pub(crate) struct Columns<'a> {
-    keys: &'a Keys,
-    spools: Vec<Spool>,
+    pub(super) keys: &'a Keys,
+    pub(super) spools: Vec<Spool>,
     /// For each order of texts, an earlier order with the same column so far: the title of most outputs is
     /// the name.
-    same: Vec<Option<usize>>,
+    pub(super) same: Vec<Option<usize>>,
 }
 
 /// Writes the orders of an entity.
@@ -86,59 +82,6 @@ impl<'a> Columns<'a> {
         }
         writer.finish()
     }
-
-    /// Renumbers and writes every order. The columns are those of changed rows. One thread writes an order while
-    /// another renumbers the next.
-    pub fn write_renumbered(
-        &mut self,
-        writing: &OrderWriter<'_>,
-        renumbering: &OrderRenumbering<'_>,
-        path: &Path,
-        header: Header,
-    ) -> io::Result<Written> {
-        let mut writer = OrdersWriter::create(path, header, writing.memory_bytes)?;
-        // The passes that a later order may have in common.
-        let mut passes: Vec<Option<FirstPass>> = self.spools.iter().map(|_| None).collect();
-        let mut ready: Option<(usize, RenumberedOrder)> = None;
-        for (number, (order, spool)) in self.keys.orders.iter().zip(&mut self.spools).enumerate() {
-            let same = renumbering.same(number, self.same[number])?;
-            let is_renumbered = order.values != Values::Ids && same.is_none();
-            let write = || match &mut ready {
-                Some((_, order)) => writer.push_pass(&mut order.pass, order.parts),
-                None => Ok(()),
-            };
-            let renumber = || {
-                let column = BufReader::with_capacity(1 << 18, spool.take()?);
-                renumbering.order(writing, (number, order), column)
-            };
-            let (written, renumbered) =
-                rayon::join(write, || is_renumbered.then(renumber).transpose());
-            written?;
-            if let Some((number, order)) = ready.take() {
-                passes[number] = self.same.contains(&Some(number)).then_some(order.pass);
-            }
-            ready = renumbered?.map(|order| (number, order));
-            if order.values == Values::Ids {
-                writing.order(order, io::empty(), &mut writer)?;
-            } else if let Some(pass) = same.and_then(|earlier| passes[earlier].as_mut()) {
-                writer.push_pass(pass, TEXT_PARTS)?;
-            }
-        }
-        if let Some((_, order)) = &mut ready {
-            writer.push_pass(&mut order.pass, order.parts)?;
-        }
-        writer.finish()
-    }
-}
-
-/// Appends the sort key of a row to a column.
-pub(crate) fn push_value(value: Option<&Value>, column: &mut Vec<u8>) {
-    column.push(if value.is_some() { PRESENT } else { 0 });
-    match value {
-        None => {}
-        Some(Value::Number(number)) => column.extend_from_slice(&number.to_le_bytes()),
-        Some(Value::Text(text)) => text.push(column),
-    }
 }
 
 impl OrderWriter<'_> {
@@ -147,7 +90,7 @@ impl OrderWriter<'_> {
         writer.first_pass(self.ranked(column, |_: &Text| 0)?)
     }
 
-    fn order(
+    pub(super) fn order(
         &self,
         order: &Order,
         mut column: impl Read,
@@ -305,14 +248,4 @@ where
         self.last = Some(keyed.value);
         Some(Ok(RankedRow { row: keyed.row, value }))
     }
-}
-
-/// Reads a value of a column; `None` if the row has none.
-pub(crate) fn read_optional<R: Read, T>(
-    input: &mut R,
-    read: impl FnOnce(&mut R) -> io::Result<T>,
-) -> io::Result<Option<T>> {
-    let mut present = [0];
-    input.read_exact(&mut present)?;
-    if present == [PRESENT] { read(input).map(Some) } else { Ok(None) }
 }

@@ -2,6 +2,9 @@
 
 use std::io::{self, Read, Write};
 
+/// Precedes a value. A row without a value has a zero byte.
+const PRESENT: u8 = 1;
+
 /// The sort key of a row in an order.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Value {
@@ -120,4 +123,24 @@ pub(crate) fn read_row(input: &mut impl Read) -> io::Result<u32> {
     let mut bytes = [0; 4];
     input.read_exact(&mut bytes)?;
     Ok(u32::from_le_bytes(bytes))
+}
+
+/// Appends the sort key of a row to a column.
+pub(crate) fn push_value(value: Option<&Value>, column: &mut Vec<u8>) {
+    column.push(if value.is_some() { PRESENT } else { 0 });
+    match value {
+        None => {}
+        Some(Value::Number(number)) => column.extend_from_slice(&number.to_le_bytes()),
+        Some(Value::Text(text)) => text.push(column),
+    }
+}
+
+/// Reads a value of a column; `None` if the row has none.
+pub(crate) fn read_optional<R: Read, T>(
+    input: &mut R,
+    read: impl FnOnce(&mut R) -> io::Result<T>,
+) -> io::Result<Option<T>> {
+    let mut present = [0];
+    input.read_exact(&mut present)?;
+    if present == [PRESENT] { read(input).map(Some) } else { Ok(None) }
 }

@@ -21,7 +21,7 @@ use crate::store::link_record::state_path;
 pub enum IndexSource {
     /// The current snapshot, if the state of its link is there.
     Current,
-    /// The records alone.
+    /// The records of this link.
     Records,
 }
 

@@ -7,21 +7,24 @@
 use std::{
     io::{self, BufReader, Read},
     iter::Peekable,
+    path::Path,
 };
 
 use pinakes_format::index::orders::{
-    FirstPass, Order, OrderParts, PassBuilder, RankedRow, RankedValue,
+    FirstPass, Order, OrderParts, OrdersWriter, PassBuilder, RankedRow, RankedValue,
 };
 use pinakes_format::schema::keys::{self, Values};
+use pinakes_format::storage::file_writer::Written;
+use pinakes_format::storage::header::Header;
 
 use crate::link::atomic_bitset::AtomicBitset;
 use crate::link::column::IdRow;
 use crate::link::index::extract::Extractor;
 use crate::link::index::order_values::OrderValues;
-use crate::link::index::rank::{OrderWriter, TEXT_PARTS, read_optional};
+use crate::link::index::rank::{Columns, OrderWriter, TEXT_PARTS};
 use crate::link::index::renumber::text_order::{KeptTextsBuilder, TextMerge};
 use crate::link::index::renumber::{Unchanged, mismatch};
-use crate::link::index::value::{Text, read_number};
+use crate::link::index::value::{Text, read_number, read_optional};
 
 /// Ranks that are read together.
 const RANKS: u32 = 1 << 12;
@@ -45,14 +48,59 @@ pub(super) struct KeptRow {
 }
 
 /// An order whose first pass is done.
-pub(crate) struct RenumberedOrder {
-    pub pass: FirstPass,
-    pub parts: OrderParts,
+struct RenumberedOrder {
+    pass: FirstPass,
+    parts: OrderParts,
+}
+
+impl Columns<'_> {
+    /// Renumbers and writes every order. The columns are those of changed rows. One thread writes an order while
+    /// another renumbers the next.
+    pub fn write_renumbered(
+        &mut self,
+        writing: &OrderWriter<'_>,
+        renumbering: &OrderRenumbering<'_>,
+        path: &Path,
+        header: Header,
+    ) -> io::Result<Written> {
+        let mut writer = OrdersWriter::create(path, header, writing.memory_bytes)?;
+        // The passes that a later order may have in common.
+        let mut passes: Vec<Option<FirstPass>> = self.spools.iter().map(|_| None).collect();
+        let mut ready: Option<(usize, RenumberedOrder)> = None;
+        for (number, (order, spool)) in self.keys.orders.iter().zip(&mut self.spools).enumerate() {
+            let same = renumbering.same(number, self.same[number])?;
+            let is_renumbered = order.values != Values::Ids && same.is_none();
+            let write = || match &mut ready {
+                Some((_, order)) => writer.push_pass(&mut order.pass, order.parts),
+                None => Ok(()),
+            };
+            let renumber = || {
+                let column = BufReader::with_capacity(1 << 18, spool.take()?);
+                renumbering.order(writing, (number, order), column)
+            };
+            let (written, renumbered) =
+                rayon::join(write, || is_renumbered.then(renumber).transpose());
+            written?;
+            if let Some((number, order)) = ready.take() {
+                passes[number] = self.same.contains(&Some(number)).then_some(order.pass);
+            }
+            ready = renumbered?.map(|order| (number, order));
+            if order.values == Values::Ids {
+                writing.order(order, io::empty(), &mut writer)?;
+            } else if let Some(pass) = same.and_then(|earlier| passes[earlier].as_mut()) {
+                writer.push_pass(pass, TEXT_PARTS)?;
+            }
+        }
+        if let Some((_, order)) = &mut ready {
+            writer.push_pass(&mut order.pass, order.parts)?;
+        }
+        writer.finish()
+    }
 }
 
 impl OrderRenumbering<'_> {
     /// Renumbers an order. `column` holds the values of the changed rows.
-    pub(crate) fn order(
+    fn order(
         &self,
         writing: &OrderWriter<'_>,
         (number, spec): (usize, &keys::Order),
@@ -73,7 +121,7 @@ impl OrderRenumbering<'_> {
 
     /// The earlier order of texts that has the same rows and values as an order, if `earlier` has the same
     /// column of changed rows.
-    pub(crate) fn same(&self, number: usize, earlier: Option<usize>) -> io::Result<Option<usize>> {
+    fn same(&self, number: usize, earlier: Option<usize>) -> io::Result<Option<usize>> {
         let Some(of) = earlier.filter(|of| *of != number) else { return Ok(None) };
         Ok(self.is_same(of, number)?.then_some(of))
     }
