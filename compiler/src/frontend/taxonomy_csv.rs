@@ -8,7 +8,7 @@ use pinakes_format::record::{Topic, TopicIds};
 use crate::error::{Error, Result};
 use crate::frontend::reader::{BadRecord, LineReader, NO_PARENT};
 use crate::object::Origin;
-use crate::object::chains::NodeRef;
+use crate::object::chains::{NamedBy, NodeRef};
 use crate::object::key::hash_line;
 use crate::object::segment::Provenance;
 use crate::read::identifier;
@@ -86,7 +86,8 @@ impl TaxonomyColumns {
                 *node = Some(NodeRef { id, name: cell(name) });
             }
         }
-        reader.object.derive(&above, Origin::TableParent, i64::MIN)?;
+        let named_by = NamedBy::new(id, i64::MIN);
+        reader.object.derive(&above, Origin::TableParent, named_by)?;
 
         let provenance = Provenance {
             origin: Origin::Table,

@@ -9,6 +9,8 @@
 //! A record keeps its topics, but not what their references said of subfields, fields and domains. Chains keep
 //! it, so that a copied record gives the same derived nodes as its line. Nodes are derived once for each chain.
 
+use std::cmp::Reverse;
+
 use hashbrown::HashTable;
 use pinakes_format::storage::leb128;
 
@@ -20,6 +22,20 @@ pub const LEVELS: usize = 4;
 pub struct NodeRef<'a> {
     pub id: u64,
     pub name: Option<&'a str>,
+}
+
+/// The record that names a node. The greatest of several counts: the newest, then that with the least id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct NamedBy {
+    /// The time of the last change, in microseconds since 1970; `i64::MIN` if unknown.
+    pub updated_micros: i64,
+    pub id: Reverse<u64>,
+}
+
+impl NamedBy {
+    pub fn new(id: u64, updated_micros: i64) -> NamedBy {
+        NamedBy { updated_micros, id: Reverse(id) }
+    }
 }
 
 /// The nodes of a reference from its topic up to its domain; `None` where it omits a level.
@@ -55,36 +71,36 @@ impl EncodedChains {
 pub struct ChainTableBuilder {
     bytes: Vec<u8>,
     ends: Vec<u32>,
-    /// For each chain, the newest time of change of its records.
-    newest_micros: Vec<i64>,
+    /// For each chain, the record by which its nodes are named.
+    named_by: Vec<NamedBy>,
     known: HashTable<u32>,
     hasher: foldhash::fast::RandomState,
 }
 
 impl ChainTableBuilder {
     /// Adds the chains of a record, and appends their count and numbers to `references`.
-    pub fn push(&mut self, chains: &EncodedChains, updated_micros: i64, references: &mut Vec<u8>) {
+    pub fn push(&mut self, chains: &EncodedChains, named_by: NamedBy, references: &mut Vec<u8>) {
         leb128::push(chains.ends.len() as u64, references);
         for chain in chains.iter() {
-            leb128::push(self.number(chain, updated_micros).into(), references);
+            leb128::push(self.number(chain, named_by).into(), references);
         }
     }
 
     /// Adds the encoded chain of a record unless the table has it, and returns its number.
-    pub fn number(&mut self, chain: &[u8], updated_micros: i64) -> u32 {
+    pub fn number(&mut self, chain: &[u8], named_by: NamedBy) -> u32 {
         use std::hash::BuildHasher;
         let hash = self.hasher.hash_one(chain);
         let (bytes, ends, hasher) = (&self.bytes, &self.ends, &self.hasher);
         if let Some(known) = self.known.find(hash, |at| chain_at(bytes, ends, *at) == chain) {
-            let newest = &mut self.newest_micros[*known as usize];
-            *newest = (*newest).max(updated_micros);
+            let newest = &mut self.named_by[*known as usize];
+            *newest = (*newest).max(named_by);
             return *known;
         }
         // Fewer than 2^32, like the symbols of a segment.
         let number = self.ends.len() as u32;
         self.bytes.extend_from_slice(chain);
         self.ends.push(self.bytes.len() as u32);
-        self.newest_micros.push(updated_micros);
+        self.named_by.push(named_by);
         let (bytes, ends) = (&self.bytes, &self.ends);
         self.known.insert_unique(hash, number, |at| hasher.hash_one(chain_at(bytes, ends, *at)));
         number
@@ -92,13 +108,13 @@ impl ChainTableBuilder {
 
     /// Estimates the bytes of the table in memory.
     pub fn bytes(&self) -> usize {
-        self.bytes.len() + self.ends.len() * 24
+        self.bytes.len() + self.ends.len() * 32
     }
 
-    /// The chains, each with the newest time of change of its records.
-    pub fn iter(&self) -> impl Iterator<Item = (Chain<'_>, i64)> {
-        (0..).zip(&self.newest_micros).filter_map(|(number, newest_micros)| {
-            Some((decode(chain_at(&self.bytes, &self.ends, number))?, *newest_micros))
+    /// The chains, each with the record by which its nodes are named.
+    pub fn iter(&self) -> impl Iterator<Item = (Chain<'_>, NamedBy)> {
+        (0..).zip(&self.named_by).filter_map(|(number, named_by)| {
+            Some((decode(chain_at(&self.bytes, &self.ends, number))?, *named_by))
         })
     }
 
@@ -114,7 +130,7 @@ impl ChainTableBuilder {
         out.write_all(&self.bytes)?;
         self.bytes.clear();
         self.ends.clear();
-        self.newest_micros.clear();
+        self.named_by.clear();
         self.known.clear();
         Ok(shape)
     }
@@ -200,7 +216,7 @@ mod tests {
             encoded.push(chain);
         }
         let (mut builder, mut numbers) = (ChainTableBuilder::default(), Vec::new());
-        builder.push(&encoded, 7, &mut numbers);
+        builder.push(&encoded, NamedBy::new(1, 7), &mut numbers);
         assert_eq!(numbers, [6, 0, 1, 2, 0, 1, 2]);
         let mut bytes = Vec::new();
         let shape = builder.write(&mut bytes).unwrap();

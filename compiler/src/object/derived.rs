@@ -10,7 +10,7 @@ use pinakes_format::record::value::Id;
 use pinakes_format::record::{Domain, Field, Subfield, Topic};
 
 use crate::object::Origin;
-use crate::object::chains::{LEVELS, NodeRef};
+use crate::object::chains::{LEVELS, NamedBy, NodeRef};
 use crate::object::key::hash_line;
 use crate::object::segment::{Provenance, SegmentBuilder};
 
@@ -32,7 +32,7 @@ struct Parent {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DerivedNode {
     origin: Origin,
-    updated_micros: i64,
+    named_by: NamedBy,
     name: Option<String>,
     /// The nodes above, nearest first.
     parents: Vec<Option<Parent>>,
@@ -48,14 +48,13 @@ pub struct DerivedNodes {
 
 impl DerivedNodes {
     /// Adds the nodes of a reference, lowest level first; the last is a domain.
-    pub fn add(&mut self, nodes: &[Option<NodeRef<'_>>], origin: Origin, updated_micros: i64) {
+    pub fn add(&mut self, nodes: &[Option<NodeRef<'_>>], origin: Origin, named_by: NamedBy) {
         let levels = &CHAIN[CHAIN.len() - nodes.len()..];
         for (at, (entity, node)) in levels.iter().zip(nodes).enumerate() {
             let Some(NodeRef { id, name: Some(name) }) = node else { continue };
             let known = self.nodes.get(&(*entity, *id));
-            let is_stronger = |known: &DerivedNode| {
-                (origin, updated_micros) < (known.origin, known.updated_micros)
-            };
+            let is_stronger =
+                |known: &DerivedNode| (origin, named_by) < (known.origin, known.named_by);
             if known.is_some_and(is_stronger) {
                 continue;
             }
@@ -63,7 +62,7 @@ impl DerivedNodes {
                 |node: &NodeRef<'_>| Parent { id: node.id, name: node.name.map(str::to_owned) };
             let parents = nodes[at + 1..].iter().map(|above| above.as_ref().map(kept)).collect();
             let name = Some((*name).to_owned());
-            let fresh = DerivedNode { origin, updated_micros, name, parents };
+            let fresh = DerivedNode { origin, named_by, name, parents };
             if known.is_none_or(|known| *known < fresh) {
                 self.name_bytes += fresh.name_bytes();
                 self.nodes.insert((*entity, *id), fresh);
@@ -91,10 +90,12 @@ impl DerivedNode {
         self.name.iter().chain(parents).map(String::len).sum()
     }
 
-    /// A hash that orders nodes of equal origin and date, the same on every machine.
+    /// Bytes that order nodes of equal origin and date like the nodes of one part, the same on every machine.
     fn hash(&self) -> [u8; 16] {
         let text = format!("{:?} {:?}", self.name, self.parents);
-        hash_line(text.as_bytes())
+        let mut hash = hash_line(text.as_bytes());
+        hash[..8].copy_from_slice(&(u64::MAX - self.named_by.id.0).to_be_bytes());
+        hash
     }
 
     /// Adds the node to a segment as a record.
@@ -106,7 +107,7 @@ impl DerivedNode {
     ) -> std::io::Result<[u8; 16]> {
         let provenance = Provenance {
             origin: self.origin,
-            updated_micros: self.updated_micros,
+            updated_micros: self.named_by.updated_micros,
             line_hash: Some(self.hash()),
             group: None,
         };

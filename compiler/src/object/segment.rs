@@ -19,7 +19,9 @@ use pinakes_format::record::writer::RecordWriter;
 use pinakes_format::storage::leb128;
 use pinakes_format::storage::long_text::Deflater;
 
-use crate::object::chains::{Chain, ChainTable, ChainTableBuilder, ChainTableShape, EncodedChains};
+use crate::object::chains::{
+    Chain, ChainTable, ChainTableBuilder, ChainTableShape, EncodedChains, NamedBy,
+};
 use crate::object::key::{KEY_BYTES, Key, Origin, hash_content, rank_of};
 use crate::object::symbols::{
     Symbol, SymbolTable, SymbolTableBuilder, SymbolTableShape, code_symbol,
@@ -243,7 +245,8 @@ impl SegmentBuilder {
         let deflated = self.compress_long_texts();
         let references_from = self.references.len();
         let chains = std::mem::take(&mut self.next_chains);
-        self.chains.push(&chains, provenance.updated_micros, &mut self.references);
+        let named_by = NamedBy::new(record.id(), provenance.updated_micros);
+        self.chains.push(&chains, named_by, &mut self.references);
         let ids_from = self.references.len();
         let mut last = 0;
         for id in self.referred.drain(..) {
@@ -329,7 +332,8 @@ impl SegmentBuilder {
         let references = from.references_of(key)?;
         leb128::push(references.chains_count, &mut self.references);
         for chain in references.chains() {
-            let number = self.chains.number(chain?, key.updated_micros);
+            let named_by = NamedBy::new(key.id, key.updated_micros);
+            let number = self.chains.number(chain?, named_by);
             leb128::push(number.into(), &mut self.references);
         }
         self.references.extend_from_slice(references.ids()?);
@@ -351,8 +355,8 @@ impl SegmentBuilder {
         Some(())
     }
 
-    /// The taxonomy chains of all records, each with the newest time of change of its records.
-    pub fn chains(&self) -> impl Iterator<Item = (Chain<'_>, i64)> {
+    /// The taxonomy chains of all records, each with the record by which its nodes are named.
+    pub fn chains(&self) -> impl Iterator<Item = (Chain<'_>, NamedBy)> {
         self.chains.iter()
     }
 

@@ -9,7 +9,7 @@ use pinakes_format::entity::Entity;
 
 use crate::error::{Error, Result};
 use crate::object::Origin;
-use crate::object::chains::NodeRef;
+use crate::object::chains::{NamedBy, NodeRef};
 use crate::object::deletions::{Deletion, DeletionBuilder, DeletionShape};
 use crate::object::derived::DerivedNodes;
 use crate::object::directory::{Directory, OBJECT_VERSION};
@@ -136,8 +136,8 @@ impl ObjectWriter {
         else {
             return Ok(());
         };
-        for (nodes, newest_micros) in builder.chains() {
-            self.derived.add(&nodes, Origin::OutputTopic, newest_micros);
+        for (nodes, named_by) in builder.chains() {
+            self.derived.add(&nodes, Origin::OutputTopic, named_by);
         }
         let shape = builder.write(from, &mut self.file).map_err(Error::output(&self.temporary))?;
         self.segments.push(shape);
@@ -149,9 +149,9 @@ impl ObjectWriter {
         &mut self,
         nodes: &[Option<NodeRef<'_>>],
         origin: Origin,
-        updated_micros: i64,
+        named_by: NamedBy,
     ) -> Result<()> {
-        self.derived.add(nodes, origin, updated_micros);
+        self.derived.add(nodes, origin, named_by);
         if self.derived.is_full() { self.write_derived() } else { Ok(()) }
     }
 

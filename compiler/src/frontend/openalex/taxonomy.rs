@@ -9,6 +9,7 @@ use crate::frontend::openalex::parent::RawParent;
 use crate::frontend::openalex::shared::*;
 use crate::frontend::reader::{BadRecord, Identity, LineReader, NO_PARENT, require_name};
 use crate::object::Origin;
+use crate::object::chains::NamedBy;
 use crate::object::segment::SegmentBuilder;
 use crate::read::lenient::{
     Diagnostics, MaybeId, MaybeList, MaybeNumber, MaybeObject, MaybeText, members,
@@ -60,7 +61,8 @@ impl RawNode<'_> {
         ]
         .map(|(entity, raw)| raw.node(entity));
         let updated_micros = updated.map_or(i64::MIN, |updated| updated.micros);
-        reader.object.derive(&above, Origin::Embedded, updated_micros)?;
+        let named_by = NamedBy::new(identity.id, updated_micros);
+        reader.object.derive(&above, Origin::Embedded, named_by)?;
         Ok(identity)
     }
 
