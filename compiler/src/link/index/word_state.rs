@@ -1,7 +1,8 @@
 //! The state of words: what a dictionary leaves out, and the next link needs.
 //!
 //! Prefix statistics need the mark of each row, and the number of neighbouring words with a common prefix.
-//! A pair of neighbours is two neighbouring words of a row with the text as common prefix. A dictionary stores neither the marks of texts with more than 256 rows nor common prefixes:
+//! A pair of neighbours is two neighbouring words of a row with the text as common prefix. A dictionary stores
+//! neither the marks of texts with more than 256 rows nor common prefixes:
 //!
 //! ```text
 //! entry: bytes shared with the last text | bytes of the rest | the rest | pairs of neighbours
