@@ -1,10 +1,12 @@
 //! Processes that serve buckets: moto and s3rver, which `.ci/run` installs.
 
 use std::{
+    collections::BTreeSet,
     fs,
     net::{TcpListener, TcpStream},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
+    sync::Mutex,
     time::{Duration, Instant},
 };
 
@@ -69,7 +71,7 @@ impl BucketStore {
 
     fn start(run: impl Fn(&str, &Path) -> Command) -> Option<BucketStore> {
         let directory = tempfile::tempdir().unwrap();
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let port = unused_port();
         let mut command = run(&port.to_string(), directory.path());
         let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().ok()?;
         let store = BucketStore { child, port, _directory: directory };
@@ -130,6 +132,17 @@ impl BucketStore {
         }
         for (name, bytes) in files_below(from) {
             self.put(bucket, &format!("{prefix}/{name}"), &bytes);
+        }
+    }
+}
+
+/// A port on which nothing listens, and which no other call returns: a store takes a second to listen on its port.
+fn unused_port() -> u16 {
+    static RETURNED: Mutex<BTreeSet<u16>> = Mutex::new(BTreeSet::new());
+    loop {
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        if RETURNED.lock().unwrap().insert(port) {
+            return port;
         }
     }
 }
