@@ -114,7 +114,7 @@ impl PartReader<'_> {
         let outcome = front_end.read_line(entity, text, &mut reader).map(|()| hash);
         let is_good = outcome.is_ok() && self.diagnostics.total() == warnings;
         if is_good && is_copyable(self.part.kind) {
-            self.object.segment(entity)?.mark_copyable();
+            self.object.mark_copyable(entity);
         }
         record_outcome(outcome, line, entity, self.object)
     }

@@ -93,6 +93,14 @@ impl ObjectWriter {
         Ok(self.builders[slot].get_or_insert_with(|| SegmentBuilder::new(entity)))
     }
 
+    /// Lets the last record of an entity be copied where another part has an equal line. A full segment stays open,
+    /// as it does after a copy.
+    pub fn mark_copyable(&mut self, entity: Entity) {
+        if let Some(builder) = &mut self.builders[entity as usize] {
+            builder.mark_copyable();
+        }
+    }
+
     /// Keeps the first 64 KiB of a line, or an excerpt once the object has kept 64 MiB of lines.
     pub fn keep_raw(&mut self, line: &[u8]) -> Result<Raw> {
         let is_full = self.raw_bytes >= RAW_BYTES_SUM_MAX;
@@ -239,5 +247,35 @@ impl ObjectWriter {
         let hash = self.file.get_ref().hasher.finalize();
         self.file.write_all(hash.as_bytes())?;
         self.file.flush()
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use pinakes_format::record::Funder;
+    use pinakes_format::record::value::Id;
+
+    use super::*;
+    use crate::object::segment::{Provenance, SEGMENT_BYTES};
+    use crate::object::{Check, Object};
+
+    #[test]
+    fn the_record_that_fills_a_segment_is_marked_like_all_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("object");
+        let mut writer = ObjectWriter::create(&path).unwrap();
+        let provenance =
+            Provenance { origin: Origin::Own, updated_micros: 1, line_hash: None, group: None };
+        let name = Some("x".repeat(SEGMENT_BYTES / 4));
+        for id in 1..=6 {
+            let funder = Funder { id: Id(id), name: name.clone(), ..Funder::default() };
+            writer.segment(Entity::Funder).unwrap().push(&funder, provenance).unwrap();
+            writer.mark_copyable(Entity::Funder);
+        }
+        writer.finish("").unwrap();
+        let object = Object::open(&path, Check::Whole).unwrap().unwrap();
+        let marked = object.segments_of(Entity::Funder).map(|of| of.copyable_lines().count());
+        assert_eq!(marked.collect::<Vec<_>>(), [4, 2]);
     }
 }

@@ -168,7 +168,7 @@ impl OrderWriter<'_> {
     }
 }
 
-fn ranked_value(is_same: bool, value: Option<u64>) -> RankedValue {
+pub(super) fn ranked_value(is_same: bool, value: Option<u64>) -> RankedValue {
     match value {
         None => RankedValue::None,
         Some(_) if is_same => RankedValue::Same,
@@ -178,7 +178,7 @@ fn ranked_value(is_same: bool, value: Option<u64>) -> RankedValue {
 
 /// An optional value that sorts `None` last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct NoneLast<T>(Option<T>);
+pub(super) struct NoneLast<T>(pub Option<T>);
 
 impl<T: Ord> PartialOrd for NoneLast<T> {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {

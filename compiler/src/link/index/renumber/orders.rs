@@ -11,7 +11,7 @@ use std::{
 };
 
 use pinakes_format::index::orders::{
-    FirstPass, Order, OrderParts, OrdersWriter, PassBuilder, RankedRow, RankedValue,
+    FirstPass, Order, OrderParts, OrdersWriter, PassBuilder, RankedRow,
 };
 use pinakes_format::schema::keys::{self, Values};
 use pinakes_format::storage::file_writer::Written;
@@ -21,7 +21,7 @@ use crate::link::atomic_bitset::AtomicBitset;
 use crate::link::column::IdRow;
 use crate::link::index::extract::Extractor;
 use crate::link::index::order_values::OrderValues;
-use crate::link::index::rank::{Columns, OrderWriter, TEXT_PARTS};
+use crate::link::index::rank::{Columns, NoneLast, OrderWriter, TEXT_PARTS, ranked_value};
 use crate::link::index::renumber::text_order::{KeptTextsBuilder, TextMerge};
 use crate::link::index::renumber::{Unchanged, mismatch};
 use crate::link::index::value::{Text, read_number, read_optional};
@@ -189,11 +189,7 @@ impl OrderRenumbering<'_> {
         let values = OrderValues::new(self.extractor, number);
         let (mut code, mut value, mut last) = (None, None, None);
         let mut push = |row: u32, value: Option<u64>, last: &mut Option<u64>| {
-            let ranked = match value {
-                None => RankedValue::None,
-                Some(_) if *last == value => RankedValue::Same,
-                Some(value) => RankedValue::Next(value),
-            };
+            let ranked = ranked_value(*last == value, value);
             *last = value;
             pass.push(RankedRow { row, value: ranked })
         };
@@ -265,18 +261,12 @@ impl OrderRenumbering<'_> {
         let mut pass = PassBuilder::new(writing.scratch);
         let mut last: Option<Option<u64>> = None;
         let mut push = |row: u32, value: Option<u64>| {
-            let is_same = last == Some(value);
-            // Rows without a value come last.
-            if last.is_some_and(|last| (last.is_none(), last) > (value.is_none(), value)) {
+            if last.is_some_and(|last| NoneLast(value) < NoneLast(last)) {
                 return Err(mismatch());
             }
+            let ranked = ranked_value(last == Some(value), value);
             last = Some(value);
-            let value = match value {
-                None => RankedValue::None,
-                Some(_) if is_same => RankedValue::Same,
-                Some(value) => RankedValue::Next(value),
-            };
-            pass.push(RankedRow { row, value })
+            pass.push(RankedRow { row, value: ranked })
         };
         self.each_kept(
             &order,
@@ -351,9 +341,7 @@ impl OrderRenumbering<'_> {
     }
 }
 
-pub(super) fn next_row<T>(
-    rows: &mut Peekable<impl Iterator<Item = io::Result<T>>>,
-) -> io::Result<Option<T>> {
+fn next_row<T>(rows: &mut Peekable<impl Iterator<Item = io::Result<T>>>) -> io::Result<Option<T>> {
     rows.next().transpose()
 }
 
