@@ -1,12 +1,11 @@
 //! Processes that serve buckets: moto and s3rver, which `.ci/run` installs.
 
 use std::{
-    collections::BTreeSet,
     fs,
     net::{TcpListener, TcpStream},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
-    sync::Mutex,
+    sync::atomic::{AtomicU16, Ordering},
     time::{Duration, Instant},
 };
 
@@ -136,12 +135,15 @@ impl BucketStore {
     }
 }
 
-/// A port on which nothing listens, and which no other call returns: a store takes a second to listen on its port.
+/// A port on which nothing listens. A store takes a second to listen on it, so the port is below those that the system
+/// hands out meanwhile, and each call returns another.
 fn unused_port() -> u16 {
-    static RETURNED: Mutex<BTreeSet<u16>> = Mutex::new(BTreeSet::new());
+    static RETURNED: AtomicU16 = AtomicU16::new(0);
+    // Tests of several processes begin at different ports.
+    let first = 10_000 + (std::process::id() % 200) as u16 * 100;
     loop {
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        if RETURNED.lock().unwrap().insert(port) {
+        let port = first + RETURNED.fetch_add(1, Ordering::Relaxed);
+        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
             return port;
         }
     }
