@@ -17,6 +17,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use rayon::prelude::*;
+
 pub(crate) use crate::compile::input::detect::json_array_error;
 use crate::compile::input::detect::{detect_file, detect_in_directory, is_text};
 use crate::compile::input::manifest::check_manifest;
@@ -44,9 +46,9 @@ pub fn find<I: AsRef<OsStr>>(inputs: &[I], policy: ManifestPolicy) -> Result<Inp
         let metadata = fs::metadata(path).map_err(Error::input(path))?;
         let before = found.parts.len();
         if metadata.is_dir() {
-            let mut manifests = Vec::new();
-            let walk_root = WalkRoot::new(path, policy)?;
-            walk(&walk_root, path, &mut found, &mut manifests)?;
+            let mut files = Vec::new();
+            walk(&LinkBoundary::new(path, policy)?, path, &mut files, &mut found.skipped)?;
+            let manifests = add_files(path, files, &mut found);
             finish_directory(path, kind, policy, before, &manifests, &mut found)?;
         } else if metadata.is_file() {
             let part = detect_file(path, kind, metadata.len())?;
@@ -109,25 +111,18 @@ pub(crate) fn is_inside_inputs<I: AsRef<OsStr>>(inputs: &[I], output: &Path) -> 
     })
 }
 
-/// The directory that is an input.
-struct WalkRoot<'p> {
-    path: &'p Path,
-    /// Where links may lead; `None` if anywhere.
-    boundary: Option<PathBuf>,
-}
+/// The directory that links of an input may not leave; `None` if they may lead anywhere.
+struct LinkBoundary(Option<PathBuf>);
 
-impl<'p> WalkRoot<'p> {
-    fn new(path: &'p Path, policy: ManifestPolicy) -> Result<WalkRoot<'p>> {
-        let boundary = match policy.follow_links {
-            true => None,
-            false => Some(fs::canonicalize(path).map_err(Error::input(path))?),
-        };
-        Ok(WalkRoot { path, boundary })
+impl LinkBoundary {
+    fn new(input: &Path, policy: ManifestPolicy) -> Result<LinkBoundary> {
+        let boundary = (!policy.follow_links).then(|| fs::canonicalize(input)).transpose();
+        Ok(LinkBoundary(boundary.map_err(Error::input(input))?))
     }
 
     /// Refuses a symbolic link to a file outside of the input: its lines could end in the quarantine.
     fn check_link(&self, path: &Path) -> Result<()> {
-        let Some(boundary) = &self.boundary else { return Ok(()) };
+        let Some(boundary) = &self.0 else { return Ok(()) };
         let is_link = fs::symlink_metadata(path).map_err(Error::input(path))?.is_symlink();
         if !is_link || fs::canonicalize(path).map_err(Error::input(path))?.starts_with(boundary) {
             return Ok(());
@@ -138,12 +133,13 @@ impl<'p> WalkRoot<'p> {
     }
 }
 
-/// Collects every file below `directory`, in the order of their names.
+/// Collects every file below `directory` with its size, in the order of their names. What is neither a file nor
+/// a directory is skipped.
 fn walk(
-    root: &WalkRoot<'_>,
+    boundary: &LinkBoundary,
     directory: &Path,
-    found: &mut Inputs,
-    manifests: &mut Vec<PathBuf>,
+    files: &mut Vec<(PathBuf, u64)>,
+    skipped: &mut Vec<PathBuf>,
 ) -> Result<()> {
     let entries = fs::read_dir(directory).map_err(Error::input(directory))?;
     let mut paths = entries
@@ -152,38 +148,64 @@ fn walk(
         .map_err(Error::input(directory))?;
     paths.sort();
     for path in paths {
-        root.check_link(&path)?;
+        boundary.check_link(&path)?;
         let metadata = fs::metadata(&path).map_err(Error::input(&path))?;
         if metadata.is_dir() {
-            walk(root, &path, found, manifests)?;
-            continue;
-        }
-        if metadata.is_file() {
-            add_file(root.path, path, metadata.len(), found, manifests);
+            walk(boundary, &path, files, skipped)?;
+        } else if metadata.is_file() {
+            files.push((path, metadata.len()));
         } else {
-            found.skipped.push(path);
+            skipped.push(path);
         }
     }
     Ok(())
 }
 
-/// Adds a file below the directory `root` as a manifest, a part or a skipped file.
-fn add_file(
-    root: &Path,
-    path: PathBuf,
-    size_bytes: u64,
-    found: &mut Inputs,
-    manifests: &mut Vec<PathBuf>,
-) {
-    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    if name == "manifest" || name == "manifest.json" {
-        manifests.push(path);
-    } else if let Some(kind) = detect_in_directory(root, &path) {
-        found.parts.push(Part::new(&path, kind, size_bytes));
-    } else {
-        if is_text(&name) && detect_side_table(&path).is_ok_and(DetectedTable::is_ror_schema_1) {
-            found.warnings.add("ror_schema_1_skipped", 1, || escape_path(&path));
+/// What a file below a directory is.
+enum FoundFile {
+    Manifest,
+    Part(PartKind),
+    /// A file that is skipped.
+    Unknown {
+        is_ror_schema_1: bool,
+    },
+}
+
+impl FoundFile {
+    /// Detects what a file below the directory `root` is.
+    fn detect(root: &Path, path: &Path) -> FoundFile {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if name == "manifest" || name == "manifest.json" {
+            return FoundFile::Manifest;
         }
-        found.skipped.push(path);
+        detect_in_directory(root, path).map_or_else(
+            || FoundFile::Unknown {
+                is_ror_schema_1: is_text(&name)
+                    && detect_side_table(path).is_ok_and(DetectedTable::is_ror_schema_1),
+            },
+            FoundFile::Part,
+        )
     }
+}
+
+/// Adds files below the directory `root` to the parts or the skipped files. Returns the manifests among them.
+///
+/// The beginning of each file is read, mostly from the disk, so several files are detected at the same time.
+fn add_files(root: &Path, files: Vec<(PathBuf, u64)>, found: &mut Inputs) -> Vec<PathBuf> {
+    let kinds: Vec<FoundFile> =
+        files.par_iter().map(|(path, _)| FoundFile::detect(root, path)).collect();
+    let mut manifests = Vec::new();
+    for ((path, size_bytes), kind) in files.into_iter().zip(kinds) {
+        match kind {
+            FoundFile::Manifest => manifests.push(path),
+            FoundFile::Part(kind) => found.parts.push(Part::new(&path, kind, size_bytes)),
+            FoundFile::Unknown { is_ror_schema_1 } => {
+                if is_ror_schema_1 {
+                    found.warnings.add("ror_schema_1_skipped", 1, || escape_path(&path));
+                }
+                found.skipped.push(path);
+            }
+        }
+    }
+    manifests
 }

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use crate::compile::input::detect::detect_file;
 use crate::compile::input::part::{InputKind, Inputs, ManifestPolicy};
-use crate::compile::input::{add_file, finish_directory};
+use crate::compile::input::{add_files, finish_directory};
 use crate::error::{Error, Result};
 use crate::read::part_file;
 use crate::remote::bucket::{Bucket, split};
@@ -63,8 +63,8 @@ pub(super) fn find(
             // A failure is kept, and returned below.
             let _ = file::find(path).map(|file| file.head());
         });
-        for (path, size_bytes) in files {
-            add_file(&root, path.clone(), *size_bytes, found, &mut manifests);
+        manifests.extend(add_files(&root, files.to_vec(), found));
+        for (path, _) in files {
             check_transfer(path)?;
             part_file::drop_pages(path);
         }
