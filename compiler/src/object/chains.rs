@@ -60,6 +60,11 @@ impl EncodedChains {
         self.ends.push(self.bytes.len());
     }
 
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
+    }
+
     fn iter(&self) -> impl Iterator<Item = &[u8]> {
         let mut from = 0;
         self.ends.iter().map(move |end| &self.bytes[std::mem::replace(&mut from, *end)..*end])

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use pinakes_format::entity::Entity;
 use pinakes_format::record::value::Id;
 use pinakes_format::record::{Domain, Field, Subfield, Topic};
+use pinakes_format::storage::leb128;
 
 use crate::object::Origin;
 use crate::object::chains::{LEVELS, NamedBy, NodeRef};
@@ -92,8 +93,16 @@ impl DerivedNode {
 
     /// Bytes that order nodes of equal origin and date like the nodes of one part, the same on every machine.
     fn hash(&self) -> [u8; 16] {
-        let text = format!("{:?} {:?}", self.name, self.parents);
-        let mut hash = hash_line(text.as_bytes());
+        let mut content = Vec::with_capacity(512);
+        push_name(self.name.as_deref(), &mut content);
+        for parent in &self.parents {
+            content.push(parent.is_some().into());
+            if let Some(Parent { id, name }) = parent {
+                content.extend_from_slice(&id.to_le_bytes());
+                push_name(name.as_deref(), &mut content);
+            }
+        }
+        let mut hash = hash_line(&content);
         hash[..8].copy_from_slice(&(u64::MAX - self.named_by.id.0).to_be_bytes());
         hash
     }
@@ -141,4 +150,10 @@ impl DerivedNode {
             _ => Err(std::io::Error::other(format!("{entity} is no level of the taxonomy"))),
         }
     }
+}
+
+/// Appends a name such that no two lists of names give the same bytes.
+fn push_name(name: Option<&str>, out: &mut Vec<u8>) {
+    leb128::push(name.map_or(0, |name| name.len() as u64 + 1), out);
+    out.extend_from_slice(name.unwrap_or_default().as_bytes());
 }

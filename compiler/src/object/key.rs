@@ -87,20 +87,24 @@ pub fn count_of(rank: u64) -> Option<u64> {
 
 impl Key {
     pub fn encode(&self) -> [u8; KEY_BYTES] {
-        let mut bytes = Vec::with_capacity(KEY_BYTES);
-        bytes.extend_from_slice(&self.id.to_le_bytes());
-        bytes.extend_from_slice(&self.updated_micros.to_le_bytes());
-        bytes.extend_from_slice(&self.line_hash);
-        bytes.extend_from_slice(&self.rank.to_le_bytes());
-        bytes.extend_from_slice(&self.group.to_le_bytes());
-        bytes.extend_from_slice(&self.blob_from.to_le_bytes());
-        bytes.extend_from_slice(&self.blob_bytes.to_le_bytes());
-        bytes.extend_from_slice(&[self.origin as u8, self.is_copyable.into(), 0, 0]);
-        bytes.extend_from_slice(&self.references_from.to_le_bytes());
-        bytes.extend_from_slice(&self.references_bytes.to_le_bytes());
-        bytes.extend_from_slice(&self.content_hash.to_le_bytes());
-        let mut key = [0; KEY_BYTES];
-        key.copy_from_slice(&bytes);
+        let fields: [&[u8]; 11] = [
+            &self.id.to_le_bytes(),
+            &self.updated_micros.to_le_bytes(),
+            &self.line_hash,
+            &self.rank.to_le_bytes(),
+            &self.group.to_le_bytes(),
+            &self.blob_from.to_le_bytes(),
+            &self.blob_bytes.to_le_bytes(),
+            &[self.origin as u8, self.is_copyable.into(), 0, 0],
+            &self.references_from.to_le_bytes(),
+            &self.references_bytes.to_le_bytes(),
+            &self.content_hash.to_le_bytes(),
+        ];
+        let (mut key, mut at) = ([0; KEY_BYTES], 0);
+        for field in fields {
+            key[at..at + field.len()].copy_from_slice(field);
+            at += field.len();
+        }
         key
     }
 
@@ -136,6 +140,11 @@ impl Key {
             origin,
             is_copyable: is_copyable != 0,
         })
+    }
+
+    /// Decodes the id at the beginning of a key.
+    pub fn decode_id(bytes: &[u8]) -> Option<u64> {
+        bytes.first_chunk().map(|id| u64::from_le_bytes(*id))
     }
 
     /// The `line_hash` of a row without a line. At equal dates it loses to every line: a line is never cut,
@@ -177,6 +186,7 @@ mod tests {
             is_copyable: true,
         };
         assert_eq!(Key::decode(&key.encode()), Some(key));
+        assert_eq!(Key::decode_id(&key.encode()), Some(key.id));
         assert_eq!(Key::decode(&[0xff; KEY_BYTES]), None);
     }
 

@@ -170,9 +170,9 @@ impl SegmentBuilder {
         self.referred.dedup();
     }
 
-    /// States the taxonomy chains of the next record.
-    pub fn derive_from(&mut self, chains: EncodedChains) {
-        self.next_chains = chains;
+    /// Adds a taxonomy chain to the next record.
+    pub fn derive_from(&mut self, chain: &Chain<'_>) {
+        self.next_chains.push(chain);
     }
 
     /// Adds a long text to the next record.
@@ -244,9 +244,9 @@ impl SegmentBuilder {
         let from = self.blobs.len();
         let deflated = self.compress_long_texts();
         let references_from = self.references.len();
-        let chains = std::mem::take(&mut self.next_chains);
         let named_by = NamedBy::new(record.id(), provenance.updated_micros);
-        self.chains.push(&chains, named_by, &mut self.references);
+        self.chains.push(&self.next_chains, named_by, &mut self.references);
+        self.next_chains.clear();
         let ids_from = self.references.len();
         let mut last = 0;
         for id in self.referred.drain(..) {
@@ -362,25 +362,36 @@ impl SegmentBuilder {
 
     /// Writes the segment at offset `from` of its object, and empties the builder.
     pub fn write(&mut self, from: u64, out: &mut impl Write) -> io::Result<SegmentShape> {
-        // The link copies records in list order and so reads the blobs of a segment front to back.
-        self.keys.sort_unstable_by_key(|key| (key.rank, key.id, key.blob_from));
+        // The link copies records in list order and so reads the blobs of a segment front to back. Numbers are sorted,
+        // because keys are large.
+        let keys = &mut self.keys;
+        let mut order: Vec<usize> = (0..keys.len()).collect();
+        order.sort_unstable_by_key(|at| {
+            let key = &keys[*at];
+            (key.rank, key.id, key.blob_from)
+        });
         let mut blobs_bytes = 0;
-        for key in &mut self.keys {
+        for at in &order {
+            let key = &mut keys[*at];
             let blob_from = key.blob_from as usize;
             out.write_all(&self.blobs[blob_from..blob_from + key.blob_bytes as usize])?;
             key.blob_from = blobs_bytes;
             blobs_bytes += u64::from(key.blob_bytes);
         }
         let mut references_bytes = 0;
-        for key in &mut self.keys {
+        for at in &order {
+            let key = &mut keys[*at];
             let from = key.references_from as usize;
             out.write_all(&self.references[from..from + key.references_bytes as usize])?;
             key.references_from = references_bytes;
             references_bytes += u64::from(key.references_bytes);
         }
-        self.keys.sort_unstable_by_key(|key| (key.id, key.claim(), key.blob_from));
-        for key in &self.keys {
-            out.write_all(&key.encode())?;
+        order.sort_unstable_by_key(|at| {
+            let key = &keys[*at];
+            (key.id, key.claim(), key.blob_from)
+        });
+        for at in order {
+            out.write_all(&keys[at].encode())?;
         }
         let symbols = self.symbols.write(out)?;
         let chains = self.chains.write(out)?;
@@ -454,6 +465,11 @@ impl<'a> Segment<'a> {
     pub fn key(&self, index: usize) -> Option<Key> {
         let from = index.checked_mul(KEY_BYTES)?;
         Key::decode(self.keys.get(from..from.checked_add(KEY_BYTES)?)?)
+    }
+
+    /// The id of the key at `index`.
+    pub fn id(&self, index: usize) -> Option<u64> {
+        Key::decode_id(self.keys.get(index.checked_mul(KEY_BYTES)?..)?)
     }
 
     /// The line hash of each record that may be copied, and the index of its key.

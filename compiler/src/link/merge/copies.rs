@@ -36,8 +36,8 @@ impl CopyGroups {
         let mut heap = BinaryHeap::with_capacity(segments.len());
         for (segment, keys) in segments.iter().enumerate() {
             if keys.count() > 0 {
-                let key = keys.key(0).ok_or_else(inconsistent_object)?;
-                heap.push(Reverse((key.id, segment as u32, 0)));
+                let id = keys.id(0).ok_or_else(inconsistent_object)?;
+                heap.push(Reverse((id, segment as u32, 0)));
             }
         }
         Ok(CopyGroups(heap))
@@ -57,8 +57,8 @@ impl CopyGroups {
             let key = keys.key(index as usize).ok_or_else(inconsistent_object)?;
             copies.push(Copy { key, segment, index });
             if index as usize + 1 < keys.count() {
-                let next = keys.key(index as usize + 1).ok_or_else(inconsistent_object)?;
-                *top = Reverse((next.id, segment, index + 1));
+                let next = keys.id(index as usize + 1).ok_or_else(inconsistent_object)?;
+                *top = Reverse((next, segment, index + 1));
             } else {
                 PeekMut::pop(top);
             }

@@ -22,7 +22,7 @@ use crate::frontend::openalex::work::line::{
     Ids, RawAuthorship, RawBiblio, RawOpenAccess, RawTopic, RawWork,
 };
 use crate::frontend::reader::{BadRecord, LineReader};
-use crate::object::chains::{Chain, EncodedChains, NodeRef};
+use crate::object::chains::{Chain, NodeRef};
 use crate::object::segment::SegmentBuilder;
 use crate::read::identifier::parse_reference;
 use crate::read::lenient::{Diagnostics, MaybeText};
@@ -35,11 +35,6 @@ impl OpenAlexRecord for Output {
         let diagnostics = reader.diagnostics;
         let updated = times::timestamp(&work.updated_date, diagnostics);
         let identity = openalex_identity(reader.line, Entity::Output, &work.id, updated)?;
-        let topics = work.primary_topic.0.iter().chain(work.topics.objects());
-        let mut chains = EncodedChains::default();
-        for topic in topics {
-            chains.push(&topic.chain(diagnostics));
-        }
         let primary_topic = work
             .primary_topic
             .0
@@ -47,7 +42,9 @@ impl OpenAlexRecord for Output {
             .and_then(|topic| parse_reference(Entity::Topic, &topic.id, diagnostics));
         reader.keep(identity, primary_topic, |segment| {
             segment.refer_to(&work.referenced_works.ids);
-            segment.derive_from(chains);
+            for topic in work.primary_topic.0.iter().chain(work.topics.objects()) {
+                segment.derive_from(&topic.chain(diagnostics));
+            }
             work.output(identity.id, updated, segment, diagnostics)
         })
     }
