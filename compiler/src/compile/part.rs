@@ -2,6 +2,7 @@
 
 use pinakes_format::entity::Entity;
 
+use crate::compile::earlier::near::MissedBytes;
 use crate::compile::earlier::{EarlierRecords, is_copyable};
 use crate::compile::input::{Part, PartKind, json_array_error};
 use crate::error::Result;
@@ -37,8 +38,16 @@ pub(crate) fn read_part(
 ) -> Result<ReadCounts> {
     let diagnostics = Diagnostics::new(limits);
     let earlier = earlier.filter(|_| is_copyable(part.kind));
-    let mut reader =
-        PartReader { part, limits, earlier, diagnostics: &diagnostics, object, copied_lines: 0 };
+    let (missed, copied_lines) = Default::default();
+    let mut reader = PartReader {
+        part,
+        limits,
+        earlier,
+        missed,
+        diagnostics: &diagnostics,
+        object,
+        copied_lines,
+    };
     let uncompressed_bytes = reader.read()?;
     let copied_lines = reader.copied_lines;
     for (code, warned) in diagnostics.into_warnings() {
@@ -52,6 +61,7 @@ struct PartReader<'r> {
     part: &'r Part,
     limits: &'r ReadLimits,
     earlier: Option<&'r EarlierRecords>,
+    missed: MissedBytes,
     diagnostics: &'r Diagnostics,
     object: &'r mut ObjectWriter,
     copied_lines: u64,
@@ -101,7 +111,10 @@ impl PartReader<'_> {
         let hash = hash_line(line.bytes);
         // Of a line that is too long, only the first bytes are at hand.
         let earlier = self.earlier.filter(|_| !line.is_too_long);
-        if let Some(record) = earlier.and_then(|earlier| earlier.get(self.part.kind, hash)) {
+        let of_line = (hash, line.bytes.len());
+        if let Some(record) =
+            earlier.and_then(|earlier| earlier.get(self.part.kind, of_line, &mut self.missed))
+        {
             self.copied_lines += 1;
             return record.copy(entity, self.object);
         }

@@ -57,6 +57,14 @@ impl ObjectBytes {
             .map_or_else(|| ObjectBytes::InFile(path.into()), ObjectBytes::Mapped)
     }
 
+    /// The mapping of the object alone, if it has one.
+    pub(crate) fn map(&self) -> Option<&Map> {
+        match self {
+            ObjectBytes::Mapped(CountedMap(map)) => Some(map),
+            ObjectBytes::Gathered(..) | ObjectBytes::InFile(_) => None,
+        }
+    }
+
     /// Number of bytes, also of an unmapped file; 0 if that file is gone.
     pub(crate) fn size_bytes(&self) -> u64 {
         match self {

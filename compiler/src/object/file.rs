@@ -1,6 +1,6 @@
 //! A written object: its segments, report and kept lines.
 
-use std::{fs::File, io, path::Path};
+use std::{fs::File, io, ops::Range, path::Path};
 
 use pinakes_format::entity::Entity;
 use pinakes_format::storage::mmap::Map;
@@ -63,6 +63,22 @@ impl Object {
     pub fn is_intact(&self) -> bool {
         let ObjectBytes::InFile(path) = &self.bytes else { return is_intact(&self.bytes) };
         File::open(path).and_then(|file| Map::open(&file)).is_ok_and(|map| is_intact(&map))
+    }
+
+    /// From now on, lets the system read only the pages of the object that are asked for.
+    pub(crate) fn read_by_page(&self) {
+        if let Some(map) = self.bytes.map() {
+            map.read_by_page();
+        }
+    }
+
+    /// Starts to read a range of the object from disk.
+    pub(crate) fn read_ahead(&self, range: Range<u64>) {
+        if let (Some(map), Ok(from), Ok(to)) =
+            (self.bytes.map(), usize::try_from(range.start), usize::try_from(range.end))
+        {
+            map.read_ahead(from..to);
+        }
     }
 
     /// The hash of all bytes.

@@ -17,7 +17,8 @@ use pinakes_format::storage::mmap::Map;
 
 use crate::external_sort::{Sorter, Spill, read_array};
 
-const ENTRY_BYTES: usize = 16;
+/// The bytes of an entry, which is one line.
+pub(crate) const ENTRY_BYTES: usize = 16;
 /// Entries of a bucket, on average.
 const BUCKET_ENTRIES: u64 = 64;
 /// Memory of the sorter. The largest table is sorted in pieces of this size.

@@ -4,17 +4,20 @@
 //! of another part, whose object is still there. The record is copied from that object, and the line is not parsed.
 //! The new object has the same bytes as one of parsed lines.
 //!
-//! [`line_table`] finds a record by the hash of its line.
+//! [`line_table`] finds a record by the hash of its line. [`near`] keeps the copying from reading the disk in
+//! random order.
 
 pub(crate) mod line_table;
+pub(crate) mod near;
 
-use std::{fs, path::Path, sync::OnceLock};
+use std::{fs, ops::Range, path::Path, sync::OnceLock};
 
 use pinakes_format::entity::Entity;
 use pinakes_format::with_record;
 use rayon::prelude::*;
 
-use crate::compile::earlier::line_table::{LinePlace, LineTable, LineTableBuilder};
+use crate::compile::earlier::line_table::{ENTRY_BYTES, LinePlace, LineTable, LineTableBuilder};
+use crate::compile::earlier::near::{MissedBytes, NearSegments};
 use crate::compile::input::{Part, PartKind};
 use crate::compile::object_name;
 use crate::error::{Error, Result};
@@ -34,9 +37,18 @@ const MAPPED_EARLIER_MAX: usize = MAPPED_MAX / 2;
 /// The copyable records of the objects of earlier runs.
 pub(crate) struct EarlierRecords {
     objects: Vec<EarlierObject>,
-    /// The segments that the table numbers, each with the number of its object.
-    segments: Vec<(usize, SegmentShape)>,
+    /// The segments that the table numbers.
+    segments: Vec<EarlierSegment>,
     lines: LineTable,
+    near: NearSegments,
+}
+
+struct EarlierSegment {
+    /// The number of its object.
+    object: usize,
+    shape: SegmentShape,
+    /// Its place in the object.
+    range: Range<u64>,
 }
 
 struct EarlierObject {
@@ -47,8 +59,15 @@ struct EarlierObject {
 }
 
 impl EarlierObject {
-    fn is_intact(&self) -> bool {
-        *self.is_intact.get_or_init(|| self.object.is_intact())
+    /// Checks all bytes once. If memory does not hold all objects, the system reads single pages from then on.
+    fn is_intact(&self, near: &NearSegments) -> bool {
+        *self.is_intact.get_or_init(|| {
+            let is_intact = self.object.is_intact();
+            if !near.holds_all() {
+                self.object.read_by_page();
+            }
+            is_intact
+        })
     }
 }
 
@@ -59,8 +78,8 @@ pub(crate) struct EarlierRecord<'a> {
 }
 
 impl EarlierRecords {
-    /// Finds the records of lines in the objects of a directory; `None` if too few parts are `unread`, or if no
-    /// object was made of a part of their kinds.
+    /// Finds the records of lines in the objects of a directory; `None` if too few parts are `unread`, if no
+    /// object was made of a part of their kinds, or if memory does not hold the table of lines.
     pub(crate) fn find(
         objects: &ObjectStore,
         unread: &[&Part],
@@ -89,31 +108,54 @@ impl EarlierRecords {
         };
         let opened: Result<Vec<_>> = names.par_iter().map(open).collect();
         let objects: Vec<EarlierObject> = opened?.into_iter().flatten().collect();
-        let (mut segments, mut lines) = (Vec::new(), LineTableBuilder::new(directory));
-        for (number, earlier) in objects.iter().enumerate() {
-            for shape in earlier.object.segment_shapes() {
-                let Some(segment) = earlier.object.segment(shape) else { continue };
-                for (key, line_hash) in segment.copyable_lines() {
-                    let place = LinePlace { segment: segments.len() as u32, key };
-                    lines.push(line_hash, place).map_err(Error::output(directory))?;
-                }
-                segments.push((number, *shape));
+        let segments = segments_of(&objects);
+        let memory_bytes =
+            limits.part_memory_bytes.saturating_mul(rayon::current_num_threads() as u64);
+        let records: u64 = segments.iter().map(|segment| segment.shape.records).sum();
+        // A line would be a read of the disk, which takes longer than parsing it.
+        let is_too_large = records.saturating_mul(ENTRY_BYTES as u64) > memory_bytes;
+        if segments.is_empty() || is_too_large {
+            bar.end();
+            return Ok(None);
+        }
+        let mut lines = LineTableBuilder::new(directory);
+        for (number, EarlierSegment { object, shape, .. }) in (0..).zip(&segments) {
+            let Some(segment) = objects[*object].object.segment(shape) else { continue };
+            for (key, line_hash) in segment.copyable_lines() {
+                let place = LinePlace { segment: number, key };
+                lines.push(line_hash, place).map_err(Error::output(directory))?;
             }
         }
         let lines = lines.finish().map_err(Error::output(directory))?;
         bar.end();
-        Ok((!segments.is_empty()).then_some(EarlierRecords { objects, segments, lines }))
+        let near = NearSegments::new(segments.len(), objects_bytes, memory_bytes);
+        Ok(Some(EarlierRecords { objects, segments, lines, near }))
     }
 
-    /// Returns the record of a line of a part of some kind.
-    pub(crate) fn get(&self, kind: PartKind, line_hash: [u8; 16]) -> Option<EarlierRecord<'_>> {
-        self.lines.find(line_hash).find_map(|LinePlace { segment, key }| {
-            let (object, shape) = self.segments.get(segment as usize)?;
+    /// Returns the record of a line of a part of some kind; `None` also if reading it would take longer than
+    /// parsing the line. `missed` belongs to the part.
+    pub(crate) fn get(
+        &self,
+        kind: PartKind,
+        (line_hash, line_bytes): ([u8; 16], usize),
+        missed: &mut MissedBytes,
+    ) -> Option<EarlierRecord<'_>> {
+        self.lines.find(line_hash).find_map(|LinePlace { segment: number, key }| {
+            let EarlierSegment { object, shape, range } = self.segments.get(number as usize)?;
             let earlier = self.objects.get(*object).filter(|earlier| earlier.kind == kind)?;
+            let read = || {
+                if earlier.is_intact(&self.near) {
+                    earlier.object.read_ahead(range.clone());
+                }
+            };
+            let of_segment = (number, range.end - range.start);
+            if !self.near.has(of_segment, line_bytes as u64, missed, read) {
+                return None;
+            }
             let segment = earlier.object.segment(shape)?;
             let key = segment.key(key as usize)?;
             let is_equal = key.is_copyable && key.line_hash == line_hash;
-            (is_equal && earlier.is_intact()).then_some(EarlierRecord { segment, key })
+            (is_equal && earlier.is_intact(&self.near)).then_some(EarlierRecord { segment, key })
         })
     }
 }
@@ -145,6 +187,21 @@ impl EarlierObject {
     }
 }
 
+/// The segments of objects. In an object they follow one another.
+fn segments_of(objects: &[EarlierObject]) -> Vec<EarlierSegment> {
+    let mut segments = Vec::new();
+    for (number, EarlierObject { object, .. }) in objects.iter().enumerate() {
+        let shapes = object.segment_shapes();
+        let ends = shapes.iter().skip(1).map(|next| next.from).chain([object.size_bytes()]);
+        segments.extend(shapes.iter().zip(ends).map(|(shape, end)| EarlierSegment {
+            object: number,
+            shape: *shape,
+            range: shape.from..end.max(shape.from),
+        }));
+    }
+    segments
+}
+
 /// The names of the objects of a directory, and the sum of their bytes.
 fn objects_in(directory: &Path) -> Result<(Vec<String>, u64)> {
     let (mut names, mut bytes) = (Vec::new(), 0);
@@ -163,4 +220,63 @@ fn objects_in(directory: &Path) -> Result<(Vec<String>, u64)> {
 /// their records.
 pub(crate) fn is_copyable(kind: PartKind) -> bool {
     kind.front_end().is_some_and(|(_, entity)| entity.facts().taxonomy_level.is_none())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::compile::compile;
+    use crate::compile::input::{ManifestPolicy, find};
+
+    const LINES: u64 = 2_000;
+    const PARTS: u64 = 4;
+
+    /// Compiles funders, of which line `number` is in part `part_of(number)`, with the objects of earlier calls and
+    /// without, and compares. Returns the number of copied lines.
+    fn copied(directory: &Path, part_memory_bytes: u64, part_of: fn(u64) -> u64) -> u64 {
+        let input = directory.join("funders");
+        let _ = fs::remove_dir_all(&input);
+        fs::create_dir(&input).unwrap();
+        for part in 0..PARTS {
+            let line = |number| {
+                let name = format!("{number} ").repeat(60);
+                format!(
+                    "{{\"id\":\"https://openalex.org/F{number}\",\"display_name\":\"{name}\"}}\n"
+                )
+            };
+            let numbers = (0..LINES).rev().filter(|number| part_of(*number) == part);
+            let lines: String = numbers.map(line).collect();
+            fs::write(input.join(format!("part_{part}.jsonl")), lines).unwrap();
+        }
+        let parts = find(&[&input], ManifestPolicy::default()).unwrap().parts;
+        let limits = ReadLimits { part_memory_bytes, ..ReadLimits::default() };
+        let stage_in = |objects: &Path| {
+            let store = ObjectStore::local(objects);
+            compile(parts.clone(), &store, &limits, Check::Directory, Progress::Quiet).unwrap()
+        };
+        let (objects, fresh) = (directory.join("objects"), tempfile::tempdir().unwrap());
+        let stage = stage_in(&objects);
+        stage_in(fresh.path());
+        for name in stage.object_names {
+            let bytes_in =
+                |directory: &Path| fs::read(directory.join(format!("{name}.object"))).unwrap();
+            assert_eq!(bytes_in(&objects), bytes_in(fresh.path()), "{name}");
+        }
+        stage.copied_lines
+    }
+
+    #[test]
+    fn with_little_memory_only_neighbours_are_copied() {
+        let directory = tempfile::tempdir().unwrap();
+        let copied = |memory, part_of| copied(directory.path(), memory, part_of);
+        assert_eq!(copied(1 << 20, |number| number * PARTS / LINES), 0);
+        let (_, objects_bytes) = objects_in(&directory.path().join("objects")).unwrap();
+        let little = objects_bytes / 2 / rayon::current_num_threads() as u64;
+        assert_eq!(copied(little, |number| number % PARTS), 0, "scattered lines");
+        let neighbours = copied(little, |number| number.saturating_sub(20) * PARTS / LINES);
+        assert!((LINES / 8..LINES).contains(&neighbours), "{neighbours} lines");
+        assert_eq!(copied(1, |number| number / 2 % PARTS), 0, "no room for the table");
+        assert_eq!(copied(1 << 30, |number| number / 3 % PARTS), LINES);
+    }
 }

@@ -152,9 +152,8 @@ impl Map {
             LoadMode::Pinned => return Map::pin(&file),
             LoadMode::Mapped => Map::open(&file)?,
         };
-        if let Some(bytes) = &map.bytes {
-            // Without the advice every answer is the same, and costs larger reads.
-            let _ = bytes.advise(Advice::Random);
+        if map.bytes.is_some() {
+            map.read_by_page();
             let _ = fadvise(&file, 0, None, rustix::fs::Advice::Random);
             map.by_row = Some(file);
         }
@@ -174,10 +173,25 @@ impl Map {
         Ok(Map { bytes: Some(copy), ..Map::empty() })
     }
 
+    /// From now on, lets the system read only the pages that are asked for.
+    pub fn read_by_page(&self) {
+        if let Some(bytes) = &self.bytes {
+            // Without the advice every answer is the same, and costs larger reads.
+            let _ = bytes.advise(Advice::Random);
+        }
+    }
+
     /// Starts to read a range from disk, as one request, where the file is read by row. Returns
     /// before the bytes arrive.
     pub fn fetch(&self, range: Range<usize>) {
-        if let (Some(bytes), Some(_)) = (&self.bytes, &self.by_row)
+        if self.by_row.is_some() {
+            self.read_ahead(range);
+        }
+    }
+
+    /// Starts to read a range from disk, as one request. Returns before the bytes arrive.
+    pub fn read_ahead(&self, range: Range<usize>) {
+        if let Some(bytes) = &self.bytes
             && range.start < range.end
             && range.end <= bytes.len()
         {
