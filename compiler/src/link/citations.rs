@@ -175,9 +175,9 @@ fn add_redirected(
         return Ok(());
     }
     (0..inputs.record_count(entity) as u32).into_par_iter().try_for_each(|row| {
-        let (_, segment, key) = inputs.locate(entity, row).ok_or_else(inconsistent_object)?;
+        let (_, segment, place) = inputs.locate(entity, row).ok_or_else(inconsistent_object)?;
         let mut ids = Vec::new();
-        segment.references(&key, &mut ids).ok_or_else(inconsistent_object)?;
+        segment.references(&place, &mut ids).ok_or_else(inconsistent_object)?;
         if changes.has_redirected(&ids) {
             changes.changed.insert(row as usize);
         }
@@ -190,8 +190,8 @@ fn batch(inputs: &LinkInputs<'_, '_>, entity: Entity, rows: Range<usize>) -> Res
     let mut bytes = 0;
     for row in rows.clone() {
         let located = u32::try_from(row).ok().and_then(|row| inputs.locate(entity, row));
-        let (_, _, key) = located.ok_or_else(inconsistent_object)?;
-        bytes += u64::from(key.references_bytes);
+        let (_, _, place) = located.ok_or_else(inconsistent_object)?;
+        bytes += u64::from(place.references.1);
         if row + 1 - rows.start == BATCH_ROWS || bytes >= BATCH_BYTES {
             return Ok(rows.start..row + 1);
         }

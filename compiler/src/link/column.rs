@@ -24,6 +24,11 @@ impl Column {
         Ok(Column { length: map.len() / width, map, width })
     }
 
+    /// From now on, lets the system read only the pages that are asked for: the values are read in random order.
+    pub(crate) fn read_by_page(&self) {
+        self.map.read_by_page();
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.length
     }

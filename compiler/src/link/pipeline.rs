@@ -51,6 +51,7 @@ pub fn link(
 ) -> Result<Published> {
     let takes_over = selection.is_none() && indexes == IndexSource::Current;
     let previous = takes_over.then(|| Previous::open(lock.directory())).flatten();
+    objects.iter().for_each(|object| object.read_by_page());
     let linker = Linker::new(objects, lock.scratch(), memory_bytes, progress);
     let directory = lock.scratch().join("snapshot");
     fs::create_dir(&directory).map_err(Error::output(&directory))?;

@@ -57,11 +57,12 @@ impl ObjectBytes {
             .map_or_else(|| ObjectBytes::InFile(path.into()), ObjectBytes::Mapped)
     }
 
-    /// The mapping of the object alone, if it has one.
+    /// The mapping that holds the object.
     pub(crate) fn map(&self) -> Option<&Map> {
         match self {
             ObjectBytes::Mapped(CountedMap(map)) => Some(map),
-            ObjectBytes::Gathered(..) | ObjectBytes::InFile(_) => None,
+            ObjectBytes::Gathered(map, _) => Some(map),
+            ObjectBytes::InFile(_) => None,
         }
     }
 

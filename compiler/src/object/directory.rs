@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::object::deletions::{DeletionBlock, DeletionShape};
 use crate::object::part_report::{Merge, PartReport};
+use crate::object::read_ahead::ReadAhead;
 use crate::object::segment::{Segment, SegmentShape};
 use crate::object::side::{SideSegment, SideShape};
 
@@ -51,7 +52,9 @@ impl Directory {
 
     /// Whether the object has every segment that the directory lists.
     pub fn is_complete(&self, object: &[u8]) -> bool {
-        self.segments.iter().all(|shape| Segment::read(object, shape).is_some())
+        self.segments
+            .iter()
+            .all(|shape| Segment::read(object, ReadAhead::new(None), shape).is_some())
             && self.sides.iter().all(|shape| SideSegment::read(object, shape).is_some())
             && self.deletions.iter().all(|shape| DeletionBlock::read(object, shape).is_some())
     }

@@ -9,6 +9,7 @@ use crate::object::bytes::{MAPPED_MAX, ObjectBytes};
 use crate::object::deletions::DeletionBlock;
 use crate::object::directory::{Directory, ObjectHash, is_intact};
 use crate::object::part_report::{Merge, PartReport, Raw};
+use crate::object::read_ahead::ReadAhead;
 use crate::object::segment::{Segment, SegmentShape};
 use crate::object::side::SideSegment;
 
@@ -74,10 +75,10 @@ impl Object {
 
     /// Starts to read a range of the object from disk.
     pub(crate) fn read_ahead(&self, range: Range<u64>) {
-        if let (Some(map), Ok(from), Ok(to)) =
-            (self.bytes.map(), usize::try_from(range.start), usize::try_from(range.end))
+        if let (Ok(from), Ok(to)) = (usize::try_from(range.start), usize::try_from(range.end))
+            && let Some(bytes) = self.bytes.get(from..to)
         {
-            map.read_ahead(from..to);
+            ReadAhead::new(self.bytes.map()).start(bytes);
         }
     }
 
@@ -151,7 +152,7 @@ impl Object {
 
     /// Reads a segment of this object.
     pub(crate) fn segment(&self, shape: &SegmentShape) -> Option<Segment<'_>> {
-        Segment::read(&self.bytes, shape)
+        Segment::read(&self.bytes, ReadAhead::new(self.bytes.map()), shape)
     }
 
     /// The segments of one entity.
@@ -160,6 +161,6 @@ impl Object {
             .segments
             .iter()
             .filter(move |shape| shape.entity == entity as u8)
-            .filter_map(|shape| Segment::read(&self.bytes, shape))
+            .filter_map(|shape| self.segment(shape))
     }
 }

@@ -71,7 +71,7 @@ mod tests {
         let mut text = String::new();
         for segment in object.segments_of(Entity::Output) {
             for key in (0..segment.count()).filter_map(|at| segment.key(at)) {
-                let hash = blake3::hash(segment.blob(&key).unwrap());
+                let hash = blake3::hash(segment.blob(&key.place()).unwrap());
                 text.push_str(&format!("{} {hash}\n", key.id));
             }
             text.push_str(&format!("{:?}\n", segment.symbols.get(0)));

@@ -37,6 +37,18 @@ impl Origin {
         matches!(self, Origin::Table | Origin::Own)
     }
 
+    /// The origin with a number; `None` if no origin has it.
+    pub fn decode(number: u8) -> Option<Origin> {
+        match number {
+            0 => Some(Origin::OutputTopic),
+            1 => Some(Origin::Embedded),
+            2 => Some(Origin::TableParent),
+            3 => Some(Origin::Table),
+            4 => Some(Origin::Own),
+            _ => None,
+        }
+    }
+
     /// The precedence among copies. A row's topic and the parents it names rank equally.
     fn strength(self) -> u8 {
         match self {
@@ -73,6 +85,17 @@ pub struct Key {
     /// Whether a copy of the record may stand for an equal line of another part: the line gave no warning and
     /// nothing but this record and its derived nodes.
     pub is_copyable: bool,
+}
+
+/// What the linker needs of a key to copy the record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecordPlace {
+    pub id: u64,
+    pub origin: Origin,
+    /// The offset and the size of the record's blob in the segment.
+    pub blob: (u64, u32),
+    /// The offset and the size of the record's references among those of the segment.
+    pub references: (u64, u32),
 }
 
 /// Turns a count into a rank: the greatest count first, null last.
@@ -118,14 +141,6 @@ impl Key {
             bytes.get(at..at + 4).and_then(|field| field.try_into().ok()).map(u32::from_le_bytes)
         };
         let [origin, is_copyable, 0, 0] = bytes[60..64] else { return None };
-        let origin = match origin {
-            0 => Origin::OutputTopic,
-            1 => Origin::Embedded,
-            2 => Origin::TableParent,
-            3 => Origin::Table,
-            4 => Origin::Own,
-            _ => return None,
-        };
         Some(Key {
             id: u64_at(0)?,
             updated_micros: i64::from_le_bytes(bytes.get(8..16)?.try_into().ok()?),
@@ -137,9 +152,18 @@ impl Key {
             references_from: u64_at(64)?,
             references_bytes: u32_at(72)?,
             content_hash: u128::from_le_bytes(bytes.get(76..92)?.try_into().ok()?),
-            origin,
+            origin: Origin::decode(origin)?,
             is_copyable: is_copyable != 0,
         })
+    }
+
+    pub fn place(&self) -> RecordPlace {
+        RecordPlace {
+            id: self.id,
+            origin: self.origin,
+            blob: (self.blob_from, self.blob_bytes),
+            references: (self.references_from, self.references_bytes),
+        }
     }
 
     /// Decodes the id at the beginning of a key.

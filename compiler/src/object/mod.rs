@@ -27,6 +27,7 @@ pub(crate) mod file;
 pub(crate) mod gather;
 pub(crate) mod key;
 pub(crate) mod part_report;
+pub(crate) mod read_ahead;
 pub(crate) mod segment;
 pub(crate) mod side;
 pub(crate) mod store;

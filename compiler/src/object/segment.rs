@@ -22,7 +22,8 @@ use pinakes_format::storage::long_text::Deflater;
 use crate::object::chains::{
     Chain, ChainTable, ChainTableBuilder, ChainTableShape, EncodedChains, NamedBy,
 };
-use crate::object::key::{KEY_BYTES, Key, Origin, hash_content, rank_of};
+use crate::object::key::{KEY_BYTES, Key, Origin, RecordPlace, hash_content, rank_of};
+use crate::object::read_ahead::ReadAhead;
 use crate::object::symbols::{
     Symbol, SymbolTable, SymbolTableBuilder, SymbolTableShape, code_symbol,
 };
@@ -304,7 +305,7 @@ impl SegmentBuilder {
     /// Appends a copy of a record of another object, as [`SegmentBuilder::push`] would append the record of
     /// its line. `None` if the other object is damaged.
     pub fn copy<R: Record>(&mut self, from: &Segment<'_>, key: &Key) -> Option<()> {
-        let RecordBytes { packed, long_texts } = record::access(from.blob(key)?).ok()?;
+        let RecordBytes { packed, long_texts } = record::access(from.blob(&key.place())?).ok()?;
         let mut copy = RenumberedCopy::new(packed).ok()?;
         let mut is_complete = true;
         let visited = record::visit_slots::<R>(packed, &mut |slot| {
@@ -329,7 +330,7 @@ impl SegmentBuilder {
         visited.ok().filter(|()| is_complete)?;
         self.symbols_before = self.symbols.count();
         let references_from = self.references.len();
-        let references = from.references_of(key)?;
+        let references = from.references_of(&key.place())?;
         leb128::push(references.chains_count, &mut self.references);
         for chain in references.chains() {
             let named_by = NamedBy::new(key.id, key.updated_micros);
@@ -407,9 +408,11 @@ impl SegmentBuilder {
 
 #[derive(Clone, Copy)]
 pub struct Segment<'a> {
+    ahead: ReadAhead<'a>,
     blobs: &'a [u8],
     references: &'a [u8],
     keys: &'a [u8],
+    symbol_bytes: &'a [u8],
     pub symbols: SymbolTable<'a>,
     chains: ChainTable<'a>,
 }
@@ -442,7 +445,11 @@ impl<'a> RecordReferences<'a> {
 
 impl<'a> Segment<'a> {
     /// Reads a segment of an object; `None` if the object is too short.
-    pub(crate) fn read(object: &'a [u8], shape: &SegmentShape) -> Option<Segment<'a>> {
+    pub(crate) fn read(
+        object: &'a [u8],
+        ahead: ReadAhead<'a>,
+        shape: &SegmentShape,
+    ) -> Option<Segment<'a>> {
         let bytes = object.get(usize::try_from(shape.from).ok()?..)?;
         let (blobs, rest) = bytes.split_at_checked(usize::try_from(shape.blobs_bytes).ok()?)?;
         let references_bytes = usize::try_from(shape.references_bytes).ok()?;
@@ -450,10 +457,10 @@ impl<'a> Segment<'a> {
         let keys_bytes = usize::try_from(shape.records).ok()?.checked_mul(KEY_BYTES)?;
         let (keys, rest) = rest.split_at_checked(keys_bytes)?;
         let symbols_bytes = usize::try_from(shape.symbols.bytes()?).ok()?;
-        let (symbols, mut rest) = rest.split_at_checked(symbols_bytes)?;
-        let symbols = SymbolTable::read(symbols, shape.symbols)?;
+        let (symbol_bytes, mut rest) = rest.split_at_checked(symbols_bytes)?;
+        let symbols = SymbolTable::read(symbol_bytes, shape.symbols)?;
         let chains = ChainTable::take(&mut rest, shape.chains)?;
-        Some(Segment { blobs, references, keys, symbols, chains })
+        Some(Segment { ahead, blobs, references, keys, symbol_bytes, symbols, chains })
     }
 
     /// The number of records.
@@ -467,9 +474,11 @@ impl<'a> Segment<'a> {
         Key::decode(self.keys.get(from..from.checked_add(KEY_BYTES)?)?)
     }
 
-    /// The id of the key at `index`.
+    /// The id of the key at `index`. Keys are read front to back.
     pub fn id(&self, index: usize) -> Option<u64> {
-        Key::decode_id(self.keys.get(index.checked_mul(KEY_BYTES)?..)?)
+        let from = index.checked_mul(KEY_BYTES)?;
+        self.ahead.follow(self.keys, from, KEY_BYTES);
+        Key::decode_id(self.keys.get(from..)?)
     }
 
     /// The line hash of each record that may be copied, and the index of its key.
@@ -478,23 +487,32 @@ impl<'a> Segment<'a> {
         keys.filter(|(_, key)| key.is_copyable).map(|(index, key)| (index, key.line_hash))
     }
 
-    /// The bytes of the record with a key.
-    pub fn blob(&self, key: &Key) -> Option<&'a [u8]> {
-        let from = usize::try_from(key.blob_from).ok()?;
-        self.blobs.get(from..from.checked_add(key.blob_bytes as usize)?)
+    /// Starts to read the symbols from disk.
+    pub fn read_symbols_ahead(&self) {
+        self.ahead.start(self.symbol_bytes);
     }
 
-    fn references_of(&self, key: &Key) -> Option<RecordReferences<'a>> {
-        let from = usize::try_from(key.references_from).ok()?;
-        let to = from.checked_add(key.references_bytes as usize)?;
-        let mut numbers = self.references.get(from..to)?;
+    /// The bytes of a record. Records in list order lie one behind the other.
+    pub fn blob(&self, place: &RecordPlace) -> Option<&'a [u8]> {
+        self.part_of(self.blobs, place.blob)
+    }
+
+    /// The bytes of one record: `from` the offset, so many `bytes`.
+    fn part_of(&self, all: &'a [u8], (from, bytes): (u64, u32)) -> Option<&'a [u8]> {
+        let from = usize::try_from(from).ok()?;
+        self.ahead.follow(all, from, bytes as usize);
+        all.get(from..from.checked_add(bytes as usize)?)
+    }
+
+    fn references_of(&self, place: &RecordPlace) -> Option<RecordReferences<'a>> {
+        let mut numbers = self.part_of(self.references, place.references)?;
         let chains_count = leb128::take(&mut numbers)?;
         Some(RecordReferences { chains_count, numbers, table: self.chains })
     }
 
-    /// Appends the ids that the record with a key refers to, ascending; `None` if they are cut.
-    pub fn references(&self, key: &Key, ids: &mut Vec<u64>) -> Option<()> {
-        let mut bytes = self.references_of(key)?.ids()?;
+    /// Appends the ids that a record refers to, ascending; `None` if they are cut.
+    pub fn references(&self, place: &RecordPlace, ids: &mut Vec<u64>) -> Option<()> {
+        let mut bytes = self.references_of(place)?.ids()?;
         let mut last = 0u64;
         while !bytes.is_empty() {
             last = last.checked_add(leb128::take(&mut bytes)?)?;

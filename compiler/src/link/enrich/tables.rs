@@ -61,8 +61,8 @@ impl<'o> Linker<'o> {
             (&segments[Entity::Institution as usize], &rows[Entity::Institution as usize]);
         let mut sorter = Sorter::new(&self.scratch, self.sorter_bytes());
         for row in 0..rows.order.len() {
-            let (_, segment, key) = rows.locate(row, segments).ok_or_else(inconsistent_object)?;
-            let blob = segment.blob(&key).ok_or_else(inconsistent_object)?;
+            let (_, segment, place) = rows.locate(row, segments).ok_or_else(inconsistent_object)?;
+            let blob = segment.blob(&place).ok_or_else(inconsistent_object)?;
             let keys =
                 record::access(blob).and_then(|stored| Institution::join_keys(stored.packed));
             let row = u32::try_from(row).map_err(|_| inconsistent_object())?;

@@ -96,7 +96,7 @@ impl Linker<'_> {
         let rows = self.merge(entity, of_entity, merges, &own, admitted, |key, segment| {
             if is_level {
                 let segment = of_entity.get(segment).ok_or_else(inconsistent_object)?;
-                let blob = segment.blob(key).ok_or_else(inconsistent_object)?;
+                let blob = segment.blob(&key.place()).ok_or_else(inconsistent_object)?;
                 if let Some(parent) = parent_id(entity, blob, segment) {
                     parents.insert(key.id, parent);
                 }
@@ -144,9 +144,9 @@ impl Linker<'_> {
         let of_outputs = &segments[Entity::Output as usize];
         let mut named = BTreeSet::new();
         for row in 0..outputs.order.len() {
-            let (_, segment, key) =
+            let (_, segment, place) =
                 outputs.locate(row, of_outputs).ok_or_else(inconsistent_object)?;
-            let blob = segment.blob(&key).ok_or_else(inconsistent_object)?;
+            let blob = segment.blob(&place).ok_or_else(inconsistent_object)?;
             let mut add_topic = |slot| {
                 if let Slot::Reference(Entity::Topic, number) = slot {
                     let subject = segment.symbols.subject(SlotNumber::number(number));

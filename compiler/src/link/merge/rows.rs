@@ -1,6 +1,7 @@
 //! Rows of one entity: the picked records in their list order.
 
 use std::{
+    cmp::Ordering,
     collections::BTreeSet,
     io::{self, BufWriter, Read, Write},
 };
@@ -12,18 +13,19 @@ use crate::error::{Error, Result};
 use crate::external_sort::{Sorter, Spill, read_array};
 use crate::link::column::{Column, IdRow, IdRows};
 use crate::link::context::{Linker, Segments};
-use crate::link::merge::copies::{Copy, CopyGroups, is_named, tally_copies};
+use crate::link::merge::copies::{CopyGroups, is_named, tally_copies};
 use crate::link::merge::deletions::{DeletionCounts, Deletions};
 use crate::link::merge::redirects::{Merges, Redirects};
 use crate::link::merge::sums::Sums;
 use crate::link::tally::Tally;
-use crate::object::key::rank_of;
+use crate::object::key::{RecordPlace, rank_of};
 use crate::object::segment::Segment;
 use crate::object::{Key, Origin};
 
 /// The rows of one entity.
 pub(crate) struct Rows {
-    /// For each row, the number of its record's segment and the index of its key there.
+    /// For each row, the number of its record's segment and the record's place there. The key itself is not read
+    /// again: keys ascend by id, so those of neighbouring rows lie far apart.
     pub order: Column,
     pub by_id: IdRows,
     /// For each record, ascending by id, the hash of what the record says. `None` for a subset.
@@ -37,21 +39,18 @@ pub(crate) struct Rows {
 
 impl Rows {
     /// Bytes of a row in `order`.
-    pub(crate) const ORDER_BYTES: usize = 8;
+    pub(crate) const ORDER_BYTES: usize = SegmentPlace::BYTES;
     /// Bytes of a hash in `contents`.
     pub(crate) const CONTENT_BYTES: usize = 16;
 
-    /// Finds a row's record: the number of its segment, the segment and the key.
+    /// Finds a row's record: the number of its segment, the segment and the place there.
     pub(crate) fn locate<'s, 'o>(
         &self,
         row: usize,
         segments: &'s Segments<'o>,
-    ) -> Option<(usize, &'s Segment<'o>, Key)> {
-        let (segment, key) = self.order.get(row)?.split_first_chunk::<4>()?;
-        let segment_at = u32::from_le_bytes(*segment) as usize;
-        let segment = segments.get(segment_at)?;
-        let key = segment.key(u32::from_le_bytes(key.try_into().ok()?) as usize)?;
-        Some((segment_at, segment, key))
+    ) -> Option<(usize, &'s Segment<'o>, RecordPlace)> {
+        let SegmentPlace { segment, place } = SegmentPlace::decode(self.order.get(row)?)?;
+        Some((segment as usize, segments.get(segment as usize)?, place))
     }
 
     /// Counts merges that form a cycle, merges without a target, and records newer than their merge or
@@ -68,34 +67,75 @@ impl Rows {
     }
 }
 
-/// A picked record: its sort key and the position of its key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// A record in one of the segments of its entity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct SegmentPlace {
+    segment: u32,
+    place: RecordPlace,
+}
+
+impl SegmentPlace {
+    /// Bytes on disk.
+    const BYTES: usize = 29;
+
+    /// Fails if the segment has more than 4 GiB.
+    fn encode(&self) -> io::Result<[u8; SegmentPlace::BYTES]> {
+        let RecordPlace { id, origin, blob, references } = self.place;
+        let offset = |from: u64| u32::try_from(from).map_err(io::Error::other);
+        let mut bytes = [0; SegmentPlace::BYTES];
+        bytes[..8].copy_from_slice(&id.to_le_bytes());
+        let numbers = [self.segment, offset(blob.0)?, blob.1, offset(references.0)?, references.1];
+        for (into, number) in bytes[8..].chunks_exact_mut(4).zip(numbers) {
+            into.copy_from_slice(&number.to_le_bytes());
+        }
+        bytes[28] = origin as u8;
+        Ok(bytes)
+    }
+
+    fn decode(bytes: &[u8]) -> Option<SegmentPlace> {
+        let (id, rest) = bytes.split_first_chunk()?;
+        let (numbers, rest) = rest.split_first_chunk::<20>()?;
+        let number = |at: usize| u32::from_le_bytes(numbers.as_chunks().0[at]);
+        let place = RecordPlace {
+            id: u64::from_le_bytes(*id),
+            origin: Origin::decode(*rest.first()?)?,
+            blob: (number(1).into(), number(2)),
+            references: (number(3).into(), number(4)),
+        };
+        Some(SegmentPlace { segment: number(0), place })
+    }
+}
+
+/// A picked record: its sort key and its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Picked {
     rank: u64,
-    id: u64,
-    segment: u32,
-    key: u32,
+    at: SegmentPlace,
+}
+
+impl Ord for Picked {
+    fn cmp(&self, other: &Picked) -> Ordering {
+        (self.rank, self.at.place.id).cmp(&(other.rank, other.at.place.id))
+    }
+}
+
+impl PartialOrd for Picked {
+    fn partial_cmp(&self, other: &Picked) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
 }
 
 impl Spill for Picked {
     fn write(&self, out: &mut impl Write) -> io::Result<()> {
         out.write_all(&self.rank.to_le_bytes())?;
-        out.write_all(&self.id.to_le_bytes())?;
-        out.write_all(&self.segment.to_le_bytes())?;
-        out.write_all(&self.key.to_le_bytes())
+        out.write_all(&self.at.encode()?)
     }
 
     fn read(input: &mut impl Read) -> io::Result<Option<Picked>> {
         let Some(rank) = read_array(input)? else { return Ok(None) };
-        let Some(id) = read_array(input)? else { return Ok(None) };
-        let Some(segment) = read_array(input)? else { return Ok(None) };
-        let Some(key) = read_array(input)? else { return Ok(None) };
-        Ok(Some(Picked {
-            rank: u64::from_le_bytes(rank),
-            id: u64::from_le_bytes(id),
-            segment: u32::from_le_bytes(segment),
-            key: u32::from_le_bytes(key),
-        }))
+        let Some(at) = read_array::<{ SegmentPlace::BYTES }>(input)? else { return Ok(None) };
+        let at = SegmentPlace::decode(&at).ok_or(io::ErrorKind::InvalidData)?;
+        Ok(Some(Picked { rank: u64::from_le_bytes(rank), at }))
     }
 }
 
@@ -152,8 +192,8 @@ impl<'o> Linker<'o> {
             if entity.facts().is_generated {
                 rank = 0;
             }
-            let Copy { segment, index, .. } = winner;
-            let picked = Picked { rank, id: winner.key.id, segment, key: index };
+            let at = SegmentPlace { segment: winner.segment, place: winner.key.place() };
+            let picked = Picked { rank, at };
             self.scratch_result(sorter.push(picked))?;
             let content = winner.key.content_hash.to_le_bytes();
             self.scratch_result(contents.write_all(&content))?;
@@ -173,10 +213,9 @@ impl<'o> Linker<'o> {
         let mut ids = Sorter::new(&self.scratch, self.sorter_bytes());
         for (row, picked) in sorter.finish()?.enumerate() {
             let picked = picked?;
-            order.write_all(&picked.segment.to_le_bytes())?;
-            order.write_all(&picked.key.to_le_bytes())?;
+            order.write_all(&picked.at.encode()?)?;
             let row = u32::try_from(row).map_err(io::Error::other)?;
-            ids.push(IdRow { id: picked.id, row })?;
+            ids.push(IdRow { id: picked.at.place.id, row })?;
         }
         let by_id = IdRows::map(ids.write_sorted()?)?;
         Ok((Column::map(order, Rows::ORDER_BYTES)?, by_id))

@@ -256,7 +256,7 @@ impl Comparison<'_, '_, '_> {
         let rows = gathered(self.entity, &mut reader, path)?;
         let id_of = |(entity, row): (Entity, u32)| {
             let id = match inputs.locate(entity, row) {
-                Some((.., key)) => key.id,
+                Some((.., place)) => place.id,
                 None => inputs.unresolved(entity, row)?.id,
             };
             Some((entity, id, (row as usize) < inputs.record_count(entity)))

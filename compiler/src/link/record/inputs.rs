@@ -9,7 +9,7 @@ use crate::link::enrich::tables::SideTables;
 use crate::link::merge::rows::Rows;
 use crate::link::merge::sums::Sums;
 use crate::link::resolve::resolved::Resolved;
-use crate::object::Key;
+use crate::object::key::RecordPlace;
 use crate::object::segment::Segment;
 use crate::object::symbols::Symbol;
 
@@ -31,17 +31,21 @@ impl<'a, 'o> LinkInputs<'a, 'o> {
         self.rows[entity as usize].order.len()
     }
 
-    /// Finds a record: the number of its segment, the segment and the key.
-    pub(crate) fn locate(&self, entity: Entity, row: u32) -> Option<(usize, &'a Segment<'o>, Key)> {
+    /// Finds a record: the number of its segment, the segment and the place there.
+    pub(crate) fn locate(
+        &self,
+        entity: Entity,
+        row: u32,
+    ) -> Option<(usize, &'a Segment<'o>, RecordPlace)> {
         self.rows[entity as usize].locate(row as usize, &self.segments[entity as usize])
     }
 
     /// Appends the ids that a record refers to, with merges followed: ascending, each once. `None` if
     /// there is no such record.
     pub(crate) fn references(&self, entity: Entity, row: u32, ids: &mut Vec<u64>) -> Option<()> {
-        let (_, segment, key) = self.locate(entity, row)?;
+        let (_, segment, place) = self.locate(entity, row)?;
         let from = ids.len();
-        segment.references(&key, ids)?;
+        segment.references(&place, ids)?;
         let redirects = &self.rows[entity as usize].redirects;
         let mut is_changed = false;
         for id in &mut ids[from..] {

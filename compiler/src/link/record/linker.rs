@@ -14,8 +14,9 @@ use crate::link::record::inputs::LinkInputs;
 use crate::link::record::source_types::SourceTypes;
 use crate::link::resolve::changes::Changes;
 use crate::link::resolve::taxonomy_tree::TaxonomyTree;
+use crate::object::Origin;
+use crate::object::key::RecordPlace;
 use crate::object::segment::Segment;
-use crate::object::{Key, Origin};
 
 /// Links records of merged and resolved inputs. Immutable, so that all threads share it.
 pub(crate) struct RecordLinker<'a, 'o> {
@@ -32,7 +33,7 @@ pub(crate) struct LocatedRecord<'a, 'o> {
     /// The number of the segment.
     segment_at: usize,
     segment: &'a Segment<'o>,
-    key: Key,
+    place: RecordPlace,
     /// The bytes of the record, with symbols.
     pub blob: &'o [u8],
 }
@@ -99,10 +100,10 @@ impl<'a, 'o> RecordLinker<'a, 'o> {
     /// Finds the record of a row.
     pub(crate) fn locate(&self, entity: Entity, row: usize) -> Result<LocatedRecord<'a, 'o>> {
         let row = u32::try_from(row).map_err(|_| inconsistent_object())?;
-        let (segment_at, segment, key) =
+        let (segment_at, segment, place) =
             self.inputs.locate(entity, row).ok_or_else(inconsistent_object)?;
-        let blob = segment.blob(&key).ok_or_else(inconsistent_object)?;
-        Ok(LocatedRecord { row, segment_at, segment, key, blob })
+        let blob = segment.blob(&place).ok_or_else(inconsistent_object)?;
+        Ok(LocatedRecord { row, segment_at, segment, place, blob })
     }
 
     /// Copies a record to the end of `blobs`, replaces its symbols by rows and completes it.
@@ -112,7 +113,7 @@ impl<'a, 'o> RecordLinker<'a, 'o> {
         located: &LocatedRecord<'_, '_>,
         blobs: &mut Vec<u8>,
     ) -> Result<LinkedRecord> {
-        let LocatedRecord { row, segment_at, segment, ref key, blob } = *located;
+        let LocatedRecord { row, segment_at, segment, place, blob } = *located;
         let resolved = self.inputs.resolved;
         let row_of = |symbol: u32| resolved.number(entity, segment_at, segment, symbol);
 
@@ -163,20 +164,26 @@ impl<'a, 'o> RecordLinker<'a, 'o> {
         }
         let mut linked = Vec::new();
         copy.finish(&mut linked);
-        let linked = self.complete(entity, row, key, linked)?;
+        let linked = self.complete(entity, row, &place, linked)?;
         let before = std::mem::take(blobs);
         *blobs = record::store(&linked, long_texts, &mut Arena::new(), before)
             .map_err(|_| inconsistent_object())?;
-        Ok(LinkedRecord { id: key.id, name, dangling })
+        Ok(LinkedRecord { id: place.id, name, dangling })
     }
 
     /// Fills in null members of a taxonomy node, and adds the members of side tables. Takes and returns
     /// packed records.
-    fn complete(&self, entity: Entity, row: u32, key: &Key, packed: Vec<u8>) -> Result<Vec<u8>> {
+    fn complete(
+        &self,
+        entity: Entity,
+        row: u32,
+        place: &RecordPlace,
+        packed: Vec<u8>,
+    ) -> Result<Vec<u8>> {
         let mut packed = packed;
         if entity.facts().taxonomy_level.is_some() {
-            let sums = self.inputs.sums.get(&entity).and_then(|sums| sums.get(&key.id));
-            let sum = (key.origin != Origin::Own).then(|| sums.copied().unwrap_or_default());
+            let sums = self.inputs.sums.get(&entity).and_then(|sums| sums.get(&place.id));
+            let sum = (place.origin != Origin::Own).then(|| sums.copied().unwrap_or_default());
             packed = self.tree.complete(entity, row, &packed, sum)?;
         }
         let codes = &self.inputs.resolved.unresolved;

@@ -65,8 +65,8 @@ impl SourceTypes {
         by_placeholder: BTreeMap<u32, u32>,
     ) -> Result<SourceTypes> {
         let type_of = |row| {
-            let (segment_at, segment, key) = inputs.locate(Entity::Source, row)?;
-            let packed = record::access(segment.blob(&key)?).ok()?.packed;
+            let (segment_at, segment, place) = inputs.locate(Entity::Source, row)?;
+            let packed = record::access(segment.blob(&place)?).ok()?.packed;
             let code = code_of(&mut RecordReader::new(packed).ok()?).ok()?;
             if code == NO_CODE {
                 return Some(NO_CODE);

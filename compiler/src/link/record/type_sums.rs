@@ -24,9 +24,9 @@ pub(crate) fn read_type_sums(inputs: &LinkInputs<'_, '_>) -> Result<TypeSums> {
     let entity = Entity::Institution;
     let mut sums = TypeSums::new();
     for row in 0..inputs.record_count(entity) as u32 {
-        let (segment_at, segment, key) =
+        let (segment_at, segment, place) =
             inputs.locate(entity, row).ok_or_else(inconsistent_object)?;
-        let blob = segment.blob(&key).ok_or_else(inconsistent_object)?;
+        let blob = segment.blob(&place).ok_or_else(inconsistent_object)?;
         let counts = record::access(blob).and_then(|stored| read_counts(stored.packed));
         let (code, own) = counts.map_err(|_| inconsistent_object())?;
         let Some(code) = code else { continue };

@@ -117,6 +117,7 @@ impl<'o> Linker<'o> {
             })
             .collect::<Result<Vec<_>>>()?;
         let numbers = self.scratch_result(second_numbers.finish())?;
+        numbers.read_by_page();
         let mut by_segment = second_pass.into_iter();
         let ranges =
             segments.iter().map(|of| by_segment.by_ref().take(of.len()).collect()).collect();
@@ -162,6 +163,7 @@ fn follow_redirects(kind: u8, id: u64, rows: &[Rows]) -> u64 {
 /// First pass: the row of each symbol that has a record, and the other symbols. Symbols ascend by kind and
 /// id, so the lookups read the ids of each entity front to back.
 fn find_records(segment: &Segment<'_>, rows: &[Rows]) -> Result<(Vec<u32>, Vec<UnresolvedSymbol>)> {
+    segment.read_symbols_ahead();
     let mut numbers = vec![UNRESOLVED; segment.symbols.count()];
     let mut unresolved = Vec::new();
     let mut cursors: Vec<IdCursor<'_>> = rows.iter().map(|rows| rows.by_id.cursor()).collect();
@@ -187,6 +189,7 @@ fn fill_unresolved(
     rows: &[Rows],
     unresolved: &UnresolvedSymbols,
 ) -> Result<Vec<u32>> {
+    segment.read_symbols_ahead();
     let fill = |(at, number): (usize, Option<u32>)| {
         let number = number?;
         if number != UNRESOLVED {

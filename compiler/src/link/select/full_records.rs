@@ -76,9 +76,9 @@ impl<'p, 'a, 'o> FullRecords<'p, 'a, 'o> {
         mut visit: impl FnMut(Option<Entity>, u32) -> Result<()>,
     ) -> Result<()> {
         let inputs = &self.linker.inputs;
-        let (segment_at, segment, key) =
+        let (segment_at, segment, place) =
             inputs.locate(entity, row).ok_or_else(inconsistent_object)?;
-        let blob = segment.blob(&key).ok_or_else(inconsistent_object)?;
+        let blob = segment.blob(&place).ok_or_else(inconsistent_object)?;
         let packed = record::access(blob).map_err(|_| inconsistent_object())?.packed;
         let mut visit_symbol = |symbol: u32| {
             let (kind, _) = segment.symbols.subject(symbol).ok_or_else(inconsistent_object)?;
@@ -133,7 +133,7 @@ impl ReferenceLookup for FullRecords<'_, '_, '_> {
 
     fn row_id(&self, entity: Entity, row: u32) -> std::result::Result<u64, ReadError> {
         let id = match self.linker.inputs.locate(entity, row) {
-            Some((_, _, key)) => Some(key.id),
+            Some((.., place)) => Some(place.id),
             None => self.linker.inputs.unresolved(entity, row).map(|symbol| symbol.id),
         };
         id.ok_or_else(no_record)
@@ -143,11 +143,11 @@ impl ReferenceLookup for FullRecords<'_, '_, '_> {
         if self.suppressed.has(entity, row) {
             return Ok(None);
         }
-        let Some((_, segment, key)) = self.linker.inputs.locate(entity, row) else {
+        let Some((_, segment, place)) = self.linker.inputs.locate(entity, row) else {
             let symbol = self.linker.inputs.unresolved(entity, row);
             return symbol.map(|symbol| symbol.name).ok_or_else(no_record);
         };
-        let packed = record::access(segment.blob(&key).ok_or_else(no_record)?)?.packed;
+        let packed = record::access(segment.blob(&place).ok_or_else(no_record)?)?.packed;
         with_record!(entity, R => <R as Record>::name(packed))
     }
 

@@ -146,17 +146,17 @@ impl Linker<'_> {
         let count = rows.order.len();
         let mut suppressed = 0;
         for row in renumbering.placeholders[entity as usize].records() {
-            let (_, _, key) =
+            let (_, _, place) =
                 rows.locate(*row as usize, segments).ok_or_else(inconsistent_object)?;
-            suppressed += u64::from(key.origin.is_read());
+            suppressed += u64::from(place.origin.is_read());
         }
         let kept = &renumbering.rows[entity as usize];
         let file = self.scratch_result(unnamed_file(&self.scratch))?;
         let mut order = BufWriter::with_capacity(1 << 18, file);
         let (mut read, mut derived) = (0, 0);
         for row in kept.iter().map(|row| row as usize).take_while(|row| *row < count) {
-            let (_, _, key) = rows.locate(row, segments).ok_or_else(inconsistent_object)?;
-            let tally = if key.origin.is_read() { &mut read } else { &mut derived };
+            let (_, _, place) = rows.locate(row, segments).ok_or_else(inconsistent_object)?;
+            let tally = if place.origin.is_read() { &mut read } else { &mut derived };
             *tally += 1;
             let position = rows.order.get(row).ok_or_else(inconsistent_object)?;
             self.scratch_result(order.write_all(position))?;
