@@ -2,7 +2,7 @@
 
 use std::{
     path::{Path, PathBuf},
-    process::Command,
+    process::{Command, Stdio},
     time::Instant,
 };
 
@@ -12,11 +12,15 @@ use rayon::prelude::*;
 
 use crate::{
     Result,
+    control_group::ControlGroup,
     lists::sizes,
     process::{Cost, measure, sibling_program},
+    served::cold::{evict, files_of},
 };
 
 const MB: f64 = 1e6;
+/// The least memory of a build whose objects exceed its memory: twice what it may allocate.
+const LITTLE_MEMORY_MIN: u64 = 512 << 20;
 
 /// Generates a dump, builds it twice and prints the measurements; returns the snapshots' directory.
 pub fn run(outputs: u64, dir: &Path, memory: &str) -> Result<PathBuf> {
@@ -25,8 +29,7 @@ pub fn run(outputs: u64, dir: &Path, memory: &str) -> Result<PathBuf> {
     let threads = rayon::current_num_threads();
     let (json_bytes, ceiling_seconds) = measure_ceiling(&dump)?;
     let snapshots = dir.join(format!("snapshots-{outputs}"));
-    let _ = Command::new("chmod").args(["-R", "u+w"]).arg(&snapshots).status();
-    let _ = std::fs::remove_dir_all(&snapshots);
+    remove(&snapshots);
     let (first, report) = compile(&dump, &snapshots, memory, &dir.join("first.json"))?;
     let (second, again) = compile(&dump, &snapshots, memory, &dir.join("second.json"))?;
     let snapshot_bytes = report["snapshot_bytes"].as_u64().unwrap_or(0);
@@ -46,8 +49,47 @@ pub fn run(outputs: u64, dir: &Path, memory: &str) -> Result<PathBuf> {
     );
     print_cost("build again, nothing changed", &second);
     println!("  parts parsed: {}", again["parts_parsed"]);
+    build_with_little_memory(&dump, &snapshots, &first)?;
     sizes::print(&snapshots.join("current"), outputs)?;
     Ok(snapshots)
+}
+
+/// Builds from scratch with memory for half of the objects, the page cache included.
+fn build_with_little_memory(dump: &Path, snapshots: &Path, first: &Cost) -> Result<()> {
+    let objects = files_of(&snapshots.join("objects"))?;
+    let sizes = objects.iter().map(|file| std::fs::metadata(file).map(|found| found.len()));
+    let objects_bytes: u64 = sizes.sum::<std::io::Result<u64>>()?;
+    let bytes = (objects_bytes / 2).max(LITTLE_MEMORY_MIN);
+    let group = match ControlGroup::new(bytes) {
+        Ok(group) => group,
+        Err(reason) => {
+            println!(
+                "build with little memory: skipped, because no control group can be made: {reason}"
+            );
+            return Ok(());
+        }
+    };
+    evict(dump)?;
+    let again = snapshots.with_extension("little-memory");
+    remove(&again);
+    let mut command = group.command(&sibling_program("pinakes-compiler")?);
+    command.args(["build", "--quiet", "--memory", "256M", "--out"]).args([&again, dump]);
+    let cost = measure(&mut command)?;
+    print_cost("build from scratch with little memory", &cost);
+    println!(
+        "  {:.0} MB for objects of {:.0} MB, {:.2} times the build without the limit",
+        bytes as f64 / MB,
+        objects_bytes as f64 / MB,
+        cost.wall_seconds / first.wall_seconds
+    );
+    remove(&again);
+    Ok(())
+}
+
+/// Removes a directory of snapshots, whose files are read-only.
+pub fn remove(snapshots: &Path) {
+    let _ = Command::new("chmod").args(["-R", "u+w"]).arg(snapshots).stderr(Stdio::null()).status();
+    let _ = std::fs::remove_dir_all(snapshots);
 }
 
 /// Generates a dump unless it exists.

@@ -3,6 +3,7 @@
 mod attack;
 mod build;
 mod codings;
+mod control_group;
 mod dump;
 mod export;
 mod get;

@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use crate::{
     Result,
-    build::{compile, generate, print_cost},
+    build::{compile, generate, print_cost, remove},
     process::{Cost, sibling_program},
     served::{
         cold::files_of,
@@ -196,11 +196,6 @@ fn rewrite(dump: &Path, to: &Path) -> Result<usize> {
         .map(|at| write(at).map_err(|error| error.to_string()))
         .collect::<std::result::Result<(), String>>()?;
     Ok(parts.len())
-}
-
-fn remove(snapshots: &Path) {
-    let _ = Command::new("chmod").args(["-R", "u+w"]).arg(snapshots).stderr(Stdio::null()).status();
-    let _ = fs::remove_dir_all(snapshots);
 }
 
 /// Prints the seconds, utilisation and written bytes of each stage, and the share of linking.
