@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    net::{TcpListener, TcpStream},
+    net::TcpListener,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     sync::atomic::{AtomicU16, Ordering},
@@ -69,17 +69,30 @@ impl BucketStore {
     }
 
     fn start(run: impl Fn(&str, &Path) -> Command) -> Option<BucketStore> {
-        let directory = tempfile::tempdir().unwrap();
-        let port = unused_port();
-        let mut command = run(&port.to_string(), directory.path());
-        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().ok()?;
-        let store = BucketStore { child, port, _directory: directory };
         let begun = Instant::now();
-        while TcpStream::connect(("127.0.0.1", port)).is_err() {
-            assert!(begun.elapsed() < Duration::from_secs(60), "the store does not listen");
-            std::thread::sleep(Duration::from_millis(50));
+        loop {
+            let directory = tempfile::tempdir().unwrap();
+            let port = unused_port();
+            let mut command = run(&port.to_string(), directory.path());
+            let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().ok()?;
+            let mut store = BucketStore { child, port, _directory: directory };
+            if store.answers(begun) {
+                return Some(store);
+            }
         }
-        Some(store)
+    }
+
+    /// Waits until the store answers; false if it ended, because another program took its port.
+    fn answers(&mut self, begun: Instant) -> bool {
+        while self.child.try_wait().unwrap().is_none() {
+            match ureq::get(self.endpoint()).call() {
+                Ok(_) | Err(ureq::Error::StatusCode(_)) => return true,
+                Err(_) => std::thread::sleep(Duration::from_millis(50)),
+            }
+            assert!(begun.elapsed() < Duration::from_secs(60), "the store does not answer");
+        }
+        assert!(begun.elapsed() < Duration::from_secs(60), "the store ends");
+        false
     }
 
     /// The port on which the store listens at 127.0.0.1.

@@ -87,7 +87,7 @@ pub struct Key {
     pub is_copyable: bool,
 }
 
-/// What the linker needs of a key to copy the record.
+/// The part of a key with which the linker copies the record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordPlace {
     pub id: u64,

@@ -9,9 +9,11 @@
 //!           ├──read────┼───▲······┼──────────┤      the reader crosses into window 1: window 2 is asked for
 //! ```
 
+use std::ops::Range;
+
 use pinakes_format::storage::mmap::Map;
 
-/// Bytes that are asked for at a time. Two windows of each segment are in memory.
+/// Bytes of one request. Two windows of each segment are in memory.
 const WINDOW_BYTES: usize = 128 << 10;
 
 /// Asks the system for bytes of an object before they are read.
@@ -35,13 +37,39 @@ impl<'a> ReadAhead<'a> {
     /// Asks for the bytes that follow, as often as a reader of `all` from front to back enters another window.
     /// The reader is at `from`, and reads so many `bytes`.
     pub fn follow(self, all: &[u8], from: usize, bytes: usize) {
-        let (first, last) = (from / WINDOW_BYTES, from.saturating_add(bytes) / WINDOW_BYTES);
-        let unread = match from {
-            0 => 0,
-            _ if first == last => return,
-            _ => first + 2,
-        };
-        let byte = |window: usize| window.saturating_mul(WINDOW_BYTES).min(all.len());
-        self.start(&all[byte(unread)..byte(last + 2)]);
+        let windows = windows_ahead(from, bytes);
+        if !windows.is_empty() {
+            let byte = |window: usize| window.saturating_mul(WINDOW_BYTES).min(all.len());
+            self.start(&all[byte(windows.start)..byte(windows.end)]);
+        }
+    }
+}
+
+/// The windows to ask for before so many `bytes` at `from` are read: up to the one after the last of them, without those
+/// that the reader asked for earlier.
+fn windows_ahead(from: usize, bytes: usize) -> Range<usize> {
+    let (first, last) = (from / WINDOW_BYTES, from.saturating_add(bytes) / WINDOW_BYTES);
+    if from == 0 { 0..last + 2 } else { first + 2..last + 2 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_window_is_asked_for_once_before_the_reader_is_there() {
+        for sizes in
+            [&[1_300][..], &[WINDOW_BYTES], &[5, 3 * WINDOW_BYTES + 1, 1, 7 * WINDOW_BYTES]]
+        {
+            let (mut from, mut asked) = (0, 0);
+            for bytes in sizes.iter().cycle().take(1_000) {
+                let windows = windows_ahead(from, *bytes);
+                assert!(windows.is_empty() || windows.start == asked, "{windows:?} at {from}");
+                asked = asked.max(windows.end);
+                from += bytes;
+                assert!((from - 1) / WINDOW_BYTES < asked, "{from}");
+            }
+            assert!(asked <= from / WINDOW_BYTES + 2);
+        }
     }
 }

@@ -133,8 +133,8 @@ impl LinkBoundary {
     }
 }
 
-/// Collects every file below `directory` with its size, in the order of their names. What is neither a file nor
-/// a directory is skipped.
+/// Collects every file below `directory` with its size, in the order of their names. Skips devices, sockets and
+/// the like.
 fn walk(
     boundary: &LinkBoundary,
     directory: &Path,
@@ -161,7 +161,7 @@ fn walk(
     Ok(())
 }
 
-/// What a file below a directory is.
+/// The kind of a file below a directory.
 enum FoundFile {
     Manifest,
     Part(PartKind),
@@ -172,7 +172,7 @@ enum FoundFile {
 }
 
 impl FoundFile {
-    /// Detects what a file below the directory `root` is.
+    /// Detects the kind of a file below the directory `root`.
     fn detect(root: &Path, path: &Path) -> FoundFile {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         if name == "manifest" || name == "manifest.json" {
