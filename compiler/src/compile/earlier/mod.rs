@@ -113,11 +113,11 @@ impl EarlierRecords {
             limits.part_memory_bytes.saturating_mul(rayon::current_num_threads() as u64);
         let records: u64 = segments.iter().map(|segment| segment.shape.records).sum();
         // A line would be a read of the disk, which takes longer than parsing it.
-        let is_too_large = records.saturating_mul(ENTRY_BYTES as u64) > memory_bytes;
-        if segments.is_empty() || is_too_large {
+        let left_bytes = memory_bytes.checked_sub(records.saturating_mul(ENTRY_BYTES as u64));
+        let Some(left_bytes) = left_bytes.filter(|_| !segments.is_empty()) else {
             bar.end();
             return Ok(None);
-        }
+        };
         let mut lines = LineTableBuilder::new(directory);
         for (number, EarlierSegment { object, shape, .. }) in (0..).zip(&segments) {
             let Some(segment) = objects[*object].object.segment(shape) else { continue };
@@ -128,7 +128,7 @@ impl EarlierRecords {
         }
         let lines = lines.finish().map_err(Error::output(directory))?;
         bar.end();
-        let near = NearSegments::new(segments.len(), objects_bytes, memory_bytes);
+        let near = NearSegments::new(segments.len(), objects_bytes, left_bytes);
         Ok(Some(EarlierRecords { objects, segments, lines, near }))
     }
 
@@ -140,7 +140,13 @@ impl EarlierRecords {
         (line_hash, line_bytes): ([u8; 16], usize),
         missed: &mut MissedBytes,
     ) -> Option<EarlierRecord<'_>> {
-        self.lines.find(line_hash).find_map(|LinePlace { segment: number, key }| {
+        // A record in a near segment is copied; else all segments with the record count as missed.
+        let places = |is_near: bool| {
+            let places = self.lines.find(line_hash);
+            places.filter(move |place| self.near.is_near(place.segment) == is_near)
+        };
+        let mut places = places(true).chain(places(false));
+        places.find_map(|LinePlace { segment: number, key }| {
             let EarlierSegment { object, shape, range } = self.segments.get(number as usize)?;
             let earlier = self.objects.get(*object).filter(|earlier| earlier.kind == kind)?;
             let read = || {

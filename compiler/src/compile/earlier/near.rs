@@ -63,6 +63,12 @@ impl NearSegments {
         self.bytes_max.is_none()
     }
 
+    /// Whether memory holds a segment.
+    pub(super) fn is_near(&self, segment: u32) -> bool {
+        let is_near = |near: &AtomicBool| near.load(Ordering::Relaxed);
+        self.holds_all() || self.is_near.get(segment as usize).is_some_and(is_near)
+    }
+
     /// Whether to copy the record of a line of `line_bytes` from a segment of `bytes`. Calls `read` where the part
     /// has just earned the segment.
     pub(super) fn has(
@@ -72,11 +78,10 @@ impl NearSegments {
         missed: &mut MissedBytes,
         read: impl FnOnce(),
     ) -> bool {
-        let Some(bytes_max) = self.bytes_max else { return true };
-        let is_near = |segment: u32| self.is_near.get(segment as usize);
-        if is_near(segment).is_some_and(|near| near.load(Ordering::Relaxed)) {
+        let Some(bytes_max) = self.bytes_max.filter(|_| !self.is_near(segment)) else {
             return true;
-        }
+        };
+        let is_near = |segment: u32| self.is_near.get(segment as usize);
         let missed = missed.0.entry(segment).or_default();
         *missed += line_bytes;
         if *missed < bytes / EARNED_SHARE {

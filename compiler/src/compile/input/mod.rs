@@ -60,6 +60,7 @@ pub fn find<I: AsRef<OsStr>>(inputs: &[I], policy: ManifestPolicy) -> Result<Inp
     }
     found.parts.sort_by(|a, b| a.path.cmp(&b.path));
     found.parts.dedup_by(|a, b| a.path == b.path);
+    found.skipped.sort();
     Ok(found)
 }
 

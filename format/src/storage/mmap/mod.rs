@@ -65,6 +65,9 @@ pub struct Map {
 /// The unit in which the system reads a mapped file.
 const PAGE_BYTES: usize = 4 << 10;
 
+/// The most bytes of one advice: the system's default for reading ahead. Of a longer range it would read no more.
+const READ_AHEAD_BYTES: usize = 128 << 10;
+
 /// How the bytes of a file are loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoadMode {
@@ -189,14 +192,18 @@ impl Map {
         }
     }
 
-    /// Starts to read a range from disk, as one request. Returns before the bytes arrive.
+    /// Starts to read a range from disk. Returns before the bytes arrive.
     pub fn read_ahead(&self, range: Range<usize>) {
-        if let Some(bytes) = &self.bytes
-            && range.start < range.end
-            && range.end <= bytes.len()
-        {
+        let Some(bytes) = self.bytes.as_ref().filter(|bytes| range.end <= bytes.len()) else {
+            return;
+        };
+        let mut from = range.start;
+        while from < range.end {
+            let to = (from / READ_AHEAD_BYTES + 1) * READ_AHEAD_BYTES;
+            let to = to.min(range.end);
             // Without the advice the first access reads the pages.
-            let _ = bytes.advise_range(Advice::WillNeed, range.start, range.len());
+            let _ = bytes.advise_range(Advice::WillNeed, from, to - from);
+            from = to;
         }
     }
 
