@@ -115,7 +115,8 @@ struct Picked {
 
 impl Ord for Picked {
     fn cmp(&self, other: &Picked) -> Ordering {
-        (self.rank, self.at.place.id).cmp(&(other.rank, other.at.place.id))
+        let key = |of: &Picked| (of.rank, of.at.place.id, of.at.segment, of.at.place.blob);
+        key(self).cmp(&key(other))
     }
 }
 
