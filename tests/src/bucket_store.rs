@@ -16,6 +16,8 @@ use crate::{files_below, root};
 /// The key and the secret that both stores take.
 pub const CREDENTIAL: &str = "S3RVER";
 const SIGNED_FOR: Duration = Duration::from_secs(600);
+/// How long a store may take to answer while it starts.
+const ASK_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A store of buckets that runs until it is dropped.
 pub struct BucketStore {
@@ -85,7 +87,8 @@ impl BucketStore {
     /// Waits until the store answers; false if it ended, because another program took its port.
     fn answers(&mut self, begun: Instant) -> bool {
         while self.child.try_wait().unwrap().is_none() {
-            match ureq::get(self.endpoint()).call() {
+            let ask = ureq::get(self.endpoint()).config().timeout_global(Some(ASK_TIMEOUT)).build();
+            match ask.call() {
                 Ok(_) | Err(ureq::Error::StatusCode(_)) => return true,
                 Err(_) => std::thread::sleep(Duration::from_millis(50)),
             }

@@ -38,15 +38,14 @@ pub(crate) fn read_part(
 ) -> Result<ReadCounts> {
     let diagnostics = Diagnostics::new(limits);
     let earlier = earlier.filter(|_| is_copyable(part.kind));
-    let (missed, copied_lines) = Default::default();
     let mut reader = PartReader {
         part,
         limits,
         earlier,
-        missed,
+        missed: MissedBytes::default(),
         diagnostics: &diagnostics,
         object,
-        copied_lines,
+        copied_lines: 0,
     };
     let uncompressed_bytes = reader.read()?;
     let copied_lines = reader.copied_lines;

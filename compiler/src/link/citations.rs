@@ -191,7 +191,7 @@ fn batch(inputs: &LinkInputs<'_, '_>, entity: Entity, rows: Range<usize>) -> Res
     for row in rows.clone() {
         let located = u32::try_from(row).ok().and_then(|row| inputs.locate(entity, row));
         let (_, _, place) = located.ok_or_else(inconsistent_object)?;
-        bytes += u64::from(place.references.1);
+        bytes += u64::from(place.references_bytes);
         if row + 1 - rows.start == BATCH_ROWS || bytes >= BATCH_BYTES {
             return Ok(rows.start..row + 1);
         }

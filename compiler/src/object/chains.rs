@@ -53,9 +53,7 @@ impl EncodedChains {
         for node in chain {
             let id = node.map_or(0, |node| node.id.saturating_add(1));
             leb128::push(id, &mut self.bytes);
-            let name = node.and_then(|node| node.name);
-            leb128::push(name.map_or(0, |name| name.len() as u64 + 1), &mut self.bytes);
-            self.bytes.extend_from_slice(name.unwrap_or_default().as_bytes());
+            push_name(node.and_then(|node| node.name), &mut self.bytes);
         }
         self.ends.push(self.bytes.len());
     }
@@ -69,6 +67,12 @@ impl EncodedChains {
         let mut from = 0;
         self.ends.iter().map(move |end| &self.bytes[std::mem::replace(&mut from, *end)..*end])
     }
+}
+
+/// Appends a name such that no two lists of names give the same bytes.
+pub(super) fn push_name(name: Option<&str>, out: &mut Vec<u8>) {
+    leb128::push(name.map_or(0, |name| name.len() as u64 + 1), out);
+    out.extend_from_slice(name.unwrap_or_default().as_bytes());
 }
 
 /// A table that takes chains and numbers them in the order of their first appearance.

@@ -8,10 +8,9 @@ use std::collections::HashMap;
 use pinakes_format::entity::Entity;
 use pinakes_format::record::value::Id;
 use pinakes_format::record::{Domain, Field, Subfield, Topic};
-use pinakes_format::storage::leb128;
 
 use crate::object::Origin;
-use crate::object::chains::{LEVELS, NamedBy, NodeRef};
+use crate::object::chains::{LEVELS, NamedBy, NodeRef, push_name};
 use crate::object::key::hash_line;
 use crate::object::segment::{Provenance, SegmentBuilder};
 
@@ -150,10 +149,4 @@ impl DerivedNode {
             _ => Err(std::io::Error::other(format!("{entity} is no level of the taxonomy"))),
         }
     }
-}
-
-/// Appends a name such that no two lists of names give the same bytes.
-fn push_name(name: Option<&str>, out: &mut Vec<u8>) {
-    leb128::push(name.map_or(0, |name| name.len() as u64 + 1), out);
-    out.extend_from_slice(name.unwrap_or_default().as_bytes());
 }

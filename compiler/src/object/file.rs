@@ -1,6 +1,6 @@
 //! A written object: its segments, report and kept lines.
 
-use std::{fs::File, io, ops::Range, path::Path};
+use std::{fs::File, io, path::Path};
 
 use pinakes_format::entity::Entity;
 use pinakes_format::storage::mmap::Map;
@@ -70,15 +70,6 @@ impl Object {
     pub(crate) fn read_by_page(&self) {
         if let Some(map) = self.bytes.map() {
             map.read_by_page();
-        }
-    }
-
-    /// Starts to read a range of the object from disk.
-    pub(crate) fn read_ahead(&self, range: Range<u64>) {
-        if let (Ok(from), Ok(to)) = (usize::try_from(range.start), usize::try_from(range.end))
-            && let Some(bytes) = self.bytes.get(from..to)
-        {
-            ReadAhead::new(self.bytes.map()).start(bytes);
         }
     }
 

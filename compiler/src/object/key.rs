@@ -2,7 +2,7 @@
 
 use twox_hash::XxHash3_128;
 
-pub const KEY_BYTES: usize = 92;
+pub const KEY_BYTES: usize = 84;
 
 /// Hashes a line without its end. Of two copies of a record with equal dates, the greater hash wins.
 pub fn hash_line(line: &[u8]) -> [u8; 16] {
@@ -76,10 +76,10 @@ pub struct Key {
     /// The id of an output's primary topic; [`NO_ID`](pinakes_format::entity::NO_ID) if there is none.
     pub group: u64,
     /// The offset of the record's blob in the segment.
-    pub blob_from: u64,
+    pub blob_from: u32,
     pub blob_bytes: u32,
     /// The offset of the record's references among those of the segment.
-    pub references_from: u64,
+    pub references_from: u32,
     pub references_bytes: u32,
     pub origin: Origin,
     /// Whether a copy of the record may stand for an equal line of another part: the line gave no warning and
@@ -92,10 +92,12 @@ pub struct Key {
 pub struct RecordPlace {
     pub id: u64,
     pub origin: Origin,
-    /// The offset and the size of the record's blob in the segment.
-    pub blob: (u64, u32),
-    /// The offset and the size of the record's references among those of the segment.
-    pub references: (u64, u32),
+    /// The offset of the record's blob in the segment.
+    pub blob_from: u32,
+    pub blob_bytes: u32,
+    /// The offset of the record's references among those of the segment.
+    pub references_from: u32,
+    pub references_bytes: u32,
 }
 
 /// Turns a count into a rank: the greatest count first, null last.
@@ -114,14 +116,14 @@ impl Key {
             &self.id.to_le_bytes(),
             &self.updated_micros.to_le_bytes(),
             &self.line_hash,
+            &self.content_hash.to_le_bytes(),
             &self.rank.to_le_bytes(),
             &self.group.to_le_bytes(),
             &self.blob_from.to_le_bytes(),
             &self.blob_bytes.to_le_bytes(),
-            &[self.origin as u8, self.is_copyable.into(), 0, 0],
             &self.references_from.to_le_bytes(),
             &self.references_bytes.to_le_bytes(),
-            &self.content_hash.to_le_bytes(),
+            &[self.origin as u8, self.is_copyable.into(), 0, 0],
         ];
         let (mut key, mut at) = ([0; KEY_BYTES], 0);
         for field in fields {
@@ -140,18 +142,18 @@ impl Key {
         let u32_at = |at: usize| {
             bytes.get(at..at + 4).and_then(|field| field.try_into().ok()).map(u32::from_le_bytes)
         };
-        let [origin, is_copyable, 0, 0] = bytes[60..64] else { return None };
+        let [origin, is_copyable, 0, 0] = bytes[80..] else { return None };
         Some(Key {
             id: u64_at(0)?,
             updated_micros: i64::from_le_bytes(bytes.get(8..16)?.try_into().ok()?),
             line_hash: bytes.get(16..32)?.try_into().ok()?,
-            rank: u64_at(32)?,
-            group: u64_at(40)?,
-            blob_from: u64_at(48)?,
-            blob_bytes: u32_at(56)?,
-            references_from: u64_at(64)?,
-            references_bytes: u32_at(72)?,
-            content_hash: u128::from_le_bytes(bytes.get(76..92)?.try_into().ok()?),
+            content_hash: u128::from_le_bytes(bytes.get(32..48)?.try_into().ok()?),
+            rank: u64_at(48)?,
+            group: u64_at(56)?,
+            blob_from: u32_at(64)?,
+            blob_bytes: u32_at(68)?,
+            references_from: u32_at(72)?,
+            references_bytes: u32_at(76)?,
             origin: Origin::decode(origin)?,
             is_copyable: is_copyable != 0,
         })
@@ -161,8 +163,10 @@ impl Key {
         RecordPlace {
             id: self.id,
             origin: self.origin,
-            blob: (self.blob_from, self.blob_bytes),
-            references: (self.references_from, self.references_bytes),
+            blob_from: self.blob_from,
+            blob_bytes: self.blob_bytes,
+            references_from: self.references_from,
+            references_bytes: self.references_bytes,
         }
     }
 

@@ -1,8 +1,8 @@
 //! Reading objects ahead of their readers.
 //!
-//! The linker reads some thousand segments at a time, each front to back. By default the system answers an access with up to
-//! megabytes around it; with more segments than memory has room for such pieces, it would read the same bytes again and
-//! again. The linker therefore lets the system read single pages, and asks for the bytes that follow itself:
+//! The linker reads some thousand segments at a time, each front to back. By default the system answers an access
+//! with up to megabytes around it. If memory has no room for such a piece of each segment, the same bytes are read
+//! again and again. The linker therefore lets the system read single pages, and asks for the bytes that follow itself:
 //!
 //! ```text
 //! window    0          1          2          3
@@ -45,8 +45,8 @@ impl<'a> ReadAhead<'a> {
     }
 }
 
-/// The windows to ask for before so many `bytes` at `from` are read: up to the one after the last of them, without those
-/// that the reader asked for earlier.
+/// The windows to ask for before so many `bytes` at `from` are read. A reader asks for the window in which its bytes
+/// end and for the next one, but for none twice.
 fn windows_ahead(from: usize, bytes: usize) -> Range<usize> {
     let (first, last) = (from / WINDOW_BYTES, from.saturating_add(bytes) / WINDOW_BYTES);
     if from == 0 { 0..last + 2 } else { first + 2..last + 2 }

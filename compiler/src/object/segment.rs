@@ -270,7 +270,7 @@ impl SegmentBuilder {
         self.blobs = record::store(&packed, &self.compressed, &mut self.arena, blobs)
             .map_err(io::Error::other)?;
         self.packed = packed;
-        let references_bytes = self.references.len() - references_from;
+        let number = |bytes: usize| u32::try_from(bytes).map_err(io::Error::other);
         self.keys.push(Key {
             id: record.id(),
             updated_micros: provenance.updated_micros,
@@ -278,10 +278,10 @@ impl SegmentBuilder {
             content_hash,
             rank: rank_of(record.order_count()),
             group: provenance.group.unwrap_or(NO_ID),
-            blob_from: from as u64,
-            blob_bytes: u32::try_from(self.blobs.len() - from).map_err(io::Error::other)?,
-            references_from: references_from as u64,
-            references_bytes: u32::try_from(references_bytes).map_err(io::Error::other)?,
+            blob_from: number(from)?,
+            blob_bytes: number(self.blobs.len() - from)?,
+            references_from: number(references_from)?,
+            references_bytes: number(self.references.len() - references_from)?,
             origin: provenance.origin,
             is_copyable: false,
         });
@@ -346,11 +346,12 @@ impl SegmentBuilder {
         let blobs = std::mem::take(&mut self.blobs);
         self.blobs = record::store(&packed, long_texts, &mut self.arena, blobs).ok()?;
         self.packed = packed;
+        let number = |bytes: usize| u32::try_from(bytes).ok();
         self.keys.push(Key {
-            blob_from: blob_from as u64,
-            blob_bytes: u32::try_from(self.blobs.len() - blob_from).ok()?,
-            references_from: references_from as u64,
-            references_bytes: u32::try_from(self.references.len() - references_from).ok()?,
+            blob_from: number(blob_from)?,
+            blob_bytes: number(self.blobs.len() - blob_from)?,
+            references_from: number(references_from)?,
+            references_bytes: number(self.references.len() - references_from)?,
             ..*key
         });
         Some(())
@@ -377,7 +378,7 @@ impl SegmentBuilder {
             let blob_from = key.blob_from as usize;
             out.write_all(&self.blobs[blob_from..blob_from + key.blob_bytes as usize])?;
             key.blob_from = blobs_bytes;
-            blobs_bytes += u64::from(key.blob_bytes);
+            blobs_bytes += key.blob_bytes;
         }
         let mut references_bytes = 0;
         for at in &order {
@@ -385,7 +386,7 @@ impl SegmentBuilder {
             let from = key.references_from as usize;
             out.write_all(&self.references[from..from + key.references_bytes as usize])?;
             key.references_from = references_bytes;
-            references_bytes += u64::from(key.references_bytes);
+            references_bytes += key.references_bytes;
         }
         order.sort_unstable_by_key(|at| {
             let key = &keys[*at];
@@ -401,14 +402,22 @@ impl SegmentBuilder {
         self.keys.clear();
         self.blobs.clear();
         self.references.clear();
-        let entity = self.entity as u8;
-        Ok(SegmentShape { entity, from, records, blobs_bytes, references_bytes, symbols, chains })
+        Ok(SegmentShape {
+            entity: self.entity as u8,
+            from,
+            records,
+            blobs_bytes: blobs_bytes.into(),
+            references_bytes: references_bytes.into(),
+            symbols,
+            chains,
+        })
     }
 }
 
 #[derive(Clone, Copy)]
 pub struct Segment<'a> {
     ahead: ReadAhead<'a>,
+    bytes: &'a [u8],
     blobs: &'a [u8],
     references: &'a [u8],
     keys: &'a [u8],
@@ -460,7 +469,17 @@ impl<'a> Segment<'a> {
         let (symbol_bytes, mut rest) = rest.split_at_checked(symbols_bytes)?;
         let symbols = SymbolTable::read(symbol_bytes, shape.symbols)?;
         let chains = ChainTable::take(&mut rest, shape.chains)?;
-        Some(Segment { ahead, blobs, references, keys, symbol_bytes, symbols, chains })
+        let bytes = &bytes[..bytes.len() - rest.len()];
+        Some(Segment { ahead, bytes, blobs, references, keys, symbol_bytes, symbols, chains })
+    }
+
+    pub(crate) fn size_bytes(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+
+    /// Starts to read all bytes from disk.
+    pub(crate) fn read_ahead(&self) {
+        self.ahead.start(self.bytes);
     }
 
     /// The number of records.
@@ -494,18 +513,18 @@ impl<'a> Segment<'a> {
 
     /// The bytes of a record. Records in list order lie one behind the other.
     pub fn blob(&self, place: &RecordPlace) -> Option<&'a [u8]> {
-        self.part_of(self.blobs, place.blob)
+        self.part_of(self.blobs, place.blob_from, place.blob_bytes)
     }
 
-    /// The bytes of one record: `from` the offset, so many `bytes`.
-    fn part_of(&self, all: &'a [u8], (from, bytes): (u64, u32)) -> Option<&'a [u8]> {
-        let from = usize::try_from(from).ok()?;
-        self.ahead.follow(all, from, bytes as usize);
-        all.get(from..from.checked_add(bytes as usize)?)
+    fn part_of(&self, all: &'a [u8], from: u32, bytes: u32) -> Option<&'a [u8]> {
+        let (from, bytes) = (from as usize, bytes as usize);
+        self.ahead.follow(all, from, bytes);
+        all.get(from..from.checked_add(bytes)?)
     }
 
     fn references_of(&self, place: &RecordPlace) -> Option<RecordReferences<'a>> {
-        let mut numbers = self.part_of(self.references, place.references)?;
+        let RecordPlace { references_from, references_bytes, .. } = *place;
+        let mut numbers = self.part_of(self.references, references_from, references_bytes)?;
         let chains_count = leb128::take(&mut numbers)?;
         Some(RecordReferences { chains_count, numbers, table: self.chains })
     }

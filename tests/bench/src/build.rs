@@ -74,7 +74,9 @@ fn build_with_little_memory(dump: &Path, snapshots: &Path, first: &Cost) -> Resu
     remove(&again);
     let mut command = group.command(&sibling_program("pinakes-compiler")?);
     command.args(["build", "--quiet", "--memory", "256M", "--out"]).args([&again, dump]);
-    let cost = measure(&mut command)?;
+    let cost = measure(&mut command);
+    remove(&again);
+    let cost = cost?;
     print_cost("build from scratch with little memory", &cost);
     println!(
         "  {:.0} MB for objects of {:.0} MB, {:.2} times the build without the limit",
@@ -82,7 +84,6 @@ fn build_with_little_memory(dump: &Path, snapshots: &Path, first: &Cost) -> Resu
         objects_bytes as f64 / MB,
         cost.wall_seconds / first.wall_seconds
     );
-    remove(&again);
     Ok(())
 }
 

@@ -10,7 +10,7 @@
 pub(crate) mod line_table;
 pub(crate) mod near;
 
-use std::{fs, ops::Range, path::Path, sync::OnceLock};
+use std::{fs, path::Path, sync::OnceLock};
 
 use pinakes_format::entity::Entity;
 use pinakes_format::with_record;
@@ -47,8 +47,6 @@ struct EarlierSegment {
     /// The number of its object.
     object: usize,
     shape: SegmentShape,
-    /// Its place in the object.
-    range: Range<u64>,
 }
 
 struct EarlierObject {
@@ -108,7 +106,11 @@ impl EarlierRecords {
         };
         let opened: Result<Vec<_>> = names.par_iter().map(open).collect();
         let objects: Vec<EarlierObject> = opened?.into_iter().flatten().collect();
-        let segments = segments_of(&objects);
+        let mut segments = Vec::new();
+        for (object, EarlierObject { object: of, .. }) in objects.iter().enumerate() {
+            let shapes = of.segment_shapes().iter();
+            segments.extend(shapes.map(|shape| EarlierSegment { object, shape: *shape }));
+        }
         let memory_bytes =
             limits.part_memory_bytes.saturating_mul(rayon::current_num_threads() as u64);
         let records: u64 = segments.iter().map(|segment| segment.shape.records).sum();
@@ -119,7 +121,7 @@ impl EarlierRecords {
             return Ok(None);
         };
         let mut lines = LineTableBuilder::new(directory);
-        for (number, EarlierSegment { object, shape, .. }) in (0..).zip(&segments) {
+        for (number, EarlierSegment { object, shape }) in (0..).zip(&segments) {
             let Some(segment) = objects[*object].object.segment(shape) else { continue };
             for (key, line_hash) in segment.copyable_lines() {
                 let place = LinePlace { segment: number, key };
@@ -147,18 +149,19 @@ impl EarlierRecords {
         };
         let mut places = places(true).chain(places(false));
         places.find_map(|LinePlace { segment: number, key }| {
-            let EarlierSegment { object, shape, range } = self.segments.get(number as usize)?;
+            let EarlierSegment { object, shape } = self.segments.get(number as usize)?;
             let earlier = self.objects.get(*object).filter(|earlier| earlier.kind == kind)?;
-            let read = || {
-                if earlier.is_intact(&self.near) {
-                    earlier.object.read_ahead(range.clone());
-                }
-            };
-            let of_segment = (number, range.end - range.start);
-            if !self.near.has(of_segment, line_bytes as u64, missed, read) {
-                return None;
-            }
             let segment = earlier.object.segment(shape)?;
+            if !self.near.is_near(number) {
+                let segment_bytes = segment.size_bytes();
+                if !missed.earns(number, segment_bytes, line_bytes as u64) {
+                    return None;
+                }
+                if earlier.is_intact(&self.near) {
+                    segment.read_ahead();
+                }
+                self.near.add(number, segment_bytes);
+            }
             let key = segment.key(key as usize)?;
             let is_equal = key.is_copyable && key.line_hash == line_hash;
             (is_equal && earlier.is_intact(&self.near)).then_some(EarlierRecord { segment, key })
@@ -191,21 +194,6 @@ impl EarlierObject {
         let kind = *kinds.iter().find(is_named)?;
         object.is_mapped().then(|| EarlierObject { object, kind, is_intact: OnceLock::new() })
     }
-}
-
-/// The segments of objects. In an object they follow one another.
-fn segments_of(objects: &[EarlierObject]) -> Vec<EarlierSegment> {
-    let mut segments = Vec::new();
-    for (number, EarlierObject { object, .. }) in objects.iter().enumerate() {
-        let shapes = object.segment_shapes();
-        let ends = shapes.iter().skip(1).map(|next| next.from).chain([object.size_bytes()]);
-        segments.extend(shapes.iter().zip(ends).map(|(shape, end)| EarlierSegment {
-            object: number,
-            shape: *shape,
-            range: shape.from..end.max(shape.from),
-        }));
-    }
-    segments
 }
 
 /// The names of the objects of a directory, and the sum of their bytes.

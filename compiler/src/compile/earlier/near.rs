@@ -25,8 +25,9 @@ const EARNED_SHARE: u64 = 2;
 
 /// The segments that memory holds, so far as is known.
 pub(super) struct NearSegments {
-    /// The bytes of segments that memory holds; `None` if it holds all.
-    bytes_max: Option<u64>,
+    holds_all: bool,
+    /// The bytes of segments that memory holds.
+    bytes_max: u64,
     /// By the number of the segment.
     is_near: Vec<AtomicBool>,
     queue: Mutex<Queue>,
@@ -43,66 +44,61 @@ struct Queue {
 #[derive(Default)]
 pub(crate) struct MissedBytes(HashMap<u32, u64, foldhash::fast::RandomState>);
 
+impl MissedBytes {
+    /// Adds a line with a record in a segment that is not near. Returns whether the part has earned the segment.
+    pub(super) fn earns(&mut self, segment: u32, segment_bytes: u64, line_bytes: u64) -> bool {
+        let missed = self.0.entry(segment).or_default();
+        *missed += line_bytes;
+        let is_earned = *missed >= segment_bytes / EARNED_SHARE;
+        if is_earned {
+            *missed = 0;
+        }
+        is_earned
+    }
+}
+
 impl NearSegments {
     /// `objects_bytes` are the bytes of all objects, of which memory holds `memory_bytes`.
     pub(super) fn new(segments: usize, objects_bytes: u64, memory_bytes: u64) -> NearSegments {
-        let bytes_max = (objects_bytes > memory_bytes).then_some(memory_bytes);
-        let far = match bytes_max {
-            Some(_) => segments,
-            None => 0,
-        };
+        let holds_all = objects_bytes <= memory_bytes;
         NearSegments {
-            bytes_max,
-            is_near: (0..far).map(|_| AtomicBool::new(false)).collect(),
+            holds_all,
+            bytes_max: memory_bytes,
+            is_near: (0..segments).map(|_| AtomicBool::new(holds_all)).collect(),
             queue: Mutex::default(),
         }
     }
 
     /// Whether memory holds all objects.
     pub(super) fn holds_all(&self) -> bool {
-        self.bytes_max.is_none()
+        self.holds_all
     }
 
     /// Whether memory holds a segment.
     pub(super) fn is_near(&self, segment: u32) -> bool {
-        let is_near = |near: &AtomicBool| near.load(Ordering::Relaxed);
-        self.holds_all() || self.is_near.get(segment as usize).is_some_and(is_near)
+        let is_near = self.is_near.get(segment as usize);
+        is_near.is_some_and(|near| near.load(Ordering::Relaxed))
     }
 
-    /// Whether to copy the record of a line of `line_bytes` from a segment of `bytes`. Calls `read` where the part
-    /// has just earned the segment.
-    pub(super) fn has(
-        &self,
-        (segment, bytes): (u32, u64),
-        line_bytes: u64,
-        missed: &mut MissedBytes,
-        read: impl FnOnce(),
-    ) -> bool {
-        let Some(bytes_max) = self.bytes_max.filter(|_| !self.is_near(segment)) else {
-            return true;
-        };
-        let is_near = |segment: u32| self.is_near.get(segment as usize);
-        let missed = missed.0.entry(segment).or_default();
-        *missed += line_bytes;
-        if *missed < bytes / EARNED_SHARE {
-            return false;
-        }
-        *missed = 0;
-        read();
+    /// Adds a segment that was read. Those read first make room for it.
+    pub(super) fn add(&self, segment: u32, segment_bytes: u64) {
         let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
-        // Another part may have earned the segment meanwhile.
-        if !is_near(segment).is_some_and(|near| near.swap(true, Ordering::Relaxed)) {
-            queue.segments.push_back((segment, bytes));
-            queue.bytes += bytes;
+        let set = |segment: u32, is_near: bool| {
+            let near = self.is_near.get(segment as usize);
+            near.map(|near| near.swap(is_near, Ordering::Relaxed))
+        };
+        // Another part may have read the segment meanwhile.
+        if set(segment, true) == Some(false) {
+            queue.segments.push_back((segment, segment_bytes));
+            queue.bytes += segment_bytes;
         }
-        while queue.bytes > bytes_max
+        while queue.bytes > self.bytes_max
             && let Some((first, bytes)) =
                 queue.segments.pop_front_if(|(first, _)| *first != segment)
         {
             queue.bytes -= bytes;
-            is_near(first).inspect(|near| near.store(false, Ordering::Relaxed));
+            set(first, false);
         }
-        true
     }
 }
 
@@ -115,8 +111,15 @@ mod tests {
     fn reads(memory_bytes: u64, segments: &[u32]) -> (Vec<u32>, usize) {
         let near = NearSegments::new(10, 1_000, memory_bytes);
         let (mut missed, mut read) = (MissedBytes::default(), Vec::new());
-        let mut is_copied =
-            |segment: u32| near.has((segment, 100), 10, &mut missed, || read.push(segment));
+        let mut is_copied = |segment: u32| {
+            let is_near = near.is_near(segment);
+            if !is_near && missed.earns(segment, 100, 10) {
+                near.add(segment, 100);
+                read.push(segment);
+                return true;
+            }
+            is_near
+        };
         let copied = segments.iter().filter(|segment| is_copied(**segment)).count();
         (read, copied)
     }

@@ -179,13 +179,13 @@ impl FoundFile {
         if name == "manifest" || name == "manifest.json" {
             return FoundFile::Manifest;
         }
-        detect_in_directory(root, path).map_or_else(
-            || FoundFile::Unknown {
+        match detect_in_directory(root, path) {
+            Some(kind) => FoundFile::Part(kind),
+            None => FoundFile::Unknown {
                 is_ror_schema_1: is_text(&name)
                     && detect_side_table(path).is_ok_and(DetectedTable::is_ror_schema_1),
             },
-            FoundFile::Part,
-        )
+        }
     }
 }
 

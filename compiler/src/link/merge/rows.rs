@@ -78,18 +78,22 @@ impl SegmentPlace {
     /// Bytes on disk.
     const BYTES: usize = 29;
 
-    /// Fails if the segment has more than 4 GiB.
-    fn encode(&self) -> io::Result<[u8; SegmentPlace::BYTES]> {
-        let RecordPlace { id, origin, blob, references } = self.place;
-        let offset = |from: u64| u32::try_from(from).map_err(io::Error::other);
+    fn encode(&self) -> [u8; SegmentPlace::BYTES] {
+        let SegmentPlace { segment, place } = *self;
+        let numbers = [
+            segment,
+            place.blob_from,
+            place.blob_bytes,
+            place.references_from,
+            place.references_bytes,
+        ];
         let mut bytes = [0; SegmentPlace::BYTES];
-        bytes[..8].copy_from_slice(&id.to_le_bytes());
-        let numbers = [self.segment, offset(blob.0)?, blob.1, offset(references.0)?, references.1];
+        bytes[..8].copy_from_slice(&place.id.to_le_bytes());
         for (into, number) in bytes[8..].chunks_exact_mut(4).zip(numbers) {
             into.copy_from_slice(&number.to_le_bytes());
         }
-        bytes[28] = origin as u8;
-        Ok(bytes)
+        bytes[28] = place.origin as u8;
+        bytes
     }
 
     fn decode(bytes: &[u8]) -> Option<SegmentPlace> {
@@ -99,8 +103,10 @@ impl SegmentPlace {
         let place = RecordPlace {
             id: u64::from_le_bytes(*id),
             origin: Origin::decode(*rest.first()?)?,
-            blob: (number(1).into(), number(2)),
-            references: (number(3).into(), number(4)),
+            blob_from: number(1),
+            blob_bytes: number(2),
+            references_from: number(3),
+            references_bytes: number(4),
         };
         Some(SegmentPlace { segment: number(0), place })
     }
@@ -115,7 +121,7 @@ struct Picked {
 
 impl Ord for Picked {
     fn cmp(&self, other: &Picked) -> Ordering {
-        let key = |of: &Picked| (of.rank, of.at.place.id, of.at.segment, of.at.place.blob);
+        let key = |of: &Picked| (of.rank, of.at.place.id, of.at.segment, of.at.place.blob_from);
         key(self).cmp(&key(other))
     }
 }
@@ -129,7 +135,7 @@ impl PartialOrd for Picked {
 impl Spill for Picked {
     fn write(&self, out: &mut impl Write) -> io::Result<()> {
         out.write_all(&self.rank.to_le_bytes())?;
-        out.write_all(&self.at.encode()?)
+        out.write_all(&self.at.encode())
     }
 
     fn read(input: &mut impl Read) -> io::Result<Option<Picked>> {
@@ -214,7 +220,7 @@ impl<'o> Linker<'o> {
         let mut ids = Sorter::new(&self.scratch, self.sorter_bytes());
         for (row, picked) in sorter.finish()?.enumerate() {
             let picked = picked?;
-            order.write_all(&picked.at.encode()?)?;
+            order.write_all(&picked.at.encode())?;
             let row = u32::try_from(row).map_err(io::Error::other)?;
             ids.push(IdRow { id: picked.at.place.id, row })?;
         }
