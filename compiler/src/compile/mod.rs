@@ -2,7 +2,11 @@
 //!
 //! The name of an object is a hash of everything that its bytes depend on: the part's bytes and
 //! kind, the limits, and the format version. A part without an object is parsed, except for lines whose records
-//! [`earlier`] objects have. This folder may import `input`, `frontend`, `object`, `read`, `remote`, `report` and
+//! [`earlier`] objects have.
+//!
+//! All parts are hashed before the first is parsed, because only then it is known which lines are worth looking for
+//! in earlier objects. Where there is no object yet, each part is parsed right after its hash was computed, while it
+//! is still in memory. So a first run reads a dump from the disk once. This folder may import `input`, `frontend`, `object`, `read`, `remote`, `report` and
 //! `error`.
 
 pub(crate) mod bounds;
@@ -11,6 +15,7 @@ pub(crate) mod input;
 pub(crate) mod part;
 
 use std::{
+    cmp::Reverse,
     fs,
     path::Path,
     sync::{
@@ -34,7 +39,6 @@ use crate::read::limits::ReadLimits;
 use crate::read::lines::Container;
 use crate::read::part_file;
 use crate::read::part_file::PartFile;
-use crate::remote::bucket::is_bucket;
 use crate::remote::file;
 use crate::remote::file::RemoteFile;
 use crate::terminal::escape::escape_path;
@@ -79,6 +83,7 @@ pub fn compile(
     objects.prepare()?;
     let check = objects.check_before_sharing(check);
     let mut stage = ObjectMaker::new(objects, limits, check);
+    stage.is_first_run = objects.names()?.is_empty() && objects.on_this_host().names()?.is_empty();
     let unread = parts.iter().map(|part| Ok(stage.is_unread_remote(part)?.then_some(part)));
     let unread: Vec<&Part> = unread.filter_map(Result::transpose).collect::<Result<_>>()?;
     stage.find_earlier(&unread, progress)?;
@@ -92,25 +97,11 @@ pub fn compile(
     }
 
     if stage.earlier.is_none() {
-        let is_missing = |named: &&NamedPart| !named.is_compiled && !objects.has(&named.name);
+        let is_missing = |named: &&NamedPart| named.object.is_none() && !objects.has(&named.name);
         let unread: Vec<&Part> = named.iter().filter(is_missing).map(|named| &named.part).collect();
         stage.find_earlier(&unread, progress)?;
     }
-    let total = named.iter().map(|named| named.part.size_bytes).sum();
-    let bar = progress.begin("compile", "parts", named.len() as u64, total);
-    // The largest parts come first, so that no thread starts a large part last.
-    named.sort_by(|a, b| {
-        b.part.size_bytes.cmp(&a.part.size_bytes).then_with(|| a.part.path.cmp(&b.part.path))
-    });
-    let mut compiled = named
-        .into_par_iter()
-        .map(|named| {
-            let compiled = stage.compile_part(named)?;
-            bar.advance(compiled.part.size_bytes);
-            Ok(compiled)
-        })
-        .collect::<Result<Vec<CompiledPart>>>()?;
-    bar.end();
+    let mut compiled = stage.compile_parts(named, progress)?;
     compiled.sort_by(|a, b| a.part.path.cmp(&b.part.path));
     let (parsed_bytes, copied_lines) =
         (stage.parsed_bytes.into_inner(), stage.copied_lines.into_inner());
@@ -163,8 +154,8 @@ struct NamedPart {
     name: String,
     /// Whether the container differs from the one that the extension announces.
     is_misnamed: bool,
-    /// Whether the part was compiled to learn its hash.
-    is_compiled: bool,
+    /// The object, if it was made already.
+    object: Option<Object>,
 }
 
 /// The version of a part that is hashed and parsed.
@@ -203,6 +194,8 @@ struct ObjectMaker<'a> {
     objects: &'a ObjectStore,
     limits: &'a ReadLimits,
     check: Check,
+    /// Whether no run has made an object before.
+    is_first_run: bool,
     earlier: Option<EarlierRecords>,
     /// Uncompressed bytes of the parts that were not cached.
     parsed_bytes: AtomicU64,
@@ -212,7 +205,15 @@ struct ObjectMaker<'a> {
 impl<'a> ObjectMaker<'a> {
     fn new(objects: &'a ObjectStore, limits: &'a ReadLimits, check: Check) -> ObjectMaker<'a> {
         let (parsed_bytes, copied_lines) = Default::default();
-        ObjectMaker { objects, limits, check, earlier: None, parsed_bytes, copied_lines }
+        ObjectMaker {
+            objects,
+            limits,
+            check,
+            is_first_run: false,
+            earlier: None,
+            parsed_bytes,
+            copied_lines,
+        }
     }
 
     /// Whether a part lies in a bucket and this host has not read its version.
@@ -227,41 +228,46 @@ impl<'a> ObjectMaker<'a> {
         Ok(())
     }
 
+    /// Names parts, and returns them in the order given.
     fn name_parts(&self, parts: Vec<Part>, progress: Progress) -> Result<Vec<NamedPart>> {
-        let remote = || parts.iter().filter(|part| is_bucket(&part.path));
-        let (count, bytes) = (remote().count(), remote().map(|part| part.size_bytes).sum());
-        let bar = (count > 0).then(|| progress.begin("read", "parts", count as u64, bytes));
-        let named = parts
-            .into_par_iter()
-            .map(|part| {
-                let named = self.name_part(part)?;
-                if let (Some(bar), PartVersion::InBucket(_)) = (&bar, &named.version) {
-                    bar.advance(named.part.size_bytes);
-                }
-                Ok(named)
-            })
-            .collect();
-        if let Some(bar) = bar {
-            bar.end();
-        }
-        named
+        let total = parts.iter().map(|part| part.size_bytes).sum();
+        let stage = if self.is_first_run { "compile" } else { "read" };
+        let bar = progress.begin(stage, "parts", parts.len() as u64, total);
+        let mut numbered: Vec<(usize, Part)> = parts.into_iter().enumerate().collect();
+        numbered.sort_by_key(|(_, part)| Reverse(part.size_bytes));
+        let named = numbered.into_par_iter().map(|(number, part)| {
+            let named = self.name_part(part)?;
+            bar.advance(named.part.size_bytes);
+            Ok((number, named))
+        });
+        let mut named = named.collect::<Result<Vec<_>>>()?;
+        bar.end();
+        named.sort_by_key(|(number, _)| *number);
+        Ok(named.into_iter().map(|(_, named)| named).collect())
     }
 
+    /// Computes the name of a part's object. Makes the object, too, if the part is at hand only now.
     fn name_part(&self, part: Part) -> Result<NamedPart> {
         let version = PartVersion::new(&part.path)?;
         let container = Container::detect(&part.path);
         version.check(&part.path)?;
         let container = container?;
         let is_misnamed = part.size_bytes > 0 && container != Container::from_extension(&part.path);
-        let (hash, is_compiled) = match &version {
-            PartVersion::OnDisk(version) => (self.hash_on_disk(&part.path, version)?, false),
+        let (hash, unfinished) = match &version {
+            PartVersion::OnDisk(version) => (self.hash_on_disk(&part.path, version)?, None),
             PartVersion::InBucket(file) => match self.objects.known_hash(&file.version())? {
-                Some(hash) => (hash, false),
+                Some(hash) => (hash, None),
                 None => self.hash_remote(&part, &version, file, container)?,
             },
         };
         let name = object_name(part.kind, &hash, self.limits);
-        Ok(NamedPart { part, version, hash, name, is_misnamed, is_compiled })
+        let mut named = NamedPart { part, version, hash, name, is_misnamed, object: None };
+        named.object = match unfinished {
+            Some(unfinished) => Some(self.finish(&named, unfinished, false)?),
+            None if self.is_first_run => Some(self.make_object(&named, false)?),
+            None => None,
+        };
+        Ok(named)
     }
 
     /// Returns the hash of a part on disk; reads the part if no earlier run has read this version of it.
@@ -278,20 +284,20 @@ impl<'a> ObjectMaker<'a> {
         Ok(hash)
     }
 
-    /// Reads a part in a bucket to learn its hash, and remembers it. A part of lines is compiled meanwhile, so
-    /// that it is transferred once. Of a Parquet part, which is not read in the order of its bytes, only the
-    /// hash is computed. Returns the hash, and whether the part was compiled.
+    /// Reads a part in a bucket to learn its hash, and remembers it. A part of lines is parsed meanwhile, so that it
+    /// is transferred once. Of a Parquet part, which is not read in the order of its bytes, only the hash is
+    /// computed. Returns the hash, and the unfinished object of a part that was parsed.
     fn hash_remote(
         &self,
         part: &Part,
         version: &PartVersion,
         file: &RemoteFile,
         container: Container,
-    ) -> Result<(String, bool)> {
-        let mut writer = None;
+    ) -> Result<(String, Option<ObjectWriter>)> {
+        let mut unfinished = None;
         if container != Container::Parquet {
             let place = self.objects.object_path(&file.version());
-            writer = Some(self.parse(part, version, &place)?);
+            unfinished = Some(self.parse(part, version, &place)?);
         }
         let hash = match file.content_hash() {
             Some(hash) => hash.to_owned(),
@@ -302,13 +308,8 @@ impl<'a> ObjectMaker<'a> {
                 hash?
             }
         };
-        let is_compiled = writer.is_some();
-        if let Some(mut writer) = writer {
-            writer.set_path(&self.objects.object_path(&object_name(part.kind, &hash, self.limits)));
-            writer.finish(&hash)?;
-        }
         self.objects.remember_hash(&file.version(), &hash)?;
-        Ok((hash, is_compiled))
+        Ok((hash, unfinished))
     }
 
     /// Parses a part into the unfinished object of `place`.
@@ -322,25 +323,69 @@ impl<'a> ObjectMaker<'a> {
         Ok(writer)
     }
 
-    fn compile_part(&self, named: NamedPart) -> Result<CompiledPart> {
-        let NamedPart { part, version, hash, name, is_compiled, .. } = named;
-        let known = self.objects.open(&name, self.check)?;
-        let replaces = matches!(known, Lookup::DamagedInBucket);
-        let (object, was_cached) = match known {
-            Lookup::Found(object) => (*object, !is_compiled),
-            Lookup::Missing | Lookup::DamagedInBucket => {
-                let path = self.objects.object_path(&name);
-                self.parse(&part, &version, &path)?.finish(&hash)?;
-                let written = Object::open(&path, self.check).map_err(Error::input(&path))?;
-                let object = written.ok_or_else(|| Error::Damaged {
-                    path,
-                    reason: "the object does not read back as written; check the disk".into(),
-                })?;
-                (object, false)
-            }
+    /// Makes the object of a part. `replaces` is true if the one in the bucket is damaged.
+    fn make_object(&self, named: &NamedPart, replaces: bool) -> Result<Object> {
+        let path = self.objects.object_path(&named.name);
+        self.finish(named, self.parse(&named.part, &named.version, &path)?, replaces)
+    }
+
+    /// Finishes the object of a parsed part, and shares it.
+    fn finish(
+        &self,
+        named: &NamedPart,
+        mut unfinished: ObjectWriter,
+        replaces: bool,
+    ) -> Result<Object> {
+        part_file::drop_pages(&named.part.path);
+        let path = self.objects.object_path(&named.name);
+        unfinished.set_path(&path);
+        unfinished.finish(&named.hash)?;
+        let written = Object::open(&path, self.check).map_err(Error::input(&path))?;
+        let object = written.ok_or_else(|| Error::Damaged {
+            path,
+            reason: "the object does not read back as written; check the disk".into(),
+        })?;
+        self.objects.share(&named.name, replaces)?;
+        Ok(object)
+    }
+
+    fn compile_parts(
+        &self,
+        mut named: Vec<NamedPart>,
+        progress: Progress,
+    ) -> Result<Vec<CompiledPart>> {
+        if self.is_first_run {
+            return named.into_par_iter().map(|named| self.compile_part(named)).collect();
+        }
+        let total = named.iter().map(|named| named.part.size_bytes).sum();
+        let bar = progress.begin("compile", "parts", named.len() as u64, total);
+        // The largest parts come first, so that no thread starts a large part last.
+        named.sort_by_key(|named| Reverse(named.part.size_bytes));
+        let compiled = named.into_par_iter().map(|named| {
+            let compiled = self.compile_part(named)?;
+            bar.advance(compiled.part.size_bytes);
+            Ok(compiled)
+        });
+        let compiled = compiled.collect::<Result<_>>()?;
+        bar.end();
+        Ok(compiled)
+    }
+
+    /// Finds the object of a part, or makes it.
+    fn compile_part(&self, mut named: NamedPart) -> Result<CompiledPart> {
+        let (object, was_cached) = match named.object.take() {
+            Some(object) => (object, false),
+            None => match self.objects.open(&named.name, self.check)? {
+                Lookup::Found(object) => {
+                    part_file::drop_pages(&named.part.path);
+                    self.objects.share(&named.name, false)?;
+                    (*object, true)
+                }
+                Lookup::Missing => (self.make_object(&named, false)?, false),
+                Lookup::DamagedInBucket => (self.make_object(&named, true)?, false),
+            },
         };
-        self.objects.share(&name, replaces)?;
-        part_file::drop_pages(&part.path);
+        let part = named.part;
         check_record_count(&part, &object, self.limits)?;
         Ok(CompiledPart { part, object, was_cached })
     }
