@@ -1,4 +1,9 @@
 //! Ranks rows: writes the sort keys of each order as a column, sorts them and writes the order.
+//!
+//! ```text
+//! one thread      sort year   sort title    sort updated   …
+//! another thread              write year    write title    write updated
+//! ```
 
 use std::{
     io::{self, BufReader, Read, Write},
@@ -6,10 +11,12 @@ use std::{
 };
 
 use pinakes_format::entity::Entity;
-use pinakes_format::index::orders::{FirstPass, OrderParts, OrdersWriter, RankedRow, RankedValue};
+use pinakes_format::index::orders::{
+    FirstPass, OrderParts, OrdersWriter, PassBuilder, RankedRow, RankedValue,
+};
 use pinakes_format::schema::keys::{Keys, Order, Values};
 use pinakes_format::snapshot::Snapshot;
-use pinakes_format::storage::blobs::Spool;
+use pinakes_format::storage::blobs::{Spool, Spooled};
 use pinakes_format::storage::file_writer::Written;
 use pinakes_format::storage::header::Header;
 
@@ -66,46 +73,72 @@ impl<'a> Columns<'a> {
         path: &Path,
         header: Header,
     ) -> io::Result<Written> {
-        let mut writer = OrdersWriter::create(path, header, writing.memory_bytes)?;
-        let mut sorted: Vec<Option<FirstPass>> = self.spools.iter().map(|_| None).collect();
-        for (number, (order, spool)) in self.keys.orders.iter().zip(&mut self.spools).enumerate() {
-            let column = BufReader::with_capacity(1 << 18, spool.take()?);
-            if let Some(pass) = self.same[number].and_then(|earlier| sorted[earlier].as_mut()) {
-                writer.push_pass(pass, TEXT_PARTS)?;
-            } else if order.values == Values::Texts {
-                let mut pass = writing.texts(column, &writer)?;
-                writer.push_pass(&mut pass, TEXT_PARTS)?;
-                sorted[number] = self.same.contains(&Some(number)).then_some(pass);
-            } else {
-                writing.order(order, column, &mut writer)?;
+        let writer = OrdersWriter::create(path, header, writing.memory_bytes)?;
+        let same = self.same.clone();
+        let sort = |(_, order): (usize, &Order), column| writing.sort(order, column);
+        self.write_each(writer, |number| Ok(same[number]), sort)
+    }
+
+    /// Writes every order, of which `sort` makes the first pass from the order's column. One thread writes an order
+    /// while another sorts the next. `same` returns an earlier order with the same rows and values.
+    pub(super) fn write_each(
+        &mut self,
+        mut writer: OrdersWriter,
+        same: impl Fn(usize) -> io::Result<Option<usize>>,
+        sort: impl Fn((usize, &Order), BufReader<Spooled>) -> io::Result<SortedOrder> + Sync,
+    ) -> io::Result<Written> {
+        let Columns { keys, spools, same: candidates } = self;
+        // The passes that a later order may have in common.
+        let mut passes: Vec<Option<FirstPass>> = spools.iter().map(|_| None).collect();
+        let mut ready: Option<(usize, SortedOrder)> = None;
+        for (number, (order, spool)) in keys.orders.iter().zip(spools).enumerate() {
+            let same = same(number)?.filter(|earlier| *earlier != number);
+            let write = || match &mut ready {
+                Some((_, sorted)) => writer.push_pass(&mut sorted.pass, sorted.parts),
+                None => Ok(()),
+            };
+            let sort_next = || {
+                let column = BufReader::with_capacity(1 << 18, spool.take()?);
+                sort((number, order), column)
+            };
+            let (written, sorted) =
+                rayon::join(write, || same.is_none().then(sort_next).transpose());
+            written?;
+            if let Some((number, sorted)) = ready.take() {
+                passes[number] = candidates.contains(&Some(number)).then_some(sorted.pass);
             }
+            ready = sorted?.map(|sorted| (number, sorted));
+            if let Some(pass) = same.and_then(|earlier| passes[earlier].as_mut()) {
+                writer.push_pass(pass, TEXT_PARTS)?;
+            }
+        }
+        if let Some((_, sorted)) = &mut ready {
+            writer.push_pass(&mut sorted.pass, sorted.parts)?;
         }
         writer.finish()
     }
 }
 
-impl OrderWriter<'_> {
-    /// Sorts the rows of a column of texts.
-    fn texts(&self, column: impl Read, writer: &OrdersWriter) -> io::Result<FirstPass> {
-        writer.first_pass(self.ranked(column, |_: &Text| 0)?)
-    }
+/// An order whose first pass is done.
+pub(super) struct SortedOrder {
+    pub pass: FirstPass,
+    pub parts: OrderParts,
+}
 
-    pub(super) fn order(
-        &self,
-        order: &Order,
-        mut column: impl Read,
-        writer: &mut OrdersWriter,
-    ) -> io::Result<()> {
+impl OrderWriter<'_> {
+    /// Sorts all rows by their values in a column.
+    pub(super) fn sort(&self, order: &Order, mut column: impl Read) -> io::Result<SortedOrder> {
         let rows = 0..self.draft.count(self.entity);
-        match order.values {
+        let (pass, parts) = match order.values {
             Values::Ids => {
                 let by_id = self.draft.ids(self.entity);
                 let ranked = rows.map(|rank| {
                     let row = by_id.row_at(rank as usize).map_err(io::Error::other)?;
                     Ok(RankedRow { row, value: RankedValue::Next(self.id(row)?) })
                 });
-                writer.push(ranked, OrderParts::Checkpoints)
+                (self.first_pass(ranked)?, OrderParts::Checkpoints)
             }
+            Values::Texts => (self.first_pass(self.ranked(column, |_: &Text| 0)?)?, TEXT_PARTS),
             _ if order.is_row_order => {
                 let mut last = None;
                 let ranked = rows.map(|row| {
@@ -117,13 +150,26 @@ impl OrderWriter<'_> {
                     last = value;
                     Ok(RankedRow { row, value: ranked_value(is_same, value) })
                 });
-                writer.push(ranked, OrderParts::RowOrder)
+                (self.first_pass(ranked)?, OrderParts::RowOrder)
             }
-            _ => {
+            values => {
                 let ranked = self.ranked(column, |value: &u64| *value)?;
-                writer.push(ranked, OrderParts::All { has_values: order.values != Values::Codes })
+                let has_values = values != Values::Codes;
+                (self.first_pass(ranked)?, OrderParts::All { has_values })
             }
+        };
+        Ok(SortedOrder { pass, parts })
+    }
+
+    fn first_pass(
+        &self,
+        ranked: impl Iterator<Item = io::Result<RankedRow>>,
+    ) -> io::Result<FirstPass> {
+        let mut pass = PassBuilder::new(self.scratch);
+        for ranked in ranked {
+            pass.push(ranked?)?;
         }
+        pass.finish()
     }
 
     /// The id of a row.

@@ -168,8 +168,11 @@ impl OrdersWriter {
         ranked: impl Iterator<Item = io::Result<RankedRow>>,
         parts: OrderParts,
     ) -> io::Result<()> {
-        let mut pass = self.first_pass(ranked)?;
-        self.push_pass(&mut pass, parts)
+        let mut pass = PassBuilder::new(&self.scratch);
+        for ranked in ranked {
+            pass.push(ranked?)?;
+        }
+        self.push_pass(&mut pass.finish()?, parts)
     }
 
     /// Appends an order that went through the first pass. An order may be appended again, for another path
@@ -220,22 +223,6 @@ impl OrdersWriter {
 
     fn position(&self) -> usize {
         self.file.position_bytes() as usize
-    }
-
-    /// Reads an order of all rows, given in the order of their ranks.
-    ///
-    /// # Errors
-    ///
-    /// Fails if `ranked` fails or the rows cannot be kept.
-    pub fn first_pass(
-        &self,
-        ranked: impl Iterator<Item = io::Result<RankedRow>>,
-    ) -> io::Result<FirstPass> {
-        let mut pass = PassBuilder::new(&self.scratch);
-        for ranked in ranked {
-            pass.push(ranked?)?;
-        }
-        pass.finish()
     }
 
     /// Writes the codes, and spools the interval numbers, of a window of rows, from `first` on.

@@ -21,7 +21,9 @@ use crate::link::atomic_bitset::AtomicBitset;
 use crate::link::column::IdRow;
 use crate::link::index::extract::Extractor;
 use crate::link::index::order_values::OrderValues;
-use crate::link::index::rank::{Columns, NoneLast, OrderWriter, TEXT_PARTS, ranked_value};
+use crate::link::index::rank::{
+    Columns, NoneLast, OrderWriter, SortedOrder, TEXT_PARTS, ranked_value,
+};
 use crate::link::index::renumber::text_order::{KeptTextsBuilder, TextMerge};
 use crate::link::index::renumber::{Unchanged, mismatch};
 use crate::link::index::value::{Text, read_number, read_optional};
@@ -47,15 +49,8 @@ pub(super) struct KeptRow {
     pub code: u64,
 }
 
-/// An order whose first pass is done.
-struct RenumberedOrder {
-    pass: FirstPass,
-    parts: OrderParts,
-}
-
 impl Columns<'_> {
-    /// Renumbers and writes every order. The columns are those of changed rows. One thread writes an order while
-    /// another renumbers the next.
+    /// Renumbers and writes every order. The columns are those of changed rows.
     pub fn write_renumbered(
         &mut self,
         writing: &OrderWriter<'_>,
@@ -63,38 +58,13 @@ impl Columns<'_> {
         path: &Path,
         header: Header,
     ) -> io::Result<Written> {
-        let mut writer = OrdersWriter::create(path, header, writing.memory_bytes)?;
-        // The passes that a later order may have in common.
-        let mut passes: Vec<Option<FirstPass>> = self.spools.iter().map(|_| None).collect();
-        let mut ready: Option<(usize, RenumberedOrder)> = None;
-        for (number, (order, spool)) in self.keys.orders.iter().zip(&mut self.spools).enumerate() {
-            let same = renumbering.same(number, self.same[number])?;
-            let is_renumbered = order.values != Values::Ids && same.is_none();
-            let write = || match &mut ready {
-                Some((_, order)) => writer.push_pass(&mut order.pass, order.parts),
-                None => Ok(()),
-            };
-            let renumber = || {
-                let column = BufReader::with_capacity(1 << 18, spool.take()?);
-                renumbering.order(writing, (number, order), column)
-            };
-            let (written, renumbered) =
-                rayon::join(write, || is_renumbered.then(renumber).transpose());
-            written?;
-            if let Some((number, order)) = ready.take() {
-                passes[number] = self.same.contains(&Some(number)).then_some(order.pass);
-            }
-            ready = renumbered?.map(|order| (number, order));
-            if order.values == Values::Ids {
-                writing.order(order, io::empty(), &mut writer)?;
-            } else if let Some(pass) = same.and_then(|earlier| passes[earlier].as_mut()) {
-                writer.push_pass(pass, TEXT_PARTS)?;
-            }
-        }
-        if let Some((_, order)) = &mut ready {
-            writer.push_pass(&mut order.pass, order.parts)?;
-        }
-        writer.finish()
+        let writer = OrdersWriter::create(path, header, writing.memory_bytes)?;
+        let same = self.same.clone();
+        self.write_each(
+            writer,
+            |number| renumbering.same(number, same[number]),
+            |order, column| renumbering.order(writing, order, column),
+        )
     }
 }
 
@@ -105,8 +75,9 @@ impl OrderRenumbering<'_> {
         writing: &OrderWriter<'_>,
         (number, spec): (usize, &keys::Order),
         column: impl Read,
-    ) -> io::Result<RenumberedOrder> {
+    ) -> io::Result<SortedOrder> {
         let (pass, parts) = match spec.values {
+            Values::Ids => return writing.sort(spec, io::empty()),
             Values::Texts => (self.texts(writing, number, column)?, TEXT_PARTS),
             _ if spec.is_row_order => {
                 (self.row_order(writing, number, column)?, OrderParts::RowOrder)
@@ -116,7 +87,7 @@ impl OrderRenumbering<'_> {
                 (self.numbers(writing, (number, spec), column)?, OrderParts::All { has_values })
             }
         };
-        Ok(RenumberedOrder { pass, parts })
+        Ok(SortedOrder { pass, parts })
     }
 
     /// The earlier order of texts that has the same rows and values as an order, if `earlier` has the same
