@@ -198,30 +198,33 @@ impl Linker<'_> {
             false => Ok((Vec::new(), None)),
         };
         let lists = || (!keys.lists.is_empty()).then(lists).transpose();
-        // The longest work first, so that the threads end together.
-        let (names, (lists, orders)) = match is_ranked_by_rows(keys) {
-            true => rayon::join(names, || rayon::join(lists, orders)),
-            false => {
-                let (lists, (orders, names)) = rayon::join(lists, || (orders(), names()));
-                (names, (lists, orders))
-            }
-        };
-        let targets = match (targets, unchanged) {
-            (TargetsBuilder::None, _) => None,
+        let targets = || match (targets, unchanged) {
+            (TargetsBuilder::None, _) => Ok(None),
             (TargetsBuilder::All(writer), _) => {
-                Some(out.write(FileKind::Targets, |_| writer.finish())?)
+                out.write(FileKind::Targets, |_| writer.finish()).map(Some)
             }
             (TargetsBuilder::Changed(changed), Some(unchanged)) => {
                 let mut writer = out.targets_writer(keys)?;
-                Some(out.write(FileKind::Targets, |_| {
+                let write = |_: &Path| {
                     changed.write(keys, unchanged, draft, &mut writer)?;
                     writer.finish()
-                })?)
+                };
+                out.write(FileKind::Targets, write).map(Some)
             }
-            (TargetsBuilder::Changed(_), None) => return Err(inconsistent_object()),
+            (TargetsBuilder::Changed(_), None) => Err(inconsistent_object()),
+        };
+        // The longest work first, so that the threads end together.
+        let lists_and_targets = || (lists(), targets());
+        let (names, ((lists, targets), orders)) = match is_ranked_by_rows(keys) {
+            true => rayon::join(names, || rayon::join(lists_and_targets, orders)),
+            false => {
+                let (lists, (orders, names)) =
+                    rayon::join(lists_and_targets, || (orders(), names()));
+                (names, (lists, orders))
+            }
         };
         let mut files: Vec<WrittenFile> =
-            lists?.into_iter().chain(orders?).chain(targets).collect();
+            lists?.into_iter().chain(orders?).chain(targets?).collect();
         let (dictionaries, words) = names?;
         files.extend(dictionaries);
         let reused = unchanged.map_or(0, |unchanged| unchanged.count);

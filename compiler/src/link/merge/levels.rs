@@ -1,4 +1,4 @@
-//! Merges every entity: outputs first, then the taxonomy from topics up, then the rest.
+//! Merges every entity: outputs first, then the taxonomy from topics up, and the rest at the same time.
 //!
 //! A taxonomy node without counts of its own gets the sums of the level below it:
 //!
@@ -6,14 +6,17 @@
 //! outputs by primary topic → topics → subfields → fields → domains
 //! ```
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    iter,
+};
 
 use pinakes_format::entity::Entity;
 use pinakes_format::record;
 use pinakes_format::record::Output;
 use pinakes_format::record::slot::{Slot, SlotNumber};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::link::context::{Linker, Segments, inconsistent_object};
 use crate::link::merge::copies::has_output_topics_alone;
 use crate::link::merge::orphans::{Orphans, TopicParents};
@@ -48,21 +51,33 @@ impl Linker<'_> {
         let records: u64 = segments.iter().flatten().map(|segment| segment.count() as u64).sum();
         let bar = self.progress.begin("merge", "keys", records, records);
         let parents = TopicParents::read(self, segments)?;
-        let mut state = MergeState::default();
-        let mut rows: Vec<Option<Rows>> = Entity::all().map(|_| None).collect();
-        let bottom_up = Entity::taxonomy().chain(Entity::all()).collect::<Vec<_>>();
-        for entity in std::iter::once(Entity::Output).chain(bottom_up) {
-            if rows[entity as usize].is_none() {
-                let merged = self.merge_entity(entity, segments, &parents, &mut state)?;
+        let merge = |entities: Vec<Entity>| {
+            let mut state = MergeState::default();
+            let mut merged = Vec::with_capacity(entities.len());
+            for entity in entities {
+                let rows = self.merge_entity(entity, segments, &parents, &mut state)?;
                 if entity == Entity::Output {
-                    state.named = self.topics_named(segments, &merged)?;
+                    state.named = self.topics_named(segments, &rows)?;
                 }
-                rows[entity as usize] = Some(merged);
+                merged.push((entity, rows));
             }
-        }
+            Ok::<_, Error>((merged, state))
+        };
+        // Outputs and the taxonomy need each other's results; the other entities are merged meanwhile.
+        let bottom_up: Vec<Entity> = iter::once(Entity::Output).chain(Entity::taxonomy()).collect();
+        let others = Entity::all().filter(|entity| !bottom_up.contains(entity)).collect();
+        let (levels, others) = rayon::join(|| merge(bottom_up), || merge(others));
+        let ((mut rows, state), (other_rows, other_state)) = (levels?, others?);
+        rows.extend(other_rows);
+        rows.sort_by_key(|(entity, _)| *entity as u8);
         bar.end();
         let MergeState { sums, newest_micros, orphans, .. } = state;
-        Ok(Merged { rows: rows.into_iter().flatten().collect(), sums, newest_micros, orphans })
+        Ok(Merged {
+            rows: rows.into_iter().map(|(_, rows)| rows).collect(),
+            sums,
+            newest_micros: newest_micros.max(other_state.newest_micros),
+            orphans,
+        })
     }
 
     /// Merges the keys of one entity and passes its sums to the level above.

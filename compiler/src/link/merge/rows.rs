@@ -163,7 +163,7 @@ impl<'o> Linker<'o> {
         mut admit: impl FnMut(&Key, usize) -> Result<bool>,
     ) -> Result<Rows> {
         let mut tally = Tally::default();
-        let mut sorter = Sorter::new(&self.scratch, self.sorter_bytes());
+        let mut sorter = Sorter::new(&self.scratch, self.merge_bytes());
         let mut copies = Vec::new();
         let mut groups = CopyGroups::new(segments)?;
         let mut deletions = Deletions::new(self, entity);
@@ -215,9 +215,14 @@ impl<'o> Linker<'o> {
         Ok(Rows { order, by_id, contents: Some(contents), redirects, deletions, tally })
     }
 
+    /// Bytes one sorter may hold while two entities are merged concurrently.
+    fn merge_bytes(&self) -> usize {
+        self.sorter_bytes() / 2
+    }
+
     fn assign_rows(&self, sorter: Sorter<Picked>) -> io::Result<(Column, IdRows)> {
         let mut order = BufWriter::with_capacity(1 << 18, unnamed_file(&self.scratch)?);
-        let mut ids = Sorter::new(&self.scratch, self.sorter_bytes());
+        let mut ids = Sorter::new(&self.scratch, self.merge_bytes());
         for (row, picked) in sorter.finish()?.enumerate() {
             let picked = picked?;
             order.write_all(&picked.at.encode())?;
