@@ -108,22 +108,23 @@ impl Linker<'_> {
         let mut sorter = Sorter::new(&self.scratch, self.sorter_bytes());
         let file = self.scratch_result(unnamed_file(&self.scratch))?;
         let mut lists = BufWriter::with_capacity(1 << 18, file);
-        let (mut from, mut dangling) = (0, 0);
-        while from < records {
-            let mut ranges = Vec::new();
-            while ranges.len() < rayon::current_num_threads() * 2 && from < records {
-                let range = batch(inputs, entity, from..records)?;
-                from = range.end;
-                ranges.push(range);
-            }
-            let batches: Result<Vec<Batch>> =
-                ranges.into_par_iter().map(|rows| resolve_batch(inputs, entity, rows)).collect();
-            for batch in batches? {
+        let mut dangling = 0;
+        let mut add = |batches: Vec<Batch>| {
+            batches.into_iter().try_for_each(|batch| {
                 dangling += batch.dangling;
-                self.scratch_result(lists.write_all(&batch.lists))?;
-                let mut unresolved = batch.unresolved.into_iter();
-                self.scratch_result(unresolved.try_for_each(|id| sorter.push(id)))?;
-            }
+                lists.write_all(&batch.lists)?;
+                batch.unresolved.into_iter().try_for_each(|id| sorter.push(id))
+            })
+        };
+        let (mut from, mut resolved) = (0, Vec::new());
+        while from < records || !resolved.is_empty() {
+            // One thread adds the batches while the others resolve the next.
+            let (added, next) = rayon::join(
+                || add(std::mem::take(&mut resolved)),
+                || resolve_batches(inputs, entity, from..records),
+            );
+            self.scratch_result(added)?;
+            (from, resolved) = next?;
         }
         let rewound = || {
             let mut file = lists.into_inner().map_err(io::IntoInnerError::into_error)?;
@@ -197,6 +198,23 @@ fn batch(inputs: &LinkInputs<'_, '_>, entity: Entity, rows: Range<usize>) -> Res
         }
     }
     Ok(rows)
+}
+
+/// Resolves the first batches of `rows`, in parallel. Returns the row after them.
+fn resolve_batches(
+    inputs: &LinkInputs<'_, '_>,
+    entity: Entity,
+    mut rows: Range<usize>,
+) -> Result<(usize, Vec<Batch>)> {
+    let mut ranges = Vec::new();
+    // Two waves are in memory.
+    while ranges.len() < rayon::current_num_threads() && !rows.is_empty() {
+        let range = batch(inputs, entity, rows.clone())?;
+        rows.start = range.end;
+        ranges.push(range);
+    }
+    let batches = ranges.into_par_iter().map(|rows| resolve_batch(inputs, entity, rows));
+    Ok((rows.start, batches.collect::<Result<_>>()?))
 }
 
 fn resolve_batch(inputs: &LinkInputs<'_, '_>, entity: Entity, rows: Range<usize>) -> Result<Batch> {
