@@ -329,7 +329,7 @@ impl<'a> ObjectMaker<'a> {
         self.finish(named, self.parse(&named.part, &named.version, &path)?, replaces)
     }
 
-    /// Finishes the object of a parsed part, and shares it.
+    /// Finishes the object of a parsed part, shares it, and checks its number of records.
     fn finish(
         &self,
         named: &NamedPart,
@@ -346,9 +346,11 @@ impl<'a> ObjectMaker<'a> {
             reason: "the object does not read back as written; check the disk".into(),
         })?;
         self.objects.share(&named.name, replaces)?;
+        check_record_count(&named.part, &object, self.limits)?;
         Ok(object)
     }
 
+    /// Finds or makes the objects of all parts. In a first run they are made already.
     fn compile_parts(
         &self,
         mut named: Vec<NamedPart>,
@@ -379,15 +381,14 @@ impl<'a> ObjectMaker<'a> {
                 Lookup::Found(object) => {
                     part_file::drop_pages(&named.part.path);
                     self.objects.share(&named.name, false)?;
+                    check_record_count(&named.part, &object, self.limits)?;
                     (*object, true)
                 }
                 Lookup::Missing => (self.make_object(&named, false)?, false),
                 Lookup::DamagedInBucket => (self.make_object(&named, true)?, false),
             },
         };
-        let part = named.part;
-        check_record_count(&part, &object, self.limits)?;
-        Ok(CompiledPart { part, object, was_cached })
+        Ok(CompiledPart { part: named.part, object, was_cached })
     }
 }
 
