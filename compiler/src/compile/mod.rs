@@ -4,10 +4,11 @@
 //! kind, the limits, and the format version. A part without an object is parsed, except for lines whose records
 //! [`earlier`] objects have.
 //!
-//! All parts are hashed before the first is parsed, because only then it is known which lines are worth looking for
-//! in earlier objects. Where there is no object yet, each part is parsed right after its hash was computed, while it
-//! is still in memory. So a first run reads a dump from the disk once. This folder may import `input`, `frontend`, `object`, `read`, `remote`, `report` and
-//! `error`.
+//! A later run hashes all parts first: which parts are new decides whether their lines are looked for in earlier
+//! objects. A run without any object parses each part right after its hash was computed, while the part is in
+//! memory. Parts in buckets are parsed while they are transferred.
+//!
+//! This folder may import `input`, `frontend`, `object`, `read`, `remote`, `report`, `terminal` and `error`.
 
 pub(crate) mod bounds;
 pub(crate) mod earlier;
@@ -67,8 +68,8 @@ pub struct CompileStage {
 
 /// Compiles every part that has no object in `objects`. `check` says how much of the objects is checked.
 ///
-/// Of several parts with the same bytes and kind, the first by path is compiled, and the others
-/// count as warnings.
+/// Of several parts with the same bytes and kind, the object of the first by path is kept, and the others count as
+/// warnings. A first run parses them all.
 ///
 /// # Errors
 ///
@@ -83,7 +84,7 @@ pub fn compile(
     objects.prepare()?;
     let check = objects.check_before_sharing(check);
     let mut stage = ObjectMaker::new(objects, limits, check);
-    stage.is_first_run = objects.names()?.is_empty() && objects.on_this_host().names()?.is_empty();
+    stage.is_first_run = objects.is_new()?;
     let unread = parts.iter().map(|part| Ok(stage.is_unread_remote(part)?.then_some(part)));
     let unread: Vec<&Part> = unread.filter_map(Result::transpose).collect::<Result<_>>()?;
     stage.find_earlier(&unread, progress)?;
@@ -194,7 +195,7 @@ struct ObjectMaker<'a> {
     objects: &'a ObjectStore,
     limits: &'a ReadLimits,
     check: Check,
-    /// Whether no run has made an object before.
+    /// Whether no run has made an object before; see [`ObjectStore::is_new`].
     is_first_run: bool,
     earlier: Option<EarlierRecords>,
     /// Uncompressed bytes of the parts that were not cached.
@@ -246,7 +247,8 @@ impl<'a> ObjectMaker<'a> {
         Ok(named.into_iter().map(|(_, named)| named).collect())
     }
 
-    /// Computes the name of a part's object. Makes the object, too, if the part is at hand only now.
+    /// Computes the name of a part's object. Also makes the object in a first run, and of a part that is parsed while
+    /// it is transferred.
     fn name_part(&self, part: Part) -> Result<NamedPart> {
         let version = PartVersion::new(&part.path)?;
         let container = Container::detect(&part.path);

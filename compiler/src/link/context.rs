@@ -48,7 +48,7 @@ impl<'o> Linker<'o> {
     }
 
     /// Bytes one sorter may hold: a quarter, because two sorters fill concurrently and the other
-    /// buffers need the other half.
+    /// buffers need the other half. Stages with more sorters and windows divide it.
     pub(crate) fn sorter_bytes(&self) -> usize {
         self.memory_bytes / 4
     }

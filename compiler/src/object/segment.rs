@@ -372,6 +372,7 @@ impl SegmentBuilder {
             let key = &keys[*at];
             (key.rank, key.id, key.blob_from)
         });
+        // Below 4 GiB: a segment takes one record more than its limit, and a blob has less than 2 GiB.
         let mut blobs_bytes = 0;
         for at in &order {
             let key = &mut keys[*at];

@@ -186,6 +186,11 @@ impl ObjectStore {
         self.write(&version_file(version), hash.as_bytes())
     }
 
+    /// Whether there is no object yet. A bucket is never new: other hosts may put objects there at any time.
+    pub(crate) fn is_new(&self) -> Result<bool> {
+        Ok(self.bucket.is_none() && self.names()?.is_empty())
+    }
+
     /// Names of all objects of the directory, or of the bucket.
     pub(crate) fn names(&self) -> Result<BTreeSet<String>> {
         let mut files: Vec<String> = Vec::new();

@@ -1,8 +1,8 @@
 //! The file of a part, on disk or in a bucket, read from its begin to its end or at any place.
 //!
-//! A dump is larger than memory, and is read twice: for its hash, and to be parsed. What was read would push
-//! the pages out of memory that the linker and a server on the same machine need. The system is therefore told
-//! to read ahead far, and to drop the pages of a part that is done.
+//! A dump is larger than memory. A later run reads its new parts twice: for their hashes, and to be parsed. What was
+//! read would push the pages out of memory that the linker and a server on the same machine need. The system is
+//! therefore told to read ahead far, and to drop the pages of a part that is done.
 
 use std::{
     fs::{self, File},

@@ -205,7 +205,7 @@ fn print_stages(report: &Value) {
     for stage in report["stages"].as_array().into_iter().flatten() {
         let seconds = stage["seconds"].as_f64().unwrap_or_default();
         let name = stage["stage"].as_str().unwrap_or_default();
-        if !matches!(name, "recall" | "compile") {
+        if !matches!(name, "read" | "recall" | "compile") {
             linking += seconds;
         }
         let megabytes = stage["written_bytes"].as_f64().unwrap_or_default() / 1e6;

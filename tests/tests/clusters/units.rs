@@ -4,6 +4,7 @@ use std::{collections::BTreeSet, ffi::OsString, fs, path::Path, process::Child};
 
 use pinakes_tests::compiler_run::*;
 use pinakes_tests::{files_below, write_files};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use crate::setup::{Cluster, copy_into, real_inputs, succeed};
@@ -105,17 +106,17 @@ fn a_killed_unit_is_missing_until_it_runs_again() {
     let cluster = long_cluster();
     let objects = cluster.host("objects");
     cluster.compile(1, &objects);
-    for (signal, code) in [("TERM", Some(143)), ("HUP", Some(129)), ("KILL", None)] {
+    for (signal, code) in
+        [(Signal::TERM, Some(143)), (Signal::HUP, Some(129)), (Signal::KILL, None)]
+    {
         let left = unfinished(&objects);
         let mut run = cluster.command(0, &objects).spawn().unwrap();
         while unfinished(&objects).is_subset(&left) {
             assert!(run.try_wait().unwrap().is_none(), "the unit ended before it was killed");
             std::thread::yield_now();
         }
-        let id = run.id().to_string();
-        let sent = std::process::Command::new("kill").args(["-s", signal, &id]).status().unwrap();
-        assert!(sent.success());
-        assert_eq!(run.wait().unwrap().code(), code, "{signal}");
+        kill_process(Pid::from_child(&run), signal).unwrap();
+        assert_eq!(run.wait().unwrap().code(), code, "{signal:?}");
         let linked = cluster.link(&objects, &cluster.workspace.out(), &[]);
         assert_eq!(linked.code, 3, "{}", linked.stderr);
         assert!(linked.stderr.contains("1 of 2 units"), "{}", linked.stderr);

@@ -8,6 +8,7 @@ use std::{
 };
 
 use pinakes_tests::{TINY_DUMP, program, sample, write_files};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use pinakes_tests::compiler_run::*;
@@ -170,9 +171,9 @@ fn an_interrupted_run_ends_with_its_signal_and_leaves_the_old_snapshot() {
     pinakes_generate::write_dump(&plan, dump.path(), 2).unwrap();
     let workspace = Workspace::with_tiny_snapshot();
     let before = state(&workspace.out());
-    for (signal, code) in [("TERM", 143), ("INT", 130)] {
-        let what = format!("SIG{signal}");
-        let objects = workspace.0.path().join(format!("objects of {signal}"));
+    for (signal, code) in [(Signal::TERM, 143), (Signal::INT, 130)] {
+        let what = format!("{signal:?}");
+        let objects = workspace.0.path().join(format!("objects of {what}"));
         let report = workspace.0.path().join("report.json");
         let child = Command::new(program("pinakes-compiler"))
             .args(["build".as_ref(), dump.path().as_os_str(), "--quiet".as_ref()])
@@ -195,8 +196,7 @@ fn an_interrupted_run_ends_with_its_signal_and_leaves_the_old_snapshot() {
             ["state", "exit_code", "error"].into_iter().map(|name| report[name].clone()).collect()
         };
         assert_eq!(course(), json!(["running", null, null]), "{what}");
-        let id = child.id().to_string();
-        assert!(Command::new("kill").args(["-s", signal, &id]).status().unwrap().success());
+        kill_process(Pid::from_child(&child), signal).unwrap();
         let output = child.wait_with_output().unwrap();
         let errors = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.signal(), None, "{what}: {errors}");

@@ -96,6 +96,25 @@ fn a_second_build_parses_nothing_and_a_changed_part_is_parsed_alone() {
     assert_eq!(published_path(&fourth), published_path(&first));
 }
 
+#[test]
+fn of_equal_parts_the_first_counts_in_the_first_build_and_in_later_ones() {
+    let workspace = Workspace::new();
+    write_files(&workspace.input(), TINY_DUMP);
+    let once = build(&[&workspace.input()], &workspace.out(), &[]);
+    let copy = TINY_DUMP[5].1;
+    write_files(&workspace.input(), [("a/funders.jsonl", copy), ("z/funders.jsonl", copy)]);
+    let first = build(&[&workspace.input()], &workspace.0.path().join("fresh"), &[]);
+    let second = build(&[&workspace.input()], &workspace.out(), &[]);
+    for run in [&first, &second] {
+        assert_eq!(run.report["warnings"]["same_parts"], json!(2));
+        assert_eq!(run.report["entities"], once.report["entities"]);
+        assert_eq!(run.report["parts"], json!(TINY_DUMP.len()));
+        assert_eq!(published_path(run).file_name(), published_path(&once).file_name());
+    }
+    assert_eq!(first.report["parts_parsed"], json!(TINY_DUMP.len()));
+    assert_eq!(second.report["parts_parsed"], json!(0));
+}
+
 /// Names of the stages that a run went through.
 fn stages(run: &Run) -> Vec<&str> {
     let stages = run.report["stages"].as_array().unwrap();

@@ -8,6 +8,7 @@ use std::{
 
 use pinakes_tests::compiler_run::*;
 use pinakes_tests::{program, write_files};
+use rustix::process::{Pid, Signal, kill_process};
 
 /// A dump with one part, which takes the compiler about a second.
 fn write_long_part(workspace: &Workspace) {
@@ -30,9 +31,8 @@ fn start_compile(workspace: &Workspace, objects: &Path) -> Child {
     child
 }
 
-fn send(run: &Child, signal: &str) {
-    let id = run.id().to_string();
-    assert!(Command::new("kill").args(["-s", signal, &id]).status().unwrap().success());
+fn send(run: &Child, signal: Signal) {
+    kill_process(Pid::from_child(run), signal).unwrap();
 }
 
 fn names_of_unfinished(objects: &Path) -> Vec<String> {
@@ -49,14 +49,14 @@ fn a_run_in_another_container_keeps_what_a_live_run_writes() {
     write_files(&other, [("works.jsonl", work(1))]);
     let objects = workspace.0.path().join("objects");
     let first = start_compile(&workspace, &objects);
-    send(&first, "STOP");
+    send(&first, Signal::STOP);
     // The process ids of the first run's container mean nothing in this one.
     let second = Command::new("unshare")
         .args(["--pid", "--fork", "--mount-proc", "--uts"])
         .args([program("pinakes-compiler").as_os_str(), "compile".as_ref(), other.as_os_str()])
         .args(["--quiet".as_ref(), "--objects".as_ref(), objects.as_os_str()])
         .output();
-    send(&first, "CONT");
+    send(&first, Signal::CONT);
     let first = first.wait_with_output().unwrap();
     let errors = String::from_utf8_lossy(&first.stderr);
     assert_eq!(first.status.code(), Some(0), "{errors}");

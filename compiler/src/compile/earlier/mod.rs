@@ -107,9 +107,9 @@ impl EarlierRecords {
         let opened: Result<Vec<_>> = names.par_iter().map(open).collect();
         let objects: Vec<EarlierObject> = opened?.into_iter().flatten().collect();
         let mut segments = Vec::new();
-        for (object, EarlierObject { object: of, .. }) in objects.iter().enumerate() {
-            let shapes = of.segment_shapes().iter();
-            segments.extend(shapes.map(|shape| EarlierSegment { object, shape: *shape }));
+        for (number, earlier) in objects.iter().enumerate() {
+            let shapes = earlier.object.segment_shapes().iter();
+            segments.extend(shapes.map(|shape| EarlierSegment { object: number, shape: *shape }));
         }
         let memory_bytes =
             limits.part_memory_bytes.saturating_mul(rayon::current_num_threads() as u64);

@@ -11,8 +11,8 @@
 //! ```
 //!
 //! All threads read records in row order, batch by batch. Terms and words are sorted in memory, written
-//! as one run per chunk, and merged term by term. Order values are written as columns, and then sorted
-//! one order at a time. Memory does not grow with the number of rows, except for bitmaps of rows.
+//! as one run per chunk, and merged term by term. Order values are written as columns. One order is sorted while the
+//! one before is written. Memory does not grow with the number of rows, except for bitmaps of rows.
 //! If the previous snapshot is at hand, only changed records are read, and `renumber/` takes the entries of the
 //! others over. Imports `link/{column, context, previous, radix_sort, resolve}`.
 
@@ -214,7 +214,7 @@ impl Linker<'_> {
             (TargetsBuilder::Changed(_), None) => Err(inconsistent_object()),
         };
         // The longest work first, so that the threads end together.
-        let lists_and_targets = || (lists(), targets());
+        let lists_and_targets = || rayon::join(lists, targets);
         let (names, ((lists, targets), orders)) = match is_ranked_by_rows(keys) {
             true => rayon::join(names, || rayon::join(lists_and_targets, orders)),
             false => {

@@ -11,9 +11,7 @@ use std::{
 };
 
 use pinakes_format::entity::Entity;
-use pinakes_format::index::orders::{
-    FirstPass, OrderParts, OrdersWriter, PassBuilder, RankedRow, RankedValue,
-};
+use pinakes_format::index::orders::{FirstPass, OrderParts, OrdersWriter, RankedRow, RankedValue};
 use pinakes_format::schema::keys::{Keys, Order, Values};
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::blobs::{Spool, Spooled};
@@ -74,17 +72,16 @@ impl<'a> Columns<'a> {
         header: Header,
     ) -> io::Result<Written> {
         let writer = OrdersWriter::create(path, header, writing.memory_bytes)?;
-        let same = self.same.clone();
         let sort = |(_, order): (usize, &Order), column| writing.sort(order, column);
-        self.write_each(writer, |number| Ok(same[number]), sort)
+        self.write_each(writer, |_, same| Ok(same), sort)
     }
 
     /// Writes every order, of which `sort` makes the first pass from the order's column. One thread writes an order
-    /// while another sorts the next. `same` returns an earlier order with the same rows and values.
+    /// while another sorts the next. Of an order whose column so far is that of an earlier one, `same` decides.
     pub(super) fn write_each(
         &mut self,
         mut writer: OrdersWriter,
-        same: impl Fn(usize) -> io::Result<Option<usize>>,
+        same: impl Fn(usize, Option<usize>) -> io::Result<Option<usize>>,
         sort: impl Fn((usize, &Order), BufReader<Spooled>) -> io::Result<SortedOrder> + Sync,
     ) -> io::Result<Written> {
         let Columns { keys, spools, same: candidates } = self;
@@ -92,7 +89,7 @@ impl<'a> Columns<'a> {
         let mut passes: Vec<Option<FirstPass>> = spools.iter().map(|_| None).collect();
         let mut ready: Option<(usize, SortedOrder)> = None;
         for (number, (order, spool)) in keys.orders.iter().zip(spools).enumerate() {
-            let same = same(number)?.filter(|earlier| *earlier != number);
+            let same = same(number, candidates[number])?;
             let write = || match &mut ready {
                 Some((_, sorted)) => writer.push_pass(&mut sorted.pass, sorted.parts),
                 None => Ok(()),
@@ -108,7 +105,9 @@ impl<'a> Columns<'a> {
                 passes[number] = candidates.contains(&Some(number)).then_some(sorted.pass);
             }
             ready = sorted?.map(|sorted| (number, sorted));
-            if let Some(pass) = same.and_then(|earlier| passes[earlier].as_mut()) {
+            if let Some(earlier) = same {
+                let pass = passes[earlier].as_mut();
+                let pass = pass.ok_or_else(|| io::Error::other("an order was not sorted"))?;
                 writer.push_pass(pass, TEXT_PARTS)?;
             }
         }
@@ -136,9 +135,12 @@ impl OrderWriter<'_> {
                     let row = by_id.row_at(rank as usize).map_err(io::Error::other)?;
                     Ok(RankedRow { row, value: RankedValue::Next(self.id(row)?) })
                 });
-                (self.first_pass(ranked)?, OrderParts::Checkpoints)
+                (FirstPass::new(self.scratch, ranked)?, OrderParts::Checkpoints)
             }
-            Values::Texts => (self.first_pass(self.ranked(column, |_: &Text| 0)?)?, TEXT_PARTS),
+            Values::Texts => {
+                let ranked = self.ranked(column, |_: &Text| 0)?;
+                (FirstPass::new(self.scratch, ranked)?, TEXT_PARTS)
+            }
             _ if order.is_row_order => {
                 let mut last = None;
                 let ranked = rows.map(|row| {
@@ -150,26 +152,15 @@ impl OrderWriter<'_> {
                     last = value;
                     Ok(RankedRow { row, value: ranked_value(is_same, value) })
                 });
-                (self.first_pass(ranked)?, OrderParts::RowOrder)
+                (FirstPass::new(self.scratch, ranked)?, OrderParts::RowOrder)
             }
             values => {
                 let ranked = self.ranked(column, |value: &u64| *value)?;
                 let has_values = values != Values::Codes;
-                (self.first_pass(ranked)?, OrderParts::All { has_values })
+                (FirstPass::new(self.scratch, ranked)?, OrderParts::All { has_values })
             }
         };
         Ok(SortedOrder { pass, parts })
-    }
-
-    fn first_pass(
-        &self,
-        ranked: impl Iterator<Item = io::Result<RankedRow>>,
-    ) -> io::Result<FirstPass> {
-        let mut pass = PassBuilder::new(self.scratch);
-        for ranked in ranked {
-            pass.push(ranked?)?;
-        }
-        pass.finish()
     }
 
     /// The id of a row.

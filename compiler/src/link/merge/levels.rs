@@ -63,7 +63,7 @@ impl Linker<'_> {
             }
             Ok::<_, Error>((merged, state))
         };
-        // Outputs and the taxonomy need each other's results; the other entities are merged meanwhile.
+        // The taxonomy needs the sums and topics of outputs. The other entities need neither.
         let bottom_up: Vec<Entity> = iter::once(Entity::Output).chain(Entity::taxonomy()).collect();
         let others = Entity::all().filter(|entity| !bottom_up.contains(entity)).collect();
         let (levels, others) = rayon::join(|| merge(bottom_up), || merge(others));

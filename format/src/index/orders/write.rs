@@ -84,6 +84,24 @@ pub struct PassBuilder {
     count: usize,
 }
 
+impl FirstPass {
+    /// Makes the pass over all rows, given in the order of their ranks.
+    ///
+    /// # Errors
+    ///
+    /// Fails if `ranked` fails or the rows cannot be kept.
+    pub fn new(
+        directory: &Path,
+        ranked: impl Iterator<Item = io::Result<RankedRow>>,
+    ) -> io::Result<FirstPass> {
+        let mut pass = PassBuilder::new(directory);
+        for ranked in ranked {
+            pass.push(ranked?)?;
+        }
+        pass.finish()
+    }
+}
+
 impl PassBuilder {
     /// Begins a pass, which takes the rows in the order of their ranks and keeps them in `directory`.
     pub fn new(directory: &Path) -> PassBuilder {
@@ -168,11 +186,8 @@ impl OrdersWriter {
         ranked: impl Iterator<Item = io::Result<RankedRow>>,
         parts: OrderParts,
     ) -> io::Result<()> {
-        let mut pass = PassBuilder::new(&self.scratch);
-        for ranked in ranked {
-            pass.push(ranked?)?;
-        }
-        self.push_pass(&mut pass.finish()?, parts)
+        let mut pass = FirstPass::new(&self.scratch, ranked)?;
+        self.push_pass(&mut pass, parts)
     }
 
     /// Appends an order that went through the first pass. An order may be appended again, for another path

@@ -59,10 +59,9 @@ impl Columns<'_> {
         header: Header,
     ) -> io::Result<Written> {
         let writer = OrdersWriter::create(path, header, writing.memory_bytes)?;
-        let same = self.same.clone();
         self.write_each(
             writer,
-            |number| renumbering.same(number, same[number]),
+            |number, same| renumbering.same(number, same),
             |order, column| renumbering.order(writing, order, column),
         )
     }
@@ -93,7 +92,7 @@ impl OrderRenumbering<'_> {
     /// The earlier order of texts that has the same rows and values as an order, if `earlier` has the same
     /// column of changed rows.
     fn same(&self, number: usize, earlier: Option<usize>) -> io::Result<Option<usize>> {
-        let Some(of) = earlier.filter(|of| *of != number) else { return Ok(None) };
+        let Some(of) = earlier else { return Ok(None) };
         Ok(self.is_same(of, number)?.then_some(of))
     }
 
