@@ -1,7 +1,7 @@
 //! The file of a part, on disk or in a bucket, read from its begin to its end or at any place.
 //!
-//! A dump is larger than memory. A later run reads its new parts twice: for their hashes, and to be parsed. What was
-//! read would push the pages out of memory that the linker and a server on the same machine need. The system is
+//! A dump is larger than memory. A later run reads its new parts twice: for their hashes, and to be parsed. The pages
+//! of a part would take the place of pages that the linker and a server on the same machine need. The system is
 //! therefore told to read ahead far, and to drop the pages of a part that is done.
 
 use std::{
