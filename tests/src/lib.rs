@@ -85,6 +85,13 @@ pub fn current_and_2023_dumps(test: &str) -> Option<[PathBuf; 2]> {
     real_data("large", test).map(|large| inputs.map(|input| large.join(input)))
 }
 
+/// Returns a command of the compiler that SIGHUP ends, even where the tests run with `nohup`.
+pub fn compiler_with_hangups() -> Command {
+    let mut command = Command::new("env");
+    command.arg("--default-signal=HUP").arg(program("pinakes-compiler"));
+    command
+}
+
 /// Runs the compiler.
 ///
 /// # Panics

@@ -10,7 +10,7 @@ use std::{
 };
 
 use pinakes_tests::compiler_run::*;
-use pinakes_tests::{files_below, program, real_sample, root, sample};
+use pinakes_tests::{compiler_with_hangups, files_below, program, real_sample, root, sample};
 use serde_json::Value;
 
 /// Every file of a snapshot with its bytes; among them the manifest with the root hash.
@@ -68,7 +68,7 @@ impl Cluster {
 
     /// The command that compiles a unit.
     pub fn command(&self, unit: u32, objects: &Path) -> Command {
-        let mut command = Command::new(program("pinakes-compiler"));
+        let mut command = compiler_with_hangups();
         command.args(["compile", "--quiet", "--unit", &unit.to_string(), "--plan"]);
         command.arg(&self.plan).arg("--objects").arg(objects);
         command.stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -11,7 +11,10 @@ use std::{
 
 use minisign::{SecretKey, SecretKeyBox};
 use pinakes_format::storage::publication::{PUBLICATION, Publication};
-use pinakes_tests::{SeededRng, TINY_DUMP, files_below, program, shared_directory, write_files};
+use pinakes_tests::{
+    SeededRng, TINY_DUMP, compiler_with_hangups, files_below, program, shared_directory,
+    write_files,
+};
 
 use crate::host::Host;
 use pinakes_tests::server::make_writable;
@@ -26,7 +29,7 @@ pub struct Run {
 
 /// The compiler with arguments, without the proxies of the environment.
 pub fn command<A: AsRef<OsStr>>(args: &[A]) -> Command {
-    let mut command = Command::new(program("pinakes-compiler"));
+    let mut command = compiler_with_hangups();
     command.args(args).env("RUST_BACKTRACE", "0");
     for name in ["http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "ALL_PROXY", "all_proxy"]
     {
