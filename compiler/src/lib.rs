@@ -36,7 +36,7 @@ pub mod stages {
     pub use crate::compile::bounds::{decode_only, parse_only};
     pub use crate::compile::compile;
     pub use crate::compile::input::{ManifestPolicy, Part, find};
-    pub use crate::link::{IndexSource, link, publish};
+    pub use crate::link::{UnchangedSource, link, publish};
     pub use crate::object::{Check, ObjectStore};
     pub use crate::read::limits::ReadLimits;
     pub use crate::store::directory::remove_tree;

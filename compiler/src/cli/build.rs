@@ -24,7 +24,7 @@ use crate::frontend::reader::NO_PARENT;
 use crate::link;
 use crate::link::reuse;
 use crate::link::selection::Selection;
-use crate::link::{IndexSource, Published, link_snapshot};
+use crate::link::{Published, UnchangedSource, link_snapshot};
 use crate::object::warnings::Warnings;
 use crate::object::{Check, Object, ObjectStore, gather};
 use crate::plan::Plan;
@@ -319,11 +319,12 @@ impl Run {
         let memory_bytes = usize::try_from(self.work.memory).unwrap_or(usize::MAX);
         let linked: Vec<&Object> = objects.iter().map(|named| &named.object).collect();
         let selection = self.selection.as_ref();
-        let indexes = match self.work.paranoid {
-            true => IndexSource::Records,
-            false => IndexSource::Current,
+        let unchanged = match self.work.paranoid {
+            true => UnchangedSource::Objects,
+            false => UnchangedSource::Current,
         };
-        let finished = link::link(&linked, lock, selection, indexes, memory_bytes, self.progress)?;
+        let finished =
+            link::link(&linked, lock, selection, unchanged, memory_bytes, self.progress)?;
         let rate = forecast.records as f64 / begun.elapsed().as_secs_f64();
         self.report.link_records_per_second = Some(rate).filter(|rate| rate.is_finite());
         Ok(finished)

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! references of segments: ids ─merges followed, looked up→ rows, or ids without a record
+//! references of unchanged records in the previous snapshot ─renumbered→ the same
 //!   ids without a record  ─sorted→ unresolved references, which get the rows after the records
 //!   rows of each record   ─────→ lists of references
 //!                         ─inverted chunk by chunk, merged→ lists of citations
@@ -20,13 +21,13 @@ use std::{
     path::Path,
 };
 
-use pinakes_format::entity::Entity;
+use pinakes_format::entity::{Entity, NO_ID};
 use pinakes_format::index::bitset::CHUNK_ROWS;
-use pinakes_format::index::citations::CitationsWriter;
+use pinakes_format::index::citations::{CitationsFile, CitationsWriter};
 use pinakes_format::index::postings::PostingsBuilder;
-use pinakes_format::schema::keys::keys_of;
+use pinakes_format::schema::keys::{Direction, keys_of};
 use pinakes_format::schema::layout::schema_hash;
-use pinakes_format::snapshot::archive_path;
+use pinakes_format::snapshot::{Snapshot, archive_path};
 use pinakes_format::storage::blobs::{Spool, unnamed_file};
 use pinakes_format::storage::header::{FileKind, Header};
 use rayon::prelude::*;
@@ -39,7 +40,8 @@ use crate::link::index::invert::{encode, push_entry};
 use crate::link::index::runs::merge;
 use crate::link::radix_sort::sort_by_key;
 use crate::link::record::inputs::LinkInputs;
-use crate::link::resolve::changes::{Changes, EntityChanges};
+use crate::link::record::old_records::OldRecords;
+use crate::link::resolve::changes::EntityChanges;
 
 /// The most records of a batch, which one thread resolves.
 const BATCH_ROWS: usize = 4_096;
@@ -96,15 +98,20 @@ impl Linker<'_> {
         &self,
         inputs: &LinkInputs<'_, '_>,
         entity: Entity,
-        changes: Option<&Changes>,
+        old: Option<&OldRecords<'_>>,
     ) -> Result<Option<ResolvedReferences>> {
         if !keys_of(entity).has_citations() {
             return Ok(None);
         }
         let records = inputs.record_count(entity);
-        if let Some(changes) = changes.map(|changes| changes.of(entity)) {
-            add_redirected(inputs, entity, changes)?;
+        if let Some(old) = old {
+            add_redirected(inputs, entity, old.changes.of(entity))?;
         }
+        // Without a readable file, all references come from the objects.
+        let old = old.and_then(|OldRecords { snapshot, changes, .. }| {
+            Some((*snapshot, snapshot.citations(entity).ok()?, changes.of(entity)))
+        });
+        let source = ReferenceSource { inputs: *inputs, entity, old };
         let mut sorter = Sorter::new(&self.scratch, self.sorter_bytes());
         let file = self.scratch_result(unnamed_file(&self.scratch))?;
         let mut lists = BufWriter::with_capacity(1 << 18, file);
@@ -121,7 +128,7 @@ impl Linker<'_> {
             // One thread adds the batches while the others resolve the next.
             let (added, next) = rayon::join(
                 || add(std::mem::take(&mut resolved)),
-                || resolve_batches(inputs, entity, from..records),
+                || resolve_batches(&source, from..records),
             );
             self.scratch_result(added)?;
             (from, resolved) = next?;
@@ -202,37 +209,38 @@ fn batch(inputs: &LinkInputs<'_, '_>, entity: Entity, rows: Range<usize>) -> Res
 
 /// Resolves the first batches of `rows`, in parallel. Returns the row after them.
 fn resolve_batches(
-    inputs: &LinkInputs<'_, '_>,
-    entity: Entity,
+    source: &ReferenceSource<'_, '_>,
     mut rows: Range<usize>,
 ) -> Result<(usize, Vec<Batch>)> {
     let mut ranges = Vec::new();
     // Two waves are in memory.
     while ranges.len() < rayon::current_num_threads() && !rows.is_empty() {
-        let range = batch(inputs, entity, rows.clone())?;
+        let range = batch(&source.inputs, source.entity, rows.clone())?;
         rows.start = range.end;
         ranges.push(range);
     }
-    let batches = ranges.into_par_iter().map(|rows| resolve_batch(inputs, entity, rows));
+    let batches = ranges.into_par_iter().map(|rows| resolve_batch(source, rows));
     Ok((rows.start, batches.collect::<Result<_>>()?))
 }
 
-fn resolve_batch(inputs: &LinkInputs<'_, '_>, entity: Entity, rows: Range<usize>) -> Result<Batch> {
-    let (mut ids, mut ends) = (Vec::new(), Vec::with_capacity(rows.len()));
+fn resolve_batch(source: &ReferenceSource<'_, '_>, rows: Range<usize>) -> Result<Batch> {
+    let mut targets = Targets::default();
+    let mut ends = Vec::with_capacity(rows.len());
     for row in rows {
         let row = u32::try_from(row).map_err(|_| inconsistent_object())?;
-        inputs.references(entity, row, &mut ids).ok_or_else(inconsistent_object)?;
-        ends.push(ids.len());
+        source.add_targets(row, &mut targets)?;
+        ends.push(targets.ids.len());
     }
-    let targets = find_rows(&inputs.rows[entity as usize].by_id, &ids);
+    targets.find_rows(&source.inputs.rows[source.entity as usize].by_id);
+    let Targets { ids, rows } = targets;
     let mut batch = Batch { lists: Vec::new(), unresolved: Vec::new(), dangling: 0 };
     let mut from = 0;
     for end in ends {
         // A list has fewer ids than its line has bytes.
         batch.lists.extend_from_slice(&((end - from) as u32).to_le_bytes());
-        targets[from..end].iter().for_each(|row| batch.lists.extend_from_slice(&row.to_le_bytes()));
+        rows[from..end].iter().for_each(|row| batch.lists.extend_from_slice(&row.to_le_bytes()));
         for (id, _) in
-            ids[from..end].iter().zip(&targets[from..end]).filter(|(_, row)| **row == UNRESOLVED)
+            ids[from..end].iter().zip(&rows[from..end]).filter(|(_, row)| **row == UNRESOLVED)
         {
             batch.lists.extend_from_slice(&id.to_le_bytes());
             batch.unresolved.push(UnresolvedId(*id));
@@ -245,18 +253,78 @@ fn resolve_batch(inputs: &LinkInputs<'_, '_>, entity: Entity, rows: Range<usize>
     Ok(batch)
 }
 
-/// Looks ids up in their ascending order, which reads neighbouring parts of the table.
-fn find_rows(by_id: &IdRows, ids: &[u64]) -> Vec<u32> {
-    let mut order: Vec<(u64, u32)> = ids.iter().copied().zip(0..).collect();
-    sort_by_key(&mut order, |(id, _)| (*id).into());
-    let mut rows = vec![UNRESOLVED; ids.len()];
-    let mut cursor = by_id.cursor();
-    for (id, index) in order {
-        if let Some(row) = cursor.row_of(id) {
-            rows[index as usize] = row;
+/// The targets of the references of consecutive records.
+#[derive(Default)]
+struct Targets {
+    /// The ids, or [`NO_ID`] of targets whose row was taken over.
+    ids: Vec<u64>,
+    /// The row of each target, or [`UNRESOLVED`].
+    rows: Vec<u32>,
+}
+
+impl Targets {
+    /// Looks the rows of ids up in ascending order of the ids, which reads neighbouring parts of the table.
+    fn find_rows(&mut self, by_id: &IdRows) {
+        let Targets { ids, rows } = self;
+        let unresolved = rows.iter().zip(&*ids).zip(0u32..);
+        let mut order: Vec<(u64, u32)> = unresolved
+            .filter(|((row, _), _)| **row == UNRESOLVED)
+            .map(|((_, id), index)| (*id, index))
+            .collect();
+        sort_by_key(&mut order, |(id, _)| (*id).into());
+        let mut cursor = by_id.cursor();
+        for (id, index) in order {
+            if let Some(row) = cursor.row_of(id) {
+                rows[index as usize] = row;
+            }
         }
     }
-    rows
+}
+
+/// Where the references of an entity's records come from: the objects, or the previous snapshot.
+struct ReferenceSource<'a, 'o> {
+    inputs: LinkInputs<'a, 'o>,
+    entity: Entity,
+    /// The references of the previous snapshot.
+    old: Option<(&'a Snapshot, &'a CitationsFile, &'a EntityChanges)>,
+}
+
+impl ReferenceSource<'_, '_> {
+    /// Adds the targets of a record.
+    fn add_targets(&self, row: u32, targets: &mut Targets) -> Result<()> {
+        let from = targets.ids.len();
+        if self.take_over(row, targets).is_some() {
+            return Ok(());
+        }
+        let Targets { ids, rows } = targets;
+        ids.truncate(from);
+        rows.truncate(from);
+        self.inputs.references(self.entity, row, ids).ok_or_else(inconsistent_object)?;
+        rows.resize(ids.len(), UNRESOLVED);
+        Ok(())
+    }
+
+    /// Adds the targets that an unchanged record had in the previous snapshot. `None` if it has changed, one of its
+    /// targets is no more, or the previous snapshot is damaged; then some targets may be added.
+    fn take_over(&self, row: u32, targets: &mut Targets) -> Option<()> {
+        let (snapshot, citations, changes) = self.old?;
+        let records = snapshot.count(self.entity);
+        let list = citations.rows(Direction::References, changes.old_row(row)?).ok()?;
+        let mut is_whole = true;
+        let visited = list.each(|old| {
+            let target = if old < records {
+                changes.new_row(old).map(|row| (NO_ID, row))
+            } else {
+                snapshot.row_id(self.entity, old).ok().map(|id| (id, UNRESOLVED))
+            };
+            is_whole = target.is_some();
+            let (id, row) = target.unwrap_or((NO_ID, UNRESOLVED));
+            targets.ids.push(id);
+            targets.rows.push(row);
+            is_whole
+        });
+        visited.ok().filter(|()| is_whole)
+    }
 }
 
 /// Writes each id once, ascending.

@@ -41,7 +41,7 @@ pub(crate) mod taxonomy;
 pub(crate) mod write;
 
 pub use crate::link::pipeline::link;
-pub use crate::link::previous::IndexSource;
+pub use crate::link::previous::UnchangedSource;
 pub use crate::link::publish::{
     Published, link_snapshot, publish, publish_directory, refuse_shrinking,
 };

@@ -16,10 +16,11 @@ use crate::link::context::Linker;
 use crate::link::merge::levels::Merged;
 use crate::link::merge::rows::Rows;
 use crate::link::previous::state::NextState;
-use crate::link::previous::{IndexSource, Previous};
+use crate::link::previous::{Previous, UnchangedSource};
 use crate::link::publish::{Published, self_check};
 use crate::link::record::inputs::LinkInputs;
 use crate::link::record::linker::RecordLinker;
+use crate::link::record::old_records::OldRecords;
 use crate::link::record::source_types::SourceTypes;
 use crate::link::record::type_sums::read_type_sums;
 use crate::link::select::subset::Subset;
@@ -45,11 +46,11 @@ pub fn link(
     objects: &[&Object],
     lock: &OutputLock,
     selection: Option<&Selection>,
-    indexes: IndexSource,
+    unchanged: UnchangedSource,
     memory_bytes: usize,
     progress: Progress,
 ) -> Result<Published> {
-    let takes_over = selection.is_none() && indexes == IndexSource::Current;
+    let takes_over = selection.is_none() && unchanged == UnchangedSource::Current;
     let previous = takes_over.then(|| Previous::open(lock.directory())).flatten();
     objects.iter().for_each(|object| object.read_by_page());
     let linker = Linker::new(objects, lock.scratch(), memory_bytes, progress);
@@ -61,6 +62,14 @@ pub fn link(
     self_check(&directory)?;
     bar.end();
     Ok(finished)
+}
+
+/// Without what the previous snapshot gives, if it is damaged: then nothing is taken over.
+fn unless_damaged<T>(taken_over: Result<T>) -> Result<Option<T>> {
+    match taken_over {
+        Err(Error::Internal(_)) => Ok(None),
+        taken_over => taken_over.map(Some),
+    }
 }
 
 fn total_records(rows: &[Rows]) -> u64 {
@@ -131,9 +140,13 @@ impl Linker<'_> {
             Some(tree) => RecordLinker::with_tree(inputs, source_types, tree),
             None => RecordLinker::new(inputs, source_types)?,
         };
-        // An error means that the previous snapshot is damaged, and that nothing is taken over.
-        let changes = previous.and_then(|previous| self.compare(previous, &linker).ok().flatten());
-        linker.changes = changes.as_ref();
+        let compared = previous.map(|previous| self.compare(previous, &linker));
+        let changes = unless_damaged(compared.transpose())?.flatten().flatten();
+        if let Some((previous, changes)) = previous.zip(changes.as_ref()) {
+            let old = OldRecords::new(&previous.snapshot, changes, &resolved.unresolved);
+            linker.old = unless_damaged(old)?;
+        }
+        let old = linker.old.as_ref();
         let type_sums = type_sums.map_or_else(|| read_type_sums(&inputs), Ok)?;
         let is_subset = selection.is_some();
         let writer = RecordsWriter {
@@ -150,7 +163,7 @@ impl Linker<'_> {
         for entity in Entity::all() {
             let folder = directory.join(entity.facts().plural);
             fs::create_dir(&folder).map_err(Error::output(&folder))?;
-            let references = self.resolve_references(&inputs, entity, linker.changes)?;
+            let references = self.resolve_references(&inputs, entity, old)?;
             let Some(ResolvedReferences { lists, unresolved, dangling: unresolved_links }) =
                 references
             else {
@@ -175,7 +188,7 @@ impl Linker<'_> {
 
         let counts = self.counts(directory)?;
         let mut rows_reused = BTreeMap::new();
-        let previous = previous.zip(linker.changes);
+        let previous = previous.zip(linker.old.as_ref().map(|old| old.changes));
         for indexed in self.write_indexes(directory, counts.clone(), previous)? {
             files.extend(indexed.files);
             next_state.words[indexed.entity as usize] = indexed.words;

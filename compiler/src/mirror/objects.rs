@@ -15,7 +15,7 @@ use rayon::prelude::*;
 use crate::error::{Error, Result};
 use crate::link;
 use crate::link::selection::Selection;
-use crate::link::{IndexSource, Published};
+use crate::link::{Published, UnchangedSource};
 use crate::mirror::fetch::{Fetch, TargetFile, TransferStats};
 use crate::mirror::list::{ListedObject, ObjectList};
 use crate::mirror::{levels, object_path};
@@ -167,7 +167,7 @@ pub fn open_all(places: &[PathBuf]) -> Result<Vec<Object>> {
 pub fn link(
     objects: &[Object],
     manifest: &Manifest,
-    indexes: IndexSource,
+    unchanged: UnchangedSource,
     lock: &OutputLock,
     memory_bytes: usize,
     progress: Progress,
@@ -181,7 +181,8 @@ pub fn link(
         None => None,
     };
     let linked: Vec<&Object> = objects.iter().collect();
-    let finished = link::link(&linked, lock, selection.as_ref(), indexes, memory_bytes, progress)?;
+    let finished =
+        link::link(&linked, lock, selection.as_ref(), unchanged, memory_bytes, progress)?;
     let (found, expected) = (&finished.manifest.root, &manifest.root);
     if found != expected {
         return Err(Error::SelfCheck(format!(

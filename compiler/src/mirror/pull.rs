@@ -17,7 +17,7 @@ use pinakes_format::storage::publication::{PUBLICATION, PUBLICATIONS, Publicatio
 
 use crate::error::{Error, Result};
 use crate::link;
-use crate::link::{IndexSource, Published, reuse};
+use crate::link::{Published, UnchangedSource, reuse};
 use crate::mirror::fetch::TransferStats;
 use crate::mirror::last_seen::SeenVersions;
 use crate::mirror::run::MirrorRun;
@@ -196,8 +196,9 @@ impl PullOptions {
         run.print_progress("objects", &format!("{new} of {all} were missing"));
         report_transfer(host, &fetched.stats, run);
         let opened = objects::open_all(&fetched.paths)?;
-        let indexes = IndexSource::Current;
-        let linked = objects::link(&opened, manifest, indexes, lock, self.memory_bytes, progress)?;
+        let unchanged = UnchangedSource::Current;
+        let linked =
+            objects::link(&opened, manifest, unchanged, lock, self.memory_bytes, progress)?;
         let is_subset = manifest.selection.is_some() || manifest.suppression.is_some();
         let inputs = (!is_subset).then(|| reuse::identify(opened.iter(), None));
         Ok(FetchedSnapshot { path: linked.path.clone(), linked: inputs.map(|of| (linked, of)) })

@@ -219,7 +219,9 @@ impl SegmentBuilder {
                 copy.put(symbol, 0);
             };
             match slot {
-                Slot::Reference(_, symbol) | Slot::Code(symbol) | Slot::Copy(symbol) => add(symbol),
+                Slot::Reference(_, symbol) | Slot::Code(symbol) | Slot::Copy(_, symbol) => {
+                    add(symbol)
+                }
                 Slot::SourceType { source, code } => {
                     add(source);
                     add(code);
@@ -320,7 +322,9 @@ impl SegmentBuilder {
                 }
             };
             match slot {
-                Slot::Reference(_, symbol) | Slot::Code(symbol) | Slot::Copy(symbol) => put(symbol),
+                Slot::Reference(_, symbol) | Slot::Code(symbol) | Slot::Copy(_, symbol) => {
+                    put(symbol)
+                }
                 Slot::SourceType { source, code } => {
                     put(source);
                     put(code);

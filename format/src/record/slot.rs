@@ -22,7 +22,7 @@ pub enum Slot<T> {
     /// A code of one of the tables, such as a country.
     Code(T),
     /// A second copy of a reference that the record also holds as a `Reference`.
-    Copy(T),
+    Copy(Entity, T),
     /// The type of a venue. The linker replaces the code by the type of the source, if the source
     /// has one.
     SourceType {

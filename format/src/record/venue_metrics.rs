@@ -44,7 +44,7 @@ impl Stored for VenueMetrics {
         from: &mut RecordReader<'_>,
         visit: &mut impl FnMut(Slot<SlotNumber>),
     ) -> Result<(), ReadError> {
-        visit(Slot::Copy(SlotNumber::reference(from)?));
+        visit(Slot::Copy(Entity::Source, SlotNumber::reference(from)?));
         Ok(())
     }
 }

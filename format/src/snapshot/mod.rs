@@ -41,10 +41,11 @@ use crate::record;
 use crate::record::columns::{Column, fill};
 use crate::record::gather::{Gather, Gathered, PathTree, find_path};
 use crate::record::schema_of;
-use crate::record::value::TABLE_NAMES;
+use crate::record::value::{TABLE_FIRST, TABLE_NAMES};
 use crate::schema::keys::{Values, keys_of};
 use crate::storage::blobs::Blobs;
 use crate::storage::error::ReadError;
+use crate::storage::header::HEADER_BYTES;
 use crate::storage::ids::{Ids, Redirects};
 use crate::storage::manifest::Manifest;
 use crate::storage::mmap::Map;
@@ -395,6 +396,23 @@ impl Snapshot {
         (self.mapped.strings.count() / 2) as u32
     }
 
+    /// The codes of a table, by the number of the table.
+    ///
+    /// # Errors
+    ///
+    /// Where there is no such table.
+    pub fn codes_of(&self, table: u8) -> Result<Range<u32>, ReadError> {
+        let missing = ReadError::corrupt("strings", "a table does not exist");
+        let Some(at) = table.checked_sub(TABLE_FIRST).map(usize::from) else { return Err(missing) };
+        if at >= TABLE_NAMES.len() {
+            return Err(missing);
+        }
+        let first = |at: usize| self.mapped.strings.archive().u64_at(HEADER_BYTES + at * 8);
+        let (from, to) = (first(at)?, first(at + 1)?);
+        // Codes have numbers below 2^32.
+        Ok(from as u32..to as u32)
+    }
+
     /// The text of a code.
     ///
     /// # Errors
@@ -415,7 +433,11 @@ impl Snapshot {
     }
 
     /// The packed record in a row, and the frame of its long texts.
-    pub(crate) fn stored(&self, entity: Entity, row: u32) -> Result<RecordBytes<'_>, ReadError> {
+    ///
+    /// # Errors
+    ///
+    /// Where there is no such record, or the bytes are damaged.
+    pub fn stored(&self, entity: Entity, row: u32) -> Result<RecordBytes<'_>, ReadError> {
         let blob = self.files_of(entity).records.get(row as usize)?;
         record::access(blob.ok_or(ReadError::corrupt("records", "a row has no record"))?)
     }

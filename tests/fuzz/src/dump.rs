@@ -8,7 +8,7 @@ use std::{
 
 use pinakes_compiler::Error;
 use pinakes_compiler::stages::{
-    Check, IndexSource, ManifestPolicy, ObjectStore, Progress, ReadLimits,
+    Check, UnchangedSource, ManifestPolicy, ObjectStore, Progress, ReadLimits,
     compile as compile_parts, find, link, lock_output, publish, remove_tree,
 };
 use tempfile::TempDir;
@@ -81,6 +81,6 @@ fn attempt(dump: &Path, folder: &Path, is_linked: bool) -> Result<(), Error> {
     let objects: Vec<_> = stage.parts.iter().map(|part| &part.object).collect();
     // `link` checks the accounting and opens the finished snapshot.
     let mut finished =
-        link(&objects, &lock, None, IndexSource::Records, MEMORY_BYTES, Progress::Quiet)?;
+        link(&objects, &lock, None, UnchangedSource::Objects, MEMORY_BYTES, Progress::Quiet)?;
     publish(&mut finished, &lock)
 }

@@ -15,7 +15,7 @@ use pinakes_format::json::record_reader::RecordReader;
 use pinakes_format::record::gather::{Gather, Gathered, PathTree};
 use pinakes_format::record::{self, Record};
 use pinakes_format::schema::keys::keys_of;
-use pinakes_format::snapshot::Snapshot;
+use pinakes_format::snapshot::{LookupResult, Snapshot};
 use pinakes_format::storage::blobs::unnamed_file;
 use pinakes_format::with_record;
 
@@ -75,9 +75,11 @@ impl Comparison<'_, '_, '_> {
         let facts = entity.facts();
         let changes = EntityChanges {
             moved: linker.scratch_result(empty_column(linker))?,
+            old_rows: linker.scratch_result(empty_column(linker))?,
             changed: AtomicBitset::new(count),
             altered: AtomicBitset::new(count + unresolved),
             redirected: Vec::new(),
+            former_ends: AtomicBitset::new(count + unresolved),
             is_whole: facts.is_generated
                 || facts.taxonomy_level.is_some()
                 || inputs.side_tables.has_table_of(entity)
@@ -93,7 +95,13 @@ impl Comparison<'_, '_, '_> {
         let Some(redirected) = redirected else { return Ok(None) };
         let rows = previous.snapshot.rows(entity);
         let moved = linker.scratch_result(write_moved(moved, rows, linker))?;
-        Ok(Some(EntityChanges { moved, redirected, ..changes }))
+        let mut changes = EntityChanges { moved, redirected, ..changes };
+        self.mark_former_ends(&changes)?;
+        if !changes.is_whole {
+            let old_rows = self.old_rows(&changes, count);
+            changes.old_rows = linker.scratch_result(old_rows)?;
+        }
+        Ok(Some(changes))
     }
 
     /// Joins the records by id.
@@ -228,6 +236,50 @@ impl Comparison<'_, '_, '_> {
             }
         }
         Ok(Some(all))
+    }
+
+    /// Marks the rows to which merges led that lead elsewhere now.
+    fn mark_former_ends(&self, changes: &EntityChanges) -> Result<()> {
+        let Comparison { previous, entity, .. } = *self;
+        let old = &previous.snapshot;
+        for id in &changes.redirected {
+            let end = match readable(old.find(entity, *id))? {
+                LookupResult::Merged(end) => end,
+                LookupResult::Row(_) | LookupResult::Absent => *id,
+            };
+            let rows = match readable(old.find(entity, end))? {
+                LookupResult::Row(row) => row..row + 1,
+                LookupResult::Merged(_) | LookupResult::Absent => {
+                    readable(old.unresolved_rows(entity, end))?
+                }
+            };
+            for row in rows.filter_map(|old| changes.new_row(old)) {
+                changes.former_ends.insert(row as usize);
+            }
+        }
+        Ok(())
+    }
+
+    /// The old row of each of `count` records with the same content; no rows if such records are in another order
+    /// than before.
+    fn old_rows(&self, changes: &EntityChanges, count: usize) -> io::Result<Column> {
+        let Comparison { linker, previous, entity, .. } = *self;
+        let mut file = BufWriter::with_capacity(1 << 18, unnamed_file(&linker.scratch)?);
+        let mut next = 0;
+        for (old, row) in (0..previous.snapshot.count(entity)).zip(changes.moved.chunks()) {
+            let row = u32::from_le_bytes(*row) as usize;
+            // A record that is no more has no row below the count.
+            if row >= count || changes.changed.contains(row) {
+                continue;
+            }
+            if row < next {
+                return empty_column(linker);
+            }
+            (next..row).try_for_each(|_| file.write_all(&NO_ROW.to_le_bytes()))?;
+            file.write_all(&old.to_le_bytes())?;
+            next = row + 1;
+        }
+        Column::map(file, size_of::<u32>())
     }
 
     /// Marks the records whose references at a path lead to other records than before.

@@ -1,8 +1,9 @@
-//! The previous snapshot of the output directory, whose index entries of unchanged rows this link takes over.
+//! The previous snapshot of the output directory. This link takes its unchanged records, references and index entries
+//! over.
 //!
 //! Takes the current snapshot, the state that its link kept, and a record linker. Gives the
 //! [`Changes`](crate::link::resolve::changes::Changes) of every entity. A missing or damaged state means that
-//! every index is made from scratch; the bytes of a snapshot do not depend on it.
+//! nothing is taken over; the bytes of a snapshot do not depend on it.
 //! Imports `link/{atomic_bitset, column, context, merge, record, resolve}`.
 
 pub(crate) mod compare;
@@ -16,13 +17,13 @@ use pinakes_format::snapshot::next::CURRENT;
 use crate::link::previous::state::LinkState;
 use crate::store::link_record::state_path;
 
-/// Where a link takes the index entries of unchanged records from. The bytes of the snapshot are the same.
+/// Where a link takes unchanged records and their index entries from. The bytes of the snapshot are the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum IndexSource {
+pub enum UnchangedSource {
     /// The current snapshot, if the state of its link is there.
     Current,
-    /// The records of this link.
-    Records,
+    /// The objects of this link.
+    Objects,
 }
 
 /// The previous snapshot and the state that its link kept.

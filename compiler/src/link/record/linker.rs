@@ -11,8 +11,8 @@ use rkyv::ser::allocator::Arena;
 use crate::error::Result;
 use crate::link::context::inconsistent_object;
 use crate::link::record::inputs::LinkInputs;
+use crate::link::record::old_records::OldRecords;
 use crate::link::record::source_types::SourceTypes;
-use crate::link::resolve::changes::Changes;
 use crate::link::resolve::taxonomy_tree::TaxonomyTree;
 use crate::object::Origin;
 use crate::object::key::RecordPlace;
@@ -23,8 +23,24 @@ pub(crate) struct RecordLinker<'a, 'o> {
     pub inputs: LinkInputs<'a, 'o>,
     tree: TaxonomyTree,
     source_types: SourceTypes,
-    /// Where to mark the records that refer to altered rows.
-    pub changes: Option<&'a Changes>,
+    /// The records of the previous snapshot, and where to mark the records that refer to altered rows.
+    pub old: Option<OldRecords<'a>>,
+}
+
+/// Appends a linked record.
+pub(crate) fn append_record(packed: &[u8], long_texts: &[u8], blobs: &mut Vec<u8>) -> Result<()> {
+    let before = std::mem::take(blobs);
+    *blobs = record::store(packed, long_texts, &mut Arena::new(), before)
+        .map_err(|_| inconsistent_object())?;
+    Ok(())
+}
+
+/// Where the record of a row is copied from.
+pub(crate) enum RecordSource<'a, 'o> {
+    /// A row of the previous snapshot, whose record is the same.
+    Previous(u32),
+    /// A record of an object.
+    Object(LocatedRecord<'a, 'o>),
 }
 
 /// The record of a row, in its segment.
@@ -55,7 +71,7 @@ impl<'a, 'o> RecordLinker<'a, 'o> {
     ) -> Result<RecordLinker<'a, 'o>> {
         // An empty tree fills in no relatives, so these are the relatives the sources give.
         let tree = TaxonomyTree::default();
-        let bare = RecordLinker { inputs, tree, source_types, changes: None };
+        let bare = RecordLinker { inputs, tree, source_types, old: None };
         let tree = bare.read_tree()?;
         Ok(RecordLinker { tree, ..bare })
     }
@@ -66,7 +82,7 @@ impl<'a, 'o> RecordLinker<'a, 'o> {
         source_types: SourceTypes,
         tree: TaxonomyTree,
     ) -> RecordLinker<'a, 'o> {
-        RecordLinker { inputs, tree, source_types, changes: None }
+        RecordLinker { inputs, tree, source_types, old: None }
     }
 
     pub(crate) fn tree(&self) -> &TaxonomyTree {
@@ -106,6 +122,34 @@ impl<'a, 'o> RecordLinker<'a, 'o> {
         Ok(LocatedRecord { row, segment_at, segment, place, blob })
     }
 
+    /// Finds where to copy the record of a row from.
+    pub(crate) fn source(&self, entity: Entity, row: usize) -> Result<RecordSource<'a, 'o>> {
+        match self.old.as_ref().and_then(|old| old.row(entity, row)) {
+            Some(old_row) => Ok(RecordSource::Previous(old_row)),
+            None => self.locate(entity, row).map(RecordSource::Object),
+        }
+    }
+
+    /// Copies the record of a row to the end of `blobs`, from where it was found.
+    pub(crate) fn copy(
+        &self,
+        entity: Entity,
+        row: usize,
+        source: &RecordSource<'_, '_>,
+        blobs: &mut Vec<u8>,
+    ) -> Result<LinkedRecord> {
+        match (source, &self.old) {
+            (RecordSource::Object(located), _) => return self.link(entity, located, blobs),
+            (RecordSource::Previous(old_row), Some(old)) => {
+                if let Some(copied) = old.copy(&self.inputs, entity, *old_row, blobs)? {
+                    return Ok(copied);
+                }
+            }
+            (RecordSource::Previous(_), None) => {}
+        }
+        self.link(entity, &self.locate(entity, row)?, blobs)
+    }
+
     /// Copies a record to the end of `blobs`, replaces its symbols by rows and completes it.
     pub(crate) fn link(
         &self,
@@ -135,19 +179,19 @@ impl<'a, 'o> RecordLinker<'a, 'o> {
             let visited = record::visit_slots::<R>(packed, &mut |slot| match slot {
                 Slot::Reference(target, symbol) => {
                     let row = row_of(symbol.number());
-                    if let (Some(changes), Some(target_row)) = (self.changes, row) {
-                        changes.add_reference((entity, located.row), (target, target_row));
+                    if let (Some(old), Some(target_row)) = (&self.old, row) {
+                        old.changes.add_reference((entity, located.row), (target, target_row));
                     }
                     let is_dangling = self.is_dangling(segment, symbol.number(), target, row);
                     dangling += u64::from(is_dangling);
                     replace(symbol, row);
                 }
-                Slot::Code(symbol) | Slot::Copy(symbol) => replace(symbol, row_of(symbol.number())),
+                Slot::Code(symbol) | Slot::Copy(_, symbol) => replace(symbol, row_of(symbol.number())),
                 Slot::SourceType { source, code } => {
                     let row = row_of(source.number());
                     let own = row.and_then(|row| self.source_types.get(row));
-                    if let (Some(changes), Some(row)) = (self.changes, row) {
-                        changes.add_reference((entity, located.row), (Entity::Source, row));
+                    if let (Some(old), Some(row)) = (&self.old, row) {
+                        old.changes.add_reference((entity, located.row), (Entity::Source, row));
                     }
                     let given = match code.number() {
                         NO_CODE => Some(NO_CODE),
@@ -165,9 +209,7 @@ impl<'a, 'o> RecordLinker<'a, 'o> {
         let mut linked = Vec::new();
         copy.finish(&mut linked);
         let linked = self.complete(entity, row, &place, linked)?;
-        let before = std::mem::take(blobs);
-        *blobs = record::store(&linked, long_texts, &mut Arena::new(), before)
-            .map_err(|_| inconsistent_object())?;
+        append_record(&linked, long_texts, blobs)?;
         Ok(LinkedRecord { id: place.id, name, dangling })
     }
 

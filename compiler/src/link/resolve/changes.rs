@@ -1,8 +1,8 @@
 //! The differences between the previous snapshot and the rows of this link.
 //!
-//! The linker takes the index entries of *unchanged* rows over from the previous snapshot. The entries of a row
-//! follow from three facts: the record, the names of the rows that the record refers to, and the merges of its
-//! references. `Extractor` reads nothing else:
+//! The linker takes the records, references and index entries of *unchanged* rows over from the previous snapshot.
+//! The entries of a row follow from three facts: the record, the names of the rows that the record refers to, and the
+//! merges of its references. `Extractor` reads nothing else:
 //!
 //! ```text
 //! the record is new or has another content hash          changed
@@ -36,12 +36,17 @@ pub(crate) struct EntityChanges {
     /// For each row of the previous snapshot, the row of the same record or unresolved reference, or
     /// [`NO_ROW`].
     pub moved: Column,
+    /// For each record of this link, its row in the previous snapshot if the record has the same content hash, or
+    /// [`NO_ROW`]. Empty if nothing is taken over.
+    pub old_rows: Column,
     /// The changed records. Writing the records adds the records that refer to an altered row.
     pub changed: AtomicBitset,
     /// The rows, unresolved references included, that look different to a record that refers to them.
     pub altered: AtomicBitset,
     /// The merged ids that lead elsewhere than before, ascending.
     pub redirected: Vec<u64>,
+    /// The rows, unresolved references included, that these ids led to before.
+    pub former_ends: AtomicBitset,
     /// Whether every record counts as changed: records of side tables and of the taxonomy depend on others.
     pub is_whole: bool,
 }
@@ -60,6 +65,17 @@ impl Changes {
 }
 
 impl EntityChanges {
+    /// The row of an unchanged record in the previous snapshot.
+    pub(crate) fn old_row(&self, row: u32) -> Option<u32> {
+        let old = self.old_rows.u32(row as usize)?;
+        (old != NO_ROW && !self.changed.contains(row as usize)).then_some(old)
+    }
+
+    /// The row that a row of the previous snapshot has now.
+    pub(crate) fn new_row(&self, old: u32) -> Option<u32> {
+        self.moved.u32(old as usize).filter(|row| *row != NO_ROW)
+    }
+
     /// Whether the merge of one of these ids is new, undone or leads elsewhere.
     pub(crate) fn has_redirected(&self, ids: &[u64]) -> bool {
         ids.iter().any(|id| self.redirected.binary_search(id).is_ok())

@@ -94,7 +94,7 @@ impl<'p, 'a, 'o> FullRecords<'p, 'a, 'o> {
         };
         with_record!(entity, R => {
             let visited = record::visit_slots::<R>(packed, &mut |slot| match slot {
-                Slot::Reference(_, at) | Slot::Code(at) | Slot::Copy(at) => {
+                Slot::Reference(_, at) | Slot::Code(at) | Slot::Copy(_, at) => {
                     visit_until_error(at.number());
                 }
                 Slot::SourceType { source, code } => {

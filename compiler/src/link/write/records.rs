@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use crate::error::Result;
 use crate::link::column::{Column, IdRow};
 use crate::link::context::{WrittenFile, inconsistent_object};
-use crate::link::record::linker::{LocatedRecord, RecordLinker};
+use crate::link::record::linker::{RecordLinker, RecordSource};
 use crate::link::record::type_sums::TypeSums;
 use crate::link::write::entity_files::EntityFiles;
 use crate::link::write::institution_types::list_institution_types;
@@ -116,16 +116,16 @@ impl RecordsWriter<'_, '_, '_> {
         }
         while batch.blobs.len() < self.batch_bytes && !rows.is_empty() {
             let group = rows.start..rows.end.min(rows.start + GROUP_ROWS);
-            let located: Result<Vec<_>> =
-                group.map(|row| self.linker.locate(entity, row)).collect();
-            let located = located?;
-            load_together(&located);
-            for record in &located {
+            let sources: Result<Vec<_>> =
+                group.map(|row| self.linker.source(entity, row)).collect();
+            let sources = sources?;
+            load_together(&sources);
+            for source in &sources {
                 let from = batch.blobs.len();
                 if from >= self.batch_bytes {
                     break;
                 }
-                let linked = self.linker.link(entity, record, &mut batch.blobs)?;
+                let linked = self.linker.copy(entity, rows.start, source, &mut batch.blobs)?;
                 batch.dangling += linked.dangling;
                 batch.end_record(linked.id, linked.name, from)?;
                 rows.start += 1;
@@ -155,11 +155,16 @@ impl RecordsWriter<'_, '_, '_> {
     }
 }
 
-/// Reads a byte at both ends of each record. Neighbouring rows are in many segments, so each record is a wait
-/// for memory. In a loop without other work the processor waits for several records at once.
-fn load_together(records: &[LocatedRecord<'_, '_>]) {
-    let ends = records.iter().map(|record| (record.blob.first(), record.blob.last()));
-    let bytes = ends.map(|(first, last)| first.copied().unwrap_or(0) ^ last.copied().unwrap_or(0));
+/// Reads a byte at both ends of each record of an object. Neighbouring rows are in many segments, so each record is
+/// a wait for memory. In a loop without other work the processor waits for several records at once.
+fn load_together(sources: &[RecordSource<'_, '_>]) {
+    let blobs = sources.iter().filter_map(|source| match source {
+        RecordSource::Object(located) => Some(located.blob),
+        RecordSource::Previous(_) => None,
+    });
+    let bytes = blobs.map(|blob| {
+        blob.first().copied().unwrap_or_default() ^ blob.last().copied().unwrap_or_default()
+    });
     std::hint::black_box(bytes.fold(0, |sum: u8, byte| sum ^ byte));
 }
 

@@ -11,7 +11,7 @@ use pinakes_format::storage::publication::PublishedObjects;
 use rayon::prelude::*;
 
 use crate::error::{Error, Result};
-use crate::link::IndexSource;
+use crate::link::UnchangedSource;
 use crate::mirror::list::{ListedObject, ObjectList};
 use crate::mirror::tree::{Tree, link_or_copy};
 use crate::mirror::{object_path, objects};
@@ -26,7 +26,7 @@ impl Tree<'_> {
         let chosen = self.select_objects(directory)?;
         let (places, opened): (Vec<PathBuf>, Vec<Object>) = chosen.into_iter().unzip();
         let progress = self.options.progress;
-        let (records, memory_bytes) = (IndexSource::Records, self.options.memory_bytes);
+        let (records, memory_bytes) = (UnchangedSource::Objects, self.options.memory_bytes);
         objects::link(&opened, self.manifest, records, self.lock, memory_bytes, progress)?;
         drop(opened);
 

@@ -87,7 +87,7 @@ fn a_copy_has_the_new_numbers_and_nothing_else_changes() {
     let packed = pack(&output(), &mut RecordWriter::default());
     let mut copy = RenumberedCopy::new(&packed).unwrap();
     visit_slots::<Output>(&packed, &mut |slot| match slot {
-        Slot::Reference(_, slot) | Slot::Code(slot) | Slot::Copy(slot) => {
+        Slot::Reference(_, slot) | Slot::Code(slot) | Slot::Copy(_, slot) => {
             copy.put(slot, slot.number() * 1_000);
         }
         Slot::SourceType { source, code } => {

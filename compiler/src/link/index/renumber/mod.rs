@@ -102,8 +102,7 @@ impl<'a> Unchanged<'a> {
 
     /// The row that a row of an entity has now, changed or not.
     fn moved(&self, entity: Entity, old: u32) -> Option<u32> {
-        let row = self.changes.of(entity).moved.u32(old as usize)?;
-        (row != NO_ROW).then_some(row)
+        self.changes.of(entity).new_row(old)
     }
 
     /// The changed records, ascending.
