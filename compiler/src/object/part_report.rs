@@ -10,8 +10,13 @@ use crate::read::lenient::LinePosition;
 
 /// Bad lines of one part whose positions are kept; further bad lines are only counted.
 pub const BAD_LINES_MAX: usize = 10_000;
-/// Bytes of a bad line that reports show.
+/// Bytes of a bad line, and of its id, that reports show.
 pub const EXCERPT_BYTES_MAX: usize = 200;
+
+/// Cuts a text to at most [`EXCERPT_BYTES_MAX`] bytes, at a character boundary.
+pub fn excerpt_of(text: &str) -> &str {
+    &text[..text.floor_char_boundary(EXCERPT_BYTES_MAX)]
+}
 
 /// The report of one part.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -70,7 +75,7 @@ pub struct BadLine {
     pub byte_offset: u64,
     /// The reason, a code of the report.
     pub code: String,
-    /// The id that the line states, if it could be read.
+    /// The first bytes of the id that the line states, if it could be read; see [`excerpt_of`].
     pub id: Option<String>,
     /// The first bytes of the line.
     pub raw: Raw,

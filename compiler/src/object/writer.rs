@@ -14,7 +14,7 @@ use crate::object::deletions::{Deletion, DeletionBuilder, DeletionShape};
 use crate::object::derived::DerivedNodes;
 use crate::object::directory::{Directory, OBJECT_VERSION};
 use crate::object::part_report::{
-    BAD_LINES_MAX, BadLine, EXCERPT_BYTES_MAX, Merge, PartReport, Raw,
+    BAD_LINES_MAX, BadLine, EXCERPT_BYTES_MAX, Merge, PartReport, Raw, excerpt_of,
 };
 use crate::object::segment::{SegmentBuilder, SegmentShape};
 use crate::object::side::{SideBuilder, SideShape};
@@ -126,7 +126,8 @@ impl ObjectWriter {
                 line: line.number,
                 byte_offset: line.byte_offset,
                 code: code.to_string(),
-                id,
+                // A copy, because a line may state an id of 16 MiB.
+                id: id.map(|id| excerpt_of(&id).to_owned()),
                 raw,
             });
         }
@@ -259,6 +260,24 @@ mod tests {
     use super::*;
     use crate::object::segment::{Provenance, SEGMENT_BYTES};
     use crate::object::{Check, Object};
+
+    #[test]
+    fn a_bad_line_keeps_the_first_bytes_of_a_long_id() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("object");
+        let mut writer = ObjectWriter::create(&path).unwrap();
+        let line = Line { number: 1, byte_offset: 0, bytes: b"{}", is_too_long: false };
+        for id in ["W1".to_owned(), "x".repeat(1 << 20), format!("x{}", "é".repeat(1 << 20))] {
+            writer.set_aside("outputs", &line, "bad_id", Some(id)).unwrap();
+        }
+        let kept = writer.report.bad_lines.iter().map(|line| line.id.as_ref().unwrap());
+        assert!(kept.clone().all(|id| id.capacity() <= EXCERPT_BYTES_MAX));
+        writer.finish("").unwrap();
+        let object = Object::open(&path, Check::Whole).unwrap().unwrap();
+        let ids = object.report().bad_lines.iter().map(|line| line.id.clone().unwrap());
+        let expected = ["W1".to_owned(), "x".repeat(200), format!("x{}", "é".repeat(99))];
+        assert_eq!(ids.collect::<Vec<_>>(), expected);
+    }
 
     #[test]
     fn the_record_that_fills_a_segment_is_marked_like_all_others() {

@@ -10,7 +10,7 @@ use std::{
 use serde::Serialize;
 
 use crate::error::{Error, Result};
-use crate::object::part_report::EXCERPT_BYTES_MAX;
+use crate::object::part_report::excerpt_of;
 use crate::object::unfinished::{UnfinishedFile, remove_abandoned};
 
 /// Name of the list, which has one JSON object a line.
@@ -102,11 +102,6 @@ pub fn write<'a>(
 
 fn is_absent(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
-}
-
-/// Cuts a text to at most [`EXCERPT_BYTES_MAX`] bytes, at a character boundary.
-fn excerpt_of(text: &str) -> &str {
-    &text[..text.floor_char_boundary(EXCERPT_BYTES_MAX)]
 }
 
 /// One of the two files while it is written.
