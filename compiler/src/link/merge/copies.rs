@@ -7,11 +7,12 @@
 //! segment 0: W1 W3      segment 1: W1 W2      groups: [W1 W1] [W2] [W3]
 //! ```
 //!
-//! Cost: log2(segments) comparisons for each key; memory for one cursor per segment.
+//! Cost: log2(segments) comparisons for each key, and a sort of the copies of each id. Memory: one cursor per
+//! segment, and all copies of one id at a time, with at most 400 bytes for each: its key, and its hashes in sets.
 
 use std::{
     cmp::Reverse,
-    collections::{BTreeSet, BinaryHeap, binary_heap::PeekMut},
+    collections::{BTreeSet, BinaryHeap, HashSet, binary_heap::PeekMut},
 };
 
 use crate::error::Result;
@@ -67,11 +68,35 @@ impl CopyGroups {
     }
 }
 
-/// Whether a copy says the same as another: two lines by their bytes, else by what they compiled to.
-fn is_duplicate(copy: &Key, other: &Key) -> bool {
-    match copy.has_line() && other.has_line() {
-        true => copy.line_hash == other.line_hash,
-        false => copy.content_hash == other.content_hash,
+/// The copies of one id that differ from each other. Two lines are equal by their bytes; a row equals a line or
+/// another row if both compiled to the same record.
+#[derive(Default)]
+struct DistinctCopies {
+    line_hashes: HashSet<[u8; 16]>,
+    row_contents: HashSet<u128>,
+    /// Of lines and rows.
+    contents: HashSet<u128>,
+}
+
+impl DistinctCopies {
+    /// Adds a copy; returns false if the copy equals an added one.
+    fn add(&mut self, copy: &Key) -> bool {
+        let is_duplicate = match copy.has_line() {
+            true => {
+                self.line_hashes.contains(&copy.line_hash)
+                    || self.row_contents.contains(&copy.content_hash)
+            }
+            false => self.contents.contains(&copy.content_hash),
+        };
+        if is_duplicate {
+            return false;
+        }
+        match copy.has_line() {
+            true => self.line_hashes.insert(copy.line_hash),
+            false => self.row_contents.insert(copy.content_hash),
+        };
+        self.contents.insert(copy.content_hash);
+        true
     }
 }
 
@@ -91,13 +116,16 @@ pub(crate) fn tally_copies(copies: &[Copy], tally: &mut Tally) -> Copy {
     let mut others: Vec<&Copy> = others.collect();
     // Lines before rows without a line, so that the counts do not depend on the order of the parts.
     others.sort_unstable_by_key(|copy| Reverse(copy.key.claim()));
-    let mut counted = vec![winner.key];
+    if others.is_empty() {
+        return winner;
+    }
+    let mut distinct = DistinctCopies::default();
+    distinct.add(&winner.key);
     for copy in others {
-        if counted.iter().any(|key| is_duplicate(&copy.key, key)) {
+        if !distinct.add(&copy.key) {
             tally.duplicates += 1;
             continue;
         }
-        counted.push(copy.key);
         tally.superseded += 1;
         let same_source = copy.key.origin == winner.key.origin;
         if same_source && copy.key.updated_micros == winner.key.updated_micros {
@@ -139,4 +167,86 @@ pub(crate) fn has_output_topics_alone(segments: &Segments<'_>) -> Result<bool> {
         }
     }
     Ok(false)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    /// A copy with few different lines, contents and times, made from the bits of a number.
+    fn copy_of(bits: u64, index: u32) -> Copy {
+        // Each content is that of a row and of two lines.
+        let content_hash = u128::from(bits & 3);
+        let line_hash = match bits >> 3 & 1 {
+            0 => Key::hash_without_line(content_hash),
+            _ => [8 + (bits & 7) as u8; 16],
+        };
+        let origin = if bits >> 4 & 7 == 0 { Origin::Embedded } else { Origin::Own };
+        let key = Key {
+            id: 1,
+            updated_micros: (bits >> 8 & 1) as i64,
+            line_hash,
+            content_hash,
+            rank: 0,
+            group: 0,
+            blob_from: 0,
+            blob_bytes: 0,
+            references_from: 0,
+            references_bytes: 0,
+            origin,
+            is_copyable: false,
+        };
+        Copy { key, segment: 0, index }
+    }
+
+    /// Counts duplicates and superseded copies: compares each copy with every copy counted before.
+    fn count_naively(copies: &[Copy], winner: Copy) -> (u64, u64) {
+        let others = copies.iter().filter(|copy| copy.index != winner.index);
+        let mut others: Vec<Key> =
+            others.map(|copy| copy.key).filter(|key| key.origin.is_read()).collect();
+        others.sort_by_key(|key| Reverse(key.claim()));
+        let (mut counted, mut duplicates) = (vec![winner.key], 0);
+        for key in others {
+            let is_equal = |other: &Key| match key.has_line() && other.has_line() {
+                true => key.line_hash == other.line_hash,
+                false => key.content_hash == other.content_hash,
+            };
+            match counted.iter().any(is_equal) {
+                true => duplicates += 1,
+                false => counted.push(key),
+            }
+        }
+        (duplicates, counted.len() as u64 - 1)
+    }
+
+    #[test]
+    fn copies_count_as_if_each_was_compared_with_all_before() {
+        let mut seed = 1_u64;
+        for count in (1..12).cycle().take(2000) {
+            let copies: Vec<Copy> = (0..count)
+                .map(|index| {
+                    seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                    copy_of(seed >> 33, index)
+                })
+                .collect();
+            let mut tally = Tally::default();
+            let winner = tally_copies(&copies, &mut tally);
+            let counts = (tally.duplicates, tally.superseded);
+            let keys = copies.iter().map(|copy| copy.key).collect::<Vec<_>>();
+            assert_eq!(counts, count_naively(&copies, winner), "{keys:?}");
+        }
+    }
+
+    #[test]
+    fn the_time_to_count_copies_of_one_id_grows_with_their_number() {
+        let copies = (0..200_000).map(|index: u32| {
+            let mut copy = copy_of(24, index);
+            copy.key.line_hash[..4].copy_from_slice(&index.to_le_bytes());
+            copy
+        });
+        let mut tally = Tally::default();
+        tally_copies(&copies.collect::<Vec<_>>(), &mut tally);
+        assert_eq!(tally.superseded, 199_999);
+    }
 }
