@@ -18,6 +18,7 @@ pub(crate) mod part;
 use std::{
     cmp::Reverse,
     fs,
+    io::Read,
     path::Path,
     sync::{
         Arc,
@@ -177,16 +178,11 @@ impl PartVersion {
     /// Checks that the part is still the same. A change or a failed transfer explains any parse error, so it is
     /// reported first.
     fn check(&self, path: &Path) -> Result<()> {
-        let reason = match self {
-            PartVersion::InBucket(file) => return file.take_failure().map_or(Ok(()), Err),
-            PartVersion::OnDisk(before) if before.has_content_of(&version_of(path)?) => {
-                return Ok(());
-            }
-            PartVersion::OnDisk(_) => {
-                "the file changed while it was read; run again when it is complete"
-            }
-        };
-        Err(Error::Damaged { path: path.to_path_buf(), reason: reason.into() })
+        match self {
+            PartVersion::InBucket(file) => file.take_failure().map_or(Ok(()), Err),
+            PartVersion::OnDisk(before) if before.has_content_of(&version_of(path)?) => Ok(()),
+            PartVersion::OnDisk(_) => Err(changed(path)),
+        }
     }
 }
 
@@ -273,16 +269,26 @@ impl<'a> ObjectMaker<'a> {
     }
 
     /// Returns the hash of a part on disk; reads the part if no earlier run has read this version of it.
+    ///
+    /// # Errors
+    ///
+    /// The file at the path has another content than `version`: another file took its place, or it was written to.
     fn hash_on_disk(&self, path: &Path, version: &FileVersion) -> Result<String> {
-        if !version.is_settled() {
-            return hash_file(path);
-        }
-        let (known, version) = (self.objects.on_this_host(), version.name());
-        if let Some(hash) = known.known_hash(&version)? {
+        let (known, is_settled) = (self.objects.on_this_host(), version.is_settled());
+        if is_settled && let Some(hash) = known.known_hash(&version.name())? {
             return Ok(hash);
         }
-        let hash = hash_file(path)?;
-        known.remember_hash(&version, &hash)?;
+        let file = part_file::open_local(path).map_err(Error::input(path))?;
+        let hash = hash_bytes(&file, path)?;
+        // The version of the file that was hashed: by now, the path may name another.
+        let hashed = file.metadata().map_err(Error::input(path))?;
+        let hashed = FileVersion::of(&hashed);
+        if !version.has_content_of(&hashed) {
+            return Err(changed(path));
+        }
+        if is_settled && *version == hashed {
+            known.remember_hash(&version.name(), &hash)?;
+        }
         Ok(hash)
     }
 
@@ -305,7 +311,8 @@ impl<'a> ObjectMaker<'a> {
             Some(hash) => hash.to_owned(),
             // The parser has no need of the last bytes.
             None => {
-                let hash = hash_file(&part.path);
+                let hash = PartFile::open(&part.path).map_err(Error::input(&part.path));
+                let hash = hash.and_then(|file| hash_bytes(file, &part.path));
                 version.check(&part.path)?;
                 hash?
             }
@@ -398,11 +405,15 @@ fn version_of(path: &Path) -> Result<FileVersion> {
     fs::metadata(path).map(|metadata| FileVersion::of(&metadata)).map_err(Error::input(path))
 }
 
-/// Hashes the compressed bytes of a part; the result is in hexadecimal.
-fn hash_file(path: &Path) -> Result<String> {
-    let file = PartFile::open(path).map_err(Error::input(path))?;
+fn changed(path: &Path) -> Error {
+    let reason = "the file changed while it was read; run again when it is complete";
+    Error::Damaged { path: path.to_path_buf(), reason: reason.into() }
+}
+
+/// Hashes the compressed bytes of the part at `path`; the result is in hexadecimal.
+fn hash_bytes(part: impl Read, path: &Path) -> Result<String> {
     let mut hasher = blake3::Hasher::new();
-    hasher.update_reader(file).map_err(Error::input(path))?;
+    hasher.update_reader(part).map_err(Error::input(path))?;
     Ok(hasher.finalize().to_hex().to_string())
 }
 
@@ -428,4 +439,28 @@ fn check_record_count(part: &Part, object: &Object, limits: &ReadLimits) -> Resu
     }
     let reason = format!("{read} records, expected {listed} by its manifest; fetch it again");
     Err(Error::Damaged { path: part.path.clone(), reason })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hash_of_a_part_that_took_the_place_of_another_is_not_remembered() {
+        let directory = tempfile::tempdir().unwrap();
+        let (part, objects) = (directory.path().join("part"), directory.path().join("objects"));
+        fs::write(&part, "{}").unwrap();
+        fs::create_dir(&objects).unwrap();
+        let (objects, limits) = (ObjectStore::local(&objects), ReadLimits::default());
+        let maker = ObjectMaker::new(&objects, &limits, Check::Directory);
+        // A file that was written long ago, so that its hash may be remembered.
+        let before = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
+        let version = version_of(&before).unwrap();
+        maker.hash_on_disk(&part, &version).unwrap_err();
+        assert_eq!(objects.known_hash(&version.name()).unwrap(), None);
+
+        let hash = maker.hash_on_disk(&before, &version).unwrap();
+        assert_eq!(objects.known_hash(&version.name()).unwrap(), Some(hash));
+    }
 }

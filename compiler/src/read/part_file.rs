@@ -30,10 +30,7 @@ impl PartFile {
             let file = file::find(path).ok_or(io::ErrorKind::NotFound)?;
             return Ok(PartFile::InBucket(Box::new(RemoteReader::new(file))));
         }
-        let file = File::open(path)?;
-        // Without the advice, reading takes longer. Pipes and some file systems know no advice.
-        let _ = fadvise(&file, 0, None, Advice::Sequential);
-        Ok(PartFile::Local(file))
+        open_local(path).map(PartFile::Local)
     }
 
     pub(crate) fn size_bytes(&self) -> io::Result<u64> {
@@ -59,6 +56,14 @@ impl Read for PartFile {
             PartFile::InBucket(file) => file.read(buffer),
         }
     }
+}
+
+/// Opens a part on disk, to be read from its begin to its end.
+pub(crate) fn open_local(path: &Path) -> io::Result<File> {
+    let file = File::open(path)?;
+    // Without the advice, reading takes longer. Pipes and some file systems know no advice.
+    let _ = fadvise(&file, 0, None, Advice::Sequential);
+    Ok(file)
 }
 
 /// Whether there is a file at the path. Of a bucket, only files that were listed are known.
