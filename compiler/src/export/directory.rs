@@ -8,6 +8,7 @@ use std::{
 
 use crate::error::{Error, Result};
 use crate::store::directory::{refuse_standard_output, remove_tree};
+use crate::store::files::try_lock;
 use crate::store::interrupt;
 
 /// Prefix of the scratch directory of an unfinished export.
@@ -33,9 +34,9 @@ impl ExportDirectory {
         let is_new = !path.exists();
         fs::create_dir_all(path).map_err(Error::output(path))?;
         let lock = File::open(path).map_err(Error::output(path))?;
-        let flock = rustix::fs::flock(&lock, rustix::fs::FlockOperation::NonBlockingLockExclusive);
+        let is_locked = try_lock(&lock).map_err(Error::output(path))?;
         let names = names_in(path)?;
-        if flock.is_err() {
+        if !is_locked {
             let pid = names.iter().find_map(|name| name.strip_prefix(UNFINISHED));
             let pid = pid.unwrap_or("unknown").to_owned();
             return Err(Error::Locked { path: path.to_path_buf(), pid });

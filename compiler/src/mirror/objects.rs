@@ -23,7 +23,7 @@ use crate::object::{Check, Object};
 use crate::remote::host::{Extent, Host};
 use crate::store::files::{
     check_free_space, make_directory, open_regular, refuse_unsafe_subdirectories,
-    refuse_writable_by_others,
+    refuse_writable_by_others, try_lock,
 };
 use crate::store::lock::OutputLock;
 use crate::terminal::escape::escape_text;
@@ -139,9 +139,10 @@ fn fetch_list(host: &Host, published: &PublishedObjects, bytes_max: u64) -> Resu
 /// Locks the directory against other runs while the returned file is open.
 fn lock(directory: &Path) -> Result<File> {
     let file = File::open(directory).map_err(Error::output(directory))?;
-    rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive)
-        .map_err(|_| Error::Locked { path: directory.to_owned(), pid: "unknown".into() })?;
-    Ok(file)
+    match try_lock(&file).map_err(Error::output(directory))? {
+        true => Ok(file),
+        false => Err(Error::Locked { path: directory.to_owned(), pid: "unknown".into() }),
+    }
 }
 
 /// Computes the hash of a file in hex; `None` if the file cannot be read.

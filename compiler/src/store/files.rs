@@ -7,6 +7,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use rustix::{
+    fs::{FlockOperation, flock},
+    io::Errno,
+};
+
 use crate::error::{Error, Result};
 use crate::terminal::escape::escape_path;
 
@@ -123,10 +128,45 @@ pub fn sync_directory(directory: &Path) -> io::Result<()> {
     File::open(directory)?.sync_all()
 }
 
+/// Locks a file or directory against other runs while it is open; returns false if another run holds the lock.
+///
+/// # Errors
+///
+/// The file system refuses locks.
+pub(crate) fn try_lock(file: &File) -> io::Result<bool> {
+    match flock(file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(true),
+        Err(Errno::WOULDBLOCK) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
 /// Opens a regular file for reading, without following a link.
 pub fn open_regular(path: &Path) -> io::Result<File> {
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
     // The C library takes the flags as an `int`.
     let file = File::options().read(true).custom_flags(flags.bits() as i32).open(path)?;
     if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("not a regular file")) }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_that_the_system_refuses_is_an_error_and_no_lock_of_another_run() {
+        let directory = tempfile::tempdir().unwrap();
+        let open = || File::open(directory.path()).unwrap();
+        let (held, second) = (open(), open());
+        assert!(try_lock(&held).unwrap());
+        assert!(!try_lock(&second).unwrap());
+        drop(held);
+        assert!(try_lock(&second).unwrap());
+
+        // A file that is opened for its name alone cannot be locked.
+        let flags = rustix::fs::OFlags::PATH.bits() as i32;
+        let name = File::options().read(true).custom_flags(flags).open(directory.path()).unwrap();
+        try_lock(&name).unwrap_err();
+    }
 }

@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 use crate::store::directory::{
     JUST_PLACED, UNFINISHED, current, is_id, refuse_standard_output, remove_tree,
 };
+use crate::store::files::try_lock;
 use crate::store::{next, publish};
 use crate::terminal::escape::escape_path;
 
@@ -55,8 +56,7 @@ pub fn lock_output(directory: &Path) -> Result<OutputLock> {
         .write(true)
         .open(&path)
         .map_err(Error::output(&path))?;
-    let flock = rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive);
-    if flock.is_err() {
+    if !try_lock(&file).map_err(Error::output(&path))? {
         let pid = read_pid(&path);
         return Err(Error::Locked { path, pid });
     }
