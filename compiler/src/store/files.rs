@@ -123,6 +123,18 @@ pub fn is_temporary_name(name: &str) -> bool {
     !process.is_empty() && process.bytes().all(|byte| byte.is_ascii_digit())
 }
 
+/// Removes the temporary files that killed runs of [`write_atomically`] left in a directory. The caller holds a lock
+/// that keeps other runs from writing there.
+pub(crate) fn remove_temporary_files(directory: &Path) -> Result<()> {
+    for entry in fs::read_dir(directory).map_err(Error::output(directory))?.flatten() {
+        if is_temporary_name(&entry.file_name().to_string_lossy()) {
+            // A file that stays harms nobody.
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+    Ok(())
+}
+
 /// Makes renames within a directory durable.
 pub fn sync_directory(directory: &Path) -> io::Result<()> {
     File::open(directory)?.sync_all()

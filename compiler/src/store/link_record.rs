@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::read::file_version::FileVersion;
-use crate::store::files::write_atomically;
+use crate::store::files::{remove_temporary_files, write_atomically};
 
 /// Directory of the records.
 const LINK_RECORDS: &str = ".linked";
@@ -43,7 +43,7 @@ pub(crate) struct LinkRecord {
 
 impl LinkRecord {
     /// Keeps the record of a published snapshot and the state of its link, which it moves. Removes what concerns no
-    /// snapshot.
+    /// snapshot, and what killed runs left. The caller holds the lock on the directory of snapshots.
     pub(crate) fn keep(&self, snapshots: &Path, id: &str, state: Option<&Path>) -> Result<()> {
         let directory = snapshots.join(LINK_RECORDS);
         match fs::create_dir(&directory) {
@@ -52,8 +52,8 @@ impl LinkRecord {
             }
             _ => {}
         }
+        remove_temporary_files(&directory)?;
         for entry in fs::read_dir(&directory).map_err(Error::output(&directory))?.flatten() {
-            // Also the temporary file of a killed run, which has no snapshot's name.
             let name = entry.file_name();
             let id = Path::new(&name).with_extension("");
             if !snapshots.join(id).is_dir() {
@@ -93,4 +93,30 @@ pub(crate) fn file_versions(snapshot: &Path, manifest: &Manifest) -> io::Result<
         Ok((path.to_owned(), FileVersion::of(&file).content_name()))
     };
     paths.map(version).collect()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kept_record_replaces_the_remains_of_killed_runs_and_of_removed_snapshots() {
+        let directory = tempfile::tempdir().unwrap();
+        let snapshots = directory.path();
+        fs::create_dir_all(snapshots.join("kept")).unwrap();
+        fs::create_dir_all(snapshots.join("new")).unwrap();
+        let records = snapshots.join(LINK_RECORDS);
+        fs::create_dir(&records).unwrap();
+        for name in ["kept", "kept.state", "kept.tmp-12", "new.tmp-3", "gone", "gone.state"] {
+            fs::write(records.join(name), "").unwrap();
+        }
+        let (files, orphans) = Default::default();
+        let record = LinkRecord { inputs: String::new(), files, orphans, orphans_read: 0 };
+        record.keep(snapshots, "new", None).unwrap();
+        let entries = fs::read_dir(records).unwrap();
+        let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        assert_eq!(names, ["kept", "kept.state", "new"]);
+    }
 }

@@ -17,12 +17,13 @@ use pinakes_format::snapshot::{SUPPRESSION_LISTS, read_manifest};
 
 use crate::error::{Error, Result};
 use crate::store::directory::current;
-use crate::store::files::write_atomically;
+use crate::store::files::{remove_temporary_files, write_atomically};
 
 /// Ids that a message names; of further ids it tells the number.
 const NAMED_MAX: usize = 20;
 
-/// Keeps the list of a snapshot, before the snapshot is published.
+/// Keeps the list of a snapshot, before the snapshot is published, and removes what killed runs left. The caller
+/// holds the lock on the directory of snapshots.
 pub(crate) fn keep(snapshots: &Path, id: &str, list: &SuppressionList) -> Result<()> {
     let directory = snapshots.join(SUPPRESSION_LISTS);
     let made = fs::DirBuilder::new().mode(0o700).create(&directory);
@@ -31,6 +32,7 @@ pub(crate) fn keep(snapshots: &Path, id: &str, list: &SuppressionList) -> Result
     {
         return Err(Error::output(&directory)(error));
     }
+    remove_temporary_files(&directory)?;
     let path = directory.join(id);
     write_atomically(&path, list.text().as_bytes())?;
     fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).map_err(Error::output(&path))
@@ -93,4 +95,25 @@ pub(crate) fn name_ids(ids: &[(Entity, u64)]) -> String {
         names.push(format!("and {more} more"));
     }
     names.join(", ")
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kept_list_replaces_the_remains_of_killed_runs() {
+        let directory = tempfile::tempdir().unwrap();
+        let lists = directory.path().join(SUPPRESSION_LISTS);
+        fs::create_dir(&lists).unwrap();
+        for name in ["other", "new.tmp-3"] {
+            fs::write(lists.join(name), "").unwrap();
+        }
+        keep(directory.path(), "new", &SuppressionList::default()).unwrap();
+        let entries = fs::read_dir(lists).unwrap();
+        let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        assert_eq!(names, ["new", "other"]);
+    }
 }
