@@ -1,6 +1,8 @@
 //! `--keep`: removes old snapshots, and objects that no remaining snapshot was built from.
 
-use std::{collections::BTreeSet, fmt::Write, fs, num::NonZeroUsize, path::Path, time::SystemTime};
+use std::{
+    collections::BTreeSet, fmt::Write, fs, io, num::NonZeroUsize, path::Path, time::SystemTime,
+};
 
 use pinakes_format::snapshot::next::{CURRENT, NEXT};
 use pinakes_format::storage::manifest::{MANIFEST, Manifest};
@@ -127,19 +129,27 @@ fn prune_objects(
             Some("hash") => fs::read_to_string(&path).ok(),
             _ => continue,
         };
-        let metadata = fs::metadata(&path).map_err(Error::output(&path))?;
+        let Some(metadata) = unless_removed(fs::metadata(&path), &path)? else { continue };
         let is_older = metadata.modified().is_ok_and(|modified| modified < objects.begun);
         // An object without a readable part hash is damaged or of another version, and useless.
         let is_needed = part.is_some_and(|part| needed.contains(&part));
         if is_older && !is_needed {
-            fs::remove_file(&path).map_err(Error::output(&path))?;
-            if extension == Some("object") {
+            let removed = unless_removed(fs::remove_file(&path), &path)?.is_some();
+            if removed && extension == Some("object") {
                 pruned.objects += 1;
                 pruned.object_bytes += metadata.len();
             }
         }
     }
     Ok(())
+}
+
+/// The result of a step on a file of the directory of objects; `None` if another run has removed the file.
+fn unless_removed<T>(result: io::Result<T>, path: &Path) -> Result<Option<T>> {
+    match result {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        result => result.map(Some).map_err(Error::output(path)),
+    }
 }
 
 /// Returns the hashes of the parts that the remaining snapshots were built from. Skips a snapshot with
@@ -153,4 +163,31 @@ fn parts_of_snapshots(snapshots: &Path) -> Result<BTreeSet<String>> {
         }
     }
     Ok(parts)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::{os::unix::fs::symlink, time::Duration};
+
+    use super::*;
+
+    #[test]
+    fn objects_that_another_run_removes_meanwhile_are_skipped() {
+        let directory = tempfile::tempdir().unwrap();
+        let (snapshots, objects) =
+            (directory.path().join("snapshots"), directory.path().join("objects"));
+        fs::create_dir(&snapshots).unwrap();
+        fs::create_dir(&objects).unwrap();
+        fs::write(objects.join("useless.object"), "bytes").unwrap();
+        // The listing of the directory has these names, and there is no file of these names.
+        for number in 0..20 {
+            symlink("nowhere", objects.join(format!("{number}.object"))).unwrap();
+        }
+        let begun = SystemTime::now() + Duration::from_secs(10);
+        let objects = ObjectDirectory { directory: &objects, begun };
+        let mut pruned = PruneReport::default();
+        prune_objects(&snapshots, objects, &mut pruned).unwrap();
+        assert_eq!((pruned.objects, pruned.object_bytes), (1, 5));
+    }
 }
