@@ -49,6 +49,8 @@ use crate::terminal::progress::Progress;
 /// A part and its object.
 pub struct CompiledPart {
     pub part: Part,
+    /// The name of the object.
+    pub name: String,
     pub object: Object,
     /// Whether the object existed before the run.
     pub was_cached: bool,
@@ -117,10 +119,18 @@ impl CompileStage {
     }
 
     /// Checks all bytes of every object, and compiles the parts of damaged ones again.
+    ///
+    /// # Errors
+    ///
+    /// A part could not be compiled, or has changed since it was compiled before.
     pub(crate) fn check_whole(&mut self, objects: &ObjectStore, limits: &ReadLimits) -> Result<()> {
         let stage = ObjectMaker::new(objects, limits, Check::Whole);
         self.parts.par_iter_mut().filter(|part| !part.object.is_intact()).try_for_each(|part| {
-            *part = stage.compile_part(stage.name_part(part.part.clone())?)?;
+            let named = stage.name_part(part.part.clone())?;
+            if named.name != part.name {
+                return Err(changed(&part.part.path));
+            }
+            *part = stage.compile_part(named)?;
             Ok(())
         })?;
         self.parsed_bytes += stage.parsed_bytes.into_inner();
@@ -397,7 +407,7 @@ impl<'a> ObjectMaker<'a> {
                 Lookup::DamagedInBucket => (self.make_object(&named, true)?, false),
             },
         };
-        Ok(CompiledPart { part: named.part, object, was_cached })
+        Ok(CompiledPart { part: named.part, name: named.name, object, was_cached })
     }
 }
 
@@ -444,7 +454,43 @@ fn check_record_count(part: &Part, object: &Object, limits: &ReadLimits) -> Resu
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use std::fs::{File, Permissions};
+    use std::os::unix::fs::{FileExt, PermissionsExt};
+
     use super::*;
+    use crate::compile::input::{ManifestPolicy, find};
+
+    #[test]
+    fn the_object_of_a_part_that_changed_is_not_made_again() {
+        let directory = tempfile::tempdir().unwrap();
+        let (input, objects) = (directory.path().join("funders"), directory.path().join("objects"));
+        let write_part = |name: &str| {
+            let line =
+                format!("{{\"id\":\"https://openalex.org/F1\",\"display_name\":\"{name}\"}}");
+            fs::write(input.join("part_000.jsonl"), line).unwrap();
+        };
+        fs::create_dir(&input).unwrap();
+        write_part("before");
+        let parts = find(&[&input], ManifestPolicy::default()).unwrap().parts;
+        let (store, limits) = (ObjectStore::local(&objects), ReadLimits::default());
+        let compile =
+            || compile(parts.clone(), &store, &limits, Check::Directory, Progress::Quiet).unwrap();
+        let damage = |stage: &CompileStage| {
+            let path = store.object_path(&stage.object_names[0]);
+            fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
+            File::options().write(true).open(path).unwrap().write_all_at(&[0xff; 8], 0).unwrap();
+        };
+
+        let mut stage = compile();
+        damage(&stage);
+        stage.check_whole(&store, &limits).unwrap();
+        assert!(stage.parts[0].object.is_intact() && !stage.parts[0].was_cached);
+
+        damage(&stage);
+        write_part("after");
+        let error = stage.check_whole(&store, &limits).unwrap_err();
+        assert!(error.to_string().contains("the file changed while it was read"), "{error}");
+    }
 
     #[test]
     fn the_hash_of_a_part_that_took_the_place_of_another_is_not_remembered() {

@@ -34,7 +34,8 @@ impl Plan {
             .into_par_iter()
             .map(|PlannedPart { unit, part, name }| {
                 let object = objects.open(&name, check)?.object();
-                let part = object.map(|object| CompiledPart { part, object, was_cached: true });
+                let part =
+                    object.map(|object| CompiledPart { part, name, object, was_cached: true });
                 Ok((unit, part))
             })
             .collect::<Result<Vec<_>>>()?;
