@@ -15,8 +15,8 @@
 //! ```
 //!
 //! Only keys are sorted; each record is read and written once. Folders import in one direction:
-//! merge < resolve < enrich < record < select < write < previous < index < citations < pipeline. The files of this folder
-//! that all of them share are `atomic_bitset`, `column`, `context`, `radix_sort`, `selection`,
+//! merge < resolve < enrich < record < select < write < previous < index < citations < pipeline. The files of this
+//! folder that all of them share are `atomic_bitset`, `column`, `context`, `radix_sort`, `selection`,
 //! `tally` and `taxonomy`. `forecast` estimates a link before it begins, and `reuse` finds out that none is needed.
 
 pub(crate) mod atomic_bitset;

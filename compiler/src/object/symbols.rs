@@ -152,7 +152,7 @@ fn name_of(names: &[u8], entry: Entry) -> SymbolParts<'_> {
 /// The sizes of a written table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct SymbolTableShape {
-    /// SymbolTable.
+    /// The number of symbols.
     pub count: u64,
     pub names_bytes: u64,
 }

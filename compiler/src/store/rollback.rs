@@ -35,8 +35,9 @@ pub struct Rollback {
 
 /// Points `current` at `id`, or else at the snapshot published before the current one.
 ///
-/// Withdraws a scheduled snapshot; without `id`, nothing else. Records the snapshots it goes back from, so that no run makes them current again. Writes nothing
-/// else and takes no lock: a run under way continues and publishes at its end.
+/// Withdraws a scheduled snapshot; without `id`, nothing else. A scheduled snapshot whose time has come becomes current
+/// first, by `next::settle`. Records the snapshots it goes back from, so that no run makes them current again.
+/// Takes no lock: a run under way continues and publishes at its end.
 ///
 /// # Errors
 ///
