@@ -97,6 +97,18 @@ pub enum Error {
         /// The file that lists these topics.
         report: PathBuf,
     },
+    /// The inputs have more records of an entity, or name more, than a snapshot holds.
+    #[error(
+        "the inputs hold or name more than {max} {entity}, and no snapshot holds more; {remedy}"
+    )]
+    TooMany {
+        /// Plural name of the entity.
+        entity: &'static str,
+        /// The most records that a snapshot holds.
+        max: u64,
+        /// The next step.
+        remedy: &'static str,
+    },
     /// No record matches the `--where` filters.
     #[error(
         "no record matches any `--where`; nothing was published. Try the filters on a server's \
@@ -183,6 +195,7 @@ impl Error {
             | Error::NoneMatch
             | Error::Unsuppressed { .. }
             | Error::Shrunk { .. }
+            | Error::TooMany { .. }
             | Error::Orphans { .. } => 4,
             Error::Damaged { .. } => 5,
             Error::Output { .. } | Error::Transfer { .. } => 6,

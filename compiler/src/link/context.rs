@@ -23,6 +23,18 @@ pub(crate) struct Linker<'o> {
     pub progress: Progress,
 }
 
+/// Most rows of an entity, unresolved references included. The greatest number of 32 bits means no row.
+const ROWS_MAX: u64 = u32::MAX as u64 - 1;
+
+/// Refuses more rows of an entity than a snapshot holds.
+pub(crate) fn check_rows(entity: Entity, rows: u64) -> Result<()> {
+    if rows <= ROWS_MAX {
+        return Ok(());
+    }
+    let (entity, remedy) = (entity.facts().plural, "build from fewer inputs");
+    Err(Error::TooMany { entity, max: ROWS_MAX, remedy })
+}
+
 /// Every segment of an entity, in the order of the objects.
 pub(crate) type Segments<'o> = Vec<Segment<'o>>;
 
@@ -67,4 +79,19 @@ pub(crate) fn inconsistent_object() -> Error {
 /// Turns a failed read of the snapshot being written into an internal error.
 pub(crate) fn readable<T>(value: std::result::Result<T, ReadError>) -> Result<T> {
     value.map_err(|_| inconsistent_object())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_records_than_row_numbers_are_refused() {
+        check_rows(Entity::Output, u64::from(u32::MAX) - 1).unwrap();
+        let error = check_rows(Entity::Output, u64::from(u32::MAX)).unwrap_err();
+        let expected = "the inputs hold or name more than 4294967294 outputs, and no snapshot holds more; build \
+                        from fewer inputs";
+        assert_eq!((error.to_string().as_str(), error.exit_code()), (expected, 4));
+    }
 }

@@ -9,10 +9,10 @@ use std::{
 use pinakes_format::entity::Entity;
 use pinakes_format::storage::blobs::unnamed_file;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::external_sort::{Sorter, Spill, read_array};
 use crate::link::column::{Column, IdRow, IdRows};
-use crate::link::context::{Linker, Segments};
+use crate::link::context::{Linker, Segments, check_rows};
 use crate::link::merge::copies::{CopyGroups, is_named, tally_copies};
 use crate::link::merge::deletions::{DeletionCounts, Deletions};
 use crate::link::merge::redirects::{Merges, Redirects};
@@ -192,6 +192,7 @@ impl<'o> Linker<'o> {
                 true => tally.published_from_input += 1,
                 false => tally.derived += 1,
             }
+            check_rows(entity, tally.published())?;
             let mut rank = winner.key.rank;
             if winner.key.origin != Origin::Own {
                 rank = rank_of(Some(sums.get(&winner.key.id).map_or(0, |(outputs, _)| *outputs)));
@@ -207,9 +208,6 @@ impl<'o> Linker<'o> {
         }
         let contents = self.scratch_result(Column::map(contents, Rows::CONTENT_BYTES))?;
         let (order, by_id) = self.scratch_result(self.assign_rows(sorter))?;
-        if order.len() >= u32::MAX as usize {
-            return Err(Error::Internal(format!("more than 2^32 {entity}")));
-        }
         let redirects = self.redirects(merges)?;
         let deletions = deletions.counts();
         Ok(Rows { order, by_id, contents: Some(contents), redirects, deletions, tally })

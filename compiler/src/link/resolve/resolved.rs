@@ -22,7 +22,7 @@ use rayon::prelude::*;
 use crate::error::Result;
 use crate::external_sort::Sorter;
 use crate::link::column::{Column, IdCursor};
-use crate::link::context::{Linker, Segments, inconsistent_object};
+use crate::link::context::{Linker, Segments, check_rows, inconsistent_object};
 use crate::link::merge::rows::Rows;
 use crate::link::resolve::renumbering::Renumbering;
 use crate::link::resolve::unresolved::{UnresolvedSymbol, UnresolvedSymbols};
@@ -106,6 +106,9 @@ impl<'o> Linker<'o> {
         let sorter = sorter.into_inner().unwrap_or_else(PoisonError::into_inner);
         let sorted = self.scratch_result(sorter.finish())?;
         let unresolved = self.scratch_result(self.write_unresolved(sorted))?;
+        for (entity, rows) in Entity::all().zip(rows) {
+            check_rows(entity, (rows.order.len() + unresolved.range(entity as u8).len()) as u64)?;
+        }
         let second_numbers = self.scratch_result(NumbersFile::new(&self.scratch))?;
         let second_pass = all
             .par_iter()
