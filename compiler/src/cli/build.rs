@@ -122,8 +122,9 @@ impl Run {
         let objects = bucket.store(objects, cache.map(Path::to_path_buf))?;
         let objects = objects.paranoid(self.work.paranoid);
         self.write_begin()?;
-        let part_memory_bytes = self.work.part_memory_bytes();
-        let stage = plan.compile_unit(unit, &objects, part_memory_bytes, self.progress)?;
+        let (part_memory_bytes, progress) = (self.work.part_memory_bytes(), self.progress);
+        let stage =
+            self.within_memory(|| plan.compile_unit(unit, &objects, part_memory_bytes, progress))?;
         self.print_parsed(&stage);
         self.report.add_compiled(Vec::new(), Warnings::default(), &stage);
         if let Some(quarantine) = self.work.quarantine.clone() {
@@ -206,10 +207,12 @@ impl Run {
     ) -> Result<(CompileStage, Option<Published>)> {
         let skipped = inputs.skipped_paths();
         let limits = args.read_limits(self.work.part_memory_bytes());
-        let mut stage = compile(inputs.parts, objects, &limits, Check::Directory, self.progress)?;
+        let (parts, progress) = (inputs.parts, self.progress);
+        let mut stage =
+            self.within_memory(|| compile(parts, objects, &limits, Check::Directory, progress))?;
         let linked = snapshots.and_then(|out| self.find_linked(stage.objects(), out));
         if linked.is_none() {
-            stage.check_whole(objects, &limits)?;
+            self.within_memory(|| stage.check_whole(objects, &limits))?;
         }
         self.print_parsed(&stage);
         self.report.add_compiled(skipped, inputs.warnings, &stage);

@@ -185,10 +185,21 @@ pub(crate) struct WorkArgs {
 }
 
 impl WorkArgs {
-    /// Returns the memory for one part, of which each thread reads one.
-    pub(crate) fn part_memory_bytes(&self) -> u64 {
-        self.memory / rayon::current_num_threads() as u64
+    /// Returns the number of threads of the compile stage, each of which reads a part.
+    pub(crate) fn compile_threads(&self) -> usize {
+        threads_within(self.memory, rayon::current_num_threads())
     }
+
+    /// Returns the memory for one part, of which each thread of the compile stage reads one.
+    pub(crate) fn part_memory_bytes(&self) -> u64 {
+        self.memory / self.compile_threads() as u64
+    }
+}
+
+/// How many of `threads` may each compile a part within `memory_bytes`.
+fn threads_within(memory_bytes: u64, threads: usize) -> usize {
+    let parts = usize::try_from(memory_bytes / COMPILED_PART_BYTES).unwrap_or(usize::MAX);
+    threads.min(parts.max(1))
 }
 
 #[derive(Args, Debug)]
@@ -281,6 +292,9 @@ fn parse_share(text: &str) -> Result<Share, String> {
     if (0.0..=1.0).contains(&share) { Ok(Share(share)) } else { Err("expected 0% to 100%".into()) }
 }
 
+/// Memory for a part that is compiled: an open segment of up to 48 MiB, its symbols, and the buffers of the reader.
+/// Parts of works with full segments took 55 to 79 MB each.
+const COMPILED_PART_BYTES: u64 = 128 << 20;
 const MEMORY_BYTES_MIN: u64 = 256 << 20;
 
 pub(crate) fn parse_bytes(text: &str) -> Result<u64, String> {
@@ -310,4 +324,26 @@ pub(crate) fn parse_memory(text: &str) -> Result<u64, String> {
 fn parse_line_bytes(text: &str) -> Result<u64, String> {
     let bytes = parse_bytes(text)?;
     if (64 << 10..=1 << 30).contains(&bytes) { Ok(bytes) } else { Err("expected 64K to 1G".into()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_parts_are_compiled_at_the_same_time_than_memory_holds() {
+        let cases = [
+            ("256M", 1, 1),
+            ("256M", 2, 2),
+            ("256M", 32, 2),
+            ("1G", 4, 4),
+            ("2G", 16, 16),
+            ("2G", 32, 16),
+            ("64G", 32, 32),
+        ];
+        for (memory, threads, expected) in cases {
+            let within = parse_memory(memory).map(|memory| threads_within(memory, threads));
+            assert_eq!(within, Ok(expected), "{memory}, {threads} threads");
+        }
+    }
 }

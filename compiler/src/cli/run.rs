@@ -69,6 +69,19 @@ impl Run {
         Ok(Run { begun, begun_at, work, selection, progress, report, files, blocked: None })
     }
 
+    /// Runs a step of the compile stage with as many threads as memory holds parts for.
+    pub(crate) fn within_memory<T: Send>(
+        &self,
+        step: impl FnOnce() -> Result<T> + Send,
+    ) -> Result<T> {
+        let threads = self.work.compile_threads();
+        if threads == rayon::current_num_threads() {
+            return step();
+        }
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        pool.map_err(|error| Error::Internal(format!("threads: {error}")))?.install(step)
+    }
+
     /// Writes the report of a run that holds its lock, and has a signal write the final report.
     pub(crate) fn write_begin(&self) -> Result<()> {
         self.files.write_begin(&self.report)?;
