@@ -21,7 +21,13 @@ pub(crate) struct Linker<'o> {
     pub scratch: PathBuf,
     pub memory_bytes: usize,
     pub progress: Progress,
+    /// Most nodes of one level of the taxonomy: [`NODES_MAX`].
+    pub nodes_max: u64,
 }
+
+/// Most nodes of one level of the taxonomy. The merge holds ids, sums and parents of all nodes in memory, about 200
+/// bytes for each node. OpenAlex has 4,516 topics.
+const NODES_MAX: u64 = 1_000_000;
 
 /// Most rows of an entity, unresolved references included. The greatest number of 32 bits means no row.
 const ROWS_MAX: u64 = u32::MAX as u64 - 1;
@@ -48,7 +54,18 @@ impl<'o> Linker<'o> {
         memory_bytes: usize,
         progress: Progress,
     ) -> Linker<'o> {
-        Linker { objects, scratch: scratch.to_path_buf(), memory_bytes, progress }
+        let (scratch, nodes_max) = (scratch.to_path_buf(), NODES_MAX);
+        Linker { objects, scratch, memory_bytes, progress, nodes_max }
+    }
+
+    /// Refuses more nodes of a level of the taxonomy than a snapshot holds.
+    pub(crate) fn check_nodes(&self, level: Entity, nodes: usize) -> Result<()> {
+        if nodes as u64 <= self.nodes_max {
+            return Ok(());
+        }
+        let (entity, remedy) =
+            (level.facts().plural, "check the ids of the taxonomy in the inputs");
+        Err(Error::TooMany { entity, max: self.nodes_max, remedy })
     }
 
     /// Lists the segments of every entity, indexed by entity.

@@ -5,6 +5,8 @@
 //! ```text
 //! outputs by primary topic → topics → subfields → fields → domains
 //! ```
+//!
+//! Memory: the ids, sums and parents of one level's nodes, of which [`Linker::check_nodes`] limits the number.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -91,6 +93,7 @@ impl Linker<'_> {
         let MergeState { sums, named, newest_micros, orphans } = state;
         let mut by_group = Sums::new();
         let mut parents = BTreeMap::new();
+        let mut nodes = 0;
         let of_entity = &segments[entity as usize];
         let is_level = entity.facts().taxonomy_level.is_some();
         let mut merges = self.merges(entity)?;
@@ -110,6 +113,8 @@ impl Linker<'_> {
         let admitted = named.as_ref().filter(|_| is_level);
         let rows = self.merge(entity, of_entity, merges, &own, admitted, |key, segment| {
             if is_level {
+                nodes += 1;
+                self.check_nodes(entity, nodes)?;
                 let segment = of_entity.get(segment).ok_or_else(inconsistent_object)?;
                 let blob = segment.blob(&key.place()).ok_or_else(inconsistent_object)?;
                 if let Some(parent) = parent_id(entity, blob, segment) {
@@ -124,6 +129,7 @@ impl Linker<'_> {
                 *newest_micros = (*newest_micros).max(Some(key.updated_micros));
             }
             add_to_sums(&mut by_group, key);
+            self.check_nodes(Entity::Topic, by_group.len())?;
             Ok(true)
         })?;
         if is_level && named.is_some() {
@@ -171,7 +177,59 @@ impl Linker<'_> {
             record::access(blob)
                 .and_then(|stored| record::visit_slots::<Output>(stored.packed, &mut add_topic))
                 .map_err(|_| inconsistent_object())?;
+            self.check_nodes(Entity::Topic, named.len())?;
         }
         Ok(Some(named))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::compile::compile;
+    use crate::compile::input::{ManifestPolicy, find};
+    use crate::object::{Check, Object, ObjectStore};
+    use crate::read::limits::ReadLimits;
+    use crate::terminal::progress::Progress;
+
+    /// Merges three lines of a folder, in which `N` stands for the number of the line. Returns the error if a level may
+    /// have only `nodes_max` nodes.
+    fn merge_error(folder: &str, line: &str, nodes_max: u64) -> Option<String> {
+        let directory = tempfile::tempdir().unwrap();
+        let (input, objects) = (directory.path().join(folder), directory.path().join("objects"));
+        fs::create_dir(&input).unwrap();
+        let lines = [1, 2, 3].map(|number: u64| line.replace('N', &number.to_string()));
+        fs::write(input.join("part_000.jsonl"), lines.join("\n")).unwrap();
+        let parts = find(&[&input], ManifestPolicy::default()).unwrap().parts;
+        let (objects, limits) = (ObjectStore::local(&objects), ReadLimits::default());
+        let stage = compile(parts, &objects, &limits, Check::Whole, Progress::Quiet).unwrap();
+        let objects: Vec<&Object> = stage.objects().collect();
+        let linker = Linker::new(&objects, directory.path(), 1 << 20, Progress::Quiet);
+        let linker = Linker { nodes_max, ..linker };
+        let merged = linker.merge_all(&linker.segments());
+        merged.err().map(|error| format!("{} {error}", error.exit_code()))
+    }
+
+    #[test]
+    fn a_level_with_too_many_nodes_is_refused() {
+        let topic = r#"{"id":"https://openalex.org/TN","display_name":"a"}"#;
+        let work = format!(r#"{{"id":"https://openalex.org/WN","primary_topic":{topic}}}"#);
+        let subfield = r#"{"id":"https://openalex.org/subfields/N","display_name":"a"}"#;
+        let cases = [
+            ("works", &*work, "topics"),
+            ("topics", topic, "topics"),
+            ("subfields", subfield, "subfields"),
+        ];
+        for (folder, line, level) in cases {
+            assert_eq!(merge_error(folder, line, 3), None, "{folder}");
+            let expected = format!(
+                "4 the inputs hold or name more than 2 {level}, and no snapshot holds more; check the ids of the \
+                 taxonomy in the inputs"
+            );
+            assert_eq!(merge_error(folder, line, 2), Some(expected), "{folder}");
+        }
     }
 }

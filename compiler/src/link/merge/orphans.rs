@@ -34,10 +34,12 @@ impl Level {
         merges.settle(segments, None)?;
         let (mut ids, mut deletions) = (Vec::new(), Deletions::new(linker, entity));
         each_winner(segments, None, |key| {
-            if !deletions.removes(key) {
+            // One id too many is enough for the check.
+            if !deletions.removes(key) && ids.len() as u64 <= linker.nodes_max {
                 ids.push(key.id);
             }
         })?;
+        linker.check_nodes(entity, ids.len())?;
         Ok(Level { ids, redirects: linker.redirects(merges)? })
     }
 
@@ -49,7 +51,7 @@ impl Level {
 }
 
 impl TopicParents {
-    /// Reads the ids from the segments. The taxonomy has a few hundred.
+    /// Reads the ids from the segments. OpenAlex has a few hundred.
     pub(crate) fn read(linker: &Linker<'_>, segments: &[Segments<'_>]) -> Result<TopicParents> {
         Ok(TopicParents {
             subfields: Level::read(linker, Entity::Subfield, segments)?,
