@@ -12,8 +12,7 @@ use pinakes_format::entity::{Entity, parse_digits};
 
 use crate::error::{Error, Result};
 use crate::object::ObjectWriter;
-use crate::object::deletions::Deletion;
-use crate::object::part_report::Merge;
+use crate::object::id_blocks::{Deletion, Merge};
 use crate::read::lenient::Diagnostics;
 use crate::read::limits::ReadLimits;
 use crate::read::lines::Line;
@@ -45,7 +44,6 @@ impl MergeColumns {
         let id = |column: usize| identifier::parse(entity, cell(column)).ok();
         let day = self.date.and_then(|date| times::parse_moment(cell(date)));
         Some(Merge {
-            entity: entity as u8,
             from: id(self.from)?,
             to: id(self.to)?,
             micros: day.map_or(i64::MIN, |day| day.micros),
@@ -70,7 +68,7 @@ pub(crate) fn read_merged(
     })?;
     while let Some(row) = rows.next_row()? {
         match row.cells.ok().and_then(|cells| columns.read(entity, &cells)) {
-            Some(merge) => object.merges.push(merge),
+            Some(merge) => object.merge(entity, merge)?,
             None => diagnostics.warn("bad_merge"),
         }
     }

@@ -12,15 +12,15 @@ use std::{fs::File, path::Path};
 use pinakes_format::storage::mmap::Map;
 use serde::{Deserialize, Serialize};
 
-use crate::object::deletions::{DeletionBlock, DeletionShape};
-use crate::object::part_report::{Merge, PartReport};
+use crate::object::id_blocks::{Deletion, IdBlock, IdBlockShape, Merge};
+use crate::object::part_report::PartReport;
 use crate::object::read_ahead::ReadAhead;
 use crate::object::segment::{Segment, SegmentShape};
 use crate::object::side::{SideSegment, SideShape};
 
 /// Increase this number if the bytes of an object or their meaning change. Parts with an object of
 /// another version are compiled again.
-pub const OBJECT_VERSION: u64 = 17;
+pub const OBJECT_VERSION: u64 = 18;
 const HASH_BYTES: usize = 32;
 /// The hash of a whole object: equal hashes mean equal objects.
 pub(crate) type ObjectHash = [u8; HASH_BYTES];
@@ -32,8 +32,8 @@ pub(crate) struct Directory {
     pub part: String,
     pub segments: Vec<SegmentShape>,
     pub sides: Vec<SideShape>,
-    pub merges: Vec<Merge>,
-    pub deletions: Vec<DeletionShape>,
+    pub merges: Vec<IdBlockShape>,
+    pub deletions: Vec<IdBlockShape>,
     pub report: PartReport,
 }
 
@@ -56,7 +56,8 @@ impl Directory {
             .iter()
             .all(|shape| Segment::read(object, ReadAhead::new(None), shape).is_some())
             && self.sides.iter().all(|shape| SideSegment::read(object, shape).is_some())
-            && self.deletions.iter().all(|shape| DeletionBlock::read(object, shape).is_some())
+            && self.merges.iter().all(|shape| IdBlock::<Merge>::read(object, shape).is_some())
+            && self.deletions.iter().all(|shape| IdBlock::<Deletion>::read(object, shape).is_some())
     }
 }
 

@@ -6,9 +6,9 @@ use pinakes_format::entity::Entity;
 use pinakes_format::storage::mmap::Map;
 
 use crate::object::bytes::{MAPPED_MAX, ObjectBytes};
-use crate::object::deletions::DeletionBlock;
 use crate::object::directory::{Directory, ObjectHash, is_intact};
-use crate::object::part_report::{Merge, PartReport, Raw};
+use crate::object::id_blocks::{Deletion, IdBlock, IdBlockShape, ListedId, Merge};
+use crate::object::part_report::{PartReport, Raw};
 use crate::object::read_ahead::ReadAhead;
 use crate::object::segment::{Segment, SegmentShape};
 use crate::object::side::SideSegment;
@@ -117,17 +117,23 @@ impl Object {
         range().map(|range| self.bytes.read(range)).unwrap_or_default()
     }
 
-    /// Ids merged into others.
-    pub fn merges(&self) -> &[Merge] {
-        &self.directory.merges
+    /// The blocks of merged ids of one entity.
+    pub fn merges_of(&self, entity: Entity) -> impl Iterator<Item = IdBlock<'_, Merge>> {
+        self.id_blocks(&self.directory.merges, entity)
     }
 
     /// The blocks of deleted ids of one entity.
-    pub fn deletions_of(&self, entity: Entity) -> impl Iterator<Item = DeletionBlock<'_>> {
-        let shapes = self.directory.deletions.iter();
-        shapes
-            .filter(move |shape| shape.entity == entity as u8)
-            .filter_map(|shape| DeletionBlock::read(&self.bytes, shape))
+    pub fn deletions_of(&self, entity: Entity) -> impl Iterator<Item = IdBlock<'_, Deletion>> {
+        self.id_blocks(&self.directory.deletions, entity)
+    }
+
+    fn id_blocks<'o, T: ListedId + 'o>(
+        &'o self,
+        shapes: &'o [IdBlockShape],
+        entity: Entity,
+    ) -> impl Iterator<Item = IdBlock<'o, T>> {
+        let of_entity = shapes.iter().filter(move |shape| shape.entity == entity as u8);
+        of_entity.filter_map(|shape| IdBlock::read(&self.bytes, shape))
     }
 
     /// The side segments, each with the name of its table.

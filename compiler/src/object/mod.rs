@@ -9,7 +9,7 @@
 //!
 //! A reference in a record is the number of its symbol; the linker replaces the number by a row. The
 //! linker also fills in taxonomy counts and relatives, and the members of side tables. An object may
-//! also have side segments ([`side`]) and deleted ids ([`deletions`]), and always has a directory with the
+//! also have side segments ([`side`]) and deleted or merged ids ([`id_blocks`]), and always has a directory with the
 //! report of its part.
 //!
 //! References to topics become records too ([`derived`]).
@@ -20,11 +20,11 @@
 
 pub(crate) mod bytes;
 pub(crate) mod chains;
-pub(crate) mod deletions;
 pub(crate) mod derived;
 pub(crate) mod directory;
 pub(crate) mod file;
 pub(crate) mod gather;
+pub(crate) mod id_blocks;
 pub(crate) mod key;
 pub(crate) mod part_report;
 pub(crate) mod read_ahead;

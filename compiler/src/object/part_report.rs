@@ -101,15 +101,3 @@ pub struct Raw {
     /// At most [`RAW_BYTES_MAX`](crate::read::lines::RAW_BYTES_MAX).
     pub bytes: u64,
 }
-
-/// An id merged into another.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Merge {
-    /// The discriminant of the entity.
-    pub entity: u8,
-    pub from: u64,
-    /// The id that `from` was merged into.
-    pub to: u64,
-    /// Midnight of the day of the merge, in microseconds since 1970.
-    pub micros: i64,
-}

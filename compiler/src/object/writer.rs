@@ -10,11 +10,11 @@ use pinakes_format::entity::Entity;
 use crate::error::{Error, Result};
 use crate::object::Origin;
 use crate::object::chains::{NamedBy, NodeRef};
-use crate::object::deletions::{Deletion, DeletionBuilder, DeletionShape};
 use crate::object::derived::DerivedNodes;
 use crate::object::directory::{Directory, OBJECT_VERSION};
+use crate::object::id_blocks::{Deletion, IdBlockBuilder, Merge};
 use crate::object::part_report::{
-    BAD_LINES_MAX, BadLine, EXCERPT_BYTES_MAX, Merge, PartReport, Raw, excerpt_of,
+    BAD_LINES_MAX, BadLine, EXCERPT_BYTES_MAX, PartReport, Raw, excerpt_of,
 };
 use crate::object::segment::{SegmentBuilder, SegmentShape};
 use crate::object::side::{SideBuilder, SideShape};
@@ -32,10 +32,8 @@ pub struct ObjectWriter {
     segments: Vec<SegmentShape>,
     side: Option<SideBuilder>,
     sides: Vec<SideShape>,
-    /// Ids merged into others.
-    pub merges: Vec<Merge>,
-    deletions: DeletionBuilder,
-    deletion_blocks: Vec<DeletionShape>,
+    merges: IdBlockBuilder<Merge>,
+    deletions: IdBlockBuilder<Deletion>,
     pub report: PartReport,
     derived: DerivedNodes,
     /// Bytes of lines kept so far.
@@ -75,9 +73,8 @@ impl ObjectWriter {
             segments: Vec::new(),
             side: None,
             sides: Vec::new(),
-            merges: Vec::new(),
-            deletions: DeletionBuilder::default(),
-            deletion_blocks: Vec::new(),
+            merges: IdBlockBuilder::new(),
+            deletions: IdBlockBuilder::new(),
             report: PartReport::default(),
             derived: DerivedNodes::default(),
             raw_bytes: 0,
@@ -189,6 +186,17 @@ impl ObjectWriter {
         Ok(())
     }
 
+    /// Adds a merged id.
+    pub fn merge(&mut self, entity: Entity, merge: Merge) -> Result<()> {
+        self.merges.push(entity, merge);
+        if self.merges.is_full() { self.close_merges() } else { Ok(()) }
+    }
+
+    fn close_merges(&mut self) -> Result<()> {
+        let written = self.merges.write(self.position(), &mut self.file);
+        written.map_err(Error::output(&self.temporary))
+    }
+
     /// Adds a deleted id.
     pub fn delete(&mut self, entity: Entity, deletion: Deletion) -> Result<()> {
         self.deletions.push(entity, deletion);
@@ -196,10 +204,8 @@ impl ObjectWriter {
     }
 
     fn close_deletions(&mut self) -> Result<()> {
-        let from = self.position();
-        let blocks = self.deletions.write(from, &mut self.file);
-        self.deletion_blocks.extend(blocks.map_err(Error::output(&self.temporary))?);
-        Ok(())
+        let written = self.deletions.write(self.position(), &mut self.file);
+        written.map_err(Error::output(&self.temporary))
     }
 
     /// Changes the path of the object, within the same directory.
@@ -219,13 +225,14 @@ impl ObjectWriter {
             self.close(entity as usize)?;
         }
         self.close_side()?;
+        self.close_merges()?;
         self.close_deletions()?;
         let directory = Directory {
             part: part.to_string(),
             segments: std::mem::take(&mut self.segments),
             sides: std::mem::take(&mut self.sides),
-            merges: std::mem::take(&mut self.merges),
-            deletions: std::mem::take(&mut self.deletion_blocks),
+            merges: self.merges.take_shapes(),
+            deletions: self.deletions.take_shapes(),
             report: std::mem::take(&mut self.report),
         };
         let text = serde_json::to_vec(&directory).map_err(|error| {

@@ -17,12 +17,12 @@ use std::{
 use pinakes_format::entity::Entity;
 
 use crate::link::context::Linker;
-use crate::object::deletions::{Deletion, DeletionBlock};
+use crate::object::id_blocks::{Deletion, IdBlock};
 use crate::object::{Key, Origin};
 
 /// A walk over the deleted ids of one entity. Ask for ids in ascending order.
 pub(crate) struct Deletions<'o> {
-    blocks: Vec<DeletionBlock<'o>>,
+    blocks: Vec<IdBlock<'o, Deletion>>,
     /// The next deleted id of each block, and the block's number.
     next: BinaryHeap<Reverse<(Deletion, usize)>>,
     counts: DeletionCounts,
@@ -41,7 +41,7 @@ impl<'o> Deletions<'o> {
     pub(crate) fn new(linker: &Linker<'o>, entity: Entity) -> Deletions<'o> {
         let objects = linker.objects.iter();
         let mut blocks: Vec<_> = objects.flat_map(|object| object.deletions_of(entity)).collect();
-        let first = |(number, block): (usize, &mut DeletionBlock<'o>)| {
+        let first = |(number, block): (usize, &mut IdBlock<'o, Deletion>)| {
             block.next().map(|deletion| Reverse((deletion, number)))
         };
         let next = blocks.iter_mut().enumerate().filter_map(first).collect();

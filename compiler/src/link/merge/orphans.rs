@@ -30,7 +30,7 @@ struct Level {
 impl Level {
     fn read(linker: &Linker<'_>, entity: Entity, segments: &[Segments<'_>]) -> Result<Level> {
         let segments = &segments[entity as usize];
-        let mut merges = linker.merges(entity)?;
+        let merges = linker.merges(entity)?;
         merges.settle(segments, None)?;
         let (mut ids, mut deletions) = (Vec::new(), Deletions::new(linker, entity));
         each_winner(segments, None, |key| {

@@ -18,16 +18,18 @@ use pinakes_format::storage::blobs::unnamed_file;
 
 use crate::error::Result;
 use crate::external_sort::{Sorter, Spill, read_array};
+use crate::link::atomic_bitset::AtomicBitset;
 use crate::link::column::Column;
 use crate::link::context::{Linker, Segments};
 use crate::link::merge::copies::each_winner;
+use crate::object::id_blocks::{ListedId, Merge};
 use crate::object::{Key, Origin};
 
 /// The merges of one entity, ascending by the merged id, the newest merge of each id.
 pub(crate) struct Merges {
     rows: Column,
-    /// Merged ids that stay, because a line of their own is newer than the merge.
-    alive: BTreeSet<u64>,
+    /// Which merged ids stay, because a line of their own is newer than the merge.
+    alive: AtomicBitset,
 }
 
 /// The merges of one entity, each with the end of its chain.
@@ -38,34 +40,14 @@ pub(crate) struct Redirects {
     ends: Column,
 }
 
-/// Sorts by merged id, then by date.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct MergeRow {
-    from: u64,
-    micros: i64,
-    to: u64,
-}
-
-impl MergeRow {
-    const BYTES: usize = 24;
-}
-
-impl Spill for MergeRow {
+impl Spill for Merge {
     fn write(&self, out: &mut impl Write) -> io::Result<()> {
-        out.write_all(&self.from.to_le_bytes())?;
-        out.write_all(&self.to.to_le_bytes())?;
-        out.write_all(&self.micros.to_le_bytes())
+        ListedId::write(self, out)
     }
 
-    fn read(input: &mut impl Read) -> io::Result<Option<MergeRow>> {
-        let Some(from) = read_array(input)? else { return Ok(None) };
-        let Some(to) = read_array(input)? else { return Ok(None) };
-        let Some(micros) = read_array(input)? else { return Ok(None) };
-        Ok(Some(MergeRow {
-            from: u64::from_le_bytes(from),
-            to: u64::from_le_bytes(to),
-            micros: i64::from_le_bytes(micros),
-        }))
+    fn read(input: &mut impl Read) -> io::Result<Option<Merge>> {
+        let bytes = read_array::<{ Merge::BYTES }>(input)?;
+        Ok(bytes.and_then(|bytes| ListedId::read(&bytes)))
     }
 }
 
@@ -74,14 +56,14 @@ impl Linker<'_> {
     pub(crate) fn merges(&self, entity: Entity) -> Result<Merges> {
         let mut sorter = Sorter::new(&self.scratch, self.sorter_bytes());
         for object in self.objects {
-            let merges = object.merges().iter().filter(|merge| merge.entity == entity as u8);
+            let merges = object.merges_of(entity).flatten();
             for merge in merges.filter(|merge| merge.from != merge.to) {
-                let row = MergeRow { from: merge.from, micros: merge.micros, to: merge.to };
-                self.scratch_result(sorter.push(row))?;
+                self.scratch_result(sorter.push(merge))?;
             }
         }
         let rows = self.scratch_result(self.write_merges(sorter))?;
-        Ok(Merges { rows, alive: BTreeSet::new() })
+        let alive = AtomicBitset::new(rows.len());
+        Ok(Merges { rows, alive })
     }
 
     /// Finds the ends of all chains, once it is known which merged records stay.
@@ -91,33 +73,33 @@ impl Linker<'_> {
         Ok(Redirects { merges, ends })
     }
 
-    fn write_merges(&self, sorter: Sorter<MergeRow>) -> io::Result<Column> {
+    fn write_merges(&self, sorter: Sorter<Merge>) -> io::Result<Column> {
         let mut file = BufWriter::new(unnamed_file(&self.scratch)?);
-        let mut last: Option<MergeRow> = None;
+        let mut last: Option<Merge> = None;
         for row in sorter.finish()? {
             let row = row?;
             // The newest merge of an id comes last.
             if let Some(last) = last.filter(|last| last.from != row.from) {
-                last.write(&mut file)?;
+                ListedId::write(&last, &mut file)?;
             }
             last = Some(row);
         }
         if let Some(last) = last {
-            last.write(&mut file)?;
+            ListedId::write(&last, &mut file)?;
         }
-        Column::map(file, MergeRow::BYTES)
+        Column::map(file, Merge::BYTES)
     }
 }
 
 impl Merges {
-    fn get(&self, index: usize) -> Option<MergeRow> {
-        MergeRow::read(&mut self.rows.get(index)?).ok()?
+    fn get(&self, index: usize) -> Option<Merge> {
+        ListedId::read(self.rows.get(index)?)
     }
 
     /// Finds which merged records stay, before their rows are merged. Ignores taxonomy nodes that are
     /// not in `named`, if given.
     pub(crate) fn settle(
-        &mut self,
+        &self,
         segments: &Segments<'_>,
         named: Option<&BTreeSet<u64>>,
     ) -> Result<()> {
@@ -129,12 +111,11 @@ impl Merges {
 
     /// Whether a merge removes the record. Only a record with an object of its own ([`Origin::Own`])
     /// that is newer than the merge stays.
-    pub(crate) fn removes(&mut self, key: &Key) -> bool {
-        let Some(merge) = self.rows.find(key.id).and_then(|index| self.get(index)) else {
-            return false;
-        };
+    pub(crate) fn removes(&self, key: &Key) -> bool {
+        let Some(index) = self.rows.find(key.id) else { return false };
+        let Some(merge) = self.get(index) else { return false };
         if key.origin == Origin::Own && key.updated_micros > merge.micros {
-            self.alive.insert(key.id);
+            self.alive.insert(index);
             return false;
         }
         true
@@ -145,9 +126,9 @@ impl Merges {
     fn write_ends(&self, file: File) -> io::Result<Column> {
         let rows = || (0..self.rows.len()).filter_map(|index| Some((index, self.get(index)?)));
         let mut file = BufWriter::new(file);
-        for (_, row) in rows() {
+        for (index, row) in rows() {
             let end = match self.after(row) {
-                _ if self.alive.contains(&row.from) => row.from,
+                _ if self.alive.contains(index) => row.from,
                 Some(_) => NO_ID,
                 None => row.to,
             };
@@ -169,17 +150,14 @@ impl Merges {
     }
 
     /// The next merge of a row's chain, and its index.
-    fn after(&self, row: MergeRow) -> Option<(usize, MergeRow)> {
-        if self.alive.contains(&row.to) {
-            return None;
-        }
-        let index = self.rows.find(row.to)?;
+    fn after(&self, row: Merge) -> Option<(usize, Merge)> {
+        let index = self.rows.find(row.to).filter(|index| !self.alive.contains(*index))?;
         Some((index, self.get(index)?))
     }
 
     /// Follows a chain to its end, or to a merge whose end is known. `None` for a cycle, which Brent's
     /// algorithm finds: the walk meets a row that it passed at some power of two.
-    fn follow(&self, row: MergeRow, ends: &Ends<'_>) -> io::Result<Option<u64>> {
+    fn follow(&self, row: Merge, ends: &Ends<'_>) -> io::Result<Option<u64>> {
         let (mut at, mut passed) = (row, row.from);
         let (mut steps, mut power) = (0u64, 1);
         while let Some((index, next)) = self.after(at) {
@@ -198,12 +176,7 @@ impl Merges {
     }
 
     /// Sets the end of every row from `start` on that has none.
-    fn set_ends(
-        &self,
-        start: (usize, MergeRow),
-        end: Option<u64>,
-        ends: &Ends<'_>,
-    ) -> io::Result<()> {
+    fn set_ends(&self, start: (usize, Merge), end: Option<u64>, ends: &Ends<'_>) -> io::Result<()> {
         let mut at = Some(start);
         while let Some((index, row)) = at
             && ends.get(index)? == NO_ID
@@ -240,7 +213,7 @@ impl Redirects {
 
     /// Whether the id was merged and its record removed.
     pub(crate) fn has_removed(&self, id: u64) -> bool {
-        !self.merges.alive.contains(&id) && self.merges.rows.find(id).is_some()
+        self.merges.rows.find(id).is_some_and(|index| !self.merges.alive.contains(index))
     }
 
     /// The last id of the chain of merges. Returns the id itself if the id was not merged or the
@@ -255,13 +228,14 @@ impl Redirects {
     pub(crate) fn count_oddities(&self, has_record: impl Fn(u64) -> bool) -> [u64; 3] {
         let alive = &self.merges.alive;
         let (mut cycles, mut missing) = (0, 0);
-        for (from, end) in self.pairs().filter(|(from, _)| !alive.contains(from)) {
+        let pairs = self.pairs().enumerate().filter(|(index, _)| !alive.contains(*index));
+        for (_, (from, end)) in pairs {
             match end == from {
                 true => cycles += 1,
                 false => missing += u64::from(!has_record(end)),
             }
         }
-        [cycles, missing, alive.len() as u64]
+        [cycles, missing, alive.count()]
     }
 
     /// Lists every merged id, ascending, with the end of its chain.
@@ -285,10 +259,12 @@ mod tests {
         let file = || unnamed_file(directory.path()).unwrap();
         let mut rows = BufWriter::new(file());
         for (from, to) in pairs {
-            MergeRow { from, micros: 0, to }.write(&mut rows).unwrap();
+            ListedId::write(&Merge { from, micros: 0, to }, &mut rows).unwrap();
         }
-        let rows = Column::map(rows, MergeRow::BYTES).unwrap();
-        let merges = Merges { rows, alive: alive.iter().copied().collect() };
+        let rows = Column::map(rows, Merge::BYTES).unwrap();
+        let staying = AtomicBitset::new(rows.len());
+        alive.iter().for_each(|id| _ = staying.insert(rows.find(*id).unwrap()));
+        let merges = Merges { rows, alive: staying };
         let ends = merges.write_ends(file()).unwrap();
         Redirects { merges, ends }
     }

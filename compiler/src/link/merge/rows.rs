@@ -157,7 +157,7 @@ impl<'o> Linker<'o> {
         &self,
         entity: Entity,
         segments: &Segments<'o>,
-        mut merges: Merges,
+        merges: Merges,
         sums: &Sums,
         named: Option<&BTreeSet<u64>>,
         mut admit: impl FnMut(&Key, usize) -> Result<bool>,
