@@ -212,7 +212,7 @@ impl Run {
             self.within_memory(|| compile(parts, objects, &limits, Check::Directory, progress))?;
         let linked = snapshots.and_then(|out| self.find_linked(stage.objects(), out));
         if linked.is_none() {
-            self.within_memory(|| stage.check_whole(objects, &limits))?;
+            stage.check_whole(objects, &limits)?;
         }
         self.print_parsed(&stage);
         self.report.add_compiled(skipped, inputs.warnings, &stage);

@@ -118,21 +118,22 @@ impl CompileStage {
         self.parts.iter().map(|part| &part.object)
     }
 
-    /// Checks all bytes of every object, and compiles the parts of damaged ones again.
+    /// Checks all bytes of every object, and compiles the parts of damaged ones again, one after another.
     ///
     /// # Errors
     ///
     /// A part could not be compiled, or has changed since it was compiled before.
     pub(crate) fn check_whole(&mut self, objects: &ObjectStore, limits: &ReadLimits) -> Result<()> {
         let stage = ObjectMaker::new(objects, limits, Check::Whole);
-        self.parts.par_iter_mut().filter(|part| !part.object.is_intact()).try_for_each(|part| {
+        let parts = self.parts.par_iter_mut();
+        let damaged: Vec<_> = parts.filter(|part| !part.object.is_intact()).collect();
+        for part in damaged {
             let named = stage.name_part(part.part.clone())?;
             if named.name != part.name {
                 return Err(changed(&part.part.path));
             }
             *part = stage.compile_part(named)?;
-            Ok(())
-        })?;
+        }
         self.parsed_bytes += stage.parsed_bytes.into_inner();
         Ok(())
     }

@@ -34,13 +34,14 @@ use rayon::prelude::*;
 
 use crate::error::{Error, Result};
 use crate::external_sort::{Sorter, Spill, read_array};
+use crate::link::atomic_bitset::AtomicBitset;
 use crate::link::column::{Column, IdRows};
-use crate::link::context::{Linker, WrittenFile, inconsistent_object};
+use crate::link::context::{Linker, WrittenFile, check_rows, inconsistent_object};
 use crate::link::index::invert::{encode, push_entry};
 use crate::link::index::runs::merge;
 use crate::link::radix_sort::sort_by_key;
 use crate::link::record::inputs::LinkInputs;
-use crate::link::record::old_records::OldRecords;
+use crate::link::record::old_records::{OldRecords, former_ends};
 use crate::link::resolve::changes::EntityChanges;
 
 /// The most records of a batch, which one thread resolves.
@@ -105,13 +106,13 @@ impl Linker<'_> {
         }
         let records = inputs.record_count(entity);
         if let Some(old) = old {
-            add_redirected(inputs, entity, old.changes.of(entity))?;
+            add_redirected(inputs, entity, old)?;
         }
         // Without a readable file, all references come from the objects.
         let old = old.and_then(|OldRecords { snapshot, changes, .. }| {
             Some((*snapshot, snapshot.citations(entity).ok()?, changes.of(entity)))
         });
-        let source = ReferenceSource { inputs: *inputs, entity, old };
+        let reader = ReferenceReader { inputs: *inputs, entity, old };
         let mut sorter = Sorter::new(&self.scratch, self.sorter_bytes());
         let file = self.scratch_result(unnamed_file(&self.scratch))?;
         let mut lists = BufWriter::with_capacity(1 << 18, file);
@@ -128,7 +129,7 @@ impl Linker<'_> {
             // One thread adds the batches while the others resolve the next.
             let (added, next) = rayon::join(
                 || add(std::mem::take(&mut resolved)),
-                || resolve_batches(&source, from..records),
+                || resolve_batches(&reader, from..records),
             );
             self.scratch_result(added)?;
             (from, resolved) = next?;
@@ -140,6 +141,7 @@ impl Linker<'_> {
         };
         let lists = self.scratch_result(rewound())?;
         let unresolved = self.scratch_result(write_distinct(sorter, &self.scratch))?;
+        check_rows(entity, (records + unresolved.len()) as u64)?;
         let lists = ReferenceLists { entity, records, lists };
         Ok(Some(ResolvedReferences { lists, unresolved, dangling }))
     }
@@ -174,15 +176,15 @@ impl Linker<'_> {
 
 /// Marks the records as changed of whose references one was merged, or is no longer: the number of references of
 /// a record is an order.
-fn add_redirected(
-    inputs: &LinkInputs<'_, '_>,
-    entity: Entity,
-    changes: &EntityChanges,
-) -> Result<()> {
+fn add_redirected(inputs: &LinkInputs<'_, '_>, entity: Entity, old: &OldRecords<'_>) -> Result<()> {
+    let changes = old.changes.of(entity);
     if changes.redirected.is_empty() {
         return Ok(());
     }
-    (0..inputs.record_count(entity) as u32).into_par_iter().try_for_each(|row| {
+    let rows = 0..inputs.record_count(entity) as u32;
+    let citing = citing_rows(old, entity, rows.len());
+    let may_refer = |row: &u32| citing.as_ref().is_none_or(|rows| rows.contains(*row as usize));
+    rows.into_par_iter().filter(may_refer).try_for_each(|row| {
         let (_, segment, place) = inputs.locate(entity, row).ok_or_else(inconsistent_object)?;
         let mut ids = Vec::new();
         segment.references(&place, &mut ids).ok_or_else(inconsistent_object)?;
@@ -191,6 +193,23 @@ fn add_redirected(
         }
         Ok(())
     })
+}
+
+/// The records, of `count`, that referred to an id that leads elsewhere now; `None` if the previous snapshot cannot be
+/// read. A record with other references than before has changed anyway.
+fn citing_rows(old: &OldRecords<'_>, entity: Entity, count: usize) -> Option<AtomicBitset> {
+    let changes = old.changes.of(entity);
+    let citations = old.snapshot.citations(entity).ok()?;
+    let citing = AtomicBitset::new(count);
+    for row in former_ends(old.snapshot, entity, &changes.redirected).ok()? {
+        let list = citations.rows(Direction::Citations, row).ok()?;
+        let visited = list.each(|old| {
+            changes.new_row(old).inspect(|row| _ = citing.insert(*row as usize));
+            true
+        });
+        visited.ok()?;
+    }
+    Some(citing)
 }
 
 /// The first records of `rows` that make a batch.
@@ -209,29 +228,29 @@ fn batch(inputs: &LinkInputs<'_, '_>, entity: Entity, rows: Range<usize>) -> Res
 
 /// Resolves the first batches of `rows`, in parallel. Returns the row after them.
 fn resolve_batches(
-    source: &ReferenceSource<'_, '_>,
+    reader: &ReferenceReader<'_, '_>,
     mut rows: Range<usize>,
 ) -> Result<(usize, Vec<Batch>)> {
     let mut ranges = Vec::new();
     // Two waves are in memory.
     while ranges.len() < rayon::current_num_threads() && !rows.is_empty() {
-        let range = batch(&source.inputs, source.entity, rows.clone())?;
+        let range = batch(&reader.inputs, reader.entity, rows.clone())?;
         rows.start = range.end;
         ranges.push(range);
     }
-    let batches = ranges.into_par_iter().map(|rows| resolve_batch(source, rows));
+    let batches = ranges.into_par_iter().map(|rows| resolve_batch(reader, rows));
     Ok((rows.start, batches.collect::<Result<_>>()?))
 }
 
-fn resolve_batch(source: &ReferenceSource<'_, '_>, rows: Range<usize>) -> Result<Batch> {
+fn resolve_batch(reader: &ReferenceReader<'_, '_>, rows: Range<usize>) -> Result<Batch> {
     let mut targets = Targets::default();
     let mut ends = Vec::with_capacity(rows.len());
     for row in rows {
         let row = u32::try_from(row).map_err(|_| inconsistent_object())?;
-        source.add_targets(row, &mut targets)?;
+        reader.add_targets(row, &mut targets)?;
         ends.push(targets.ids.len());
     }
-    targets.find_rows(&source.inputs.rows[source.entity as usize].by_id);
+    targets.find_rows(&reader.inputs.rows[reader.entity as usize].by_id);
     let Targets { ids, rows } = targets;
     let mut batch = Batch { lists: Vec::new(), unresolved: Vec::new(), dangling: 0 };
     let mut from = 0;
@@ -281,15 +300,15 @@ impl Targets {
     }
 }
 
-/// Where the references of an entity's records come from: the objects, or the previous snapshot.
-struct ReferenceSource<'a, 'o> {
+/// Reads the references of an entity's records, from the objects or the previous snapshot.
+struct ReferenceReader<'a, 'o> {
     inputs: LinkInputs<'a, 'o>,
     entity: Entity,
     /// The references of the previous snapshot.
     old: Option<(&'a Snapshot, &'a CitationsFile, &'a EntityChanges)>,
 }
 
-impl ReferenceSource<'_, '_> {
+impl ReferenceReader<'_, '_> {
     /// Adds the targets of a record.
     fn add_targets(&self, row: u32, targets: &mut Targets) -> Result<()> {
         let from = targets.ids.len();

@@ -93,7 +93,7 @@ pub(crate) fn inconsistent_object() -> Error {
     Error::Internal("an object contradicts itself; remove the objects and build again".into())
 }
 
-/// Turns a failed read of the snapshot being written into an internal error.
+/// Turns a failed read of a snapshot, the previous one or the one being written, into an internal error.
 pub(crate) fn readable<T>(value: std::result::Result<T, ReadError>) -> Result<T> {
     value.map_err(|_| inconsistent_object())
 }

@@ -8,7 +8,7 @@ use std::{
 
 use pinakes_compiler::Error;
 use pinakes_compiler::stages::{
-    Check, UnchangedSource, ManifestPolicy, ObjectStore, Progress, ReadLimits,
+    Check, ManifestPolicy, ObjectStore, Progress, ReadLimits, UnchangedSource,
     compile as compile_parts, find, link, lock_output, publish, remove_tree,
 };
 use tempfile::TempDir;

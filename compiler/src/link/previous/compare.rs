@@ -15,7 +15,7 @@ use pinakes_format::json::record_reader::RecordReader;
 use pinakes_format::record::gather::{Gather, Gathered, PathTree};
 use pinakes_format::record::{self, Record};
 use pinakes_format::schema::keys::keys_of;
-use pinakes_format::snapshot::{LookupResult, Snapshot};
+use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::blobs::unnamed_file;
 use pinakes_format::with_record;
 
@@ -26,6 +26,7 @@ use crate::link::column::{Column, IdRow};
 use crate::link::context::{Linker, inconsistent_object, readable};
 use crate::link::previous::Previous;
 use crate::link::record::linker::RecordLinker;
+use crate::link::record::old_records::former_ends;
 use crate::link::resolve::changes::{Changes, EntityChanges, NO_ROW};
 
 /// The most ids of an entity that may lead elsewhere than before. They are in memory.
@@ -204,7 +205,7 @@ impl Comparison<'_, '_, '_> {
         let inputs = &self.records.inputs;
         let (rows, old) = (&inputs.rows[entity as usize], previous.snapshot.redirects(entity));
         let unresolved = &inputs.resolved.unresolved;
-        let mut all = Vec::new();
+        let (mut all, mut ends) = (Vec::new(), Vec::new());
         let mut new = rows.redirects.all().peekable();
         let mut at = 0;
         loop {
@@ -226,7 +227,11 @@ impl Comparison<'_, '_, '_> {
             if all.len() > REDIRECTED_MAX {
                 return Ok(None);
             }
-            let end = rows.redirects.end(id);
+            ends.push(rows.redirects.end(id));
+        }
+        ends.sort_unstable();
+        ends.dedup();
+        for end in ends {
             if let Some(row) = rows.by_id.row_of(end) {
                 changes.altered.insert(row as usize);
             }
@@ -240,22 +245,9 @@ impl Comparison<'_, '_, '_> {
 
     /// Marks the rows to which merges led that lead elsewhere now.
     fn mark_former_ends(&self, changes: &EntityChanges) -> Result<()> {
-        let Comparison { previous, entity, .. } = *self;
-        let old = &previous.snapshot;
-        for id in &changes.redirected {
-            let end = match readable(old.find(entity, *id))? {
-                LookupResult::Merged(end) => end,
-                LookupResult::Row(_) | LookupResult::Absent => *id,
-            };
-            let rows = match readable(old.find(entity, end))? {
-                LookupResult::Row(row) => row..row + 1,
-                LookupResult::Merged(_) | LookupResult::Absent => {
-                    readable(old.unresolved_rows(entity, end))?
-                }
-            };
-            for row in rows.filter_map(|old| changes.new_row(old)) {
-                changes.former_ends.insert(row as usize);
-            }
+        let rows = former_ends(&self.previous.snapshot, self.entity, &changes.redirected)?;
+        for row in rows.into_iter().filter_map(|old| changes.new_row(old)) {
+            changes.former_ends.insert(row as usize);
         }
         Ok(())
     }

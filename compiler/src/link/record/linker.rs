@@ -36,7 +36,7 @@ pub(crate) fn append_record(packed: &[u8], long_texts: &[u8], blobs: &mut Vec<u8
 }
 
 /// Where the record of a row is copied from.
-pub(crate) enum RecordSource<'a, 'o> {
+pub(crate) enum CopyFrom<'a, 'o> {
     /// A row of the previous snapshot, whose record is the same.
     Previous(u32),
     /// A record of an object.
@@ -123,10 +123,10 @@ impl<'a, 'o> RecordLinker<'a, 'o> {
     }
 
     /// Finds where to copy the record of a row from.
-    pub(crate) fn source(&self, entity: Entity, row: usize) -> Result<RecordSource<'a, 'o>> {
+    pub(crate) fn copy_from(&self, entity: Entity, row: usize) -> Result<CopyFrom<'a, 'o>> {
         match self.old.as_ref().and_then(|old| old.row(entity, row)) {
-            Some(old_row) => Ok(RecordSource::Previous(old_row)),
-            None => self.locate(entity, row).map(RecordSource::Object),
+            Some(old_row) => Ok(CopyFrom::Previous(old_row)),
+            None => self.locate(entity, row).map(CopyFrom::Object),
         }
     }
 
@@ -135,17 +135,17 @@ impl<'a, 'o> RecordLinker<'a, 'o> {
         &self,
         entity: Entity,
         row: usize,
-        source: &RecordSource<'_, '_>,
+        from: &CopyFrom<'_, '_>,
         blobs: &mut Vec<u8>,
     ) -> Result<LinkedRecord> {
-        match (source, &self.old) {
-            (RecordSource::Object(located), _) => return self.link(entity, located, blobs),
-            (RecordSource::Previous(old_row), Some(old)) => {
+        match (from, &self.old) {
+            (CopyFrom::Object(located), _) => return self.link(entity, located, blobs),
+            (CopyFrom::Previous(old_row), Some(old)) => {
                 if let Some(copied) = old.copy(&self.inputs, entity, *old_row, blobs)? {
                     return Ok(copied);
                 }
             }
-            (RecordSource::Previous(_), None) => {}
+            (CopyFrom::Previous(_), None) => {}
         }
         self.link(entity, &self.locate(entity, row)?, blobs)
     }

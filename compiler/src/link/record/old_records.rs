@@ -6,15 +6,15 @@
 //! ```
 //!
 //! A copy has the bytes that linking the record again would give. Old rows lie in the order of the new ones, and one
-//! table of each entity tells where rows moved. Linking reads records from all over the objects, and looks each symbol up
-//! in a table of its segment.
+//! table of each entity tells where rows moved. Linking reads records from all over the objects, and looks each
+//! symbol up in a table of its segment.
 
 use pinakes_format::entity::{Entity, NO_ID};
 use pinakes_format::json::render::RecordBytes;
 use pinakes_format::record::slot::{RenumberedCopy, Slot};
 use pinakes_format::record::value::{NO_CODE, TABLE_FIRST, TABLE_NAMES};
 use pinakes_format::record::{self, Record};
-use pinakes_format::snapshot::Snapshot;
+use pinakes_format::snapshot::{LookupResult, Snapshot};
 use pinakes_format::with_record;
 
 use crate::error::Result;
@@ -130,6 +130,30 @@ impl<'a> OldRecords<'a> {
     fn code(&self, old: u32) -> Option<u32> {
         self.codes.get(old as usize).copied().flatten()
     }
+}
+
+/// The rows of a snapshot to which ids led: those of the ids' merges, or else of the ids themselves. Ascending, each
+/// once.
+pub(crate) fn former_ends(snapshot: &Snapshot, entity: Entity, ids: &[u64]) -> Result<Vec<u32>> {
+    let end_of = |id: &u64| match readable(snapshot.find(entity, *id))? {
+        LookupResult::Merged(end) => Ok(end),
+        LookupResult::Row(_) | LookupResult::Absent => Ok(*id),
+    };
+    let mut ends = ids.iter().map(end_of).collect::<Result<Vec<u64>>>()?;
+    // Many ids may have been merged into one, which may have a row for each spelling of its name.
+    ends.sort_unstable();
+    ends.dedup();
+    let mut rows = Vec::new();
+    for end in ends {
+        match readable(snapshot.find(entity, end))? {
+            LookupResult::Row(row) => rows.push(row),
+            LookupResult::Merged(_) | LookupResult::Absent => {
+                rows.extend(readable(snapshot.unresolved_rows(entity, end))?);
+            }
+        }
+    }
+    rows.sort_unstable();
+    Ok(rows)
 }
 
 /// Whether a row has an id, but no record.

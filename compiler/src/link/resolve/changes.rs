@@ -17,6 +17,7 @@
 //! - the type of a source, which venues repeat;
 //! - the parents of a topic.
 //!
+//! An unchanged record is linked again, too, if it refers to a row to which a merge led that leads elsewhere now.
 //! Numbers of rows are renumbered. Codes are compared and sorted by their texts, so their numbers do not matter. Of
 //! several unresolved references with one id, target rows name the first, which may be another each night.
 

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use crate::error::Result;
 use crate::link::column::{Column, IdRow};
 use crate::link::context::{WrittenFile, inconsistent_object};
-use crate::link::record::linker::{RecordLinker, RecordSource};
+use crate::link::record::linker::{CopyFrom, RecordLinker};
 use crate::link::record::type_sums::TypeSums;
 use crate::link::write::entity_files::EntityFiles;
 use crate::link::write::institution_types::list_institution_types;
@@ -108,7 +108,7 @@ impl RecordsWriter<'_, '_, '_> {
             .collect()
     }
 
-    /// Links rows until [`Self::batch_bytes`] are reached.
+    /// Copies or links rows until [`Self::batch_bytes`] are reached.
     fn link_batch(&self, entity: Entity, mut rows: Range<usize>) -> Result<Batch> {
         let mut batch = Batch::default();
         if rows.len() > BATCH_ROWS / 2 {
@@ -116,16 +116,16 @@ impl RecordsWriter<'_, '_, '_> {
         }
         while batch.blobs.len() < self.batch_bytes && !rows.is_empty() {
             let group = rows.start..rows.end.min(rows.start + GROUP_ROWS);
-            let sources: Result<Vec<_>> =
-                group.map(|row| self.linker.source(entity, row)).collect();
-            let sources = sources?;
-            load_together(&sources);
-            for source in &sources {
+            let places: Result<Vec<_>> =
+                group.map(|row| self.linker.copy_from(entity, row)).collect();
+            let places = places?;
+            load_together(&places);
+            for place in &places {
                 let from = batch.blobs.len();
                 if from >= self.batch_bytes {
                     break;
                 }
-                let linked = self.linker.copy(entity, rows.start, source, &mut batch.blobs)?;
+                let linked = self.linker.copy(entity, rows.start, place, &mut batch.blobs)?;
                 batch.dangling += linked.dangling;
                 batch.end_record(linked.id, linked.name, from)?;
                 rows.start += 1;
@@ -157,10 +157,10 @@ impl RecordsWriter<'_, '_, '_> {
 
 /// Reads a byte at both ends of each record of an object. Neighbouring rows are in many segments, so each record is
 /// a wait for memory. In a loop without other work the processor waits for several records at once.
-fn load_together(sources: &[RecordSource<'_, '_>]) {
-    let blobs = sources.iter().filter_map(|source| match source {
-        RecordSource::Object(located) => Some(located.blob),
-        RecordSource::Previous(_) => None,
+fn load_together(places: &[CopyFrom<'_, '_>]) {
+    let blobs = places.iter().filter_map(|place| match place {
+        CopyFrom::Object(located) => Some(located.blob),
+        CopyFrom::Previous(_) => None,
     });
     let bytes = blobs.map(|blob| {
         blob.first().copied().unwrap_or_default() ^ blob.last().copied().unwrap_or_default()
