@@ -106,7 +106,7 @@ pub enum Error {
         entity: &'static str,
         /// The most records that a snapshot holds.
         max: u64,
-        /// The next step.
+        /// What the user can do.
         remedy: &'static str,
     },
     /// No record matches the `--where` filters.

@@ -29,7 +29,7 @@ pub trait ListedId: Copy + Ord {
     fn read(bytes: &[u8]) -> Option<Self>;
 }
 
-/// A deleted id.
+/// An id whose record was deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Deletion {
     pub id: u64,

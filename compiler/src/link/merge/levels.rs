@@ -195,8 +195,8 @@ mod tests {
     use crate::read::limits::ReadLimits;
     use crate::terminal::progress::Progress;
 
-    /// Merges three lines of a folder, in which `N` stands for the number of the line. Returns the error if a level may
-    /// have only `nodes_max` nodes.
+    /// Merges three copies of a line of a folder, with the numbers 1 to 3 in place of `N`. Returns the error if a level
+    /// may have only `nodes_max` nodes.
     fn merge_error(folder: &str, line: &str, nodes_max: u64) -> Option<String> {
         let directory = tempfile::tempdir().unwrap();
         let (input, objects) = (directory.path().join(folder), directory.path().join("objects"));

@@ -138,16 +138,16 @@ impl<'a, 'o> RecordLinker<'a, 'o> {
         from: &CopyFrom<'_, '_>,
         blobs: &mut Vec<u8>,
     ) -> Result<LinkedRecord> {
-        match (from, &self.old) {
-            (CopyFrom::Object(located), _) => return self.link(entity, located, blobs),
-            (CopyFrom::Previous(old_row), Some(old)) => {
-                if let Some(copied) = old.copy(&self.inputs, entity, *old_row, blobs)? {
-                    return Ok(copied);
-                }
-            }
-            (CopyFrom::Previous(_), None) => {}
+        let old_row = match from {
+            CopyFrom::Object(located) => return self.link(entity, located, blobs),
+            CopyFrom::Previous(old_row) => *old_row,
+        };
+        let old = self.old.as_ref();
+        let copied = old.map(|old| old.copy(&self.inputs, entity, old_row, blobs)).transpose()?;
+        match copied.flatten() {
+            Some(copied) => Ok(copied),
+            None => self.link(entity, &self.locate(entity, row)?, blobs),
         }
-        self.link(entity, &self.locate(entity, row)?, blobs)
     }
 
     /// Copies a record to the end of `blobs`, replaces its symbols by rows and completes it.
