@@ -17,16 +17,18 @@ use std::sync::{
 /// (`vm.max_map_count`). Unused slots take no memory.
 const REGIONS_MAX: usize = 1 << 16;
 
-/// The regions of this process.
+/// The regions of this process. All bytes of the table are zero at first, so that no file of a program holds its
+/// 2 MiB; the list of free slots, which has a pointer, stands apart.
 pub static REGIONS: Regions = Regions::new();
+
+/// The used slots of [`REGIONS`] that are free again.
+static FREE: Mutex<Vec<usize>> = Mutex::new(Vec::new());
 
 /// A table of mapped address ranges.
 pub struct Regions {
     slots: [Slot; REGIONS_MAX],
     /// The number of slots used so far: the first of `slots`.
     used: AtomicUsize,
-    /// The used slots that are free again.
-    free: Mutex<Vec<usize>>,
     /// The number of regions with a failed access, since the process started.
     fault_count: AtomicU64,
 }
@@ -58,14 +60,13 @@ impl Regions {
         Regions {
             slots: [const { Slot::new() }; REGIONS_MAX],
             used: AtomicUsize::new(0),
-            free: Mutex::new(Vec::new()),
             fault_count: AtomicU64::new(0),
         }
     }
 
     /// Adds a region; `None` where the table is full.
     pub fn enter(&'static self, from: usize, bytes: usize) -> Option<Region> {
-        let mut free = self.free();
+        let mut free = free();
         let slot = free.pop().or_else(|| {
             let next = self.used.load(Relaxed);
             (next < REGIONS_MAX).then(|| {
@@ -102,11 +103,11 @@ impl Regions {
     pub fn fault_count(&self) -> u64 {
         self.fault_count.load(SeqCst)
     }
+}
 
-    fn free(&self) -> MutexGuard<'_, Vec<usize>> {
-        // A poisoned list is still valid: no operation under the lock can panic midway.
-        self.free.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+fn free() -> MutexGuard<'static, Vec<usize>> {
+    // A poisoned list is still valid: no operation under the lock can panic midway.
+    FREE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Slot {
@@ -150,7 +151,7 @@ impl Region {
 impl Drop for Region {
     fn drop(&mut self) {
         REGIONS.slots[self.0].set(0, 0);
-        REGIONS.free().push(self.0);
+        free().push(self.0);
     }
 }
 
