@@ -46,7 +46,7 @@ pub(crate) fn has_native_columns(rows: &ParquetRows<'_>) -> bool {
 /// {"id":"https://openalex.org/A1"}     Other
 /// ```
 pub fn detect_dialect(line: &str) -> LineDialect {
-    let Ok(line) = serde_json::from_str::<JsonValue<'_>>(line) else { return LineDialect::Other };
+    let Ok(line) = JsonValue::parse(line) else { return LineDialect::Other };
     let Some(members) = line.members() else { return LineDialect::Other };
     let has = |name: &str| members.keys().any(|key| key == name);
     if !has(NAME) || has(OPENALEX_NAME) {

@@ -19,9 +19,9 @@ pub(crate) mod taxonomy_csv;
 use pinakes_format::entity::Entity;
 
 use crate::frontend::reader::{BadRecord, LineReader};
+use crate::read::json::JsonFault;
 use crate::read::lenient::Wanted;
 use crate::read::parquet::{Row, RowFault};
-use crate::read::strict::JsonError;
 
 /// A front end for records, as JSON lines or as rows of Parquet files.
 #[derive(Clone, Copy)]
@@ -74,7 +74,7 @@ impl FrontEnd {
     }
 
     /// Parses one line and drops it. Benchmarks compare a build with this cost.
-    pub(crate) fn parse_line(self, entity: Entity, line: &str) -> Result<(), JsonError> {
+    pub(crate) fn parse_line(self, entity: Entity, line: &str) -> Result<(), JsonFault> {
         match self {
             FrontEnd::OpenAlex => openalex::parse_line(entity, line),
             FrontEnd::Native => native::parse_line(line),

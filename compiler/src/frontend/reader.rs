@@ -9,9 +9,9 @@ use crate::object::segment::{Provenance, SegmentBuilder};
 use crate::object::{ObjectWriter, Origin};
 use crate::read::identifier;
 use crate::read::identifier::BadId;
+use crate::read::json::JsonFault;
 use crate::read::lenient::{Diagnostics, MaybeId, MaybeText};
 use crate::read::parquet::RowFault;
-use crate::read::strict::JsonError;
 
 /// The report code of a topic whose parent no source names.
 pub const NO_PARENT: &str = "no_parent";
@@ -29,9 +29,9 @@ pub enum BadRecord {
     Fatal(Error),
 }
 
-impl From<JsonError> for BadRecord {
-    fn from(error: JsonError) -> BadRecord {
-        BadRecord::Quarantine { code: error.fault.code(), id: None }
+impl From<JsonFault> for BadRecord {
+    fn from(fault: JsonFault) -> BadRecord {
+        BadRecord::Quarantine { code: fault.code(), id: None }
     }
 }
 

@@ -9,8 +9,8 @@
 
 use std::borrow::Cow;
 
+use crate::read::json::{Keys, MANY};
 use crate::read::lenient::{Diagnostics, clean, is_too_long};
-use crate::read::strict::{Keys, MANY};
 
 /// Bytes of an index for which its lists take memory for a word from the start.
 const WORD_BYTES: usize = 16;

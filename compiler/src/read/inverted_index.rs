@@ -8,8 +8,8 @@ use serde::{
 };
 
 use crate::read::index_text::{join_plain, join_words};
+use crate::read::json::{Keys, MANY};
 use crate::read::lenient::{Diagnostics, Key, Lenient, MaybeNumber, drain};
-use crate::read::strict::{Keys, MANY};
 
 /// The text of an abstract, joined from its inverted index.
 ///

@@ -14,9 +14,8 @@ use serde::{
     forward_to_deserialize_any,
 };
 
-use crate::read::fast;
+use crate::read::json::{self, JsonFault};
 use crate::read::lenient::Key;
-use crate::read::strict::{self, JsonError};
 
 /// Up to this number of members, the search for a duplicate compares pairs; above, it sorts.
 const FEW_MEMBERS: usize = 48;
@@ -54,9 +53,9 @@ impl<'a> JsonValue<'a> {
     ///
     /// # Errors
     ///
-    /// Where the text has a [`strict::JsonFault`].
-    pub(crate) fn parse(text: &'a str) -> Result<JsonValue<'a>, JsonError> {
-        fast::parse(text, PhantomData).map_or_else(|| strict::from_str(text), Ok)
+    /// Where the text has a [`JsonFault`].
+    pub(crate) fn parse(text: &'a str) -> Result<JsonValue<'a>, JsonFault> {
+        json::parse(text, PhantomData)
     }
 
     /// The members; `None` for anything but an object.

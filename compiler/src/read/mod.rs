@@ -4,14 +4,12 @@
 //!   changed.
 //! - [`lines`], [`rows`] and [`elements`] split a part into lines, table rows and array elements.
 //! - [`parquet`] reads the rows of a Parquet file.
-//! - [`strict`] checks the syntax of a line, and [`fast`] parses the good lines; [`lenient`] reads the values of
-//!   optional members.
+//! - [`json`] parses a line or names its fault; [`lenient`] reads the values of optional members.
 //! - [`identifier`], [`times`] and [`inverted_index`] parse the notations that dumps use.
 //!
 //! This folder may import `error` and `remote` only.
 
 pub(crate) mod elements;
-pub(crate) mod fast;
 pub(crate) mod file_version;
 pub(crate) mod id_list;
 pub(crate) mod identifier;
@@ -19,6 +17,7 @@ mod index_text;
 pub(crate) mod institution_types;
 pub(crate) mod inverted_index;
 pub(crate) mod iso;
+pub(crate) mod json;
 pub(crate) mod json_tree;
 pub(crate) mod lenient;
 pub(crate) mod limits;
@@ -26,5 +25,4 @@ pub(crate) mod lines;
 pub(crate) mod parquet;
 pub(crate) mod part_file;
 pub(crate) mod rows;
-pub(crate) mod strict;
 pub(crate) mod times;

@@ -18,10 +18,10 @@ use crate::frontend::detect::{NAME, OPENALEX_NAME};
 use crate::frontend::native::tree_cursor::{TreeCursor, warn_of_unknown_members};
 use crate::frontend::reader::{BadRecord, Identity, LineReader, require_name};
 use crate::read::identifier::parse_reference;
+use crate::read::json::JsonFault;
 use crate::read::json_tree::{JsonMembers, JsonValue};
 use crate::read::lenient::{Diagnostics, Lenient, MaybeId, MaybeList};
 use crate::read::parquet::{Row, RowFault};
-use crate::read::strict::JsonError;
 use crate::read::{identifier, times};
 
 /// Reads one line of an entity's part into the object.
@@ -98,7 +98,7 @@ fn member<'t, T: Lenient<'t>>(
 }
 
 /// Parses one line and drops it.
-pub fn parse_line(text: &str) -> Result<(), JsonError> {
+pub fn parse_line(text: &str) -> Result<(), JsonFault> {
     JsonValue::parse(text).map(drop)
 }
 

@@ -11,7 +11,7 @@ use crate::read::json_tree::JsonValue;
 use crate::read::lenient::{
     Diagnostics, Lenient, MaybeBool, MaybeId, MaybeNumber, MaybeObject, MaybeText,
 };
-use crate::read::{identifier, strict, times};
+use crate::read::{identifier, times};
 
 /// The prefix of a rendered ORCID iD.
 const ORCID_URL: &str = "https://orcid.org/";
@@ -194,7 +194,7 @@ impl ValueSource for TreeCursor<'_, '_, '_> {
             names.unwrap_or_default().0.map(|names| names.to_json().0)
         };
         // A table has the object as a text.
-        match self.at.text().and_then(|text| strict::from_str::<JsonValue<'_>>(text).ok()) {
+        match self.at.text().and_then(|text| JsonValue::parse(text).ok()) {
             Some(inside) => names(&inside),
             None => names(self.at),
         }

@@ -11,14 +11,16 @@ pub(crate) mod source;
 pub(crate) mod taxonomy;
 pub(crate) mod work;
 
+use std::marker::PhantomData;
+
 use pinakes_format::entity::Entity;
 use pinakes_format::with_record;
 
 use crate::frontend::reader::{BadRecord, LineReader};
+use crate::read::json::JsonFault;
 use crate::read::lenient::{Diagnostics, Members, Wanted};
 use crate::read::parquet::{Row, RowFault};
-use crate::read::strict::JsonError;
-use crate::read::{lenient, strict};
+use crate::read::{json, lenient};
 
 /// A record type, and its lines in OpenAlex dumps.
 trait OpenAlexRecord {
@@ -33,7 +35,7 @@ trait OpenAlexRecord {
 pub fn read_line(entity: Entity, line: &str, reader: &mut LineReader<'_>) -> Result<(), BadRecord> {
     // Anything but an object: the code says whether the line is JSON at all.
     if !line.trim_ascii_start().starts_with('{') {
-        let is_json = strict::from_str::<serde::de::IgnoredAny>(line).is_ok();
+        let is_json = json::parse(line, PhantomData::<serde::de::IgnoredAny>).is_ok();
         let code = if is_json { "not_a_record" } else { "not_json" };
         return Err(BadRecord::Quarantine { code, id: None });
     }
@@ -69,7 +71,7 @@ pub fn parse_row(entity: Entity, row: Row<'_, '_>) -> Result<(), RowFault> {
 }
 
 /// Parses one line and drops it.
-pub fn parse_line(entity: Entity, line: &str) -> Result<(), JsonError> {
+pub fn parse_line(entity: Entity, line: &str) -> Result<(), JsonFault> {
     with_record!(entity, R => {
         let diagnostics = Diagnostics::default();
         lenient::from_str::<<R as OpenAlexRecord>::Line<'_>>(line, &diagnostics).map(drop)

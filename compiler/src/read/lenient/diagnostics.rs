@@ -35,9 +35,6 @@ pub struct Diagnostics {
     warnings: RefCell<BTreeMap<&'static str, WarningCount>>,
     /// The number of all warnings.
     total: Cell<u64>,
-    /// The warnings of [`Diagnostics::attempt`], while it reads.
-    attempted: RefCell<BTreeMap<&'static str, WarningCount>>,
-    is_attempt: Cell<bool>,
 }
 
 impl Diagnostics {
@@ -64,45 +61,15 @@ impl Diagnostics {
 
     /// Counts a warning under `code`.
     pub fn warn(&self, code: &'static str) {
-        match self.is_attempt.get() {
-            true => self.add(&self.attempted, code, 1),
-            false => self.count(code, 1),
-        }
-    }
-
-    fn count(&self, code: &'static str, count: u64) {
-        self.total.set(self.total.get() + count);
-        self.add(&self.warnings, code, count);
-    }
-
-    fn add(
-        &self,
-        target: &RefCell<BTreeMap<&'static str, WarningCount>>,
-        code: &'static str,
-        count: u64,
-    ) {
+        self.total.set(self.total.get() + 1);
         let first = self.position.get();
-        let mut warnings = target.borrow_mut();
-        warnings.entry(code).or_insert(WarningCount { count: 0, first }).count += count;
+        let mut warnings = self.warnings.borrow_mut();
+        warnings.entry(code).or_insert(WarningCount { count: 0, first }).count += 1;
     }
 
     /// The number of all warnings so far.
     pub fn total(&self) -> u64 {
         self.total.get()
-    }
-
-    /// Calls `read`, and drops its warnings where it returns `None`, so that another attempt can count them.
-    pub(crate) fn attempt<T>(&self, read: impl FnOnce() -> Option<T>) -> Option<T> {
-        self.is_attempt.set(true);
-        let value = read();
-        self.is_attempt.set(false);
-        let attempted = self.attempted.take();
-        if value.is_some() {
-            for (code, warned) in attempted {
-                self.count(code, warned.count);
-            }
-        }
-        value
     }
 
     /// The warnings by code.
@@ -114,27 +81,5 @@ impl Diagnostics {
     #[cfg(test)]
     pub fn counts(&self) -> BTreeMap<&'static str, u64> {
         self.warnings.borrow().iter().map(|(code, warned)| (*code, warned.count)).collect()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_a_successful_attempt_counts_its_warnings() {
-        let diagnostics = Diagnostics::default();
-        let attempt = |value: Option<u8>| {
-            diagnostics.attempt(|| {
-                diagnostics.warn("not_a_text");
-                diagnostics.warn("not_a_text");
-                value
-            })
-        };
-        assert_eq!(attempt(None), None);
-        assert_eq!(diagnostics.counts(), [].into());
-        diagnostics.warn("not_a_text");
-        assert_eq!(attempt(Some(1)), Some(1));
-        assert_eq!(diagnostics.counts(), [("not_a_text", 3)].into());
     }
 }

@@ -7,12 +7,11 @@ use serde::{
     de::{DeserializeSeed, Error, MapAccess, Visitor},
 };
 
-use crate::read::fast;
+use crate::read::json::{self, JsonFault};
 use crate::read::lenient::diagnostics::Diagnostics;
 use crate::read::lenient::stored::Stored;
 use crate::read::lenient::value::Lenient;
 use crate::read::lenient::wanted::Wanted;
-use crate::read::strict::{self, JsonError};
 
 /// The members that are read from an object. `members!` declares them.
 pub(crate) trait Members<'de>: Sized {
@@ -120,25 +119,24 @@ pub(crate) fn read_once<'de, T: Lenient<'de>, A: MapAccess<'de>>(
 ///
 /// # Errors
 ///
-/// Where the text has a [`strict::JsonFault`].
+/// Where the text has a [`JsonFault`].
 pub(crate) fn from_str<'de, T: Members<'de>>(
     text: &'de str,
     diagnostics: &Diagnostics,
-) -> Result<T, JsonError> {
-    let parsed = diagnostics.attempt(|| fast::parse(text, ObjectSeed::new(diagnostics)));
-    parsed.map_or_else(|| strict::from_str_seed(text, ObjectSeed::new(diagnostics)), Ok)
+) -> Result<T, JsonFault> {
+    json::parse(text, ObjectSeed::new(diagnostics))
 }
 
 /// Parses a JSON object; members that `T` does not declare are skipped as serde_json skips them.
 ///
 /// # Errors
 ///
-/// Where a part of the text that `T` reads has a [`strict::JsonFault`].
+/// Where a part of the text that `T` reads has a [`JsonFault`].
 pub(crate) fn from_str_skipping_unread<'de, T: Members<'de>>(
     text: &'de str,
     diagnostics: &Diagnostics,
-) -> Result<T, JsonError> {
-    strict::from_str_seed_skipping_unread(text, ObjectSeed::new(diagnostics))
+) -> Result<T, JsonFault> {
+    json::parse_skipping_unread(text, ObjectSeed::new(diagnostics))
 }
 
 /// Reads the members of a stored object.

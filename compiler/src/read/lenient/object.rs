@@ -7,13 +7,13 @@ use serde::{
     de::{IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
 
+use crate::read::json::{Keys, MANY};
 use crate::read::lenient::diagnostics::Diagnostics;
 use crate::read::lenient::members::{Key, Members};
 use crate::read::lenient::stored::Stored;
 use crate::read::lenient::text::MaybeText;
 use crate::read::lenient::value::{Lenient, drain};
 use crate::read::lenient::wanted::Wanted;
-use crate::read::strict::{Keys, MANY};
 
 /// An object, or null.
 #[derive(Clone, Debug, PartialEq)]

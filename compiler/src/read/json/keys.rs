@@ -1,12 +1,8 @@
 //! The keys of an object, where each key may occur once.
 
-use std::{borrow::Cow, fmt, hash::BuildHasher};
+use std::{borrow::Cow, hash::BuildHasher};
 
 use hashbrown::HashTable;
-use serde::{
-    Deserializer,
-    de::{DeserializeSeed, Visitor},
-};
 
 /// Keys for which the table of a large object has room from the start.
 const KEYS_EXPECTED: usize = 400;
@@ -108,31 +104,4 @@ fn bit_of(key: &str) -> usize {
     };
     // Fibonacci hashing: the upper bits of a product with the golden ratio depend on all below.
     ((ends ^ bytes.len() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 51) as usize
-}
-
-/// Reads a key; borrows it from the text where it holds no escape.
-pub(super) struct KeySeed;
-
-impl<'de> DeserializeSeed<'de> for KeySeed {
-    type Value = Cow<'de, str>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_str(self)
-    }
-}
-
-impl<'de> Visitor<'de> for KeySeed {
-    type Value = Cow<'de, str>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a key")
-    }
-
-    fn visit_borrowed_str<E>(self, key: &'de str) -> Result<Self::Value, E> {
-        Ok(Cow::Borrowed(key))
-    }
-
-    fn visit_str<E>(self, key: &str) -> Result<Self::Value, E> {
-        Ok(Cow::Owned(key.to_owned()))
-    }
 }

@@ -1,6 +1,8 @@
 //! The faults of refused JSON texts.
 
-/// Why a JSON text is refused.
+use std::fmt;
+
+/// Why a JSON text is refused: its first fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JsonFault {
     /// The text breaks the syntax of JSON.
@@ -9,7 +11,7 @@ pub enum JsonFault {
     Shape,
     /// An object holds one key twice.
     DuplicateKey,
-    /// More than [`DEPTH_MAX`](super::level::DEPTH_MAX) arrays and objects enclose a value.
+    /// More than [`DEPTH_MAX`](super::DEPTH_MAX) arrays and objects enclose a value.
     TooDeep,
 }
 
@@ -25,10 +27,20 @@ impl JsonFault {
     }
 }
 
-/// A refused JSON text.
-#[derive(Debug, thiserror::Error)]
-#[error("{message}")]
-pub struct JsonError {
-    pub fault: JsonFault,
-    pub(super) message: serde_json::Error,
+impl fmt::Display for JsonFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.code())
+    }
+}
+
+impl std::error::Error for JsonFault {}
+
+impl serde::de::Error for JsonFault {
+    fn custom<T: fmt::Display>(_: T) -> JsonFault {
+        JsonFault::Shape
+    }
+
+    fn duplicate_field(_: &'static str) -> JsonFault {
+        JsonFault::DuplicateKey
+    }
 }

@@ -7,8 +7,9 @@ use serde::de::{
     value::{BorrowedStrDeserializer, StrDeserializer},
 };
 
-use crate::read::fast::{Doubt, Parser, Value};
-use crate::read::strict::keys::{FEW, KeyIndex};
+use crate::read::json::fault::JsonFault;
+use crate::read::json::keys::{FEW, KeyIndex};
+use crate::read::json::{JsonDeserializer, Parser};
 
 /// The elements of an array, from behind the opening to before the closing bracket.
 pub(super) struct Elements<'p, 'de> {
@@ -23,20 +24,20 @@ impl<'p, 'de> Elements<'p, 'de> {
 }
 
 impl<'de> SeqAccess<'de> for Elements<'_, 'de> {
-    type Error = Doubt;
+    type Error = JsonFault;
 
     #[inline]
     fn next_element_seed<S: DeserializeSeed<'de>>(
         &mut self,
         seed: S,
-    ) -> Result<Option<S::Value>, Doubt> {
+    ) -> Result<Option<S::Value>, JsonFault> {
         if self.parser.skip_spaces() == b']' {
             return Ok(None);
         }
         if !std::mem::take(&mut self.is_first) {
             self.parser.expect(b',')?;
         }
-        seed.deserialize(Value { parser: self.parser, member: None }).map(Some)
+        seed.deserialize(JsonDeserializer { parser: self.parser, member: None }).map(Some)
     }
 }
 
@@ -59,10 +60,10 @@ pub(super) struct UnreadKeys<'de> {
 impl<'de> UnreadKeys<'de> {
     /// Adds the current key; fails where the object has the key already.
     #[inline]
-    pub(super) fn insert(&mut self, keys: &mut Vec<Cow<'de, str>>) -> Result<(), Doubt> {
+    pub(super) fn insert(&mut self, keys: &mut Vec<Cow<'de, str>>) -> Result<(), JsonFault> {
         let own = keys.get(self.from..).unwrap_or_default();
         if self.index.insert(own, &self.current) {
-            return Err(Doubt);
+            return Err(JsonFault::DuplicateKey);
         }
         keys.push(std::mem::take(&mut self.current));
         Ok(())
@@ -79,13 +80,13 @@ impl<'p, 'de> Members<'p, 'de> {
 }
 
 impl<'de> MapAccess<'de> for Members<'_, 'de> {
-    type Error = Doubt;
+    type Error = JsonFault;
 
     #[inline]
     fn next_key_seed<S: DeserializeSeed<'de>>(
         &mut self,
         seed: S,
-    ) -> Result<Option<S::Value>, Doubt> {
+    ) -> Result<Option<S::Value>, JsonFault> {
         if self.parser.skip_spaces() == b'}' {
             return Ok(None);
         }
@@ -101,8 +102,8 @@ impl<'de> MapAccess<'de> for Members<'_, 'de> {
     }
 
     #[inline]
-    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Doubt> {
+    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, JsonFault> {
         self.parser.expect(b':')?;
-        seed.deserialize(Value { parser: self.parser, member: Some(&mut self.keys) })
+        seed.deserialize(JsonDeserializer { parser: self.parser, member: Some(&mut self.keys) })
     }
 }
