@@ -20,7 +20,7 @@ use crate::object::side::{SideSegment, SideShape};
 
 /// Increase this number if the bytes of an object or their meaning change. Parts with an object of
 /// another version are compiled again.
-pub const OBJECT_VERSION: u64 = 18;
+pub const OBJECT_VERSION: u64 = 19;
 const HASH_BYTES: usize = 32;
 /// The hash of a whole object: equal hashes mean equal objects.
 pub(crate) type ObjectHash = [u8; HASH_BYTES];

@@ -1,7 +1,5 @@
 //! The record of an author.
 
-use rkyv::{Archive, Deserialize, Serialize};
-
 use crate::json::record_reader::RecordReader;
 use crate::json::render::{Page, Render, Shape};
 use crate::record::declare::{object, record};
@@ -100,7 +98,7 @@ object! {
 }
 
 /// The ORCID of an author: the profile in single records, the iD as a URL in lists.
-#[derive(Archive, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct AuthorOrcid(pub OrcidProfile);
 
 impl Describe for AuthorOrcid {

@@ -36,7 +36,7 @@ macro_rules! object {
         }
     ) => {
         $(#[doc = $doc])*
-        #[derive(rkyv::Archive, rkyv::Serialize, rkyv::Deserialize, Clone, Debug, Default, PartialEq)]
+        #[derive(Clone, Debug, Default, PartialEq)]
         pub struct $name {
             $($(#[doc = $member_doc])* pub $member: $type,)*
         }

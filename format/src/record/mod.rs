@@ -90,6 +90,9 @@ pub fn schema_of(entity: Entity) -> schema::Schema {
 }
 
 /// A record as files keep it: an rkyv archive of two byte strings.
+///
+/// rkyv archives nothing else. It finds and checks the two parts; the packed record inside has a form of its own
+/// ([`stored`]), whose values take fewer bytes than rkyv's, and whose reader checks each value that it reads.
 #[derive(Archive, Serialize)]
 struct StoredRecord<'r> {
     /// The members and texts, for a [`RecordReader`].
@@ -134,22 +137,23 @@ pub fn store(
         .map_err(|_| TooLarge)
 }
 
-/// Packs a record.
-pub fn pack<R: Record>(record: &R, writer: &mut RecordWriter) -> Vec<u8> {
+/// Packs a record, or another object of a declaration.
+pub fn pack<T: Stored>(object: &T, writer: &mut RecordWriter) -> Vec<u8> {
+    const { assert!(T::FLAG_BITS == 0, "no object around the value has its flags") };
     let mut packed = Vec::new();
-    record.write(writer);
+    object.write(writer);
     writer.finish(&mut packed);
     packed
 }
 
-/// Reads a whole packed record, whose texts must be UTF-8 and which must have no other bytes.
+/// Reads a whole packed record or object, whose texts must be UTF-8 and which must have no other bytes.
 ///
 /// # Errors
 ///
 /// If the bytes are no such record.
-pub fn read<R: Record>(packed: &[u8]) -> Result<R, ReadError> {
+pub fn read<T: Stored>(packed: &[u8]) -> Result<T, ReadError> {
     let mut from = RecordReader::new(packed)?;
-    let record = R::read(&mut from)?;
+    let record = T::read(&mut from)?;
     let other = ReadError::corrupt("records", "a record has bytes of no member");
     if from.is_at_end() { Ok(record) } else { Err(other) }
 }
@@ -161,7 +165,7 @@ pub fn read<R: Record>(packed: &[u8]) -> Result<R, ReadError> {
 /// If the bytes are no packed record.
 pub fn visit_slots<R: Record>(
     packed: &[u8],
-    visit: &mut impl FnMut(Slot<SlotNumber>),
+    visit: &mut dyn FnMut(Slot<SlotNumber>),
 ) -> Result<(), ReadError> {
     R::slots(&mut RecordReader::new(packed)?, visit)
 }

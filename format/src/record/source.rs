@@ -1,7 +1,5 @@
 //! The record of a source: a journal, repository or other venue.
 
-use rkyv::{Archive, Deserialize, Serialize};
-
 use crate::entity::Entity;
 use crate::json::record_reader::RecordReader;
 use crate::json::render::{Page, Render, Shape};
@@ -348,7 +346,7 @@ object! {
 }
 
 /// The name of a source's host: the name given with the record, else the name of the host's record.
-#[derive(Archive, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct HostName {
     /// The name given with the record.
     pub given: Option<String>,
@@ -428,7 +426,7 @@ impl Columns for HostName {
 
 /// The type of a venue's source: the type in the source's record, else the type given with the
 /// venue.
-#[derive(Archive, Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SourceKind {
     /// The symbol or row of the source.
     pub source: u32,
@@ -458,7 +456,7 @@ impl Stored for SourceKind {
 
     fn slots(
         from: &mut RecordReader<'_>,
-        visit: &mut impl FnMut(Slot<SlotNumber>),
+        visit: &mut dyn FnMut(Slot<SlotNumber>),
     ) -> Result<(), ReadError> {
         let source = SlotNumber::reference(from)?;
         visit(Slot::SourceType { source, code: SlotNumber::code_or_none(from)? });
@@ -493,7 +491,7 @@ impl Render for SourceKind {
 }
 
 /// Prices by year: an array in single records, an object in lists.
-#[derive(Archive, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct YearPrices(pub Vec<YearPrice>);
 
 impl Describe for YearPrices {

@@ -47,7 +47,7 @@ pub trait Stored: Sized {
     /// As [`Stored::skip`].
     fn slots(
         from: &mut RecordReader<'_>,
-        _: &mut impl FnMut(Slot<SlotNumber>),
+        _: &mut dyn FnMut(Slot<SlotNumber>),
     ) -> Result<(), ReadError> {
         Self::skip(from)
     }
@@ -174,7 +174,7 @@ macro_rules! stored_object {
 
             fn slots(
                 from: &mut $crate::json::record_reader::RecordReader<'_>,
-                visit: &mut impl FnMut($crate::record::slot::Slot<$crate::record::slot::SlotNumber>),
+                visit: &mut dyn FnMut($crate::record::slot::Slot<$crate::record::slot::SlotNumber>),
             ) -> Result<(), $crate::storage::error::ReadError> {
                 let mut flags = from.object_flags(Self::OBJECT_FLAG_BITS)?;
                 $(
@@ -262,7 +262,7 @@ impl<T: Stored> Stored for Option<T> {
 
     fn slots(
         from: &mut RecordReader<'_>,
-        visit: &mut impl FnMut(Slot<SlotNumber>),
+        visit: &mut dyn FnMut(Slot<SlotNumber>),
     ) -> Result<(), ReadError> {
         if from.flag() { T::slots(from, visit) } else { Ok(()) }
     }
@@ -289,7 +289,7 @@ impl<T: Stored> Stored for Vec<T> {
 
     fn slots(
         from: &mut RecordReader<'_>,
-        visit: &mut impl FnMut(Slot<SlotNumber>),
+        visit: &mut dyn FnMut(Slot<SlotNumber>),
     ) -> Result<(), ReadError> {
         (0..from.count()?).try_for_each(|_| T::slots(from, visit))
     }

@@ -4,8 +4,6 @@
 //! table of (entity, id, name). In a snapshot the number is the *row* of the record referred to.
 //! Both forms are packed alike, so the linker copies a record and replaces its numbers.
 
-use rkyv::{Archive, Deserialize, Serialize};
-
 use crate::entity::{Entity, NO_ID};
 use crate::json::record_reader::RecordReader;
 use crate::json::render::{Page, Render};
@@ -65,7 +63,7 @@ pub(crate) const fn entity(index: u8) -> Entity {
 }
 
 /// A record's own identifier.
-#[derive(Archive, Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Id<const E: u8>(pub u64);
 
 impl<const E: u8> Describe for Id<E> {
@@ -89,7 +87,7 @@ impl<const E: u8> Render for Id<E> {
 macro_rules! target {
     ($(#[$doc:meta])* $name:ident, $kind:ident, $schema:expr) => {
         $(#[$doc])*
-        #[derive(Archive, Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq)]
+        #[derive(Clone, Copy, Debug, Default, PartialEq)]
         pub struct $name<const E: u8>(pub u32);
 
         impl<const E: u8> Describe for $name<E> {
@@ -114,7 +112,7 @@ macro_rules! target {
 
             fn slots(
                 from: &mut RecordReader<'_>,
-                visit: &mut impl FnMut(Slot<SlotNumber>),
+                visit: &mut dyn FnMut(Slot<SlotNumber>),
             ) -> Result<(), ReadError> {
                 let number = SlotNumber::$kind(from)?;
                 visit(target!(@slot $kind number, E));
@@ -211,7 +209,7 @@ impl<const E: u8> Render for Named<E> {
 }
 
 /// A reference to a record of any entity, rendered as the identifier alone.
-#[derive(Archive, Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AnyRef {
     /// Discriminant of the [`Entity`].
     pub entity: u8,
@@ -243,7 +241,7 @@ impl Stored for AnyRef {
 
     fn slots(
         from: &mut RecordReader<'_>,
-        visit: &mut impl FnMut(Slot<SlotNumber>),
+        visit: &mut dyn FnMut(Slot<SlotNumber>),
     ) -> Result<(), ReadError> {
         let entity = Entity::from_index(from.byte()?).ok_or(NO_ENTITY)?;
         visit(Slot::Reference(entity, SlotNumber::reference(from)?));
@@ -273,7 +271,7 @@ impl Render for AnyRef {
 }
 
 /// A long text: a range of the record's compressed pool.
-#[derive(Archive, Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LongText {
     /// Offset in the uncompressed pool, in bytes.
     pub offset_bytes: u32,
@@ -318,7 +316,7 @@ impl Render for LongText {
 }
 
 /// A calendar day, without a time zone.
-#[derive(Archive, Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Date {
     /// 0 to 9999.
     pub year: u16,
@@ -355,7 +353,7 @@ impl Render for Date {
 }
 
 /// A moment in UTC, with the 0 to 6 digits of the second's fraction that the dump gave.
-#[derive(Archive, Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Timestamp {
     /// Microseconds since 1970-01-01T00:00:00.
     pub micros: i64,
@@ -380,7 +378,7 @@ impl Render for Timestamp {
 }
 
 /// A moment in UTC, rendered with milliseconds and `Z`.
-#[derive(Archive, Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct UtcTimestamp {
     /// Microseconds since 1970-01-01T00:00:00Z.
     pub micros: i64,
@@ -409,7 +407,7 @@ impl Render for UtcTimestamp {
 }
 
 /// An ORCID iD, stored bare and rendered as a URL.
-#[derive(Archive, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Orcid(pub String);
 
 impl Describe for Orcid {
@@ -426,7 +424,7 @@ impl Render for Orcid {
 }
 
 /// A JSON object with arbitrary members, stored as canonical text.
-#[derive(Archive, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Json(pub String);
 
 impl Describe for Json {

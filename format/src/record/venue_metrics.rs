@@ -1,7 +1,5 @@
 //! The metrics of a source that are shown with a venue.
 
-use rkyv::{Archive, Deserialize, Serialize};
-
 use crate::entity::Entity;
 use crate::json::record_reader::RecordReader;
 use crate::json::render::{CurrentRecord, Page, RecordBytes, RecordStore, Render};
@@ -18,7 +16,7 @@ use crate::record::writer::RecordWriter;
 use crate::storage::error::ReadError;
 
 /// Selected metrics of a venue's source, read from the source's record when rendered.
-#[derive(Archive, Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct VenueMetrics(pub Ref<SOURCE>);
 
 impl Describe for VenueMetrics {
@@ -42,7 +40,7 @@ impl Stored for VenueMetrics {
 
     fn slots(
         from: &mut RecordReader<'_>,
-        visit: &mut impl FnMut(Slot<SlotNumber>),
+        visit: &mut dyn FnMut(Slot<SlotNumber>),
     ) -> Result<(), ReadError> {
         visit(Slot::Copy(Entity::Source, SlotNumber::reference(from)?));
         Ok(())

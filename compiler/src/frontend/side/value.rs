@@ -1,13 +1,10 @@
 //! Encoding of side-table values in an object.
 
-use rkyv::api::high::{HighDeserializer, HighSerializer, HighValidator};
-use rkyv::bytecheck::CheckBytes;
-use rkyv::rancor::Error;
-use rkyv::ser::allocator::ArenaHandle;
-use rkyv::util::AlignedVec;
-use rkyv::{Archive, Deserialize, Serialize};
+use pinakes_format::record::stored::Stored;
+use pinakes_format::record::writer::RecordWriter;
+use pinakes_format::record::{pack, read};
 
-/// The value of a row of a side table, archived with rkyv.
+/// The value of a row of a side table: packed as in a record where a record has values of the type.
 pub trait SideValue: Sized {
     /// Encodes the value; equal values have equal bytes.
     fn encode(&self) -> Vec<u8>;
@@ -16,18 +13,12 @@ pub trait SideValue: Sized {
     fn decode(bytes: &[u8]) -> Option<Self>;
 }
 
-impl<V> SideValue for V
-where
-    V: Archive + for<'a> Serialize<HighSerializer<AlignedVec, ArenaHandle<'a>, Error>>,
-    V::Archived:
-        for<'a> CheckBytes<HighValidator<'a, Error>> + Deserialize<V, HighDeserializer<Error>>,
-{
+impl<V: Stored> SideValue for V {
     fn encode(&self) -> Vec<u8> {
-        let bytes = rkyv::to_bytes::<Error>(self);
-        bytes.expect("a row is far below the 2 GiB that relative pointers reach").into_vec()
+        pack(self, &mut RecordWriter::default())
     }
 
     fn decode(bytes: &[u8]) -> Option<V> {
-        rkyv::from_bytes::<V, Error>(bytes).ok()
+        read(bytes).ok()
     }
 }

@@ -1,9 +1,11 @@
 //! The members of a ROR record that an object keeps.
 
-use rkyv::{Archive, Deserialize, Serialize};
+use serde::{Deserialize, Serialize};
+
+use crate::frontend::side::value::SideValue;
 
 /// The members of a ROR record. Linking uses a member only where the dump has none.
-#[derive(Clone, Debug, Default, PartialEq, Archive, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Organisation {
     pub acronyms: Vec<String>,
     /// The display name, then the other labels and aliases.
@@ -14,7 +16,7 @@ pub struct Organisation {
     pub relations: Vec<Relation>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Archive, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Location {
     pub city: Option<String>,
     /// The GeoNames number of the city.
@@ -29,10 +31,21 @@ pub struct Location {
 }
 
 /// A relation to another organisation.
-#[derive(Clone, Debug, PartialEq, Archive, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Relation {
     /// The ROR id of the other organisation, as a key.
     pub key: u64,
     /// `parent`, `child`, `related`, `predecessor` or `successor`.
     pub kind: String,
+}
+
+/// No record has these members, so an object keeps them as JSON.
+impl SideValue for Organisation {
+    fn encode(&self) -> Vec<u8> {
+        serde_json::to_vec(self).expect("the members are texts, lists and finite numbers")
+    }
+
+    fn decode(bytes: &[u8]) -> Option<Organisation> {
+        serde_json::from_slice(bytes).ok()
+    }
 }
