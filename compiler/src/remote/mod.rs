@@ -4,6 +4,9 @@
 //! - [`bucket`] lists, reads and writes the files under a prefix of an S3 bucket.
 //! - [`file`] reads one version of such a file from begin to end, or at any place.
 //!
+//! The crate `object_store` does not replace this folder: 0.14 needs tokio and hyper even without its own HTTP client
+//! (feature `aws-base`, 96 crates), and the compiler has no async runtime.
+//!
 //! Imports `terminal` and `error`.
 
 pub(crate) mod address;

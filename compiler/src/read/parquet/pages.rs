@@ -6,6 +6,9 @@
 //!
 //! A header states the size of its page before and after compression. Both are checked against what is
 //! left of the column and of the limits before the page takes memory.
+//!
+//! The page reader of the `parquet` crate (60.1) does not replace this one: it takes memory for the size that a header
+//! states, up to 2 GiB, and tells no caller the size first. A damaged file would pass `--memory` and `--max-inflated`.
 
 use std::{
     io::Read,
