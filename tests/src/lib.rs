@@ -13,6 +13,7 @@ use std::{
 };
 
 pub mod bucket_store;
+pub mod certificates;
 pub mod client;
 pub mod compiler_run;
 pub mod expect;

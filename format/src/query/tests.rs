@@ -1,11 +1,8 @@
-//! Compares sets, value ranges and sorted pages over several chunks with `roaring` and plain sorting.
+//! Compares sets, value ranges and sorted pages over several chunks with one flag for each row and plain sorting.
 
 #![allow(clippy::unwrap_used)]
 
-use std::{fs::File, io, path::Path, sync::Arc};
-
-use proptest::prelude::*;
-use roaring::RoaringBitmap;
+use std::{fs::File, io, ops::Range, path::Path, sync::Arc};
 
 use crate::entity::Entity;
 use crate::index::bitset::CHUNK_ROWS;
@@ -48,14 +45,103 @@ fn header(kind: FileKind, count: u64) -> Header {
     }
 }
 
+/// A set of rows as one flag for each row: the naive oracle.
+#[derive(Clone)]
+struct FlagSet(Vec<bool>);
+
+impl FlagSet {
+    fn new(rows: impl IntoIterator<Item = u32>) -> FlagSet {
+        let mut flags = vec![false; ROWS as usize];
+        rows.into_iter().for_each(|row| flags[row as usize] = true);
+        FlagSet(flags)
+    }
+
+    /// Draws a set of any density: single rows, steps, intervals, chunks, nearly all rows.
+    fn random(draws: &mut Draws) -> FlagSet {
+        match draws.below(6) {
+            0 => FlagSet::new((0..draws.below(200)).map(|_| draws.below(ROWS))),
+            1 => {
+                let (step, from) = (1 + draws.below(39), draws.below(40));
+                FlagSet::new((from..ROWS).step_by(step as usize))
+            }
+            2 => {
+                let (one, other) = (draws.below(ROWS), draws.below(ROWS));
+                FlagSet::new(one.min(other)..one.max(other))
+            }
+            3 => {
+                let chunk = draws.below(3);
+                FlagSet::new(chunk << 16..(chunk + 1) << 16)
+            }
+            4 => {
+                let absent = FlagSet::new((0..draws.below(50)).map(|_| draws.below(ROWS)));
+                FlagSet::new(0..ROWS).combine(&absent, |all, absent| all && !absent)
+            }
+            _ => {
+                let (from, step) = (draws.below(ROWS), 1 + draws.below(6));
+                FlagSet::new((from..ROWS).step_by(step as usize).chain([0, ROWS - 1]))
+            }
+        }
+    }
+
+    /// Draws at least one set, and fewer than `end` sets.
+    fn random_list(draws: &mut Draws, end: u32) -> Vec<FlagSet> {
+        (0..1 + draws.below(end - 1)).map(|_| FlagSet::random(draws)).collect()
+    }
+
+    fn combine(&self, other: &FlagSet, keep: impl Fn(bool, bool) -> bool) -> FlagSet {
+        FlagSet(self.0.iter().zip(&other.0).map(|(one, other)| keep(*one, *other)).collect())
+    }
+
+    fn union(sets: &[FlagSet]) -> FlagSet {
+        let none = FlagSet::new([]);
+        sets.iter().fold(none, |all, set| all.combine(set, |one, other| one || other))
+    }
+
+    /// The rows of the set that lie in the range, in ascending order.
+    fn rows_in(&self, range: Range<u32>) -> impl Iterator<Item = u32> {
+        range.filter(|row| self.contains(*row))
+    }
+
+    fn rows(&self) -> impl Iterator<Item = u32> {
+        self.rows_in(0..ROWS)
+    }
+
+    /// Whether the set holds the row; rows from `ROWS` on are in no set.
+    fn contains(&self, row: u32) -> bool {
+        self.0.get(row as usize).copied().unwrap_or(false)
+    }
+
+    fn count(&self) -> u64 {
+        self.rows().count() as u64
+    }
+}
+
+/// Draws the numbers of one case, the same in every run.
+struct Draws(u64);
+
+impl Draws {
+    fn new(case: u64) -> Draws {
+        Draws(case << 32)
+    }
+
+    /// Draws a number below `end`.
+    fn below(&mut self, end: u32) -> u32 {
+        self.0 += 1;
+        (mixed(self.0) % u64::from(end)) as u32
+    }
+}
+
+/// Cases of each test with random sets.
+const CASES: u64 = 64;
+
 /// Writes sets as the posting lists of terms 0, 1, 2, and so on, and opens the file.
-fn lists_of(sets: &[RoaringBitmap]) -> TermListsFile {
+fn lists_of(sets: &[FlagSet]) -> TermListsFile {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("lists");
     let mut writer = TermListsWriter::create(&path, header(FileKind::TermLists, 1)).unwrap();
     let mut list = PostingsBuilder::default();
-    let push = |list: &mut PostingsBuilder, set: &RoaringBitmap| {
-        for row in set {
+    let push = |list: &mut PostingsBuilder, set: &FlagSet| {
+        for row in set.rows() {
             list.push(row >> 16, &[row as u16]);
         }
     };
@@ -64,8 +150,7 @@ fn lists_of(sets: &[RoaringBitmap]) -> TermListsFile {
         push(&mut list, set);
         writer.push(term, &mut list).unwrap();
     }
-    let all = sets.iter().fold(RoaringBitmap::new(), |all, set| all | set);
-    push(&mut list, &all);
+    push(&mut list, &FlagSet::union(sets));
     writer.end(&mut list).unwrap();
     writer.finish().unwrap();
     TermListsFile::open(open(&path, FileKind::TermLists), &[Terms::Values]).unwrap()
@@ -74,112 +159,105 @@ fn lists_of(sets: &[RoaringBitmap]) -> TermListsFile {
 /// Rows of about 3.5 chunks.
 const ROWS: u32 = CHUNK_ROWS as u32 * 3 + 30_000;
 
-/// Sets of every density: single rows, intervals, nearly all rows.
-fn set() -> impl Strategy<Value = RoaringBitmap> {
-    let some = prop::collection::vec(0..ROWS, 0..200).prop_map(RoaringBitmap::from_iter);
-    let step =
-        (1..40u32, 0..40u32).prop_map(|(step, from)| (from..ROWS).step_by(step as usize).collect());
-    let interval = (0..ROWS, 0..ROWS).prop_map(|(a, b)| (a.min(b)..a.max(b)).collect());
-    let chunk = (0..3u32).prop_map(|chunk| (chunk << 16..(chunk + 1) << 16).collect());
-    let most = prop::collection::vec(0..ROWS, 0..50)
-        .prop_map(|out| RoaringBitmap::from_iter(0..ROWS) - RoaringBitmap::from_iter(out));
-    let two = (0..ROWS, 1..7u32).prop_map(|(from, step)| {
-        (from..ROWS).step_by(step as usize).chain([0, ROWS - 1]).collect::<Vec<_>>()
-    });
-    let two = two.prop_map(RoaringBitmap::from_iter);
-    prop_oneof![some, step, interval, chunk, most, two]
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
-
-    #[test]
-    fn posting_lists_hold_the_rows_they_were_written_from(sets in prop::collection::vec(set(), 1..4)) {
+#[test]
+fn posting_lists_hold_the_rows_they_were_written_from() {
+    for case in 0..CASES {
+        let sets = FlagSet::random_list(&mut Draws::new(case), 4);
         let lists = lists_of(&sets);
         for (term, set) in (0..).zip(&sets) {
             let list = lists.find(0, term).unwrap().unwrap();
-            prop_assert_eq!(u64::from(list.count()), set.len());
+            assert_eq!(u64::from(list.count()), set.count(), "case {case}, term {term}");
             let mut rows = Vec::new();
-            list.each(|row| { rows.push(row); true }).unwrap();
-            prop_assert!(rows.iter().copied().eq(set.iter()));
+            list.each(|row| {
+                rows.push(row);
+                true
+            })
+            .unwrap();
+            assert!(rows.into_iter().eq(set.rows()), "case {case}, term {term}");
             for chunk in 0..4 {
                 let view = list.view(chunk).unwrap();
                 let range = chunk << 16..(chunk + 1) << 16;
-                prop_assert_eq!(u64::from(view.count()), set.range_cardinality(range.clone()));
+                let expected = set.rows_in(range.clone()).count();
+                assert_eq!(view.count() as usize, expected, "case {case}, chunk {chunk}");
                 for row in range.step_by(977) {
-                    prop_assert_eq!(view.contains(row as u16), set.contains(row));
+                    let is_in = view.contains(row as u16);
+                    assert_eq!(is_in, set.contains(row), "case {case}, row {row}");
                 }
             }
         }
-        prop_assert!(lists.find(0, sets.len() as Term).unwrap().is_none());
+        assert!(lists.find(0, sets.len() as Term).unwrap().is_none(), "case {case}");
     }
+}
 
-    #[test]
-    fn filters_are_unions_intersections_and_complements(
-        sets in prop::collection::vec(set(), 1..6),
-        suppressed in set(),
-        shape in prop::collection::vec((any::<bool>(), prop::collection::vec((0..5usize, 0..4u8), 1..4)), 1..4),
-    ) {
+#[test]
+fn filters_are_unions_intersections_and_complements() {
+    for case in 0..CASES {
+        let draws = &mut Draws::new(CASES + case);
+        let sets = FlagSet::random_list(draws, 6);
+        let suppressed = FlagSet::random(draws);
         let lists = lists_of(&sets);
-        let all = RoaringBitmap::from_iter(0..ROWS);
-        let mut expected = all.clone();
+        let mut expected = FlagSet::new(0..ROWS);
         let mut clauses = Vec::new();
-        for (is_negated, leaves) in &shape {
-            let mut union = RoaringBitmap::new();
-            let mut clause = Clause { is_negated: *is_negated, ..Clause::internal(Vec::new()) };
-            for (number, kind) in leaves {
-                let number = number % sets.len();
-                let set = &sets[number];
-                let list = lists.find(0, number as Term).unwrap().unwrap();
-                let interval = set.min().unwrap_or(0)..set.max().map_or(0, |max| max / 2 + 1);
-                let interval = interval.start.min(interval.end)..interval.end;
-                let (leaf, rows) = match kind {
+        for _ in 0..1 + draws.below(3) {
+            let is_negated = draws.below(2) == 0;
+            let mut union = FlagSet::new([]);
+            let mut clause = Clause { is_negated, ..Clause::internal(Vec::new()) };
+            for _ in 0..1 + draws.below(3) {
+                let number = draws.below(sets.len() as u32);
+                let set = &sets[number as usize];
+                let list = lists.find(0, Term::from(number)).unwrap().unwrap();
+                let to = set.rows().last().map_or(0, |last| last / 2 + 1);
+                let interval = set.rows().next().unwrap_or(0).min(to)..to;
+                let (leaf, rows) = match draws.below(4) {
                     0 => (Leaf::Postings(list), set.clone()),
-                    1 => (Leaf::NotPostings(list), &all - set),
-                    2 => (Leaf::Sorted(set.iter().collect()), set.clone()),
-                    _ => (Leaf::Interval(interval.clone()), interval.collect()),
+                    1 => (Leaf::NotPostings(list), FlagSet(set.0.iter().map(|is| !is).collect())),
+                    2 => (Leaf::Sorted(set.rows().collect()), set.clone()),
+                    _ => (Leaf::Interval(interval.clone()), FlagSet::new(interval)),
                 };
                 clause.leaves.push(leaf);
-                union |= rows;
+                union = union.combine(&rows, |one, other| one || other);
             }
-            expected = if *is_negated { expected - union } else { expected & union };
+            expected = expected.combine(&union, |is_in, is_named| is_in && is_named != is_negated);
             clauses.push(clause);
         }
-        expected -= &suppressed;
-        let suppressed: Vec<u32> = suppressed.iter().collect();
+        expected = expected.combine(&suppressed, |is_in, is_out| is_in && !is_out);
+        let suppressed: Vec<u32> = suppressed.rows().collect();
         let matches = Intersection::new(clauses, ROWS).without(&suppressed);
         let counts = matches.chunk_counts(Deadline::NEVER).unwrap();
         for (chunk, count) in (0u32..).zip(&counts) {
             let mut rows = Vec::new();
-            matches.chunk(chunk).unwrap().each(|low| { rows.push(chunk << 16 | u32::from(low)); true });
+            matches.chunk(chunk).unwrap().each(|low| {
+                rows.push(chunk << 16 | u32::from(low));
+                true
+            });
+            assert_eq!(rows.len(), *count as usize, "case {case}, chunk {chunk}");
             let range = chunk << 16..((chunk + 1) << 16).min(ROWS);
-            prop_assert!(rows.iter().copied().eq(expected.range(range)));
-            prop_assert_eq!(rows.len(), *count as usize);
+            assert!(rows.into_iter().eq(expected.rows_in(range)), "case {case}, chunk {chunk}");
         }
         let set = DocSet::from_intersection(&matches, Deadline::NEVER).unwrap();
-        prop_assert_eq!(set.count(), expected.len());
+        assert_eq!(set.count(), expected.count(), "case {case}");
     }
+}
 
-    #[test]
-    fn groups_count_the_matches_in_any_of_their_lists(
-        matching in set(),
-        sets in prop::collection::vec(set(), 1..4),
-    ) {
-        let (lists, matching_lists) =
-            (lists_of(&sets), lists_of(std::slice::from_ref(&matching)));
+#[test]
+fn groups_count_the_matches_in_any_of_their_lists() {
+    for case in 0..CASES {
+        let draws = &mut Draws::new(2 * CASES + case);
+        let matching = FlagSet::random(draws);
+        let sets = FlagSet::random_list(draws, 4);
+        let (lists, matching_lists) = (lists_of(&sets), lists_of(std::slice::from_ref(&matching)));
         let leaves = vec![Leaf::Postings(matching_lists.find(0, 0).unwrap().unwrap())];
-        let clause = Clause::internal(leaves);
-        let matches = Intersection::new(vec![clause], ROWS);
+        let matches = Intersection::new(vec![Clause::internal(leaves)], ROWS);
         let lists: Vec<_> =
             (0..sets.len()).map(|at| lists.find(0, at as Term).unwrap().unwrap()).collect();
         // One group for each list, and one group for all lists.
-        let all = sets.iter().fold(RoaringBitmap::new(), |all, set| all | set);
         let alone = sets.iter().cloned().zip(lists.chunks(1));
-        for (set, lists) in alone.chain([(all, lists.as_slice())]) {
+        for (set, lists) in alone.chain([(FlagSet::union(&sets), lists.as_slice())]) {
             let count = |chunk| {
                 u64::from(count_common(&matches.chunk(chunk).unwrap(), lists, chunk).unwrap())
             };
-            prop_assert_eq!((0..4).map(count).sum::<u64>(), set.intersection_len(&matching));
+            let expected = set.combine(&matching, |one, other| one && other).count();
+            assert_eq!((0..4).map(count).sum::<u64>(), expected, "case {case}");
         }
     }
 }
@@ -357,8 +435,7 @@ fn pages_of_every_set_and_sort_equal_those_of_plain_sorting() {
     let cases =
         suppressed.iter().flat_map(|out| (0..).zip(&sets).map(move |(at, set)| (at, set, out)));
     for (number, rows, suppressed) in cases {
-        let bits: RoaringBitmap = rows.iter().copied().collect();
-        let lists = lists_of(&[bits]);
+        let lists = lists_of(&[FlagSet::new(rows.iter().copied())]);
         let list = lists.find(0, 0).unwrap().unwrap();
         let clause = Clause::internal(vec![Leaf::Postings(list)]);
         let clauses = if number == 0 { Vec::new() } else { vec![clause] };

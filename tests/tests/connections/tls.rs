@@ -7,10 +7,11 @@ use http_body_util::{BodyExt, Empty};
 use hyper::client::conn::http2;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use pinakes_server::parts::{Certificate, Preface};
+use pinakes_tests::certificates::{LOCALHOST, LOCALHOST_RENEWED, Pair};
 use rustls::{
     ClientConfig, RootCertStore,
     crypto::ring,
-    pki_types::{CertificateDer, ServerName},
+    pki_types::{CertificateDer, ServerName, pem::PemObject},
 };
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt, DuplexStream},
@@ -33,16 +34,15 @@ impl Files {
         let (certificate, key) =
             (directory.path().join("cert.pem"), directory.path().join("key.pem"));
         let files = Files { _directory: directory, certificate, key };
-        let der = files.renew();
+        let der = files.write(&LOCALHOST);
         (files, der)
     }
 
-    /// Writes a new certificate and its key.
-    fn renew(&self) -> CertificateDer<'static> {
-        let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
-        fs::write(&self.certificate, made.cert.pem()).unwrap();
-        fs::write(&self.key, made.signing_key.serialize_pem()).unwrap();
-        made.cert.der().clone()
+    /// Writes a certificate and its key into the files.
+    fn write(&self, pair: &Pair) -> CertificateDer<'static> {
+        fs::write(&self.certificate, pair.certificate).unwrap();
+        fs::write(&self.key, pair.key).unwrap();
+        CertificateDer::from_pem_slice(pair.certificate.as_bytes()).unwrap()
     }
 
     fn open(&self) -> Arc<Certificate> {
@@ -161,7 +161,7 @@ async fn a_certificate_reload_keeps_open_connections_and_a_bad_certificate_is_no
     let certificate = files.open();
     let bench = Bench::with(Preface::None, Some(Arc::clone(&certificate)));
     let mut before = handshake(bench.client(PEER, 64 << 10).pipe, &old, &[]).await.unwrap();
-    let new = files.renew();
+    let new = files.write(&LOCALHOST_RENEWED);
     assert!(handshake(bench.client(PEER, 64 << 10).pipe, &new, &[]).await.is_err());
     certificate.reload().unwrap();
     assert!(handshake(bench.client(PEER, 64 << 10).pipe, &old, &[]).await.is_err());
@@ -187,8 +187,7 @@ async fn a_certificate_reload_keeps_open_connections_and_a_bad_certificate_is_no
         let error = certificate.reload().unwrap_err().to_string();
         assert!(error.contains("a private key") && error.contains("key.pem"), "{error}");
     }
-    let stranger = rcgen::KeyPair::generate().unwrap();
-    fs::write(&files.key, stranger.serialize_pem()).unwrap();
+    fs::write(&files.key, LOCALHOST.key).unwrap();
     let error = certificate.reload().unwrap_err().to_string();
     assert!(error.contains("cert.pem") && error.contains("key.pem"), "{error}");
     assert!(handshake(bench.client(PEER, 64 << 10).pipe, &new, &[]).await.is_ok());

@@ -10,6 +10,7 @@ use std::{
 };
 
 use pinakes_format::storage::publication::PUBLICATION;
+use pinakes_tests::certificates::LOCALHOST;
 
 use crate::setup::{Edition, Setup};
 
@@ -48,9 +49,8 @@ impl Nginx {
     fn start(setup: &Setup, test: &str) -> Option<Nginx> {
         let nginx = program(test)?;
         let at = |name: &str| setup.path().join(name);
-        let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
-        fs::write(at("tls.crt"), made.cert.pem()).unwrap();
-        fs::write(at("tls.key"), made.signing_key.serialize_pem()).unwrap();
+        fs::write(at("tls.crt"), LOCALHOST.certificate).unwrap();
+        fs::write(at("tls.key"), LOCALHOST.key).unwrap();
         // nginx workers run as another user.
         fs::set_permissions(setup.path(), fs::Permissions::from_mode(0o755)).unwrap();
         let ports = [port(), port()];

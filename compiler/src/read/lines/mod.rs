@@ -8,13 +8,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use encoding_rs::Encoding;
-
 use crate::error::{Error, Result};
 use crate::read::lenient::Diagnostics;
 use crate::read::limits::ReadLimits;
 pub use crate::read::lines::container::Container;
 use crate::read::lines::container::PartReader;
+use crate::read::lines::utf16::ByteOrder;
 
 const BOM: [u8; 3] = [0xef, 0xbb, 0xbf];
 /// A line longer than this gets a buffer of the largest line at once.
@@ -103,7 +102,7 @@ impl<'d> Lines<'d> {
         path: &Path,
         limits: &ReadLimits,
         diagnostics: &'d Diagnostics,
-    ) -> Result<(Lines<'d>, Option<&'static Encoding>)> {
+    ) -> Result<(Lines<'d>, Option<ByteOrder>)> {
         let mut lines = Lines {
             path: path.to_path_buf(),
             diagnostics,

@@ -1,14 +1,19 @@
 //! Parquet files of JSON records, with the schema that OpenAlex's releases have.
 
+mod columns;
+mod types;
+
 use std::sync::Arc;
 
-use arrow_json::ReaderBuilder;
-use arrow_json::reader::infer_json_schema_from_iterator;
-use arrow_schema::{ArrowError, DataType, Field, Fields, Schema, SchemaRef, TimeUnit};
+use arrow_array::RecordBatch;
+use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef, TimeUnit};
 use parquet::arrow::ArrowWriter;
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 use serde_json::Value;
+
+use crate::parquet::columns::members;
+use crate::parquet::types::{JsonType, general};
 
 /// How a file holds times and dates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,12 +41,9 @@ pub fn write(
     let schema = schema_of(&records, times)?;
     let mut writer = ArrowWriter::try_new(Vec::new(), schema.clone(), Some(properties))?;
     for rows in records.chunks(BATCH_ROWS) {
-        let mut decoder =
-            ReaderBuilder::new(schema.clone()).with_coerce_primitive(true).build_decoder()?;
-        decoder.serialize(rows)?;
-        if let Some(batch) = decoder.flush()? {
-            writer.write(&batch)?;
-        }
+        let rows: Vec<Option<&Value>> = rows.iter().map(Some).collect();
+        let columns = members(&schema.fields, &rows).map_err(general)?;
+        writer.write(&RecordBatch::try_new(schema.clone(), columns)?)?;
     }
     writer.into_inner()
 }
@@ -60,25 +62,15 @@ fn to_row(record: &Value) -> Value {
     row
 }
 
-/// The value without the nulls in its lists, of which no schema can be inferred.
-fn without_null_items(value: &Value) -> Value {
-    match value {
-        Value::Array(items) => {
-            items.iter().filter(|item| !item.is_null()).map(without_null_items).collect()
-        }
-        Value::Object(members) => members
-            .iter()
-            .map(|(name, member)| (name.clone(), without_null_items(member)))
-            .collect(),
-        scalar => scalar.clone(),
+fn schema_of(records: &[Value], times: Times) -> Result<SchemaRef, ParquetError> {
+    let mut of_record = JsonType::Unknown;
+    for record in records {
+        of_record.add(record).map_err(general)?;
     }
-}
-
-fn schema_of(records: &[Value], times: Times) -> Result<SchemaRef, ArrowError> {
-    let records = records.iter().map(|record| Ok(without_null_items(record)));
-    let inferred = infer_json_schema_from_iterator(records)?;
-    let fields: Fields =
-        inferred.fields().iter().map(|field| release_field(field, times)).collect();
+    let DataType::Struct(inferred) = of_record.data_type() else {
+        return Err(general("the records are not objects".to_owned()));
+    };
+    let fields: Fields = inferred.iter().map(|field| release_field(field, times)).collect();
     Ok(Arc::new(Schema::new(fields)))
 }
 
