@@ -16,12 +16,12 @@ FUZZ := target/fuzz
 .PHONY: run test lint bench soak fuzz bless packages packages-test
 
 run: ## Build both programs, compile the sample and serve it
-	@cargo build --release --locked -p pinakes-compiler -p pinakes-server
-	@target/release/pinakes-compiler build data/sample data/side --out $(SNAPSHOTS)
+	@cargo build --profile quick --locked -p pinakes-compiler -p pinakes-server
+	@target/quick/pinakes-compiler build data/sample data/side --out $(SNAPSHOTS)
 	@echo "try: http://$(LISTEN)/outputs/HX_W2900000096"
 	@echo "     http://$(LISTEN)/authors?per_page=10"
 	@echo "     http://$(LISTEN)/references/institution-types"
-	@target/release/pinakes-server --snapshots $(SNAPSHOTS) --listen $(LISTEN)
+	@target/quick/pinakes-server --snapshots $(SNAPSHOTS) --listen $(LISTEN)
 
 test: ## Build everything and run all tests
 	@cargo build --locked --workspace --all-targets
