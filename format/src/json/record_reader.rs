@@ -237,8 +237,7 @@ impl<'r> RecordReader<'r> {
     /// Reads a text.
     #[inline]
     pub(crate) fn utf8(&mut self) -> Result<&'r str, ReadError> {
-        let broken = |_| ReadError::corrupt("records", "a text is not UTF-8");
-        std::str::from_utf8(self.text()?).map_err(broken)
+        self.text().and_then(utf8)
     }
 
     /// Reads a number that may be fractional.
@@ -283,4 +282,11 @@ impl<'r> RecordReader<'r> {
             }
         }
     }
+}
+
+/// Checks that a text of a record is UTF-8.
+#[inline]
+pub(crate) fn utf8(text: &[u8]) -> Result<&str, ReadError> {
+    let broken = |_| ReadError::corrupt("records", "a text is not UTF-8");
+    std::str::from_utf8(text).map_err(broken)
 }

@@ -132,9 +132,13 @@ pub trait Select {
         _: &SelectedValue,
         _: &mut SelectionWriter<'_, '_>,
     ) -> Result<(), SelectError> {
-        Err(ReadError::Internal("a selected member has no members of its own").into())
+        Err(NO_MEMBERS.into())
     }
 }
+
+/// The selection was made for another declaration.
+pub(crate) const NO_MEMBERS: ReadError =
+    ReadError::Internal("a selected member has no members of its own");
 
 impl SelectionWriter<'_, '_> {
     /// Writes an object with the selected members, each by `write`.

@@ -24,10 +24,6 @@ use crate::entity::{Entity, NO_ID};
 use crate::json::record_reader::RecordReader;
 use crate::json::render::Page;
 use crate::record::stored::Stored;
-use crate::record::value::{
-    AnyRef, Code, Date, Id, Json, LongText, Named, Orcid, ParentRef, Ref, Timestamp, UtcTimestamp,
-    entity,
-};
 use crate::record::{AuthorOrcid, OrcidProfile, YearPrice, YearPrices};
 use crate::storage::error::ReadError;
 
@@ -123,57 +119,24 @@ pub fn fill_member<T, M: Columns, C: Column>(
     fill_from::<M, C>(from, column, page)
 }
 
-/// Implements [`Columns`] for leaf values.
-macro_rules! leaves {
-    ($([$($parameter:tt)*] $type:ty, |$from:ident, $column:ident, $page:ident| $put:expr;)*) => {
-        $(impl<$($parameter)*> Columns for $type {
-            fn put<C: Column>(
-                $from: &mut RecordReader<'_>,
-                $column: &mut C,
-                $page: &mut Page<'_>,
-            ) -> Result<(), ReadError> {
-                $put;
-                Ok(())
-            }
-        })*
-    };
+impl Columns for AuthorOrcid {
+    fn put<C: Column>(
+        from: &mut RecordReader<'_>,
+        column: &mut C,
+        page: &mut Page<'_>,
+    ) -> Result<(), ReadError> {
+        OrcidProfile::put(from, column, page)
+    }
 }
 
-leaves! {
-    [] bool, |from, column, _page| column.boolean(from.flag());
-    [] i32, |from, column, _page| column.integer(from.signed()?);
-    [] i64, |from, column, _page| column.integer(from.signed()?);
-    // Counts are at most 2^53 - 1.
-    [] u64, |from, column, _page| column.integer(i64::try_from(from.number()?).unwrap_or(i64::MAX));
-    [] f64, |from, column, _page| column.number(from.float()?);
-    [] String, |from, column, _page| column.text("", from.text()?);
-    [] Json, |from, column, _page| column.text("", from.text()?);
-    [] Orcid, |from, column, _page| column.text("https://orcid.org/", from.text()?);
-    [] Date, |from, column, _page| {
-        let (year, month, day) = from.day()?;
-        column.day(year, month, day)
-    };
-    [] Timestamp, |from, column, _page| column.moment(from.moment()?.0);
-    [] UtcTimestamp, |from, column, _page| column.moment(from.signed()?);
-    [] LongText, |from, column, page| {
-        let (offset, length) = LongText::range(from)?;
-        column.text("", page.long_text_bytes(offset, length)?)
-    };
-    [] AnyRef, |from, column, page| {
-        let (entity, row) = AnyRef::target(from)?;
-        put_id(entity, page.store().row_id(entity, row)?, column)
-    };
-    [] AuthorOrcid, |from, column, page| OrcidProfile::put(from, column, page)?;
-    [] YearPrices, |from, column, page| Vec::<YearPrice>::put(from, column, page)?;
-    [const E: u8] Id<E>, |from, column, _page| column.id(entity(E), from.number()?);
-    [const E: u8] Ref<E>, |from, column, page| {
-        put_reference(entity(E), from.reference()?, column, page)?
-    };
-    [const E: u8] ParentRef<E>, |from, column, page| {
-        put_reference(entity(E), from.reference()?, column, page)?
-    };
-    [const E: u8] Code<E>, |from, column, page| column.text("", page.store().code(from.code()?)?);
-    [const E: u8] Named<E>, |from, column, page| put_named(from.code()?, column, page)?;
+impl Columns for YearPrices {
+    fn put<C: Column>(
+        from: &mut RecordReader<'_>,
+        column: &mut C,
+        page: &mut Page<'_>,
+    ) -> Result<(), ReadError> {
+        Vec::<YearPrice>::put(from, column, page)
+    }
 }
 
 impl<T: Columns> Columns for Option<T> {
@@ -202,7 +165,7 @@ impl<T: Columns> Columns for Vec<T> {
     }
 }
 
-fn put_id<C: Column>(entity: Entity, id: u64, column: &mut C) {
+pub(super) fn put_id<C: Column>(entity: Entity, id: u64, column: &mut C) {
     match id {
         NO_ID => column.null(),
         id => column.id(entity, id),
@@ -252,7 +215,11 @@ pub fn put_reference<C: Column>(
     Ok(())
 }
 
-fn put_named<C: Column>(code: u32, column: &mut C, page: &mut Page<'_>) -> Result<(), ReadError> {
+pub(super) fn put_named<C: Column>(
+    code: u32,
+    column: &mut C,
+    page: &mut Page<'_>,
+) -> Result<(), ReadError> {
     let [code_column, name_column] = pair(column)?;
     if !code_column.is_skipped() {
         code_column.text("", page.store().code(code)?);

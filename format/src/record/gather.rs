@@ -14,14 +14,8 @@
 use crate::entity::Entity;
 use crate::json::record_reader::RecordReader;
 use crate::record::schema::{Object as ObjectSchema, Schema, Shown};
-use crate::record::slot::read_code_or_none;
-use crate::record::source::HostNameSource;
 use crate::record::stored::{Object, Stored};
-use crate::record::value::{
-    AnyRef, Code, Date, Id, Json, LongText, NO_CODE, Named, Orcid, ParentRef, Ref, Timestamp,
-    UtcTimestamp, entity,
-};
-use crate::record::{AuthorOrcid, HostName, OrcidProfile, SourceKind, VenueMetrics, YearPrices};
+use crate::record::{AuthorOrcid, OrcidProfile, VenueMetrics, YearPrices};
 use crate::storage::error::ReadError;
 
 /// One value at the end of a path.
@@ -139,70 +133,36 @@ impl<T: Gather> Gather for Vec<T> {
     }
 }
 
-/// Implements [`Gather`] for leaf values: the read of the value, and its gathered form if it has one.
-macro_rules! leaves {
-    ($([$($parameter:tt)*] $type:ty, |$from:ident| $gathered:expr;)*) => {
-        $(impl<$($parameter)*> Gather for $type {
+impl Gather for AuthorOrcid {
+    fn gather<'r>(
+        from: &mut RecordReader<'r>,
+        tree: &PathTree,
+        visit: &mut dyn FnMut(usize, Gathered<'r>),
+    ) -> Result<(), ReadError> {
+        let id = OrcidProfile::locate(from)?[OrcidProfile::index_of("id")].utf8()?;
+        tree.ends.iter().for_each(|end| visit(*end, Gathered::Text(id)));
+        Ok(())
+    }
+}
+
+/// Implements [`Gather`] for values that exist and cannot be compared.
+macro_rules! present {
+    ($($type:ty)*) => {
+        $(impl Gather for $type {
             fn gather<'r>(
-                $from: &mut RecordReader<'r>,
+                from: &mut RecordReader<'r>,
                 tree: &PathTree,
                 visit: &mut dyn FnMut(usize, Gathered<'r>),
             ) -> Result<(), ReadError> {
-                if let Some(gathered) = $gathered {
-                    tree.ends.iter().for_each(|end| visit(*end, gathered));
-                }
+                <$type>::skip(from)?;
+                tree.ends.iter().for_each(|end| visit(*end, Gathered::Present));
                 Ok(())
             }
         })*
     };
 }
 
-fn present<'r, T: Stored>(from: &mut RecordReader<'r>) -> Result<Option<Gathered<'r>>, ReadError> {
-    T::skip(from)?;
-    Ok(Some(Gathered::Present))
-}
-
-leaves! {
-    [] bool, |from| Some(Gathered::Boolean(from.flag()));
-    [] i32, |from| Some(Gathered::Integer(from.signed()?));
-    [] i64, |from| Some(Gathered::Integer(from.signed()?));
-    // Counts are at most 2^53 - 1.
-    [] u64, |from| Some(Gathered::Integer(i64::try_from(from.number()?).unwrap_or(i64::MAX)));
-    [] f64, |from| Some(Gathered::Number(from.float()?));
-    [] String, |from| Some(Gathered::Text(from.utf8()?));
-    [] Orcid, |from| Some(Gathered::Text(from.utf8()?));
-    [] AuthorOrcid, |from| Some(Gathered::Text(
-        OrcidProfile::locate(from)?[OrcidProfile::index_of("id")].utf8()?
-    ));
-    [] Timestamp, |from| Some(Gathered::Moment(from.moment()?.0));
-    [] UtcTimestamp, |from| Some(Gathered::Moment(from.signed()?));
-    [] Date, |from| {
-        let (year, month, day) = from.day()?;
-        Some(Gathered::Day(u32::from(year) * 10_000 + u32::from(month) * 100 + u32::from(day)))
-    };
-    [] LongText, |from| present::<LongText>(from)?;
-    [] Json, |from| present::<Json>(from)?;
-    [] YearPrices, |from| present::<YearPrices>(from)?;
-    [] VenueMetrics, |from| present::<VenueMetrics>(from)?;
-    [const E: u8] Id<E>, |from| Some(Gathered::Id(from.number()?));
-    [const E: u8] Ref<E>, |from| Some(Gathered::Reference(entity(E), from.reference()?));
-    [const E: u8] ParentRef<E>, |from| Some(Gathered::Reference(entity(E), from.reference()?));
-    [const E: u8] Code<E>, |from| Some(Gathered::Code(from.code()?));
-    [const E: u8] Named<E>, |from| Some(Gathered::Code(from.code()?));
-    [] AnyRef, |from| {
-        let AnyRef { entity, target } = AnyRef::read(from)?;
-        Entity::from_index(entity).map(|entity| Gathered::Reference(entity, target))
-    };
-    [] SourceKind, |from| {
-        from.reference()?;
-        Some(read_code_or_none(from)?).filter(|code| *code != NO_CODE).map(Gathered::Code)
-    };
-    [] HostName, |from| match HostName::source(from)? {
-        HostNameSource::Given(name) => Some(Gathered::Text(name)),
-        HostNameSource::Host(entity, row) => Some(Gathered::NameOf(entity, row)),
-        HostNameSource::None => None,
-    };
-}
+present! { YearPrices VenueMetrics }
 
 /// A path looked up in a declaration.
 #[derive(Clone, Debug)]

@@ -2,7 +2,8 @@
 //!
 //! - `output`, `author`, `source`, `venue_metrics`, `organisation`, `taxonomy`, `shared`: the declarations.
 //! - `declare`: the macros that generate code from a declaration.
-//! - [`value`]: the leaf types, such as identifiers, references and codes.
+//! - [`value`]: the leaf types, such as identifiers, references and codes. [`leaf`]: what each output shows of
+//!   their values.
 //! - [`stored`]: the packed form of every type. [`writer`]: writes packed records. [`slot`]: the references
 //!   and codes in packed records.
 //! - [`build`]: from parsed input to records. [`gather`]: from dotted paths to values.
@@ -20,6 +21,7 @@ pub mod columns;
 pub mod csv;
 mod declare;
 pub mod gather;
+pub mod leaf;
 pub mod legacy;
 pub mod members;
 mod organisation;

@@ -119,37 +119,3 @@ impl<T: Describe> Describe for Vec<T> {
         Schema::List(Box::new(T::schema()))
     }
 }
-
-macro_rules! describe {
-    ($($type:ty => $schema:ident),* $(,)?) => {
-        $(impl Describe for $type {
-            fn schema() -> Schema {
-                Schema::$schema
-            }
-        })*
-    };
-}
-
-impl Describe for i32 {
-    fn schema() -> Schema {
-        Schema::Integer { signed: true, bits: 32 }
-    }
-}
-
-impl Describe for i64 {
-    fn schema() -> Schema {
-        Schema::Integer { signed: true, bits: 64 }
-    }
-}
-
-impl Describe for u64 {
-    fn schema() -> Schema {
-        Schema::Integer { signed: false, bits: 64 }
-    }
-}
-
-describe! {
-    bool => Boolean,
-    f64 => Number,
-    String => Text,
-}

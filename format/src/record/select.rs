@@ -1,4 +1,4 @@
-//! [`Select`] for records and for the leaf values of records.
+//! [`Select`] for records, and for the members of references and codes.
 
 use crate::entity::{Entity, with_record};
 use crate::json::record_reader::RecordReader;
@@ -7,11 +7,7 @@ use crate::json::select::{
     PathStep, Select, SelectError, SelectedValue, Selection, SelectionWriter,
 };
 use crate::record::stored::Object;
-use crate::record::value::{
-    AnyRef, Code, Date, Id, Json, LongText, Named, Orcid, ParentRef, Ref, Timestamp, UtcTimestamp,
-    entity,
-};
-use crate::record::{AuthorOrcid, HostName, OrcidProfile, SourceKind, YearPrice, YearPrices};
+use crate::record::{AuthorOrcid, OrcidProfile, YearPrice, YearPrices};
 use crate::storage::error::ReadError;
 
 /// Objects whose members can be selected.
@@ -71,41 +67,6 @@ impl SelectionWriter<'_, '_> {
     }
 }
 
-/// Values without selectable members: written whole.
-macro_rules! whole {
-    ($([$($parameter:tt)*] $type:ty;)*) => {
-        $(impl<$($parameter)*> Select for $type {
-            fn select(
-                from: &mut RecordReader<'_>,
-                _: &Selection,
-                writer: &mut SelectionWriter<'_, '_>,
-            ) -> Result<(), SelectError> {
-                Ok(<$type>::render(from, writer.page)?)
-            }
-        })*
-    };
-}
-
-whole! {
-    [] bool;
-    [] i32;
-    [] i64;
-    [] u64;
-    [] f64;
-    [] String;
-    [] LongText;
-    [] Timestamp;
-    [] UtcTimestamp;
-    [] Date;
-    [] Orcid;
-    [] Json;
-    [] AnyRef;
-    [] HostName;
-    [] SourceKind;
-    [const E: u8] Id<E>;
-    [const E: u8] Code<E>;
-}
-
 /// Wrappers whose form in single records is the form of the inner value, and in lists has no members.
 macro_rules! inner {
     ($($type:ty as $inner:ty;)*) => {
@@ -129,38 +90,7 @@ inner! {
     YearPrices as Vec<YearPrice>;
 }
 
-/// Values of two members that are one number in the record.
-macro_rules! pairs {
-    ($($type:ident, $read:ident, |$number:ident, $value:ident, $writer:ident| $write:expr;)*) => {
-        $(impl<const E: u8> Select for $type<E> {
-            fn select(
-                from: &mut RecordReader<'_>,
-                selection: &Selection,
-                writer: &mut SelectionWriter<'_, '_>,
-            ) -> Result<(), SelectError> {
-                let $number = from.$read()?;
-                writer.object(selection, |$value, $writer| $write)
-            }
-
-            fn select_value(
-                from: &mut RecordReader<'_>,
-                $value: &SelectedValue,
-                $writer: &mut SelectionWriter<'_, '_>,
-            ) -> Result<(), SelectError> {
-                let $number = from.$read()?;
-                $write
-            }
-        })*
-    };
-}
-
-pairs! {
-    Ref, reference, |row, value, writer| reference((entity(E), row), false, value, writer);
-    ParentRef, reference, |row, value, writer| reference((entity(E), row), true, value, writer);
-    Named, code, |code, value, writer| named(code, value, writer);
-}
-
-fn reference(
+pub(super) fn select_reference(
     (entity, row): (Entity, u32),
     id_as_text: bool,
     value: &SelectedValue,
@@ -177,7 +107,7 @@ fn reference(
     Ok(())
 }
 
-fn named(
+pub(super) fn select_named(
     code: u32,
     value: &SelectedValue,
     writer: &mut SelectionWriter<'_, '_>,

@@ -3,8 +3,8 @@
 use crate::entity::Entity;
 use crate::json::record_reader::RecordReader;
 use crate::json::render::{Page, Render, Shape};
-use crate::record::columns::{Column, Columns, put_text};
 use crate::record::declare::{object, record};
+use crate::record::leaf::LeafValue;
 use crate::record::schema::{Describe, Schema};
 use crate::record::shared::*;
 use crate::record::slot::{Slot, SlotNumber, read_code_or_none};
@@ -356,12 +356,6 @@ pub struct HostName {
     pub institution: Option<Ref<INSTITUTION>>,
 }
 
-impl Describe for HostName {
-    fn schema() -> Schema {
-        Schema::Nullable(Box::new(Schema::Text))
-    }
-}
-
 stored_object! {
     HostName {
         given: Option<String>,
@@ -370,57 +364,20 @@ stored_object! {
     }
 }
 
-/// Where the name of a source's host comes from.
-pub(super) enum HostNameSource<'r> {
-    /// The name given with the record.
-    Given(&'r str),
-    /// The name of the record in a row.
-    Host(Entity, u32),
-    /// Nowhere.
-    None,
-}
-
 impl HostName {
-    /// Reads the next value of a record.
-    pub(super) fn source<'r>(from: &mut RecordReader<'r>) -> Result<HostNameSource<'r>, ReadError> {
+    /// Reads the next value of a record: the name, or the record that has the name.
+    pub(super) fn shown<'r>(from: &mut RecordReader<'r>) -> Result<LeafValue<'r>, ReadError> {
         let [mut given, mut publisher, mut institution] = HostName::locate(from)?;
         if given.flag() {
-            return given.utf8().map(HostNameSource::Given);
+            return given.text().map(LeafValue::Text);
         }
         if publisher.flag() {
-            return Ok(HostNameSource::Host(Entity::Publisher, publisher.reference()?));
+            return Ok(LeafValue::NameOf(Entity::Publisher, publisher.reference()?));
         }
         if institution.flag() {
-            return Ok(HostNameSource::Host(Entity::Institution, institution.reference()?));
+            return Ok(LeafValue::NameOf(Entity::Institution, institution.reference()?));
         }
-        Ok(HostNameSource::None)
-    }
-}
-
-impl Render for HostName {
-    fn render(from: &mut RecordReader<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
-        match HostName::source(from)? {
-            HostNameSource::Given(name) => page.text(name.as_bytes()),
-            HostNameSource::Host(entity, row) => page.reference_name(entity, row)?,
-            HostNameSource::None => page.null(),
-        }
-        Ok(())
-    }
-}
-
-impl Columns for HostName {
-    fn put<C: Column>(
-        from: &mut RecordReader<'_>,
-        column: &mut C,
-        page: &mut Page<'_>,
-    ) -> Result<(), ReadError> {
-        let name = match HostName::source(from)? {
-            HostNameSource::Given(name) => Some(name),
-            HostNameSource::Host(entity, row) => page.store().row_name(entity, row)?,
-            HostNameSource::None => None,
-        };
-        put_text(name.map(str::as_bytes), column);
-        Ok(())
+        Ok(LeafValue::Null)
     }
 }
 
@@ -432,12 +389,6 @@ pub struct SourceKind {
     pub source: u32,
     /// The code of the type, or [`NO_CODE`].
     pub code: u32,
-}
-
-impl Describe for SourceKind {
-    fn schema() -> Schema {
-        Schema::Nullable(Box::new(Schema::Code(Table::SourceType)))
-    }
 }
 
 impl Stored for SourceKind {
@@ -461,32 +412,6 @@ impl Stored for SourceKind {
         let source = SlotNumber::reference(from)?;
         visit(Slot::SourceType { source, code: SlotNumber::code_or_none(from)? });
         Ok(())
-    }
-}
-
-impl Columns for SourceKind {
-    fn put<C: Column>(
-        from: &mut RecordReader<'_>,
-        column: &mut C,
-        page: &mut Page<'_>,
-    ) -> Result<(), ReadError> {
-        match SourceKind::read(from)?.code {
-            NO_CODE => column.null(),
-            code => column.text("", page.store().code(code)?),
-        }
-        Ok(())
-    }
-}
-
-impl Render for SourceKind {
-    fn render(from: &mut RecordReader<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
-        match SourceKind::read(from)?.code {
-            NO_CODE => {
-                page.null();
-                Ok(())
-            }
-            code => page.code(code),
-        }
     }
 }
 

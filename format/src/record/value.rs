@@ -4,15 +4,13 @@
 //! table of (entity, id, name). In a snapshot the number is the *row* of the record referred to.
 //! Both forms are packed alike, so the linker copies a record and replaces its numbers.
 
-use crate::entity::{Entity, NO_ID};
+use crate::entity::Entity;
 use crate::json::record_reader::RecordReader;
 use crate::json::render::{Page, Render};
-use crate::record::schema::{Describe, Schema};
 use crate::record::slot::{Slot, SlotNumber};
 use crate::record::stored::{Stored, leaves};
 use crate::record::writer::RecordWriter;
 use crate::storage::error::ReadError;
-use crate::text::json;
 
 /// The first number of a [`Table`]. In symbols, smaller numbers are discriminants of [`Entity`].
 pub const TABLE_FIRST: u8 = 64;
@@ -66,35 +64,16 @@ pub(crate) const fn entity(index: u8) -> Entity {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Id<const E: u8>(pub u64);
 
-impl<const E: u8> Describe for Id<E> {
-    fn schema() -> Schema {
-        Schema::Id(entity(E))
-    }
-}
-
 leaves! {
     [const E: u8] Id<E>, number, |found| Id(found), |value, to| to.number(value.0);
 }
 
-impl<const E: u8> Render for Id<E> {
-    fn render(from: &mut RecordReader<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
-        page.id(entity(E), from.number()?);
-        Ok(())
-    }
-}
-
 /// Types that are one number: a symbol in an object, a row or code in a snapshot.
 macro_rules! target {
-    ($(#[$doc:meta])* $name:ident, $kind:ident, $schema:expr) => {
+    ($(#[$doc:meta])* $name:ident, $kind:ident) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, Default, PartialEq)]
         pub struct $name<const E: u8>(pub u32);
-
-        impl<const E: u8> Describe for $name<E> {
-            fn schema() -> Schema {
-                $schema
-            }
-        }
 
         impl<const E: u8> Stored for $name<E> {
             fn write(&self, to: &mut RecordWriter) {
@@ -129,31 +108,27 @@ macro_rules! target {
 target!(
     /// A reference to a record of entity `E`, rendered as `id` and `name`.
     Ref,
-    reference,
-    Schema::Reference(entity(E))
+    reference
 );
 target!(
     /// A reference from child to parent in the taxonomy, its `id` a string.
     ParentRef,
-    reference,
-    Schema::ParentReference(entity(E))
+    reference
 );
 target!(
     /// A code of table `E`, rendered as its text.
     Code,
-    code,
-    Schema::Code(table(E))
+    code
 );
 target!(
     /// A code of table `E`, rendered as `{code, name}`.
     Named,
-    code,
-    Schema::NamedCode(table(E))
+    code
 );
 
 /// The table whose number is a const parameter. Panics on a wrong number, in the first test that
 /// makes a schema.
-fn table(number: u8) -> Table {
+pub(crate) fn table(number: u8) -> Table {
     TABLES[usize::from(number - TABLE_FIRST)]
 }
 
@@ -171,43 +146,6 @@ impl<const E: u8> Ref<E> {
     }
 }
 
-impl<const E: u8> Render for Ref<E> {
-    fn render(from: &mut RecordReader<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
-        let object = page.begin_object();
-        Self::render_members(from, page)?;
-        page.end_object(object);
-        Ok(())
-    }
-}
-
-impl<const E: u8> Render for ParentRef<E> {
-    fn render(from: &mut RecordReader<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
-        let object = page.begin_object();
-        page.reference(entity(E), from.reference()?, true)?;
-        page.end_object(object);
-        Ok(())
-    }
-}
-
-impl<const E: u8> Render for Code<E> {
-    fn render(from: &mut RecordReader<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
-        page.code(from.code()?)
-    }
-}
-
-impl<const E: u8> Render for Named<E> {
-    fn render(from: &mut RecordReader<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
-        let code = from.code()?;
-        let object = page.begin_object();
-        page.member(",\"code\":");
-        page.code(code)?;
-        page.member(",\"name\":");
-        page.code_name(code)?;
-        page.end_object(object);
-        Ok(())
-    }
-}
-
 /// A reference to a record of any entity, rendered as the identifier alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AnyRef {
@@ -215,12 +153,6 @@ pub struct AnyRef {
     pub entity: u8,
     /// The symbol in an object, the row in a snapshot.
     pub target: u32,
-}
-
-impl Describe for AnyRef {
-    fn schema() -> Schema {
-        Schema::AnyReference
-    }
 }
 
 const NO_ENTITY: ReadError = ReadError::corrupt("records", "a reference names no entity");
@@ -257,19 +189,6 @@ impl AnyRef {
     }
 }
 
-impl Render for AnyRef {
-    fn render(from: &mut RecordReader<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
-        let (entity, row) = AnyRef::target(from)?;
-        let id = page.store().row_id(entity, row)?;
-        if id == NO_ID {
-            page.null()
-        } else {
-            page.id_text(entity, id)
-        }
-        Ok(())
-    }
-}
-
 /// A long text: a range of the record's compressed pool.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LongText {
@@ -277,12 +196,6 @@ pub struct LongText {
     pub offset_bytes: u32,
     /// Length in bytes.
     pub length_bytes: u32,
-}
-
-impl Describe for LongText {
-    fn schema() -> Schema {
-        Schema::LongText
-    }
 }
 
 impl LongText {
@@ -308,13 +221,6 @@ impl Stored for LongText {
     }
 }
 
-impl Render for LongText {
-    fn render(from: &mut RecordReader<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
-        let (offset, length) = LongText::range(from)?;
-        page.long_text(offset, length)
-    }
-}
-
 /// A calendar day, without a time zone.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Date {
@@ -324,12 +230,6 @@ pub struct Date {
     pub month: u8,
     /// 1 to 31.
     pub day: u8,
-}
-
-impl Describe for Date {
-    fn schema() -> Schema {
-        Schema::Date
-    }
 }
 
 leaves! {
@@ -342,16 +242,6 @@ leaves! {
     [] Json, utf8, |found| Json(found.to_owned()), |json, to| to.text(&json.0);
 }
 
-impl Render for Date {
-    fn render(from: &mut RecordReader<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
-        let (year, month, day) = from.day()?;
-        page.out.push(b'"');
-        page.day(year, month, day);
-        page.out.push(b'"');
-        Ok(())
-    }
-}
-
 /// A moment in UTC, with the 0 to 6 digits of the second's fraction that the dump gave.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Timestamp {
@@ -359,22 +249,6 @@ pub struct Timestamp {
     pub micros: i64,
     /// Number of digits of the fraction to render, 0 to 6.
     pub fraction_digits: u8,
-}
-
-impl Describe for Timestamp {
-    fn schema() -> Schema {
-        Schema::Timestamp
-    }
-}
-
-impl Render for Timestamp {
-    fn render(from: &mut RecordReader<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
-        let (micros, digits) = from.moment()?;
-        page.out.push(b'"');
-        page.moment(micros, digits)?;
-        page.out.push(b'"');
-        Ok(())
-    }
 }
 
 /// A moment in UTC, rendered with milliseconds and `Z`.
@@ -391,54 +265,13 @@ impl UtcTimestamp {
     }
 }
 
-impl Describe for UtcTimestamp {
-    fn schema() -> Schema {
-        Schema::UtcTimestamp
-    }
-}
-
-impl Render for UtcTimestamp {
-    fn render(from: &mut RecordReader<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
-        page.out.push(b'"');
-        page.moment(from.signed()?, 3)?;
-        page.out.extend_from_slice(b"Z\"");
-        Ok(())
-    }
-}
-
 /// An ORCID iD, stored bare and rendered as a URL.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Orcid(pub String);
 
-impl Describe for Orcid {
-    fn schema() -> Schema {
-        Schema::OrcidUrl
-    }
-}
-
-impl Render for Orcid {
-    fn render(from: &mut RecordReader<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
-        page.orcid_url(from.text()?);
-        Ok(())
-    }
-}
-
 /// A JSON object with arbitrary members, stored as canonical text.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Json(pub String);
-
-impl Describe for Json {
-    fn schema() -> Schema {
-        Schema::Json
-    }
-}
-
-impl Render for Json {
-    fn render(from: &mut RecordReader<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
-        page.out.extend_from_slice(from.text()?);
-        Ok(())
-    }
-}
 
 /// Renders a value in one shape in single records and in another in lists.
 macro_rules! by_shape {
@@ -454,36 +287,6 @@ macro_rules! by_shape {
     };
 }
 pub(super) use by_shape;
-
-/// Renders numbers and texts as themselves.
-macro_rules! plain {
-    ($($type:ty, $read:ident, |$value:ident, $page:ident| $write:expr;)*) => {
-        $(impl Render for $type {
-            #[inline]
-            fn render(from: &mut RecordReader<'_>, $page: &mut Page<'_>) -> Result<(), ReadError> {
-                let $value = from.$read()?;
-                $write;
-                Ok(())
-            }
-        })*
-    };
-}
-
-plain! {
-    i32, signed, |value, page| json::signed(&mut page.out, value);
-    i64, signed, |value, page| json::signed(&mut page.out, value);
-    u64, number, |value, page| json::unsigned(&mut page.out, value);
-    f64, float, |value, page| json::number(&mut page.out, value);
-    String, text, |value, page| page.text(value);
-}
-
-impl Render for bool {
-    #[inline]
-    fn render(from: &mut RecordReader<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
-        page.out.extend_from_slice(if from.flag() { b"true" } else { b"false" });
-        Ok(())
-    }
-}
 
 impl<T: Render> Render for Option<T> {
     #[inline]

@@ -1,0 +1,342 @@
+//! Leaf values: the values of records that no declaration takes apart.
+//!
+//! A leaf type says in the table below what its schema is, and how a value is read. A value that was read is a
+//! [`LeafValue`], from which JSON, selections, columns and the values of filters follow, each by one `match`. The compiler
+//! inlines the read into each `match`, so that one arm is left for each type.
+//!
+//! The packed form of a leaf type stands beside the type (`value`), its input in [`build`](crate::record::build).
+
+use crate::entity::{Entity, NO_ID};
+use crate::json::record_reader::{RecordReader, utf8};
+use crate::json::render::{Page, Render};
+use crate::json::select::{
+    NO_MEMBERS, Select, SelectError, SelectedValue, Selection, SelectionWriter,
+};
+use crate::record::columns::{Column, Columns, put_id, put_named, put_reference, put_text};
+use crate::record::gather::{Gather, Gathered, PathTree};
+use crate::record::schema::{Describe, Schema};
+use crate::record::select::{select_named, select_reference};
+use crate::record::slot::read_code_or_none;
+use crate::record::stored::Stored;
+use crate::record::value::{
+    AnyRef, Code, Date, Id, Json, LongText, NO_CODE, Named, Orcid, ParentRef, Ref, Table,
+    Timestamp, UtcTimestamp, entity, table,
+};
+use crate::record::{HostName, SourceKind};
+use crate::storage::error::ReadError;
+use crate::text::json;
+
+/// A value of a record, as it was read.
+#[derive(Clone, Copy, Debug)]
+pub enum LeafValue<'r> {
+    /// The value is absent.
+    Null,
+    /// `true` or `false`.
+    Boolean(bool),
+    /// An integer.
+    Signed(i64),
+    /// A count, at most 2^53 - 1.
+    Unsigned(u64),
+    /// A number, possibly fractional.
+    Number(f64),
+    /// A text, which may not be UTF-8 if the record is damaged.
+    Text(&'r [u8]),
+    /// The text of a JSON object.
+    Json(&'r [u8]),
+    /// An ORCID iD without its URL prefix.
+    Orcid(&'r [u8]),
+    /// A long text: the offset in the record's pool, and the length.
+    LongText(u32, u32),
+    /// The identifier of the record.
+    Id(Entity, u64),
+    /// The record in a row, shown by its identifier.
+    IdOf(Entity, u32),
+    /// The record in a row, shown by its name.
+    NameOf(Entity, u32),
+    /// The record in a row, shown as `id` and `name`.
+    Reference(Entity, u32),
+    /// A reference whose `id` is a string.
+    ParentReference(Entity, u32),
+    /// A code, shown as its text.
+    Code(u32),
+    /// A code, shown as `{code, name}`.
+    NamedCode(u32),
+    /// Year, month and day.
+    Day(u16, u8, u8),
+    /// Microseconds since 1970, and the digits of the fraction to show.
+    Moment(i64, u8),
+    /// Microseconds since 1970, shown with milliseconds and `Z`.
+    UtcMoment(i64),
+}
+
+/// A type of leaf values.
+pub trait Leaf: Stored {
+    /// The schema of the values.
+    fn leaf_schema() -> Schema;
+
+    /// Reads the next value of a record.
+    ///
+    /// # Errors
+    ///
+    /// If the bytes are no such value.
+    fn read_leaf<'r>(from: &mut RecordReader<'r>) -> Result<LeafValue<'r>, ReadError>;
+}
+
+/// The table of leaf types: the type, its schema, and the read of a value.
+macro_rules! leaves {
+    ($([$($parameter:tt)*] $type:ty, $schema:expr, |$from:ident| $read:expr;)*) => {
+        $(impl<$($parameter)*> Leaf for $type {
+            fn leaf_schema() -> Schema {
+                $schema
+            }
+
+            #[inline(always)]
+            fn read_leaf<'r>($from: &mut RecordReader<'r>) -> Result<LeafValue<'r>, ReadError> {
+                Ok($read)
+            }
+        })*
+    };
+}
+
+leaves! {
+    [] bool, Schema::Boolean, |from| LeafValue::Boolean(from.flag());
+    [] i32, Schema::Integer { signed: true, bits: 32 }, |from| LeafValue::Signed(from.signed()?);
+    [] i64, Schema::Integer { signed: true, bits: 64 }, |from| LeafValue::Signed(from.signed()?);
+    [] u64, Schema::Integer { signed: false, bits: 64 }, |from| LeafValue::Unsigned(from.number()?);
+    [] f64, Schema::Number, |from| LeafValue::Number(from.float()?);
+    [] String, Schema::Text, |from| LeafValue::Text(from.text()?);
+    [] Json, Schema::Json, |from| LeafValue::Json(from.text()?);
+    [] Orcid, Schema::OrcidUrl, |from| LeafValue::Orcid(from.text()?);
+    [] LongText, Schema::LongText, |from| {
+        let (offset_bytes, length_bytes) = LongText::range(from)?;
+        LeafValue::LongText(offset_bytes, length_bytes)
+    };
+    [] Date, Schema::Date, |from| {
+        let (year, month, day) = from.day()?;
+        LeafValue::Day(year, month, day)
+    };
+    [] Timestamp, Schema::Timestamp, |from| {
+        let (micros, fraction_digits) = from.moment()?;
+        LeafValue::Moment(micros, fraction_digits)
+    };
+    [] UtcTimestamp, Schema::UtcTimestamp, |from| LeafValue::UtcMoment(from.signed()?);
+    [const E: u8] Id<E>, Schema::Id(entity(E)), |from| LeafValue::Id(entity(E), from.number()?);
+    [const E: u8] Ref<E>, Schema::Reference(entity(E)), |from| {
+        LeafValue::Reference(entity(E), from.reference()?)
+    };
+    [const E: u8] ParentRef<E>, Schema::ParentReference(entity(E)), |from| {
+        LeafValue::ParentReference(entity(E), from.reference()?)
+    };
+    [] AnyRef, Schema::AnyReference, |from| {
+        let (entity, row) = AnyRef::target(from)?;
+        LeafValue::IdOf(entity, row)
+    };
+    [const T: u8] Code<T>, Schema::Code(table(T)), |from| LeafValue::Code(from.code()?);
+    [const T: u8] Named<T>, Schema::NamedCode(table(T)), |from| LeafValue::NamedCode(from.code()?);
+    [] SourceKind, Schema::Nullable(Box::new(Schema::Code(Table::SourceType))), |from| {
+        from.reference()?;
+        match read_code_or_none(from)? {
+            NO_CODE => LeafValue::Null,
+            code => LeafValue::Code(code),
+        }
+    };
+    [] HostName, Schema::Nullable(Box::new(Schema::Text)), |from| HostName::shown(from)?;
+}
+
+impl<T: Leaf> Describe for T {
+    fn schema() -> Schema {
+        T::leaf_schema()
+    }
+}
+
+impl LeafValue<'_> {
+    /// Appends the JSON text.
+    #[inline(always)]
+    fn render(self, page: &mut Page<'_>) -> Result<(), ReadError> {
+        match self {
+            LeafValue::Null => page.null(),
+            LeafValue::Boolean(value) => {
+                page.out.extend_from_slice(if value { b"true" } else { b"false" });
+            }
+            LeafValue::Signed(value) => json::signed(&mut page.out, value),
+            LeafValue::Unsigned(value) => json::unsigned(&mut page.out, value),
+            LeafValue::Number(value) => json::number(&mut page.out, value),
+            LeafValue::Text(text) => page.text(text),
+            LeafValue::Json(text) => page.out.extend_from_slice(text),
+            LeafValue::Orcid(orcid) => page.orcid_url(orcid),
+            LeafValue::LongText(offset, length) => page.long_text(offset, length)?,
+            LeafValue::Id(entity, id) => page.id(entity, id),
+            LeafValue::IdOf(entity, row) => match page.store().row_id(entity, row)? {
+                NO_ID => page.null(),
+                id => page.id_text(entity, id),
+            },
+            LeafValue::NameOf(entity, row) => page.reference_name(entity, row)?,
+            LeafValue::Reference(entity, row) => {
+                let object = page.begin_object();
+                page.reference(entity, row, false)?;
+                page.end_object(object);
+            }
+            LeafValue::ParentReference(entity, row) => {
+                let object = page.begin_object();
+                page.reference(entity, row, true)?;
+                page.end_object(object);
+            }
+            LeafValue::Code(code) => page.code(code)?,
+            LeafValue::NamedCode(code) => {
+                let object = page.begin_object();
+                page.member(",\"code\":");
+                page.code(code)?;
+                page.member(",\"name\":");
+                page.code_name(code)?;
+                page.end_object(object);
+            }
+            LeafValue::Day(year, month, day) => {
+                page.out.push(b'"');
+                page.day(year, month, day);
+                page.out.push(b'"');
+            }
+            LeafValue::Moment(micros, digits) => {
+                page.out.push(b'"');
+                page.moment(micros, digits)?;
+                page.out.push(b'"');
+            }
+            LeafValue::UtcMoment(micros) => {
+                page.out.push(b'"');
+                page.moment(micros, 3)?;
+                page.out.extend_from_slice(b"Z\"");
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts the value into a column.
+    #[inline(always)]
+    fn put<C: Column>(self, column: &mut C, page: &mut Page<'_>) -> Result<(), ReadError> {
+        match self {
+            LeafValue::Null => column.null(),
+            LeafValue::Boolean(value) => column.boolean(value),
+            LeafValue::Signed(value) => column.integer(value),
+            LeafValue::Unsigned(value) => column.integer(integer(value)),
+            LeafValue::Number(value) => column.number(value),
+            LeafValue::Text(text) | LeafValue::Json(text) => column.text("", text),
+            LeafValue::Orcid(orcid) => column.text("https://orcid.org/", orcid),
+            LeafValue::LongText(offset, length) => {
+                column.text("", page.long_text_bytes(offset, length)?);
+            }
+            LeafValue::Id(entity, id) => column.id(entity, id),
+            LeafValue::IdOf(entity, row) => {
+                put_id(entity, page.store().row_id(entity, row)?, column);
+            }
+            LeafValue::NameOf(entity, row) => {
+                put_text(page.store().row_name(entity, row)?.map(str::as_bytes), column);
+            }
+            LeafValue::Reference(entity, row) | LeafValue::ParentReference(entity, row) => {
+                put_reference(entity, row, column, page)?;
+            }
+            LeafValue::Code(code) => column.text("", page.store().code(code)?),
+            LeafValue::NamedCode(code) => put_named(code, column, page)?,
+            LeafValue::Day(year, month, day) => column.day(year, month, day),
+            LeafValue::Moment(micros, _) | LeafValue::UtcMoment(micros) => column.moment(micros),
+        }
+        Ok(())
+    }
+}
+
+impl<'r> LeafValue<'r> {
+    /// The form that filters, sorts and indexes compare; `None` for null.
+    #[inline(always)]
+    fn gathered(self) -> Result<Option<Gathered<'r>>, ReadError> {
+        Ok(Some(match self {
+            LeafValue::Null => return Ok(None),
+            LeafValue::Boolean(value) => Gathered::Boolean(value),
+            LeafValue::Signed(value) => Gathered::Integer(value),
+            LeafValue::Unsigned(value) => Gathered::Integer(integer(value)),
+            LeafValue::Number(value) => Gathered::Number(value),
+            LeafValue::Text(text) | LeafValue::Orcid(text) => Gathered::Text(utf8(text)?),
+            LeafValue::Json(_) | LeafValue::LongText(..) => Gathered::Present,
+            LeafValue::Id(_, id) => Gathered::Id(id),
+            LeafValue::NameOf(entity, row) => Gathered::NameOf(entity, row),
+            LeafValue::IdOf(entity, row)
+            | LeafValue::Reference(entity, row)
+            | LeafValue::ParentReference(entity, row) => Gathered::Reference(entity, row),
+            LeafValue::Code(code) | LeafValue::NamedCode(code) => Gathered::Code(code),
+            LeafValue::Day(year, month, day) => {
+                Gathered::Day(u32::from(year) * 10_000 + u32::from(month) * 100 + u32::from(day))
+            }
+            LeafValue::Moment(micros, _) | LeafValue::UtcMoment(micros) => Gathered::Moment(micros),
+        }))
+    }
+}
+
+/// A count as an integer. Counts are at most 2^53 - 1.
+fn integer(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+impl<T: Leaf> Render for T {
+    #[inline]
+    fn render(from: &mut RecordReader<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
+        T::read_leaf(from)?.render(page)
+    }
+}
+
+impl<T: Leaf> Columns for T {
+    fn put<C: Column>(
+        from: &mut RecordReader<'_>,
+        column: &mut C,
+        page: &mut Page<'_>,
+    ) -> Result<(), ReadError> {
+        T::read_leaf(from)?.put(column, page)
+    }
+}
+
+impl<T: Leaf> Gather for T {
+    fn gather<'r>(
+        from: &mut RecordReader<'r>,
+        tree: &PathTree,
+        visit: &mut dyn FnMut(usize, Gathered<'r>),
+    ) -> Result<(), ReadError> {
+        if let Some(gathered) = T::read_leaf(from)?.gathered()? {
+            tree.ends.iter().for_each(|end| visit(*end, gathered));
+        }
+        Ok(())
+    }
+}
+
+impl<T: Leaf> Select for T {
+    fn select(
+        from: &mut RecordReader<'_>,
+        selection: &Selection,
+        writer: &mut SelectionWriter<'_, '_>,
+    ) -> Result<(), SelectError> {
+        match T::read_leaf(from)? {
+            LeafValue::Reference(entity, row) => writer.object(selection, |value, writer| {
+                select_reference((entity, row), false, value, writer)
+            }),
+            LeafValue::ParentReference(entity, row) => writer.object(selection, |value, writer| {
+                select_reference((entity, row), true, value, writer)
+            }),
+            LeafValue::NamedCode(code) => {
+                writer.object(selection, |value, writer| select_named(code, value, writer))
+            }
+            whole => Ok(whole.render(writer.page)?),
+        }
+    }
+
+    fn select_value(
+        from: &mut RecordReader<'_>,
+        value: &SelectedValue,
+        writer: &mut SelectionWriter<'_, '_>,
+    ) -> Result<(), SelectError> {
+        match T::read_leaf(from)? {
+            LeafValue::Reference(entity, row) => {
+                select_reference((entity, row), false, value, writer)
+            }
+            LeafValue::ParentReference(entity, row) => {
+                select_reference((entity, row), true, value, writer)
+            }
+            LeafValue::NamedCode(code) => select_named(code, value, writer),
+            _ => Err(NO_MEMBERS.into()),
+        }
+    }
+}
