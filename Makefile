@@ -31,7 +31,7 @@ lint: ## Check formatting and lints, also of the fuzz targets
 	@cargo fmt --all --check
 	@cargo fmt --manifest-path tests/fuzz/Cargo.toml --check
 	@cargo clippy --locked --workspace --all-targets -- -D warnings
-	@cargo clippy --locked --manifest-path tests/fuzz/Cargo.toml --target-dir $(FUZZ) -- -D warnings
+	@cargo clippy --locked --manifest-path tests/fuzz/Cargo.toml --target-dir target -- -D warnings
 
 bench: ## Measure both programs against their ceilings; OUTPUTS=1000000 LIST_OUTPUTS=10000000 NAMES=5000000
 	@cargo build --release --locked -p pinakes-compiler -p pinakes-server -p pinakes-bench
