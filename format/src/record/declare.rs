@@ -3,6 +3,10 @@
 //! One declaration generates the struct, its packed form, JSON output in both shapes, selection,
 //! building from input, the walk over references, the walk along paths, the walk into columns, and
 //! the schema.
+//!
+//! Each walk over the members is generated for each object. A walk by the schema at run time would be one function, and
+//! would decide the type of each member again for each record. [`leaf`](crate::record::leaf) says once for each output how
+//! it shows a value without members.
 
 /// Declares an object member by member, in the order of the interface.
 ///
