@@ -18,15 +18,15 @@ use pinakes_format::storage::mmap::LoadMode;
 use crate::admission::gate::Gate;
 use crate::admission::limits::fleet::FleetLimiter;
 use crate::admission::limits::{CLIENTS_MAX, Limits, RateLimiter, SystemClock};
-use crate::graphql::options::GraphqlOptions;
+use crate::endpoint::graphql::options::GraphqlOptions;
+use crate::endpoint::site::ServiceSettings;
 use crate::http::client_address::{ClientResolver, ForwardingHeader};
 use crate::net::connection::{ConnectionSettings, Preface, Timeouts};
 use crate::net::tls::{Certificate, TlsError};
 use crate::ops::admin::AdminHosts;
 use crate::ops::log::LogFormat;
 use crate::run::ListenOptions;
-use crate::service::default_disk_reads;
-use crate::service::dispatch::ServiceSettings;
+use crate::serve::threads::default_disk_reads;
 use crate::snapshots::manager::SnapshotSource;
 
 /// Name of the group of options that name the snapshot, of which the server needs exactly one.

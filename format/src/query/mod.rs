@@ -64,8 +64,8 @@ pub use crate::query::select::{member_names, parse_select};
 pub use crate::query::sort::{SORT_KEYS_MAX, SortKey};
 pub(crate) use crate::query::sorted_page::{first_rows, rows_with_codes};
 pub use crate::query::statistics::{
-    KeyStatistics, Number, OutputStatistics, STATISTICS_KEYS_MAX, Statistics, StatisticsKeys,
-    Summary,
+    CitationIndex, INDEXES, KeyStatistics, MEASURES, Measure, Measured, Number, OutputStatistics,
+    STATISTICS_KEYS_MAX, Statistics, StatisticsKeys,
 };
 pub use crate::query::value::Operand;
 pub(crate) use crate::query::value::strip_id_prefix;

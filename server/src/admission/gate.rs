@@ -3,7 +3,7 @@
 use std::{
     net::{IpAddr, Ipv4Addr},
     path::PathBuf,
-    sync::{Arc, Mutex, Once, PoisonError},
+    sync::{Arc, LazyLock, Mutex, Once, PoisonError},
 };
 
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, request::Parts};
@@ -13,15 +13,7 @@ use crate::admission::limits::counters::Counters;
 use crate::admission::limits::fleet::FleetLimiter;
 use crate::admission::limits::{ClockReading, QuotaClass, Quotas, RateLimiter, Usage, Verdict};
 use crate::http::client_address::{Client, ClientResolver};
-
-/// Rate-limit headers of replies, spelled as in `Access-Control-Expose-Headers`.
-pub const LIMIT_HEADERS: [&str; 5] = [
-    "X-RateLimit-IP-Limit",
-    "X-RateLimit-IP-Remaining",
-    "X-RateLimit-IP-Reset-Seconds",
-    "X-RateLimit-Daily-Limit",
-    "X-RateLimit-Daily-Remaining",
-];
+use crate::reply::LIMIT_HEADERS;
 
 /// Records of a stream for each request that it counts as: a page has as many.
 pub const RECORDS_PER_REQUEST: u64 = 100;
@@ -294,29 +286,13 @@ impl Admission {
             u64::from(list.limit),
             u64::from(list.remaining),
         ];
-        for (name, number) in HEADER_NAMES.into_iter().zip(numbers) {
+        for (name, number) in HEADER_NAMES.iter().zip(numbers) {
             headers.insert(name, HeaderValue::from(number));
         }
     }
 }
 
-/// [`LIMIT_HEADERS`] in lower case.
-const HEADER_NAMES: [HeaderName; 5] = [
-    HeaderName::from_static("x-ratelimit-ip-limit"),
-    HeaderName::from_static("x-ratelimit-ip-remaining"),
-    HeaderName::from_static("x-ratelimit-ip-reset-seconds"),
-    HeaderName::from_static("x-ratelimit-daily-limit"),
-    HeaderName::from_static("x-ratelimit-daily-remaining"),
-];
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn exposed_and_sent_headers_are_the_same() {
-        for (exposed, sent) in LIMIT_HEADERS.into_iter().zip(HEADER_NAMES) {
-            assert_eq!(exposed.to_ascii_lowercase(), sent.as_str());
-        }
-    }
-}
+/// [`LIMIT_HEADERS`] as names of headers.
+static HEADER_NAMES: LazyLock<[HeaderName; 5]> = LazyLock::new(|| {
+    LIMIT_HEADERS.map(|name| HeaderName::try_from(name).expect("a valid name of a header"))
+});

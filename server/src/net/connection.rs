@@ -34,9 +34,7 @@ use crate::event_counts::{SLOW_CLIENTS, SlowClient};
 use crate::http::body;
 use crate::http::body::ReceivedBody;
 use crate::http::client_address::{Client, network_key};
-use crate::http::etag::SnapshotHeaders;
 use crate::http::head::{HEADER_BYTES_MAX, TwoLengths};
-use crate::http::reply::Reply;
 use crate::net::frame_meter::FrameMeter;
 use crate::net::handler::{Handler, ReservedResponse};
 use crate::net::limiter::{ConnectionLimiter, ConnectionPermit, IdleConnection};
@@ -45,6 +43,8 @@ use crate::net::reply_body::{Pieces, PiecesBody};
 use crate::net::request_target::{HEAD_BYTES_MAX, HEAD_HEADERS_MAX, LenientStream};
 use crate::net::state::{ConnectionState, MonitoredStream, PacedBody, Socket};
 use crate::net::tls::Handshakes;
+use crate::reply::Reply;
+use crate::reply::etag::SnapshotHeaders;
 
 /// Heads over 16 KiB that the server reads concurrently, in total and for each client.
 const LONG_HEADS_MAX: u32 = 128;

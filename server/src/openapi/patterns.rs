@@ -368,7 +368,7 @@ mod tests {
             ("a\u{0}", false),
         ] {
             assert_eq!(pattern.is_match(text).unwrap(), expected, "{text:?}");
-            let is_accepted = crate::api::autocomplete_query::check(text).is_ok();
+            let is_accepted = crate::endpoint::complete_query::check(text).is_ok();
             assert_eq!(is_accepted, expected, "{text:?}");
         }
     }

@@ -17,7 +17,8 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use pinakes_format::snapshot::next::{NEXT, NextSnapshot};
 use tokio::sync::Notify;
 
-use crate::snapshots::manager::{LinkVersion, LoadError, ServedSnapshot, SnapshotManager};
+use crate::snapshots::manager::{LinkVersion, LoadError, SnapshotManager};
+use crate::snapshots::served::ServedSnapshot;
 
 /// The scheduled snapshot, if there is one.
 #[derive(Default)]

@@ -8,15 +8,12 @@ use std::{
     fs,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError, Weak,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
     time::{Duration, Instant},
 };
 
 use arc_swap::ArcSwap;
-use chrono::{DateTime, Utc};
+use chrono::Utc;
 use pinakes_format::index::kept_sets::KeptSets;
 use pinakes_format::snapshot::next::{CURRENT, LinkError, NextSnapshot, resolve_link};
 use pinakes_format::snapshot::{OpenError, Snapshot, read_manifest};
@@ -24,12 +21,11 @@ use pinakes_format::storage::error::ReadError;
 use pinakes_format::storage::mmap::LoadMode;
 
 use crate::event_counts::{LOADS, Load, POISONED, Poison};
-use crate::http::etag::SnapshotHeaders;
 use crate::snapshots::activation::Activation;
 use crate::snapshots::fallback;
-use crate::snapshots::freshness::Freshness;
-use crate::snapshots::health::{self, HealthIssue, HealthState, Reminder};
+use crate::snapshots::health::{self, HealthState, Reminder};
 use crate::snapshots::retained::RetainedSnapshots;
+use crate::snapshots::served::ServedSnapshot;
 use crate::snapshots::suppression::SuppressionListFile;
 
 /// Pauses before the snapshot of `current` is loaded again after a failure, which may pass: the first, and
@@ -120,17 +116,6 @@ impl LinkVersion {
     }
 }
 
-/// A snapshot that requests are answered from.
-pub struct ServedSnapshot {
-    /// The snapshot, without the suppressed records.
-    pub snapshot: Snapshot,
-    /// Expiry and licence.
-    pub freshness: Freshness,
-    stamp: SnapshotHeaders,
-    poisoned: AtomicBool,
-    health: Arc<HealthState>,
-}
-
 /// Why a snapshot cannot be served.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
@@ -151,44 +136,6 @@ pub enum LoadError {
         /// Error of the first corrupt read.
         error: ReadError,
     },
-}
-
-impl ServedSnapshot {
-    pub(super) fn new(snapshot: Snapshot, health: &Arc<HealthState>) -> ServedSnapshot {
-        let stamp = SnapshotHeaders::for_edition(&snapshot.manifest().id, &snapshot.edition());
-        let freshness = Freshness::new(&snapshot);
-        let (poisoned, health) = (AtomicBool::new(false), Arc::clone(health));
-        ServedSnapshot { snapshot, freshness, stamp, poisoned, health }
-    }
-
-    /// Wraps a newly opened snapshot, and counts the load.
-    fn newly_opened(snapshot: Snapshot, health: &Arc<HealthState>) -> ServedSnapshot {
-        LOADS.count(Load::Opened);
-        ServedSnapshot::new(snapshot, health)
-    }
-
-    /// Headers of every reply from this snapshot.
-    pub fn reply_headers(&self) -> &SnapshotHeaders {
-        &self.stamp
-    }
-
-    /// Whether the snapshot proved damaged; no request is answered from a poisoned snapshot.
-    pub fn is_poisoned(&self) -> bool {
-        self.poisoned.load(Ordering::Relaxed)
-    }
-
-    /// Current health issues, the most severe first.
-    pub fn health_issues(&self, now: DateTime<Utc>) -> Vec<HealthIssue> {
-        let is_present = |issue: &HealthIssue| match issue {
-            HealthIssue::Unavailable => self.is_poisoned(),
-            HealthIssue::Fallback => !self.is_poisoned() && self.health.is_fallback(),
-            HealthIssue::SuppressionListRefused => self.health.is_list_refused(),
-            HealthIssue::Stale => self.freshness.expired_at(now).is_some(),
-            HealthIssue::CountersAway => self.health.are_counters_away(),
-            HealthIssue::ClockJumped => self.health.has_clock_jumped(),
-        };
-        HealthIssue::ALL.into_iter().filter(is_present).collect()
-    }
 }
 
 impl SnapshotManager {
@@ -324,7 +271,9 @@ impl SnapshotManager {
                 // A snapshot that cannot apply the list must not be served.
                 Err(error) => return self.poison(&served, &error),
             };
-            updated.poisoned.store(served.is_poisoned(), Ordering::Relaxed);
+            if served.is_poisoned() {
+                updated.poison();
+            }
             log_suppressed(&updated.snapshot);
             self.served.compare_and_swap(&served, Arc::new(updated));
         }
@@ -522,7 +471,7 @@ impl SnapshotManager {
 
     /// Takes a damaged snapshot out of service, and serves a fallback if there is one.
     pub fn poison(&self, served: &Arc<ServedSnapshot>, error: &ReadError) {
-        if served.poisoned.swap(true, Ordering::Relaxed) {
+        if served.poison() {
             return;
         }
         POISONED.count(match error {

@@ -8,9 +8,11 @@
 //! Imports `http` and `event_counts` only.
 
 pub(crate) mod activation;
+pub(crate) mod disk_activity;
 pub(crate) mod fallback;
 pub(crate) mod freshness;
 pub(crate) mod health;
 pub(crate) mod manager;
 pub(crate) mod retained;
+pub(crate) mod served;
 pub(crate) mod suppression;

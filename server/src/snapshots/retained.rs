@@ -12,7 +12,8 @@ use pinakes_format::snapshot::suppression_list::SuppressionList;
 
 use crate::snapshots::fallback;
 use crate::snapshots::health::HealthState;
-use crate::snapshots::manager::{LoadError, ServedSnapshot};
+use crate::snapshots::manager::LoadError;
+use crate::snapshots::served::ServedSnapshot;
 
 /// The snapshots that stay open besides the served one, the latest first.
 pub struct RetainedSnapshots {

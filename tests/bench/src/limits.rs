@@ -7,8 +7,8 @@ use std::{net::IpAddr, time::Instant};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, request::Parts};
 use pinakes_server::parts::{
-    ClientResolver, ForwardingHeader, Gate, Limits, Peer, RateLimiter, SystemClock, Template,
-    Traffic, charge, find,
+    ClientResolver, ForwardingHeader, Gate, Limits, Peer, RateLimiter, SystemClock, Traffic,
+    charge, find,
 };
 
 use crate::{Result, process::anonymous_bytes};
@@ -58,7 +58,7 @@ pub fn run() -> Result<()> {
 /// Measures the request metrics with one thread, and with two threads that update the same counters.
 fn measure_metrics() -> Result<()> {
     let traffic = Traffic::new();
-    let route = Template::of(find("/outputs/HX_W2741809807"));
+    let route = find("/outputs/HX_W2741809807");
     let mut response = http::Response::new(Bytes::from_static(b"{}"));
     for name in
         ["content-type", "etag", "vary", "cache-control", "x-snapshot-id", "content-encoding"]
