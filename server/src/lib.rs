@@ -37,15 +37,14 @@ pub use ops::log::{DroppedLines, start_log};
 pub use options::Options;
 pub use run::run;
 pub use serve::Service;
-pub use snapshots::manager::{OpenOptions, SnapshotManager, SnapshotSource};
+pub use snapshots::manager::{SnapshotManager, SnapshotSource};
+pub use snapshots::open::OpenOptions;
 pub use snapshots::suppression::SuppressionListFile;
 
 /// Parts of the server, for callers that run them without a process.
 pub mod parts {
     pub use crate::admission::gate::{Gate, Peer};
-    pub use crate::admission::limits::counters::Counters;
     pub use crate::admission::limits::file::FileError;
-    pub use crate::admission::limits::fleet::FleetLimiter;
     pub use crate::admission::limits::{
         Clock, ClockReading, Limits, QuotaClass, RateLimiter, SystemClock,
     };

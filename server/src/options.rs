@@ -16,7 +16,6 @@ use pinakes_format::index::kept_sets::KeptSets;
 use pinakes_format::storage::mmap::LoadMode;
 
 use crate::admission::gate::Gate;
-use crate::admission::limits::fleet::FleetLimiter;
 use crate::admission::limits::{CLIENTS_MAX, Limits, RateLimiter, SystemClock};
 use crate::endpoint::graphql::options::GraphqlOptions;
 use crate::endpoint::site::ServiceSettings;
@@ -355,8 +354,9 @@ impl LimitOptions {
         let clock = Box::new(SystemClock::new());
         if let Some(store) = self.counters.as_ref().filter(|_| !self.no_limits) {
             let timeout = Duration::from_millis(self.counters_timeout);
-            let fleet = FleetLimiter::new(limits, clock, store.clone(), self.fleet_size, timeout);
-            return Gate::of_fleet(clients, fleet);
+            let (store, servers) = (store.clone(), self.fleet_size);
+            let limiter = RateLimiter::of_fleet(limits, clock, store, servers, timeout);
+            return Gate::new(clients, Some(limiter), None);
         }
         let limiter = (!self.no_limits).then(|| RateLimiter::new(limits, clock));
         Gate::new(clients, limiter, self.limits_file.clone())
