@@ -47,6 +47,11 @@ impl ServedSnapshot {
         ServedSnapshot::new(snapshot, health)
     }
 
+    /// The snapshot's id.
+    pub fn id(&self) -> &str {
+        &self.snapshot.manifest().id
+    }
+
     /// The handle of the snapshot that reads so.
     pub fn handle(&self, reads: Reads) -> &Snapshot {
         match reads {

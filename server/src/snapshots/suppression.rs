@@ -31,11 +31,11 @@ fn count_missing(list: &SuppressionList, other: &SuppressionList) -> usize {
 /// A file with the ids of records to suppress; the server reads the file again when the file changes.
 pub struct SuppressionListFile {
     path: PathBuf,
-    state: Mutex<State>,
+    state: Mutex<Outcome>,
 }
 
 /// Outcome of the last read.
-struct State {
+struct Outcome {
     list: Arc<SuppressionList>,
     /// The file just before the read; `None` forces the next check to read again.
     version: Option<FileVersion>,
@@ -87,7 +87,7 @@ impl SuppressionListFile {
         let (version, is_settled) = FileVersion::read(&path);
         let list = Arc::new(SuppressionList::read(&path)?);
         let version = is_settled.then_some(version);
-        let state = State { list, version, is_refused: false, is_empty_logged: false };
+        let state = Outcome { list, version, is_refused: false, is_empty_logged: false };
         Ok(SuppressionListFile { path, state: Mutex::new(state) })
     }
 
@@ -147,7 +147,7 @@ impl SuppressionListFile {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, Outcome> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
