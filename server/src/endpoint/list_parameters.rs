@@ -76,7 +76,7 @@ pub const CURRENT: ListParameters = ListParameters {
     per_page: || json!({ "type": "integer", "enum": (&PAGE_SIZES[..]), "default": PAGE_SIZE_DEFAULT }),
     sort: |keys| {
         let doc = format!("{SORT}\n\n{}", keys_by_kind(keys, |key| key.sort.is_some()));
-        (doc, json!({ "type": "string", "pattern": (patterns::sort(keys)) }))
+        (doc, json!({ "type": "string" }))
     },
     group_by: |keys| {
         let names: Vec<&str> = Grouping::key_names(keys).collect();
@@ -154,7 +154,7 @@ impl ListParameters {
             }
             Parameter::Filter => {
                 let keys_doc = keys_by_kind(keys, |key| key.filter.is_some());
-                let schema = json!({ "type": "string", "pattern": (patterns::filter(keys)) });
+                let schema = json!({ "type": "string" });
                 let examples = [
                     order.map(|key| ("counted", format!("{key}:>0"))),
                     sample.word.as_ref().map(|word| ("named", format!("name.search:{word}"))),
@@ -163,7 +163,7 @@ impl ListParameters {
             }
             Parameter::Sort => {
                 let (doc, schema) = (self.sort)(keys);
-                let key = order.filter(|_| schema.get("pattern").is_some());
+                let key = order.filter(|_| schema["type"] == "string");
                 let example = key.map(|key| ("two", format!("{key}:desc,name")));
                 query_parameter(name, &doc, schema, [example])
             }
