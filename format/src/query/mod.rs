@@ -56,7 +56,7 @@ pub use crate::query::error::{ParamError, nearest};
 pub use crate::query::execute::{QueryPlan, RowPage};
 pub use crate::query::filter::{EXPRESSIONS_MAX, Expression};
 pub use crate::query::groups::{GROUP_KEYS_MAX, GROUPS_MAX, Group, GroupValue, Grouping, Groups};
-pub use crate::query::parse::{Aim, PAGE_SIZE_DEFAULT, PAGE_SIZES, Query};
+pub use crate::query::parse::{PAGE_SIZE_DEFAULT, PAGE_SIZES, Query, ResultKind};
 pub use crate::query::predicate::Predicate;
 pub use crate::query::rows::RowCursor;
 pub use crate::query::sample::{SAMPLE_RECORDS_MAX, Sample};

@@ -235,7 +235,8 @@ pub struct OutputStatistics {
 impl Query {
     /// Makes the query sum up the matching records, by the key that most requests ask for.
     pub fn sum_up(&mut self) {
-        self.aim = crate::query::parse::Aim::Statistics(StatisticsKeys::default_of(self.keys));
+        self.result_kind =
+            crate::query::parse::ResultKind::Statistics(StatisticsKeys::default_of(self.keys));
     }
 
     /// Computes the statistics of all matching records. Page and sort of the query have no effect.

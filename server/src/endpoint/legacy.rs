@@ -8,7 +8,7 @@ use std::time::Instant;
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use pinakes_format::entity::IdFormat;
 use pinakes_format::json::render::Shape;
-use pinakes_format::query::{Aim, GroupValue, Groups, ParamError, Query};
+use pinakes_format::query::{GroupValue, Groups, ParamError, Query, ResultKind};
 use pinakes_format::record::legacy;
 use pinakes_format::record::legacy::LegacyEntity;
 use pinakes_format::schema::keys::keys_of_legacy;
@@ -116,7 +116,7 @@ fn plan(planning: &Planning<'_>) -> Result<Planned, Reply> {
 
 /// Answers a page of a list, or the groups of a list.
 fn answer(legacy: &LegacyEntity, query: &Query, call: &Call<'_>) -> Answer {
-    if let Aim::Groups(grouping) = &query.aim {
+    if let ResultKind::Groups(grouping) = &query.result_kind {
         let groups = count_groups(query, grouping, call)?;
         return Ok(render_groups(&groups, call.snapshot)?.counting(groups.total, ""));
     }

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use pinakes_format::entity::Facts;
 use pinakes_format::json::render::Shape;
-use pinakes_format::query::{Aim, Grouping, Query};
+use pinakes_format::query::{Grouping, Query, ResultKind};
 use pinakes_format::schema::keys::keys_of;
 use pinakes_format::storage::error::ReadError;
 use pinakes_format::text::json;
@@ -48,7 +48,7 @@ fn plan(planning: &Planning<'_>) -> Result<Planned, Reply> {
 /// How much work a list is. A page in the order of the rows is found without reading an order.
 pub fn cost(list: &ListRequest, call: &Call<'_>) -> Cost {
     let ListRequest { query, format } = list;
-    let is_page = matches!(query.aim, Aim::List) && format.is_none();
+    let is_page = matches!(query.result_kind, ResultKind::List) && format.is_none();
     let is_in_row_order = query.sort.is_empty() && query.sample.is_none();
     match is_page && is_in_row_order {
         true => Cost::of_rows(call.snapshot.count(query.entity).into()),
@@ -59,9 +59,9 @@ pub fn cost(list: &ListRequest, call: &Call<'_>) -> Cost {
 /// Answers a list: a page, groups, or a stream, which browsers save under a name.
 pub fn answer(list: &ListRequest, name: &str, call: &Call<'_>) -> Answer {
     let query = &list.query;
-    match (list.format, &query.aim) {
+    match (list.format, &query.result_kind) {
         (Some(format), _) => stream(query, format, name, call),
-        (None, Aim::Groups(grouping)) => groups::answer(query, grouping, call),
+        (None, ResultKind::Groups(grouping)) => groups::answer(query, grouping, call),
         (None, _) => answer_page(query, call),
     }
 }

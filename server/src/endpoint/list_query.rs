@@ -7,7 +7,7 @@ use std::num::NonZeroU32;
 
 use pinakes_format::entity::Entity;
 use pinakes_format::query::{
-    Aim, Grouping, PAGE_SIZES, ParamError, Query, SAMPLE_RECORDS_MAX, Sample, nearest,
+    Grouping, PAGE_SIZES, ParamError, Query, ResultKind, SAMPLE_RECORDS_MAX, Sample, nearest,
 };
 use pinakes_format::schema::keys::{Keys, keys_of};
 
@@ -287,7 +287,7 @@ impl QueryParser {
     }
 
     fn check_together(&mut self) {
-        let has_groups = matches!(self.query.aim, Aim::Groups(_));
+        let has_groups = matches!(self.query.result_kind, ResultKind::Groups(_));
         for parameter in self.seen.clone() {
             let reason = match parameter {
                 Parameter::Page | Parameter::PerPage if self.format.is_some() => {

@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use pinakes_format::entity::Facts;
 use pinakes_format::query::{
-    Aim, INDEXES, KeyStatistics, MEASURES, Measure, Measured, Number, OutputStatistics, Query,
-    Statistics, StatisticsKeys,
+    INDEXES, KeyStatistics, MEASURES, Measure, Measured, Number, OutputStatistics, Query,
+    ResultKind, Statistics, StatisticsKeys,
 };
 use pinakes_format::schema::keys::keys_of;
 use pinakes_format::snapshot::Snapshot;
@@ -48,7 +48,7 @@ fn plan(planning: &Planning<'_>) -> Result<Planned, Reply> {
 }
 
 fn answer(query: &Query, call: &Call<'_>) -> Answer {
-    let Aim::Statistics(keys) = &query.aim else {
+    let ResultKind::Statistics(keys) = &query.result_kind else {
         return Err(ReadError::Internal("a query of statistics has no keys").into());
     };
     let (limits, begun) = (call.limits(), Instant::now());

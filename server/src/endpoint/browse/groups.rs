@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 use pinakes_format::entity::{Entity, NO_ID};
-use pinakes_format::query::{Aim, Deadline, Group, GroupValue, Query, QueryError};
+use pinakes_format::query::{Deadline, Group, GroupValue, Query, QueryError, ResultKind};
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
 
@@ -54,7 +54,7 @@ pub fn groups(
     for key in tables::of(query.entity).groups.iter().copied() {
         let mut query = Query { page: NonZeroU32::MIN, per_page: GROUPS_SHOWN, ..query.clone() };
         let Ok(()) = query.set_group_by(key) else { continue };
-        let Aim::Groups(grouping) = &query.aim else { continue };
+        let ResultKind::Groups(grouping) = &query.result_kind else { continue };
         let groups = query.groups(grouping, snapshot, (deadline, limits.time() / TIME_SHARE));
         let groups = match groups {
             Ok(groups) => groups,
