@@ -302,8 +302,9 @@ fn counts_stop_at_the_largest_integer() {
     let (counters, _) = counters(limits);
     counters.count(1, Some(QuotaClass::List));
     {
-        let mut state = counters.lock();
-        let (counts, _) = state.table.touch(1);
+        let Windows::Local(windows) = &counters.0.0 else { panic!("one server counts") };
+        let mut all = windows.lock();
+        let (counts, _) = all.clients.touch(1);
         (counts.minute, counts.daily[QuotaClass::List as usize]) = (u32::MAX - 1, u32::MAX - 1);
     }
     let last = counters.count(1, Some(QuotaClass::List));
