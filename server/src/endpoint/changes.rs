@@ -104,6 +104,7 @@ fn parse(raw: &str) -> Result<ChangesQuery, Vec<Detail>> {
         };
         details.extend(detail);
     }
+    // Each value is checked although another is invalid: the reply lists all errors.
     let [since, entity, from] = values;
     let mut checked = |name, value: Option<String>, reason: String| {
         details.push(Detail::new(name, &value.unwrap_or_default(), reason));

@@ -147,6 +147,7 @@ impl ListRows {
         let rows = &self.rows[self.next..end];
         let members = &self.members;
         let render = |_: &_, _, row, page: &mut Page<'_>| members.render(row, page);
+        // Starts the reads of all of them first, while the disk is busy.
         snapshot.fetch_page(self.query.entity, rows, Shape::List, render)?;
         let mut page = members.page(snapshot);
         let mut out = out;
@@ -162,6 +163,7 @@ impl ListRows {
                     table.write_row(&page.out, &mut out)?;
                 }
                 None => {
+                    // The record is written at the end of the piece, not copied there.
                     mem::swap(&mut page.out, &mut out);
                     let line = members.render(*row, &mut page);
                     mem::swap(&mut page.out, &mut out);

@@ -130,6 +130,7 @@ fn render_outputs(
         out.push(b':');
         json::unsigned(out, (index.of)(outputs));
     }
+    // Shares are of all matching records, those without a status included.
     out.extend_from_slice(b",\"open_access\":[");
     for (at, (status, outputs)) in outputs.open_access.iter().enumerate() {
         out.extend_from_slice(if at > 0 { b",{\"oa_status\":" } else { b"{\"oa_status\":" });

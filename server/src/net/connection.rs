@@ -223,6 +223,7 @@ impl<H: Handler> Connections<H> {
     {
         let mut stream = LenientStream::new(stream, Arc::clone(&state));
         tokio::select! {
+            // In this order: a connection that has ended needs no timer, and an expired one no farewell.
             biased;
             head = time::timeout(self.settings.timeouts.head, stream.first_head()) => match head? {
                 Err(error) if error.kind() == io::ErrorKind::QuotaExceeded => {
@@ -330,6 +331,7 @@ impl<H: Handler> Connections<H> {
                         return Err(io::Error::other("the client exceeded a timeout"));
                     }
                 },
+                // The memory for replies, or the limiter of connections, chose this client.
                 () = state.evicted() => {
                     SLOW_CLIENTS.count(SlowClient::Evicted);
                     state.reset_on_drop();

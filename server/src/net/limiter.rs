@@ -135,6 +135,7 @@ impl ConnectionLimiter {
                 return;
             }
             registry.closed_at = now.max(1);
+            // Counts the connections of each network at three levels, and lists the idle ones.
             let mut sizes: HashMap<(usize, u64), usize> = HashMap::new();
             let mut idle = Vec::new();
             for registered in registry.connections.values() {
@@ -147,6 +148,8 @@ impl ConnectionLimiter {
                     idle.push((networks, since, connection));
                 }
             }
+            // Takes the connection idle for the longest time out of the largest network, until enough are taken.
+            // Each one taken makes its networks smaller, so that the next may come from another.
             let mut closed = Vec::new();
             while closed.len() < count_max {
                 let size = |networks: &[u64; 3]| {
@@ -167,6 +170,7 @@ impl ConnectionLimiter {
             }
             closed
         };
+        // Outside the lock: a closed connection leaves the registry.
         closed.iter().for_each(|connection| connection.close());
     }
 

@@ -69,6 +69,7 @@ impl SnapshotManager {
                 None
             }
         };
+        // A time that has passed makes `next` the target, which is loaded as `current` is.
         match next {
             Some(next) if next.activates_at > Utc::now() => self.schedule(&next, before),
             Some(_) => {

@@ -288,6 +288,7 @@ impl SnapshotManager {
             }
             owner.link = link;
         }
+        // Opened without the lock of the owner, which requests that find damage need.
         let loaded = self.find_target().and_then(|path| {
             if path == served.snapshot.path() && !served.is_poisoned() {
                 return Ok(None);

@@ -113,6 +113,7 @@ impl SuppressionListFile {
         if !is_forced && state.version.as_ref() == Some(&version) {
             return;
         }
+        // A writer that truncates first and writes then leaves the file empty for a moment.
         let is_emptied =
             matches!(version, FileVersion::Present { size_bytes: 0, .. }) && !state.list.is_empty();
         let is_empty_logged = std::mem::take(&mut state.is_empty_logged);
@@ -128,6 +129,7 @@ impl SuppressionListFile {
             }
             Ok(list) => {
                 let missing = count_missing(&state.list, &list);
+                // Perhaps the writer has more to write: reads again at the next check.
                 if missing > 0 && !is_settled && !is_forced {
                     state.version = None;
                     return;

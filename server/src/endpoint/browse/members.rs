@@ -92,6 +92,7 @@ impl Node {
             (Schema::List(inner), Value::List { items, left_out }) => {
                 let items: Vec<Node> =
                     items.iter().filter_map(|item| Node::new(name, inner, item)).collect();
+                // Short values stand on one line, others have an entry each.
                 let is_line = items.iter().all(Node::is_short);
                 match (items.is_empty(), is_line) {
                     (true, _) => None,

@@ -97,6 +97,7 @@ impl Executor<'_, '_> {
                     introspection.write(type_name.as_deref(), field, page, self)?;
                 }
             }
+            // An answer that is too long stops between two fields.
             self.check_size(page.out.len())?;
             self.leave();
         }
@@ -132,6 +133,7 @@ impl Executor<'_, '_> {
         query: &Query,
         page: &mut Page<'_>,
     ) -> Result<(), SelectError> {
+        // The query checks the budget of the whole operation, not one of its own.
         let is_exceeded = || self.meter.exceeded().is_some();
         let answered = query.execute(self.snapshot, Deadline::when(&is_exceeded));
         let answer = answered.map_err(|error| self.stop_query(error))?;

@@ -211,6 +211,7 @@ impl<'d> Planner<'d, '_> {
         for (name, ..) in list_query::arguments(entity) {
             arguments.extend(self.argument(field, name)?.map(|value| (name, value)));
         }
+        // Invalid arguments make this field null, and leave the other fields as they are.
         let query = match arguments::parse_list_query(entity, arguments) {
             Ok(query) => query,
             Err(error) => {
@@ -220,6 +221,7 @@ impl<'d> Planner<'d, '_> {
             }
         };
         let mut members = Vec::with_capacity(field.children.len());
+        // A list costs its records, and what is below each of them.
         let mut cost: u64 = 1;
         for child in &field.children {
             let member = match self.types.source(child.type_name, child.field.name.as_str()) {
