@@ -3,16 +3,15 @@
 //! A request passes the folders in this order:
 //!
 //! 1. [`net`] accepts the connection, bounds it and reads the request.
-//! 2. [`service`] finds the route, asks [`admission`] whether the client may proceed, and runs the handler.
-//! 3. [`api`], [`graphql`], [`openapi`] and [`browse`] compute the reply from a snapshot that [`snapshots`]
-//!    keeps open.
-//! 4. [`http`] encodes the reply.
+//! 2. [`serve`] asks [`admission`] whether the client may proceed, finds the endpoint, and chooses a thread.
+//! 3. The [`endpoint`] computes the [`reply`] from a snapshot that [`snapshots`] keeps open.
+//! 4. [`net`] sends the reply.
 //!
 //! [`run`](mod@run) starts and stops the process. [`ops`] serves operators: log, metrics and the admin
 //! address. Each folder imports only folders to its left:
 //!
 //! ```text
-//! http, event_counts < admission < net, snapshots < api < browse, graphql, openapi < service < ops < run < options < cli
+//! event_counts, reply < http < admission < net, snapshots < openapi < endpoint < serve < ops < run < options < cli
 //! ```
 //!
 //! Tests, fuzz targets and benchmarks call single parts through [`parts`].
@@ -20,61 +19,58 @@
 #![forbid(unsafe_code)]
 
 pub(crate) mod admission;
-pub(crate) mod api;
-pub(crate) mod browse;
 pub(crate) mod cli;
+pub(crate) mod endpoint;
 pub(crate) mod event_counts;
-pub(crate) mod graphql;
 pub(crate) mod http;
 pub(crate) mod net;
 pub(crate) mod openapi;
 pub(crate) mod ops;
 pub(crate) mod options;
+pub(crate) mod reply;
 pub(crate) mod run;
-pub(crate) mod service;
+pub(crate) mod serve;
 pub(crate) mod snapshots;
 
 pub use cli::{Cli, CliError, print, write_manual};
 pub use ops::log::{DroppedLines, start_log};
 pub use options::Options;
 pub use run::run;
-pub use service::Service;
-pub use snapshots::manager::{OpenOptions, SnapshotManager, SnapshotSource};
+pub use serve::Service;
+pub use snapshots::manager::{SnapshotManager, SnapshotSource};
+pub use snapshots::open::OpenOptions;
 pub use snapshots::suppression::SuppressionListFile;
 
 /// Parts of the server, for callers that run them without a process.
 pub mod parts {
     pub use crate::admission::gate::{Gate, Peer};
-    pub use crate::admission::limits::counters::Counters;
     pub use crate::admission::limits::file::FileError;
-    pub use crate::admission::limits::fleet::FleetLimiter;
     pub use crate::admission::limits::{
         Clock, ClockReading, Limits, QuotaClass, RateLimiter, SystemClock,
     };
-    pub use crate::api::autocomplete_query::{TextError, parse as parse_autocomplete_query};
-    pub use crate::api::list_query::{ListRequest, parse as parse_list_query};
-    pub use crate::api::route::{Route, charge, find};
-    pub use crate::api::route_template::Template;
-    pub use crate::graphql::document::GraphqlRequest;
-    pub use crate::graphql::field::{Field, FieldSource};
-    pub use crate::graphql::options::Settings;
-    pub use crate::graphql::types::Object;
-    pub use crate::graphql::{Outcome, respond, types};
+    pub use crate::endpoint::complete_query::{TextError, parse as parse_autocomplete_query};
+    pub use crate::endpoint::graphql::document::GraphqlRequest;
+    pub use crate::endpoint::graphql::field::{Field, FieldSource};
+    pub use crate::endpoint::graphql::options::Settings;
+    pub use crate::endpoint::graphql::types::Object;
+    pub use crate::endpoint::graphql::{Outcome, respond, types};
+    pub use crate::endpoint::list_query::{ListRequest, parse as parse_list_query};
+    pub use crate::endpoint::routes::{Matched, Route, charge, find};
+    pub use crate::endpoint::site::ServiceSettings;
     pub use crate::http::client_address::{Client, ClientResolver, ForwardingHeader};
-    pub use crate::http::coding::encode::{CODED_BYTES_MIN, encode_at, level};
-    pub use crate::http::coding::{AcceptedCodings, Coding};
-    pub use crate::http::etag::SnapshotHeaders;
-    pub use crate::http::parameters::{DETAILS_MAX, Detail};
     pub use crate::http::path::{decode, echo, echo_path, segments};
     pub use crate::net::connection::{ConnectionSettings, Preface, Timeouts};
     pub use crate::net::handler::Handler;
     pub use crate::net::limiter::ConnectionLimiter;
     pub use crate::net::proxy_protocol::read_header as read_proxy_header;
     pub use crate::net::tls::Certificate;
-    pub use crate::service::dispatch::ServiceSettings;
-    pub use crate::service::traffic::Traffic;
+    pub use crate::reply::coding::encode::{CODED_BYTES_MIN, encode_at, level};
+    pub use crate::reply::coding::{AcceptedCodings, Coding};
+    pub use crate::reply::detail::{DETAILS_MAX, Detail};
+    pub use crate::reply::etag::SnapshotHeaders;
+    pub use crate::serve::traffic::Traffic;
     pub use redis::Client as StoreClient;
 
     /// Connections to the service.
-    pub type Connections = crate::net::connection::Connections<crate::service::Service>;
+    pub type Connections = crate::net::connection::Connections<crate::serve::Service>;
 }

@@ -16,17 +16,16 @@ use pinakes_format::index::kept_sets::KeptSets;
 use pinakes_format::storage::mmap::LoadMode;
 
 use crate::admission::gate::Gate;
-use crate::admission::limits::fleet::FleetLimiter;
 use crate::admission::limits::{CLIENTS_MAX, Limits, RateLimiter, SystemClock};
-use crate::graphql::options::GraphqlOptions;
+use crate::endpoint::graphql::options::GraphqlOptions;
+use crate::endpoint::site::ServiceSettings;
 use crate::http::client_address::{ClientResolver, ForwardingHeader};
 use crate::net::connection::{ConnectionSettings, Preface, Timeouts};
 use crate::net::tls::{Certificate, TlsError};
 use crate::ops::admin::AdminHosts;
 use crate::ops::log::LogFormat;
 use crate::run::ListenOptions;
-use crate::service::default_disk_reads;
-use crate::service::dispatch::ServiceSettings;
+use crate::serve::threads::default_disk_reads;
 use crate::snapshots::manager::SnapshotSource;
 
 /// Name of the group of options that name the snapshot, of which the server needs exactly one.
@@ -355,8 +354,9 @@ impl LimitOptions {
         let clock = Box::new(SystemClock::new());
         if let Some(store) = self.counters.as_ref().filter(|_| !self.no_limits) {
             let timeout = Duration::from_millis(self.counters_timeout);
-            let fleet = FleetLimiter::new(limits, clock, store.clone(), self.fleet_size, timeout);
-            return Gate::of_fleet(clients, fleet);
+            let (store, servers) = (store.clone(), self.fleet_size);
+            let limiter = RateLimiter::of_fleet(limits, clock, store, servers, timeout);
+            return Gate::new(clients, Some(limiter), None);
         }
         let limiter = (!self.no_limits).then(|| RateLimiter::new(limits, clock));
         Gate::new(clients, limiter, self.limits_file.clone())

@@ -26,7 +26,7 @@ use crate::ops::admin;
 use crate::ops::admin::{Admin, AdminHosts};
 use crate::ops::log::DroppedLines;
 use crate::ops::metrics::Metrics;
-use crate::service::Service;
+use crate::serve::Service;
 
 /// Timeout of open requests after SIGINT or SIGTERM.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);

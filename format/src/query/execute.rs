@@ -82,6 +82,7 @@ impl Query {
         let matches = self.resolve(snapshot, deadline)?;
         let keys = self.directed_orders(snapshot)?;
         let (first, per_page) = (self.first_position(), self.per_page as usize);
+        // Without a sort the page is found while counting. A sort needs the whole set first.
         let (count, rows, ordering) = if let Some(sample) = self.sample {
             let (count, rows) =
                 self.sample_page(sample, (&matches, &keys), (first, per_page), snapshot, deadline)?;

@@ -82,6 +82,7 @@ pub fn parse_expression(text: &str) -> Result<RawExpression<'_>, String> {
     if rest.bytes().any(|byte| byte.is_ascii_control()) {
         return Err("holds a control character".into());
     }
+    // A comparison stands alone; the longer signs come first.
     let comparisons = [
         (">=", Comparison::GreaterOrEqual),
         ("<=", Comparison::LessOrEqual),
@@ -94,6 +95,7 @@ pub fn parse_expression(text: &str) -> Result<RawExpression<'_>, String> {
             return Ok(RawExpression { key, test });
         }
     }
+    // A `!` negates all alternatives that follow.
     let (is_negated, rest) = match rest.strip_prefix('!').map(trim) {
         Some(rest) if rest.starts_with('!') => return Err("has `!` twice; once is enough".into()),
         Some(rest) => (true, rest),
@@ -142,6 +144,7 @@ fn parse_value(text: &str) -> Result<(RawValue<'_>, Option<&str>), String> {
         }
         return Ok((RawValue { text: value.into(), is_quoted: false }, rest));
     };
+    // After a closing quote only the next alternative may follow.
     let end = end_of_quoted(quoted).ok_or("has a quote that is not closed")?;
     let after = trim(&quoted[end + 1..]);
     let rest = after.strip_prefix('|');

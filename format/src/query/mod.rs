@@ -56,7 +56,7 @@ pub use crate::query::error::{ParamError, nearest};
 pub use crate::query::execute::{QueryPlan, RowPage};
 pub use crate::query::filter::{EXPRESSIONS_MAX, Expression};
 pub use crate::query::groups::{GROUP_KEYS_MAX, GROUPS_MAX, Group, GroupValue, Grouping, Groups};
-pub use crate::query::parse::{Aim, PAGE_SIZE_DEFAULT, PAGE_SIZES, Query};
+pub use crate::query::parse::{PAGE_SIZE_DEFAULT, PAGE_SIZES, Query, ResultKind};
 pub use crate::query::predicate::Predicate;
 pub use crate::query::rows::RowCursor;
 pub use crate::query::sample::{SAMPLE_RECORDS_MAX, Sample};
@@ -64,8 +64,8 @@ pub use crate::query::select::{member_names, parse_select};
 pub use crate::query::sort::{SORT_KEYS_MAX, SortKey};
 pub(crate) use crate::query::sorted_page::{first_rows, rows_with_codes};
 pub use crate::query::statistics::{
-    KeyStatistics, Number, OutputStatistics, STATISTICS_KEYS_MAX, Statistics, StatisticsKeys,
-    Summary,
+    CitationIndex, INDEXES, KeyStatistics, MEASURES, Measure, Measured, Number, OutputStatistics,
+    STATISTICS_KEYS_MAX, Statistics, StatisticsKeys,
 };
 pub use crate::query::value::Operand;
 pub(crate) use crate::query::value::strip_id_prefix;

@@ -47,6 +47,7 @@ pub(super) fn add_rows<'s>(
         }
     }
     deadline.check()?;
+    // Records without a name are all but those that refer to a row with one.
     if has_null {
         let without_name = Clause { is_negated: true, ..Clause::internal(with_name.into_leaves()) };
         union.add_bitmap(without_name.to_bitset(union.rows(), deadline)?);

@@ -36,7 +36,7 @@ pub struct Query {
     /// Records a page.
     pub per_page: u32,
     /// What the query finds.
-    pub aim: Aim,
+    pub result_kind: ResultKind,
     /// A random sample takes the place of the matching records.
     pub sample: Option<Sample>,
     /// The members to show; `None` for all of them.
@@ -45,7 +45,7 @@ pub struct Query {
 
 /// What a query finds of the matching records.
 #[derive(Clone, Debug)]
-pub enum Aim {
+pub enum ResultKind {
     /// A page of them.
     List,
     /// A page of their groups.
@@ -64,7 +64,7 @@ impl Query {
             sort: Vec::new(),
             page: NonZeroU32::MIN,
             per_page: PAGE_SIZE_DEFAULT,
-            aim: Aim::List,
+            result_kind: ResultKind::List,
             sample: None,
             select: None,
         }
@@ -117,7 +117,7 @@ impl Query {
     ///
     /// One error for each wrong key.
     pub fn set_sort(&mut self, text: &str) -> Result<(), Vec<ParamError>> {
-        if let Aim::Groups(grouping) = &mut self.aim
+        if let ResultKind::Groups(grouping) = &mut self.result_kind
             && grouping.is_sorted()
         {
             return grouping.set_sort(text);
@@ -142,7 +142,7 @@ impl Query {
     ///
     /// One error for each key that does not group.
     pub fn set_group_by(&mut self, text: &str) -> Result<(), Vec<ParamError>> {
-        self.aim = Aim::Groups(Grouping::parse(self.keys, text)?);
+        self.result_kind = ResultKind::Groups(Grouping::parse(self.keys, text)?);
         Ok(())
     }
 
@@ -152,7 +152,7 @@ impl Query {
     ///
     /// If the list has no such groups.
     pub fn set_legacy_group_by(&mut self, text: &str) -> Result<(), Vec<ParamError>> {
-        self.aim = Aim::Groups(Grouping::parse_legacy(self.keys, text)?);
+        self.result_kind = ResultKind::Groups(Grouping::parse_legacy(self.keys, text)?);
         Ok(())
     }
 
@@ -162,7 +162,7 @@ impl Query {
     ///
     /// One error for each key without numbers.
     pub fn set_statistics(&mut self, text: &str) -> Result<(), Vec<ParamError>> {
-        self.aim = Aim::Statistics(StatisticsKeys::parse(self.keys, text)?);
+        self.result_kind = ResultKind::Statistics(StatisticsKeys::parse(self.keys, text)?);
         Ok(())
     }
 

@@ -310,6 +310,7 @@ impl<'s> ExpressionResolver<'s> {
             return Ok(());
         }
         let file = self.snapshot.term_lists(self.entity)?;
+        // First the records that refer to something suppressed, by the lists of its rows.
         let mut referring = Union::new(self.union.rows());
         for (at, row) in (0..).zip(suppressed) {
             self.check_deadline(at)?;
@@ -317,6 +318,7 @@ impl<'s> ExpressionResolver<'s> {
                 referring.add_list(list)?;
             }
         }
+        // Then those of them whose every name is suppressed: to the reader they have none.
         let is_null =
             Expression { is_negated: false, operands: vec![Operand::Null], ..expression.clone() };
         let query = Query { filter: vec![is_null], ..Query::new(self.entity) };

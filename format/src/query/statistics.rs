@@ -12,6 +12,8 @@
 //!
 //! Rows stand in citation order, so the citation indexes look at the first rows only. Records without a
 //! value have no part in a number's statistics; without citations they count as uncited.
+//!
+//! A statistic is a line of [`MEASURES`] or [`INDEXES`]: replies and the OpenAPI document have it from there.
 
 use std::time::Duration;
 
@@ -120,27 +122,60 @@ pub struct KeyStatistics {
     pub count: u64,
     /// Records without a value.
     pub null: u64,
-    /// Of the values; `None` if there are none.
-    pub summary: Option<Summary>,
+    /// Of the values, for each of [`MEASURES`]; `None` if there are none.
+    pub measured: Option<[Measured; MEASURES.len()]>,
 }
 
-/// Moments and quantiles of at least one value.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Summary {
-    /// The sum of all values.
-    pub sum: Number,
-    /// The sum divided by the number of values.
-    pub mean: f64,
-    /// The least value.
-    pub min: Number,
-    /// The greatest value.
-    pub max: Number,
-    /// The first quartile, the median and the third quartile, interpolated between neighbours.
-    pub quartiles: [f64; 3],
-    /// The 90th percentile.
-    pub p90: f64,
-    /// The 99th percentile.
-    pub p99: f64,
+/// A statistic of the values of one key.
+pub struct Measure {
+    /// The name of its member.
+    pub name: &'static str,
+    /// What it is.
+    pub doc: &'static str,
+    /// How many numbers it has: one, or three in an array.
+    pub numbers: usize,
+    of: fn(&Histogram<'_>) -> Measured,
+}
+
+/// The value of a statistic.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Measured {
+    /// A number.
+    One(Number),
+    /// An array of three numbers.
+    Three([Number; 3]),
+}
+
+const fn one(name: &'static str, doc: &'static str, of: fn(&Histogram<'_>) -> Measured) -> Measure {
+    Measure { name, doc, numbers: 1, of }
+}
+
+/// The statistics of the values of a key, in the order of their members.
+pub const MEASURES: [Measure; 7] = [
+    one("sum", "The sum of the values.", |of| Measured::One(of.sum)),
+    one("mean", "The sum divided by the number of values.", |of| {
+        Measured::One(Number::Fraction(of.sum.as_f64() / of.count as f64))
+    }),
+    one("min", "The least value.", |of| Measured::One(of.min)),
+    one("max", "The greatest value.", |of| Measured::One(of.max)),
+    Measure {
+        name: "quartiles",
+        doc: "The first quartile, the median and the third quartile, interpolated.",
+        numbers: 3,
+        of: |of| Measured::Three([0.25, 0.5, 0.75].map(|share| of.quantile(share))),
+    },
+    one("p90", "The 90th percentile, interpolated.", |of| Measured::One(of.quantile(0.9))),
+    one("p99", "The 99th percentile, interpolated.", |of| Measured::One(of.quantile(0.99))),
+];
+
+/// Ascending values, each with the number of its records.
+struct Histogram<'h> {
+    values: &'h [(Number, u64)],
+    /// The number of records, at least 1.
+    count: u64,
+    sum: Number,
+    min: Number,
+    max: Number,
 }
 
 /// A number in the type of its key.
@@ -151,6 +186,35 @@ pub enum Number {
     /// Of a key of fractional numbers.
     Fraction(f64),
 }
+
+/// A citation index of outputs.
+pub struct CitationIndex {
+    /// The name of its member.
+    pub name: &'static str,
+    /// What it is.
+    pub doc: &'static str,
+    /// Its value.
+    pub of: fn(&OutputStatistics) -> u64,
+}
+
+/// The citation indexes of outputs, in the order of their members.
+pub const INDEXES: [CitationIndex; 3] = [
+    CitationIndex {
+        name: "h_index",
+        doc: "The greatest h such that h records have at least h citations each.",
+        of: |outputs| outputs.h_index,
+    },
+    CitationIndex {
+        name: "i10_index",
+        doc: "Records with at least ten citations.",
+        of: |outputs| outputs.i10_index,
+    },
+    CitationIndex {
+        name: "g_index",
+        doc: "The greatest g such that the g most cited records have at least g² citations together.",
+        of: |outputs| outputs.g_index,
+    },
+];
 
 /// Statistics of outputs.
 #[derive(Clone, Debug, PartialEq)]
@@ -171,7 +235,8 @@ pub struct OutputStatistics {
 impl Query {
     /// Makes the query sum up the matching records, by the key that most requests ask for.
     pub fn sum_up(&mut self) {
-        self.aim = crate::query::parse::Aim::Statistics(StatisticsKeys::default_of(self.keys));
+        self.result_kind =
+            crate::query::parse::ResultKind::Statistics(StatisticsKeys::default_of(self.keys));
     }
 
     /// Computes the statistics of all matching records. Page and sort of the query have no effect.
@@ -334,7 +399,7 @@ fn key_statistics(
     };
     let histogram: Vec<(Number, u64)> =
         histogram.into_iter().map(|(value, count)| (number(value), count)).collect();
-    Ok(KeyStatistics { key, count, null: counted.null, summary: summary(&histogram, count) })
+    Ok(KeyStatistics { key, count, null: counted.null, measured: measured(&histogram, count) })
 }
 
 impl Number {
@@ -347,21 +412,11 @@ impl Number {
     }
 }
 
-/// Sums up an ascending histogram of `count` values; `None` without values.
-fn summary(histogram: &[(Number, u64)], count: u64) -> Option<Summary> {
-    let (min, max) = (histogram.first()?.0, histogram.last()?.0);
-    let sum = sum_of(histogram);
-    let mean = sum.as_f64() / count as f64;
-    let quantile = |share| quantile(histogram, count, share);
-    Some(Summary {
-        sum,
-        mean,
-        min,
-        max,
-        quartiles: [0.25, 0.5, 0.75].map(quantile),
-        p90: quantile(0.9),
-        p99: quantile(0.99),
-    })
+/// Computes all statistics of an ascending histogram of `count` values; `None` without values.
+fn measured(values: &[(Number, u64)], count: u64) -> Option<[Measured; MEASURES.len()]> {
+    let (min, max) = (values.first()?.0, values.last()?.0);
+    let histogram = Histogram { values, count, sum: sum_of(values), min, max };
+    Some(MEASURES.map(|measure| (measure.of)(&histogram)))
 }
 
 /// The sum, of fractions with twice the precision of one.
@@ -384,6 +439,12 @@ fn sum_of(histogram: &[(Number, u64)]) -> Number {
         }
     }
     if is_fraction { Number::Fraction(sum + rest) } else { Number::Integer(integers) }
+}
+
+impl Histogram<'_> {
+    fn quantile(&self, share: f64) -> Number {
+        Number::Fraction(quantile(self.values, self.count, share))
+    }
 }
 
 /// The value below which a share of `count` values lies: at position (count − 1) × share, counted from
@@ -445,7 +506,8 @@ mod tests {
         assert_eq!(sum_of(&far), Number::Fraction(3.0));
         let (counted, count) = histogram(&[i128::from(i64::MAX), i128::from(i64::MAX), 1]);
         assert_eq!(sum_of(&counted), Number::Integer(2 * i128::from(i64::MAX) + 1));
-        assert_eq!(summary(&[], 0), None);
-        assert_eq!(summary(&counted, count).map(|summary| summary.min), Some(Number::Integer(1)));
+        assert_eq!(measured(&[], 0), None);
+        let min = measured(&counted, count).map(|measured| measured[2]);
+        assert_eq!(min, Some(Measured::One(Number::Integer(1))));
     }
 }

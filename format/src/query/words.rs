@@ -37,6 +37,7 @@ pub(crate) fn rows_of_words(
 ) -> Result<DocSet, QueryError> {
     let rows = snapshot.count(entity);
     let mut found: Option<DocSet> = None;
+    // Rare words first: their set is small, and bounds the work for the frequent ones.
     for words in sort_by_rarity(snapshot, entity, words)?.chunks(WORDS_PER_INTERSECTION) {
         let mut clauses: Vec<Clause<'_>> =
             found.take().map(DocSet::into_clause).into_iter().collect();
@@ -58,6 +59,7 @@ pub(crate) fn rows_of_words(
         found = Some(set);
     }
     let found = found.unwrap_or(DocSet::Sorted(Vec::new()));
+    // The index keeps the beginning of a long word alone, so the names themselves decide.
     let long: Vec<&str> = words.iter().map(String::as_str).filter(|word| is_long(word)).collect();
     if long.is_empty() {
         return Ok(found);

@@ -4,16 +4,15 @@
 //! for each record, then for each name that the record refers to. [`Snapshot::fetch_page`] waits
 //! three times: for the offsets of the records, for the records, and for the names.
 //!
-//! Where every record is verified and the disk is not busy, the page is most likely in memory, and
-//! nothing is fetched.
+//! Where every record is verified and the handle reads one by one, the page is most likely in memory,
+//! and nothing is fetched.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use crate::entity::{Entity, NO_ID};
 use crate::json::render::{Page, RecordBytes, RecordStore, Shape};
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Reads, Snapshot};
 use crate::storage::error::ReadError;
-use crate::storage::waiting;
 
 /// Bytes of records that are fetched together. A page of longer records is fetched in parts.
 const FETCHED_BYTES_MAX: usize = 1 << 20;
@@ -40,7 +39,7 @@ impl Snapshot {
         render: impl for<'s> Fn(&'s Snapshot, Entity, u32, &mut Page<'s>) -> Result<(), ReadError>,
     ) -> Result<(), ReadError> {
         let records = &self.files_of(entity).records;
-        let mut is_cold = waiting::is_disk_busy();
+        let mut is_cold = self.reads != Reads::OneByOne;
         for row in rows {
             is_cold = is_cold || !records.is_verified(*row as usize)?;
         }

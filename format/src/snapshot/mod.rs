@@ -43,6 +43,7 @@ use crate::record::gather::{Gather, Gathered, PathTree, find_path};
 use crate::record::schema_of;
 use crate::record::value::{TABLE_FIRST, TABLE_NAMES};
 use crate::schema::keys::{Values, keys_of};
+use crate::storage::archive::InArchive;
 use crate::storage::blobs::Blobs;
 use crate::storage::error::ReadError;
 use crate::storage::header::HEADER_BYTES;
@@ -72,26 +73,46 @@ pub const HISTORY: &str = ".history";
 /// Snapshots do not contain the lists, since mirrors publish snapshots.
 pub const SUPPRESSION_LISTS: &str = ".suppressed";
 
-/// An open snapshot, without the records that are suppressed.
+/// A handle of an open snapshot, without the records that are suppressed.
+#[derive(Clone)]
 pub struct Snapshot {
     mapped: Arc<Mapped>,
     suppressed: Suppressed,
-    kept: SnapshotSets,
+    kept: Arc<SnapshotSets>,
+    reads: Reads,
+}
+
+/// How a handle reads bytes that may have to come from the disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reads {
+    /// Each read waits by itself: for an idle disk, where asking for each page whether the page is in memory costs more
+    /// than the rare wait.
+    OneByOne,
+    /// The reads of a page of records start together, before the first of them waits: for a busy disk.
+    Together,
+    /// A read that would wait fails with [`ReadError::WouldWait`]: for threads that serve many clients.
+    MemoryOnly,
 }
 
 /// The open files of a snapshot, shared by every suppression of it.
 struct Mapped {
+    opened: Arc<Opened>,
+    entities: Vec<EntityFiles>,
+    strings: Blobs,
+}
+
+/// The parts of a snapshot that its handles share.
+struct Opened {
     path: PathBuf,
     manifest: Manifest,
     /// The manifest under a shared lock; `None` of a draft.
     _lock: Option<File>,
-    entities: Vec<EntityFiles>,
-    strings: Blobs,
     /// The levels above the chunks of every file.
     hashes: Arc<Map>,
 }
 
 /// The archives of one entity; `None` where the entity has no such archive.
+#[derive(Clone)]
 struct EntityFiles {
     records: Blobs,
     ids: Ids,
@@ -104,6 +125,37 @@ struct EntityFiles {
     prefix_stats: Option<PrefixStats>,
     citations: Option<CitationsFile>,
     targets: Option<TargetsFile>,
+}
+
+impl Mapped {
+    /// Twins of all archives for reads from memory.
+    fn memory_only(&self) -> Mapped {
+        let Mapped { opened, entities, strings } = self;
+        let entities = entities.iter().map(EntityFiles::memory_only).collect();
+        Mapped { opened: Arc::clone(opened), entities, strings: strings.memory_only() }
+    }
+}
+
+impl EntityFiles {
+    /// Twins of the archives for reads from memory.
+    fn memory_only(&self) -> EntityFiles {
+        fn twin<T: InArchive>(file: &Option<T>) -> Option<T> {
+            file.as_ref().map(T::memory_only)
+        }
+        EntityFiles {
+            records: self.records.memory_only(),
+            ids: self.ids.memory_only(),
+            redirects: self.redirects.memory_only(),
+            names: twin(&self.names),
+            term_lists: twin(&self.term_lists),
+            orders: twin(&self.orders),
+            words: twin(&self.words),
+            alternatives: twin(&self.alternatives),
+            prefix_stats: twin(&self.prefix_stats),
+            citations: twin(&self.citations),
+            targets: twin(&self.targets),
+        }
+    }
 }
 
 /// The result of looking an id up.
@@ -120,18 +172,30 @@ pub enum LookupResult {
 impl Snapshot {
     /// The snapshot's directory.
     pub fn path(&self) -> &Path {
-        &self.mapped.path
+        &self.mapped.opened.path
     }
 
     /// The snapshot's manifest.
     pub fn manifest(&self) -> &Manifest {
-        &self.mapped.manifest
+        &self.mapped.opened.manifest
     }
 
     /// Keeps sets of rows of its queries for later queries, in memory that snapshots share.
     #[must_use]
     pub fn keeping(self, sets: &Arc<KeptSets>) -> Snapshot {
-        Snapshot { kept: SnapshotSets::new(sets), ..self }
+        Snapshot { kept: Arc::new(SnapshotSets::new(sets)), ..self }
+    }
+
+    /// A handle of the same snapshot that reads in another way.
+    #[must_use]
+    pub fn reading(&self, reads: Reads) -> Snapshot {
+        let mapped = match (reads, self.reads) {
+            (Reads::MemoryOnly, Reads::OneByOne | Reads::Together) => {
+                Arc::new(self.mapped.memory_only())
+            }
+            _ => Arc::clone(&self.mapped),
+        };
+        Snapshot { mapped, reads, ..self.clone() }
     }
 
     pub(crate) fn kept(&self) -> &SnapshotSets {

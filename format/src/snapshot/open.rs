@@ -7,7 +7,6 @@ use blake3::Hash;
 use crate::entity::Entity;
 use crate::index::citations::CitationsFile;
 use crate::index::dictionary::Dictionary;
-use crate::index::kept_sets::SnapshotSets;
 use crate::index::orders::OrdersFile;
 use crate::index::prefix_stats::PrefixStats;
 use crate::index::targets::TargetsFile;
@@ -17,7 +16,9 @@ use crate::schema::layout::schema_hash;
 use crate::snapshot::error::{Cause, OpenError};
 use crate::snapshot::files::{archive_path, check_file_list, has_archive, open_regular};
 use crate::snapshot::lock::lock_shared;
-use crate::snapshot::{EntityFiles, Mapped, STRINGS_PREFIX_BYTES, Snapshot, Suppressed};
+use crate::snapshot::{
+    EntityFiles, Mapped, Opened, Reads, STRINGS_PREFIX_BYTES, Snapshot, Suppressed,
+};
 use crate::storage::archive::{Archive, ArchiveError};
 use crate::storage::blobs::Blobs;
 use crate::storage::header::{FORMAT_VERSION, FileKind, Header};
@@ -197,9 +198,10 @@ impl<'p> Opening<'p> {
             .map_err(|error| OpenError::new(self.path, "strings", error))?;
         let path = self.path.to_path_buf();
         let Opening { manifest, lock, hashes, .. } = self;
-        let mapped = Mapped { path, manifest, _lock: lock, entities, strings, hashes };
-        let (suppressed, kept) = (Suppressed::default(), SnapshotSets::default());
-        let snapshot = Snapshot { mapped: Arc::new(mapped), suppressed, kept };
+        let opened = Arc::new(Opened { path, manifest, _lock: lock, hashes });
+        let mapped = Arc::new(Mapped { opened, entities, strings });
+        let (suppressed, kept) = (Suppressed::default(), Arc::default());
+        let snapshot = Snapshot { mapped, suppressed, kept, reads: Reads::OneByOne };
         snapshot.check_readable()?;
         Ok(snapshot)
     }

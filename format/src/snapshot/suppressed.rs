@@ -81,8 +81,8 @@ impl Snapshot {
         &self,
         list: &SuppressionList,
     ) -> Result<Snapshot, ReadError> {
-        let (mapped, kept) = (Arc::clone(&self.mapped), self.kept.of_other_suppression());
-        let mut snapshot = Snapshot { mapped, suppressed: Suppressed::default(), kept };
+        let kept = Arc::new(self.kept.of_other_suppression());
+        let mut snapshot = Snapshot { suppressed: Suppressed::default(), kept, ..self.clone() };
         if list.is_empty() {
             return Ok(snapshot);
         }
@@ -98,13 +98,12 @@ impl Snapshot {
 
     /// Adds replaced prefix statistics: one map for each entity.
     pub(crate) fn with_prefix_summaries(self, summaries: Vec<PrefixSummaries>) -> Snapshot {
-        let Snapshot { mapped, suppressed, kept } = self;
-        let Suppressed { entities, digits, unknown_ids } = suppressed;
+        let Suppressed { entities, digits, unknown_ids } = self.suppressed;
         // Nobody shares the rows of a snapshot that is still being made.
         let mut entities = Arc::into_inner(entities).unwrap_or_default();
         entities.iter_mut().zip(summaries).for_each(|(of, summaries)| of.summaries = summaries);
         let suppressed = Suppressed { entities: Arc::new(entities), digits, unknown_ids };
-        Snapshot { mapped, suppressed, kept }
+        Snapshot { suppressed, ..self }
     }
 
     /// Resolves the ids of a list to rows. A merged id suppresses the record it was merged into.

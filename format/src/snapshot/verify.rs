@@ -71,12 +71,14 @@ impl Snapshot {
                     ReadError::corrupt("ids", "the id of a row leads to another row").into(),
                 ));
             }
+            // Rendering reads every member, and every name and code that the record refers to.
             page.out.clear();
             self.render(entity, row, &mut page).map_err(in_records)?;
             if std::str::from_utf8(&page.out).is_err() {
                 let broken = "a record prints text that is not UTF-8";
                 return Err(in_records(ReadError::corrupt("records", broken)));
             }
+            // The record states its id, which must be that of its row.
             let packed = self.stored(entity, row).map_err(in_records)?.packed;
             let own = with_record!(entity, R => {
                 record::read::<R>(packed).map(|record| record.id()).map_err(in_records)?

@@ -39,7 +39,7 @@ impl Snapshot {
     /// Every mapped or copied file, with its path in the manifest.
     fn files(&self) -> impl Iterator<Item = (&str, &Map)> {
         let archives = self.archives().map(|archive| (archive.file(), archive.map()));
-        archives.chain([(HASHES, &*self.mapped.hashes)])
+        archives.chain([(HASHES, &*self.mapped.opened.hashes)])
     }
 
     /// The first file that the system failed to read since the snapshot was opened.
@@ -66,7 +66,7 @@ impl Snapshot {
     pub fn check_readable(&self) -> Result<(), OpenError> {
         let Some(fault) = self.fault() else { return Ok(()) };
         let file = fault.file().to_owned();
-        Err(OpenError::new(&self.mapped.path, &file, ReadError::from(fault)))
+        Err(OpenError::new(&self.mapped.opened.path, &file, ReadError::from(fault)))
     }
 
     /// Finds the files that were written to, or touched, since the last call. Every chunk of such a
@@ -83,7 +83,7 @@ impl Snapshot {
         }
         let mut written = Vec::new();
         for (file, map) in self.files() {
-            match map.check_file(&self.mapped.path.join(file)) {
+            match map.check_file(&self.mapped.opened.path.join(file)) {
                 Change::None => {}
                 Change::Written => written.push(file),
                 Change::Resized { expected, found } => {

@@ -1,4 +1,8 @@
 //! An archive: a file of a snapshot with a header, whose bytes are verified at their first touch.
+//!
+//! A thread that serves many clients must not wait for one client's read from disk. Such a thread reads through
+//! a twin of the archive ([`InArchive::memory_only`]): of the same mapped file, but a read of bytes that are not
+//! in memory fails with [`ReadError::WouldWait`].
 
 use std::{ops::Range, sync::Arc};
 
@@ -7,14 +11,34 @@ use crate::storage::error::{Damage, ReadError};
 use crate::storage::header::{FileKind, HEADER_BYTES, Header, HeaderError};
 use crate::storage::integrity::{Verifier, chunk_range, chunks_of};
 use crate::storage::mmap::Map;
-use crate::storage::waiting;
 
-/// A mapped archive with a decoded header.
+/// A handle of a mapped archive with a decoded header.
+#[derive(Clone)]
 pub struct Archive {
+    file: Arc<ArchiveFile>,
+    header: Header,
+    /// Whether a read of bytes that are not in memory fails.
+    is_memory_only: bool,
+}
+
+/// A mapped file, shared by the handles of its archive.
+struct ArchiveFile {
     map: Map,
     hashes: Arc<Map>,
     verifier: Verifier,
-    header: Header,
+}
+
+/// A structure that is read through one archive.
+pub(crate) trait InArchive: Clone {
+    /// The structure's handle of its archive.
+    fn archive_mut(&mut self) -> &mut Archive;
+
+    /// A twin of the structure whose reads fail where they would wait for the disk.
+    fn memory_only(&self) -> Self {
+        let mut twin = self.clone();
+        twin.archive_mut().is_memory_only = true;
+        twin
+    }
 }
 
 /// Why an archive could not be opened.
@@ -53,7 +77,8 @@ impl Archive {
         verifier.verify_top(&hashes)?;
         let head = verifier.check(&map, &hashes, 0, map.len().min(HEADER_BYTES))?;
         let header = Header::decode(head, kind, entity, schema_hash)?;
-        Ok(Archive { map, hashes, verifier, header })
+        let file = Arc::new(ArchiveFile { map, hashes, verifier });
+        Ok(Archive { file, header, is_memory_only: false })
     }
 
     /// The decoded header.
@@ -63,37 +88,37 @@ impl Archive {
 
     /// The size of the file in bytes, header included.
     pub fn len(&self) -> usize {
-        self.map.len()
+        self.file.map.len()
     }
 
     /// Whether the file has no bytes; false for every archive, because of its header.
     pub fn is_empty(&self) -> bool {
-        self.map.is_empty()
+        self.file.map.is_empty()
     }
 
     /// The number of chunks, and the number of verified chunks. Reads one word for each 64 chunks.
     pub fn progress(&self) -> (u64, u64) {
-        self.verifier.progress()
+        self.file.verifier.progress()
     }
 
     /// The file, by the manifest's path.
     pub fn file(&self) -> &str {
-        self.verifier.file()
+        self.file.verifier.file()
     }
 
     /// The map of the file, with bytes that may not be verified.
     pub(crate) fn map(&self) -> &Map {
-        &self.map
+        &self.file.map
     }
 
     /// Marks every chunk as not verified.
     pub(crate) fn forget(&self) {
-        self.verifier.forget();
+        self.file.verifier.forget();
     }
 
     /// Checks the exact size of the file.
     pub(crate) fn expect_length(&self, expected: u64) -> Result<(), ArchiveError> {
-        let found = self.map.len() as u64;
+        let found = self.len() as u64;
         if found == expected { Ok(()) } else { Err(ArchiveError::Length { expected, found }) }
     }
 
@@ -102,51 +127,55 @@ impl Archive {
     /// # Errors
     ///
     /// [`ReadError::Damage`] where a chunk does not have its hash; [`ReadError::Corrupt`] where the
-    /// range lies outside the file; [`ReadError::WouldWait`] on a thread that must not wait.
+    /// range lies outside the file; [`ReadError::WouldWait`] where a twin for reads from memory would wait for the
+    /// disk.
     #[inline]
     pub fn bytes(&self, from: usize, to: usize) -> Result<&[u8], ReadError> {
-        if from > to || to > self.map.len() {
+        let file = &*self.file;
+        if from > to || to > file.map.len() {
             return Err(ReadError::corrupt(
                 self.header.kind.file_name(),
                 "a byte range lies outside the file",
             ));
         }
-        if waiting::must_not_wait() || !self.verifier.is_verified(from, to) {
+        if self.is_memory_only || !file.verifier.is_verified(from, to) {
             return self.read_or_refuse(from, to);
         }
-        Ok(&self.map[from..to])
+        Ok(&file.map[from..to])
     }
 
     /// Reads bytes that may have to be read from disk or verified; the range lies within the file.
     #[cold]
     fn read_or_refuse(&self, from: usize, to: usize) -> Result<&[u8], ReadError> {
-        let is_verified = self.verifier.is_verified(from, to);
-        if waiting::must_not_wait() && !(is_verified && self.map.is_in_memory(from..to)) {
+        let ArchiveFile { map, hashes, verifier } = &*self.file;
+        let is_verified = verifier.is_verified(from, to);
+        if self.is_memory_only && !(is_verified && map.is_in_memory(from..to)) {
             return Err(ReadError::WouldWait);
         }
         if !is_verified {
             self.fetch(from, to);
-            self.verifier.runs_of(from, to).for_each(|run| self.hashes.fetch(run));
+            verifier.runs_of(from, to).for_each(|run| hashes.fetch(run));
         }
-        Ok(self.verifier.check(&self.map, &self.hashes, from, to)?)
+        Ok(verifier.check(map, hashes, from, to)?)
     }
 
     /// Whether every chunk of a range is verified; false of a range that leaves the file.
     pub(crate) fn is_verified(&self, range: Range<usize>) -> bool {
-        range.end <= self.map.len() && self.verifier.is_verified(range.start, range.end)
+        range.end <= self.len() && self.file.verifier.is_verified(range.start, range.end)
     }
 
     /// Starts to read a range from disk, as one request: with the whole of its first and last chunk
     /// where these are not verified yet.
     pub(crate) fn fetch(&self, from: usize, to: usize) {
-        let to = to.min(self.map.len());
+        let ArchiveFile { map, verifier, .. } = &*self.file;
+        let to = to.min(map.len());
         let chunks = chunks_of(from, to);
-        let is_whole = |chunk: &usize| !self.verifier.is_chunk_verified(*chunk);
-        let whole = |chunk: usize| chunk_range(chunk, self.map.len());
+        let is_whole = |chunk: &usize| !verifier.is_chunk_verified(*chunk);
+        let whole = |chunk: usize| chunk_range(chunk, map.len());
         // One request: neighbouring chunks are read together.
         let from = chunks.clone().next().filter(is_whole).map_or(from, |chunk| whole(chunk).start);
         let to = chunks.last().filter(is_whole).map_or(to, |chunk| whole(chunk).end);
-        self.map.fetch(from..to);
+        map.fetch(from..to);
     }
 
     /// The little-endian `u64` at an offset.
@@ -196,7 +225,7 @@ impl Archive {
             Ok(number) => Ok(usize::try_from(number).unwrap_or(usize::MAX)),
             Err(ReadError::Damage(damage)) => Err(damage.into()),
             Err(_) => {
-                let (expected, found) = (from as u64 + 8, self.map.len() as u64);
+                let (expected, found) = (from as u64 + 8, self.len() as u64);
                 Err(ArchiveError::Length { expected, found })
             }
         }

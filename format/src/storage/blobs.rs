@@ -15,7 +15,7 @@ use std::{
 
 use tempfile::{SpooledTempFile, spooled_tempfile_in};
 
-use crate::storage::archive::{Archive, ArchiveError};
+use crate::storage::archive::{Archive, ArchiveError, InArchive};
 use crate::storage::error::ReadError;
 use crate::storage::file_writer::{FileWriter, Written};
 use crate::storage::header::{HEADER_BYTES, Header};
@@ -161,11 +161,18 @@ pub fn unnamed_file(directory: &Path) -> io::Result<File> {
 }
 
 /// A mapped table of blobs.
+#[derive(Clone)]
 pub struct Blobs {
     archive: Archive,
     count: usize,
     first: u64,
     offsets_from: usize,
+}
+
+impl InArchive for Blobs {
+    fn archive_mut(&mut self) -> &mut Archive {
+        &mut self.archive
+    }
 }
 
 impl Blobs {

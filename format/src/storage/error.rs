@@ -81,8 +81,8 @@ pub enum ReadError {
         /// The number of rows in the table.
         rows: u64,
     },
-    /// The bytes must be read from disk, or are many, and the thread does not wait for them.
-    #[error("internal error: a thread that must not wait for the disk did; report it")]
+    /// The bytes are not in memory, and the handle of the snapshot reads from memory alone.
+    #[error("internal error: a read that must not wait for the disk would have; report it")]
     WouldWait,
     /// This program contradicts itself: the snapshot is not at fault.
     #[error("internal error: {0}; report it, and restart the program")]

@@ -18,7 +18,7 @@ use std::{
     path::Path,
 };
 
-use crate::storage::archive::{Archive, ArchiveError, little_endian};
+use crate::storage::archive::{Archive, ArchiveError, InArchive, little_endian};
 use crate::storage::blobs::Spool;
 use crate::storage::error::ReadError;
 use crate::storage::file_writer::{FileWriter, Written};
@@ -131,10 +131,17 @@ fn verify_fences<const PAIR: usize>(
 }
 
 /// A mapped `ids` file.
+#[derive(Clone)]
 pub struct Ids {
     archive: Archive,
     published: usize,
     rows: usize,
+}
+
+impl InArchive for Ids {
+    fn archive_mut(&mut self) -> &mut Archive {
+        &mut self.archive
+    }
 }
 
 impl Ids {
@@ -279,9 +286,16 @@ impl Ids {
 }
 
 /// A mapped `redirects` file.
+#[derive(Clone)]
 pub struct Redirects {
     archive: Archive,
     count: usize,
+}
+
+impl InArchive for Redirects {
+    fn archive_mut(&mut self) -> &mut Archive {
+        &mut self.archive
+    }
 }
 
 impl Redirects {

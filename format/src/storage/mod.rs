@@ -8,7 +8,6 @@
 //!   compressed texts.
 //! - `manifest`, `publication`: what a snapshot consists of, and what a host publishes.
 //! - `leb128`: numbers of one to nine bytes.
-//! - `waiting`: which threads wait for the disk.
 //! - `error`: why bytes could not be read.
 //!
 //! This folder imports `entity` only.
@@ -26,4 +25,3 @@ pub mod manifest;
 pub mod mmap;
 pub mod names;
 pub mod publication;
-pub mod waiting;

@@ -17,7 +17,7 @@ use std::{
     path::Path,
 };
 
-use crate::storage::archive::{Archive, ArchiveError};
+use crate::storage::archive::{Archive, ArchiveError, InArchive};
 use crate::storage::blobs::Spool;
 use crate::storage::error::ReadError;
 use crate::storage::file_writer::{FileWriter, Written};
@@ -100,9 +100,16 @@ fn slots_end(rows: u64) -> u64 {
 }
 
 /// A mapped `names` file.
+#[derive(Clone)]
 pub struct Names {
     archive: Archive,
     rows: usize,
+}
+
+impl InArchive for Names {
+    fn archive_mut(&mut self) -> &mut Archive {
+        &mut self.archive
+    }
 }
 
 impl Names {

@@ -17,6 +17,8 @@ use std::{
 
 use tokio::{sync::oneshot, time};
 
+use crate::admission::shares::Shares;
+
 /// How long a request waits for a permit.
 const WAIT_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -35,13 +37,13 @@ pub struct PermitLimits {
 #[derive(Debug)]
 pub struct FairQueue {
     limits: PermitLimits,
-    state: Mutex<State>,
+    ledger: Mutex<Ledger>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct Ledger {
     /// Permits held.
-    held: usize,
+    held: Shares,
     /// Keys that hold or await permits.
     keys: HashMap<u64, KeyWork>,
     /// Number of permits given so far.
@@ -50,7 +52,6 @@ struct State {
 
 #[derive(Debug, Default)]
 struct KeyWork {
-    held: usize,
     /// Number of the last permit; 0 for none.
     served: u64,
     /// Requests in the order of their arrival.
@@ -66,19 +67,19 @@ pub struct Permit {
 
 impl FairQueue {
     pub fn new(limits: PermitLimits) -> FairQueue {
-        FairQueue { limits, state: Mutex::default() }
+        FairQueue { limits, ledger: Mutex::default() }
     }
 
     /// Waits for a permit; `None` after 5 s, or at once if too many requests of the key wait.
     pub async fn acquire(self: &Arc<Self>, key: u64) -> Option<Permit> {
         let permit = {
-            let mut state = self.lock();
-            let is_free = state.held < self.limits.total;
-            let work = state.keys.entry(key).or_default();
-            if is_free && work.held < self.limits.held {
-                state.give(key);
+            let mut ledger = self.lock();
+            let is_free = ledger.held.total() < self.limits.total;
+            if is_free && ledger.held.give(key, 1, self.limits.held) {
+                ledger.note_served(key);
                 return Some(Permit { queue: Arc::clone(self), key });
             }
+            let work = ledger.keys.entry(key).or_default();
             // Requests that stopped to wait leave their place.
             work.waiting.retain(|place| !place.is_closed());
             if work.waiting.len() >= self.limits.waiting {
@@ -91,30 +92,26 @@ impl FairQueue {
         time::timeout(WAIT_TIMEOUT, permit).await.ok()?.ok()
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, Ledger> {
         // No code panics while it holds the lock.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
-    /// Counts a permit for a key that has an entry.
-    fn give(&mut self, key: u64) {
-        self.held += 1;
+impl Ledger {
+    /// Numbers the permit that a key was given.
+    fn note_served(&mut self, key: u64) {
         self.given += 1;
-        if let Some(work) = self.keys.get_mut(&key) {
-            work.held += 1;
-            work.served = self.given;
-        }
+        self.keys.entry(key).or_default().served = self.given;
     }
 
     /// Takes back a permit of a key.
     fn release(&mut self, key: u64) {
-        self.held -= 1;
+        self.held.take_back(key, 1);
+        let is_idle = self.held.of(key) == 0;
         if let Some(work) = self.keys.get_mut(&key) {
-            work.held -= 1;
             work.waiting.retain(|place| !place.is_closed());
-            if work.held == 0 && work.waiting.is_empty() {
+            if is_idle && work.waiting.is_empty() {
                 self.keys.remove(&key);
             }
         }
@@ -122,12 +119,15 @@ impl State {
 
     /// Takes the request to serve next off its queue: of the key with the fewest permits.
     fn next_waiting(&mut self, limits: &PermitLimits) -> Option<(u64, oneshot::Sender<Permit>)> {
-        let can_work = |work: &KeyWork| work.held < limits.held && !work.waiting.is_empty();
-        let waiting = self.keys.iter().filter(|(_, work)| can_work(work));
-        let (key, _) = waiting.min_by_key(|(_, work)| (work.held, work.served))?;
+        let held = |key: u64| self.held.of(key);
+        let can_work =
+            |key: u64, work: &KeyWork| held(key) < limits.held && !work.waiting.is_empty();
+        let waiting = self.keys.iter().filter(|(key, work)| can_work(**key, work));
+        let (key, _) = waiting.min_by_key(|(key, work)| (held(**key), work.served))?;
         let key = *key;
         let place = self.keys.get_mut(&key)?.waiting.pop_front()?;
-        self.give(key);
+        self.held.give(key, 1, limits.held);
+        self.note_served(key);
         Some((key, place))
     }
 }
@@ -135,9 +135,9 @@ impl State {
 impl Drop for Permit {
     fn drop(&mut self) {
         let next = {
-            let mut state = self.queue.lock();
-            state.release(self.key);
-            state.next_waiting(&self.queue.limits)
+            let mut ledger = self.queue.lock();
+            ledger.release(self.key);
+            ledger.next_waiting(&self.queue.limits)
         };
         if let Some((key, place)) = next {
             // A request that stopped to wait drops the permit, which serves the next one.
@@ -171,7 +171,7 @@ mod tests {
         held.push(queue.acquire(4).await.unwrap());
         drop(held);
         assert!(queue.lock().keys.is_empty());
-        assert_eq!(queue.lock().held, 0);
+        assert_eq!(queue.lock().held.total(), 0);
     }
 
     #[tokio::test(start_paused = true)]
@@ -223,6 +223,6 @@ mod tests {
         for request in waiting {
             assert!(request.await.unwrap());
         }
-        assert_eq!(queue.lock().held, 0);
+        assert_eq!(queue.lock().held.total(), 0);
     }
 }

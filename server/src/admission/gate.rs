@@ -3,25 +3,16 @@
 use std::{
     net::{IpAddr, Ipv4Addr},
     path::PathBuf,
-    sync::{Arc, Mutex, Once, PoisonError},
+    sync::{Arc, LazyLock, Mutex, Once, PoisonError},
 };
 
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, request::Parts};
 use tokio::runtime::Handle;
 
-use crate::admission::limits::counters::Counters;
-use crate::admission::limits::fleet::FleetLimiter;
+use crate::admission::limits::fleet::FleetWindows;
 use crate::admission::limits::{ClockReading, QuotaClass, Quotas, RateLimiter, Usage, Verdict};
 use crate::http::client_address::{Client, ClientResolver};
-
-/// Rate-limit headers of replies, spelled as in `Access-Control-Expose-Headers`.
-pub const LIMIT_HEADERS: [&str; 5] = [
-    "X-RateLimit-IP-Limit",
-    "X-RateLimit-IP-Remaining",
-    "X-RateLimit-IP-Reset-Seconds",
-    "X-RateLimit-Daily-Limit",
-    "X-RateLimit-Daily-Remaining",
-];
+use crate::reply::LIMIT_HEADERS;
 
 /// Records of a stream for each request that it counts as: a page has as many.
 pub const RECORDS_PER_REQUEST: u64 = 100;
@@ -56,21 +47,11 @@ pub enum Charge {
 pub struct Gate {
     clients: ClientResolver,
     /// `None` without limits.
-    counting: Option<Counting>,
+    limiter: Option<RateLimiter>,
+    /// File that keeps the counts while the server is down; the lock serialises writes.
+    file: Option<Mutex<PathBuf>>,
     /// Runs when a client of this machine first meets a limit.
     local_refusal: Once,
-}
-
-/// The counters of the requests.
-enum Counting {
-    /// This server, for itself.
-    Embedded {
-        limiter: Box<RateLimiter>,
-        /// File that keeps the counts while the server is down; the lock serialises writes.
-        file: Option<Mutex<PathBuf>>,
-    },
-    /// A fleet of servers together.
-    Fleet(Arc<FleetLimiter>),
 }
 
 /// The gate's decision on a request.
@@ -119,39 +100,22 @@ impl Gate {
                 Err(error) => tracing::warn!(%error, "rate-limit counts start at zero"),
             }
         }
-        let counting = limiter.map(|limiter| Counting::Embedded {
-            limiter: Box::new(limiter),
-            file: file.map(Mutex::new),
-        });
-        Gate { clients, counting, local_refusal: Once::new() }
+        Gate { clients, limiter, file: file.map(Mutex::new), local_refusal: Once::new() }
     }
 
-    /// Makes a gate that counts together with the other servers of a fleet.
-    pub fn of_fleet(clients: ClientResolver, fleet: FleetLimiter) -> Gate {
-        let counting = Some(Counting::Fleet(Arc::new(fleet)));
-        Gate { clients, counting, local_refusal: Once::new() }
-    }
-
-    /// The limits of the fleet, if the server counts together with others.
-    pub fn fleet(&self) -> Option<&Arc<FleetLimiter>> {
-        match &self.counting {
-            Some(Counting::Fleet(fleet)) => Some(fleet),
-            _ => None,
-        }
+    /// The windows of the fleet, if the server counts together with others.
+    pub fn fleet(&self) -> Option<&Arc<FleetWindows>> {
+        self.limiter.as_ref()?.fleet()
     }
 
     /// Makes the system provide memory for the counts.
     pub fn provide_pages(&self) {
-        match &self.counting {
-            Some(Counting::Embedded { limiter, .. }) => limiter.provide_pages(),
-            Some(Counting::Fleet(fleet)) => fleet.provide_pages(),
-            None => {}
-        }
+        self.limiter.iter().for_each(RateLimiter::provide_pages);
     }
 
     /// Writes the counts to the file, if there is one.
     pub fn save(&self) {
-        let Some(Counting::Embedded { limiter, file: Some(file) }) = &self.counting else { return };
+        let (Some(limiter), Some(file)) = (&self.limiter, &self.file) else { return };
         let file = file.lock().unwrap_or_else(PoisonError::into_inner);
         if let Err(error) = limiter.save(&file) {
             tracing::error!(%error, "cannot keep the rate-limit counts");
@@ -165,31 +129,23 @@ impl Gate {
 
     /// How much of the limits is in use; `None` without limits.
     pub fn usage(&self) -> Option<Usage> {
-        Some(match self.counting.as_ref()? {
-            Counting::Embedded { limiter, .. } => limiter.usage(),
-            Counting::Fleet(fleet) => fleet.usage(),
-        })
+        self.limiter.as_ref().map(RateLimiter::usage)
     }
 
     /// Which limits are on, in words for the log.
     pub fn limits_in_words(&self) -> String {
-        match &self.counting {
-            Some(Counting::Embedded { limiter, .. }) => limiter.in_words(),
-            Some(Counting::Fleet(fleet)) => fleet.in_words(),
-            None => "limits are off (--no-limits)".to_owned(),
-        }
+        let limiter = self.limiter.as_ref().map(RateLimiter::in_words);
+        limiter.unwrap_or_else(|| "limits are off (--no-limits)".to_owned())
     }
 
-    /// Identifies the client of a request, and counts the request. The future of embedded counters is ready at
-    /// once.
+    /// Identifies the client of a request, and counts the request. Without a fleet, the future is ready at once.
     pub async fn admit(&self, head: &Parts, charge: Charge) -> Admission {
         let client = self.client(head);
-        let admission = match &self.counting {
-            Some(_) if self.clients.is_exempt(client) => Admission::unlimited(client),
-            Some(Counting::Embedded { limiter, .. }) => decide(&**limiter, client, charge).await,
-            // Boxed, so that the futures of embedded counters stay small.
-            Some(Counting::Fleet(fleet)) => Box::pin(decide(&**fleet, client, charge)).await,
-            None => Admission::unlimited(client),
+        let admission = match &self.limiter {
+            Some(limiter) if !self.clients.is_exempt(client) => {
+                decide(limiter, client, charge).await
+            }
+            _ => Admission::unlimited(client),
         };
         if admission.refusal.is_some() && admission.client.address.is_loopback() {
             self.local_refusal.call_once(|| {
@@ -215,29 +171,18 @@ impl Gate {
     /// records begun, or refuses it. `None` for a client without limits. Waits for the store of a fleet, so
     /// that only a blocking thread may call this.
     pub fn charge_stream(&self, admission: &Admission, records: u64) -> Option<StreamCharge> {
-        let (counting, (class, admitted)) = (self.counting.as_ref()?, admission.pooled?);
+        let (limiter, (class, admitted)) = (self.limiter.as_ref()?, admission.pooled?);
         let more = records.div_ceil(RECORDS_PER_REQUEST).saturating_sub(1);
-        let client = admission.client.key();
-        let verdict = match counting {
-            Counting::Embedded { limiter, .. } => limiter.count_more(client, class, more, admitted),
-            Counting::Fleet(fleet) => {
-                Handle::current().block_on(fleet.count_more(client, class, more, admitted))
-            }
-        };
+        let counted = limiter.count_more(admission.client.key(), class, more, admitted);
+        let verdict = Handle::current().block_on(counted);
         Some(StreamCharge { records, more, class, verdict })
     }
 
     /// Takes back what [`Gate::charge_stream`] counted, for a stream that could not begin.
     pub fn take_back(&self, admission: &Admission, charge: StreamCharge) {
         let StreamCharge { more, class, verdict, .. } = charge;
-        let client = admission.client.key();
-        match &self.counting {
-            _ if verdict.refusal.is_some() => {}
-            Some(Counting::Embedded { limiter, .. }) => {
-                limiter.take_back(client, class, more, verdict.at);
-            }
-            Some(Counting::Fleet(fleet)) => fleet.take_back(client, class, more, verdict.at),
-            None => {}
+        if let (Some(limiter), None) = (&self.limiter, verdict.refusal) {
+            limiter.take_back(admission.client.key(), class, more, verdict.at);
         }
     }
 
@@ -248,31 +193,28 @@ impl Gate {
             StatusCode::OK | StatusCode::NOT_MODIFIED | StatusCode::SERVICE_UNAVAILABLE
         );
         let Some((class, at)) = admission.pooled.filter(|_| !did_work) else { return };
-        let client = admission.client.key();
-        match &self.counting {
-            Some(Counting::Embedded { limiter, .. }) => limiter.refund(client, class, at),
-            Some(Counting::Fleet(fleet)) => fleet.refund(client, class, at),
-            None => {}
+        if let Some(limiter) = &self.limiter {
+            limiter.refund(admission.client.key(), class, at);
         }
     }
 }
 
 /// Counts a request of a client.
-async fn decide(counters: &impl Counters, client: Client, charge: Charge) -> Admission {
+async fn decide(limiter: &RateLimiter, client: Client, charge: Charge) -> Admission {
     let class = match charge {
         Charge::None => {
-            let quotas = Some(counters.client_quotas(client.key()).await);
+            let quotas = Some(limiter.client_quotas(client.key()).await);
             return Admission { quotas, ..Admission::unlimited(client) };
         }
         Charge::Free => {
-            let verdict = counters.count_free(client.key()).await;
+            let verdict = limiter.count_free(client.key()).await;
             let refusal = verdict.refusal.is_some().then_some(verdict);
             return Admission { client, quotas: Some(verdict.quotas), refusal, pooled: None };
         }
         Charge::Minute => None,
         Charge::Daily(class) => Some(class),
     };
-    let verdict = counters.count(client.key(), class).await;
+    let verdict = limiter.count(client.key(), class).await;
     let refusal = verdict.refusal.is_some().then_some(verdict);
     let pooled = class.filter(|_| refusal.is_none()).map(|class| (class, verdict.at));
     Admission { client, quotas: Some(verdict.quotas), refusal, pooled }
@@ -294,29 +236,13 @@ impl Admission {
             u64::from(list.limit),
             u64::from(list.remaining),
         ];
-        for (name, number) in HEADER_NAMES.into_iter().zip(numbers) {
+        for (name, number) in HEADER_NAMES.iter().zip(numbers) {
             headers.insert(name, HeaderValue::from(number));
         }
     }
 }
 
-/// [`LIMIT_HEADERS`] in lower case.
-const HEADER_NAMES: [HeaderName; 5] = [
-    HeaderName::from_static("x-ratelimit-ip-limit"),
-    HeaderName::from_static("x-ratelimit-ip-remaining"),
-    HeaderName::from_static("x-ratelimit-ip-reset-seconds"),
-    HeaderName::from_static("x-ratelimit-daily-limit"),
-    HeaderName::from_static("x-ratelimit-daily-remaining"),
-];
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn exposed_and_sent_headers_are_the_same() {
-        for (exposed, sent) in LIMIT_HEADERS.into_iter().zip(HEADER_NAMES) {
-            assert_eq!(exposed.to_ascii_lowercase(), sent.as_str());
-        }
-    }
-}
+/// [`LIMIT_HEADERS`] as names of headers.
+static HEADER_NAMES: LazyLock<[HeaderName; 5]> = LazyLock::new(|| {
+    LIMIT_HEADERS.map(|name| HeaderName::try_from(name).expect("a valid name of a header"))
+});

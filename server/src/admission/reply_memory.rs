@@ -25,6 +25,7 @@ use tokio::{
     time::{self, Instant},
 };
 
+use crate::admission::shares::Shares;
 use crate::http::client_address::{Client, network_key};
 
 /// How long a reply waits for memory.
@@ -60,9 +61,8 @@ pub struct ReplyMemory {
 
 #[derive(Default)]
 struct Ledger {
-    used: usize,
-    clients: HashMap<u64, usize>,
-    networks: HashMap<u64, usize>,
+    clients: Shares,
+    networks: Shares,
     replies: HashMap<u64, HeldReply>,
     /// The replies that wait for memory, by their number.
     waiting: BTreeMap<u64, WaitingReply>,
@@ -134,7 +134,7 @@ impl ReplyMemory {
 
     /// Bytes that are reserved.
     pub fn used_bytes(&self) -> u64 {
-        self.lock().used as u64
+        self.lock().clients.total() as u64
     }
 
     /// The size of the budget.
@@ -245,10 +245,9 @@ impl ReplyMemory {
         if number.is_some_and(|number| ledger.is_refused(number)) {
             return Err(Shortage::Refused);
         }
-        let of = |map: &HashMap<u64, usize>, key: u64| map.get(&key).copied().unwrap_or_default();
         let network = network_key(client);
-        if of(&ledger.clients, client) + bytes > client_max
-            || of(&ledger.networks, network) + bytes > network_max
+        if ledger.clients.of(client) + bytes > client_max
+            || ledger.networks.of(network) + bytes > network_max
         {
             // Leaves the queue: others need not wait for this client.
             number.map(|number| ledger.queue.remove(&number));
@@ -257,14 +256,13 @@ impl ReplyMemory {
         let is_first = ledger.queue.first().is_none_or(|first| Some(*first) >= number);
         if number.is_none() && !ledger.queue.is_empty()
             || !is_first
-            || ledger.used + bytes > self.bytes_max
+            || ledger.clients.total() + bytes > self.bytes_max
         {
             number.map(|number| ledger.queue.insert(number));
             return Err(Shortage::Budget);
         }
-        ledger.used += bytes;
-        *ledger.clients.entry(client).or_default() += bytes;
-        *ledger.networks.entry(network).or_default() += bytes;
+        ledger.clients.give(client, bytes, client_max);
+        ledger.networks.give(network, bytes, network_max);
         let number = ledger.next;
         ledger.next += 1;
         let since = Instant::now();
@@ -322,8 +320,8 @@ impl Ledger {
             self.waiting.iter().filter(|(_, reply)| reply.bytes > 0 && !reply.is_refused);
         for (number, reply) in finished {
             let network = network_key(reply.client);
-            let held = || self.networks.get(&network).copied().unwrap_or_default();
-            let (bytes, latest) = networks.entry(network).or_insert_with(|| (held(), *number));
+            let held = || (self.networks.of(network), *number);
+            let (bytes, latest) = networks.entry(network).or_insert_with(held);
             *bytes += reply.bytes;
             *latest = *number;
         }
@@ -333,16 +331,8 @@ impl Ledger {
 
     /// Takes bytes of a client back.
     fn free(&mut self, client: u64, bytes: usize) {
-        self.used -= bytes;
-        let Ledger { clients, networks, .. } = self;
-        for (map, key) in [(clients, client), (networks, network_key(client))] {
-            if let Some(used) = map.get_mut(&key) {
-                *used -= bytes;
-                if *used == 0 {
-                    map.remove(&key);
-                }
-            }
-        }
+        self.clients.take_back(client, bytes);
+        self.networks.take_back(network_key(client), bytes);
     }
 }
 
@@ -447,7 +437,7 @@ mod tests {
         assert_eq!(memory.used_bytes(), 1_000);
         drop(large);
         let ledger = memory.lock();
-        assert!(ledger.clients.is_empty() && ledger.networks.is_empty());
+        assert_eq!((ledger.clients.total(), ledger.networks.total()), (0, 0));
         assert!(ledger.replies.is_empty());
     }
 

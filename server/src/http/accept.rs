@@ -2,7 +2,7 @@
 
 use http::{HeaderMap, header};
 
-use crate::http::coding::parse_thousandths;
+use crate::reply::coding::parse_thousandths;
 
 /// Media type of JSON.
 const JSON: &str = "application/json";

@@ -16,8 +16,8 @@ use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::{Body, Incoming};
 use tokio::time::timeout;
 
-use crate::http::parameters::Detail;
-use crate::http::reply::Reply;
+use crate::reply::Reply;
+use crate::reply::detail::Detail;
 
 /// Largest body that the server reads.
 pub const BODY_BYTES_MAX: usize = 65_536;
@@ -133,7 +133,7 @@ fn too_long() -> Reply {
 fn incomplete() -> Reply {
     let reason =
         "ended before all that its head announced, or is not in chunks as RFC 9112 has them";
-    Reply::BadQuery(vec![Detail::new("body", "", reason)]).closing()
+    Reply::bad_query(vec![Detail::new("body", "", reason)]).closing()
 }
 
 async fn collect<B>(body: B) -> Result<Bytes, Reply>
@@ -179,7 +179,7 @@ mod tests {
     }
 
     fn status(refusal: Reply) -> (u16, bool) {
-        let headers = crate::http::etag::SnapshotHeaders::new("0123");
+        let headers = crate::reply::etag::SnapshotHeaders::new("0123");
         let response = refusal.into_response(&Method::POST, &headers);
         let is_closing = response.headers().get(header::CONNECTION).is_some();
         (response.status().as_u16(), is_closing)

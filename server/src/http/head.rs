@@ -4,11 +4,13 @@ use http::{
     HeaderMap, HeaderValue, Method, StatusCode, Version, header, request::Parts, uri::Authority,
 };
 
-use crate::http::parameters::Detail;
-use crate::http::reply::Reply;
+use crate::reply::Reply;
+use crate::reply::detail::Detail;
 
-/// Methods of all routes except `POST /graphql`.
+/// Methods of paths that read.
 pub const READ_METHODS: &str = "GET, HEAD, OPTIONS";
+/// Methods of paths that take a body.
+pub const POST_METHODS: &str = "POST, OPTIONS";
 /// Most headers of a request.
 pub const HEADERS_MAX: usize = 64;
 /// Most bytes of a request's headers.
@@ -34,7 +36,7 @@ pub fn refuse(head: &Parts) -> Option<Reply> {
     }
     let bad = |part: &str, value: &[u8], reason: &str| {
         let detail = Detail::new(part, &String::from_utf8_lossy(value), reason);
-        Some(Reply::BadQuery(vec![detail]).closing())
+        Some(Reply::bad_query(vec![detail]).closing())
     };
     let method = head.method.as_str();
     if method.len() > METHOD_BYTES_MAX {
@@ -94,7 +96,7 @@ fn is_host(authority: &Authority) -> bool {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::http::etag::SnapshotHeaders;
+    use crate::reply::etag::SnapshotHeaders;
 
     fn status(method: &str, uri: &str, headers: &[(&str, &str)]) -> Option<u16> {
         let mut request = http::Request::builder().method(method).uri(uri);

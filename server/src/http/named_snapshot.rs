@@ -6,7 +6,7 @@
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use pinakes_format::storage::manifest::ID_DIGITS;
 
-use crate::http::reply::{HTML, Reply};
+use crate::reply::{Body, HTML, Reply};
 
 /// The characters before the snapshot's id; some clients escape the sign.
 const SIGNS: [&str; 2] = ["/@", "/%40"];
@@ -42,25 +42,28 @@ impl<'a> NamedSnapshot<'a> {
     }
 
     /// The reply with the links of its headers and of its page below the same segment.
-    pub fn keep_in(self, reply: Reply) -> Reply {
-        match reply {
-            Reply::Closing(reply) => self.keep_in(*reply).closing(),
-            Reply::Redirect { status, location, message, vary } => {
-                let location = format!("{}{location}", self.prefix);
-                Reply::Redirect { status, location, message, vary }
+    pub fn keep_in(self, mut reply: Reply) -> Reply {
+        for (name, value) in &mut reply.headers {
+            let kept = match *name {
+                header::LOCATION => [self.prefix.as_bytes(), value.as_bytes()].concat(),
+                header::LINK => {
+                    let links = String::from_utf8_lossy(value.as_bytes());
+                    links.replace("</", &format!("<{}/", self.prefix)).into_bytes()
+                }
+                _ => continue,
+            };
+            // A prefix of a request line is as valid as the header that follows it.
+            if let Ok(kept) = HeaderValue::from_bytes(&kept) {
+                *value = kept;
             }
-            Reply::Counted { array, total, links } => {
-                let links = links.replace("</", &format!("<{}/", self.prefix));
-                Reply::Counted { array, total, links }
-            }
-            Reply::Page { body, coding, etags, headers } => {
-                Reply::Page { body: self.keep_in_page(&body).into(), coding, etags, headers }
-            }
-            Reply::Body { status, media_type: media_type @ HTML, body, headers } => {
-                Reply::Body { status, media_type, body: self.keep_in_page(&body).into(), headers }
-            }
-            other => other,
         }
+        let is_shared = reply.is_shared();
+        if let Body::Text { media_type: HTML, bytes } = &mut reply.body
+            && !is_shared
+        {
+            *bytes = self.keep_in_page(bytes).into();
+        }
+        reply
     }
 
     /// Prefixes each path in an attribute. Pages escape the quotes of all other text.
@@ -134,15 +137,10 @@ mod tests {
         let (named, _) = NamedSnapshot::split("/@0123456789abcdef/x");
         let body =
             br#"<a href="/browse/x">A &quot; href=&quot;/y</a> <a href="https://example.org/">"#;
-        let reply = Reply::Body {
-            status: http::StatusCode::OK,
-            media_type: HTML,
-            body: body.as_slice().into(),
-            headers: Vec::new(),
-        };
-        let Reply::Body { body, .. } = named.unwrap().keep_in(reply) else { panic!() };
+        let reply = Reply::text(http::StatusCode::OK, HTML, body.as_slice().into());
+        let Body::Text { bytes, .. } = named.unwrap().keep_in(reply).body else { panic!() };
         let expected = "<a href=\"/@0123456789abcdef/browse/x\">A &quot; href=&quot;/y</a> \
                         <a href=\"https://example.org/\">";
-        assert_eq!(std::str::from_utf8(&body).unwrap(), expected);
+        assert_eq!(std::str::from_utf8(&bytes).unwrap(), expected);
     }
 }

@@ -1,32 +1,10 @@
-//! Query parameters: decoding, and details of errors.
+//! Query parameters, decoded.
 
-use crate::http::path::{decode, truncate};
+use crate::http::path::decode;
+use crate::reply::detail::Detail;
 
-/// Most details of one reply.
-pub const DETAILS_MAX: usize = 10;
-/// Bytes of a value that a detail repeats.
-const VALUE_BYTES_MAX: usize = 64;
 /// Parameters that clients of similar services send by habit; the server ignores them.
 const IGNORED: [&str; 2] = ["mailto", "api_key"];
-
-/// An error in one parameter.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
-pub struct Detail {
-    /// Name of the parameter.
-    pub parameter: String,
-    /// The value as the client sent it.
-    pub value: String,
-    /// The error, and a correction.
-    pub reason: String,
-}
-
-impl Detail {
-    /// Makes a detail; truncates name and value to 64 bytes each.
-    pub fn new(parameter: &str, value: &str, reason: impl Into<String>) -> Detail {
-        let shown = |text| truncate(text, VALUE_BYTES_MAX);
-        Detail { parameter: shown(parameter), value: shown(value), reason: reason.into() }
-    }
-}
 
 /// The reason of a detail about a repeated parameter.
 pub const GIVEN_TWICE: &str = "is given twice; give it once";

@@ -5,6 +5,8 @@ use std::{borrow::Cow, ops::Deref};
 use percent_encoding::percent_decode_str;
 use pinakes_format::text::unseen::is_unseen;
 
+use crate::reply::detail::truncate;
+
 /// Longest request target; the server replies 414 to longer ones.
 pub const URI_BYTES_MAX: usize = 16_384;
 /// Most segments of a path; no route has more.
@@ -30,22 +32,23 @@ impl<'a> Deref for Segments<'a> {
 }
 
 /// One or several segments of a path, as a byte range of the path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Segment {
     from: usize,
     to: usize,
 }
 
 impl Segment {
-    /// The last segment of a path; empty if there is none.
-    pub fn last_in(path: &str) -> Segment {
-        let to = path.strip_suffix('/').unwrap_or(path).len();
-        Segment { from: path[..to].rfind('/').map_or(to, |slash| slash + 1), to }
-    }
-
-    /// The segment before the last one; empty if there is none.
-    pub fn before_last_in(path: &str) -> Segment {
-        Segment::last_in(&path[..Segment::last_in(path).from.saturating_sub(1)])
+    /// The segment with this index, from 0; empty if there is none.
+    pub fn nth_in(path: &str, index: usize) -> Segment {
+        let mut from = 1;
+        for (at, part) in path.strip_prefix('/').unwrap_or_default().split('/').enumerate() {
+            if at == index {
+                return Segment { from, to: from + part.len() };
+            }
+            from += part.len() + 1;
+        }
+        Segment::default()
     }
 
     /// The path from this byte on, without a trailing slash.
@@ -109,15 +112,6 @@ pub fn echo_path(path: &str) -> String {
     truncate(path, PATH_ECHO_BYTES_MAX)
 }
 
-/// Truncates a text to at most this many bytes, and marks the truncation with `…`.
-pub fn truncate(text: &str, bytes_max: usize) -> String {
-    if text.len() <= bytes_max {
-        return text.to_owned();
-    }
-    let end = (0..=bytes_max).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-    format!("{}…", &text[..end])
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -125,15 +119,10 @@ mod tests {
     #[test]
     fn a_path_is_split_and_never_normalised() {
         let check = |path: &str, expected: Option<Vec<&str>>| {
-            let found = segments(path);
-            assert_eq!(found.map(|found| found.to_vec()), expected, "{path}");
-            let last = expected.and_then(|parts| parts.last().copied());
-            if found.is_some() {
-                assert_eq!(
-                    Segment::last_in(path).text_in(path),
-                    last.unwrap_or_default(),
-                    "{path}"
-                );
+            let found = segments(path).map(|found| found.to_vec());
+            assert_eq!(found, expected, "{path}");
+            for (at, part) in expected.unwrap_or_default().iter().enumerate() {
+                assert_eq!(Segment::nth_in(path, at).text_in(path), *part, "{path}");
             }
         };
         check("/", Some(vec![]));

@@ -34,9 +34,7 @@ use crate::event_counts::{SLOW_CLIENTS, SlowClient};
 use crate::http::body;
 use crate::http::body::ReceivedBody;
 use crate::http::client_address::{Client, network_key};
-use crate::http::etag::SnapshotHeaders;
 use crate::http::head::{HEADER_BYTES_MAX, TwoLengths};
-use crate::http::reply::Reply;
 use crate::net::frame_meter::FrameMeter;
 use crate::net::handler::{Handler, ReservedResponse};
 use crate::net::limiter::{ConnectionLimiter, ConnectionPermit, IdleConnection};
@@ -45,6 +43,8 @@ use crate::net::reply_body::{Pieces, PiecesBody};
 use crate::net::request_target::{HEAD_BYTES_MAX, HEAD_HEADERS_MAX, LenientStream};
 use crate::net::state::{ConnectionState, MonitoredStream, PacedBody, Socket};
 use crate::net::tls::Handshakes;
+use crate::reply::Reply;
+use crate::reply::etag::SnapshotHeaders;
 
 /// Heads over 16 KiB that the server reads concurrently, in total and for each client.
 const LONG_HEADS_MAX: u32 = 128;
@@ -223,6 +223,7 @@ impl<H: Handler> Connections<H> {
     {
         let mut stream = LenientStream::new(stream, Arc::clone(&state));
         tokio::select! {
+            // In this order: a connection that has ended needs no timer, and an expired one no farewell.
             biased;
             head = time::timeout(self.settings.timeouts.head, stream.first_head()) => match head? {
                 Err(error) if error.kind() == io::ErrorKind::QuotaExceeded => {
@@ -330,6 +331,7 @@ impl<H: Handler> Connections<H> {
                         return Err(io::Error::other("the client exceeded a timeout"));
                     }
                 },
+                // The memory for replies, or the limiter of connections, chose this client.
                 () = state.evicted() => {
                     SLOW_CLIENTS.count(SlowClient::Evicted);
                     state.reset_on_drop();

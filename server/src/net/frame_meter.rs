@@ -16,6 +16,7 @@ use tokio::{
 };
 
 use crate::event_counts::{EXCESSES, Excess};
+use crate::net::write_through::{WriteThrough, write_through};
 
 /// Bytes of the text by which a client starts HTTP/2.
 const PREFACE_BYTES: usize = 24;
@@ -128,39 +129,25 @@ impl<S: AsyncRead + Unpin> AsyncRead for FrameMeter<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for FrameMeter<S> {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        let written = ready!(Pin::new(&mut self.stream).poll_write(context, bytes))?;
-        self.allowance.receive(written);
-        Poll::Ready(Ok(written))
+impl<S: AsyncWrite + Unpin> WriteThrough for FrameMeter<S> {
+    type Inner = S;
+
+    fn inner(&mut self) -> io::Result<&mut S> {
+        Ok(&mut self.stream)
     }
 
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        let written = ready!(Pin::new(&mut self.stream).poll_write_vectored(context, bytes))?;
-        self.allowance.receive(written);
-        Poll::Ready(Ok(written))
-    }
-
-    fn is_write_vectored(&self) -> bool {
+    fn is_vectored(&self) -> bool {
         self.stream.is_write_vectored()
     }
 
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
+    fn note_written(&mut self, outcome: &Poll<io::Result<usize>>, _offered: usize) {
+        if let Poll::Ready(Ok(written)) = outcome {
+            self.allowance.receive(*written);
+        }
     }
 }
+
+write_through!(FrameMeter<S: AsyncWrite>);
 
 #[cfg(test)]
 mod tests {

@@ -23,6 +23,7 @@ use std::{
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use crate::admission::shares::Shares;
 use crate::http::client_address::{client_key, network_keys};
 
 /// Counts open connections against a total limit and a limit for each client.
@@ -31,8 +32,8 @@ pub struct ConnectionLimiter {
     total: Arc<Semaphore>,
     total_max: u32,
     client_max: u32,
-    /// Open connections by client key; a client without any has no entry.
-    clients: Mutex<HashMap<u64, u32>>,
+    /// Open connections by client key.
+    clients: Mutex<Shares>,
     /// Connections refused since the start: by the total limit, and by a client's limit.
     refused: [AtomicU64; 2],
     /// Connections that can be closed while they are idle.
@@ -134,6 +135,7 @@ impl ConnectionLimiter {
                 return;
             }
             registry.closed_at = now.max(1);
+            // Counts the connections of each network at three levels, and lists the idle ones.
             let mut sizes: HashMap<(usize, u64), usize> = HashMap::new();
             let mut idle = Vec::new();
             for registered in registry.connections.values() {
@@ -146,6 +148,8 @@ impl ConnectionLimiter {
                     idle.push((networks, since, connection));
                 }
             }
+            // Takes the connection idle for the longest time out of the largest network, until enough are taken.
+            // Each one taken makes its networks smaller, so that the next may come from another.
             let mut closed = Vec::new();
             while closed.len() < count_max {
                 let size = |networks: &[u64; 3]| {
@@ -166,6 +170,7 @@ impl ConnectionLimiter {
             }
             closed
         };
+        // Outside the lock: a closed connection leaves the registry.
         closed.iter().for_each(|connection| connection.close());
     }
 
@@ -191,7 +196,7 @@ impl ConnectionLimiter {
         let _ = self.total.acquire_many(self.total_max).await;
     }
 
-    fn clients(&self) -> MutexGuard<'_, HashMap<u64, u32>> {
+    fn clients(&self) -> MutexGuard<'_, Shares> {
         // No code panics while it holds the lock.
         self.clients.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -229,14 +234,9 @@ impl ConnectionPermit {
     }
 
     fn for_key(mut self, key: u64) -> Option<ConnectionPermit> {
-        {
-            let mut clients = self.limiter.clients();
-            let count = clients.entry(key).or_default();
-            if *count >= self.limiter.client_max {
-                self.limiter.refused[1].fetch_add(1, Relaxed);
-                return None;
-            }
-            *count += 1;
+        if !self.limiter.clients().give(key, 1, self.limiter.client_max as usize) {
+            self.limiter.refused[1].fetch_add(1, Relaxed);
+            return None;
         }
         self.client = Some(key);
         Some(self)
@@ -248,13 +248,8 @@ impl Drop for ConnectionPermit {
         if let Some(number) = self.number {
             self.limiter.registry().connections.remove(&number);
         }
-        let Some(key) = self.client else { return };
-        let mut clients = self.limiter.clients();
-        if let Some(count) = clients.get_mut(&key) {
-            *count -= 1;
-            if *count == 0 {
-                clients.remove(&key);
-            }
+        if let Some(key) = self.client {
+            self.limiter.clients().take_back(key, 1);
         }
     }
 }
@@ -282,7 +277,7 @@ mod tests {
         assert!(open[3].acquire_from(&others).is_none(), "its client has one");
         assert_eq!((other.client, others.refused()), (open[0].client, [0, 1]));
         open.clear();
-        assert!(limiter.clients().is_empty());
+        assert_eq!(limiter.clients().total(), 0);
         assert!(acquire("192.0.2.1").is_some());
     }
 

@@ -12,3 +12,4 @@ pub(crate) mod reply_body;
 pub(crate) mod request_target;
 pub(crate) mod state;
 pub(crate) mod tls;
+pub(crate) mod write_through;

@@ -26,6 +26,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::http::head::HEADERS_MAX;
 use crate::net::state::ConnectionState;
+use crate::net::write_through::{WriteThrough, write_through};
 
 /// Bytes of a head that the server reads: enough to reply 414 or 431 itself.
 pub(crate) const HEAD_BYTES_MAX: usize = 96 << 10;
@@ -262,35 +263,19 @@ impl<S: AsyncRead + Unpin> AsyncRead for LenientStream<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for LenientStream<S> {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(context, bytes)
+impl<S: AsyncWrite + Unpin> WriteThrough for LenientStream<S> {
+    type Inner = S;
+
+    fn inner(&mut self) -> io::Result<&mut S> {
+        Ok(&mut self.stream)
     }
 
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        slices: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(context, slices)
-    }
-
-    fn is_write_vectored(&self) -> bool {
+    fn is_vectored(&self) -> bool {
         self.stream.is_write_vectored()
     }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
-    }
 }
+
+write_through!(LenientStream<S: AsyncWrite>);
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]

@@ -27,6 +27,7 @@ use tokio::{
 
 use crate::admission::reply_memory::{ReplyConnection, Reservation};
 use crate::net::limiter::{ConnectionLimiter, ConnectionPermit, IdleConnection, now_millis};
+use crate::net::write_through::{WriteThrough, write_through};
 
 /// A head longer than this needs a permit of the limiter of long heads.
 const LONG_HEAD_BYTES: u64 = 16 << 10;
@@ -344,39 +345,23 @@ impl<S: Socket> AsyncRead for MonitoredStream<S> {
     }
 }
 
-impl<S: Socket> AsyncWrite for MonitoredStream<S> {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        let outcome = self.socket()?.poll_write(context, bytes);
-        self.count_written(&outcome, bytes.len());
-        outcome
+impl<S: Socket> WriteThrough for MonitoredStream<S> {
+    type Inner = S;
+
+    fn inner(&mut self) -> io::Result<&mut S> {
+        self.socket().map(Pin::into_inner)
     }
 
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        slices: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        let outcome = self.socket()?.poll_write_vectored(context, slices);
-        self.count_written(&outcome, slices.iter().map(|slice| slice.len()).sum());
-        outcome
-    }
-
-    fn is_write_vectored(&self) -> bool {
+    fn is_vectored(&self) -> bool {
         self.socket.as_ref().is_some_and(AsyncWrite::is_write_vectored)
     }
 
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.socket()?.poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.socket()?.poll_shutdown(context)
+    fn note_written(&mut self, outcome: &Poll<io::Result<usize>>, offered: usize) {
+        self.count_written(outcome, offered);
     }
 }
+
+write_through!(MonitoredStream<S: Socket>);
 
 /// The body of an HTTP/2 reply, handed on in frames of at most 16 KiB as the client's window opens.
 ///

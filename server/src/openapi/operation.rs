@@ -3,8 +3,11 @@
 use http::StatusCode;
 use serde_json::{Map, Value, json};
 
-use crate::openapi::responses::{STATUSES_OF_ANY_REQUEST, headers, response_at};
+use crate::openapi::responses::{CACHE_HEADERS, STATUSES_OF_ANY_REQUEST, headers, response_at};
 use crate::openapi::schemas::{object, schema_at};
+
+/// The version of the interface, which changes apart from the program.
+pub const INTERFACE_VERSION: &str = "1.0";
 
 pub const AUTOCOMPLETE_TAG: &str = "autocomplete";
 pub const GRAPHQL_TAG: &str = "GraphQL";
@@ -37,6 +40,32 @@ pub struct Operation {
 }
 
 impl Operation {
+    /// An operation of the service itself, without parameters, that succeeds with 200.
+    pub fn new(id: impl Into<String>, summary: impl Into<String>, content: Value) -> Operation {
+        Operation {
+            id: id.into(),
+            tag: SERVICE_TAG,
+            summary: summary.into(),
+            description: "",
+            parameters: Vec::new(),
+            success: StatusCode::OK,
+            content,
+            headers: vec!["Cache-Control"],
+            statuses: Vec::new(),
+            links: Value::Null,
+        }
+    }
+
+    /// The operation of a page for people, which the operator can disable.
+    pub fn html_page(id: &'static str, summary: &'static str) -> Operation {
+        Operation {
+            description: "The operator can disable this page.",
+            headers: CACHE_HEADERS.to_vec(),
+            statuses: vec![StatusCode::NOT_MODIFIED, StatusCode::NOT_FOUND],
+            ..Operation::new(id, summary, text_content("text/html"))
+        }
+    }
+
     /// The path item: parameters, GET and HEAD.
     pub fn into_path_item(self) -> Value {
         let mut item = Map::new();
@@ -81,6 +110,17 @@ impl Operation {
     }
 }
 
+/// Statuses of a request for one record, besides 200 and the statuses of any request.
+pub const RECORD_STATUSES: [StatusCode; 4] = [
+    StatusCode::MOVED_PERMANENTLY,
+    StatusCode::NOT_MODIFIED,
+    StatusCode::NOT_FOUND,
+    StatusCode::TOO_MANY_REQUESTS,
+];
+/// Statuses of a request for a list, besides 200 and the statuses of any request.
+pub const LIST_STATUSES: [StatusCode; 2] =
+    [StatusCode::NOT_MODIFIED, StatusCode::TOO_MANY_REQUESTS];
+
 /// Responses by status: that of success, some shared responses, and the responses of any request.
 pub fn responses((status, success): (StatusCode, Value), statuses: &[StatusCode]) -> Value {
     let mut statuses: Vec<StatusCode> =
@@ -93,6 +133,11 @@ pub fn responses((status, success): (StatusCode, Value), statuses: &[StatusCode]
 /// A JSON body with a schema, as the `content` of a response.
 pub fn json_content(schema: Value) -> Value {
     json!({ JSON: { "schema": schema } })
+}
+
+/// A body of text, as the `content` of a response.
+pub fn text_content(media_type: &str) -> Value {
+    json!({ media_type: { "schema": { "type": "string" } } })
 }
 
 /// A JSON body whose schema the document defines under a name.

@@ -3,10 +3,10 @@
 use http::StatusCode;
 use serde_json::{Map, Value, json};
 
-use crate::admission::gate::LIMIT_HEADERS;
-use crate::api::handlers::{PREFIX_REQUIRED, QUERY_REQUIRED};
-use crate::http::reply::{BAD_QUERY_MESSAGE, reason_phrase};
 use crate::openapi::schemas::{object, schema_at};
+use crate::reply::{
+    BAD_QUERY_MESSAGE, LIMIT_HEADERS, PREFIX_REQUIRED, QUERY_REQUIRED, reason_phrase,
+};
 
 /// A header: name, type, description, and whether each response that lists the header always has it.
 type Header = (&'static str, &'static str, &'static str, bool);

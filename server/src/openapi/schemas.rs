@@ -64,6 +64,30 @@ pub fn described(doc: &str, value: Value) -> Value {
     Value::Object(described)
 }
 
+/// An object schema from names, descriptions and schemas of its members.
+pub fn object_of<const N: usize>(doc: &str, members: [(&str, &str, Value); N]) -> Value {
+    let members = members.into_iter();
+    object(doc, members.map(|(name, doc, value)| (name.into(), described(doc, value))).collect())
+}
+
+/// Adds members that an object may lack.
+pub fn add_optional<const N: usize>(object: &mut Value, members: [(&str, &str, Value); N]) {
+    if let Some(known) = object["properties"].as_object_mut() {
+        let members = members.into_iter();
+        known.extend(members.map(|(name, doc, value)| (name.into(), described(doc, value))));
+    }
+}
+
+/// The schema of a text.
+pub fn text() -> Value {
+    json!({ "type": "string" })
+}
+
+/// The schema of a number of things.
+pub fn count() -> Value {
+    json!({ "type": "integer", "minimum": 0 })
+}
+
 impl Schemas {
     /// The schema of an entity's records in one shape.
     pub fn record(&mut self, entity: Entity, shape: Shape) -> Value {

@@ -25,8 +25,8 @@ use pinakes_format::text::unseen::is_unseen;
 use tracing::{Level, Metadata};
 use tracing_subscriber::{EnvFilter, fmt::MakeWriter};
 
-use crate::service::access_log::{LineSink, send_lines_to};
-use crate::service::line_form::LineForm;
+use crate::serve::access_log::{LineSink, send_lines_to};
+use crate::serve::line_form::LineForm;
 
 /// Format of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]

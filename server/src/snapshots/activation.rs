@@ -9,52 +9,41 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     time::Duration,
 };
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use pinakes_format::snapshot::next::{NEXT, NextSnapshot};
-use tokio::sync::Notify;
 
-use crate::snapshots::manager::{LinkVersion, LoadError, ServedSnapshot, SnapshotManager};
+use crate::snapshots::link_version::LinkVersion;
+use crate::snapshots::manager::SnapshotManager;
+use crate::snapshots::served::ServedSnapshot;
 
-/// The scheduled snapshot, if there is one.
+/// What the owner knows of `next`.
 #[derive(Default)]
-pub(super) struct Activation {
-    state: Mutex<ActivationState>,
-    /// Notified when a snapshot is scheduled.
-    scheduled: Notify,
-}
-
-#[derive(Default)]
-struct ActivationState {
-    /// The link `next` at the last check.
+pub(super) struct NextLink {
+    /// The link at the last check.
     link: Option<LinkVersion>,
-    scheduled: Option<Scheduled>,
+    pub(super) scheduled: Option<Scheduled>,
     /// The link whose time has come. It stays due when the clock jumps back.
     due: Option<LinkVersion>,
 }
 
-struct Scheduled {
+/// A snapshot that is served from [`SnapshotManager::activates_at`] on.
+pub(super) struct Scheduled {
     path: PathBuf,
-    activates_at: DateTime<Utc>,
-    /// The open snapshot; `None` if it was refused, or is being opened.
-    opened: Option<Arc<ServedSnapshot>>,
+    /// The open snapshot; `None` if it was refused.
+    pub(super) opened: Option<Arc<ServedSnapshot>>,
 }
 
-impl Activation {
-    fn state(&self) -> MutexGuard<'_, ActivationState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
+impl NextLink {
     /// Path of the snapshot of `next`, if its time has come.
-    pub(super) fn due_path(&self, snapshots: &Path) -> Option<PathBuf> {
-        let link = LinkVersion::read(&snapshots.join(NEXT))?;
-        let next = NextSnapshot::read(snapshots).ok().flatten()?;
-        let mut state = self.state();
-        let is_due = state.due == Some(link) || next.activates_at <= Utc::now();
-        state.due = is_due.then_some(link);
+    pub(super) fn due_path(&mut self, directory: &Path) -> Option<PathBuf> {
+        let link = LinkVersion::read(&directory.join(NEXT))?;
+        let next = NextSnapshot::read(directory).ok().flatten()?;
+        let is_due = self.due == Some(link) || next.activates_at <= Utc::now();
+        self.due = is_due.then_some(link);
         is_due.then_some(next.path)
     }
 }
@@ -63,45 +52,49 @@ impl SnapshotManager {
     /// Opens the snapshot of a new link `next`, and drops a snapshot whose link was removed or replaced.
     ///
     /// Cost without changes: one `lstat` call.
-    pub(super) fn follow_next(&self, snapshots: &Path) {
-        let link = LinkVersion::read(&snapshots.join(NEXT));
-        {
-            let mut state = self.activation.state();
-            if link == state.link {
-                drop(state);
-                return self.suppress_scheduled();
+    pub(super) fn follow_next(&self, directory: &Path) {
+        let link = LinkVersion::read(&directory.join(NEXT));
+        let before = {
+            let mut owner = self.owner();
+            if link == owner.next.link {
+                return;
             }
-            state.link = link;
-        }
-        let next = match NextSnapshot::read(snapshots) {
+            owner.next.link = link;
+            owner.next.scheduled.take()
+        };
+        let next = match NextSnapshot::read(directory) {
             Ok(next) => next,
             Err(error) => {
                 tracing::error!(%error, "refused the scheduled snapshot; `current` stays in force");
                 None
             }
         };
-        let Some(next) = next else {
-            if let Some(withdrawn) = self.activation.state().scheduled.take() {
-                let path = withdrawn.path.display();
-                tracing::info!(%path, "the snapshot is no longer scheduled");
+        // A time that has passed makes `next` the target, which is loaded as `current` is.
+        match next {
+            Some(next) if next.activates_at > Utc::now() => self.schedule(&next, before),
+            Some(_) => {
+                self.set_activation(None);
+                self.load_target();
             }
-            return;
-        };
-        if next.activates_at <= Utc::now() {
-            self.activation.state().scheduled = None;
-            return self.reload_snapshot();
+            None => {
+                self.set_activation(None);
+                if let Some(withdrawn) = before {
+                    let path = withdrawn.path.display();
+                    tracing::info!(%path, "the snapshot is no longer scheduled");
+                }
+            }
         }
-        self.schedule(&next);
     }
 
-    /// Opens a snapshot ahead of its time. A refused snapshot stays scheduled, and is tried again at its time.
-    fn schedule(&self, next: &NextSnapshot) {
+    /// Opens a snapshot ahead of its time, unless it is the one scheduled before. A refused snapshot stays
+    /// scheduled, and is tried again at its time.
+    fn schedule(&self, next: &NextSnapshot, before: Option<Scheduled>) {
         let NextSnapshot { path, activates_at, .. } = next;
-        let before = self.activation.state().scheduled.take().and_then(|before| before.opened);
-        let opened = match before.filter(|before| before.snapshot.path() == path) {
-            Some(opened) => {
-                opened.freshness.refresh(&opened.snapshot);
-                Ok(opened)
+        let known = before.and_then(|before| before.opened);
+        let opened = match known.filter(|known| known.snapshot.path() == path) {
+            Some(known) => {
+                known.freshness.refresh(&known.snapshot);
+                Ok(known)
             }
             None => {
                 // At most the served, the scheduled and one other snapshot are mapped.
@@ -117,36 +110,20 @@ impl SnapshotManager {
                 "refused the scheduled snapshot; trying again at its time"
             ),
         }
-        let (path, activates_at, opened) = (path.clone(), *activates_at, opened.ok());
-        self.activation.state().scheduled = Some(Scheduled { path, activates_at, opened });
-        self.activation.scheduled.notify_one();
+        let (path, opened) = (path.clone(), opened.ok());
+        self.owner().next.scheduled = Some(Scheduled { path, opened });
+        self.set_activation(Some(*activates_at));
+        // The list may have changed while the snapshot was opened.
+        self.apply_suppression(false);
     }
 
-    /// Applies a changed suppression list to the scheduled snapshot.
-    fn suppress_scheduled(&self) {
-        let opened = self.activation.state().scheduled.as_ref().and_then(|of| of.opened.clone());
-        let Some(opened) = opened else { return };
-        let updated = match self.with_current_list(&opened) {
-            Ok(Some(updated)) => Some(Arc::new(updated)),
-            Ok(None) => return,
-            Err(error) => {
-                tracing::error!(%error, "cannot apply the suppression list to the scheduled snapshot");
-                None
-            }
-        };
-        // Another thread may have begun to serve it meanwhile.
-        if let Some(scheduled) = &mut self.activation.state().scheduled {
-            scheduled.opened = updated;
-        }
+    fn set_activation(&self, at: Option<DateTime<Utc>>) {
+        self.activates_at.send_replace(at);
     }
 
-    /// Waits until the scheduled snapshot's time, at most `longest`. Returns early when one is scheduled.
-    pub async fn await_activation(&self, longest: Duration) {
-        let at = self.activation.state().scheduled.as_ref().map(|of| of.activates_at);
-        // A negative difference is no duration: the time has come.
-        let left = at.map_or(longest, |at| (at - Utc::now()).to_std().unwrap_or_default());
-        let left = left.min(longest);
-        let _ = tokio::time::timeout(left, self.activation.scheduled.notified()).await;
+    /// Time of the scheduled snapshot, if there is one.
+    pub fn activates_at(&self) -> Option<DateTime<Utc>> {
+        *self.activates_at.borrow()
     }
 
     /// Whether the scheduled snapshot's time has come.
@@ -154,9 +131,13 @@ impl SnapshotManager {
         self.activates_at().is_some_and(|at| at <= Utc::now())
     }
 
-    /// Time of the scheduled snapshot, if there is one.
-    pub fn activates_at(&self) -> Option<DateTime<Utc>> {
-        self.activation.state().scheduled.as_ref().map(|of| of.activates_at)
+    /// Waits until the scheduled snapshot's time, at most `longest`. Returns early when one is scheduled.
+    pub async fn await_activation(&self, longest: Duration) {
+        let mut scheduled = self.activates_at.subscribe();
+        let at = *scheduled.borrow_and_update();
+        // A negative difference is no duration: the time has come.
+        let left = at.map_or(longest, |at| (at - Utc::now()).to_std().unwrap_or_default());
+        let _ = tokio::time::timeout(left.min(longest), scheduled.changed()).await;
     }
 
     /// Serves the scheduled snapshot if its time has come.
@@ -164,31 +145,29 @@ impl SnapshotManager {
         if !self.is_activation_due() {
             return;
         }
-        let Some(scheduled) = self.activation.state().scheduled.take() else { return };
+        let Some(scheduled) = self.owner().next.scheduled.take() else { return };
+        self.set_activation(None);
         let is_target = self.find_target().is_ok_and(|target| target == scheduled.path);
-        match scheduled.opened.filter(|_| is_target).map(|opened| self.serve_scheduled(opened)) {
-            Some(Ok(())) => {}
-            Some(Err(error)) => {
+        let Some(opened) = scheduled.opened.filter(|_| is_target) else {
+            return self.load_target();
+        };
+        // The list may have changed since the last check.
+        match self.with_list(&opened) {
+            Ok(updated) => self.serve_scheduled(updated.unwrap_or(opened)),
+            Err(error) => {
                 tracing::error!(%error, "cannot serve the snapshot opened ahead; loading it again");
-                self.reload_snapshot();
+                self.load_target();
             }
-            None => self.reload_snapshot(),
         }
     }
 
-    fn serve_scheduled(&self, opened: Arc<ServedSnapshot>) -> Result<(), LoadError> {
-        let opened = match self.with_current_list(&opened)? {
-            Some(updated) => Arc::new(updated),
-            None => opened,
-        };
-        let snapshot = opened.snapshot.manifest().id.clone();
-        let is_other = self.served().snapshot.path() != opened.snapshot.path();
-        if is_other {
-            self.replace_served(opened);
+    fn serve_scheduled(&self, opened: Arc<ServedSnapshot>) {
+        let snapshot = opened.id().to_owned();
+        if self.served().snapshot.path() != opened.snapshot.path() {
+            self.serve(opened);
         }
         tracing::info!(snapshot, "the snapshot's time has come; answering from it");
         // The list may have changed between the two steps above.
-        self.update_suppression(false);
-        Ok(())
+        self.apply_suppression(false);
     }
 }

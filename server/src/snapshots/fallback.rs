@@ -18,6 +18,7 @@ pub fn candidates(snapshots: &Path, lost: &Manifest, poisoned: &BTreeSet<String>
     let history = fs::read_to_string(snapshots.join(HISTORY)).unwrap_or_default();
     let history: Vec<&str> = history.lines().collect();
     let history_index = |id: &str| history.iter().rposition(|line| *line == id);
+    // A snapshot published after the lost one was withdrawn, or is what was lost: neither replaces it.
     let lost_index = history_index(&lost.id);
     let mut candidates: Vec<Snapshot> = fs::read_dir(snapshots)
         .into_iter()

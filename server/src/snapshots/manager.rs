@@ -1,36 +1,41 @@
-//! The snapshot that requests are answered from, and its replacement.
+//! The snapshots that are open, and the one that requests are answered from.
 //!
-//! Requests hold a [`ServedSnapshot`] by reference count, so a replacement never waits for requests. A
-//! snapshot that proves damaged is poisoned: the manager serves a fallback in its place, or none.
+//! One [`Owner`], behind one lock, decides which snapshot is served, which stay open, and which proved damaged.
+//! Requests never wait for the owner: they read pointers that the owner swaps, and hold a [`ServedSnapshot`] by
+//! reference count. Files are opened without the lock, one load at a time.
+//!
+//! ```text
+//!          ┌── the snapshot of `current` is refused or damaged ──► Other
+//! Target ──┤                                                        │ `current` changes, or a retry succeeds
+//!          ◄────────────────────────────────────────────────────────┘
+//! ```
+//!
+//! A poisoned snapshot without another to serve stays in place; every request gets 503 until a load succeeds.
 
 use std::{
     collections::BTreeSet,
-    fs,
-    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError, Weak,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
     time::{Duration, Instant},
 };
 
 use arc_swap::ArcSwap;
 use chrono::{DateTime, Utc};
 use pinakes_format::index::kept_sets::KeptSets;
-use pinakes_format::snapshot::next::{CURRENT, LinkError, NextSnapshot, resolve_link};
-use pinakes_format::snapshot::{OpenError, Snapshot, read_manifest};
+use pinakes_format::snapshot::Snapshot;
+use pinakes_format::snapshot::next::{CURRENT, resolve_link};
 use pinakes_format::storage::error::ReadError;
 use pinakes_format::storage::mmap::LoadMode;
+use tokio::sync::watch;
 
 use crate::event_counts::{LOADS, Load, POISONED, Poison};
-use crate::http::etag::SnapshotHeaders;
-use crate::snapshots::activation::Activation;
+use crate::snapshots::activation::NextLink;
 use crate::snapshots::fallback;
-use crate::snapshots::freshness::Freshness;
-use crate::snapshots::health::{self, HealthIssue, HealthState, Reminder};
-use crate::snapshots::retained::RetainedSnapshots;
-use crate::snapshots::suppression::SuppressionListFile;
+use crate::snapshots::health::{self, HealthState, Reminder};
+use crate::snapshots::link_version::LinkVersion;
+use crate::snapshots::open::{LoadError, OpenOptions};
+use crate::snapshots::retained;
+use crate::snapshots::served::ServedSnapshot;
 
 /// Pauses before the snapshot of `current` is loaded again after a failure, which may pass: the first, and
 /// the longest. Each is twice the one before.
@@ -43,30 +48,10 @@ const BROKEN_LINK_TIMEOUT: Duration = Duration::from_secs(2);
 const REPEATED_REFUSAL: Duration = Duration::from_secs(1);
 /// How long a load waits for requests to the snapshot served before.
 const RELEASE_TIMEOUT: Duration = Duration::from_secs(10);
-/// The memory for the sets of recent filters, where no option sets it.
-const KEPT_SETS_BYTES: usize = 64 << 20;
 /// Interval at which a waiting load checks for such requests.
 const RELEASE_INTERVAL: Duration = Duration::from_millis(2);
-
-/// Serves one snapshot at a time, and replaces the snapshot when `current` changes or damage shows.
-pub struct SnapshotManager {
-    served: ArcSwap<ServedSnapshot>,
-    /// Directory with `current`; `None` for a fixed snapshot.
-    snapshots: Option<PathBuf>,
-    options: OpenOptions,
-    /// Locked while another snapshot is loaded from `current`.
-    current: Mutex<CurrentState>,
-    /// Ids of snapshots that proved damaged. They are not served again before [`Self::readmit`].
-    poisoned: Mutex<BTreeSet<String>>,
-    /// Earlier snapshots, for requests that name them.
-    retained: RetainedSnapshots,
-    /// Opens a scheduled snapshot ahead of its time.
-    pub(super) activation: Activation,
-    /// The snapshot closed last, while requests still read it.
-    previous: Mutex<Weak<ServedSnapshot>>,
-    health: Arc<HealthState>,
-    reminder: Mutex<Reminder>,
-}
+/// The memory for the sets of recent filters, where no option sets it.
+const KEPT_SETS_BYTES: usize = 64 << 20;
 
 /// Location of the snapshot to serve.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,118 +62,48 @@ pub enum SnapshotSource {
     Fixed(PathBuf),
 }
 
-/// How the server opens each snapshot.
-pub struct OpenOptions {
-    /// Verifies the whole snapshot before the server uses it.
-    pub verify: bool,
-    /// Maps the snapshot, or copies the snapshot into locked memory.
-    pub load_mode: LoadMode,
-    /// List of records to suppress, if any.
-    pub suppression: Option<SuppressionListFile>,
-    /// Earlier snapshots that stay open for requests that name them.
-    pub keep_open: usize,
-    /// The sets of recent filters, of all open snapshots.
-    pub kept_sets: Arc<KeptSets>,
+/// Serves one snapshot at a time, and replaces the snapshot when `current` changes or damage shows.
+pub struct SnapshotManager {
+    served: ArcSwap<ServedSnapshot>,
+    /// Earlier snapshots that stay open for requests that name them, the latest first.
+    retained: ArcSwap<Vec<Arc<ServedSnapshot>>>,
+    /// Directory with `current`; `None` for a fixed snapshot.
+    directory: Option<PathBuf>,
+    options: OpenOptions,
+    health: Arc<HealthState>,
+    pub(super) owner: Mutex<Owner>,
+    /// Locked while a snapshot is loaded from `current` or `next`.
+    loading: Mutex<()>,
+    /// Time of the scheduled snapshot.
+    pub(super) activates_at: watch::Sender<Option<DateTime<Utc>>>,
 }
 
-/// State of `current` at the last check.
-#[derive(Debug, Default)]
-struct CurrentState {
+/// What the owner knows besides the pointers that requests read.
+pub(super) struct Owner {
+    serving: Serving,
+    /// `current` at the last check.
     link: Option<LinkVersion>,
     /// When a check first found `current` broken, if the last check did.
     broken_since: Option<Instant>,
-    /// Reason and time of the last logged refusal.
-    refused: Option<(String, Instant)>,
-    /// When to load the snapshot of `current` again after a failure, and the pause before.
-    retry: Option<(Instant, Duration)>,
+    /// Ids of snapshots that proved damaged. They are not served again before they are verified.
+    poisoned: BTreeSet<String>,
+    /// The snapshot closed last, while requests still read it.
+    closed: Weak<ServedSnapshot>,
+    pub(super) next: NextLink,
+    reminder: Reminder,
 }
 
-/// Metadata that differs between two links, even links with the same target.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct LinkVersion {
-    inode: u64,
-    /// Change time: seconds and nanoseconds since 1970.
-    changed: (i64, i64),
-}
-
-impl LinkVersion {
-    /// Reads the version of a link; `None` if the link does not exist.
-    pub(super) fn read(link: &Path) -> Option<LinkVersion> {
-        let metadata = fs::symlink_metadata(link).ok()?;
-        let changed = (metadata.ctime(), metadata.ctime_nsec());
-        Some(LinkVersion { inode: metadata.ino(), changed })
-    }
-}
-
-/// A snapshot that requests are answered from.
-pub struct ServedSnapshot {
-    /// The snapshot, without the suppressed records.
-    pub snapshot: Snapshot,
-    /// Expiry and licence.
-    pub freshness: Freshness,
-    stamp: SnapshotHeaders,
-    poisoned: AtomicBool,
-    health: Arc<HealthState>,
-}
-
-/// Why a snapshot cannot be served.
-#[derive(Debug, thiserror::Error)]
-pub enum LoadError {
-    /// `current` is not a link to a directory in the same directory.
-    #[error(
-        "{0}; expected a symbolic link to a snapshot in the same directory, which `pinakes-compiler build \
-         --out` creates"
-    )]
-    Current(#[from] LinkError),
-    /// The snapshot is invalid.
-    #[error(transparent)]
-    Open(#[from] OpenError),
-    /// The snapshot proved damaged while the server looked up the suppressed records.
-    #[error("snapshot `{}`: {error}", path.display())]
-    Damaged {
-        /// Path of the snapshot.
-        path: PathBuf,
-        /// Error of the first corrupt read.
-        error: ReadError,
+/// Which snapshot is served.
+enum Serving {
+    /// The snapshot of `current`, or of `next` from its time on.
+    Target,
+    /// Another one, because that one was refused or is damaged.
+    Other {
+        /// When to load that one again, and the pause before; `None` waits for a change of `current`.
+        retry: Option<(Instant, Duration)>,
+        /// Reason and time of the last logged refusal.
+        refused: Option<(String, Instant)>,
     },
-}
-
-impl ServedSnapshot {
-    pub(super) fn new(snapshot: Snapshot, health: &Arc<HealthState>) -> ServedSnapshot {
-        let stamp = SnapshotHeaders::for_edition(&snapshot.manifest().id, &snapshot.edition());
-        let freshness = Freshness::new(&snapshot);
-        let (poisoned, health) = (AtomicBool::new(false), Arc::clone(health));
-        ServedSnapshot { snapshot, freshness, stamp, poisoned, health }
-    }
-
-    /// Wraps a newly opened snapshot, and counts the load.
-    fn newly_opened(snapshot: Snapshot, health: &Arc<HealthState>) -> ServedSnapshot {
-        LOADS.count(Load::Opened);
-        ServedSnapshot::new(snapshot, health)
-    }
-
-    /// Headers of every reply from this snapshot.
-    pub fn reply_headers(&self) -> &SnapshotHeaders {
-        &self.stamp
-    }
-
-    /// Whether the snapshot proved damaged; no request is answered from a poisoned snapshot.
-    pub fn is_poisoned(&self) -> bool {
-        self.poisoned.load(Ordering::Relaxed)
-    }
-
-    /// Current health issues, the most severe first.
-    pub fn health_issues(&self, now: DateTime<Utc>) -> Vec<HealthIssue> {
-        let is_present = |issue: &HealthIssue| match issue {
-            HealthIssue::Unavailable => self.is_poisoned(),
-            HealthIssue::Fallback => !self.is_poisoned() && self.health.is_fallback(),
-            HealthIssue::SuppressionListRefused => self.health.is_list_refused(),
-            HealthIssue::Stale => self.freshness.expired_at(now).is_some(),
-            HealthIssue::CountersAway => self.health.are_counters_away(),
-            HealthIssue::ClockJumped => self.health.has_clock_jumped(),
-        };
-        HealthIssue::ALL.into_iter().filter(is_present).collect()
-    }
 }
 
 impl SnapshotManager {
@@ -219,282 +134,43 @@ impl SnapshotManager {
         source: &SnapshotSource,
         options: OpenOptions,
     ) -> Result<SnapshotManager, LoadError> {
-        let (health, mut poisoned) = (Arc::new(HealthState::default()), BTreeSet::new());
+        let health = Arc::new(HealthState::default());
+        let mut poisoned = BTreeSet::new();
         // The version first: a link that replaces this link meanwhile then has another version.
-        let (link, snapshot, snapshots) = match source {
+        let (link, opened, directory) = match source {
             SnapshotSource::Fixed(path) => (None, options.open(path)?, None),
-            SnapshotSource::Current(snapshots) => {
-                let link = LinkVersion::read(&snapshots.join(CURRENT));
-                let opened = options.open_current(snapshots, &health, &mut poisoned)?;
-                (link, opened, Some(snapshots.clone()))
+            SnapshotSource::Current(directory) => {
+                let link = LinkVersion::read(&directory.join(CURRENT));
+                let opened = options.open_first(directory, &mut poisoned)?;
+                (link, opened, Some(directory.clone()))
             }
         };
-        let served = ArcSwap::from_pointee(ServedSnapshot::newly_opened(snapshot, &health));
+        let is_other = !poisoned.is_empty();
+        health.set_fallback(is_other);
+        let serving = match is_other {
+            true => Serving::Other { retry: None, refused: None },
+            false => Serving::Target,
+        };
         let manager = SnapshotManager {
-            served,
-            snapshots,
-            retained: RetainedSnapshots::new(options.keep_open),
+            served: ArcSwap::from_pointee(ServedSnapshot::newly_opened(opened, &health)),
+            retained: ArcSwap::default(),
+            directory,
             options,
-            current: Mutex::new(CurrentState { link, ..CurrentState::default() }),
-            poisoned: Mutex::new(poisoned),
-            activation: Activation::default(),
-            previous: Mutex::new(Weak::new()),
+            owner: Mutex::new(Owner {
+                serving,
+                link,
+                broken_since: None,
+                poisoned,
+                closed: Weak::new(),
+                next: NextLink::default(),
+                reminder: Reminder::default(),
+            }),
+            loading: Mutex::default(),
+            activates_at: watch::Sender::new(None),
             health,
-            reminder: Mutex::default(),
         };
         manager.retain(None);
         Ok(manager)
-    }
-
-    /// Issues that outlive a served snapshot.
-    pub fn health(&self) -> &HealthState {
-        &self.health
-    }
-
-    /// Applies changes since the last call: a changed suppression list, an expiry, a changed `next`, and a changed
-    /// `current`.
-    ///
-    /// Also watches the system's clock, and logs reminders of issues that persist. Cost without changes: four `stat` calls.
-    pub fn apply_changes(&self) {
-        self.health.watch_clock();
-        self.update_suppression(false);
-        let served = self.served();
-        served.freshness.log_expiry(&served.snapshot);
-        self.log_reminders(&served);
-        let Some(snapshots) = &self.snapshots else { return };
-        self.follow_next(snapshots);
-        let link = LinkVersion::read(&snapshots.join(CURRENT));
-        let mut current = self.lock_current();
-        let is_changed = link.is_some() && link != current.link;
-        let is_fallback = self.health.is_fallback();
-        let is_retry = current.retry.is_some_and(|(at, _)| Instant::now() >= at);
-        let is_there = fs::metadata(snapshots.join(CURRENT)).is_ok()
-            || self.activation.due_path(snapshots).is_some();
-        let needs_reload = if is_there {
-            current.broken_since.take().is_some() && is_fallback
-        } else {
-            // The reload reports a link that stays broken, once.
-            let now = Instant::now();
-            let since = *current.broken_since.get_or_insert(now);
-            now.duration_since(since) >= BROKEN_LINK_TIMEOUT && !is_fallback
-        };
-        drop(current);
-        if is_changed || is_retry || needs_reload {
-            self.reload_snapshot();
-        }
-    }
-
-    /// Logs issues that persist, when a reminder is due.
-    fn log_reminders(&self, served: &ServedSnapshot) {
-        let issues = served.health_issues(Utc::now());
-        let mut reminder = self.reminder.lock().unwrap_or_else(PoisonError::into_inner);
-        if reminder.is_due(!issues.is_empty(), Instant::now()) {
-            let snapshot = &served.snapshot.manifest().id;
-            issues.into_iter().for_each(|issue| health::log_reminder(snapshot, issue));
-        }
-    }
-
-    /// Loads the suppression list and the snapshot of `current` again, whether they changed or not.
-    ///
-    /// On failure, the previous list or snapshot stays. Waits up to 10 s for requests to the snapshot closed
-    /// last, so that at most one more snapshot is mapped than are served and kept open.
-    pub fn reload(&self) {
-        self.update_suppression(true);
-        self.reload_snapshot();
-    }
-
-    /// Reads the suppression list if its file changed or `is_forced`, and applies the list.
-    pub(super) fn update_suppression(&self, is_forced: bool) {
-        let Some(suppression) = &self.options.suppression else { return };
-        suppression.reload(is_forced);
-        self.health.set_list_refused(suppression.is_refused());
-        let list = suppression.list();
-        self.retained.suppress(&list, &self.health);
-        // Repeats if another thread replaces the served snapshot meanwhile.
-        loop {
-            let served = self.served();
-            if served.snapshot.suppresses(&list) {
-                return;
-            }
-            let updated = match served.snapshot.without(&list) {
-                Ok(snapshot) => ServedSnapshot::new(snapshot, &self.health),
-                Err(error) if served.is_poisoned() => {
-                    return tracing::error!(%error, "cannot apply the suppression list to a poisoned snapshot");
-                }
-                // A snapshot that cannot apply the list must not be served.
-                Err(error) => return self.poison(&served, &error),
-            };
-            updated.poisoned.store(served.is_poisoned(), Ordering::Relaxed);
-            log_suppressed(&updated.snapshot);
-            self.served.compare_and_swap(&served, Arc::new(updated));
-        }
-    }
-
-    /// Path of the snapshot to serve: that of `next` from its time on, else that of `current`.
-    pub(super) fn find_target(&self) -> Result<PathBuf, LoadError> {
-        let Some(snapshots) = &self.snapshots else {
-            return Ok(self.served().snapshot.path().to_path_buf());
-        };
-        match self.activation.due_path(snapshots) {
-            Some(path) => Ok(path),
-            None => Ok(resolve_link(&snapshots.join(CURRENT))?),
-        }
-    }
-
-    /// Opens a snapshot for serving; verifies a snapshot that proved damaged before.
-    pub(super) fn open_served(&self, path: &Path) -> Result<Arc<ServedSnapshot>, LoadError> {
-        let snapshot = self.options.open(path).and_then(|snapshot| self.readmit(snapshot))?;
-        Ok(Arc::new(ServedSnapshot::newly_opened(snapshot, &self.health)))
-    }
-
-    /// Answers from another snapshot.
-    pub(super) fn replace_served(&self, loaded: Arc<ServedSnapshot>) {
-        self.health.set_fallback(false);
-        let previous = self.served.swap(loaded);
-        let left = self.retain(Some(previous));
-        *self.previous.lock().unwrap_or_else(PoisonError::into_inner) =
-            left.as_ref().map_or_else(Weak::new, Arc::downgrade);
-    }
-
-    /// Applies the suppression list to a snapshot; `None` if the snapshot applies it already.
-    pub(super) fn with_current_list(
-        &self,
-        opened: &ServedSnapshot,
-    ) -> Result<Option<ServedSnapshot>, LoadError> {
-        let Some(suppression) = &self.options.suppression else { return Ok(None) };
-        let list = suppression.list();
-        if opened.snapshot.suppresses(&list) {
-            return Ok(None);
-        }
-        let path = opened.snapshot.path().to_path_buf();
-        let snapshot =
-            opened.snapshot.without(&list).map_err(|error| LoadError::Damaged { path, error })?;
-        log_suppressed(&snapshot);
-        Ok(Some(ServedSnapshot::new(snapshot, &self.health)))
-    }
-
-    pub(super) fn reload_snapshot(&self) {
-        let mut current = self.lock_current();
-        let served = self.served();
-        let id = &served.snapshot.manifest().id;
-        let path = match &self.snapshots {
-            Some(snapshots) => {
-                let link = LinkVersion::read(&snapshots.join(CURRENT));
-                if link != current.link {
-                    current.refused = None;
-                }
-                current.link = link;
-                self.find_target()
-            }
-            None => Ok(served.snapshot.path().to_path_buf()),
-        };
-        let loaded = path.and_then(|path| {
-            if path == served.snapshot.path() && !served.is_poisoned() {
-                return Ok(None);
-            }
-            self.await_release();
-            self.open_served(&path).map(Some)
-        });
-        current.retry = match (&loaded, current.retry) {
-            (Ok(_), _) => None,
-            (Err(_), None) => Some((Instant::now() + RETRY_PAUSE_FIRST, RETRY_PAUSE_FIRST)),
-            (Err(_), Some((_, pause))) => {
-                let pause = (pause * 2).min(RETRY_PAUSE_MAX);
-                Some((Instant::now() + pause, pause))
-            }
-        };
-        match loaded {
-            Ok(None) => {
-                self.health.set_fallback(false);
-                served.freshness.refresh(&served.snapshot);
-                tracing::info!(snapshot = id, "`current` still points to the served snapshot");
-            }
-            Ok(Some(loaded)) => self.replace_served(loaded),
-            Err(error) => {
-                self.health.set_fallback(true);
-                let (text, now) = (error.to_string(), Instant::now());
-                let is_repeated = |(before, at): &(String, Instant)| {
-                    *before == text && now.duration_since(*at) < REPEATED_REFUSAL
-                };
-                if !current.refused.as_ref().is_some_and(is_repeated) {
-                    LOADS.count(Load::Refused);
-                    tracing::error!(
-                        %error,
-                        snapshot = id,
-                        "cannot load the snapshot of `current`; keeping the served snapshot"
-                    );
-                    current.refused = Some((text, now));
-                }
-            }
-        }
-    }
-
-    /// Verifies a snapshot that proved damaged before, and allows the server to use the snapshot again.
-    ///
-    /// Returns other snapshots as they are.
-    fn readmit(&self, snapshot: Snapshot) -> Result<Snapshot, LoadError> {
-        let id = snapshot.manifest().id.clone();
-        if !self.poisoned().contains(&id) {
-            return Ok(snapshot);
-        }
-        tracing::info!(
-            snapshot = id,
-            "the snapshot was damaged before; verifying every byte and record"
-        );
-        snapshot.verify()?;
-        self.poisoned().remove(&id);
-        tracing::info!(snapshot = id, "the snapshot is intact again");
-        Ok(snapshot)
-    }
-
-    /// Waits until requests have released the snapshot served before, at most [`RELEASE_TIMEOUT`].
-    pub(super) fn await_release(&self) {
-        let previous = self.previous.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let start = Instant::now();
-        while previous.strong_count() > 0 && start.elapsed() < RELEASE_TIMEOUT {
-            std::thread::sleep(RELEASE_INTERVAL);
-        }
-    }
-
-    fn lock_current(&self) -> MutexGuard<'_, CurrentState> {
-        self.current.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn poisoned(&self) -> MutexGuard<'_, BTreeSet<String>> {
-        self.poisoned.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Checks the files of the open snapshots for outside changes.
-    ///
-    /// A file whose size changed poisons the snapshot; a file that was written to is verified again. Cost: one
-    /// system call per file.
-    pub fn check_files(&self) {
-        let served = self.served();
-        for snapshot in self.retained.all().iter().chain([&served]) {
-            self.check_files_of(snapshot);
-        }
-    }
-
-    fn check_files_of(&self, served: &Arc<ServedSnapshot>) {
-        if served.is_poisoned() {
-            return;
-        }
-        match served.snapshot.check_files() {
-            Err(fault) => self.poison(served, &fault.into()),
-            Ok(written) => written.into_iter().for_each(|file| {
-                let snapshot = &served.snapshot.manifest().id;
-                tracing::warn!(
-                    snapshot,
-                    file,
-                    "a published file was written to or touched; verifying all its chunks again"
-                );
-            }),
-        }
-    }
-
-    /// The bytes of the rows of recent filters.
-    pub fn kept_sets_bytes(&self) -> u64 {
-        self.options.kept_sets.bytes()
     }
 
     /// The snapshot to answer a request from; a request calls this once.
@@ -505,24 +181,315 @@ impl SnapshotManager {
     /// The open snapshot with this id: the served one, or one that is kept open.
     pub fn named(&self, id: &str) -> Option<Arc<ServedSnapshot>> {
         let served = self.served();
-        if served.snapshot.manifest().id == id { Some(served) } else { self.retained.named(id) }
+        if served.id() == id {
+            return Some(served);
+        }
+        self.retained.load().iter().find(|retained| retained.id() == id).cloned()
+    }
+
+    /// Issues that outlive a served snapshot.
+    pub fn health(&self) -> &HealthState {
+        &self.health
+    }
+
+    /// The bytes of the rows of recent filters.
+    pub fn kept_sets_bytes(&self) -> u64 {
+        self.options.kept_sets.bytes()
+    }
+
+    pub(super) fn owner(&self) -> MutexGuard<'_, Owner> {
+        // A panic while the lock is held leaves whole values.
+        self.owner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn begin_load(&self) -> MutexGuard<'_, ()> {
+        self.loading.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Applies changes since the last call: a changed suppression list, an expiry, a changed `next`, and a changed
+    /// `current`.
+    ///
+    /// Also watches the system's clock, and logs reminders of issues that persist. Cost without changes: four `stat` calls.
+    pub fn apply_changes(&self) {
+        self.health.watch_clock();
+        self.apply_suppression(false);
+        let served = self.served();
+        served.freshness.log_expiry(&served.snapshot);
+        self.log_reminders(&served);
+        let Some(directory) = &self.directory else { return };
+        self.follow_next(directory);
+        if self.needs_load(directory) {
+            self.load_target();
+        }
+    }
+
+    /// Loads the suppression list and the snapshot of `current` again, whether they changed or not.
+    ///
+    /// On failure, the previous list or snapshot stays. Waits up to 10 s for requests to the snapshot closed
+    /// last, so that at most one more snapshot is mapped than are served and kept open.
+    pub fn reload(&self) {
+        self.apply_suppression(true);
+        self.load_target();
+    }
+
+    /// Logs issues that persist, when a reminder is due.
+    fn log_reminders(&self, served: &ServedSnapshot) {
+        let issues = served.health_issues(Utc::now());
+        if self.owner().reminder.is_due(!issues.is_empty(), Instant::now()) {
+            issues.into_iter().for_each(|issue| health::log_reminder(served.id(), issue));
+        }
+    }
+
+    /// Whether the snapshot of `current` has to be loaded: the link changed or is whole again, or a retry is due.
+    /// A link that stays broken is loaded once, which reports it.
+    fn needs_load(&self, directory: &Path) -> bool {
+        let current = directory.join(CURRENT);
+        let link = LinkVersion::read(&current);
+        let mut owner = self.owner();
+        let is_there = current.metadata().is_ok() || owner.next.due_path(directory).is_some();
+        let is_changed = link.is_some() && link != owner.link;
+        let (is_other, is_retry) = match &owner.serving {
+            Serving::Target => (false, false),
+            Serving::Other { retry, .. } => {
+                (true, retry.is_some_and(|(at, _)| Instant::now() >= at))
+            }
+        };
+        let is_broken_or_mended = match is_there {
+            true => owner.broken_since.take().is_some() && is_other,
+            false => {
+                let now = Instant::now();
+                let since = *owner.broken_since.get_or_insert(now);
+                now.duration_since(since) >= BROKEN_LINK_TIMEOUT && !is_other
+            }
+        };
+        is_changed || is_retry || is_broken_or_mended
+    }
+
+    /// Path of the snapshot to serve: that of `next` from its time on, else that of `current`.
+    pub(super) fn find_target(&self) -> Result<PathBuf, LoadError> {
+        let Some(directory) = &self.directory else {
+            return Ok(self.served().snapshot.path().to_path_buf());
+        };
+        match self.owner().next.due_path(directory) {
+            Some(path) => Ok(path),
+            None => Ok(resolve_link(&directory.join(CURRENT))?),
+        }
+    }
+
+    /// Loads the snapshot to serve, unless it is served and intact. On failure the served snapshot stays.
+    pub(super) fn load_target(&self) {
+        let _loading = self.begin_load();
+        let served = self.served();
+        if let Some(directory) = &self.directory {
+            let link = LinkVersion::read(&directory.join(CURRENT));
+            let mut owner = self.owner();
+            if link != owner.link {
+                owner.forget_refusal();
+            }
+            owner.link = link;
+        }
+        // Opened without the lock of the owner, which requests that find damage need.
+        let loaded = self.find_target().and_then(|path| {
+            if path == served.snapshot.path() && !served.is_poisoned() {
+                return Ok(None);
+            }
+            self.await_release();
+            self.open_served(&path).map(Some)
+        });
+        match loaded {
+            Ok(Some(loaded)) => self.serve(loaded),
+            Ok(None) => {
+                self.set_serving(&mut self.owner(), Serving::Target);
+                served.freshness.refresh(&served.snapshot);
+                tracing::info!(
+                    snapshot = served.id(),
+                    "`current` still points to the served snapshot"
+                );
+            }
+            Err(error) => self.refuse(&served, &error),
+        }
+    }
+
+    /// Keeps the served snapshot, because the snapshot to serve cannot be loaded, and plans a retry.
+    fn refuse(&self, served: &ServedSnapshot, error: &LoadError) {
+        let mut owner = self.owner();
+        let (retry, refused) = match &mut owner.serving {
+            Serving::Target => (None, None),
+            Serving::Other { retry, refused } => (*retry, refused.take()),
+        };
+        let pause = retry.map_or(RETRY_PAUSE_FIRST, |(_, pause)| (pause * 2).min(RETRY_PAUSE_MAX));
+        let (text, now) = (error.to_string(), Instant::now());
+        let repeated = refused
+            .filter(|(before, at)| *before == text && now.duration_since(*at) < REPEATED_REFUSAL);
+        if repeated.is_none() {
+            LOADS.count(Load::Refused);
+            tracing::error!(
+                %error,
+                snapshot = served.id(),
+                "cannot load the snapshot of `current`; keeping the served snapshot"
+            );
+        }
+        let refused = repeated.or(Some((text, now)));
+        let retry = Some((now + pause, pause));
+        self.set_serving(&mut owner, Serving::Other { retry, refused });
+    }
+
+    fn set_serving(&self, owner: &mut Owner, serving: Serving) {
+        self.health.set_fallback(matches!(serving, Serving::Other { .. }));
+        owner.serving = serving;
+    }
+
+    /// Opens a snapshot for serving; verifies a snapshot that proved damaged before.
+    pub(super) fn open_served(&self, path: &Path) -> Result<Arc<ServedSnapshot>, LoadError> {
+        let opened = self.options.open(path)?;
+        let id = opened.manifest().id.clone();
+        if self.owner().poisoned.contains(&id) {
+            tracing::info!(
+                snapshot = id,
+                "the snapshot was damaged before; verifying every byte and record"
+            );
+            opened.verify()?;
+            self.owner().poisoned.remove(&id);
+            tracing::info!(snapshot = id, "the snapshot is intact again");
+        }
+        Ok(Arc::new(ServedSnapshot::newly_opened(opened, &self.health)))
+    }
+
+    /// Answers from another snapshot.
+    pub(super) fn serve(&self, loaded: Arc<ServedSnapshot>) {
+        let before = {
+            let mut owner = self.owner();
+            self.set_serving(&mut owner, Serving::Target);
+            self.served.swap(loaded)
+        };
+        let closed = self.retain(Some(before));
+        self.owner().closed = closed.as_ref().map_or_else(Weak::new, Arc::downgrade);
+    }
+
+    /// Waits until requests have released the snapshot closed last, at most [`RELEASE_TIMEOUT`].
+    pub(super) fn await_release(&self) {
+        let closed = self.owner().closed.clone();
+        let start = Instant::now();
+        while closed.strong_count() > 0 && start.elapsed() < RELEASE_TIMEOUT {
+            std::thread::sleep(RELEASE_INTERVAL);
+        }
     }
 
     /// Chooses the snapshots that stay open besides the served one, and closes the others. Returns one of
     /// those.
-    fn retain(&self, previous: Option<Arc<ServedSnapshot>>) -> Option<Arc<ServedSnapshot>> {
-        let Some(snapshots) = &self.snapshots else { return previous };
-        let (served, poisoned) = (self.served(), self.poisoned().clone());
+    fn retain(&self, before: Option<Arc<ServedSnapshot>>) -> Option<Arc<ServedSnapshot>> {
+        let (Some(directory), 1..) = (&self.directory, self.options.keep_open) else {
+            return before;
+        };
+        let mut unwanted = self.owner().poisoned.clone();
+        let mut known = self.retained.load().to_vec();
+        known.extend(before);
         let open = |path: &Path| {
             let opened = self.options.open(path)?;
-            Ok(ServedSnapshot::newly_opened(opened, &self.health))
+            Ok(Arc::new(ServedSnapshot::newly_opened(opened, &self.health)))
         };
-        self.retained.choose(snapshots, &served, previous, &poisoned, open)
+        let served = self.served();
+        unwanted.insert(served.id().to_owned());
+        let manifest = served.snapshot.manifest();
+        let count_max = self.options.keep_open;
+        let mut chosen = retained::choose(directory, manifest, &known, &unwanted, open, count_max);
+        let closed = known.into_iter().find(|of| !chosen.iter().any(|kept| Arc::ptr_eq(kept, of)));
+        let owner = self.owner();
+        // A request may have found one of them damaged meanwhile.
+        chosen.retain(|kept| !owner.poisoned.contains(kept.id()));
+        self.retained.store(Arc::new(chosen));
+        closed
+    }
+
+    /// Reads the suppression list if its file changed or `is_forced`, and applies the list to every open snapshot.
+    ///
+    /// A snapshot that cannot apply the list is not served: the list protects people.
+    pub(super) fn apply_suppression(&self, is_forced: bool) {
+        let Some(suppression) = &self.options.suppression else { return };
+        suppression.reload(is_forced);
+        self.health.set_list_refused(suppression.is_refused());
+        let mut owner = self.owner();
+        let served = self.served();
+        match self.with_list(&served) {
+            Ok(None) => {}
+            Ok(Some(updated)) => self.served.store(updated),
+            Err(error) if served.is_poisoned() => {
+                tracing::error!(%error, "cannot apply the suppression list to a poisoned snapshot");
+            }
+            Err(error) => self.poison_owned(&mut owner, &served, &error),
+        }
+        let mut retained = self.retained.load().to_vec();
+        retained.retain_mut(|kept| self.is_suppressed("an earlier snapshot", kept));
+        self.retained.store(Arc::new(retained));
+        if let Some(scheduled) = &mut owner.next.scheduled {
+            let opened = scheduled.opened.take();
+            scheduled.opened = opened.and_then(|mut of| {
+                self.is_suppressed("the scheduled snapshot", &mut of).then_some(of)
+            });
+        }
+    }
+
+    /// Applies the list in force to a snapshot that is not served; false if that fails.
+    fn is_suppressed(&self, what: &str, opened: &mut Arc<ServedSnapshot>) -> bool {
+        match self.with_list(opened) {
+            Ok(None) => true,
+            Ok(Some(updated)) => {
+                *opened = updated;
+                true
+            }
+            Err(error) => {
+                let snapshot = opened.id();
+                tracing::error!(snapshot, %error, "cannot suppress records of {what}; closing it");
+                false
+            }
+        }
+    }
+
+    /// The snapshot with the suppression list in force; `None` if it has the list already.
+    pub(super) fn with_list(
+        &self,
+        opened: &ServedSnapshot,
+    ) -> Result<Option<Arc<ServedSnapshot>>, ReadError> {
+        let updated = self.options.suppressed(&opened.snapshot)?;
+        Ok(updated.map(|snapshot| {
+            let updated = ServedSnapshot::new(snapshot, &self.health);
+            if opened.is_poisoned() {
+                updated.poison();
+            }
+            Arc::new(updated)
+        }))
+    }
+
+    /// Checks the files of the open snapshots for outside changes.
+    ///
+    /// A file whose size changed poisons the snapshot; a file that was written to is verified again. Cost: one
+    /// system call per file.
+    pub fn check_files(&self) {
+        let served = self.served();
+        for opened in self.retained.load().iter().chain([&served]).filter(|of| !of.is_poisoned()) {
+            match opened.snapshot.check_files() {
+                Err(fault) => self.poison(opened, &fault.into()),
+                Ok(written) => written.into_iter().for_each(|file| {
+                    tracing::warn!(
+                        snapshot = opened.id(),
+                        file,
+                        "a published file was written to or touched; verifying all its chunks again"
+                    );
+                }),
+            }
+        }
     }
 
     /// Takes a damaged snapshot out of service, and serves a fallback if there is one.
-    pub fn poison(&self, served: &Arc<ServedSnapshot>, error: &ReadError) {
-        if served.poisoned.swap(true, Ordering::Relaxed) {
+    pub fn poison(&self, damaged: &Arc<ServedSnapshot>, error: &ReadError) {
+        if !damaged.is_poisoned() {
+            self.poison_owned(&mut self.owner(), damaged, error);
+        }
+    }
+
+    fn poison_owned(&self, owner: &mut Owner, damaged: &Arc<ServedSnapshot>, error: &ReadError) {
+        // Of several requests that find the damage, one acts.
+        if damaged.poison() {
             return;
         }
         POISONED.count(match error {
@@ -530,144 +497,60 @@ impl SnapshotManager {
             ReadError::Fault(_) => Poison::Fault,
             _ => Poison::Content,
         });
-        let id = &served.snapshot.manifest().id;
+        let id = damaged.id();
         tracing::error!(snapshot = id, %error, "snapshot poisoned: no more requests are answered from it");
-        let mut poisoned = self.poisoned();
-        poisoned.insert(id.clone());
-        if self.retained.remove(id) && self.served().snapshot.manifest().id != *id {
+        owner.poisoned.insert(id.to_owned());
+        let mut retained = self.retained.load().to_vec();
+        retained.retain(|kept| kept.id() != id);
+        self.retained.store(Arc::new(retained));
+        // An earlier snapshot needs no replacement, nor does one that was replaced meanwhile.
+        if !Arc::ptr_eq(&self.served(), damaged) {
             return;
         }
-        let fallback = loop {
-            let Some(candidate) = self.find_fallback(served, &poisoned) else {
-                tracing::error!(
-                    "no other snapshot can be served; answering 503 until `current` changes or SIGHUP \
-                     arrives, and the snapshot of `current` is intact"
-                );
-                return;
-            };
-            let id = candidate.manifest().id.clone();
-            match self.options.suppress(candidate) {
-                Ok(fallback) => break fallback,
-                Err(error) => {
-                    tracing::error!(snapshot = id, %error, "cannot serve this snapshot as fallback")
-                }
-            }
-            poisoned.insert(id);
+        let Some(fallback) = self.open_fallback(owner, damaged) else {
+            return tracing::error!(
+                "no other snapshot can be served; answering 503 until `current` changes or SIGHUP arrives, and the \
+                 snapshot of `current` is intact"
+            );
         };
-        tracing::warn!(snapshot = fallback.manifest().id, "serving another snapshot in its place");
-        let fallback = Arc::new(ServedSnapshot::newly_opened(fallback, &self.health));
-        // If `current` changed meanwhile, its snapshot is already served, and stays.
-        if Arc::ptr_eq(&self.served.compare_and_swap(served, fallback), served) {
-            self.health.set_fallback(true);
-        }
+        tracing::warn!(snapshot = fallback.id(), "serving another snapshot in its place");
+        self.served.store(fallback);
+        self.set_serving(owner, Serving::Other { retry: None, refused: None });
     }
 
-    /// Opens the best fallback for a snapshot.
-    fn find_fallback(
+    /// Opens the best snapshot to serve in place of a damaged one. Only the chosen one is opened for serving.
+    fn open_fallback(
         &self,
-        served: &ServedSnapshot,
-        poisoned: &BTreeSet<String>,
-    ) -> Option<Snapshot> {
-        let snapshots = self.snapshots.as_ref()?;
-        let mut candidates = fallback::candidates(snapshots, served.snapshot.manifest(), poisoned);
+        owner: &mut Owner,
+        damaged: &ServedSnapshot,
+    ) -> Option<Arc<ServedSnapshot>> {
+        let directory = self.directory.as_ref()?;
+        let lost = damaged.snapshot.manifest();
+        let mut candidates = fallback::candidates(directory, lost, &owner.poisoned);
         while let Some(best) = candidates.pop() {
-            // Only the chosen candidate is opened for serving.
-            match Snapshot::open_with_mode(best.path(), self.options.load_mode) {
-                Ok(opened) => return Some(opened.keeping(&self.options.kept_sets)),
-                Err(error) => tracing::warn!(%error, "cannot serve this snapshot as fallback"),
+            let opened = Snapshot::open_with_mode(best.path(), self.options.load_mode);
+            let opened = opened.map_err(LoadError::from).and_then(|of| self.options.prepare(of));
+            match opened {
+                Ok(opened) => {
+                    return Some(Arc::new(ServedSnapshot::newly_opened(opened, &self.health)));
+                }
+                Err(error) => {
+                    if matches!(error, LoadError::Damaged { .. }) {
+                        owner.poisoned.insert(best.manifest().id.clone());
+                    }
+                    tracing::warn!(%error, "cannot serve this snapshot as fallback");
+                }
             }
         }
         None
     }
 }
 
-impl OpenOptions {
-    /// Opens a snapshot, verifies the snapshot if so configured, and applies the suppression list.
-    fn open(&self, path: &Path) -> Result<Snapshot, LoadError> {
-        let snapshot = Snapshot::open_with_mode(path, self.load_mode)?;
-        let manifest = snapshot.manifest();
-        if self.verify {
-            tracing::info!(snapshot = manifest.id, "verifying every byte and record");
-            snapshot.verify()?;
+impl Owner {
+    /// Forgets why `current` was refused, because `current` is another link now.
+    fn forget_refusal(&mut self) {
+        if let Serving::Other { refused, .. } = &mut self.serving {
+            *refused = None;
         }
-        tracing::info!(
-            snapshot = manifest.id,
-            path = %path.display(),
-            newest_updated_date = manifest.source.newest_updated_date,
-            "snapshot opened; each chunk is verified at its first read"
-        );
-        self.suppress(snapshot.keeping(&self.kept_sets))
     }
-
-    /// Opens the snapshot to serve first: that of `next` if its time has come, else that of `current`, else a
-    /// fallback for it.
-    fn open_current(
-        &self,
-        snapshots: &Path,
-        health: &HealthState,
-        poisoned: &mut BTreeSet<String>,
-    ) -> Result<Snapshot, LoadError> {
-        // The first check of `next` reports a refused snapshot, and tries again.
-        if let Some(next) = NextSnapshot::read_due(snapshots, Utc::now())
-            && let Ok(opened) = self.open(&next.path)
-        {
-            return Ok(opened);
-        }
-        let path = resolve_link(&snapshots.join(CURRENT))?;
-        self.open(&path).or_else(|error| {
-            health.set_fallback(true);
-            self.open_fallback(snapshots, &path, error, poisoned)
-        })
-    }
-
-    /// Opens the best fallback for a refused snapshot, and adds the refused snapshot to `poisoned`.
-    ///
-    /// Returns the refusal `error` if there is no fallback. There is none if the manifest is unreadable: a
-    /// fallback might then show records that were suppressed in the refused snapshot.
-    fn open_fallback(
-        &self,
-        snapshots: &Path,
-        path: &Path,
-        error: LoadError,
-        poisoned: &mut BTreeSet<String>,
-    ) -> Result<Snapshot, LoadError> {
-        let Ok(lost) = read_manifest(path) else { return Err(error) };
-        poisoned.insert(lost.id.clone());
-        let mut candidates = fallback::candidates(snapshots, &lost, poisoned);
-        while let Some(best) = candidates.pop() {
-            match self.open(best.path()) {
-                Ok(fallback) => {
-                    LOADS.count(Load::Refused);
-                    tracing::error!(%error, snapshot = lost.id, "refused the snapshot of `current`");
-                    let snapshot = &fallback.manifest().id;
-                    tracing::warn!(snapshot, "serving another snapshot in its place");
-                    return Ok(fallback);
-                }
-                Err(error) => tracing::error!(%error, "cannot serve this snapshot as fallback"),
-            }
-        }
-        Err(error)
-    }
-
-    /// Applies the suppression list to a snapshot.
-    fn suppress(&self, snapshot: Snapshot) -> Result<Snapshot, LoadError> {
-        let Some(suppression) = &self.suppression else { return Ok(snapshot) };
-        let path = snapshot.path().to_path_buf();
-        let snapshot = snapshot
-            .without(&suppression.list())
-            .map_err(|error| LoadError::Damaged { path, error })?;
-        log_suppressed(&snapshot);
-        Ok(snapshot)
-    }
-}
-
-/// Logs how many records are suppressed. Omits the ids, because a log outlives the list.
-fn log_suppressed(snapshot: &Snapshot) {
-    let suppressed = snapshot.suppressed();
-    tracing::info!(
-        snapshot = snapshot.manifest().id,
-        records = suppressed.records(),
-        unknown_ids = suppressed.unknown_ids(),
-        "applied the suppression list"
-    );
 }

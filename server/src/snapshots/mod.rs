@@ -1,16 +1,21 @@
 //! The served snapshot: which snapshot the server answers from, and when another replaces it.
 //!
-//! [`manager`] follows `current`, takes a damaged snapshot out of service and loads another.
-//! [`activation`] switches to a scheduled snapshot at its time. [`fallback`] lists the snapshots that may replace a lost one. [`retained`] keeps earlier ones open for requests
-//! that name them. [`suppression`] reloads the list of
-//! suppressed ids. [`freshness`] reads expiry and licence, and [`health`] names issues for operators.
-//!
-//! Imports `http` and `event_counts` only.
+//! - [`manager`] owns all open snapshots: follows `current`, takes a damaged snapshot out of service, applies the
+//!   list of suppressed ids. [`served`] is a snapshot that requests hold.
+//! - [`open`] opens a snapshot for serving. [`fallback`] lists the snapshots that may replace a lost one, and
+//!   [`retained`] those that stay open for requests that name them.
+//! - [`activation`] switches to a scheduled snapshot at its time; [`link_version`] tells links apart.
+//! - [`suppression`] reloads the list of suppressed ids, [`freshness`] reads expiry and licence.
+//! - [`health`] names issues for operators, and [`disk_activity`] watches how much is read from disk.
 
 pub(crate) mod activation;
+pub(crate) mod disk_activity;
 pub(crate) mod fallback;
 pub(crate) mod freshness;
 pub(crate) mod health;
+pub(crate) mod link_version;
 pub(crate) mod manager;
+pub(crate) mod open;
 pub(crate) mod retained;
+pub(crate) mod served;
 pub(crate) mod suppression;

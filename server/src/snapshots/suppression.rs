@@ -31,11 +31,11 @@ fn count_missing(list: &SuppressionList, other: &SuppressionList) -> usize {
 /// A file with the ids of records to suppress; the server reads the file again when the file changes.
 pub struct SuppressionListFile {
     path: PathBuf,
-    state: Mutex<State>,
+    state: Mutex<Outcome>,
 }
 
 /// Outcome of the last read.
-struct State {
+struct Outcome {
     list: Arc<SuppressionList>,
     /// The file just before the read; `None` forces the next check to read again.
     version: Option<FileVersion>,
@@ -87,7 +87,7 @@ impl SuppressionListFile {
         let (version, is_settled) = FileVersion::read(&path);
         let list = Arc::new(SuppressionList::read(&path)?);
         let version = is_settled.then_some(version);
-        let state = State { list, version, is_refused: false, is_empty_logged: false };
+        let state = Outcome { list, version, is_refused: false, is_empty_logged: false };
         Ok(SuppressionListFile { path, state: Mutex::new(state) })
     }
 
@@ -113,6 +113,7 @@ impl SuppressionListFile {
         if !is_forced && state.version.as_ref() == Some(&version) {
             return;
         }
+        // A writer that truncates first and writes then leaves the file empty for a moment.
         let is_emptied =
             matches!(version, FileVersion::Present { size_bytes: 0, .. }) && !state.list.is_empty();
         let is_empty_logged = std::mem::take(&mut state.is_empty_logged);
@@ -128,6 +129,7 @@ impl SuppressionListFile {
             }
             Ok(list) => {
                 let missing = count_missing(&state.list, &list);
+                // Perhaps the writer has more to write: reads again at the next check.
                 if missing > 0 && !is_settled && !is_forced {
                     state.version = None;
                     return;
@@ -147,7 +149,7 @@ impl SuppressionListFile {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, Outcome> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -10,7 +10,7 @@ use std::{
 
 use pinakes_format::entity::Entity;
 use pinakes_format::index::citations::CitationsFile;
-use pinakes_format::query::{Aim, Deadline, Query};
+use pinakes_format::query::{Deadline, Query, ResultKind};
 use pinakes_format::schema::keys::Direction;
 use pinakes_format::snapshot::{Snapshot, archive_path};
 use pinakes_format::storage::header::FileKind;
@@ -125,7 +125,7 @@ fn query(filter: &str) -> Result<Query> {
 fn print_groups(snapshot: &Snapshot, key: &str, filter: &str, ceiling: f64) -> Result<()> {
     let mut grouped = query(filter)?;
     grouped.set_group_by(key).map_err(|refusals| format!("{key}: {refusals:?}"))?;
-    let Aim::Groups(grouping) = &grouped.aim else { return Err("no groups".into()) };
+    let ResultKind::Groups(grouping) = &grouped.result_kind else { return Err("no groups".into()) };
     print((&format!("groups by {key} of {filter}"), ceiling), || {
         let groups = grouped.groups(grouping, snapshot, (Deadline::NEVER, TIME))?;
         Ok((groups.count, groups))
@@ -135,7 +135,9 @@ fn print_groups(snapshot: &Snapshot, key: &str, filter: &str, ceiling: f64) -> R
 fn print_statistics(snapshot: &Snapshot, filter: &str) -> Result<()> {
     let mut summed = query(filter)?;
     summed.sum_up();
-    let Aim::Statistics(keys) = &summed.aim else { return Err("no statistics".into()) };
+    let ResultKind::Statistics(keys) = &summed.result_kind else {
+        return Err("no statistics".into());
+    };
     print((&format!("statistics of {filter}"), 50.0), || {
         let statistics = summed.statistics(keys, snapshot, (Deadline::NEVER, TIME))?;
         Ok((statistics.count, statistics))

@@ -2,7 +2,14 @@
 
 #![no_main]
 
-use std::{fs, path::PathBuf, sync::LazyLock};
+use std::{
+    fs,
+    future::Future,
+    path::PathBuf,
+    pin::pin,
+    sync::LazyLock,
+    task::{Context, Poll, Waker},
+};
 
 use libfuzzer_sys::fuzz_target;
 use pinakes_server::parts::{Clock, ClockReading, FileError, Limits, QuotaClass, RateLimiter};
@@ -38,6 +45,14 @@ fn counters() -> RateLimiter {
     RateLimiter::new(LIMITS, Box::new(Still))
 }
 
+/// The value of a future of one server's counts, which is ready at once.
+fn ready<T>(future: impl Future<Output = T>) -> T {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(value) => value,
+        Poll::Pending => panic!("the counts of one server wait for nothing"),
+    }
+}
+
 fuzz_target!(|bytes: &[u8]| {
     let Some((first, bytes)) = bytes.split_first() else { return };
     let path = FOLDER.path().join("counts");
@@ -58,12 +73,13 @@ fuzz_target!(|bytes: &[u8]| {
     let again = counters();
     again.load(&path).expect("a file that was just written");
     for client in 0..CLIENTS {
-        assert_eq!(read.client_quotas(client), again.client_quotas(client), "client {client}");
+        let quotas = [&read, &again].map(|counters| ready(counters.client_quotas(client)));
+        assert_eq!(quotas[0], quotas[1], "client {client}");
     }
     // The file does not keep the order in which clients are evicted, so only one client is counted.
     for daily in [None, Some(QuotaClass::List), Some(QuotaClass::Search), None] {
-        let verdict = read.count(0, daily);
-        assert_eq!(verdict, again.count(0, daily));
+        let verdict = ready(read.count(0, daily));
+        assert_eq!(verdict, ready(again.count(0, daily)));
         assert!(verdict.quotas.minute.remaining < LIMITS.minute);
     }
 });

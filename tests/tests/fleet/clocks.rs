@@ -8,9 +8,7 @@ use std::{
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-use pinakes_server::parts::{
-    Clock, ClockReading, Counters, FleetLimiter, Limits, QuotaClass, StoreClient,
-};
+use pinakes_server::parts::{Clock, ClockReading, Limits, QuotaClass, RateLimiter, StoreClient};
 use pinakes_tests::client::REPLY_TIMEOUT;
 use tokio::task::JoinSet;
 
@@ -52,15 +50,16 @@ fn utc_now() -> u64 {
 }
 
 /// Starts a limiter and waits until it reaches the store.
-async fn limiter(store: &Store, clock: &WrongClock) -> Arc<FleetLimiter> {
+async fn limiter(store: &Store, clock: &WrongClock) -> Arc<RateLimiter> {
     let client = StoreClient::open(store.url()).unwrap();
     let timeout = Duration::from_secs(9);
-    let limiter = FleetLimiter::new(LIMITS, Box::new(clock.clone()), client, 2, timeout);
+    let limiter = RateLimiter::of_fleet(LIMITS, Box::new(clock.clone()), client, 2, timeout);
     let limiter = Arc::new(limiter);
-    let kept = Arc::clone(&limiter);
+    let kept = Arc::clone(limiter.fleet().unwrap());
+    let fleet = Arc::clone(&kept);
     tokio::spawn(async move { kept.keep_store().await });
     let begun = Instant::now();
-    while limiter.is_alone() {
+    while fleet.is_alone() {
         assert!(begun.elapsed() < REPLY_TIMEOUT);
         tokio::task::yield_now().await;
     }

@@ -6,6 +6,8 @@ import schemathesis
 NOT_OF_GROUPS = {"select", "sample", "seed", "format"}
 # `format` sends the whole list.
 NOT_OF_STREAMS = {"page", "per_page"}
+# Parameters whose grammars the document gives in words.
+IN_WORDS = {"filter", "sort"}
 # Names in these parameters must differ.
 NAMES = {"group_by", "of", "select"}
 
@@ -26,3 +28,19 @@ def filter_case(context, case):
     if "group_by" in names and names & NOT_OF_GROUPS:
         return False
     return "seed" not in names or "sample" in names
+
+
+@schemathesis.hook
+def map_query(context, query):
+    """Takes `filter` and `sort` from the examples of the document, which gives their grammars in words."""
+    examples = {
+        parameter.name: [example["value"] for example in parameter.definition["examples"].values()]
+        for parameter in context.operation.query
+        if parameter.name in IN_WORDS and "examples" in parameter.definition
+    }
+    for name in IN_WORDS & set(query or {}):
+        if name in examples:
+            query[name] = examples[name][len(str(query[name])) % len(examples[name])]
+        else:
+            del query[name]
+    return query

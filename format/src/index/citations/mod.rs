@@ -27,7 +27,7 @@ use std::ops::Range;
 
 use crate::index::postings::Postings;
 use crate::schema::keys::Direction;
-use crate::storage::archive::{Archive, ArchiveError};
+use crate::storage::archive::{Archive, ArchiveError, InArchive};
 use crate::storage::error::ReadError;
 use crate::storage::header::HEADER_BYTES;
 use crate::storage::leb128;
@@ -86,6 +86,7 @@ struct Section {
 }
 
 /// A mapped `citations` file.
+#[derive(Clone)]
 pub struct CitationsFile {
     archive: Archive,
     references: Section,
@@ -94,6 +95,12 @@ pub struct CitationsFile {
 
 fn corrupt(detail: &'static str) -> ReadError {
     ReadError::corrupt("citations", detail)
+}
+
+impl InArchive for CitationsFile {
+    fn archive_mut(&mut self) -> &mut Archive {
+        &mut self.archive
+    }
 }
 
 impl CitationsFile {

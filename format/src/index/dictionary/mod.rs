@@ -28,7 +28,7 @@ mod write;
 use crate::index::dictionary::layout::MARK_BITS;
 use crate::index::fst_shards::FstShards;
 use crate::index::postings::Postings;
-use crate::storage::archive::{Archive, ArchiveError};
+use crate::storage::archive::{Archive, ArchiveError, InArchive};
 use crate::storage::error::ReadError;
 use crate::storage::header::HEADER_BYTES;
 use crate::storage::leb128;
@@ -37,6 +37,7 @@ pub use crate::index::dictionary::layout::BLOCK_ROWS_MAX;
 pub use crate::index::dictionary::write::{DictionaryWriter, RowsBuilder};
 
 /// A dictionary in a mapped file.
+#[derive(Clone)]
 pub struct Dictionary {
     archive: Archive,
     shards: FstShards,
@@ -45,6 +46,12 @@ pub struct Dictionary {
     /// The offset of the postings, and the end of the blocks.
     postings_from: usize,
     offsets_from: usize,
+}
+
+impl InArchive for Dictionary {
+    fn archive_mut(&mut self) -> &mut Archive {
+        &mut self.archive
+    }
 }
 
 impl Dictionary {

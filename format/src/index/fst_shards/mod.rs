@@ -21,6 +21,7 @@ mod verify;
 use std::{
     io::{self, Write},
     path::Path,
+    sync::Arc,
 };
 
 use fst::{IntoStreamer, Map, MapBuilder, Streamer};
@@ -138,11 +139,12 @@ impl FstShardsWriter {
 }
 
 /// Shards in a mapped file.
+#[derive(Clone)]
 pub struct FstShards {
     /// The offset of each shard, and the end of the last.
-    offsets: Vec<usize>,
+    offsets: Arc<[usize]>,
     /// The first text of each shard.
-    firsts: Vec<Vec<u8>>,
+    firsts: Arc<[Vec<u8>]>,
     /// The end of the table.
     to: usize,
 }
@@ -187,7 +189,7 @@ impl FstShards {
             ReadError::Damage(damage) => damage.into(),
             _ => refused(),
         })?;
-        Ok(FstShards { offsets, firsts, to })
+        Ok(FstShards { offsets: offsets.into(), firsts: firsts.into(), to })
     }
 
     /// The offset of the first shard.

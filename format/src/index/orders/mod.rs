@@ -43,7 +43,7 @@ use crate::index::bitset::{CHUNK_ROWS, ChunkBits, EMPTY_CHUNK, count_set_bits};
 use crate::index::orders::layout::{DIRECTORY_FIELDS, OrderLayout, interval_bits};
 use crate::index::postings::BITSET_BYTES;
 use crate::schema::keys;
-use crate::storage::archive::{Archive, ArchiveError, little_endian};
+use crate::storage::archive::{Archive, ArchiveError, InArchive, little_endian};
 use crate::storage::error::ReadError;
 use crate::storage::header::HEADER_BYTES;
 use crate::storage::ids::Ids;
@@ -77,10 +77,17 @@ pub fn number_of(number: u64, is_descending: bool) -> f64 {
 }
 
 /// A mapped `orders` file.
+#[derive(Clone)]
 pub struct OrdersFile {
     archive: Archive,
     rows: usize,
     layouts: Vec<OrderLayout>,
+}
+
+impl InArchive for OrdersFile {
+    fn archive_mut(&mut self) -> &mut Archive {
+        &mut self.archive
+    }
 }
 
 impl OrdersFile {

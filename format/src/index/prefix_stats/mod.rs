@@ -28,7 +28,7 @@ use std::{
 
 use crate::index::fst_shards::{FstShards, FstShardsWriter};
 use crate::index::postings::{Postings, PostingsBuilder};
-use crate::storage::archive::{Archive, ArchiveError};
+use crate::storage::archive::{Archive, ArchiveError, InArchive};
 use crate::storage::blobs::Spool;
 use crate::storage::error::ReadError;
 use crate::storage::file_writer::{FileWriter, Written};
@@ -189,6 +189,7 @@ impl PrefixStatsWriter {
 }
 
 /// A mapped `prefixes` file.
+#[derive(Clone)]
 pub struct PrefixStats {
     archive: Archive,
     summaries: usize,
@@ -196,6 +197,12 @@ pub struct PrefixStats {
     sets: usize,
     set_shards: FstShards,
     offsets_from: usize,
+}
+
+impl InArchive for PrefixStats {
+    fn archive_mut(&mut self) -> &mut Archive {
+        &mut self.archive
+    }
 }
 
 impl PrefixStats {

@@ -22,7 +22,7 @@ mod verify;
 mod write;
 
 use crate::index::bitset::CHUNK_ROWS;
-use crate::storage::archive::{Archive, ArchiveError};
+use crate::storage::archive::{Archive, ArchiveError, InArchive};
 use crate::storage::error::ReadError;
 use crate::storage::header::HEADER_BYTES;
 use crate::storage::leb128;
@@ -52,6 +52,7 @@ struct PathLayout {
 }
 
 /// A mapped `targets` file. Methods take the number of a path, as `schema::keys` counts them.
+#[derive(Clone)]
 pub struct TargetsFile {
     archive: Archive,
     records: usize,
@@ -74,6 +75,12 @@ enum Lengths<'s> {
 
 fn corrupt(detail: &'static str) -> ReadError {
     ReadError::corrupt("targets", detail)
+}
+
+impl InArchive for TargetsFile {
+    fn archive_mut(&mut self) -> &mut Archive {
+        &mut self.archive
+    }
 }
 
 impl TargetsFile {

@@ -25,7 +25,7 @@ use std::{
 
 use crate::index::postings::{Postings, PostingsBuilder};
 use crate::schema::keys::Terms;
-use crate::storage::archive::{Archive, ArchiveError, little_endian};
+use crate::storage::archive::{Archive, ArchiveError, InArchive, little_endian};
 use crate::storage::blobs::Spool;
 use crate::storage::error::ReadError;
 use crate::storage::file_writer::{FileWriter, Written};
@@ -184,9 +184,16 @@ impl ListsLayout {
 }
 
 /// A mapped `lists` file. Methods take the number of a path's lists, as `schema::keys` counts them.
+#[derive(Clone)]
 pub struct TermListsFile {
     archive: Archive,
     layouts: Vec<ListsLayout>,
+}
+
+impl InArchive for TermListsFile {
+    fn archive_mut(&mut self) -> &mut Archive {
+        &mut self.archive
+    }
 }
 
 impl TermListsFile {

@@ -21,7 +21,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::admission::limits::{CLIENTS_MAX, ClientCounts, ClockReading, RateLimiter, State};
+use crate::admission::limits::local::{Counts, LocalWindows};
+use crate::admission::limits::table::ClientCounts;
+use crate::admission::limits::{CLIENTS_MAX, ClockReading};
 use crate::http::client_address::network_key;
 
 /// First bytes of the file; the last byte is the version.
@@ -54,7 +56,7 @@ pub enum FileError {
     },
 }
 
-impl RateLimiter {
+impl LocalWindows {
     /// Writes the counts to a temporary file beside `path` and renames it.
     ///
     /// Requests wait at most for the encoding of [`CLIENTS_PER_LOCK`] clients.
@@ -94,23 +96,24 @@ impl RateLimiter {
 
     fn encode(&self) -> Vec<u8> {
         let (mut bytes, day, at) = {
-            let state = self.lock();
-            let at = self.clock.now();
+            let (counts, at) = self.lock_now();
             let mut bytes = MAGIC.to_vec();
-            bytes.extend_from_slice(&state.day.to_le_bytes());
+            bytes.extend_from_slice(&counts.day.to_le_bytes());
             bytes.extend_from_slice(&at.utc.to_le_bytes());
-            bytes.extend(state.pool.iter().flat_map(|used| used.to_le_bytes()));
+            bytes.extend(counts.pool.iter().flat_map(|used| used.to_le_bytes()));
             bytes.extend_from_slice(&[0; 4]);
-            (bytes, state.day, at)
+            (bytes, counts.day, at)
         };
         let mut clients = 0;
         for from in (0..self.limits.clients_max).step_by(CLIENTS_PER_LOCK as usize) {
-            let state = self.lock();
-            if from >= state.table.clients() {
+            let counts = self.lock();
+            if from >= counts.clients.clients() {
                 break;
             }
-            for (key, counts) in state.table.slots(from..from.saturating_add(CLIENTS_PER_LOCK)) {
-                clients += u32::from(write_client(key, counts, day, at, &mut bytes));
+            for (key, of_client) in
+                counts.clients.slots(from..from.saturating_add(CLIENTS_PER_LOCK))
+            {
+                clients += u32::from(write_client(key, of_client, day, at, &mut bytes));
             }
         }
         bytes[HEAD_BYTES - 4..HEAD_BYTES].copy_from_slice(&u32::to_le_bytes(clients));
@@ -132,22 +135,20 @@ impl RateLimiter {
         if clients.len() != count as usize * CLIENT_BYTES {
             return None;
         }
-        let mut state = self.lock();
-        let at = self.clock.now();
-        state.start_day(at);
-        let State { table, pool: used, networks, day: today, .. } = &mut *state;
+        let (mut counts, at) = self.lock_now();
+        let Counts { clients: table, pool: used, networks, day: today, .. } = &mut *counts;
         let is_today = day == *today;
         if is_today {
             *used = pool;
         }
         for client in clients.chunks_exact(CLIENT_BYTES) {
-            let (key, mut counts) = read_client(Numbers(client), day, at)?;
-            counts.refresh(*today, at);
-            *table.touch(key).0 = counts;
+            let (key, mut of_client) = read_client(Numbers(client), day, at)?;
+            of_client.refresh(*today, at);
+            *table.touch(key).0 = of_client;
             // The file has no counts by network. The counts of the network's clients are at least as high.
             let (of_network, _) = networks.touch(network_key(key));
             of_network.refresh(*today, at);
-            for (sum, count) in of_network.daily.iter_mut().zip(counts.daily) {
+            for (sum, count) in of_network.daily.iter_mut().zip(of_client.daily) {
                 *sum = sum.saturating_add(count);
             }
         }
@@ -210,6 +211,7 @@ mod tests {
 
     use super::*;
     use crate::admission::limits::clock::manual::{ManualClock, START_MILLIS};
+    use crate::admission::limits::tests::Counters;
     use crate::admission::limits::{Limits, QuotaClass, Refusal};
 
     const LIMITS: Limits = Limits {
@@ -222,12 +224,12 @@ mod tests {
     };
 
     /// Counters of another server, started this many milliseconds after [`START_MILLIS`].
-    fn later(millis: u64) -> (RateLimiter, ManualClock) {
+    fn later(millis: u64) -> (Counters, ManualClock) {
         let clock = ManualClock::at(START_MILLIS + millis);
-        (RateLimiter::new(LIMITS, Box::new(clock.clone())), clock)
+        (Counters::new(LIMITS, &clock), clock)
     }
 
-    fn used(counters: &RateLimiter) -> (RateLimiter, tempfile::TempDir, PathBuf) {
+    fn used(counters: &Counters) -> (Counters, tempfile::TempDir, PathBuf) {
         for _ in 0..10 {
             counters.count(7, Some(QuotaClass::List));
         }

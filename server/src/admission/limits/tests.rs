@@ -1,10 +1,17 @@
 //! Tests of the limiter.
 #![allow(clippy::unwrap_used)]
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::{
+    future::Future,
+    ops::Deref,
+    pin::pin,
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+    task::{Context, Poll, Waker},
+};
 
 use super::*;
 use crate::admission::limits::clock::manual::{ManualClock, START_MILLIS};
+use crate::admission::limits::local::SET_BACK_MILLIS;
 use crate::admission::limits::verdict::in_words;
 use crate::http::client_address::client_key;
 
@@ -17,9 +24,55 @@ const LIMITS: Limits = Limits {
     clients_max: 1_000,
 };
 
-fn counters(limits: Limits) -> (RateLimiter, ManualClock) {
+/// A limiter of one server, whose futures are ready at once.
+pub struct Counters(RateLimiter);
+
+impl Deref for Counters {
+    type Target = RateLimiter;
+
+    fn deref(&self) -> &RateLimiter {
+        &self.0
+    }
+}
+
+impl Counters {
+    pub fn new(limits: Limits, clock: &ManualClock) -> Counters {
+        Counters(RateLimiter::new(limits, Box::new(clock.clone())))
+    }
+
+    pub fn count(&self, client: u64, daily: Option<QuotaClass>) -> Verdict {
+        ready(self.0.count(client, daily))
+    }
+
+    pub fn count_free(&self, client: u64) -> Verdict {
+        ready(self.0.count_free(client))
+    }
+
+    pub fn count_more(
+        &self,
+        client: u64,
+        daily: QuotaClass,
+        more: u64,
+        admitted: ClockReading,
+    ) -> Verdict {
+        ready(self.0.count_more(client, daily, more, admitted))
+    }
+
+    pub fn client_quotas(&self, client: u64) -> Quotas {
+        ready(self.0.client_quotas(client))
+    }
+}
+
+fn ready<T>(future: impl Future<Output = T>) -> T {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(value) => value,
+        Poll::Pending => panic!("the counts of one server wait for nothing"),
+    }
+}
+
+fn counters(limits: Limits) -> (Counters, ManualClock) {
     let clock = ManualClock::new();
-    (RateLimiter::new(limits, Box::new(clock.clone())), clock)
+    (Counters::new(limits, &clock), clock)
 }
 
 #[test]
@@ -249,8 +302,9 @@ fn counts_stop_at_the_largest_integer() {
     let (counters, _) = counters(limits);
     counters.count(1, Some(QuotaClass::List));
     {
-        let mut state = counters.lock();
-        let (counts, _) = state.table.touch(1);
+        let Windows::Local(windows) = &counters.0.0 else { panic!("one server counts") };
+        let mut all = windows.lock();
+        let (counts, _) = all.clients.touch(1);
         (counts.minute, counts.daily[QuotaClass::List as usize]) = (u32::MAX - 1, u32::MAX - 1);
     }
     let last = counters.count(1, Some(QuotaClass::List));

@@ -26,13 +26,13 @@ use tokio::{
     time,
 };
 
-use crate::api::handlers;
+use crate::endpoint::service;
 use crate::http::head::method_word;
 use crate::http::path::echo_path;
-use crate::http::reply::Reply;
 use crate::net::limiter::ConnectionPermit;
 use crate::ops::admin::connections::{AdminConnections, IdleGuard};
 use crate::ops::metrics::Metrics;
+use crate::reply::Reply;
 
 /// Most open connections.
 const CONNECTIONS_MAX: u32 = 64;
@@ -210,23 +210,18 @@ pub fn answer(method: &Method, path: &str, metrics: &Metrics) -> Response<Bytes>
 fn reply_to(method: &Method, path: &str, metrics: &Metrics) -> Reply {
     let path = path.strip_suffix('/').filter(|path| !path.is_empty()).unwrap_or(path);
     let find: fn(&Metrics) -> Reply = match path {
-        "/metrics" => |metrics| Reply::Body {
-            status: StatusCode::OK,
-            media_type: TEXT_FORMAT,
-            body: metrics.text().into(),
-            headers: Vec::new(),
-        },
+        "/metrics" => |metrics| Reply::text(StatusCode::OK, TEXT_FORMAT, metrics.text().into()),
         "/health" => |metrics| {
-            let service = metrics.service();
-            let served = service.snapshots().served();
-            handlers::health(&served, service.settings().data_licence.as_deref())
+            let of = metrics.service();
+            let served = of.snapshots().served();
+            service::health(&served, of.settings().data_licence.as_deref())
         },
         "/ready" => |metrics| {
             let served = metrics.service().snapshots().served();
             if served.is_poisoned() {
                 return Reply::unavailable();
             }
-            handlers::ready(&served.snapshot)
+            service::ready(&served.snapshot)
         },
         path => {
             let message = format!("Cannot {} {}", method_word(method), echo_path(path));

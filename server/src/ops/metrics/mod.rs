@@ -1,6 +1,6 @@
 //! Metrics in Prometheus' text format.
 //!
-//! [`crate::service::traffic`] counts requests, and [`crate::event_counts`] counts rare events. All other
+//! [`crate::serve::traffic`] counts requests, and [`crate::event_counts`] counts rare events. All other
 //! values are read when an operator asks for metrics. Label values come from closed sets; no label holds
 //! text of a client.
 
@@ -17,7 +17,7 @@ use prometheus::TextEncoder;
 use crate::net::limiter::ConnectionLimiter;
 use crate::ops::log::DroppedLines;
 use crate::ops::metrics::family::Families;
-use crate::service::Service;
+use crate::serve::Service;
 
 /// Sources of all metrics.
 pub struct Metrics {

@@ -257,6 +257,7 @@ impl<'s> Source<'s> {
                 Ok(())
             }
             Source::Order(order) => {
+                // An order reads the codes of many rows together: neighbours share bytes.
                 let mut found = Vec::with_capacity(rows.count() as usize);
                 rows.each(|low| {
                     found.push(chunk << 16 | u32::from(low));
@@ -276,6 +277,7 @@ impl<'s> Source<'s> {
                 });
                 Ok(outcome?)
             }
+            // A record may have thousands of links: the deadline is checked within it.
             Source::Links(links) => {
                 let mut outcome = Ok(());
                 rows.each(|low| {

@@ -27,13 +27,12 @@ use std::{
     time::Duration,
 };
 
-use crate::admission::limits::counters::Counters;
 use crate::admission::limits::fleet::store::{Answer, Question, Store, StoreCalls};
 use crate::admission::limits::fleet::window::{Known, Window};
 use crate::admission::limits::table::ClientTable;
 use crate::admission::limits::{
-    Clock, ClockReading, DAY_MILLIS, FREE_CLIENTS_MAX, Limits, MINUTE_MILLIS, Quota, QuotaClass,
-    Quotas, Refusal, Usage, Verdict, day_of,
+    Clock, ClockReading, FREE_CLIENTS_MAX, Limits, MINUTE_MILLIS, Need, Quota, QuotaClass, Quotas,
+    Usage, Verdict, WindowName, day_of,
 };
 use crate::http::client_address::network_key;
 
@@ -53,29 +52,16 @@ struct ClientWindows {
     answered: u64,
 }
 
-/// Names a window of a client.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Slot {
-    Minute,
-    Free,
-    Day(QuotaClass),
-    Network(QuotaClass),
-    Pool(QuotaClass),
-}
-
-/// Requests to take from a window.
-type Need = (Slot, u64);
-
-/// Counts requests against the limits of a fleet.
-pub struct FleetLimiter {
+/// The windows of a fleet, as one server knows them.
+pub struct FleetWindows {
     limits: Limits,
     clock: Box<dyn Clock>,
     store: Store,
     servers: u32,
-    state: Mutex<State>,
+    state: Mutex<FleetCounts>,
 }
 
-struct State {
+struct FleetCounts {
     clients: ClientTable<ClientWindows>,
     networks: ClientTable<[Window; 2]>,
     free: ClientTable<Window>,
@@ -88,21 +74,18 @@ struct State {
     holder: u32,
 }
 
-/// The decision on a request: the window that refuses it.
-type Decision = Option<Slot>;
-
-impl FleetLimiter {
-    /// Makes a limiter of a fleet of `servers`; [`FleetLimiter::keep_store`] connects.
+impl FleetWindows {
+    /// Makes a limiter of a fleet of `servers`; [`FleetWindows::keep_store`] connects.
     pub fn new(
         limits: Limits,
         clock: Box<dyn Clock>,
         client: redis::Client,
         servers: u32,
         timeout: Duration,
-    ) -> FleetLimiter {
+    ) -> FleetWindows {
         // Random for each process: a server that starts again knows nothing of what it held.
         let server = RandomState::new().hash_one(std::process::id());
-        let state = State {
+        let state = FleetCounts {
             clients: ClientTable::new(limits.clients_max),
             networks: ClientTable::new(limits.clients_max),
             free: ClientTable::new(FREE_CLIENTS_MAX.min(limits.clients_max)),
@@ -112,7 +95,7 @@ impl FleetLimiter {
             holder: 0,
         };
         let store = Store::new(client, server, servers, timeout);
-        FleetLimiter { limits, clock, store, servers, state: Mutex::new(state) }
+        FleetWindows { limits, clock, store, servers, state: Mutex::new(state) }
     }
 
     /// Whether the store is away, so that this server counts alone.
@@ -160,50 +143,51 @@ impl FleetLimiter {
         let _ = (0..).take_while(|mib| provide(*mib)).count();
     }
 
-    /// As [`RateLimiter::count_more`](crate::admission::limits::RateLimiter::count_more), over the fleet.
-    pub async fn count_more(
-        &self,
-        client: u64,
-        daily: QuotaClass,
-        more: u64,
-        admitted: ClockReading,
-    ) -> Verdict {
-        let (refused, verdict) = self.take(client, &of_day(daily, more)).await;
-        if refused.is_none() || day_of(admitted) != day_of(verdict.at) {
-            return verdict;
-        }
-        let mut state = self.lock();
-        state.give_back(Slot::Day(daily), client, 1);
-        self.verdict(&state, client, refused, verdict.at)
-    }
-
-    /// Takes requests that [`FleetLimiter::count_more`] counted back: their reply was not sent.
-    pub fn take_back(&self, client: u64, daily: QuotaClass, more: u64, counted: ClockReading) {
+    /// Takes back requests that were counted at a time of the current day.
+    pub(super) fn give_back(&self, client: u64, needs: &[Need], counted: ClockReading) {
         let mut state = self.lock();
         if day_of(counted) == day_of(state.now(&*self.clock)) {
-            for (slot, requests) in of_day(daily, more) {
-                state.give_back(slot, client, requests);
+            for (window, requests) in needs {
+                let window = state.window(*window, client);
+                let requests = u32::try_from(*requests).unwrap_or(u32::MAX);
+                window.used = window.used.saturating_sub(requests);
             }
         }
     }
 
-    /// Takes a request back from the pool: it did not do the work of a list or a search. The counts of the
-    /// client stay.
-    pub fn refund(&self, client: u64, daily: QuotaClass, admitted: ClockReading) {
-        let mut state = self.lock();
-        if day_of(admitted) == day_of(state.now(&*self.clock)) {
-            state.give_back(Slot::Network(daily), client, 1);
-            state.give_back(Slot::Pool(daily), client, 1);
-        }
+    /// The limits of a client, as far as this server knows.
+    pub(super) fn known_quotas(&self, client: u64) -> Quotas {
+        let state = self.lock();
+        self.verdict(&state, client, None, state.now(&*self.clock)).quotas
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    /// The limits of a client, as the store knew them within the last second.
+    pub(super) async fn fresh_quotas(&self, client: u64) -> Quotas {
+        let needs = [
+            (WindowName::Minute, 0),
+            (WindowName::Day(QuotaClass::List), 0),
+            (WindowName::Day(QuotaClass::Search), 0),
+        ];
+        let (answered, now) = {
+            let state = self.lock();
+            (state.clients.peek(client).answered, self.clock.now().monotonic)
+        };
+        if now.saturating_sub(answered) > QUOTAS_AGE_MAX_MILLIS && !self.is_alone() {
+            let asking = Asking::begin(self, client, &needs);
+            if let Some(answer) = self.store.ask(&asking.questions).await {
+                self.apply(&mut self.lock(), client, &needs, &answer, asking.sent);
+            }
+        }
+        self.known_quotas(client)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, FleetCounts> {
         // No code panics while it holds the lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes requests from windows, or refuses them: the first window that refuses decides.
-    async fn take(&self, client: u64, needs: &[Need]) -> (Decision, Verdict) {
+    /// As [`super::Windows::take`].
+    pub(super) async fn take(&self, client: u64, needs: &[Need]) -> (Option<WindowName>, Verdict) {
         if let Some(decided) = self.take_known(client, needs) {
             return decided;
         }
@@ -220,57 +204,64 @@ impl FleetLimiter {
         let at = state.now(&*self.clock);
         // A single late answer refuses nobody: the server divides no limit before the store is away.
         let servers = if self.is_alone() { self.servers } else { 1 };
-        let refused = needs.iter().find(|(slot, need)| {
-            let limit = self.limit(*slot);
-            let window = state.window(*slot, client);
+        let refused = needs.iter().find(|(name, need)| {
+            let limit = self.limit(*name);
+            let window = state.window(*name, client);
             match answer {
                 Some(_) => !window.holds(*need),
-                None => !window.holds_alone(*need, limit, servers, at.monotonic, slot.left(at)),
+                None => !window.holds_alone(*need, limit, servers, at.monotonic, name.left(at)),
             }
         });
-        let refused = refused.map(|(slot, _)| *slot);
+        let refused = refused.map(|(name, _)| *name);
         state.consume(client, needs, refused);
         (refused, self.verdict(&state, client, refused, at))
     }
 
     /// Decides without the store, if this server knows the decision.
-    fn take_known(&self, client: u64, needs: &[Need]) -> Option<(Decision, Verdict)> {
+    fn take_known(&self, client: u64, needs: &[Need]) -> Option<(Option<WindowName>, Verdict)> {
         let mut state = self.lock();
         let at = state.now(&*self.clock);
-        let known = needs.iter().find_map(|(slot, need)| {
-            let known = state.window(*slot, client).known(*need, self.limit(*slot), at.monotonic);
-            (known != Known::Passes).then_some((*slot, known))
+        let known = needs.iter().find_map(|(name, need)| {
+            let known = state.window(*name, client).known(*need, self.limit(*name), at.monotonic);
+            (known != Known::Passes).then_some((*name, known))
         });
         let refused = match known {
             Some((_, Known::Asks)) => return None,
-            Some((slot, _)) => Some(slot),
+            Some((name, _)) => Some(name),
             None => None,
         };
         state.consume(client, needs, refused);
         Some((refused, self.verdict(&state, client, refused, at)))
     }
 
-    fn apply(&self, state: &mut State, client: u64, needs: &[Need], answer: &Answer, sent: u64) {
+    fn apply(
+        &self,
+        state: &mut FleetCounts,
+        client: u64,
+        needs: &[Need],
+        answer: &Answer,
+        sent: u64,
+    ) {
         state.store_epoch = Some(answer.now.saturating_sub(sent));
-        for ((slot, _), reply) in needs.iter().zip(&answer.windows) {
-            state.window(*slot, client).apply(*reply, sent);
+        for ((name, _), reply) in needs.iter().zip(&answer.windows) {
+            state.window(*name, client).apply(*reply, sent);
         }
-        if needs.iter().any(|(slot, _)| *slot == Slot::Minute) {
+        if needs.iter().any(|(name, _)| *name == WindowName::Minute) {
             state.clients.touch(client).0.answered = sent;
         }
     }
 
     /// The question for a window, and for `asked` requests of it.
-    fn question(&self, slot: Slot, client: u64, window: &Window, now: u64) -> Question {
-        let limit = self.limit(slot);
+    fn question(&self, name: WindowName, client: u64, window: &Window, now: u64) -> Question {
+        let limit = self.limit(name);
         let Window { holder, id, used, held, asking, .. } = *window;
-        let share = match slot {
-            Slot::Network(_) | Slot::Pool(_) => POOL_LEASE_SHARE,
+        let share = match name {
+            WindowName::Network(_) | WindowName::Pool(_) => POOL_LEASE_SHARE,
             _ => CLIENT_LEASE_SHARE,
         };
         let lease_max = limit / share.saturating_mul(self.servers);
-        let length = match slot {
-            Slot::Minute | Slot::Free => MINUTE_MILLIS,
+        let length = match name {
+            WindowName::Minute | WindowName::Free => MINUTE_MILLIS,
             _ => 0,
         };
         let numbers = [
@@ -284,54 +275,47 @@ impl FleetLimiter {
             asking.into(),
             used.min(lease_max).into(),
         ];
-        Question { key: slot.key(client), numbers }
+        Question { key: name.key(client), numbers }
     }
 
-    fn limit(&self, slot: Slot) -> u32 {
-        let Limits { minute, free, daily, pool, network_pool, .. } = self.limits;
-        let of = |pool: [u64; 2], class: QuotaClass| {
-            u32::try_from(pool[class as usize]).unwrap_or(u32::MAX)
-        };
-        match slot {
-            Slot::Minute => minute,
-            Slot::Free => free,
-            Slot::Day(class) => daily[class as usize],
-            Slot::Network(class) => of(network_pool, class),
-            Slot::Pool(class) => of(pool, class),
-        }
+    fn limit(&self, window: WindowName) -> u32 {
+        u32::try_from(window.limit(&self.limits)).unwrap_or(u32::MAX)
     }
 
-    fn verdict(&self, state: &State, client: u64, refused: Decision, at: ClockReading) -> Verdict {
+    fn verdict(
+        &self,
+        state: &FleetCounts,
+        client: u64,
+        refused: Option<WindowName>,
+        at: ClockReading,
+    ) -> Verdict {
         let is_alone = self.is_alone();
         let windows = state.clients.peek(client);
-        let quota = |window: &Window, slot: Slot| Quota {
-            limit: self.limit(slot),
-            remaining: window.remaining(self.limit(slot), self.servers, at.monotonic, is_alone),
-            reset_millis: match slot {
-                Slot::Minute | Slot::Free if window.is_open(at.monotonic) => {
+        let quota = |window: &Window, name: WindowName| Quota {
+            limit: self.limit(name),
+            remaining: window.remaining(self.limit(name), self.servers, at.monotonic, is_alone),
+            reset_millis: match name {
+                WindowName::Minute | WindowName::Free if window.is_open(at.monotonic) => {
                     window.left_millis(at.monotonic)
                 }
-                _ => slot.left(at),
+                _ => name.left(at),
             },
         };
-        let daily = |class: QuotaClass| quota(&windows.daily[class as usize], Slot::Day(class));
+        let daily =
+            |class: QuotaClass| quota(&windows.daily[class as usize], WindowName::Day(class));
         let quotas = Quotas {
-            minute: quota(&windows.minute, Slot::Minute),
+            minute: quota(&windows.minute, WindowName::Minute),
             daily: [daily(QuotaClass::List), daily(QuotaClass::Search)],
         };
-        let refusal = refused.map(|slot| match slot {
-            Slot::Minute => Refusal::Minute,
-            Slot::Free => Refusal::Free(quota(&state.free.peek(client), Slot::Free)),
-            Slot::Day(class) => Refusal::Day(class),
-            Slot::Network(class) | Slot::Pool(class) => Refusal::Pool(class),
-        });
+        let free = || quota(&state.free.peek(client), WindowName::Free);
+        let refusal = refused.map(|window| window.refusal(free));
         Verdict { refusal, quotas, at }
     }
 }
 
 /// A question under way; the windows remember how many requests it asks for, until it is dropped.
 struct Asking<'a> {
-    limiter: &'a FleetLimiter,
+    limiter: &'a FleetWindows,
     client: u64,
     needs: &'a [Need],
     questions: Vec<Question>,
@@ -340,17 +324,17 @@ struct Asking<'a> {
 }
 
 impl<'a> Asking<'a> {
-    fn begin(limiter: &'a FleetLimiter, client: u64, needs: &'a [Need]) -> Asking<'a> {
+    fn begin(limiter: &'a FleetWindows, client: u64, needs: &'a [Need]) -> Asking<'a> {
         let mut state = limiter.lock();
         let sent = limiter.clock.now().monotonic;
         let questions = needs
             .iter()
-            .map(|(slot, need)| {
-                let window = state.held_window(*slot, client);
+            .map(|(name, need)| {
+                let window = state.held_window(*name, client);
                 // At most the limit, a u32.
                 window.asking = window.asking.saturating_add(*need as u32);
                 let asked = if *need > 0 { window.asking } else { 0 };
-                limiter.question(*slot, client, &Window { asking: asked, ..*window }, sent)
+                limiter.question(*name, client, &Window { asking: asked, ..*window }, sent)
             })
             .collect();
         Asking { limiter, client, needs, questions, sent }
@@ -360,14 +344,14 @@ impl<'a> Asking<'a> {
 impl Drop for Asking<'_> {
     fn drop(&mut self) {
         let mut state = self.limiter.lock();
-        for (slot, need) in self.needs {
-            let window = state.window(*slot, self.client);
+        for (name, need) in self.needs {
+            let window = state.window(*name, self.client);
             window.asking = window.asking.saturating_sub(*need as u32);
         }
     }
 }
 
-impl Slot {
+impl WindowName {
     /// The key of the window in the store.
     fn key(self, client: u64) -> String {
         let day = |class: QuotaClass| match class {
@@ -375,26 +359,18 @@ impl Slot {
             QuotaClass::Search => "search",
         };
         match self {
-            Slot::Minute => format!("pinakes:minute:{client:016x}"),
-            Slot::Free => format!("pinakes:free:{client:016x}"),
-            Slot::Day(class) => format!("pinakes:{}:{client:016x}", day(class)),
-            Slot::Network(class) => {
+            WindowName::Minute => format!("pinakes:minute:{client:016x}"),
+            WindowName::Free => format!("pinakes:free:{client:016x}"),
+            WindowName::Day(class) => format!("pinakes:{}:{client:016x}", day(class)),
+            WindowName::Network(class) => {
                 format!("pinakes:{}-network:{:016x}", day(class), network_key(client))
             }
-            Slot::Pool(class) => format!("pinakes:{}-pool", day(class)),
-        }
-    }
-
-    /// Milliseconds of a window that begins now.
-    fn left(self, at: ClockReading) -> u64 {
-        match self {
-            Slot::Minute | Slot::Free => MINUTE_MILLIS,
-            _ => DAY_MILLIS - at.utc % DAY_MILLIS,
+            WindowName::Pool(class) => format!("pinakes:{}-pool", day(class)),
         }
     }
 }
 
-impl State {
+impl FleetCounts {
     /// Reads the clock; UTC is the store's, once the store has answered.
     fn now(&self, clock: &dyn Clock) -> ClockReading {
         let own = clock.now();
@@ -402,24 +378,26 @@ impl State {
         ClockReading { utc, ..own }
     }
 
-    fn window(&mut self, slot: Slot, client: u64) -> &mut Window {
-        match slot {
-            Slot::Minute => &mut self.client(client).minute,
-            Slot::Day(class) => &mut self.client(client).daily[class as usize],
-            Slot::Free => self.free.touch(client).0,
-            Slot::Network(class) => &mut self.networks.touch(network_key(client)).0[class as usize],
-            Slot::Pool(class) => &mut self.pool[class as usize],
+    fn window(&mut self, name: WindowName, client: u64) -> &mut Window {
+        match name {
+            WindowName::Minute => &mut self.client(client).minute,
+            WindowName::Day(class) => &mut self.client(client).daily[class as usize],
+            WindowName::Free => self.free.touch(client).0,
+            WindowName::Network(class) => {
+                &mut self.networks.touch(network_key(client)).0[class as usize]
+            }
+            WindowName::Pool(class) => &mut self.pool[class as usize],
         }
     }
 
     /// A window that the store knows this server to hold.
-    fn held_window(&mut self, slot: Slot, client: u64) -> &mut Window {
+    fn held_window(&mut self, name: WindowName, client: u64) -> &mut Window {
         let next = self.holder.wrapping_add(1).max(1);
-        let is_new = self.window(slot, client).holder == 0;
+        let is_new = self.window(name, client).holder == 0;
         if is_new {
             self.holder = next;
         }
-        let window = self.window(slot, client);
+        let window = self.window(name, client);
         if is_new {
             window.holder = next;
         }
@@ -434,71 +412,14 @@ impl State {
 
     /// Uses the requests of all windows; of a refused request only that of the minute, unless the minute
     /// refused it.
-    fn consume(&mut self, client: u64, needs: &[Need], refused: Decision) {
-        for (slot, need) in needs {
-            if refused == Some(*slot) || refused.is_some() && *slot != Slot::Minute {
+    fn consume(&mut self, client: u64, needs: &[Need], refused: Option<WindowName>) {
+        for (name, need) in needs {
+            if refused == Some(*name) || refused.is_some() && *name != WindowName::Minute {
                 return;
             }
-            let window = self.window(*slot, client);
+            let window = self.window(*name, client);
             // At most the limit, a u32.
             window.used = window.used.saturating_add(*need as u32);
         }
-    }
-
-    /// Takes requests of the current day back from a window.
-    fn give_back(&mut self, slot: Slot, client: u64, requests: u64) {
-        let window = self.window(slot, client);
-        window.used = window.used.saturating_sub(u32::try_from(requests).unwrap_or(u32::MAX));
-    }
-}
-
-/// Windows of a request of the day, in the order in which they refuse.
-fn of_day(class: QuotaClass, requests: u64) -> [Need; 3] {
-    [(Slot::Day(class), requests), (Slot::Network(class), requests), (Slot::Pool(class), requests)]
-}
-
-impl Counters for FleetLimiter {
-    async fn count(&self, client: u64, daily: Option<QuotaClass>) -> Verdict {
-        let minute = (Slot::Minute, 1);
-        // Also what the headers of the reply show.
-        let shown = |class| (Slot::Day(class), 0);
-        match daily {
-            None => {
-                let days = [shown(QuotaClass::List), shown(QuotaClass::Search)];
-                self.take(client, &[minute, days[0], days[1]]).await.1
-            }
-            Some(class) => {
-                let other = match class {
-                    QuotaClass::List => QuotaClass::Search,
-                    QuotaClass::Search => QuotaClass::List,
-                };
-                let [day, network, pool] = of_day(class, 1);
-                self.take(client, &[minute, day, network, pool, shown(other)]).await.1
-            }
-        }
-    }
-
-    async fn count_free(&self, client: u64) -> Verdict {
-        self.take(client, &[(Slot::Free, 1)]).await.1
-    }
-
-    async fn client_quotas(&self, client: u64) -> Quotas {
-        let needs = [
-            (Slot::Minute, 0),
-            (Slot::Day(QuotaClass::List), 0),
-            (Slot::Day(QuotaClass::Search), 0),
-        ];
-        let (answered, now) = {
-            let state = self.lock();
-            (state.clients.peek(client).answered, self.clock.now().monotonic)
-        };
-        if now.saturating_sub(answered) > QUOTAS_AGE_MAX_MILLIS && !self.is_alone() {
-            let asking = Asking::begin(self, client, &needs);
-            if let Some(answer) = self.store.ask(&asking.questions).await {
-                self.apply(&mut self.lock(), client, &needs, &answer, asking.sent);
-            }
-        }
-        let state = self.lock();
-        self.verdict(&state, client, None, state.now(&*self.clock)).quotas
     }
 }

@@ -8,10 +8,10 @@ use std::{
 use redis::aio::MultiplexedConnection;
 use tokio::time;
 
-use crate::admission::limits::QuotaClass;
 use crate::admission::limits::fleet::store::StoreError;
 use crate::admission::limits::fleet::window::Window;
-use crate::admission::limits::fleet::{ClientWindows, FleetLimiter, Slot, State};
+use crate::admission::limits::fleet::{ClientWindows, FleetCounts, FleetWindows};
+use crate::admission::limits::{QuotaClass, WindowName};
 
 /// Pause between two attempts to connect.
 const RETRY_INTERVAL: Duration = Duration::from_millis(250);
@@ -32,7 +32,7 @@ enum Unknown {
     Overdrawn,
 }
 
-impl FleetLimiter {
+impl FleetWindows {
     /// Connects to the store, and connects again whenever the connection is lost; never ends.
     pub async fn keep_store(&self) {
         let mut known_memory: Option<String> = None;
@@ -84,7 +84,7 @@ impl FleetLimiter {
         unknown: Unknown,
     ) -> Result<(), StoreError> {
         // The pools first: they concern every client.
-        let pools = CLASSES.map(|class| (Slot::Pool(class), 0));
+        let pools = CLASSES.map(|class| (WindowName::Pool(class), 0));
         self.report_some(link, unknown, pools.to_vec()).await?;
         let mut from = 0;
         loop {
@@ -107,51 +107,51 @@ impl FleetLimiter {
         &self,
         link: &mut MultiplexedConnection,
         unknown: Unknown,
-        mut windows: Vec<(Slot, u64)>,
+        mut windows: Vec<(WindowName, u64)>,
     ) -> Result<(), StoreError> {
-        windows.retain(|(slot, client)| self.is_unknown(*slot, *client, unknown));
+        windows.retain(|(name, client)| self.is_unknown(*name, *client, unknown));
         for windows in windows.chunks(WINDOWS_PER_CALL) {
             let sent = self.clock.now().monotonic;
             let questions: Vec<_> = {
                 let mut state = self.lock();
-                let question = |(slot, client): &(Slot, u64)| {
-                    let window = Window { asking: 0, ..*state.held_window(*slot, *client) };
-                    self.question(*slot, *client, &window, sent)
+                let question = |(name, client): &(WindowName, u64)| {
+                    let window = Window { asking: 0, ..*state.held_window(*name, *client) };
+                    self.question(*name, *client, &window, sent)
                 };
                 windows.iter().map(question).collect()
             };
             let answer = self.store.report(link, &questions).await?;
             let mut state = self.lock();
-            for ((slot, client), reply) in windows.iter().zip(&answer.windows) {
-                state.window(*slot, *client).apply(*reply, sent);
+            for ((name, client), reply) in windows.iter().zip(&answer.windows) {
+                state.window(*name, *client).apply(*reply, sent);
             }
         }
         Ok(())
     }
 
-    fn is_unknown(&self, slot: Slot, client: u64, unknown: Unknown) -> bool {
+    fn is_unknown(&self, name: WindowName, client: u64, unknown: Unknown) -> bool {
         let mut state = self.lock();
-        let window = *state.window(slot, client);
+        let window = *state.window(name, client);
         let is_overdrawn = window.used > window.held;
         window.is_open(self.clock.now().monotonic)
             && (is_overdrawn || unknown == Unknown::All && window.held > 0)
     }
 }
 
-impl State {
+impl FleetCounts {
     /// Names the windows of the clients in a range of slots of each table.
-    fn windows(&self, from: u32, to: u32) -> Vec<(Slot, u64)> {
+    fn windows(&self, from: u32, to: u32) -> Vec<(WindowName, u64)> {
         let of_clients = self.clients.slots(from..to).flat_map(|(client, windows)| {
             let ClientWindows { minute, daily, .. } = windows;
-            let days = CLASSES.map(|class| (Slot::Day(class), daily[class as usize]));
-            let used = [(Slot::Minute, minute)].into_iter().chain(days);
-            used.filter(|(_, window)| window.ends > 0).map(move |(slot, _)| (slot, client))
+            let days = CLASSES.map(|class| (WindowName::Day(class), daily[class as usize]));
+            let used = [(WindowName::Minute, minute)].into_iter().chain(days);
+            used.filter(|(_, window)| window.ends > 0).map(move |(name, _)| (name, client))
         });
         let of_networks = self
             .networks
             .slots(from..to)
-            .flat_map(|(network, _)| CLASSES.map(|class| (Slot::Network(class), network)));
-        let of_free = self.free.slots(from..to).map(|(client, _)| (Slot::Free, client));
+            .flat_map(|(network, _)| CLASSES.map(|class| (WindowName::Network(class), network)));
+        let of_free = self.free.slots(from..to).map(|(client, _)| (WindowName::Free, client));
         of_clients.chain(of_networks).chain(of_free).collect()
     }
 }

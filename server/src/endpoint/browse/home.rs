@@ -1,0 +1,49 @@
+//! The first page: the lists with their counts, and the snapshot.
+
+use askama::Template;
+
+use crate::endpoint::browse::html::{self, Frame};
+use crate::endpoint::browse::labels::{plural, thousands};
+use crate::endpoint::browse::tables;
+use crate::endpoint::call::{Call, Planned, Planning};
+use crate::reply::Reply;
+
+#[derive(Template)]
+#[template(path = "browse/home.html")]
+struct HomePage {
+    frame: Frame,
+    /// Heading, path and number of records of each list.
+    lists: Vec<(String, String, String)>,
+    snapshot_id: String,
+    newest: Option<String>,
+    licence: String,
+    selection: Vec<String>,
+}
+
+/// Plans the first page. The operator's options change the page, so that it is not cached.
+pub fn plan(planning: &Planning<'_>) -> Result<Planned, Reply> {
+    let Call { served, site, snapshot, .. } = planning.call;
+    let manifest = snapshot.manifest();
+    let lists = tables::all().map(|shown| shown.entity.facts()).map(|facts| {
+        let count = thousands(snapshot.visible_count(facts.entity).into());
+        (plural(facts), format!("/browse/{}", facts.route), count)
+    });
+    let selection = manifest.selection.iter().map(|selection| {
+        let filters = selection.filters.iter();
+        filters.map(|(list, filters)| format!("{list}: {}", filters.join(", "))).collect::<Vec<_>>()
+    });
+    let page = HomePage {
+        frame: Frame {
+            title: "Pinakes".to_owned(),
+            searched: String::new(),
+            entity: None,
+            others: site.other_pages(),
+        },
+        lists: lists.collect(),
+        snapshot_id: manifest.id.clone(),
+        newest: manifest.source.newest_updated_date.clone(),
+        licence: served.freshness.licence(site.data_licence()),
+        selection: selection.into_iter().flatten().collect(),
+    };
+    Ok(Planned::Reply(html::uncached(&page)))
+}

@@ -1,0 +1,106 @@
+//! Pages for people: `/browse` and below, rendered by the server. They work without JavaScript; a script
+//! completes names while they are typed.
+//!
+//! ```text
+//! request   /browse/outputs?filter=type:article     endpoint/routes
+//! checked   Query                                   [`list`]: the query of REST, nothing else reads the text
+//! records   JSON of 25 rows                         [`value`]: long lists and texts cut
+//! tree      links, texts, entries                   [`members`]: by the declaration of the record
+//! HTML      templates/browse/list.html              escaped by the templates, which are checked when compiled
+//! ```
+//!
+//! Entities differ by the rows of [`tables`] and the words of [`labels`]. A page takes the time of one list,
+//! whatever it shows, and counts as one: groups that would take longer are left out.
+//!
+//! The folder imports the endpoints that its pages show, and what they import.
+
+mod address;
+mod chart;
+mod error;
+mod files;
+mod groups;
+mod home;
+mod html;
+mod labels;
+mod list;
+mod members;
+mod record;
+mod rows;
+mod search;
+mod tables;
+mod taxonomy;
+mod value;
+
+use http::{StatusCode, header};
+
+use crate::admission::gate::Charge;
+use crate::admission::limits::QuotaClass;
+use crate::endpoint::call::{Plan, Planned, Planning};
+use crate::endpoint::service::not_found;
+use crate::endpoint::{Endpoint, Lists};
+use crate::openapi::operation::Operation;
+use crate::reply::Reply;
+
+pub use crate::endpoint::browse::error::{as_page, is_below, is_for_people};
+pub use crate::endpoint::browse::files::robots;
+pub use crate::endpoint::browse::html::OtherPages;
+
+pub const HOME: Endpoint = Endpoint {
+    describe: Some(|route, document| {
+        let operation = Operation {
+            description: "The first of the pages for people, which lead to each other. The operator can \
+                          disable them.",
+            headers: vec!["Cache-Control"],
+            statuses: vec![StatusCode::NOT_FOUND],
+            ..Operation::html_page("browse", "Pages for people, over the same data")
+        };
+        document.add(&route.path, operation);
+        Ok(())
+    }),
+    ..Endpoint::new("/browse", Charge::Free, |planning| if_on(planning, home::plan))
+};
+
+/// A page counts as what it shows: a search, a list, or no records at all.
+pub const SEARCH: Endpoint =
+    Endpoint::new("/browse/search", Charge::Daily(QuotaClass::Search), |planning| {
+        if_on(planning, search::plan)
+    });
+
+pub const TAXONOMY: Endpoint =
+    Endpoint::new("/browse/taxonomy", Charge::Daily(QuotaClass::List), |planning| {
+        if_on(planning, taxonomy::plan)
+    });
+
+pub const FILE: Endpoint =
+    Endpoint::new("/browse/{file}", Charge::Free, |planning| if_on(planning, files::plan));
+
+pub const LIST: Endpoint = Endpoint {
+    lists: Lists::Of(|_| true),
+    label: Some("/browse/{list}"),
+    ..Endpoint::new("/browse/{list}", Charge::Daily(QuotaClass::List), |planning| {
+        if_on(planning, list::plan)
+    })
+};
+
+/// The page of a record shows the beginnings of lists.
+pub const RECORD: Endpoint = Endpoint {
+    lists: Lists::Of(|facts| facts.has_single),
+    label: Some("/browse/{list}/{id}"),
+    ..Endpoint::new("/browse/{list}/{id}", Charge::Daily(QuotaClass::List), |planning| {
+        if_on(planning, record::plan)
+    })
+};
+
+/// Plans a page, unless the operator turned the pages off.
+fn if_on(planning: &Planning<'_>, plan: Plan) -> Result<Planned, Reply> {
+    match planning.call.site.settings.has_browse {
+        true => plan(planning),
+        false => Err(not_found(&planning.call)),
+    }
+}
+
+/// The reply to `/` for people: 303 to the first page.
+pub fn redirect() -> Reply {
+    let message = "Pages for people begin at /browse".to_owned();
+    Reply::redirect(StatusCode::SEE_OTHER, "/browse", message).with((header::VARY, "Accept"))
+}

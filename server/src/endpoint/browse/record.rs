@@ -1,0 +1,184 @@
+//! The page of a record: its members, counts by year, and the beginnings of the lists it leads to.
+
+use std::num::NonZeroU32;
+
+use askama::Template;
+use pinakes_format::entity::{Entity, Facts, IdFormat};
+use pinakes_format::json::render::{Page, Shape};
+use pinakes_format::query::{Query, QueryError};
+use pinakes_format::schema::keys::{Direction, Index};
+use pinakes_format::snapshot::Snapshot;
+use pinakes_format::storage::error::ReadError;
+
+use crate::endpoint::browse::address::Address;
+use crate::endpoint::browse::chart::{self, ByYear};
+use crate::endpoint::browse::groups::id_text;
+use crate::endpoint::browse::html::{self, Frame, OtherPages};
+use crate::endpoint::browse::labels::thousands;
+use crate::endpoint::browse::members::{Member, Node, declaration, members};
+use crate::endpoint::browse::rows::{self, Row};
+use crate::endpoint::browse::tables;
+use crate::endpoint::browse::value::Value;
+use crate::endpoint::call::{Answer, Call, Cost, Planned, Planning};
+use crate::endpoint::linked::directions;
+use crate::endpoint::record::{CURRENT, NamedRecord, Variant, find, parse_id};
+use crate::endpoint::work_limits::WorkLimits;
+use crate::reply::Reply;
+
+/// The paths of pages of records.
+const PAGES: Variant =
+    Variant { root: "/browse", spelling: IdFormat::CURRENT, render: Snapshot::render };
+/// Records that the beginning of a list shows.
+const BEGINNING: u32 = 5;
+/// Members that stand above the others, as texts.
+const TEXTS: [&str; 2] = ["abstract", "description"];
+/// The member that is drawn.
+const BY_YEAR: &str = "counts_by_year";
+/// Members that the heading shows.
+const HEADING: [&str; 2] = ["id", "name"];
+
+#[derive(Template)]
+#[template(path = "browse/record.html")]
+struct RecordPage {
+    frame: Frame,
+    kind: &'static str,
+    id: String,
+    /// HTML of the name.
+    name: String,
+    /// The member that stands by itself in rows of lists, too.
+    lead: Option<Node>,
+    texts: Vec<Member>,
+    by_year: Option<ByYear>,
+    /// Members of a line each.
+    facts: Vec<Member>,
+    /// Members of several lines, each with a heading of its own.
+    sections: Vec<Member>,
+    lists: Vec<Beginning>,
+    json: String,
+}
+
+/// The beginning of a list that the record leads to.
+struct Beginning {
+    heading: &'static str,
+    count: String,
+    href: String,
+    rows: Vec<Row>,
+    has_more: bool,
+}
+
+/// Plans the page of a record.
+pub fn plan(planning: &Planning<'_>) -> Result<Planned, Reply> {
+    let (facts, segment) = (planning.facts(), planning.matched.segment);
+    let id = parse_id(&CURRENT, facts, planning.segment())?;
+    Ok(Planned::work(Cost::Large, move |call| {
+        answer(NamedRecord { facts, id, raw_id: segment.text_in(call.path) }, call)
+    }))
+}
+
+/// Makes the page.
+fn answer(record: NamedRecord<'_>, call: &Call<'_>) -> Answer {
+    let (facts, snapshot) = (record.facts, call.snapshot);
+    let row = match find(&PAGES, record, "", call)? {
+        Ok(row) => row,
+        Err(reply) => return Ok(reply),
+    };
+    if let Some(reply) = html::not_modified(call) {
+        return Ok(reply);
+    }
+    let value = value_of(facts.entity, row, snapshot)?;
+    let id = id_text(facts.entity, record.id);
+    let lists = beginnings(facts, &id, snapshot, call.limits())?;
+    html::reply(&layout(facts, id, &value, lists, call.site.other_pages()), call)
+}
+
+/// A record's value.
+pub fn value_of(entity: Entity, row: u32, snapshot: &Snapshot) -> Result<Value, ReadError> {
+    let mut page = Page::new(snapshot, Shape::Single);
+    snapshot.fetch_page(entity, &[row], Shape::Single, Snapshot::render)?;
+    snapshot.render(entity, row, &mut page)?;
+    Ok(Value::parse(&page.out))
+}
+
+fn layout(
+    facts: &'static Facts,
+    id: String,
+    value: &Value,
+    lists: Vec<Beginning>,
+    others: OtherPages,
+) -> RecordPage {
+    let (name, declared) = (Node::Text(rows::name_of(value)), declaration(facts.entity));
+    let shown = members(declared, value).into_iter();
+    // A title is most often the name.
+    let shown =
+        shown.filter(|member| !HEADING.contains(&member.name.as_str()) && member.node != name);
+    let (texts, shown): (Vec<Member>, Vec<Member>) =
+        shown.partition(|member| TEXTS.contains(&member.name.as_str()));
+    let by_year = chart::by_year(value.get(BY_YEAR));
+    let shown = shown.into_iter().filter(|member| member.name != BY_YEAR);
+    let is_section = |member: &Member| {
+        matches!(member.node, Node::Entries(..) | Node::Members(_) | Node::Paragraph(_))
+    };
+    let (sections, line): (Vec<Member>, Vec<Member>) = shown.partition(is_section);
+    RecordPage {
+        frame: Frame {
+            title: rows::name_of(value),
+            searched: String::new(),
+            entity: Some(facts.entity),
+            others,
+        },
+        kind: facts.label,
+        name: rows::name_html(value),
+        lead: rows::lead(facts.entity, value),
+        texts,
+        by_year,
+        facts: line,
+        sections,
+        lists,
+        json: format!("/{}/{id}", facts.route),
+        id,
+    }
+}
+
+/// The beginnings of all lists that a record leads to, in the time of one list.
+fn beginnings(
+    facts: &Facts,
+    id: &str,
+    snapshot: &Snapshot,
+    limits: WorkLimits,
+) -> Result<Vec<Beginning>, QueryError> {
+    let linked = directions(facts).filter_map(|direction| {
+        let heading = match direction {
+            Direction::References => "References",
+            Direction::Citations => "Cited by",
+        };
+        let keys = Query::new(facts.entity).keys;
+        let is_key = |of: Option<Index>| of == Some(Index::Citations(direction));
+        let key = keys.keys.iter().find(|key| is_key(key.filter))?;
+        Some((heading, facts.entity, key.name))
+    });
+    let lists: Vec<(&str, Entity, &str)> =
+        linked.chain(tables::of(facts.entity).lists.iter().copied()).collect();
+    limits.run(|deadline| {
+        let mut found = Vec::new();
+        for (heading, entity, key) in lists {
+            let mut query = Query::new(entity);
+            // The keys of the table take ids, and the id is one.
+            let Ok(()) = query.add_filter(&format!("{key}:{id}")) else { continue };
+            let href = Address::new(&query).page_url();
+            (query.page, query.per_page) = (NonZeroU32::MIN, BEGINNING);
+            let answer = query.execute(snapshot, deadline)?;
+            if answer.count == 0 {
+                continue;
+            }
+            let rows = rows::rows(entity, &answer.rows, snapshot)?;
+            found.push(Beginning {
+                heading,
+                count: thousands(i64::try_from(answer.count).unwrap_or(i64::MAX)),
+                has_more: answer.count > rows.len() as u64,
+                href,
+                rows,
+            });
+        }
+        Ok(found)
+    })
+}

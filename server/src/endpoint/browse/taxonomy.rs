@@ -1,0 +1,90 @@
+//! The taxonomy as a tree: domains, their fields, and the subfields of these. The page of a subfield has
+//! its topics.
+
+use askama::Template;
+use pinakes_format::entity::Entity;
+use pinakes_format::query::{PAGE_SIZES, Query, QueryError};
+use pinakes_format::snapshot::{LookupResult, Snapshot};
+use pinakes_format::storage::error::ReadError;
+
+use crate::endpoint::browse::html::{self, Frame};
+use crate::endpoint::browse::labels::thousands;
+use crate::endpoint::browse::members::record_path;
+use crate::endpoint::browse::record::value_of;
+use crate::endpoint::browse::rows::name_of;
+use crate::endpoint::browse::value::Value;
+use crate::endpoint::call::{Answer, Call, Planned, Planning};
+use crate::reply::Reply;
+
+/// A node of the tree.
+pub struct Branch {
+    href: String,
+    name: String,
+    /// Number of outputs, in words; empty where it is not known.
+    outputs: String,
+    /// Nodes below.
+    below: Vec<Branch>,
+}
+
+#[derive(Template)]
+#[template(path = "browse/taxonomy.html")]
+struct TaxonomyPage {
+    frame: Frame,
+    domains: Vec<Branch>,
+}
+
+/// Plans the page of the taxonomy.
+pub fn plan(planning: &Planning<'_>) -> Result<Planned, Reply> {
+    Ok(html::unless_current(&planning.call, answer))
+}
+
+/// Makes the page.
+///
+/// Cost: the records of at most 100 domains, and of at most 100 fields of each.
+fn answer(call: &Call<'_>) -> Answer {
+    let snapshot = call.snapshot;
+    let domains = call.limits().run(|deadline| {
+        let mut query = Query::new(Entity::Domain);
+        query.per_page = PAGE_SIZES[PAGE_SIZES.len() - 1];
+        let rows = query.execute(snapshot, deadline)?.rows;
+        let mut domains = Vec::new();
+        for row in rows {
+            let domain = value_of(Entity::Domain, row, snapshot)?;
+            let mut fields = Vec::new();
+            for field in domain.get("fields").items() {
+                deadline.check()?;
+                fields.extend(field_branch(field, snapshot)?);
+            }
+            domains.push(branch(Entity::Domain, &domain, fields));
+        }
+        Ok::<Vec<Branch>, QueryError>(domains)
+    })?;
+    let frame = Frame {
+        title: "Taxonomy".to_owned(),
+        searched: String::new(),
+        entity: None,
+        others: call.site.other_pages(),
+    };
+    html::reply(&TaxonomyPage { frame, domains }, call)
+}
+
+/// The branch of a field that a domain refers to; `None` where the field has no record.
+fn field_branch(field: &Value, snapshot: &Snapshot) -> Result<Option<Branch>, ReadError> {
+    let Some(id) = field.get("id").integer().and_then(|id| u64::try_from(id).ok()) else {
+        return Ok(None);
+    };
+    let LookupResult::Row(row) = snapshot.find(Entity::Field, id)? else { return Ok(None) };
+    let field = value_of(Entity::Field, row, snapshot)?;
+    let subfields = field.get("subfields").items().iter();
+    let below = subfields.map(|of| branch(Entity::Subfield, of, Vec::new())).collect();
+    Ok(Some(branch(Entity::Field, &field, below)))
+}
+
+fn branch(entity: Entity, value: &Value, below: Vec<Branch>) -> Branch {
+    Branch {
+        href: record_path(entity, &value.get("id").text().unwrap_or_default()),
+        name: name_of(value),
+        outputs: value.get("outputs_count").integer().map(thousands).unwrap_or_default(),
+        below,
+    }
+}

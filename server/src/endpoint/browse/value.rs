@@ -1,0 +1,173 @@
+//! JSON values of which long lists and texts keep only their beginnings.
+//!
+//! A record may have a million authors, and a page shows a few of them. The rest is parsed and dropped, so
+//! that the value of a record of any size stays small.
+
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+use crate::reply::detail::truncate;
+
+/// Items that a list in a record keeps.
+const ITEMS_MAX: usize = 100;
+/// Items that a list within a list keeps.
+const INNER_ITEMS_MAX: usize = 10;
+/// Members that an object keeps; no declared object has more.
+const MEMBERS_MAX: usize = 200;
+/// Bytes that a text keeps.
+const TEXT_BYTES_MAX: usize = 16 << 10;
+
+/// A JSON value whose lists and texts may be cut.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    Null,
+    Boolean(bool),
+    Integer(i64),
+    Number(f64),
+    Text(String),
+    List {
+        items: Vec<Value>,
+        /// Items that were dropped.
+        left_out: usize,
+    },
+    Object(Vec<(String, Value)>),
+}
+
+impl Value {
+    /// Parses a record's JSON. A record of the snapshot is always valid JSON; other text is null.
+    pub fn parse(json: &[u8]) -> Value {
+        let mut parser = serde_json::Deserializer::from_slice(json);
+        Seed { lists: 0 }.deserialize(&mut parser).unwrap_or(Value::Null)
+    }
+
+    /// A member of an object; null for other values.
+    pub fn get(&self, name: &str) -> &Value {
+        let Value::Object(members) = self else { return &Value::Null };
+        members.iter().find(|(known, _)| known == name).map_or(&Value::Null, |(_, value)| value)
+    }
+
+    /// The text of a text, and of a number; `None` for other values.
+    pub fn text(&self) -> Option<String> {
+        match self {
+            Value::Text(text) => Some(text.clone()),
+            Value::Integer(number) => Some(number.to_string()),
+            _ => None,
+        }
+    }
+
+    /// The value of a whole number.
+    pub fn integer(&self) -> Option<i64> {
+        match self {
+            Value::Integer(number) => Some(*number),
+            _ => None,
+        }
+    }
+
+    /// The items of a list; none for other values.
+    pub fn items(&self) -> &[Value] {
+        match self {
+            Value::List { items, .. } => items,
+            _ => &[],
+        }
+    }
+}
+
+/// Parses a value within this many lists.
+#[derive(Clone, Copy)]
+struct Seed {
+    lists: usize,
+}
+
+impl<'de> DeserializeSeed<'de> for Seed {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, parser: D) -> Result<Value, D::Error> {
+        parser.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Seed {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Boolean(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(Value::Integer(value))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(i64::try_from(value).map_or(Value::Number(value as f64), Value::Integer))
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(Value::Number(value))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Value, E> {
+        Ok(Value::Text(truncate(text, TEXT_BYTES_MAX)))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Value, A::Error> {
+        let (mut items, mut left_out) = (Vec::new(), 0);
+        let items_max = if self.lists == 0 { ITEMS_MAX } else { INNER_ITEMS_MAX };
+        let below = Seed { lists: self.lists + 1 };
+        while items.len() < items_max
+            && let Some(item) = list.next_element_seed(below)?
+        {
+            items.push(item);
+        }
+        while list.next_element::<IgnoredAny>()?.is_some() {
+            left_out += 1;
+        }
+        Ok(Value::List { items, left_out })
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Value, A::Error> {
+        let mut members = Vec::new();
+        while let Some(name) = object.next_key::<String>()? {
+            if members.len() < MEMBERS_MAX {
+                members.push((name, object.next_value_seed(self)?));
+            } else {
+                object.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(Value::Object(members))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_of_any_size_keeps_its_beginning() {
+        let inner = format!("[{}0]", "0,".repeat(99));
+        let list = format!("[{}{inner}]", format!("{inner},").repeat(999));
+        let text = "é".repeat(TEXT_BYTES_MAX);
+        let json = format!(r#"{{"a":{list},"b":"{text}","c":null,"d":[],"e":1.5,"f":true}}"#);
+        let value = Value::parse(json.as_bytes());
+        let Value::List { items, left_out } = value.get("a") else { panic!("{value:?}") };
+        assert_eq!((items.len(), *left_out), (100, 900));
+        let zeros = vec![Value::Integer(0); 10];
+        assert_eq!(items[99], Value::List { items: zeros, left_out: 90 });
+        let kept = value.get("b").text().map(|text| text.len());
+        assert_eq!(kept, Some(TEXT_BYTES_MAX + "…".len()));
+        assert_eq!(value.get("c"), &Value::Null);
+        assert_eq!(value.get("d"), &Value::List { items: Vec::new(), left_out: 0 });
+        assert_eq!(value.get("e"), &Value::Number(1.5));
+        assert_eq!(value.get("f"), &Value::Boolean(true));
+        assert_eq!(value.get("g"), &Value::Null);
+        assert_eq!(Value::parse(b"{"), Value::Null);
+    }
+}

@@ -1,0 +1,349 @@
+//! Executes a plan: writes the JSON of `data` straight from packed records, within the work budget.
+
+use pinakes_format::autocomplete;
+use pinakes_format::autocomplete::Candidate;
+use pinakes_format::entity::Entity;
+use pinakes_format::json::render::{Page, Shape};
+use pinakes_format::json::select::{PathStep, Resolver, SelectError, Selection, SelectionWriter};
+use pinakes_format::query::{Deadline, Query, QueryError};
+use pinakes_format::snapshot::{LookupResult, Snapshot};
+use pinakes_format::storage::error::ReadError;
+use pinakes_format::text::json;
+use serde_json::value::RawValue;
+
+use crate::endpoint::graphql::error::{Error, FIELD_ERRORS_MAX};
+use crate::endpoint::graphql::error_path::ErrorPath;
+use crate::endpoint::graphql::introspection::Introspection;
+use crate::endpoint::graphql::options::Settings;
+use crate::endpoint::graphql::plan::{
+    AutocompletePlan, ListPlan, NamedMember, PageMember, Plan, RootValue,
+};
+use crate::endpoint::graphql::work_budget::{Halted, WorkBudget, WorkMeter};
+
+/// Capacity of the answer's buffer at the start.
+const ANSWER_CAPACITY_BYTES: usize = 16 << 10;
+
+/// Writes the JSON of `data`, and collects the errors of fields that are null.
+pub fn execute(
+    plan: &Plan<'_>,
+    snapshot: &Snapshot,
+    introspection: &Introspection,
+    settings: &Settings,
+    budget: &WorkBudget<'_>,
+) -> Result<(Vec<u8>, Vec<Error>), Halted> {
+    let mut page = Page::new(snapshot, Shape::Single);
+    page.out.reserve(ANSWER_CAPACITY_BYTES);
+    let mut executor = Executor {
+        plan,
+        snapshot,
+        settings,
+        meter: WorkMeter::start(budget),
+        records: 0,
+        errors: Vec::new(),
+        path: ErrorPath::default(),
+        halted: None,
+    };
+    match executor.write_roots(introspection, &mut page) {
+        Ok(()) => Ok((page.out, executor.errors)),
+        Err(SelectError::Damaged(error)) => Err(Halted::Damaged(error)),
+        Err(SelectError::Cancelled) => Err(match executor.halted {
+            // The path still leads to the value at which the executor stopped.
+            Some(Halted::Exceeded(error)) => {
+                Halted::Exceeded(error.with_path(executor.path.segments()))
+            }
+            halted => halted.unwrap_or(Halted::Timeout),
+        }),
+    }
+}
+
+struct Executor<'p, 's> {
+    plan: &'p Plan<'p>,
+    snapshot: &'s Snapshot,
+    settings: &'p Settings,
+    meter: WorkMeter<'p>,
+    /// Records read so far.
+    records: u64,
+    /// Errors of null fields, at most [`FIELD_ERRORS_MAX`].
+    errors: Vec<Error>,
+    /// The path of the value that is being written.
+    path: ErrorPath,
+    /// Why the executor stopped; set before [`SelectError::Cancelled`] is returned.
+    halted: Option<Halted>,
+}
+
+impl Executor<'_, '_> {
+    fn write_roots(
+        &mut self,
+        introspection: &Introspection,
+        page: &mut Page<'_>,
+    ) -> Result<(), SelectError> {
+        let plan = self.plan;
+        page.open_object();
+        for root in &plan.roots {
+            page.key(&root.key);
+            self.enter(PathStep::Field(&root.key));
+            match &root.value {
+                RootValue::Constant(json) => page.out.extend_from_slice(json.as_bytes()),
+                RootValue::Record(entity, id, selection) => {
+                    self.write_record(*entity, *id, selection, page)?;
+                }
+                RootValue::List(number) => match &plan.lists[*number] {
+                    Ok(list) => self.write_list(list, &list.query, page)?,
+                    Err(error) => self.write_error(error, page),
+                },
+                RootValue::Invalid(error) => self.write_error(error, page),
+                RootValue::Autocomplete(plan) => self.write_autocomplete(plan, page)?,
+                RootValue::Schema(type_name, field) => {
+                    introspection.write(type_name.as_deref(), field, page, self)?;
+                }
+            }
+            // An answer that is too long stops between two fields.
+            self.check_size(page.out.len())?;
+            self.leave();
+        }
+        page.close_object();
+        Ok(())
+    }
+
+    fn write_record(
+        &mut self,
+        entity: Entity,
+        id: u64,
+        selection: &Selection,
+        page: &mut Page<'_>,
+    ) -> Result<(), SelectError> {
+        let found = match self.snapshot.find(entity, id)? {
+            LookupResult::Merged(into) => self.snapshot.find(entity, into)?,
+            found => found,
+        };
+        match found {
+            LookupResult::Row(row) => {
+                SelectionWriter { page, resolver: self }.record(entity, row, selection)
+            }
+            _ => {
+                page.null();
+                Ok(())
+            }
+        }
+    }
+
+    fn write_list(
+        &mut self,
+        list: &ListPlan,
+        query: &Query,
+        page: &mut Page<'_>,
+    ) -> Result<(), SelectError> {
+        // The query checks the budget of the whole operation, not one of its own.
+        let is_exceeded = || self.meter.exceeded().is_some();
+        let answered = query.execute(self.snapshot, Deadline::when(&is_exceeded));
+        let answer = answered.map_err(|error| self.stop_query(error))?;
+        page.open_object();
+        for (key, member) in &list.members {
+            page.key(key);
+            self.enter(PathStep::Field(key));
+            match member {
+                PageMember::Meta(members) => write_members(members, page, |name, out| {
+                    let number = match name {
+                        "count" => answer.count,
+                        "page" => query.page.get().into(),
+                        _ => query.per_page.into(),
+                    };
+                    json::unsigned(out, number);
+                }),
+                PageMember::Results(selection) => {
+                    let row = |row: &u32, page: &mut Page<'_>, resolver: &mut Self| {
+                        SelectionWriter { page, resolver }.record(query.entity, *row, selection)
+                    };
+                    self.write_array(&answer.rows, page, row)?;
+                }
+                PageMember::Constant(json) => page.out.extend_from_slice(json.as_bytes()),
+                PageMember::Candidates(_) => {
+                    return Err(ReadError::Internal("a list plan selects candidates").into());
+                }
+            }
+            self.leave();
+        }
+        page.close_object();
+        Ok(())
+    }
+
+    fn write_autocomplete(
+        &mut self,
+        plan: &AutocompletePlan,
+        page: &mut Page<'_>,
+    ) -> Result<(), SelectError> {
+        let is_exceeded = || self.meter.exceeded().is_some();
+        let deadline = Deadline::when(&is_exceeded);
+        let found = plan.completion.execute(self.snapshot, deadline);
+        let found = found.map_err(|error| self.stop_query(error))?;
+        page.open_object();
+        for (key, member) in &plan.members {
+            page.key(key);
+            self.enter(PathStep::Field(key));
+            match member {
+                PageMember::Meta(members) => {
+                    write_members(members, page, |_, out| json::unsigned(out, found.count));
+                }
+                PageMember::Candidates(members) => {
+                    let one = |candidate: &Candidate, page: &mut Page<'_>, executor: &mut Self| {
+                        executor.before_record(page.out.len())?;
+                        Ok(write_candidate(executor.snapshot, *candidate, members, page)?)
+                    };
+                    self.write_array(&found.best, page, one)?;
+                }
+                PageMember::Constant(json) => page.out.extend_from_slice(json.as_bytes()),
+                PageMember::Results(_) => {
+                    return Err(ReadError::Internal("an autocomplete plan selects records").into());
+                }
+            }
+            self.leave();
+        }
+        page.close_object();
+        Ok(())
+    }
+
+    fn write_array<T>(
+        &mut self,
+        items: &[T],
+        page: &mut Page<'_>,
+        write: impl Fn(&T, &mut Page<'_>, &mut Self) -> Result<(), SelectError>,
+    ) -> Result<(), SelectError> {
+        page.out.push(b'[');
+        for (at, item) in items.iter().enumerate() {
+            if at > 0 {
+                page.out.push(b',');
+            }
+            self.enter(PathStep::Item(at));
+            write(item, page, self)?;
+            self.leave();
+        }
+        page.out.push(b']');
+        self.check_size(page.out.len())
+    }
+
+    /// Writes `null` for an invalid field, and records the error with the field's path.
+    fn write_error(&mut self, error: &Error, page: &mut Page<'_>) {
+        if self.errors.len() < FIELD_ERRORS_MAX {
+            self.errors.push(error.clone().with_path(self.path.segments()));
+        }
+        page.null();
+    }
+
+    fn check_budget(&mut self) -> Result<(), SelectError> {
+        self.meter.exceeded().map_or(Ok(()), |why| Err(self.stop(why)))
+    }
+
+    fn stop(&mut self, why: Halted) -> SelectError {
+        self.halted = Some(why);
+        SelectError::Cancelled
+    }
+
+    fn stop_query(&mut self, error: QueryError) -> SelectError {
+        match error {
+            QueryError::Damaged(error) => error.into(),
+            QueryError::Deadline | QueryError::Refused { .. } => {
+                let why = self.meter.exceeded().unwrap_or(Halted::Timeout);
+                self.stop(why)
+            }
+        }
+    }
+}
+
+impl Resolver for Executor<'_, '_> {
+    fn enter(&mut self, step: PathStep<'_>) {
+        self.path.enter(step);
+    }
+
+    fn leave(&mut self) {
+        self.path.leave();
+    }
+
+    fn before_record(&mut self, out_bytes: usize) -> Result<(), SelectError> {
+        self.records += 1;
+        if self.records > self.settings.records {
+            let records_max = self.settings.records;
+            let message = format!(
+                "comes to more than {records_max} records, those referred to among them; lower \
+                 per_page, or ask in parts"
+            );
+            return Err(self.stop(Halted::Exceeded(Error::new(message))));
+        }
+        self.check_budget()?;
+        self.check_size(out_bytes)
+    }
+
+    fn check_size(&mut self, out_bytes: usize) -> Result<(), SelectError> {
+        let bytes_max = self.settings.bytes;
+        if out_bytes <= bytes_max {
+            return Ok(());
+        }
+        Err(self.stop(Halted::Exceeded(Error::too_long(bytes_max))))
+    }
+
+    fn write_resolved(
+        &mut self,
+        number: usize,
+        (entity, row): (Entity, u32),
+        page: &mut Page<'_>,
+    ) -> Result<(), SelectError> {
+        self.check_budget()?;
+        match &self.plan.lists[number] {
+            Ok(list) => {
+                let query = related_query(list, entity, self.snapshot.row_id(entity, row)?)?;
+                self.write_list(list, &query, page)
+            }
+            Err(error) => {
+                self.write_error(error, page);
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Adds the expression "refers to this record" to the query of a list.
+fn related_query(list: &ListPlan, entity: Entity, id: u64) -> Result<Query, ReadError> {
+    let mut expression = format!("{}:", list.key.unwrap_or_default()).into_bytes();
+    entity.write_id(id, &mut expression);
+    let mut parsed = Query::new(list.query.entity);
+    parsed
+        .add_filter(&String::from_utf8_lossy(&expression))
+        .map_err(|_| ReadError::Internal("the filter of a related list does not parse"))?;
+    // Prepended after parsing: the expression does not count towards the limit of expressions.
+    let mut query = list.query.clone();
+    query.filter.splice(0..0, parsed.filter);
+    Ok(query)
+}
+
+fn write_members(
+    members: &[(String, NamedMember)],
+    page: &mut Page<'_>,
+    write: impl Fn(&'static str, &mut Vec<u8>),
+) {
+    page.open_object();
+    for (key, member) in members {
+        page.key(key);
+        match member {
+            NamedMember::Constant(json) => page.out.extend_from_slice(json.as_bytes()),
+            NamedMember::Member(name) => write(name, &mut page.out),
+        }
+    }
+    page.close_object();
+}
+
+/// Renders a candidate as REST does, and copies the selected members. A page has at most ten candidates.
+fn write_candidate(
+    snapshot: &Snapshot,
+    candidate: Candidate,
+    members: &[(String, NamedMember)],
+    page: &mut Page<'_>,
+) -> Result<(), ReadError> {
+    let mut rendered = Vec::new();
+    autocomplete::render(snapshot, candidate.entity, candidate.row, &mut rendered)?;
+    let json_of: std::collections::HashMap<&str, &RawValue> = serde_json::from_slice(&rendered)
+        .map_err(|_| ReadError::Internal("an autocomplete candidate is not a JSON object"))?;
+    write_members(members, page, |name, out| {
+        let json = json_of.get(name).map_or("null", |json| json.get());
+        out.extend_from_slice(json.as_bytes());
+    });
+    Ok(())
+}

@@ -1,0 +1,186 @@
+//! The groups of a list: how many of the matching records have each value of one or two keys.
+
+use std::{borrow::Cow, time::Instant};
+
+use pinakes_format::query::{Group, GroupValue, Grouping, Groups, Query, QueryError};
+use pinakes_format::snapshot::Snapshot;
+use pinakes_format::storage::error::ReadError;
+use pinakes_format::text::json;
+use serde_json::{Map, Value, json};
+
+use crate::endpoint::call::{Answer, Call};
+use crate::openapi::operation::page_meta;
+use crate::openapi::schemas::{Schemas, add_optional, count, object, object_of, or_null, text};
+use crate::reply::Reply;
+
+/// The members of a group for each of its keys: the value, and the name that people know it by.
+const MEMBERS: [[&str; 2]; 2] = [["key", "key_display_name"], ["key2", "key2_display_name"]];
+
+/// Counts the groups of a list, and renders a page of them.
+pub fn answer(query: &Query, grouping: &Grouping, call: &Call<'_>) -> Answer {
+    let groups = count_groups(query, grouping, call)?;
+    Ok(Reply::json(render(query, grouping, &groups, call.snapshot)?))
+}
+
+/// Counts the groups of a list.
+pub fn count_groups(
+    query: &Query,
+    grouping: &Grouping,
+    call: &Call<'_>,
+) -> Result<Groups, QueryError> {
+    let (limits, begun) = (call.limits(), Instant::now());
+    let time = limits.time();
+    let groups = limits.run(|deadline| query.groups(grouping, call.snapshot, (deadline, time)))?;
+    let micros = begun.elapsed().as_micros() as u64;
+    tracing::debug!(micros, groups = groups.total, "groups counted");
+    Ok(groups)
+}
+
+/// Renders a page of groups, in the frame of a list's page.
+fn render(
+    query: &Query,
+    grouping: &Grouping,
+    groups: &Groups,
+    snapshot: &Snapshot,
+) -> Result<Vec<u8>, ReadError> {
+    let mut out = Vec::new();
+    let numbers = [
+        ("{\"meta\":{\"count\":", groups.count),
+        (",\"groups_count\":", groups.total),
+        (",\"page\":", query.page.get().into()),
+        (",\"per_page\":", query.per_page.into()),
+    ];
+    for (member, number) in numbers {
+        out.extend_from_slice(member.as_bytes());
+        json::unsigned(&mut out, number);
+    }
+    out.extend_from_slice(b"},\"results\":[],\"group_by\":[");
+    for (at, group) in groups.page.iter().enumerate() {
+        if at > 0 {
+            out.push(b',');
+        }
+        render_group(group, grouping.keys(), snapshot, &mut out)?;
+    }
+    out.extend_from_slice(b"]}");
+    Ok(out)
+}
+
+fn render_group(
+    group: &Group,
+    keys: usize,
+    snapshot: &Snapshot,
+    out: &mut Vec<u8>,
+) -> Result<(), ReadError> {
+    out.push(b'{');
+    for ([key, name], value) in MEMBERS.iter().take(keys).zip(&group.values) {
+        json::string(out, key);
+        out.push(b':');
+        render_value(value, snapshot, out)?;
+        out.push(b',');
+        json::string(out, name);
+        out.push(b':');
+        render_name(value, snapshot, out)?;
+        out.push(b',');
+    }
+    out.extend_from_slice(b"\"count\":");
+    json::unsigned(out, group.count);
+    out.push(b'}');
+    Ok(())
+}
+
+/// Appends a value as records print it; an id as references print it, which is always a text.
+pub fn render_value(
+    value: &GroupValue,
+    snapshot: &Snapshot,
+    out: &mut Vec<u8>,
+) -> Result<(), ReadError> {
+    match value {
+        GroupValue::Null => out.extend_from_slice(b"null"),
+        GroupValue::Boolean(value) => out.extend_from_slice(value.to_string().as_bytes()),
+        GroupValue::Integer(value) => json::signed(out, *value),
+        GroupValue::Record { entity, id, .. } => {
+            out.push(b'"');
+            entity.write_id(*id, out);
+            out.push(b'"');
+        }
+        GroupValue::Code(code) => json::string(out, snapshot.code(*code)?),
+        GroupValue::Text(text) => json::string(out, text),
+    }
+    Ok(())
+}
+
+/// Appends the name that people know a value by; null of an unresolved reference without a name.
+fn render_name(
+    value: &GroupValue,
+    snapshot: &Snapshot,
+    out: &mut Vec<u8>,
+) -> Result<(), ReadError> {
+    match display_name(value, snapshot)? {
+        Some(name) => json::string(out, &name),
+        None => out.extend_from_slice(b"null"),
+    }
+    Ok(())
+}
+
+/// The name that people know a value by; `None` of null, and of an unresolved reference without a name.
+pub fn display_name<'v>(
+    value: &'v GroupValue,
+    snapshot: &'v Snapshot,
+) -> Result<Option<Cow<'v, str>>, ReadError> {
+    Ok(match value {
+        GroupValue::Null => None,
+        GroupValue::Boolean(value) => Some(value.to_string().into()),
+        GroupValue::Integer(value) => Some(value.to_string().into()),
+        GroupValue::Record { entity, row, .. } => {
+            // An entity that no other refers to keeps its names in the records alone.
+            let name = match entity.facts().is_referenced {
+                true => snapshot.name_of_id(*entity, *row)?,
+                false if snapshot.suppressed().has(*entity, *row) => None,
+                false if *row < snapshot.count(*entity) => snapshot.name(*entity, *row)?,
+                false => None,
+            };
+            name.map(Cow::Borrowed)
+        }
+        GroupValue::Code(code) => {
+            let name = snapshot.code_name(*code)?;
+            Some(name.unwrap_or(snapshot.code(*code)?).into())
+        }
+        GroupValue::Text(text) => Some(text.into()),
+    })
+}
+
+/// Describes a page of groups.
+pub fn describe_page(schemas: &mut Schemas) -> Value {
+    schemas.define("GroupPage", |schemas| {
+        let meta = schemas
+            .define("GroupPageMeta", |_| page_meta(&["count", "groups_count", "page", "per_page"]));
+        let group = schemas.define("Group", |_| describe_group());
+        let mut members = Map::new();
+        members.insert("meta".into(), meta);
+        members.insert(
+            "results".into(),
+            json!({ "description": "Empty.", "type": "array", "maxItems": 0, "items": {} }),
+        );
+        members.insert("group_by".into(), json!({ "type": "array", "items": group }));
+        object("A page of the groups of a list.", members)
+    })
+}
+
+fn describe_group() -> Value {
+    let value = json!({ "type": ["string", "integer", "boolean", "null"] });
+    let name = || or_null(text());
+    let mut group = object_of(
+        "The matching records with the same values.",
+        [
+            ("key", "The value, as records show it; null of records without.", value.clone()),
+            ("key_display_name", "The name of the value.", name()),
+            ("count", "Number of records in the group.", count()),
+        ],
+    );
+    let second = [
+        ("key2", "The value of the second key.", value),
+        ("key2_display_name", "The name of the second value.", name()),
+    ];
+    add_optional(&mut group, second);
+    group
+}

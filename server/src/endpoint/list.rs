@@ -1,0 +1,168 @@
+//! `/outputs` and the lists of the other entities: a page of records, the groups of a list, or a whole list as a
+//! stream.
+
+use std::time::Instant;
+
+use pinakes_format::entity::Facts;
+use pinakes_format::json::render::Shape;
+use pinakes_format::query::{Grouping, Query, ResultKind};
+use pinakes_format::schema::keys::keys_of;
+use pinakes_format::storage::error::ReadError;
+use pinakes_format::text::json;
+use serde_json::{Value, json};
+
+use crate::admission::gate::Charge;
+use crate::admission::limits::QuotaClass;
+use crate::endpoint::call::{Answer, Call, Cost, Failure, Planned, Planning, Thread};
+use crate::endpoint::list_query::ListRequest;
+use crate::endpoint::list_stream::{ListRows, StreamFormat};
+use crate::endpoint::page_rows::{PageRows, PageStream, WHOLE_BYTES_MAX};
+use crate::endpoint::record::{CURRENT, SHARED_BYTES_MAX};
+use crate::endpoint::routes::Route;
+use crate::endpoint::{Endpoint, Lists, groups, list_parameters, list_query};
+use crate::openapi::document::Document;
+use crate::openapi::operation::{LIST_STATUSES, Operation, json_content, page, page_meta};
+use crate::openapi::responses::CACHE_HEADERS;
+use crate::openapi::samples::Sample;
+use crate::openapi::schemas::schema_name;
+use crate::reply::Reply;
+use crate::reply::pieces::ListStream;
+
+pub const LIST: Endpoint = Endpoint {
+    lists: Lists::Of(|_| true),
+    describe: Some(describe),
+    ..Endpoint::new("/{list}", Charge::Daily(QuotaClass::List), plan)
+};
+
+/// Capacity of a page's buffer at the start.
+const CAPACITY_BYTES: usize = 256 << 10;
+
+fn plan(planning: &Planning<'_>) -> Result<Planned, Reply> {
+    let (call, facts) = (&planning.call, planning.facts());
+    let list = list_query::parse(facts.entity, call.query).map_err(Reply::bad_query)?;
+    Ok(Planned::unless_current(call, cost(&list, call), move |call| {
+        answer(&list, facts.plural, call)
+    }))
+}
+
+/// How much work a list is. A page in the order of the rows is found without reading an order.
+pub fn cost(list: &ListRequest, call: &Call<'_>) -> Cost {
+    let ListRequest { query, format } = list;
+    let is_page = matches!(query.result_kind, ResultKind::List) && format.is_none();
+    let is_in_row_order = query.sort.is_empty() && query.sample.is_none();
+    match is_page && is_in_row_order {
+        true => Cost::of_rows(call.snapshot.count(query.entity).into()),
+        false => Cost::Large,
+    }
+}
+
+/// Answers a list: a page, groups, or a stream, which browsers save under a name.
+pub fn answer(list: &ListRequest, name: &str, call: &Call<'_>) -> Answer {
+    let query = &list.query;
+    match (list.format, &query.result_kind) {
+        (Some(format), _) => stream(query, format, name, call),
+        (None, ResultKind::Groups(grouping)) => groups::answer(query, grouping, call),
+        (None, _) => answer_page(query, call),
+    }
+}
+
+fn answer_page(query: &Query, call: &Call<'_>) -> Answer {
+    let begun = Instant::now();
+    let found = call.limits().run(|deadline| query.execute(call.snapshot, deadline))?;
+    let micros = begun.elapsed().as_micros() as u64;
+    // `?` escapes the plan, which quotes the client's filter.
+    tracing::debug!(micros, plan = ?found.plan.to_string(), "list answered");
+    let mut opening = b"{\"meta\":{\"count\":".to_vec();
+    json::unsigned(&mut opening, found.count);
+    opening.extend_from_slice(b",\"page\":");
+    json::unsigned(&mut opening, u64::from(query.page.get()));
+    opening.extend_from_slice(b",\"per_page\":");
+    json::unsigned(&mut opening, u64::from(query.per_page));
+    opening.extend_from_slice(b"},\"results\":[");
+    let rows = PageRows::new(&CURRENT, query.entity, found.rows, b"]}");
+    render(rows.selecting(query.select.clone()), &opening, call)
+}
+
+/// Begins the stream of a whole list in a format.
+fn stream(query: &Query, format: StreamFormat, name: &str, call: &Call<'_>) -> Answer {
+    let (rows, records) = ListRows::begin(query, format, call.limits(), call.snapshot)?;
+    tracing::debug!(records, format = format.name(), "list streamed");
+    let (media_type, file_name) = (format.media_type(), format!("{name}.{}", format.name()));
+    let list = ListStream { records, media_type, file_name };
+    Ok(Reply::in_pieces(Box::new(rows), Some(list)))
+}
+
+/// Renders a page after its opening text: whole, or to be sent in pieces if the page is long.
+pub fn render(mut rows: PageRows, opening: &[u8], call: &Call<'_>) -> Answer {
+    let is_shared = call.thread == Thread::Shared;
+    if is_shared && rows.stored_bytes(call.snapshot)? > SHARED_BYTES_MAX {
+        return Err(Failure::WouldWait);
+    }
+    let mut text = Vec::with_capacity(CAPACITY_BYTES);
+    text.extend_from_slice(opening);
+    rows.render(call.snapshot, &mut text, WHOLE_BYTES_MAX)?;
+    // A slow client does not keep the spare capacity allocated.
+    text.shrink_to_fit();
+    match rows.is_done() {
+        true => Ok(Reply::json(text)),
+        // Further pieces need permits.
+        false if is_shared => Err(Failure::WouldWait),
+        false => Ok(Reply::in_pieces(Box::new(PageStream::new(rows, text)), None)),
+    }
+}
+
+fn describe(route: &Route, document: &mut Document<'_>) -> Result<(), ReadError> {
+    let facts = route.facts();
+    let keys = keys_of(facts.entity);
+    let sample = Sample::read(document.snapshot, facts.entity, keys)?;
+    let get_by_id = format!("get_{}", facts.singular);
+    let first = json!({
+        "operationId": get_by_id,
+        "parameters": { "id": "$response.body#/results/0/id" },
+        "description": "The first record of the page.",
+    });
+    let operation = Operation {
+        tag: facts.plural,
+        description: "Without `sort` the most used records come first. Ties come in id order.",
+        parameters: list_parameters::CURRENT.parameters(keys, &sample),
+        headers: CACHE_HEADERS.to_vec(),
+        statuses: LIST_STATUSES.to_vec(),
+        links: if facts.has_single { json!({ "first": first }) } else { Value::Null },
+        ..Operation::new(
+            format!("list_{}", facts.plural.replace('-', "_")),
+            format!("A page of the list of {}", facts.plural.replace('-', " ")),
+            content(facts, document),
+        )
+    };
+    document.add(&route.path, operation);
+    Ok(())
+}
+
+/// The body of a list: a page of records, whole or with selected members, a page of groups where the list
+/// has them, or a stream. Groups come first, because clients that try all in turn would take groups for an
+/// empty page of records.
+pub fn content(facts: &'static Facts, document: &mut Document<'_>) -> Value {
+    let schemas = &mut document.schemas;
+    let record = schemas.record(facts.entity, Shape::List);
+    let meta = ["count", "page", "per_page"];
+    let whole = schemas.define(&format!("{}Page", schema_name(facts.entity)), |schemas| {
+        page(schemas.define("PageMeta", |_| page_meta(&meta)), record)
+    });
+    let mut pages = Vec::with_capacity(3);
+    if Grouping::key_names(keys_of(facts.entity)).next().is_some() {
+        pages.push(groups::describe_page(schemas));
+    }
+    let selected = schemas.define("SelectedPage", |schemas| {
+        let doc = "The members that `select` names, of a record of the list.";
+        let record = json!({ "description": doc, "type": "object" });
+        page(schemas.define("PageMeta", |_| page_meta(&meta)), record)
+    });
+    pages.extend([whole, selected]);
+    let mut content = json_content(json!({ "anyOf": pages }));
+    for format in StreamFormat::ALL {
+        let (media_type, _) =
+            format.media_type().split_once(';').unwrap_or((format.media_type(), ""));
+        content[media_type] = json!({ "schema": { "type": "string" } });
+    }
+    content
+}

@@ -1,0 +1,220 @@
+//! A stream of a whole list, in JSON lines or CSV.
+//!
+//! The stream holds one batch of row numbers, at most 512 KiB, and renders them piece by piece, so its memory
+//! does not depend on the list. Finding a batch and rendering a piece each have a work permit of their own:
+//!
+//! ```text
+//! count, first batch    before the reply's head, so that the client may still get 400, 429 or 503
+//! pieces of 256 KiB     each when the client has taken the piece before
+//! next batch            with the first of its pieces, within --list-timeout and --list-cpu
+//! ```
+//!
+//! A piece that fails aborts the body, and the client sees an incomplete reply.
+
+use std::{io, mem};
+
+use bytes::Bytes;
+use pinakes_format::json::render::{Page, Shape};
+use pinakes_format::query::{Query, QueryError, RowCursor};
+use pinakes_format::record::csv::CsvTable;
+use pinakes_format::record::members::{Members, View};
+use pinakes_format::snapshot::Snapshot;
+use pinakes_format::storage::error::ReadError;
+
+use crate::endpoint::page_rows::{JSON_BYTES_PER_STORED, PIECE_BYTES, not_coded};
+use crate::endpoint::work_limits::WorkLimits;
+use crate::reply::coding::Coding;
+use crate::reply::coding::stream::StreamEncoder;
+use crate::reply::pieces::{PieceError, PieceSource};
+
+/// Records that are fetched and rendered together.
+const RECORDS_TOGETHER: usize = 100;
+
+/// The format of a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StreamFormat {
+    /// One record as JSON on each line.
+    NdJson,
+    /// One record on each row, after a header.
+    Csv,
+}
+
+impl StreamFormat {
+    /// Both formats.
+    pub const ALL: [StreamFormat; 2] = [StreamFormat::NdJson, StreamFormat::Csv];
+
+    /// The value of the parameter, and the extension of file names.
+    pub fn name(self) -> &'static str {
+        match self {
+            StreamFormat::NdJson => "ndjson",
+            StreamFormat::Csv => "csv",
+        }
+    }
+
+    /// The value of `Content-Type`.
+    pub fn media_type(self) -> &'static str {
+        match self {
+            StreamFormat::NdJson => "application/x-ndjson",
+            StreamFormat::Csv => "text/csv; charset=utf-8; header=present",
+        }
+    }
+}
+
+/// A whole list that is sent in pieces.
+pub struct ListRows {
+    query: Query,
+    members: Members,
+    /// The table of a stream in CSV; `None` for JSON lines.
+    table: Option<CsvTable>,
+    limits: WorkLimits,
+    cursor: RowCursor,
+    /// The rows of the current batch.
+    rows: Vec<u32>,
+    /// Index of the next row of the batch.
+    next: usize,
+    /// Records that are still to be rendered.
+    records_left: u64,
+    has_begun: bool,
+    /// `None` before the first piece and once the body has ended.
+    encoder: Option<StreamEncoder>,
+}
+
+impl ListRows {
+    /// Counts the records of a list, and finds the first of them. Returns the stream and the count.
+    pub fn begin(
+        query: &Query,
+        format: StreamFormat,
+        limits: WorkLimits,
+        snapshot: &Snapshot,
+    ) -> Result<(ListRows, u64), QueryError> {
+        let mut cursor = RowCursor::default();
+        let (records, rows) = limits.run(|deadline| {
+            let records = query.count(snapshot, deadline)?;
+            Ok::<_, QueryError>((records, query.next_rows(&mut cursor, snapshot, deadline)?))
+        })?;
+        let all = || Members::all(query.entity, View::List);
+        let members = query.select.clone().unwrap_or_else(all);
+        let table = (format == StreamFormat::Csv).then(|| CsvTable::new(&members));
+        let stream = ListRows {
+            query: query.clone(),
+            members,
+            table,
+            limits,
+            cursor,
+            rows,
+            next: 0,
+            records_left: records,
+            has_begun: false,
+            encoder: None,
+        };
+        Ok((stream, records))
+    }
+
+    /// Renders records until the text is as long as a piece or the list ends.
+    fn render(&mut self, snapshot: &Snapshot) -> Result<Vec<u8>, PieceError> {
+        let mut out = Vec::with_capacity(2 * PIECE_BYTES);
+        if let (false, Some(table)) = (mem::replace(&mut self.has_begun, true), &self.table) {
+            table.write_header(&mut out);
+        }
+        while out.len() < PIECE_BYTES && self.records_left > 0 {
+            if self.next == self.rows.len() {
+                self.find_batch(snapshot)?;
+            }
+            out = self.render_some(snapshot, out)?;
+        }
+        Ok(out)
+    }
+
+    fn find_batch(&mut self, snapshot: &Snapshot) -> Result<(), PieceError> {
+        let (query, cursor) = (&self.query, &mut self.cursor);
+        // Freed first, so that the stream never holds two batches.
+        self.rows = Vec::new();
+        let found = self.limits.run(|deadline| query.next_rows(cursor, snapshot, deadline));
+        self.rows = found.map_err(|error| match error {
+            QueryError::Damaged(error) => PieceError::Damaged(error),
+            QueryError::Deadline | QueryError::Refused { .. } => PieceError::Deadline,
+        })?;
+        self.next = 0;
+        match self.rows.is_empty() {
+            true => Err(ReadError::Internal("a list has fewer rows than were counted").into()),
+            false => Ok(()),
+        }
+    }
+
+    /// Renders records of the batch that are fetched together, or as many as fill the piece.
+    fn render_some(&mut self, snapshot: &Snapshot, out: Vec<u8>) -> Result<Vec<u8>, ReadError> {
+        let end = (self.next + RECORDS_TOGETHER).min(self.rows.len());
+        let rows = &self.rows[self.next..end];
+        let members = &self.members;
+        let render = |_: &_, _, row, page: &mut Page<'_>| members.render(row, page);
+        // Starts the reads of all of them first, while the disk is busy.
+        snapshot.fetch_page(self.query.entity, rows, Shape::List, render)?;
+        let mut page = members.page(snapshot);
+        let mut out = out;
+        let mut rendered = 0;
+        for row in rows {
+            if out.len() >= PIECE_BYTES {
+                break;
+            }
+            match &mut self.table {
+                Some(table) => {
+                    page.out.clear();
+                    members.render(*row, &mut page)?;
+                    table.write_row(&page.out, &mut out)?;
+                }
+                None => {
+                    // The record is written at the end of the piece, not copied there.
+                    mem::swap(&mut page.out, &mut out);
+                    let line = members.render(*row, &mut page);
+                    mem::swap(&mut page.out, &mut out);
+                    line?;
+                    out.push(b'\n');
+                }
+            }
+            rendered += 1;
+        }
+        self.next += rendered;
+        self.records_left = self.records_left.saturating_sub(rendered as u64);
+        Ok(out)
+    }
+}
+
+impl PieceSource for ListRows {
+    fn begin(&mut self, coding: Coding) -> io::Result<()> {
+        self.encoder = Some(StreamEncoder::new(coding, PIECE_BYTES)?);
+        Ok(())
+    }
+
+    fn list_bytes(&self) -> Option<usize> {
+        Some(RowCursor::BATCH_BYTES_MAX)
+    }
+
+    fn next_bytes(&self, snapshot: &Snapshot) -> usize {
+        // Damage is found again, and reported, when the record is rendered. The first record of the next
+        // batch is not known yet.
+        let stored = self
+            .rows
+            .get(self.next)
+            .map(|row| snapshot.record_bytes(self.query.entity, *row).unwrap_or_default());
+        (stored.unwrap_or_default() * JSON_BYTES_PER_STORED).max(PIECE_BYTES)
+    }
+
+    fn next_piece(&mut self, snapshot: &Snapshot) -> Option<Result<Bytes, PieceError>> {
+        let mut encoder = self.encoder.take()?;
+        let text = match self.render(snapshot) {
+            Ok(text) => text,
+            Err(error) => return Some(Err(error)),
+        };
+        let coded = encoder.push(text).and_then(|mut coded| {
+            if self.records_left == 0 {
+                coded.extend(encoder.finish()?);
+            } else {
+                self.encoder = Some(encoder);
+            }
+            // A slow client does not keep the spare capacity allocated.
+            coded.shrink_to_fit();
+            Ok(coded.into())
+        });
+        Some(coded.map_err(not_coded))
+    }
+}

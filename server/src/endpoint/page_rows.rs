@@ -1,0 +1,188 @@
+//! The rows of a page, rendered whole or in pieces.
+//!
+//! A page of 100 records may have 137 MB. A page of more than a MiB is therefore sent in pieces, each rendered
+//! when the client has taken the one before:
+//!
+//! ```text
+//! {"meta":…,"results":[record,record,        first piece: more than 1 MiB, so the page is streamed
+//! ,record,record                             further pieces of 256 KiB, or of one larger record
+//! ,record]}                                  last piece
+//! ```
+
+use std::{io, mem};
+
+use bytes::Bytes;
+use pinakes_format::entity::Entity;
+use pinakes_format::json::render::{Page, Shape};
+use pinakes_format::record::members::Members;
+use pinakes_format::snapshot::Snapshot;
+use pinakes_format::storage::error::ReadError;
+
+use crate::endpoint::record::Variant;
+use crate::reply::coding::Coding;
+use crate::reply::coding::stream::StreamEncoder;
+use crate::reply::pieces::{PieceError, PieceSource};
+
+/// A longer page is sent in pieces.
+pub const WHOLE_BYTES_MAX: usize = 1 << 20;
+/// Text of a piece, which one record may exceed.
+pub const PIECE_BYTES: usize = 256 << 10;
+
+/// Bytes of JSON for each byte of a stored record, about: keys, names of references, and long texts.
+pub const JSON_BYTES_PER_STORED: usize = 4;
+
+/// The rows of a page that are still to be rendered.
+pub struct PageRows {
+    variant: &'static Variant,
+    entity: Entity,
+    /// The members to show; `None` for all members of the variant.
+    members: Option<Members>,
+    rows: Vec<u32>,
+    /// Index of the next row.
+    next: usize,
+    /// The text after the last row; `None` once it is rendered.
+    closing: Option<&'static [u8]>,
+}
+
+impl PageRows {
+    /// The rows of a page, and the text after them.
+    pub fn new(
+        variant: &'static Variant,
+        entity: Entity,
+        rows: Vec<u32>,
+        closing: &'static [u8],
+    ) -> PageRows {
+        PageRows { variant, entity, members: None, rows, next: 0, closing: Some(closing) }
+    }
+
+    /// Shows these members alone, if there are any.
+    pub fn selecting(self, members: Option<Members>) -> PageRows {
+        PageRows { members, ..self }
+    }
+
+    /// Whether the page is rendered to its end.
+    pub fn is_done(&self) -> bool {
+        self.closing.is_none()
+    }
+
+    /// Bytes of the stored records. Reads no record.
+    pub fn stored_bytes(&self, snapshot: &Snapshot) -> Result<usize, ReadError> {
+        self.rows.iter().map(|row| snapshot.record_bytes(self.entity, *row)).sum()
+    }
+
+    /// About the bytes of the next record's JSON.
+    fn next_record_bytes(&self, snapshot: &Snapshot) -> usize {
+        let row = self.rows.get(self.next);
+        // Damage is found again, and reported, when the record is rendered.
+        let stored = row.map(|row| snapshot.record_bytes(self.entity, *row).unwrap_or_default());
+        stored.unwrap_or_default() * JSON_BYTES_PER_STORED
+    }
+
+    /// Appends records, separated by commas, until the text has `bytes_max` or the page ends.
+    pub fn render(
+        &mut self,
+        snapshot: &Snapshot,
+        out: &mut Vec<u8>,
+        bytes_max: usize,
+    ) -> Result<(), ReadError> {
+        let rows = &self.rows[self.next..];
+        snapshot.fetch_page(self.entity, rows, Shape::List, |snapshot, entity, row, page| {
+            match &self.members {
+                Some(members) => members.render(row, page),
+                None => (self.variant.render)(snapshot, entity, row, page),
+            }
+        })?;
+        let mut page = Page::new(snapshot, Shape::List);
+        page.out = mem::take(out);
+        let rendered = self.render_to(snapshot, &mut page, bytes_max);
+        *out = page.out;
+        rendered
+    }
+
+    fn render_to<'s>(
+        &mut self,
+        snapshot: &'s Snapshot,
+        page: &mut Page<'s>,
+        bytes_max: usize,
+    ) -> Result<(), ReadError> {
+        while let Some(row) = self.rows.get(self.next) {
+            if page.out.len() >= bytes_max {
+                return Ok(());
+            }
+            if self.next > 0 {
+                page.out.push(b',');
+            }
+            match &self.members {
+                Some(members) => members.render(*row, page)?,
+                None => (self.variant.render)(snapshot, self.entity, *row, page)?,
+            }
+            self.next += 1;
+        }
+        page.out.extend_from_slice(self.closing.take().unwrap_or_default());
+        Ok(())
+    }
+}
+
+/// A page that is sent in pieces.
+pub struct PageStream {
+    rows: PageRows,
+    /// The text of the first piece, until it is taken.
+    first: Vec<u8>,
+    /// `None` once the body has ended.
+    encoder: Option<StreamEncoder>,
+}
+
+impl PageStream {
+    /// Continues a page after its first piece.
+    pub fn new(rows: PageRows, first: Vec<u8>) -> PageStream {
+        PageStream { rows, first, encoder: None }
+    }
+
+    /// Codes a piece, and ends the body after the last one.
+    fn code(&mut self, text: Vec<u8>) -> io::Result<Bytes> {
+        let Some(encoder) = &mut self.encoder else { return Ok(Bytes::new()) };
+        let mut coded = encoder.push(text)?;
+        if self.rows.is_done()
+            && let Some(encoder) = self.encoder.take()
+        {
+            coded.extend(encoder.finish()?);
+        }
+        // A slow client does not keep the spare capacity allocated.
+        coded.shrink_to_fit();
+        Ok(coded.into())
+    }
+}
+
+impl PieceSource for PageStream {
+    fn begin(&mut self, coding: Coding) -> io::Result<()> {
+        self.encoder = Some(StreamEncoder::new(coding, self.first.len())?);
+        Ok(())
+    }
+
+    fn list_bytes(&self) -> Option<usize> {
+        None
+    }
+
+    fn next_bytes(&self, snapshot: &Snapshot) -> usize {
+        match self.encoder {
+            Some(_) => self.rows.next_record_bytes(snapshot).max(PIECE_BYTES),
+            None => 0,
+        }
+    }
+
+    fn next_piece(&mut self, snapshot: &Snapshot) -> Option<Result<Bytes, PieceError>> {
+        self.encoder.as_ref()?;
+        let first = mem::take(&mut self.first);
+        if !first.is_empty() {
+            return Some(self.code(first).map_err(not_coded));
+        }
+        let mut text = Vec::with_capacity(2 * PIECE_BYTES);
+        let rendered = self.rows.render(snapshot, &mut text, PIECE_BYTES);
+        Some(rendered.map_err(PieceError::from).and_then(|()| self.code(text).map_err(not_coded)))
+    }
+}
+
+/// The failure of an encoder. Coding in memory does not fail.
+pub fn not_coded(_: io::Error) -> PieceError {
+    ReadError::Internal("a piece of a body could not be coded").into()
+}

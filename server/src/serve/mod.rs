@@ -1,0 +1,517 @@
+//! One request from its head to its response: limits, endpoint, thread, reply.
+//!
+//! ```text
+//! head ─► route, limits ─► plan ─┬─► finished reply: 400, 304, a page that the binary holds
+//!                                └─► work ─► shared thread, if the work is short and its bytes are in memory
+//!                                        └─► own thread, with a permit
+//! ```
+//!
+//! [`Cost`] decides the thread:
+//!
+//! ```text
+//! work                            thread
+//! a record, one word              the one that read the request, if everything is in memory
+//! the same, with reads from disk  a blocking thread, with one of --disk-reads permits
+//! a short list, several words     the one that read the request, for at most 200 µs
+//! a long list, GraphQL            a blocking thread, with one of four work permits for each core
+//! ```
+//!
+//! A record is rendered on the thread that read the request, since another thread costs more than the record:
+//! on two shared cores with 32 connections, in one run, a record took 26 µs of processor time there and 45 µs
+//! with `spawn_blocking`. These threads are one for each core, and must never wait: a client that asks for
+//! records on disk would delay every other. Blocking threads yield the processor to them.
+//!
+//! - [`threads`] has the permits and the blocking threads, [`pieces`] sends bodies in pieces.
+//! - [`access_log`] writes a line for each request, [`traffic`] counts requests.
+//!
+//! The folder imports every folder of the server except `ops`.
+
+pub(crate) mod access_log;
+pub(crate) mod line_budget;
+pub(crate) mod line_form;
+mod pieces;
+pub(crate) mod threads;
+pub(crate) mod traffic;
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+    time::Instant,
+};
+
+use bytes::Bytes;
+use http::{HeaderName, HeaderValue, Method, StatusCode, request::Parts};
+use pinakes_format::storage::error::ReadError;
+
+use crate::admission::gate::{Admission, Charge, Gate, StreamCharge};
+use crate::admission::reply_memory::ReplyMemory;
+use crate::endpoint::browse;
+use crate::endpoint::call::{Call, Cost, Failure, Planned, Planning, Thread, Work};
+use crate::endpoint::changes::not_open;
+use crate::endpoint::routes::Matched;
+use crate::endpoint::service::not_found;
+use crate::endpoint::site::{ServiceSettings, Site};
+use crate::endpoint::{routes, too_many};
+use crate::event_counts::{OVERLOADS, Overload};
+use crate::http::body::RequestBody;
+use crate::http::client_address::ClientResolver;
+use crate::http::named_snapshot::{NamedSnapshot, SURROGATE_KEY};
+use crate::http::path::URI_BYTES_MAX;
+use crate::http::{body, head};
+use crate::net::handler::{Handler, ReservedResponse};
+use crate::reply::Reply;
+use crate::serve::access_log::{AccessLine, RequestId, RequestIds};
+use crate::serve::line_budget::LineBudget;
+use crate::serve::pieces::{NextPiece, Shortage};
+use crate::serve::threads::{Permits, spawn_work};
+use crate::serve::traffic::Traffic;
+use crate::snapshots::disk_activity::DiskActivity;
+use crate::snapshots::manager::SnapshotManager;
+use crate::snapshots::served::ServedSnapshot;
+
+/// Header that links a 500 or 503 to the log lines of the request.
+const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+/// Bytes of a reply up to which the reply needs no reservation of memory.
+const SMALL_BYTES: usize = 16 << 10;
+
+/// Answers requests from the served snapshot.
+pub struct Service {
+    site: Site,
+    gate: Gate,
+    permits: Permits,
+    memory: Arc<ReplyMemory>,
+    requests: RequestIds,
+    traffic: Traffic,
+    /// For log lines of refused requests and of requests that no limit counts.
+    lines: Arc<LineBudget>,
+}
+
+/// A request on its way to its response.
+struct Request {
+    head: Arc<Parts>,
+    /// `None` for an unknown path.
+    matched: Option<Matched>,
+    admission: Admission,
+    id: RequestId,
+}
+
+impl Request {
+    /// The snapshot that the path names.
+    fn named(&self) -> Option<NamedSnapshot<'_>> {
+        NamedSnapshot::split(self.head.uri.path()).0
+    }
+
+    /// The path without the snapshot that it names.
+    fn path(&self) -> &str {
+        NamedSnapshot::split(self.head.uri.path()).1
+    }
+}
+
+impl Handler for Service {
+    fn clients(&self) -> &ClientResolver {
+        self.gate.clients()
+    }
+
+    fn takes_body(&self, head: &Parts) -> bool {
+        let matched = || routes::find(NamedSnapshot::split(head.uri.path()).1);
+        head.method == Method::POST
+            && matched().is_some_and(|found| found.route.endpoint.methods == head::POST_METHODS)
+    }
+
+    fn overloaded(&self) -> http::Response<Bytes> {
+        OVERLOADS.count(Overload::LongHeads);
+        let served = self.site.snapshots.served();
+        Reply::unavailable().closing().into_response(&Method::GET, served.reply_headers())
+    }
+
+    async fn answer(self: Arc<Self>, head: Arc<Parts>) -> ReservedResponse {
+        let id = self.requests.next();
+        let matched = routes::find(NamedSnapshot::split(head.uri.path()).1);
+        let charge = routes::charge(&head.method, matched);
+        let admission = self.gate.admit(&head, charge).await;
+        // From here on the request is counted and logged, also when the client leaves.
+        let is_free = matches!(charge, Charge::None | Charge::Free);
+        let lines = Arc::clone(&self.lines);
+        let line = AccessLine::begin(Arc::clone(&head), &admission, id, lines, is_free);
+        let underway = self.traffic.begin(matched);
+        let request = Arc::new(Request { head, matched, admission, id });
+        let (mut answer, stream) = match admission.refusal {
+            Some(verdict) => {
+                verdict.refusal.into_iter().for_each(|refusal| self.traffic.refuse(refusal));
+                let refuse = matched.map_or(too_many as fn(_) -> _, |at| at.route.endpoint.refuse);
+                (self.small(refuse(verdict), &request), None)
+            }
+            None => Arc::clone(&self).find(&request).await,
+        };
+        // A stream of a whole list counts as many requests, which the headers of its reply show.
+        let mut shown = admission;
+        if let Some(charge) = stream {
+            shown.quotas = Some(charge.verdict.quotas);
+            charge.verdict.refusal.into_iter().for_each(|refusal| self.traffic.refuse(refusal));
+        }
+        let status = answer.response.status();
+        answer.renews = !is_free && admission.refusal.is_none();
+        self.gate.settle(&admission, status);
+        let headers = answer.response.headers_mut();
+        // All clients of a network get the same reply.
+        if !headers.contains_key(SURROGATE_KEY) {
+            shown.write(headers);
+        }
+        if status.is_server_error()
+            && let Ok(id) = HeaderValue::try_from(id.to_string())
+        {
+            headers.insert(X_REQUEST_ID, id);
+        }
+        underway.end(&answer.response);
+        line.end(&answer.response);
+        answer
+    }
+}
+
+/// A response, and what a stream of a whole list was charged.
+type Charged = (ReservedResponse, Option<StreamCharge>);
+
+impl Service {
+    /// Answers a request that the limits let through: plans it, and does its work on the thread that suits it.
+    async fn find(self: Arc<Self>, request: &Arc<Request>) -> Charged {
+        let named = match request.named() {
+            None => None,
+            Some(named) => match self.site.snapshots.named(named.id) {
+                Some(served) => Some(served),
+                None => return (self.small(not_open(StatusCode::GONE, named.id), request), None),
+            },
+        };
+        let served = named.clone().unwrap_or_else(|| self.site.snapshots.served());
+        let reply = match self.plan(request, &served) {
+            Ok(Planned::Work(work)) => match self.run_here(request, &work, &served) {
+                Some(reply) => reply,
+                None => return self.run_elsewhere(Arc::clone(request), work, named).await,
+            },
+            Ok(Planned::Reply(reply)) | Err(reply) => self.readable(reply, request),
+        };
+        (self.reserve(reply, request, &served).await, None)
+    }
+
+    /// Checks a request, and finishes the reply to one that needs no work.
+    fn plan(&self, request: &Request, served: &Arc<ServedSnapshot>) -> Result<Planned, Reply> {
+        let head = &*request.head;
+        if let Some(refusal) = head::refuse(head) {
+            return Err(refusal);
+        }
+        // Reads of a snapshot's files are for the work alone, so that every thread may plan.
+        let call = Call::new(head, &request.admission, &self.site, served, Thread::Shared);
+        let planned = guard(request.id, || {
+            if call.uri_bytes > URI_BYTES_MAX {
+                let message = format!("URI exceeds {URI_BYTES_MAX} bytes");
+                return Err(Reply::error(StatusCode::URI_TOO_LONG, message));
+            }
+            let matched = request.matched.ok_or_else(|| not_found(&call))?;
+            let endpoint = matched.route.endpoint;
+            match call.method {
+                &Method::OPTIONS => return Ok(Planned::Reply(Reply::options(endpoint.methods))),
+                method if !endpoint.methods.split(", ").any(|known| known == method.as_str()) => {
+                    return Err(Reply::method_not_allowed(endpoint.methods));
+                }
+                _ => {}
+            }
+            if endpoint.needs_snapshot && served.is_poisoned() {
+                return Err(Reply::unavailable());
+            }
+            (endpoint.plan)(&Planning { call, matched })
+        });
+        planned.and_then(|planned| planned)
+    }
+
+    /// Does short work on the thread that read the request; `None` if the thread would have to wait.
+    fn run_here(
+        &self,
+        request: &Request,
+        work: &Work,
+        served: &Arc<ServedSnapshot>,
+    ) -> Option<Reply> {
+        let is_tried = match work.cost {
+            Cost::Small => true,
+            Cost::Short => !self.site.disk_activity.is_busy(),
+            Cost::Large => false,
+        };
+        if !is_tried {
+            return None;
+        }
+        let begun = Instant::now();
+        let reply = self.run(request, work, served, Thread::Shared);
+        self.site.disk_activity.note_small_work(begun.elapsed());
+        reply
+    }
+
+    /// Reads the body if the request has one, waits for a permit, and does the work on a blocking thread.
+    ///
+    /// Answers from the `named` snapshot, or else from the one served when the permit comes.
+    async fn run_elsewhere(
+        self: Arc<Self>,
+        request: Arc<Request>,
+        work: Work,
+        named: Option<Arc<ServedSnapshot>>,
+    ) -> Charged {
+        let client = request.admission.client;
+        // Dropped with this future: after the reply, or when the client leaves.
+        let _leaving = body::from_head(&request.head).map(RequestBody::client_gone_guard);
+        if let Some(posted) = body::from_head(&request.head)
+            && let Err(reply) = posted.read(&request.head).await
+        {
+            return (self.small(reply, &request), None);
+        }
+        let permit = match self.permits.acquire(work.cost, client).await {
+            Ok(permit) => permit,
+            Err(overload) => return (self.overloaded_by(overload, &request), None),
+        };
+        let (service, asked) = (Arc::clone(&self), Arc::clone(&request));
+        // The work owns its permit: a client that leaves does not free the permit.
+        let done = spawn_work(move || {
+            let served = named.unwrap_or_else(|| service.site.snapshots.served());
+            // Only a shared thread gives no reply.
+            let reply = service.run(&asked, &work, &served, Thread::Own);
+            let reply = reply.unwrap_or_else(Reply::internal);
+            let (mut reply, charge) = service.charge_stream(reply, &asked);
+            let has_body = asked.head.method != Method::HEAD;
+            let source = if has_body { reply.take_pieces() } else { None };
+            let first = source.map(|source| NextPiece::new(source, &served, &service.site));
+            drop(permit);
+            (reply, charge, first, served)
+        });
+        let Ok((reply, charge, first, served)) = done.await else {
+            return (self.small(Reply::internal(), &request), None);
+        };
+        let Some(first) = first else {
+            return (self.reserve(reply, &request, &served).await, charge);
+        };
+        let response = self.to_response(reply, &request, &served);
+        let response = match self.begin_pieces(first, served, client, request.id).await {
+            Ok(pieces) => {
+                ReservedResponse { pieces: Some(pieces), ..ReservedResponse::unreserved(response) }
+            }
+            Err(shortage) => {
+                charge.into_iter().for_each(|of| self.gate.take_back(&request.admission, of));
+                match shortage {
+                    Shortage::Overload(overload) => self.overloaded_by(overload, &request),
+                    Shortage::Damaged => self.small(Reply::unavailable(), &request),
+                }
+            }
+        };
+        (response, charge)
+    }
+
+    /// Does work on one snapshot; `None` if the thread would have to wait. The reply is readable and coded.
+    fn run(
+        &self,
+        request: &Request,
+        work: &Work,
+        served: &Arc<ServedSnapshot>,
+        thread: Thread,
+    ) -> Option<Reply> {
+        if served.is_poisoned() {
+            return Some(self.readable(Reply::unavailable(), request));
+        }
+        let call = Call::new(&request.head, &request.admission, &self.site, served, thread);
+        let answer = guard(request.id, || {
+            // Links are changed before the body is coded.
+            (work.run)(&call).map(|reply| self.readable(reply, request).coded(call.headers))
+        });
+        let damaged = |snapshot: &Arc<ServedSnapshot>, error: &ReadError| {
+            tracing::error!(request = %request.id, path = ?call.path, %error, "cannot answer");
+            self.site.snapshots.poison(snapshot, error);
+            Reply::unavailable()
+        };
+        // Checked last: a read past the end of a truncated file gives zeros and sets the fault.
+        let reply = match (served.snapshot.fault(), answer) {
+            (Some(fault), _) => damaged(served, &ReadError::Fault(fault)),
+            (None, Ok(Ok(reply))) => return Some(reply),
+            (None, Err(panicked)) => panicked,
+            (None, Ok(Err(failure))) => match failure {
+                Failure::WouldWait => return None,
+                Failure::Deadline if thread == Thread::Shared => return None,
+                Failure::Deadline => {
+                    OVERLOADS.count(Overload::Deadline);
+                    tracing::warn!(
+                        path = ?call.path,
+                        query = ?call.query,
+                        "a query reached --list-timeout or --list-cpu; answering 503"
+                    );
+                    Reply::unavailable()
+                }
+                Failure::Damaged(error) => damaged(served, &error),
+                Failure::OtherDamaged(other, error) => damaged(&other, &error),
+                Failure::Refused(reply) => *reply,
+            },
+        };
+        Some(self.readable(reply, request))
+    }
+
+    /// Counts a stream of a whole list towards the limits of its client; the reply 429 if a limit refuses the
+    /// stream. Other replies pass.
+    fn charge_stream(&self, reply: Reply, request: &Request) -> (Reply, Option<StreamCharge>) {
+        let charge = reply.stream_records();
+        let charge = charge.and_then(|all| self.gate.charge_stream(&request.admission, all));
+        let reply = match &charge {
+            Some(StreamCharge { verdict, .. }) if verdict.refusal.is_some() => {
+                let text = charge.map(|charge| charge.message()).unwrap_or_default();
+                let (seconds, at) = (verdict.reset_seconds(), verdict.reset_at());
+                self.readable(Reply::too_many(text, seconds, Some(at)), request)
+            }
+            _ => reply,
+        };
+        (reply, charge)
+    }
+
+    /// The reply as a client of this path reads it: an error below `/browse` is a page. Other methods than
+    /// those of browsers get the error of the interface.
+    fn readable(&self, reply: Reply, request: &Request) -> Reply {
+        let is_read = matches!(request.head.method, Method::GET | Method::HEAD);
+        let is_page = self.site.settings.has_browse && is_read && browse::is_below(request.path());
+        let reply = if is_page { browse::as_page(reply, self.site.other_pages()) } else { reply };
+        match request.named() {
+            Some(named) => named.keep_in(reply),
+            None => reply,
+        }
+    }
+
+    /// The response with a readable reply from one snapshot.
+    fn to_response(
+        &self,
+        reply: Reply,
+        request: &Request,
+        served: &ServedSnapshot,
+    ) -> http::Response<Bytes> {
+        let mut response = reply.into_response(&request.head.method, served.reply_headers());
+        if let Some(named) = request.named() {
+            let is_behind_network = self.site.settings.is_behind_network;
+            named.make_immutable(response.headers_mut(), is_behind_network);
+        }
+        response
+    }
+
+    /// The response with a readable reply, and its memory. A large reply without free memory waits and keeps its
+    /// bytes.
+    async fn reserve(
+        &self,
+        reply: Reply,
+        request: &Request,
+        served: &ServedSnapshot,
+    ) -> ReservedResponse {
+        let is_shared = reply.is_shared();
+        let response = self.to_response(reply, request, served);
+        let bytes = response.body().len();
+        if is_shared || bytes <= SMALL_BYTES {
+            return ReservedResponse::unreserved(response);
+        }
+        match self.memory.reserve_finished(request.admission.client, bytes).await {
+            Some(reservation) => ReservedResponse {
+                reservation: Some(reservation),
+                ..ReservedResponse::unreserved(response)
+            },
+            None => self.overloaded_by(Overload::UnsentReplies, request),
+        }
+    }
+
+    /// The response with a short reply, which needs no memory of its own.
+    fn small(&self, reply: Reply, request: &Request) -> ReservedResponse {
+        let reply = self.readable(reply, request);
+        let served = self.site.snapshots.served();
+        let response = reply.into_response(&request.head.method, served.reply_headers());
+        ReservedResponse::unreserved(response)
+    }
+
+    fn overloaded_by(&self, overload: Overload, request: &Request) -> ReservedResponse {
+        self.note_overload(overload, "answering 503", request.id);
+        self.small(Reply::unavailable().closing(), request)
+    }
+
+    /// Counts and logs that something is short, and what the server does.
+    fn note_overload(&self, overload: Overload, what: &str, id: RequestId) {
+        OVERLOADS.count(overload);
+        let missing = match overload {
+            Overload::Concurrency => "work permit",
+            Overload::Disk => "permit to read from disk",
+            _ => "reservation for a large reply",
+        };
+        if self.lines.admit() {
+            tracing::warn!(request = %id, "no {missing} in time; {what}");
+        }
+    }
+}
+
+/// Runs the work of a request; turns a panic into a 500 reply.
+fn guard<T>(id: RequestId, work: impl FnOnce() -> T) -> Result<T, Reply> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(|_| {
+        // The panic hook has logged the message and the source line.
+        tracing::error!(request = %id, "a handler panicked; answering 500");
+        Reply::internal()
+    })
+}
+
+impl Service {
+    /// Makes a service.
+    pub fn new(snapshots: SnapshotManager, gate: Gate, settings: ServiceSettings) -> Service {
+        Service {
+            permits: Permits::new(settings.disk_reads),
+            memory: Arc::new(ReplyMemory::new(settings.reply_memory_bytes)),
+            requests: RequestIds::new(),
+            traffic: Traffic::new(),
+            lines: Arc::new(LineBudget::new(settings.refused_lines)),
+            site: Site { settings, snapshots, disk_activity: DiskActivity::new() },
+            gate,
+        }
+    }
+
+    /// The owner of the served snapshot, which opens and follows snapshots.
+    pub fn snapshots(&self) -> &SnapshotManager {
+        &self.site.snapshots
+    }
+
+    /// The gate that applies the request limits before routing.
+    pub fn gate(&self) -> &Gate {
+        &self.gate
+    }
+
+    /// Options and limits that endpoints apply.
+    pub fn settings(&self) -> &ServiceSettings {
+        &self.site.settings
+    }
+
+    /// Counters of requests, for the metrics.
+    pub fn traffic(&self) -> &Traffic {
+        &self.traffic
+    }
+
+    /// The memory for replies.
+    pub fn reply_memory(&self) -> &ReplyMemory {
+        &self.memory
+    }
+
+    /// Whether requests wait for the disk.
+    pub fn disk_activity(&self) -> &DiskActivity {
+        &self.site.disk_activity
+    }
+
+    /// Log lines left out since the start, because refused requests wrote too many.
+    pub fn left_out_lines(&self) -> u64 {
+        self.lines.left_out()
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_gives_500_and_the_next_request_succeeds() {
+        let ids = RequestIds::new();
+        let reply = guard(ids.next(), || -> u32 { panic!("out of bounds") }).unwrap_err();
+        let response =
+            reply.into_response(&Method::GET, &crate::reply::etag::SnapshotHeaders::new("0123"));
+        assert_eq!(response.status(), 500);
+        let body = r#"{"statusCode":500,"error":"Internal Server Error","message":"Internal server error"}"#;
+        assert_eq!(response.body(), body);
+        assert_eq!(guard(ids.next(), || 7).unwrap(), 7);
+    }
+}
