@@ -7,7 +7,7 @@ use pinakes_format::record::writer::RecordWriter;
 use pinakes_format::record::{Domain, Field, Record, Subfield, Topic};
 
 use crate::error::Result;
-use crate::link::context::inconsistent_object;
+use crate::link::context::{broken_object, inconsistent_object};
 use crate::object::segment::Segment;
 
 /// A record of one level.
@@ -127,7 +127,7 @@ pub(crate) fn complete(
     children: &[u32],
 ) -> Result<Vec<u8>> {
     with_level!(entity, L => {
-        let mut level: L = record::read(packed).map_err(|_| inconsistent_object())?;
+        let mut level: L = record::read(packed).map_err(broken_object(entity, None))?;
         if let Some((outputs, citations)) = sum {
             level.fill_counts(outputs, citations);
         }

@@ -11,7 +11,7 @@ use pinakes_format::record::value::{Code, Table};
 use pinakes_format::storage::error::ReadError;
 
 use crate::error::Result;
-use crate::link::context::inconsistent_object;
+use crate::link::context::{broken_object, inconsistent_object};
 use crate::link::merge::sums::add_up;
 use crate::link::record::inputs::LinkInputs;
 
@@ -20,7 +20,7 @@ pub(crate) type TypeSums = BTreeMap<u32, (u64, u64)>;
 
 /// Sums up every institution by its type. One pass over the institutions, before any record is
 /// linked.
-pub(crate) fn read_type_sums(inputs: &LinkInputs<'_, '_>) -> Result<TypeSums> {
+pub(crate) fn read_type_sums(inputs: &LinkInputs<'_>) -> Result<TypeSums> {
     let entity = Entity::Institution;
     let mut sums = TypeSums::new();
     for row in 0..inputs.record_count(entity) as u32 {
@@ -28,7 +28,7 @@ pub(crate) fn read_type_sums(inputs: &LinkInputs<'_, '_>) -> Result<TypeSums> {
             inputs.locate(entity, row).ok_or_else(inconsistent_object)?;
         let blob = segment.blob(&place).ok_or_else(inconsistent_object)?;
         let counts = record::access(blob).and_then(|stored| read_counts(stored.packed));
-        let (code, own) = counts.map_err(|_| inconsistent_object())?;
+        let (code, own) = counts.map_err(broken_object(entity, row))?;
         let Some(code) = code else { continue };
         let code = inputs.resolved.number(entity, segment_at, segment, code);
         let sum = sums.entry(code.ok_or_else(inconsistent_object)?).or_default();
