@@ -69,6 +69,14 @@ impl Nights {
         kinds.into_iter().map(|(name, _)| name).collect()
     }
 
+    /// Changes two works: so few that the night takes over the records, references and indexes of all others.
+    fn change_two_works(&mut self) {
+        let (_, change_citations) = CHANGES[0];
+        change_citations(&mut self.dump, &mut self.rng);
+        self.dump.touch();
+        self.dump.write(&self.workspace.input());
+    }
+
     /// Builds into the output directory of all nights, and from scratch, and compares all bytes. Returns the number
     /// of records whose index entries were taken over.
     fn check(&self, what: &str, options: &[&str]) -> u64 {
@@ -211,7 +219,7 @@ fn a_damaged_snapshot_costs_the_night_its_reuse_and_nothing_else() {
     // all the same.
     let indexes = ["term_lists", "orders", "words", "targets", "ids"];
     for file in indexes.into_iter().chain(["records", "citations"]) {
-        nights.change();
+        nights.change_two_works();
         let current = nights.workspace.out().join("current").canonicalize().unwrap();
         let path = current.join("outputs").join(file);
         let mut bytes = fs::read(&path).unwrap();

@@ -197,7 +197,7 @@ impl<'o> Linker<'o> {
             // A record that outputs or topics name has no counts of its own, but the sums of these.
             let mut rank = winner.key.rank;
             if winner.key.origin != Origin::Own {
-                rank = rank_of(Some(sums.get(&winner.key.id).map_or(0, |(outputs, _)| *outputs)));
+                rank = rank_of(Some(sums.get(&winner.key.id).map_or(0, |sum| sum.outputs)));
             }
             if entity.facts().is_generated {
                 rank = 0;

@@ -81,8 +81,8 @@ fn keep_newest_of_each_code(types: &mut Vec<(String, InstitutionType)>) {
 fn complete(record: &mut InstitutionType, code: &str, sums: &TypeSums, newest_micros: Option<i64>) {
     let sum = record.code.and_then(|code| sums.get(&code.0)).copied().unwrap_or_default();
     // Counts in an export of a subset are those of the full snapshot, so they are kept.
-    record.outputs_count.get_or_insert(sum.0);
-    record.cited_by_count.get_or_insert(sum.1);
+    record.outputs_count.get_or_insert(sum.outputs);
+    record.cited_by_count.get_or_insert(sum.citations);
     record.name.get_or_insert_with(|| capitalised(code));
     if record.description.is_none() {
         let fixed = FIXED.iter().find(|fixed| fixed.code == code);
