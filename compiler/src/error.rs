@@ -2,7 +2,55 @@
 
 use std::{io, path::PathBuf};
 
+use pinakes_format::entity::Entity;
+use pinakes_format::storage::error::ReadError;
+
 use crate::terminal::escape::escape_path;
+
+/// A row, of a snapshot or of the objects, that cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("{}{source}", place(*entity, *row))]
+pub struct Unreadable {
+    /// The entity of the row; `None` if the file belongs to no entity.
+    pub entity: Option<Entity>,
+    /// The row; `None` if the fault concerns no single row.
+    pub row: Option<u32>,
+    /// The file, and the rule that its bytes break.
+    pub source: ReadError,
+}
+
+impl Unreadable {
+    /// Names the row of a failed read.
+    pub(crate) fn at(
+        entity: impl Into<Option<Entity>>,
+        row: impl Into<Option<u32>>,
+    ) -> impl FnOnce(ReadError) -> Unreadable {
+        let (entity, row) = (entity.into(), row.into());
+        move |source| Unreadable { entity, row, source }
+    }
+}
+
+/// Writes `row 5 of outputs: `, as far as it is known.
+fn place(entity: Option<Entity>, row: Option<u32>) -> String {
+    match (entity, row) {
+        (Some(entity), Some(row)) => format!("row {row} of {entity}: "),
+        (Some(entity), None) => format!("{entity}: "),
+        (None, _) => String::new(),
+    }
+}
+
+/// Carries an unreadable row through a writer of files.
+impl From<Unreadable> for io::Error {
+    fn from(unreadable: Unreadable) -> io::Error {
+        io::Error::other(unreadable)
+    }
+}
+
+impl From<Unreadable> for Error {
+    fn from(unreadable: Unreadable) -> Error {
+        Error::Unreadable(unreadable)
+    }
+}
 
 /// An error that stops a run.
 #[derive(Debug, thiserror::Error)]
@@ -178,6 +226,15 @@ pub enum Error {
          memory; lower `--memory` or `--threads`"
     )]
     OutOfMemory(String),
+    /// A record of an object whose hash is right, and whose bytes break the format.
+    #[error(
+        "internal error: an object contradicts itself: {0}; remove the objects and build again; \
+         please report it"
+    )]
+    BrokenObject(#[source] Unreadable),
+    /// The snapshot that this run writes cannot be read back.
+    #[error("internal error: the new snapshot cannot be read back: {0}; please report it")]
+    Unreadable(#[source] Unreadable),
     /// A broken invariant of this program.
     #[error("internal error: {0}; please report it")]
     Internal(String),
@@ -187,7 +244,10 @@ impl Error {
     /// Returns the process's exit code.
     pub fn exit_code(&self) -> u8 {
         match self {
-            Error::Internal(_) | Error::OutOfMemory(_) => 1,
+            Error::Internal(_)
+            | Error::BrokenObject(_)
+            | Error::Unreadable(_)
+            | Error::OutOfMemory(_) => 1,
             Error::Usage(_) => 2,
             Error::Input { .. } | Error::UnitsMissing { .. } | Error::Fetch { .. } => 3,
             Error::TooManyBad { .. }

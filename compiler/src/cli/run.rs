@@ -180,6 +180,7 @@ impl Run {
         report.entities = finished.tallies.clone();
         report.side_tables = finished.side_tallies.clone();
         report.rows_reused = finished.rows_reused.clone();
+        report.not_taken_over = finished.not_taken_over.clone();
         for (code, count) in &finished.warnings {
             *report.warnings.entry(code.clone()).or_default() += count;
         }

@@ -26,6 +26,13 @@ impl AtomicBitset {
         word.inspect(|word| _ = word.fetch_or(1 << (row % WORD_BITS), Relaxed)).is_some()
     }
 
+    /// Sets the rows of another set of the same size.
+    pub fn insert_all(&mut self, other: &AtomicBitset) {
+        for (word, other) in self.0.iter_mut().zip(&other.0) {
+            *word.get_mut() |= other.load(Relaxed);
+        }
+    }
+
     pub fn contains(&self, row: usize) -> bool {
         has_bit(&[self.word(row / WORD_BITS)], (row % WORD_BITS) as u32)
     }

@@ -9,7 +9,8 @@ use pinakes_format::entity::Entity;
 use pinakes_format::storage::error::ReadError;
 use pinakes_format::storage::file_writer::Written;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Unreadable};
+use crate::link::take_over::NotTakenOverList;
 use crate::object::Object;
 use crate::object::segment::Segment;
 use crate::terminal::progress::Progress;
@@ -23,6 +24,8 @@ pub(crate) struct Linker<'o> {
     pub progress: Progress,
     /// Most nodes of one level of the taxonomy: [`NODES_MAX`].
     pub nodes_max: u64,
+    /// The parts of the previous snapshot that are made from the objects instead, because they are damaged.
+    pub not_taken_over: NotTakenOverList,
 }
 
 /// Most nodes of one level of the taxonomy. The merge holds ids, sums and parents of all nodes in memory, about 200
@@ -55,7 +58,8 @@ impl<'o> Linker<'o> {
         progress: Progress,
     ) -> Linker<'o> {
         let (scratch, nodes_max) = (scratch.to_path_buf(), NODES_MAX);
-        Linker { objects, scratch, memory_bytes, progress, nodes_max }
+        let not_taken_over = NotTakenOverList::default();
+        Linker { objects, scratch, memory_bytes, progress, nodes_max, not_taken_over }
     }
 
     /// Refuses more nodes of a level of the taxonomy than a snapshot holds.
@@ -93,9 +97,22 @@ pub(crate) fn inconsistent_object() -> Error {
     Error::Internal("an object contradicts itself; remove the objects and build again".into())
 }
 
-/// Turns a failed read of a snapshot, the previous one or the one being written, into an internal error.
-pub(crate) fn readable<T>(value: std::result::Result<T, ReadError>) -> Result<T> {
-    value.map_err(|_| inconsistent_object())
+/// Names the row whose record, in an object, breaks the format.
+pub(crate) fn broken_object(
+    entity: impl Into<Option<Entity>>,
+    row: impl Into<Option<u32>>,
+) -> impl FnOnce(ReadError) -> Error {
+    let name = Unreadable::at(entity, row);
+    move |source| Error::BrokenObject(name(source))
+}
+
+/// Names the row of the new snapshot that cannot be read back.
+pub(crate) fn unreadable(
+    entity: impl Into<Option<Entity>>,
+    row: impl Into<Option<u32>>,
+) -> impl FnOnce(ReadError) -> Error {
+    let name = Unreadable::at(entity, row);
+    move |source| Error::Unreadable(name(source))
 }
 
 #[cfg(test)]

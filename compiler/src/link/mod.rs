@@ -3,7 +3,7 @@
 //! ```text
 //! &[&Object]        object::Object              one per input part: segments of keys, records, symbols
 //!   → Rows          merge::rows::Rows           the picked copy of each record, in list order
-//!   → Resolved      resolve::resolved::Resolved the row of every symbol of every segment
+//!   → Resolved      resolve::resolved           the row of every symbol of every segment
 //!   → Renumbering   resolve::renumbering        --where and --suppress (select/): new row numbers
 //!   → SideTables    enrich::tables::SideTables  rows of DOAJ, ROR, ORCID … by join key
 //!   → Changes       previous::compare           what differs from the current snapshot
@@ -11,12 +11,12 @@
 //!   → ResolvedReferences  citations             the rows that each output refers to
 //!   → WrittenFile   write/, index/              archives and indexes of every entity
 //!   → Manifest      write::manifest             report, hash tree and manifest of all files
-//!   → Published     pipeline::link, publish     checked, moved to the output, made current
+//!   → Published     publish                     checked, moved to the output, made current
 //! ```
 //!
-//! Only keys are sorted; each record is read and written once. Folders import in one direction:
-//! merge < resolve < enrich < record < select < write < previous < index < citations < pipeline. The files of this
-//! folder that all of them share are `atomic_bitset`, `column`, `context`, `radix_sort`, `selection`,
+//! `stages` runs these steps in order. Only keys are sorted; each record is read and written once. Folders import in one
+//! direction: merge < resolve < enrich < record < select < write < previous < index < citations < stages. The files of
+//! this folder that all of them share are `atomic_bitset`, `column`, `context`, `radix_sort`, `selection`, `take_over`,
 //! `tally` and `taxonomy`. `forecast` estimates a link before it begins, and `reuse` finds out that none is needed.
 
 pub(crate) mod atomic_bitset;
@@ -27,7 +27,6 @@ pub(crate) mod enrich;
 pub(crate) mod forecast;
 pub(crate) mod index;
 pub(crate) mod merge;
-pub(crate) mod pipeline;
 pub(crate) mod previous;
 pub(crate) mod publish;
 pub(crate) mod radix_sort;
@@ -36,13 +35,16 @@ pub(crate) mod resolve;
 pub(crate) mod reuse;
 pub(crate) mod select;
 pub(crate) mod selection;
+pub(crate) mod stages;
+pub(crate) mod take_over;
 pub(crate) mod tally;
 pub(crate) mod taxonomy;
 pub(crate) mod write;
 
-pub use crate::link::pipeline::link;
 pub use crate::link::previous::UnchangedSource;
 pub use crate::link::publish::{
     Published, link_snapshot, publish, publish_directory, refuse_shrinking,
 };
+pub use crate::link::stages::link;
+pub use crate::link::take_over::NotTakenOver;
 pub use crate::link::tally::{SideTally, Tally};

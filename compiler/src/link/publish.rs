@@ -14,6 +14,7 @@ use pinakes_format::storage::manifest::{MANIFEST, Manifest};
 
 use crate::error::{Error, Result};
 use crate::link::merge::orphans::Orphans;
+use crate::link::take_over::NotTakenOver;
 use crate::link::tally::{SideTally, Tally};
 use crate::store::interrupt::publish_uninterrupted;
 use crate::store::lock::OutputLock;
@@ -36,6 +37,8 @@ pub struct Published {
     pub orphans: Orphans,
     /// The records of each entity whose index entries were taken over from the previous snapshot.
     pub rows_reused: BTreeMap<String, u64>,
+    /// The parts of the previous snapshot that were made from the objects instead, because they are damaged.
+    pub not_taken_over: Vec<NotTakenOver>,
     /// The file with what the next link takes over, in the scratch directory; `None` of a subset.
     pub state: Option<PathBuf>,
 }

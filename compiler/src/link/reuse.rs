@@ -62,6 +62,7 @@ pub(crate) fn find(snapshots: &Path, inputs: &str) -> Option<Published> {
         warnings: accounting.warnings,
         orphans: Orphans { line_hashes: line_hashes?, read: record.orphans_read },
         rows_reused: BTreeMap::new(),
+        not_taken_over: Vec::new(),
         state: None,
     })
 }

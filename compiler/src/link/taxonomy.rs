@@ -7,8 +7,23 @@ use pinakes_format::record::writer::RecordWriter;
 use pinakes_format::record::{Domain, Field, Record, Subfield, Topic};
 
 use crate::error::Result;
-use crate::link::context::inconsistent_object;
+use crate::link::context::{broken_object, inconsistent_object};
 use crate::object::segment::Segment;
+use crate::read::lenient::COUNT_MAX;
+
+/// Outputs, and the citations of these outputs. Each is at most [`COUNT_MAX`].
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Sum {
+    pub outputs: u64,
+    pub citations: u64,
+}
+
+impl Sum {
+    pub(crate) fn add(&mut self, other: Sum) {
+        self.outputs = self.outputs.saturating_add(other.outputs).min(COUNT_MAX);
+        self.citations = self.citations.saturating_add(other.citations).min(COUNT_MAX);
+    }
+}
 
 /// A record of one level.
 pub(crate) trait Level: Record {
@@ -122,13 +137,13 @@ pub(crate) fn relatives(entity: Entity, blob: &[u8]) -> Option<Vec<(Entity, u32)
 pub(crate) fn complete(
     entity: Entity,
     packed: &[u8],
-    sum: Option<(u64, u64)>,
+    sum: Option<Sum>,
     siblings: impl FnOnce() -> Vec<u32>,
     children: &[u32],
 ) -> Result<Vec<u8>> {
     with_level!(entity, L => {
-        let mut level: L = record::read(packed).map_err(|_| inconsistent_object())?;
-        if let Some((outputs, citations)) = sum {
+        let mut level: L = record::read(packed).map_err(broken_object(entity, None))?;
+        if let Some(Sum { outputs, citations }) = sum {
             level.fill_counts(outputs, citations);
         }
         level.fill_relatives(siblings, children);

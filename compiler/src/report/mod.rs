@@ -20,7 +20,7 @@ use serde::Serialize;
 
 use crate::compile::CompileStage;
 use crate::link::forecast::LinkForecast;
-use crate::link::{SideTally, Tally};
+use crate::link::{NotTakenOver, SideTally, Tally};
 use crate::object::warnings::Warnings;
 use crate::report::codes::Code;
 use crate::report::quarantine::Quarantine;
@@ -64,6 +64,8 @@ pub struct RunReport {
     pub side_tables: BTreeMap<String, SideTally>,
     /// Number of records by entity whose index entries were taken over from the previous snapshot.
     pub rows_reused: BTreeMap<String, u64>,
+    /// Parts of the previous snapshot that could not be taken over, because they are damaged.
+    pub not_taken_over: Vec<NotTakenOver>,
     /// Number of warnings by code.
     pub warnings: BTreeMap<String, u64>,
     /// Place of the first warning of each code, as `file:line:byte_offset` or as a file.
@@ -103,6 +105,7 @@ impl RunReport {
             entities: BTreeMap::new(),
             side_tables: BTreeMap::new(),
             rows_reused: BTreeMap::new(),
+            not_taken_over: Vec::new(),
             warnings: BTreeMap::new(),
             first_warnings: BTreeMap::new(),
             bad_records: BTreeMap::new(),
@@ -247,6 +250,13 @@ impl RunReport {
             if let Some(more) = self.skipped_files.len().checked_sub(10).filter(|more| *more > 0) {
                 let _ = writeln!(text, "  and {more} more");
             }
+        }
+        if !self.not_taken_over.is_empty() {
+            let _ =
+                writeln!(text, "not taken over from the previous snapshot (made again instead)");
+        }
+        for part in &self.not_taken_over {
+            let _ = writeln!(text, "  {part}");
         }
         self.write_warnings(&mut text);
         self.write_bad_records(&mut text);

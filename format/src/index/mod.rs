@@ -2,12 +2,12 @@
 //!
 //! | folder | file | answers | cost of a look-up | written by | read by |
 //! |---|---|---|---|---|---|
-//! | [`term_lists`] | `lists` | term → rows | log2(terms) reads | `link/index/invert` | `query`, `autocomplete` |
-//! | [`orders`] | `orders` | rank → row, row → value, range → rows | log2(values) reads | `link/index/rank` | `query`, `autocomplete` |
-//! | [`dictionary`] | `words`, `alternatives` | text or prefix → rows | length of the text, and half a block | `link/index/names` | `query`, `autocomplete` |
+//! | [`term_lists`] | `lists` | term → rows | log2(terms) reads | `link/index/term_lists` | `query`, `autocomplete` |
+//! | [`orders`] | `orders` | rank → row, row → value, range → rows | log2(values) reads | `link/index/orders` | `query`, `autocomplete` |
+//! | [`dictionary`] | `words`, `alternatives` | text or prefix → rows | length of the text, and half a block | `link/index/dictionary` | `query`, `autocomplete` |
 //! | [`prefix_stats`] | `prefixes` | frequent prefix → count, best ten, rows | length of the prefix | `link/index/prefix_stats` | `query`, `autocomplete` |
 //! | [`citations`] | `citations` | output → outputs it refers to, outputs that refer to it | three reads | `link/citations` | `query` |
-//! | [`targets`] | `targets` | record → rows it refers to, by path | two reads | `link/index/target_lists` | `query` |
+//! | [`targets`] | `targets` | record → rows it refers to, by path | two reads | `link/index/targets` | `query` |
 //!
 //! Five modules serve these files:
 //!

@@ -204,6 +204,26 @@ fn after_any_failed_or_last_call_the_old_or_the_new_snapshot_is_current() {
 }
 
 #[test]
+fn a_full_disk_ends_a_build_that_takes_index_entries_over() {
+    let test = "a_full_disk_ends_a_build_that_takes_index_entries_over";
+    if !has_strace() {
+        return eprintln!("skipped: {test}: `strace` is missing or may not trace");
+    }
+    let model = Model::new();
+    let night = build(&[&model.input()], &model.copy(1), &["--threads", "1"]);
+    assert!(night.report["rows_reused"]["authors"].as_u64() > Some(0), "{}", night.report);
+    // Only the first write fails. A build that began again from scratch would succeed.
+    let step = Step::On("write".into(), "snapshot/authors/term_lists".into());
+    let out = model.copy(0);
+    let output = step.build(&model.input(), &out, Fault::Full);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(6), "{errors}");
+    assert!(errors.contains("snapshot/authors/term_lists`"), "{errors}");
+    assert_eq!(model.current(&out, test), model.old.0);
+    model.assert_recovery(&out, test);
+}
+
+#[test]
 fn a_killed_repair_leaves_the_damaged_or_the_repaired_snapshot() {
     let test = "a_killed_repair_leaves_the_damaged_or_the_repaired_snapshot";
     if !has_strace() {

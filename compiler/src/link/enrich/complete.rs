@@ -9,7 +9,7 @@ use pinakes_format::record::{Author, Institution, Source};
 use crate::error::Result;
 use crate::frontend::side::join_keys::JoinKeys;
 use crate::frontend::side::table::{CodeLookup, ExtensibleRecord, IdLookup, JoinedRows};
-use crate::link::context::inconsistent_object;
+use crate::link::context::{broken_object, inconsistent_object};
 use crate::link::enrich::tables::SideTables;
 use crate::link::resolve::unresolved::UnresolvedSymbols;
 
@@ -55,13 +55,13 @@ impl SideTables<'_> {
         if !self.has_table_of(R::ENTITY) {
             return Ok(None);
         }
-        let keys = R::join_keys(packed).map_err(|_| inconsistent_object())?;
+        let keys = R::join_keys(packed).map_err(broken_object(R::ENTITY, None))?;
         let rows = self.join(R::ENTITY, &keys)?;
         if rows.is_empty() {
             return Ok(None);
         }
         let rows = JoinedRows { rows, lookup: &Lookup { tables: self, codes } };
-        let mut record: R = record::read(packed).map_err(|_| inconsistent_object())?;
+        let mut record: R = record::read(packed).map_err(broken_object(R::ENTITY, None))?;
         let mut is_changed = false;
         for (table, _) in &rows.rows {
             let add = R::addition(&table.extend).ok_or_else(inconsistent_object)?;

@@ -12,7 +12,7 @@ use crate::frontend::side::SIDE_TABLES;
 use crate::frontend::side::join_keys::JoinKeys;
 use crate::frontend::side::table::{Extend, IdLookup, RowsByTable, SideTable};
 use crate::link::column::{IdRow, IdRows};
-use crate::link::context::{Linker, Segments, inconsistent_object};
+use crate::link::context::{Linker, Segments, broken_object, inconsistent_object};
 use crate::link::enrich::side_rows::SideRows;
 use crate::link::merge::rows::Rows;
 use crate::link::tally::SideTally;
@@ -66,7 +66,7 @@ impl<'o> Linker<'o> {
             let keys =
                 record::access(blob).and_then(|stored| Institution::join_keys(stored.packed));
             let row = u32::try_from(row).map_err(|_| inconsistent_object())?;
-            for id in keys.map_err(|_| inconsistent_object())? {
+            for id in keys.map_err(broken_object(Entity::Institution, row))? {
                 self.scratch_result(sorter.push(IdRow { id, row }))?;
             }
         }

@@ -9,16 +9,16 @@ use pinakes_format::index::encoding::{
 use pinakes_format::index::orders::sortable_integer;
 use pinakes_format::index::term_lists::{Term, text_term};
 use pinakes_format::record::gather::{Gather, Gathered, PathTarget};
-use pinakes_format::schema::keys::{Direction, Keys, PathUse, Terms, Values};
+use pinakes_format::schema::keys::{Direction, Keys, PathUse, Terms, Values, keys_of};
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
 use pinakes_format::text::fold::fold;
 use pinakes_format::with_record;
 
-use crate::error::Result;
-use crate::link::context::readable;
-use crate::link::index::names::Names;
-use crate::link::index::value::{Text, Value, push_value};
+use crate::error::Unreadable;
+use crate::link::index::dictionary::names::Names;
+use crate::link::index::sort_key::{SortText, SortValue, push_value};
+use crate::link::take_over::TakeOver;
 
 /// The terms, values and names of consecutive rows.
 pub(crate) struct Extracted {
@@ -34,7 +34,7 @@ pub(crate) struct Extracted {
     /// For each path of target rows, the index of the current row's first term.
     targets_from: Vec<usize>,
     /// For each order, the value of the current row.
-    values: Vec<Option<Value>>,
+    values: Vec<Option<SortValue>>,
     last_text: LastText,
 }
 
@@ -84,9 +84,19 @@ impl Extracted {
     }
 }
 
+/// The snapshot that an extractor reads. It decides whether an unreadable row ends the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reads {
+    /// The snapshot that this link writes.
+    New,
+    /// The snapshot that index entries are taken over from.
+    Previous,
+}
+
 /// Extracts the rows of an entity.
 pub(crate) struct Extractor<'a> {
-    draft: &'a Snapshot,
+    snapshot: &'a Snapshot,
+    reads: Reads,
     entity: Entity,
     keys: &'static Keys,
     /// By code, its term and its rank among all codes by text.
@@ -100,10 +110,16 @@ pub(crate) struct Extractor<'a> {
 }
 
 impl<'a> Extractor<'a> {
-    pub fn new(draft: &'a Snapshot, entity: Entity, keys: &'static Keys) -> Result<Extractor<'a>> {
-        let texts: std::result::Result<Vec<&str>, ReadError> =
-            (0..draft.codes()).map(|code| draft.code(code)).collect();
-        let texts = readable(texts)?;
+    /// Prepares the codes, and the parents that paths follow.
+    pub fn new(
+        snapshot: &'a Snapshot,
+        reads: Reads,
+        entity: Entity,
+    ) -> Result<Extractor<'a>, TakeOver> {
+        let keys = keys_of(entity);
+        let texts: Result<Vec<&str>, ReadError> =
+            (0..snapshot.codes()).map(|code| snapshot.code(code)).collect();
+        let texts = texts.map_err(reads.failure(None, None))?;
         let mut by_text: Vec<(String, &str, usize)> =
             texts.iter().enumerate().map(|(code, text)| (fold(text), *text, code)).collect();
         by_text.sort_unstable();
@@ -116,9 +132,10 @@ impl<'a> Extractor<'a> {
             rank += u64::from(is_other);
             codes[*code].1 = rank;
         }
-        let parents: Result<Vec<_>> = keys.ends.iter().map(|end| parents(draft, end)).collect();
+        let parents = keys.ends.iter().map(|end| parents(snapshot, reads, end));
+        let parents = parents.collect::<Result<_, TakeOver>>()?;
         let emptied = Mutex::new(Vec::new());
-        Ok(Extractor { draft, entity, keys, codes, parents: parents?, emptied })
+        Ok(Extractor { snapshot, reads, entity, keys, codes, parents, emptied })
     }
 
     pub fn keys(&self) -> &'static Keys {
@@ -145,35 +162,47 @@ impl<'a> Extractor<'a> {
 
     /// The snapshot with the records.
     pub fn snapshot(&self) -> &'a Snapshot {
-        self.draft
+        self.snapshot
+    }
+
+    /// The error for a row that cannot be read.
+    pub fn failure<E: From<Unreadable>>(
+        &self,
+        row: impl Into<Option<u32>>,
+    ) -> impl FnOnce(ReadError) -> TakeOver<E> {
+        self.reads.failure(Some(self.entity), row.into())
     }
 
     /// Extracts ascending rows of one chunk.
-    pub fn rows(&self, rows: impl IntoIterator<Item = u32>) -> Result<Extracted> {
+    pub fn rows(&self, rows: impl IntoIterator<Item = u32>) -> Result<Extracted, TakeOver> {
         let emptied = self.emptied.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut extracted = emptied.unwrap_or_else(|| self.empty());
         for row in rows {
-            let mut outcome = Ok(());
-            with_record!(self.entity, R => {
-                if let Some(mut from) = readable(self.draft.reader(self.entity, row))? {
-                    let gathered = R::gather(&mut from, &self.keys.tree, &mut |end, value| {
-                        let mut row_extractor = RowExtractor { from: self, row, into: &mut extracted };
-                        // Most values have no error: storing each outcome would take as long as most values.
-                        if outcome.is_ok()
-                            && let Err(error) = row_extractor.add(end, value)
-                        {
-                            outcome = Err(error);
-                        }
-                    });
-                    readable(gathered)?;
-                }
-            });
-            readable(outcome)?;
-            self.count_references(row, &mut extracted)?;
-            readable(self.add_targets(&mut extracted))?;
+            self.row(row, &mut extracted).map_err(self.failure(row))?;
             extracted.end_row();
         }
         Ok(extracted)
+    }
+
+    /// Extracts one row: what its record says, then what follows from that.
+    fn row(&self, row: u32, into: &mut Extracted) -> Result<(), ReadError> {
+        let mut outcome = Ok(());
+        with_record!(self.entity, R => {
+            if let Some(mut from) = self.snapshot.reader(self.entity, row)? {
+                R::gather(&mut from, &self.keys.tree, &mut |end, value| {
+                    let mut row_extractor = RowExtractor { from: self, row, into: &mut *into };
+                    // Most values have no error: storing each outcome would take as long as most values.
+                    if outcome.is_ok()
+                        && let Err(error) = row_extractor.add(end, value)
+                    {
+                        outcome = Err(error);
+                    }
+                })?;
+            }
+        });
+        outcome?;
+        self.count_references(row, into)?;
+        self.add_targets(into)
     }
 
     /// Converts a value into a sort key that ascends with an order of numbers or codes.
@@ -193,7 +222,7 @@ impl<'a> Extractor<'a> {
     }
 
     /// Adds the target rows of the row just extracted: the terms that have an id, one for each id.
-    fn add_targets(&self, into: &mut Extracted) -> std::result::Result<(), ReadError> {
+    fn add_targets(&self, into: &mut Extracted) -> Result<(), ReadError> {
         let targets = into.targets.iter_mut().zip(&mut into.targets_from);
         for (number, ((counts, rows), postings_from)) in self.keys.targets.iter().zip(targets) {
             let Terms::Rows(target) = self.keys.lists[*number].terms else { continue };
@@ -204,7 +233,7 @@ impl<'a> Extractor<'a> {
             postings.sort_unstable();
             for posting in postings {
                 // A term of these lists is a row.
-                let row = self.draft.first_row_of_id(target, (*posting >> 16) as u32)?;
+                let row = self.snapshot.first_row_of_id(target, (*posting >> 16) as u32)?;
                 rows.extend(row.filter(|row| rows[from..].last() != Some(row)));
             }
             counts.push((rows.len() - from) as u32);
@@ -213,22 +242,23 @@ impl<'a> Extractor<'a> {
     }
 
     /// Extracts the number of references, which the citation graph holds.
-    fn count_references(&self, row: u32, into: &mut Extracted) -> Result<()> {
+    fn count_references(&self, row: u32, into: &mut Extracted) -> Result<(), ReadError> {
         let orders = self.keys.orders.iter().zip(&mut into.values);
         for (order, value) in orders.filter(|(order, _)| order.counts_references) {
-            let citations = readable(self.draft.citations(self.entity))?;
-            let count = readable(citations.count(Direction::References, row))?;
+            let citations = self.snapshot.citations(self.entity)?;
+            let count = citations.count(Direction::References, row)?;
             let number = sortable_integer(count.into());
-            *value = Some(Value::Number(if order.is_descending() { !number } else { number }));
+            *value = Some(SortValue::Number(if order.is_descending() { !number } else { number }));
         }
         Ok(())
     }
 
     /// Extracts the name of an unresolved reference.
-    pub fn unresolved_name(&self, row: u32) -> Result<Extracted> {
+    pub fn unresolved_name(&self, row: u32) -> Result<Extracted, TakeOver> {
         let mut extracted = self.empty();
+        let name = self.snapshot.row_name(self.entity, row).map_err(self.failure(row))?;
         if let Some(lists) = self.keys.unresolved_names
-            && let Some(name) = readable(self.draft.row_name(self.entity, row))?
+            && let Some(name) = name
         {
             let mut row_extractor = RowExtractor { from: self, row, into: &mut extracted };
             if let Some(term) = folded_term(&fold(name)) {
@@ -241,18 +271,18 @@ impl<'a> Extractor<'a> {
 
 impl ReferenceLookup for Extractor<'_> {
     fn count(&self, entity: Entity) -> u32 {
-        self.draft.count(entity)
+        self.snapshot.count(entity)
     }
 
-    fn row_id(&self, entity: Entity, row: u32) -> std::result::Result<u64, ReadError> {
-        self.draft.row_id(entity, row)
+    fn row_id(&self, entity: Entity, row: u32) -> Result<u64, ReadError> {
+        self.snapshot.row_id(entity, row)
     }
 
-    fn row_name(&self, entity: Entity, row: u32) -> std::result::Result<Option<&str>, ReadError> {
-        self.draft.row_name(entity, row)
+    fn row_name(&self, entity: Entity, row: u32) -> Result<Option<&str>, ReadError> {
+        self.snapshot.row_name(entity, row)
     }
 
-    fn code_term(&self, code: u32) -> std::result::Result<Term, ReadError> {
+    fn code_term(&self, code: u32) -> Result<Term, ReadError> {
         let code = self
             .codes
             .get(code as usize)
@@ -262,22 +292,41 @@ impl ReferenceLookup for Extractor<'_> {
 }
 
 /// Reads the parent of each row that a path refers to; empty if the path does not follow the reference.
-fn parents(draft: &Snapshot, end: &PathUse) -> Result<Vec<Option<(Entity, u32)>>> {
+fn parents(
+    snapshot: &Snapshot,
+    reads: Reads,
+    end: &PathUse,
+) -> Result<Vec<Option<(Entity, u32)>>, TakeOver> {
     let Some((target, beyond)) = &end.beyond else { return Ok(Vec::new()) };
     let parent_of = |row| {
         let mut parent = None;
         with_record!(*target, R => {
-            if let Some(mut from) = readable(draft.reader(*target, row))? {
-                readable(R::gather(&mut from, beyond, &mut |_, value| {
+            if let Some(mut from) = snapshot.reader(*target, row)? {
+                R::gather(&mut from, beyond, &mut |_, value| {
                     if let Gathered::Reference(entity, row) = value {
                         parent = Some((entity, row));
                     }
-                }))?;
+                })?;
             }
         });
         Ok(parent)
     };
-    (0..draft.count(*target)).map(parent_of).collect()
+    let parent_of = |row| parent_of(row).map_err(reads.failure(Some(*target), Some(row)));
+    (0..snapshot.count(*target)).map(parent_of).collect()
+}
+
+impl Reads {
+    /// The error for a row that cannot be read.
+    fn failure<E: From<Unreadable>>(
+        self,
+        entity: Option<Entity>,
+        row: Option<u32>,
+    ) -> impl FnOnce(ReadError) -> TakeOver<E> {
+        move |source| match self {
+            Reads::New => TakeOver::Failed(Unreadable { entity, row, source }.into()),
+            Reads::Previous => TakeOver::unreadable(Unreadable { entity, row, source }),
+        }
+    }
 }
 
 /// Extracts one row.
@@ -288,7 +337,7 @@ struct RowExtractor<'a, 'e> {
 }
 
 impl RowExtractor<'_, '_> {
-    fn add(&mut self, number: usize, value: Gathered<'_>) -> std::result::Result<(), ReadError> {
+    fn add(&mut self, number: usize, value: Gathered<'_>) -> Result<(), ReadError> {
         let end = &self.from.keys.ends[number];
         if let (Some(_), Gathered::Reference(_, row)) = (&end.beyond, value) {
             let parent = self.from.parents[number].get(row as usize).copied().flatten();
@@ -309,20 +358,20 @@ impl RowExtractor<'_, '_> {
             self.list(lists, &end.target, value)?;
         }
         if let Some(order) = end.order {
-            self.into.values[order] = self.from.order_number(order, value).map(Value::Number);
+            self.into.values[order] = self.from.order_number(order, value).map(SortValue::Number);
         }
         Ok(())
     }
 
     /// Adds a text that is folded once for names, terms and orders.
-    fn add_folded(&mut self, end: &PathUse, text: &str) -> std::result::Result<(), ReadError> {
+    fn add_folded(&mut self, end: &PathUse, text: &str) -> Result<(), ReadError> {
         let Extracted { names, values, last_text, .. } = &mut *self.into;
         last_text.fold(text);
         if let Some(kind) = end.names {
             names.name(kind, &last_text.folded, self.row as u16);
         }
         if let Some(order) = end.order {
-            values[order] = Some(Value::Text(Text::new(&last_text.folded, text)));
+            values[order] = Some(SortValue::Text(SortText::new(&last_text.folded, text)));
         }
         match end.lists {
             Some(lists) if self.from.keys.lists[lists].terms == Terms::Texts => {
@@ -340,7 +389,7 @@ impl RowExtractor<'_, '_> {
         lists: usize,
         target: &PathTarget,
         value: Gathered<'_>,
-    ) -> std::result::Result<(), ReadError> {
+    ) -> Result<(), ReadError> {
         let terms = self.from.keys.lists[lists].terms;
         let entry = index_entry(terms, target, value, self.from)?;
         self.add_entry(lists, entry);

@@ -4,21 +4,23 @@ use std::{io, ops::Range};
 
 use pinakes_format::entity::Entity;
 use pinakes_format::index::bitset::CHUNK_ROWS;
-use pinakes_format::index::targets::TargetsWriter;
 use pinakes_format::schema::keys::keys_of;
 use pinakes_format::snapshot::Snapshot;
 use rayon::prelude::*;
 
-use crate::error::{Error, Result};
-use crate::link::context::{Linker, readable};
-use crate::link::index::EntityDirectory;
-use crate::link::index::extract::{Extracted, Extractor};
-use crate::link::index::invert::Inverter;
-use crate::link::index::names::NameRuns;
-use crate::link::index::rank::Columns;
-use crate::link::index::renumber::Unchanged;
-use crate::link::index::renumber::targets::ChangedTargets;
+use crate::link::context::{Linker, unreadable};
+use crate::link::index::dictionary::names::NameRuns;
+use crate::link::index::directory::EntityDirectory;
+use crate::link::index::extract::{Extracted, Extractor, Reads};
+use crate::link::index::orders::Columns;
+use crate::link::index::targets::Targets;
+use crate::link::index::term_lists::Inverter;
+use crate::link::index::unchanged::Unchanged;
+use crate::link::take_over::TakeOver;
 use crate::terminal::progress::Bar;
+
+/// Extracting reads the previous snapshot, too.
+type Result<T> = std::result::Result<T, TakeOver>;
 
 /// The most rows of a batch. One thread extracts a batch.
 const BATCH_ROWS: u32 = 2_048;
@@ -40,11 +42,13 @@ impl Linker<'_> {
         bar: &Bar,
     ) -> Result<IndexBuilders<'static>> {
         let keys = keys_of(out.entity);
-        let extractor = Extractor::new(out.draft, out.entity, keys)?;
-        let targets = match unchanged {
-            _ if keys.targets.is_empty() => TargetsBuilder::None,
-            Some(_) => TargetsBuilder::Changed(ChangedTargets::new(keys, &self.scratch)),
-            None => TargetsBuilder::All(out.targets_writer(keys)?),
+        let extractor = Extractor::new(out.draft, Reads::New, out.entity)?;
+        let targets = match (keys.targets.is_empty(), unchanged) {
+            (true, _) => None,
+            (false, None) => Some(Targets::of_all(out.targets_writer(keys)?)),
+            (false, Some(_)) => {
+                Some(Targets::of_changed(out.targets_writer(keys)?, keys, &self.scratch))
+            }
         };
         let mut indexes = IndexBuilders {
             inverter: Inverter::new(keys, &self.scratch),
@@ -55,34 +59,42 @@ impl Linker<'_> {
         };
         match unchanged {
             None => self.extract(&extractor, out.draft, &mut indexes, bar)?,
+            // The entries of all other records are in the previous snapshot.
             Some(unchanged) => {
-                let mut add = |batch: &Extracted, chunk| {
+                self.extract_rows(&extractor, unchanged.changed(), |batch, end| {
                     self.scratch_result(indexes.push(batch))?;
-                    self.close_full_run(&mut indexes, chunk)
-                };
-                self.extract_rows(&extractor, unchanged.changed(), &mut add)?;
-                bar.advance(out.draft.count(out.entity).into());
-                let old = unchanged.old();
-                let old_extractor = Extractor::new(old, out.entity, keys)?;
-                let dropped = &mut indexes.dropped_names;
-                let rows = unchanged.dropped().filter(|_| keys.has_names());
-                self.extract_rows(&old_extractor, rows, &mut |batch, chunk| {
-                    dropped.push(&batch.names);
-                    let is_full = chunk.1 || dropped.held_bytes() > self.index_bytes() / 2;
-                    if is_full { self.scratch_result(dropped.close_run(chunk.0)) } else { Ok(()) }
+                    Ok(self.close_full_run(&mut indexes, end)?)
                 })?;
+                bar.advance(out.draft.count(out.entity).into());
+                if keys.has_names() {
+                    self.extract_dropped(unchanged, &mut indexes.dropped_names)?;
+                }
             }
         }
         self.extract_unresolved(&extractor, out.draft, &mut indexes)?;
         Ok(indexes)
     }
 
-    /// Extracts ascending rows. Calls `add` with each batch, its chunk, and whether it ends the chunk.
+    /// Extracts the names, in the previous snapshot, of the records that are changed or no more: their words are subtracted
+    /// from the counts that the previous link kept.
+    fn extract_dropped(&self, unchanged: &Unchanged<'_>, dropped: &mut NameRuns) -> Result<()> {
+        let old = Extractor::new(unchanged.old(), Reads::Previous, unchanged.entity)?;
+        self.extract_rows(&old, unchanged.dropped(), |batch, end| {
+            dropped.push(&batch.names);
+            let is_full = end.ends_chunk || dropped.held_bytes() > self.index_bytes() / 2;
+            if is_full {
+                self.scratch_result(dropped.close_run(end.chunk))?
+            }
+            Ok(())
+        })
+    }
+
+    /// Extracts ascending rows. Calls `add` with each batch.
     fn extract_rows(
         &self,
         extractor: &Extractor<'_>,
         rows: impl Iterator<Item = u32>,
-        add: &mut impl FnMut(&Extracted, (u32, bool)) -> Result<()>,
+        mut add: impl FnMut(&Extracted, BatchEnd) -> Result<()>,
     ) -> Result<()> {
         let batches_max = rayon::current_num_threads() * 2;
         let batch_bytes = self.batch_bytes(batches_max);
@@ -90,11 +102,13 @@ impl Linker<'_> {
         while let Some(first) = rows.peek().copied() {
             let chunk = first / CHUNK_ROWS as u32;
             let is_in_chunk = |row: &u32| row / CHUNK_ROWS as u32 == chunk;
+            // A wave stays within a chunk, because a run is of one chunk.
             let (mut wave, mut bytes) = (Vec::new(), 0);
             while wave.len() < batches_max * CHANGED_BATCH_ROWS && bytes < batch_bytes * batches_max
             {
                 let Some(row) = rows.next_if(is_in_chunk) else { break };
-                bytes += readable(extractor.snapshot().record_bytes(extractor.entity(), row))?;
+                let of_row = extractor.snapshot().record_bytes(extractor.entity(), row);
+                bytes += of_row.map_err(extractor.failure(row))?;
                 wave.push(row);
             }
             let ends_chunk = !rows.peek().is_some_and(is_in_chunk);
@@ -105,7 +119,7 @@ impl Linker<'_> {
             let batches = batches?;
             let last = batches.len() - 1;
             for (at, batch) in batches.into_iter().enumerate() {
-                add(&batch, (chunk, ends_chunk && at == last))?;
+                add(&batch, BatchEnd { chunk, ends_chunk: ends_chunk && at == last })?;
                 extractor.reuse(batch);
             }
         }
@@ -121,10 +135,10 @@ impl Linker<'_> {
     fn close_full_run(
         &self,
         indexes: &mut IndexBuilders<'_>,
-        (chunk, ends_chunk): (u32, bool),
-    ) -> Result<()> {
-        let is_full = ends_chunk || indexes.held_bytes() > self.index_bytes() / 2;
-        if is_full { self.scratch_result(indexes.close_run(chunk)) } else { Ok(()) }
+        end: BatchEnd,
+    ) -> crate::error::Result<()> {
+        let is_full = end.ends_chunk || indexes.held_bytes() > self.index_bytes() / 2;
+        if is_full { self.scratch_result(indexes.close_run(end.chunk)) } else { Ok(()) }
     }
 
     /// Extracts every record, chunk by chunk.
@@ -140,7 +154,7 @@ impl Linker<'_> {
             // Adds one wave while the other threads extract the next.
             let (to, length) = (wave.rows.end, wave.rows.len() as u64);
             let (added, following) = rayon::join(
-                || self.add_wave(extractor, wave, draft, indexes),
+                || self.add_wave(extractor, wave, indexes),
                 || self.extract_wave(extractor, draft, to),
             );
             added?;
@@ -200,14 +214,14 @@ impl Linker<'_> {
         &self,
         extractor: &Extractor<'_>,
         wave: Wave,
-        draft: &Snapshot,
         indexes: &mut IndexBuilders<'_>,
     ) -> Result<()> {
         let count = wave.batches.len();
         for (at, batch) in wave.batches.into_iter().enumerate() {
-            indexes.push(&batch).map_err(Error::output(draft.path()))?;
+            self.scratch_result(indexes.push(&batch))?;
             extractor.reuse(batch);
-            self.close_full_run(indexes, (wave.chunk, wave.ends_chunk && at + 1 == count))?;
+            let ends_chunk = wave.ends_chunk && at + 1 == count;
+            self.close_full_run(indexes, BatchEnd { chunk: wave.chunk, ends_chunk })?;
         }
         Ok(())
     }
@@ -222,6 +236,15 @@ struct Wave {
     batches: Vec<Extracted>,
 }
 
+/// Where a batch ends.
+#[derive(Clone, Copy)]
+struct BatchEnd {
+    /// The chunk of its rows.
+    chunk: u32,
+    /// Whether its rows are the last of the chunk.
+    ends_chunk: bool,
+}
+
 /// The indexes of one entity while its records are extracted.
 pub(super) struct IndexBuilders<'k> {
     pub inverter: Inverter<'k>,
@@ -229,14 +252,8 @@ pub(super) struct IndexBuilders<'k> {
     pub names: NameRuns,
     /// The names of the records of the previous snapshot whose entries are dropped.
     pub dropped_names: NameRuns,
-    pub targets: TargetsBuilder,
-}
-
-/// The target rows of all records, or of changed records.
-pub(super) enum TargetsBuilder {
-    None,
-    All(TargetsWriter),
-    Changed(ChangedTargets),
+    /// `None` without paths of target rows.
+    pub targets: Option<Targets>,
 }
 
 impl IndexBuilders<'_> {
@@ -245,11 +262,7 @@ impl IndexBuilders<'_> {
         self.columns.push(batch)?;
         self.inverter.push(batch);
         self.names.push(&batch.names);
-        match &mut self.targets {
-            TargetsBuilder::None => Ok(()),
-            TargetsBuilder::All(writer) => push_targets(writer, batch),
-            TargetsBuilder::Changed(changed) => changed.push(batch),
-        }
+        self.targets.as_mut().map_or(Ok(()), |targets| targets.push(batch))
     }
 
     fn held_bytes(&self) -> usize {
@@ -261,18 +274,6 @@ impl IndexBuilders<'_> {
         self.inverter.close_run(chunk)?;
         self.names.close_run(chunk)
     }
-}
-
-fn push_targets(writer: &mut TargetsWriter, extracted: &Extracted) -> io::Result<()> {
-    for (path, (counts, rows)) in extracted.targets.iter().enumerate() {
-        let mut rest = &rows[..];
-        for count in counts {
-            let (rows, others) = rest.split_at(*count as usize);
-            writer.push(path, rows)?;
-            rest = others;
-        }
-    }
-    Ok(())
 }
 
 /// Cuts rows into at most `batches_max` batches, each of [`BATCH_ROWS`] rows or of `batch_bytes` bytes,
@@ -289,7 +290,7 @@ fn batches(
     let mut batches = Vec::with_capacity(batches_max);
     let (mut from, mut bytes, mut all_bytes) = (rows.start, 0, 0);
     for row in rows.clone() {
-        bytes += readable(draft.record_bytes(entity, row))?;
+        bytes += draft.record_bytes(entity, row).map_err(unreadable(entity, row))?;
         let is_last = row + 1 == rows.end;
         if is_last || row + 1 - from == BATCH_ROWS || bytes >= batch_bytes {
             batches.push(from..row + 1);

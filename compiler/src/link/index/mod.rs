@@ -3,66 +3,59 @@
 //! Takes the written records, ids, names and citations of a snapshot. Gives the index files of every entity.
 //!
 //! ```text
-//! records ─extract→ terms       ─invert→ runs, one per chunk of 65,536 rows ─merge→ term lists
-//!                   target rows ──────────────────────────────────────────────────→ targets
-//!                   order values ────────────────────────────────────────────rank→ orders
-//!                   words, names ─────→ runs, one per chunk ──────────────────merge→ dictionaries,
-//!                                                                                  prefix statistics
+//! records ─extract→ terms       ─→ runs, one per chunk of 65,536 rows ─┐
+//!                   words       ─→ runs, one per chunk                 ├─merge→ term lists, dictionaries,
+//!                   order values ─sort→ one run per order              │        prefix statistics, orders, targets
+//!                   target rows ─→ one run                             │
+//! previous snapshot: the same files, behind a map from old rows to new ┘
 //! ```
 //!
-//! All threads read records in row order, batch by batch. Terms and words are sorted in memory, written
-//! as one run per chunk, and merged term by term. Order values are written as columns. One order is sorted while the
-//! one before is written. Memory does not grow with the number of rows, except for bitmaps of rows.
-//! If the previous snapshot is at hand, only changed records are read, and `renumber/` takes the entries of the
-//! others over. Imports `link/{column, context, previous, radix_sort, resolve}`.
+//! From scratch all records are extracted, and there is no previous snapshot. Otherwise only changed records are
+//! extracted, and each file of the previous snapshot is one more run of the merge (`unchanged`). Each kind of file has its
+//! runs, its old run and its merge in one module: `term_lists`, `orders`, `dictionary`, `prefix_stats`, `targets`.
+//!
+//! All threads read records in row order, batch by batch. One order is sorted while the one before is written. Memory does
+//! not grow with the number of rows, except for bitmaps of rows.
+//! Imports `link/{atomic_bitset, column, context, previous, radix_sort, resolve, take_over}`.
 
 pub(crate) mod dictionary;
+pub(crate) mod directory;
 pub(crate) mod extract;
 pub(crate) mod gather;
-pub(crate) mod invert;
-pub(crate) mod names;
-pub(crate) mod order_values;
+pub(crate) mod orders;
 pub(crate) mod prefix_stats;
-pub(crate) mod rank;
-pub(crate) mod renumber;
 pub(crate) mod runs;
-pub(crate) mod value;
-pub(crate) mod word_state;
+pub(crate) mod sort_key;
+pub(crate) mod targets;
+pub(crate) mod term_lists;
+pub(crate) mod unchanged;
 
-use std::{
-    collections::BTreeMap,
-    fs, io,
-    path::{Path, PathBuf},
-};
+use std::{collections::BTreeMap, path::Path};
 
 use pinakes_format::autocomplete::Ranking;
 use pinakes_format::entity::Entity;
 use pinakes_format::index::dictionary::Dictionary;
 use pinakes_format::index::orders::OrdersFile;
-use pinakes_format::index::targets::TargetsWriter;
-use pinakes_format::schema::keys::{Keys, Terms, keys_of};
-use pinakes_format::schema::layout::schema_hash;
-use pinakes_format::snapshot::{OpenError, Snapshot, archive_path, open_draft_archive};
-use pinakes_format::storage::archive::Archive;
+use pinakes_format::schema::keys::{Keys, keys_of};
+use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::blobs::Spool;
-use pinakes_format::storage::file_writer::{VALUES, Written};
-use pinakes_format::storage::header::{FileKind, Header};
+use pinakes_format::storage::header::FileKind;
 use pinakes_format::storage::manifest::Counts;
 
 use crate::error::{Error, Result};
-use crate::link::context::{Linker, WrittenFile, inconsistent_object, readable};
-use crate::link::index::dictionary::write_dictionary;
-use crate::link::index::extract::Extractor;
-use crate::link::index::gather::{IndexBuilders, TargetsBuilder};
-use crate::link::index::names::{NameRuns, TextRuns};
+use crate::link::context::{Linker, WrittenFile, inconsistent_object, unreadable};
+use crate::link::index::dictionary::names::NameRuns;
+use crate::link::index::dictionary::word_state::WordStateWriter;
+use crate::link::index::dictionary::{DictionaryRuns, OldDictionary, WordStats, write_dictionary};
+use crate::link::index::directory::EntityDirectory;
+use crate::link::index::extract::{Extractor, Reads};
+use crate::link::index::gather::IndexBuilders;
+use crate::link::index::orders::OrderWriter;
+use crate::link::index::orders::old::OldOrders;
 use crate::link::index::prefix_stats::PrefixStats;
-use crate::link::index::renumber::lists::OldLists;
-use crate::link::index::renumber::orders::OrderRenumbering;
-use crate::link::index::renumber::words::{OldWords, write_renumbered};
-use crate::link::index::renumber::{Unchanged, mismatch};
-use crate::link::index::word_state::WordStateWriter;
-use crate::link::previous::Previous;
-use crate::link::resolve::changes::Changes;
+use crate::link::index::term_lists::Sorting;
+use crate::link::index::unchanged::{Earlier, Unchanged};
+use crate::link::take_over::{TakeOver, TakenPart};
 use crate::terminal::progress::Bar;
 
 /// The path by which names are ranked.
@@ -78,7 +71,7 @@ const INDEXES: [FileKind; 6] = [
 ];
 
 /// The index files of an entity, and the state of its words for the next link.
-pub(crate) struct Indexed {
+pub(crate) struct EntityIndexes {
     pub entity: Entity,
     pub files: Vec<WrittenFile>,
     /// The state of the words, if the entity has names.
@@ -87,40 +80,45 @@ pub(crate) struct Indexed {
     pub reused: u64,
 }
 
+/// An entity whose records are extracted, or why that failed.
+struct Gathered<'e, 'k> {
+    /// The rows that are taken over; `None` from scratch.
+    unchanged: Option<&'e Unchanged<'e>>,
+    builders: std::result::Result<IndexBuilders<'k>, TakeOver>,
+}
+
 impl Linker<'_> {
     /// Writes the indexes of every entity. Records, ids and names are in the directory.
     pub(crate) fn write_indexes(
         &self,
         directory: &Path,
         counts: BTreeMap<String, Counts>,
-        previous: Option<(&Previous, &Changes)>,
-    ) -> Result<Vec<Indexed>> {
+        earlier: Option<Earlier<'_>>,
+    ) -> Result<Vec<EntityIndexes>> {
         let draft = Snapshot::open_draft(directory, counts).map_err(Error::self_check)?;
         let rows: u64 = Entity::all().map(|entity| u64::from(draft.count(entity))).sum();
         let bar = self.progress.begin("index", "records", rows, rows);
         let out = |entity| EntityDirectory { draft: &draft, entity, path: directory };
-        let unchanged = |entity| match previous {
-            Some((previous, changes)) => {
-                Unchanged::find(self, previous, changes, (entity, draft.count(entity)))
-            }
-            None => Ok(None),
+        let find_unchanged = |entity| -> Result<_> {
+            let Some(earlier) = earlier else { return Ok(None) };
+            let found = Unchanged::find(self, earlier, entity, draft.count(entity));
+            Ok(self.not_taken_over.or_note(TakenPart::Indexes, entity, found)?.flatten())
         };
         let indexed = Entity::all().filter(|entity| !keys_of(*entity).keys.is_empty());
         let mut entities: Vec<Entity> = indexed.collect();
         entities.sort_by_key(|entity| draft.rows(*entity));
         let Some(largest) = entities.pop().map(out) else { return Ok(Vec::new()) };
-        let unchanged_largest = unchanged(largest.entity)?;
-        let unchanged_largest = unchanged_largest.as_ref();
         // Gathering uses all threads. Merging the largest entity uses few; the others index the other entities
         // meanwhile.
-        let gathered = self.gather(&largest, unchanged_largest, &bar);
+        let unchanged = find_unchanged(largest.entity)?;
+        let gathered = self.gather_entity(&largest, unchanged.as_ref(), &bar);
         let index = |entity| {
-            let (out, unchanged) = (out(entity), unchanged(entity)?);
-            let gathered = self.gather(&out, unchanged.as_ref(), &bar);
-            self.index(&out, gathered, unchanged.as_ref(), &bar)
+            let (out, unchanged) = (out(entity), find_unchanged(entity)?);
+            let gathered = self.gather_entity(&out, unchanged.as_ref(), &bar);
+            self.index(&out, gathered, &bar)
         };
         let (first, others) = rayon::join(
-            || self.index(&largest, gathered, unchanged_largest, &bar),
+            || self.index(&largest, gathered, &bar),
             || entities.into_iter().map(index).collect::<Result<Vec<_>>>(),
         );
         bar.end();
@@ -134,84 +132,64 @@ impl Linker<'_> {
         self.sorter_bytes() / 2
     }
 
-    /// Writes the indexes of an entity from what was gathered. If entries of the previous snapshot cannot be
-    /// taken over, for instance because a file is damaged, makes all of them from scratch.
+    fn gather_entity<'e>(
+        &self,
+        out: &EntityDirectory<'_>,
+        unchanged: Option<&'e Unchanged<'e>>,
+        bar: &Bar,
+    ) -> Gathered<'e, 'static> {
+        Gathered { unchanged, builders: self.gather(out, unchanged, bar) }
+    }
+
+    /// Writes the indexes of an entity from what was gathered. If the previous snapshot cannot be read, makes all of
+    /// them from scratch. Any other error ends the run.
     fn index(
         &self,
         out: &EntityDirectory<'_>,
-        gathered: Result<IndexBuilders<'_>>,
-        unchanged: Option<&Unchanged<'_>>,
+        gathered: Gathered<'_, '_>,
         bar: &Bar,
-    ) -> Result<Indexed> {
-        let written = gathered.and_then(|gathered| self.write_index(out, gathered, unchanged));
-        if unchanged.is_none() || written.is_ok() {
-            return written;
+    ) -> Result<EntityIndexes> {
+        let Gathered { unchanged, builders } = gathered;
+        let written = builders.and_then(|builders| self.write_index(out, builders, unchanged));
+        let written = self.not_taken_over.or_note(TakenPart::Indexes, out.entity, written)?;
+        if let Some(written) = written {
+            return Ok(written);
         }
+        // Some of the files are begun.
         for kind in INDEXES {
             out.remove(kind)?;
         }
-        self.write_index(out, self.gather(out, None, bar)?, None)
+        let builders = self.gather(out, None, bar);
+        let written = builders.and_then(|builders| self.write_index(out, builders, None));
+        written.map_err(TakeOver::into_error)
     }
 
-    /// Merges and sorts the runs and columns of an entity into its index files.
+    /// Merges the runs and columns of an entity into its index files.
     fn write_index(
         &self,
         out: &EntityDirectory<'_>,
-        indexes: IndexBuilders<'_>,
+        builders: IndexBuilders<'_>,
         unchanged: Option<&Unchanged<'_>>,
-    ) -> Result<Indexed> {
+    ) -> std::result::Result<EntityIndexes, TakeOver> {
         let EntityDirectory { draft, entity, .. } = *out;
         let keys = keys_of(entity);
-        let IndexBuilders { mut inverter, mut columns, names, dropped_names, targets } = indexes;
-        let order_writer = rank::OrderWriter {
-            draft,
-            entity,
-            scratch: &self.scratch,
-            memory_bytes: self.index_bytes(),
-        };
-        let old_lists = |number, terms| {
-            let scratch = (self.scratch.as_path(), self.index_bytes() / 4);
-            unchanged.map(|of| OldLists::open(of, (number, terms), scratch)).transpose()
-        };
+        let IndexBuilders { mut inverter, columns, names, dropped_names, targets } = builders;
         let lists = || {
             let header = out.header_counting(FileKind::TermLists, keys.lists.len() as u64);
-            out.write(FileKind::TermLists, |path| inverter.write(path, header, old_lists))
-        };
-        let orders = || {
-            let extractors = unchanged.map(|unchanged| {
-                let old = Extractor::new(unchanged.old(), entity, keys)?;
-                Ok::<_, Error>((unchanged, Extractor::new(draft, entity, keys)?, old))
-            });
-            let extractors = extractors.transpose()?;
-            let header = out.header(FileKind::Orders);
-            out.write(FileKind::Orders, |path| match &extractors {
-                None => columns.write(&order_writer, path, header),
-                Some((unchanged, extractor, old_extractor)) => {
-                    let renumbering = OrderRenumbering { unchanged, extractor, old_extractor };
-                    columns.write_renumbered(&order_writer, &renumbering, path, header)
-                }
-            })
-        };
-        let orders = || (!keys.orders.is_empty()).then(orders).transpose();
-        let names = || match keys.has_names() {
-            true => self.write_names(out, keys, (names, dropped_names), unchanged),
-            false => Ok((Vec::new(), None)),
+            let memory_bytes = self.index_bytes() / 4;
+            let sorting = Sorting { scratch: &self.scratch, memory_bytes };
+            out.write(FileKind::TermLists, |path| inverter.write(path, header, unchanged, sorting))
         };
         let lists = || (!keys.lists.is_empty()).then(lists).transpose();
-        let targets = || match (targets, unchanged) {
-            (TargetsBuilder::None, _) => Ok(None),
-            (TargetsBuilder::All(writer), _) => {
-                out.write(FileKind::Targets, |_| writer.finish()).map(Some)
-            }
-            (TargetsBuilder::Changed(changed), Some(unchanged)) => {
-                let mut writer = out.targets_writer(keys)?;
-                let write = |_: &Path| {
-                    changed.write(keys, unchanged, draft, &mut writer)?;
-                    writer.finish()
-                };
-                out.write(FileKind::Targets, write).map(Some)
-            }
-            (TargetsBuilder::Changed(_), None) => Err(inconsistent_object()),
+        let orders = || self.write_orders(out, columns, unchanged);
+        let orders = || (!keys.orders.is_empty()).then(orders).transpose();
+        let names = || self.write_names(out, names, dropped_names, unchanged);
+        let names = || keys.has_names().then(names).transpose();
+        let targets = || {
+            let write = |of: targets::Targets| {
+                out.write(FileKind::Targets, |_| of.finish(keys, unchanged, draft))
+            };
+            targets.map(write).transpose()
         };
         // The longest work first, so that the threads end together.
         let lists_and_targets = || rayon::join(lists, targets);
@@ -225,10 +203,38 @@ impl Linker<'_> {
         };
         let mut files: Vec<WrittenFile> =
             lists?.into_iter().chain(orders?).chain(targets?).collect();
-        let (dictionaries, words) = names?;
-        files.extend(dictionaries);
+        let names = names?;
+        let words = names.map(|names| {
+            files.extend(names.files);
+            names.state
+        });
         let reused = unchanged.map_or(0, |unchanged| unchanged.count);
-        Ok(Indexed { entity, files, words, reused })
+        Ok(EntityIndexes { entity, files, words, reused })
+    }
+
+    /// Writes the orders.
+    fn write_orders(
+        &self,
+        out: &EntityDirectory<'_>,
+        mut columns: orders::Columns<'_>,
+        unchanged: Option<&Unchanged<'_>>,
+    ) -> std::result::Result<WrittenFile, TakeOver> {
+        let old = |unchanged| {
+            Ok::<_, TakeOver>(OldOrders {
+                unchanged,
+                extractor: Extractor::new(out.draft, Reads::New, out.entity)?,
+                old_extractor: Extractor::new(unchanged.old(), Reads::Previous, out.entity)?,
+            })
+        };
+        let writer = OrderWriter {
+            draft: out.draft,
+            entity: out.entity,
+            scratch: &self.scratch,
+            memory_bytes: self.index_bytes(),
+            old: unchanged.map(old).transpose()?,
+        };
+        let header = out.header(FileKind::Orders);
+        out.write(FileKind::Orders, |path| columns.write(&writer, path, header))
     }
 
     /// Writes the dictionaries and prefix statistics, and the state of the words. Needs the entity's orders, unless
@@ -236,10 +242,11 @@ impl Linker<'_> {
     fn write_names(
         &self,
         out: &EntityDirectory<'_>,
-        keys: &Keys,
-        (names, dropped): (NameRuns, NameRuns),
+        names: NameRuns,
+        dropped: NameRuns,
         unchanged: Option<&Unchanged<'_>>,
-    ) -> Result<(Vec<WrittenFile>, Option<Spool>)> {
+    ) -> std::result::Result<NameFiles, TakeOver> {
+        let keys = keys_of(out.entity);
         let (rows, ids) = (out.draft.count(out.entity), out.draft.ids(out.entity));
         let orders = match is_ranked_by_rows(keys) {
             true => None,
@@ -253,125 +260,69 @@ impl Linker<'_> {
             None => Ranking::Rows,
             Some(orders) => {
                 let number = keys.order(CITED).ok_or_else(inconsistent_object)?;
-                Ranking::new(readable(orders.order(number, &keys.orders[number], ids))?, ids)
+                let order = orders.order(number, &keys.orders[number], ids);
+                Ranking::new(order.map_err(unreadable(out.entity, None::<u32>))?, ids)
             }
         };
-        type Words<'w, 'p> = Option<(&'w mut PrefixStats<'p>, &'w mut WordStateWriter)>;
-        let write = |kind, (changed, dropped): (TextRuns, TextRuns), words: Words<'_, '_>| {
+        let write = |kind, runs: DictionaryRuns, words: Option<WordStats<'_, '_>>| {
+            let old =
+                unchanged.map(|unchanged| self.old_dictionary(unchanged, kind)).transpose()?;
             let header = out.header(kind);
-            out.write(kind, |path| {
-                let Some(unchanged) = unchanged else {
-                    return write_dictionary(changed, path, header, words);
-                };
-                let old = unchanged.old();
-                let (old, state) = match kind {
-                    FileKind::Words => {
-                        let state = unchanged.previous.state.words(out.entity);
-                        (old.words(out.entity).map_err(io::Error::other)?, state)
-                    }
-                    _ => (old.alternatives(out.entity).ok_or_else(mismatch)?, &[][..]),
-                };
-                let old = OldWords { unchanged, dictionary: old, state };
-                write_renumbered(&old, (changed, dropped), (path, header, &self.scratch), words)
-            })
+            out.write(kind, |path| write_dictionary(runs, old.as_ref(), path, header, words))
         };
         let write_words = || {
             let mut prefixes = PrefixStats::new(ranking, rows, &self.scratch, self.index_bytes());
             let mut state = WordStateWriter::new(&self.scratch);
-            let runs = (names.words, dropped.words);
-            let words = write(FileKind::Words, runs, Some((&mut prefixes, &mut state)))?;
+            let runs = DictionaryRuns { texts: names.words, dropped: dropped.words };
+            let stats = WordStats { prefixes: &mut prefixes, state: &mut state };
+            let words = write(FileKind::Words, runs, Some(stats))?;
+            // The sets of frequent prefixes come from the finished words.
             let dictionary =
                 Dictionary::open(out.open(FileKind::Words)?).map_err(Error::self_check)?;
+            let header = out.header(FileKind::PrefixStats);
             let prefix_stats = out.write(FileKind::PrefixStats, |path| {
-                prefixes.write(&dictionary, rows, path, out.header(FileKind::PrefixStats))
+                Ok(prefixes.write(&dictionary, rows, path, header)?)
             })?;
-            Ok::<_, Error>(([words, prefix_stats], state.finish()))
+            Ok::<_, TakeOver>(NameFiles { files: vec![words, prefix_stats], state: state.finish() })
         };
-        let runs = (names.alternatives, dropped.alternatives);
+        let runs = DictionaryRuns { texts: names.alternatives, dropped: dropped.alternatives };
         let (words, alternatives) = rayon::join(write_words, || {
             let write = || write(FileKind::Alternatives, runs, None);
             keys.has_alternatives().then(write).transpose()
         });
-        let (words, state) = words?;
-        Ok((words.into_iter().chain(alternatives?).collect(), Some(state)))
+        let mut files = words?;
+        files.files.extend(alternatives?);
+        Ok(files)
     }
+
+    /// Opens a dictionary of the previous snapshot.
+    fn old_dictionary<'u>(
+        &'u self,
+        unchanged: &'u Unchanged<'u>,
+        kind: FileKind,
+    ) -> std::result::Result<OldDictionary<'u>, TakeOver> {
+        let (entity, old) = (unchanged.entity, unchanged.old());
+        let (dictionary, state) = match kind {
+            FileKind::Words => {
+                let words = old.words(entity).map_err(TakeOver::at(entity, None::<u32>))?;
+                (words, unchanged.previous.state.words(entity))
+            }
+            _ => {
+                let lost = TakeOver::contradiction("there are no alternative names");
+                (old.alternatives(entity).ok_or(lost)?, &[][..])
+            }
+        };
+        Ok(OldDictionary { unchanged, dictionary, state, scratch: &self.scratch })
+    }
+}
+
+/// The dictionaries and prefix statistics of an entity, and the state of its words.
+struct NameFiles {
+    files: Vec<WrittenFile>,
+    state: Spool,
 }
 
 /// Whether the rows are in the order of citations.
 fn is_ranked_by_rows(keys: &Keys) -> bool {
     keys.order(CITED).is_some_and(|number| keys.orders[number].is_row_order)
-}
-
-/// The directory of the snapshot, for the index files of one entity.
-struct EntityDirectory<'a> {
-    draft: &'a Snapshot,
-    entity: Entity,
-    path: &'a Path,
-}
-
-impl EntityDirectory<'_> {
-    fn path_of(&self, kind: FileKind) -> PathBuf {
-        self.path.join(archive_path(kind, Some(self.entity)))
-    }
-
-    /// The header of a file with one item for each record.
-    fn header(&self, kind: FileKind) -> Header {
-        self.header_counting(kind, self.draft.count(self.entity).into())
-    }
-
-    fn header_counting(&self, kind: FileKind, count: u64) -> Header {
-        Header {
-            kind,
-            entity: Some(self.entity),
-            published: count,
-            rows: count,
-            schema_hash: schema_hash(),
-        }
-    }
-
-    /// Creates the file of target rows.
-    fn targets_writer(&self, keys: &Keys) -> Result<TargetsWriter> {
-        let path = self.path_of(FileKind::Targets);
-        let rows = keys.targets.iter().map(|number| match keys.lists[*number].terms {
-            Terms::Rows(target) => self.draft.rows(target),
-            _ => 0,
-        });
-        let writer = TargetsWriter::create(&path, self.header(FileKind::Targets), rows);
-        writer.map_err(Error::output(&path))
-    }
-
-    /// Writes an index file and returns it with its path in the snapshot.
-    fn write(
-        &self,
-        kind: FileKind,
-        write: impl FnOnce(&Path) -> io::Result<Written>,
-    ) -> Result<WrittenFile> {
-        let path = self.path_of(kind);
-        let written = write(&path).map_err(Error::output(&path))?;
-        Ok((archive_path(kind, Some(self.entity)), written))
-    }
-
-    /// Removes an index file that may be incomplete.
-    fn remove(&self, kind: FileKind) -> Result<()> {
-        let path = self.path_of(kind);
-        let mut values = path.clone().into_os_string();
-        values.push(VALUES);
-        for path in [path, values.into()] {
-            match fs::remove_file(&path) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(Error::output(&path)(error));
-                }
-                _ => {}
-            }
-        }
-        Ok(())
-    }
-
-    /// Opens a written file.
-    fn open(&self, kind: FileKind) -> Result<Archive> {
-        open_draft_archive(&self.path_of(kind), kind, Some(self.entity)).map_err(|cause| {
-            let file = archive_path(kind, Some(self.entity));
-            Error::self_check(OpenError { path: self.path.into(), file, cause })
-        })
-    }
 }

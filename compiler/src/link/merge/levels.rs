@@ -19,7 +19,7 @@ use pinakes_format::record::Output;
 use pinakes_format::record::slot::{Slot, SlotNumber};
 
 use crate::error::{Error, Result};
-use crate::link::context::{Linker, Segments, inconsistent_object};
+use crate::link::context::{Linker, Segments, broken_object, inconsistent_object};
 use crate::link::merge::copies::has_output_topics_alone;
 use crate::link::merge::orphans::{Orphans, TopicParents};
 use crate::link::merge::rows::Rows;
@@ -27,7 +27,7 @@ use crate::link::merge::sums::{Sums, add_to_sums, passed_on};
 use crate::link::taxonomy::parent_id;
 
 /// The rows of every entity, and facts gathered while merging.
-pub(crate) struct Merged {
+pub(crate) struct MergedRows {
     /// By entity.
     pub rows: Vec<Rows>,
     /// By level of the taxonomy.
@@ -49,7 +49,7 @@ struct MergeState {
 
 impl Linker<'_> {
     /// Merges the keys of every entity.
-    pub(crate) fn merge_all(&self, segments: &[Segments<'_>]) -> Result<Merged> {
+    pub(crate) fn merge_all(&self, segments: &[Segments<'_>]) -> Result<MergedRows> {
         let records: u64 = segments.iter().flatten().map(|segment| segment.count() as u64).sum();
         let bar = self.progress.begin("merge", "keys", records, records);
         let parents = TopicParents::read(self, segments)?;
@@ -74,7 +74,7 @@ impl Linker<'_> {
         rows.sort_by_key(|(entity, _)| *entity as u8);
         bar.end();
         let MergeState { sums, newest_micros, orphans, .. } = state;
-        Ok(Merged {
+        Ok(MergedRows {
             rows: rows.into_iter().map(|(_, rows)| rows).collect(),
             sums,
             newest_micros: newest_micros.max(other_state.newest_micros),
@@ -162,6 +162,7 @@ impl Linker<'_> {
         {
             return Ok(None);
         }
+        // Only outputs that are published may name a topic.
         let of_outputs = &segments[Entity::Output as usize];
         let mut named = BTreeSet::new();
         for row in 0..outputs.order.len() {
@@ -176,7 +177,7 @@ impl Linker<'_> {
             };
             record::access(blob)
                 .and_then(|stored| record::visit_slots::<Output>(stored.packed, &mut add_topic))
-                .map_err(|_| inconsistent_object())?;
+                .map_err(broken_object(Entity::Output, row as u32))?;
             self.check_nodes(Entity::Topic, named.len())?;
         }
         Ok(Some(named))

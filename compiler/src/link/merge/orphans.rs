@@ -7,7 +7,7 @@ use pinakes_format::record;
 use pinakes_format::record::Topic;
 
 use crate::error::Result;
-use crate::link::context::{Linker, Segments, inconsistent_object};
+use crate::link::context::{Linker, Segments, broken_object, inconsistent_object};
 use crate::link::merge::copies::each_winner;
 use crate::link::merge::deletions::Deletions;
 use crate::link::merge::redirects::Redirects;
@@ -63,8 +63,8 @@ impl TopicParents {
     /// Whether every parent that the topic names exists. A topic may name none.
     pub(crate) fn has_all_of(&self, blob: &[u8], segment: &Segment<'_>) -> Result<bool> {
         let topic = record::access(blob).and_then(|stored| record::read(stored.packed));
-        let topic: Topic = topic.map_err(|_| inconsistent_object())?;
-        let exists = |level: &Level, symbol: Option<u32>| {
+        let topic: Topic = topic.map_err(broken_object(Entity::Topic, None))?;
+        let exists = |level: &Level, symbol: Option<u32>| -> Result<bool> {
             let Some(symbol) = symbol else { return Ok(true) };
             let (_, id) = segment.symbols.subject(symbol).ok_or_else(inconsistent_object)?;
             Ok(id == NO_ID || level.has(id))

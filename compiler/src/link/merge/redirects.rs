@@ -143,7 +143,7 @@ impl Merges {
             // An earlier row of the same chain may have set the end after the buffer was filled.
             if end == Some(NO_ID) && ends.get(index)? == NO_ID {
                 let end = self.follow(row, &ends)?;
-                self.set_ends((index, row), end, &ends)?;
+                self.set_ends(index, end, &ends)?;
             }
         }
         Column::map(BufWriter::new(file), Ends::BYTES)
@@ -175,9 +175,9 @@ impl Merges {
         Ok(Some(at.to))
     }
 
-    /// Sets the end of every row from `start` on that has none.
-    fn set_ends(&self, start: (usize, Merge), end: Option<u64>, ends: &Ends<'_>) -> io::Result<()> {
-        let mut at = Some(start);
+    /// Sets the end of every row of a chain that has none, from the row at `start` on.
+    fn set_ends(&self, start: usize, end: Option<u64>, ends: &Ends<'_>) -> io::Result<()> {
+        let mut at = self.get(start).map(|row| (start, row));
         while let Some((index, row)) = at
             && ends.get(index)? == NO_ID
         {

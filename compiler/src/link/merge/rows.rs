@@ -171,6 +171,7 @@ impl<'o> Linker<'o> {
         let mut contents = BufWriter::with_capacity(1 << 18, contents);
         while groups.next_group(segments, &mut copies)? {
             let winner = tally_copies(&copies, &mut tally);
+            // Each record that is dropped counts once: under the first of these reasons.
             if !is_named(&winner.key, named) {
                 continue;
             }
@@ -193,9 +194,10 @@ impl<'o> Linker<'o> {
                 false => tally.derived += 1,
             }
             check_rows(entity, tally.published())?;
+            // A record that outputs or topics name has no counts of its own, but the sums of these.
             let mut rank = winner.key.rank;
             if winner.key.origin != Origin::Own {
-                rank = rank_of(Some(sums.get(&winner.key.id).map_or(0, |(outputs, _)| *outputs)));
+                rank = rank_of(Some(sums.get(&winner.key.id).map_or(0, |sum| sum.outputs)));
             }
             if entity.facts().is_generated {
                 rank = 0;
@@ -203,6 +205,7 @@ impl<'o> Linker<'o> {
             let at = SegmentPlace { segment: winner.segment, place: winner.key.place() };
             let picked = Picked { rank, at };
             self.scratch_result(sorter.push(picked))?;
+            // In the order of ids, in which the next link compares them.
             let content = winner.key.content_hash.to_le_bytes();
             self.scratch_result(contents.write_all(&content))?;
         }

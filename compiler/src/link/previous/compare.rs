@@ -17,17 +17,22 @@ use pinakes_format::record::{self, Record};
 use pinakes_format::schema::keys::keys_of;
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::blobs::unnamed_file;
+use pinakes_format::storage::error::ReadError;
 use pinakes_format::with_record;
 
 use crate::error::Result;
 use crate::external_sort::Sorter;
 use crate::link::atomic_bitset::AtomicBitset;
 use crate::link::column::{Column, IdRow};
-use crate::link::context::{Linker, inconsistent_object, readable};
+use crate::link::context::{Linker, broken_object, inconsistent_object};
 use crate::link::previous::Previous;
 use crate::link::record::linker::RecordLinker;
 use crate::link::record::old_records::former_ends;
 use crate::link::resolve::changes::{Changes, EntityChanges, NO_ROW};
+use crate::link::take_over::TakeOver;
+
+/// The result of a step that reads the previous snapshot.
+type Compared<T> = std::result::Result<T, TakeOver>;
 
 /// The most ids of an entity that may lead elsewhere than before. They are in memory.
 const REDIRECTED_MAX: usize = 1 << 20;
@@ -38,7 +43,7 @@ impl Linker<'_> {
         &self,
         previous: &Previous,
         records: &RecordLinker<'_, '_>,
-    ) -> Result<Option<Changes>> {
+    ) -> Compared<Option<Changes>> {
         let mut changes = Vec::with_capacity(Entity::COUNT);
         for entity in Entity::all() {
             let comparison = Comparison { linker: self, previous, records, entity };
@@ -68,7 +73,7 @@ struct Comparison<'c, 'a, 'o> {
 }
 
 impl Comparison<'_, '_, '_> {
-    fn changes(&self) -> Result<Option<EntityChanges>> {
+    fn changes(&self) -> Compared<Option<EntityChanges>> {
         let Comparison { linker, previous, entity, .. } = *self;
         let inputs = &self.records.inputs;
         let count = inputs.record_count(entity);
@@ -86,6 +91,7 @@ impl Comparison<'_, '_, '_> {
                 || inputs.side_tables.has_table_of(entity)
                 || previous.state.is_extended(entity),
         };
+        // Rows are joined in the order of ids, and looked up by the old row.
         let mut moved = Sorter::new(&linker.scratch, linker.sorter_bytes());
         let mut push = |old: u32, row: u32| {
             linker.scratch_result(moved.push(IdRow { id: u64::from(old), row }))
@@ -110,7 +116,7 @@ impl Comparison<'_, '_, '_> {
         &self,
         changes: &EntityChanges,
         moved: &mut impl FnMut(u32, u32) -> Result<()>,
-    ) -> Result<()> {
+    ) -> Compared<()> {
         let Comparison { previous, entity, .. } = *self;
         let rows = &self.records.inputs.rows[entity as usize];
         if entity.facts().is_generated {
@@ -120,11 +126,17 @@ impl Comparison<'_, '_, '_> {
         }
         let contents = rows.contents.as_ref().ok_or_else(inconsistent_object)?.chunks();
         let (ids, old_contents) = (previous.snapshot.ids(entity), previous.state.contents(entity));
-        if old_contents.len() != ids.published() || contents.len() != rows.order.len() {
-            return Err(inconsistent_object());
+        if old_contents.len() != ids.published() {
+            return Err(TakeOver::contradiction("they have different numbers of records"));
+        }
+        if contents.len() != rows.order.len() {
+            return Err(inconsistent_object().into());
         }
         let mut at = 0;
-        let old = |at: usize| (at < ids.published()).then(|| readable(ids.pair(at))).transpose();
+        let old = |at: usize| {
+            let pair = (at < ids.published()).then(|| ids.pair(at)).transpose();
+            pair.map_err(TakeOver::at(entity, None::<u32>))
+        };
         let mut next = old(0)?;
         for (IdRow { id, row }, content) in rows.by_id.iter().zip(contents) {
             while next.is_some_and(|(old_id, _)| old_id < id) {
@@ -149,18 +161,18 @@ impl Comparison<'_, '_, '_> {
 
     /// Whether a record looks different to a record that refers to it: by its name, or by the type that
     /// venues repeat.
-    fn looks_different(&self, old_row: u32, row: u32) -> Result<bool> {
+    fn looks_different(&self, old_row: u32, row: u32) -> Compared<bool> {
         let Comparison { previous, records, entity, .. } = *self;
         if !entity.facts().is_referenced {
             return Ok(false);
         }
         let packed = record::access(records.locate(entity, row as usize)?.blob);
-        let packed = packed.map_err(|_| inconsistent_object())?.packed;
+        let packed = packed.map_err(broken_object(entity, row))?.packed;
         let name = with_record!(entity, R => <R as Record>::name(packed));
-        let name = name.map_err(|_| inconsistent_object())?;
+        let name = name.map_err(broken_object(entity, row))?;
         let old = &previous.snapshot;
-        Ok(name != readable(old.row_name(entity, old_row))?
-            || records.has_other_source_type(entity, row, old, old_row)?)
+        let old_name = old.row_name(entity, old_row).map_err(TakeOver::at(entity, old_row))?;
+        Ok(name != old_name || records.has_other_source_type(entity, row, old, old_row)?)
     }
 
     /// Joins the unresolved references by id and name. Marks those that are new.
@@ -168,7 +180,7 @@ impl Comparison<'_, '_, '_> {
         &self,
         changes: &EntityChanges,
         moved: &mut impl FnMut(u32, u32) -> Result<()>,
-    ) -> Result<()> {
+    ) -> Compared<()> {
         let Comparison { previous, entity, .. } = *self;
         let inputs = &self.records.inputs;
         let (old, unresolved) = (&previous.snapshot, &inputs.resolved.unresolved);
@@ -181,8 +193,9 @@ impl Comparison<'_, '_, '_> {
             let symbol = unresolved.get(index).ok_or_else(inconsistent_object)?;
             let mut is_same = false;
             while next < end && !is_same {
-                let known =
-                    (readable(old.row_id(entity, next))?, readable(old.row_name(entity, next))?);
+                let id = old.row_id(entity, next).map_err(TakeOver::at(entity, next))?;
+                let name = old.row_name(entity, next).map_err(TakeOver::at(entity, next))?;
+                let known = (id, name);
                 if known > (symbol.id, symbol.name) {
                     break;
                 }
@@ -200,16 +213,18 @@ impl Comparison<'_, '_, '_> {
     }
 
     /// Lists the ids whose merge differs, and marks the rows that they lead to now. `None` if they are too many.
-    fn redirected(&self, changes: &EntityChanges) -> Result<Option<Vec<u64>>> {
+    fn redirected(&self, changes: &EntityChanges) -> Compared<Option<Vec<u64>>> {
         let Comparison { previous, entity, .. } = *self;
         let inputs = &self.records.inputs;
         let (rows, old) = (&inputs.rows[entity as usize], previous.snapshot.redirects(entity));
         let unresolved = &inputs.resolved.unresolved;
         let (mut all, mut ends) = (Vec::new(), Vec::new());
+        // Both lists ascend by the merged id. A merge that one list lacks differs, as does a merge with another end.
         let mut new = rows.redirects.all().peekable();
         let mut at = 0;
         loop {
-            let before = (at < old.count()).then(|| readable(old.pair(at))).transpose()?;
+            let before = (at < old.count()).then(|| old.pair(at)).transpose();
+            let before = before.map_err(TakeOver::at(entity, None::<u32>))?;
             let id = match (before, new.peek()) {
                 (Some(before), Some(now)) if before == *now => {
                     at += 1;
@@ -229,6 +244,7 @@ impl Comparison<'_, '_, '_> {
             }
             ends.push(rows.redirects.end(id));
         }
+        // Records that refer to these rows now may have referred to other rows.
         ends.sort_unstable();
         ends.dedup();
         for end in ends {
@@ -244,8 +260,9 @@ impl Comparison<'_, '_, '_> {
     }
 
     /// Marks the rows to which merges led that lead elsewhere now.
-    fn mark_former_ends(&self, changes: &EntityChanges) -> Result<()> {
-        let rows = former_ends(&self.previous.snapshot, self.entity, &changes.redirected)?;
+    fn mark_former_ends(&self, changes: &EntityChanges) -> Compared<()> {
+        let rows = former_ends(&self.previous.snapshot, self.entity, &changes.redirected);
+        let rows = rows.map_err(TakeOver::at(self.entity, None::<u32>))?;
         for row in rows.into_iter().filter_map(|old| changes.new_row(old)) {
             changes.former_ends.insert(row as usize);
         }
@@ -275,7 +292,7 @@ impl Comparison<'_, '_, '_> {
     }
 
     /// Marks the records whose references at a path lead to other records than before.
-    fn alter_beyond(&self, path: &PathTree, changes: &EntityChanges) -> Result<()> {
+    fn alter_beyond(&self, path: &PathTree, changes: &EntityChanges) -> Compared<()> {
         let Comparison { previous, records, entity, .. } = *self;
         let old = &previous.snapshot;
         for (old_row, row) in (0..old.count(entity)).zip(changes.moved.chunks()) {
@@ -283,21 +300,26 @@ impl Comparison<'_, '_, '_> {
             if row == NO_ROW {
                 continue;
             }
-            let before = old_references(old, entity, old_row, path)?;
-            let blob = records.blob(entity, row as usize)?;
-            if before != self.references(&blob, path)? {
+            let before = old_references(old, entity, old_row, path);
+            let before = before.map_err(TakeOver::at(entity, old_row))?;
+            if before != self.references(&records.blob(entity, row as usize)?, row, path)? {
                 changes.altered.insert(row as usize);
             }
         }
         Ok(())
     }
 
-    /// The references at the end of a path in a linked record.
-    fn references(&self, blob: &[u8], path: &PathTree) -> Result<Vec<(Entity, u64, bool)>> {
+    /// The references at the end of a path in the linked record of a row.
+    fn references(
+        &self,
+        blob: &[u8],
+        row: u32,
+        path: &PathTree,
+    ) -> Result<Vec<(Entity, u64, bool)>> {
         let inputs = &self.records.inputs;
-        let packed = record::access(blob).map_err(|_| inconsistent_object())?.packed;
-        let mut reader = RecordReader::new(packed).map_err(|_| inconsistent_object())?;
-        let rows = gathered(self.entity, &mut reader, path)?;
+        let gather =
+            || gathered(self.entity, &mut RecordReader::new(record::access(blob)?.packed)?, path);
+        let rows = gather().map_err(broken_object(self.entity, row))?;
         let id_of = |(entity, row): (Entity, u32)| {
             let id = match inputs.locate(entity, row) {
                 Some((.., place)) => place.id,
@@ -315,26 +337,26 @@ fn old_references(
     entity: Entity,
     row: u32,
     path: &PathTree,
-) -> Result<Vec<(Entity, u64, bool)>> {
-    let Some(mut reader) = readable(old.reader(entity, row))? else { return Ok(Vec::new()) };
+) -> std::result::Result<Vec<(Entity, u64, bool)>, ReadError> {
+    let Some(mut reader) = old.reader(entity, row)? else { return Ok(Vec::new()) };
     let rows = gathered(entity, &mut reader, path)?;
-    let id_of =
-        |(entity, row)| Ok((entity, readable(old.row_id(entity, row))?, row < old.count(entity)));
+    let id_of = |(entity, row)| Ok((entity, old.row_id(entity, row)?, row < old.count(entity)));
     rows.into_iter().map(id_of).collect()
 }
 
+/// The rows referred to at the end of a path in a record.
 fn gathered(
     entity: Entity,
     reader: &mut RecordReader<'_>,
     path: &PathTree,
-) -> Result<Vec<(Entity, u32)>> {
+) -> std::result::Result<Vec<(Entity, u32)>, ReadError> {
     let mut rows = Vec::new();
     let mut visit = |_: usize, value: Gathered<'_>| {
         if let Gathered::Reference(entity, row) = value {
             rows.push((entity, row));
         }
     };
-    readable(with_record!(entity, R => R::gather(reader, path, &mut visit)))?;
+    with_record!(entity, R => R::gather(reader, path, &mut visit))?;
     Ok(rows)
 }
 

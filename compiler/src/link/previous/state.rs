@@ -28,6 +28,11 @@ const HASH_BYTES: usize = 32;
 /// Numbers of an entity in the head.
 const HEAD_NUMBERS: usize = 3;
 
+/// The faults of a state.
+const UNREADABLE: &str = "cannot be read";
+const DAMAGED: &str = "is damaged";
+const OF_ANOTHER_VERSION: &str = "is of another version of this program";
+
 /// The state that the link of a snapshot kept. The file was whole when it was opened.
 pub(crate) struct LinkState {
     map: Map,
@@ -58,40 +63,26 @@ fn program() -> [u8; HASH_BYTES] {
 }
 
 impl LinkState {
-    /// Opens a state and checks all of its bytes; `None` if it is damaged or of another program.
-    pub(crate) fn open(path: &Path) -> Option<LinkState> {
-        let map = Map::open(&File::open(path).ok()?).ok()?;
-        let (bytes, hash) = map.split_at_checked(map.len().checked_sub(HASH_BYTES)?)?;
-        let rest = bytes.strip_prefix(&program())?;
-        let (head, _) = rest.split_at_checked(Entity::COUNT * HEAD_NUMBERS * 8)?;
-        let mut at = HASH_BYTES + head.len();
-        let mut take = |length: u64| {
-            let to = at.checked_add(usize::try_from(length).ok()?)?;
-            (to <= bytes.len()).then(|| std::mem::replace(&mut at, to)..to)
+    /// Opens a state and checks all of its bytes; `None` if there is no such file.
+    ///
+    /// # Errors
+    ///
+    /// The fault of a state that cannot be read, is damaged, or was written by another version of this program.
+    pub(crate) fn open(path: &Path) -> Result<Option<LinkState>, &'static str> {
+        let file = match File::open(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            file => file.map_err(|_| UNREADABLE)?,
         };
-        let numbers: Vec<[u64; HEAD_NUMBERS]> = head
-            .as_chunks::<{ HEAD_NUMBERS * 8 }>()
-            .0
-            .iter()
-            .map(|entity| {
-                let numbers = entity.as_chunks::<8>().0;
-                std::array::from_fn(|at| u64::from_le_bytes(numbers[at]))
-            })
-            .collect();
-        let contents: Option<Vec<_>> = numbers
-            .iter()
-            .map(|[records, ..]| take(records.checked_mul(Rows::CONTENT_BYTES as u64)?))
-            .collect();
-        let words: Option<Vec<_>> = numbers.iter().map(|[.., words]| take(*words)).collect();
-        if at != bytes.len() || blake3::hash(bytes).as_bytes() != hash {
-            return None;
+        let map = Map::open(&file).map_err(|_| UNREADABLE)?;
+        // The whole file is hashed before anything in it is believed.
+        let hashed = map.len().checked_sub(HASH_BYTES).and_then(|at| map.split_at_checked(at));
+        let (bytes, hash) = hashed.ok_or(DAMAGED)?;
+        if blake3::hash(bytes).as_bytes() != hash {
+            return Err(DAMAGED);
         }
-        let ranges = contents?.into_iter().zip(words?);
-        let entities = numbers.iter().zip(ranges).map(|([_, extended, _], (contents, words))| {
-            EntityState { is_extended: *extended != 0, contents, words }
-        });
-        let entities = entities.collect();
-        Some(LinkState { map, entities })
+        let rest = bytes.strip_prefix(&program()).ok_or(OF_ANOTHER_VERSION)?;
+        let entities = read_head(rest, bytes.len()).ok_or(DAMAGED)?;
+        Ok(Some(LinkState { map, entities }))
     }
 
     /// The content hash of each record, ascending by id.
@@ -108,6 +99,32 @@ impl LinkState {
     pub(crate) fn is_extended(&self, entity: Entity) -> bool {
         self.entities[entity as usize].is_extended
     }
+}
+
+/// Reads the head of a state of `length` bytes, which follows the program: where the hashes and the words of each entity
+/// lie. `None` if they do not fill the rest.
+fn read_head(rest: &[u8], length: usize) -> Option<Vec<EntityState>> {
+    let (head, _) = rest.split_at_checked(Entity::COUNT * HEAD_NUMBERS * 8)?;
+    let numbers = head.as_chunks::<{ HEAD_NUMBERS * 8 }>().0.iter().map(|entity| {
+        let numbers = entity.as_chunks::<8>().0;
+        std::array::from_fn::<_, HEAD_NUMBERS, _>(|at| u64::from_le_bytes(numbers[at]))
+    });
+    let mut at = HASH_BYTES + head.len();
+    let mut take = |bytes: u64| {
+        let to = at.checked_add(usize::try_from(bytes).ok()?)?;
+        (to <= length).then(|| std::mem::replace(&mut at, to)..to)
+    };
+    // The hashes of all entities come before the words of the first.
+    let mut entities = Vec::with_capacity(Entity::COUNT);
+    for [records, is_extended, words] in numbers {
+        let contents = take(records.checked_mul(Rows::CONTENT_BYTES as u64)?)?;
+        entities
+            .push((EntityState { is_extended: is_extended != 0, contents, words: 0..0 }, words));
+    }
+    let entities =
+        entities.into_iter().map(|(of, words)| Some(EntityState { words: take(words)?, ..of }));
+    let entities = entities.collect::<Option<Vec<_>>>()?;
+    (at == length).then_some(entities)
 }
 
 impl NextState {

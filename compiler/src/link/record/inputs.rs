@@ -8,25 +8,29 @@ use crate::link::context::Segments;
 use crate::link::enrich::tables::SideTables;
 use crate::link::merge::rows::Rows;
 use crate::link::merge::sums::Sums;
-use crate::link::resolve::resolved::Resolved;
+use crate::link::resolve::resolved::ResolvedSymbols;
 use crate::object::key::RecordPlace;
 use crate::object::segment::Segment;
 use crate::object::symbols::Symbol;
 
 /// The merged and resolved inputs of a run. Immutable.
-#[derive(Clone, Copy)]
-pub(crate) struct LinkInputs<'a, 'o> {
+pub(crate) struct LinkInputs<'o> {
     /// By entity.
-    pub segments: &'a [Segments<'o>],
+    pub segments: Vec<Segments<'o>>,
     /// By entity.
-    pub rows: &'a [Rows],
-    pub resolved: &'a Resolved,
-    pub side_tables: &'a SideTables<'o>,
+    pub rows: Vec<Rows>,
+    pub resolved: ResolvedSymbols,
+    pub side_tables: SideTables<'o>,
     /// By level of the taxonomy.
-    pub sums: &'a BTreeMap<Entity, Sums>,
+    pub sums: BTreeMap<Entity, Sums>,
 }
 
-impl<'a, 'o> LinkInputs<'a, 'o> {
+impl<'o> LinkInputs<'o> {
+    /// The records of all entities.
+    pub(crate) fn total_records(&self) -> u64 {
+        self.rows.iter().map(|rows| rows.order.len() as u64).sum()
+    }
+
     pub(crate) fn record_count(&self, entity: Entity) -> usize {
         self.rows[entity as usize].order.len()
     }
@@ -36,7 +40,7 @@ impl<'a, 'o> LinkInputs<'a, 'o> {
         &self,
         entity: Entity,
         row: u32,
-    ) -> Option<(usize, &'a Segment<'o>, RecordPlace)> {
+    ) -> Option<(usize, &Segment<'o>, RecordPlace)> {
         self.rows[entity as usize].locate(row as usize, &self.segments[entity as usize])
     }
 

@@ -9,10 +9,10 @@ use pinakes_format::with_record;
 use rkyv::ser::allocator::Arena;
 
 use crate::error::Result;
-use crate::link::context::inconsistent_object;
+use crate::link::context::{broken_object, inconsistent_object};
 use crate::link::record::inputs::LinkInputs;
-use crate::link::record::old_records::OldRecords;
 use crate::link::record::source_types::SourceTypes;
+use crate::link::resolve::changes::Changes;
 use crate::link::resolve::taxonomy_tree::TaxonomyTree;
 use crate::object::Origin;
 use crate::object::key::RecordPlace;
@@ -20,11 +20,9 @@ use crate::object::segment::Segment;
 
 /// Links records of merged and resolved inputs. Immutable, so that all threads share it.
 pub(crate) struct RecordLinker<'a, 'o> {
-    pub inputs: LinkInputs<'a, 'o>,
+    pub inputs: &'a LinkInputs<'o>,
     tree: TaxonomyTree,
     source_types: SourceTypes,
-    /// The records of the previous snapshot, and where to mark the records that refer to altered rows.
-    pub old: Option<OldRecords<'a>>,
 }
 
 /// Appends a linked record.
@@ -33,14 +31,6 @@ pub(crate) fn append_record(packed: &[u8], long_texts: &[u8], blobs: &mut Vec<u8
     *blobs = record::store(packed, long_texts, &mut Arena::new(), before)
         .map_err(|_| inconsistent_object())?;
     Ok(())
-}
-
-/// Where the record of a row is copied from.
-pub(crate) enum CopyFrom<'a, 'o> {
-    /// A row of the previous snapshot, whose record is the same.
-    Previous(u32),
-    /// A record of an object.
-    Object(LocatedRecord<'a, 'o>),
 }
 
 /// The record of a row, in its segment.
@@ -61,28 +51,30 @@ pub(crate) struct LinkedRecord {
     pub name: Option<String>,
     /// References to records that do not exist.
     pub dangling: u64,
+    /// Whether the record refers to a row that the previous snapshot called something else.
+    pub refers_to_altered: bool,
 }
 
 impl<'a, 'o> RecordLinker<'a, 'o> {
     /// Links the taxonomy and keeps its tree. `source_types` come from an earlier pass.
     pub(crate) fn new(
-        inputs: LinkInputs<'a, 'o>,
+        inputs: &'a LinkInputs<'o>,
         source_types: SourceTypes,
     ) -> Result<RecordLinker<'a, 'o>> {
         // An empty tree fills in no relatives, so these are the relatives the sources give.
         let tree = TaxonomyTree::default();
-        let bare = RecordLinker { inputs, tree, source_types, old: None };
+        let bare = RecordLinker { inputs, tree, source_types };
         let tree = bare.read_tree()?;
         Ok(RecordLinker { tree, ..bare })
     }
 
     /// Makes a linker with a given tree, which may have nodes without a record.
     pub(crate) fn with_tree(
-        inputs: LinkInputs<'a, 'o>,
+        inputs: &'a LinkInputs<'o>,
         source_types: SourceTypes,
         tree: TaxonomyTree,
     ) -> RecordLinker<'a, 'o> {
-        RecordLinker { inputs, tree, source_types, old: None }
+        RecordLinker { inputs, tree, source_types }
     }
 
     pub(crate) fn tree(&self) -> &TaxonomyTree {
@@ -109,7 +101,7 @@ impl<'a, 'o> RecordLinker<'a, 'o> {
     /// Links the record of a row and returns its bytes.
     pub(crate) fn blob(&self, entity: Entity, row: usize) -> Result<Vec<u8>> {
         let mut blob = Vec::new();
-        self.link(entity, &self.locate(entity, row)?, &mut blob)?;
+        self.link(entity, &self.locate(entity, row)?, None, &mut blob)?;
         Ok(blob)
     }
 
@@ -122,77 +114,52 @@ impl<'a, 'o> RecordLinker<'a, 'o> {
         Ok(LocatedRecord { row, segment_at, segment, place, blob })
     }
 
-    /// Finds where to copy the record of a row from.
-    pub(crate) fn copy_from(&self, entity: Entity, row: usize) -> Result<CopyFrom<'a, 'o>> {
-        match self.old.as_ref().and_then(|old| old.row(entity, row)) {
-            Some(old_row) => Ok(CopyFrom::Previous(old_row)),
-            None => self.locate(entity, row).map(CopyFrom::Object),
-        }
-    }
-
-    /// Copies the record of a row to the end of `blobs`, from where it was found.
-    pub(crate) fn copy(
-        &self,
-        entity: Entity,
-        row: usize,
-        from: &CopyFrom<'_, '_>,
-        blobs: &mut Vec<u8>,
-    ) -> Result<LinkedRecord> {
-        let old_row = match from {
-            CopyFrom::Object(located) => return self.link(entity, located, blobs),
-            CopyFrom::Previous(old_row) => *old_row,
-        };
-        let old = self.old.as_ref();
-        let copied = old.map(|old| old.copy(&self.inputs, entity, old_row, blobs)).transpose()?;
-        match copied.flatten() {
-            Some(copied) => Ok(copied),
-            None => self.link(entity, &self.locate(entity, row)?, blobs),
-        }
-    }
-
-    /// Copies a record to the end of `blobs`, replaces its symbols by rows and completes it.
+    /// Copies a record to the end of `blobs`, replaces its symbols by rows and completes it. `changes` are the
+    /// differences from the previous snapshot, if the link takes anything over.
     pub(crate) fn link(
         &self,
         entity: Entity,
         located: &LocatedRecord<'_, '_>,
+        changes: Option<&Changes>,
         blobs: &mut Vec<u8>,
     ) -> Result<LinkedRecord> {
         let LocatedRecord { row, segment_at, segment, place, blob } = *located;
-        let resolved = self.inputs.resolved;
+        let resolved = &self.inputs.resolved;
         let row_of = |symbol: u32| resolved.number(entity, segment_at, segment, symbol);
+        let is_altered = |target: Entity, row: Option<u32>| {
+            changes.zip(row).is_some_and(|(changes, row)| changes.is_altered(target, row))
+        };
 
-        let stored = record::access(blob).map_err(|_| inconsistent_object())?;
-        let RecordBytes { packed, long_texts } = stored;
-        let mut copy = RenumberedCopy::new(packed).map_err(|_| inconsistent_object())?;
+        let RecordBytes { packed, long_texts } =
+            record::access(blob).map_err(broken_object(entity, row))?;
+        let mut copy = RenumberedCopy::new(packed).map_err(broken_object(entity, row))?;
         let mut is_complete = true;
         let mut replace = |slot: SlotNumber, number: Option<u32>| match number {
             Some(number) => copy.put(slot, number),
             None => is_complete = false,
         };
-        let mut dangling = 0;
-        let mut name = None;
+        let (mut dangling, mut refers_to_altered, mut name) = (0, false, None);
         with_record!(entity, R => {
+            // The names file holds what other records call this one.
             if entity.facts().is_referenced {
-                let found = <R as Record>::name(packed).map_err(|_| inconsistent_object())?;
+                let found = <R as Record>::name(packed).map_err(broken_object(entity, row))?;
                 name = found.map(str::to_owned);
             }
+            // Every number of a row or a code in the record is a symbol of its segment.
             let visited = record::visit_slots::<R>(packed, &mut |slot| match slot {
                 Slot::Reference(target, symbol) => {
                     let row = row_of(symbol.number());
-                    if let (Some(old), Some(target_row)) = (&self.old, row) {
-                        old.changes.add_reference((entity, located.row), (target, target_row));
-                    }
+                    refers_to_altered |= is_altered(target, row);
                     let is_dangling = self.is_dangling(segment, symbol.number(), target, row);
                     dangling += u64::from(is_dangling);
                     replace(symbol, row);
                 }
                 Slot::Code(symbol) | Slot::Copy(_, symbol) => replace(symbol, row_of(symbol.number())),
                 Slot::SourceType { source, code } => {
+                    // A venue repeats the type of its source. The source's own record knows better.
                     let row = row_of(source.number());
                     let own = row.and_then(|row| self.source_types.get(row));
-                    if let (Some(old), Some(row)) = (&self.old, row) {
-                        old.changes.add_reference((entity, located.row), (Entity::Source, row));
-                    }
+                    refers_to_altered |= is_altered(Entity::Source, row);
                     let given = match code.number() {
                         NO_CODE => Some(NO_CODE),
                         given => row_of(given),
@@ -201,16 +168,17 @@ impl<'a, 'o> RecordLinker<'a, 'o> {
                     replace(code, own.filter(|own| *own != NO_CODE).or(given));
                 }
             });
-            visited.map_err(|_| inconsistent_object())?;
+            visited.map_err(broken_object(entity, row))?;
         });
         if !is_complete {
             return Err(inconsistent_object());
         }
         let mut linked = Vec::new();
         copy.finish(&mut linked);
+        // Taxonomy and side tables add members, which changes the length of the record.
         let linked = self.complete(entity, row, &place, linked)?;
         append_record(&linked, long_texts, blobs)?;
-        Ok(LinkedRecord { id: place.id, name, dangling })
+        Ok(LinkedRecord { id: place.id, name, dangling, refers_to_altered })
     }
 
     /// Fills in null members of a taxonomy node, and adds the members of side tables. Takes and returns

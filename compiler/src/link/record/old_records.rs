@@ -15,20 +15,21 @@ use pinakes_format::record::slot::{RenumberedCopy, Slot};
 use pinakes_format::record::value::{NO_CODE, TABLE_FIRST, TABLE_NAMES};
 use pinakes_format::record::{self, Record};
 use pinakes_format::snapshot::{LookupResult, Snapshot};
+use pinakes_format::storage::error::ReadError;
 use pinakes_format::with_record;
 
-use crate::error::Result;
-use crate::link::context::readable;
 use crate::link::record::inputs::LinkInputs;
 use crate::link::record::linker::{LinkedRecord, append_record};
 use crate::link::resolve::changes::Changes;
 use crate::link::resolve::unresolved::UnresolvedSymbols;
+use crate::link::take_over::TakeOver;
 use crate::object::symbols::Symbol;
 
 /// The records of the previous snapshot.
 pub(crate) struct OldRecords<'a> {
     pub snapshot: &'a Snapshot,
-    pub changes: &'a Changes,
+    /// The differences from the previous snapshot. Writing the records of an entity finds more changed ones.
+    pub changes: Changes,
     /// For each code of the previous snapshot, its number now; `None` if there is no such code any more.
     codes: Vec<Option<u32>>,
 }
@@ -36,14 +37,13 @@ pub(crate) struct OldRecords<'a> {
 impl<'a> OldRecords<'a> {
     pub(crate) fn new(
         snapshot: &'a Snapshot,
-        changes: &'a Changes,
+        changes: Changes,
         codes: &UnresolvedSymbols,
-    ) -> Result<OldRecords<'a>> {
+    ) -> Result<OldRecords<'a>, ReadError> {
         let mut numbers = Vec::with_capacity(snapshot.codes() as usize);
         for kind in (TABLE_FIRST..).take(TABLE_NAMES.len()) {
-            for code in readable(snapshot.codes_of(kind))? {
-                let text = readable(snapshot.code(code))?;
-                let symbol = Symbol { kind, id: NO_ID, name: Some(text) };
+            for code in snapshot.codes_of(kind)? {
+                let symbol = Symbol { kind, id: NO_ID, name: Some(snapshot.code(code)?) };
                 numbers.push(codes.find(symbol).map(|index| codes.code_number(index)));
             }
         }
@@ -56,17 +56,17 @@ impl<'a> OldRecords<'a> {
     }
 
     /// Copies the record of an old row to the end of `blobs`. `None`, with `blobs` as before, if the record refers to
-    /// a row that is altered or no more, or cannot be read.
+    /// a row that is altered or no more.
     pub(crate) fn copy(
         &self,
-        inputs: &LinkInputs<'_, '_>,
+        inputs: &LinkInputs<'_>,
         entity: Entity,
         old_row: u32,
         blobs: &mut Vec<u8>,
-    ) -> Result<Option<LinkedRecord>> {
+    ) -> Result<Option<LinkedRecord>, TakeOver> {
         let mut renumbered = Vec::new();
-        let Some((linked, long_texts)) = self.renumber(inputs, entity, old_row, &mut renumbered)
-        else {
+        let copied = self.renumber(inputs, entity, old_row, &mut renumbered);
+        let Some((linked, long_texts)) = copied.map_err(TakeOver::at(entity, old_row))? else {
             return Ok(None);
         };
         append_record(&renumbered, long_texts, blobs)?;
@@ -76,21 +76,22 @@ impl<'a> OldRecords<'a> {
     /// Copies the members of an old record. Returns the frame of its long texts, too.
     fn renumber(
         &self,
-        inputs: &LinkInputs<'_, '_>,
+        inputs: &LinkInputs<'_>,
         entity: Entity,
         old_row: u32,
         renumbered: &mut Vec<u8>,
-    ) -> Option<(LinkedRecord, &'a [u8])> {
-        let RecordBytes { packed, long_texts } = self.snapshot.stored(entity, old_row).ok()?;
-        let mut copy = RenumberedCopy::new(packed).ok()?;
+    ) -> Result<Option<(LinkedRecord, &'a [u8])>, ReadError> {
+        let RecordBytes { packed, long_texts } = self.snapshot.stored(entity, old_row)?;
+        let mut copy = RenumberedCopy::new(packed)?;
         let (mut is_whole, mut dangling, mut name) = (true, 0, None);
         with_record!(entity, R => {
             if entity.facts().is_referenced {
-                name = <R as Record>::name(packed).ok()?.map(str::to_owned);
+                name = <R as Record>::name(packed)?.map(str::to_owned);
             }
-            let visited = record::visit_slots::<R>(packed, &mut |slot| {
+            record::visit_slots::<R>(packed, &mut |slot| {
                 let mut put = |slot, number: Option<u32>| match number {
                     Some(number) => copy.put(slot, number),
+                    // The record says something else now: it must be linked again.
                     None => is_whole = false,
                 };
                 match slot {
@@ -109,12 +110,15 @@ impl<'a> OldRecords<'a> {
                         });
                     }
                 }
-            });
-            visited.ok()?;
+            })?;
         });
-        let id = self.snapshot.row_id(entity, old_row).ok().filter(|_| is_whole)?;
+        if !is_whole {
+            return Ok(None);
+        }
+        let id = self.snapshot.row_id(entity, old_row)?;
         copy.finish(renumbered);
-        Some((LinkedRecord { id, name, dangling }, long_texts))
+        let linked = LinkedRecord { id, name, dangling, refers_to_altered: false };
+        Ok(Some((linked, long_texts)))
     }
 
     /// The row that a record refers to, if it looks as before.
@@ -134,21 +138,25 @@ impl<'a> OldRecords<'a> {
 
 /// The rows of a snapshot to which ids led: those of the ids' merges, or else of the ids themselves. Ascending, each
 /// once.
-pub(crate) fn former_ends(snapshot: &Snapshot, entity: Entity, ids: &[u64]) -> Result<Vec<u32>> {
-    let end_of = |id: &u64| match readable(snapshot.find(entity, *id))? {
+pub(crate) fn former_ends(
+    snapshot: &Snapshot,
+    entity: Entity,
+    ids: &[u64],
+) -> Result<Vec<u32>, ReadError> {
+    let end_of = |id: &u64| match snapshot.find(entity, *id)? {
         LookupResult::Merged(end) => Ok(end),
         LookupResult::Row(_) | LookupResult::Absent => Ok(*id),
     };
-    let mut ends = ids.iter().map(end_of).collect::<Result<Vec<u64>>>()?;
+    let mut ends = ids.iter().map(end_of).collect::<Result<Vec<u64>, ReadError>>()?;
     // Many ids may have been merged into one, which may have a row for each spelling of its name.
     ends.sort_unstable();
     ends.dedup();
     let mut rows = Vec::new();
     for end in ends {
-        match readable(snapshot.find(entity, end))? {
+        match snapshot.find(entity, end)? {
             LookupResult::Row(row) => rows.push(row),
             LookupResult::Merged(_) | LookupResult::Absent => {
-                rows.extend(readable(snapshot.unresolved_rows(entity, end))?);
+                rows.extend(snapshot.unresolved_rows(entity, end)?);
             }
         }
     }
@@ -157,6 +165,6 @@ pub(crate) fn former_ends(snapshot: &Snapshot, entity: Entity, ids: &[u64]) -> R
 }
 
 /// Whether a row has an id, but no record.
-fn is_dangling(inputs: &LinkInputs<'_, '_>, entity: Entity, row: u32) -> bool {
+fn is_dangling(inputs: &LinkInputs<'_>, entity: Entity, row: u32) -> bool {
     inputs.unresolved(entity, row).is_some_and(|symbol| symbol.id != NO_ID)
 }

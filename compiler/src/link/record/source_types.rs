@@ -13,9 +13,10 @@ use pinakes_format::storage::error::ReadError;
 use rayon::prelude::*;
 
 use crate::error::Result;
-use crate::link::context::{inconsistent_object, readable};
+use crate::link::context::{broken_object, inconsistent_object};
 use crate::link::record::inputs::LinkInputs;
 use crate::link::record::linker::RecordLinker;
+use crate::link::take_over::TakeOver;
 
 /// The type of a source.
 type SourceType = Code<{ Table::SourceType as u8 }>;
@@ -43,39 +44,48 @@ impl RecordLinker<'_, '_> {
         row: u32,
         earlier: &Snapshot,
         earlier_row: u32,
-    ) -> Result<bool> {
+    ) -> std::result::Result<bool, TakeOver> {
         if entity != Entity::Source {
             return Ok(false);
         }
         let codes = &self.inputs.resolved.unresolved;
         let code = self.source_type(row).filter(|code| *code != NO_CODE);
         let text = code.map(|code| codes.code_text(code).ok_or_else(inconsistent_object));
-        let mut record =
-            readable(earlier.reader(entity, earlier_row))?.ok_or_else(inconsistent_object)?;
-        let earlier_code = Some(readable(code_of(&mut record))?).filter(|code| *code != NO_CODE);
-        let earlier_text = earlier_code.map(|code| readable(earlier.code(code)));
-        Ok(text.transpose()? != earlier_text.transpose()?)
+        let earlier_text = earlier_type(earlier, earlier_row);
+        Ok(text.transpose()? != earlier_text.map_err(TakeOver::at(entity, earlier_row))?)
     }
+}
+
+/// The text of the type of a source in an earlier snapshot.
+fn earlier_type(earlier: &Snapshot, row: u32) -> std::result::Result<Option<&str>, ReadError> {
+    let record = earlier.reader(Entity::Source, row)?;
+    let mut record = record.ok_or(ReadError::corrupt("records", "a source has no record"))?;
+    let code = Some(code_of(&mut record)?).filter(|code| *code != NO_CODE);
+    code.map(|code| earlier.code(code)).transpose()
 }
 
 impl SourceTypes {
     /// Reads the type of every source. One pass over the sources, before any record is linked.
     pub(crate) fn read(
-        inputs: &LinkInputs<'_, '_>,
+        inputs: &LinkInputs<'_>,
         by_placeholder: BTreeMap<u32, u32>,
     ) -> Result<SourceTypes> {
         let type_of = |row| {
-            let (segment_at, segment, place) = inputs.locate(Entity::Source, row)?;
-            let packed = record::access(segment.blob(&place)?).ok()?.packed;
-            let code = code_of(&mut RecordReader::new(packed).ok()?).ok()?;
+            let (segment_at, segment, place) =
+                inputs.locate(Entity::Source, row).ok_or_else(inconsistent_object)?;
+            let blob = segment.blob(&place).ok_or_else(inconsistent_object)?;
+            let code = record::access(blob)
+                .and_then(|stored| code_of(&mut RecordReader::new(stored.packed)?))
+                .map_err(broken_object(Entity::Source, row))?;
             if code == NO_CODE {
-                return Some(NO_CODE);
+                return Ok(NO_CODE);
             }
-            inputs.resolved.number(Entity::Source, segment_at, segment, code)
+            let number = inputs.resolved.number(Entity::Source, segment_at, segment, code);
+            number.ok_or_else(inconsistent_object)
         };
         let by_row = (0..inputs.record_count(Entity::Source) as u32)
             .into_par_iter()
-            .map(|row| type_of(row).ok_or_else(inconsistent_object))
+            .map(type_of)
             .collect::<Result<_>>()?;
         Ok(SourceTypes { by_row, by_placeholder })
     }

@@ -11,16 +11,16 @@ use pinakes_format::record::value::{Code, Table};
 use pinakes_format::storage::error::ReadError;
 
 use crate::error::Result;
-use crate::link::context::inconsistent_object;
-use crate::link::merge::sums::add_up;
+use crate::link::context::{broken_object, inconsistent_object};
 use crate::link::record::inputs::LinkInputs;
+use crate::link::taxonomy::Sum;
 
 /// Outputs and citations by the code of the institutions' type.
-pub(crate) type TypeSums = BTreeMap<u32, (u64, u64)>;
+pub(crate) type TypeSums = BTreeMap<u32, Sum>;
 
 /// Sums up every institution by its type. One pass over the institutions, before any record is
 /// linked.
-pub(crate) fn read_type_sums(inputs: &LinkInputs<'_, '_>) -> Result<TypeSums> {
+pub(crate) fn read_type_sums(inputs: &LinkInputs<'_>) -> Result<TypeSums> {
     let entity = Entity::Institution;
     let mut sums = TypeSums::new();
     for row in 0..inputs.record_count(entity) as u32 {
@@ -28,17 +28,16 @@ pub(crate) fn read_type_sums(inputs: &LinkInputs<'_, '_>) -> Result<TypeSums> {
             inputs.locate(entity, row).ok_or_else(inconsistent_object)?;
         let blob = segment.blob(&place).ok_or_else(inconsistent_object)?;
         let counts = record::access(blob).and_then(|stored| read_counts(stored.packed));
-        let (code, own) = counts.map_err(|_| inconsistent_object())?;
+        let (code, own) = counts.map_err(broken_object(entity, row))?;
         let Some(code) = code else { continue };
         let code = inputs.resolved.number(entity, segment_at, segment, code);
-        let sum = sums.entry(code.ok_or_else(inconsistent_object)?).or_default();
-        *sum = add_up(*sum, own);
+        sums.entry(code.ok_or_else(inconsistent_object)?).or_default().add(own);
     }
     Ok(sums)
 }
 
 /// Reads the type of an institution, and its outputs and citations.
-fn read_counts(packed: &[u8]) -> std::result::Result<(Option<u32>, (u64, u64)), ReadError> {
+fn read_counts(packed: &[u8]) -> std::result::Result<(Option<u32>, Sum), ReadError> {
     const KIND: usize = Institution::index_of("kind");
     const OUTPUTS: usize = Institution::index_of("outputs_count");
     const CITATIONS: usize = Institution::index_of("cited_by_count");
@@ -46,5 +45,5 @@ fn read_counts(packed: &[u8]) -> std::result::Result<(Option<u32>, (u64, u64)), 
     let kind = <Option<Code<{ Table::InstitutionType as u8 }>>>::read(&mut members[KIND])?;
     let outputs = <Option<u64>>::read(&mut members[OUTPUTS])?.unwrap_or_default();
     let citations = <Option<u64>>::read(&mut members[CITATIONS])?.unwrap_or_default();
-    Ok((kind.map(|kind| kind.0), (outputs, citations)))
+    Ok((kind.map(|kind| kind.0), Sum { outputs, citations }))
 }

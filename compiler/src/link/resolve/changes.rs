@@ -57,11 +57,14 @@ impl Changes {
         &self.0[entity as usize]
     }
 
-    /// Marks a record as changed if a row that it refers to is altered.
-    pub(crate) fn add_reference(&self, (entity, row): (Entity, u32), target: (Entity, u32)) {
-        if self.of(target.0).altered.contains(target.1 as usize) {
-            self.of(entity).changed.insert(row as usize);
-        }
+    /// Whether a row looks different to a record that refers to it, which changes that record.
+    pub(crate) fn is_altered(&self, entity: Entity, row: u32) -> bool {
+        self.of(entity).altered.contains(row as usize)
+    }
+
+    /// Marks records of an entity as changed.
+    pub(crate) fn add_changed(&mut self, entity: Entity, rows: &AtomicBitset) {
+        self.0[entity as usize].changed.insert_all(rows);
     }
 }
 

@@ -34,7 +34,7 @@ use crate::read::institution_types::FIXED;
 const UNRESOLVED: u32 = u32::MAX;
 
 /// For each entity and each of its segments, the row of each symbol.
-pub(crate) struct Resolved {
+pub(crate) struct ResolvedSymbols {
     /// By entity, then by segment: a range of `numbers`.
     ranges: Vec<Vec<Range<usize>>>,
     /// Rows and codes, one for each symbol.
@@ -44,14 +44,14 @@ pub(crate) struct Resolved {
     renumbering: Option<Renumbering>,
 }
 
-impl Resolved {
+impl ResolvedSymbols {
     /// Switches to the row numbers of a subset and its unresolved symbols.
     pub(crate) fn renumbered(
         self,
         unresolved: UnresolvedSymbols,
         renumbering: Renumbering,
-    ) -> Resolved {
-        Resolved { unresolved, renumbering: Some(renumbering), ..self }
+    ) -> ResolvedSymbols {
+        ResolvedSymbols { unresolved, renumbering: Some(renumbering), ..self }
     }
 
     /// The row or code number of a segment's symbol; `None` if the segment has no such symbol or
@@ -81,12 +81,13 @@ impl<'o> Linker<'o> {
         segments: &[Segments<'o>],
         rows: &[Rows],
         codes: BTreeSet<(u8, String)>,
-    ) -> Result<Resolved> {
+    ) -> Result<ResolvedSymbols> {
         let sorter = Mutex::new(Sorter::new(&self.scratch, self.sorter_bytes()));
         let push = |symbols: Vec<UnresolvedSymbol>| {
             let mut sorter = sorter.lock().unwrap_or_else(PoisonError::into_inner);
             symbols.into_iter().try_for_each(|symbol| self.scratch_result(sorter.push(symbol)))
         };
+        // Codes that no record may name: the fixed types of institutions, and those of side tables.
         let types = Table::InstitutionType as u8;
         let fixed = FIXED.iter().map(|fixed| UnresolvedSymbol::code(types, fixed.code.to_owned()));
         push(fixed.collect())?;
@@ -94,6 +95,7 @@ impl<'o> Linker<'o> {
         push(codes.collect())?;
         let all: Vec<_> = segments.iter().flatten().collect();
         let first_numbers = self.scratch_result(NumbersFile::new(&self.scratch))?;
+        // First pass: the rows of symbols with a record. All threads share one sorter for the other symbols.
         let first_pass = all
             .par_iter()
             .map(|segment| {
@@ -109,6 +111,7 @@ impl<'o> Linker<'o> {
         for (entity, rows) in Entity::all().zip(rows) {
             check_rows(entity, (rows.order.len() + unresolved.range(entity as u8).len()) as u64)?;
         }
+        // Second pass: the unresolved symbols are numbered now.
         let second_numbers = self.scratch_result(NumbersFile::new(&self.scratch))?;
         let second_pass = all
             .par_iter()
@@ -124,7 +127,7 @@ impl<'o> Linker<'o> {
         let mut by_segment = second_pass.into_iter();
         let ranges =
             segments.iter().map(|of| by_segment.by_ref().take(of.len()).collect()).collect();
-        Ok(Resolved { ranges, numbers, unresolved, renumbering: None })
+        Ok(ResolvedSymbols { ranges, numbers, unresolved, renumbering: None })
     }
 }
 

@@ -7,7 +7,7 @@ use pinakes_format::entity::Entity;
 use crate::error::Result;
 use crate::link::context::inconsistent_object;
 use crate::link::resolve::renumbering::Renumbering;
-use crate::link::taxonomy::{complete, parent_row};
+use crate::link::taxonomy::{Sum, complete, parent_row};
 
 /// One level's rows, and the rows of their parents.
 #[derive(Default)]
@@ -87,7 +87,7 @@ impl TaxonomyTree {
         entity: Entity,
         row: u32,
         packed: &[u8],
-        sum: Option<(u64, u64)>,
+        sum: Option<Sum>,
     ) -> Result<Vec<u8>> {
         let children = self.children(entity, row);
         complete(entity, packed, sum, || self.siblings(entity, row), children)

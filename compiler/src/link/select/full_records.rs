@@ -18,7 +18,7 @@ use rayon::prelude::*;
 
 use crate::error::Result;
 use crate::link::atomic_bitset::AtomicBitset;
-use crate::link::context::inconsistent_object;
+use crate::link::context::{broken_object, inconsistent_object};
 use crate::link::merge::rows::Rows;
 use crate::link::record::linker::RecordLinker;
 use crate::link::select::suppressed::Suppressed;
@@ -79,13 +79,14 @@ impl<'p, 'a, 'o> FullRecords<'p, 'a, 'o> {
         let (segment_at, segment, place) =
             inputs.locate(entity, row).ok_or_else(inconsistent_object)?;
         let blob = segment.blob(&place).ok_or_else(inconsistent_object)?;
-        let packed = record::access(blob).map_err(|_| inconsistent_object())?.packed;
+        let packed = record::access(blob).map_err(broken_object(entity, row))?.packed;
         let mut visit_symbol = |symbol: u32| {
             let (kind, _) = segment.symbols.subject(symbol).ok_or_else(inconsistent_object)?;
             let number = inputs.resolved.number(entity, segment_at, segment, symbol);
             let number = number.ok_or_else(inconsistent_object)?;
             visit(Entity::from_index(kind), number)
         };
+        // A visitor of slots cannot fail, so that the first error is kept.
         let mut outcome = Ok(());
         let mut visit_until_error = |symbol: u32| {
             if outcome.is_ok() {
@@ -104,9 +105,10 @@ impl<'p, 'a, 'o> FullRecords<'p, 'a, 'o> {
                     }
                 }
             });
-            visited.map_err(|_| inconsistent_object())?;
+            visited.map_err(broken_object(entity, row))?;
         });
         outcome?;
+        // The siblings and children of a taxonomy node may come from the tree instead of the record.
         if entity.facts().taxonomy_level.is_some() {
             let blob = self.linker.blob(entity, row as usize)?;
             for (entity, row) in relatives(entity, &blob).ok_or_else(inconsistent_object)? {

@@ -30,12 +30,12 @@ use crate::error::{Error, Result};
 use crate::external_sort::Spill;
 use crate::link::atomic_bitset::{AtomicBitset, RankBitset};
 use crate::link::column::{Column, IdRow, IdRows};
-use crate::link::context::{Linker, Segments, inconsistent_object};
+use crate::link::context::{Linker, Segments, broken_object, inconsistent_object};
 use crate::link::merge::rows::Rows;
 use crate::link::record::linker::RecordLinker;
 use crate::link::record::type_sums::{TypeSums, read_type_sums};
 use crate::link::resolve::renumbering::Renumbering;
-use crate::link::resolve::resolved::Resolved;
+use crate::link::resolve::resolved::ResolvedSymbols;
 use crate::link::resolve::unresolved::{UnresolvedSymbol, UnresolvedSymbols};
 use crate::link::select::full_records::FullRecords;
 use crate::link::select::suppressed::Suppressed;
@@ -74,12 +74,13 @@ impl Linker<'_> {
     ) -> Result<Subset> {
         let mut full = FullRecords::new(linker)?;
         full.suppressed =
-            Suppressed::find(selection.suppression(), &full).map_err(|_| inconsistent_object())?;
+            Suppressed::find(selection.suppression(), &full).map_err(broken_object(None, None))?;
         let reached = Reached::new(&full);
         if selection.has_queries() {
             let mut matches = 0;
             for query in selection.queries() {
-                let predicate = Predicate::new(query, &full).map_err(|_| inconsistent_object())?;
+                let predicate = Predicate::new(query, &full);
+                let predicate = predicate.map_err(broken_object(query.entity, None))?;
                 matches += full.mark_matches(query.entity, &predicate, &reached)?;
             }
             if matches == 0 && !selection.allows_none() {
@@ -105,7 +106,7 @@ impl Linker<'_> {
         }
         let unknown_ids = full.suppressed.unknown_ids;
         let renumbering = full.into_renumbering(reached);
-        let type_sums = read_type_sums(&linker.inputs)?;
+        let type_sums = read_type_sums(linker.inputs)?;
         let type_sums = type_sums
             .into_iter()
             .filter_map(|(code, sum)| Some((renumbering.codes.rank(code)?, sum)))
@@ -122,10 +123,10 @@ impl Linker<'_> {
     pub(crate) fn keep_subset(
         &self,
         rows: Vec<Rows>,
-        resolved: Resolved,
+        resolved: ResolvedSymbols,
         renumbering: Renumbering,
         segments: &[Segments<'_>],
-    ) -> Result<(Vec<Rows>, Resolved)> {
+    ) -> Result<(Vec<Rows>, ResolvedSymbols)> {
         let unresolved = self.keep_unresolved(&rows, &resolved.unresolved, &renumbering)?;
         let rows = rows
             .into_iter()
@@ -150,6 +151,7 @@ impl Linker<'_> {
                 rows.locate(*row as usize, segments).ok_or_else(inconsistent_object)?;
             suppressed += u64::from(place.origin.is_read());
         }
+        // Kept records keep their order, so that their new rows are their ranks among the kept rows.
         let kept = &renumbering.rows[entity as usize];
         let file = self.scratch_result(unnamed_file(&self.scratch))?;
         let mut order = BufWriter::with_capacity(1 << 18, file);
@@ -162,6 +164,7 @@ impl Linker<'_> {
             self.scratch_result(order.write_all(position))?;
         }
         let by_id = self.scratch_result(self.keep_ids(&rows.by_id, kept))?;
+        // Excluded are the lines that were published in full and are neither kept nor suppressed.
         let mut tally = rows.tally;
         tally.suppressed = suppressed;
         tally.excluded = tally.published_from_input - read - suppressed;
@@ -299,7 +302,7 @@ impl FullRecords<'_, '_, '_> {
                     if self.suppressed.has(entity, row) {
                         continue;
                     }
-                    if predicate.is_true_of(self, row).map_err(|_| inconsistent_object())? {
+                    if predicate.is_true_of(self, row).map_err(broken_object(entity, row))? {
                         reached.insert_row(entity, row)?;
                         matches += 1;
                     }

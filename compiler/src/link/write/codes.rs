@@ -17,6 +17,7 @@ use crate::read::iso;
 pub(crate) fn write_codes(symbols: &UnresolvedSymbols, directory: &Path) -> Result<WrittenFile> {
     let tables = TABLE_FIRST..TABLE_FIRST + TABLE_NAMES.len() as u8;
     let codes = symbols.codes();
+    // A reader finds a table by its first code, and its end by the next table's.
     let mut prefix = Vec::new();
     for table in tables {
         let first = symbols.range(table).start - codes.start;

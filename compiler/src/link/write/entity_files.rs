@@ -33,9 +33,10 @@ impl EntityFiles {
     /// Creates the entity's files, in its folder, for `published` records. `referred` are the ids without a
     /// record in the citation graph.
     pub(crate) fn create(
-        inputs: &LinkInputs<'_, '_>,
+        inputs: &LinkInputs<'_>,
         entity: Entity,
-        (published, referred): (usize, Option<&Column>),
+        published: usize,
+        referred: Option<&Column>,
         directory: &Path,
     ) -> Result<EntityFiles> {
         let unresolved = inputs.resolved.unresolved.range(entity as u8).len();
@@ -89,7 +90,7 @@ impl EntityFiles {
     /// Appends the unresolved references and `by_id`, and closes the files. Writes the redirects.
     pub(crate) fn finish(
         mut self,
-        inputs: &LinkInputs<'_, '_>,
+        inputs: &LinkInputs<'_>,
         by_id: impl Iterator<Item = IdRow>,
         referred: Option<&Column>,
         is_subset: bool,
@@ -97,6 +98,7 @@ impl EntityFiles {
         let unresolved = &inputs.resolved.unresolved;
         let folder = self.folder();
         let refused = || Error::output(&folder);
+        // Rows after the records: references without a record, and then those of the citation graph.
         for index in unresolved.range(self.entity as u8) {
             let symbol = unresolved.get(index).ok_or_else(inconsistent_object)?;
             self.ids.push(symbol.id).map_err(refused())?;
@@ -108,6 +110,7 @@ impl EntityFiles {
             let id = referred.and_then(|ids| ids.u64(at)).ok_or_else(inconsistent_object)?;
             self.ids.push(id).map_err(refused())?;
         }
+        // Only records are found by id, so that the other rows are not in this column.
         for IdRow { id, row } in by_id {
             self.ids.push_pair(id, &row.to_le_bytes()).map_err(refused())?;
         }
@@ -133,7 +136,7 @@ impl EntityFiles {
 /// Writes every merged id and the end of its chain. In a full snapshot the end may have no record,
 /// because references follow the chain anyway. A subset has no redirects out of it.
 fn write_redirects(
-    inputs: &LinkInputs<'_, '_>,
+    inputs: &LinkInputs<'_>,
     entity: Entity,
     is_subset: bool,
     is_referred: impl Fn(u64) -> bool,
@@ -146,6 +149,7 @@ fn write_redirects(
             || is_referred(to)
             || !unresolved.with_id(entity as u8, to).is_empty()
     };
+    // Counted before they are written, because the header states the number.
     let redirects = || rows.redirects.all().filter(|(_, to)| is_kept(*to));
     let count = redirects().count() as u64;
     let header = Header {

@@ -1,12 +1,13 @@
 //! The list of institution types: the dump's, or nine fixed types if the dump has none.
 
+use pinakes_format::entity::Entity;
 use pinakes_format::record;
 use pinakes_format::record::InstitutionType;
 use pinakes_format::record::value::{Code, Id, Table, UtcTimestamp};
 use pinakes_format::record::writer::RecordWriter;
 
 use crate::error::Result;
-use crate::link::context::inconsistent_object;
+use crate::link::context::{broken_object, inconsistent_object};
 use crate::link::record::type_sums::TypeSums;
 use crate::link::resolve::unresolved::UnresolvedSymbols;
 use crate::read::institution_types::{FIXED, PROVISIONAL_FROM, capitalised};
@@ -24,7 +25,8 @@ pub(crate) fn list_institution_types(
     let mut types = Vec::new();
     for blob in dump {
         let record = record::access(blob).and_then(|stored| record::read(stored.packed));
-        let record: InstitutionType = record.map_err(|_| inconsistent_object())?;
+        let record: InstitutionType =
+            record.map_err(broken_object(Entity::InstitutionType, None))?;
         let code = record.code.map(|code| code_text(codes, code.0)).transpose()?;
         types.push((code.unwrap_or_default(), record));
     }
@@ -79,8 +81,8 @@ fn keep_newest_of_each_code(types: &mut Vec<(String, InstitutionType)>) {
 fn complete(record: &mut InstitutionType, code: &str, sums: &TypeSums, newest_micros: Option<i64>) {
     let sum = record.code.and_then(|code| sums.get(&code.0)).copied().unwrap_or_default();
     // Counts in an export of a subset are those of the full snapshot, so they are kept.
-    record.outputs_count.get_or_insert(sum.0);
-    record.cited_by_count.get_or_insert(sum.1);
+    record.outputs_count.get_or_insert(sum.outputs);
+    record.cited_by_count.get_or_insert(sum.citations);
     record.name.get_or_insert_with(|| capitalised(code));
     if record.description.is_none() {
         let fixed = FIXED.iter().find(|fixed| fixed.code == code);

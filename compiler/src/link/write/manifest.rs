@@ -56,6 +56,7 @@ impl Linker<'_> {
             .map_err(|error| Error::Internal(error.to_string()))?;
         text.push(b'\n');
         let report = write_durably(&directory.join(REPORT), &text)?;
+        // The hash tree has the levels of all files in the order of the manifest, its own excluded.
         files.sort_by(|(a, _), (b, _)| a.cmp(b));
         let mut entries = vec![FileEntry {
             path: REPORT.into(),
@@ -71,6 +72,7 @@ impl Linker<'_> {
         entries.push(write_hashes(directory, &entries, files)?);
         entries.sort_by(|a, b| a.path.cmp(&b.path));
 
+        // Objects come in the order of the inputs, which must not show.
         let mut parts: Vec<String> =
             self.objects.iter().map(|object| object.part().to_owned()).collect();
         parts.sort();

@@ -6,9 +6,10 @@ use pinakes_format::entity::Entity;
 use rayon::prelude::*;
 
 use crate::error::Result;
+use crate::link::atomic_bitset::AtomicBitset;
 use crate::link::column::{Column, IdRow};
 use crate::link::context::{WrittenFile, inconsistent_object};
-use crate::link::record::linker::{CopyFrom, RecordLinker};
+use crate::link::record::copier::{CopyFrom, RecordCopier};
 use crate::link::record::type_sums::TypeSums;
 use crate::link::write::entity_files::EntityFiles;
 use crate::link::write::institution_types::list_institution_types;
@@ -28,16 +29,18 @@ struct Batch {
     ids: Vec<u64>,
     names: Vec<Option<String>>,
     dangling: u64,
+    /// The records that refer to an altered row, ascending.
+    changed: Vec<u32>,
     /// The rows that follow, of a batch that ended early.
     left: Range<usize>,
 }
 
 /// Writes the files of a snapshot's entities.
 pub(crate) struct RecordsWriter<'w, 'a, 'o> {
-    pub linker: &'w RecordLinker<'a, 'o>,
+    pub copier: RecordCopier<'w, 'a, 'o>,
     pub directory: &'w Path,
     /// Sums of all institutions by type, also of institutions outside the subset.
-    pub type_sums: TypeSums,
+    pub type_sums: &'w TypeSums,
     /// Whether redirects to records outside the snapshot are dropped.
     pub is_subset: bool,
     /// The date of institution types that have none, in microseconds since 1970.
@@ -46,51 +49,74 @@ pub(crate) struct RecordsWriter<'w, 'a, 'o> {
     pub batch_bytes: usize,
 }
 
+/// The written files of an entity, and facts gathered on the way.
+pub(crate) struct WrittenRecords {
+    pub files: Vec<WrittenFile>,
+    /// References to records that do not exist.
+    pub dangling: u64,
+    /// The records that changed because they refer to an altered row. `None` if nothing is taken over.
+    pub changed: Option<AtomicBitset>,
+}
+
 impl RecordsWriter<'_, '_, '_> {
-    /// Writes the files of an entity. Returns them and the number of dangling references.
+    /// Writes the files of an entity.
     ///
     /// `referred` are the ids without a record in the citation graph, if the entity has one.
     pub(crate) fn write(
         &self,
         entity: Entity,
         referred: Option<&Column>,
-    ) -> Result<(Vec<WrittenFile>, u64)> {
+    ) -> Result<WrittenRecords> {
         if entity.facts().is_generated {
-            return Ok((self.write_institution_types(entity)?, 0));
+            let files = self.write_institution_types(entity)?;
+            return Ok(WrittenRecords { files, dangling: 0, changed: None });
         }
-        let inputs = &self.linker.inputs;
+        let inputs = self.copier.linker.inputs;
         let published = inputs.record_count(entity);
-        let mut files = EntityFiles::create(inputs, entity, (published, referred), self.directory)?;
+        let mut files = EntityFiles::create(inputs, entity, published, referred, self.directory)?;
         let wave_batches = rayon::current_num_threads() * 2;
         let wave_rows = wave_batches * BATCH_ROWS;
         let mut linked: Vec<Batch> = Vec::new();
+        let changed = self.copier.old.map(|_| AtomicBitset::new(published));
         let mut dangling = 0;
         for from in (0..published + wave_rows).step_by(wave_rows) {
             // Writes one wave while the other threads link the next.
             let (written, next) = rayon::join(
-                || self.write_wave(entity, linked, &mut files),
+                || self.write_wave(entity, linked, changed.as_ref(), &mut files),
                 || self.link_wave(entity, from, wave_batches),
             );
             dangling += written?;
             linked = next?;
         }
         let by_id = &inputs.rows[entity as usize].by_id;
-        Ok((files.finish(inputs, by_id.iter(), referred, self.is_subset)?, dangling))
+        let files = files.finish(inputs, by_id.iter(), referred, self.is_subset)?;
+        Ok(WrittenRecords { files, dangling, changed })
     }
 
-    /// Writes batches, and the rows that they leave. Returns the number of dangling references.
-    fn write_wave(&self, entity: Entity, wave: Vec<Batch>, files: &mut EntityFiles) -> Result<u64> {
+    /// Writes batches, and the rows that they leave. Adds their changed records. Returns the number of dangling
+    /// references.
+    fn write_wave(
+        &self,
+        entity: Entity,
+        wave: Vec<Batch>,
+        changed: Option<&AtomicBitset>,
+        files: &mut EntityFiles,
+    ) -> Result<u64> {
         let mut dangling = 0;
         for mut batch in wave {
-            batch.write(files)?;
-            dangling += batch.dangling;
-            while !batch.left.is_empty() {
-                let left = std::mem::take(&mut batch.left);
-                // Frees the batch first.
-                drop(batch);
-                batch = self.link_batch(entity, left)?;
+            loop {
                 batch.write(files)?;
                 dangling += batch.dangling;
+                if let Some(changed) = changed {
+                    batch.changed.iter().for_each(|row| _ = changed.insert(*row as usize));
+                }
+                if batch.left.is_empty() {
+                    break;
+                }
+                let left = std::mem::take(&mut batch.left);
+                // Frees the batch before it links the next.
+                drop(batch);
+                batch = self.link_batch(entity, left)?;
             }
         }
         Ok(dangling)
@@ -98,7 +124,7 @@ impl RecordsWriter<'_, '_, '_> {
 
     /// Links `count` batches from a row on, in parallel.
     fn link_wave(&self, entity: Entity, from: usize, count: usize) -> Result<Vec<Batch>> {
-        let rows = self.linker.inputs.record_count(entity);
+        let rows = self.copier.linker.inputs.record_count(entity);
         (0..count)
             .into_par_iter()
             .map(|at| {
@@ -117,7 +143,7 @@ impl RecordsWriter<'_, '_, '_> {
         while batch.blobs.len() < self.batch_bytes && !rows.is_empty() {
             let group = rows.start..rows.end.min(rows.start + GROUP_ROWS);
             let places: Result<Vec<_>> =
-                group.map(|row| self.linker.copy_from(entity, row)).collect();
+                group.map(|row| self.copier.copy_from(entity, row)).collect();
             let places = places?;
             load_together(&places);
             for place in &places {
@@ -125,8 +151,11 @@ impl RecordsWriter<'_, '_, '_> {
                 if from >= self.batch_bytes {
                     break;
                 }
-                let linked = self.linker.copy(entity, rows.start, place, &mut batch.blobs)?;
+                let linked = self.copier.copy(entity, rows.start, place, &mut batch.blobs)?;
                 batch.dangling += linked.dangling;
+                if linked.refers_to_altered {
+                    batch.changed.push(rows.start as u32);
+                }
                 batch.end_record(linked.id, linked.name, from)?;
                 rows.start += 1;
             }
@@ -136,19 +165,19 @@ impl RecordsWriter<'_, '_, '_> {
     }
 
     fn write_institution_types(&self, entity: Entity) -> Result<Vec<WrittenFile>> {
-        let inputs = &self.linker.inputs;
+        let inputs = self.copier.linker.inputs;
         let dump = (0..inputs.record_count(entity))
-            .map(|row| self.linker.blob(entity, row))
+            .map(|row| self.copier.linker.blob(entity, row))
             .collect::<Result<Vec<_>>>()?;
         let codes = &inputs.resolved.unresolved;
-        let types = list_institution_types(&dump, &self.type_sums, codes, self.newest_micros)?;
+        let types = list_institution_types(&dump, self.type_sums, codes, self.newest_micros)?;
         let mut batch = Batch::default();
         for (id, blob) in &types {
             let from = batch.blobs.len();
             batch.blobs.extend_from_slice(blob);
             batch.end_record(*id, None, from)?;
         }
-        let mut files = EntityFiles::create(inputs, entity, (types.len(), None), self.directory)?;
+        let mut files = EntityFiles::create(inputs, entity, types.len(), None, self.directory)?;
         batch.write(&mut files)?;
         let by_id = (0u32..).zip(&batch.ids).map(|(row, id)| IdRow { id: *id, row });
         files.finish(inputs, by_id, None, self.is_subset)

@@ -16,11 +16,12 @@ use hashbrown::HashTable;
 use pinakes_format::autocomplete::{ALTERNATIVE_BYTES_MAX, NamePart};
 use pinakes_format::schema::keys;
 use pinakes_format::storage::blobs::Spool;
+use pinakes_format::storage::mmap::Map;
 use pinakes_format::text::fold::{cut, shared_bytes, words};
 use rayon::slice::ParallelSliceMut;
 
-use crate::link::index::runs::merge;
-use crate::link::index::value::head;
+use crate::link::index::runs::{OldRun, merge};
+use crate::link::index::sort_key::head;
 
 /// Texts of one chunk, each with the low half of a row.
 #[derive(Default)]
@@ -259,13 +260,21 @@ impl NameRuns {
 pub(crate) struct TextRuns {
     spool: Spool,
     position: usize,
-    /// For each run its chunk, and its range in the spool.
-    runs: Vec<(u32, usize, usize)>,
+    runs: Vec<TextRun>,
+    /// The bytes of the spool, once they are merged.
+    map: Option<Map>,
+}
+
+/// A run: the chunk of its rows, and its range in the spool.
+struct TextRun {
+    chunk: u32,
+    from: usize,
+    to: usize,
 }
 
 impl TextRuns {
     pub fn new(scratch: &Path) -> TextRuns {
-        TextRuns { spool: Spool::new(scratch), position: 0, runs: Vec::new() }
+        TextRuns { spool: Spool::new(scratch), position: 0, runs: Vec::new(), map: None }
     }
 
     /// Writes the texts of rows of one chunk as a run. Leaves no texts.
@@ -299,40 +308,59 @@ impl TextRuns {
             self.position += entry.len();
         }
         if self.position > from {
-            self.runs.push((chunk, from, self.position));
+            self.runs.push(TextRun { chunk, from, to: self.position });
         }
         texts.clear();
         Ok(())
     }
 
-    /// Merges the runs text by text.
-    pub(crate) fn merge<S>(
-        &mut self,
-        state: &mut S,
-        mut row: impl FnMut(&mut S, u32, u8) -> io::Result<()>,
-        mut end: impl FnMut(&mut S, &[u8], u64) -> io::Result<()>,
-    ) -> io::Result<()> {
-        let spool = self.spool.take_map()?;
-        let runs = self.runs.iter().map(|(chunk, from, to)| (*chunk, &spool[*from..*to]));
+    /// Merges the runs text by text, and `old` with them.
+    pub(super) fn merge<'b, S: TextSink, O: OldRun<&'b [u8], S>>(
+        &'b mut self,
+        old: Option<&mut O>,
+        sink: &mut S,
+    ) -> Result<(), O::Error> {
+        let TextRuns { spool, map, runs, .. } = self;
+        let spool = &**map.insert(spool.take_map()?);
         merge(
-            runs,
+            runs.iter().map(|run| (run.chunk, &spool[run.from..run.to])),
+            old,
             split_text,
-            &mut (state, 0),
-            |(state, shared), chunk, bytes| {
-                let (more, bytes) = take_u32(bytes)?;
-                *shared += u64::from(more);
+            sink,
+            |sink, chunk, bytes| {
+                let (pairs, bytes) = take_u32(bytes)?;
+                sink.share(u64::from(pairs));
                 let (count, bytes) = take_u32(bytes)?;
                 let (rows, rest) =
                     bytes.split_at_checked(count as usize * 3).ok_or_else(cut_short)?;
                 for [low, high, mark] in rows.as_chunks::<3>().0 {
                     let low = u32::from(u16::from_le_bytes([*low, *high]));
-                    row(state, chunk << 16 | low, *mark)?;
+                    sink.row(MarkedRow { row: chunk << 16 | low, mark: *mark });
                 }
                 Ok(rest)
             },
-            |(state, shared), text| end(state, text, std::mem::take(shared)),
+            |sink, text| sink.end(text),
         )
     }
+}
+
+/// A row of a text, and the mark of the part of its name.
+#[derive(Clone, Copy)]
+pub(super) struct MarkedRow {
+    pub row: u32,
+    pub mark: u8,
+}
+
+/// Takes texts in ascending order, each with its rows.
+pub(super) trait TextSink {
+    /// Adds a row of the current text. Rows ascend.
+    fn row(&mut self, row: MarkedRow);
+
+    /// Adds pairs of neighbouring words with the current text as their common prefix.
+    fn share(&mut self, pairs: u64);
+
+    /// Ends the current text.
+    fn end(&mut self, text: &[u8]) -> io::Result<()>;
 }
 
 fn cut_short() -> io::Error {

@@ -1,4 +1,4 @@
-//! Sort keys of orders.
+//! Sort keys of orders, and the columns that hold them.
 
 use std::io::{self, Read, Write};
 
@@ -7,15 +7,15 @@ const PRESENT: u8 = 1;
 
 /// The sort key of a row in an order.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Value {
+pub(crate) enum SortValue {
     /// A number that ascends with the value.
     Number(u64),
-    Text(Text),
+    Text(SortText),
 }
 
 /// A text that sorts by its folded form, then by the text itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Text {
+pub(crate) struct SortText {
     /// The first bytes of the folded text. Most texts differ in them, which saves a memory access.
     head: u64,
     /// The folded text, then the text.
@@ -23,16 +23,16 @@ pub(crate) struct Text {
     folded_bytes: u32,
 }
 
-impl Text {
-    pub fn new(folded: &str, text: &str) -> Text {
+impl SortText {
+    pub fn new(folded: &str, text: &str) -> SortText {
         // A text is shorter than 4 GiB, because a line has at most 1 GiB.
         let both = [folded.as_bytes(), text.as_bytes()].concat();
-        Text::from_parts(both.into_boxed_slice(), folded.len() as u32)
+        SortText::from_parts(both.into_boxed_slice(), folded.len() as u32)
     }
 
-    fn from_parts(both: Box<[u8]>, folded_bytes: u32) -> Text {
+    fn from_parts(both: Box<[u8]>, folded_bytes: u32) -> SortText {
         let head = head(&both[..folded_bytes as usize]);
-        Text { head, both, folded_bytes }
+        SortText { head, both, folded_bytes }
     }
 
     /// Appends what [`SortKey::read`] reads.
@@ -47,13 +47,13 @@ impl Text {
     }
 }
 
-impl PartialOrd for Text {
+impl PartialOrd for SortText {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Text {
+impl Ord for SortText {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         self.head.cmp(&other.head).then_with(|| self.halves().cmp(&other.halves()))
     }
@@ -82,21 +82,21 @@ impl SortKey for u64 {
     }
 }
 
-impl SortKey for Text {
+impl SortKey for SortText {
     fn write(&self, out: &mut impl Write) -> io::Result<()> {
         out.write_all(&(self.both.len() as u64).to_le_bytes())?;
         out.write_all(&self.folded_bytes.to_le_bytes())?;
         out.write_all(&self.both)
     }
 
-    fn read(input: &mut impl Read) -> io::Result<Text> {
+    fn read(input: &mut impl Read) -> io::Result<SortText> {
         let mut both = vec![0; read_number(input)? as usize];
         let folded_bytes = read_row(input)?;
         input.read_exact(&mut both)?;
         if folded_bytes as usize > both.len() {
             return Err(io::Error::other("a folded text is longer than both texts"));
         }
-        Ok(Text::from_parts(both.into_boxed_slice(), folded_bytes))
+        Ok(SortText::from_parts(both.into_boxed_slice(), folded_bytes))
     }
 
     fn heap_bytes(&self) -> usize {
@@ -126,12 +126,12 @@ pub(crate) fn read_row(input: &mut impl Read) -> io::Result<u32> {
 }
 
 /// Appends the sort key of a row to a column.
-pub(crate) fn push_value(value: Option<&Value>, column: &mut Vec<u8>) {
+pub(crate) fn push_value(value: Option<&SortValue>, column: &mut Vec<u8>) {
     column.push(if value.is_some() { PRESENT } else { 0 });
     match value {
         None => {}
-        Some(Value::Number(number)) => column.extend_from_slice(&number.to_le_bytes()),
-        Some(Value::Text(text)) => text.push(column),
+        Some(SortValue::Number(number)) => column.extend_from_slice(&number.to_le_bytes()),
+        Some(SortValue::Text(text)) => text.push(column),
     }
 }
 

@@ -1,21 +1,12 @@
-//! Takes the index entries of unchanged rows over from the previous snapshot.
+//! The rows whose index entries are taken over from the previous snapshot: a map from old rows to new ones.
 //!
-//! Unchanged rows keep their order, because a record's place in the order of rows follows from the record. So the
-//! linker renumbers a list of rows and merges the changed rows in. It never sorts the list again:
+//! Unchanged rows keep their order, because a record's place in the order of rows follows from the record. So behind this
+//! map yesterday's file is a sorted run, which a merge need not sort again:
 //!
 //! ```text
 //! previous snapshot: year 2020 → 1 4 9    unchanged: 1→1  9→8    changed: row 5 says 2020
 //! this snapshot:     year 2020 → 1 5 8
 //! ```
-//!
-//! Where a renumbered file cannot be made, the caller makes all indexes of the entity from scratch.
-//! Imports `link/{column, context, previous, resolve}` and the rest of `link/index`.
-
-pub(crate) mod lists;
-pub(crate) mod orders;
-pub(crate) mod targets;
-pub(crate) mod text_order;
-pub(crate) mod words;
 
 use std::io::{self, BufWriter, Write};
 
@@ -23,15 +14,26 @@ use pinakes_format::entity::Entity;
 use pinakes_format::index::bitset::word_bits;
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::blobs::unnamed_file;
+use pinakes_format::storage::error::ReadError;
 
-use crate::error::Result;
 use crate::link::column::Column;
 use crate::link::context::Linker;
 use crate::link::previous::Previous;
 use crate::link::resolve::changes::{Changes, EntityChanges, NO_ROW};
+use crate::link::take_over::TakeOver;
 
-/// All indexes are made from scratch if more than one record in this number has changed.
+/// The result of a step that reads an index of the previous snapshot.
+pub(crate) type Taken<T> = Result<T, TakeOver<io::Error>>;
+
+/// Nothing is taken over if more than one record in this number has changed.
 const CHANGED_DIVISOR: u64 = 8;
+
+/// The previous snapshot, and the differences from it.
+#[derive(Clone, Copy)]
+pub(crate) struct Earlier<'a> {
+    pub previous: &'a Previous,
+    pub changes: &'a Changes,
+}
 
 /// The unchanged rows of an entity.
 pub(crate) struct Unchanged<'a> {
@@ -44,19 +46,16 @@ pub(crate) struct Unchanged<'a> {
     pub count: u64,
 }
 
-/// The error for two snapshots that do not fit together.
-pub(super) fn mismatch() -> io::Error {
-    io::Error::other("the previous snapshot does not fit its state")
-}
-
 impl<'a> Unchanged<'a> {
-    /// Finds the unchanged rows of an entity with `count` records; `None` if renumbering does not pay.
+    /// Finds the unchanged rows of an entity with `count` records; `None` if so many changed that taking the others over
+    /// does not pay.
     pub(crate) fn find(
         linker: &Linker<'_>,
-        previous: &'a Previous,
-        changes: &'a Changes,
-        (entity, count): (Entity, u32),
-    ) -> Result<Option<Unchanged<'a>>> {
+        earlier: Earlier<'a>,
+        entity: Entity,
+        count: u32,
+    ) -> Result<Option<Unchanged<'a>>, TakeOver> {
+        let Earlier { previous, changes } = earlier;
         let EntityChanges { moved, changed, is_whole, .. } = changes.of(entity);
         if *is_whole || changed.count() * CHANGED_DIVISOR > u64::from(count) {
             return Ok(None);
@@ -68,8 +67,9 @@ impl<'a> Unchanged<'a> {
         for row in moved.chunks().iter().take(old_count).map(|row| u32::from_le_bytes(*row)) {
             let is_kept = row < count && !changed.contains(row as usize);
             if is_kept {
+                // The merges rely on this order.
                 if row < next {
-                    return Ok(None);
+                    return Err(TakeOver::contradiction("unchanged records are in another order"));
                 }
                 next = row + 1;
                 kept += 1;
@@ -78,30 +78,33 @@ impl<'a> Unchanged<'a> {
             linker.scratch_result(file.write_all(&row.to_le_bytes()))?;
         }
         if kept + changed.count() != u64::from(count) {
-            return Ok(None);
+            return Err(TakeOver::contradiction("a record is neither changed nor unchanged"));
         }
         let rows = linker.scratch_result(Column::map(file, size_of::<u32>()))?;
         Ok(Some(Unchanged { entity, previous, changes, rows, count: kept }))
+    }
+
+    /// The error for an index of the previous snapshot that cannot be read.
+    pub(super) fn failure(&self) -> impl FnOnce(ReadError) -> TakeOver<io::Error> + use<> {
+        TakeOver::at(self.entity, None::<u32>)
     }
 
     pub(crate) fn old(&self) -> &'a Snapshot {
         &self.previous.snapshot
     }
 
-    /// For each record of the previous snapshot, its row if it is unchanged, or [`NO_ROW`].
-    fn rows(&self) -> &[[u8; 4]] {
-        self.rows.chunks()
+    /// The rows that records of the previous snapshot have now.
+    pub(super) fn row_map(&self) -> RowMap<'_> {
+        RowMap(self.rows.chunks())
     }
 
     /// The row of a record of the previous snapshot, if it is unchanged.
-    #[inline]
-    fn row(&self, old: u32) -> Option<u32> {
-        let row = u32::from_le_bytes(*self.rows().get(old as usize)?);
-        (row != NO_ROW).then_some(row)
+    pub(super) fn row(&self, old: u32) -> Option<u32> {
+        self.row_map().get(old)
     }
 
     /// The row that a row of an entity has now, changed or not.
-    fn moved(&self, entity: Entity, old: u32) -> Option<u32> {
+    pub(super) fn moved(&self, entity: Entity, old: u32) -> Option<u32> {
         self.changes.of(entity).new_row(old)
     }
 
@@ -113,6 +116,22 @@ impl<'a> Unchanged<'a> {
 
     /// The records of the previous snapshot that are changed or removed, ascending.
     pub(crate) fn dropped(&self) -> impl Iterator<Item = u32> + '_ {
-        (0..).zip(self.rows()).filter(|(_, row)| **row == NO_ROW.to_le_bytes()).map(|(old, _)| old)
+        (0..)
+            .zip(self.row_map().0)
+            .filter(|(_, row)| **row == NO_ROW.to_le_bytes())
+            .map(|(old, _)| old)
+    }
+}
+
+/// For each record of the previous snapshot, its row if it is unchanged, or [`NO_ROW`].
+#[derive(Clone, Copy)]
+pub(super) struct RowMap<'r>(&'r [[u8; 4]]);
+
+impl RowMap<'_> {
+    /// The row of a record, if it is unchanged.
+    #[inline]
+    pub(super) fn get(self, old: u32) -> Option<u32> {
+        let row = u32::from_le_bytes(*self.0.get(old as usize)?);
+        (row != NO_ROW).then_some(row)
     }
 }

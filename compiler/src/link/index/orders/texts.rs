@@ -5,7 +5,8 @@
 //! changed row 7 "beta"   searched among the kept rows: after row 4        4 7 9 2
 //! ```
 //!
-//! Costs log2(distance) reads of records for each changed text: the distance from the changed text before, in ranks.
+//! An order stores no texts: those of kept rows are read from their records. Costs log2(distance) reads of records for
+//! each changed text: the distance from the changed text before, in ranks. From scratch no row is kept.
 
 use std::{
     fs::File,
@@ -17,14 +18,16 @@ use pinakes_format::index::orders::{FirstPass, PassBuilder, RankedRow, RankedVal
 use pinakes_format::storage::blobs::unnamed_file;
 
 use crate::link::column::{Column, IdRow};
-use crate::link::index::order_values::OrderValues;
-use crate::link::index::rank::{KeyedRow, OrderWriter};
-use crate::link::index::renumber::mismatch;
-use crate::link::index::renumber::orders::{KeptRow, next_if};
-use crate::link::index::value::Text;
+use crate::link::index::orders::old::KeptRow;
+use crate::link::index::orders::values::OrderValues;
+use crate::link::index::orders::{KeyedRow, OrderWriter, next_if};
+use crate::link::index::sort_key::SortText;
+use crate::link::index::unchanged::Taken;
+use crate::link::take_over::TakeOver;
 
 /// The rows that keep their text, by text.
-pub(super) struct KeptTexts {
+pub(super) struct KeptTexts<'k> {
+    values: OrderValues<'k>,
     rows: Column,
     /// One bit for each row, set where another text begins.
     starts: Vec<u64>,
@@ -60,15 +63,24 @@ impl KeptTextsBuilder {
         self.file.write_all(&kept.row.to_le_bytes())
     }
 
-    pub(super) fn finish(self) -> io::Result<KeptTexts> {
+    /// `values` reads the texts of the rows.
+    pub(super) fn finish(self, values: OrderValues<'_>) -> io::Result<KeptTexts<'_>> {
         let rows = Column::map(self.file, size_of::<u32>())?;
-        Ok(KeptTexts { rows, starts: self.starts, valued: self.valued })
+        Ok(KeptTexts { values, rows, starts: self.starts, valued: self.valued })
     }
 }
 
-impl KeptTexts {
+impl KeptTexts<'_> {
     fn row(&self, at: usize) -> Option<u32> {
         self.rows.u32(at)
+    }
+
+    /// The text and the id of a row.
+    fn key(&self, at: usize, writing: &OrderWriter<'_>) -> Taken<(SortText, u64)> {
+        let lost = || TakeOver::contradiction("a row with a text has no record");
+        let row = self.row(at).ok_or_else(lost)?;
+        let text = self.values.key(row)?.ok_or_else(lost)?;
+        Ok((text, writing.id(row)?))
     }
 
     fn starts_text(&self, at: usize) -> bool {
@@ -81,43 +93,55 @@ enum Last {
     None,
     /// A row that keeps its text.
     Kept,
-    Changed(Text),
+    Changed(SortText),
 }
 
 /// Merges rows that keep their text with rows of changed texts.
 pub(super) struct TextMerge<'m> {
-    kept: &'m KeptTexts,
-    values: &'m OrderValues<'m>,
+    kept: Option<KeptTexts<'m>>,
     writing: &'m OrderWriter<'m>,
+    /// The next kept row.
     at: usize,
     pass: PassBuilder,
     last: Last,
 }
 
 impl<'m> TextMerge<'m> {
-    pub(super) fn new(
-        kept: &'m KeptTexts,
-        values: &'m OrderValues<'m>,
-        writing: &'m OrderWriter<'m>,
-    ) -> TextMerge<'m> {
+    pub(super) fn new(kept: Option<KeptTexts<'m>>, writing: &'m OrderWriter<'m>) -> TextMerge<'m> {
         let pass = PassBuilder::new(writing.scratch);
-        TextMerge { kept, values, writing, at: 0, pass, last: Last::None }
+        TextMerge { kept, writing, at: 0, pass, last: Last::None }
     }
 
-    fn key(&self, at: usize) -> io::Result<(Text, u64)> {
-        let row = self.kept.row(at).ok_or_else(mismatch)?;
-        let text = self.values.key(row)?.ok_or_else(mismatch)?;
-        Ok((text, self.writing.id(row)?))
+    /// Writes a changed row, after the kept rows before it.
+    pub(super) fn push(&mut self, new: KeyedRow<SortText>) -> Taken<()> {
+        let mut is_same = matches!(&self.last, Last::Changed(text) if *text == new.value);
+        if let Some(kept) = self.kept.take() {
+            let low = self.find(&kept, &new)?;
+            self.push_kept(&kept, low)?;
+            is_same = match &self.last {
+                Last::None => false,
+                Last::Kept => kept.key(low - 1, self.writing)?.0 == new.value,
+                Last::Changed(text) => *text == new.value,
+            };
+            self.kept = Some(kept);
+        }
+        self.last = Last::Changed(new.value);
+        self.push_row(new.row, is_same)
+    }
+
+    fn push_row(&mut self, row: u32, is_same: bool) -> Taken<()> {
+        let value = if is_same { RankedValue::Same } else { RankedValue::Next(0) };
+        Ok(self.pass.push(RankedRow { row, value })?)
     }
 
     /// Searches the first kept row that does not sort before a changed row. The distance of the rows that are
     /// compared doubles until one is found, because the next changed text is often close.
-    fn find(&self, new: &KeyedRow<Text>) -> io::Result<usize> {
-        let is_before = |at: usize| -> io::Result<bool> {
-            let (text, id) = self.key(at)?;
+    fn find(&self, kept: &KeptTexts<'_>, new: &KeyedRow<SortText>) -> Taken<usize> {
+        let is_before = |at: usize| -> Taken<bool> {
+            let (text, id) = kept.key(at, self.writing)?;
             Ok((&text, id) < (&new.value, new.id))
         };
-        let (mut low, mut high, mut step) = (self.at, self.kept.valued, 0);
+        let (mut low, mut high, mut step) = (self.at, kept.valued, 0);
         while low + step < high {
             if is_before(low + step)? {
                 (low, step) = (low + step + 1, step * 2 + 1);
@@ -132,31 +156,16 @@ impl<'m> TextMerge<'m> {
         Ok(low)
     }
 
-    /// Writes a changed row, after the kept rows before it.
-    pub(super) fn push(&mut self, new: KeyedRow<Text>) -> io::Result<()> {
-        let low = self.find(&new)?;
-        self.push_kept(low)?;
-        let is_same = match &self.last {
-            Last::None => false,
-            Last::Kept => self.key(low - 1)?.0 == new.value,
-            Last::Changed(text) => *text == new.value,
-        };
-        let value = if is_same { RankedValue::Same } else { RankedValue::Next(0) };
-        self.last = Last::Changed(new.value);
-        self.pass.push(RankedRow { row: new.row, value })
-    }
-
     /// Writes the kept rows before the one at `end`.
-    fn push_kept(&mut self, end: usize) -> io::Result<()> {
+    fn push_kept(&mut self, kept: &KeptTexts<'_>, end: usize) -> Taken<()> {
         while self.at < end {
             let is_same = match &self.last {
                 Last::None => false,
-                Last::Kept => !self.kept.starts_text(self.at),
-                Last::Changed(text) => self.key(self.at)?.0 == *text,
+                Last::Kept => !kept.starts_text(self.at),
+                Last::Changed(text) => kept.key(self.at, self.writing)?.0 == *text,
             };
-            let row = self.kept.row(self.at).ok_or_else(mismatch)?;
-            let value = if is_same { RankedValue::Same } else { RankedValue::Next(0) };
-            self.pass.push(RankedRow { row, value })?;
+            let lost = TakeOver::contradiction("an order is cut");
+            self.push_row(kept.row(self.at).ok_or(lost)?, is_same)?;
             self.last = Last::Kept;
             self.at += 1;
         }
@@ -167,20 +176,22 @@ impl<'m> TextMerge<'m> {
     pub(super) fn finish(
         mut self,
         others: impl Iterator<Item = io::Result<IdRow>>,
-    ) -> io::Result<FirstPass> {
-        self.push_kept(self.kept.valued)?;
+    ) -> Taken<FirstPass> {
         let mut others = others.peekable();
-        while let Some(row) = self.kept.row(self.at) {
-            let id = self.writing.id(row)?;
-            while let Some(new) = next_if(&mut others, |new| new.id < id)? {
-                self.pass.push(RankedRow { row: new.row, value: RankedValue::None })?;
+        if let Some(kept) = self.kept.take() {
+            self.push_kept(&kept, kept.valued)?;
+            while let Some(row) = kept.row(self.at) {
+                let id = self.writing.id(row)?;
+                while let Some(new) = next_if(&mut others, |new| new.id < id)? {
+                    self.pass.push(RankedRow { row: new.row, value: RankedValue::None })?;
+                }
+                self.pass.push(RankedRow { row, value: RankedValue::None })?;
+                self.at += 1;
             }
-            self.pass.push(RankedRow { row, value: RankedValue::None })?;
-            self.at += 1;
         }
         for new in others {
             self.pass.push(RankedRow { row: new?.row, value: RankedValue::None })?;
         }
-        self.pass.finish()
+        Ok(self.pass.finish()?)
     }
 }

@@ -7,6 +7,10 @@
 //! chunk 0: 2019 → {4, 9}   2020 → {1}
 //! chunk 1: 2020 → {7}                     merged: 2019 → 0:{4, 9}   2020 → 0:{1} 1:{7}
 //! ```
+//!
+//! Yesterday's file is one more run of the merge: see `old`.
+
+mod old;
 
 use std::{
     io::{self, Write},
@@ -17,16 +21,18 @@ use pinakes_format::index::postings::{
     ChunkView, PostingsBuilder, container_bytes, write_container,
 };
 use pinakes_format::index::term_lists::{Term, TermListsWriter};
-use pinakes_format::schema::keys::{Keys, Terms};
+use pinakes_format::schema::keys::Keys;
 use pinakes_format::storage::blobs::Spool;
 use pinakes_format::storage::file_writer::Written;
 use pinakes_format::storage::header::Header;
 use rayon::prelude::*;
 
 use crate::link::index::extract::Extracted;
-use crate::link::index::renumber::lists::OldLists;
 use crate::link::index::runs::merge;
+use crate::link::index::term_lists::old::OldLists;
+use crate::link::index::unchanged::Unchanged;
 use crate::link::radix_sort::sort_by_key;
+use crate::link::take_over::TakeOver;
 
 /// The position of a run in the spool.
 #[derive(Clone, Copy, Debug)]
@@ -123,17 +129,18 @@ impl<'a> Inverter<'a> {
         Ok(())
     }
 
-    /// Merges the runs into the index file, with the lists that `old` opens.
-    pub fn write<'u>(
+    /// Merges the runs into the index file, with the lists of unchanged rows in the previous snapshot.
+    pub fn write(
         &mut self,
         path: &Path,
         header: Header,
-        old: impl Fn(usize, Terms) -> io::Result<Option<OldLists<'u>>>,
-    ) -> io::Result<Written> {
+        unchanged: Option<&Unchanged<'_>>,
+        sorting: Sorting<'_>,
+    ) -> Result<Written, TakeOver<io::Error>> {
         let spool = self.spool.take_map()?;
-        let mut writer = TermListsWriter::create(path, header)?;
-        let mut list = PostingsBuilder::default();
-        for (number, lists) in self.keys.lists.iter().enumerate() {
+        let writer = TermListsWriter::create(path, header)?;
+        let mut lists = ListsMerge { list: PostingsBuilder::default(), writer };
+        for (number, spec) in self.keys.lists.iter().enumerate() {
             let runs = |is_presence| {
                 let spool = &spool;
                 self.runs
@@ -141,24 +148,48 @@ impl<'a> Inverter<'a> {
                     .filter(move |run| run.lists == number && run.is_presence == is_presence)
                     .map(move |run| (run.chunk, &spool[run.from..run.to]))
             };
-            let width = lists.terms.bytes();
-            writer.begin(width);
-            let split = |bytes| split_term(bytes, width);
-            let mut old = old(number, lists.terms)?;
-            let push = |list: &mut _, term| match &mut old {
-                None => writer.push(term, list),
-                Some(old) => old.push(term, list, &mut writer),
-            };
-            merge(runs(false), split, &mut list, push_entry, push)?;
-            let mut cursors = runs(true);
-            cursors
-                .try_for_each(|(chunk, bytes)| push_entry(&mut list, chunk, bytes).map(|_| ()))?;
-            if let Some(old) = old {
-                old.finish(&mut list, &mut writer)?;
+            let width = spec.terms.bytes();
+            lists.writer.begin(width);
+            let old = unchanged.map(|of| OldLists::open(of, number, spec.terms, sorting));
+            let mut old = old.transpose()?;
+            merge(
+                runs(false),
+                old.as_mut(),
+                |bytes| split_term(bytes, width),
+                &mut lists,
+                |lists, chunk, bytes| push_entry(&mut lists.list, chunk, bytes),
+                ListsMerge::end_term,
+            )?;
+            // The rows with any term are one more list, which has no term.
+            runs(true).try_for_each(|(chunk, bytes)| {
+                push_entry(&mut lists.list, chunk, bytes).map(|_| ())
+            })?;
+            if let Some(old) = &mut old {
+                old.add_presence(&mut lists.list)?;
             }
-            writer.end(&mut list)?;
+            lists.writer.end(&mut lists.list)?;
         }
-        writer.finish()
+        Ok(lists.writer.finish()?)
+    }
+}
+
+/// Where terms that are rows are sorted again.
+#[derive(Clone, Copy)]
+pub(crate) struct Sorting<'s> {
+    pub scratch: &'s Path,
+    pub memory_bytes: usize,
+}
+
+/// The list of the current term, and the file.
+struct ListsMerge {
+    list: PostingsBuilder,
+    writer: TermListsWriter,
+}
+
+impl ListsMerge {
+    /// Writes the list of a term, if a row has the term.
+    fn end_term(&mut self, term: Term) -> io::Result<()> {
+        if self.list.count() > 0 { self.writer.push(term, &mut self.list) } else { Ok(()) }
     }
 }
 
