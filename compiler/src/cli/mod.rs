@@ -1,6 +1,7 @@
 //! The command line: its commands and options, and one function for each command.
 //!
-//! The top folder of the compiler: it imports every other folder, and none imports it.
+//! Imports `compile`, `diff`, `error`, `export`, `frontend`, `link`, `mirror`, `object`, `plan`, `read`,
+//! `remote`, `report`, `store`, `terminal`.
 
 pub(crate) mod acceptance;
 pub(crate) mod build;

@@ -9,7 +9,9 @@
 //! ```
 //!
 //! Cost: one pass over the records of both snapshots by all threads, and one write and one read of 28 bytes a
-//! record if `--memory` does not hold them. The folder imports `export`, `link` and those below; only `cli` imports it.
+//! record if `--memory` does not hold them.
+//!
+//! Imports `error`, `external_sort`, `frontend`, `terminal`.
 
 mod deleted;
 mod hashes;

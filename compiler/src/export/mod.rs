@@ -3,11 +3,13 @@
 //! Without `--select`, JSON lines are native: `build` makes an equivalent snapshot of them. A line is the
 //! record as its single route serves it; lists, filters and autocomplete derive from these members. A
 //! reference without a record contains its own name. Merged ids get separate lists, because no record
-//! contains them. The folder imports `terminal` to `link`; only `cli` imports it.
+//! contains them.
 //!
 //! ```text
 //! options ─► plan ─► jobs, one for each entity ─► rows ─► waves ─► lines, or parquet ─► output
 //! ```
+//!
+//! Imports `error`, `link`, `read`, `store`, `terminal`.
 
 pub(crate) mod directory;
 pub(crate) mod lines;

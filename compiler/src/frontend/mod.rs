@@ -5,7 +5,9 @@
 //! - [`detect`] finds the front end for a file or a line.
 //! - [`reader`] and [`international`] hold what several front ends share.
 //!
-//! This folder may import `error`, `read` and `object`. The front ends do not import one another.
+//! The front ends do not import one another.
+//!
+//! Imports `error`, `object`, `read`.
 
 pub(crate) mod detect;
 pub(crate) mod id_lists;

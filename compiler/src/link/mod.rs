@@ -18,6 +18,8 @@
 //! direction: merge < resolve < enrich < record < select < write < previous < index < citations < stages. The files of
 //! this folder that all of them share are `atomic_bitset`, `column`, `context`, `radix_sort`, `selection`, `take_over`,
 //! `tally` and `taxonomy`. `forecast` estimates a link before it begins, and `reuse` finds out that none is needed.
+//!
+//! Imports `error`, `external_sort`, `frontend`, `object`, `read`, `store`, `terminal`.
 
 pub(crate) mod atomic_bitset;
 pub(crate) mod citations;

@@ -11,7 +11,8 @@
 //!
 //! Every file but the first two has a hash of its content in its name and never changes. So a client that
 //! has read `publication.json` finds one complete publication, whatever is published meanwhile.
-//! The folder imports `terminal` to `report`; only `cli` imports it.
+//!
+//! Imports `error`, `link`, `object`, `remote`, `report`, `store`, `terminal`.
 
 pub(crate) mod fetch;
 pub(crate) mod last_seen;

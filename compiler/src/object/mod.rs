@@ -16,7 +16,7 @@
 //!
 //! An object lies in a directory, or in a bucket too ([`store`]).
 //!
-//! Imports `terminal`, `error`, `remote` and `read`.
+//! Imports `error`, `read`, `remote`, `terminal`.
 
 pub(crate) mod bytes;
 pub(crate) mod chains;

@@ -15,7 +15,7 @@
 //! All names depend on contents alone. So it does no harm if a unit runs twice, at the same time, on two
 //! hosts, or is killed.
 //!
-//! Imports `terminal`, `error`, `read`, `object` and `compile`.
+//! Imports `compile`, `error`, `object`, `read`, `remote`, `terminal`.
 
 pub(crate) mod balance;
 pub(crate) mod file;

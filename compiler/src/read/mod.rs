@@ -7,7 +7,7 @@
 //! - [`json`] parses a line or names its fault; [`lenient`] reads the values of optional members.
 //! - [`identifier`], [`times`] and [`inverted_index`] parse the notations that dumps use.
 //!
-//! This folder may import `error` and `remote` only.
+//! Imports `error`, `remote`.
 
 pub(crate) mod elements;
 pub(crate) mod file_version;

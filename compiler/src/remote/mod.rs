@@ -7,7 +7,7 @@
 //! The crate `object_store` does not replace this folder: 0.14 needs tokio and hyper even without its own HTTP client
 //! (feature `aws-base`, 96 crates), and the compiler has no async runtime.
 //!
-//! Imports `terminal` and `error`.
+//! Imports `error`, `terminal`.
 
 pub(crate) mod address;
 pub(crate) mod bucket;

@@ -6,7 +6,7 @@
 //! - `quarantine` writes the list of bad records.
 //! - `run_info` holds the members that all reports share.
 //!
-//! The folder imports `terminal` to `link`; `export`, `mirror` and `cli` import it.
+//! Imports `compile`, `error`, `link`, `object`, `store`, `terminal`.
 
 pub(crate) mod codes;
 pub(crate) mod file;

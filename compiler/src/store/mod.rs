@@ -9,7 +9,7 @@
 //! - `prune` removes old snapshots and objects.
 //! - `interrupt` handles signals; `directory` and `files` hold shared helpers.
 //!
-//! The folder imports `terminal`, `error`, `read` and `object`.
+//! Imports `error`, `object`, `read`, `terminal`.
 
 pub(crate) mod directory;
 pub(crate) mod files;

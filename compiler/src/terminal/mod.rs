@@ -1,6 +1,6 @@
 //! Text for a terminal: escaped paths and messages, and progress bars.
 //!
-//! The lowest folder of the compiler; it imports no other.
+//! Imports no other folder.
 
 pub(crate) mod escape;
 pub(crate) mod progress;

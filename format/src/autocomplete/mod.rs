@@ -14,7 +14,7 @@
 //! Candidates   count and ten records    merged over all entities
 //! ```
 //!
-//! The folder may import `query`, `snapshot` and what `snapshot` imports.
+//! Imports `entity`, `index`, `query`, `record`, `schema`, `snapshot`, `storage`, `text`.
 
 mod candidate;
 mod identifiers;

@@ -20,8 +20,9 @@
 //!
 //! `check` holds the errors of full verification; each folder's `verify` checks its own file.
 //!
-//! This folder imports `entity`, `text`, `storage`, `record` and `schema`. It knows neither snapshots
-//! nor queries.
+//! The folder knows neither snapshots nor queries.
+//!
+//! Imports `entity`, `record`, `schema`, `storage`, `text`.
 
 pub mod bitset;
 pub mod check;

@@ -20,7 +20,7 @@
 //! A [`Predicate`] evaluates the same filter against one record instead of the indexes. [`Groups`]
 //! count the matching rows by the values of a key, and [`Statistics`] sum them up.
 //!
-//! The folder may import `snapshot` and what `snapshot` imports.
+//! Imports `entity`, `index`, `record`, `schema`, `snapshot`, `storage`, `text`.
 
 mod clause;
 mod dates;

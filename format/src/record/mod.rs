@@ -12,8 +12,10 @@
 //!   [`csv`]: rows of CSV. [`legacy`]: the legacy form of topics and domains.
 //! - [`schema`]: the declarations as values.
 //!
-//! Imports `entity`, `text`, `storage` and `json`. The modules of this folder import one another:
+//! The modules of this folder import one another:
 //! a declaration implements the traits of all of them.
+//!
+//! Imports `entity`, `json`, `storage`, `text`.
 
 mod author;
 pub mod build;

@@ -1,7 +1,9 @@
 //! Filter and sort keys and the byte layout, both derived from the declarations of records; the
 //! spellings of identifiers.
 //!
-//! Imports `entity` and `record`. The indexes, queries and the compiler read [`keys`].
+//! The indexes, queries and the compiler read [`keys`].
+//!
+//! Imports `entity`, `record`.
 
 pub mod identifier;
 pub mod keys;

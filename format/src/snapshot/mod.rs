@@ -4,8 +4,7 @@
 //! `fetch` starts the reads of a page; `measure` adds up the bytes of records; `watch` detects changes to open files; `verify` checks every byte and every rule of the format.
 //! `suppression_list` reads the ids of a takedown list, `suppressed` resolves them to rows.
 //!
-//! This folder imports `index` and everything below it. `query` and `autocomplete` import this
-//! folder.
+//! Imports `entity`, `index`, `json`, `record`, `schema`, `storage`, `text`.
 
 mod error;
 mod fetch;

@@ -10,7 +10,7 @@
 //! - `leb128`: numbers of one to nine bytes.
 //! - `error`: why bytes could not be read.
 //!
-//! This folder imports `entity` only.
+//! Imports `entity`.
 
 pub mod archive;
 pub mod blobs;

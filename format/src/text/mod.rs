@@ -1,6 +1,6 @@
 //! Texts: folding for comparison, JSON output, times, and invisible characters.
 //!
-//! This folder imports nothing of the crate.
+//! Imports no other folder.
 
 pub mod fold;
 pub mod json;

@@ -3,6 +3,8 @@
 //! [`gate`] identifies the client and counts its request against [`limits`]. [`fair_queue`] bounds
 //! concurrent work, and [`reply_memory`] the memory for replies, of one client and of all; both count by
 //! [`shares`].
+//!
+//! Imports `http`, `reply`.
 
 pub(crate) mod fair_queue;
 pub(crate) mod gate;

@@ -2,6 +2,8 @@
 //!
 //! A configuration file stands for flags that neither the command line nor the environment gives. The keys
 //! of the file are the names of the flags, so [`Options`] alone declares both.
+//!
+//! Imports `options`.
 
 pub(crate) mod config_file;
 pub(crate) mod effective;

@@ -17,7 +17,7 @@
 //! - [`page_rows`] renders the records of a page, whole or in pieces, [`list_stream`] those of a whole list, and
 //!   [`groups`] the groups of a list.
 //!
-//! The folder imports `openapi`, `snapshots`, `admission`, `http`, `reply` and the event counters.
+//! Imports `admission`, `event_counts`, `http`, `openapi`, `reply`, `snapshots`.
 
 pub(crate) mod browse;
 pub(crate) mod call;

@@ -1,6 +1,6 @@
 //! HTTP requests, apart from any endpoint: heads, paths, parameters, bodies and clients.
 //!
-//! The folder imports `reply`: most parts refuse a malformed request.
+//! Imports `reply`.
 
 pub(crate) mod accept;
 pub(crate) mod body;

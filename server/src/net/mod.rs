@@ -1,7 +1,9 @@
 //! Connections: TLS, the PROXY protocol, timeouts and connection limits.
 //!
 //! [`connection::Connections`] hands each request to a [`handler::Handler`], so that the folder knows no
-//! route. It may import `http`, `admission` and `event_counts`.
+//! route.
+//!
+//! Imports `admission`, `event_counts`, `http`, `reply`.
 
 pub(crate) mod connection;
 pub(crate) mod frame_meter;

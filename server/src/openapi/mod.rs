@@ -6,7 +6,9 @@
 //! - [`document`] is the document that endpoints add their paths to.
 //!
 //! Examples come from the served snapshot ([`samples`]). Each endpoint describes itself; the table of endpoints
-//! is the list of paths. The folder imports `admission` and `reply`, and the parsers of parameters in `endpoint`.
+//! is the list of paths.
+//!
+//! Imports `reply`.
 
 pub(crate) mod document;
 pub(crate) mod operation;

@@ -5,7 +5,9 @@
 //! - [`static_body`] and [`static_page`] are bodies that the binary holds.
 //!
 //! An endpoint makes a [`Reply`]. The server then changes its links ([`crate::http::named_snapshot`]), codes its
-//! body ([`Reply::coded`]), and turns it into a response ([`Reply::into_response`]). The folder imports no other.
+//! body ([`Reply::coded`]), and turns it into a response ([`Reply::into_response`]).
+//!
+//! Imports no other folder.
 
 pub(crate) mod coding;
 pub(crate) mod detail;

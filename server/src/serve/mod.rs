@@ -24,7 +24,7 @@
 //! - [`threads`] has the permits and the blocking threads, [`pieces`] sends bodies in pieces.
 //! - [`access_log`] writes a line for each request, [`traffic`] counts requests.
 //!
-//! The folder imports every folder of the server except `ops`.
+//! Imports `admission`, `endpoint`, `event_counts`, `http`, `net`, `reply`, `snapshots`.
 
 pub(crate) mod access_log;
 pub(crate) mod line_budget;

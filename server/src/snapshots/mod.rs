@@ -7,6 +7,8 @@
 //! - [`activation`] switches to a scheduled snapshot at its time; [`link_version`] tells links apart.
 //! - [`suppression`] reloads the list of suppressed ids, [`freshness`] reads expiry and licence.
 //! - [`health`] names issues for operators, and [`disk_activity`] watches how much is read from disk.
+//!
+//! Imports `event_counts`, `reply`.
 
 pub(crate) mod activation;
 pub(crate) mod disk_activity;

@@ -15,8 +15,9 @@
 //! References do not select: a subset keeps the references of its records. References that lead out of the subset are
 //! unresolved.
 //!
-//! Memory: batches of references, and the links of one chunk of 65,536 records. Imports `link/{atomic_bitset,
-//! column, context, radix_sort, record, resolve, take_over}` and the runs of `link/index`.
+//! Memory: batches of references, and the links of one chunk of 65,536 records.
+//!
+//! Imports `link/{atomic_bitset, column, context, index, radix_sort, record, resolve, take_over}`.
 
 mod graph;
 mod redirected;

@@ -16,6 +16,7 @@
 //!
 //! All threads read records in row order, batch by batch. One order is sorted while the one before is written. Memory does
 //! not grow with the number of rows, except for bitmaps of rows.
+//!
 //! Imports `link/{atomic_bitset, column, context, previous, radix_sort, resolve, take_over}`.
 
 pub(crate) mod dictionary;

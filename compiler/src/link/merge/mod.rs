@@ -2,7 +2,8 @@
 //!
 //! Takes the segments of the objects. Gives [`rows::Rows`] for every entity, the taxonomy's sums of
 //! outputs and citations, and the newest `updated_date`. Reads keys and taxonomy records only.
-//! Imports `link/{column, context, tally, taxonomy}`.
+//!
+//! Imports `link/{atomic_bitset, column, context, tally, taxonomy}`.
 
 pub(crate) mod copies;
 pub(crate) mod deletions;

@@ -4,6 +4,7 @@
 //! Takes the current snapshot, the state that its link kept, and a record linker. Gives the
 //! [`Changes`](crate::link::resolve::changes::Changes) of every entity. Nothing is taken over without a state, or from
 //! a damaged one; the bytes of a snapshot do not depend on that.
+//!
 //! Imports `link/{atomic_bitset, column, context, merge, record, resolve, take_over}`.
 
 pub(crate) mod compare;

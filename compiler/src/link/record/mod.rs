@@ -3,7 +3,8 @@
 //!
 //! Takes the rows, the resolved symbols, the side tables and the taxonomy's sums. Gives the record's
 //! final blob, id and name. Both selecting a subset and writing the snapshot link records this way.
-//! Imports `link/{column, context, enrich, merge, resolve, take_over, taxonomy}`.
+//!
+//! Imports `link/{context, enrich, merge, resolve, take_over, taxonomy}`.
 
 pub(crate) mod copier;
 pub(crate) mod inputs;

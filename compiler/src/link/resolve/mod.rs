@@ -3,6 +3,7 @@
 //! Takes the rows of the merge and the symbol tables of the segments. Gives [`resolved::ResolvedSymbols`],
 //! the row of each symbol, and the unresolved symbols, which get rows after the records. Also holds
 //! the renumbering of a subset, the taxonomy as a tree of rows, and the differences from the previous snapshot.
+//!
 //! Imports `link/{atomic_bitset, column, context, merge, taxonomy}`.
 
 pub(crate) mod changes;

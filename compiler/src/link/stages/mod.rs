@@ -10,7 +10,10 @@
 //! ```
 //!
 //! Each stage consumes the one before: what a later stage does not need is freed with it. The previous snapshot is an
-//! argument of the two stages that take something over. Imports all other folders of `link`.
+//! argument of the two stages that take something over.
+//!
+//! Imports `link/{citations, context, enrich, index, merge, previous, publish, record, resolve, select,
+//! selection, take_over, tally, write}`.
 
 mod accounting;
 mod indexed;

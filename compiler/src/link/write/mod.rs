@@ -2,7 +2,8 @@
 //!
 //! Takes a record linker with final row numbers. Gives the archives of every entity, the table of
 //! codes and, at the end, report, hashes and manifest. Each record is copied once, in row order.
-//! Imports `link/{column, context, merge, record, resolve, tally, taxonomy}`.
+//!
+//! Imports `link/{atomic_bitset, column, context, record, resolve, tally}`.
 
 pub(crate) mod codes;
 pub(crate) mod entity_files;
