@@ -9,9 +9,7 @@ use std::{
     sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError},
 };
 
-use rusty_s3::actions::{
-    CompleteMultipartUploadResponse, CreateMultipartUpload, ListObjectsV2, ListObjectsV2Response,
-};
+use rusty_s3::actions::{CreateMultipartUpload, ListObjectsV2, ListObjectsV2Response};
 use rusty_s3::{Bucket as SignedBucket, Credentials, S3Action};
 use ureq::http::{HeaderName, Method, StatusCode, header};
 
@@ -256,7 +254,12 @@ impl Bucket {
             let mut content = vec![0; part_bytes.min(bytes - from) as usize];
             file.read_exact_at(&mut content, from).map_err(Error::input(path))?;
             let upload = bucket.upload_part(credentials, key, number, id);
-            let reply = self.exchange(key, Method::PUT, &upload, &[], &content)?.ok(key, self)?;
+            let reply = self.exchange(key, Method::PUT, &upload, &[], &content)?;
+            if !reply.status.is_success() {
+                let parts = bytes.div_ceil(part_bytes);
+                let reason = format!("part {number} of {parts}: {}", reply.answer());
+                return Err(self.error(key, Failure::Permanent(reason)));
+            }
             etags.push(reply.etag.ok_or_else(|| {
                 self.error(key, Failure::Permanent("the store sends no ETag".into()))
             })?);
@@ -278,11 +281,15 @@ impl Bucket {
             return Ok(false);
         }
         let reply = reply.ok(key, self)?;
-        // A store may say 200 before it knows the outcome; the body tells.
-        CompleteMultipartUploadResponse::parse(&reply.xml()).map_err(|_| {
-            let reason = "the upload could not be completed; run again".into();
-            Error::Transfer { url: self.display(key), reason }
-        })?;
+        // A store may say 200 before it knows the outcome. The body tells: an error has a code, an object an ETag.
+        // The name of the root does not, because stores differ in it.
+        if reply.element("ETag").is_none() || reply.element("Code").is_some() {
+            let (parts, answer) = (etags.len(), reply.answer());
+            let reason = format!(
+                "the upload of {parts} parts could not be completed: the store answered {answer}; run again"
+            );
+            return Err(Error::Transfer { url: self.display(key), reason });
+        }
         Ok(true)
     }
 
@@ -308,7 +315,7 @@ impl WholeReply {
         match self.status {
             status if status.is_success() => Ok(self),
             StatusCode::NOT_FOUND => Err(bucket.error(key, Failure::NotFound)),
-            status => Err(bucket.error(key, Failure::Permanent(status.to_string()))),
+            _ => Err(bucket.error(key, Failure::Permanent(self.answer()))),
         }
     }
 }

@@ -5,11 +5,15 @@ use std::sync::atomic::Ordering;
 use ureq::http::{HeaderName, Method, Request, StatusCode, header};
 
 use crate::remote::host::{Failure, Host, temporary_failure};
+use crate::terminal::escape::escape_text;
 
 /// Largest reply to a request that is no download, in bytes. A page of a bucket's list has about 1 MB.
 const REPLY_BYTES_MAX: u64 = 16 << 20;
 const NAMESPACE: &str = "http://s3.amazonaws.com/doc/2006-03-01/";
 const NAMESPACE_BEFORE: &str = "http://doc.s3.amazonaws.com/2006-03-01/";
+
+/// Characters of a store's answer that a message repeats.
+const ANSWER_CHARS_MAX: usize = 200;
 
 /// A reply that was read as a whole.
 pub struct WholeReply {
@@ -31,6 +35,35 @@ impl WholeReply {
         }
         text
     }
+
+    /// The text of the first element with a name in a body of XML.
+    pub fn element(&self, name: &str) -> Option<String> {
+        let text = String::from_utf8_lossy(&self.body);
+        let (_, rest) = text.split_once(&format!("<{name}>"))?;
+        Some(rest.split_once("</")?.0.to_owned())
+    }
+
+    /// What the store answered, for messages: the status, and the code and message of its error, or the beginning of
+    /// a body of another form.
+    pub fn answer(&self) -> String {
+        let status = self.status;
+        match (self.element("Code"), self.element("Message")) {
+            (Some(code), Some(message)) => {
+                format!("{status}, `{}`: {}", shown(&code), shown(&message))
+            }
+            (Some(code), None) => format!("{status}, `{}`", shown(&code)),
+            _ => match String::from_utf8_lossy(&self.body).trim() {
+                "" => status.to_string(),
+                text => format!("{status}: `{}`", shown(text)),
+            },
+        }
+    }
+}
+
+/// The beginning of a text from another program, on one line.
+fn shown(text: &str) -> String {
+    let beginning: String = text.chars().take(ANSWER_CHARS_MAX).collect();
+    escape_text(&beginning)
 }
 
 impl Host {
