@@ -154,7 +154,7 @@ pub enum Error {
         entity: &'static str,
         /// The most records that a snapshot holds.
         max: u64,
-        /// What the user can do.
+        /// The advice to the user.
         remedy: &'static str,
     },
     /// No record matches the `--where` filters.

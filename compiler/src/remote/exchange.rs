@@ -43,8 +43,8 @@ impl WholeReply {
         Some(rest.split_once("</")?.0.to_owned())
     }
 
-    /// What the store answered, for messages: the status, and the code and message of its error, or the beginning of
-    /// a body of another form.
+    /// Describes the answer of the store for messages: the status, then the code and message of an error in XML, or
+    /// the beginning of another body.
     pub fn answer(&self) -> String {
         let status = self.status;
         match (self.element("Code"), self.element("Message")) {

@@ -318,7 +318,7 @@ impl<'s> ExpressionResolver<'s> {
                 referring.add_list(list)?;
             }
         }
-        // Then those of them whose every name is suppressed: to the reader they have none.
+        // Then the records without any other name: to a reader these records have no name.
         let is_null =
             Expression { is_negated: false, operands: vec![Operand::Null], ..expression.clone() };
         let query = Query { filter: vec![is_null], ..Query::new(self.entity) };

@@ -128,11 +128,11 @@ pub struct KeyStatistics {
 
 /// A statistic of the values of one key.
 pub struct Measure {
-    /// The name of its member.
+    /// The name of the statistic's member in replies.
     pub name: &'static str,
-    /// What it is.
+    /// The statistic's definition, for the OpenAPI document.
     pub doc: &'static str,
-    /// How many numbers it has: one, or three in an array.
+    /// The count of the statistic's numbers: one, or three in an array.
     pub numbers: usize,
     of: fn(&Histogram<'_>) -> Measured,
 }
@@ -140,9 +140,9 @@ pub struct Measure {
 /// The value of a statistic.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Measured {
-    /// A number.
+    /// Of a statistic with one number.
     One(Number),
-    /// An array of three numbers.
+    /// Of a statistic with three numbers, which replies show as an array.
     Three([Number; 3]),
 }
 
@@ -189,11 +189,11 @@ pub enum Number {
 
 /// A citation index of outputs.
 pub struct CitationIndex {
-    /// The name of its member.
+    /// The name of the index's member in replies.
     pub name: &'static str,
-    /// What it is.
+    /// The index's definition, for the OpenAPI document.
     pub doc: &'static str,
-    /// Its value.
+    /// Reads the index from the statistics of outputs.
     pub of: fn(&OutputStatistics) -> u64,
 }
 

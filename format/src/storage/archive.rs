@@ -1,8 +1,8 @@
 //! An archive: a file of a snapshot with a header, whose bytes are verified at their first touch.
 //!
-//! A thread that serves many clients must not wait for one client's read from disk. Such a thread reads through
-//! a twin of the archive ([`InArchive::memory_only`]): of the same mapped file, but a read of bytes that are not
-//! in memory fails with [`ReadError::WouldWait`].
+//! A thread that serves many clients must not wait for one client's read from disk. The thread reads through a
+//! twin of the archive ([`InArchive::memory_only`]). The twin shares the mapped file, and a read of bytes that are
+//! not in memory fails with [`ReadError::WouldWait`].
 
 use std::{ops::Range, sync::Arc};
 

@@ -1,8 +1,8 @@
-//! How much of a resource each holder has, and all holders together: bytes of replies, permits, connections.
+//! Counts the shares of a resource by holder: bytes of replies, permits, connections.
 
 use std::collections::HashMap;
 
-/// What the holders of a resource have. A holder is the key of a client or of a network.
+/// The shares of a resource. A holder is the key of a client or of a network.
 #[derive(Debug, Default)]
 pub struct Shares {
     total: usize,
@@ -11,12 +11,12 @@ pub struct Shares {
 }
 
 impl Shares {
-    /// What all holders have together.
+    /// The sum of all shares.
     pub fn total(&self) -> usize {
         self.total
     }
 
-    /// What one holder has.
+    /// The share of a holder.
     pub fn of(&self, holder: u64) -> usize {
         self.holders.get(&holder).copied().unwrap_or_default()
     }
@@ -33,7 +33,7 @@ impl Shares {
         true
     }
 
-    /// Takes an amount back from a holder, who has at least as much.
+    /// Takes an amount back from a holder that has at least this amount.
     pub fn take_back(&mut self, holder: u64, amount: usize) {
         let Some(held) = self.holders.get_mut(&holder) else { return };
         let amount = amount.min(*held);

@@ -1,4 +1,4 @@
-//! A request to an endpoint, and what the endpoint makes of it: a finished reply, or work.
+//! A request to an endpoint, and the plan of the endpoint: a finished reply, or work.
 
 use std::sync::Arc;
 
@@ -121,7 +121,7 @@ impl<'a> Planning<'a> {
     }
 }
 
-/// What an endpoint makes of a valid request.
+/// The plan for a valid request.
 pub enum Planned {
     /// The finished reply to a request that needs no work.
     Reply(Reply),

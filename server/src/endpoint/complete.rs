@@ -161,7 +161,7 @@ fn operation(
     })
 }
 
-/// The `query` parameter.
+/// Describes the parameter `query`, with an example that finds a record.
 fn describe_text(sample: &Sample) -> Value {
     let doc = format!(
         "The typed text, at most {TEXT_BYTES_MAX} bytes: a complete identifier, or words. For each word, \

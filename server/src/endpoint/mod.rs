@@ -56,8 +56,9 @@ use crate::reply::Reply;
 
 /// A path of the interface, or one path for each of some lists.
 pub struct Endpoint {
-    /// The path as the OpenAPI document has it. `{list}` stands for the path of each list of `lists`, `{file}` for a
-    /// segment with a dot, `{identifier}` for the rest of the path, and another name in braces for any segment.
+    /// The path as the OpenAPI document has it. A name in braces stands for any segment, except for three:
+    /// `{list}` is the path of each list of `lists`, `{file}` a segment with a dot, `{identifier}` the rest of the
+    /// path.
     pub path: &'static str,
     pub lists: Lists,
     /// The label in metrics; `None` for the path of each list.

@@ -47,7 +47,7 @@ enum SegmentPattern {
 /// A request's route.
 #[derive(Clone, Copy)]
 pub struct Matched {
-    /// The route.
+    /// The row of the table, for the list that the path names.
     pub route: &'static Route,
     /// The segment that the client chose, such as an identifier; empty if the route has none.
     pub segment: Segment,

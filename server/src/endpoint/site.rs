@@ -1,4 +1,4 @@
-//! What the endpoints of a server share: options, snapshots, and the state of the disk.
+//! Options, snapshots and the state of the disk, which all endpoints of a server share.
 
 use std::{sync::Arc, time::Duration};
 

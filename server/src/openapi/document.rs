@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use crate::openapi::operation::Operation;
 use crate::openapi::schemas::Schemas;
 
-/// An unfinished document.
+/// A document to which endpoints add their paths.
 pub struct Document<'s> {
     /// The served snapshot, for examples.
     pub snapshot: &'s Snapshot,

@@ -299,7 +299,7 @@ impl Reply {
         }
     }
 
-    /// Whether the body is one that the binary holds, so that the reply holds no memory of its own.
+    /// Whether the binary holds the body. Such a reply needs no memory of its own.
     pub fn is_shared(&self) -> bool {
         matches!(self.coding, ChosenCoding::Given(_))
     }

@@ -12,7 +12,7 @@ use crate::http::client_address::Client;
 
 /// Lists and autocompletes of several words computed concurrently, for each core.
 const LISTS_PER_CORE: usize = 4;
-/// Of these, how many one client may have under way.
+/// Lists of one client computed concurrently.
 const CLIENT_LISTS_MAX: usize = 4;
 /// Reads from disk of one client: all permits but one of this many.
 const SPARED_READS: usize = 4;

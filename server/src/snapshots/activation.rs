@@ -20,7 +20,7 @@ use crate::snapshots::link_version::LinkVersion;
 use crate::snapshots::manager::SnapshotManager;
 use crate::snapshots::served::ServedSnapshot;
 
-/// What the owner knows of `next`.
+/// The link `next`, as the owner last saw it.
 #[derive(Default)]
 pub(super) struct NextLink {
     /// The link at the last check.

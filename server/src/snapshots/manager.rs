@@ -78,7 +78,7 @@ pub struct SnapshotManager {
     pub(super) activates_at: watch::Sender<Option<DateTime<Utc>>>,
 }
 
-/// What the owner knows besides the pointers that requests read.
+/// The state of the open snapshots, besides the pointers that requests read.
 pub(super) struct Owner {
     serving: Serving,
     /// `current` at the last check.
@@ -503,7 +503,7 @@ impl SnapshotManager {
         let mut retained = self.retained.load().to_vec();
         retained.retain(|kept| kept.id() != id);
         self.retained.store(Arc::new(retained));
-        // An earlier snapshot needs no replacement, nor does one that was replaced meanwhile.
+        // An earlier snapshot needs no replacement, and a served one may be replaced already.
         if !Arc::ptr_eq(&self.served(), damaged) {
             return;
         }

@@ -221,7 +221,7 @@ impl<'d> Planner<'d, '_> {
             }
         };
         let mut members = Vec::with_capacity(field.children.len());
-        // A list costs its records, and what is below each of them.
+        // A list costs each of its records, times the cost of the selection below a record.
         let mut cost: u64 = 1;
         for child in &field.children {
             let member = match self.types.source(child.type_name, child.field.name.as_str()) {
