@@ -20,7 +20,8 @@ const NAMES_PER_CHECK: u32 = 256;
 /// Cost: each name of `target` is folded once, whatever the number of operands.
 pub(super) fn add_rows<'s>(
     snapshot: &'s Snapshot,
-    (file, lists): (&'s TermListsFile, usize),
+    file: &'s TermListsFile,
+    lists: usize,
     target: Entity,
     operands: &[Operand],
     deadline: Deadline,

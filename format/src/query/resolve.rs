@@ -80,8 +80,9 @@ fn resolve_expression<'s>(
 ) -> Result<Clause<'s>, QueryError> {
     let mut union = Union::new(snapshot.count(entity));
     if let Index::NamesScanned { entity: target, rows } = expression.index {
-        let lists = (snapshot.term_lists(entity)?, rows);
-        name_scan::add_rows(snapshot, lists, target, &expression.operands, deadline, &mut union)?;
+        let file = snapshot.term_lists(entity)?;
+        let operands = &expression.operands;
+        name_scan::add_rows(snapshot, file, rows, target, operands, deadline, &mut union)?;
     } else {
         let mut resolver = ExpressionResolver { snapshot, entity, deadline, union };
         for operand in &expression.operands {

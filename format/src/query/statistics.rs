@@ -250,7 +250,8 @@ impl Query {
         &self,
         keys: &StatisticsKeys,
         snapshot: &Snapshot,
-        (deadline, time): (Deadline<'_>, Duration),
+        deadline: Deadline<'_>,
+        time: Duration,
     ) -> Result<Statistics, QueryError> {
         let matches = self.resolve(snapshot, deadline)?;
         let (set, _) = self.matching_set(&matches, snapshot, deadline)?;
@@ -259,16 +260,16 @@ impl Query {
             keys.keys.iter().map(|(_, order)| snapshot.order(self.entity, *order)).collect();
         let orders = orders?;
         for order in &orders {
-            crate::query::groups::check(&[Source::Order(*order)], (&set.rows, rows), time)
+            crate::query::groups::check(&[Source::Order(*order)], &set.rows, rows, time)
                 .map_err(|reason| QueryError::refused("of", &keys.text, reason))?;
         }
         let mut of = Vec::with_capacity(orders.len());
         for ((key, _), order) in keys.keys.iter().zip(orders) {
-            let counted = count_codes(&mut Source::Order(order), (&set.rows, rows), deadline)?;
+            let counted = count_codes(&mut Source::Order(order), &set.rows, rows, deadline)?;
             of.push(key_statistics(key.name, order, &counted)?);
         }
         let outputs = match self.keys.filter(STATUS) {
-            Some(_) => Some(self.output_statistics(snapshot, &matches, (&set, rows), deadline)?),
+            Some(_) => Some(self.output_statistics(snapshot, &matches, &set, rows, deadline)?),
             None => None,
         };
         Ok(Statistics { count: set.rows.count(), of, outputs })
@@ -290,7 +291,8 @@ impl Query {
         &self,
         snapshot: &Snapshot,
         matches: &Intersection<'_>,
-        (set, rows): (&CountedSet, u32),
+        set: &CountedSet,
+        rows: u32,
         deadline: Deadline<'_>,
     ) -> Result<OutputStatistics, QueryError> {
         let cited = snapshot.order_by(self.entity, CITATIONS)?;
@@ -305,7 +307,7 @@ impl Query {
             let index = Grouping::index_of(self.keys, key)
                 .ok_or(ReadError::Internal("a key of statistics does not group"))?;
             let mut source = Source::open(&index, snapshot, self.entity, deadline)?;
-            let counted = count_codes(&mut source, (&set.rows, rows), deadline)?;
+            let counted = count_codes(&mut source, &set.rows, rows, deadline)?;
             let mut groups = Vec::with_capacity(counted.codes.len() + 1);
             for (code, count) in counted.codes {
                 groups.push((source.value(code)?, count));

@@ -30,7 +30,7 @@ pub fn count_groups(
 ) -> Result<Groups, QueryError> {
     let (limits, begun) = (call.limits(), Instant::now());
     let time = limits.time();
-    let groups = limits.run(|deadline| query.groups(grouping, call.snapshot, (deadline, time)))?;
+    let groups = limits.run(|deadline| query.groups(grouping, call.snapshot, deadline, time))?;
     let micros = begun.elapsed().as_micros() as u64;
     tracing::debug!(micros, groups = groups.total, "groups counted");
     Ok(groups)

@@ -53,7 +53,7 @@ fn answer(query: &Query, call: &Call<'_>) -> Answer {
     };
     let (limits, begun) = (call.limits(), Instant::now());
     let time = limits.time();
-    let found = limits.run(|deadline| query.statistics(keys, call.snapshot, (deadline, time)))?;
+    let found = limits.run(|deadline| query.statistics(keys, call.snapshot, deadline, time))?;
     let micros = begun.elapsed().as_micros() as u64;
     tracing::debug!(micros, "list summed up");
     Ok(Reply::json(render(&found, call.snapshot)?))

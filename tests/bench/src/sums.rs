@@ -127,7 +127,7 @@ fn print_groups(snapshot: &Snapshot, key: &str, filter: &str, ceiling: f64) -> R
     grouped.set_group_by(key).map_err(|refusals| format!("{key}: {refusals:?}"))?;
     let ResultKind::Groups(grouping) = &grouped.result_kind else { return Err("no groups".into()) };
     print((&format!("groups by {key} of {filter}"), ceiling), || {
-        let groups = grouped.groups(grouping, snapshot, (Deadline::NEVER, TIME))?;
+        let groups = grouped.groups(grouping, snapshot, Deadline::NEVER, TIME)?;
         Ok((groups.count, groups))
     })
 }
@@ -139,7 +139,7 @@ fn print_statistics(snapshot: &Snapshot, filter: &str) -> Result<()> {
         return Err("no statistics".into());
     };
     print((&format!("statistics of {filter}"), 50.0), || {
-        let statistics = summed.statistics(keys, snapshot, (Deadline::NEVER, TIME))?;
+        let statistics = summed.statistics(keys, snapshot, Deadline::NEVER, TIME)?;
         Ok((statistics.count, statistics))
     })?;
     print((&format!("h-index and g-index of {filter}"), 1.0), || {

@@ -97,12 +97,13 @@ impl Counter {
 /// Counts the codes of a set's rows, of `rows` rows in all.
 pub(in crate::query) fn count_codes(
     source: &mut Source<'_>,
-    (set, rows): (&DocSet, u32),
+    set: &DocSet,
+    rows: u32,
     deadline: Deadline<'_>,
 ) -> Result<Counted, QueryError> {
     let is_complement = source.has_totals() && set.count() * 2 > u64::from(rows);
     let mut counter = Counter::new(source.codes());
-    each_chunk((set, rows), is_complement, deadline, |chunk, found| {
+    each_chunk(set, rows, is_complement, deadline, |chunk, found| {
         source.count(chunk, found, &mut counter, deadline)
     })?;
     let counted = counter.finish()?;
@@ -125,7 +126,8 @@ pub(in crate::query) fn count_codes(
 /// Counts the pairs of codes that the rows of a set have.
 pub(super) fn count_pairs(
     [one, other]: [&mut Source<'_>; 2],
-    (set, rows): (&DocSet, u32),
+    set: &DocSet,
+    rows: u32,
     deadline: Deadline<'_>,
 ) -> Result<Vec<CodeGroup>, QueryError> {
     // In a pair, the number after the last code stands for null.
@@ -133,7 +135,7 @@ pub(super) fn count_pairs(
     let pairs = widths[0].saturating_mul(widths[1]);
     let mut counter = Counter::new(pairs);
     let (mut of_one, mut of_other) = (Vec::new(), Vec::new());
-    each_chunk((set, rows), false, deadline, |chunk, found| {
+    each_chunk(set, rows, false, deadline, |chunk, found| {
         for (source, found_codes) in [(&mut *one, &mut of_one), (&mut *other, &mut of_other)] {
             found_codes.clear();
             let last = source.codes();
@@ -167,7 +169,8 @@ pub(super) fn count_pairs(
 
 /// Calls `visit` with each chunk that has rows of the set, or with `is_complement` rows outside it.
 fn each_chunk(
-    (set, rows): (&DocSet, u32),
+    set: &DocSet,
+    rows: u32,
     is_complement: bool,
     deadline: Deadline<'_>,
     mut visit: impl FnMut(u32, &crate::query::intersection::ChunkRows) -> Result<(), QueryError>,

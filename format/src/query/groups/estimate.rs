@@ -18,7 +18,8 @@ const NANOS_PER_PAIR: f64 = 40.0;
 /// error says what would narrow the set.
 pub(in crate::query) fn check(
     sources: &[Source<'_>],
-    (set, rows): (&DocSet, u32),
+    set: &DocSet,
+    rows: u32,
     time: Duration,
 ) -> Result<(), String> {
     let matching = set.count() as f64;

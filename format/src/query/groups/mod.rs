@@ -91,7 +91,8 @@ impl Query {
         &self,
         grouping: &Grouping,
         snapshot: &Snapshot,
-        (deadline, time): (Deadline<'_>, Duration),
+        deadline: Deadline<'_>,
+        time: Duration,
     ) -> Result<Groups, QueryError> {
         let matches = self.resolve(snapshot, deadline)?;
         let (set, _) = self.matching_set(&matches, snapshot, deadline)?;
@@ -101,11 +102,11 @@ impl Query {
         let sources: Result<Vec<Source<'_>>, QueryError> =
             grouping.keys.iter().map(|key| open(&key.index)).collect();
         let mut sources = sources?;
-        check(&sources, (set, rows), time)
+        check(&sources, set, rows, time)
             .map_err(|reason| QueryError::refused("group_by", &grouping.text, reason))?;
         let mut counted = match &mut sources[..] {
-            [source] => count_codes(source, (set, rows), deadline)?.into_groups(),
-            [one, other] => count::count_pairs([one, other], (set, rows), deadline)?,
+            [source] => count_codes(source, set, rows, deadline)?.into_groups(),
+            [one, other] => count::count_pairs([one, other], set, rows, deadline)?,
             _ => Vec::new(),
         };
         if !grouping.has_null {

@@ -48,14 +48,15 @@ pub fn groups(
     query: &Query,
     address: &Address,
     snapshot: &Snapshot,
-    (deadline, limits): (Deadline<'_>, WorkLimits),
+    deadline: Deadline<'_>,
+    limits: WorkLimits,
 ) -> Result<Vec<KeyGroups>, ReadError> {
     let mut found = Vec::new();
     for key in tables::of(query.entity).groups.iter().copied() {
         let mut query = Query { page: NonZeroU32::MIN, per_page: GROUPS_SHOWN, ..query.clone() };
         let Ok(()) = query.set_group_by(key) else { continue };
         let ResultKind::Groups(grouping) = &query.result_kind else { continue };
-        let groups = query.groups(grouping, snapshot, (deadline, limits.time() / TIME_SHARE));
+        let groups = query.groups(grouping, snapshot, deadline, limits.time() / TIME_SHARE);
         let groups = match groups {
             Ok(groups) => groups,
             Err(QueryError::Refused { .. }) => continue,
@@ -64,7 +65,7 @@ pub fn groups(
         };
         let largest = groups.page.iter().map(|group| group.count).max().unwrap_or(0).max(1);
         let bars: Result<Vec<Bar>, ReadError> =
-            groups.page.iter().map(|group| bar(group, (key, largest), address, snapshot)).collect();
+            groups.page.iter().map(|group| bar(group, key, largest, address, snapshot)).collect();
         let bars = bars?;
         let left_out = groups.total - bars.len() as u64;
         // One group of everything tells nothing.
@@ -77,7 +78,8 @@ pub fn groups(
 
 fn bar(
     group: &Group,
-    (key, largest): (&str, u64),
+    key: &str,
+    largest: u64,
     address: &Address,
     snapshot: &Snapshot,
 ) -> Result<Bar, ReadError> {

@@ -127,7 +127,7 @@ fn answer(query: &Query, call: &Call<'_>) -> Answer {
     let found = limits.run(|deadline| {
         let answer = query.execute(snapshot, deadline)?;
         let rows = rows::rows(query.entity, &answer.rows, snapshot)?;
-        let groups = groups::groups(query, &address, snapshot, (deadline, limits))?;
+        let groups = groups::groups(query, &address, snapshot, deadline, limits)?;
         Ok::<Found, QueryError>(Found { count: answer.count, rows, groups })
     })?;
     let chips = chips(query, &address, snapshot)?;
