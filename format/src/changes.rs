@@ -17,7 +17,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::entity::Entity;
-use crate::json::render::{Page, Shape};
+use crate::json::render::{JsonWriter, Shape};
 use crate::query::{Deadline, QueryError};
 use crate::record::members::{Members, View};
 use crate::schema::keys::keys_of;
@@ -86,8 +86,8 @@ impl<'s> NativeRecords<'s> {
     }
 
     /// An empty page for [`Self::render`].
-    pub fn page(&self) -> Page<'_> {
-        self.members.page(self.snapshot)
+    pub fn page(&self) -> JsonWriter<'_> {
+        self.members.writer(self.snapshot)
     }
 
     /// Appends the line of the record in a row.
@@ -95,10 +95,10 @@ impl<'s> NativeRecords<'s> {
     /// # Errors
     ///
     /// If the snapshot is damaged, or the row has no record.
-    pub fn render(&self, row: u32, page: &mut Page<'_>) -> Result<(), ReadError> {
-        self.members.render(row, page)?;
+    pub fn render(&self, row: u32, writer: &mut JsonWriter<'_>) -> Result<(), ReadError> {
+        self.members.render(row, writer)?;
         if keys_of(self.entity).has_citations() {
-            add_references(self.snapshot, self.entity, row, &mut page.out)?;
+            add_references(self.snapshot, self.entity, row, &mut writer.out)?;
         }
         Ok(())
     }
@@ -109,13 +109,13 @@ impl<'s> NativeRecords<'s> {
     ///
     /// As [`Self::render`].
     pub fn line(&self, row: u32) -> Result<Vec<u8>, ReadError> {
-        let mut page = self.page();
-        self.render(row, &mut page)?;
-        Ok(std::mem::take(&mut page.out))
+        let mut writer = self.page();
+        self.render(row, &mut writer)?;
+        Ok(std::mem::take(&mut writer.out))
     }
 
     fn fetch(&self, rows: &[u32]) -> Result<(), ReadError> {
-        let render = |_: &_, _, row, page: &mut Page<'_>| self.members.render(row, page);
+        let render = |_: &_, _, row, writer: &mut JsonWriter<'_>| self.members.render(row, writer);
         self.snapshot.fetch_page(self.entity, rows, Shape::Single, render)
     }
 }

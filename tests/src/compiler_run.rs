@@ -10,7 +10,7 @@ use std::{
 
 use crate::{TINY_DUMP, compiler, files_below, program, sample, write_files};
 use pinakes_format::entity::Entity;
-use pinakes_format::json::render::{Page, Shape};
+use pinakes_format::json::render::{JsonWriter, Shape};
 use pinakes_format::snapshot::Snapshot;
 use serde_json::{Value, json};
 
@@ -110,7 +110,7 @@ pub fn records(snapshot: &Path, entity: Entity) -> BTreeMap<String, Value> {
     snapshot.verify().unwrap();
     (0..snapshot.count(entity))
         .map(|row| {
-            let mut page = Page::new(&snapshot, Shape::Single);
+            let mut page = JsonWriter::new(&snapshot, Shape::Single);
             snapshot.render(entity, row, &mut page).unwrap();
             let record: Value = serde_json::from_slice(&page.out).unwrap();
             (record["id"].to_string().trim_matches('"').to_string(), record)

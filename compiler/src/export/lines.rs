@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use flate2::write::GzEncoder;
 use pinakes_format::changes::add_references;
 use pinakes_format::entity::Entity;
-use pinakes_format::json::render::Page;
+use pinakes_format::json::render::JsonWriter;
 use pinakes_format::record::csv::CsvTable;
 use pinakes_format::record::members::{Members, View};
 use pinakes_format::schema::keys::keys_of;
@@ -106,18 +106,18 @@ impl LineFormat<'_> {
     /// Renders rows, until [`PART_BYTES`] are reached. Returns the number of rows taken.
     fn render(&self, rows: &[u32]) -> Result<(Lines, usize), WriteError> {
         let mut encoder = Encoder::new(self.compression)?;
-        let mut page = self.members.page(self.snapshot);
+        let mut writer = self.members.writer(self.snapshot);
         let mut table = self.table.clone();
         let mut text = Vec::new();
         let mut lines = Lines::default();
         let mut part_bytes = 0;
         for row in rows {
             let from = text.len();
-            let rendered = self.render_line(*row, &mut page, &mut table, &mut text);
+            let rendered = self.render_line(*row, &mut writer, &mut table, &mut text);
             rendered.map_err(|error| WriteError::Record(self.entity, *row, error))?;
             lines.rows += 1;
-            lines.long_lines += u64::from(page.out.len() > LINE_BYTES_MAX);
-            page.out.clear();
+            lines.long_lines += u64::from(writer.out.len() > LINE_BYTES_MAX);
+            writer.out.clear();
             part_bytes += text.len() - from;
             if text.len() >= TEXT_BYTES {
                 encoder.write_all(&text)?;
@@ -137,18 +137,18 @@ impl LineFormat<'_> {
     fn render_line(
         &self,
         row: u32,
-        page: &mut Page<'_>,
+        writer: &mut JsonWriter<'_>,
         table: &mut Option<CsvTable>,
         text: &mut Vec<u8>,
     ) -> Result<(), ReadError> {
-        self.members.render(row, page)?;
+        self.members.render(row, writer)?;
         if self.has_references {
-            add_references(self.snapshot, self.entity, row, &mut page.out)?;
+            add_references(self.snapshot, self.entity, row, &mut writer.out)?;
         }
         match table {
-            Some(table) => table.write_row(&page.out, text),
+            Some(table) => table.write_row(&writer.out, text),
             None => {
-                text.extend_from_slice(&page.out);
+                text.extend_from_slice(&writer.out);
                 text.push(b'\n');
                 Ok(())
             }

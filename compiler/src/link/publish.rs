@@ -7,7 +7,7 @@ use std::{
 };
 
 use pinakes_format::entity::Entity;
-use pinakes_format::json::render::{Page, Shape};
+use pinakes_format::json::render::{JsonWriter, Shape};
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::snapshot::next::CURRENT;
 use pinakes_format::storage::manifest::{MANIFEST, Manifest};
@@ -101,7 +101,7 @@ pub fn refuse_shrinking(snapshots: &Path, fresh: &Manifest) -> Result<()> {
 /// spread.
 pub(crate) fn self_check(directory: &Path) -> Result<()> {
     let snapshot = Snapshot::open(directory).map_err(Error::self_check)?;
-    let mut page = Page::new(&snapshot, Shape::Single);
+    let mut page = JsonWriter::new(&snapshot, Shape::Single);
     for entity in Entity::all() {
         let count = snapshot.count(entity);
         for row in (0..count).step_by((count / CHECKED_ROWS).max(1) as usize) {

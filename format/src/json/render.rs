@@ -23,8 +23,8 @@ pub trait Render {
     ///
     /// # Errors
     ///
-    /// Where the snapshot is damaged. The page then holds an incomplete text.
-    fn render(from: &mut RecordReader<'_>, page: &mut Page<'_>) -> Result<(), ReadError>;
+    /// Where the snapshot is damaged. The writer then holds an incomplete text.
+    fn render(from: &mut RecordReader<'_>, writer: &mut JsonWriter<'_>) -> Result<(), ReadError>;
 }
 
 /// The rows, codes and records that a [`Page`] looks up while it renders.
@@ -88,7 +88,7 @@ pub struct RecordBytes<'s> {
 }
 
 /// A JSON text in one shape, with the store that references are looked up in.
-pub struct Page<'s> {
+pub struct JsonWriter<'s> {
     /// The text so far.
     pub out: Vec<u8>,
     store: &'s dyn RecordStore,
@@ -98,7 +98,7 @@ pub struct Page<'s> {
     record: CurrentRecord<'s>,
 }
 
-/// The long texts of the record that a page renders at present.
+/// The long texts of the record that a writer renders at present.
 #[derive(Default)]
 pub(crate) struct CurrentRecord<'s> {
     /// The compressed pool of long texts. Decompressed at the first long text.
@@ -116,10 +116,10 @@ impl<'s> CurrentRecord<'s> {
 #[must_use]
 pub(crate) struct OpenObject(usize);
 
-impl<'s> Page<'s> {
-    /// An empty page in a shape.
-    pub fn new(store: &'s dyn RecordStore, shape: Shape) -> Page<'s> {
-        Page {
+impl<'s> JsonWriter<'s> {
+    /// An empty writer in a shape.
+    pub fn new(store: &'s dyn RecordStore, shape: Shape) -> JsonWriter<'s> {
+        JsonWriter {
             out: Vec::new(),
             store,
             shape,
@@ -128,10 +128,10 @@ impl<'s> Page<'s> {
         }
     }
 
-    /// An empty page for lines of an export: single records, with the members that only filter keys
+    /// An empty writer for lines of an export: single records, with the members that only filter keys
     /// use. A build of the export therefore answers as the exported snapshot.
-    pub fn for_export(store: &'s dyn RecordStore) -> Page<'s> {
-        Page { has_key_members: true, ..Page::new(store, Shape::Single) }
+    pub fn for_export(store: &'s dyn RecordStore) -> JsonWriter<'s> {
+        JsonWriter { has_key_members: true, ..JsonWriter::new(store, Shape::Single) }
     }
 
     /// Whether objects have the members that no reply shows.

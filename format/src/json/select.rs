@@ -2,12 +2,12 @@
 //!
 //! A [`Selection`] names members by their index in the declaration, in the order of the output; it
 //! is built once per request, so that no name is compared while records are written. Records have
-//! the shape of the page. The caller implements [`Resolver`]: it limits the cost of a
+//! the shape of the writer. The caller implements [`Resolver`]: it limits the cost of a
 //! selection and writes values that are not in the record.
 
 use crate::entity::Entity;
 use crate::json::record_reader::RecordReader;
-use crate::json::render::Page;
+use crate::json::render::JsonWriter;
 use crate::storage::error::ReadError;
 
 /// The members to write of an object, in the order of the output; empty for values without members.
@@ -96,14 +96,14 @@ pub trait Resolver {
         &mut self,
         number: usize,
         of: (Entity, u32),
-        page: &mut Page<'_>,
+        writer: &mut JsonWriter<'_>,
     ) -> Result<(), SelectError>;
 }
 
-/// Writes selections to a page.
+/// Writes selections to a writer.
 pub struct SelectionWriter<'a, 's> {
-    /// The page that receives the JSON text.
-    pub page: &'a mut Page<'s>,
+    /// The writer that receives the JSON text.
+    pub json: &'a mut JsonWriter<'s>,
     /// The caller's side.
     pub resolver: &'a mut dyn Resolver,
 }
@@ -147,15 +147,15 @@ impl SelectionWriter<'_, '_> {
         selection: &Selection,
         mut write: impl FnMut(&SelectedValue, &mut Self) -> Result<(), SelectError>,
     ) -> Result<(), SelectError> {
-        self.page.open_object();
+        self.json.open_object();
         for selected in &selection.0 {
-            self.page.key(&selected.key);
+            self.json.key(&selected.key);
             self.resolver.enter(PathStep::Field(&selected.key));
             write(&selected.value, self)?;
             self.resolver.leave();
         }
-        self.page.close_object();
-        self.resolver.check_size(self.page.out.len())
+        self.json.close_object();
+        self.resolver.check_size(self.json.out.len())
     }
 }
 
@@ -168,7 +168,7 @@ impl<T: Select> Select for Option<T> {
         if from.flag() {
             return T::select(from, selection, writer);
         }
-        writer.page.null();
+        writer.json.null();
         Ok(())
     }
 }
@@ -179,16 +179,16 @@ impl<T: Select> Select for Vec<T> {
         selection: &Selection,
         writer: &mut SelectionWriter<'_, '_>,
     ) -> Result<(), SelectError> {
-        writer.page.out.push(b'[');
+        writer.json.out.push(b'[');
         for at in 0..from.count()? {
             if at > 0 {
-                writer.page.out.push(b',');
+                writer.json.out.push(b',');
             }
             writer.resolver.enter(PathStep::Item(at));
             T::select(from, selection, writer)?;
             writer.resolver.leave();
         }
-        writer.page.out.push(b']');
-        writer.resolver.check_size(writer.page.out.len())
+        writer.json.out.push(b']');
+        writer.resolver.check_size(writer.json.out.len())
     }
 }

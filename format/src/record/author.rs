@@ -1,7 +1,7 @@
 //! The record of an author.
 
 use crate::json::record_reader::RecordReader;
-use crate::json::render::{Page, Render, Shape};
+use crate::json::render::{JsonWriter, Render, Shape};
 use crate::record::declare::{object, record};
 use crate::record::schema::{Describe, Schema};
 use crate::record::shared::*;
@@ -112,8 +112,8 @@ impl Describe for AuthorOrcid {
 
 wrapper!(AuthorOrcid(OrcidProfile));
 
-by_shape!(AuthorOrcid, |from, page| single OrcidProfile::render(from, page), list {
+by_shape!(AuthorOrcid, |from, writer| single OrcidProfile::render(from, writer), list {
     let [mut id, ..] = OrcidProfile::locate(from)?;
-    page.orcid_url(id.text()?);
+    writer.orcid_url(id.text()?);
     Ok(())
 });

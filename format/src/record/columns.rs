@@ -22,7 +22,7 @@
 
 use crate::entity::{Entity, NO_ID};
 use crate::json::record_reader::RecordReader;
-use crate::json::render::Page;
+use crate::json::render::JsonWriter;
 use crate::record::stored::Stored;
 use crate::record::{AuthorOrcid, OrcidProfile, YearPrice, YearPrices};
 use crate::storage::error::ReadError;
@@ -65,7 +65,7 @@ pub trait Column: Sized {
 
 /// Types of values that can be put into columns.
 pub trait Columns {
-    /// Reads the next value of a record and puts it into a column that is not skipped. The page gives
+    /// Reads the next value of a record and puts it into a column that is not skipped. The writer gives
     /// names, codes and long texts.
     ///
     /// # Errors
@@ -74,7 +74,7 @@ pub trait Columns {
     fn put<C: Column>(
         from: &mut RecordReader<'_>,
         column: &mut C,
-        page: &mut Page<'_>,
+        writer: &mut JsonWriter<'_>,
     ) -> Result<(), ReadError>;
 }
 
@@ -87,9 +87,9 @@ pub trait Columns {
 pub fn fill<T: Columns + Stored, C: Column>(
     from: &mut RecordReader<'_>,
     column: &mut C,
-    page: &mut Page<'_>,
+    writer: &mut JsonWriter<'_>,
 ) -> Result<(), ReadError> {
-    if column.is_skipped() { T::skip(from) } else { T::put(from, column, page) }
+    if column.is_skipped() { T::skip(from) } else { T::put(from, column, writer) }
 }
 
 /// Puts the value at a place into a column, unless the column is skipped.
@@ -100,9 +100,9 @@ pub fn fill<T: Columns + Stored, C: Column>(
 pub fn fill_from<T: Columns, C: Column>(
     mut from: RecordReader<'_>,
     column: &mut C,
-    page: &mut Page<'_>,
+    writer: &mut JsonWriter<'_>,
 ) -> Result<(), ReadError> {
-    if column.is_skipped() { Ok(()) } else { T::put(&mut from, column, page) }
+    if column.is_skipped() { Ok(()) } else { T::put(&mut from, column, writer) }
 }
 
 /// As [`fill_from`], of a member of an object. `_member` names its type.
@@ -114,18 +114,18 @@ pub fn fill_member<T, M: Columns, C: Column>(
     _member: fn(&T) -> &M,
     from: RecordReader<'_>,
     column: &mut C,
-    page: &mut Page<'_>,
+    writer: &mut JsonWriter<'_>,
 ) -> Result<(), ReadError> {
-    fill_from::<M, C>(from, column, page)
+    fill_from::<M, C>(from, column, writer)
 }
 
 impl Columns for AuthorOrcid {
     fn put<C: Column>(
         from: &mut RecordReader<'_>,
         column: &mut C,
-        page: &mut Page<'_>,
+        writer: &mut JsonWriter<'_>,
     ) -> Result<(), ReadError> {
-        OrcidProfile::put(from, column, page)
+        OrcidProfile::put(from, column, writer)
     }
 }
 
@@ -133,9 +133,9 @@ impl Columns for YearPrices {
     fn put<C: Column>(
         from: &mut RecordReader<'_>,
         column: &mut C,
-        page: &mut Page<'_>,
+        writer: &mut JsonWriter<'_>,
     ) -> Result<(), ReadError> {
-        Vec::<YearPrice>::put(from, column, page)
+        Vec::<YearPrice>::put(from, column, writer)
     }
 }
 
@@ -143,10 +143,10 @@ impl<T: Columns> Columns for Option<T> {
     fn put<C: Column>(
         from: &mut RecordReader<'_>,
         column: &mut C,
-        page: &mut Page<'_>,
+        writer: &mut JsonWriter<'_>,
     ) -> Result<(), ReadError> {
         if from.flag() {
-            return T::put(from, column, page);
+            return T::put(from, column, writer);
         }
         column.null();
         Ok(())
@@ -157,11 +157,11 @@ impl<T: Columns> Columns for Vec<T> {
     fn put<C: Column>(
         from: &mut RecordReader<'_>,
         column: &mut C,
-        page: &mut Page<'_>,
+        writer: &mut JsonWriter<'_>,
     ) -> Result<(), ReadError> {
         let count = from.count()?;
         let items = column.list(count).ok_or(OTHER_MEMBERS)?;
-        (0..count).try_for_each(|_| T::put(from, items, page))
+        (0..count).try_for_each(|_| T::put(from, items, writer))
     }
 }
 
@@ -198,16 +198,16 @@ pub fn put_reference<C: Column>(
     entity: Entity,
     row: u32,
     column: &mut C,
-    page: &mut Page<'_>,
+    writer: &mut JsonWriter<'_>,
 ) -> Result<(), ReadError> {
     let [id_column, name_column] = pair(column)?;
     if name_column.is_skipped() {
         if !id_column.is_skipped() {
-            put_id(entity, page.store().row_id(entity, row)?, id_column);
+            put_id(entity, writer.store().row_id(entity, row)?, id_column);
         }
         return Ok(());
     }
-    let (id, name) = page.store().reference(entity, row)?;
+    let (id, name) = writer.store().reference(entity, row)?;
     if !id_column.is_skipped() {
         put_id(entity, id, id_column);
     }
@@ -218,14 +218,14 @@ pub fn put_reference<C: Column>(
 pub(super) fn put_named<C: Column>(
     code: u32,
     column: &mut C,
-    page: &mut Page<'_>,
+    writer: &mut JsonWriter<'_>,
 ) -> Result<(), ReadError> {
     let [code_column, name_column] = pair(column)?;
     if !code_column.is_skipped() {
-        code_column.text("", page.store().code(code)?);
+        code_column.text("", writer.store().code(code)?);
     }
     if !name_column.is_skipped() {
-        put_text(page.store().code_name(code)?, name_column);
+        put_text(writer.store().code_name(code)?, name_column);
     }
     Ok(())
 }

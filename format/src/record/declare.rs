@@ -107,18 +107,18 @@ macro_rules! object {
         impl $crate::json::render::Render for $name {
             fn render(
                 from: &mut $crate::json::record_reader::RecordReader<'_>,
-                page: &mut $crate::json::render::Page<'_>,
+                writer: &mut $crate::json::render::JsonWriter<'_>,
             ) -> Result<(), $crate::storage::error::ReadError> {
                 let mut flags = from.object_flags(Self::OBJECT_FLAG_BITS)?;
-                let object = page.begin_object();
+                let object = writer.begin_object();
                 $(
                     from.take_flags(&mut flags, <$type as $crate::record::stored::Stored>::FLAG_BITS);
                     $crate::record::declare::render_member!(
-                        [$($shown)?] $type, from, page,
+                        [$($shown)?] $type, from, writer,
                         concat!(",\"", $crate::record::declare::json_name!($member $($json)?), "\":")
                     );
                 )*
-                page.end_object(object);
+                writer.end_object(object);
                 Ok(())
             }
         }
@@ -154,7 +154,7 @@ macro_rules! object {
                 let mut at = 0;
                 match value {
                     $crate::json::select::SelectedValue::Constant(json) => {
-                        writer.page.out.extend_from_slice(json.as_bytes());
+                        writer.json.out.extend_from_slice(json.as_bytes());
                         return Ok(());
                     }
                     $crate::json::select::SelectedValue::Member(member, below) => {
@@ -188,14 +188,14 @@ macro_rules! object {
             fn put<C: $crate::record::columns::Column>(
                 from: &mut $crate::json::record_reader::RecordReader<'_>,
                 column: &mut C,
-                page: &mut $crate::json::render::Page<'_>,
+                writer: &mut $crate::json::render::JsonWriter<'_>,
             ) -> Result<(), $crate::storage::error::ReadError> {
                 let mut flags = from.object_flags(Self::OBJECT_FLAG_BITS)?;
                 let mut columns = column.object().iter_mut();
                 $(
                     from.take_flags(&mut flags, <$type as $crate::record::stored::Stored>::FLAG_BITS);
                     let column = columns.next().ok_or($crate::record::columns::OTHER_MEMBERS)?;
-                    $crate::record::columns::fill::<$type, C>(from, column, page)?;
+                    $crate::record::columns::fill::<$type, C>(from, column, writer)?;
                 )*
                 Ok(())
             }
@@ -265,25 +265,25 @@ macro_rules! shown {
 }
 
 macro_rules! render_member {
-    ([] $type:ty, $from:ident, $page:ident, $key:expr) => {
-        $page.member($key);
-        <$type as $crate::json::render::Render>::render($from, $page)?;
+    ([] $type:ty, $from:ident, $writer:ident, $key:expr) => {
+        $writer.member($key);
+        <$type as $crate::json::render::Render>::render($from, $writer)?;
     };
-    ([single] $type:ty, $from:ident, $page:ident, $key:expr) => {
-        if $page.shape() == $crate::json::render::Shape::Single {
-            $page.member($key);
-            <$type as $crate::json::render::Render>::render($from, $page)?;
+    ([single] $type:ty, $from:ident, $writer:ident, $key:expr) => {
+        if $writer.shape() == $crate::json::render::Shape::Single {
+            $writer.member($key);
+            <$type as $crate::json::render::Render>::render($from, $writer)?;
         } else {
             <$type as $crate::record::stored::Stored>::skip($from)?;
         }
     };
-    ([flat] $type:ty, $from:ident, $page:ident, $key:expr) => {
-        <$type>::render_members($from, $page)?;
+    ([flat] $type:ty, $from:ident, $writer:ident, $key:expr) => {
+        <$type>::render_members($from, $writer)?;
     };
-    ([key] $type:ty, $from:ident, $page:ident, $key:expr) => {
-        if $page.has_key_members() && !$from.has_no_flag() {
-            $page.member($key);
-            <$type as $crate::json::render::Render>::render($from, $page)?;
+    ([key] $type:ty, $from:ident, $writer:ident, $key:expr) => {
+        if $writer.has_key_members() && !$from.has_no_flag() {
+            $writer.member($key);
+            <$type as $crate::json::render::Render>::render($from, $writer)?;
         } else {
             <$type as $crate::record::stored::Stored>::skip($from)?;
         }

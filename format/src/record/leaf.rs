@@ -8,7 +8,7 @@
 
 use crate::entity::{Entity, NO_ID};
 use crate::json::record_reader::{RecordReader, utf8};
-use crate::json::render::{Page, Render};
+use crate::json::render::{JsonWriter, Render};
 use crate::json::select::{
     NO_MEMBERS, Select, SelectError, SelectedValue, Selection, SelectionWriter,
 };
@@ -152,58 +152,58 @@ impl<T: Leaf> Describe for T {
 impl LeafValue<'_> {
     /// Appends the JSON text.
     #[inline(always)]
-    fn render(self, page: &mut Page<'_>) -> Result<(), ReadError> {
+    fn render(self, writer: &mut JsonWriter<'_>) -> Result<(), ReadError> {
         match self {
-            LeafValue::Null => page.null(),
+            LeafValue::Null => writer.null(),
             LeafValue::Boolean(value) => {
-                page.out.extend_from_slice(if value { b"true" } else { b"false" });
+                writer.out.extend_from_slice(if value { b"true" } else { b"false" });
             }
-            LeafValue::Signed(value) => json::signed(&mut page.out, value),
-            LeafValue::Unsigned(value) => json::unsigned(&mut page.out, value),
-            LeafValue::Number(value) => json::number(&mut page.out, value),
-            LeafValue::Text(text) => page.text(text),
-            LeafValue::Json(text) => page.out.extend_from_slice(text),
-            LeafValue::Orcid(orcid) => page.orcid_url(orcid),
-            LeafValue::LongText(offset, length) => page.long_text(offset, length)?,
-            LeafValue::Id(entity, id) => page.id(entity, id),
-            LeafValue::IdOf(entity, row) => match page.store().row_id(entity, row)? {
-                NO_ID => page.null(),
-                id => page.id_text(entity, id),
+            LeafValue::Signed(value) => json::signed(&mut writer.out, value),
+            LeafValue::Unsigned(value) => json::unsigned(&mut writer.out, value),
+            LeafValue::Number(value) => json::number(&mut writer.out, value),
+            LeafValue::Text(text) => writer.text(text),
+            LeafValue::Json(text) => writer.out.extend_from_slice(text),
+            LeafValue::Orcid(orcid) => writer.orcid_url(orcid),
+            LeafValue::LongText(offset, length) => writer.long_text(offset, length)?,
+            LeafValue::Id(entity, id) => writer.id(entity, id),
+            LeafValue::IdOf(entity, row) => match writer.store().row_id(entity, row)? {
+                NO_ID => writer.null(),
+                id => writer.id_text(entity, id),
             },
-            LeafValue::NameOf(entity, row) => page.reference_name(entity, row)?,
+            LeafValue::NameOf(entity, row) => writer.reference_name(entity, row)?,
             LeafValue::Reference(entity, row) => {
-                let object = page.begin_object();
-                page.reference(entity, row, false)?;
-                page.end_object(object);
+                let object = writer.begin_object();
+                writer.reference(entity, row, false)?;
+                writer.end_object(object);
             }
             LeafValue::ParentReference(entity, row) => {
-                let object = page.begin_object();
-                page.reference(entity, row, true)?;
-                page.end_object(object);
+                let object = writer.begin_object();
+                writer.reference(entity, row, true)?;
+                writer.end_object(object);
             }
-            LeafValue::Code(code) => page.code(code)?,
+            LeafValue::Code(code) => writer.code(code)?,
             LeafValue::NamedCode(code) => {
-                let object = page.begin_object();
-                page.member(",\"code\":");
-                page.code(code)?;
-                page.member(",\"name\":");
-                page.code_name(code)?;
-                page.end_object(object);
+                let object = writer.begin_object();
+                writer.member(",\"code\":");
+                writer.code(code)?;
+                writer.member(",\"name\":");
+                writer.code_name(code)?;
+                writer.end_object(object);
             }
             LeafValue::Day(year, month, day) => {
-                page.out.push(b'"');
-                page.day(year, month, day);
-                page.out.push(b'"');
+                writer.out.push(b'"');
+                writer.day(year, month, day);
+                writer.out.push(b'"');
             }
             LeafValue::Moment(micros, digits) => {
-                page.out.push(b'"');
-                page.moment(micros, digits)?;
-                page.out.push(b'"');
+                writer.out.push(b'"');
+                writer.moment(micros, digits)?;
+                writer.out.push(b'"');
             }
             LeafValue::UtcMoment(micros) => {
-                page.out.push(b'"');
-                page.moment(micros, 3)?;
-                page.out.extend_from_slice(b"Z\"");
+                writer.out.push(b'"');
+                writer.moment(micros, 3)?;
+                writer.out.extend_from_slice(b"Z\"");
             }
         }
         Ok(())
@@ -211,7 +211,7 @@ impl LeafValue<'_> {
 
     /// Puts the value into a column.
     #[inline(always)]
-    fn put<C: Column>(self, column: &mut C, page: &mut Page<'_>) -> Result<(), ReadError> {
+    fn put<C: Column>(self, column: &mut C, writer: &mut JsonWriter<'_>) -> Result<(), ReadError> {
         match self {
             LeafValue::Null => column.null(),
             LeafValue::Boolean(value) => column.boolean(value),
@@ -221,20 +221,20 @@ impl LeafValue<'_> {
             LeafValue::Text(text) | LeafValue::Json(text) => column.text("", text),
             LeafValue::Orcid(orcid) => column.text("https://orcid.org/", orcid),
             LeafValue::LongText(offset, length) => {
-                column.text("", page.long_text_bytes(offset, length)?);
+                column.text("", writer.long_text_bytes(offset, length)?);
             }
             LeafValue::Id(entity, id) => column.id(entity, id),
             LeafValue::IdOf(entity, row) => {
-                put_id(entity, page.store().row_id(entity, row)?, column);
+                put_id(entity, writer.store().row_id(entity, row)?, column);
             }
             LeafValue::NameOf(entity, row) => {
-                put_text(page.store().row_name(entity, row)?.map(str::as_bytes), column);
+                put_text(writer.store().row_name(entity, row)?.map(str::as_bytes), column);
             }
             LeafValue::Reference(entity, row) | LeafValue::ParentReference(entity, row) => {
-                put_reference(entity, row, column, page)?;
+                put_reference(entity, row, column, writer)?;
             }
-            LeafValue::Code(code) => column.text("", page.store().code(code)?),
-            LeafValue::NamedCode(code) => put_named(code, column, page)?,
+            LeafValue::Code(code) => column.text("", writer.store().code(code)?),
+            LeafValue::NamedCode(code) => put_named(code, column, writer)?,
             LeafValue::Day(year, month, day) => column.day(year, month, day),
             LeafValue::Moment(micros, _) | LeafValue::UtcMoment(micros) => column.moment(micros),
         }
@@ -275,8 +275,8 @@ fn integer(count: u64) -> i64 {
 
 impl<T: Leaf> Render for T {
     #[inline]
-    fn render(from: &mut RecordReader<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
-        T::read_leaf(from)?.render(page)
+    fn render(from: &mut RecordReader<'_>, writer: &mut JsonWriter<'_>) -> Result<(), ReadError> {
+        T::read_leaf(from)?.render(writer)
     }
 }
 
@@ -284,9 +284,9 @@ impl<T: Leaf> Columns for T {
     fn put<C: Column>(
         from: &mut RecordReader<'_>,
         column: &mut C,
-        page: &mut Page<'_>,
+        writer: &mut JsonWriter<'_>,
     ) -> Result<(), ReadError> {
-        T::read_leaf(from)?.put(column, page)
+        T::read_leaf(from)?.put(column, writer)
     }
 }
 
@@ -319,7 +319,7 @@ impl<T: Leaf> Select for T {
             LeafValue::NamedCode(code) => {
                 writer.object(selection, |value, writer| select_named(code, value, writer))
             }
-            whole => Ok(whole.render(writer.page)?),
+            whole => Ok(whole.render(writer.json)?),
         }
     }
 

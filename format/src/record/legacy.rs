@@ -6,7 +6,7 @@
 
 use crate::entity::{Entity, IdFormat, NO_ID};
 use crate::json::record_reader::RecordReader;
-use crate::json::render::{Page, Shape};
+use crate::json::render::{JsonWriter, Shape};
 use crate::record::stored::Stored;
 use crate::record::value::{Id, ParentRef, Ref, Timestamp, entity};
 use crate::record::{Domain, TaxonomyIds, Topic};
@@ -24,7 +24,7 @@ pub struct LegacyEntity {
     pub members: &'static [(&'static str, &'static str)],
     /// Legacy names of the members that lists omit.
     pub singles: &'static [&'static str],
-    render: fn(&[u8], &mut Page<'_>) -> Result<(), ReadError>,
+    render: fn(&[u8], &mut JsonWriter<'_>) -> Result<(), ReadError>,
 }
 
 /// Declares the legacy form of an entity, one line per member. Lists omit members marked `@single`.
@@ -40,16 +40,16 @@ macro_rules! legacy {
                 concat!(stringify!($member) $(, ".", stringify!($below))*),
             ),)*],
             singles: &[$($(legacy!(@named $shown $name),)?)*],
-            render: |packed, page| {
+            render: |packed, writer| {
                 let record = $record::read(&mut RecordReader::new(packed)?)?;
-                page.open_object();
+                writer.open_object();
                 $(
-                    if true $(&& page.shape() == legacy!(@$shown))? {
-                        page.key(concat!("\"", $name, "\":"));
-                        record.$member$(.$below)*.render_legacy(page)?;
+                    if true $(&& writer.shape() == legacy!(@$shown))? {
+                        writer.key(concat!("\"", $name, "\":"));
+                        record.$member$(.$below)*.render_legacy(writer)?;
                     }
                 )*
-                page.close_object();
+                writer.close_object();
                 Ok(())
             },
         }
@@ -96,116 +96,116 @@ pub static LEGACY: [LegacyEntity; 2] = [
     },
 ];
 
-/// Renders the legacy form of a packed record in the shape of the page.
+/// Renders the legacy form of a packed record in the shape of the writer.
 ///
 /// # Errors
 ///
 /// If the bytes are not a valid record, or the entity has no legacy form.
-pub fn render(entity: Entity, packed: &[u8], page: &mut Page<'_>) -> Result<(), ReadError> {
+pub fn render(entity: Entity, packed: &[u8], writer: &mut JsonWriter<'_>) -> Result<(), ReadError> {
     let legacy = LEGACY
         .iter()
         .find(|legacy| legacy.entity == entity)
         .ok_or(ReadError::Internal("the entity has no legacy form"))?;
-    (legacy.render)(packed, page)
+    (legacy.render)(packed, writer)
 }
 
 /// Values with a legacy form.
 trait RenderLegacy {
-    fn render_legacy(&self, page: &mut Page<'_>) -> Result<(), ReadError>;
+    fn render_legacy(&self, writer: &mut JsonWriter<'_>) -> Result<(), ReadError>;
 }
 
 impl RenderLegacy for Option<String> {
-    fn render_legacy(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
-        page.text_or_null(self.as_deref().map(str::as_bytes));
+    fn render_legacy(&self, writer: &mut JsonWriter<'_>) -> Result<(), ReadError> {
+        writer.text_or_null(self.as_deref().map(str::as_bytes));
         Ok(())
     }
 }
 
 impl RenderLegacy for Option<u64> {
-    fn render_legacy(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
+    fn render_legacy(&self, writer: &mut JsonWriter<'_>) -> Result<(), ReadError> {
         match self {
-            Some(count) => json::unsigned(&mut page.out, *count),
-            None => page.null(),
+            Some(count) => json::unsigned(&mut writer.out, *count),
+            None => writer.null(),
         }
         Ok(())
     }
 }
 
 impl RenderLegacy for Option<Timestamp> {
-    fn render_legacy(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
+    fn render_legacy(&self, writer: &mut JsonWriter<'_>) -> Result<(), ReadError> {
         let Some(time) = self else {
-            page.null();
+            writer.null();
             return Ok(());
         };
-        page.out.push(b'"');
-        page.moment(time.micros, time.fraction_digits)?;
-        page.out.push(b'"');
+        writer.out.push(b'"');
+        writer.moment(time.micros, time.fraction_digits)?;
+        writer.out.push(b'"');
         Ok(())
     }
 }
 
 impl RenderLegacy for Option<Vec<String>> {
-    fn render_legacy(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
+    fn render_legacy(&self, writer: &mut JsonWriter<'_>) -> Result<(), ReadError> {
         match self {
-            Some(texts) => write_texts(page, texts.iter().map(String::as_bytes)),
-            None => page.null(),
+            Some(texts) => write_texts(writer, texts.iter().map(String::as_bytes)),
+            None => writer.null(),
         }
         Ok(())
     }
 }
 
 impl RenderLegacy for TaxonomyIds {
-    fn render_legacy(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
-        page.open_object();
-        page.key("\"wikidata\":");
-        self.wikidata.render_legacy(page)?;
-        page.key("\"wikipedia\":");
-        self.wikipedia.render_legacy(page)?;
-        page.close_object();
+    fn render_legacy(&self, writer: &mut JsonWriter<'_>) -> Result<(), ReadError> {
+        writer.open_object();
+        writer.key("\"wikidata\":");
+        self.wikidata.render_legacy(writer)?;
+        writer.key("\"wikipedia\":");
+        self.wikipedia.render_legacy(writer)?;
+        writer.close_object();
         Ok(())
     }
 }
 
 impl<const E: u8> RenderLegacy for Id<E> {
-    fn render_legacy(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
-        write_id(entity(E), self.0, &mut page.out);
+    fn render_legacy(&self, writer: &mut JsonWriter<'_>) -> Result<(), ReadError> {
+        write_id(entity(E), self.0, &mut writer.out);
         Ok(())
     }
 }
 
 /// A parent: `{id, name}` in single records, an array with the name in lists.
 impl<const E: u8> RenderLegacy for Option<ParentRef<E>> {
-    fn render_legacy(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
+    fn render_legacy(&self, writer: &mut JsonWriter<'_>) -> Result<(), ReadError> {
         let Some(ParentRef(row)) = *self else {
-            page.null();
+            writer.null();
             return Ok(());
         };
-        match page.shape() {
-            Shape::Single => write_reference(page, entity(E), row),
-            Shape::List => write_names(page, entity(E), [row].into_iter()),
+        match writer.shape() {
+            Shape::Single => write_reference(writer, entity(E), row),
+            Shape::List => write_names(writer, entity(E), [row].into_iter()),
         }
     }
 }
 
 /// Children or siblings: `{id, name}` objects in single records, names in lists.
 impl<const E: u8> RenderLegacy for Option<Vec<Ref<E>>> {
-    fn render_legacy(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
+    fn render_legacy(&self, writer: &mut JsonWriter<'_>) -> Result<(), ReadError> {
         let Some(references) = self else {
-            page.null();
+            writer.null();
             return Ok(());
         };
         let rows = references.iter().map(|reference| reference.0);
-        if page.shape() == Shape::List {
-            return write_names(page, entity(E), rows);
+        if writer.shape() == Shape::List {
+            return write_names(writer, entity(E), rows);
         }
-        page.out.push(b'[');
+        writer.out.push(b'[');
         for (at, row) in rows.enumerate() {
             if at > 0 {
-                page.out.push(b',');
+                writer.out.push(b',');
             }
-            write_reference(page, entity(E), row)?;
+            write_reference(writer, entity(E), row)?;
         }
-        page.out.push(b']');
+        writer.out.push(b']');
         Ok(())
     }
 }
@@ -218,43 +218,43 @@ pub fn write_id(entity: Entity, id: u64, out: &mut Vec<u8>) {
 }
 
 /// Appends `{"id":…,"name":…}` for a row.
-fn write_reference(page: &mut Page<'_>, entity: Entity, row: u32) -> Result<(), ReadError> {
-    let (id, name) = page.store().reference(entity, row)?;
-    page.open_object();
-    page.key("\"id\":");
+fn write_reference(writer: &mut JsonWriter<'_>, entity: Entity, row: u32) -> Result<(), ReadError> {
+    let (id, name) = writer.store().reference(entity, row)?;
+    writer.open_object();
+    writer.key("\"id\":");
     match id {
-        NO_ID => page.null(),
-        id => write_id(entity, id, &mut page.out),
+        NO_ID => writer.null(),
+        id => write_id(entity, id, &mut writer.out),
     }
-    page.key("\"name\":");
+    writer.key("\"name\":");
     match name {
-        Some(name) => json::string_of_bytes(&mut page.out, name),
-        None => page.null(),
+        Some(name) => json::string_of_bytes(&mut writer.out, name),
+        None => writer.null(),
     }
-    page.close_object();
+    writer.close_object();
     Ok(())
 }
 
 /// Appends an array of the names of rows, without rows that have no name.
 fn write_names(
-    page: &mut Page<'_>,
+    writer: &mut JsonWriter<'_>,
     entity: Entity,
     rows: impl Iterator<Item = u32>,
 ) -> Result<(), ReadError> {
-    let store = page.store();
+    let store = writer.store();
     let names = rows.map(|row| store.row_name(entity, row)).collect::<Result<Vec<_>, _>>()?;
-    write_texts(page, names.into_iter().flatten().map(str::as_bytes));
+    write_texts(writer, names.into_iter().flatten().map(str::as_bytes));
     Ok(())
 }
 
 /// Appends an array of texts.
-fn write_texts<'t>(page: &mut Page<'_>, texts: impl Iterator<Item = &'t [u8]>) {
-    page.out.push(b'[');
+fn write_texts<'t>(writer: &mut JsonWriter<'_>, texts: impl Iterator<Item = &'t [u8]>) {
+    writer.out.push(b'[');
     for (at, text) in texts.enumerate() {
         if at > 0 {
-            page.out.push(b',');
+            writer.out.push(b',');
         }
-        page.text(text);
+        writer.text(text);
     }
-    page.out.push(b']');
+    writer.out.push(b']');
 }

@@ -13,7 +13,7 @@
 
 use crate::entity::{Entity, with_record};
 use crate::json::record_reader::RecordReader;
-use crate::json::render::{CurrentRecord, Page, RecordStore, Render, Shape};
+use crate::json::render::{CurrentRecord, JsonWriter, RecordStore, Render, Shape};
 use crate::json::select::{
     PathStep, Resolver, SelectError, Selected, SelectedValue, Selection, SelectionWriter,
 };
@@ -108,24 +108,24 @@ impl Members {
         Members { members, selection, ..*self }
     }
 
-    /// An empty page for the records.
-    pub fn page<'s>(&self, store: &'s dyn RecordStore) -> Page<'s> {
+    /// An empty writer for the records.
+    pub fn writer<'s>(&self, store: &'s dyn RecordStore) -> JsonWriter<'s> {
         match self.view {
-            View::Export => Page::for_export(store),
-            view => Page::new(store, view.shape()),
+            View::Export => JsonWriter::for_export(store),
+            view => JsonWriter::new(store, view.shape()),
         }
     }
 
-    /// Appends the JSON of the record in a row to a page of [`Members::page`].
+    /// Appends the JSON of the record in a row to a writer of [`Members::writer`].
     ///
     /// Cost: the members; a selection passes over the whole record first.
     ///
     /// # Errors
     ///
-    /// If the snapshot is damaged, or the row has no record. The page then holds an incomplete text.
-    pub fn render(&self, row: u32, page: &mut Page<'_>) -> Result<(), ReadError> {
+    /// If the snapshot is damaged, or the row has no record. The writer then holds an incomplete text.
+    pub fn render(&self, row: u32, writer: &mut JsonWriter<'_>) -> Result<(), ReadError> {
         if let Some(selection) = &self.selection {
-            let mut writer = SelectionWriter { page, resolver: &mut Unlimited };
+            let mut writer = SelectionWriter { json: writer, resolver: &mut Unlimited };
             return match writer.record(self.entity, row, selection) {
                 Ok(()) => Ok(()),
                 Err(SelectError::Damaged(error)) => Err(error),
@@ -134,10 +134,10 @@ impl Members {
                 }
             };
         }
-        let record = page.store().record(self.entity, row)?;
-        page.swap_record(CurrentRecord::new(record));
+        let record = writer.store().record(self.entity, row)?;
+        writer.swap_record(CurrentRecord::new(record));
         with_record!(self.entity, R => {
-            R::render(&mut RecordReader::new(record.packed)?, page)
+            R::render(&mut RecordReader::new(record.packed)?, writer)
         })
     }
 }
@@ -187,7 +187,7 @@ impl Resolver for Unlimited {
         &mut self,
         _: usize,
         _: (Entity, u32),
-        _: &mut Page<'_>,
+        _: &mut JsonWriter<'_>,
     ) -> Result<(), SelectError> {
         Err(ReadError::Internal("a selection of members has a value outside the record").into())
     }

@@ -38,31 +38,31 @@ impl SelectionWriter<'_, '_> {
         row: u32,
         selection: &Selection,
     ) -> Result<(), SelectError> {
-        let store = self.page.store();
+        let store = self.json.store();
         if !store.has_record(entity, row) {
-            self.page.null();
+            self.json.null();
             return Ok(());
         }
-        self.resolver.before_record(self.page.out.len())?;
+        self.resolver.before_record(self.json.out.len())?;
         let bytes = store.record(entity, row)?;
-        let outer = self.page.swap_record(CurrentRecord::new(bytes));
-        self.page.open_object();
+        let outer = self.json.swap_record(CurrentRecord::new(bytes));
+        self.json.open_object();
         with_record!(entity, R => {
             let members = R::locate(&mut RecordReader::new(bytes.packed)?)?;
             for selected in &selection.0 {
-                self.page.key(&selected.key);
+                self.json.key(&selected.key);
                 self.resolver.enter(PathStep::Field(&selected.key));
                 match selected.value {
                     SelectedValue::Resolved(number) => {
-                        self.resolver.write_resolved(number, (entity, row), self.page)?;
+                        self.resolver.write_resolved(number, (entity, row), self.json)?;
                     }
                     ref value => R::select_member(&members, value, self)?,
                 }
                 self.resolver.leave();
             }
         });
-        self.page.close_object();
-        self.page.swap_record(outer);
+        self.json.close_object();
+        self.json.swap_record(outer);
         Ok(())
     }
 }
@@ -76,9 +76,9 @@ macro_rules! inner {
                 selection: &Selection,
                 writer: &mut SelectionWriter<'_, '_>,
             ) -> Result<(), SelectError> {
-                match writer.page.shape() {
+                match writer.json.shape() {
                     Shape::Single => <$inner>::select(from, selection, writer),
-                    Shape::List => Ok(<$type>::render(from, writer.page)?),
+                    Shape::List => Ok(<$type>::render(from, writer.json)?),
                 }
             }
         })*
@@ -96,11 +96,11 @@ pub(super) fn select_reference(
     value: &SelectedValue,
     writer: &mut SelectionWriter<'_, '_>,
 ) -> Result<(), SelectError> {
-    let page = &mut *writer.page;
+    let target = &mut *writer.json;
     match value {
-        SelectedValue::Constant(json) => page.out.extend_from_slice(json.as_bytes()),
-        SelectedValue::Id => page.reference_id(entity, row, id_as_text)?,
-        SelectedValue::Name => page.reference_name(entity, row)?,
+        SelectedValue::Constant(json) => target.out.extend_from_slice(json.as_bytes()),
+        SelectedValue::Id => target.reference_id(entity, row, id_as_text)?,
+        SelectedValue::Name => target.reference_name(entity, row)?,
         SelectedValue::Record(selection) => writer.record(entity, row, selection)?,
         _ => return Err(ReadError::Internal("a selected reference has no such member").into()),
     }
@@ -112,11 +112,11 @@ pub(super) fn select_named(
     value: &SelectedValue,
     writer: &mut SelectionWriter<'_, '_>,
 ) -> Result<(), SelectError> {
-    let page = &mut *writer.page;
+    let target = &mut *writer.json;
     match value {
-        SelectedValue::Constant(json) => page.out.extend_from_slice(json.as_bytes()),
-        SelectedValue::Code => page.code(code)?,
-        SelectedValue::Name => page.code_name(code)?,
+        SelectedValue::Constant(json) => target.out.extend_from_slice(json.as_bytes()),
+        SelectedValue::Code => target.code(code)?,
+        SelectedValue::Name => target.code_name(code)?,
         _ => return Err(ReadError::Internal("a selected code has no such member").into()),
     }
     Ok(())

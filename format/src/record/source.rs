@@ -2,7 +2,7 @@
 
 use crate::entity::Entity;
 use crate::json::record_reader::RecordReader;
-use crate::json::render::{Page, Render, Shape};
+use crate::json::render::{JsonWriter, Render, Shape};
 use crate::record::declare::{object, record};
 use crate::record::leaf::LeafValue;
 use crate::record::schema::{Describe, Schema};
@@ -96,19 +96,19 @@ macro_rules! standing {
             /// If the bytes are damaged.
             pub fn render_members(
                 from: &mut RecordReader<'_>,
-                page: &mut Page<'_>,
+                writer: &mut JsonWriter<'_>,
             ) -> Result<(), ReadError> {
                 let members = Standing::locate(from)?;
-                match page.shape() {
+                match writer.shape() {
                     Shape::Single => {
-                        $(page.member(concat!(",\"", stringify!($single), "\":"));
+                        $(writer.member(concat!(",\"", stringify!($single), "\":"));
                         let at = const { Standing::index_of(stringify!($single)) };
-                        render_field(|standing: &Self| &standing.$single, members[at], page)?;)*
+                        render_field(|standing: &Self| &standing.$single, members[at], writer)?;)*
                     }
                     Shape::List => {
-                        $(page.member(concat!(",\"", stringify!($list), "\":"));
+                        $(writer.member(concat!(",\"", stringify!($list), "\":"));
                         let at = const { Standing::index_of(stringify!($list)) };
-                        render_field(|standing: &Self| &standing.$list, members[at], page)?;)*
+                        render_field(|standing: &Self| &standing.$list, members[at], writer)?;)*
                     }
                 }
                 Ok(())
@@ -121,9 +121,9 @@ macro_rules! standing {
 fn render_field<T, M: Render>(
     _member: fn(&T) -> &M,
     mut from: RecordReader<'_>,
-    page: &mut Page<'_>,
+    writer: &mut JsonWriter<'_>,
 ) -> Result<(), ReadError> {
-    M::render(&mut from, page)
+    M::render(&mut from, writer)
 }
 
 standing! {
@@ -430,15 +430,15 @@ impl Describe for YearPrices {
 
 wrapper!(YearPrices(Vec<YearPrice>));
 
-by_shape!(YearPrices, |from, page| single <Vec<YearPrice>>::render(from, page), list {
-    let object = page.begin_object();
+by_shape!(YearPrices, |from, writer| single <Vec<YearPrice>>::render(from, writer), list {
+    let object = writer.begin_object();
     for _ in 0..from.count()? {
         let [mut year, price] = YearPrice::locate(from)?;
-        page.member(",\"");
-        json::signed(&mut page.out, year.signed()?);
-        page.member("\":");
-        render_field(|price: &YearPrice| &price.price, price, page)?;
+        writer.member(",\"");
+        json::signed(&mut writer.out, year.signed()?);
+        writer.member("\":");
+        render_field(|price: &YearPrice| &price.price, price, writer)?;
     }
-    page.end_object(object);
+    writer.end_object(object);
     Ok(())
 });

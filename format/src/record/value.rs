@@ -6,7 +6,7 @@
 
 use crate::entity::Entity;
 use crate::json::record_reader::RecordReader;
-use crate::json::render::{Page, Render};
+use crate::json::render::{JsonWriter, Render};
 use crate::record::slot::{Slot, SlotNumber};
 use crate::record::stored::{Stored, leaves};
 use crate::record::writer::RecordWriter;
@@ -140,9 +140,9 @@ impl<const E: u8> Ref<E> {
     /// If the row does not exist or its bytes are damaged.
     pub fn render_members(
         from: &mut RecordReader<'_>,
-        page: &mut Page<'_>,
+        writer: &mut JsonWriter<'_>,
     ) -> Result<(), ReadError> {
-        page.reference(entity(E), from.reference()?, false)
+        writer.reference(entity(E), from.reference()?, false)
     }
 }
 
@@ -275,10 +275,13 @@ pub struct Json(pub String);
 
 /// Renders a value in one shape in single records and in another in lists.
 macro_rules! by_shape {
-    ($type:ident, |$from:ident, $page:ident| single $single:expr, list $list:expr) => {
+    ($type:ident, |$from:ident, $writer:ident| single $single:expr, list $list:expr) => {
         impl Render for $type {
-            fn render($from: &mut RecordReader<'_>, $page: &mut Page<'_>) -> Result<(), ReadError> {
-                match $page.shape() {
+            fn render(
+                $from: &mut RecordReader<'_>,
+                $writer: &mut JsonWriter<'_>,
+            ) -> Result<(), ReadError> {
+                match $writer.shape() {
                     Shape::Single => $single,
                     Shape::List => $list,
                 }
@@ -290,28 +293,28 @@ pub(super) use by_shape;
 
 impl<T: Render> Render for Option<T> {
     #[inline]
-    fn render(from: &mut RecordReader<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
+    fn render(from: &mut RecordReader<'_>, writer: &mut JsonWriter<'_>) -> Result<(), ReadError> {
         if from.flag() {
-            return T::render(from, page);
+            return T::render(from, writer);
         }
-        page.null();
+        writer.null();
         Ok(())
     }
 }
 
 impl<T: Render> Render for Vec<T> {
-    fn render(from: &mut RecordReader<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
-        let open = page.out.len();
+    fn render(from: &mut RecordReader<'_>, writer: &mut JsonWriter<'_>) -> Result<(), ReadError> {
+        let open = writer.out.len();
         for _ in 0..from.count()? {
-            page.out.push(b',');
-            T::render(from, page)?;
+            writer.out.push(b',');
+            T::render(from, writer)?;
         }
         // The first comma becomes the bracket.
-        match page.out.get_mut(open) {
+        match writer.out.get_mut(open) {
             Some(comma) => *comma = b'[',
-            None => page.out.push(b'['),
+            None => writer.out.push(b'['),
         }
-        page.out.push(b']');
+        writer.out.push(b']');
         Ok(())
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::entity::Entity;
 use crate::json::record_reader::RecordReader;
-use crate::json::render::{CurrentRecord, Page, RecordBytes, RecordStore, Render};
+use crate::json::render::{CurrentRecord, JsonWriter, RecordBytes, RecordStore, Render};
 use crate::json::select::{Select, SelectError, SelectedValue, Selection, SelectionWriter};
 use crate::record::columns::{Column, Columns, OTHER_MEMBERS, fill_from};
 use crate::record::declare::object;
@@ -69,10 +69,10 @@ impl Columns for VenueMetrics {
     fn put<C: Column>(
         from: &mut RecordReader<'_>,
         column: &mut C,
-        page: &mut Page<'_>,
+        writer: &mut JsonWriter<'_>,
     ) -> Result<(), ReadError> {
-        match metrics_in(page.store(), from.reference()?)? {
-            Some((_, mut metrics)) => <Option<MetricsView>>::put(&mut metrics, column, page),
+        match metrics_in(writer.store(), from.reference()?)? {
+            Some((_, mut metrics)) => <Option<MetricsView>>::put(&mut metrics, column, writer),
             None => {
                 column.null();
                 Ok(())
@@ -82,11 +82,11 @@ impl Columns for VenueMetrics {
 }
 
 impl Render for VenueMetrics {
-    fn render(from: &mut RecordReader<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
-        match metrics_in(page.store(), from.reference()?)? {
-            Some((_, mut metrics)) => <Option<MetricsView>>::render(&mut metrics, page),
+    fn render(from: &mut RecordReader<'_>, writer: &mut JsonWriter<'_>) -> Result<(), ReadError> {
+        match metrics_in(writer.store(), from.reference()?)? {
+            Some((_, mut metrics)) => <Option<MetricsView>>::render(&mut metrics, writer),
             None => {
-                page.null();
+                writer.null();
                 Ok(())
             }
         }
@@ -99,14 +99,14 @@ impl Select for VenueMetrics {
         selection: &Selection,
         writer: &mut SelectionWriter<'_, '_>,
     ) -> Result<(), SelectError> {
-        let Some((source, mut metrics)) = metrics_in(writer.page.store(), from.reference()?)?
+        let Some((source, mut metrics)) = metrics_in(writer.json.store(), from.reference()?)?
         else {
-            writer.page.null();
+            writer.json.null();
             return Ok(());
         };
-        let outer = writer.page.swap_record(CurrentRecord::new(source));
+        let outer = writer.json.swap_record(CurrentRecord::new(source));
         <Option<MetricsView>>::select(&mut metrics, selection, writer)?;
-        writer.page.swap_record(outer);
+        writer.json.swap_record(outer);
         Ok(())
     }
 }
@@ -158,15 +158,15 @@ macro_rules! view {
         struct $view;
 
         impl Render for $view {
-            fn render(from: &mut RecordReader<'_>, page: &mut Page<'_>) -> Result<(), ReadError> {
+            fn render(from: &mut RecordReader<'_>, writer: &mut JsonWriter<'_>) -> Result<(), ReadError> {
                 let members = $whole::locate(from)?;
-                let object = page.begin_object();
+                let object = writer.begin_object();
                 $(
-                    page.member(concat!(",\"", $key, "\":"));
+                    writer.member(concat!(",\"", $key, "\":"));
                     let at = const { $whole::index_of(stringify!($member)) };
-                    <$type>::render(&mut members[at].clone(), page)?;
+                    <$type>::render(&mut members[at].clone(), writer)?;
                 )*
-                page.end_object(object);
+                writer.end_object(object);
                 Ok(())
             }
         }
@@ -175,14 +175,14 @@ macro_rules! view {
             fn put<C: Column>(
                 from: &mut RecordReader<'_>,
                 column: &mut C,
-                page: &mut Page<'_>,
+                writer: &mut JsonWriter<'_>,
             ) -> Result<(), ReadError> {
                 let members = $whole::locate(from)?;
                 let mut columns = column.object().iter_mut();
                 $(
                     let at = const { $whole::index_of(stringify!($member)) };
                     let column = columns.next().ok_or(OTHER_MEMBERS)?;
-                    fill_from::<$type, C>(members[at], column, page)?;
+                    fill_from::<$type, C>(members[at], column, writer)?;
                 )*
                 Ok(())
             }
@@ -199,7 +199,7 @@ macro_rules! view {
                     let (member, below) = match value {
                         SelectedValue::Member(member, below) => (*member, below),
                         SelectedValue::Constant(json) => {
-                            writer.page.out.extend_from_slice(json.as_bytes());
+                            writer.json.out.extend_from_slice(json.as_bytes());
                             return Ok(());
                         }
                         _ => return Err(ReadError::Internal("the selected member has no members of its own").into()),

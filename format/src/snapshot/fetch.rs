@@ -10,7 +10,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use crate::entity::{Entity, NO_ID};
-use crate::json::render::{Page, RecordBytes, RecordStore, Shape};
+use crate::json::render::{JsonWriter, RecordBytes, RecordStore, Shape};
 use crate::snapshot::{Reads, Snapshot};
 use crate::storage::error::ReadError;
 
@@ -20,7 +20,8 @@ const FETCHED_BYTES_MAX: usize = 1 << 20;
 const REFERENCES_MAX: usize = 4_096;
 
 /// Renders the record in a row.
-pub type RenderRow = for<'s> fn(&'s Snapshot, Entity, u32, &mut Page<'s>) -> Result<(), ReadError>;
+pub type RenderRow =
+    for<'s> fn(&'s Snapshot, Entity, u32, &mut JsonWriter<'s>) -> Result<(), ReadError>;
 
 impl Snapshot {
     /// Starts the reads that rendering `rows` will need, or the first of them.
@@ -36,7 +37,7 @@ impl Snapshot {
         entity: Entity,
         rows: &[u32],
         shape: Shape,
-        render: impl for<'s> Fn(&'s Snapshot, Entity, u32, &mut Page<'s>) -> Result<(), ReadError>,
+        render: impl for<'s> Fn(&'s Snapshot, Entity, u32, &mut JsonWriter<'s>) -> Result<(), ReadError>,
     ) -> Result<(), ReadError> {
         let records = &self.files_of(entity).records;
         let mut is_cold = self.reads != Reads::OneByOne;
@@ -55,10 +56,10 @@ impl Snapshot {
             fetched += 1;
         }
         let store = NameFetcher { snapshot: self, left: AtomicUsize::new(REFERENCES_MAX) };
-        let mut page = Page::new(&store, shape);
+        let mut writer = JsonWriter::new(&store, shape);
         for row in &rows[..fetched] {
-            page.out.clear();
-            render(self, entity, *row, &mut page)?;
+            writer.out.clear();
+            render(self, entity, *row, &mut writer)?;
         }
         Ok(())
     }

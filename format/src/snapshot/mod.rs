@@ -35,7 +35,7 @@ use crate::index::prefix_stats::PrefixStats;
 use crate::index::targets::TargetsFile;
 use crate::index::term_lists::TermListsFile;
 use crate::json::record_reader::RecordReader;
-use crate::json::render::{CurrentRecord, Page, RecordBytes, RecordStore, Render};
+use crate::json::render::{CurrentRecord, JsonWriter, RecordBytes, RecordStore, Render};
 use crate::record;
 use crate::record::columns::{Column, fill};
 use crate::record::gather::{Gather, Gathered, PathTree, find_path};
@@ -536,12 +536,12 @@ impl Snapshot {
         &'s self,
         entity: Entity,
         row: u32,
-        page: &mut Page<'s>,
+        writer: &mut JsonWriter<'s>,
     ) -> Result<(), ReadError> {
         let record = RecordStore::record(self, entity, row)?;
-        page.swap_record(CurrentRecord::new(record));
+        writer.swap_record(CurrentRecord::new(record));
         with_record!(entity, R => {
-            R::render(&mut RecordReader::new(record.packed)?, page)
+            R::render(&mut RecordReader::new(record.packed)?, writer)
         })
     }
 
@@ -556,12 +556,12 @@ impl Snapshot {
         entity: Entity,
         row: u32,
         column: &mut impl Column,
-        page: &mut Page<'s>,
+        writer: &mut JsonWriter<'s>,
     ) -> Result<(), ReadError> {
         let record = RecordStore::record(self, entity, row)?;
-        page.swap_record(CurrentRecord::new(record));
+        writer.swap_record(CurrentRecord::new(record));
         let from = &mut RecordReader::new(record.packed)?;
-        with_record!(entity, R => fill::<R, _>(from, column, page))
+        with_record!(entity, R => fill::<R, _>(from, column, writer))
     }
 
     /// Appends the legacy JSON of the record in a row to a page.
@@ -573,12 +573,12 @@ impl Snapshot {
         &'s self,
         entity: Entity,
         row: u32,
-        page: &mut Page<'s>,
+        writer: &mut JsonWriter<'s>,
     ) -> Result<(), ReadError> {
         if !self.has_record(entity, row) {
             return Err(ReadError::corrupt("records", "a row has no record"));
         }
-        record::legacy::render(entity, self.stored(entity, row)?.packed, page)
+        record::legacy::render(entity, self.stored(entity, row)?.packed, writer)
     }
 }
 

@@ -10,7 +10,7 @@ use crate::index::check::{CheckError, ensure, hash_of_link};
 use crate::index::dictionary::BLOCK_ROWS_MAX;
 use crate::index::name_part::NamePart;
 use crate::index::term_lists::Term;
-use crate::json::render::{Page, Shape};
+use crate::json::render::{JsonWriter, Shape};
 use crate::record;
 use crate::record::Record;
 use crate::schema::keys::{TermLists, Terms, keys_of};
@@ -62,7 +62,7 @@ impl Snapshot {
     fn verify_records(&self, entity: Entity) -> Result<(), (FileKind, Cause)> {
         let in_ids = |error: ReadError| (FileKind::Ids, error.into());
         let in_records = |error: ReadError| (FileKind::Records, error.into());
-        let mut page = Page::new(self, Shape::Single);
+        let mut writer = JsonWriter::new(self, Shape::Single);
         for row in 0..self.count(entity) {
             let id = self.row_id(entity, row).map_err(in_ids)?;
             if self.find(entity, id).map_err(in_ids)? != LookupResult::Row(row) {
@@ -72,9 +72,9 @@ impl Snapshot {
                 ));
             }
             // Rendering reads every member, and every name and code that the record refers to.
-            page.out.clear();
-            self.render(entity, row, &mut page).map_err(in_records)?;
-            if std::str::from_utf8(&page.out).is_err() {
+            writer.out.clear();
+            self.render(entity, row, &mut writer).map_err(in_records)?;
+            if std::str::from_utf8(&writer.out).is_err() {
                 let broken = "a record prints text that is not UTF-8";
                 return Err(in_records(ReadError::corrupt("records", broken)));
             }

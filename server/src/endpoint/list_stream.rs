@@ -14,7 +14,7 @@
 use std::{io, mem};
 
 use bytes::Bytes;
-use pinakes_format::json::render::{Page, Shape};
+use pinakes_format::json::render::{JsonWriter, Shape};
 use pinakes_format::query::{Query, QueryError, RowCursor};
 use pinakes_format::record::csv::CsvTable;
 use pinakes_format::record::members::{Members, View};
@@ -146,10 +146,10 @@ impl ListRows {
         let end = (self.next + RECORDS_TOGETHER).min(self.rows.len());
         let rows = &self.rows[self.next..end];
         let members = &self.members;
-        let render = |_: &_, _, row, page: &mut Page<'_>| members.render(row, page);
+        let render = |_: &_, _, row, writer: &mut JsonWriter<'_>| members.render(row, writer);
         // Starts the reads of all of them first, while the disk is busy.
         snapshot.fetch_page(self.query.entity, rows, Shape::List, render)?;
-        let mut page = members.page(snapshot);
+        let mut writer = members.writer(snapshot);
         let mut out = out;
         let mut rendered = 0;
         for row in rows {
@@ -158,15 +158,15 @@ impl ListRows {
             }
             match &mut self.table {
                 Some(table) => {
-                    page.out.clear();
-                    members.render(*row, &mut page)?;
-                    table.write_row(&page.out, &mut out)?;
+                    writer.out.clear();
+                    members.render(*row, &mut writer)?;
+                    table.write_row(&writer.out, &mut out)?;
                 }
                 None => {
                     // The record is written at the end of the piece, not copied there.
-                    mem::swap(&mut page.out, &mut out);
-                    let line = members.render(*row, &mut page);
-                    mem::swap(&mut page.out, &mut out);
+                    mem::swap(&mut writer.out, &mut out);
+                    let line = members.render(*row, &mut writer);
+                    mem::swap(&mut writer.out, &mut out);
                     line?;
                     out.push(b'\n');
                 }

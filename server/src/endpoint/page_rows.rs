@@ -13,7 +13,7 @@ use std::{io, mem};
 
 use bytes::Bytes;
 use pinakes_format::entity::Entity;
-use pinakes_format::json::render::{Page, Shape};
+use pinakes_format::json::render::{JsonWriter, Shape};
 use pinakes_format::record::members::Members;
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
@@ -86,39 +86,39 @@ impl PageRows {
         bytes_max: usize,
     ) -> Result<(), ReadError> {
         let rows = &self.rows[self.next..];
-        snapshot.fetch_page(self.entity, rows, Shape::List, |snapshot, entity, row, page| {
+        snapshot.fetch_page(self.entity, rows, Shape::List, |snapshot, entity, row, writer| {
             match &self.members {
-                Some(members) => members.render(row, page),
-                None => (self.variant.render)(snapshot, entity, row, page),
+                Some(members) => members.render(row, writer),
+                None => (self.variant.render)(snapshot, entity, row, writer),
             }
         })?;
-        let mut page = Page::new(snapshot, Shape::List);
-        page.out = mem::take(out);
-        let rendered = self.render_to(snapshot, &mut page, bytes_max);
-        *out = page.out;
+        let mut writer = JsonWriter::new(snapshot, Shape::List);
+        writer.out = mem::take(out);
+        let rendered = self.render_to(snapshot, &mut writer, bytes_max);
+        *out = writer.out;
         rendered
     }
 
     fn render_to<'s>(
         &mut self,
         snapshot: &'s Snapshot,
-        page: &mut Page<'s>,
+        writer: &mut JsonWriter<'s>,
         bytes_max: usize,
     ) -> Result<(), ReadError> {
         while let Some(row) = self.rows.get(self.next) {
-            if page.out.len() >= bytes_max {
+            if writer.out.len() >= bytes_max {
                 return Ok(());
             }
             if self.next > 0 {
-                page.out.push(b',');
+                writer.out.push(b',');
             }
             match &self.members {
-                Some(members) => members.render(*row, page)?,
-                None => (self.variant.render)(snapshot, self.entity, *row, page)?,
+                Some(members) => members.render(*row, writer)?,
+                None => (self.variant.render)(snapshot, self.entity, *row, writer)?,
             }
             self.next += 1;
         }
-        page.out.extend_from_slice(self.closing.take().unwrap_or_default());
+        writer.out.extend_from_slice(self.closing.take().unwrap_or_default());
         Ok(())
     }
 }

@@ -2,7 +2,7 @@
 
 use http::StatusCode;
 use pinakes_format::entity::{Entity, Facts, IdFormat};
-use pinakes_format::json::render::{Page, Shape};
+use pinakes_format::json::render::{JsonWriter, Shape};
 use pinakes_format::schema::keys::keys_of;
 use pinakes_format::snapshot::{LookupResult, RenderRow, Snapshot};
 use pinakes_format::storage::error::ReadError;
@@ -92,11 +92,11 @@ fn run(variant: &Variant, record: NamedRecord<'_>, call: &Call<'_>) -> Answer {
     if call.thread == Thread::Shared && snapshot.record_bytes(entity, row)? > SHARED_BYTES_MAX {
         return Err(Failure::WouldWait);
     }
-    let mut page = Page::new(snapshot, Shape::Single);
-    page.out.reserve(CAPACITY_BYTES);
-    (variant.render)(snapshot, entity, row, &mut page)?;
-    page.out.shrink_to(CAPACITY_BYTES);
-    Ok(Reply::json(page.out))
+    let mut writer = JsonWriter::new(snapshot, Shape::Single);
+    writer.out.reserve(CAPACITY_BYTES);
+    (variant.render)(snapshot, entity, row, &mut writer)?;
+    writer.out.shrink_to(CAPACITY_BYTES);
+    Ok(Reply::json(writer.out))
 }
 
 /// Finds the row of a record. The inner error is the reply 404, or 301 where the identifier was merged into

@@ -12,7 +12,7 @@ use http::{
 };
 use pinakes_format::autocomplete::{Completion, ENTITIES, render};
 use pinakes_format::entity::{CATALOG, Facts};
-use pinakes_format::json::render::{Page, Shape};
+use pinakes_format::json::render::{JsonWriter, Shape};
 use pinakes_format::query::Deadline;
 use pinakes_format::snapshot::Snapshot;
 use pinakes_server::parts::{
@@ -118,7 +118,7 @@ fn rows<'s>(
     shape: Shape,
 ) -> Result<Sample<'s>> {
     sample(move || {
-        let mut page = Page::new(snapshot, shape);
+        let mut page = JsonWriter::new(snapshot, shape);
         for row in rows.clone() {
             snapshot.render(facts.entity, row, &mut page)?;
         }

@@ -6,7 +6,7 @@ use std::{
 };
 
 use pinakes_format::entity::{CATALOG, Entity};
-use pinakes_format::json::render::{Page, Shape};
+use pinakes_format::json::render::{JsonWriter, Shape};
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::integrity::CHUNK_BYTES;
 
@@ -31,7 +31,7 @@ fn damage(snapshot: &Path) -> (String, String) {
     let opened = Snapshot::open(snapshot).unwrap();
     let rows = 0..opened.count(Entity::Output);
     let is_whole = |row: u32| {
-        let mut page = Page::new(&opened, Shape::Single);
+        let mut page = JsonWriter::new(&opened, Shape::Single);
         opened.render(Entity::Output, row, &mut page).is_ok()
     };
     let path = |row: u32| format!("/outputs/HX_W{}", opened.row_id(Entity::Output, row).unwrap());

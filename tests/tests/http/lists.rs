@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use pinakes_format::entity::{CATALOG, Facts};
-use pinakes_format::json::render::{Page, Shape};
+use pinakes_format::json::render::{JsonWriter, Shape};
 use pinakes_format::snapshot::Snapshot;
 use serde_json::Value;
 
@@ -73,7 +73,7 @@ const REFUSED: &[Refused] = &[
     ("page=1&page=1", &[("page", "1", "twice")]),
     ("per_page=10&per-page=10", &[("per-page", "10", "twice")]),
     ("page[]=1", &[("page[]", "1", "`page`")]),
-    ("Page=2", &[("Page", "2", "`page`")]),
+    ("JsonWriter=2", &[("JsonWriter", "2", "`page`")]),
     ("page%00=1", &[("page\0", "1", "`page`")]),
     ("perpage=50", &[("perpage", "50", "`per_page`")]),
     ("=", &[("", "", "")]),
@@ -125,7 +125,7 @@ fn page_text(snapshot: &Snapshot, facts: &Facts, page: u32, per_page: u32) -> St
 
 /// Renders a record with the snapshot's own renderer.
 pub fn record_text(snapshot: &Snapshot, facts: &Facts, row: u32, shape: Shape) -> String {
-    let mut page = Page::new(snapshot, shape);
+    let mut page = JsonWriter::new(snapshot, shape);
     snapshot.render(facts.entity, row, &mut page).unwrap();
     String::from_utf8(page.out).unwrap()
 }

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use pinakes_format::entity::Entity;
-use pinakes_format::json::render::{Page, Shape};
+use pinakes_format::json::render::{JsonWriter, Shape};
 use pinakes_format::snapshot::{LookupResult, Snapshot};
 
 const SHAPES: [Shape; 2] = [Shape::Single, Shape::List];
 
 fn render(snapshot: &Snapshot, entity: Entity, row: u32, shape: Shape) -> Option<Vec<u8>> {
-    let mut page = Page::new(snapshot, shape);
+    let mut page = JsonWriter::new(snapshot, shape);
     snapshot.render(entity, row, &mut page).ok().map(|()| page.out)
 }
 

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, sync::Mutex};
 
 use pinakes_format::autocomplete::Completion;
 use pinakes_format::entity::Entity;
-use pinakes_format::json::render::{Page, Shape};
+use pinakes_format::json::render::{JsonWriter, Shape};
 use pinakes_format::query::Deadline;
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::integrity::CHUNK_BYTES;
@@ -141,7 +141,7 @@ fn the_first_access_after_damage_names_file_and_chunk() {
     assert!(baseline.ask(&snapshot, &asked, "flipped while open") > 0);
     let error = snapshot.verify().unwrap_err().to_string();
     assert!(error.contains("`outputs/records`"), "{error}");
-    let mut page = Page::new(&snapshot, Shape::Single);
+    let mut page = JsonWriter::new(&snapshot, Shape::Single);
     let refused = (0..snapshot.count(Entity::Output))
         .find_map(|row| snapshot.render(Entity::Output, row, &mut page).err());
     let message = refused.unwrap().to_string();

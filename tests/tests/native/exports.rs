@@ -9,7 +9,7 @@ use std::{
 };
 
 use pinakes_format::entity::Entity;
-use pinakes_format::json::render::Page;
+use pinakes_format::json::render::JsonWriter;
 use pinakes_format::schema::keys::keys_of;
 use pinakes_format::snapshot::{RecordLookup, Snapshot};
 use pinakes_tests::{TINY_DUMP, files_below, program, write_files};
@@ -80,7 +80,7 @@ fn an_exported_line_equals_the_single_record_and_its_filter_keys() {
     let snapshot = Snapshot::open(&setup.snapshot).unwrap();
     let mut expected = BTreeMap::new();
     for entity in Entity::all() {
-        let mut lines = rendered_by(&snapshot, entity, Page::for_export);
+        let mut lines = rendered_by(&snapshot, entity, JsonWriter::for_export);
         if keys_of(entity).has_citations() {
             (0..).zip(&mut lines).for_each(|(row, line)| add_references(&snapshot, row, line));
         }

@@ -15,7 +15,7 @@ use std::{
 };
 
 use pinakes_format::entity::Entity;
-use pinakes_format::json::render::{Page, RecordStore, Shape};
+use pinakes_format::json::render::{JsonWriter, RecordStore, Shape};
 use pinakes_format::snapshot::Snapshot;
 use pinakes_tests::compiler;
 use serde_json::Value;
@@ -60,14 +60,14 @@ fn opened(run: &Run) -> Snapshot {
 
 /// Every record of an entity as JSON text, in row order.
 fn rendered(snapshot: &Snapshot, entity: Entity, shape: Shape) -> Vec<String> {
-    rendered_by(snapshot, entity, |store| Page::new(store, shape))
+    rendered_by(snapshot, entity, |store| JsonWriter::new(store, shape))
 }
 
 /// Renders every record of an entity on a page of its own.
 fn rendered_by<'s>(
     snapshot: &'s Snapshot,
     entity: Entity,
-    new_page: impl Fn(&'s dyn RecordStore) -> Page<'s>,
+    new_page: impl Fn(&'s dyn RecordStore) -> JsonWriter<'s>,
 ) -> Vec<String> {
     let text_of = |row| {
         let mut page = new_page(snapshot);

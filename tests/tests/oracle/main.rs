@@ -5,13 +5,13 @@
 use std::path::PathBuf;
 
 use pinakes_format::entity::{Entity, NO_ID};
-use pinakes_format::json::render::{Page, Shape};
+use pinakes_format::json::render::{JsonWriter, Shape};
 use pinakes_format::snapshot::{LookupResult, Snapshot};
 use pinakes_oracle::{Library, same};
 use serde_json::Value;
 
 fn rendered(snapshot: &Snapshot, entity: Entity, row: u32, shape: Shape) -> Value {
-    let mut page = Page::new(snapshot, shape);
+    let mut page = JsonWriter::new(snapshot, shape);
     snapshot.render(entity, row, &mut page).unwrap();
     serde_json::from_slice(&page.out).unwrap()
 }

@@ -11,7 +11,7 @@ use std::{
 
 use flate2::read::MultiGzDecoder;
 use pinakes_format::entity::Entity;
-use pinakes_format::json::render::{Page, Shape};
+use pinakes_format::json::render::{JsonWriter, Shape};
 use pinakes_format::snapshot::{LookupResult, Snapshot};
 use serde_json::{Value, json};
 
@@ -294,7 +294,7 @@ fn served(snapshot: &Snapshot, entity: Entity, raw: &Value) -> Value {
     let LookupResult::Row(row) = snapshot.find(entity, number.parse().unwrap()).unwrap() else {
         panic!("the snapshot has no record {id}");
     };
-    let mut page = Page::new(snapshot, Shape::Single);
+    let mut page = JsonWriter::new(snapshot, Shape::Single);
     snapshot.render(entity, row, &mut page).unwrap();
     serde_json::from_slice(&page.out).unwrap()
 }

@@ -16,7 +16,7 @@ use std::{
 };
 
 use pinakes_format::entity::Entity;
-use pinakes_format::json::render::{Page, Shape};
+use pinakes_format::json::render::{JsonWriter, Shape};
 use pinakes_format::snapshot::{LookupResult, Snapshot};
 use pinakes_tests::{compiler, write_files};
 use serde_json::{Value, json};
@@ -159,7 +159,7 @@ impl Run {
         let LookupResult::Row(row) = snapshot.find(entity, id).unwrap() else {
             panic!("no {entity} {id}")
         };
-        let mut page = Page::new(snapshot, shape);
+        let mut page = JsonWriter::new(snapshot, shape);
         snapshot.render(entity, row, &mut page).unwrap();
         serde_json::from_slice(&page.out).unwrap()
     }

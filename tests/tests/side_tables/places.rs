@@ -187,7 +187,7 @@ fn real_ror_records_complete_real_institutions() {
     let mut joined = 0;
     for row in 0..with.count(Entity::Institution) {
         let [before, after] = [&without, &with].map(|snapshot| {
-            let mut page = pinakes_format::json::render::Page::new(snapshot, Shape::Single);
+            let mut page = pinakes_format::json::render::JsonWriter::new(snapshot, Shape::Single);
             snapshot.render(Entity::Institution, row, &mut page).unwrap();
             serde_json::from_slice::<Value>(&page.out).unwrap()
         });

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use pinakes_format::entity::Entity;
-use pinakes_format::json::render::{Page, Shape};
+use pinakes_format::json::render::{JsonWriter, Shape};
 use pinakes_format::record::Source;
 use pinakes_format::record::stored::Stored;
 use pinakes_format::snapshot::{LookupResult, Snapshot};
@@ -25,7 +25,7 @@ impl References {
         let mut merged = Vec::new();
         for entity in Entity::all() {
             for row in 0..snapshot.count(entity) {
-                let mut page = Page::new(snapshot, Shape::Single);
+                let mut page = JsonWriter::new(snapshot, Shape::Single);
                 snapshot.render(entity, row, &mut page).unwrap();
                 let record: Value = serde_json::from_slice(&page.out).unwrap();
                 let mut found = BTreeSet::new();

@@ -17,7 +17,7 @@ use std::{
 };
 
 use pinakes_format::entity::Entity;
-use pinakes_format::json::render::{Page, Shape};
+use pinakes_format::json::render::{JsonWriter, Shape};
 use pinakes_format::query::{Deadline, Predicate, Query};
 use pinakes_format::snapshot::{LookupResult, Snapshot};
 use pinakes_oracle::{Library, Lists};
@@ -252,7 +252,7 @@ impl Full {
 }
 
 fn rendered(snapshot: &Snapshot, entity: Entity, row: u32, shape: Shape) -> String {
-    let mut page = Page::new(snapshot, shape);
+    let mut page = JsonWriter::new(snapshot, shape);
     snapshot.render(entity, row, &mut page).unwrap();
     String::from_utf8(page.out).unwrap()
 }

@@ -3,7 +3,7 @@
 use pinakes_format::entity::number::TOPIC;
 use pinakes_format::entity::{Entity, NO_ID};
 use pinakes_format::json::record_reader::RecordReader;
-use pinakes_format::json::render::Page;
+use pinakes_format::json::render::JsonWriter;
 use pinakes_format::record::columns::{Column, fill_member, put_reference};
 use pinakes_format::record::stored::{Object, Stored};
 use pinakes_format::record::value::Ref;
@@ -111,12 +111,12 @@ macro_rules! place {
 
 /// Puts a member of an object into a column.
 macro_rules! put {
-    ($type:ident, $members:expr, $member:ident, $column:expr, $page:expr) => {
+    ($type:ident, $members:expr, $member:ident, $column:expr, $writer:expr) => {
         fill_member(
             |object: &$type| &object.$member,
             place!($type, $members, $member),
             $column,
-            $page,
+            $writer,
         )
     };
 }
@@ -124,7 +124,7 @@ macro_rules! put {
 fn put_authors(
     of: &Edges<'_>,
     table: &mut ColumnBuilder,
-    page: &mut Page<'_>,
+    writer: &mut JsonWriter<'_>,
 ) -> Result<(), ReadError> {
     let mut authors = place!(Output, of.output, authors);
     for at in 1..=positions(&mut authors)? {
@@ -133,11 +133,11 @@ fn put_authors(
             columns(table)?;
         output.id(Entity::Output, of.id);
         position.integer(at);
-        put!(Authorship, author, author, id, page)?;
-        put!(Authorship, author, author_position, place, page)?;
-        put!(Authorship, author, is_corresponding, is_corresponding, page)?;
-        put!(Authorship, author, affiliations, institutions, page)?;
-        put!(Authorship, author, countries, countries, page)?;
+        put!(Authorship, author, author, id, writer)?;
+        put!(Authorship, author, author_position, place, writer)?;
+        put!(Authorship, author, is_corresponding, is_corresponding, writer)?;
+        put!(Authorship, author, affiliations, institutions, writer)?;
+        put!(Authorship, author, countries, countries, writer)?;
     }
     Ok(())
 }
@@ -145,7 +145,7 @@ fn put_authors(
 fn put_topics(
     of: &Edges<'_>,
     table: &mut ColumnBuilder,
-    page: &mut Page<'_>,
+    writer: &mut JsonWriter<'_>,
 ) -> Result<(), ReadError> {
     let primary =
         <Option<Ref<TOPIC>>>::read(&mut place!(Output, of.output, primary_topic).clone())?;
@@ -154,9 +154,9 @@ fn put_topics(
         let [output, position, id, is_primary] = columns(table)?;
         output.id(Entity::Output, of.id);
         position.integer(at);
-        put_reference(Entity::Topic, topic.0, id, page)?;
+        put_reference(Entity::Topic, topic.0, id, writer)?;
         is_primary.boolean(match primary {
-            Some(primary) => is_same(page, primary.0, topic.0)?,
+            Some(primary) => is_same(writer, primary.0, topic.0)?,
             None => false,
         });
     }
@@ -164,15 +164,15 @@ fn put_topics(
 }
 
 /// Whether two rows of topics have one id. An id without a record has a row for each of its names.
-fn is_same(page: &Page<'_>, one: u32, other: u32) -> Result<bool, ReadError> {
-    let id = |row| page.store().row_id(Entity::Topic, row);
+fn is_same(writer: &JsonWriter<'_>, one: u32, other: u32) -> Result<bool, ReadError> {
+    let id = |row| writer.store().row_id(Entity::Topic, row);
     Ok(one == other || (id(one)? == id(other)? && id(one)? != NO_ID))
 }
 
 fn put_funders(
     of: &Edges<'_>,
     table: &mut ColumnBuilder,
-    page: &mut Page<'_>,
+    writer: &mut JsonWriter<'_>,
 ) -> Result<(), ReadError> {
     let mut funders = place!(Output, of.output, funders);
     for at in 1..=positions(&mut funders)? {
@@ -180,7 +180,7 @@ fn put_funders(
         let [output, position, id, award_ids] = columns(table)?;
         output.id(Entity::Output, of.id);
         position.integer(at);
-        put_reference(Entity::Funder, funder.0, id, page)?;
+        put_reference(Entity::Funder, funder.0, id, writer)?;
         let awards = awards.unwrap_or_default();
         let numbers = || awards.iter().filter_map(|award| award.funder_award_id.as_ref());
         if let Some(award_ids) = award_ids.list(numbers().count()) {
@@ -194,7 +194,7 @@ fn put_funders(
 fn put_venues(
     of: &Edges<'_>,
     table: &mut ColumnBuilder,
-    page: &mut Page<'_>,
+    writer: &mut JsonWriter<'_>,
 ) -> Result<(), ReadError> {
     macro_rules! put_venue {
         ($at:expr, $type:ident, $source:ident, $from:expr) => {{
@@ -205,14 +205,14 @@ fn put_venues(
             position.integer($at);
             is_primary.boolean($at == 0);
             match <Option<$source>>::read(&mut place!($type, venue, source).clone())? {
-                Some(source) => put_reference(Entity::Source, source.source.0, id, page)?,
+                Some(source) => put_reference(Entity::Source, source.source.0, id, writer)?,
                 None => id.null(),
             }
-            put!($type, venue, is_oa, is_oa, page)?;
-            put!($type, venue, version, version, page)?;
-            put!($type, venue, license, license, page)?;
-            put!($type, venue, landing_page_url, landing, page)?;
-            put!($type, venue, pdf_url, pdf, page)?;
+            put!($type, venue, is_oa, is_oa, writer)?;
+            put!($type, venue, version, version, writer)?;
+            put!($type, venue, license, license, writer)?;
+            put!($type, venue, landing_page_url, landing, writer)?;
+            put!($type, venue, pdf_url, pdf, writer)?;
         }};
     }
     let mut primary = place!(Output, of.output, primary_venue);
@@ -229,7 +229,7 @@ fn put_venues(
 fn put_citations(
     of: &Edges<'_>,
     table: &mut ColumnBuilder,
-    _: &mut Page<'_>,
+    _: &mut JsonWriter<'_>,
 ) -> Result<(), ReadError> {
     for cited in of.references {
         let [citing, cited_id] = columns(table)?;

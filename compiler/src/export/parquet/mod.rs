@@ -19,7 +19,7 @@ mod writer;
 
 use std::sync::{Mutex, PoisonError};
 
-use pinakes_format::json::render::{Page, Shape};
+use pinakes_format::json::render::{JsonWriter, Shape};
 use pinakes_format::snapshot::Snapshot;
 use rayon::prelude::*;
 
@@ -109,10 +109,10 @@ fn fill(
     let builders = emptied().pop();
     let new = || tables.tables.iter().map(Table::builder).collect();
     let mut builders: Vec<ColumnBuilder> = builders.unwrap_or_else(new);
-    let mut page = Page::new(tables.snapshot, Shape::Single);
+    let mut writer = JsonWriter::new(tables.snapshot, Shape::Single);
     let mut taken = 0;
     for row in rows {
-        let filled = tables.fill(*row, &mut builders, &mut page);
+        let filled = tables.fill(*row, &mut builders, &mut writer);
         filled.map_err(|error| WriteError::Record(entity, *row, error))?;
         taken += 1;
         let bytes: usize = builders.iter().map(ColumnBuilder::bytes).sum();

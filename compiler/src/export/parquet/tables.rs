@@ -3,7 +3,7 @@
 use arrow_schema::Fields;
 use pinakes_format::changes::REFERENCES;
 use pinakes_format::entity::Entity;
-use pinakes_format::json::render::Page;
+use pinakes_format::json::render::JsonWriter;
 use pinakes_format::record::columns::Column;
 use pinakes_format::record::members::Members;
 use pinakes_format::record::stored::Object;
@@ -27,7 +27,7 @@ pub(crate) struct Table {
 
 /// Puts the edges of an output into their table.
 pub(super) type PutEdges =
-    fn(&Edges<'_>, &mut ColumnBuilder, &mut Page<'_>) -> Result<(), ReadError>;
+    fn(&Edges<'_>, &mut ColumnBuilder, &mut JsonWriter<'_>) -> Result<(), ReadError>;
 
 /// An output and the ids that it refers to.
 pub(super) struct Edges<'r> {
@@ -122,7 +122,7 @@ impl<'s> Tables<'s> {
         &self,
         row: u32,
         builders: &mut [ColumnBuilder],
-        page: &mut Page<'s>,
+        writer: &mut JsonWriter<'s>,
     ) -> Result<(), ReadError> {
         let references = match self.needs_references {
             true => RecordLookup::references(self.snapshot, self.entity, row)?,
@@ -130,7 +130,7 @@ impl<'s> Tables<'s> {
         };
         let [records, edges @ ..] = builders else { return Ok(()) };
         if let [record, rest @ ..] = records.object() {
-            self.snapshot.fill(self.entity, row, record, page)?;
+            self.snapshot.fill(self.entity, row, record, writer)?;
             for column in rest {
                 put_ids(&references, column);
             }
@@ -142,7 +142,7 @@ impl<'s> Tables<'s> {
         let (id, output) = (self.snapshot.row_id(self.entity, row)?, Output::locate(&mut from)?);
         let of = Edges { id, output, references: &references };
         let tables = self.tables.iter().filter_map(|table| table.put_edges).zip(edges);
-        tables.into_iter().try_for_each(|(put, builder)| put(&of, builder, page))
+        tables.into_iter().try_for_each(|(put, builder)| put(&of, builder, writer))
     }
 }
 

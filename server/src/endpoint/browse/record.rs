@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 
 use askama::Template;
 use pinakes_format::entity::{Entity, Facts, IdFormat};
-use pinakes_format::json::render::{Page, Shape};
+use pinakes_format::json::render::{JsonWriter, Shape};
 use pinakes_format::query::{Query, QueryError};
 use pinakes_format::schema::keys::{Direction, Index};
 use pinakes_format::snapshot::Snapshot;
@@ -93,10 +93,10 @@ fn answer(record: NamedRecord<'_>, call: &Call<'_>) -> Answer {
 
 /// A record's value.
 pub fn value_of(entity: Entity, row: u32, snapshot: &Snapshot) -> Result<Value, ReadError> {
-    let mut page = Page::new(snapshot, Shape::Single);
+    let mut writer = JsonWriter::new(snapshot, Shape::Single);
     snapshot.fetch_page(entity, &[row], Shape::Single, Snapshot::render)?;
-    snapshot.render(entity, row, &mut page)?;
-    Ok(Value::parse(&page.out))
+    snapshot.render(entity, row, &mut writer)?;
+    Ok(Value::parse(&writer.out))
 }
 
 fn layout(

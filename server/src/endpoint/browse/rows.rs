@@ -2,7 +2,7 @@
 
 use askama::Template;
 use pinakes_format::entity::Entity;
-use pinakes_format::json::render::{Page, Shape};
+use pinakes_format::json::render::{JsonWriter, Shape};
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
 
@@ -65,11 +65,11 @@ pub fn name_of(value: &Value) -> String {
 /// Cost: the JSON of one record at a time.
 pub fn rows(entity: Entity, rows: &[u32], snapshot: &Snapshot) -> Result<Vec<Row>, ReadError> {
     snapshot.fetch_page(entity, rows, Shape::List, Snapshot::render)?;
-    let mut page = Page::new(snapshot, Shape::List);
+    let mut writer = JsonWriter::new(snapshot, Shape::List);
     let row = |row: &u32| {
-        page.out.clear();
-        snapshot.render(entity, *row, &mut page)?;
-        Ok(Row::new(entity, &Value::parse(&page.out)))
+        writer.out.clear();
+        snapshot.render(entity, *row, &mut writer)?;
+        Ok(Row::new(entity, &Value::parse(&writer.out)))
     };
     rows.iter().map(row).collect()
 }

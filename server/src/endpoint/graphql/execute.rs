@@ -3,7 +3,7 @@
 use pinakes_format::autocomplete;
 use pinakes_format::autocomplete::Candidate;
 use pinakes_format::entity::Entity;
-use pinakes_format::json::render::{Page, Shape};
+use pinakes_format::json::render::{JsonWriter, Shape};
 use pinakes_format::json::select::{PathStep, Resolver, SelectError, Selection, SelectionWriter};
 use pinakes_format::query::{Deadline, Query, QueryError};
 use pinakes_format::snapshot::{LookupResult, Snapshot};
@@ -31,8 +31,8 @@ pub fn execute(
     settings: &Settings,
     budget: &WorkBudget<'_>,
 ) -> Result<(Vec<u8>, Vec<Error>), Halted> {
-    let mut page = Page::new(snapshot, Shape::Single);
-    page.out.reserve(ANSWER_CAPACITY_BYTES);
+    let mut writer = JsonWriter::new(snapshot, Shape::Single);
+    writer.out.reserve(ANSWER_CAPACITY_BYTES);
     let mut executor = Executor {
         plan,
         snapshot,
@@ -43,8 +43,8 @@ pub fn execute(
         path: ErrorPath::default(),
         halted: None,
     };
-    match executor.write_roots(introspection, &mut page) {
-        Ok(()) => Ok((page.out, executor.errors)),
+    match executor.write_roots(introspection, &mut writer) {
+        Ok(()) => Ok((writer.out, executor.errors)),
         Err(SelectError::Damaged(error)) => Err(Halted::Damaged(error)),
         Err(SelectError::Cancelled) => Err(match executor.halted {
             // The path still leads to the value at which the executor stopped.
@@ -75,33 +75,33 @@ impl Executor<'_, '_> {
     fn write_roots(
         &mut self,
         introspection: &Introspection,
-        page: &mut Page<'_>,
+        writer: &mut JsonWriter<'_>,
     ) -> Result<(), SelectError> {
         let plan = self.plan;
-        page.open_object();
+        writer.open_object();
         for root in &plan.roots {
-            page.key(&root.key);
+            writer.key(&root.key);
             self.enter(PathStep::Field(&root.key));
             match &root.value {
-                RootValue::Constant(json) => page.out.extend_from_slice(json.as_bytes()),
+                RootValue::Constant(json) => writer.out.extend_from_slice(json.as_bytes()),
                 RootValue::Record(entity, id, selection) => {
-                    self.write_record(*entity, *id, selection, page)?;
+                    self.write_record(*entity, *id, selection, writer)?;
                 }
                 RootValue::List(number) => match &plan.lists[*number] {
-                    Ok(list) => self.write_list(list, &list.query, page)?,
-                    Err(error) => self.write_error(error, page),
+                    Ok(list) => self.write_list(list, &list.query, writer)?,
+                    Err(error) => self.write_error(error, writer),
                 },
-                RootValue::Invalid(error) => self.write_error(error, page),
-                RootValue::Autocomplete(plan) => self.write_autocomplete(plan, page)?,
+                RootValue::Invalid(error) => self.write_error(error, writer),
+                RootValue::Autocomplete(plan) => self.write_autocomplete(plan, writer)?,
                 RootValue::Schema(type_name, field) => {
-                    introspection.write(type_name.as_deref(), field, page, self)?;
+                    introspection.write(type_name.as_deref(), field, writer, self)?;
                 }
             }
             // An answer that is too long stops between two fields.
-            self.check_size(page.out.len())?;
+            self.check_size(writer.out.len())?;
             self.leave();
         }
-        page.close_object();
+        writer.close_object();
         Ok(())
     }
 
@@ -110,7 +110,7 @@ impl Executor<'_, '_> {
         entity: Entity,
         id: u64,
         selection: &Selection,
-        page: &mut Page<'_>,
+        writer: &mut JsonWriter<'_>,
     ) -> Result<(), SelectError> {
         let found = match self.snapshot.find(entity, id)? {
             LookupResult::Merged(into) => self.snapshot.find(entity, into)?,
@@ -118,10 +118,10 @@ impl Executor<'_, '_> {
         };
         match found {
             LookupResult::Row(row) => {
-                SelectionWriter { page, resolver: self }.record(entity, row, selection)
+                SelectionWriter { json: writer, resolver: self }.record(entity, row, selection)
             }
             _ => {
-                page.null();
+                writer.null();
                 Ok(())
             }
         }
@@ -131,18 +131,18 @@ impl Executor<'_, '_> {
         &mut self,
         list: &ListPlan,
         query: &Query,
-        page: &mut Page<'_>,
+        writer: &mut JsonWriter<'_>,
     ) -> Result<(), SelectError> {
         // The query checks the budget of the whole operation, not one of its own.
         let is_exceeded = || self.meter.exceeded().is_some();
         let answered = query.execute(self.snapshot, Deadline::when(&is_exceeded));
         let answer = answered.map_err(|error| self.stop_query(error))?;
-        page.open_object();
+        writer.open_object();
         for (key, member) in &list.members {
-            page.key(key);
+            writer.key(key);
             self.enter(PathStep::Field(key));
             match member {
-                PageMember::Meta(members) => write_members(members, page, |name, out| {
+                PageMember::Meta(members) => write_members(members, writer, |name, out| {
                     let number = match name {
                         "count" => answer.count,
                         "page" => query.page.get().into(),
@@ -151,82 +151,88 @@ impl Executor<'_, '_> {
                     json::unsigned(out, number);
                 }),
                 PageMember::Results(selection) => {
-                    let row = |row: &u32, page: &mut Page<'_>, resolver: &mut Self| {
-                        SelectionWriter { page, resolver }.record(query.entity, *row, selection)
+                    let row = |row: &u32, writer: &mut JsonWriter<'_>, resolver: &mut Self| {
+                        SelectionWriter { json: writer, resolver }.record(
+                            query.entity,
+                            *row,
+                            selection,
+                        )
                     };
-                    self.write_array(&answer.rows, page, row)?;
+                    self.write_array(&answer.rows, writer, row)?;
                 }
-                PageMember::Constant(json) => page.out.extend_from_slice(json.as_bytes()),
+                PageMember::Constant(json) => writer.out.extend_from_slice(json.as_bytes()),
                 PageMember::Candidates(_) => {
                     return Err(ReadError::Internal("a list plan selects candidates").into());
                 }
             }
             self.leave();
         }
-        page.close_object();
+        writer.close_object();
         Ok(())
     }
 
     fn write_autocomplete(
         &mut self,
         plan: &AutocompletePlan,
-        page: &mut Page<'_>,
+        writer: &mut JsonWriter<'_>,
     ) -> Result<(), SelectError> {
         let is_exceeded = || self.meter.exceeded().is_some();
         let deadline = Deadline::when(&is_exceeded);
         let found = plan.completion.execute(self.snapshot, deadline);
         let found = found.map_err(|error| self.stop_query(error))?;
-        page.open_object();
+        writer.open_object();
         for (key, member) in &plan.members {
-            page.key(key);
+            writer.key(key);
             self.enter(PathStep::Field(key));
             match member {
                 PageMember::Meta(members) => {
-                    write_members(members, page, |_, out| json::unsigned(out, found.count));
+                    write_members(members, writer, |_, out| json::unsigned(out, found.count));
                 }
                 PageMember::Candidates(members) => {
-                    let one = |candidate: &Candidate, page: &mut Page<'_>, executor: &mut Self| {
-                        executor.before_record(page.out.len())?;
-                        Ok(write_candidate(executor.snapshot, *candidate, members, page)?)
+                    let one = |candidate: &Candidate,
+                               writer: &mut JsonWriter<'_>,
+                               executor: &mut Self| {
+                        executor.before_record(writer.out.len())?;
+                        Ok(write_candidate(executor.snapshot, *candidate, members, writer)?)
                     };
-                    self.write_array(&found.best, page, one)?;
+                    self.write_array(&found.best, writer, one)?;
                 }
-                PageMember::Constant(json) => page.out.extend_from_slice(json.as_bytes()),
+                PageMember::Constant(json) => writer.out.extend_from_slice(json.as_bytes()),
                 PageMember::Results(_) => {
                     return Err(ReadError::Internal("an autocomplete plan selects records").into());
                 }
             }
             self.leave();
         }
-        page.close_object();
+        writer.close_object();
         Ok(())
     }
 
     fn write_array<T>(
         &mut self,
         items: &[T],
-        page: &mut Page<'_>,
-        write: impl Fn(&T, &mut Page<'_>, &mut Self) -> Result<(), SelectError>,
+        writer: &mut JsonWriter<'_>,
+        write: impl Fn(&T, &mut JsonWriter<'_>, &mut Self) -> Result<(), SelectError>,
     ) -> Result<(), SelectError> {
-        page.out.push(b'[');
+        writer.out.push(b'[');
         for (at, item) in items.iter().enumerate() {
             if at > 0 {
-                page.out.push(b',');
+                writer.out.push(b',');
             }
             self.enter(PathStep::Item(at));
-            write(item, page, self)?;
+            write(item, writer, self)?;
             self.leave();
         }
-        page.out.push(b']');
-        self.check_size(page.out.len())
+        writer.out.push(b']');
+        self.check_size(writer.out.len())
     }
 
     /// Writes `null` for an invalid field, and records the error with the field's path.
-    fn write_error(&mut self, error: &Error, page: &mut Page<'_>) {
+    fn write_error(&mut self, error: &Error, writer: &mut JsonWriter<'_>) {
         if self.errors.len() < FIELD_ERRORS_MAX {
             self.errors.push(error.clone().with_path(self.path.segments()));
         }
-        page.null();
+        writer.null();
     }
 
     fn check_budget(&mut self) -> Result<(), SelectError> {
@@ -284,16 +290,16 @@ impl Resolver for Executor<'_, '_> {
         &mut self,
         number: usize,
         (entity, row): (Entity, u32),
-        page: &mut Page<'_>,
+        writer: &mut JsonWriter<'_>,
     ) -> Result<(), SelectError> {
         self.check_budget()?;
         match &self.plan.lists[number] {
             Ok(list) => {
                 let query = related_query(list, entity, self.snapshot.row_id(entity, row)?)?;
-                self.write_list(list, &query, page)
+                self.write_list(list, &query, writer)
             }
             Err(error) => {
-                self.write_error(error, page);
+                self.write_error(error, writer);
                 Ok(())
             }
         }
@@ -316,18 +322,18 @@ fn related_query(list: &ListPlan, entity: Entity, id: u64) -> Result<Query, Read
 
 fn write_members(
     members: &[(String, NamedMember)],
-    page: &mut Page<'_>,
+    writer: &mut JsonWriter<'_>,
     write: impl Fn(&'static str, &mut Vec<u8>),
 ) {
-    page.open_object();
+    writer.open_object();
     for (key, member) in members {
-        page.key(key);
+        writer.key(key);
         match member {
-            NamedMember::Constant(json) => page.out.extend_from_slice(json.as_bytes()),
-            NamedMember::Member(name) => write(name, &mut page.out),
+            NamedMember::Constant(json) => writer.out.extend_from_slice(json.as_bytes()),
+            NamedMember::Member(name) => write(name, &mut writer.out),
         }
     }
-    page.close_object();
+    writer.close_object();
 }
 
 /// Renders a candidate as REST does, and copies the selected members. A page has at most ten candidates.
@@ -335,13 +341,13 @@ fn write_candidate(
     snapshot: &Snapshot,
     candidate: Candidate,
     members: &[(String, NamedMember)],
-    page: &mut Page<'_>,
+    writer: &mut JsonWriter<'_>,
 ) -> Result<(), ReadError> {
     let mut rendered = Vec::new();
     autocomplete::render(snapshot, candidate.entity, candidate.row, &mut rendered)?;
     let json_of: std::collections::HashMap<&str, &RawValue> = serde_json::from_slice(&rendered)
         .map_err(|_| ReadError::Internal("an autocomplete candidate is not a JSON object"))?;
-    write_members(members, page, |name, out| {
+    write_members(members, writer, |name, out| {
         let json = json_of.get(name).map_or("null", |json| json.get());
         out.extend_from_slice(json.as_bytes());
     });

@@ -13,7 +13,7 @@ use apollo_compiler::{
     schema::Implementers,
     validation::Valid,
 };
-use pinakes_format::json::render::Page;
+use pinakes_format::json::render::JsonWriter;
 use pinakes_format::json::select::{PathStep, Resolver, SelectError};
 use pinakes_format::text::json;
 
@@ -144,14 +144,14 @@ impl Introspection {
         &self,
         type_name: Option<&str>,
         field: &SelectedField<'_>,
-        page: &mut Page<'_>,
+        writer: &mut JsonWriter<'_>,
         resolver: &mut dyn Resolver,
     ) -> Result<(), SelectError> {
         let value = match type_name {
             None => &self.schema,
             Some(name) => self.type_named(name).unwrap_or(&Node::Null),
         };
-        self.write_node(value, field, page, resolver)
+        self.write_node(value, field, writer, resolver)
     }
 
     fn type_named(&self, name: &str) -> Option<&Node> {
@@ -162,56 +162,56 @@ impl Introspection {
         &self,
         value: &Node,
         field: &SelectedField<'_>,
-        page: &mut Page<'_>,
+        writer: &mut JsonWriter<'_>,
         resolver: &mut dyn Resolver,
     ) -> Result<(), SelectError> {
         match value {
-            Node::Null => page.null(),
-            Node::Boolean(is) => page.out.extend_from_slice(if *is { b"true" } else { b"false" }),
-            Node::Text(text) => json::string(&mut page.out, text),
+            Node::Null => writer.null(),
+            Node::Boolean(is) => writer.out.extend_from_slice(if *is { b"true" } else { b"false" }),
+            Node::Text(text) => json::string(&mut writer.out, text),
             Node::List(items) => {
-                page.out.push(b'[');
+                writer.out.push(b'[');
                 for (at, item) in items.iter().enumerate() {
                     if at > 0 {
-                        page.out.push(b',');
+                        writer.out.push(b',');
                     }
                     resolver.enter(PathStep::Item(at));
-                    self.write_node(item, field, page, resolver)?;
+                    self.write_node(item, field, writer, resolver)?;
                     resolver.leave();
                 }
-                page.out.push(b']');
+                writer.out.push(b']');
             }
-            Node::Object(_) => self.write_object(value, field, page, resolver)?,
+            Node::Object(_) => self.write_object(value, field, writer, resolver)?,
         }
-        resolver.check_size(page.out.len())
+        resolver.check_size(writer.out.len())
     }
 
     fn write_object(
         &self,
         value: &Node,
         field: &SelectedField<'_>,
-        page: &mut Page<'_>,
+        writer: &mut JsonWriter<'_>,
         resolver: &mut dyn Resolver,
     ) -> Result<(), SelectError> {
         // A node with a kind and a name stands for the type of that name.
         let has_kind = value.get("kind").is_some();
         let named = value.get("name").and_then(Node::text).filter(|_| has_kind);
         let value = named.and_then(|name| self.type_named(name)).unwrap_or(value);
-        page.open_object();
+        writer.open_object();
         for child in &field.children {
             let key = child.written_key();
-            page.key(&key);
+            writer.key(&key);
             resolver.enter(PathStep::Field(&key));
             match child.field.name.as_str() {
-                "__typename" => json::string(&mut page.out, child.type_name),
+                "__typename" => json::string(&mut writer.out, child.type_name),
                 name => {
                     let value = value.get(name).unwrap_or(&Node::Null);
-                    self.write_node(value, child, page, resolver)?;
+                    self.write_node(value, child, writer, resolver)?;
                 }
             }
             resolver.leave();
         }
-        page.close_object();
+        writer.close_object();
         Ok(())
     }
 }
