@@ -33,7 +33,7 @@ pub enum LeafValue<'r> {
     Null,
     /// `true` or `false`.
     Boolean(bool),
-    /// An integer.
+    /// A whole number that may be negative.
     Signed(i64),
     /// A count, at most 2^53 - 1.
     Unsigned(u64),

@@ -299,7 +299,7 @@ impl Reply {
         }
     }
 
-    /// Whether the binary holds the body. Such a reply needs no memory of its own.
+    /// Whether the body is part of the binary: a reply of it allocates nothing.
     pub fn is_shared(&self) -> bool {
         matches!(self.coding, ChosenCoding::Given(_))
     }

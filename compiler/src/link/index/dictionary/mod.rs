@@ -33,7 +33,7 @@ pub(super) struct DictionaryRuns {
     pub dropped: TextRuns,
 }
 
-/// The receivers of each word beside the dictionary. Alternative names have neither.
+/// What is written about each word besides its entry in the dictionary, except for alternative names.
 pub(super) struct WordStats<'b, 'p> {
     pub prefixes: &'b mut PrefixStats<'p>,
     pub state: &'b mut WordStateWriter,
