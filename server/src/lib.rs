@@ -44,7 +44,7 @@ pub use snapshots::suppression::SuppressionListFile;
 /// Parts of the server, for callers that run them without a process.
 pub mod parts {
     pub use crate::admission::gate::{Gate, Peer};
-    pub use crate::admission::limits::file::FileError;
+    pub use crate::admission::limits::counts_file::FileError;
     pub use crate::admission::limits::{
         Clock, ClockReading, Limits, QuotaClass, RateLimiter, SystemClock,
     };
@@ -52,7 +52,7 @@ pub mod parts {
     pub use crate::endpoint::graphql::document::GraphqlRequest;
     pub use crate::endpoint::graphql::field::{Field, FieldSource};
     pub use crate::endpoint::graphql::options::Settings;
-    pub use crate::endpoint::graphql::types::Object;
+    pub use crate::endpoint::graphql::types::ObjectType;
     pub use crate::endpoint::graphql::{Outcome, respond, types};
     pub use crate::endpoint::list_query::{ListRequest, parse as parse_list_query};
     pub use crate::endpoint::routes::{Matched, Route, charge, find};

@@ -23,7 +23,7 @@ use crate::error::{Error, Result};
 use crate::frontend::reader::NO_PARENT;
 use crate::link;
 use crate::link::reuse;
-use crate::link::selection::Selection;
+use crate::link::selection::RecordSelection;
 use crate::link::{Published, UnchangedSource, link_snapshot};
 use crate::object::warnings::Warnings;
 use crate::object::{Check, Object, ObjectStore, gather};
@@ -292,7 +292,7 @@ impl Run {
         if !args.allow_shrink {
             link::refuse_shrinking(&args.out, &finished.manifest)?;
         }
-        let list = self.selection.as_ref().map(Selection::suppression);
+        let list = self.selection.as_ref().map(RecordSelection::suppression);
         if let Some(list) = list.filter(|list| !list.is_empty()) {
             suppressed::keep(lock.directory(), &finished.manifest.id, list)?;
         }

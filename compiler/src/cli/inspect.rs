@@ -6,7 +6,7 @@ use pinakes_format::entity::Entity;
 use pinakes_format::schema::keys::{Direction, keys_of};
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::header::FileKind;
-use pinakes_format::storage::manifest::Selection;
+use pinakes_format::storage::manifest::SubsetFilters;
 use serde_json::{Value, json};
 
 /// Formats the snapshot's contents as JSON.
@@ -123,7 +123,7 @@ fn index_sizes(snapshot: &Snapshot, entity: Entity) -> Vec<IndexSize> {
 }
 
 /// Formats the filters of a subset, one entity a line, and the number of excluded records.
-fn selection_lines(selection: &Selection) -> String {
+fn selection_lines(selection: &SubsetFilters) -> String {
     let mut text = String::new();
     for (entity, expressions) in &selection.filters {
         let _ = writeln!(text, "where {entity}:{}", expressions.join(","));

@@ -13,7 +13,7 @@
 use std::fmt::Write;
 
 use pinakes_format::entity::Entity;
-use pinakes_format::record::schema::{Object, Schema};
+use pinakes_format::record::schema::{ObjectSchema, Schema};
 use pinakes_format::record::schema_of;
 use pinakes_format::record::stored::Measured;
 use pinakes_format::snapshot::{RecordSizes, Snapshot};
@@ -115,7 +115,7 @@ fn lines(entity: Entity, sizes: &RecordSizes) -> Vec<Line> {
     lines
 }
 
-fn add_members(object: &Object, measured: &Measured, depth: usize, lines: &mut Vec<Line>) {
+fn add_members(object: &ObjectSchema, measured: &Measured, depth: usize, lines: &mut Vec<Line>) {
     let of_members: u64 = measured.members.iter().map(|member| member.member_bytes).sum();
     let flags = measured.member_bytes.saturating_sub(of_members);
     lines.push(Line {
@@ -133,7 +133,7 @@ fn add_members(object: &Object, measured: &Measured, depth: usize, lines: &mut V
 }
 
 /// The object that a schema is of, or the object of a list's items.
-fn object_in(schema: &Schema) -> Option<&Object> {
+fn object_in(schema: &Schema) -> Option<&ObjectSchema> {
     match schema {
         Schema::Nullable(inner) | Schema::List(inner) => object_in(inner),
         Schema::ByShape { single, .. } => object_in(single),

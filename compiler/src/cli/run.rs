@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::frontend::reader::NO_PARENT;
 use crate::link::Published;
 use crate::link::forecast::LinkForecast;
-use crate::link::selection::Selection;
+use crate::link::selection::RecordSelection;
 use crate::report::file::{ReportFiles, print_published};
 use crate::report::quarantine::BadRecord;
 use crate::report::{RunReport, quarantine};
@@ -37,7 +37,7 @@ pub(crate) struct Run {
     pub begun_at: SystemTime,
     pub work: WorkArgs,
     /// The `--where` filters; `None` publishes a full snapshot.
-    pub selection: Option<Selection>,
+    pub selection: Option<RecordSelection>,
     pub progress: Progress,
     pub report: RunReport,
     pub files: ReportFiles,
@@ -57,7 +57,7 @@ impl Run {
     pub(crate) fn begin(
         command: &'static str,
         work: WorkArgs,
-        selection: Option<Selection>,
+        selection: Option<RecordSelection>,
     ) -> Result<Run> {
         use_threads(work.threads)?;
         let progress = Progress::detect(work.quiet);
@@ -106,7 +106,7 @@ impl Run {
     /// Refuses to show what the current snapshot leaves out, unless an option allows it.
     fn check_suppression(&self, publish: &PublishArgs) -> Result<()> {
         let none = SuppressionList::default();
-        let list = self.selection.as_ref().map_or(&none, Selection::suppression);
+        let list = self.selection.as_ref().map_or(&none, RecordSelection::suppression);
         if publish.allow_unsuppress {
             return Ok(());
         }

@@ -12,11 +12,11 @@ use crate::frontend::{FrontEnd, id_lists, taxonomy_csv};
 use crate::object::ObjectWriter;
 use crate::object::key::hash_line;
 use crate::object::part_report::KeptLine;
+use crate::read::csv_rows::{CsvRow, CsvRows};
 use crate::read::lenient::Diagnostics;
 use crate::read::limits::ReadLimits;
 use crate::read::lines::{Container, Line, Lines};
 use crate::read::parquet::ParquetRows;
-use crate::read::rows::{Row, Rows};
 
 /// Topics of one part whose positions are kept: more than ten times the existing topics.
 const TOPICS_MAX: usize = 50_000;
@@ -110,9 +110,9 @@ impl PartReader<'_> {
         let hash = hash_line(line.bytes);
         // Of a line that is too long, only the first bytes are at hand.
         let earlier = self.earlier.filter(|_| !line.is_too_long);
-        let of_line = (hash, line.bytes.len());
-        if let Some(record) =
-            earlier.and_then(|earlier| earlier.get(self.part.kind, of_line, &mut self.missed))
+        let line_bytes = line.bytes.len();
+        if let Some(record) = earlier
+            .and_then(|earlier| earlier.get(self.part.kind, hash, line_bytes, &mut self.missed))
         {
             self.copied_lines += 1;
             return record.copy(entity, self.object);
@@ -158,7 +158,7 @@ impl PartReader<'_> {
 
     fn read_taxonomy(&mut self) -> Result<u64> {
         let path = &self.part.path;
-        let mut rows = Rows::open(path, None, self.limits, self.diagnostics)?;
+        let mut rows = CsvRows::open(path, None, self.limits, self.diagnostics)?;
         let Some(header) = rows.header()? else { return Ok(rows.offset_bytes()) };
         let columns = taxonomy_csv::find_columns(&header.cells.unwrap_or_default(), path)?;
         while let Some(row) = rows.next_row()? {
@@ -171,7 +171,7 @@ impl PartReader<'_> {
                 }
                 Err(code) => Err(BadRecord::Quarantine { code, id: None }),
             };
-            let Row { number, byte_offset, raw, .. } = &row;
+            let CsvRow { number, byte_offset, raw, .. } = &row;
             let line =
                 Line { number: *number, byte_offset: *byte_offset, bytes: raw, is_too_long: false };
             record_outcome(outcome, &line, Entity::Topic, self.object)?;

@@ -16,7 +16,7 @@ use pinakes_format::storage::error::ReadError;
 use crate::export::options::Compression;
 use crate::export::output::OutputFile;
 use crate::export::plan::Job;
-use crate::export::rows::Rows;
+use crate::export::rows::ListedRows;
 use crate::export::waves::in_order;
 use crate::export::write_error::WriteError;
 use crate::read::limits::LINE_BYTES_MAX;
@@ -86,7 +86,7 @@ pub(crate) fn write(
         Ok(())
     };
     write_all(vec![format.header()?])?;
-    let mut rows = Rows::new(snapshot, &job.query, job.limit, UNIT_ROWS);
+    let mut rows = ListedRows::new(snapshot, &job.query, job.limit, UNIT_ROWS);
     in_order(&mut rows, |rows| format.render(rows), write_all)?;
     written.bytes = file.finish()?;
     Ok(written)

@@ -6,7 +6,7 @@ use pinakes_format::snapshot::Snapshot;
 /// The rows of a list, a unit of work at a time.
 ///
 /// Memory: one batch of the list, see [`RowCursor`].
-pub(crate) struct Rows<'s> {
+pub(crate) struct ListedRows<'s> {
     snapshot: &'s Snapshot,
     query: &'s Query,
     cursor: RowCursor,
@@ -18,16 +18,16 @@ pub(crate) struct Rows<'s> {
     unit_rows: usize,
 }
 
-impl<'s> Rows<'s> {
+impl<'s> ListedRows<'s> {
     /// The rows of a query in units of `unit_rows`, at most `limit` rows.
     pub(crate) fn new(
         snapshot: &'s Snapshot,
         query: &'s Query,
         limit: u64,
         unit_rows: usize,
-    ) -> Rows<'s> {
+    ) -> ListedRows<'s> {
         let cursor = RowCursor::default();
-        Rows { snapshot, query, cursor, batch: Vec::new(), taken: 0, left: limit, unit_rows }
+        ListedRows { snapshot, query, cursor, batch: Vec::new(), taken: 0, left: limit, unit_rows }
     }
 
     /// Returns the next unit; `None` at the end.

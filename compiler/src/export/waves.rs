@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use crate::export::rows::Rows;
+use crate::export::rows::ListedRows;
 use crate::export::write_error::WriteError;
 
 /// Units of a wave for each thread. While a wave is written, the next one is made.
@@ -25,7 +25,7 @@ struct Made<T> {
 ///
 /// The first error of `make` or `write`, or if the snapshot is damaged.
 pub(crate) fn in_order<T: Send>(
-    rows: &mut Rows<'_>,
+    rows: &mut ListedRows<'_>,
     make: impl Fn(&[u32]) -> Result<(T, usize), WriteError> + Sync,
     mut write: impl FnMut(Vec<T>) -> Result<(), WriteError> + Send,
 ) -> Result<(), WriteError> {

@@ -13,10 +13,10 @@ use pinakes_format::entity::{Entity, parse_digits};
 use crate::error::{Error, Result};
 use crate::object::ObjectWriter;
 use crate::object::id_blocks::{Deletion, Merge};
+use crate::read::csv_rows::{CsvRow, CsvRows, detect_delimiter};
 use crate::read::lenient::Diagnostics;
 use crate::read::limits::ReadLimits;
 use crate::read::lines::Line;
-use crate::read::rows::{Row, Rows, detect_delimiter};
 use crate::read::{identifier, times};
 
 /// The name of lists of deleted ids in reports.
@@ -59,7 +59,7 @@ pub(crate) fn read_merged(
     diagnostics: &Diagnostics,
     object: &mut ObjectWriter,
 ) -> Result<u64> {
-    let mut rows = Rows::open(path, None, limits, diagnostics)?;
+    let mut rows = CsvRows::open(path, None, limits, diagnostics)?;
     let Some(header) = rows.header()? else { return Ok(rows.offset_bytes()) };
     let columns = MergeColumns::find(&header.cells.unwrap_or_default()).ok_or_else(|| {
         let reason = "is not a list of merged ids; expected the columns `merge_date`, `id` and \
@@ -130,14 +130,14 @@ pub(crate) fn read_deleted(
     diagnostics: &Diagnostics,
     object: &mut ObjectWriter,
 ) -> Result<u64> {
-    let mut rows = Rows::open(path, None, limits, diagnostics)?;
+    let mut rows = CsvRows::open(path, None, limits, diagnostics)?;
     let Some(header) = rows.header()? else { return Ok(rows.offset_bytes()) };
     let columns = DeletionColumns::find(&header.cells.unwrap_or_default())
         .ok_or_else(|| not_deleted_ids(path))?;
     let entity = columns.entity.or(of_folder);
     while let Some(row) = rows.next_row()? {
         object.report.count_read(DELETED_IDS);
-        let Row { number, byte_offset, raw, cells } = row;
+        let CsvRow { number, byte_offset, raw, cells } = row;
         match cells.map(|cells| columns.read(entity, &cells)) {
             Ok(Some((entity, deletion))) => object.delete(entity, deletion)?,
             bad => {
@@ -161,7 +161,7 @@ pub(crate) fn each_deleted(
 ) -> Result<()> {
     let limits = ReadLimits::default();
     let diagnostics = Diagnostics::new(&limits);
-    let mut rows = Rows::open(path, None, &limits, &diagnostics)?;
+    let mut rows = CsvRows::open(path, None, &limits, &diagnostics)?;
     let Some(header) = rows.header()? else { return Ok(()) };
     let columns = DeletionColumns::find(&header.cells.unwrap_or_default())
         .ok_or_else(|| not_deleted_ids(path))?;

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! &[&Object]        object::Object              one per input part: segments of keys, records, symbols
-//!   → Rows          merge::rows::Rows           the picked copy of each record, in list order
+//!   → EntityRows    merge::entity_rows          the picked copy of each record, in list order
 //!   → Resolved      resolve::resolved           the row of every symbol of every segment
 //!   → Renumbering   resolve::renumbering        --where and --suppress (select/): new row numbers
 //!   → SideTables    enrich::tables::SideTables  rows of DOAJ, ROR, ORCID … by join key

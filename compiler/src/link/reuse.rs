@@ -17,7 +17,7 @@ use pinakes_format::storage::manifest::REPORT;
 use crate::error::{Error, Result};
 use crate::link::merge::orphans::Orphans;
 use crate::link::publish::Published;
-use crate::link::selection::Selection;
+use crate::link::selection::RecordSelection;
 use crate::link::write::manifest::Accounting;
 use crate::object::Object;
 use crate::store::link_record::{LinkRecord, file_versions};
@@ -25,7 +25,7 @@ use crate::store::link_record::{LinkRecord, file_versions};
 /// Identifies everything that the bytes of a snapshot depend on.
 pub(crate) fn identify<'o>(
     objects: impl Iterator<Item = &'o Object>,
-    selection: Option<&Selection>,
+    selection: Option<&RecordSelection>,
 ) -> String {
     let mut hashes: Vec<_> = objects.map(Object::hash).collect();
     hashes.sort_unstable();

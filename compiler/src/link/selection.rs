@@ -33,7 +33,7 @@ pub struct SelectionArgs {
 /// The selected records: those that match the queries and all records they refer to, or all records if
 /// there is no query, without the suppressed records.
 #[derive(Debug)]
-pub struct Selection {
+pub struct RecordSelection {
     queries: BTreeMap<Entity, Query>,
     suppression: SuppressionList,
     /// Whether a selection without a match is published.
@@ -44,7 +44,7 @@ impl SelectionArgs {
     /// Parses the options; `None` if none is given. `allows_none` permits a selection without a match.
     ///
     /// The usage error names the faults of every part of every filter.
-    pub fn read(&self, allows_none: bool) -> Result<Option<Selection>> {
+    pub fn read(&self, allows_none: bool) -> Result<Option<RecordSelection>> {
         let suppression = self.suppress.as_deref().map(SuppressionList::read).transpose();
         let suppression = suppression.map_err(|error| Error::Usage(error.to_string()))?;
         let suppression = suppression.unwrap_or_default();
@@ -59,7 +59,7 @@ impl SelectionArgs {
             }
         }
         if refusals.is_empty() {
-            return Ok(Some(Selection { queries, suppression, allows_none }));
+            return Ok(Some(RecordSelection { queries, suppression, allows_none }));
         }
         let mut text = String::from("cannot parse what to publish; no input was read");
         for (given, refused) in refusals {
@@ -108,9 +108,9 @@ fn unknown_entity(name: &str) -> String {
     }
 }
 
-impl Selection {
+impl RecordSelection {
     /// Parses the filters of a manifest. Permits no match: the manifest's root hash decides that.
-    pub fn from_filters(filters: &Filters) -> Result<Selection> {
+    pub fn from_filters(filters: &Filters) -> Result<RecordSelection> {
         let mut queries = BTreeMap::new();
         for (entity, expressions) in filters {
             for expression in expressions {
@@ -121,7 +121,7 @@ impl Selection {
                 })?;
             }
         }
-        Ok(Selection { queries, suppression: SuppressionList::default(), allows_none: true })
+        Ok(RecordSelection { queries, suppression: SuppressionList::default(), allows_none: true })
     }
 
     pub fn allows_none(&self) -> bool {
@@ -161,7 +161,7 @@ impl Selection {
 mod tests {
     use super::*;
 
-    fn read(wheres: &[&str]) -> Result<Option<Selection>> {
+    fn read(wheres: &[&str]) -> Result<Option<RecordSelection>> {
         let wheres = wheres.iter().map(|text| (*text).to_owned()).collect();
         SelectionArgs { wheres, suppress: None }.read(false)
     }

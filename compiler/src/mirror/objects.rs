@@ -14,7 +14,7 @@ use rayon::prelude::*;
 
 use crate::error::{Error, Result};
 use crate::link;
-use crate::link::selection::Selection;
+use crate::link::selection::RecordSelection;
 use crate::link::{Published, UnchangedSource};
 use crate::mirror::fetch::{Fetch, TargetFile, TransferStats};
 use crate::mirror::list::{ListedObject, ObjectList};
@@ -175,10 +175,12 @@ pub fn link(
 ) -> Result<Published> {
     let selection = match &manifest.selection {
         // The error quotes the host's filters, so that it is escaped.
-        Some(selection) => Some(Selection::from_filters(&selection.filters).map_err(|error| {
-            let reason = format!("`selection`: {}", escape_text(error.to_string().trim()));
-            Error::Damaged { path: MANIFEST.into(), reason }
-        })?),
+        Some(selection) => {
+            Some(RecordSelection::from_filters(&selection.filters).map_err(|error| {
+                let reason = format!("`selection`: {}", escape_text(error.to_string().trim()));
+                Error::Damaged { path: MANIFEST.into(), reason }
+            })?)
+        }
         None => None,
     };
     let linked: Vec<&Object> = objects.iter().collect();

@@ -62,7 +62,7 @@ impl Origin {
 
 /// The key of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Key {
+pub struct RecordKey {
     /// The number in the record's identifier.
     pub id: u64,
     /// The time of the last change, in microseconds since 1970; `i64::MIN` if unknown.
@@ -110,7 +110,7 @@ pub fn count_of(rank: u64) -> Option<u64> {
     (rank != u64::MAX).then(|| u64::MAX - 1 - rank)
 }
 
-impl Key {
+impl RecordKey {
     pub fn encode(&self) -> [u8; KEY_BYTES] {
         let fields: [&[u8]; 11] = [
             &self.id.to_le_bytes(),
@@ -134,7 +134,7 @@ impl Key {
     }
 
     /// Decodes a key; `None` if the length or the origin is invalid.
-    pub fn decode(bytes: &[u8]) -> Option<Key> {
+    pub fn decode(bytes: &[u8]) -> Option<RecordKey> {
         let bytes: &[u8; KEY_BYTES] = bytes.try_into().ok()?;
         let u64_at = |at: usize| {
             bytes.get(at..at + 8).and_then(|field| field.try_into().ok()).map(u64::from_le_bytes)
@@ -143,7 +143,7 @@ impl Key {
             bytes.get(at..at + 4).and_then(|field| field.try_into().ok()).map(u32::from_le_bytes)
         };
         let [origin, is_copyable, 0, 0] = bytes[80..] else { return None };
-        Some(Key {
+        Some(RecordKey {
             id: u64_at(0)?,
             updated_micros: i64::from_le_bytes(bytes.get(8..16)?.try_into().ok()?),
             line_hash: bytes.get(16..32)?.try_into().ok()?,
@@ -183,7 +183,7 @@ impl Key {
 
     /// Whether the record has a line, and the line hash compares with those of other lines.
     pub fn has_line(&self) -> bool {
-        self.line_hash != Key::hash_without_line(self.content_hash)
+        self.line_hash != RecordKey::hash_without_line(self.content_hash)
     }
 
     /// Orders copies of one record; the linker picks the greatest. Compares origin, then time of change,
@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn a_decoded_key_equals_the_encoded_key() {
-        let key = Key {
+        let key = RecordKey {
             id: 1,
             updated_micros: -2,
             line_hash: [3; 16],
@@ -213,9 +213,9 @@ mod tests {
             origin: Origin::Table,
             is_copyable: true,
         };
-        assert_eq!(Key::decode(&key.encode()), Some(key));
-        assert_eq!(Key::decode_id(&key.encode()), Some(key.id));
-        assert_eq!(Key::decode(&[0xff; KEY_BYTES]), None);
+        assert_eq!(RecordKey::decode(&key.encode()), Some(key));
+        assert_eq!(RecordKey::decode_id(&key.encode()), Some(key.id));
+        assert_eq!(RecordKey::decode(&[0xff; KEY_BYTES]), None);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! An object has *segments* of one entity each, about 48 MiB large. A segment has:
 //!
 //! - the stored records, in list order ([`segment`]),
-//! - one [`Key`] for each record, ascending by id,
+//! - one [`RecordKey`] for each record, ascending by id,
 //! - a symbol table ([`symbols`]): every reference and code of the records, as (kind, id, name), once,
 //! - a chain table ([`chains`]): what topics of the records say of the levels above them, once.
 //!
@@ -38,6 +38,6 @@ pub(crate) mod writer;
 
 pub use crate::object::file::{Check, Object};
 pub use crate::object::gather::gather;
-pub use crate::object::key::{Key, Origin};
+pub use crate::object::key::{Origin, RecordKey};
 pub use crate::object::store::ObjectStore;
 pub use crate::object::writer::ObjectWriter;

@@ -22,7 +22,7 @@ use pinakes_format::storage::long_text::Deflater;
 use crate::object::chains::{
     Chain, ChainTable, ChainTableBuilder, ChainTableShape, EncodedChains, NamedBy,
 };
-use crate::object::key::{KEY_BYTES, Key, Origin, RecordPlace, hash_content, rank_of};
+use crate::object::key::{KEY_BYTES, Origin, RecordKey, RecordPlace, hash_content, rank_of};
 use crate::object::read_ahead::ReadAhead;
 use crate::object::symbols::{
     Symbol, SymbolTable, SymbolTableBuilder, SymbolTableShape, code_symbol,
@@ -41,7 +41,7 @@ const LARGE_BYTES: usize = 1 << 20;
 pub struct SegmentBuilder {
     entity: Entity,
     blobs: Vec<u8>,
-    keys: Vec<Key>,
+    keys: Vec<RecordKey>,
     symbols: SymbolTableBuilder,
     /// The number of symbols before those of the next record.
     symbols_before: u32,
@@ -121,7 +121,7 @@ impl SegmentBuilder {
             + self.references.len()
             + self.symbols.bytes()
             + self.chains.bytes()
-            + self.keys.len() * size_of::<Key>()
+            + self.keys.len() * size_of::<RecordKey>()
             >= SEGMENT_BYTES
     }
 
@@ -267,13 +267,13 @@ impl SegmentBuilder {
         self.references = references;
         self.long_texts.clear();
         let content_hash = content_hash?;
-        let line_hash = provenance.line_hash.unwrap_or(Key::hash_without_line(content_hash));
+        let line_hash = provenance.line_hash.unwrap_or(RecordKey::hash_without_line(content_hash));
         let blobs = std::mem::take(&mut self.blobs);
         self.blobs = record::store(&packed, &self.compressed, &mut self.arena, blobs)
             .map_err(io::Error::other)?;
         self.packed = packed;
         let number = |bytes: usize| u32::try_from(bytes).map_err(io::Error::other);
-        self.keys.push(Key {
+        self.keys.push(RecordKey {
             id: record.id(),
             updated_micros: provenance.updated_micros,
             line_hash,
@@ -306,7 +306,7 @@ impl SegmentBuilder {
 
     /// Appends a copy of a record of another object, as [`SegmentBuilder::push`] would append the record of
     /// its line. `None` if the other object is damaged.
-    pub fn copy<R: Record>(&mut self, from: &Segment<'_>, key: &Key) -> Option<()> {
+    pub fn copy<R: Record>(&mut self, from: &Segment<'_>, key: &RecordKey) -> Option<()> {
         let RecordBytes { packed, long_texts } = record::access(from.blob(&key.place())?).ok()?;
         let mut copy = RenumberedCopy::new(packed).ok()?;
         let mut is_complete = true;
@@ -351,7 +351,7 @@ impl SegmentBuilder {
         self.blobs = record::store(&packed, long_texts, &mut self.arena, blobs).ok()?;
         self.packed = packed;
         let number = |bytes: usize| u32::try_from(bytes).ok();
-        self.keys.push(Key {
+        self.keys.push(RecordKey {
             blob_from: number(blob_from)?,
             blob_bytes: number(self.blobs.len() - blob_from)?,
             references_from: number(references_from)?,
@@ -493,16 +493,16 @@ impl<'a> Segment<'a> {
     }
 
     /// The key at `index`; keys ascend by id.
-    pub fn key(&self, index: usize) -> Option<Key> {
+    pub fn key(&self, index: usize) -> Option<RecordKey> {
         let from = index.checked_mul(KEY_BYTES)?;
-        Key::decode(self.keys.get(from..from.checked_add(KEY_BYTES)?)?)
+        RecordKey::decode(self.keys.get(from..from.checked_add(KEY_BYTES)?)?)
     }
 
     /// The id of the key at `index`. Keys are read front to back.
     pub fn id(&self, index: usize) -> Option<u64> {
         let from = index.checked_mul(KEY_BYTES)?;
         self.ahead.follow(self.keys, from, KEY_BYTES);
-        Key::decode_id(self.keys.get(from..)?)
+        RecordKey::decode_id(self.keys.get(from..)?)
     }
 
     /// The line hash of each record that may be copied, and the index of its key.

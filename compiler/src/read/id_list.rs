@@ -9,7 +9,7 @@ use serde::{
 };
 
 use crate::read::identifier::parse_reference;
-use crate::read::lenient::{Diagnostics, Lenient, MaybeId, Scalar, Stored, Wanted, drain};
+use crate::read::lenient::{ColumnarValue, Diagnostics, Lenient, MaybeId, Scalar, Wanted, drain};
 
 /// The ids of an array that parse, and the number of its non-null elements, or null.
 ///
@@ -64,7 +64,10 @@ impl<'de, const ENTITY: u8> Lenient<'de> for MaybeIds<ENTITY> {
         deserializer.deserialize_any(IdsVisitor { diagnostics })
     }
 
-    fn read_stored<V: Stored<'de>>(value: V, diagnostics: &Diagnostics) -> Result<Self, V::Error> {
+    fn read_columnar<V: ColumnarValue<'de>>(
+        value: V,
+        diagnostics: &Diagnostics,
+    ) -> Result<Self, V::Error> {
         let max = diagnostics.limits().array_elements_max.unwrap_or(u64::MAX);
         let elements = value.elements().filter(|elements| elements.len() as u64 <= max);
         let (Some(elements), Some(entity)) = (elements, Entity::from_index(ENTITY)) else {

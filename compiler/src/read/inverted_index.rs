@@ -9,7 +9,7 @@ use serde::{
 
 use crate::read::index_text::{join_plain, join_words};
 use crate::read::json::{Keys, MANY};
-use crate::read::lenient::{Diagnostics, Key, Lenient, MaybeNumber, drain};
+use crate::read::lenient::{Diagnostics, Lenient, MaybeNumber, MemberName, drain};
 
 /// The text of an abstract, joined from its inverted index.
 ///
@@ -52,7 +52,7 @@ impl<'de> Visitor<'de> for WordsVisitor<'_> {
         let diagnostics = self.diagnostics;
         let mut outer = Words::default();
         let mut inner = None;
-        while let Some(Key(word)) = map.next_key::<Key<'de>>()? {
+        while let Some(MemberName(word)) = map.next_key::<MemberName<'de>>()? {
             let is_wrapper = word == "InvertedIndex";
             // The cast is exact: a line has fewer than 2^32 bytes, so fewer keys.
             let number = outer.words.as_slice().len() as u32;

@@ -15,7 +15,7 @@ use serde::{
 };
 
 use crate::read::json::{self, JsonFault};
-use crate::read::lenient::Key;
+use crate::read::lenient::MemberName;
 
 /// Up to this number of members, the search for a duplicate compares pairs; above, it sorts.
 const FEW_MEMBERS: usize = 48;
@@ -161,7 +161,9 @@ impl<'de> Visitor<'de> for TreeVisitor {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut object = JsonMembers::default();
-        while let Some((Key(key), value)) = map.next_entry::<Key<'de>, JsonValue<'de>>()? {
+        while let Some((MemberName(key), value)) =
+            map.next_entry::<MemberName<'de>, JsonValue<'de>>()?
+        {
             object.members.push(JsonMember { key, value, is_requested: Cell::new(false) });
         }
         if object.has_duplicate() {

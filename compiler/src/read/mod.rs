@@ -9,6 +9,7 @@
 //!
 //! Imports `error`, `remote`.
 
+pub(crate) mod csv_rows;
 pub(crate) mod elements;
 pub(crate) mod file_version;
 pub(crate) mod id_list;
@@ -24,5 +25,4 @@ pub(crate) mod limits;
 pub(crate) mod lines;
 pub(crate) mod parquet;
 pub(crate) mod part_file;
-pub(crate) mod rows;
 pub(crate) mod times;

@@ -10,7 +10,7 @@ use crate::terminal::progress::{StageCost, stages};
 /// State of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum State {
+pub enum RunState {
     /// Under way, or killed.
     Running,
     /// Ended with exit code 0.
@@ -23,7 +23,7 @@ pub enum State {
 #[derive(Clone, Debug, Serialize)]
 pub struct RunInfo {
     /// State of the run.
-    pub state: State,
+    pub state: RunState,
     /// Name of the command.
     pub command: &'static str,
     /// Version of the program.
@@ -50,7 +50,7 @@ impl RunInfo {
     /// Describes a run that begins now.
     pub fn new(command: &'static str) -> RunInfo {
         RunInfo {
-            state: State::Running,
+            state: RunState::Running,
             command,
             version: env!("CARGO_PKG_VERSION"),
             pid: std::process::id(),
@@ -65,7 +65,7 @@ impl RunInfo {
 
     /// Ends the run now.
     pub fn end(&mut self, exit_code: u8, error: Option<String>) {
-        self.state = if exit_code == 0 { State::Done } else { State::Failed };
+        self.state = if exit_code == 0 { RunState::Done } else { RunState::Failed };
         self.ended = Some(Utc::now());
         self.exit_code = Some(exit_code);
         self.error = error;

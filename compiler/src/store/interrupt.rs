@@ -13,7 +13,7 @@ use std::{
 use crate::store::directory::remove_tree;
 
 /// Instructions for the signal thread.
-struct State {
+struct SignalPlan {
     /// The directory to remove.
     scratch: Option<PathBuf>,
     /// The outcome to print after `interrupted; `.
@@ -27,7 +27,7 @@ struct State {
 /// The outcome before a run begins its output, and while it builds a snapshot.
 pub const NOTHING_PUBLISHED: &str = "nothing was published, finished objects are kept";
 
-static STATE: Mutex<State> = Mutex::new(State {
+static SIGNAL_PLAN: Mutex<SignalPlan> = Mutex::new(SignalPlan {
     scratch: None,
     message: NOTHING_PUBLISHED,
     is_published: false,
@@ -39,32 +39,32 @@ const EXIT_INTERNAL: i32 = 1;
 const CHECK_INTERVAL: Duration = Duration::from_millis(5);
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-fn state() -> MutexGuard<'static, State> {
-    STATE.lock().unwrap_or_else(PoisonError::into_inner)
+fn signal_plan() -> MutexGuard<'static, SignalPlan> {
+    SIGNAL_PLAN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Sets the directory that a signal removes, and the outcome that it prints.
 pub fn remove_on_signal(scratch: &Path, message: &'static str) {
-    let mut state = state();
-    state.scratch = Some(scratch.to_path_buf());
-    state.message = message;
+    let mut plan = signal_plan();
+    plan.scratch = Some(scratch.to_path_buf());
+    plan.message = message;
 }
 
 /// Sets a function that a signal runs before the process exits; it takes the exit code.
 pub(crate) fn on_signal(action: impl FnOnce(u8) + Send + 'static) {
-    state().on_signal = Some(Box::new(action));
+    signal_plan().on_signal = Some(Box::new(action));
 }
 
 /// Ends [`remove_on_signal`]: nothing is left to remove.
 pub fn keep_on_signal() {
-    state().scratch = None;
+    signal_plan().scratch = None;
 }
 
 /// Runs `publish`. A signal waits until it returns, and has no effect after its success.
 pub(crate) fn publish_uninterrupted<T, E>(publish: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
-    let mut state = state();
+    let mut plan = signal_plan();
     let published = publish()?;
-    state.is_published = true;
+    plan.is_published = true;
     Ok(published)
 }
 
@@ -106,23 +106,23 @@ pub fn handle_signals() -> io::Result<()> {
     std::thread::Builder::new().spawn(move || {
         let Some(signal) = signals.forever().next() else { return };
         INTERRUPTED.store(true, Ordering::SeqCst);
-        let mut state = state();
-        if state.is_published {
+        let mut plan = signal_plan();
+        if plan.is_published {
             // Too late: the output is published, and the main thread is about to print it.
             INTERRUPTED.store(false, Ordering::SeqCst);
             return;
         }
-        if let Some(scratch) = &state.scratch {
+        if let Some(scratch) = &plan.scratch {
             // Other threads may still create files in it, so that one removal may not suffice.
             while scratch.exists() {
                 remove_tree(scratch);
             }
         }
-        if let Some(on_signal) = state.on_signal.take() {
+        if let Some(on_signal) = plan.on_signal.take() {
             on_signal(u8::try_from(128 + signal).unwrap_or(u8::MAX));
         }
         // Nobody may read standard error any more; `eprintln!` would panic, and the process would never end.
-        let _ = writeln!(io::stderr(), "interrupted; {}", state.message);
+        let _ = writeln!(io::stderr(), "interrupted; {}", plan.message);
         std::process::exit(128 + signal);
     })?;
     Ok(())

@@ -360,10 +360,10 @@ impl<'s> NameSearch<'s> {
         tier: Tier,
         top: &mut TopRows,
     ) -> Result<(), QueryError> {
-        let by_id = (self.snapshot.ids(self.entity), self.snapshot.id_order(self.entity)?);
+        let (ids, by_id) = (self.snapshot.ids(self.entity), self.snapshot.id_order(self.entity)?);
         let known: Vec<u32> = top.0.iter().map(|top_row| top_row.row).collect();
         let count = BEST_MAX + known.len();
-        for row in first_rows(set, self.cited, by_id, count, self.deadline)? {
+        for row in first_rows(set, self.cited, ids, by_id, count, self.deadline)? {
             if !known.contains(&row) {
                 top.offer(&self.ranking, tier, row)?;
             }

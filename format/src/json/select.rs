@@ -1,6 +1,6 @@
 //! Writes selected members of records, for GraphQL and for `select`.
 //!
-//! A [`Selection`] names members by their index in the declaration, in the order of the output; it
+//! A [`MemberSelection`] names members by their index in the declaration, in the order of the output; it
 //! is built once per request, so that no name is compared while records are written. Records have
 //! the shape of the writer. The caller implements [`Resolver`]: it limits the cost of a
 //! selection and writes values that are not in the record.
@@ -12,7 +12,7 @@ use crate::storage::error::ReadError;
 
 /// The members to write of an object, in the order of the output; empty for values without members.
 #[derive(Clone, Debug, Default)]
-pub struct Selection(pub Vec<Selected>);
+pub struct MemberSelection(pub Vec<Selected>);
 
 /// One member of the output.
 #[derive(Clone, Debug)]
@@ -29,7 +29,7 @@ pub enum SelectedValue {
     /// A fixed JSON text.
     Constant(Box<str>),
     /// The member with this index in the declaration.
-    Member(usize, Selection),
+    Member(usize, MemberSelection),
     /// A value inside the flat member with this index.
     Flat(usize, Box<SelectedValue>),
     /// The id of the record referred to.
@@ -39,7 +39,7 @@ pub enum SelectedValue {
     /// The text of a code.
     Code,
     /// The record referred to; `null` if the reference is unresolved or suppressed.
-    Record(Selection),
+    Record(MemberSelection),
     /// A value of the record that the [`Resolver`] writes, by the resolver's own number.
     Resolved(usize),
 }
@@ -95,7 +95,8 @@ pub trait Resolver {
     fn write_resolved(
         &mut self,
         number: usize,
-        of: (Entity, u32),
+        entity: Entity,
+        row: u32,
         writer: &mut JsonWriter<'_>,
     ) -> Result<(), SelectError>;
 }
@@ -118,7 +119,7 @@ pub trait Select {
     /// If the snapshot is damaged or the resolver cancels; the output is then incomplete JSON.
     fn select(
         from: &mut RecordReader<'_>,
-        selection: &Selection,
+        selection: &MemberSelection,
         writer: &mut SelectionWriter<'_, '_>,
     ) -> Result<(), SelectError>;
 
@@ -144,7 +145,7 @@ impl SelectionWriter<'_, '_> {
     /// Writes an object with the selected members, each by `write`.
     pub(crate) fn object(
         &mut self,
-        selection: &Selection,
+        selection: &MemberSelection,
         mut write: impl FnMut(&SelectedValue, &mut Self) -> Result<(), SelectError>,
     ) -> Result<(), SelectError> {
         self.json.open_object();
@@ -162,7 +163,7 @@ impl SelectionWriter<'_, '_> {
 impl<T: Select> Select for Option<T> {
     fn select(
         from: &mut RecordReader<'_>,
-        selection: &Selection,
+        selection: &MemberSelection,
         writer: &mut SelectionWriter<'_, '_>,
     ) -> Result<(), SelectError> {
         if from.flag() {
@@ -176,7 +177,7 @@ impl<T: Select> Select for Option<T> {
 impl<T: Select> Select for Vec<T> {
     fn select(
         from: &mut RecordReader<'_>,
-        selection: &Selection,
+        selection: &MemberSelection,
         writer: &mut SelectionWriter<'_, '_>,
     ) -> Result<(), SelectError> {
         writer.json.out.push(b'[');

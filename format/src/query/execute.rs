@@ -9,7 +9,7 @@ use crate::query::deadline::{Deadline, QueryError};
 use crate::query::intersection::Intersection;
 use crate::query::parse::Query;
 use crate::query::set_key::SetKey;
-use crate::query::sorted_page::{DirectedOrder, PageFinder};
+use crate::query::sorted_page::{DirectedOrder, MatchingSet, NamedSet, PageFinder};
 use crate::snapshot::Snapshot;
 
 /// The result of a query.
@@ -64,6 +64,14 @@ impl fmt::Display for QueryPlan {
     }
 }
 
+/// A part of an ordered list.
+#[derive(Clone, Copy)]
+pub(super) struct ListPart {
+    /// Position of the first row.
+    pub from: u64,
+    pub rows_max: usize,
+}
+
 impl Query {
     /// Counts the matching records and finds the rows of the page.
     ///
@@ -81,25 +89,24 @@ impl Query {
     ) -> Result<RowPage, QueryError> {
         let matches = self.resolve(snapshot, deadline)?;
         let keys = self.directed_orders(snapshot)?;
-        let (first, per_page) = (self.first_position(), self.per_page as usize);
+        let part = ListPart { from: self.first_position(), rows_max: self.per_page as usize };
         // Without a sort the page is found while counting. A sort needs the whole set first.
         let (count, rows, ordering) = if let Some(sample) = self.sample {
             let (count, rows) =
-                self.sample_page(sample, (&matches, &keys), (first, per_page), snapshot, deadline)?;
+                self.sample_page(sample, &matches, &keys, part, snapshot, deadline)?;
             (count, rows, "drawn at random")
         } else if is_row_order(&keys) {
             let (count, rows) = self.page_in_row_order(&matches, snapshot, deadline)?;
             (count, rows, "in row order")
         } else {
-            let (set, name) = self.matching_set(&matches, snapshot, deadline)?;
-            let named = (&*set, name.as_ref());
-            let rows = self.sorted_rows(named, &keys, (first, per_page), snapshot, deadline)?;
-            let ordering = match set.rows {
+            let matching = self.matching_set(&matches, snapshot, deadline)?;
+            let rows = self.sorted_rows(matching.named(), &keys, part, snapshot, deadline)?;
+            let ordering = match matching.set.rows {
                 DocSet::All(_) | DocSet::AllExcept(..) => "read from the order",
                 DocSet::Sorted(_) => "selected by their keys",
                 DocSet::Bitmap(..) => "found by rank checkpoints",
             };
-            (set.rows.count(), rows, ordering)
+            (matching.set.rows.count(), rows, ordering)
         };
         let clauses = matches.clauses().iter().zip(matches.counts_max());
         let clauses = clauses.map(|(clause, rows_max)| ClausePlan {
@@ -131,17 +138,22 @@ impl Query {
         Ok(self.sample.map_or(count, |sample| count.min(u64::from(sample.records))))
     }
 
-    /// Collects at most `count` rows of a set in the order of the sort, from a position on.
+    /// Collects the rows of a part of a set in the order of the sort.
     pub(super) fn sorted_rows(
         &self,
-        set: (&CountedSet, Option<&SetKey>),
+        set: NamedSet<'_>,
         keys: &[DirectedOrder<'_>],
-        (from, count): (u64, usize),
+        part: ListPart,
         snapshot: &Snapshot,
         deadline: Deadline<'_>,
     ) -> Result<Vec<u32>, QueryError> {
         let (ids, by_id) = (snapshot.ids(self.entity), snapshot.id_order(self.entity)?);
-        PageFinder { ids, by_id, kept: snapshot.kept(), deadline }.page(set, keys, from, count)
+        PageFinder { ids, by_id, kept: snapshot.kept(), deadline }.page(
+            set,
+            keys,
+            part.from,
+            part.rows_max,
+        )
     }
 
     /// Finds the set of the matching rows, and its name if an earlier query may have kept the set.
@@ -150,13 +162,15 @@ impl Query {
         matches: &Intersection<'_>,
         snapshot: &Snapshot,
         deadline: Deadline<'_>,
-    ) -> Result<(Arc<CountedSet>, Option<SetKey>), QueryError> {
+    ) -> Result<MatchingSet, QueryError> {
         let make = || DocSet::from_intersection(matches, deadline);
         if matches.clauses().is_empty() {
-            return Ok((Arc::new(CountedSet::new(make()?)), None));
+            let set = Arc::new(CountedSet::new(make()?));
+            return Ok(MatchingSet { set, name: None });
         }
         let name = SetKey::of_filter(self.entity, &self.filter, false);
-        Ok((snapshot.kept().set(name.bytes(), make)?, Some(name)))
+        let set = snapshot.kept().set(name.bytes(), make)?;
+        Ok(MatchingSet { set, name: Some(name) })
     }
 
     /// Counts the matching rows, and those of each chunk, unless an earlier query kept the counts. Without a

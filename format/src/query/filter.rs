@@ -2,7 +2,7 @@
 
 use crate::query::error::{ParamError, unknown_filter_key};
 use crate::query::grammar::{RawExpression, RawTest, RawValue, parse_expression, split};
-use crate::query::value::{Operand, parse_comparison, parse_operand, words_operand};
+use crate::query::operand::{Operand, parse_comparison, parse_operand, words_operand};
 use crate::schema::keys::{Index, Key, Keys};
 
 /// The most expressions of one filter.

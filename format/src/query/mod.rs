@@ -33,11 +33,12 @@ mod grammar;
 mod groups;
 mod intersection;
 mod name_scan;
+mod operand;
 mod parse;
 mod predicate;
 mod range;
 mod resolve;
-mod rows;
+mod row_cursor;
 mod sample;
 mod select;
 mod set_key;
@@ -47,7 +48,6 @@ mod statistics;
 #[cfg(test)]
 mod tests;
 mod union;
-mod value;
 mod walk;
 mod words;
 
@@ -56,9 +56,11 @@ pub use crate::query::error::{ParamError, nearest};
 pub use crate::query::execute::{QueryPlan, RowPage};
 pub use crate::query::filter::{EXPRESSIONS_MAX, Expression};
 pub use crate::query::groups::{GROUP_KEYS_MAX, GROUPS_MAX, Group, GroupValue, Grouping, Groups};
+pub use crate::query::operand::Operand;
+pub(crate) use crate::query::operand::strip_id_prefix;
 pub use crate::query::parse::{PAGE_SIZE_DEFAULT, PAGE_SIZES, Query, ResultKind};
 pub use crate::query::predicate::Predicate;
-pub use crate::query::rows::RowCursor;
+pub use crate::query::row_cursor::RowCursor;
 pub use crate::query::sample::{SAMPLE_RECORDS_MAX, Sample};
 pub use crate::query::select::{member_names, parse_select};
 pub use crate::query::sort::{SORT_KEYS_MAX, SortKey};
@@ -67,6 +69,4 @@ pub use crate::query::statistics::{
     CitationIndex, INDEXES, KeyStatistics, MEASURES, Measure, Measured, Number, OutputStatistics,
     STATISTICS_KEYS_MAX, Statistics, StatisticsKeys,
 };
-pub use crate::query::value::Operand;
-pub(crate) use crate::query::value::strip_id_prefix;
 pub(crate) use crate::query::words::{is_long, rows_of_words};

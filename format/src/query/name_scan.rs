@@ -6,8 +6,8 @@ use crate::entity::Entity;
 use crate::index::term_lists::{Term, TermListsFile, text_term};
 use crate::query::clause::Clause;
 use crate::query::deadline::{Deadline, QueryError};
+use crate::query::operand::Operand;
 use crate::query::union::Union;
-use crate::query::value::Operand;
 use crate::snapshot::Snapshot;
 use crate::text::fold::fold;
 

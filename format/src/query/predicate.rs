@@ -15,8 +15,8 @@ use crate::index::encoding::{folded_term, index_entry, named_value, order_value}
 use crate::index::orders::sortable_integer;
 use crate::index::term_lists::{Term, any_row_term};
 use crate::query::filter::Expression;
+use crate::query::operand::Operand;
 use crate::query::parse::Query;
-use crate::query::value::Operand;
 use crate::record::gather::{Gathered, PathTarget, PathTree};
 use crate::schema::keys::{Direction, Index, Keys, PathUse, Terms};
 use crate::snapshot::RecordLookup;

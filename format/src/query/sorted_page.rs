@@ -37,6 +37,25 @@ pub(super) struct DirectedOrder<'s> {
     pub is_reversed: bool,
 }
 
+/// A set of rows, and its name if the set may be kept for later queries.
+pub(super) struct MatchingSet {
+    pub set: Arc<CountedSet>,
+    pub name: Option<SetKey>,
+}
+
+impl MatchingSet {
+    pub fn named(&self) -> NamedSet<'_> {
+        NamedSet { set: &self.set, name: self.name.as_ref() }
+    }
+}
+
+/// A borrowed [`MatchingSet`].
+#[derive(Clone, Copy)]
+pub(super) struct NamedSet<'q> {
+    pub set: &'q CountedSet,
+    pub name: Option<&'q SetKey>,
+}
+
 /// A row with a number that ascends with the sort; compared by the number first.
 trait Numbered: Copy + Ord {
     fn number(self) -> u64;
@@ -76,13 +95,14 @@ impl DirectedOrder<'_> {
 pub(crate) fn first_rows(
     set: &CountedSet,
     order: Order<'_>,
-    (ids, by_id): (&Ids, Order<'_>),
+    ids: &Ids,
+    by_id: Order<'_>,
     count: usize,
     deadline: Deadline<'_>,
 ) -> Result<Vec<u32>, QueryError> {
     let keys = [DirectedOrder { order, is_reversed: false }];
     let kept = &SnapshotSets::default();
-    PageFinder { ids, by_id, kept, deadline }.page((set, None), &keys, 0, count)
+    PageFinder { ids, by_id, kept, deadline }.page(NamedSet { set, name: None }, &keys, 0, count)
 }
 
 /// Finds the rows whose codes in an order lie in a range, without the suppressed rows.
@@ -115,11 +135,12 @@ impl<'s> PageFinder<'s> {
     /// Collects at most `count` rows from a position on, by the keys and then by id.
     pub fn page(
         &self,
-        (set, key): (&CountedSet, Option<&SetKey>),
+        named: NamedSet<'_>,
         keys: &[DirectedOrder<'s>],
         from: u64,
         count: usize,
     ) -> Result<Vec<u32>, QueryError> {
+        let set = named.set;
         let count = set.rows.count().saturating_sub(from).min(count as u64) as usize;
         if count == 0 {
             return Ok(Vec::new());
@@ -127,7 +148,7 @@ impl<'s> PageFinder<'s> {
         match (&set.rows, keys) {
             (DocSet::Sorted(rows), _) => self.select(rows, keys, from as usize, count),
             (_, [by]) => self.by_one_key(set, *by, from, count),
-            (_, [by, others @ ..]) => self.by_more_keys((set, key), *by, others, from, count),
+            (_, [by, others @ ..]) => self.by_more_keys(named, *by, others, from, count),
             (_, []) => {
                 let by = DirectedOrder { order: self.by_id, is_reversed: false };
                 self.by_one_key(set, by, from, count)
@@ -235,25 +256,25 @@ impl<'s> PageFinder<'s> {
     /// first key. The last run of these others may go on after the page.
     fn by_more_keys(
         &self,
-        (set, name): (&CountedSet, Option<&SetKey>),
+        named: NamedSet<'_>,
         key: DirectedOrder<'s>,
         others: &[DirectedOrder<'s>],
         from: u64,
         count: usize,
     ) -> Result<Vec<u32>, QueryError> {
-        let walk = OrderWalk::new(set, key.order, self.ids, self.deadline);
+        let walk = OrderWalk::new(named.set, key.order, self.ids, self.deadline);
         let valued = if key.is_reversed { walk.count_before(key.order.valued())? } else { 0 };
         let is_mirrored = from < valued;
         let ranks = walk.run_at(if is_mirrored { valued - 1 - from } else { from })?;
-        let (run, run_name) = self.run((set, name), key.order, ranks.clone())?;
+        let run = self.run(named, key.order, ranks.clone())?;
         let before = walk.count_before(ranks.start)?;
         let first = match is_mirrored {
-            true => valued.checked_sub(before + run.rows.count()),
+            true => valued.checked_sub(before + run.set.rows.count()),
             false => Some(before),
         };
         let within = first.and_then(|first| from.checked_sub(first));
         let within = within.ok_or(ReadError::corrupt("orders", "a run does not hold its rows"))?;
-        let mut page = self.page((&run, run_name.as_ref()), others, within, count)?;
+        let mut page = self.page(run.named(), others, within, count)?;
         let left = count - page.len();
         if left == 0 {
             return Ok(page);
@@ -269,24 +290,24 @@ impl<'s> PageFinder<'s> {
         let all: Vec<DirectedOrder<'s>> = [key].into_iter().chain(others.iter().copied()).collect();
         page.extend(self.select(whole, &all, 0, whole.len())?);
         let ranks = key.order.ranks_of(codes_of_value(key.order, *last))?;
-        let (run, run_name) = self.run((set, name), key.order, ranks)?;
-        page.extend(self.page((&run, run_name.as_ref()), others, 0, in_last)?);
+        let run = self.run(named, key.order, ranks)?;
+        page.extend(self.page(run.named(), others, 0, in_last)?);
         Ok(page)
     }
 
     /// Finds the rows of a set in a run of equal values. A long run of a set with a name is kept, and has a name.
     fn run(
         &self,
-        (set, name): (&CountedSet, Option<&SetKey>),
+        NamedSet { set, name }: NamedSet<'_>,
         order: Order<'s>,
         ranks: Range<u32>,
-    ) -> Result<(Arc<CountedSet>, Option<SetKey>), QueryError> {
+    ) -> Result<MatchingSet, QueryError> {
         let name = name.filter(|_| ranks.len() >= KEPT_RANKS_MIN);
         let Some(name) = name.map(|name| name.of_run(order.number(), ranks.start)) else {
             let rows = set.rows.run(order, ranks, self.deadline)?;
-            return Ok((Arc::new(CountedSet::new(rows)), None));
+            return Ok(MatchingSet { set: Arc::new(CountedSet::new(rows)), name: None });
         };
         let run = self.kept.set(name.bytes(), || set.rows.run(order, ranks, self.deadline))?;
-        Ok((run, Some(name)))
+        Ok(MatchingSet { set: run, name: Some(name) })
     }
 }

@@ -254,7 +254,7 @@ impl Query {
         time: Duration,
     ) -> Result<Statistics, QueryError> {
         let matches = self.resolve(snapshot, deadline)?;
-        let (set, _) = self.matching_set(&matches, snapshot, deadline)?;
+        let set = self.matching_set(&matches, snapshot, deadline)?.set;
         let rows = snapshot.count(self.entity);
         let orders: Result<Vec<Order<'_>>, ReadError> =
             keys.keys.iter().map(|(_, order)| snapshot.order(self.entity, *order)).collect();
@@ -329,7 +329,15 @@ impl Query {
 
 /// The h-index and the g-index of matching rows, which stand in citation order.
 fn citation_indexes(matches: &Intersection<'_>, cited: Order<'_>) -> Result<[u64; 2], ReadError> {
-    let mut indexes = CitationIndexes { cited, last: (u64::MAX, 0), number: 0, sum: 0, h: 0, g: 0 };
+    let mut indexes = CitationIndexes {
+        cited,
+        last_code: u64::MAX,
+        last_citations: 0,
+        number: 0,
+        sum: 0,
+        h: 0,
+        g: 0,
+    };
     for chunk in 0..matches.chunks() {
         let mut outcome = Ok(true);
         matches.chunk(chunk)?.each(|low| {
@@ -346,8 +354,9 @@ fn citation_indexes(matches: &Intersection<'_>, cited: Order<'_>) -> Result<[u64
 /// The citation indexes of the rows so far.
 struct CitationIndexes<'s> {
     cited: Order<'s>,
-    /// The code of the row before, and its citations.
-    last: (u64, u64),
+    /// The code of the row before.
+    last_code: u64,
+    last_citations: u64,
     number: u64,
     /// All citations.
     sum: u128,
@@ -359,12 +368,13 @@ impl CitationIndexes<'_> {
     /// Adds the next row; false once no further row can raise an index.
     fn add(&mut self, row: u32) -> Result<bool, ReadError> {
         let code = self.cited.code_of(row)?;
-        if code != self.last.0 {
+        if code != self.last_code {
             let is_descending = self.cited.spec().is_descending();
             let value = self.cited.value(code)?.map(|value| integer_of(value, is_descending));
-            self.last = (code, value.map_or(0, |value| value.max(0) as u64));
+            self.last_code = code;
+            self.last_citations = value.map_or(0, |value| value.max(0) as u64);
         }
-        let citations = self.last.1;
+        let citations = self.last_citations;
         self.number += 1;
         self.sum += u128::from(citations);
         let (raises_h, raises_g) =

@@ -17,7 +17,7 @@ use crate::query::groups::count_common;
 use crate::query::intersection::Intersection;
 use crate::query::range::ValueRange;
 use crate::query::set_key::SetKey;
-use crate::query::sorted_page::{DirectedOrder, PageFinder};
+use crate::query::sorted_page::{DirectedOrder, NamedSet, PageFinder};
 use crate::query::union::Union;
 use crate::schema::keys;
 use crate::schema::keys::{Terms, Values};
@@ -462,7 +462,9 @@ fn pages_of_every_set_and_sort_equal_those_of_plain_sorting() {
             let valued = rows.iter().filter(|row| table.value(keys[0].0, **row).is_some()).count();
             let positions = [0, 25, count / 3, count / 2, valued.saturating_sub(60) as u64];
             for from in positions.into_iter().chain([count.saturating_sub(7), count, count + 100]) {
-                let found = finder.page((&set, Some(&name)), &sort, from, 100).unwrap();
+                let found = finder
+                    .page(NamedSet { set: &set, name: Some(&name) }, &sort, from, 100)
+                    .unwrap();
                 let from = (from as usize).min(rows.len());
                 let to = (from + 100).min(rows.len());
                 let out = suppressed.len();

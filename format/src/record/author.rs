@@ -5,7 +5,7 @@ use crate::json::render::{JsonWriter, Render, Shape};
 use crate::record::declare::{object, record};
 use crate::record::schema::{Describe, Schema};
 use crate::record::shared::*;
-use crate::record::stored::{Object, wrapper};
+use crate::record::stored::{StoredObject, wrapper};
 use crate::record::value::*;
 use crate::storage::error::ReadError;
 

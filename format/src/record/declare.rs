@@ -47,11 +47,11 @@ macro_rules! object {
 
         impl $crate::record::schema::Describe for $name {
             fn schema() -> $crate::record::schema::Schema {
-                $crate::record::schema::Schema::Object($crate::record::schema::Object {
+                $crate::record::schema::Schema::Object($crate::record::schema::ObjectSchema {
                     name: stringify!($name),
                     doc: concat!($($doc),*).trim_ascii(),
                     members: vec![$(
-                        $crate::record::schema::Member {
+                        $crate::record::schema::MemberSchema {
                             name: $crate::record::declare::json_name!($member $($json)?),
                             doc: concat!("", $($member_doc),*).trim_ascii(),
                             shown: $crate::record::declare::shown!($($shown)?),
@@ -126,10 +126,10 @@ macro_rules! object {
         impl $crate::json::select::Select for $name {
             fn select(
                 from: &mut $crate::json::record_reader::RecordReader<'_>,
-                selection: &$crate::json::select::Selection,
+                selection: &$crate::json::select::MemberSelection,
                 writer: &mut $crate::json::select::SelectionWriter<'_, '_>,
             ) -> Result<(), $crate::json::select::SelectError> {
-                let members = <Self as $crate::record::stored::Object>::locate(from)?;
+                let members = <Self as $crate::record::stored::StoredObject>::locate(from)?;
                 writer.object(selection, |value, writer| {
                     <Self as $crate::record::select::SelectMember>::select_member(&members, value, writer)
                 })
@@ -140,7 +140,7 @@ macro_rules! object {
                 value: &$crate::json::select::SelectedValue,
                 writer: &mut $crate::json::select::SelectionWriter<'_, '_>,
             ) -> Result<(), $crate::json::select::SelectError> {
-                let members = <Self as $crate::record::stored::Object>::locate(from)?;
+                let members = <Self as $crate::record::stored::StoredObject>::locate(from)?;
                 <Self as $crate::record::select::SelectMember>::select_member(&members, value, writer)
             }
         }
@@ -223,7 +223,7 @@ macro_rules! record {
 
             fn name(packed: &[u8]) -> Result<Option<&str>, $crate::storage::error::ReadError> {
                 let mut from = $crate::json::record_reader::RecordReader::new(packed)?;
-                let members = <$record as $crate::record::stored::Object>::locate(&mut from)?;
+                let members = <$record as $crate::record::stored::StoredObject>::locate(&mut from)?;
                 let mut name = members[const { $record::index_of("name") }];
                 if name.flag() { name.utf8().map(Some) } else { Ok(None) }
             }

@@ -13,8 +13,8 @@
 
 use crate::entity::Entity;
 use crate::json::record_reader::RecordReader;
-use crate::record::schema::{Object as ObjectSchema, Schema, Shown};
-use crate::record::stored::{Object, Stored};
+use crate::record::schema::{ObjectSchema, Schema, Shown};
+use crate::record::stored::{Stored, StoredObject};
 use crate::record::{AuthorOrcid, OrcidProfile, VenueMetrics, YearPrices};
 use crate::storage::error::ReadError;
 

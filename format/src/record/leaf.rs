@@ -10,7 +10,7 @@ use crate::entity::{Entity, NO_ID};
 use crate::json::record_reader::{RecordReader, utf8};
 use crate::json::render::{JsonWriter, Render};
 use crate::json::select::{
-    NO_MEMBERS, Select, SelectError, SelectedValue, Selection, SelectionWriter,
+    MemberSelection, NO_MEMBERS, Select, SelectError, SelectedValue, SelectionWriter,
 };
 use crate::record::columns::{Column, Columns, put_id, put_named, put_reference, put_text};
 use crate::record::gather::{Gather, Gathered, PathTree};
@@ -306,15 +306,15 @@ impl<T: Leaf> Gather for T {
 impl<T: Leaf> Select for T {
     fn select(
         from: &mut RecordReader<'_>,
-        selection: &Selection,
+        selection: &MemberSelection,
         writer: &mut SelectionWriter<'_, '_>,
     ) -> Result<(), SelectError> {
         match T::read_leaf(from)? {
             LeafValue::Reference(entity, row) => writer.object(selection, |value, writer| {
-                select_reference((entity, row), false, value, writer)
+                select_reference(entity, row, false, value, writer)
             }),
             LeafValue::ParentReference(entity, row) => writer.object(selection, |value, writer| {
-                select_reference((entity, row), true, value, writer)
+                select_reference(entity, row, true, value, writer)
             }),
             LeafValue::NamedCode(code) => {
                 writer.object(selection, |value, writer| select_named(code, value, writer))
@@ -330,10 +330,10 @@ impl<T: Leaf> Select for T {
     ) -> Result<(), SelectError> {
         match T::read_leaf(from)? {
             LeafValue::Reference(entity, row) => {
-                select_reference((entity, row), false, value, writer)
+                select_reference(entity, row, false, value, writer)
             }
             LeafValue::ParentReference(entity, row) => {
-                select_reference((entity, row), true, value, writer)
+                select_reference(entity, row, true, value, writer)
             }
             LeafValue::NamedCode(code) => select_named(code, value, writer),
             _ => Err(NO_MEMBERS.into()),

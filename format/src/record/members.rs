@@ -15,9 +15,9 @@ use crate::entity::{Entity, with_record};
 use crate::json::record_reader::RecordReader;
 use crate::json::render::{CurrentRecord, JsonWriter, RecordStore, Render, Shape};
 use crate::json::select::{
-    PathStep, Resolver, SelectError, Selected, SelectedValue, Selection, SelectionWriter,
+    MemberSelection, PathStep, Resolver, SelectError, Selected, SelectedValue, SelectionWriter,
 };
-use crate::record::schema::{Object, Schema, Shown};
+use crate::record::schema::{ObjectSchema, Schema, Shown};
 use crate::record::schema_of;
 use crate::storage::error::ReadError;
 
@@ -84,7 +84,7 @@ pub struct Members {
     view: View,
     members: Vec<Member>,
     /// `None` for all members.
-    selection: Option<Selection>,
+    selection: Option<MemberSelection>,
 }
 
 impl Members {
@@ -104,7 +104,7 @@ impl Members {
     pub fn select(&self, paths: &[Vec<usize>]) -> Members {
         let paths: Vec<&[usize]> = paths.iter().map(Vec::as_slice).collect();
         let members = prune(&self.members, &paths);
-        let selection = Some(Selection(members.iter().map(Member::selected).collect()));
+        let selection = Some(MemberSelection(members.iter().map(Member::selected).collect()));
         Members { members, selection, ..*self }
     }
 
@@ -148,7 +148,7 @@ impl Member {
         let value = match self.value {
             MemberValue::Declared(at) => SelectedValue::Member(
                 at,
-                Selection(self.members.iter().map(Member::selected).collect()),
+                MemberSelection(self.members.iter().map(Member::selected).collect()),
             ),
             MemberValue::Id => SelectedValue::Id,
             MemberValue::Name => SelectedValue::Name,
@@ -186,7 +186,8 @@ impl Resolver for Unlimited {
     fn write_resolved(
         &mut self,
         _: usize,
-        _: (Entity, u32),
+        _: Entity,
+        _: u32,
         _: &mut JsonWriter<'_>,
     ) -> Result<(), SelectError> {
         Err(ReadError::Internal("a selection of members has a value outside the record").into())
@@ -209,7 +210,7 @@ fn members_of(schema: &Schema, view: View) -> Vec<Member> {
     }
 }
 
-fn members_of_object(object: &Object, view: View) -> Vec<Member> {
+fn members_of_object(object: &ObjectSchema, view: View) -> Vec<Member> {
     let mut members = Vec::new();
     for (at, member) in object.members.iter().enumerate() {
         match member.shown {

@@ -49,7 +49,7 @@ pub enum Schema {
     /// An array of values of one schema.
     List(Box<Schema>),
     /// An object with declared members.
-    Object(Object),
+    Object(ObjectSchema),
     /// One shape in a single record, another in a list.
     ByShape {
         /// In a single record.
@@ -63,20 +63,20 @@ pub enum Schema {
 
 /// An object's declaration.
 #[derive(Clone, Debug)]
-pub struct Object {
+pub struct ObjectSchema {
     /// Name of the type in the code, in OpenAPI and in GraphQL.
     pub name: &'static str,
     /// Summary for documentation.
     pub doc: &'static str,
     /// The members in the order of the interface.
-    pub members: Vec<Member>,
+    pub members: Vec<MemberSchema>,
     /// The names of the members in the order of lists, where lists have another order; else empty.
     pub list_order: &'static [&'static str],
 }
 
 /// One member of an object.
 #[derive(Clone, Debug)]
-pub struct Member {
+pub struct MemberSchema {
     /// Name in JSON.
     pub name: &'static str,
     /// Description for documentation.

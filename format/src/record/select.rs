@@ -4,14 +4,14 @@ use crate::entity::{Entity, with_record};
 use crate::json::record_reader::RecordReader;
 use crate::json::render::{CurrentRecord, Render, Shape};
 use crate::json::select::{
-    PathStep, Select, SelectError, SelectedValue, Selection, SelectionWriter,
+    MemberSelection, PathStep, Select, SelectError, SelectedValue, SelectionWriter,
 };
-use crate::record::stored::Object;
+use crate::record::stored::StoredObject;
 use crate::record::{AuthorOrcid, OrcidProfile, YearPrice, YearPrices};
 use crate::storage::error::ReadError;
 
 /// Objects whose members can be selected.
-pub trait SelectMember: Object {
+pub trait SelectMember: StoredObject {
     /// Writes one selected value of an object, given the places of its members.
     ///
     /// # Errors
@@ -36,7 +36,7 @@ impl SelectionWriter<'_, '_> {
         &mut self,
         entity: Entity,
         row: u32,
-        selection: &Selection,
+        selection: &MemberSelection,
     ) -> Result<(), SelectError> {
         let store = self.json.store();
         if !store.has_record(entity, row) {
@@ -54,7 +54,7 @@ impl SelectionWriter<'_, '_> {
                 self.resolver.enter(PathStep::Field(&selected.key));
                 match selected.value {
                     SelectedValue::Resolved(number) => {
-                        self.resolver.write_resolved(number, (entity, row), self.json)?;
+                        self.resolver.write_resolved(number, entity, row, self.json)?;
                     }
                     ref value => R::select_member(&members, value, self)?,
                 }
@@ -73,7 +73,7 @@ macro_rules! inner {
         $(impl Select for $type {
             fn select(
                 from: &mut RecordReader<'_>,
-                selection: &Selection,
+                selection: &MemberSelection,
                 writer: &mut SelectionWriter<'_, '_>,
             ) -> Result<(), SelectError> {
                 match writer.json.shape() {
@@ -91,7 +91,8 @@ inner! {
 }
 
 pub(super) fn select_reference(
-    (entity, row): (Entity, u32),
+    entity: Entity,
+    row: u32,
     id_as_text: bool,
     value: &SelectedValue,
     writer: &mut SelectionWriter<'_, '_>,

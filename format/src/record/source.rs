@@ -8,7 +8,7 @@ use crate::record::leaf::LeafValue;
 use crate::record::schema::{Describe, Schema};
 use crate::record::shared::*;
 use crate::record::slot::{Slot, SlotNumber, read_code_or_none};
-use crate::record::stored::{Object, Stored, stored_object, wrapper};
+use crate::record::stored::{Stored, StoredObject, stored_object, wrapper};
 use crate::record::value::*;
 use crate::record::writer::RecordWriter;
 use crate::storage::error::ReadError;

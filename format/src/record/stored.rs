@@ -63,7 +63,7 @@ pub trait Stored: Sized {
 }
 
 /// An object of a declaration.
-pub trait Object: Stored {
+pub trait StoredObject: Stored {
     /// The place of each member, in the order of the declaration.
     type Members<'r>: AsRef<[RecordReader<'r>]>;
 
@@ -101,7 +101,7 @@ impl Measured {
     }
 }
 
-/// Implements [`Stored`] and [`Object`] for an object, from its members.
+/// Implements [`Stored`] and [`StoredObject`] for an object, from its members.
 macro_rules! stored_object {
     ($name:ident { $($member:ident: $type:ty,)* }) => {
         impl $name {
@@ -201,7 +201,7 @@ macro_rules! stored_object {
             }
         }
 
-        impl $crate::record::stored::Object for $name {
+        impl $crate::record::stored::StoredObject for $name {
             type Members<'r> =
                 [$crate::json::record_reader::RecordReader<'r>; [$(stringify!($member)),*].len()];
 

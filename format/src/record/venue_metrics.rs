@@ -3,14 +3,14 @@
 use crate::entity::Entity;
 use crate::json::record_reader::RecordReader;
 use crate::json::render::{CurrentRecord, JsonWriter, RecordBytes, RecordStore, Render};
-use crate::json::select::{Select, SelectError, SelectedValue, Selection, SelectionWriter};
+use crate::json::select::{MemberSelection, Select, SelectError, SelectedValue, SelectionWriter};
 use crate::record::columns::{Column, Columns, OTHER_MEMBERS, fill_from};
 use crate::record::declare::object;
 use crate::record::schema::{Describe, Schema};
 use crate::record::shared::*;
 use crate::record::slot::{Slot, SlotNumber};
 use crate::record::source::*;
-use crate::record::stored::{Object, Stored};
+use crate::record::stored::{Stored, StoredObject};
 use crate::record::value::*;
 use crate::record::writer::RecordWriter;
 use crate::storage::error::ReadError;
@@ -96,7 +96,7 @@ impl Render for VenueMetrics {
 impl Select for VenueMetrics {
     fn select(
         from: &mut RecordReader<'_>,
-        selection: &Selection,
+        selection: &MemberSelection,
         writer: &mut SelectionWriter<'_, '_>,
     ) -> Result<(), SelectError> {
         let Some((source, mut metrics)) = metrics_in(writer.json.store(), from.reference()?)?
@@ -191,7 +191,7 @@ macro_rules! view {
         impl Select for $view {
             fn select(
                 from: &mut RecordReader<'_>,
-                selection: &Selection,
+                selection: &MemberSelection,
                 writer: &mut SelectionWriter<'_, '_>,
             ) -> Result<(), SelectError> {
                 let members = $whole::locate(from)?;

@@ -6,7 +6,7 @@
 use std::{fmt::Write, sync::LazyLock};
 
 use crate::entity::Entity;
-use crate::record::schema::{Member, Object, Schema, Shown};
+use crate::record::schema::{MemberSchema, ObjectSchema, Schema, Shown};
 use crate::record::schema_of;
 use crate::schema::keys::{Order, TermLists, Terms, Values, keys_of};
 
@@ -34,11 +34,11 @@ fn object_of(schema: &Schema, text: &mut String, done: &mut Vec<&'static str>) {
     }
 }
 
-fn write_object(object: &Object, text: &mut String) {
+fn write_object(object: &ObjectSchema, text: &mut String) {
     let bits: u32 = object.members.iter().map(|member| member.flag_bits).sum();
     let _ = writeln!(text, "{} ({} bytes of flags)", object.name, bits.div_ceil(8));
     let mut first = 0;
-    for Member { name, shown, schema, flag_bits, .. } in &object.members {
+    for MemberSchema { name, shown, schema, flag_bits, .. } in &object.members {
         let mark = match shown {
             Shown::Always => "",
             Shown::Single => "  [single records only]",

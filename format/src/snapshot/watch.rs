@@ -12,7 +12,7 @@ use crate::storage::archive::Archive;
 use crate::storage::error::{FileFault, ReadError};
 use crate::storage::manifest::HASHES;
 use crate::storage::mmap;
-use crate::storage::mmap::{Change, Map};
+use crate::storage::mmap::{FileChange, Map};
 use crate::storage::names::Names;
 
 impl Snapshot {
@@ -84,9 +84,9 @@ impl Snapshot {
         let mut written = Vec::new();
         for (file, map) in self.files() {
             match map.check_file(&self.mapped.opened.path.join(file)) {
-                Change::None => {}
-                Change::Written => written.push(file),
-                Change::Resized { expected, found } => {
+                FileChange::None => {}
+                FileChange::Written => written.push(file),
+                FileChange::Resized { expected, found } => {
                     return Err(FileFault::Resized { file: file.to_owned(), expected, found });
                 }
             }

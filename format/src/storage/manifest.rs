@@ -32,7 +32,7 @@ pub struct Manifest {
     pub source: SourceParts,
     /// The filters of a subset; absent in a full snapshot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub selection: Option<Selection>,
+    pub selection: Option<SubsetFilters>,
     /// The number of suppressed records, by entity; entities without any are absent.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub suppressed: BTreeMap<String, u64>,
@@ -62,7 +62,7 @@ pub type Filters = BTreeMap<String, Vec<String>>;
 /// The selection of a subset.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Selection {
+pub struct SubsetFilters {
     /// The filters of the selected records. The subset also holds the records that they refer to.
     pub filters: Filters,
     /// The number of records that were read and not selected, by entity.
@@ -207,7 +207,7 @@ mod tests {
 
     fn subset_manifest() -> Manifest {
         let filters = vec!["is_oa:true".into(), "name:\"Étude, 2\"".into()];
-        let selection = Selection {
+        let selection = SubsetFilters {
             filters: BTreeMap::from([("outputs".into(), filters)]),
             excluded: BTreeMap::from([("outputs".into(), 7)]),
         };

@@ -245,15 +245,15 @@ fn gathered<'d>(
 pub fn texts_of(rows: &[[String; 2]]) -> (Texts, Texts) {
     let mut names = Names::default();
     for (row, [own, alternative]) in (0..).zip(rows) {
-        names.add(keys::Names::Own, &fold(own), row);
-        names.add(keys::Names::Alternative, &fold(alternative), row);
+        names.add(keys::NameRole::Own, &fold(own), row);
+        names.add(keys::NameRole::Alternative, &fold(alternative), row);
     }
     (names.words, names.alternatives)
 }
 
 impl Names {
-    fn add(&mut self, names: keys::Names, folded: &str, row: u32) {
-        let is_own = names == keys::Names::Own;
+    fn add(&mut self, names: keys::NameRole, folded: &str, row: u32) {
+        let is_own = names == keys::NameRole::Own;
         for (at, word) in words(folded).enumerate() {
             let part = match (at, is_own) {
                 (0, true) if word == folded => NamePart::Whole,

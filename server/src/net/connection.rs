@@ -192,13 +192,14 @@ impl<H: Handler> Connections<H> {
         match &self.tls {
             None => self.serve_http1(stream, client, state).await,
             // Boxed: a plain connection, of which there may be thousands, does not need this future.
-            Some(tls) => Box::pin(self.serve_tls((tls, network), stream, client, state)).await,
+            Some(tls) => Box::pin(self.serve_tls(tls, network, stream, client, state)).await,
         }
     }
 
     async fn serve_tls(
         &self,
-        (tls, network): (&Handshakes, Option<u64>),
+        tls: &Handshakes,
+        network: Option<u64>,
         stream: MonitoredStream<impl Socket>,
         client: Peer,
         state: Arc<ConnectionState>,

@@ -3,7 +3,7 @@
 use pinakes_format::entity::{Entity, ID_MAX, IdFormat};
 use pinakes_format::json::render::Shape;
 use pinakes_format::record::legacy::LegacyEntity;
-use pinakes_format::record::schema::{Member, Object, Schema, Shown};
+use pinakes_format::record::schema::{MemberSchema, ObjectSchema, Schema, Shown};
 use pinakes_format::record::schema_of;
 use pinakes_format::record::value::Table;
 use serde_json::{Map, Value, json};
@@ -131,12 +131,12 @@ impl Schemas {
         }
     }
 
-    fn object(&mut self, declared: &Object, shape: Shape) -> Value {
+    fn object(&mut self, declared: &ObjectSchema, shape: Shape) -> Value {
         let members = self.members(declared, shape);
         object(declared.doc, members)
     }
 
-    fn members(&mut self, declared: &Object, shape: Shape) -> Map<String, Value> {
+    fn members(&mut self, declared: &ObjectSchema, shape: Shape) -> Map<String, Value> {
         let mut members = Map::new();
         for member in &declared.members {
             match (member.shown, &member.schema) {
@@ -273,7 +273,7 @@ fn differs_by_shape(schema: &Schema) -> bool {
 }
 
 /// Finds the member at a dotted path.
-fn member_at(schema: &Schema, path: &str) -> Option<Member> {
+fn member_at(schema: &Schema, path: &str) -> Option<MemberSchema> {
     let (name, rest) = path.split_once('.').unwrap_or((path, ""));
     let object = match schema {
         Schema::Nullable(inner) => return member_at(inner, path),

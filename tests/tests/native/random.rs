@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fs};
 
 use pinakes_format::entity::Entity;
 use pinakes_format::json::render::Shape;
-use pinakes_format::record::schema::{Member, Object, Schema, Shown};
+use pinakes_format::record::schema::{MemberSchema, ObjectSchema, Schema, Shown};
 use pinakes_format::record::schema_of;
 use pinakes_format::record::value::Table;
 use pinakes_tests::SeededRng;
@@ -115,9 +115,9 @@ fn value(rng: &mut SeededRng, schema: &Schema) -> Value {
     }
 }
 
-fn members(rng: &mut SeededRng, object: &Object) -> Map<String, Value> {
+fn members(rng: &mut SeededRng, object: &ObjectSchema) -> Map<String, Value> {
     let mut made = Map::new();
-    for Member { name, shown, schema, .. } in &object.members {
+    for MemberSchema { name, shown, schema, .. } in &object.members {
         // No reply shows the member; `exports` tests that lines keep its value.
         if *shown == Shown::KeyOnly {
             continue;

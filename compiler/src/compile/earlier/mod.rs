@@ -23,7 +23,7 @@ use crate::compile::object_name;
 use crate::error::{Error, Result};
 use crate::object::bytes::MAPPED_MAX;
 use crate::object::segment::{Segment, SegmentShape};
-use crate::object::{Check, Key, Object, ObjectStore, ObjectWriter};
+use crate::object::{Check, Object, ObjectStore, ObjectWriter, RecordKey};
 use crate::read::limits::ReadLimits;
 use crate::terminal::progress::Progress;
 
@@ -72,7 +72,7 @@ impl EarlierObject {
 /// A record that an earlier run made of an equal line.
 pub(crate) struct EarlierRecord<'a> {
     segment: Segment<'a>,
-    key: Key,
+    key: RecordKey,
 }
 
 impl EarlierRecords {
@@ -139,7 +139,8 @@ impl EarlierRecords {
     pub(crate) fn get(
         &self,
         kind: PartKind,
-        (line_hash, line_bytes): ([u8; 16], usize),
+        line_hash: [u8; 16],
+        line_bytes: usize,
         missed: &mut MissedBytes,
     ) -> Option<EarlierRecord<'_>> {
         // A record in a near segment is copied; else all segments with the record count as missed.

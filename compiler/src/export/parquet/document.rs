@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use arrow_schema::{DataType, Field, Fields, TimeUnit};
 use pinakes_format::entity::Entity;
-use pinakes_format::record::schema::{Object, Schema, Shown};
+use pinakes_format::record::schema::{ObjectSchema, Schema, Shown};
 use pinakes_format::record::schema_of;
 
 use super::edges;
@@ -93,7 +93,7 @@ fn member(schema: &Schema, name: &str) -> Option<(&'static str, Option<Schema>)>
     }
 }
 
-fn member_of_object(object: &Object, name: &str) -> Option<(&'static str, Option<Schema>)> {
+fn member_of_object(object: &ObjectSchema, name: &str) -> Option<(&'static str, Option<Schema>)> {
     object.members.iter().find_map(|inner| match inner.shown {
         Shown::Flat => member(&inner.schema, name),
         _ if inner.name == name => Some((inner.doc, Some(inner.schema.clone()))),

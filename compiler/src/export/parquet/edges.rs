@@ -5,7 +5,7 @@ use pinakes_format::entity::{Entity, NO_ID};
 use pinakes_format::json::record_reader::RecordReader;
 use pinakes_format::json::render::JsonWriter;
 use pinakes_format::record::columns::{Column, fill_member, put_reference};
-use pinakes_format::record::stored::{Object, Stored};
+use pinakes_format::record::stored::{Stored, StoredObject};
 use pinakes_format::record::value::Ref;
 use pinakes_format::record::{
     Authorship, Funding, Output, PrimaryVenue, PrimaryVenueSource, Venue, VenueSource,

@@ -30,7 +30,7 @@ use crate::export::parquet::builder::ColumnBuilder;
 use crate::export::parquet::tables::{Table, Tables};
 use crate::export::parquet::writer::{Batch, TableWriter};
 use crate::export::plan::Job;
-use crate::export::rows::Rows;
+use crate::export::rows::ListedRows;
 use crate::export::waves::in_order;
 use crate::export::write_error::WriteError;
 use crate::terminal::progress::Bar;
@@ -82,7 +82,7 @@ fn write_files(
     let writers = tables.tables.iter().zip(files);
     let writers = writers.map(|(table, file)| TableWriter::new(table, id, file));
     let mut writers = writers.collect::<std::result::Result<Vec<_>, _>>()?;
-    let mut rows = Rows::new(snapshot, &job.query, job.limit, UNIT_ROWS);
+    let mut rows = ListedRows::new(snapshot, &job.query, job.limit, UNIT_ROWS);
     let write = |parts: Vec<Part>| -> std::result::Result<(), WriteError> {
         let mut batches: Vec<Vec<Batch>> = writers.iter().map(|_| Vec::new()).collect();
         for part in parts {

@@ -6,7 +6,7 @@ use pinakes_format::entity::Entity;
 use pinakes_format::json::render::JsonWriter;
 use pinakes_format::record::columns::Column;
 use pinakes_format::record::members::Members;
-use pinakes_format::record::stored::Object;
+use pinakes_format::record::stored::StoredObject;
 use pinakes_format::record::{Output, schema_of};
 use pinakes_format::schema::keys::keys_of;
 use pinakes_format::snapshot::{RecordLookup, Snapshot};
@@ -33,7 +33,7 @@ pub(super) type PutEdges =
 pub(super) struct Edges<'r> {
     pub(super) id: u64,
     /// The places of the members.
-    pub(super) output: <Output as Object>::Members<'r>,
+    pub(super) output: <Output as StoredObject>::Members<'r>,
     pub(super) references: &'r [u64],
 }
 

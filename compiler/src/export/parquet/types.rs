@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Fields, TimeUnit};
 use pinakes_format::record::members::Member;
-use pinakes_format::record::schema::{Object, Schema, Shown};
+use pinakes_format::record::schema::{ObjectSchema, Schema, Shown};
 
 /// The step of a path from a list to its elements.
 pub(super) const LIST: &str = "list";
@@ -227,7 +227,7 @@ pub(super) fn fields_of(columns: &[NamedColumn]) -> Fields {
 }
 
 /// The columns of an object's members, in the order of the declaration.
-fn columns_of(object: &Object) -> Vec<NamedColumn> {
+fn columns_of(object: &ObjectSchema) -> Vec<NamedColumn> {
     let columns = object.members.iter().map(|member| {
         let column = ColumnType::of(&member.schema);
         let is_flat = member.shown == Shown::Flat;

@@ -56,7 +56,7 @@ pub fn read_row(
     reader: &mut LineReader<'_>,
 ) -> Result<(), BadRecord> {
     with_record!(entity, R => {
-        let line = row.read(|value| lenient::from_stored(value, reader.diagnostics))?;
+        let line = row.read(|value| lenient::from_columnar(value, reader.diagnostics))?;
         R::keep(line, reader)
     })
 }
@@ -65,7 +65,7 @@ pub fn read_row(
 pub fn parse_row(entity: Entity, row: Row<'_, '_>) -> Result<(), RowFault> {
     with_record!(entity, R => {
         let diagnostics = Diagnostics::default();
-        row.read(|value| lenient::from_stored::<<R as OpenAlexRecord>::Line<'_>, _>(value, &diagnostics))
+        row.read(|value| lenient::from_columnar::<<R as OpenAlexRecord>::Line<'_>, _>(value, &diagnostics))
             .map(drop)
     })
 }

@@ -17,8 +17,8 @@ use crate::frontend::openalex::shared::*;
 use crate::frontend::reader::{BadRecord, LineReader, require_name};
 use crate::object::segment::SegmentBuilder;
 use crate::read::lenient::{
-    Diagnostics, Key, Lenient, MaybeBool, MaybeId, MaybeList, MaybeNumber, MaybeObject, MaybeText,
-    drain, members,
+    Diagnostics, Lenient, MaybeBool, MaybeId, MaybeList, MaybeNumber, MaybeObject, MaybeText,
+    MemberName, drain, members,
 };
 use crate::read::{identifier, times};
 
@@ -124,7 +124,7 @@ impl<'de> Lenient<'de> for RawYearPrices {
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut prices = Vec::new();
-                while let Some(Key(year)) = map.next_key::<Key<'de>>()? {
+                while let Some(MemberName(year)) = map.next_key::<MemberName<'de>>()? {
                     let price = map.next_value_seed(self.diagnostics.seed())?;
                     let year = year.parse().map_or(MaybeNumber::Null, MaybeNumber::Integer);
                     prices.extend(price_of(year, price, self.diagnostics));

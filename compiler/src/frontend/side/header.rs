@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use crate::error::Result;
+use crate::read::csv_rows::CsvRows;
 use crate::read::lenient::Diagnostics;
 use crate::read::limits::ReadLimits;
-use crate::read::rows::Rows;
 
 /// Rows searched for the header: a title or a description of filters may stand above it.
 const ROWS_SEARCHED: usize = 10;
@@ -96,7 +96,7 @@ pub fn find<T>(
 ) -> Result<Option<ListHeader<T>>> {
     for delimiter in DELIMITERS {
         let mut rows =
-            Rows::open(path, Some(delimiter), &ReadLimits::for_detection(), diagnostics)?;
+            CsvRows::open(path, Some(delimiter), &ReadLimits::for_detection(), diagnostics)?;
         for row in 0..ROWS_SEARCHED {
             let Some(found) = rows.next_row()? else { break };
             let Ok(cells) = found.cells else { continue };

@@ -19,8 +19,8 @@ pub(crate) mod read;
 pub(crate) mod ror;
 pub(crate) mod scopus;
 pub(crate) mod shape;
+pub(crate) mod side_value;
 pub(crate) mod table;
-pub(crate) mod value;
 pub(crate) mod web_of_science;
 
 use crate::frontend::side::table::SideTable;

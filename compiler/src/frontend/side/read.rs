@@ -7,14 +7,14 @@ use crate::frontend::reader::BadRecord;
 use crate::frontend::side::encoding::EncodingCheck;
 use crate::frontend::side::header;
 use crate::frontend::side::journal_list::{JournalList, JournalRow, is_note};
+use crate::frontend::side::side_value::SideValue;
 use crate::frontend::side::table::SideTable;
-use crate::frontend::side::value::SideValue;
 use crate::object::ObjectWriter;
+use crate::read::csv_rows::{CsvRow, CsvRows};
 use crate::read::elements::Elements;
 use crate::read::lenient::Diagnostics;
 use crate::read::limits::ReadLimits;
 use crate::read::lines::Line;
-use crate::read::rows::{Row, Rows};
 
 /// The value of one row, and the keys that join it to records.
 pub struct KeyedRow<V> {
@@ -47,7 +47,7 @@ pub fn read_list<C: Default, V: SideValue>(
     let found = header::find(path, diagnostics, |headings| list.is_header(headings).then_some(()))?;
     let Some(header) = found else { return Err(table.mismatch(path)) };
     let delimiter = header.delimiter;
-    let mut rows = Rows::open(path, Some(delimiter), limits, diagnostics)?;
+    let mut rows = CsvRows::open(path, Some(delimiter), limits, diagnostics)?;
     for _ in 0..header.row {
         rows.next_row()?;
     }
@@ -56,7 +56,7 @@ pub fn read_list<C: Default, V: SideValue>(
         _ => return Err(Error::Internal("the header is gone on the second read".into())),
     };
     let mut encoding = EncodingCheck::default();
-    while let Some(Row { number, byte_offset, cells, raw }) = rows.next_row()? {
+    while let Some(CsvRow { number, byte_offset, cells, raw }) = rows.next_row()? {
         encoding.count(&cells);
         let outcome = match &cells {
             Ok(cells) if is_note(cells) => continue,

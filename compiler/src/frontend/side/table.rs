@@ -10,7 +10,7 @@ use pinakes_format::record::{Author, Institution, Record, Source};
 use crate::error::{Error, Result};
 use crate::frontend::side::header::Heading;
 use crate::frontend::side::shape::RecordShape;
-use crate::frontend::side::value::SideValue;
+use crate::frontend::side::side_value::SideValue;
 use crate::object::ObjectWriter;
 use crate::read::lenient::Diagnostics;
 use crate::read::limits::ReadLimits;

@@ -14,7 +14,7 @@ use crate::frontend::side::table::{Extend, IdLookup, RowsByTable, SideTable};
 use crate::link::column::{IdRow, IdRows};
 use crate::link::context::{Linker, Segments, broken_object, inconsistent_object};
 use crate::link::enrich::side_rows::SideRows;
-use crate::link::merge::rows::Rows;
+use crate::link::merge::entity_rows::EntityRows;
 use crate::link::tally::SideTally;
 use crate::object::side::SideSegment;
 
@@ -30,7 +30,7 @@ impl<'o> Linker<'o> {
     pub(crate) fn side_tables(
         &self,
         segments: &[Segments<'_>],
-        rows: &[Rows],
+        rows: &[EntityRows],
     ) -> Result<SideTables<'o>> {
         let mut by_name: BTreeMap<&str, Vec<SideSegment<'o>>> = BTreeMap::new();
         for (name, segment) in self.objects.iter().flat_map(|object| object.sides()) {
@@ -56,7 +56,11 @@ impl<'o> Linker<'o> {
     }
 
     /// Maps the ROR ids of institutions, as join keys, to rows.
-    fn institutions_by_ror(&self, segments: &[Segments<'_>], rows: &[Rows]) -> Result<IdRows> {
+    fn institutions_by_ror(
+        &self,
+        segments: &[Segments<'_>],
+        rows: &[EntityRows],
+    ) -> Result<IdRows> {
         let (segments, rows) =
             (&segments[Entity::Institution as usize], &rows[Entity::Institution as usize]);
         let mut sorter = Sorter::new(&self.scratch, self.sorter_bytes());

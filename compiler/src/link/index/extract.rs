@@ -16,7 +16,7 @@ use pinakes_format::text::fold::fold;
 use pinakes_format::with_record;
 
 use crate::error::Unreadable;
-use crate::link::index::dictionary::names::Names;
+use crate::link::index::dictionary::names::RowNames;
 use crate::link::index::sort_key::{SortText, SortValue, push_value};
 use crate::link::take_over::TakeOver;
 
@@ -30,7 +30,7 @@ pub(crate) struct Extracted {
     pub columns: Vec<Vec<u8>>,
     /// For each path of target rows, the number of each record's rows, and the rows.
     pub targets: Vec<(Vec<u32>, Vec<u32>)>,
-    pub names: Names,
+    pub names: RowNames,
     /// For each path of target rows, the index of the current row's first term.
     targets_from: Vec<usize>,
     /// For each order, the value of the current row.
@@ -153,7 +153,7 @@ impl<'a> Extractor<'a> {
             presence: vec![Vec::new(); lists],
             columns: vec![Vec::new(); orders],
             targets: vec![Default::default(); self.keys.targets.len()],
-            names: Names::default(),
+            names: RowNames::default(),
             targets_from: vec![0; self.keys.targets.len()],
             values: vec![None; orders],
             last_text: LastText::default(),

@@ -18,12 +18,12 @@ use std::{
 use crate::error::Result;
 use crate::link::context::{Segments, inconsistent_object};
 use crate::link::tally::Tally;
-use crate::object::{Key, Origin};
+use crate::object::{Origin, RecordKey};
 
 /// One copy of a record: its key, and the position of the key.
 #[derive(Clone, Copy)]
 pub(crate) struct Copy {
-    pub key: Key,
+    pub key: RecordKey,
     pub segment: u32,
     /// Index of the key in the segment.
     pub index: u32,
@@ -80,7 +80,7 @@ struct DistinctCopies {
 
 impl DistinctCopies {
     /// Adds a copy; returns false if the copy equals an added one.
-    fn add(&mut self, copy: &Key) -> bool {
+    fn add(&mut self, copy: &RecordKey) -> bool {
         let is_duplicate = match copy.has_line() {
             true => {
                 self.line_hashes.contains(&copy.line_hash)
@@ -136,7 +136,7 @@ pub(crate) fn tally_copies(copies: &[Copy], tally: &mut Tally) -> Copy {
 }
 
 /// Whether a record may be published: a node that outputs alone name must be in `named`, if given.
-pub(crate) fn is_named(key: &Key, named: Option<&BTreeSet<u64>>) -> bool {
+pub(crate) fn is_named(key: &RecordKey, named: Option<&BTreeSet<u64>>) -> bool {
     key.origin != Origin::OutputTopic || named.is_none_or(|ids| ids.contains(&key.id))
 }
 
@@ -144,7 +144,7 @@ pub(crate) fn is_named(key: &Key, named: Option<&BTreeSet<u64>>) -> bool {
 pub(crate) fn each_winner(
     segments: &Segments<'_>,
     named: Option<&BTreeSet<u64>>,
-    mut visit: impl FnMut(&Key),
+    mut visit: impl FnMut(&RecordKey),
 ) -> Result<()> {
     let mut copies = Vec::new();
     let mut groups = CopyGroups::new(segments)?;
@@ -179,11 +179,11 @@ mod tests {
         // Each content is that of a row and of two lines.
         let content_hash = u128::from(bits & 3);
         let line_hash = match bits >> 3 & 1 {
-            0 => Key::hash_without_line(content_hash),
+            0 => RecordKey::hash_without_line(content_hash),
             _ => [8 + (bits & 7) as u8; 16],
         };
         let origin = if bits >> 4 & 7 == 0 { Origin::Embedded } else { Origin::Own };
-        let key = Key {
+        let key = RecordKey {
             id: 1,
             updated_micros: (bits >> 8 & 1) as i64,
             line_hash,
@@ -203,12 +203,12 @@ mod tests {
     /// Counts duplicates and superseded copies: compares each copy with every copy counted before.
     fn count_naively(copies: &[Copy], winner: Copy) -> (u64, u64) {
         let others = copies.iter().filter(|copy| copy.index != winner.index);
-        let mut others: Vec<Key> =
+        let mut others: Vec<RecordKey> =
             others.map(|copy| copy.key).filter(|key| key.origin.is_read()).collect();
         others.sort_by_key(|key| Reverse(key.claim()));
         let (mut counted, mut duplicates) = (vec![winner.key], 0);
         for key in others {
-            let is_equal = |other: &Key| match key.has_line() && other.has_line() {
+            let is_equal = |other: &RecordKey| match key.has_line() && other.has_line() {
                 true => key.line_hash == other.line_hash,
                 false => key.content_hash == other.content_hash,
             };

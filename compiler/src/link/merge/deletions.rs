@@ -18,7 +18,7 @@ use pinakes_format::entity::Entity;
 
 use crate::link::context::Linker;
 use crate::object::id_blocks::{Deletion, IdBlock};
-use crate::object::{Key, Origin};
+use crate::object::{Origin, RecordKey};
 
 /// A walk over the deleted ids of one entity. Ask for ids in ascending order.
 pub(crate) struct Deletions<'o> {
@@ -50,7 +50,7 @@ impl<'o> Deletions<'o> {
 
     /// Whether a deletion removes the record. A record stays if it has an object of its own
     /// ([`Origin::Own`]) that changed after its newest deletion.
-    pub(crate) fn removes(&mut self, key: &Key) -> bool {
+    pub(crate) fn removes(&mut self, key: &RecordKey) -> bool {
         let mut newest = None;
         while let Some(mut top) = self.next.peek_mut().filter(|top| top.0.0.id <= key.id) {
             let Reverse((deletion, number)) = *top;

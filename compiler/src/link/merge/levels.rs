@@ -21,15 +21,15 @@ use pinakes_format::record::slot::{Slot, SlotNumber};
 use crate::error::{Error, Result};
 use crate::link::context::{Linker, Segments, broken_object, inconsistent_object};
 use crate::link::merge::copies::has_output_topics_alone;
+use crate::link::merge::entity_rows::EntityRows;
 use crate::link::merge::orphans::{Orphans, TopicParents};
-use crate::link::merge::rows::Rows;
 use crate::link::merge::sums::{Sums, add_to_sums, passed_on};
 use crate::link::taxonomy::parent_id;
 
 /// The rows of every entity, and facts gathered while merging.
 pub(crate) struct MergedRows {
     /// By entity.
-    pub rows: Vec<Rows>,
+    pub rows: Vec<EntityRows>,
     /// By level of the taxonomy.
     pub sums: BTreeMap<Entity, Sums>,
     /// The newest `updated_date`, in microseconds since 1970.
@@ -89,7 +89,7 @@ impl Linker<'_> {
         segments: &[Segments<'_>],
         topic_parents: &TopicParents,
         state: &mut MergeState,
-    ) -> Result<Rows> {
+    ) -> Result<EntityRows> {
         let MergeState { sums, named, newest_micros, orphans } = state;
         let mut by_group = Sums::new();
         let mut parents = BTreeMap::new();
@@ -154,7 +154,7 @@ impl Linker<'_> {
     fn topics_named(
         &self,
         segments: &[Segments<'_>],
-        outputs: &Rows,
+        outputs: &EntityRows,
     ) -> Result<Option<BTreeSet<u64>>> {
         let tally = &outputs.tally;
         let topics = &segments[Entity::Topic as usize];

@@ -7,8 +7,8 @@
 
 pub(crate) mod copies;
 pub(crate) mod deletions;
+pub(crate) mod entity_rows;
 pub(crate) mod levels;
 pub(crate) mod orphans;
 pub(crate) mod redirects;
-pub(crate) mod rows;
 pub(crate) mod sums;

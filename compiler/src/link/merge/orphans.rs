@@ -11,7 +11,7 @@ use crate::link::context::{Linker, Segments, broken_object, inconsistent_object}
 use crate::link::merge::copies::each_winner;
 use crate::link::merge::deletions::Deletions;
 use crate::link::merge::redirects::Redirects;
-use crate::object::Key;
+use crate::object::RecordKey;
 use crate::object::segment::Segment;
 
 /// The ids of the subfields, fields and domains that any input names.
@@ -88,7 +88,7 @@ pub struct Orphans {
 }
 
 impl Orphans {
-    pub(crate) fn add(&mut self, key: &Key) {
+    pub(crate) fn add(&mut self, key: &RecordKey) {
         if key.origin.is_read() {
             self.line_hashes.insert(key.line_hash);
             self.read += 1;

@@ -23,7 +23,7 @@ use crate::link::column::Column;
 use crate::link::context::{Linker, Segments};
 use crate::link::merge::copies::each_winner;
 use crate::object::id_blocks::{ListedId, Merge};
-use crate::object::{Key, Origin};
+use crate::object::{Origin, RecordKey};
 
 /// The merges of one entity, ascending by the merged id, the newest merge of each id.
 pub(crate) struct Merges {
@@ -111,7 +111,7 @@ impl Merges {
 
     /// Whether a merge removes the record. Only a record with an object of its own ([`Origin::Own`])
     /// that is newer than the merge stays.
-    pub(crate) fn removes(&self, key: &Key) -> bool {
+    pub(crate) fn removes(&self, key: &RecordKey) -> bool {
         let Some(index) = self.rows.find(key.id) else { return false };
         let Some(merge) = self.get(index) else { return false };
         if key.origin == Origin::Own && key.updated_micros > merge.micros {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use pinakes_format::entity::NO_ID;
 
 use crate::link::taxonomy::Sum;
-use crate::object::Key;
+use crate::object::RecordKey;
 use crate::object::key::count_of;
 
 /// The sums by the id of a topic or of a node above topics.
@@ -23,7 +23,7 @@ pub(crate) fn passed_on(sums: &Sums, to: impl Fn(u64) -> Option<u64>) -> Sums {
 }
 
 /// Counts an output and its citations for its primary topic.
-pub(crate) fn add_to_sums(sums: &mut Sums, key: &Key) {
+pub(crate) fn add_to_sums(sums: &mut Sums, key: &RecordKey) {
     if key.group != NO_ID {
         let citations = count_of(key.rank).unwrap_or(0);
         sums.entry(key.group).or_default().add(Sum { outputs: 1, citations });

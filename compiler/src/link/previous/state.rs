@@ -20,7 +20,7 @@ use pinakes_format::storage::blobs::Spool;
 use pinakes_format::storage::header::FORMAT_VERSION;
 use pinakes_format::storage::mmap::Map;
 
-use crate::link::merge::rows::Rows;
+use crate::link::merge::entity_rows::EntityRows;
 use crate::object::directory::OBJECT_VERSION;
 
 /// Bytes of a BLAKE3 hash.
@@ -86,7 +86,7 @@ impl LinkState {
     }
 
     /// The content hash of each record, ascending by id.
-    pub(crate) fn contents(&self, entity: Entity) -> &[[u8; Rows::CONTENT_BYTES]] {
+    pub(crate) fn contents(&self, entity: Entity) -> &[[u8; EntityRows::CONTENT_BYTES]] {
         self.map[self.entities[entity as usize].contents.clone()].as_chunks().0
     }
 
@@ -117,7 +117,7 @@ fn read_head(rest: &[u8], length: usize) -> Option<Vec<EntityState>> {
     // The hashes of all entities come before the words of the first.
     let mut entities = Vec::with_capacity(Entity::COUNT);
     for [records, is_extended, words] in numbers {
-        let contents = take(records.checked_mul(Rows::CONTENT_BYTES as u64)?)?;
+        let contents = take(records.checked_mul(EntityRows::CONTENT_BYTES as u64)?)?;
         entities
             .push((EntityState { is_extended: is_extended != 0, contents, words: 0..0 }, words));
     }
@@ -136,7 +136,7 @@ impl NextState {
     }
 
     /// Writes the state to a new file; returns false without one if the link was of a subset.
-    pub(crate) fn write(self, rows: &[Rows], path: &Path) -> io::Result<bool> {
+    pub(crate) fn write(self, rows: &[EntityRows], path: &Path) -> io::Result<bool> {
         let contents: Option<Vec<_>> = rows.iter().map(|rows| rows.contents.as_ref()).collect();
         let Some(contents) = contents else { return Ok(false) };
         let words: io::Result<Vec<Map>> = self
@@ -154,7 +154,7 @@ impl NextState {
             }
         }
         contents.iter().try_for_each(|of| {
-            of.chunks::<{ Rows::CONTENT_BYTES }>()
+            of.chunks::<{ EntityRows::CONTENT_BYTES }>()
                 .chunks(1 << 12)
                 .try_for_each(|hashes| out.write(hashes.as_flattened()))
         })?;

@@ -6,7 +6,7 @@ use pinakes_format::entity::Entity;
 
 use crate::link::context::Segments;
 use crate::link::enrich::tables::SideTables;
-use crate::link::merge::rows::Rows;
+use crate::link::merge::entity_rows::EntityRows;
 use crate::link::merge::sums::Sums;
 use crate::link::resolve::resolved::ResolvedSymbols;
 use crate::object::key::RecordPlace;
@@ -18,7 +18,7 @@ pub(crate) struct LinkInputs<'o> {
     /// By entity.
     pub segments: Vec<Segments<'o>>,
     /// By entity.
-    pub rows: Vec<Rows>,
+    pub rows: Vec<EntityRows>,
     pub resolved: ResolvedSymbols,
     pub side_tables: SideTables<'o>,
     /// By level of the taxonomy.

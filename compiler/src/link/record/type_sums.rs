@@ -6,7 +6,7 @@ use pinakes_format::entity::Entity;
 use pinakes_format::json::record_reader::RecordReader;
 use pinakes_format::record;
 use pinakes_format::record::Institution;
-use pinakes_format::record::stored::{Object, Stored};
+use pinakes_format::record::stored::{Stored, StoredObject};
 use pinakes_format::record::value::{Code, Table};
 use pinakes_format::storage::error::ReadError;
 

@@ -23,7 +23,7 @@ use crate::error::Result;
 use crate::external_sort::Sorter;
 use crate::link::column::{Column, IdCursor};
 use crate::link::context::{Linker, Segments, check_rows, inconsistent_object};
-use crate::link::merge::rows::Rows;
+use crate::link::merge::entity_rows::EntityRows;
 use crate::link::resolve::renumbering::Renumbering;
 use crate::link::resolve::unresolved::{UnresolvedSymbol, UnresolvedSymbols};
 use crate::object::segment::Segment;
@@ -79,7 +79,7 @@ impl<'o> Linker<'o> {
     pub(crate) fn resolve(
         &self,
         segments: &[Segments<'o>],
-        rows: &[Rows],
+        rows: &[EntityRows],
         codes: BTreeSet<(u8, String)>,
     ) -> Result<ResolvedSymbols> {
         let sorter = Mutex::new(Sorter::new(&self.scratch, self.sorter_bytes()));
@@ -159,7 +159,7 @@ impl NumbersFile {
 }
 
 /// Replaces a merged id by the id at the end of its chain.
-fn follow_redirects(kind: u8, id: u64, rows: &[Rows]) -> u64 {
+fn follow_redirects(kind: u8, id: u64, rows: &[EntityRows]) -> u64 {
     match Entity::from_index(kind) {
         Some(entity) if id != NO_ID => rows[entity as usize].redirects.end(id),
         _ => id,
@@ -168,7 +168,10 @@ fn follow_redirects(kind: u8, id: u64, rows: &[Rows]) -> u64 {
 
 /// First pass: the row of each symbol that has a record, and the other symbols. Symbols ascend by kind and
 /// id, so the lookups read the ids of each entity front to back.
-fn find_records(segment: &Segment<'_>, rows: &[Rows]) -> Result<(Vec<u32>, Vec<UnresolvedSymbol>)> {
+fn find_records(
+    segment: &Segment<'_>,
+    rows: &[EntityRows],
+) -> Result<(Vec<u32>, Vec<UnresolvedSymbol>)> {
     segment.read_symbols_ahead();
     let mut numbers = vec![UNRESOLVED; segment.symbols.count()];
     let mut unresolved = Vec::new();
@@ -192,7 +195,7 @@ fn find_records(segment: &Segment<'_>, rows: &[Rows]) -> Result<(Vec<u32>, Vec<U
 fn fill_unresolved(
     segment: &Segment<'_>,
     numbers: impl Iterator<Item = Option<u32>>,
-    rows: &[Rows],
+    rows: &[EntityRows],
     unresolved: &UnresolvedSymbols,
 ) -> Result<Vec<u32>> {
     segment.read_symbols_ahead();

@@ -19,7 +19,7 @@ use rayon::prelude::*;
 use crate::error::Result;
 use crate::link::atomic_bitset::AtomicBitset;
 use crate::link::context::{broken_object, inconsistent_object};
-use crate::link::merge::rows::Rows;
+use crate::link::merge::entity_rows::EntityRows;
 use crate::link::record::linker::RecordLinker;
 use crate::link::select::suppressed::Suppressed;
 use crate::link::taxonomy::relatives;
@@ -47,7 +47,7 @@ impl<'p, 'a, 'o> FullRecords<'p, 'a, 'o> {
         Ok(FullRecords { linker, codes, suppressed, cited })
     }
 
-    fn rows(&self, entity: Entity) -> &Rows {
+    fn rows(&self, entity: Entity) -> &EntityRows {
         &self.linker.inputs.rows[entity as usize]
     }
 

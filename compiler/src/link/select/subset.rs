@@ -31,7 +31,7 @@ use crate::external_sort::Spill;
 use crate::link::atomic_bitset::{AtomicBitset, RankBitset};
 use crate::link::column::{Column, IdRow, IdRows};
 use crate::link::context::{Linker, Segments, broken_object, inconsistent_object};
-use crate::link::merge::rows::Rows;
+use crate::link::merge::entity_rows::EntityRows;
 use crate::link::record::linker::RecordLinker;
 use crate::link::record::type_sums::{TypeSums, read_type_sums};
 use crate::link::resolve::renumbering::Renumbering;
@@ -39,7 +39,7 @@ use crate::link::resolve::resolved::ResolvedSymbols;
 use crate::link::resolve::unresolved::{UnresolvedSymbol, UnresolvedSymbols};
 use crate::link::select::full_records::FullRecords;
 use crate::link::select::suppressed::Suppressed;
-use crate::link::selection::Selection;
+use crate::link::selection::RecordSelection;
 use crate::read::institution_types::FIXED;
 
 /// Words of 64 rows in one thread's task.
@@ -69,7 +69,7 @@ impl Linker<'_> {
     /// Fails if no record matches and the selection requires one.
     pub(crate) fn select(
         &self,
-        selection: &Selection,
+        selection: &RecordSelection,
         linker: &RecordLinker<'_, '_>,
     ) -> Result<Subset> {
         let mut full = FullRecords::new(linker)?;
@@ -122,28 +122,28 @@ impl Linker<'_> {
     /// Drops the rows and symbols outside the subset.
     pub(crate) fn keep_subset(
         &self,
-        rows: Vec<Rows>,
+        rows: Vec<EntityRows>,
         resolved: ResolvedSymbols,
         renumbering: Renumbering,
         segments: &[Segments<'_>],
-    ) -> Result<(Vec<Rows>, ResolvedSymbols)> {
+    ) -> Result<(Vec<EntityRows>, ResolvedSymbols)> {
         let unresolved = self.keep_unresolved(&rows, &resolved.unresolved, &renumbering)?;
         let rows = rows
             .into_iter()
             .zip(Entity::all())
             .zip(segments)
             .map(|((rows, entity), segments)| self.keep_rows(rows, entity, &renumbering, segments))
-            .collect::<Result<Vec<Rows>>>()?;
+            .collect::<Result<Vec<EntityRows>>>()?;
         Ok((rows, resolved.renumbered(unresolved, renumbering)))
     }
 
     fn keep_rows(
         &self,
-        rows: Rows,
+        rows: EntityRows,
         entity: Entity,
         renumbering: &Renumbering,
         segments: &Segments<'_>,
-    ) -> Result<Rows> {
+    ) -> Result<EntityRows> {
         let count = rows.order.len();
         let mut suppressed = 0;
         for row in renumbering.placeholders[entity as usize].records() {
@@ -169,8 +169,8 @@ impl Linker<'_> {
         tally.suppressed = suppressed;
         tally.excluded = tally.published_from_input - read - suppressed;
         (tally.published_from_input, tally.derived) = (read, derived);
-        let order = self.scratch_result(Column::map(order, Rows::ORDER_BYTES))?;
-        Ok(Rows { order, by_id, contents: None, tally, ..rows })
+        let order = self.scratch_result(Column::map(order, EntityRows::ORDER_BYTES))?;
+        Ok(EntityRows { order, by_id, contents: None, tally, ..rows })
     }
 
     fn keep_ids(&self, by_id: &IdRows, kept: &RankBitset) -> io::Result<IdRows> {
@@ -185,7 +185,7 @@ impl Linker<'_> {
 
     fn keep_unresolved(
         &self,
-        rows: &[Rows],
+        rows: &[EntityRows],
         unresolved: &UnresolvedSymbols,
         renumbering: &Renumbering,
     ) -> Result<UnresolvedSymbols> {

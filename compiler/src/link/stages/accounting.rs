@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::frontend::id_lists::DELETED_IDS;
 use crate::link::context::Linker;
 use crate::link::enrich::tables::SideTables;
-use crate::link::merge::rows::Rows;
+use crate::link::merge::entity_rows::EntityRows;
 use crate::link::stages::written::EntityLinks;
 use crate::link::tally::{SideTally, Tally};
 use crate::link::write::manifest::Accounting;
@@ -21,7 +21,7 @@ const UNKNOWN_IDS: &str = "suppressed_unknown";
 /// The results of earlier stages that the accounting reads.
 pub(super) struct Counted<'c> {
     /// By entity.
-    pub rows: &'c [Rows],
+    pub rows: &'c [EntityRows],
     pub side_tables: &'c SideTables<'c>,
     /// By entity.
     pub links: &'c [EntityLinks],
@@ -49,7 +49,7 @@ impl Linker<'_> {
         for (code, count) in of_objects {
             *warnings.entry(code.clone()).or_default() += count;
         }
-        for (code, count) in counted.rows.iter().flat_map(Rows::warnings) {
+        for (code, count) in counted.rows.iter().flat_map(EntityRows::warnings) {
             *warnings.entry(code.to_string()).or_default() += count;
         }
         if counted.unknown_ids > 0 {
@@ -84,7 +84,7 @@ impl Linker<'_> {
     }
 
     /// The accounting of all lists of deleted ids, under their name; `None` without such a list.
-    fn deleted_tally(&self, rows: &[Rows]) -> Result<Option<(String, SideTally)>> {
+    fn deleted_tally(&self, rows: &[EntityRows]) -> Result<Option<(String, SideTally)>> {
         let reports = || self.objects.iter().map(|object| object.report());
         let sum = |counts: fn(&PartReport) -> &BTreeMap<String, u64>| -> u64 {
             reports().filter_map(|report| counts(report).get(DELETED_IDS)).sum()

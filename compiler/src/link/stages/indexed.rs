@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::link::index::unchanged::Earlier;
 use crate::link::previous::state::NextState;
 use crate::link::publish::Published;
-use crate::link::selection::Selection;
+use crate::link::selection::RecordSelection;
 use crate::link::stages::accounting::Counted;
 use crate::link::stages::written::Written;
 use crate::link::write::manifest::ManifestFacts;
@@ -58,7 +58,11 @@ impl<'l, 'o> Written<'l, 'o> {
 
 impl Indexed<'_, '_> {
     /// Closes the accounting, and writes the report, the hash tree and the manifest.
-    pub(super) fn finish(self, selection: Option<&Selection>, path: PathBuf) -> Result<Published> {
+    pub(super) fn finish(
+        self,
+        selection: Option<&RecordSelection>,
+        path: PathBuf,
+    ) -> Result<Published> {
         let Indexed { written, counts, rows_reused, state } = self;
         let Written { linker, rows, side_tables, facts, kept, files, links, .. } = written;
         let accounting = linker.accounting(&Counted {
@@ -68,14 +72,14 @@ impl Indexed<'_, '_> {
             counts: &counts,
             unknown_ids: kept.unknown_ids,
         })?;
-        let list = selection.map(Selection::suppression).filter(|list| !list.is_empty());
+        let list = selection.map(RecordSelection::suppression).filter(|list| !list.is_empty());
         let with_queries = selection.filter(|selection| selection.has_queries());
         let excluded =
             || accounting.entities.iter().map(|(name, tally)| (name.clone(), tally.excluded));
         let facts_of_manifest = ManifestFacts {
             newest_micros: facts.newest_micros,
             counts,
-            selection: with_queries.map(|selection| manifest::Selection {
+            selection: with_queries.map(|selection| manifest::SubsetFilters {
                 filters: selection.filters(),
                 excluded: excluded().collect(),
             }),

@@ -27,7 +27,7 @@ use crate::error::{Error, Result};
 use crate::link::context::Linker;
 use crate::link::previous::{Previous, UnchangedSource};
 use crate::link::publish::{Published, self_check};
-use crate::link::selection::Selection;
+use crate::link::selection::RecordSelection;
 use crate::link::stages::merged::Merged;
 use crate::link::take_over::TakenPart;
 use crate::object::Object;
@@ -39,7 +39,7 @@ use crate::terminal::progress::Progress;
 pub fn link(
     objects: &[&Object],
     lock: &OutputLock,
-    selection: Option<&Selection>,
+    selection: Option<&RecordSelection>,
     unchanged: UnchangedSource,
     memory_bytes: usize,
     progress: Progress,

@@ -10,7 +10,7 @@ use crate::link::record::source_types::SourceTypes;
 use crate::link::record::type_sums::{TypeSums, read_type_sums};
 use crate::link::resolve::taxonomy_tree::TaxonomyTree;
 use crate::link::select::subset::Subset;
-use crate::link::selection::Selection;
+use crate::link::selection::RecordSelection;
 use crate::link::stages::merged::{MergeFacts, Resolved};
 
 /// The rows have their final numbers.
@@ -39,7 +39,7 @@ pub(super) struct Kept {
 
 impl<'l, 'o> Resolved<'l, 'o> {
     /// Drops the rows that the selection does not keep, and numbers the others again.
-    pub(super) fn select(self, selection: Option<&Selection>) -> Result<Selected<'l, 'o>> {
+    pub(super) fn select(self, selection: Option<&RecordSelection>) -> Result<Selected<'l, 'o>> {
         let Resolved { linker, inputs, facts } = self;
         let Some(selection) = selection else {
             return Ok(Selected { linker, inputs, facts, kept: Kept::default() });

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::link::citations::ResolvedReferences;
 use crate::link::context::{Linker, WrittenFile};
 use crate::link::enrich::tables::SideTables;
-use crate::link::merge::rows::Rows;
+use crate::link::merge::entity_rows::EntityRows;
 use crate::link::previous::Previous;
 use crate::link::record::copier::RecordCopier;
 use crate::link::record::inputs::LinkInputs;
@@ -29,7 +29,7 @@ const BATCHES_IN_SORTER: usize = 8;
 pub(super) struct Written<'l, 'o> {
     pub linker: &'l Linker<'o>,
     /// By entity.
-    pub rows: Vec<Rows>,
+    pub rows: Vec<EntityRows>,
     pub side_tables: SideTables<'o>,
     pub facts: MergeFacts,
     pub kept: Kept,

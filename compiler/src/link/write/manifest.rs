@@ -36,7 +36,7 @@ pub(crate) struct ManifestFacts {
     /// The newest `updated_date`, in microseconds since 1970.
     pub newest_micros: Option<i64>,
     pub counts: BTreeMap<String, Counts>,
-    pub selection: Option<manifest::Selection>,
+    pub selection: Option<manifest::SubsetFilters>,
     /// Suppressed records by entity.
     pub suppressed: BTreeMap<String, u64>,
     /// Identifies the set of ids of `--suppress`.

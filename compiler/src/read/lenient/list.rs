@@ -7,12 +7,12 @@ use serde::{
     de::{IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
 
+use crate::read::lenient::columnar::ColumnarValue;
 use crate::read::lenient::diagnostics::Diagnostics;
 use crate::read::lenient::number::MaybeNumber;
 use crate::read::lenient::object::MaybeObject;
-use crate::read::lenient::stored::Stored;
+use crate::read::lenient::seed::{Lenient, drain};
 use crate::read::lenient::text::{MaybeId, MaybeText};
-use crate::read::lenient::value::{Lenient, drain};
 use crate::read::lenient::wanted::Wanted;
 
 /// Elements for which a list takes memory before it reads the first one.
@@ -123,13 +123,16 @@ impl<'de, T: Lenient<'de> + Element> Lenient<'de> for MaybeList<T> {
         deserializer.deserialize_any(ListVisitor { diagnostics, element: PhantomData })
     }
 
-    fn read_stored<V: Stored<'de>>(value: V, diagnostics: &Diagnostics) -> Result<Self, V::Error> {
+    fn read_columnar<V: ColumnarValue<'de>>(
+        value: V,
+        diagnostics: &Diagnostics,
+    ) -> Result<Self, V::Error> {
         let max = diagnostics.limits().array_elements_max.unwrap_or(u64::MAX);
         let elements = value.elements().filter(|elements| elements.len() as u64 <= max);
         let Some(elements) = elements else { return Self::read(value, diagnostics) };
         let mut list = Vec::with_capacity(elements.len().min(CAPACITY_MAX));
         for element in elements {
-            let element = T::read_stored(element, diagnostics)?;
+            let element = T::read_columnar(element, diagnostics)?;
             if !element.is_null() {
                 list.push(element);
             }

@@ -8,9 +8,9 @@ use serde::{
 };
 
 use crate::read::json::{self, JsonFault};
+use crate::read::lenient::columnar::ColumnarValue;
 use crate::read::lenient::diagnostics::Diagnostics;
-use crate::read::lenient::stored::Stored;
-use crate::read::lenient::value::Lenient;
+use crate::read::lenient::seed::Lenient;
 use crate::read::lenient::wanted::Wanted;
 
 /// The members that are read from an object. `members!` declares them.
@@ -21,7 +21,7 @@ pub(crate) trait Members<'de>: Sized {
     fn read<A: MapAccess<'de>>(map: A, diagnostics: &Diagnostics) -> Result<Self, A::Error>;
 
     /// Reads a stored object; `None` for a value that [`read`](Self::read) must read.
-    fn read_stored<V: Stored<'de>>(
+    fn read_columnar<V: ColumnarValue<'de>>(
         object: V,
         diagnostics: &Diagnostics,
     ) -> Result<Option<Self>, V::Error>;
@@ -68,7 +68,7 @@ macro_rules! members {
                 diagnostics: &$crate::read::lenient::Diagnostics,
             ) -> std::result::Result<Self, A::Error> {
                 $(let mut $field: Option<$type> = None;)*
-                while let Some(key) = map.next_key::<$crate::read::lenient::Key<$de>>()? {
+                while let Some(key) = map.next_key::<$crate::read::lenient::MemberName<$de>>()? {
                     match key.0.as_ref() {
                         $(members!(@name $field $($json)?) => {
                             $crate::read::lenient::members::read_once(
@@ -84,13 +84,13 @@ macro_rules! members {
                 Ok(Self { $($field: $field.unwrap_or_default(),)* })
             }
 
-            fn read_stored<V: $crate::read::lenient::Stored<$de>>(
+            fn read_columnar<V: $crate::read::lenient::ColumnarValue<$de>>(
                 object: V,
                 diagnostics: &$crate::read::lenient::Diagnostics,
             ) -> std::result::Result<Option<Self>, V::Error> {
                 let Some(mut members) = object.members()? else { return Ok(None) };
                 Ok(Some(Self {
-                    $($field: $crate::read::lenient::stored::read_next(&mut members, diagnostics)?,)*
+                    $($field: $crate::read::lenient::columnar::read_next(&mut members, diagnostics)?,)*
                 }))
             }
         }
@@ -144,11 +144,11 @@ pub(crate) fn from_str_skipping_unread<'de, T: Members<'de>>(
 /// # Errors
 ///
 /// Where the object cannot be read.
-pub(crate) fn from_stored<'de, T: Members<'de>, V: Stored<'de>>(
+pub(crate) fn from_columnar<'de, T: Members<'de>, V: ColumnarValue<'de>>(
     object: V,
     diagnostics: &Diagnostics,
 ) -> Result<T, V::Error> {
-    match T::read_stored(object, diagnostics)? {
+    match T::read_columnar(object, diagnostics)? {
         Some(read) => Ok(read),
         None => ObjectSeed::new(diagnostics).deserialize(object),
     }
@@ -187,24 +187,24 @@ impl<'de, T: Members<'de>> Visitor<'de> for ObjectSeed<'_, T> {
 }
 
 /// A key, borrowed from the line where it holds no escape.
-pub(crate) struct Key<'a>(pub(crate) Cow<'a, str>);
+pub(crate) struct MemberName<'a>(pub(crate) Cow<'a, str>);
 
-impl<'de> Deserialize<'de> for Key<'de> {
+impl<'de> Deserialize<'de> for MemberName<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct KeyVisitor;
         impl<'de> Visitor<'de> for KeyVisitor {
-            type Value = Key<'de>;
+            type Value = MemberName<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a string")
             }
 
-            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Key<'de>, E> {
-                Ok(Key(Cow::Borrowed(text)))
+            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<MemberName<'de>, E> {
+                Ok(MemberName(Cow::Borrowed(text)))
             }
 
-            fn visit_str<E>(self, text: &str) -> Result<Key<'de>, E> {
-                Ok(Key(Cow::Owned(text.to_owned())))
+            fn visit_str<E>(self, text: &str) -> Result<MemberName<'de>, E> {
+                Ok(MemberName(Cow::Owned(text.to_owned())))
             }
         }
         deserializer.deserialize_str(KeyVisitor)

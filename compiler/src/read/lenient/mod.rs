@@ -6,25 +6,25 @@
 //! - [`wanted`] states what a type reads, and [`stored`] reads it, for inputs that store members apart.
 //! - The other files parse one kind of value each.
 
+pub(crate) mod columnar;
 pub(crate) mod diagnostics;
 pub(crate) mod list;
 pub(crate) mod members;
 pub(crate) mod number;
 pub(crate) mod object;
-pub(crate) mod stored;
+pub(crate) mod seed;
 pub(crate) mod text;
-pub(crate) mod value;
 pub(crate) mod wanted;
 
+pub(crate) use crate::read::lenient::columnar::{ColumnarValue, Scalar};
 pub use crate::read::lenient::diagnostics::{Diagnostics, LinePosition};
 pub use crate::read::lenient::list::{MaybeLength, MaybeList};
 pub(crate) use crate::read::lenient::members::{
-    Key, Members, from_stored, from_str, from_str_skipping_unread, members,
+    MemberName, Members, from_columnar, from_str, from_str_skipping_unread, members,
 };
 pub use crate::read::lenient::number::{COUNT_MAX, MaybeBool, MaybeNumber};
 pub use crate::read::lenient::object::{MaybeObject, MaybePairs};
-pub(crate) use crate::read::lenient::stored::{Scalar, Stored};
+pub(crate) use crate::read::lenient::seed::{Lenient, drain};
 pub use crate::read::lenient::text::{MaybeId, MaybeText};
 pub(crate) use crate::read::lenient::text::{clean, is_too_long};
-pub(crate) use crate::read::lenient::value::{Lenient, drain};
 pub(crate) use crate::read::lenient::wanted::Wanted;

@@ -7,9 +7,9 @@ use serde::{
     de::{IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
 
+use crate::read::lenient::columnar::{ColumnarValue, Scalar};
 use crate::read::lenient::diagnostics::Diagnostics;
-use crate::read::lenient::stored::{Scalar, Stored};
-use crate::read::lenient::value::{Lenient, drain};
+use crate::read::lenient::seed::{Lenient, drain};
 use crate::read::lenient::wanted::Wanted;
 
 /// The largest count: the largest integer that every JSON reader holds exactly.
@@ -54,7 +54,10 @@ impl<'de> Lenient<'de> for MaybeBool {
         deserializer.deserialize_any(BoolVisitor { diagnostics })
     }
 
-    fn read_stored<V: Stored<'de>>(value: V, diagnostics: &Diagnostics) -> Result<Self, V::Error> {
+    fn read_columnar<V: ColumnarValue<'de>>(
+        value: V,
+        diagnostics: &Diagnostics,
+    ) -> Result<Self, V::Error> {
         match value.scalar()? {
             Scalar::Null => Ok(MaybeBool(None)),
             Scalar::Bool(value) => Ok(MaybeBool(Some(value))),
@@ -198,7 +201,10 @@ impl<'de> Lenient<'de> for MaybeNumber {
         deserializer.deserialize_any(NumberVisitor { diagnostics })
     }
 
-    fn read_stored<V: Stored<'de>>(value: V, diagnostics: &Diagnostics) -> Result<Self, V::Error> {
+    fn read_columnar<V: ColumnarValue<'de>>(
+        value: V,
+        diagnostics: &Diagnostics,
+    ) -> Result<Self, V::Error> {
         match value.scalar()? {
             Scalar::Null => Ok(MaybeNumber::Null),
             Scalar::Integer(integer) => Ok(MaybeNumber::Integer(integer)),

@@ -8,11 +8,11 @@ use serde::{
 };
 
 use crate::read::json::{Keys, MANY};
+use crate::read::lenient::columnar::ColumnarValue;
 use crate::read::lenient::diagnostics::Diagnostics;
-use crate::read::lenient::members::{Key, Members};
-use crate::read::lenient::stored::Stored;
+use crate::read::lenient::members::{MemberName, Members};
+use crate::read::lenient::seed::{Lenient, drain};
 use crate::read::lenient::text::MaybeText;
-use crate::read::lenient::value::{Lenient, drain};
 use crate::read::lenient::wanted::Wanted;
 
 /// An object, or null.
@@ -61,8 +61,11 @@ impl<'de, T: Members<'de>> Lenient<'de> for MaybeObject<T> {
         deserializer.deserialize_any(ObjectVisitor { diagnostics, members: PhantomData })
     }
 
-    fn read_stored<V: Stored<'de>>(value: V, diagnostics: &Diagnostics) -> Result<Self, V::Error> {
-        match T::read_stored(value, diagnostics)? {
+    fn read_columnar<V: ColumnarValue<'de>>(
+        value: V,
+        diagnostics: &Diagnostics,
+    ) -> Result<Self, V::Error> {
+        match T::read_columnar(value, diagnostics)? {
             Some(object) => Ok(MaybeObject(Some(object))),
             None => Self::read(value, diagnostics),
         }
@@ -87,7 +90,7 @@ impl<'de> Visitor<'de> for PairsVisitor<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut pairs: Vec<(Cow<'de, str>, MaybeText<'de>)> = Vec::new();
         let mut keys = Keys::<MANY>::default();
-        while let Some(Key(key)) = map.next_key::<Key<'de>>()? {
+        while let Some(MemberName(key)) = map.next_key::<MemberName<'de>>()? {
             let value = map.next_value_seed(self.diagnostics.seed())?;
             keys.insert(key.clone())?;
             pairs.push((key, value));

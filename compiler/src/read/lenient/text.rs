@@ -7,9 +7,9 @@ use serde::{
     de::{IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
 
+use crate::read::lenient::columnar::{ColumnarValue, Scalar};
 use crate::read::lenient::diagnostics::Diagnostics;
-use crate::read::lenient::stored::{Scalar, Stored};
-use crate::read::lenient::value::{Lenient, drain};
+use crate::read::lenient::seed::{Lenient, drain};
 use crate::read::lenient::wanted::Wanted;
 
 /// A text without NUL characters, or null. White space alone is null.
@@ -123,7 +123,10 @@ impl<'a> Lenient<'a> for MaybeText<'a> {
         deserializer.deserialize_any(TextVisitor::<false> { diagnostics })
     }
 
-    fn read_stored<V: Stored<'a>>(value: V, diagnostics: &Diagnostics) -> Result<Self, V::Error> {
+    fn read_columnar<V: ColumnarValue<'a>>(
+        value: V,
+        diagnostics: &Diagnostics,
+    ) -> Result<Self, V::Error> {
         let text = TextVisitor::<false> { diagnostics }.scalar(value.scalar()?);
         text.map_or_else(|| Self::read(value, diagnostics), Ok)
     }
@@ -143,7 +146,10 @@ impl<'a> Lenient<'a> for MaybeId<'a> {
         deserializer.deserialize_any(TextVisitor::<true> { diagnostics }).map(MaybeId)
     }
 
-    fn read_stored<V: Stored<'a>>(value: V, diagnostics: &Diagnostics) -> Result<Self, V::Error> {
+    fn read_columnar<V: ColumnarValue<'a>>(
+        value: V,
+        diagnostics: &Diagnostics,
+    ) -> Result<Self, V::Error> {
         let id = MaybeId::from_scalar(value.scalar()?, diagnostics);
         id.map_or_else(|| Self::read(value, diagnostics), Ok)
     }

@@ -44,7 +44,7 @@ use crate::read::parquet::fault::ParquetFault;
 use crate::read::parquet::file::ParquetFile;
 use crate::read::parquet::projection::Texts;
 pub(crate) use crate::read::parquet::row::RowFault;
-use crate::read::parquet::row::{RowMeter, Value};
+use crate::read::parquet::row::{ParquetValue, RowMeter};
 use crate::read::parquet::row_json::JsonText;
 use crate::read::part_file::PartFile;
 
@@ -209,11 +209,11 @@ impl<'a> Row<'_, 'a> {
     /// Reads the row as an object.
     pub(crate) fn read<T>(
         self,
-        read: impl FnOnce(Value<'_, 'a>) -> std::result::Result<T, RowFault>,
+        read: impl FnOnce(ParquetValue<'_, 'a>) -> std::result::Result<T, RowFault>,
     ) -> std::result::Result<T, RowFault> {
         let batch = self.of.batch;
         let meter = RowMeter::new(batch.row_bytes_max, false);
-        let value = read(Value::new(&self.of.root, self.at, &meter));
+        let value = read(ParquetValue::new(&self.of.root, self.at, &meter));
         batch.row_bytes.set(batch.row_bytes.get() + (batch.row_bytes_max - meter.left()));
         value
     }
@@ -224,7 +224,7 @@ impl<'a> Row<'_, 'a> {
         let meter = RowMeter::new(u64::MAX, true);
         let mut text = Vec::new();
         // An error means that the text is long enough.
-        let _ = JsonText(&mut text).deserialize(Value::new(&self.of.root, self.at, &meter));
+        let _ = JsonText(&mut text).deserialize(ParquetValue::new(&self.of.root, self.at, &meter));
         text.truncate(RAW_BYTES_MAX);
         text
     }

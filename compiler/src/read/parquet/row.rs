@@ -15,7 +15,7 @@ use serde::{
     forward_to_deserialize_any,
 };
 
-use crate::read::lenient::{Scalar, Stored};
+use crate::read::lenient::{ColumnarValue, Scalar};
 use crate::read::parquet::column::{Column, Values, WantedColumns};
 use crate::read::parquet::times::{date_text, moment_text};
 
@@ -91,19 +91,23 @@ impl RowMeter {
 
 /// A value in a row.
 #[derive(Clone, Copy)]
-pub(crate) struct Value<'c, 'a> {
+pub(crate) struct ParquetValue<'c, 'a> {
     column: &'c Column<'a>,
     row: usize,
     meter: &'c RowMeter,
 }
 
-impl<'c, 'a> Value<'c, 'a> {
-    pub(super) fn new(column: &'c Column<'a>, row: usize, meter: &'c RowMeter) -> Value<'c, 'a> {
-        Value { column, row, meter }
+impl<'c, 'a> ParquetValue<'c, 'a> {
+    pub(super) fn new(
+        column: &'c Column<'a>,
+        row: usize,
+        meter: &'c RowMeter,
+    ) -> ParquetValue<'c, 'a> {
+        ParquetValue { column, row, meter }
     }
 
-    fn of(self, column: &'c Column<'a>, row: usize) -> Value<'c, 'a> {
-        Value { column, row, ..self }
+    fn of(self, column: &'c Column<'a>, row: usize) -> ParquetValue<'c, 'a> {
+        ParquetValue { column, row, ..self }
     }
 
     #[inline]
@@ -146,7 +150,7 @@ fn visit_decimal<'de, V: Visitor<'de>>(visitor: V, text: &str) -> Result<V::Valu
     }
 }
 
-impl<'de> Deserializer<'de> for Value<'_, 'de> {
+impl<'de> Deserializer<'de> for ParquetValue<'_, 'de> {
     type Error = RowFault;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, RowFault> {
@@ -198,7 +202,7 @@ impl<'de> Deserializer<'de> for Value<'_, 'de> {
     }
 }
 
-impl<'de> Value<'_, 'de> {
+impl<'de> ParquetValue<'_, 'de> {
     fn visit_scalar<V: Visitor<'de>>(
         self,
         values: &Values<'de>,
@@ -234,7 +238,7 @@ impl<'de> Value<'_, 'de> {
     }
 }
 
-impl<'c, 'de> Stored<'de> for Value<'c, 'de> {
+impl<'c, 'de> ColumnarValue<'de> for ParquetValue<'c, 'de> {
     type Members = WantedMembers<'c, 'de>;
     type Elements = Elements<'c, 'de>;
 
@@ -290,11 +294,11 @@ impl<'c, 'de> Stored<'de> for Value<'c, 'de> {
 pub(crate) struct WantedMembers<'c, 'a> {
     columns: &'c [(&'a str, Column<'a>)],
     wanted: std::slice::Iter<'c, Option<usize>>,
-    of: Value<'c, 'a>,
+    of: ParquetValue<'c, 'a>,
 }
 
 impl<'c, 'a> Iterator for WantedMembers<'c, 'a> {
-    type Item = Option<Value<'c, 'a>>;
+    type Item = Option<ParquetValue<'c, 'a>>;
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
@@ -305,15 +309,15 @@ impl<'c, 'a> Iterator for WantedMembers<'c, 'a> {
 
 /// The elements of a list in a row.
 pub(crate) struct Elements<'c, 'a> {
-    next: Value<'c, 'a>,
+    next: ParquetValue<'c, 'a>,
     to: usize,
 }
 
 impl<'c, 'a> Iterator for Elements<'c, 'a> {
-    type Item = Value<'c, 'a>;
+    type Item = ParquetValue<'c, 'a>;
 
     #[inline]
-    fn next(&mut self) -> Option<Value<'c, 'a>> {
+    fn next(&mut self) -> Option<ParquetValue<'c, 'a>> {
         if self.next.row >= self.to {
             return None;
         }
@@ -368,7 +372,7 @@ impl<'de> MapAccess<'de> for StructAccess<'_, 'de> {
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, RowFault> {
         let column = self.next.take().ok_or(RowFault::Shape)?;
-        seed.deserialize(Value { column, row: self.row, meter: self.meter })
+        seed.deserialize(ParquetValue { column, row: self.row, meter: self.meter })
     }
 }
 
@@ -390,7 +394,7 @@ impl<'de> SeqAccess<'de> for Elements<'_, 'de> {
 /// The entries of a map in a row.
 struct EntryAccess<'c, 'a> {
     /// The key of the next entry.
-    keys: Value<'c, 'a>,
+    keys: ParquetValue<'c, 'a>,
     values: &'c Column<'a>,
     to: usize,
 }
@@ -419,7 +423,7 @@ impl<'de> MapAccess<'de> for EntryAccess<'_, 'de> {
     }
 }
 
-impl<'a> Value<'_, 'a> {
+impl<'a> ParquetValue<'_, 'a> {
     /// The value as the key of an object: a text, or the text of a number or a date.
     fn key(self) -> Result<Cow<'a, str>, RowFault> {
         match self.column.get(self.row) {

@@ -8,7 +8,7 @@ use serde::{
     de::{DeserializeSeed, MapAccess, SeqAccess, Visitor},
 };
 
-use crate::read::lenient::Key;
+use crate::read::lenient::MemberName;
 use crate::read::lines::RAW_BYTES_MAX;
 use crate::read::parquet::row::RowFault;
 
@@ -88,7 +88,7 @@ impl<'de> Visitor<'de> for JsonText<'_> {
     fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
         self.0.push(b'{');
         let mut is_first = true;
-        while let Some(Key(key)) = map.next_key::<Key<'de>>()? {
+        while let Some(MemberName(key)) = map.next_key::<MemberName<'de>>()? {
             self.separate(&mut is_first)?;
             json::string(self.0, &key);
             self.0.push(b':');

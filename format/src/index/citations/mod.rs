@@ -80,9 +80,17 @@ struct Section {
     /// The rows that lists may have are below this number.
     bound: u32,
     /// The posting list of the records whose list is not empty.
-    present: (usize, usize, bool),
+    present: PostingsRange,
     /// The number of rows in all lists.
     links: u64,
+}
+
+/// Where a posting list stands in the file.
+#[derive(Clone, Copy)]
+struct PostingsRange {
+    from: usize,
+    to: usize,
+    is_long: bool,
 }
 
 /// A mapped `citations` file.
@@ -128,7 +136,11 @@ impl CitationsFile {
         for (at, (lists, bound)) in [(published, rows), (rows, published)].into_iter().enumerate() {
             let fields = at * DIRECTORY_FIELDS / 2;
             let to = field(fields)?;
-            let present = (field(fields + 1)?, field(fields + 2)?, field(fields + 3)? == 1);
+            let present = PostingsRange {
+                from: field(fields + 1)?,
+                to: field(fields + 2)?,
+                is_long: field(fields + 3)? == 1,
+            };
             let section = Section {
                 from: begin,
                 to,
@@ -143,9 +155,9 @@ impl CitationsFile {
                 .checked_mul(8)
                 .and_then(|bytes| bytes.checked_add(section.offsets_from));
             let is_sound = begin <= to
-                && to <= section.present.0
-                && section.present.0 <= section.present.1
-                && section.present.1 <= section.offsets_from
+                && to <= section.present.from
+                && section.present.from <= section.present.to
+                && section.present.to <= section.offsets_from
                 && offsets_to.is_some_and(|to| to <= directory);
             if !is_sound {
                 return Err(refused(offsets_to.unwrap_or(usize::MAX)));
@@ -183,7 +195,7 @@ impl CitationsFile {
     ///
     /// Fails if the bytes are damaged.
     pub fn present(&self, direction: Direction) -> Result<Postings<'_>, ReadError> {
-        let (from, to, is_long) = self.section(direction).present;
+        let PostingsRange { from, to, is_long } = self.section(direction).present;
         Postings::open(&self.archive, from, to, is_long)
     }
 

@@ -67,7 +67,7 @@ impl CitationsFile {
             links += count;
             let is_last = row as usize + 1 == section.lists;
             if is_last || (row as usize + 1).is_multiple_of(BLOCK_LISTS) {
-                self.verify_lengths(section, row as usize / BLOCK_LISTS, (at, &lengths))?;
+                self.verify_lengths(section, row as usize / BLOCK_LISTS, at, &lengths)?;
                 at += lengths.len();
                 stored += lengths.len();
                 lengths.clear();
@@ -83,7 +83,8 @@ impl CitationsFile {
         &self,
         section: &Section,
         block: usize,
-        (at, lengths): (usize, &[u8]),
+        at: usize,
+        lengths: &[u8],
     ) -> Result<(), CheckError> {
         let from = self.archive.u64_at(section.offsets_from + block * 8)?;
         ensure(from == at as u64, "the lengths of a block do not follow its lists")?;

@@ -122,7 +122,7 @@ impl CitationsWriter {
         }
         // A row is below 2^32.
         let is_record = section.lists < self.published;
-        section.add((section.lists as u32, is_record), list, &mut self.list);
+        section.add(section.lists as u32, is_record, list, &mut self.list);
         self.file.write_all(&self.list)?;
         if section.lists.is_multiple_of(BLOCK_LISTS as u64) || section.lists == lists_max {
             section.offsets.write_all(&self.file.position_bytes().to_le_bytes())?;
@@ -168,7 +168,7 @@ impl CitationsWriter {
 
 impl SectionWriter {
     /// Encodes the list of a row, and notes its length.
-    fn add(&mut self, (row, is_record): (u32, bool), list: List<'_>, out: &mut Vec<u8>) {
+    fn add(&mut self, row: u32, is_record: bool, list: List<'_>, out: &mut Vec<u8>) {
         out.clear();
         let count = match &list {
             List::Coded(rows) => rows.len() as u64,

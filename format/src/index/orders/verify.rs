@@ -6,6 +6,13 @@ use crate::index::orders::{Order, RankSource};
 use crate::schema::keys::Values;
 use crate::storage::ids::Ids;
 
+/// The code and the id of a row.
+#[derive(Clone, Copy)]
+struct CodedId {
+    code: u64,
+    id: u64,
+}
+
 impl Order<'_> {
     /// Checks the order of the entity with these ids. `seen` has space for all rows; its content does
     /// not matter.
@@ -21,9 +28,9 @@ impl Order<'_> {
             }
             let row = self.row_at(rank)?;
             ensure(seen.insert(row), "a row has two ranks, another none")?;
-            let (code, id) = (self.code_of(row)?, ids.id(row as usize)?);
-            self.verify_neighbours(rank, last, (code, id))?;
-            last = Some((code, id));
+            let ranked = CodedId { code: self.code_of(row)?, id: ids.id(row as usize)? };
+            self.verify_neighbours(rank, last, ranked)?;
+            last = Some(ranked);
         }
         ensure(checkpoint == self.checkpoints(), "the rank checkpoints do not ascend")?;
         self.verify_checkpoint(checkpoint, seen)
@@ -61,23 +68,22 @@ impl Order<'_> {
         Ok(())
     }
 
-    /// Checks that a row may follow the row of the previous rank, given code and id of both.
+    /// Checks that a row may follow the row of the previous rank, given both.
     fn verify_neighbours(
         &self,
         rank: u32,
-        last: Option<(u64, u64)>,
-        (code, id): (u64, u64),
+        last: Option<CodedId>,
+        CodedId { code, id }: CodedId,
     ) -> Result<(), CheckError> {
         if self.is_of_ids() {
-            return ensure(last.is_none_or(|(_, last)| last < id), "the ids do not ascend");
+            return ensure(last.is_none_or(|last| last.id < id), "the ids do not ascend");
         }
         let follows = match last {
             None => code == 0,
-            Some((last, _)) if code == last => true,
-            Some((last, _)) => code == last + 1,
+            Some(last) => code == last.code || code == last.code + 1,
         };
         ensure(follows, "the codes do not ascend by one")?;
-        let is_by_id = last.is_none_or(|(last, last_id)| code != last || last_id < id);
+        let is_by_id = last.is_none_or(|last| code != last.code || last.id < id);
         ensure(is_by_id, "rows of one value do not ascend by id")?;
         let has_value = code < self.no_code();
         ensure(has_value == (rank < self.valued()), "rows without a value do not come last")?;

@@ -95,7 +95,7 @@ impl Query {
         time: Duration,
     ) -> Result<Groups, QueryError> {
         let matches = self.resolve(snapshot, deadline)?;
-        let (set, _) = self.matching_set(&matches, snapshot, deadline)?;
+        let set = self.matching_set(&matches, snapshot, deadline)?.set;
         let set = &set.rows;
         let rows = snapshot.count(self.entity);
         let open = |key: &_| Source::open(key, snapshot, self.entity, deadline);

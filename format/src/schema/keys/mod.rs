@@ -236,12 +236,12 @@ pub struct PathUse {
     /// The order built from the values.
     pub order: Option<usize>,
     /// Whether the values are names of the record, and which.
-    pub names: Option<Names>,
+    pub names: Option<NameRole>,
 }
 
 /// The role of a name of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Names {
+pub enum NameRole {
     /// The member `name`.
     Own,
     /// A member listed in [`Facts::other_names`](crate::entity::Facts::other_names).

@@ -7,7 +7,7 @@ use crate::record::{Record, schema_of};
 use crate::schema::identifier::Scheme;
 use crate::schema::keys::lines::{Aspect, Line, lines};
 use crate::schema::keys::{
-    Bound, Direction, Index, Key, Keys, Kind, Names, Order, PathUse, TermLists, Terms, Values,
+    Bound, Direction, Index, Key, Keys, Kind, NameRole, Order, PathUse, TermLists, Terms, Values,
 };
 
 /// The keys of every entity.
@@ -156,8 +156,8 @@ impl KeysBuilder {
 
     /// Adds the paths of the searched names.
     fn names(&mut self, entity: Entity) {
-        let others = entity.facts().other_names.iter().map(|path| (*path, Names::Alternative));
-        for (path, names) in [("name", Names::Own)].into_iter().chain(others) {
+        let others = entity.facts().other_names.iter().map(|path| (*path, NameRole::Alternative));
+        for (path, names) in [("name", NameRole::Own)].into_iter().chain(others) {
             self.keys.names.push(path);
             let Some(end) = find_path(&self.schema, path) else {
                 panic!("{entity} have no member `{path}`");

@@ -94,7 +94,7 @@ struct Identity {
 
 /// How a mapped file changed since the last check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum FileChange {
     /// No change was detected.
     None,
     /// The file was written to, or touched.
@@ -230,19 +230,19 @@ impl Map {
     /// Detects a change of the file since the last call; `path` is where the file was opened.
     ///
     /// A removed or replaced file is no change: the mapping keeps the opened file whole.
-    pub fn check_file(&self, path: &Path) -> Change {
-        let Some(identity) = &self.identity else { return Change::None };
-        let Ok(metadata) = fs::symlink_metadata(path) else { return Change::None };
+    pub fn check_file(&self, path: &Path) -> FileChange {
+        let Some(identity) = &self.identity else { return FileChange::None };
+        let Ok(metadata) = fs::symlink_metadata(path) else { return FileChange::None };
         let found = Identity::new(&metadata);
         let mut known = identity.lock().unwrap_or_else(PoisonError::into_inner);
         if (found.device, found.inode) != (known.device, known.inode) || found == *known {
-            return Change::None;
+            return FileChange::None;
         }
         let expected = known.size_bytes;
         *known = Identity { size_bytes: expected, ..found };
         match found.size_bytes {
-            same if same == expected => Change::Written,
-            found => Change::Resized { expected, found },
+            same if same == expected => FileChange::Written,
+            found => FileChange::Resized { expected, found },
         }
     }
 }
@@ -383,7 +383,7 @@ mod tests {
         let pinned = load(LoadMode::Pinned);
         cut(&file, 0);
         assert_eq!(&*pinned, b"as it was");
-        assert_eq!((pinned.fault(), pinned.check_file(file.path())), (None, Change::None));
+        assert_eq!((pinned.fault(), pinned.check_file(file.path())), (None, FileChange::None));
         assert!(pinned.is_in_memory(0..9));
         assert!(load(LoadMode::Pinned).is_empty());
     }
@@ -413,15 +413,15 @@ mod tests {
     fn a_change_is_reported_once_and_a_replaced_file_is_no_change() {
         let mut file = file_of(b"12345678");
         let map = Map::open(file.as_file()).unwrap();
-        assert_eq!(map.check_file(file.path()), Change::None);
+        assert_eq!(map.check_file(file.path()), FileChange::None);
         let touched = std::time::SystemTime::UNIX_EPOCH;
         file.as_file().set_modified(touched).unwrap();
-        assert_eq!(map.check_file(file.path()), Change::Written);
-        assert_eq!(map.check_file(file.path()), Change::None);
+        assert_eq!(map.check_file(file.path()), FileChange::Written);
+        assert_eq!(map.check_file(file.path()), FileChange::None);
         file.write_all(b"9").unwrap();
-        assert_eq!(map.check_file(file.path()), Change::Resized { expected: 8, found: 9 });
+        assert_eq!(map.check_file(file.path()), FileChange::Resized { expected: 8, found: 9 });
         let other = file_of(b"x");
-        assert_eq!(map.check_file(other.path()), Change::None);
-        assert_eq!(map.check_file(&file.path().join("absent")), Change::None);
+        assert_eq!(map.check_file(other.path()), FileChange::None);
+        assert_eq!(map.check_file(&file.path().join("absent")), FileChange::None);
     }
 }

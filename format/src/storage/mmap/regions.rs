@@ -26,14 +26,14 @@ static FREE: Mutex<Vec<usize>> = Mutex::new(Vec::new());
 
 /// A table of mapped address ranges.
 pub struct Regions {
-    slots: [Slot; REGIONS_MAX],
+    slots: [RegionEntry; REGIONS_MAX],
     /// The number of slots used so far: the first of `slots`.
     used: AtomicUsize,
     /// The number of regions with a failed access, since the process started.
     fault_count: AtomicU64,
 }
 
-struct Slot {
+struct RegionEntry {
     generation: AtomicUsize,
     from: AtomicUsize,
     bytes: AtomicUsize,
@@ -58,7 +58,7 @@ pub struct RegionHit {
 impl Regions {
     const fn new() -> Regions {
         Regions {
-            slots: [const { Slot::new() }; REGIONS_MAX],
+            slots: [const { RegionEntry::new() }; REGIONS_MAX],
             used: AtomicUsize::new(0),
             fault_count: AtomicU64::new(0),
         }
@@ -110,9 +110,9 @@ fn free() -> MutexGuard<'static, Vec<usize>> {
     FREE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Slot {
-    const fn new() -> Slot {
-        Slot {
+impl RegionEntry {
+    const fn new() -> RegionEntry {
+        RegionEntry {
             generation: AtomicUsize::new(0),
             from: AtomicUsize::new(0),
             bytes: AtomicUsize::new(0),

@@ -14,7 +14,7 @@
 //! [`fleet`] shares them with other servers through a store.
 
 pub(crate) mod clock;
-pub(crate) mod file;
+pub(crate) mod counts_file;
 pub(crate) mod fleet;
 pub(crate) mod local;
 mod quota;
@@ -26,7 +26,7 @@ mod verdict;
 use std::{path::Path, sync::Arc, time::Duration};
 
 pub use crate::admission::limits::clock::{Clock, ClockReading, SystemClock};
-use crate::admission::limits::file::FileError;
+use crate::admission::limits::counts_file::FileError;
 use crate::admission::limits::fleet::FleetWindows;
 use crate::admission::limits::local::LocalWindows;
 pub use crate::admission::limits::quota::{Limits, Quota, QuotaClass, Quotas, Usage};

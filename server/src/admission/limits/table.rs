@@ -37,7 +37,7 @@ pub struct ClientCounts {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Slot<C> {
+struct ClientEntry<C> {
     key: u64,
     counts: C,
     /// Neighbours in the order of use.
@@ -48,7 +48,7 @@ struct Slot<C> {
 /// Counts of the most recently seen clients.
 pub struct ClientTable<C = ClientCounts> {
     /// The slots in use, which never exceed the reserved capacity.
-    slots: Vec<Slot<C>>,
+    slots: Vec<ClientEntry<C>>,
     clients_max: usize,
     /// Hash → slot + 1; a power of two, at least twice the largest number of slots.
     places: Vec<u32>,
@@ -141,7 +141,7 @@ impl<C: Copy + Default> ClientTable<C> {
 
     /// Takes a slot for a new client whose place is free.
     fn insert(&mut self, key: u64, place: usize) -> u32 {
-        let fresh = Slot { key, counts: C::default(), older: NONE, newer: NONE };
+        let fresh = ClientEntry { key, counts: C::default(), older: NONE, newer: NONE };
         let (slot, place) = if self.slots.len() < self.clients_max {
             self.slots.push(fresh);
             (self.clients() - 1, place)
@@ -175,7 +175,7 @@ impl<C: Copy + Default> ClientTable<C> {
     }
 
     fn unlink(&mut self, slot: u32) {
-        let Slot { older, newer, .. } = self.slots[slot as usize];
+        let ClientEntry { older, newer, .. } = self.slots[slot as usize];
         match older {
             NONE => self.oldest = newer,
             older => self.slots[older as usize].newer = newer,

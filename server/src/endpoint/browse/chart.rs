@@ -1,7 +1,7 @@
 //! Counts by year, as a drawing and as a table.
 
 use crate::endpoint::browse::labels::{label, thousands};
-use crate::endpoint::browse::value::Value;
+use crate::endpoint::browse::preview::Preview;
 
 /// Size of the drawing.
 const WIDTH: usize = 640;
@@ -45,19 +45,19 @@ pub struct ByYear {
 }
 
 /// Reads a list of objects with a year and counts.
-pub fn by_year(list: &Value) -> Option<ByYear> {
-    let mut years: Vec<(i64, &Value)> = list
+pub fn by_year(list: &Preview) -> Option<ByYear> {
+    let mut years: Vec<(i64, &Preview)> = list
         .items()
         .iter()
         .filter_map(|counts| Some((counts.get("year").integer()?, counts)))
         .collect();
     years.sort_by_key(|(year, _)| *year);
-    let Value::Object(members) = years.first()?.1 else { return None };
+    let Preview::Object(members) = years.first()?.1 else { return None };
     let names = members.iter().map(|(name, _)| name.as_str()).filter(|name| *name != "year");
     let is_known = |name: &&str| years.iter().any(|(_, of)| of.get(name).integer().is_some());
     let names: Vec<&str> = names.filter(is_known).collect();
-    let count = |of: &Value, name: &str| of.get(name).integer().unwrap_or(0).max(0);
-    let line = |(year, of): &(i64, &Value)| {
+    let count = |of: &Preview, name: &str| of.get(name).integer().unwrap_or(0).max(0);
+    let line = |(year, of): &(i64, &Preview)| {
         (*year, names.iter().map(|name| thousands(count(of, name))).collect())
     };
     let lines: Vec<(i64, Vec<String>)> = years.iter().rev().map(line).collect();
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn the_largest_count_is_the_highest_bar() {
-        let list = Value::parse(
+        let list = Preview::parse(
             br#"[{"year":2025,"outputs_count":null,"cited_by_count":5},
                 {"year":2024,"outputs_count":null,"cited_by_count":1000},
                 {"year":null,"cited_by_count":7}]"#,
@@ -120,6 +120,6 @@ mod tests {
         assert_eq!((bars[0].year, bars[0].height, bars[0].y), (2024, HEIGHT, 0));
         assert_eq!((bars[1].year, bars[1].height), (2025, 1));
         assert!(bars.iter().all(|bar| bar.x + bar.width <= WIDTH));
-        assert_eq!(by_year(&Value::Null), None);
+        assert_eq!(by_year(&Preview::Null), None);
     }
 }

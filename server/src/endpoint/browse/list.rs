@@ -11,7 +11,7 @@ use crate::endpoint::browse::address::{Address, quoted};
 use crate::endpoint::browse::groups::{self, KeyGroups, id_text};
 use crate::endpoint::browse::html::{self, Frame, OtherPages};
 use crate::endpoint::browse::labels::{label, plural, thousands};
-use crate::endpoint::browse::rows::{self, Row};
+use crate::endpoint::browse::list_rows::{self, ListRow};
 use crate::endpoint::call::{Answer, Call, Planned, Planning};
 use crate::endpoint::list_query::{self, Dialect, Parameter};
 use crate::endpoint::list_stream::StreamFormat;
@@ -82,7 +82,7 @@ struct ListPage {
     sorts: Vec<SortOption>,
     address: Address,
     search: String,
-    rows: Vec<Row>,
+    rows: Vec<ListRow>,
     first: u64,
     groups: Vec<KeyGroups>,
     page: u32,
@@ -110,7 +110,7 @@ struct SortOption {
 /// Count, records and groups of a page.
 struct Found {
     count: u64,
-    rows: Vec<Row>,
+    rows: Vec<ListRow>,
     groups: Vec<KeyGroups>,
 }
 
@@ -126,7 +126,7 @@ fn answer(query: &Query, call: &Call<'_>) -> Answer {
     let (snapshot, limits, address) = (call.snapshot, call.limits(), Address::new(query));
     let found = limits.run(|deadline| {
         let answer = query.execute(snapshot, deadline)?;
-        let rows = rows::rows(query.entity, &answer.rows, snapshot)?;
+        let rows = list_rows::rows(query.entity, &answer.rows, snapshot)?;
         let groups = groups::groups(query, &address, snapshot, deadline, limits)?;
         Ok::<Found, QueryError>(Found { count: answer.count, rows, groups })
     })?;

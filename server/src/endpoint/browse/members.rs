@@ -16,11 +16,11 @@ use std::sync::LazyLock;
 
 use askama::Template;
 use pinakes_format::entity::{CATALOG, Entity};
-use pinakes_format::record::schema::{Object, Schema, Shown};
+use pinakes_format::record::schema::{ObjectSchema, Schema, Shown};
 use pinakes_format::record::schema_of;
 
 use crate::endpoint::browse::labels::{label, thousands};
-use crate::endpoint::browse::value::Value;
+use crate::endpoint::browse::preview::Preview;
 
 /// Bytes of a text that stands in a line with others; a longer text is a paragraph.
 const LINE_BYTES_MAX: usize = 120;
@@ -48,14 +48,14 @@ pub enum Node {
     /// A reference with more about it.
     Entry {
         head: Box<Node>,
-        members: Vec<Member>,
+        members: Vec<LabelledMember>,
     },
-    Members(Vec<Member>),
+    Members(Vec<LabelledMember>),
 }
 
 /// A member of an object, with its human name.
 #[derive(Debug, PartialEq)]
-pub struct Member {
+pub struct LabelledMember {
     /// The member's name in JSON.
     pub name: String,
     pub label: String,
@@ -65,8 +65,9 @@ pub struct Member {
 static SCHEMAS: LazyLock<Vec<Schema>> = LazyLock::new(|| Entity::all().map(schema_of).collect());
 
 /// The declaration of an entity's record.
-pub fn declaration(entity: Entity) -> &'static Object {
-    static EMPTY: Object = Object { name: "", doc: "", members: Vec::new(), list_order: &[] };
+pub fn declaration(entity: Entity) -> &'static ObjectSchema {
+    static EMPTY: ObjectSchema =
+        ObjectSchema { name: "", doc: "", members: Vec::new(), list_order: &[] };
     match &SCHEMAS[entity as usize] {
         Schema::Object(object) => object,
         // Every record is declared as an object.
@@ -81,15 +82,15 @@ pub fn record_path(entity: Entity, id: &str) -> String {
 
 impl Node {
     /// The tree of a value; `None` of a value that says nothing: null, or an empty list or object.
-    pub fn new(name: &str, schema: &Schema, value: &Value) -> Option<Node> {
+    pub fn new(name: &str, schema: &Schema, value: &Preview) -> Option<Node> {
         match (schema, value) {
-            (_, Value::Null) => None,
+            (_, Preview::Null) => None,
             (Schema::Nullable(inner), _) => Node::new(name, inner, value),
             (Schema::ByShape { single, list }, _) => match value {
-                Value::Object(_) => Node::new(name, single, value),
+                Preview::Object(_) => Node::new(name, single, value),
                 _ => Node::new(name, list, value),
             },
-            (Schema::List(inner), Value::List { items, left_out }) => {
+            (Schema::List(inner), Preview::List { items, left_out }) => {
                 let items: Vec<Node> =
                     items.iter().filter_map(|item| Node::new(name, inner, item)).collect();
                 // Short values stand on one line, others have an entry each.
@@ -100,19 +101,19 @@ impl Node {
                     (false, false) => Some(Node::Entries(items, *left_out)),
                 }
             }
-            (Schema::Object(object), Value::Object(_)) => Node::of_object(object, value),
+            (Schema::Object(object), Preview::Object(_)) => Node::of_object(object, value),
             (Schema::Reference(entity) | Schema::ParentReference(entity), _) => {
                 Node::link(*entity, value)
             }
-            (Schema::AnyReference, Value::Text(id)) => Some(Node::link_by_letter(id)),
-            (Schema::NamedCode(_), Value::Object(_)) => {
+            (Schema::AnyReference, Preview::Text(id)) => Some(Node::link_by_letter(id)),
+            (Schema::NamedCode(_), Preview::Object(_)) => {
                 let shown = [value.get("name"), value.get("code")];
-                shown.into_iter().find_map(Value::text).map(Node::Text)
+                shown.into_iter().find_map(Preview::text).map(Node::Text)
             }
-            (Schema::Timestamp | Schema::UtcTimestamp, Value::Text(moment)) => {
+            (Schema::Timestamp | Schema::UtcTimestamp, Preview::Text(moment)) => {
                 Some(Node::Text(moment.chars().take(10).collect()))
             }
-            (Schema::YearMap(inner), Value::Object(years)) => {
+            (Schema::YearMap(inner), Preview::Object(years)) => {
                 let years = years.iter().map(|(year, value)| (year.as_str(), inner, value));
                 Node::of_years(years.map(|(year, inner, value)| (year, &**inner, value)))
             }
@@ -155,17 +156,17 @@ impl Node {
     }
 
     /// A value without a declaration of its own.
-    fn of_value(name: &str, value: &Value) -> Option<Node> {
+    fn of_value(name: &str, value: &Preview) -> Option<Node> {
         Some(match value {
-            Value::Null => return None,
-            Value::Boolean(value) => Node::Text(if *value { "yes" } else { "no" }.to_owned()),
-            Value::Integer(number) if is_year(name) => Node::Text(number.to_string()),
-            Value::Integer(number) => Node::Text(thousands(*number)),
-            Value::Number(number) => Node::Text(decimals(*number)),
-            Value::Text(text) if is_web_url(text) => Node::Outside { href: text.clone() },
-            Value::Text(text) if text.len() > LINE_BYTES_MAX => Node::Paragraph(text.clone()),
-            Value::Text(text) => Node::Text(text.clone()),
-            Value::List { items, left_out } => {
+            Preview::Null => return None,
+            Preview::Boolean(value) => Node::Text(if *value { "yes" } else { "no" }.to_owned()),
+            Preview::Integer(number) if is_year(name) => Node::Text(number.to_string()),
+            Preview::Integer(number) => Node::Text(thousands(*number)),
+            Preview::Number(number) => Node::Text(decimals(*number)),
+            Preview::Text(text) if is_web_url(text) => Node::Outside { href: text.clone() },
+            Preview::Text(text) if text.len() > LINE_BYTES_MAX => Node::Paragraph(text.clone()),
+            Preview::Text(text) => Node::Text(text.clone()),
+            Preview::List { items, left_out } => {
                 let items: Vec<Node> =
                     items.iter().filter_map(|item| Node::of_value(name, item)).collect();
                 if items.is_empty() {
@@ -173,11 +174,11 @@ impl Node {
                 }
                 Node::Line(items, *left_out)
             }
-            Value::Object(members) => {
-                let members: Vec<Member> = members
+            Preview::Object(members) => {
+                let members: Vec<LabelledMember> = members
                     .iter()
                     .filter_map(|(name, value)| {
-                        Some(Member::new(name, Node::of_value(name, value)?))
+                        Some(LabelledMember::new(name, Node::of_value(name, value)?))
                     })
                     .collect();
                 if members.is_empty() {
@@ -188,16 +189,18 @@ impl Node {
         })
     }
 
-    fn of_years<'v>(years: impl Iterator<Item = (&'v str, &'v Schema, &'v Value)>) -> Option<Node> {
-        let member = |(year, schema, value): (&str, &Schema, &Value)| {
+    fn of_years<'v>(
+        years: impl Iterator<Item = (&'v str, &'v Schema, &'v Preview)>,
+    ) -> Option<Node> {
+        let member = |(year, schema, value): (&str, &Schema, &Preview)| {
             let node = Node::new(year, schema, value)?;
-            Some(Member { name: year.to_owned(), label: year.to_owned(), node })
+            Some(LabelledMember { name: year.to_owned(), label: year.to_owned(), node })
         };
-        let members: Vec<Member> = years.filter_map(member).collect();
+        let members: Vec<LabelledMember> = years.filter_map(member).collect();
         (!members.is_empty()).then_some(Node::Members(members))
     }
 
-    fn of_object(object: &Object, value: &Value) -> Option<Node> {
+    fn of_object(object: &ObjectSchema, value: &Preview) -> Option<Node> {
         let head = reference_in(object).and_then(|entity| Node::link(entity, value));
         let mut members = Vec::new();
         add_members(object, value, &mut members);
@@ -210,7 +213,7 @@ impl Node {
     }
 
     /// The link of a value with the members `id` and `name`; a text where the reference has no id.
-    fn link(entity: Entity, value: &Value) -> Option<Node> {
+    fn link(entity: Entity, value: &Preview) -> Option<Node> {
         let (id, name) = (value.get("id").text(), value.get("name").text());
         Some(match (id, name) {
             (None, None) => return None,
@@ -233,35 +236,35 @@ impl Node {
     }
 }
 
-impl Member {
-    fn new(name: &str, node: Node) -> Member {
-        Member { name: name.to_owned(), label: label(name), node }
+impl LabelledMember {
+    fn new(name: &str, node: Node) -> LabelledMember {
+        LabelledMember { name: name.to_owned(), label: label(name), node }
     }
 }
 
 /// The members of an object that say something, in the order of the declaration, with those of its flat
 /// members; without the reference that the object itself is.
-pub fn members(object: &Object, value: &Value) -> Vec<Member> {
+pub fn members(object: &ObjectSchema, value: &Preview) -> Vec<LabelledMember> {
     let mut found = Vec::new();
     add_members(object, value, &mut found);
     found
 }
 
-fn add_members(object: &Object, value: &Value, found: &mut Vec<Member>) {
+fn add_members(object: &ObjectSchema, value: &Preview, found: &mut Vec<LabelledMember>) {
     for member in &object.members {
         match (member.shown, &member.schema) {
             (Shown::KeyOnly, _) | (Shown::Flat, Schema::Reference(_)) => {}
             (Shown::Flat, Schema::Object(inner)) => add_members(inner, value, found),
             (_, schema) => {
                 let node = Node::new(member.name, schema, value.get(member.name));
-                found.extend(node.map(|node| Member::new(member.name, node)));
+                found.extend(node.map(|node| LabelledMember::new(member.name, node)));
             }
         }
     }
 }
 
 /// The entity of the reference whose members an object has among its own.
-fn reference_in(object: &Object) -> Option<Entity> {
+fn reference_in(object: &ObjectSchema) -> Option<Entity> {
     object.members.iter().find_map(|member| match (member.shown, &member.schema) {
         (Shown::Flat, Schema::Reference(entity)) => Some(*entity),
         _ => None,
@@ -269,17 +272,19 @@ fn reference_in(object: &Object) -> Option<Entity> {
 }
 
 /// The member at a dotted path.
-pub fn member_at(object: &Object, value: &Value, path: &str) -> Option<Member> {
+pub fn member_at(object: &ObjectSchema, value: &Preview, path: &str) -> Option<LabelledMember> {
     let (name, rest) = path.split_once('.').map_or((path, None), |(name, rest)| (name, Some(rest)));
     let schema = schema_in(object, name)?;
     match (without_null(schema), rest) {
         (Schema::Object(inner), Some(rest)) => member_at(inner, value.get(name), rest),
         (_, Some(_)) => None,
-        (_, None) => Some(Member::new(name, Node::new(name, schema, value.get(name))?.brief())),
+        (_, None) => {
+            Some(LabelledMember::new(name, Node::new(name, schema, value.get(name))?.brief()))
+        }
     }
 }
 
-fn schema_in<'o>(object: &'o Object, name: &str) -> Option<&'o Schema> {
+fn schema_in<'o>(object: &'o ObjectSchema, name: &str) -> Option<&'o Schema> {
     let own = object.members.iter().find(|member| member.name == name);
     own.map(|member| &member.schema).or_else(|| {
         object.members.iter().find_map(|member| match (member.shown, &member.schema) {
@@ -330,7 +335,7 @@ mod tests {
 
     #[test]
     fn references_lead_to_their_pages_and_urls_of_the_web_elsewhere() {
-        let value = Value::parse(
+        let value = Preview::parse(
             br#"{"id":"HX_W1","name":"T","year":2024,"cited_by_count":12345,"fwci":0.5,
                 "doi":"https://doi.org/10.1/x","is_retracted":false,"keywords":[],
                 "authors":[{"id":"HX_A1","name":"Ada","is_corresponding":true,

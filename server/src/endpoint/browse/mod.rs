@@ -23,13 +23,13 @@ mod home;
 mod html;
 mod labels;
 mod list;
+mod list_rows;
 mod members;
+mod preview;
 mod record;
-mod rows;
 mod search;
 mod tables;
 mod taxonomy;
-mod value;
 
 use http::{StatusCode, header};
 

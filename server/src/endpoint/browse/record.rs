@@ -15,10 +15,10 @@ use crate::endpoint::browse::chart::{self, ByYear};
 use crate::endpoint::browse::groups::id_text;
 use crate::endpoint::browse::html::{self, Frame, OtherPages};
 use crate::endpoint::browse::labels::thousands;
-use crate::endpoint::browse::members::{Member, Node, declaration, members};
-use crate::endpoint::browse::rows::{self, Row};
+use crate::endpoint::browse::list_rows::{self, ListRow};
+use crate::endpoint::browse::members::{LabelledMember, Node, declaration, members};
+use crate::endpoint::browse::preview::Preview;
 use crate::endpoint::browse::tables;
-use crate::endpoint::browse::value::Value;
 use crate::endpoint::call::{Answer, Call, Cost, Planned, Planning};
 use crate::endpoint::linked::directions;
 use crate::endpoint::record::{CURRENT, NamedRecord, Variant, find, parse_id};
@@ -47,12 +47,12 @@ struct RecordPage {
     name: String,
     /// The member that stands by itself in rows of lists, too.
     lead: Option<Node>,
-    texts: Vec<Member>,
+    texts: Vec<LabelledMember>,
     by_year: Option<ByYear>,
     /// Members of a line each.
-    facts: Vec<Member>,
+    facts: Vec<LabelledMember>,
     /// Members of several lines, each with a heading of its own.
-    sections: Vec<Member>,
+    sections: Vec<LabelledMember>,
     lists: Vec<Beginning>,
     json: String,
 }
@@ -62,7 +62,7 @@ struct Beginning {
     heading: &'static str,
     count: String,
     href: String,
-    rows: Vec<Row>,
+    rows: Vec<ListRow>,
     has_more: bool,
 }
 
@@ -92,43 +92,43 @@ fn answer(record: NamedRecord<'_>, call: &Call<'_>) -> Answer {
 }
 
 /// A record's value.
-pub fn value_of(entity: Entity, row: u32, snapshot: &Snapshot) -> Result<Value, ReadError> {
+pub fn value_of(entity: Entity, row: u32, snapshot: &Snapshot) -> Result<Preview, ReadError> {
     let mut writer = JsonWriter::new(snapshot, Shape::Single);
     snapshot.fetch_page(entity, &[row], Shape::Single, Snapshot::render)?;
     snapshot.render(entity, row, &mut writer)?;
-    Ok(Value::parse(&writer.out))
+    Ok(Preview::parse(&writer.out))
 }
 
 fn layout(
     facts: &'static Facts,
     id: String,
-    value: &Value,
+    value: &Preview,
     lists: Vec<Beginning>,
     others: OtherPages,
 ) -> RecordPage {
-    let (name, declared) = (Node::Text(rows::name_of(value)), declaration(facts.entity));
+    let (name, declared) = (Node::Text(list_rows::name_of(value)), declaration(facts.entity));
     let shown = members(declared, value).into_iter();
     // A title is most often the name.
     let shown =
         shown.filter(|member| !HEADING.contains(&member.name.as_str()) && member.node != name);
-    let (texts, shown): (Vec<Member>, Vec<Member>) =
+    let (texts, shown): (Vec<LabelledMember>, Vec<LabelledMember>) =
         shown.partition(|member| TEXTS.contains(&member.name.as_str()));
     let by_year = chart::by_year(value.get(BY_YEAR));
     let shown = shown.into_iter().filter(|member| member.name != BY_YEAR);
-    let is_section = |member: &Member| {
+    let is_section = |member: &LabelledMember| {
         matches!(member.node, Node::Entries(..) | Node::Members(_) | Node::Paragraph(_))
     };
-    let (sections, line): (Vec<Member>, Vec<Member>) = shown.partition(is_section);
+    let (sections, line): (Vec<LabelledMember>, Vec<LabelledMember>) = shown.partition(is_section);
     RecordPage {
         frame: Frame {
-            title: rows::name_of(value),
+            title: list_rows::name_of(value),
             searched: String::new(),
             entity: Some(facts.entity),
             others,
         },
         kind: facts.label,
-        name: rows::name_html(value),
-        lead: rows::lead(facts.entity, value),
+        name: list_rows::name_html(value),
+        lead: list_rows::lead(facts.entity, value),
         texts,
         by_year,
         facts: line,
@@ -170,7 +170,7 @@ fn beginnings(
             if answer.count == 0 {
                 continue;
             }
-            let rows = rows::rows(entity, &answer.rows, snapshot)?;
+            let rows = list_rows::rows(entity, &answer.rows, snapshot)?;
             found.push(Beginning {
                 heading,
                 count: thousands(i64::try_from(answer.count).unwrap_or(i64::MAX)),

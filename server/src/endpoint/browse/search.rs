@@ -9,7 +9,7 @@ use crate::endpoint::browse::address::encoded;
 use crate::endpoint::browse::html::{self, Frame, OtherPages};
 use crate::endpoint::browse::labels::thousands;
 use crate::endpoint::browse::list::searchable;
-use crate::endpoint::browse::rows::{self, Row};
+use crate::endpoint::browse::list_rows::{self, ListRow};
 use crate::endpoint::call::{Answer, Call, Planned, Planning};
 use crate::endpoint::complete_query::{self, TextError};
 use crate::reply::Reply;
@@ -36,13 +36,13 @@ struct SearchPage {
     frame: Frame,
     text: String,
     count: String,
-    rows: Vec<Row>,
+    rows: Vec<ListRow>,
     has_more: bool,
     /// Heading and path of the same search in one list.
     lists: Vec<(String, String)>,
 }
 
-fn layout(text: String, count: u64, rows: Vec<Row>, others: OtherPages) -> SearchPage {
+fn layout(text: String, count: u64, rows: Vec<ListRow>, others: OtherPages) -> SearchPage {
     let lists = searchable().map(|(heading, path)| (heading, format!("{path}{}", encoded(&text))));
     SearchPage {
         frame: Frame {
@@ -65,12 +65,12 @@ fn answer(text: &str, completion: &Completion, call: &Call<'_>) -> Answer {
     html::reply(&layout(text.to_owned(), found.count, rows, call.site.other_pages()), call)
 }
 
-fn candidate_rows(found: &Candidates, snapshot: &Snapshot) -> Result<Vec<Row>, ReadError> {
+fn candidate_rows(found: &Candidates, snapshot: &Snapshot) -> Result<Vec<ListRow>, ReadError> {
     let mut all = Vec::new();
     for candidate in &found.best {
-        let rows = rows::rows(candidate.entity, &[candidate.row], snapshot)?;
+        let rows = list_rows::rows(candidate.entity, &[candidate.row], snapshot)?;
         let kind = Some(candidate.entity.facts().label);
-        all.extend(rows.into_iter().map(|row| Row { kind, ..row }));
+        all.extend(rows.into_iter().map(|row| ListRow { kind, ..row }));
     }
     Ok(all)
 }

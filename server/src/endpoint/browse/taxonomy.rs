@@ -9,10 +9,10 @@ use pinakes_format::storage::error::ReadError;
 
 use crate::endpoint::browse::html::{self, Frame};
 use crate::endpoint::browse::labels::thousands;
+use crate::endpoint::browse::list_rows::name_of;
 use crate::endpoint::browse::members::record_path;
+use crate::endpoint::browse::preview::Preview;
 use crate::endpoint::browse::record::value_of;
-use crate::endpoint::browse::rows::name_of;
-use crate::endpoint::browse::value::Value;
 use crate::endpoint::call::{Answer, Call, Planned, Planning};
 use crate::reply::Reply;
 
@@ -69,7 +69,7 @@ fn answer(call: &Call<'_>) -> Answer {
 }
 
 /// The branch of a field that a domain refers to; `None` where the field has no record.
-fn field_branch(field: &Value, snapshot: &Snapshot) -> Result<Option<Branch>, ReadError> {
+fn field_branch(field: &Preview, snapshot: &Snapshot) -> Result<Option<Branch>, ReadError> {
     let Some(id) = field.get("id").integer().and_then(|id| u64::try_from(id).ok()) else {
         return Ok(None);
     };
@@ -80,7 +80,7 @@ fn field_branch(field: &Value, snapshot: &Snapshot) -> Result<Option<Branch>, Re
     Ok(Some(branch(Entity::Field, &field, below)))
 }
 
-fn branch(entity: Entity, value: &Value, below: Vec<Branch>) -> Branch {
+fn branch(entity: Entity, value: &Preview, below: Vec<Branch>) -> Branch {
     Branch {
         href: record_path(entity, &value.get("id").text().unwrap_or_default()),
         name: name_of(value),

@@ -42,7 +42,7 @@ pub struct GraphqlRequest {
 }
 
 /// A valid document with the variables of one operation.
-pub struct Document {
+pub struct QueryDocument {
     document: Valid<ExecutableDocument>,
     variables: Valid<JsonMap>,
     operation_name: Option<String>,
@@ -66,9 +66,12 @@ impl SelectedField<'_> {
     }
 }
 
-impl Document {
+impl QueryDocument {
     /// Parses and validates a request against the schema.
-    pub fn parse(schema: &Valid<Schema>, request: GraphqlRequest) -> Result<Document, Vec<Error>> {
+    pub fn parse(
+        schema: &Valid<Schema>,
+        request: GraphqlRequest,
+    ) -> Result<QueryDocument, Vec<Error>> {
         let mut parser = Parser::new().recursion_limit(NESTING_MAX).token_limit(TOKENS_MAX);
         let document = parser
             .parse_executable(schema, request.query, "query")
@@ -82,7 +85,7 @@ impl Document {
             coerce_variable_values(schema, operation, &request.variables)
                 .map_err(|invalid| error::from_request_error(&invalid, &document.sources))?
         };
-        Ok(Document { document, variables, operation_name })
+        Ok(QueryDocument { document, variables, operation_name })
     }
 
     /// The selected root fields, or an error for a field that is nested too deep.

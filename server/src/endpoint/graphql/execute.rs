@@ -4,7 +4,9 @@ use pinakes_format::autocomplete;
 use pinakes_format::autocomplete::Candidate;
 use pinakes_format::entity::Entity;
 use pinakes_format::json::render::{JsonWriter, Shape};
-use pinakes_format::json::select::{PathStep, Resolver, SelectError, Selection, SelectionWriter};
+use pinakes_format::json::select::{
+    MemberSelection, PathStep, Resolver, SelectError, SelectionWriter,
+};
 use pinakes_format::query::{Deadline, Query, QueryError};
 use pinakes_format::snapshot::{LookupResult, Snapshot};
 use pinakes_format::storage::error::ReadError;
@@ -109,7 +111,7 @@ impl Executor<'_, '_> {
         &mut self,
         entity: Entity,
         id: u64,
-        selection: &Selection,
+        selection: &MemberSelection,
         writer: &mut JsonWriter<'_>,
     ) -> Result<(), SelectError> {
         let found = match self.snapshot.find(entity, id)? {
@@ -289,7 +291,8 @@ impl Resolver for Executor<'_, '_> {
     fn write_resolved(
         &mut self,
         number: usize,
-        (entity, row): (Entity, u32),
+        entity: Entity,
+        row: u32,
         writer: &mut JsonWriter<'_>,
     ) -> Result<(), SelectError> {
         self.check_budget()?;

@@ -39,7 +39,7 @@ use pinakes_format::storage::error::ReadError;
 use crate::admission::gate::Charge;
 use crate::endpoint::Endpoint;
 use crate::endpoint::call::{Answer, Call, Cost, Planned, Planning};
-use crate::endpoint::graphql::document::{Document, GraphqlRequest};
+use crate::endpoint::graphql::document::{GraphqlRequest, QueryDocument};
 use crate::endpoint::graphql::error::Error;
 use crate::endpoint::graphql::execute::execute;
 use crate::endpoint::graphql::introspection::Introspection;
@@ -189,12 +189,12 @@ pub fn respond(
             let is_short = body.len() <= bytes_max;
             Ok(if is_short { Outcome::Answered(body) } else { stopped(Error::too_long(bytes_max)) })
         }
-        Err(Failure::Invalid(errors)) => Ok(Outcome::Refused(response_body(None, &errors))),
-        Err(Failure::Costly(errors)) => Ok(Outcome::Costly(response_body(None, &errors))),
-        Err(Failure::Halted(Halted::Exceeded(error))) => Ok(stopped(error)),
-        Err(Failure::Halted(Halted::Damaged(error))) => Err(error),
-        Err(Failure::Halted(Halted::Timeout)) => Ok(Outcome::Timeout),
-        Err(Failure::Halted(Halted::Gone)) => Ok(Outcome::Gone),
+        Err(QueryFailure::Invalid(errors)) => Ok(Outcome::Refused(response_body(None, &errors))),
+        Err(QueryFailure::Costly(errors)) => Ok(Outcome::Costly(response_body(None, &errors))),
+        Err(QueryFailure::Halted(Halted::Exceeded(error))) => Ok(stopped(error)),
+        Err(QueryFailure::Halted(Halted::Damaged(error))) => Err(error),
+        Err(QueryFailure::Halted(Halted::Timeout)) => Ok(Outcome::Timeout),
+        Err(QueryFailure::Halted(Halted::Gone)) => Ok(Outcome::Gone),
     }
 }
 
@@ -204,7 +204,7 @@ fn stopped(error: Error) -> Outcome {
 
 /// Why a request has no data.
 #[derive(Debug)]
-enum Failure {
+enum QueryFailure {
     /// Invalid; the server executed nothing.
     Invalid(Vec<Error>),
     /// Above a limit by its plan; the server executed nothing.
@@ -218,12 +218,13 @@ fn run(
     snapshot: &Snapshot,
     settings: &Settings,
     budget: &WorkBudget<'_>,
-) -> Result<(Vec<u8>, Vec<Error>), Failure> {
+) -> Result<(Vec<u8>, Vec<Error>), QueryFailure> {
     let Graph { types, schema, introspection, .. } = &*GRAPH;
-    let document = Document::parse(schema, request).map_err(Failure::Invalid)?;
-    let root_fields = document.root_fields().map_err(Failure::Invalid)?;
-    let plan = plan(types, &document, &root_fields, settings.records).map_err(Failure::Costly)?;
-    execute(&plan, snapshot, introspection, settings, budget).map_err(Failure::Halted)
+    let document = QueryDocument::parse(schema, request).map_err(QueryFailure::Invalid)?;
+    let root_fields = document.root_fields().map_err(QueryFailure::Invalid)?;
+    let plan =
+        plan(types, &document, &root_fields, settings.records).map_err(QueryFailure::Costly)?;
+    execute(&plan, snapshot, introspection, settings, budget).map_err(QueryFailure::Halted)
 }
 
 /// The JSON of an answer from the JSON of its `data` and its errors.

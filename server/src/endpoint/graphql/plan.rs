@@ -9,11 +9,11 @@
 
 use pinakes_format::autocomplete::{Completion, RESULTS_MAX};
 use pinakes_format::entity::Entity;
-use pinakes_format::json::select::{Selected, SelectedValue, Selection};
+use pinakes_format::json::select::{MemberSelection, Selected, SelectedValue};
 use pinakes_format::query::Query;
 
 use crate::endpoint::graphql::arguments;
-use crate::endpoint::graphql::document::{Document, SelectedField};
+use crate::endpoint::graphql::document::{QueryDocument, SelectedField};
 use crate::endpoint::graphql::error::Error;
 use crate::endpoint::graphql::field::FieldSource;
 use crate::endpoint::graphql::types::Types;
@@ -42,7 +42,7 @@ pub enum RootValue<'d> {
     /// This JSON.
     Constant(String),
     /// A record by its identifier.
-    Record(Entity, u64, Selection),
+    Record(Entity, u64, MemberSelection),
     /// An index into [`Plan::lists`].
     List(usize),
     Autocomplete(AutocompletePlan),
@@ -71,7 +71,7 @@ pub enum PageMember {
     Constant(String),
     Meta(Vec<(String, NamedMember)>),
     /// The records of a list.
-    Results(Selection),
+    Results(MemberSelection),
     /// The candidates of autocomplete.
     Candidates(Vec<(String, NamedMember)>),
 }
@@ -89,7 +89,7 @@ pub enum NamedMember {
 /// Fails if the operation exceeds a limit: of records, of bytes of arguments, or of invalid fields.
 pub fn plan<'d>(
     types: &Types,
-    document: &'d Document,
+    document: &'d QueryDocument,
     root_fields: &'d [SelectedField<'d>],
     records_max: u64,
 ) -> Result<Plan<'d>, Vec<Error>> {
@@ -114,7 +114,7 @@ pub fn plan<'d>(
 
 struct Planner<'d, 't> {
     types: &'t Types,
-    document: &'d Document,
+    document: &'d QueryDocument,
     lists: Vec<Result<ListPlan, Error>>,
     /// Bytes of the arguments parsed so far; a variable counts at each use.
     argument_bytes: usize,
@@ -153,7 +153,10 @@ impl<'d> Planner<'d, '_> {
     }
 
     /// Plans the fields below a value; returns the selection, and the cost of further records.
-    fn selection(&mut self, fields: &'d [SelectedField<'d>]) -> Result<(Selection, u64), Error> {
+    fn selection(
+        &mut self,
+        fields: &'d [SelectedField<'d>],
+    ) -> Result<(MemberSelection, u64), Error> {
         let mut selected = Vec::with_capacity(fields.len());
         let mut cost: u64 = 0;
         for field in fields {
@@ -169,7 +172,7 @@ impl<'d> Planner<'d, '_> {
             };
             selected.push(Selected { key: field.written_key().into(), value });
         }
-        Ok((Selection(selected), cost))
+        Ok((MemberSelection(selected), cost))
     }
 
     fn value(

@@ -19,12 +19,12 @@ use crate::endpoint::linked::directions;
 /// All object types.
 pub struct Types {
     /// In the order of first use, `Query` first.
-    pub objects: Vec<Object>,
+    pub objects: Vec<ObjectType>,
     by_name: HashMap<String, usize>,
 }
 
 /// A GraphQL object type: one record, or an object inside records.
-pub struct Object {
+pub struct ObjectType {
     /// The name in the schema.
     pub name: String,
     /// The description in the schema.
@@ -78,7 +78,7 @@ impl Types {
         types
     }
 
-    pub fn get(&self, name: &str) -> Option<&Object> {
+    pub fn get(&self, name: &str) -> Option<&ObjectType> {
         self.by_name.get(name).map(|at| &self.objects[*at])
     }
 
@@ -91,7 +91,7 @@ impl Types {
     /// Adds a type without fields; returns its index.
     fn open(&mut self, name: &str, doc: &str) -> usize {
         let at = self.objects.len();
-        let object = Object { name: name.to_owned(), doc: doc.to_owned(), fields: Vec::new() };
+        let object = ObjectType { name: name.to_owned(), doc: doc.to_owned(), fields: Vec::new() };
         self.objects.push(object);
         self.by_name.insert(name.to_owned(), at);
         at
@@ -139,7 +139,7 @@ impl Types {
         }
     }
 
-    fn members(&mut self, object: &schema::Object) -> Vec<Field> {
+    fn members(&mut self, object: &schema::ObjectSchema) -> Vec<Field> {
         let mut fields = Vec::new();
         for (at, member) in object.members.iter().enumerate() {
             match (member.shown, &member.schema) {

@@ -5,7 +5,7 @@ use pinakes_format::schema::keys::{Key, keys_of};
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
 use pinakes_generate::Random;
-use pinakes_server::parts::{Field, FieldSource, Object};
+use pinakes_server::parts::{Field, FieldSource, ObjectType};
 
 /// Maximum depth of fields below a root field; the server refuses deeper queries.
 const DEPTH_MAX: u64 = 9;
@@ -61,7 +61,7 @@ impl<'s> QueryGenerator<'s> {
     fn members(
         &self,
         random: &mut Random,
-        object: &Object,
+        object: &ObjectType,
         depth: u64,
     ) -> Result<String, ReadError> {
         let is_leaf = |field: &Field| self::object(field.type_name()).is_none();
@@ -103,7 +103,7 @@ impl<'s> QueryGenerator<'s> {
     }
 }
 
-fn object(name: &str) -> Option<&'static Object> {
+fn object(name: &str) -> Option<&'static ObjectType> {
     pinakes_server::parts::types().get(name)
 }
 

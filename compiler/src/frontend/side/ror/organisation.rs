@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::frontend::side::value::SideValue;
+use crate::frontend::side::side_value::SideValue;
 
 /// The members of a ROR record. Linking uses a member only where the dump has none.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -143,17 +143,17 @@ impl Texts {
 
 /// The words and alternative names of rows.
 #[derive(Default)]
-pub(crate) struct Names {
+pub(crate) struct RowNames {
     words: Texts,
     alternatives: Texts,
     /// The words of the current row.
     row: Vec<TextRange>,
 }
 
-impl Names {
+impl RowNames {
     /// Adds a folded name of the current row.
-    pub fn name(&mut self, names: keys::Names, folded: &str, low: u16) {
-        if names == keys::Names::Alternative && !folded.is_empty() {
+    pub fn name(&mut self, names: keys::NameRole, folded: &str, low: u16) {
+        if names == keys::NameRole::Alternative && !folded.is_empty() {
             let name = cut(folded, ALTERNATIVE_BYTES_MAX);
             let from = self.alternatives.name(name);
             // A name is shorter than 4 GiB, because a line has at most 1 GiB.
@@ -165,9 +165,9 @@ impl Names {
         for (at, word) in words(folded).enumerate() {
             let part = match names {
                 _ if at > 0 => NamePart::Other,
-                keys::Names::Own if word == folded => NamePart::Whole,
-                keys::Names::Own => NamePart::First,
-                keys::Names::Alternative => NamePart::FirstOfAlternative,
+                keys::NameRole::Own if word == folded => NamePart::Whole,
+                keys::NameRole::Own => NamePart::First,
+                keys::NameRole::Alternative => NamePart::FirstOfAlternative,
             };
             // A word is a range of the name, because words of unspaced scripts overlap.
             let within = word.as_ptr() as usize - folded.as_ptr() as usize;
@@ -187,7 +187,7 @@ impl Names {
     /// row 7: "grape", "graph"     prefix "gra": 2 postings - 1 shared prefix = 1 row
     /// ```
     pub fn end_row(&mut self) {
-        let Names { words, row, .. } = self;
+        let RowNames { words, row, .. } = self;
         row.sort_unstable_by(|a, b| words.compare(a, b).then(a.mark.cmp(&b.mark)));
         row.dedup_by(|next, first| words.is_same(next, first));
         for [first, next] in row.array_windows() {
@@ -201,7 +201,7 @@ impl Names {
     }
 
     /// Appends the names of the next rows.
-    pub fn append(&mut self, other: &Names) {
+    pub fn append(&mut self, other: &RowNames) {
         self.words.append(&other.words);
         self.alternatives.append(&other.alternatives);
     }
@@ -220,7 +220,7 @@ impl Names {
 
 /// The names of an entity's records, in runs.
 pub(crate) struct NameRuns {
-    current: Names,
+    current: RowNames,
     pub words: TextRuns,
     pub alternatives: TextRuns,
 }
@@ -228,11 +228,11 @@ pub(crate) struct NameRuns {
 impl NameRuns {
     pub fn new(scratch: &Path) -> NameRuns {
         let (words, alternatives) = (TextRuns::new(scratch), TextRuns::new(scratch));
-        NameRuns { current: Names::default(), words, alternatives }
+        NameRuns { current: RowNames::default(), words, alternatives }
     }
 
     /// Adds the names of the next rows.
-    pub fn push(&mut self, names: &Names) {
+    pub fn push(&mut self, names: &RowNames) {
         self.current.append(names);
     }
 

@@ -17,7 +17,8 @@ use crate::storage::error::ReadError;
 impl<'s> ListsSource<'s> {
     pub(super) fn open(
         snapshot: &'s Snapshot,
-        (entity, lists): (Entity, usize),
+        entity: Entity,
+        lists: usize,
         is_boolean: bool,
         deadline: Deadline<'_>,
     ) -> Result<ListsSource<'s>, QueryError> {

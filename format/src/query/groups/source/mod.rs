@@ -10,7 +10,7 @@
 
 mod identifiers;
 mod lists;
-mod rows;
+mod references;
 
 use std::collections::HashMap;
 
@@ -113,7 +113,7 @@ impl<'s> Source<'s> {
     ) -> Result<Source<'s>, QueryError> {
         Ok(match *index {
             GroupIndex::Lists { lists, is_boolean } => {
-                Source::Lists(ListsSource::open(snapshot, (entity, lists), is_boolean, deadline)?)
+                Source::Lists(ListsSource::open(snapshot, entity, lists, is_boolean, deadline)?)
             }
             GroupIndex::Presence(lists) => {
                 Source::Presence(snapshot.term_lists(entity)?.presence(lists)?)

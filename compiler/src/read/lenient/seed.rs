@@ -7,8 +7,8 @@ use serde::{
     de::{DeserializeSeed, IgnoredAny},
 };
 
+use crate::read::lenient::columnar::ColumnarValue;
 use crate::read::lenient::diagnostics::Diagnostics;
-use crate::read::lenient::stored::Stored;
 use crate::read::lenient::wanted::Wanted;
 
 /// A value that is read from any JSON value: a bad one is null and a warning.
@@ -25,7 +25,10 @@ pub(crate) trait Lenient<'de>: Default {
     ) -> Result<Self, D::Error>;
 
     /// Reads a stored value, with the result of [`read`](Self::read).
-    fn read_stored<V: Stored<'de>>(value: V, diagnostics: &Diagnostics) -> Result<Self, V::Error> {
+    fn read_columnar<V: ColumnarValue<'de>>(
+        value: V,
+        diagnostics: &Diagnostics,
+    ) -> Result<Self, V::Error> {
         Self::read(value, diagnostics)
     }
 }

@@ -7,9 +7,9 @@ use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
 
 use crate::endpoint::browse::html::emphasized;
-use crate::endpoint::browse::members::{Member, Node, declaration, member_at, record_path};
+use crate::endpoint::browse::members::{LabelledMember, Node, declaration, member_at, record_path};
+use crate::endpoint::browse::preview::Preview;
 use crate::endpoint::browse::tables;
-use crate::endpoint::browse::value::Value;
 
 /// Items that the leading member of a row shows, such as authors.
 const LEAD_ITEMS_MAX: usize = 6;
@@ -17,7 +17,7 @@ const LEAD_ITEMS_MAX: usize = 6;
 /// A record in a list.
 #[derive(Debug, Template)]
 #[template(path = "browse/row.html")]
-pub struct Row {
+pub struct ListRow {
     /// The page of the record; `None` where the record has none.
     pub href: Option<String>,
     /// HTML of the name.
@@ -25,16 +25,16 @@ pub struct Row {
     /// The word for the record, in lists of several entities.
     pub kind: Option<&'static str>,
     pub lead: Option<Node>,
-    pub members: Vec<Member>,
+    pub members: Vec<LabelledMember>,
 }
 
-impl Row {
+impl ListRow {
     /// The row of a record's value.
-    fn new(entity: Entity, value: &Value) -> Row {
+    fn new(entity: Entity, value: &Preview) -> ListRow {
         let (shown, declared) = (tables::of(entity), declaration(entity));
         let member = |path: &str| member_at(declared, value, path);
         let id = value.get("id").text().unwrap_or_default();
-        Row {
+        ListRow {
             href: entity.facts().has_single.then(|| record_path(entity, &id)),
             name: name_html(value),
             kind: None,
@@ -45,31 +45,31 @@ impl Row {
 }
 
 /// The leading member of a record's value: of a list, the first items.
-pub fn lead(entity: Entity, value: &Value) -> Option<Node> {
+pub fn lead(entity: Entity, value: &Preview) -> Option<Node> {
     let member = member_at(declaration(entity), value, tables::of(entity).lead?)?;
     Some(member.node.beginning(LEAD_ITEMS_MAX))
 }
 
 /// The HTML of a record's name, or of the words that stand for it.
-pub fn name_html(value: &Value) -> String {
+pub fn name_html(value: &Preview) -> String {
     emphasized(&name_of(value))
 }
 
 /// A record's name, or the words that stand for it.
-pub fn name_of(value: &Value) -> String {
+pub fn name_of(value: &Preview) -> String {
     value.get("name").text().unwrap_or_else(|| "Without a title".to_owned())
 }
 
 /// The rows of an entity's records.
 ///
 /// Cost: the JSON of one record at a time.
-pub fn rows(entity: Entity, rows: &[u32], snapshot: &Snapshot) -> Result<Vec<Row>, ReadError> {
+pub fn rows(entity: Entity, rows: &[u32], snapshot: &Snapshot) -> Result<Vec<ListRow>, ReadError> {
     snapshot.fetch_page(entity, rows, Shape::List, Snapshot::render)?;
     let mut writer = JsonWriter::new(snapshot, Shape::List);
     let row = |row: &u32| {
         writer.out.clear();
         snapshot.render(entity, *row, &mut writer)?;
-        Ok(Row::new(entity, &Value::parse(&writer.out)))
+        Ok(ListRow::new(entity, &Preview::parse(&writer.out)))
     };
     rows.iter().map(row).collect()
 }

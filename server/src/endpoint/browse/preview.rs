@@ -20,38 +20,38 @@ const TEXT_BYTES_MAX: usize = 16 << 10;
 
 /// A JSON value whose lists and texts may be cut.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Value {
+pub enum Preview {
     Null,
     Boolean(bool),
     Integer(i64),
     Number(f64),
     Text(String),
     List {
-        items: Vec<Value>,
+        items: Vec<Preview>,
         /// Items that were dropped.
         left_out: usize,
     },
-    Object(Vec<(String, Value)>),
+    Object(Vec<(String, Preview)>),
 }
 
-impl Value {
+impl Preview {
     /// Parses a record's JSON. A record of the snapshot is always valid JSON; other text is null.
-    pub fn parse(json: &[u8]) -> Value {
+    pub fn parse(json: &[u8]) -> Preview {
         let mut parser = serde_json::Deserializer::from_slice(json);
-        Seed { lists: 0 }.deserialize(&mut parser).unwrap_or(Value::Null)
+        Seed { lists: 0 }.deserialize(&mut parser).unwrap_or(Preview::Null)
     }
 
     /// A member of an object; null for other values.
-    pub fn get(&self, name: &str) -> &Value {
-        let Value::Object(members) = self else { return &Value::Null };
-        members.iter().find(|(known, _)| known == name).map_or(&Value::Null, |(_, value)| value)
+    pub fn get(&self, name: &str) -> &Preview {
+        let Preview::Object(members) = self else { return &Preview::Null };
+        members.iter().find(|(known, _)| known == name).map_or(&Preview::Null, |(_, value)| value)
     }
 
     /// The text of a text, and of a number; `None` for other values.
     pub fn text(&self) -> Option<String> {
         match self {
-            Value::Text(text) => Some(text.clone()),
-            Value::Integer(number) => Some(number.to_string()),
+            Preview::Text(text) => Some(text.clone()),
+            Preview::Integer(number) => Some(number.to_string()),
             _ => None,
         }
     }
@@ -59,15 +59,15 @@ impl Value {
     /// The value of a whole number.
     pub fn integer(&self) -> Option<i64> {
         match self {
-            Value::Integer(number) => Some(*number),
+            Preview::Integer(number) => Some(*number),
             _ => None,
         }
     }
 
     /// The items of a list; none for other values.
-    pub fn items(&self) -> &[Value] {
+    pub fn items(&self) -> &[Preview] {
         match self {
-            Value::List { items, .. } => items,
+            Preview::List { items, .. } => items,
             _ => &[],
         }
     }
@@ -80,45 +80,45 @@ struct Seed {
 }
 
 impl<'de> DeserializeSeed<'de> for Seed {
-    type Value = Value;
+    type Value = Preview;
 
-    fn deserialize<D: Deserializer<'de>>(self, parser: D) -> Result<Value, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, parser: D) -> Result<Preview, D::Error> {
         parser.deserialize_any(self)
     }
 }
 
 impl<'de> Visitor<'de> for Seed {
-    type Value = Value;
+    type Value = Preview;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("JSON")
     }
 
-    fn visit_unit<E>(self) -> Result<Value, E> {
-        Ok(Value::Null)
+    fn visit_unit<E>(self) -> Result<Preview, E> {
+        Ok(Preview::Null)
     }
 
-    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
-        Ok(Value::Boolean(value))
+    fn visit_bool<E>(self, value: bool) -> Result<Preview, E> {
+        Ok(Preview::Boolean(value))
     }
 
-    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
-        Ok(Value::Integer(value))
+    fn visit_i64<E>(self, value: i64) -> Result<Preview, E> {
+        Ok(Preview::Integer(value))
     }
 
-    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
-        Ok(i64::try_from(value).map_or(Value::Number(value as f64), Value::Integer))
+    fn visit_u64<E>(self, value: u64) -> Result<Preview, E> {
+        Ok(i64::try_from(value).map_or(Preview::Number(value as f64), Preview::Integer))
     }
 
-    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
-        Ok(Value::Number(value))
+    fn visit_f64<E>(self, value: f64) -> Result<Preview, E> {
+        Ok(Preview::Number(value))
     }
 
-    fn visit_str<E>(self, text: &str) -> Result<Value, E> {
-        Ok(Value::Text(truncate(text, TEXT_BYTES_MAX)))
+    fn visit_str<E>(self, text: &str) -> Result<Preview, E> {
+        Ok(Preview::Text(truncate(text, TEXT_BYTES_MAX)))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Value, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Preview, A::Error> {
         let (mut items, mut left_out) = (Vec::new(), 0);
         let items_max = if self.lists == 0 { ITEMS_MAX } else { INNER_ITEMS_MAX };
         let below = Seed { lists: self.lists + 1 };
@@ -130,10 +130,10 @@ impl<'de> Visitor<'de> for Seed {
         while list.next_element::<IgnoredAny>()?.is_some() {
             left_out += 1;
         }
-        Ok(Value::List { items, left_out })
+        Ok(Preview::List { items, left_out })
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Value, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Preview, A::Error> {
         let mut members = Vec::new();
         while let Some(name) = object.next_key::<String>()? {
             if members.len() < MEMBERS_MAX {
@@ -142,7 +142,7 @@ impl<'de> Visitor<'de> for Seed {
                 object.next_value::<IgnoredAny>()?;
             }
         }
-        Ok(Value::Object(members))
+        Ok(Preview::Object(members))
     }
 }
 
@@ -156,18 +156,18 @@ mod tests {
         let list = format!("[{}{inner}]", format!("{inner},").repeat(999));
         let text = "é".repeat(TEXT_BYTES_MAX);
         let json = format!(r#"{{"a":{list},"b":"{text}","c":null,"d":[],"e":1.5,"f":true}}"#);
-        let value = Value::parse(json.as_bytes());
-        let Value::List { items, left_out } = value.get("a") else { panic!("{value:?}") };
+        let value = Preview::parse(json.as_bytes());
+        let Preview::List { items, left_out } = value.get("a") else { panic!("{value:?}") };
         assert_eq!((items.len(), *left_out), (100, 900));
-        let zeros = vec![Value::Integer(0); 10];
-        assert_eq!(items[99], Value::List { items: zeros, left_out: 90 });
+        let zeros = vec![Preview::Integer(0); 10];
+        assert_eq!(items[99], Preview::List { items: zeros, left_out: 90 });
         let kept = value.get("b").text().map(|text| text.len());
         assert_eq!(kept, Some(TEXT_BYTES_MAX + "…".len()));
-        assert_eq!(value.get("c"), &Value::Null);
-        assert_eq!(value.get("d"), &Value::List { items: Vec::new(), left_out: 0 });
-        assert_eq!(value.get("e"), &Value::Number(1.5));
-        assert_eq!(value.get("f"), &Value::Boolean(true));
-        assert_eq!(value.get("g"), &Value::Null);
-        assert_eq!(Value::parse(b"{"), Value::Null);
+        assert_eq!(value.get("c"), &Preview::Null);
+        assert_eq!(value.get("d"), &Preview::List { items: Vec::new(), left_out: 0 });
+        assert_eq!(value.get("e"), &Preview::Number(1.5));
+        assert_eq!(value.get("f"), &Preview::Boolean(true));
+        assert_eq!(value.get("g"), &Preview::Null);
+        assert_eq!(Preview::parse(b"{"), Preview::Null);
     }
 }

@@ -1,15 +1,15 @@
 //! Values of an input that stores the members of objects apart, as the columns of a Parquet file.
 //!
-//! serde passes the name of every member of every object to the type that reads the object. A [`Stored`]
+//! serde passes the name of every member of every object to the type that reads the object. A [`ColumnarValue`]
 //! value knows the members' columns before the first object, so the type takes the columns in order.
 
 use serde::Deserializer;
 
 use crate::read::lenient::diagnostics::Diagnostics;
-use crate::read::lenient::value::Lenient;
+use crate::read::lenient::seed::Lenient;
 
 /// A value, which serde can read too.
-pub(crate) trait Stored<'de>: Deserializer<'de> + Copy {
+pub(crate) trait ColumnarValue<'de>: Deserializer<'de> + Copy {
     /// The members of an object in the order of [`Wanted::Members`](super::Wanted); `None` for an absent one.
     type Members: Iterator<Item = Option<Self>>;
     /// The elements of a list.
@@ -47,12 +47,12 @@ pub(crate) enum Scalar<'de> {
 
 /// Reads the next member of an object.
 #[inline]
-pub(crate) fn read_next<'de, T: Lenient<'de>, V: Stored<'de>>(
+pub(crate) fn read_next<'de, T: Lenient<'de>, V: ColumnarValue<'de>>(
     members: &mut impl Iterator<Item = Option<V>>,
     diagnostics: &Diagnostics,
 ) -> Result<T, V::Error> {
     match members.next().flatten() {
-        Some(member) => T::read_stored(member, diagnostics),
+        Some(member) => T::read_columnar(member, diagnostics),
         None => Ok(T::default()),
     }
 }

@@ -20,10 +20,10 @@ use crate::link::merge::sums::Sums;
 use crate::link::tally::Tally;
 use crate::object::key::{RecordPlace, rank_of};
 use crate::object::segment::Segment;
-use crate::object::{Key, Origin};
+use crate::object::{Origin, RecordKey};
 
 /// The rows of one entity.
-pub(crate) struct Rows {
+pub(crate) struct EntityRows {
     /// For each row, the number of its record's segment and the record's place there. The key itself is not read
     /// again: keys ascend by id, so those of neighbouring rows lie far apart.
     pub order: Column,
@@ -37,7 +37,7 @@ pub(crate) struct Rows {
     pub tally: Tally,
 }
 
-impl Rows {
+impl EntityRows {
     /// Bytes of a row in `order`.
     pub(crate) const ORDER_BYTES: usize = SegmentPlace::BYTES;
     /// Bytes of a hash in `contents`.
@@ -160,8 +160,8 @@ impl<'o> Linker<'o> {
         merges: Merges,
         sums: &Sums,
         named: Option<&BTreeSet<u64>>,
-        mut admit: impl FnMut(&Key, usize) -> Result<bool>,
-    ) -> Result<Rows> {
+        mut admit: impl FnMut(&RecordKey, usize) -> Result<bool>,
+    ) -> Result<EntityRows> {
         let mut tally = Tally::default();
         let mut sorter = Sorter::new(&self.scratch, self.merge_bytes());
         let mut copies = Vec::new();
@@ -209,11 +209,11 @@ impl<'o> Linker<'o> {
             let content = winner.key.content_hash.to_le_bytes();
             self.scratch_result(contents.write_all(&content))?;
         }
-        let contents = self.scratch_result(Column::map(contents, Rows::CONTENT_BYTES))?;
+        let contents = self.scratch_result(Column::map(contents, EntityRows::CONTENT_BYTES))?;
         let (order, by_id) = self.scratch_result(self.assign_rows(sorter))?;
         let redirects = self.redirects(merges)?;
         let deletions = deletions.counts();
-        Ok(Rows { order, by_id, contents: Some(contents), redirects, deletions, tally })
+        Ok(EntityRows { order, by_id, contents: Some(contents), redirects, deletions, tally })
     }
 
     /// Bytes one sorter may hold while two entities are merged concurrently.
@@ -231,6 +231,6 @@ impl<'o> Linker<'o> {
             ids.push(IdRow { id: picked.at.place.id, row })?;
         }
         let by_id = IdRows::map(ids.write_sorted()?)?;
-        Ok((Column::map(order, Rows::ORDER_BYTES)?, by_id))
+        Ok((Column::map(order, EntityRows::ORDER_BYTES)?, by_id))
     }
 }

@@ -15,11 +15,11 @@
 use crate::index::doc_set::DocSet;
 use crate::index::kept_sets::CountedSet;
 use crate::query::deadline::{Deadline, QueryError};
-use crate::query::execute::{is_row_order, unsuppressed_rows_from};
+use crate::query::execute::{ListPart, is_row_order, unsuppressed_rows_from};
 use crate::query::intersection::Intersection;
 use crate::query::parse::Query;
 use crate::query::sample::Sample;
-use crate::query::sorted_page::DirectedOrder;
+use crate::query::sorted_page::{DirectedOrder, NamedSet};
 use crate::snapshot::Snapshot;
 
 /// Rows of a batch in row order, which the rows of one chunk may exceed.
@@ -57,14 +57,12 @@ impl Query {
         if self.sample.is_none() && is_row_order(&keys) {
             return rows_from(&matches, cursor, deadline);
         }
-        let part = (cursor.next, SORTED_BATCH_ROWS);
+        let part = ListPart { from: cursor.next, rows_max: SORTED_BATCH_ROWS };
         let rows = match self.sample {
-            Some(sample) => {
-                self.sample_page(sample, (&matches, &keys), part, snapshot, deadline)?.1
-            }
+            Some(sample) => self.sample_page(sample, &matches, &keys, part, snapshot, deadline)?.1,
             None => {
-                let (set, name) = self.matching_set(&matches, snapshot, deadline)?;
-                self.sorted_rows((&set, name.as_ref()), &keys, part, snapshot, deadline)?
+                let matching = self.matching_set(&matches, snapshot, deadline)?;
+                self.sorted_rows(matching.named(), &keys, part, snapshot, deadline)?
             }
         };
         cursor.next += rows.len() as u64;
@@ -76,8 +74,9 @@ impl Query {
     pub(super) fn sample_page(
         &self,
         sample: Sample,
-        (matches, keys): (&Intersection<'_>, &[DirectedOrder<'_>]),
-        (from, count): (u64, usize),
+        matches: &Intersection<'_>,
+        keys: &[DirectedOrder<'_>],
+        part: ListPart,
         snapshot: &Snapshot,
         deadline: Deadline<'_>,
     ) -> Result<(u64, Vec<u32>), QueryError> {
@@ -88,11 +87,12 @@ impl Query {
             let mut rows = rows_at(matches, &counts, &positions, deadline)?;
             rows.sort_unstable();
             let set = CountedSet::new(DocSet::Sorted(rows));
-            let rows = self.sorted_rows((&set, None), keys, (from, count), snapshot, deadline)?;
+            let named = NamedSet { set: &set, name: None };
+            let rows = self.sorted_rows(named, keys, part, snapshot, deadline)?;
             return Ok((records, rows));
         }
-        let from = from.min(records) as usize;
-        let to = from.saturating_add(count).min(positions.len());
+        let from = part.from.min(records) as usize;
+        let to = from.saturating_add(part.rows_max).min(positions.len());
         Ok((records, rows_at(matches, &counts, &positions[from..to], deadline)?))
     }
 }

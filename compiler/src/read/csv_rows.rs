@@ -22,7 +22,7 @@ use crate::read::lines::{Line, Lines};
 /// ```
 ///
 /// The line limit bounds the bytes that one open quote puts back.
-pub struct Rows<'d> {
+pub struct CsvRows<'d> {
     diagnostics: &'d Diagnostics,
     lines: Lines<'d>,
     /// Lines that were put back, to be read before the part's next line.
@@ -33,7 +33,7 @@ pub struct Rows<'d> {
     row_bytes_max: usize,
 }
 
-pub struct Row {
+pub struct CsvRow {
     /// The number of the row's first line, from 1.
     pub number: u64,
     /// The offset in the uncompressed part.
@@ -80,17 +80,17 @@ const PENDING_LINE_BYTES: usize = 64;
 /// The largest number of cells in a row; real tables have tens.
 const CELLS_MAX: usize = 1 << 14;
 
-impl<'d> Rows<'d> {
+impl<'d> CsvRows<'d> {
     /// Opens a part and decodes UTF-16. Without a `delimiter`, the first row determines it.
     pub fn open(
         path: &Path,
         delimiter: Option<u8>,
         limits: &ReadLimits,
         diagnostics: &'d Diagnostics,
-    ) -> Result<Rows<'d>> {
+    ) -> Result<CsvRows<'d>> {
         let core = Reader::new();
         let lines = Lines::open_decoded(path, limits, diagnostics)?;
-        let mut rows = Rows {
+        let mut rows = CsvRows {
             diagnostics,
             lines,
             pending: VecDeque::new(),
@@ -111,9 +111,9 @@ impl<'d> Rows<'d> {
     }
 
     /// Returns the next row as the header. A later row with another number of cells is ragged.
-    pub fn header(&mut self) -> Result<Option<Row>> {
+    pub fn header(&mut self) -> Result<Option<CsvRow>> {
         let row = self.next_row()?;
-        if let Some(Row { cells: Ok(header), .. }) = &row {
+        if let Some(CsvRow { cells: Ok(header), .. }) = &row {
             self.width = Some(header.len());
             let repeats =
                 |(at, name): (usize, &str)| header.iter().take(at).any(|other| other == name);
@@ -125,7 +125,7 @@ impl<'d> Rows<'d> {
     }
 
     /// Returns the next row that is not blank; fails where the part is truncated or damaged.
-    pub fn next_row(&mut self) -> Result<Option<Row>> {
+    pub fn next_row(&mut self) -> Result<Option<CsvRow>> {
         loop {
             let Some(first) = self.next_pending()? else { return Ok(None) };
             self.diagnostics.at(first.number, first.byte_offset);
@@ -152,7 +152,7 @@ impl<'d> Rows<'d> {
     }
 
     /// Reads lines from a row's first line until every quote is closed.
-    fn finish_row(&mut self, first: PendingLine) -> Result<Row> {
+    fn finish_row(&mut self, first: PendingLine) -> Result<CsvRow> {
         self.core.reset();
         let mut cells = RowCells::default();
         let (number, byte_offset) = (first.number, first.byte_offset);
@@ -190,11 +190,11 @@ impl<'d> Rows<'d> {
             line.skip(used);
             self.pending.push_front(line);
         }
-        Ok(Row { number, byte_offset, raw, cells: cells.record().ok_or("not_utf8") })
+        Ok(CsvRow { number, byte_offset, raw, cells: cells.record().ok_or("not_utf8") })
     }
 
     /// Returns the first line as a bad row and puts the other lines back.
-    fn put_back(&mut self, lines: Vec<PendingLine>, code: &'static str) -> Result<Row> {
+    fn put_back(&mut self, lines: Vec<PendingLine>, code: &'static str) -> Result<CsvRow> {
         let mut lines = lines.into_iter();
         let first = lines.next().map(|line| line.into_row(code));
         for line in lines.rev() {
@@ -233,10 +233,10 @@ impl PendingLine {
         self.byte_offset += count as u64;
     }
 
-    fn into_row(self, code: &'static str) -> Row {
+    fn into_row(self, code: &'static str) -> CsvRow {
         let text = self.text();
         let raw = text.strip_suffix(b"\r").unwrap_or(text).to_vec();
-        Row { number: self.number, byte_offset: self.byte_offset, raw, cells: Err(code) }
+        CsvRow { number: self.number, byte_offset: self.byte_offset, raw, cells: Err(code) }
     }
 }
 
@@ -304,7 +304,7 @@ mod tests {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(text).unwrap();
         let limits = ReadLimits { line_bytes_max: row_bytes_max, ..ReadLimits::default() };
-        let mut rows = Rows::open(file.path(), delimiter, &limits, diagnostics).unwrap();
+        let mut rows = CsvRows::open(file.path(), delimiter, &limits, diagnostics).unwrap();
         let mut found = Vec::new();
         let mut next = rows.header().unwrap();
         while let Some(row) = next {
