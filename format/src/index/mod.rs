@@ -32,6 +32,7 @@ pub mod dictionary;
 pub(crate) mod doc_set;
 pub mod encoding;
 pub mod fst_shards;
+pub mod full_text;
 pub mod kept_sets;
 pub mod name_part;
 pub mod orders;

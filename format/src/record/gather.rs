@@ -41,6 +41,8 @@ pub enum Gathered<'a> {
     Moment(i64),
     /// The number of the record's identifier.
     Id(u64),
+    /// A long text: its offset and length in the record's pool.
+    LongText(u32, u32),
     /// A value that exists and cannot be compared.
     Present,
 }

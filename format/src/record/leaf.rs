@@ -253,7 +253,8 @@ impl<'r> LeafValue<'r> {
             LeafValue::Unsigned(value) => Gathered::Integer(integer(value)),
             LeafValue::Number(value) => Gathered::Number(value),
             LeafValue::Text(text) | LeafValue::Orcid(text) => Gathered::Text(utf8(text)?),
-            LeafValue::Json(_) | LeafValue::LongText(..) => Gathered::Present,
+            LeafValue::Json(_) => Gathered::Present,
+            LeafValue::LongText(offset, length) => Gathered::LongText(offset, length),
             LeafValue::Id(_, id) => Gathered::Id(id),
             LeafValue::NameOf(entity, row) => Gathered::NameOf(entity, row),
             LeafValue::IdOf(entity, row)

@@ -9,6 +9,7 @@ use crate::entity::Entity;
 use crate::record::schema::{MemberSchema, ObjectSchema, Schema, Shown};
 use crate::record::schema_of;
 use crate::schema::keys::{Order, TermLists, Terms, Values, keys_of};
+use crate::schema::texts::describe_texts;
 
 /// Describes the layout of a record, one line per member: its first flag, its flags, name and type. An
 /// object follows the objects it contains.
@@ -144,6 +145,7 @@ pub fn schema_hash() -> u64 {
         }
         for entity in Entity::all() {
             hasher.update(describe_keys(entity).as_bytes());
+            hasher.update(describe_texts(entity).as_bytes());
         }
         let mut first = [0; 8];
         first.copy_from_slice(&hasher.finalize().as_bytes()[..8]);

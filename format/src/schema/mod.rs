@@ -8,3 +8,4 @@
 pub mod identifier;
 pub mod keys;
 pub mod layout;
+pub mod texts;

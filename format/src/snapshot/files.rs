@@ -9,12 +9,13 @@ use std::{
 
 use crate::entity::Entity;
 use crate::schema::keys::keys_of;
+use crate::schema::texts::text_paths;
 use crate::snapshot::error::Cause;
 use crate::storage::header::FileKind;
 use crate::storage::manifest::{HASHES, Manifest, REPORT};
 
 /// The kinds of archive an entity may have, in the order in which a snapshot is opened.
-const ENTITY_FILES: [FileKind; 11] = [
+const ENTITY_FILES: [FileKind; 12] = [
     FileKind::Records,
     FileKind::Ids,
     FileKind::Redirects,
@@ -26,6 +27,7 @@ const ENTITY_FILES: [FileKind; 11] = [
     FileKind::PrefixStats,
     FileKind::Citations,
     FileKind::Targets,
+    FileKind::FullText,
 ];
 
 /// Whether an entity has an archive of this kind.
@@ -40,8 +42,14 @@ pub(super) fn has_archive(kind: FileKind, entity: Entity) -> bool {
         FileKind::Alternatives => keys.has_alternatives(),
         FileKind::Citations => keys.has_citations(),
         FileKind::Targets => !keys.targets.is_empty(),
+        FileKind::FullText => text_paths(entity).is_some(),
         FileKind::Strings => false,
     }
+}
+
+/// Whether a snapshot may lack the archives of a kind.
+pub(super) fn is_optional(kind: FileKind) -> bool {
+    kind == FileKind::FullText
 }
 
 /// The path of an archive within a snapshot: `outputs/records`, or `strings` without an entity.
@@ -67,8 +75,12 @@ pub fn archives() -> impl Iterator<Item = (FileKind, Option<Entity>)> {
 ///
 /// The first file that is missing from the list, or does not belong there.
 pub fn check_file_list(manifest: &Manifest) -> Result<(), (String, Cause)> {
-    let mut expected: Vec<String> =
-        archives().map(|(kind, entity)| archive_path(kind, entity)).collect();
+    let is_listed = |path: &String| manifest.files.iter().any(|entry| entry.path == *path);
+    let mut expected: Vec<String> = archives()
+        .map(|(kind, entity)| (kind, archive_path(kind, entity)))
+        .filter(|(kind, path)| !is_optional(*kind) || is_listed(path))
+        .map(|(_, path)| path)
+        .collect();
     expected.extend([HASHES.to_string(), REPORT.to_string()]);
     expected.sort();
     let mut listed = manifest.files.iter().map(|entry| &entry.path);

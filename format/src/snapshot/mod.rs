@@ -29,6 +29,7 @@ use std::{
 use crate::entity::{Entity, NO_ID, with_record};
 use crate::index::citations::CitationsFile;
 use crate::index::dictionary::Dictionary;
+use crate::index::full_text::FullText;
 use crate::index::kept_sets::{KeptSets, SnapshotSets};
 use crate::index::orders::{Order, OrdersFile};
 use crate::index::prefix_stats::PrefixStats;
@@ -124,6 +125,7 @@ struct EntityFiles {
     prefix_stats: Option<PrefixStats>,
     citations: Option<CitationsFile>,
     targets: Option<TargetsFile>,
+    full_text: Option<FullText>,
 }
 
 impl Mapped {
@@ -153,6 +155,7 @@ impl EntityFiles {
             prefix_stats: twin(&self.prefix_stats),
             citations: twin(&self.citations),
             targets: twin(&self.targets),
+            full_text: twin(&self.full_text),
         }
     }
 }
@@ -382,6 +385,12 @@ impl Snapshot {
     pub fn targets(&self, entity: Entity) -> Result<&TargetsFile, ReadError> {
         let targets = self.files_of(entity).targets.as_ref();
         targets.ok_or(ReadError::Internal("the entity has no lists of target rows"))
+    }
+
+    /// The full-text index of an entity; `None` where the entity has no full-text search, or the snapshot was built
+    /// without.
+    pub fn full_text(&self, entity: Entity) -> Option<&FullText> {
+        self.files_of(entity).full_text.as_ref()
     }
 
     /// The row that stands for all rows with the id of a row; `None` for a row without an id.

@@ -7,6 +7,7 @@ use blake3::Hash;
 use crate::entity::Entity;
 use crate::index::citations::CitationsFile;
 use crate::index::dictionary::Dictionary;
+use crate::index::full_text::FullText;
 use crate::index::orders::OrdersFile;
 use crate::index::prefix_stats::PrefixStats;
 use crate::index::targets::TargetsFile;
@@ -14,7 +15,9 @@ use crate::index::term_lists::TermListsFile;
 use crate::schema::keys::{Terms, keys_of};
 use crate::schema::layout::schema_hash;
 use crate::snapshot::error::{Cause, OpenError};
-use crate::snapshot::files::{archive_path, check_file_list, has_archive, open_regular};
+use crate::snapshot::files::{
+    archive_path, check_file_list, has_archive, is_optional, open_regular,
+};
 use crate::snapshot::lock::lock_shared;
 use crate::snapshot::{
     EntityFiles, Mapped, Opened, Reads, STRINGS_PREFIX_BYTES, Snapshot, Suppressed,
@@ -232,6 +235,7 @@ impl<'p> Opening<'p> {
             citations: files.find(FileKind::Citations, CitationsFile::open)?,
             targets: files
                 .find(FileKind::Targets, |file| TargetsFile::open(file, keys.targets.len()))?,
+            full_text: files.find(FileKind::FullText, FullText::open)?,
         })
     }
 }
@@ -268,8 +272,15 @@ impl EntityOpening<'_, '_> {
     ) -> Result<Option<T>, OpenError> {
         let is_early = matches!(kind, FileKind::Names | FileKind::Citations);
         let is_there = is_early || !self.opening.is_draft;
-        let is_there = is_there && has_archive(kind, self.entity);
+        let is_there = is_there && has_archive(kind, self.entity) && self.is_listed(kind);
         is_there.then(|| self.open(kind, open)).transpose()
+    }
+
+    /// Whether the snapshot has an archive that a snapshot may lack.
+    fn is_listed(&self, kind: FileKind) -> bool {
+        let path = archive_path(kind, Some(self.entity));
+        let mut files = self.opening.manifest.files.iter();
+        !is_optional(kind) || files.any(|entry| entry.path == path)
     }
 
     /// Checks a header's counts against those of the manifest.
@@ -288,7 +299,8 @@ impl EntityOpening<'_, '_> {
             | FileKind::Words
             | FileKind::Alternatives
             | FileKind::PrefixStats
-            | FileKind::Targets => (Some(("records", published)), Some(("rows", published))),
+            | FileKind::Targets
+            | FileKind::FullText => (Some(("records", published)), Some(("rows", published))),
             FileKind::Strings => (None, None),
         };
         let checks = [(expected_published, header.published), (expected_rows, header.rows)];

@@ -3,7 +3,7 @@
 use crate::entity::Entity;
 
 /// The version of the format that this library writes, and the only version it reads.
-pub const FORMAT_VERSION: u32 = 10;
+pub const FORMAT_VERSION: u32 = 11;
 
 /// The first bytes of every archive.
 pub const MAGIC: [u8; 8] = *b"PINAKES\x1a";
@@ -43,6 +43,8 @@ pub enum FileKind {
     Citations = 11,
     /// Record → the rows of other entities that it refers to.
     Targets = 12,
+    /// Word → records, with positions.
+    FullText = 13,
 }
 
 impl FileKind {
@@ -61,6 +63,7 @@ impl FileKind {
             FileKind::PrefixStats => "prefix_stats",
             FileKind::Citations => "citations",
             FileKind::Targets => "targets",
+            FileKind::FullText => "full_text",
         }
     }
 }

@@ -1,0 +1,443 @@
+//! The full-text index: word → records, with fields and positions, for searches by relevance.
+//!
+//! ```text
+//! header | posting lists… | positions… | terms | forms | directory: eleven u64
+//! term: number of postings × 2 + 1 if they are here | number of forms | forms, as suffixes of the term
+//!       | here:    length of the postings | rest | positions
+//!       | or else: offset and length of the list | offset and length of its positions
+//! form: the terms that the word is a form of, as suffixes of the form, each with the form's number in the term
+//! ```
+//!
+//! A *term* is the stem of a word, in the language of the record that holds the word. A *form* is the word as the record spells it,
+//! folded. So one list answers a search for any inflection, and positions tell the forms apart:
+//!
+//! ```text
+//! term "network"  forms "network", "networks"   postings (row 3, impact 9) …   positions: abstract 4, form 1
+//! form "networks" → term "network", form 1
+//! ```
+//!
+//! - `impact` weighs a term in a record. The weight follows from the record alone, so that unchanged records keep it.
+//! - `postings` lists the rows of a term, `positions` where the term stands in each record.
+//! - `texts` maps terms and forms to their entries.
+//!
+//! Cost of [`FullText::term`]: a look-up in the shards, and decoding half a block of about 2 KiB.
+
+mod bits;
+mod impact;
+mod layout;
+mod positions;
+mod postings;
+mod record;
+mod texts;
+mod verify;
+mod write;
+
+use std::borrow::Cow;
+
+use crate::index::full_text::layout::BLOCK_POSTINGS;
+use crate::index::full_text::positions::{BlockPositions, form_bits};
+use crate::index::full_text::postings::{Cursor, List, Place};
+use crate::index::full_text::texts::{Texts, TextsCursor};
+use crate::schema::texts::Field;
+use crate::storage::archive::{Archive, ArchiveError, InArchive};
+use crate::storage::error::ReadError;
+use crate::storage::header::HEADER_BYTES;
+use crate::storage::leb128;
+
+pub use crate::index::full_text::impact::{IDF_STEPS, IMPACT_MAX, idf, impact, weighted_length};
+pub use crate::index::full_text::layout::{FORMS_MAX, POSITION_MAX, VALUE_GAP};
+pub use crate::index::full_text::positions::Occurrence;
+pub use crate::index::full_text::postings::NO_ROW;
+pub use crate::index::full_text::record::each_text;
+pub use crate::index::full_text::write::FullTextWriter;
+
+fn corrupt(what: &'static str) -> ReadError {
+    ReadError::corrupt("full_text", what)
+}
+
+/// A full-text index in a mapped file.
+#[derive(Clone)]
+pub struct FullText {
+    archive: Archive,
+    positions_from: usize,
+    terms: Texts,
+    forms: Texts,
+}
+
+impl InArchive for FullText {
+    fn archive_mut(&mut self) -> &mut Archive {
+        &mut self.archive
+    }
+}
+
+impl FullText {
+    /// Opens the file.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the directory is damaged or inconsistent.
+    pub fn open(archive: Archive) -> Result<FullText, ArchiveError> {
+        let (directory_from, [positions_from, a, b, c, d, e, f, g, h, i, j]) =
+            archive.directory()?;
+        let terms = Texts::open(&archive, [a, b, c, d, e])?;
+        let forms = Texts::open(&archive, [f, g, h, i, j])?;
+        let is_sound = positions_from >= HEADER_BYTES
+            && positions_from <= terms.from()
+            && terms.to() == forms.from()
+            && forms.to() == directory_from;
+        match is_sound {
+            true => Ok(FullText { archive, positions_from, terms, forms }),
+            false => Err(ArchiveError::Length {
+                expected: forms.to() as u64,
+                found: archive.len() as u64,
+            }),
+        }
+    }
+
+    /// The mapped file and its integrity checks.
+    pub fn archive(&self) -> &Archive {
+        &self.archive
+    }
+
+    /// The number of terms.
+    pub fn terms(&self) -> u64 {
+        self.terms.count()
+    }
+
+    /// The number of forms.
+    pub fn forms(&self) -> u64 {
+        self.forms.count()
+    }
+
+    /// The bytes of the posting lists and of the positions, without those in the dictionary.
+    pub fn region_bytes(&self) -> (u64, u64) {
+        let postings = self.positions_from - HEADER_BYTES;
+        (postings as u64, (self.terms.from() - self.positions_from) as u64)
+    }
+
+    /// Finds a term.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the bytes are damaged.
+    pub fn term(&self, stem: &str) -> Result<Option<Term<'_>>, ReadError> {
+        match self.terms.get(&self.archive, stem.as_bytes())? {
+            Some(bytes) => self.read_term(bytes).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// A cursor before the first term.
+    pub fn term_cursor(&self) -> TermCursor<'_> {
+        TermCursor { index: self, texts: self.terms.cursor(&self.archive) }
+    }
+
+    /// A cursor before the first form.
+    pub fn form_cursor(&self) -> FormCursor<'_> {
+        FormCursor(self.forms.cursor(&self.archive))
+    }
+
+    /// The terms that a word is a form of, and its number among the forms of each.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the bytes are damaged.
+    pub fn form(&self, form: &str) -> Result<Vec<FormOf>, ReadError> {
+        match self.forms.get(&self.archive, form.as_bytes())? {
+            Some(bytes) => read_stems(form.as_bytes(), bytes),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    fn read_term<'s>(&'s self, mut bytes: &'s [u8]) -> Result<Term<'s>, ReadError> {
+        let cut = || corrupt("the entry of a term is cut");
+        let head = leb128::take(&mut bytes).ok_or_else(cut)?;
+        let count = u32::try_from(head >> 1).ok().filter(|count| *count > 0);
+        let count = count.ok_or(corrupt("a term has no posting, or more than 32 bits count"))?;
+        let forms = leb128::take(&mut bytes).filter(|forms| (1..=FORMS_MAX as u64).contains(forms));
+        let forms = forms.ok_or(corrupt("a term has no form, or too many"))? as usize;
+        let suffixes = bytes;
+        for _ in 0..forms {
+            take_suffix(&mut bytes).ok_or_else(cut)?;
+        }
+        let suffixes = &suffixes[..suffixes.len() - bytes.len()];
+        let (list, positions) = if head & 1 == 1 {
+            let length = leb128::take(&mut bytes).and_then(|length| usize::try_from(length).ok());
+            let (rest, positions) =
+                length.and_then(|length| bytes.split_at_checked(length)).ok_or_else(cut)?;
+            if count as usize >= BLOCK_POSTINGS {
+                return Err(corrupt("a whole block lies in the dictionary"));
+            }
+            (List { count, place: Place::Inline(rest) }, PositionsPlace::Inline(positions))
+        } else {
+            let mut number =
+                || leb128::take(&mut bytes).and_then(|n| usize::try_from(n).ok()).ok_or_else(cut);
+            let [from, length, positions, positions_length] =
+                [number()?, number()?, number()?, number()?];
+            if !bytes.is_empty() {
+                return Err(cut());
+            }
+            let outside = || corrupt("a posting list lies outside its region");
+            let range = |from: usize, base: usize, length: usize, end: usize| {
+                let from = from.checked_add(base)?;
+                let to = from.checked_add(length)?;
+                (to <= end).then_some((from, to))
+            };
+            let (from, to) =
+                range(from, HEADER_BYTES, length, self.positions_from).ok_or_else(outside)?;
+            let (positions_from, positions_to) =
+                range(positions, self.positions_from, positions_length, self.terms.from())
+                    .ok_or_else(outside)?;
+            let list = List::open(&self.archive, from, to, count)?;
+            let place = PositionsPlace::Region {
+                archive: &self.archive,
+                from: positions_from,
+                to: positions_to,
+            };
+            (list, place)
+        };
+        Ok(Term { list, positions, forms, suffixes })
+    }
+}
+
+/// A term that a word is a form of, and the form's number in the term.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FormOf {
+    /// The term.
+    pub stem: String,
+    /// The number of the form among the forms of the term.
+    pub number: u16,
+}
+
+/// Reads the stems of a form.
+fn read_stems(form: &[u8], mut bytes: &[u8]) -> Result<Vec<FormOf>, ReadError> {
+    let cut = || corrupt("the entry of a form is cut");
+    let mut stems = Vec::new();
+    while !bytes.is_empty() {
+        let (shared, suffix) = take_suffix(&mut bytes).ok_or_else(cut)?;
+        let stem = [form.get(..shared).ok_or_else(cut)?, suffix].concat();
+        let stem = String::from_utf8(stem).map_err(|_| corrupt("a term is not UTF-8"))?;
+        let number = leb128::take(&mut bytes).filter(|number| *number < FORMS_MAX as u64);
+        stems.push(FormOf { stem, number: number.ok_or_else(cut)? as u16 });
+    }
+    if stems.is_empty() { Err(corrupt("a form has no term")) } else { Ok(stems) }
+}
+
+/// Takes a shared length and a suffix off the front of `bytes`.
+fn take_suffix<'s>(bytes: &mut &'s [u8]) -> Option<(usize, &'s [u8])> {
+    let shared = usize::try_from(leb128::take(bytes)?).ok()?;
+    let length = usize::try_from(leb128::take(bytes)?).ok()?;
+    let (suffix, rest) = bytes.split_at_checked(length)?;
+    *bytes = rest;
+    Some((shared, suffix))
+}
+
+/// A term: its forms, its posting list and its positions.
+#[derive(Clone, Copy)]
+pub struct Term<'s> {
+    list: List<'s>,
+    positions: PositionsPlace<'s>,
+    forms: usize,
+    suffixes: &'s [u8],
+}
+
+#[derive(Clone, Copy)]
+enum PositionsPlace<'s> {
+    Inline(&'s [u8]),
+    Region { archive: &'s Archive, from: usize, to: usize },
+}
+
+impl<'s> Term<'s> {
+    /// The number of records with the term, suppressed records included.
+    pub fn count(&self) -> u32 {
+        self.list.count
+    }
+
+    /// The number of forms.
+    pub fn form_count(&self) -> usize {
+        self.forms
+    }
+
+    /// The forms of the term with this stem, ascending.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a form shares more than the stem.
+    pub fn forms(&self, stem: &[u8]) -> Result<Vec<Vec<u8>>, ReadError> {
+        let mut bytes = self.suffixes;
+        let form = |_| {
+            let (shared, suffix) = take_suffix(&mut bytes)?;
+            Some([stem.get(..shared)?, suffix].concat())
+        };
+        let forms: Option<Vec<Vec<u8>>> = (0..self.forms).map(form).collect();
+        forms.ok_or(corrupt("a form shares more than its term"))
+    }
+
+    /// Opens the postings at the first one.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the bytes are damaged.
+    pub fn postings(self) -> Result<Postings<'s>, ReadError> {
+        Ok(Postings {
+            cursor: Cursor::open(self.list)?,
+            positions: self.positions,
+            form_bits: form_bits(self.forms),
+            block: None,
+            decoded: BlockPositions::default(),
+        })
+    }
+}
+
+/// Walks the postings of a term in row order.
+pub struct Postings<'s> {
+    cursor: Cursor<'s>,
+    positions: PositionsPlace<'s>,
+    form_bits: u32,
+    /// The block whose positions are decoded.
+    block: Option<usize>,
+    decoded: BlockPositions,
+}
+
+impl Postings<'_> {
+    /// The number of postings.
+    pub fn count(&self) -> u32 {
+        self.cursor.count()
+    }
+
+    /// The current row, or [`NO_ROW`] beyond the last.
+    #[inline]
+    pub fn row(&self) -> u32 {
+        self.cursor.row()
+    }
+
+    /// The impact of the term in the current record.
+    #[inline]
+    pub fn impact(&mut self) -> u32 {
+        self.cursor.impact()
+    }
+
+    /// Moves to the next row.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the bytes are damaged.
+    #[inline]
+    pub fn next(&mut self) -> Result<(), ReadError> {
+        self.cursor.next()
+    }
+
+    /// Moves to the first row at or after `row`. Never moves back.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the bytes are damaged.
+    #[inline]
+    pub fn seek(&mut self, row: u32) -> Result<(), ReadError> {
+        self.cursor.seek(row)
+    }
+
+    /// The greatest impact of rows from `row` on, and the last row for which it holds. `row` is not before the current row.
+    #[inline]
+    pub fn bound(&self, row: u32) -> (u32, u32) {
+        let (impact, last) = self.cursor.bound(row);
+        (impact.into(), last)
+    }
+
+    /// The occurrences of the term in a field of the current record, ascending.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the bytes are damaged.
+    pub fn occurrences(&mut self, field: Field) -> Result<&[Occurrence], ReadError> {
+        let (block, at) = self.cursor.place();
+        if self.block != Some(block) {
+            self.block = None;
+            let count = self.cursor.list().count as usize;
+            let postings = (count - (block * BLOCK_POSTINGS).min(count)).min(BLOCK_POSTINGS);
+            let bytes = match self.positions {
+                PositionsPlace::Inline(bytes) => bytes,
+                PositionsPlace::Region { archive, from, to } => {
+                    let entry = |block| self.cursor.list().entry(block);
+                    let this = entry(block).ok_or(corrupt("a posting list has no such block"))?;
+                    let next = entry(block + 1);
+                    let next =
+                        next.map_or(to, |next| from.saturating_add(next.positions_from as usize));
+                    let this = from.saturating_add(this.positions_from as usize);
+                    if next > to {
+                        return Err(corrupt("positions lie outside their region"));
+                    }
+                    archive.bytes(this, next)?
+                }
+            };
+            self.decoded.read(bytes, postings, self.form_bits, u8::MAX)?;
+            self.block = Some(block);
+        }
+        Ok(self.decoded.of(at, field as usize))
+    }
+}
+
+/// Walks the terms in order.
+pub struct TermCursor<'s> {
+    index: &'s FullText,
+    texts: TextsCursor<'s>,
+}
+
+impl<'s> TermCursor<'s> {
+    /// Moves to the next term; `None` after the last.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the bytes are damaged.
+    pub fn next(&mut self) -> Result<Option<(&[u8], Term<'s>)>, ReadError> {
+        if !self.texts.advance()? {
+            return Ok(None);
+        }
+        match self.texts.current() {
+            Some((stem, bytes)) => Ok(Some((stem, self.index.read_term(bytes)?))),
+            None => Ok(None),
+        }
+    }
+}
+
+/// Walks the forms in order.
+pub struct FormCursor<'s>(TextsCursor<'s>);
+
+impl FormCursor<'_> {
+    /// The current form; `None` before the first and beyond the last.
+    pub fn form(&self) -> Option<Cow<'_, str>> {
+        self.0.current().map(|(form, _)| String::from_utf8_lossy(form))
+    }
+
+    /// Bytes that the form surely shares with the form before.
+    pub fn shared(&self) -> usize {
+        self.0.shared()
+    }
+
+    /// The terms of the current form.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the bytes are damaged.
+    pub fn terms(&self) -> Result<Vec<FormOf>, ReadError> {
+        self.0.current().map_or(Ok(Vec::new()), |(form, bytes)| read_stems(form, bytes))
+    }
+
+    /// Moves to the next form, and tells whether there is one.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the bytes are damaged.
+    pub fn advance(&mut self) -> Result<bool, ReadError> {
+        self.0.advance()
+    }
+
+    /// Moves to the first form at or after a text.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the bytes are damaged.
+    pub fn seek(&mut self, text: &[u8]) -> Result<(), ReadError> {
+        self.0.seek(text)
+    }
+}

@@ -1,0 +1,112 @@
+//! The texts of records that full-text searches look into.
+
+use std::sync::LazyLock;
+
+use crate::entity::Entity;
+use crate::record::gather::{PathTree, find_path};
+use crate::record::schema_of;
+
+/// A field of a record's texts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Field {
+    /// Name and title.
+    Title,
+    /// Abstract.
+    Abstract,
+    /// Names of authors.
+    Authors,
+    /// Names of sources.
+    Venue,
+    /// Keywords, and names of topics.
+    Subjects,
+    /// Year, volume, issue and pages. Only words without a field look here.
+    Imprint,
+}
+
+/// The number of fields.
+pub const FIELDS: usize = 6;
+
+impl Field {
+    /// The fields in the order of their numbers.
+    pub const ALL: [Field; FIELDS] = [
+        Field::Title,
+        Field::Abstract,
+        Field::Authors,
+        Field::Venue,
+        Field::Subjects,
+        Field::Imprint,
+    ];
+
+    /// The bit of the field in a set of fields.
+    pub const fn bit(self) -> u8 {
+        1 << self as u8
+    }
+
+    /// The name of the field in queries; `None` of a field that queries do not name.
+    pub fn name(self) -> Option<&'static str> {
+        match self {
+            Field::Title => Some("title"),
+            Field::Abstract => Some("abstract"),
+            Field::Authors => Some("author"),
+            Field::Venue => Some("venue"),
+            Field::Subjects => Some("subject"),
+            Field::Imprint => None,
+        }
+    }
+}
+
+/// The searched members of an output, by field. Of a member whose values are equal to those of the member before, the
+/// index has one.
+const OUTPUTS: [(Field, &str); 13] = [
+    (Field::Title, "name"),
+    (Field::Title, "title"),
+    (Field::Abstract, "abstract"),
+    (Field::Authors, "authors.name"),
+    (Field::Venue, "primary_venue.source.name"),
+    (Field::Venue, "additional_venues.source.name"),
+    (Field::Subjects, "keywords"),
+    (Field::Subjects, "topics.name"),
+    (Field::Imprint, "year"),
+    (Field::Imprint, "biblio.volume"),
+    (Field::Imprint, "biblio.issue"),
+    (Field::Imprint, "biblio.first_page"),
+    (Field::Imprint, "biblio.last_page"),
+];
+
+/// The paths of the searched texts of an entity.
+pub struct TextPaths {
+    /// The paths, merged. The number of an end is a place in `fields`.
+    pub tree: PathTree,
+    /// The field of each path.
+    pub fields: Vec<Field>,
+}
+
+/// The searched texts of an entity; `None` of an entity without full-text search.
+///
+/// # Panics
+///
+/// If the table names no member. Every test that builds a snapshot finds this mistake.
+pub fn text_paths(entity: Entity) -> Option<&'static TextPaths> {
+    static PATHS: LazyLock<TextPaths> = LazyLock::new(|| {
+        let schema = schema_of(Entity::Output);
+        let mut tree = PathTree::default();
+        for (number, (_, path)) in OUTPUTS.iter().enumerate() {
+            let Some(end) = find_path(&schema, path) else { panic!("no member `{path}`") };
+            tree.add(&end.path, number);
+        }
+        TextPaths { tree, fields: OUTPUTS.map(|(field, _)| field).to_vec() }
+    });
+    (entity == Entity::Output).then(|| &*PATHS)
+}
+
+/// Describes the searched texts of an entity, one line per member, for FORMAT.md and the schema hash.
+pub fn describe_texts(entity: Entity) -> String {
+    match text_paths(entity) {
+        None => String::new(),
+        Some(_) => {
+            let line = |(field, path): &(Field, &str)| format!("  text  {field:?}  {path}\n");
+            OUTPUTS.iter().map(line).collect()
+        }
+    }
+}
