@@ -37,7 +37,7 @@ const BLOCK_CHARS: u32 = 256;
 const BLOCKS: usize = 0x1_0000 / BLOCK_CHARS as usize;
 
 /// The precomputed folding of a character.
-enum Folding {
+pub(super) enum Folding {
     /// The character depends on its neighbours; [`letters`] folds it.
     ByRule,
     /// The character separates words.
@@ -93,13 +93,13 @@ fn split_where(text: &str, matches: impl Fn(&u8) -> bool) -> (&str, &str) {
 }
 
 /// Whether folding keeps a character: no accent or other nonspacing mark.
-fn is_kept(c: &char) -> bool {
+pub(super) fn is_kept(c: &char) -> bool {
     c.general_category() != GeneralCategory::NonspacingMark
 }
 
 /// Folds a text that is not ASCII, by the rules: letters and digits, and `None` for each word
 /// separator.
-fn letters(text: &str) -> impl Iterator<Item = Option<char>> {
+pub(super) fn letters(text: &str) -> impl Iterator<Item = Option<char>> {
     let compatible = text.nfkd().filter(is_kept).default_case_fold();
     let letters = compatible.nfkd().filter(is_kept).flat_map(by_letter);
     // U+02BC, one of the apostrophes, counts as alphabetic.
@@ -108,7 +108,7 @@ fn letters(text: &str) -> impl Iterator<Item = Option<char>> {
 }
 
 /// Returns the precomputed folding of a character. Computes the foldings of a block at its first use.
-fn folding(c: char) -> &'static Folding {
+pub(super) fn folding(c: char) -> &'static Folding {
     static FOLDINGS: [OnceLock<Box<[Folding]>>; BLOCKS] = [const { OnceLock::new() }; BLOCKS];
     let (block, at) = (u32::from(c) / BLOCK_CHARS, u32::from(c) % BLOCK_CHARS);
     let Some(foldings) = FOLDINGS.get(block as usize) else { return &Folding::ByRule };
@@ -194,7 +194,7 @@ pub fn cut_word(word: &str) -> &str {
 }
 
 /// Whether a character belongs to a script without spaces between words.
-fn is_unspaced(c: char) -> bool {
+pub(super) fn is_unspaced(c: char) -> bool {
     use unicode_script::{Script, UnicodeScript};
     match c {
         ..'\u{e00}' => false,

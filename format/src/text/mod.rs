@@ -1,7 +1,8 @@
-//! Texts: folding for comparison, JSON output, times, and invisible characters.
+//! Texts: folding for comparison, words for search, JSON output, times, and invisible characters.
 //!
 //! Imports no other folder.
 
+pub mod analyzer;
 pub mod fold;
 pub mod json;
 pub mod time;
