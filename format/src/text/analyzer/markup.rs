@@ -197,7 +197,7 @@ const FORMULA_BYTES_MAX: usize = 1024;
 /// The length of the formula at the beginning of a text: `$x$` or `$$x$$`, dollars included.
 ///
 /// `$5 and $10` is no formula: a single dollar closes only behind a character that is no space, and not
-/// before a digit.
+/// before a digit. A formula with a space has a command, a brace, `_` or `^`, unlike `US$5 or CAN$`.
 pub(super) fn formula(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let window = &bytes[..bytes.len().min(FORMULA_BYTES_MAX)];
@@ -206,9 +206,13 @@ pub(super) fn formula(text: &str) -> Option<usize> {
     if open == 2 {
         return (bytes.get(close + 1) == Some(&b'$')).then_some(close + 2);
     }
-    let is_tight = !bytes[open].is_ascii_whitespace() && !bytes[close - 1].is_ascii_whitespace();
+    let content = &bytes[open..close];
+    let is_tight = !content.iter().any(u8::is_ascii_whitespace);
+    let is_latex = content.iter().any(|byte| b"\\_^{".contains(byte));
+    let has_space_inside_dollars = content.trim_ascii().len() < content.len();
     let is_price = bytes.get(close + 1).is_some_and(u8::is_ascii_digit);
-    (close > open && is_tight && !is_price).then_some(close + 1)
+    let is_formula = is_tight || (is_latex && !has_space_inside_dollars);
+    (is_formula && !content.is_empty() && !is_price).then_some(close + 1)
 }
 
 /// The length of the LaTeX that begins with a command outside of a formula: up to the next white space that

@@ -137,6 +137,17 @@ fn is_unspaced(c: char) -> bool {
             || matches!(c.script(), Script::Lao | Script::Khmer | Script::Myanmar))
 }
 
+/// Whether a byte is a letter or digit of ASCII.
+static IS_ASCII_WORD: [bool; 256] = {
+    let mut is_word = [false; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        is_word[byte] = (byte as u8).is_ascii_alphanumeric();
+        byte += 1;
+    }
+    is_word
+};
+
 /// Reads a text from front to back and builds one compound after the other.
 struct Scanner<'t, V> {
     text: &'t str,
@@ -200,9 +211,10 @@ impl<'t, V: FnMut(&Compound)> Scanner<'t, V> {
 
     /// Reads letters and digits up to another byte.
     fn read_ascii_letters(&mut self) {
-        let rest = &self.text[self.at..];
-        let length = rest.bytes().position(|byte| !byte.is_ascii_alphanumeric());
-        let word = &rest[..length.unwrap_or(rest.len())];
+        let text = self.text;
+        let rest = &text.as_bytes()[self.at..];
+        let length = rest.iter().position(|byte| !IS_ASCII_WORD[usize::from(*byte)]);
+        let word = &text[self.at..self.at + length.unwrap_or(rest.len())];
         self.open_part(false);
         self.push_lower_case(word);
         self.at += word.len();
@@ -336,7 +348,9 @@ impl<'t, V: FnMut(&Compound)> Scanner<'t, V> {
     fn read_language_sign(&mut self, sign: u8) {
         let signs = if sign == b'+' { "++" } else { "#" };
         let rest = &self.text[self.at..];
-        let is_end = |after: &str| !after.starts_with(|c: char| c.is_alphanumeric() || c == '+');
+        // A version may follow, as in `C++11`.
+        let continues = |c: char| c.is_alphabetic() || c == '+' || (sign == b'#' && c.is_numeric());
+        let is_end = |after: &str| !after.starts_with(continues);
         let is_letter = matches!(self.open_word().as_bytes(), [b'a'..=b'z']);
         if is_letter && rest.strip_prefix(signs).is_some_and(is_end) {
             self.compound.text.push_str(signs);
@@ -378,6 +392,10 @@ impl<'t, V: FnMut(&Compound)> Scanner<'t, V> {
             };
             let Some(latex) = latex else { return self.separate(1) };
             self.latex_end = self.at + latex;
+        }
+        if rest.starts_with("}{") {
+            // Two arguments: `\frac{a}{b}`.
+            self.end_compound();
         }
         self.at += 1;
     }

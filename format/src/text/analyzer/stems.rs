@@ -3,7 +3,7 @@
 use std::{borrow::Cow, cell::RefCell, collections::HashSet, sync::LazyLock};
 
 use super::languages::{LANGUAGES, Language};
-use crate::text::fold::fold;
+use crate::text::fold::{fold, shared_bytes};
 
 /// Whether a folded word is very frequent in a language that has a stemmer: `the`, `der`, `la`.
 pub fn is_stop_word(word: &str) -> bool {
@@ -15,51 +15,96 @@ pub fn is_stop_word(word: &str) -> bool {
 
 /// Reduces the inflected forms of a language's words to one stem: `studies` and `study` to `studi`.
 ///
-/// Remembers recent words in [`CACHE_ENTRIES`] entries of 48 bytes, allocated with the first stem. Keep one
-/// stemmer for each thread and language.
+/// Remembers recent words in 512 KiB, allocated with the first stem. Keep one stemmer for each thread
+/// and language.
 pub struct Stemmer {
     /// `None` where words stay as they are.
     language: Option<&'static Language>,
-    cache: RefCell<Vec<CacheEntry>>,
+    cache: RefCell<Cache>,
 }
 
-/// Words that a stemmer remembers, at most; a power of two.
-const CACHE_ENTRIES: usize = 4096;
+/// Remembers the stems of words, two in each bucket.
+///
+/// A found word moves to the first place of its bucket, and a new word takes the second, so that rare
+/// words do not displace frequent ones. In 28 MB of abstracts 7 % of the words are not found.
+#[derive(Default)]
+struct Cache {
+    /// Empty, or of [`CACHE_BUCKETS`] buckets.
+    buckets: Vec<[CacheEntry; 2]>,
+}
 
-/// A word and its stem.
+/// Buckets of a cache; a power of two.
+const CACHE_BUCKETS: usize = 8192;
+
+/// A word and its stem: the first bytes of the word, and the bytes that follow in the stem.
+///
+/// Folded words have no zero bytes, so zeros fill the arrays. The default is the stem of the empty word.
 #[derive(Clone, Copy, Default)]
 struct CacheEntry {
-    word: ShortText,
-    stem: ShortText,
+    word: CachedWord,
+    kept_bytes: u8,
+    added: [u8; 7],
 }
 
-/// A text of at most 23 bytes; the bytes behind it are 0.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-struct ShortText {
-    length: u8,
-    bytes: [u8; ShortText::BYTES_MAX],
+type CachedWord = [u8; 24];
+
+impl CacheEntry {
+    /// `None` where the stem is too different from the word.
+    fn new(key: CachedWord, word: &str, stem: &str) -> Option<CacheEntry> {
+        let kept = shared_bytes(word, stem);
+        let added = padded(&stem[kept..])?;
+        Some(CacheEntry { word: key, kept_bytes: kept as u8, added })
+    }
+
+    /// The stem of the entry's word.
+    fn stem<'w>(&self, word: &'w str) -> Cow<'w, str> {
+        let kept = &word[..usize::from(self.kept_bytes)];
+        let added = self.added.split(|byte| *byte == 0).next().unwrap_or_default();
+        if added.is_empty() {
+            return Cow::Borrowed(kept);
+        }
+        Cow::Owned(
+            kept.to_owned() + str::from_utf8(added).expect("stems are cut between characters"),
+        )
+    }
 }
 
-impl ShortText {
-    const BYTES_MAX: usize = 23;
-
-    fn new(text: &str) -> Option<ShortText> {
-        let mut short = ShortText::default();
-        short.bytes.get_mut(..text.len())?.copy_from_slice(text.as_bytes());
-        short.length = text.len() as u8;
-        Some(short)
+impl Cache {
+    /// Returns the stem of a word, as remembered or as computed.
+    fn stem<'w>(&mut self, word: &'w str, compute: impl FnOnce() -> Cow<'w, str>) -> Cow<'w, str> {
+        let Some(key) = padded(word) else { return compute() };
+        if self.buckets.is_empty() {
+            self.buckets.resize(CACHE_BUCKETS, Default::default());
+        }
+        let bucket = &mut self.buckets[bucket_of(&key)];
+        if bucket[1].word == key {
+            bucket.swap(0, 1);
+        }
+        if bucket[0].word == key {
+            return bucket[0].stem(word);
+        }
+        let stem = compute();
+        if let Some(entry) = CacheEntry::new(key, word, &stem) {
+            bucket[1] = entry;
+        }
+        stem
     }
+}
 
-    fn as_bytes(&self) -> &[u8] {
-        &self.bytes[..usize::from(self.length)]
-    }
+/// A text with zeros behind it, if it has at most `N` bytes.
+fn padded<const N: usize>(text: &str) -> Option<[u8; N]> {
+    let mut bytes = [0; N];
+    bytes.get_mut(..text.len())?.copy_from_slice(text.as_bytes());
+    Some(bytes)
+}
 
-    /// The place of the text in a cache: FNV-1a, folded to the upper bits.
-    fn cache_place(&self) -> usize {
-        let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
-        let hash = self.as_bytes().iter().fold(0xcbf2_9ce4_8422_2325, step);
-        (hash >> 32) as usize % CACHE_ENTRIES
-    }
+/// The bucket of a word: the upper bits of a product, which depend on all bytes.
+fn bucket_of(word: &CachedWord) -> usize {
+    let (chunks, _) = word.as_chunks::<8>();
+    let hash = chunks.iter().fold(0u64, |hash, chunk| {
+        (hash.rotate_left(29) ^ u64::from_le_bytes(*chunk)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    });
+    (hash >> 40) as usize % CACHE_BUCKETS
 }
 
 impl Stemmer {
@@ -77,24 +122,7 @@ impl Stemmer {
     /// their own stems.
     pub fn stem<'w>(&self, word: &'w str) -> Cow<'w, str> {
         let Some(language) = self.language else { return Cow::Borrowed(word) };
-        let Some(short) = ShortText::new(word) else { return language.stem(word) };
-        let mut cache = self.cache.borrow_mut();
-        if cache.is_empty() {
-            cache.resize(CACHE_ENTRIES, CacheEntry::default());
-        }
-        let entry = &mut cache[short.cache_place()];
-        if entry.word != short {
-            let stem = language.stem(word);
-            if let Some(stem) = ShortText::new(&stem) {
-                *entry = CacheEntry { word: short, stem };
-            }
-            return stem;
-        }
-        let stem = entry.stem.as_bytes();
-        if word.as_bytes().starts_with(stem) {
-            return Cow::Borrowed(&word[..stem.len()]);
-        }
-        Cow::Owned(str::from_utf8(stem).expect("entries are whole texts").to_owned())
+        self.cache.borrow_mut().stem(word, || language.stem(word))
     }
 }
 
@@ -113,15 +141,11 @@ impl Language {
             Some(word) => Cow::Owned(fold(&algorithm.stem(&word))),
             None => algorithm.stem(word),
         };
-        if stem.is_empty() { Cow::Borrowed(word) } else { shared(word, stem) }
-    }
-}
-
-/// Borrows a stem from its word where the stem is the word's beginning.
-fn shared<'w>(word: &'w str, stem: Cow<'_, str>) -> Cow<'w, str> {
-    match word.starts_with(&*stem) {
-        true => Cow::Borrowed(&word[..stem.len()]),
-        false => Cow::Owned(stem.into_owned()),
+        match &*stem {
+            "" => Cow::Borrowed(word),
+            stem if word.starts_with(stem) => Cow::Borrowed(&word[..stem.len()]),
+            _ => Cow::Owned(stem.into_owned()),
+        }
     }
 }
 
