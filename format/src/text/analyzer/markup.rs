@@ -268,6 +268,32 @@ const FONT_COMMANDS: [&str; 12] = [
 /// Commands whose arguments are no text.
 const SETTING_COMMANDS: [&str; 5] = ["begin", "documentclass", "end", "setlength", "usepackage"];
 
+/// Commands with the first letter of the escape `\n`.
+const COMMANDS_IN_N: [&str; 11] = [
+    "nabla",
+    "ne",
+    "neg",
+    "neq",
+    "newline",
+    "ni",
+    "noindent",
+    "nonumber",
+    "normalsize",
+    "not",
+    "notin",
+];
+
+/// Whether the name of a command is the escape of a program, which nobody decoded, and the word behind it:
+/// `\nresource`, `\tMethods`.
+fn is_line_break(name: &str) -> bool {
+    let is_upper = name[1..].starts_with(|c: char| c.is_ascii_uppercase());
+    match name.as_bytes()[0] {
+        b'n' => !COMMANDS_IN_N.contains(&name),
+        b'r' | b't' => is_upper,
+        _ => false,
+    }
+}
+
 /// Reads the LaTeX command at the beginning of a text: a backslash and letters, or a backslash and another
 /// character.
 pub(super) fn command(text: &str) -> Markup {
@@ -292,10 +318,7 @@ pub(super) fn command(text: &str) -> Markup {
         let space = usize::from(after.starts_with(' '));
         return Markup::new(bytes + space, Meaning::Letters(letters));
     }
-    let is_escape = name.starts_with(['n', 'r', 't'])
-        && name[1..].starts_with(|c: char| c.is_ascii_uppercase());
-    if is_escape {
-        // An escape of a program that nobody decoded: `\nMethods`.
+    if is_line_break(name) {
         return Markup::new(2, Meaning::Separator);
     }
     let is_accent = name.len() == 1 && "cvuHkrbdt".contains(name);

@@ -64,9 +64,12 @@ impl Compound {
     }
 
     /// The parts as one word, where hyphens or apostrophes join two or more: `covid19`.
+    ///
+    /// `None` for ranges of numbers, such as `271-280`, and in scripts without spaces.
     pub fn joined(&self) -> Option<&str> {
         let is_joined = !self.is_unspaced && self.parts.len() > 1;
-        is_joined.then(|| fold::cut(&self.text, PART_BYTES_MAX))
+        let is_range = || self.text.bytes().all(|byte| byte.is_ascii_digit());
+        (is_joined && !is_range()).then(|| fold::cut(&self.text, PART_BYTES_MAX))
     }
 
     /// The bytes of the analyzed text that the compound stands in, from its first letter to its last. Markup

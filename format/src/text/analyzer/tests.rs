@@ -39,6 +39,7 @@ fn hyphens_and_apostrophes_join() {
     check("meta- and sub -group", "meta · and · sub · group");
     check("dash--dash x - y", "dash · dash · x · y");
     check("students' ‘new’", "students · new");
+    check("271-280 271-e80", "271 280 · 271 e80=271e80");
     check("state-of-the-art", "state of the art=stateoftheart");
 }
 
@@ -159,7 +160,10 @@ fn latex_vanishes() {
         r"\documentclass[12pt]{minimal} \usepackage{amsmath} \begin{document}$$\alpha_1$$\end{document} x",
         "alpha1 · x",
     );
-    check(r"Aims\nMethods \(H_2O\) C:\\x", "aims · methods · h2o · c · x");
+    check(
+        r"Aims\nMethods &#13;\nresource\tX \(H_2O\) C:\\x",
+        "aims · methods · resource · x · h2o · c · x",
+    );
 }
 
 #[test]
