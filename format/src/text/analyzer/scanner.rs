@@ -19,7 +19,7 @@ enum Joiner {
     Hyphen,
 }
 
-/// What a character that is not ASCII does to a word.
+/// The effect of a character outside ASCII on the word around the character.
 enum Sign {
     Joiner(Joiner),
     /// The character is invisible.
