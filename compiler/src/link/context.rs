@@ -26,6 +26,8 @@ pub(crate) struct Linker<'o> {
     pub nodes_max: u64,
     /// The parts of the previous snapshot that are made from the objects instead, because they are damaged.
     pub not_taken_over: NotTakenOverList,
+    /// Whether the snapshot has a full-text index.
+    pub has_search: bool,
 }
 
 /// Most nodes of one level of the taxonomy. The merge holds ids, sums and parents of all nodes in memory, about 200
@@ -59,7 +61,15 @@ impl<'o> Linker<'o> {
     ) -> Linker<'o> {
         let (scratch, nodes_max) = (scratch.to_path_buf(), NODES_MAX);
         let not_taken_over = NotTakenOverList::default();
-        Linker { objects, scratch, memory_bytes, progress, nodes_max, not_taken_over }
+        Linker {
+            objects,
+            scratch,
+            memory_bytes,
+            progress,
+            nodes_max,
+            not_taken_over,
+            has_search: true,
+        }
     }
 
     /// Refuses more nodes of a level of the taxonomy than a snapshot holds.

@@ -30,7 +30,8 @@ pub(crate) fn identify<'o>(
     let mut hashes: Vec<_> = objects.map(Object::hash).collect();
     hashes.sort_unstable();
     let (program, schema) = (env!("CARGO_PKG_VERSION"), schema_hash());
-    let selection = selection.map(|of| (of.filters(), of.suppression().digits().to_string()));
+    let selection =
+        selection.map(|of| (of.filters(), of.suppression().digits().to_string(), of.has_search()));
     let mut hasher = blake3::Hasher::new();
     hasher.update(format!("{program} {FORMAT_VERSION} {schema:016x} {selection:?}").as_bytes());
     for hash in hashes {

@@ -28,6 +28,11 @@ pub struct SelectionArgs {
     /// error.
     #[arg(long, value_name = "FILE", env = "PINAKES_SUPPRESS")]
     suppress: Option<PathBuf>,
+
+    /// Leave out the full-text index, a third of a snapshot: `search=` of outputs then answers that the snapshot has no
+    /// such index.
+    #[arg(long, env = "PINAKES_NO_SEARCH")]
+    no_search: bool,
 }
 
 /// The selected records: those that match the queries and all records they refer to, or all records if
@@ -38,6 +43,8 @@ pub struct RecordSelection {
     suppression: SuppressionList,
     /// Whether a selection without a match is published.
     allows_none: bool,
+    /// Whether the snapshot has a full-text index.
+    has_search: bool,
 }
 
 impl SelectionArgs {
@@ -48,7 +55,7 @@ impl SelectionArgs {
         let suppression = self.suppress.as_deref().map(SuppressionList::read).transpose();
         let suppression = suppression.map_err(|error| Error::Usage(error.to_string()))?;
         let suppression = suppression.unwrap_or_default();
-        if self.wheres.is_empty() && suppression.is_empty() {
+        if self.wheres.is_empty() && suppression.is_empty() && !self.no_search {
             return Ok(None);
         }
         let mut queries = BTreeMap::new();
@@ -59,7 +66,8 @@ impl SelectionArgs {
             }
         }
         if refusals.is_empty() {
-            return Ok(Some(RecordSelection { queries, suppression, allows_none }));
+            let has_search = !self.no_search;
+            return Ok(Some(RecordSelection { queries, suppression, allows_none, has_search }));
         }
         let mut text = String::from("cannot parse what to publish; no input was read");
         for (given, refused) in refusals {
@@ -121,7 +129,12 @@ impl RecordSelection {
                 })?;
             }
         }
-        Ok(RecordSelection { queries, suppression: SuppressionList::default(), allows_none: true })
+        Ok(RecordSelection {
+            queries,
+            suppression: SuppressionList::default(),
+            allows_none: true,
+            has_search: true,
+        })
     }
 
     pub fn allows_none(&self) -> bool {
@@ -135,6 +148,16 @@ impl RecordSelection {
     /// Whether queries select records. Without queries all records are selected.
     pub fn has_queries(&self) -> bool {
         !self.queries.is_empty()
+    }
+
+    /// Whether all records are selected.
+    pub fn is_whole(&self) -> bool {
+        self.queries.is_empty() && self.suppression.is_empty()
+    }
+
+    /// Whether the snapshot has a full-text index.
+    pub fn has_search(&self) -> bool {
+        self.has_search
     }
 
     pub fn queries(&self) -> impl Iterator<Item = &Query> {
@@ -163,7 +186,7 @@ mod tests {
 
     fn read(wheres: &[&str]) -> Result<Option<RecordSelection>> {
         let wheres = wheres.iter().map(|text| (*text).to_owned()).collect();
-        SelectionArgs { wheres, suppress: None }.read(false)
+        SelectionArgs { wheres, suppress: None, no_search: false }.read(false)
     }
 
     #[test]

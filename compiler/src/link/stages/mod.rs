@@ -45,7 +45,9 @@ pub fn link(
     progress: Progress,
 ) -> Result<Published> {
     objects.iter().for_each(|object| object.read_by_page());
-    let linker = Linker::new(objects, lock.scratch(), memory_bytes, progress);
+    let mut linker = Linker::new(objects, lock.scratch(), memory_bytes, progress);
+    linker.has_search = selection.is_none_or(RecordSelection::has_search);
+    let selection = selection.filter(|selection| !selection.is_whole());
     let directory = lock.scratch().join("snapshot");
     fs::create_dir(&directory).map_err(Error::output(&directory))?;
     // A subset has other rows than the full snapshot, so that nothing fits.

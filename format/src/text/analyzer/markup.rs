@@ -1,16 +1,20 @@
-//! Tags, character entities and LaTeX commands of a text: where each ends and what it stands for.
+//! Reads tags, character entities, formulas and LaTeX commands: their lengths and their meanings.
 //!
 //! Each function reads the markup at the beginning of a text and looks at a bounded number of
 //! bytes behind it, unless it consumes them.
 
 use super::greek;
 
-/// What markup does to the word around it.
+/// The effect of markup on the word around the markup.
 #[derive(Debug, PartialEq, Eq, Clone, Copy)]
 pub(super) enum Meaning {
     /// Nothing: `H<sub>2</sub>O` is one word.
     Transparent,
-    /// The word ends.
+    /// The beginning of bold or italic text.
+    EmphasisStart,
+    /// The end of bold or italic text.
+    EmphasisEnd,
+    /// The markup ends the word: `</p>`, `&nbsp;`.
     Separator,
     /// The markup stands for letters.
     Letters(&'static str),
@@ -23,7 +27,7 @@ pub(super) enum Meaning {
 pub(super) struct Markup {
     /// The length of the markup.
     pub bytes: usize,
-    /// What the markup stands for.
+    /// The effect of the markup.
     pub meaning: Meaning,
 }
 
@@ -33,24 +37,19 @@ impl Markup {
     }
 }
 
-/// Tags that stand inside words, without the prefixes `jats:` and `mml:`.
+/// Tags of bold and italic text, without the prefix `jats:`.
+const EMPHASIS_TAGS: &[&str] =
+    &["b", "bold", "em", "emph", "i", "inf", "ital", "italic", "it", "strong"];
+
+/// Other tags that stand inside words, without the prefixes `jats:` and `mml:`.
 const INLINE_TAGS: &[&str] = &[
     "a",
     "abbr",
-    "b",
     "bdi",
     "big",
-    "bold",
     "cite",
     "code",
-    "em",
-    "emph",
     "font",
-    "i",
-    "inf",
-    "ital",
-    "italic",
-    "it",
     "kbd",
     "mark",
     "math",
@@ -80,7 +79,6 @@ const INLINE_TAGS: &[&str] = &[
     "smallcaps",
     "span",
     "strike",
-    "strong",
     "styled-content",
     "sub",
     "sup",
@@ -105,13 +103,27 @@ pub(super) fn tag(text: &str) -> Option<Markup> {
     let bytes = memchr::memchr(b'>', text.as_bytes())? + 1;
     let ends = |c: char| c.is_ascii_whitespace() || c == '>' || c == '/';
     let name = &name[..name.find(ends).unwrap_or(name.len())];
-    let meaning = if is_inline(name) { Meaning::Transparent } else { Meaning::Separator };
+    let meaning = inline_meaning(name, content.starts_with('/')).unwrap_or(Meaning::Separator);
     Some(Markup::new(bytes, meaning))
 }
 
-fn is_inline(name: &str) -> bool {
+/// The meaning of a tag that stands inside words.
+fn inline_meaning(name: &str, is_end: bool) -> Option<Meaning> {
     let local = name.rsplit(':').next().unwrap_or(name);
-    INLINE_TAGS.iter().any(|inline| inline.eq_ignore_ascii_case(local))
+    let is_among = |names: &[&str]| names.iter().any(|other| other.eq_ignore_ascii_case(local));
+    match is_among(EMPHASIS_TAGS) {
+        true if is_end => Some(Meaning::EmphasisEnd),
+        true => Some(Meaning::EmphasisStart),
+        false => is_among(INLINE_TAGS).then_some(Meaning::Transparent),
+    }
+}
+
+/// The shortest emphasis that is a word of its own, in bytes: longer than in `p<i>K</i>a`.
+const EMPHASIZED_WORD_BYTES: usize = 4;
+
+/// Whether emphasized text is a word or more, and no part of a word; the text begins behind the tag.
+pub(super) fn emphasizes_word(text: &str) -> bool {
+    !text.bytes().take(EMPHASIZED_WORD_BYTES).any(|byte| matches!(byte, b'<' | b'&'))
 }
 
 /// Reads a tag whose brackets are entities, after its `&lt;`: `i&gt;`, `/sub&gt;`.
@@ -123,11 +135,8 @@ pub(super) fn escaped_tag(text: &str) -> Option<Markup> {
     let (name, rest) = content.split_at(name_bytes);
     let close = entity(rest).filter(|close| close.meaning == Meaning::Character('>'))?;
     let is_block = BLOCK_TAGS.iter().any(|block| block.eq_ignore_ascii_case(name));
-    let meaning = match is_inline(name) {
-        true => Meaning::Transparent,
-        false if is_block => Meaning::Separator,
-        false => return None,
-    };
+    let block = is_block.then_some(Meaning::Separator);
+    let meaning = inline_meaning(name, text.starts_with('/')).or(block)?;
     Some(Markup::new(text.len() - rest.len() + close.bytes, meaning))
 }
 
@@ -147,7 +156,7 @@ pub(super) fn entity(text: &str) -> Option<Markup> {
     if rest.len() < content.len() { found(rest, Meaning::Character('&')) } else { None }
 }
 
-/// Reads an entity without its ampersand; returns what the entity stands for, and the text behind it.
+/// Reads an entity behind its ampersand; returns the meaning, and the text behind the entity.
 fn entity_body(text: &str) -> Option<(Meaning, &str)> {
     let name_bytes = text.bytes().take(ENTITY_BYTES_MAX).position(|byte| byte == b';')?;
     let (name, after) = (&text[..name_bytes], &text[name_bytes + 1..]);

@@ -127,7 +127,7 @@ impl Stemmer {
 }
 
 impl Language {
-    /// Returns the stem of a folded word, itself folded; never empty unless the word is.
+    /// Returns the stem of a folded word. Stems are folded, and only the empty word's is empty.
     fn stem<'w>(&self, word: &'w str) -> Cow<'w, str> {
         let is_letters = word.chars().all(char::is_alphabetic);
         if !is_letters {
@@ -137,14 +137,13 @@ impl Language {
         let changed = |(folded, ending): &(&str, &str)| {
             word.strip_suffix(folded).map(|start| format!("{start}{ending}"))
         };
-        let stem = match self.endings.iter().find_map(changed) {
-            Some(word) => Cow::Owned(fold(&algorithm.stem(&word))),
-            None => algorithm.stem(word),
-        };
-        match &*stem {
-            "" => Cow::Borrowed(word),
-            stem if word.starts_with(stem) => Cow::Borrowed(&word[..stem.len()]),
-            _ => Cow::Owned(stem.into_owned()),
+        let restored = self.endings.iter().find_map(changed);
+        let stem = algorithm.stem(restored.as_deref().unwrap_or(word));
+        match word.starts_with(&*stem) {
+            true if stem.is_empty() => Cow::Borrowed(word),
+            true => Cow::Borrowed(&word[..stem.len()]),
+            // Algorithms write accents too: that of Turkish ends `agac` in `ç`.
+            false => Cow::Owned(fold(&stem)),
         }
     }
 }
