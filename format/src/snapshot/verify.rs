@@ -55,6 +55,11 @@ impl Snapshot {
                 })?;
             }
             self.verify_targets(entity).map_err(|cause| in_file((FileKind::Targets, cause)))?;
+            if let Some(index) = &self.files_of(entity).full_text {
+                index.verify(0..self.count(entity)).map_err(|error| {
+                    in_file((FileKind::FullText, in_part("full-text index", error)))
+                })?;
+            }
         }
         self.check_readable()
     }

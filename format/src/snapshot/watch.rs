@@ -2,6 +2,7 @@
 
 use crate::index::citations::CitationsFile;
 use crate::index::dictionary::Dictionary;
+use crate::index::full_text::FullText;
 use crate::index::orders::OrdersFile;
 use crate::index::prefix_stats::PrefixStats;
 use crate::index::targets::TargetsFile;
@@ -28,6 +29,7 @@ impl Snapshot {
                 files.prefix_stats.as_ref().map(PrefixStats::archive),
                 files.citations.as_ref().map(CitationsFile::archive),
                 files.targets.as_ref().map(TargetsFile::archive),
+                files.full_text.as_ref().map(FullText::archive),
             ];
             [files.records.archive(), files.ids.archive(), files.redirects.archive()]
                 .into_iter()

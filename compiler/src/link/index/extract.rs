@@ -6,10 +6,15 @@ use pinakes_format::entity::Entity;
 use pinakes_format::index::encoding::{
     IndexEntry, ReferenceLookup, folded_term, index_entry, named_value, order_value,
 };
+use pinakes_format::index::full_text::each_text;
 use pinakes_format::index::orders::sortable_integer;
 use pinakes_format::index::term_lists::{Term, text_term};
-use pinakes_format::record::gather::{Gather, Gathered, PathTarget};
+use pinakes_format::json::record_reader::RecordReader;
+use pinakes_format::json::render::RecordStore;
+use pinakes_format::record::gather::{Gather, Gathered, PathTarget, PathTree, find_path};
+use pinakes_format::record::schema_of;
 use pinakes_format::schema::keys::{Direction, Keys, PathUse, Terms, Values, keys_of};
+use pinakes_format::schema::texts::{TextPaths, text_paths};
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
 use pinakes_format::text::fold::fold;
@@ -17,6 +22,7 @@ use pinakes_format::with_record;
 
 use crate::error::Unreadable;
 use crate::link::index::dictionary::names::RowNames;
+use crate::link::index::full_text::batch::TextBatch;
 use crate::link::index::sort_key::{SortText, SortValue, push_value};
 use crate::link::take_over::TakeOver;
 
@@ -31,6 +37,10 @@ pub(crate) struct Extracted {
     /// For each path of target rows, the number of each record's rows, and the rows.
     pub targets: Vec<(Vec<u32>, Vec<u32>)>,
     pub names: RowNames,
+    /// The words of the texts.
+    pub texts: TextBatch,
+    /// The words of the texts, encoded as a run.
+    pub encoded_texts: Vec<u8>,
     /// For each path of target rows, the index of the current row's first term.
     targets_from: Vec<usize>,
     /// For each order, the value of the current row.
@@ -80,6 +90,7 @@ impl Extracted {
             rows.clear();
         }
         self.names.clear();
+        self.encoded_texts.clear();
         self.targets_from.fill(0);
     }
 }
@@ -107,6 +118,10 @@ pub(crate) struct Extractor<'a> {
     /// Emptied values of earlier rows. Their memory is used again, instead of growing and being zeroed
     /// by the system for each batch.
     emptied: Mutex<Vec<Extracted>>,
+    /// The texts to extract for the full-text index.
+    texts: Option<&'static TextPaths>,
+    /// The path of the language of a record.
+    language: PathTree,
 }
 
 impl<'a> Extractor<'a> {
@@ -135,7 +150,24 @@ impl<'a> Extractor<'a> {
         let parents = keys.ends.iter().map(|end| parents(snapshot, reads, end));
         let parents = parents.collect::<Result<_, TakeOver>>()?;
         let emptied = Mutex::new(Vec::new());
-        Ok(Extractor { snapshot, reads, entity, keys, codes, parents, emptied })
+        let language = language_path(entity);
+        Ok(Extractor {
+            snapshot,
+            reads,
+            entity,
+            keys,
+            codes,
+            parents,
+            emptied,
+            texts: None,
+            language,
+        })
+    }
+
+    /// Extracts texts for the full-text index, too, if the entity has one.
+    pub fn with_texts(mut self) -> Extractor<'a> {
+        self.texts = text_paths(self.entity);
+        self
     }
 
     pub fn keys(&self) -> &'static Keys {
@@ -154,6 +186,8 @@ impl<'a> Extractor<'a> {
             columns: vec![Vec::new(); orders],
             targets: vec![Default::default(); self.keys.targets.len()],
             names: RowNames::default(),
+            texts: TextBatch::default(),
+            encoded_texts: Vec::new(),
             targets_from: vec![0; self.keys.targets.len()],
             values: vec![None; orders],
             last_text: LastText::default(),
@@ -179,8 +213,10 @@ impl<'a> Extractor<'a> {
         let mut extracted = emptied.unwrap_or_else(|| self.empty());
         for row in rows {
             self.row(row, &mut extracted).map_err(self.failure(row))?;
+            self.add_texts(row, &mut extracted.texts).map_err(self.failure(row))?;
             extracted.end_row();
         }
+        extracted.texts.encode(&mut extracted.encoded_texts);
         Ok(extracted)
     }
 
@@ -241,6 +277,26 @@ impl<'a> Extractor<'a> {
         Ok(())
     }
 
+    /// Extracts the searched texts of a row.
+    fn add_texts(&self, row: u32, into: &mut TextBatch) -> Result<(), ReadError> {
+        let Some(paths) = self.texts else { return Ok(()) };
+        let record = RecordStore::record(self.snapshot, self.entity, row)?;
+        let mut language = None;
+        with_record!(self.entity, R => {
+            let mut from = RecordReader::new(record.packed)?;
+            R::gather(&mut from, &self.language, &mut |_, value| {
+                if let Gathered::Code(code) = value {
+                    language = Some(code);
+                }
+            })?;
+        });
+        let language = language.map(|code| self.snapshot.code(code)).transpose()?;
+        into.begin_row(row as u16, language);
+        each_text(paths, record, self, |field, text| into.text(field, text))?;
+        into.end_row();
+        Ok(())
+    }
+
     /// Extracts the number of references, which the citation graph holds.
     fn count_references(&self, row: u32, into: &mut Extracted) -> Result<(), ReadError> {
         let orders = self.keys.orders.iter().zip(&mut into.values);
@@ -289,6 +345,15 @@ impl ReferenceLookup for Extractor<'_> {
             .ok_or(ReadError::corrupt("strings", "a code is in no table"))?;
         Ok(code.0)
     }
+}
+
+/// The path of the language of an entity's records; without ends if they have none.
+fn language_path(entity: Entity) -> PathTree {
+    let mut tree = PathTree::default();
+    if let Some(end) = find_path(&schema_of(entity), "language.code") {
+        tree.add(&end.path, 0);
+    }
+    tree
 }
 
 /// Reads the parent of each row that a path refers to; empty if the path does not follow the reference.

@@ -12,6 +12,7 @@ use crate::link::context::{Linker, unreadable};
 use crate::link::index::dictionary::names::NameRuns;
 use crate::link::index::directory::EntityDirectory;
 use crate::link::index::extract::{Extracted, Extractor, Reads};
+use crate::link::index::full_text::TextRuns;
 use crate::link::index::orders::Columns;
 use crate::link::index::targets::Targets;
 use crate::link::index::term_lists::Inverter;
@@ -42,7 +43,10 @@ impl Linker<'_> {
         bar: &Bar,
     ) -> Result<IndexBuilders<'static>> {
         let keys = keys_of(out.entity);
-        let extractor = Extractor::new(out.draft, Reads::New, out.entity)?;
+        let mut extractor = Extractor::new(out.draft, Reads::New, out.entity)?;
+        if self.has_search {
+            extractor = extractor.with_texts();
+        }
         let targets = match (keys.targets.is_empty(), unchanged) {
             (true, _) => None,
             (false, None) => Some(Targets::of_all(out.targets_writer(keys)?)),
@@ -56,6 +60,7 @@ impl Linker<'_> {
             names: NameRuns::new(&self.scratch),
             dropped_names: NameRuns::new(&self.scratch),
             targets,
+            texts: TextRuns::new(&self.scratch),
         };
         match unchanged {
             None => self.extract(&extractor, out.draft, &mut indexes, bar)?,
@@ -254,6 +259,8 @@ pub(super) struct IndexBuilders<'k> {
     pub dropped_names: NameRuns,
     /// `None` without paths of target rows.
     pub targets: Option<Targets>,
+    /// The texts for the full-text index.
+    pub texts: TextRuns,
 }
 
 impl IndexBuilders<'_> {
@@ -262,16 +269,18 @@ impl IndexBuilders<'_> {
         self.columns.push(batch)?;
         self.inverter.push(batch);
         self.names.push(&batch.names);
+        self.texts.push(&batch.encoded_texts);
         self.targets.as_mut().map_or(Ok(()), |targets| targets.push(batch))
     }
 
     fn held_bytes(&self) -> usize {
-        self.inverter.bytes() + self.names.held_bytes()
+        self.inverter.bytes() + self.names.held_bytes() + self.texts.held_bytes()
     }
 
     /// Writes the values in memory, all of one chunk, as runs.
     fn close_run(&mut self, chunk: u32) -> io::Result<()> {
         self.inverter.close_run(chunk)?;
+        self.texts.close_run(chunk)?;
         self.names.close_run(chunk)
     }
 }

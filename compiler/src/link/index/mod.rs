@@ -22,6 +22,7 @@
 pub(crate) mod dictionary;
 pub(crate) mod directory;
 pub(crate) mod extract;
+pub(crate) mod full_text;
 pub(crate) mod gather;
 pub(crate) mod orders;
 pub(crate) mod prefix_stats;
@@ -38,6 +39,7 @@ use pinakes_format::entity::Entity;
 use pinakes_format::index::dictionary::Dictionary;
 use pinakes_format::index::orders::OrdersFile;
 use pinakes_format::schema::keys::{Keys, keys_of};
+use pinakes_format::schema::texts::text_paths;
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::blobs::Spool;
 use pinakes_format::storage::header::FileKind;
@@ -50,6 +52,7 @@ use crate::link::index::dictionary::word_state::WordStateWriter;
 use crate::link::index::dictionary::{DictionaryRuns, OldDictionary, WordStats, write_dictionary};
 use crate::link::index::directory::EntityDirectory;
 use crate::link::index::extract::{Extractor, Reads};
+use crate::link::index::full_text::TextRuns;
 use crate::link::index::gather::IndexBuilders;
 use crate::link::index::orders::OrderWriter;
 use crate::link::index::orders::old::OldOrders;
@@ -62,13 +65,14 @@ use crate::terminal::progress::Bar;
 /// The path by which names are ranked.
 const CITED: &str = "cited_by_count";
 /// The index files of an entity.
-const INDEXES: [FileKind; 6] = [
+const INDEXES: [FileKind; 7] = [
     FileKind::TermLists,
     FileKind::Orders,
     FileKind::Words,
     FileKind::PrefixStats,
     FileKind::Alternatives,
     FileKind::Targets,
+    FileKind::FullText,
 ];
 
 /// The index files of an entity, and the state of its words for the next link.
@@ -174,7 +178,8 @@ impl Linker<'_> {
     ) -> std::result::Result<EntityIndexes, TakeOver> {
         let EntityDirectory { draft, entity, .. } = *out;
         let keys = keys_of(entity);
-        let IndexBuilders { mut inverter, columns, names, dropped_names, targets } = builders;
+        let IndexBuilders { mut inverter, columns, names, dropped_names, targets, texts } =
+            builders;
         let lists = || {
             let header = out.header_counting(FileKind::TermLists, keys.lists.len() as u64);
             let memory_bytes = self.index_bytes() / 4;
@@ -192,9 +197,13 @@ impl Linker<'_> {
             };
             targets.map(write).transpose()
         };
+        let full_text = || {
+            let has_texts = self.has_search && text_paths(entity).is_some();
+            has_texts.then(|| self.write_full_text(out, texts, unchanged)).transpose()
+        };
         // The longest work first, so that the threads end together.
         let lists_and_targets = || rayon::join(lists, targets);
-        let (names, ((lists, targets), orders)) = match is_ranked_by_rows(keys) {
+        let others = || match is_ranked_by_rows(keys) {
             true => rayon::join(names, || rayon::join(lists_and_targets, orders)),
             false => {
                 let (lists, (orders, names)) =
@@ -202,8 +211,9 @@ impl Linker<'_> {
                 (names, (lists, orders))
             }
         };
+        let (full_text, (names, ((lists, targets), orders))) = rayon::join(full_text, others);
         let mut files: Vec<WrittenFile> =
-            lists?.into_iter().chain(orders?).chain(targets?).collect();
+            lists?.into_iter().chain(orders?).chain(targets?).chain(full_text?).collect();
         let names = names?;
         let words = names.map(|names| {
             files.extend(names.files);
@@ -236,6 +246,23 @@ impl Linker<'_> {
         };
         let header = out.header(FileKind::Orders);
         out.write(FileKind::Orders, |path| columns.write(&writer, path, header))
+    }
+
+    /// Writes the full-text index.
+    fn write_full_text(
+        &self,
+        out: &EntityDirectory<'_>,
+        texts: TextRuns,
+        unchanged: Option<&Unchanged<'_>>,
+    ) -> std::result::Result<WrittenFile, TakeOver> {
+        let old = match unchanged.map(|of| (of, of.old().full_text(out.entity))) {
+            None => None,
+            Some((of, Some(index))) => Some((of, index)),
+            Some((_, None)) => return Err(TakeOver::contradiction("there is no full-text index")),
+        };
+        let header = out.header(FileKind::FullText);
+        let sorting = Sorting { scratch: &self.scratch, memory_bytes: self.index_bytes() / 4 };
+        out.write(FileKind::FullText, |path| texts.write(path, header, old, sorting))
     }
 
     /// Writes the dictionaries and prefix statistics, and the state of the words. Needs the entity's orders, unless

@@ -9,7 +9,7 @@
 
 use std::hash::BuildHasher;
 
-use foldhash::fast::FixedState;
+use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use pinakes_format::index::full_text::{
     Occurrence, POSITION_MAX, VALUE_GAP, impact, weighted_length,
@@ -32,6 +32,7 @@ pub(crate) struct TextBatch {
     /// For each row, its low half and its weighted length.
     rows: Vec<(u16, u64)>,
     row: RowState,
+    hasher: RandomState,
 }
 
 /// What is known of the current row.
@@ -70,8 +71,8 @@ struct Token {
     position: u32,
 }
 
-/// Not keyed: a batch has the words of a few thousand records, and bounded probes.
-const HASHER: FixedState = FixedState::with_seed(0);
+/// The stemmers that a thread keeps from batch to batch, at most.
+const LANGUAGES_MAX: usize = 64;
 
 impl TextBatch {
     /// Begins a row with texts in a language.
@@ -124,7 +125,7 @@ impl TextBatch {
     /// The number of a word in the language of the current row.
     fn word(&mut self, text: &str) -> u32 {
         let language = self.row.language as u16;
-        let hash = HASHER.hash_one((text, language));
+        let hash = self.hasher.hash_one((text, language));
         let TextBatch { bytes, words, known_words, .. } = self;
         let is_same = |at: &u32| {
             let word = &words[*at as usize];
@@ -135,7 +136,7 @@ impl TextBatch {
         }
         let (_, stemmer) = &self.languages[usize::from(language)];
         let stem = stemmer.stem(text);
-        let stem_hash = HASHER.hash_one(&*stem);
+        let stem_hash = self.hasher.hash_one(&*stem);
         let is_same = |at: &u32| self.stems[*at as usize].of(&self.bytes) == stem;
         let known = self.known_stems.find(stem_hash, is_same).copied();
         let stem = known.unwrap_or_else(|| {
@@ -158,7 +159,7 @@ impl TextBatch {
     /// ```text
     /// entry of a term: length of the stem | stem | length of the rest u32 | the rest, see `encode_term`
     /// ```
-    pub fn encode(&mut self) -> Vec<u8> {
+    pub fn encode(&mut self, out: &mut Vec<u8>) {
         // A counting sort by stem keeps the tokens of a stem in the order of rows, fields and positions.
         let mut ends = vec![0u32; self.stems.len() + 1];
         self.tokens.iter().for_each(|token| ends[token.stem as usize + 1] += 1);
@@ -174,21 +175,20 @@ impl TextBatch {
         }
         let mut order: Vec<u32> = (0..self.stems.len() as u32).collect();
         order.sort_unstable_by_key(|stem| self.stems[*stem as usize].of(&self.bytes));
-        let mut out = Vec::with_capacity(self.tokens.len() * 5);
         let mut scratch = EncodeScratch::default();
         for stem in order {
             let text = self.stems[stem as usize].of(&self.bytes);
-            leb128::push(text.len() as u64, &mut out);
+            leb128::push(text.len() as u64, out);
             out.extend_from_slice(text.as_bytes());
             let length_at = out.len();
             out.extend_from_slice(&[0; 4]);
-            let tokens = &sorted[starts[stem as usize] as usize..starts[stem as usize + 1] as usize];
-            self.encode_term(tokens, &mut scratch, &mut out);
+            let tokens =
+                &sorted[starts[stem as usize] as usize..starts[stem as usize + 1] as usize];
+            self.encode_term(tokens, &mut scratch, out);
             let length = (out.len() - length_at - 4) as u32;
             out[length_at..length_at + 4].copy_from_slice(&length.to_le_bytes());
         }
         self.clear();
-        out
     }
 
     /// Encodes the tokens of a stem.
@@ -256,7 +256,10 @@ impl TextBatch {
         self.known_words.clear();
         self.stems.clear();
         self.known_stems.clear();
-        self.languages.clear();
+        // A stemmer keeps the stems of frequent words. Codes of languages are few, except in hostile dumps.
+        if self.languages.len() > LANGUAGES_MAX {
+            self.languages.clear();
+        }
         self.tokens.clear();
         self.rows.clear();
     }

@@ -25,6 +25,7 @@ use pinakes_format::storage::header::Header;
 use crate::external_sort::{Sorter, Spill, read_array};
 use crate::link::index::full_text::{TextRuns, take_number, take_text};
 use crate::link::index::runs::{OldRun, merge};
+use crate::link::index::term_lists::Sorting;
 use crate::link::index::unchanged::{Taken, Unchanged};
 use crate::link::take_over::TakeOver;
 
@@ -35,7 +36,7 @@ impl TextRuns {
         path: &Path,
         header: Header,
         old: Option<(&Unchanged<'_>, &FullText)>,
-        (scratch, memory_bytes): (&Path, usize),
+        Sorting { scratch, memory_bytes }: Sorting<'_>,
     ) -> Taken<Written> {
         let spool = self.spool.take_map()?;
         let mut state = TermMerge {
@@ -49,7 +50,9 @@ impl TextRuns {
         merge(
             runs,
             old.as_mut(),
-            |mut bytes| take_text(&mut bytes).ok().filter(|stem| !stem.is_empty()).map(|stem| (stem, bytes)),
+            |mut bytes| {
+                take_text(&mut bytes).ok().filter(|stem| !stem.is_empty()).map(|stem| (stem, bytes))
+            },
             &mut state,
             TermMerge::take,
             |state, stem| state.end(stem, None),
@@ -111,10 +114,14 @@ impl<'b> TermMerge<'b> {
             let at = forms.partition_point(|known| known.as_slice() < form);
             at.min(FORMS_MAX - 1) as u16
         };
-        parts.iter_mut().for_each(|part| part.numbers = part.forms.iter().map(|form| number(form)).collect());
+        parts
+            .iter_mut()
+            .for_each(|part| part.numbers = part.forms.iter().map(|form| number(form)).collect());
         let old_numbers: Vec<u16> = old
             .iter()
-            .flat_map(|old| old.forms.iter().map(|form| form.as_ref().map_or(0, |form| number(form))))
+            .flat_map(|old| {
+                old.forms.iter().map(|form| form.as_ref().map_or(0, |form| number(form)))
+            })
             .collect();
         writer.begin_term(forms.len());
         let mut count = 0;
@@ -160,7 +167,8 @@ impl<'b> PartReader<'b> {
             let mut bytes = *bytes;
             while !bytes.is_empty() {
                 let count = take_number(&mut bytes)?;
-                let forms: io::Result<Vec<&[u8]>> = (0..count).map(|_| take_text(&mut bytes)).collect();
+                let forms: io::Result<Vec<&[u8]>> =
+                    (0..count).map(|_| take_text(&mut bytes)).collect();
                 let left = take_number(&mut bytes)?;
                 let length = take_number(&mut bytes)? as usize;
                 let cut = || io::Error::other("a part of a term is cut");
@@ -213,7 +221,8 @@ struct OldTerms<'u> {
 
 impl<'u> OldTerms<'u> {
     fn open(unchanged: &'u Unchanged<'u>, index: &'u FullText) -> Taken<OldTerms<'u>> {
-        let mut terms = OldTerms { unchanged, terms: index.term_cursor(), stem: Vec::new(), term: None };
+        let mut terms =
+            OldTerms { unchanged, terms: index.term_cursor(), stem: Vec::new(), term: None };
         terms.advance()?;
         Ok(terms)
     }
@@ -265,7 +274,12 @@ fn used_forms(
 
 impl OldPart<'_> {
     /// Writes the unchanged rows that now stand before a row. Returns their number.
-    fn write_before(&mut self, row: u32, numbers: &[u16], writer: &mut FullTextWriter) -> Taken<u64> {
+    fn write_before(
+        &mut self,
+        row: u32,
+        numbers: &[u16],
+        writer: &mut FullTextWriter,
+    ) -> Taken<u64> {
         let OldPart { unchanged, postings, .. } = self;
         let mut written = 0;
         while postings.row() != NO_ROW {

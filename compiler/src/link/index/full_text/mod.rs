@@ -52,9 +52,9 @@ impl TextRuns {
     }
 
     /// Adds an encoded batch of the next rows.
-    pub fn push(&mut self, batch: Vec<u8>) {
+    pub fn push(&mut self, batch: &[u8]) {
         self.held_bytes += batch.len();
-        self.batches.push(batch);
+        self.batches.push(batch.to_vec());
     }
 
     /// Bytes in memory.
