@@ -41,6 +41,13 @@ pub trait ReferenceLookup {
     /// Fails if the row does not exist.
     fn row_name(&self, entity: Entity, row: u32) -> Result<Option<&str>, ReadError>;
 
+    /// The text of a code.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the code does not exist.
+    fn code_text(&self, code: u32) -> Result<&str, ReadError>;
+
     /// The term of a code: the text term of the code in ASCII lower case.
     ///
     /// # Errors

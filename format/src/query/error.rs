@@ -15,7 +15,7 @@ const SIMILAR_NAMES_MAX: usize = 12;
 /// Bytes of an unknown name that are compared with known names.
 const COMPARED_BYTES_MAX: usize = 64;
 /// Names of OpenAlex, and the names of the same keys here.
-const OPENALEX_NAMES: [(&str, &str); 19] = [
+const OPENALEX_NAMES: [(&str, &str); 18] = [
     ("publication_year", "year"),
     ("publication_date", "date"),
     ("from_publication_date", "from_date"),
@@ -34,7 +34,6 @@ const OPENALEX_NAMES: [(&str, &str); 19] = [
     ("host_venue.id", "primary_venue.source.id"),
     ("grants.funder", "funders.id"),
     ("country_code", "country.code"),
-    ("default.search", "name.search"),
 ];
 
 /// An error in one expression of a filter, one sort key or one group key.
@@ -134,7 +133,7 @@ pub(super) fn not_grouping(keys: &Keys, key: &Key) -> ParamError {
         Kind::Id(_) => "differs for each record",
         Kind::Day(_) | Kind::Moment(_) => "is a date",
         Kind::Number => "is a fractional number",
-        Kind::Words | Kind::Text => "is a text",
+        Kind::Words | Kind::Search | Kind::Text => "is a text",
         _ => "has no groups",
     };
     let known = suggest_others(key.name, Grouping::key_names(keys));
@@ -255,6 +254,7 @@ fn single_value(key: &Key) -> String {
         Kind::AnyId => "an identifier such as `HX_F1`",
         Kind::Identifier(_) | Kind::Code | Kind::Text => "a text",
         Kind::Words => "words of a name, such as `smith john`",
+        Kind::Search => "a search, such as `deep learning`",
         Kind::Boolean => "`true` or `false`",
         Kind::Integer => "an integer of at most 64 bits",
         Kind::Number => "a number such as `0.5` or `1e3`",

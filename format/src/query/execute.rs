@@ -8,6 +8,7 @@ use crate::index::kept_sets::CountedSet;
 use crate::query::deadline::{Deadline, QueryError};
 use crate::query::intersection::Intersection;
 use crate::query::parse::Query;
+use crate::query::search::{RankedRow, Search};
 use crate::query::set_key::SetKey;
 use crate::query::sorted_page::{DirectedOrder, MatchingSet, NamedSet, PageFinder};
 use crate::snapshot::Snapshot;
@@ -19,6 +20,8 @@ pub struct RowPage {
     pub count: u64,
     /// The rows of the page, sorted.
     pub rows: Vec<u32>,
+    /// The score of each row, if the page is sorted by relevance.
+    pub scores: Option<Vec<RankedRow>>,
     /// How the rows were found.
     pub plan: QueryPlan,
 }
@@ -87,6 +90,9 @@ impl Query {
         snapshot: &Snapshot,
         deadline: Deadline<'_>,
     ) -> Result<RowPage, QueryError> {
+        if let Some(search) = self.search().filter(|_| self.is_by_relevance()) {
+            return self.page_by_relevance(search, snapshot, deadline);
+        }
         let matches = self.resolve(snapshot, deadline)?;
         let keys = self.directed_orders(snapshot)?;
         let part = ListPart { from: self.first_position(), rows_max: self.per_page as usize };
@@ -122,7 +128,50 @@ impl Query {
             ordering,
             count,
         };
-        Ok(RowPage { count, rows, plan })
+        Ok(RowPage { count, rows, scores: None, plan })
+    }
+
+    /// Counts the matching records, and finds the rows of a page by descending relevance.
+    fn page_by_relevance(
+        &self,
+        search: &Search,
+        snapshot: &Snapshot,
+        deadline: Deadline<'_>,
+    ) -> Result<RowPage, QueryError> {
+        let page = (self.first_position(), self.per_page as usize);
+        let (count, ranked) = self.ranked_rows(search, page, snapshot, deadline)?;
+        let clause = ClausePlan {
+            text: search.text.clone(),
+            leaves: 1,
+            form: "full-text search",
+            rows_max: count,
+        };
+        let plan = QueryPlan {
+            entity: self.entity,
+            clauses: vec![clause],
+            chunks: 0,
+            ordering: "by relevance",
+            count,
+        };
+        let rows = ranked.iter().map(|ranked| ranked.row).collect();
+        Ok(RowPage { count, rows, scores: Some(ranked), plan })
+    }
+
+    /// Counts the matching records, and finds those from a position on by descending relevance.
+    pub(super) fn ranked_rows(
+        &self,
+        search: &Search,
+        page: (u64, usize),
+        snapshot: &Snapshot,
+        deadline: Deadline<'_>,
+    ) -> Result<(u64, Vec<RankedRow>), QueryError> {
+        let others = self.without_search();
+        if others.filter.is_empty() {
+            return search.ranked_page(snapshot, self.entity, None, page, deadline);
+        }
+        let matches = others.resolve(snapshot, deadline)?;
+        let matching = others.matching_set(&matches, snapshot, deadline)?;
+        search.ranked_page(snapshot, self.entity, Some(&matching.set.rows), page, deadline)
     }
 
     /// Counts the records of the list: the matching records, or those of the sample.

@@ -1,9 +1,13 @@
 //! Parses a filter into checked expressions.
 
+use std::sync::Arc;
+
 use crate::query::error::{ParamError, unknown_filter_key};
 use crate::query::grammar::{RawExpression, RawTest, RawValue, parse_expression, split};
 use crate::query::operand::{Operand, parse_comparison, parse_operand, words_operand};
+use crate::query::search::{Search, SyntaxError};
 use crate::schema::keys::{Index, Key, Keys};
+use crate::schema::texts::ANY_FIELD;
 
 /// The most expressions of one filter.
 pub const EXPRESSIONS_MAX: usize = 50;
@@ -69,6 +73,24 @@ pub(super) fn parse_search(keys: &'static Keys, text: &str) -> Result<Expression
     }
     let operands = vec![words_operand(text)];
     Ok(Expression { key, index, is_negated: false, operands, text: format!("{SEARCHED}{text}") })
+}
+
+/// Turns a full-text search into an expression, if the list has one.
+pub(super) fn full_text_search(
+    keys: &'static Keys,
+    text: &str,
+    is_exact: bool,
+) -> Result<Option<Expression>, Vec<ParamError>> {
+    let found = keys.keys.iter().find(|key| key.filter == Some(Index::FullText(ANY_FIELD)));
+    let Some((key, index)) = found.and_then(|key| Some((key, key.filter?))) else {
+        return Ok(None);
+    };
+    let search = Search::parse(text, is_exact).map_err(|SyntaxError { position, reason }| {
+        vec![ParamError::new(text, format!("at byte {position}: {reason}"))]
+    })?;
+    let operands = vec![Operand::Search(Arc::new(search))];
+    let text = format!("{SEARCHED}{text}");
+    Ok(Some(Expression { key, index, is_negated: false, operands, text }))
 }
 
 fn check_expression(keys: &'static Keys, text: &str) -> Result<Expression, ParamError> {

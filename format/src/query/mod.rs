@@ -40,6 +40,7 @@ mod range;
 mod resolve;
 mod row_cursor;
 mod sample;
+mod search;
 mod select;
 mod set_key;
 mod sort;
@@ -62,6 +63,10 @@ pub use crate::query::parse::{PAGE_SIZE_DEFAULT, PAGE_SIZES, Query, ResultKind};
 pub use crate::query::predicate::Predicate;
 pub use crate::query::row_cursor::RowCursor;
 pub use crate::query::sample::{SAMPLE_RECORDS_MAX, Sample};
+pub use crate::query::search::{
+    CLAUSES_MAX, RankedRow, RecordTexts, SEARCH_BYTES_MAX, Search, SearchSummary, SearchedWords,
+    SyntaxError, TITLE_END,
+};
 pub use crate::query::select::{member_names, parse_select};
 pub use crate::query::sort::{SORT_KEYS_MAX, SortKey};
 pub(crate) use crate::query::sorted_page::{first_rows, rows_with_codes};

@@ -7,12 +7,15 @@
 //! type:article       Term(…)                      the term of the lower-case text
 //! ```
 
+use std::sync::Arc;
+
 use crate::entity::{CATALOG, Entity, IdFormat, parse_digits};
 use crate::index::orders::{sortable_integer, sortable_number};
 use crate::index::term_lists::{Term, text_term};
 use crate::query::dates::{Unit, reversed};
 use crate::query::error::{ValueForm, expected_value, not_comparable};
 use crate::query::grammar::{Comparison, RawValue};
+use crate::query::search::{Search, SyntaxError};
 use crate::schema::keys::{Bound, Index, Key, Kind};
 use crate::text::fold::fold;
 
@@ -31,6 +34,8 @@ pub enum Operand {
     Between(u64, u64),
     /// Each of these is a prefix of a word in the record's names.
     Words(Vec<String>),
+    /// The record's texts match a search.
+    Search(Arc<Search>),
     /// Matches no record.
     Nothing,
 }
@@ -42,7 +47,7 @@ pub(super) fn parse_operand(key: &Key, value: &RawValue<'_>) -> Result<Operand, 
         key.kind,
         Kind::Day(Bound::From | Bound::To) | Kind::Moment(Bound::From | Bound::To)
     );
-    let has_null = !is_bound && key.kind != Kind::Words;
+    let has_null = !is_bound && !matches!(key.kind, Kind::Words | Kind::Search);
     if !value.is_quoted && text == "null" && has_null {
         return Ok(match key.filter {
             // Every record answers whether it has a value, so the answer itself is never null.
@@ -64,6 +69,7 @@ pub(super) fn parse_operand(key: &Key, value: &RawValue<'_>) -> Result<Operand, 
         },
         Kind::Words if !value.is_quoted && text == "null" => Err(wrong()),
         Kind::Words => Ok(words_operand(text)),
+        Kind::Search => search_operand(key, text),
         Kind::Boolean => parse_boolean(key, text).ok_or_else(wrong),
         Kind::Integer => match parse_integer(text) {
             // Outside of quotes, `-5` is the range up to 5 and not a negative number.
@@ -116,6 +122,15 @@ pub(super) fn parse_comparison(
         Comparison::LessOrEqual => Some((0, to)),
     };
     Ok(between.map_or(Operand::Nothing, |(from, to)| Operand::Between(from, to)))
+}
+
+/// The operand of a full-text search in the fields of a key.
+fn search_operand(key: &Key, text: &str) -> Result<Operand, String> {
+    let Some(Index::FullText(fields)) = key.filter else { return Ok(Operand::Nothing) };
+    match Search::parse_in(text, false, fields) {
+        Ok(search) => Ok(Operand::Search(Arc::new(search))),
+        Err(SyntaxError { position, reason }) => Err(format!("at byte {position}: {reason}")),
+    }
 }
 
 /// The operand of a search; [`Operand::Nothing`] if the text folds to nothing.

@@ -1,13 +1,16 @@
 //! A list query, parsed from the text of its parameters.
 
-use std::num::NonZeroU32;
+use std::{num::NonZeroU32, sync::Arc};
 
 use crate::entity::Entity;
 use crate::query::error::ParamError;
-use crate::query::filter::{EXPRESSIONS_MAX, Expression, parse_filter, parse_search};
+use crate::query::filter::{
+    EXPRESSIONS_MAX, Expression, full_text_search, parse_filter, parse_search,
+};
 use crate::query::groups::Grouping;
 use crate::query::operand::Operand;
 use crate::query::sample::Sample;
+use crate::query::search::Search;
 use crate::query::select::parse_select;
 use crate::query::sort::{SortKey, parse_sort};
 use crate::query::statistics::StatisticsKeys;
@@ -90,15 +93,56 @@ impl Query {
         self.check_expressions(text)
     }
 
-    /// Adds a `name.search` expression for the words of `text`. Commas, quotes and other characters
+    /// Adds a full-text search for `text` if the list has one, else a `name.search` expression for its words. Commas, quotes and other characters
     /// of the filter grammar have no meaning in `text`.
     ///
     /// # Errors
     ///
     /// If the list takes no filter, or the text holds a control character.
     pub fn add_search(&mut self, text: &str) -> Result<(), Vec<ParamError>> {
-        self.filter.push(parse_search(self.keys, text)?);
+        let search = match full_text_search(self.keys, text, false)? {
+            Some(search) => search,
+            None => parse_search(self.keys, text)?,
+        };
+        self.filter.push(search);
         self.check_expressions(text)
+    }
+
+    /// Adds a full-text search whose words are compared as they are written.
+    ///
+    /// # Errors
+    ///
+    /// If the list has no full-text search, or the text breaks the syntax of searches.
+    pub fn add_exact_search(&mut self, text: &str) -> Result<(), Vec<ParamError>> {
+        let reason = "is no parameter of this list: only outputs have a full-text search";
+        let search = full_text_search(self.keys, text, true)?;
+        self.filter.push(search.ok_or_else(|| vec![ParamError::new("search.exact", reason)])?);
+        self.check_expressions(text)
+    }
+
+    /// The full-text search of the query, which its list is ordered by if the query has no sort.
+    pub fn search(&self) -> Option<&Arc<Search>> {
+        let mut searches = self.filter.iter().filter(|expression| expression.searched().is_some());
+        searches.find_map(|expression| match expression.operands.as_slice() {
+            [Operand::Search(search)] => Some(search),
+            _ => None,
+        })
+    }
+
+    /// Whether the list is ordered by relevance.
+    pub fn is_by_relevance(&self) -> bool {
+        self.sort.is_empty() && self.sample.is_none() && self.search().is_some()
+    }
+
+    /// The query without the search that its list is ordered by.
+    pub(super) fn without_search(&self) -> Query {
+        let filter = self.filter.iter().filter(|expression| {
+            !matches!(
+                (expression.searched(), expression.operands.as_slice()),
+                (Some(_), [Operand::Search(_)])
+            )
+        });
+        Query { filter: filter.cloned().collect(), ..self.clone() }
     }
 
     /// Keeps only the records that the record with an id leads to in a direction of the citation graph.

@@ -10,15 +10,20 @@
 //! match states   year: matched   authors.name: matched   the filter is true of the record
 //! ```
 
+use std::sync::Arc;
+
 use crate::entity::Entity;
 use crate::index::encoding::{folded_term, index_entry, named_value, order_value};
+use crate::index::full_text::each_text;
 use crate::index::orders::sortable_integer;
 use crate::index::term_lists::{Term, any_row_term};
 use crate::query::filter::Expression;
 use crate::query::operand::Operand;
 use crate::query::parse::Query;
+use crate::query::search::{RecordTexts, Search};
 use crate::record::gather::{Gathered, PathTarget, PathTree};
 use crate::schema::keys::{Direction, Index, Keys, PathUse, Terms};
+use crate::schema::texts::text_paths;
 use crate::snapshot::RecordLookup;
 use crate::storage::error::ReadError;
 use crate::text::fold::{fold, has_word};
@@ -61,6 +66,8 @@ enum Matcher {
     Linked(Vec<u64>),
     /// True if each of the words is a prefix of a word in some name.
     Words(Vec<String>),
+    /// True if the texts of the record match.
+    Search(Arc<Search>),
 }
 
 /// The state of a condition after some values of a record.
@@ -114,6 +121,7 @@ impl Predicate {
             }
         })?;
         outcome?;
+        self.match_texts(lookup, row, &mut states)?;
         let id = lookup.row_id(self.entity, row)?;
         if self.conditions.iter().any(|condition| condition.reads_references(self.keys)) {
             let references = lookup.references(self.entity, row)?;
@@ -129,6 +137,41 @@ impl Predicate {
             .iter()
             .zip(&states)
             .all(|(condition, state)| condition.is_true(id, state)))
+    }
+
+    /// Evaluates the full-text searches. Costs the words of the record's texts, if there are searches.
+    fn match_texts(
+        &self,
+        lookup: &impl RecordLookup,
+        row: u32,
+        states: &mut [MatchState],
+    ) -> Result<(), ReadError> {
+        let is_search = |condition: &Condition| matches!(condition.index, Index::FullText(_));
+        let Some(paths) = text_paths(self.entity) else { return Ok(()) };
+        if !self.conditions.iter().any(is_search) {
+            return Ok(());
+        }
+        let mut texts = RecordTexts::new(None);
+        let mut outcome = Ok(());
+        lookup.gather(self.entity, row, &paths.language, &mut |_, value| {
+            if let Gathered::Code(code) = value {
+                match lookup.code_text(code) {
+                    Ok(language) => texts = RecordTexts::new(Some(language)),
+                    Err(error) => outcome = Err(error),
+                }
+            }
+        })?;
+        outcome?;
+        lookup.record_bytes(self.entity, row, &mut |record| {
+            each_text(paths, record, lookup, |field, text| texts.add(field, text))
+        })?;
+        for (condition, state) in self.conditions.iter().zip(states) {
+            state.has_match |= condition.matchers.iter().any(|matcher| match matcher {
+                Matcher::Search(search) => search.matches(&texts),
+                _ => false,
+            });
+        }
+        Ok(())
     }
 
     /// Shows the value at an end to the conditions that read the end.
@@ -201,7 +244,7 @@ impl Condition {
             Index::Names { named, .. } => end.lists == Some(named),
             Index::NamesScanned { rows, .. } => end.lists == Some(rows),
             Index::Words => end.names.is_some(),
-            Index::Citations(_) => false,
+            Index::Citations(_) | Index::FullText(_) => false,
         }
     }
 
@@ -256,7 +299,7 @@ impl Condition {
         state: &mut MatchState,
     ) -> Result<(), ReadError> {
         match self.index {
-            Index::Ids | Index::Citations(_) => {}
+            Index::Ids | Index::Citations(_) | Index::FullText(_) => {}
             Index::Lists(lists) | Index::Presence(lists) => {
                 let listed = index_entry(keys.lists[lists].terms, part, value, lookup)?;
                 state.has_value |= listed.is_present;
@@ -309,7 +352,9 @@ impl Condition {
         let is_match = self.matchers.iter().enumerate().any(|(at, matcher)| match matcher {
             Matcher::Null => !state.has_value,
             Matcher::Presence(is_present) => state.has_value == *is_present,
-            Matcher::Terms(_) | Matcher::Between(..) | Matcher::Linked(_) => state.has_match,
+            Matcher::Terms(_) | Matcher::Between(..) | Matcher::Linked(_) | Matcher::Search(_) => {
+                state.has_match
+            }
             Matcher::Id(wanted) => *wanted == id,
             Matcher::Words(_) => {
                 state.words.get(at).is_some_and(|found| found.iter().all(|is_found| *is_found))
@@ -334,6 +379,7 @@ impl Matcher {
             (_, Operand::Term(term)) => Some(Matcher::Terms(vec![*term])),
             (_, Operand::Between(low, high)) => Some(Matcher::Between(*low, *high)),
             (_, Operand::Words(words)) => Some(Matcher::Words(words.clone())),
+            (_, Operand::Search(search)) => Some(Matcher::Search(Arc::clone(search))),
             (Index::Ids, Operand::Record(entity, id)) => {
                 Some(Matcher::Id(lookup.merged_into(*entity, *id)?))
             }

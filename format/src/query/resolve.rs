@@ -133,6 +133,10 @@ impl<'s> ExpressionResolver<'s> {
             }
             (Index::Order(order), operand) => self.add_from_order(order, operand)?,
             (Index::Citations(direction), operand) => self.add_linked(direction, operand)?,
+            (Index::FullText(_), Operand::Search(search)) => {
+                let matching = search.rows(self.snapshot, self.entity, self.deadline)?;
+                self.union.add_set(matching)?;
+            }
             (Index::Words, Operand::Words(words)) => {
                 add_words(self.snapshot, self.entity, words, self.deadline, &mut self.union)?;
             }
@@ -185,7 +189,7 @@ impl<'s> ExpressionResolver<'s> {
                     self.union.add_list(file.postings(lists, at)?)?;
                 }
             }
-            Operand::Presence(_) | Operand::Words(_) | Operand::Nothing => {
+            Operand::Presence(_) | Operand::Words(_) | Operand::Search(_) | Operand::Nothing => {
                 return Err(ReadError::Internal("the operand does not fit a term list").into());
             }
         }

@@ -52,6 +52,12 @@ impl Query {
         snapshot: &Snapshot,
         deadline: Deadline<'_>,
     ) -> Result<Vec<u32>, QueryError> {
+        if let Some(search) = self.search().filter(|_| self.is_by_relevance()) {
+            let part = (cursor.next, SORTED_BATCH_ROWS);
+            let (_, ranked) = self.ranked_rows(search, part, snapshot, deadline)?;
+            cursor.next += ranked.len() as u64;
+            return Ok(ranked.into_iter().map(|ranked| ranked.row).collect());
+        }
         let matches = self.resolve(snapshot, deadline)?;
         let keys = self.directed_orders(snapshot)?;
         if self.sample.is_none() && is_row_order(&keys) {

@@ -4,6 +4,7 @@
 //! as single rows, and turns gathered rows into one bitmap once they exceed `gathered_max`.
 
 use crate::index::bitset::{Bitset, CHUNK_ROWS};
+use crate::index::doc_set::DocSet;
 use crate::index::postings::Postings;
 use crate::query::clause::Leaf;
 use crate::query::range::ValueRange;
@@ -47,6 +48,19 @@ impl<'s> Union<'s> {
 
     pub fn add_leaf(&mut self, leaf: Leaf<'s>) {
         self.leaves.push(leaf);
+    }
+
+    /// Adds a set of rows that a search found.
+    pub fn add_set(&mut self, set: DocSet) -> Result<(), ReadError> {
+        match set {
+            DocSet::Sorted(rows) => rows.into_iter().for_each(|row| self.add_row(row)),
+            DocSet::Bitmap(bitmap, _) => self.add_bitmap(bitmap),
+            // A search intersects or unites lists of rows.
+            DocSet::All(_) | DocSet::AllExcept(..) => {
+                return Err(ReadError::Internal("a search matched a complemented set of rows"));
+            }
+        }
+        Ok(())
     }
 
     pub fn add_row(&mut self, row: u32) {

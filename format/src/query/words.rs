@@ -180,16 +180,6 @@ pub(super) fn add_words<'s>(
     {
         return add_prefix(snapshot, entity, word, deadline, union);
     }
-    match rows_of_words(snapshot, entity, words, deadline)? {
-        DocSet::Sorted(rows) => rows.into_iter().for_each(|row| union.add_row(row)),
-        DocSet::Bitmap(bitmap, _) => union.add_bitmap(bitmap),
-        // `rows_of_words` intersects at least one clause, whose rows are a subset.
-        DocSet::All(_) | DocSet::AllExcept(..) => {
-            return Err(ReadError::Internal(
-                "a search for words matched a complemented set of rows",
-            )
-            .into());
-        }
-    }
+    union.add_set(rows_of_words(snapshot, entity, words, deadline)?)?;
     Ok(())
 }

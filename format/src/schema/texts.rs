@@ -27,6 +27,9 @@ pub enum Field {
 /// The number of fields.
 pub const FIELDS: usize = 6;
 
+/// The set of all fields, by their bits.
+pub const ANY_FIELD: u8 = (1 << FIELDS) - 1;
+
 impl Field {
     /// The fields in the order of their numbers.
     pub const ALL: [Field; FIELDS] = [
@@ -74,12 +77,17 @@ const OUTPUTS: [(Field, &str); 13] = [
     (Field::Imprint, "biblio.last_page"),
 ];
 
+/// The member with the language of an output, by which its words are stemmed.
+const LANGUAGE: &str = "language.code";
+
 /// The paths of the searched texts of an entity.
 pub struct TextPaths {
     /// The paths, merged. The number of an end is a place in `fields`.
     pub tree: PathTree,
     /// The field of each path.
     pub fields: Vec<Field>,
+    /// The path of the code of a record's language.
+    pub language: PathTree,
 }
 
 /// The searched texts of an entity; `None` of an entity without full-text search.
@@ -95,7 +103,10 @@ pub fn text_paths(entity: Entity) -> Option<&'static TextPaths> {
             let Some(end) = find_path(&schema, path) else { panic!("no member `{path}`") };
             tree.add(&end.path, number);
         }
-        TextPaths { tree, fields: OUTPUTS.map(|(field, _)| field).to_vec() }
+        let mut language = PathTree::default();
+        let Some(end) = find_path(&schema, LANGUAGE) else { panic!("no member `{LANGUAGE}`") };
+        language.add(&end.path, 0);
+        TextPaths { tree, fields: OUTPUTS.map(|(field, _)| field).to_vec(), language }
     });
     (entity == Entity::Output).then(|| &*PATHS)
 }

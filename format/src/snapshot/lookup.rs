@@ -5,6 +5,7 @@ use std::ops::Range;
 use crate::entity::{Entity, with_record};
 use crate::index::encoding::ReferenceLookup;
 use crate::index::term_lists::{Term, text_term};
+use crate::json::render::{RecordBytes, RecordStore};
 use crate::record::gather::{Gather, Gathered, PathTree};
 use crate::schema::keys::Direction;
 use crate::snapshot::{LookupResult, Snapshot};
@@ -55,6 +56,18 @@ pub trait RecordLookup: ReferenceLookup {
         tree: &PathTree,
         visit: &mut dyn FnMut(usize, Gathered<'_>),
     ) -> Result<(), ReadError>;
+
+    /// Calls `visit` with the two parts of the record in a row, unless the record is suppressed.
+    ///
+    /// # Errors
+    ///
+    /// If the row has no record.
+    fn record_bytes(
+        &self,
+        entity: Entity,
+        row: u32,
+        visit: &mut dyn FnMut(RecordBytes<'_>) -> Result<(), ReadError>,
+    ) -> Result<(), ReadError>;
 }
 
 impl ReferenceLookup for Snapshot {
@@ -72,6 +85,10 @@ impl ReferenceLookup for Snapshot {
 
     fn row_name(&self, entity: Entity, row: u32) -> Result<Option<&str>, ReadError> {
         Snapshot::row_name(self, entity, row)
+    }
+
+    fn code_text(&self, code: u32) -> Result<&str, ReadError> {
+        self.code(code)
     }
 
     fn code_term(&self, code: u32) -> Result<Term, ReadError> {
@@ -135,5 +152,16 @@ impl RecordLookup for Snapshot {
             let no_record = ReadError::corrupt("records", "the row has no record");
             R::gather(&mut self.reader(entity, row)?.ok_or(no_record)?, tree, visit)
         })
+    }
+    fn record_bytes(
+        &self,
+        entity: Entity,
+        row: u32,
+        visit: &mut dyn FnMut(RecordBytes<'_>) -> Result<(), ReadError>,
+    ) -> Result<(), ReadError> {
+        match self.suppressed().has(entity, row) {
+            true => Ok(()),
+            false => visit(RecordStore::record(self, entity, row)?),
+        }
     }
 }

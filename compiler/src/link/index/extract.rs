@@ -11,8 +11,7 @@ use pinakes_format::index::orders::sortable_integer;
 use pinakes_format::index::term_lists::{Term, text_term};
 use pinakes_format::json::record_reader::RecordReader;
 use pinakes_format::json::render::RecordStore;
-use pinakes_format::record::gather::{Gather, Gathered, PathTarget, PathTree, find_path};
-use pinakes_format::record::schema_of;
+use pinakes_format::record::gather::{Gather, Gathered, PathTarget};
 use pinakes_format::schema::keys::{Direction, Keys, PathUse, Terms, Values, keys_of};
 use pinakes_format::schema::texts::{TextPaths, text_paths};
 use pinakes_format::snapshot::Snapshot;
@@ -120,8 +119,6 @@ pub(crate) struct Extractor<'a> {
     emptied: Mutex<Vec<Extracted>>,
     /// The texts to extract for the full-text index.
     texts: Option<&'static TextPaths>,
-    /// The path of the language of a record.
-    language: PathTree,
 }
 
 impl<'a> Extractor<'a> {
@@ -150,18 +147,7 @@ impl<'a> Extractor<'a> {
         let parents = keys.ends.iter().map(|end| parents(snapshot, reads, end));
         let parents = parents.collect::<Result<_, TakeOver>>()?;
         let emptied = Mutex::new(Vec::new());
-        let language = language_path(entity);
-        Ok(Extractor {
-            snapshot,
-            reads,
-            entity,
-            keys,
-            codes,
-            parents,
-            emptied,
-            texts: None,
-            language,
-        })
+        Ok(Extractor { snapshot, reads, entity, keys, codes, parents, emptied, texts: None })
     }
 
     /// Extracts texts for the full-text index, too, if the entity has one.
@@ -284,7 +270,7 @@ impl<'a> Extractor<'a> {
         let mut language = None;
         with_record!(self.entity, R => {
             let mut from = RecordReader::new(record.packed)?;
-            R::gather(&mut from, &self.language, &mut |_, value| {
+            R::gather(&mut from, &paths.language, &mut |_, value| {
                 if let Gathered::Code(code) = value {
                     language = Some(code);
                 }
@@ -338,6 +324,10 @@ impl ReferenceLookup for Extractor<'_> {
         self.snapshot.row_name(entity, row)
     }
 
+    fn code_text(&self, code: u32) -> Result<&str, ReadError> {
+        self.snapshot.code(code)
+    }
+
     fn code_term(&self, code: u32) -> Result<Term, ReadError> {
         let code = self
             .codes
@@ -345,15 +335,6 @@ impl ReferenceLookup for Extractor<'_> {
             .ok_or(ReadError::corrupt("strings", "a code is in no table"))?;
         Ok(code.0)
     }
-}
-
-/// The path of the language of an entity's records; without ends if they have none.
-fn language_path(entity: Entity) -> PathTree {
-    let mut tree = PathTree::default();
-    if let Some(end) = find_path(&schema_of(entity), "language.code") {
-        tree.add(&end.path, 0);
-    }
-    tree
 }
 
 /// Reads the parent of each row that a path refers to; empty if the path does not follow the reference.

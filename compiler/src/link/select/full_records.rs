@@ -6,6 +6,7 @@ use pinakes_format::entity::Entity;
 use pinakes_format::index::encoding::ReferenceLookup;
 use pinakes_format::index::term_lists::{Term, text_term};
 use pinakes_format::json::record_reader::RecordReader;
+use pinakes_format::json::render::RecordBytes;
 use pinakes_format::record::gather::{Gather, Gathered, PathTree};
 use pinakes_format::record::slot::Slot;
 use pinakes_format::record::value::NO_CODE;
@@ -27,8 +28,8 @@ use crate::link::taxonomy::relatives;
 /// Every record, suppressed ones included, which have no values and no names.
 pub(crate) struct FullRecords<'p, 'a, 'o> {
     pub linker: &'p RecordLinker<'a, 'o>,
-    /// By code, its term.
-    pub codes: Vec<Term>,
+    /// By code, its text and its term.
+    pub codes: Vec<(String, Term)>,
     pub suppressed: Suppressed,
     /// The outputs that others refer to. Filled on first use.
     cited: OnceLock<AtomicBitset>,
@@ -40,9 +41,9 @@ impl<'p, 'a, 'o> FullRecords<'p, 'a, 'o> {
         let unresolved = &linker.inputs.resolved.unresolved;
         let codes = unresolved.codes().map(|index| {
             let text = unresolved.get(index)?.name?;
-            Some(text_term(&text.to_ascii_lowercase()))
+            Some((text.to_string(), text_term(&text.to_ascii_lowercase())))
         });
-        let codes = codes.collect::<Option<Vec<Term>>>().ok_or_else(inconsistent_object)?;
+        let codes = codes.collect::<Option<Vec<_>>>().ok_or_else(inconsistent_object)?;
         let (suppressed, cited) = (Suppressed::default(), OnceLock::new());
         Ok(FullRecords { linker, codes, suppressed, cited })
     }
@@ -154,8 +155,14 @@ impl ReferenceLookup for FullRecords<'_, '_, '_> {
     }
 
     fn code_term(&self, code: u32) -> std::result::Result<Term, ReadError> {
-        let term = self.codes.get(code as usize).copied();
-        term.ok_or(ReadError::corrupt("objects", "a code is in no table"))
+        let code = self.codes.get(code as usize);
+        code.map(|(_, term)| *term).ok_or(ReadError::corrupt("objects", "a code is in no table"))
+    }
+
+    fn code_text(&self, code: u32) -> std::result::Result<&str, ReadError> {
+        let code = self.codes.get(code as usize);
+        code.map(|(text, _)| text.as_str())
+            .ok_or(ReadError::corrupt("objects", "a code is in no table"))
     }
 }
 
@@ -209,5 +216,19 @@ impl RecordLookup for FullRecords<'_, '_, '_> {
         let blob = self.linker.blob(entity, row as usize).map_err(unlinkable)?;
         let from = &mut RecordReader::new(record::access(&blob)?.packed)?;
         with_record!(entity, R => R::gather(from, tree, &mut |end, value| visit(end, value)))
+    }
+
+    fn record_bytes(
+        &self,
+        entity: Entity,
+        row: u32,
+        visit: &mut dyn FnMut(RecordBytes<'_>) -> std::result::Result<(), ReadError>,
+    ) -> std::result::Result<(), ReadError> {
+        if self.suppressed.has(entity, row) {
+            return Ok(());
+        }
+        let unlinkable = |_| ReadError::corrupt("objects", "a record cannot be linked");
+        let blob = self.linker.blob(entity, row as usize).map_err(unlinkable)?;
+        visit(record::access(&blob)?)
     }
 }

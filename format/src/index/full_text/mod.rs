@@ -339,7 +339,7 @@ impl Postings<'_> {
 
     /// The greatest impact of rows from `row` on, and the last row for which it holds. `row` is not before the current row.
     #[inline]
-    pub fn bound(&self, row: u32) -> (u32, u32) {
+    pub fn bound(&mut self, row: u32) -> (u32, u32) {
         let (impact, last) = self.cursor.bound(row);
         (impact.into(), last)
     }

@@ -197,6 +197,8 @@ pub(super) struct Cursor<'s> {
     packed_impacts: Option<(&'s [u8], u8)>,
     /// The place of the current posting in the block.
     at: usize,
+    /// The block of the last bound.
+    bound_block: usize,
 }
 
 impl<'s> Cursor<'s> {
@@ -209,6 +211,7 @@ impl<'s> Cursor<'s> {
             impacts: [0; BLOCK_POSTINGS],
             packed_impacts: None,
             at: 0,
+            bound_block: 0,
         };
         cursor.decode(0)?;
         Ok(cursor)
@@ -351,17 +354,16 @@ impl<'s> Cursor<'s> {
         }
     }
 
-    /// The greatest impact in the block that may hold `row`, and the last row of the block. `row` is not before the
-    /// current row.
-    pub fn bound(&self, row: u32) -> (u8, u32) {
+    /// The greatest impact in the block that may hold `row`, and the last row of the block. Rows do not descend from call
+    /// to call.
+    pub fn bound(&mut self, row: u32) -> (u8, u32) {
         let last = self.list.blocks();
-        let mut block = self.block;
+        let mut block = self.bound_block.max(self.block).min(last);
         while block < last && self.list.last_row(block) < row {
             block += 1;
         }
-        if block >= last {
-            return (self.list.impact_max(block), NO_ROW);
-        }
-        (self.list.impact_max(block), self.list.last_row(block))
+        self.bound_block = block;
+        let to = if block >= last { NO_ROW } else { self.list.last_row(block) };
+        (self.list.impact_max(block), to)
     }
 }

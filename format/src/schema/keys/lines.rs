@@ -2,6 +2,7 @@
 
 use crate::entity::Entity;
 use crate::schema::keys::Direction;
+use crate::schema::texts::{ANY_FIELD, Field};
 
 /// A key as the table declares it.
 #[derive(Clone, Copy, Debug)]
@@ -32,6 +33,8 @@ pub(super) enum Aspect {
     To,
     /// The words of the name and of the alternative names.
     Words,
+    /// The texts of a set of fields, by full-text search.
+    Texts(u8),
     /// The records that one of the named records leads to, in this direction of the citation graph.
     Citations(Direction),
     /// The number of records that the record refers to.
@@ -86,6 +89,10 @@ impl Line {
         Line { aspect: Aspect::ReferenceCount, ..self }
     }
 
+    const fn searches(self, path: &'static str, fields: u8) -> Line {
+        Line { path, aspect: Aspect::Texts(fields), ..self }
+    }
+
     const fn words(self, path: &'static str) -> Line {
         Line { path, aspect: Aspect::Words, ..self }
     }
@@ -106,6 +113,11 @@ const BOUNDS: [Line; 4] = [
 ];
 
 const OUTPUTS: &[Line] = &[
+    f("default.search").searches("title", ANY_FIELD),
+    f("title.search").searches("title", Field::Title.bit()),
+    f("abstract.search").searches("abstract", Field::Abstract.bit()),
+    f("title_and_abstract.search").searches("title", Field::Title.bit() | Field::Abstract.bit()),
+    f("author.search").searches("authors.name", Field::Authors.bit()),
     f("doi").identifier(),
     fs("title"),
     fs("year").listed(),

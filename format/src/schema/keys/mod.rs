@@ -34,6 +34,8 @@ pub enum Kind {
     Text,
     /// Words; each must be a prefix of a word in the record's names.
     Words,
+    /// A full-text search.
+    Search,
     /// `true` or `false`.
     Boolean,
     /// An integer of 64 bits.
@@ -65,6 +67,7 @@ impl Kind {
             Kind::Code => "code",
             Kind::Text => "text",
             Kind::Words => "words",
+            Kind::Search => "search",
             Kind::Boolean => "bool",
             Kind::Integer => "int",
             Kind::Number => "num",
@@ -116,6 +119,8 @@ pub enum Index {
     Presence(usize),
     /// The dictionary of the words of names.
     Words,
+    /// The full-text index, in a set of fields.
+    FullText(u8),
     /// The citation graph: the rows that the named records have in this direction. `references:W1`
     /// follows the citations of W1.
     Citations(Direction),

@@ -82,6 +82,16 @@ impl KeysBuilder {
         match line.aspect {
             Aspect::Citations(direction) => return self.citations(line, direction),
             Aspect::ReferenceCount => return self.reference_count(line),
+            Aspect::Texts(fields) => {
+                let filter = Some(Index::FullText(fields));
+                return Key {
+                    name: line.name,
+                    kind: Kind::Search,
+                    is_many: true,
+                    filter,
+                    sort: None,
+                };
+            }
             _ => {}
         }
         let Some(end) = find_path(&self.schema, line.path) else {
@@ -237,6 +247,7 @@ fn kind_of(line: &Line, end: &FoundPath) -> Kind {
         Aspect::From => return date_of(end, Bound::From),
         Aspect::To => return date_of(end, Bound::To),
         Aspect::Identifier => return Kind::Identifier(Scheme::of_key(line.path)),
+        Aspect::Texts(_) => return Kind::Search,
         Aspect::Value | Aspect::Citations(_) | Aspect::ReferenceCount => {}
     }
     match (&end.schema, &end.target) {

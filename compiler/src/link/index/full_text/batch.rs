@@ -14,6 +14,7 @@ use hashbrown::HashTable;
 use pinakes_format::index::full_text::{
     Occurrence, POSITION_MAX, VALUE_GAP, impact, weighted_length,
 };
+use pinakes_format::query::TITLE_END;
 use pinakes_format::schema::texts::{FIELDS, Field};
 use pinakes_format::storage::leb128;
 use pinakes_format::text::analyzer::{Stemmer, each_compound};
@@ -106,6 +107,10 @@ impl TextBatch {
                 self.row.counts[at] += 1;
             }
         });
+        if field == Field::Title && self.row.counts[at] > 0 {
+            let end = self.row.next[at].min(POSITION_MAX);
+            self.token(TITLE_END, field, end);
+        }
     }
 
     /// Ends the current row.

@@ -1,0 +1,262 @@
+//! Finds the words of a snapshot that a pattern or a mistyped word stands for.
+//!
+//! ```text
+//! machin*     machine, machinery, machines, machining
+//! synovitsi   synovitis, one exchange of neighbours away
+//! ```
+//!
+//! Both walk the sorted forms of the full-text index. A pattern reads the forms with its first letters. A mistyped word keeps a
+//! row of edit distances for each letter of the current form, and passes over all forms whose beginning is already too far.
+
+use crate::index::full_text::{FormOf, FullText};
+use crate::query::deadline::{Deadline, QueryError};
+
+/// The longest word that stands for similar words, in letters.
+pub(super) const FUZZY_LETTERS_MAX: usize = 32;
+/// Forms read between two checks of the deadline.
+const FORMS_PER_CHECK: usize = 1_024;
+/// Forms that a pattern reads, at most, to tell how many words it has.
+const COUNTED_FORMS_MAX: u64 = 1_000_000;
+
+/// A word that a search stands for, and its terms.
+pub(super) struct Found {
+    pub form: String,
+    pub terms: Vec<FormOf>,
+}
+
+/// Finds the words of a pattern. Returns at most `max` words, and the number of all.
+pub(super) fn with_pattern(
+    index: &FullText,
+    pattern: &str,
+    max: usize,
+    deadline: Deadline<'_>,
+) -> Result<(Vec<Found>, u64), QueryError> {
+    let prefix = &pattern[..pattern.find(['*', '?']).unwrap_or(pattern.len())];
+    let letters: Vec<char> = pattern.chars().collect();
+    let mut forms = index.form_cursor();
+    forms.seek(prefix.as_bytes())?;
+    let (mut found, mut count, mut read) = (Vec::new(), 0, 0u64);
+    while let Some(form) = forms.form().filter(|form| form.starts_with(prefix)) {
+        if has_pattern(&form, &letters) {
+            count += 1;
+            if found.len() < max {
+                found.push(Found { form: form.into_owned(), terms: forms.terms()? });
+            }
+        }
+        read += 1;
+        if read.is_multiple_of(FORMS_PER_CHECK as u64) {
+            deadline.check()?;
+        }
+        if read == COUNTED_FORMS_MAX {
+            break;
+        }
+        forms.advance()?;
+    }
+    Ok((found, count))
+}
+
+/// Whether a word has a pattern: `*` stands for any letters, `?` for exactly one.
+pub(super) fn has_pattern(word: &str, pattern: &[char]) -> bool {
+    let word: Vec<char> = word.chars().collect();
+    let (mut at, mut in_pattern) = (0, 0);
+    // Where the last star stands, and where the letters that it stands for end.
+    let mut star: Option<(usize, usize)> = None;
+    while at < word.len() {
+        match pattern.get(in_pattern) {
+            Some('*') => {
+                star = Some((in_pattern, at));
+                in_pattern += 1;
+            }
+            Some(letter) if *letter == '?' || *letter == word[at] => {
+                at += 1;
+                in_pattern += 1;
+            }
+            _ => match &mut star {
+                Some((place, end)) => {
+                    *end += 1;
+                    (at, in_pattern) = (*end, *place + 1);
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern[in_pattern..].iter().all(|letter| *letter == '*')
+}
+
+/// Finds the words that differ from `word` in one to `edits` places: a letter missing, added, changed, or exchanged with its
+/// neighbour. Returns them with their distances, in the order of the words. Nothing for a longer word than 32 letters.
+pub(super) fn near(
+    index: &FullText,
+    word: &str,
+    edits: u32,
+    deadline: Deadline<'_>,
+) -> Result<Vec<(u32, Found)>, QueryError> {
+    let letters: Vec<char> = word.chars().collect();
+    if letters.len() > FUZZY_LETTERS_MAX {
+        return Ok(Vec::new());
+    }
+    let mut distances = Distances::new(&letters, edits);
+    let mut forms = index.form_cursor();
+    let (mut found, mut read) = (Vec::new(), 0usize);
+    forms.advance()?;
+    while let Some(form) = forms.form().map(std::borrow::Cow::into_owned) {
+        read += 1;
+        if read.is_multiple_of(FORMS_PER_CHECK) {
+            deadline.check()?;
+        }
+        match distances.of(&form) {
+            Ok(0) => {}
+            Ok(distance) if distance <= edits => {
+                found.push((distance, Found { form, terms: forms.terms()? }));
+            }
+            Ok(_) => {}
+            // No form that begins so is near.
+            Err(prefix) => {
+                if let Some(next) = after_prefix(&form[..prefix]) {
+                    forms.seek(&next)?;
+                    continue;
+                }
+                break;
+            }
+        }
+        forms.advance()?;
+    }
+    Ok(found)
+}
+
+/// The first text after all texts with a prefix.
+fn after_prefix(prefix: &str) -> Option<Vec<u8>> {
+    let mut next = prefix.as_bytes().to_vec();
+    while let Some(last) = next.pop() {
+        if last < u8::MAX {
+            next.push(last + 1);
+            return Some(next);
+        }
+    }
+    None
+}
+
+/// The optimal-string-alignment distances of a word from the beginnings of a form.
+struct Distances<'w> {
+    word: &'w [char],
+    edits: u32,
+    /// The letters of the current form, and for each of its beginnings a row: the distances from all beginnings of the word.
+    letters: Vec<char>,
+    rows: Vec<Vec<u32>>,
+}
+
+impl<'w> Distances<'w> {
+    fn new(word: &'w [char], edits: u32) -> Distances<'w> {
+        let first = (0..=word.len() as u32).collect();
+        Distances { word, edits, letters: Vec::new(), rows: vec![first] }
+    }
+
+    /// The distance of a form; the bytes of its shortest beginning with which no form is near, if there is one.
+    fn of(&mut self, form: &str) -> Result<u32, usize> {
+        let mut same = 0;
+        let mut kept = true;
+        for (at, (byte, letter)) in form.char_indices().enumerate() {
+            kept &= self.letters.get(at) == Some(&letter);
+            if kept {
+                same = at + 1;
+                continue;
+            }
+            self.letters.truncate(same);
+            self.rows.truncate(same + 1);
+            self.push(letter);
+            same += 1;
+            let row = &self.rows[same];
+            // A neighbour's exchange may still lower the distance of the row before.
+            let before = &self.rows[same - 1];
+            if row.iter().chain(before).min().is_none_or(|least| *least > self.edits) {
+                return Err(byte + letter.len_utf8());
+            }
+        }
+        self.letters.truncate(same);
+        self.rows.truncate(same + 1);
+        Ok(self.rows.last().and_then(|row| row.last()).copied().unwrap_or(u32::MAX))
+    }
+
+    fn push(&mut self, letter: char) {
+        let last = &self.rows[self.rows.len() - 1];
+        let mut row = Vec::with_capacity(last.len());
+        row.push(last[0] + 1);
+        for (at, own) in self.word.iter().enumerate() {
+            let changed = last[at] + u32::from(*own != letter);
+            let mut least = changed.min(last[at + 1] + 1).min(row[at] + 1);
+            let is_exchange =
+                at > 0 && self.word[at - 1] == letter && self.letters.last() == Some(own);
+            if is_exchange && let Some(before) = self.rows.len().checked_sub(2) {
+                least = least.min(self.rows[before][at - 1] + 1);
+            }
+            row.push(least);
+        }
+        self.letters.push(letter);
+        self.rows.push(row);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rapidfuzz::distance::osa;
+
+    use super::*;
+
+    #[test]
+    fn patterns_match_as_letters_stars_and_question_marks_say() {
+        let check = |pattern: &str, word: &str, expected: bool| {
+            let letters: Vec<char> = pattern.chars().collect();
+            assert_eq!(has_pattern(word, &letters), expected, "{pattern} {word}");
+        };
+        for word in ["machine", "machin", "machinery"] {
+            check("machin*", word, true);
+        }
+        check("wom?n", "woman", true);
+        check("wom?n", "womn", false);
+        check("col*r", "colour", true);
+        check("col*r", "colors", false);
+        check("col*o*r?", "colours", true);
+        check("abc?", "abc", false);
+        check("abc*?", "abcé", true);
+    }
+
+    #[test]
+    fn distances_are_those_of_optimal_string_alignment() {
+        let words = [
+            "synovitis",
+            "synovitsi",
+            "synoviti",
+            "xsynovitis",
+            "sinovits",
+            "cat",
+            "act",
+            "cta",
+            "",
+        ];
+        let mut forms: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+        forms.extend((0..26u8).map(|at| format!("synov{}tis", char::from(b'a' + at))));
+        forms.sort();
+        for word in words {
+            let letters: Vec<char> = word.chars().collect();
+            for edits in [1, 2] {
+                let mut distances = Distances::new(&letters, edits);
+                for form in &forms {
+                    let expected = osa::distance(word.chars(), form.chars()) as u32;
+                    match distances.of(form) {
+                        Ok(found) if expected <= edits => {
+                            assert_eq!(found, expected, "{word} {form}")
+                        }
+                        Ok(found) => assert!(found > edits, "{word} {form}"),
+                        Err(_) => assert!(expected > edits, "{word} {form} {edits}"),
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_text_after_a_prefix_sorts_after_all_texts_with_it() {
+        assert_eq!(after_prefix("ab").as_deref(), Some(&b"ac"[..]));
+        assert_eq!(after_prefix(""), None);
+    }
+}

@@ -1,0 +1,478 @@
+//! Finds the rows that match a search, ascending.
+//!
+//! A [`Matcher`] moves to its first matching row at or after a row. The matcher of all words moves each word to the same row:
+//!
+//! ```text
+//! deep       3  9  17  40          seek(4): deep 9 → learning 12 → deep 17 → learning 17: row 17
+//! learning   3  12 17  41
+//! ```
+//!
+//! Cost: of all words, a seek in each list for each row of the rarest; of any word, all rows. Positions are read only for
+//! phrases, fields and forms, and only in records that have the words.
+
+use std::{cmp::Reverse, collections::BinaryHeap};
+
+use crate::index::full_text::{NO_ROW, Occurrence, Postings};
+use crate::schema::texts::{ANY_FIELD, Field};
+use crate::storage::error::ReadError;
+
+/// Terms up to which the row of a group is the least of all; with more, a heap finds it.
+const SCANNED_TERMS_MAX: usize = 8;
+
+/// One term of a group, and the forms that count; `None` for all forms.
+pub(super) struct GroupTerm<'s> {
+    pub postings: Postings<'s>,
+    pub forms: Option<Vec<u16>>,
+}
+
+/// The records that have any of some terms.
+pub(super) struct Group<'s> {
+    terms: Vec<GroupTerm<'s>>,
+    /// The fields that count.
+    fields: u8,
+    /// Whether a record with a term may have none that counts.
+    is_checked: bool,
+    /// The row of each term but those at the current row, if there are many terms.
+    heap: BinaryHeap<Reverse<(u32, u32)>>,
+    row: u32,
+}
+
+impl<'s> Group<'s> {
+    pub fn new(terms: Vec<GroupTerm<'s>>, fields: u8) -> Result<Group<'s>, ReadError> {
+        let is_checked = fields != ANY_FIELD || terms.iter().any(|term| term.forms.is_some());
+        let mut group = Group { terms, fields, is_checked, heap: BinaryHeap::new(), row: 0 };
+        if group.terms.len() > SCANNED_TERMS_MAX {
+            let rows = group.terms.iter().map(|term| term.postings.row());
+            group.heap = rows.zip(0..).map(Reverse).collect();
+        }
+        group.row = group.least_row();
+        group.settle()?;
+        Ok(group)
+    }
+
+    /// The number of records, if it is known before they are read: of one term that counts everywhere.
+    pub fn exact_count(&self) -> Option<u64> {
+        match self.terms.as_slice() {
+            [only] if !self.is_checked => Some(only.postings.count().into()),
+            _ => None,
+        }
+    }
+
+    /// An upper bound of the records.
+    pub fn count_max(&self) -> u64 {
+        self.terms.iter().map(|term| u64::from(term.postings.count())).sum()
+    }
+
+    /// The current row, or [`NO_ROW`].
+    #[inline]
+    pub fn row(&self) -> u32 {
+        self.row
+    }
+
+    fn least_row(&self) -> u32 {
+        match self.terms.as_slice() {
+            [only] => only.postings.row(),
+            terms if terms.len() <= SCANNED_TERMS_MAX => {
+                terms.iter().map(|term| term.postings.row()).min().unwrap_or(NO_ROW)
+            }
+            _ => self.heap.peek().map_or(NO_ROW, |Reverse((row, _))| *row),
+        }
+    }
+
+    /// Moves to the first record at or after `row`.
+    #[inline]
+    pub fn seek(&mut self, row: u32) -> Result<u32, ReadError> {
+        if self.row < row {
+            self.seek_terms(row)?;
+            self.settle()?;
+        }
+        Ok(self.row)
+    }
+
+    #[inline]
+    fn seek_terms(&mut self, row: u32) -> Result<(), ReadError> {
+        if let [only] = self.terms.as_mut_slice() {
+            only.postings.seek(row)?;
+            self.row = only.postings.row();
+            return Ok(());
+        }
+        if self.terms.len() <= SCANNED_TERMS_MAX {
+            self.terms.iter_mut().try_for_each(|term| term.postings.seek(row))?;
+        } else {
+            while let Some(mut top) = self.heap.peek_mut().filter(|top| top.0.0 < row) {
+                let postings = &mut self.terms[top.0.1 as usize].postings;
+                postings.seek(row)?;
+                top.0.0 = postings.row();
+            }
+        }
+        self.row = self.least_row();
+        Ok(())
+    }
+
+    /// Moves on to a record with a term that counts.
+    fn settle(&mut self) -> Result<(), ReadError> {
+        while self.is_checked && self.row != NO_ROW && !self.counts()? {
+            self.seek_terms(self.row + 1)?;
+        }
+        Ok(())
+    }
+
+    /// Whether a term stands in one of the fields of the current record, in a form that counts.
+    fn counts(&mut self) -> Result<bool, ReadError> {
+        let Group { terms, fields, row, .. } = self;
+        for GroupTerm { postings, forms } in terms {
+            if postings.row() != *row {
+                continue;
+            }
+            if forms.is_none() && *fields == ANY_FIELD {
+                return Ok(true);
+            }
+            for field in Field::ALL.into_iter().filter(|field| *fields & field.bit() != 0) {
+                let mut all = postings.occurrences(field)?.iter();
+                if all.any(|at| counts_form(forms.as_deref(), at)) {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// The greatest impact of the terms in the record at `row`; 0 if it has none. The group stands at `row` or before.
+    #[inline]
+    pub fn impact(&mut self, row: u32) -> Result<u32, ReadError> {
+        if self.seek(row)? != row {
+            return Ok(0);
+        }
+        let mut greatest = 0;
+        for GroupTerm { postings, .. } in &mut self.terms {
+            if postings.row() == row {
+                greatest = greatest.max(postings.impact());
+            }
+        }
+        Ok(greatest)
+    }
+
+    /// The greatest impact of rows from `row` on, and the last row for which it holds.
+    #[inline]
+    pub fn bound(&mut self, row: u32) -> (u32, u32) {
+        let mut bound = (0, NO_ROW);
+        for GroupTerm { postings, .. } in &mut self.terms {
+            let (impact, last) = postings.bound(row);
+            bound = (bound.0.max(impact), bound.1.min(last));
+        }
+        bound
+    }
+
+    /// Appends the positions of the terms in a field of the current record, ascending.
+    pub fn positions(&mut self, field: Field, into: &mut Vec<u32>) -> Result<(), ReadError> {
+        let Group { terms, row, .. } = self;
+        let first = into.len();
+        for GroupTerm { postings, forms } in terms {
+            if postings.row() == *row {
+                let counting = postings.occurrences(field)?.iter();
+                let counting = counting.filter(|at| counts_form(forms.as_deref(), at));
+                into.extend(counting.map(|at| at.position));
+            }
+        }
+        into[first..].sort_unstable();
+        Ok(())
+    }
+}
+
+fn counts_form(forms: Option<&[u16]>, at: &Occurrence) -> bool {
+    forms.is_none_or(|forms| forms.binary_search(&at.form).is_ok())
+}
+
+/// Words side by side, or with a distance.
+pub(super) struct Phrase<'s> {
+    /// The words; equal words have a group each.
+    words: Vec<Group<'s>>,
+    /// The place of each word in the phrase.
+    offsets: Vec<u32>,
+    distance: Option<u32>,
+    fields: u8,
+    /// Positions of each word in the current record and field.
+    positions: Vec<Vec<u32>>,
+}
+
+impl<'s> Phrase<'s> {
+    /// The groups must count all fields: the phrase selects the fields.
+    pub fn new(words: Vec<Group<'s>>, distance: Option<u32>, fields: u8) -> Phrase<'s> {
+        let (offsets, positions) =
+            ((0..words.len() as u32).collect(), vec![Vec::new(); words.len()]);
+        Phrase { words, offsets, distance, fields, positions }
+    }
+
+    fn seek(&mut self, mut row: u32) -> Result<u32, ReadError> {
+        loop {
+            row = seek_all(&mut self.words, row, Group::seek)?;
+            if row == NO_ROW || self.stands_in_record()? {
+                return Ok(row);
+            }
+            row += 1;
+        }
+    }
+
+    /// Whether the phrase stands in the record at which all words are.
+    fn stands_in_record(&mut self) -> Result<bool, ReadError> {
+        let Phrase { words, offsets, distance, fields, positions } = self;
+        for field in Field::ALL.into_iter().filter(|field| *fields & field.bit() != 0) {
+            let mut has_all = true;
+            for (word, positions) in words.iter_mut().zip(positions.iter_mut()) {
+                positions.clear();
+                word.positions(field, positions)?;
+                has_all &= !positions.is_empty();
+                if !has_all {
+                    break;
+                }
+            }
+            let stands = has_all
+                && match distance {
+                    None => stand_in_order(positions, offsets),
+                    Some(distance) => stand_near(positions, *distance),
+                };
+            if stands {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// Whether words stand side by side in the order of their offsets.
+pub(super) fn stand_in_order(positions: &[Vec<u32>], offsets: &[u32]) -> bool {
+    let Some((first, others)) = positions.split_first() else { return false };
+    first.iter().any(|at| {
+        others
+            .iter()
+            .zip(&offsets[1..])
+            .all(|(positions, offset)| positions.binary_search(&(at + offset)).is_ok())
+    })
+}
+
+/// Whether each word has a position such that all lie within a distance.
+///
+/// ```text
+/// positions of a: 3, 20   of b: 18, 40    distance 5: 20 and 18
+/// ```
+pub(super) fn stand_near(positions: &[Vec<u32>], distance: u32) -> bool {
+    let mut at = vec![0; positions.len()];
+    loop {
+        let current = || positions.iter().zip(&at).map(|(positions, at)| positions[*at]);
+        let greatest = current().max().unwrap_or(0);
+        // The word that stands first moves on.
+        let Some((word, least)) = current().enumerate().min_by_key(|(_, position)| *position)
+        else {
+            return false;
+        };
+        if greatest - least <= distance {
+            return true;
+        }
+        at[word] += 1;
+        if at[word] == positions[word].len() {
+            return false;
+        }
+    }
+}
+
+/// Moves all of some matchers to the first row at or after `row` at which all of them are.
+fn seek_all<M>(
+    matchers: &mut [M],
+    mut row: u32,
+    seek: impl Fn(&mut M, u32) -> Result<u32, ReadError>,
+) -> Result<u32, ReadError> {
+    let Some((first, others)) = matchers.split_first_mut() else { return Ok(NO_ROW) };
+    'rows: loop {
+        row = seek(first, row)?;
+        if row == NO_ROW {
+            return Ok(NO_ROW);
+        }
+        for other in &mut *others {
+            let found = seek(other, row)?;
+            if found > row {
+                row = found;
+                continue 'rows;
+            }
+        }
+        return Ok(row);
+    }
+}
+
+/// A node of a resolved search.
+pub(super) enum Matcher<'s> {
+    Group(Box<Group<'s>>),
+    Phrase(Box<Phrase<'s>>),
+    /// All of these, without any of the negated. Without nodes, all rows below a number.
+    And {
+        nodes: Vec<Matcher<'s>>,
+        negated: Vec<Matcher<'s>>,
+        rows: u32,
+    },
+    /// Any of these; with the last row of each.
+    Or(Vec<(u32, Matcher<'s>)>),
+    /// Records in which words have at least a weight.
+    Most(Most<'s>),
+}
+
+impl<'s> Matcher<'s> {
+    pub fn or(nodes: Vec<Matcher<'s>>) -> Matcher<'s> {
+        // A row before the first, so that each node moves at the first seek.
+        Matcher::Or(nodes.into_iter().map(|node| (0, node)).collect())
+    }
+
+    /// An upper bound of the matching rows, to begin with the rarest words.
+    pub fn count_max(&self) -> u64 {
+        match self {
+            Matcher::Group(group) => group.count_max(),
+            Matcher::Phrase(phrase) => phrase.words.iter().map(Group::count_max).min().unwrap_or(0),
+            Matcher::And { nodes, rows, .. } => {
+                nodes.iter().map(Matcher::count_max).min().unwrap_or(u64::from(*rows))
+            }
+            Matcher::Or(nodes) => nodes.iter().map(|(_, node)| node.count_max()).sum(),
+            Matcher::Most(most) => most.words.iter().map(|(_, word)| word.count_max()).sum(),
+        }
+    }
+
+    /// Moves to the first matching row at or after `row`; [`NO_ROW`] if there is none. `row` never descends.
+    pub fn seek(&mut self, row: u32) -> Result<u32, ReadError> {
+        match self {
+            Matcher::Group(group) => group.seek(row),
+            Matcher::Phrase(phrase) => phrase.seek(row),
+            Matcher::Most(most) => most.seek(row),
+            Matcher::Or(nodes) => {
+                let mut least = NO_ROW;
+                for (at, node) in nodes {
+                    if *at < row || *at == 0 {
+                        *at = node.seek(row)?;
+                    }
+                    least = least.min(*at);
+                }
+                Ok(least)
+            }
+            Matcher::And { nodes, negated, rows } => {
+                let mut row = row;
+                'rows: loop {
+                    row = match nodes.is_empty() {
+                        true if row < *rows => row,
+                        true => NO_ROW,
+                        false => seek_all(nodes, row, Matcher::seek)?,
+                    };
+                    if row == NO_ROW {
+                        return Ok(NO_ROW);
+                    }
+                    for other in &mut *negated {
+                        if other.seek(row)? == row {
+                            row += 1;
+                            continue 'rows;
+                        }
+                    }
+                    return Ok(row);
+                }
+            }
+        }
+    }
+}
+
+/// Records in which the words of a search have at least a weight together.
+///
+/// The frequent words, whose weights together do not suffice, are only looked up in records that have another word:
+///
+/// ```text
+/// weights  retribution 9, wildlife 7, people 2, of 1      at least 9.5
+/// people and of have 3 together: every record has retribution or wildlife
+/// ```
+pub(super) struct Most<'s> {
+    /// The words and their weights, the greatest weight first.
+    words: Vec<(u64, Group<'s>)>,
+    /// The words of which a record has at least one.
+    needed: usize,
+    weight_min: u64,
+}
+
+impl<'s> Most<'s> {
+    pub fn new(mut words: Vec<(u64, Group<'s>)>, weight_min: u64) -> Most<'s> {
+        words.sort_by_key(|(weight, _)| Reverse(*weight));
+        let mut rest: u64 = words.iter().map(|(weight, _)| weight).sum();
+        let mut needed = 0;
+        for (weight, _) in &words {
+            if rest < weight_min.max(1) {
+                break;
+            }
+            rest -= weight;
+            needed += 1;
+        }
+        Most { words, needed, weight_min: weight_min.max(1) }
+    }
+
+    fn seek(&mut self, row: u32) -> Result<u32, ReadError> {
+        let Most { words, needed, weight_min } = self;
+        let (needed, others) = words.split_at_mut(*needed);
+        let mut row = row;
+        loop {
+            let mut least = NO_ROW;
+            for (_, word) in &mut *needed {
+                least = least.min(word.seek(row)?);
+            }
+            if least == NO_ROW {
+                return Ok(NO_ROW);
+            }
+            row = least;
+            let has = needed.iter().filter(|(_, word)| word.row() == row);
+            let mut weight: u64 = has.map(|(weight, _)| weight).sum();
+            for (of_word, word) in &mut *others {
+                if weight >= *weight_min {
+                    break;
+                }
+                if word.seek(row)? == row {
+                    weight += *of_word;
+                }
+            }
+            if weight >= *weight_min {
+                return Ok(row);
+            }
+            row += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_stand_near_where_a_choice_of_positions_does() {
+        let naive = |positions: &[Vec<u32>], distance: u32| {
+            let mut spans = vec![(u32::MAX, 0)];
+            for of_word in positions {
+                spans = spans
+                    .iter()
+                    .flat_map(|(low, high)| {
+                        of_word.iter().map(move |at| ((*low).min(*at), (*high).max(*at)))
+                    })
+                    .collect();
+            }
+            spans.iter().any(|(low, high)| high - low <= distance)
+        };
+        let mut seed = 7u32;
+        let mut next = |below: u32| {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (seed >> 16) % below
+        };
+        for _ in 0..2_000 {
+            let words = 1 + next(4) as usize;
+            let positions: Vec<Vec<u32>> = (0..words)
+                .map(|_| {
+                    let mut of_word: Vec<u32> = (0..1 + next(4)).map(|_| next(30)).collect();
+                    of_word.sort_unstable();
+                    of_word
+                })
+                .collect();
+            let distance = next(12);
+            assert_eq!(
+                stand_near(&positions, distance),
+                naive(&positions, distance),
+                "{positions:?} {distance}"
+            );
+        }
+    }
+}

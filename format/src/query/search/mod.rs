@@ -1,0 +1,86 @@
+//! Full-text search: from the text of `search=` to rows by relevance.
+//!
+//! ```text
+//! text        "deep learning" -review          what the client wrote
+//! Search      syntax.rs: a tree of clauses, checked
+//! Resolved    plan.rs: words as terms of the index; what is corrected; which words score
+//! Matcher     matcher.rs: rows that match, ascending
+//! RankedRow   rank.rs: rows by descending score
+//! ```
+//!
+//! `record` evaluates a search against one record. `forms` finds the words that patterns and mistyped words stand for.
+
+mod forms;
+mod matcher;
+mod plan;
+mod rank;
+mod record;
+mod syntax;
+
+use crate::entity::Entity;
+use crate::index::doc_set::DocSet;
+use crate::query::deadline::{Deadline, QueryError};
+use crate::query::search::plan::{Resolved, Resolver};
+use crate::query::search::rank::{Ranking, matching_rows};
+use crate::snapshot::Snapshot;
+
+pub use crate::query::search::plan::{SearchSummary, SearchedWords, TITLE_END};
+pub use crate::query::search::rank::RankedRow;
+pub use crate::query::search::record::RecordTexts;
+pub use crate::query::search::syntax::{CLAUSES_MAX, SEARCH_BYTES_MAX, Search, SyntaxError};
+
+impl Search {
+    /// Collects the rows that match, suppressed ones included.
+    pub(super) fn rows(
+        &self,
+        snapshot: &Snapshot,
+        entity: Entity,
+        deadline: Deadline<'_>,
+    ) -> Result<DocSet, QueryError> {
+        let mut resolved = self.resolve(snapshot, entity, deadline)?;
+        matching_rows(&mut resolved.matcher, snapshot.count(entity), deadline)
+    }
+
+    /// Counts the matching rows of a filter, and finds those of a page by relevance.
+    pub(super) fn ranked_page(
+        &self,
+        snapshot: &Snapshot,
+        entity: Entity,
+        filter: Option<&DocSet>,
+        page: (u64, usize),
+        deadline: Deadline<'_>,
+    ) -> Result<(u64, Vec<RankedRow>), QueryError> {
+        let suppressed = snapshot.suppressed().rows(entity);
+        let ranking = Ranking { filter, suppressed, deadline };
+        ranking.page(|| self.resolve(snapshot, entity, deadline), page)
+    }
+
+    /// Says which words the matching records have, and which words were corrected.
+    ///
+    /// # Errors
+    ///
+    /// If the snapshot is damaged, the deadline passes, or the search stands for too many words.
+    pub fn summary(
+        &self,
+        snapshot: &Snapshot,
+        entity: Entity,
+        deadline: Deadline<'_>,
+    ) -> Result<SearchSummary, QueryError> {
+        Ok(self.resolve(snapshot, entity, deadline)?.summary)
+    }
+
+    fn resolve<'s>(
+        &self,
+        snapshot: &'s Snapshot,
+        entity: Entity,
+        deadline: Deadline<'_>,
+    ) -> Result<Resolved<'s>, QueryError> {
+        let Some(index) = snapshot.full_text(entity) else {
+            let reason = "cannot be searched: this snapshot was built without a full-text index; `name.search` finds names";
+            return Err(QueryError::refused("search", &self.text, reason.to_owned()));
+        };
+        let (rows, suppressed) = (snapshot.count(entity), snapshot.suppressed().rows(entity));
+        let records = u64::from(rows) - suppressed.len() as u64;
+        Resolver::new(index, records, rows, suppressed, deadline).resolve(self)
+    }
+}

@@ -1,0 +1,540 @@
+//! Resolves a search against a snapshot: words to terms, the tree to a matcher, and the words that score.
+//!
+//! ```text
+//! plain search "synovitsi of the knee"     no record has synovitsi and knee
+//! synovitsi stands in no record            → synovitis, one exchange away
+//! of, the                                  → not required beside others
+//! words: most, corrected: synovitsi → synovitis
+//! ```
+
+use std::collections::BTreeMap;
+
+use crate::index::full_text::{FormOf, FullText, IMPACT_MAX, NO_ROW, Term, idf};
+use crate::query::deadline::{Deadline, QueryError};
+use crate::query::search::forms::{Found, near, with_pattern};
+use crate::query::search::matcher::{Group, GroupTerm, Matcher, Most, Phrase};
+use crate::query::search::syntax::{Leaf, LeafKind, Node, PhrasePart, Search, Unit};
+use crate::schema::texts::ANY_FIELD;
+use crate::storage::error::ReadError;
+use crate::text::analyzer::{all_stems, is_stop_word};
+
+/// The most words that the patterns and the mistyped words of a search stand for.
+const EXPANSIONS_MAX: usize = 10_000;
+/// Letters from which on a word may be mistyped, and from which on in two places.
+const MISTYPED_LETTERS: [usize; 2] = [4, 8];
+/// A mistyped word stands for a word of more records than this, and than four times its own.
+const FREQUENT_RECORDS: u64 = 2;
+/// The most words that a mistyped word stands for.
+const CORRECTIONS_MAX: usize = 8;
+/// Where fewer records than this have half of the weight of the words, any word suffices.
+const MOST_RECORDS_MIN: usize = 100;
+/// The term at the end of each title.
+pub const TITLE_END: &str = " ";
+
+/// Which words of a search the matching records have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SearchedWords {
+    /// All that are required.
+    All,
+    /// Most of them, by weight.
+    Most,
+}
+
+/// What a search found of its words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SearchSummary {
+    /// Which words the matching records have.
+    pub words: SearchedWords,
+    /// The words that also stand for other words, with these.
+    pub corrected: BTreeMap<String, Vec<String>>,
+}
+
+/// A word that scores.
+pub(super) struct ScoredWord<'s> {
+    pub group: Group<'s>,
+    /// Inverse document frequency, times the occurrences in the search.
+    pub weight: u64,
+}
+
+/// A search, ready to find rows.
+pub(super) struct Resolved<'s> {
+    pub matcher: Matcher<'s>,
+    pub words: Vec<ScoredWord<'s>>,
+    /// Of a plain search, its words in order, to be found side by side; each with its inverse document frequency.
+    pub sequence: Vec<(u64, Group<'s>)>,
+    /// The ends of titles.
+    pub title_end: Group<'s>,
+    pub summary: SearchSummary,
+}
+
+/// The snapshot and the limits of a search.
+pub(super) struct Resolver<'s, 'q> {
+    pub index: &'s FullText,
+    /// The records that are not suppressed.
+    pub records: u64,
+    pub rows: u32,
+    /// Ascending.
+    pub suppressed: &'s [u32],
+    pub deadline: Deadline<'q>,
+    is_exact: bool,
+    expansions_left: usize,
+    /// The words of a plain search that stand for others.
+    corrections: BTreeMap<String, Vec<Found>>,
+}
+
+impl<'s, 'q> Resolver<'s, 'q> {
+    pub fn new(
+        index: &'s FullText,
+        records: u64,
+        rows: u32,
+        suppressed: &'s [u32],
+        deadline: Deadline<'q>,
+    ) -> Resolver<'s, 'q> {
+        Resolver {
+            index,
+            records,
+            rows,
+            suppressed,
+            deadline,
+            is_exact: false,
+            expansions_left: EXPANSIONS_MAX,
+            corrections: BTreeMap::new(),
+        }
+    }
+
+    /// Resolves a search.
+    pub fn resolve(&mut self, search: &Search) -> Result<Resolved<'s>, QueryError> {
+        self.is_exact = search.is_exact;
+        let mut matcher = self.matcher(&search.tree)?;
+        let mut words = SearchedWords::All;
+        if search.is_plain && self.first_row(&mut matcher)? == NO_ROW {
+            words = SearchedWords::Most;
+            self.correct(&search.tree)?;
+            matcher = self.most(&search.tree)?;
+        }
+        let scored = self.scored_words(&search.tree)?;
+        let sequence = match search.is_plain {
+            true => self.sequence(&search.tree)?,
+            false => Vec::new(),
+        };
+        let title_end = self.group(self.terms_of_stem(TITLE_END)?, ANY_FIELD)?;
+        let corrected = self.corrections.iter().map(|(word, found)| {
+            (word.clone(), found.iter().map(|found| found.form.clone()).collect())
+        });
+        let summary = SearchSummary { words, corrected: corrected.collect() };
+        Ok(Resolved { matcher, words: scored, sequence, title_end, summary })
+    }
+
+    /// The first matching row that is not suppressed.
+    fn first_row(&self, matcher: &mut Matcher<'_>) -> Result<u32, ReadError> {
+        let mut row = matcher.seek(0)?;
+        while row != NO_ROW && self.suppressed.binary_search(&row).is_ok() {
+            row = matcher.seek(row + 1)?;
+        }
+        Ok(row)
+    }
+
+    fn matcher(&mut self, node: &Node) -> Result<Matcher<'s>, QueryError> {
+        self.deadline.check()?;
+        match node {
+            Node::Leaf(leaf) => self.leaf(leaf),
+            Node::Or(nodes) => {
+                let nodes: Result<Vec<_>, _> =
+                    nodes.iter().map(|node| self.matcher(node)).collect();
+                Ok(Matcher::or(nodes?))
+            }
+            Node::And { nodes, negated } => {
+                let required = required(nodes);
+                let found: Result<Vec<_>, _> = required.map(|node| self.matcher(node)).collect();
+                let mut found = found?;
+                let negated: Result<Vec<_>, _> =
+                    negated.iter().map(|node| self.matcher(node)).collect();
+                let negated = negated?;
+                found.sort_by_key(Matcher::count_max);
+                // A search of punctuation alone finds nothing.
+                let rows = if negated.is_empty() { 0 } else { self.rows };
+                Ok(Matcher::And { nodes: found, negated, rows })
+            }
+        }
+    }
+
+    fn leaf(&mut self, Leaf { fields, kind }: &Leaf) -> Result<Matcher<'s>, QueryError> {
+        match kind {
+            LeafKind::Word(Unit { parts, joined }) => match (parts.as_slice(), joined) {
+                ([only], None) => {
+                    let terms = self.terms(only)?;
+                    Ok(Matcher::Group(Box::new(self.group(terms, *fields)?)))
+                }
+                (parts, joined) => {
+                    let parts: Vec<PhrasePart> =
+                        parts.iter().cloned().map(PhrasePart::Word).collect();
+                    let phrase = self.phrase(&parts, None, *fields)?;
+                    let Some(joined) = joined else { return Ok(phrase) };
+                    let terms = self.terms(joined)?;
+                    let joined = Matcher::Group(Box::new(self.group(terms, *fields)?));
+                    Ok(Matcher::or(vec![joined, phrase]))
+                }
+            },
+            LeafKind::Fuzzy(word, edits) => {
+                let found = self.fuzzy(word, *edits)?;
+                let mut terms = self.terms(word)?;
+                terms.extend(self.terms_of_forms(found)?);
+                Ok(Matcher::Group(Box::new(self.group(terms, *fields)?)))
+            }
+            LeafKind::Pattern(pattern) => {
+                let found = self.pattern(pattern)?;
+                let terms = self.terms_of_forms(found)?;
+                Ok(Matcher::Group(Box::new(self.group(terms, *fields)?)))
+            }
+            LeafKind::Phrase { parts, distance } => self.phrase(parts, *distance, *fields),
+        }
+    }
+
+    fn phrase(
+        &mut self,
+        parts: &[PhrasePart],
+        distance: Option<u32>,
+        fields: u8,
+    ) -> Result<Matcher<'s>, QueryError> {
+        let mut groups = Vec::with_capacity(parts.len());
+        for part in parts {
+            let terms = self.part_terms(part)?;
+            groups.push(Group::new(terms, ANY_FIELD)?);
+        }
+        Ok(Matcher::Phrase(Box::new(Phrase::new(groups, distance, fields))))
+    }
+
+    fn part_terms(&mut self, part: &PhrasePart) -> Result<Vec<GroupTerm<'s>>, QueryError> {
+        match part {
+            PhrasePart::Word(word) => Ok(self.terms(word)?),
+            PhrasePart::Pattern(pattern) => {
+                let found = self.pattern(pattern)?;
+                Ok(self.terms_of_forms(found)?)
+            }
+        }
+    }
+
+    fn pattern(&mut self, pattern: &str) -> Result<Vec<Found>, QueryError> {
+        let (found, count) =
+            with_pattern(self.index, pattern, self.expansions_left + 1, self.deadline)?;
+        self.expand(pattern, found, count)
+    }
+
+    fn fuzzy(&mut self, word: &str, edits: u32) -> Result<Vec<Found>, QueryError> {
+        let found = near(self.index, word, edits, self.deadline)?;
+        let found: Vec<Found> = found.into_iter().map(|(_, found)| found).collect();
+        let count = found.len() as u64;
+        self.expand(word, found, count)
+    }
+
+    /// Takes the words that a clause stands for off the budget of the search.
+    fn expand(
+        &mut self,
+        clause: &str,
+        found: Vec<Found>,
+        count: u64,
+    ) -> Result<Vec<Found>, QueryError> {
+        match self.expansions_left.checked_sub(count as usize) {
+            Some(left) => {
+                self.expansions_left = left;
+                Ok(found)
+            }
+            None => Err(QueryError::refused(
+                "search",
+                clause,
+                format!(
+                    "stands for {count} words; all patterns of a search stand for at most {EXPANSIONS_MAX}: write more \
+                     letters"
+                ),
+            )),
+        }
+    }
+
+    /// The terms of a word: of its stems in all languages, or of the word as it is written.
+    fn terms(&self, word: &str) -> Result<Vec<GroupTerm<'s>>, ReadError> {
+        if self.is_exact {
+            let forms = self.index.form(word)?;
+            return self.terms_of_form(&forms);
+        }
+        let mut terms = Vec::new();
+        for stem in all_stems(word) {
+            terms.extend(self.terms_of_stem(&stem)?);
+        }
+        Ok(terms)
+    }
+
+    fn terms_of_stem(&self, stem: &str) -> Result<Vec<GroupTerm<'s>>, ReadError> {
+        let term = self.index.term(stem)?.map(Term::postings).transpose()?;
+        Ok(term.map(|postings| GroupTerm { postings, forms: None }).into_iter().collect())
+    }
+
+    fn terms_of_form(&self, of: &[FormOf]) -> Result<Vec<GroupTerm<'s>>, ReadError> {
+        let mut terms = Vec::with_capacity(of.len());
+        for FormOf { stem, number } in of {
+            if let Some(term) = self.index.term(stem)? {
+                let forms = (term.form_count() > 1).then(|| vec![*number]);
+                terms.push(GroupTerm { postings: term.postings()?, forms });
+            }
+        }
+        Ok(terms)
+    }
+
+    /// The terms of words, each once, with the forms of all words.
+    fn terms_of_forms(&self, found: Vec<Found>) -> Result<Vec<GroupTerm<'s>>, ReadError> {
+        let mut numbers: BTreeMap<String, Vec<u16>> = BTreeMap::new();
+        for FormOf { stem, number } in found.into_iter().flat_map(|found| found.terms) {
+            numbers.entry(stem).or_default().push(number);
+        }
+        let mut terms = Vec::with_capacity(numbers.len());
+        for (stem, mut forms) in numbers {
+            forms.sort_unstable();
+            if let Some(term) = self.index.term(&stem)? {
+                let forms = (forms.len() < term.form_count()).then_some(forms);
+                terms.push(GroupTerm { postings: term.postings()?, forms });
+            }
+        }
+        Ok(terms)
+    }
+
+    fn group(&self, terms: Vec<GroupTerm<'s>>, fields: u8) -> Result<Group<'s>, ReadError> {
+        Group::new(terms, fields)
+    }
+
+    /// The inverse document frequency of a word with these terms: that of its most frequent term.
+    fn idf(
+        &self,
+        terms: &[GroupTerm<'s>],
+        make: impl Fn() -> Result<Vec<GroupTerm<'s>>, ReadError>,
+    ) -> Result<u64, ReadError> {
+        let mut greatest =
+            terms.iter().map(|term| u64::from(term.postings.count())).max().unwrap_or(0);
+        if !self.suppressed.is_empty() && greatest > 0 {
+            // What suppressed records say is not even counted.
+            greatest = 0;
+            for mut term in make()? {
+                let mut count = u64::from(term.postings.count());
+                for row in self.suppressed {
+                    term.postings.seek(*row)?;
+                    count -= u64::from(term.postings.row() == *row);
+                }
+                greatest = greatest.max(count);
+            }
+        }
+        Ok(match greatest {
+            0 => 0,
+            _ => idf(self.records, greatest.min(self.records)),
+        })
+    }
+
+    /// The terms of a word of a plain search, with those that the word stands for, and with the joined form of its compound.
+    fn word_terms(
+        &self,
+        word: &str,
+        joined: Option<&str>,
+    ) -> Result<Vec<GroupTerm<'s>>, ReadError> {
+        let mut terms = self.terms(word)?;
+        if let Some(joined) = joined {
+            terms.extend(self.terms(joined)?);
+        }
+        for found in self.corrections.get(word).into_iter().flatten() {
+            for of in &found.terms {
+                terms.extend(self.terms_of_stem(&of.stem)?);
+            }
+        }
+        Ok(terms)
+    }
+
+    fn word_group(&self, word: &str, joined: Option<&str>) -> Result<(u64, Group<'s>), ReadError> {
+        let terms = self.word_terms(word, joined)?;
+        let idf = self.idf(&terms, || self.word_terms(word, joined))?;
+        Ok((idf, self.group(terms, ANY_FIELD)?))
+    }
+
+    /// Finds what the words of a plain search stand for that stand in no record, or in very few.
+    fn correct(&mut self, tree: &Node) -> Result<(), QueryError> {
+        for (word, _) in words_of(tree) {
+            if is_stop_word(&word) || self.corrections.contains_key(&word) || self.is_exact {
+                continue;
+            }
+            let letters = word.chars().count();
+            let edits = MISTYPED_LETTERS.iter().filter(|least| letters >= **least).count() as u32;
+            let own = self.count(&self.terms(&word)?)?;
+            if edits == 0 || own > 1 + self.records / 1_000_000 {
+                continue;
+            }
+            let mut frequent = Vec::new();
+            for (distance, found) in near(self.index, &word, edits, self.deadline)? {
+                let count = self.count(&self.terms_of_form(&found.terms)?)?;
+                if count > FREQUENT_RECORDS.max(4 * own) {
+                    frequent.push((distance, u64::MAX - count, found));
+                }
+            }
+            frequent.sort_by(|a, b| (a.0, a.1, &a.2.form).cmp(&(b.0, b.1, &b.2.form)));
+            let nearest = frequent.first().map(|(distance, ..)| *distance);
+            let found =
+                frequent.into_iter().take_while(|(distance, ..)| Some(*distance) == nearest);
+            let found: Vec<Found> = found.map(|(.., found)| found).take(CORRECTIONS_MAX).collect();
+            if !found.is_empty() {
+                self.corrections.insert(word, found);
+            }
+        }
+        Ok(())
+    }
+
+    /// The records of the most frequent of some terms, without suppressed records.
+    fn count(&self, terms: &[GroupTerm<'s>]) -> Result<u64, ReadError> {
+        let count = |term: &GroupTerm<'s>| u64::from(term.postings.count());
+        let greatest = terms.iter().map(count).max().unwrap_or(0);
+        // With suppressed records a word of a few records may have none.
+        Ok(greatest.saturating_sub(self.suppressed.len() as u64))
+    }
+
+    /// The matcher of most words of a plain search.
+    fn most(&self, tree: &Node) -> Result<Matcher<'s>, QueryError> {
+        let build = |share: u64| -> Result<Matcher<'s>, QueryError> {
+            let mut words = Vec::new();
+            for (word, joined) in required_words(tree) {
+                let (weight, group) = self.word_group(&word, joined.as_deref())?;
+                if weight > 0 {
+                    words.push((weight, group));
+                }
+            }
+            let all: u64 = words.iter().map(|(weight, _)| weight).sum();
+            Ok(Matcher::Most(Most::new(words, (all * share).div_ceil(2))))
+        };
+        let mut half = build(1)?;
+        let (mut row, mut count) = (half.seek(0)?, 0);
+        while row != NO_ROW && count < MOST_RECORDS_MIN {
+            self.deadline.check()?;
+            count += usize::from(self.suppressed.binary_search(&row).is_err());
+            row = half.seek(row + 1)?;
+        }
+        build(u64::from(count >= MOST_RECORDS_MIN))
+    }
+
+    /// The words that score: those of all clauses that are not negated, without very frequent words beside others.
+    fn scored_words(&mut self, tree: &Node) -> Result<Vec<ScoredWord<'s>>, QueryError> {
+        let mut leaves = Vec::new();
+        scored_leaves(tree, &mut leaves);
+        let all = leaves;
+        let is_frequent =
+            |part: &Scored| matches!(part, Scored::Word(word, _) if is_stop_word(word));
+        let has_other = all.iter().any(|part| !is_frequent(part));
+        let mut counts: BTreeMap<Scored, u64> = BTreeMap::new();
+        for part in all.into_iter().filter(|part| !has_other || !is_frequent(part)) {
+            *counts.entry(part).or_default() += 1;
+        }
+        let mut words = Vec::new();
+        for (part, times) in counts {
+            let (weight, group) = match &part {
+                Scored::Word(word, joined) => self.word_group(word, joined.as_deref())?,
+                Scored::Pattern(pattern) => {
+                    let (found, _) =
+                        with_pattern(self.index, pattern, EXPANSIONS_MAX, self.deadline)?;
+                    self.expanded_group(found)?
+                }
+                Scored::Fuzzy(word, edits) => {
+                    let found = near(self.index, word, *edits, self.deadline)?;
+                    let mut found: Vec<Found> = found.into_iter().map(|(_, found)| found).collect();
+                    found.push(Found { form: word.clone(), terms: self.index.form(word)? });
+                    self.expanded_group(found)?
+                }
+            };
+            if weight > 0 {
+                words.push(ScoredWord { group, weight: weight * times });
+            }
+        }
+        Ok(words)
+    }
+
+    /// The group of the terms of some words, whole.
+    fn expanded_group(&self, found: Vec<Found>) -> Result<(u64, Group<'s>), ReadError> {
+        let mut stems: Vec<&str> =
+            found.iter().flat_map(|found| &found.terms).map(|of| of.stem.as_str()).collect();
+        stems.sort_unstable();
+        stems.dedup();
+        let make = || -> Result<Vec<GroupTerm<'s>>, ReadError> {
+            let mut terms = Vec::new();
+            for stem in &stems {
+                terms.extend(self.terms_of_stem(stem)?);
+            }
+            Ok(terms)
+        };
+        let terms = make()?;
+        let idf = self.idf(&terms, make)?;
+        Ok((idf, self.group(terms, ANY_FIELD)?))
+    }
+
+    /// All words of a plain search in order.
+    fn sequence(&self, tree: &Node) -> Result<Vec<(u64, Group<'s>)>, QueryError> {
+        let words = words_of(tree);
+        if words.len() > usize::from(IMPACT_MAX) {
+            // The text of a page is no title.
+            return Ok(Vec::new());
+        }
+        let groups = words.iter().map(|(word, _)| self.word_group(word, None));
+        Ok(groups.collect::<Result<_, ReadError>>()?)
+    }
+}
+
+/// The nodes that are required: very frequent words are not, beside others.
+pub(super) fn required(nodes: &[Node]) -> impl Iterator<Item = &Node> {
+    let is_frequent = |node: &Node| match node {
+        Node::Leaf(Leaf { kind: LeafKind::Word(Unit { parts, joined: None }), .. }) => {
+            matches!(parts.as_slice(), [only] if is_stop_word(only))
+        }
+        _ => false,
+    };
+    let has_other = nodes.iter().any(|node| !is_frequent(node));
+    nodes.iter().filter(move |node| !has_other || !is_frequent(node))
+}
+
+/// The words of a plain search in order, each with the joined form of its compound.
+fn words_of(tree: &Node) -> Vec<(String, Option<String>)> {
+    let Node::And { nodes, .. } = tree else { return Vec::new() };
+    let mut words = Vec::new();
+    for node in nodes {
+        if let Node::Leaf(Leaf { kind: LeafKind::Word(Unit { parts, joined }), .. }) = node {
+            words.extend(parts.iter().map(|part| (part.clone(), joined.clone())));
+        }
+    }
+    words
+}
+
+/// The distinct words of a plain search, without very frequent ones beside others.
+fn required_words(tree: &Node) -> Vec<(String, Option<String>)> {
+    let mut words = words_of(tree);
+    words.sort();
+    words.dedup_by(|a, b| a.0 == b.0);
+    if words.iter().any(|(word, _)| !is_stop_word(word)) {
+        words.retain(|(word, _)| !is_stop_word(word));
+    }
+    words
+}
+
+/// What scores.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Scored {
+    Word(String, Option<String>),
+    Pattern(String),
+    Fuzzy(String, u32),
+}
+
+fn scored_leaves(node: &Node, into: &mut Vec<Scored>) {
+    match node {
+        Node::Or(nodes) | Node::And { nodes, .. } => {
+            nodes.iter().for_each(|node| scored_leaves(node, into));
+        }
+        Node::Leaf(Leaf { kind, .. }) => match kind {
+            LeafKind::Word(Unit { parts, joined }) => {
+                into.extend(parts.iter().map(|part| Scored::Word(part.clone(), joined.clone())));
+            }
+            LeafKind::Fuzzy(word, edits) => into.push(Scored::Fuzzy(word.clone(), *edits)),
+            LeafKind::Pattern(pattern) => into.push(Scored::Pattern(pattern.clone())),
+            LeafKind::Phrase { parts, .. } => into.extend(parts.iter().map(|part| match part {
+                PhrasePart::Word(word) => Scored::Word(word.clone(), None),
+                PhrasePart::Pattern(pattern) => Scored::Pattern(pattern.clone()),
+            })),
+        },
+    }
+}

@@ -1,0 +1,373 @@
+//! Orders the matching records of a search by relevance.
+//!
+//! ```text
+//! score = Σ weight(word) × impact(word, record)      each word of the search that scores
+//!       + 4 × (32 - bits of the row + 1)             citations: rows are in their order
+//! of a plain search, the best 128 records by this score also get
+//!       + 31 × Σ min(idf(a), idf(b)) / 8             neighbours a b of the search, side by side in the title or abstract
+//!       + 31 × Σ weight × (1/4 + 3/4 × words of the search / words of the title)
+//!                                                    the whole search in a title
+//! ```
+//!
+//! All numbers are integers. Ties are in the order of rows. A record outside of the best 128 has no bonus, and no record
+//! within has a lower score than one outside; so the order of the others is that of their scores.
+//!
+//! A block of postings states its greatest impact. Records of blocks that cannot reach the best are counted, and not scored.
+
+use std::{cmp::Reverse, collections::BinaryHeap};
+
+use crate::index::doc_set::{DocSet, DocSetBuilder};
+use crate::index::full_text::{IDF_STEPS, IMPACT_MAX, NO_ROW, VALUE_GAP};
+use crate::query::deadline::{Deadline, QueryError};
+use crate::query::search::matcher::{Matcher, stand_in_order};
+use crate::query::search::plan::{Resolved, ScoredWord};
+use crate::schema::texts::Field;
+use crate::storage::error::ReadError;
+
+/// The records whose words are compared with the order of a plain search.
+const WINDOW: usize = 128;
+/// The most records that are kept while the best are found. A later page costs two passes more.
+const BEST_MAX: usize = 1 << 14;
+/// Rows between two checks of the deadline.
+const ROWS_PER_CHECK: u64 = 1 << 14;
+/// The steps of a score that stand for 1 of `relevance_score`.
+const SCORE_STEPS: u64 = IDF_STEPS * IMPACT_MAX as u64;
+/// The weight of a row's place: less than the least impact of a word in half of the records.
+const ROW_WEIGHT: u32 = 4;
+
+/// A record of a list by relevance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RankedRow {
+    /// The row.
+    pub row: u32,
+    /// Its score.
+    pub score: u32,
+}
+
+impl RankedRow {
+    /// The score as a decimal number with at most six digits, three of them after the point if the number is below 1,000.
+    pub fn relevance_score(&self) -> String {
+        let thousandths = u64::from(self.score) * 1_000 / SCORE_STEPS;
+        match thousandths {
+            0..1_000_000 => {
+                let text = format!("{}.{:03}", thousandths / 1_000, thousandths % 1_000);
+                text.trim_end_matches('0').trim_end_matches('.').to_owned()
+            }
+            _ => (thousandths / 1_000).min(999_999).to_string(),
+        }
+    }
+}
+
+/// The rows that a list by relevance is made of.
+pub(super) struct Ranking<'r> {
+    /// The rows of the other filters; `None` without others.
+    pub filter: Option<&'r DocSet>,
+    /// Ascending.
+    pub suppressed: &'r [u32],
+    pub deadline: Deadline<'r>,
+}
+
+impl Ranking<'_> {
+    fn has(&self, row: u32) -> bool {
+        self.filter.is_none_or(|filter| filter.contains(row))
+            && (self.suppressed.is_empty() || self.suppressed.binary_search(&row).is_err())
+    }
+
+    /// Counts the matching records, and finds those from a position on by descending score.
+    pub fn page<'s>(
+        &self,
+        mut make: impl FnMut() -> Result<Resolved<'s>, QueryError>,
+        (first, count): (u64, usize),
+    ) -> Result<(u64, Vec<RankedRow>), QueryError> {
+        let mut search = make()?;
+        let last = first.saturating_add(count as u64);
+        let window = if search.sequence.is_empty() { 0 } else { WINDOW };
+        if last > BEST_MAX as u64 {
+            return self.late_page(make, (first, count));
+        }
+        let (matching, mut best) = self.best(&mut search, (last as usize).max(window))?;
+        let window = window.min(best.len());
+        add_bonuses(&mut search, &mut best[..window])?;
+        let page = best.into_iter().skip(first as usize).take(count);
+        Ok((matching, page.collect()))
+    }
+
+    /// Counts the matching records, and finds the best of them, the best first.
+    fn best(
+        &self,
+        search: &mut Resolved<'_>,
+        count: usize,
+    ) -> Result<(u64, Vec<RankedRow>), QueryError> {
+        let mut best: BinaryHeap<Reverse<(u32, Reverse<u32>)>> =
+            BinaryHeap::with_capacity(count + 1);
+        let mut bound = Bound { until: None, score: 0 };
+        let mut matching = 0;
+        // If every posting matches, their number is known, and blocks are passed over.
+        let known = match (&search.matcher, self.filter, self.suppressed) {
+            (Matcher::Group(group), None, []) => group.exact_count(),
+            _ => None,
+        };
+        let mut visited = 0u64;
+        let mut row = search.matcher.seek(0)?;
+        while row != NO_ROW {
+            visited += 1;
+            if visited.is_multiple_of(ROWS_PER_CHECK) {
+                self.deadline.check()?;
+            }
+            if best.len() == count {
+                let least = best.peek().map_or(0, |Reverse((score, _))| *score);
+                if bound.until.is_none_or(|until| until < row) {
+                    bound = Bound::of(&mut search.words, row);
+                }
+                if bound.score <= least {
+                    // No record of these blocks is better than the worst of the best.
+                    let until = bound.until.unwrap_or(row);
+                    if known.is_some() {
+                        if until == NO_ROW {
+                            break;
+                        }
+                        row = search.matcher.seek(until + 1)?;
+                        continue;
+                    }
+                    while row <= until && row != NO_ROW {
+                        matching += u64::from(self.has(row));
+                        row = search.matcher.seek(row + 1)?;
+                    }
+                    continue;
+                }
+            }
+            if self.has(row) {
+                matching += 1;
+                if count > 0 {
+                    let score = score(&mut search.words, row)?;
+                    let entry = Reverse((score, Reverse(row)));
+                    if best.len() < count {
+                        best.push(entry);
+                    } else if let Some(mut worst) = best.peek_mut().filter(|worst| entry < **worst)
+                    {
+                        *worst = entry;
+                    }
+                }
+            }
+            row = search.matcher.seek(row + 1)?;
+        }
+        let best = best.into_sorted_vec();
+        let best = best.into_iter().map(|Reverse((score, Reverse(row)))| RankedRow { row, score });
+        Ok((known.unwrap_or(matching), best.collect()))
+    }
+
+    /// Finds a page behind the records that memory keeps: counts the records of each score, and then collects those of the
+    /// scores on the page.
+    ///
+    /// ```text
+    /// positions 40,000 to 40,099
+    /// first pass: high halves of scores  9: 12,000 records   8: 25,000   7: 30,000 → both ends have 7
+    /// second pass: low halves under 7    …                   scores 7.4711 to 7.4712 are on the page
+    /// third pass: collects these records; ties are in the order of rows
+    /// ```
+    fn late_page<'s>(
+        &self,
+        mut make: impl FnMut() -> Result<Resolved<'s>, QueryError>,
+        (first, count): (u64, usize),
+    ) -> Result<(u64, Vec<RankedRow>), QueryError> {
+        let last = first.saturating_add(count as u64);
+        let mut high = vec![0u64; 1 << 16];
+        self.each_scored(&mut make()?, |_, score| high[(score >> 16) as usize] += 1)?;
+        let matching = high.iter().sum();
+        if first >= matching {
+            return Ok((matching, Vec::new()));
+        }
+        // The high half at a position, and the records before it.
+        let find = |counts: &[u64], position: u64| {
+            let mut before = 0;
+            for (half, records) in counts.iter().enumerate().rev() {
+                if before + records > position {
+                    return (half as u32, before);
+                }
+                before += records;
+            }
+            (0, before)
+        };
+        let (from, to) = (find(&high, first), find(&high, last.min(matching) - 1));
+        let (mut of_from, mut of_to) = (vec![0u64; 1 << 16], vec![0u64; 1 << 16]);
+        self.each_scored(&mut make()?, |_, score| {
+            let (half, low) = (score >> 16, (score & 0xffff) as usize);
+            of_from[low] += u64::from(half == from.0);
+            of_to[low] += u64::from(half == to.0);
+        })?;
+        let low = |(half, before): (u32, u64), counts: &[u64], position: u64| {
+            let (low, records) = find(counts, position - before);
+            (half << 16 | low, before + records)
+        };
+        let (greatest, before) = low(from, &of_from, first);
+        let (least, before_least) = low(to, &of_to, last.min(matching) - 1);
+        // Of the records with the greatest score the first are before the page; of those with the least some are behind.
+        let (mut skipped, mut taken) = (first - before, last - before_least);
+        let mut page: Vec<RankedRow> = Vec::with_capacity(count);
+        self.each_scored(&mut make()?, |row, score| {
+            if score > greatest || score < least {
+                return;
+            }
+            if score == greatest && skipped > 0 {
+                skipped -= 1;
+                taken -= u64::from(greatest == least);
+                return;
+            }
+            if score == least {
+                if taken == 0 {
+                    return;
+                }
+                taken -= 1;
+            }
+            page.push(RankedRow { row, score });
+        })?;
+        page.sort_by_key(|ranked| (Reverse(ranked.score), ranked.row));
+        Ok((matching, page))
+    }
+
+    /// Scores all matching records.
+    fn each_scored(
+        &self,
+        search: &mut Resolved<'_>,
+        mut visit: impl FnMut(u32, u32),
+    ) -> Result<(), QueryError> {
+        let mut visited = 0u64;
+        let mut row = search.matcher.seek(0)?;
+        while row != NO_ROW {
+            visited += 1;
+            if visited.is_multiple_of(ROWS_PER_CHECK) {
+                self.deadline.check()?;
+            }
+            if self.has(row) {
+                visit(row, score(&mut search.words, row)?);
+            }
+            row = search.matcher.seek(row + 1)?;
+        }
+        Ok(())
+    }
+}
+
+/// Collects the matching rows.
+pub(super) fn matching_rows(
+    matcher: &mut Matcher<'_>,
+    rows: u32,
+    deadline: Deadline<'_>,
+) -> Result<DocSet, QueryError> {
+    let mut set = DocSetBuilder::new(rows.div_ceil(1 << 16));
+    let mut lows: Vec<u16> = Vec::new();
+    let mut chunk = 0;
+    let mut row = matcher.seek(0)?;
+    // A row of a damaged file may lie beyond the entity's rows.
+    while row < rows {
+        if row >> 16 != chunk {
+            deadline.check()?;
+            set.push_rows(chunk, &lows);
+            lows.clear();
+            chunk = row >> 16;
+        }
+        lows.push(row as u16);
+        row = matcher.seek(row + 1)?;
+    }
+    set.push_rows(chunk, &lows);
+    Ok(set.finish())
+}
+
+/// The greatest score of some rows.
+struct Bound {
+    /// The last row for which the bound holds.
+    until: Option<u32>,
+    score: u32,
+}
+
+impl Bound {
+    fn of(words: &mut [ScoredWord<'_>], row: u32) -> Bound {
+        let (mut score, mut until) = (u64::from(row_score(row)), NO_ROW);
+        for ScoredWord { group, weight } in words {
+            let (impact, last) = group.bound(row);
+            score += *weight * u64::from(impact);
+            until = until.min(last);
+        }
+        Bound { until: Some(until), score: saturate(score) }
+    }
+}
+
+/// The score of a row's place: rows are in the order of citations, so that the first are the most cited.
+fn row_score(row: u32) -> u32 {
+    ROW_WEIGHT * row.saturating_add(1).leading_zeros()
+}
+
+fn saturate(score: u64) -> u32 {
+    u32::try_from(score).unwrap_or(u32::MAX)
+}
+
+fn score(words: &mut [ScoredWord<'_>], row: u32) -> Result<u32, ReadError> {
+    let mut score = u64::from(row_score(row));
+    for ScoredWord { group, weight } in words {
+        score += *weight * u64::from(group.impact(row)?);
+    }
+    Ok(saturate(score))
+}
+
+/// Adds to the scores of the best records what the places of their words are worth, and sorts them again.
+fn add_bonuses(search: &mut Resolved<'_>, best: &mut [RankedRow]) -> Result<(), QueryError> {
+    // Postings are read in the order of rows.
+    best.sort_by_key(|ranked| ranked.row);
+    let weights: u64 = search.words.iter().map(|word| word.weight).sum();
+    let mut positions: Vec<Vec<u32>> = vec![Vec::new(); search.sequence.len()];
+    let offsets: Vec<u32> = (0..search.sequence.len() as u32).collect();
+    let mut ends = Vec::new();
+    for RankedRow { row, score } in &mut *best {
+        let mut side_by_side = vec![false; search.sequence.len().saturating_sub(1)];
+        let mut coverage = 0;
+        for field in [Field::Title, Field::Abstract] {
+            for ((_, group), positions) in search.sequence.iter_mut().zip(&mut positions) {
+                positions.clear();
+                if group.seek(*row)? == *row {
+                    group.positions(field, positions)?;
+                }
+            }
+            for (pair, is_found) in positions.array_windows::<2>().zip(&mut side_by_side) {
+                *is_found = *is_found || stand_in_order(pair, &[0, 1]);
+            }
+            if field == Field::Title && stand_in_order(&positions, &offsets) {
+                ends.clear();
+                if search.title_end.seek(*row)? == *row {
+                    search.title_end.positions(field, &mut ends)?;
+                }
+                coverage = title_coverage(&positions, &ends);
+            }
+        }
+        let pairs = search.sequence.array_windows::<2>().zip(&side_by_side);
+        let pairs = pairs.filter(|(_, is_found)| **is_found).map(|([a, b], _)| a.0.min(b.0));
+        let bonus =
+            u64::from(IMPACT_MAX) * (pairs.sum::<u64>() / 8 + weights * coverage / COVERED / 4);
+        *score = saturate(u64::from(*score) + bonus);
+    }
+    best.sort_by_key(|ranked| (Reverse(ranked.score), ranked.row));
+    Ok(())
+}
+
+/// The coverage of a title that is the search, in parts of the weight of all words, times four.
+const COVERED: u64 = 64;
+
+/// How much of a title the words of a search are that stand in the title in order: 0 if they do not, 4 × [`COVERED`] if they
+/// are the whole title.
+fn title_coverage(positions: &[Vec<u32>], ends: &[u32]) -> u64 {
+    let words = positions.len() as u32;
+    let offsets: Vec<u32> = (0..words).collect();
+    let mut begin = 0;
+    let mut greatest = 0;
+    for end in ends {
+        // Each name and title of the record ends with a position of its own.
+        let within: Vec<Vec<u32>> = positions
+            .iter()
+            .map(|all| all.iter().copied().filter(|at| (begin..*end).contains(at)).collect())
+            .collect();
+        if stand_in_order(&within, &offsets) {
+            let length = u64::from(end - begin).max(1);
+            greatest = greatest.max(COVERED + 3 * COVERED * u64::from(words) / length);
+        }
+        begin = end + VALUE_GAP;
+    }
+    greatest
+}
