@@ -29,7 +29,7 @@ const EDITS_MAX: u32 = 2;
 /// Words besides a quoted title that make a text a citation, if one of them is a year.
 const CITATION_WORDS_MIN: usize = 4;
 /// Words besides a quotation that make a text a question in sentences.
-const PROSE_WORDS_MIN: usize = 12;
+const PROSE_WORDS_MIN: usize = 8;
 
 /// The fields of phrases without a field: all but the imprint.
 const ANY_TEXT: u8 = ANY_FIELD & !Field::Imprint.bit();
