@@ -1,6 +1,6 @@
 //! Renders packed records as JSON text.
 //!
-//! A [`Page`] holds the text so far. It looks up ids and names of rows, codes and long texts in a
+//! A [`JsonWriter`] holds the text so far. The writer looks up ids and names of rows, codes and long texts in a
 //! [`RecordStore`]. Every look-up is checked: a damaged file causes an error, never a wrong answer.
 
 use crate::entity::{Entity, NO_ID};
@@ -27,7 +27,7 @@ pub trait Render {
     fn render(from: &mut RecordReader<'_>, writer: &mut JsonWriter<'_>) -> Result<(), ReadError>;
 }
 
-/// The rows, codes and records that a [`Page`] looks up while it renders.
+/// The rows, codes and records that a [`JsonWriter`] looks up while it renders.
 ///
 /// Texts that are only printed are bytes. They were UTF-8 when the snapshot was written, and have their
 /// hash; checking them again for each reply took a twentieth of its time.
@@ -150,13 +150,13 @@ impl<'s> JsonWriter<'s> {
         json::string_of_bytes(&mut self.out, text);
     }
 
-    /// Begins an object of [`Page::member`]s.
+    /// Begins an object of [`JsonWriter::member`]s.
     #[inline]
     pub(crate) fn begin_object(&mut self) -> OpenObject {
         OpenObject(self.out.len())
     }
 
-    /// Appends a comma, a quoted key and a colon. [`Page::end_object`] turns the first comma into `{`.
+    /// Appends a comma, a quoted key and a colon. [`JsonWriter::end_object`] turns the first comma into `{`.
     #[inline(always)]
     pub(crate) fn member(&mut self, key: &'static str) {
         self.out.extend_from_slice(key.as_bytes());
@@ -220,7 +220,7 @@ impl<'s> JsonWriter<'s> {
         self.out.push(b'"');
     }
 
-    /// Appends the members `id` and `name` of the record in `row` to an object of [`Page::member`]s.
+    /// Appends the members `id` and `name` of the record in `row` to an object of [`JsonWriter::member`]s.
     pub(crate) fn reference(
         &mut self,
         entity: Entity,

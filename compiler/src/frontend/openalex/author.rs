@@ -6,7 +6,7 @@ use pinakes_format::record::{Affiliation, Author, AuthorOrcid, OrcidProfile};
 
 use crate::frontend::openalex::OpenAlexRecord;
 use crate::frontend::openalex::shared::*;
-use crate::frontend::reader::{BadRecord, LineReader, require_name};
+use crate::frontend::reader::{BadRecord, LineReader};
 use crate::object::segment::SegmentBuilder;
 use crate::read::lenient::{
     Diagnostics, MaybeId, MaybeList, MaybeNumber, MaybeObject, MaybeText, members,
@@ -47,9 +47,7 @@ impl OpenAlexRecord for Author {
 
     fn keep(raw: RawAuthor<'_>, reader: &mut LineReader<'_>) -> Result<(), BadRecord> {
         let diagnostics = reader.diagnostics;
-        let updated_date = times::timestamp(&raw.updated_date, diagnostics);
-        let identity = openalex_identity(reader.line, Entity::Author, &raw.id, updated_date)?;
-        require_name(&raw.id, &raw.display_name)?;
+        let identity = identify::<Self>(reader, &raw.id, &raw.display_name, &raw.updated_date)?;
         reader.keep(identity, None, |segment| Author {
             id: Id(identity.id),
             orcid: raw
@@ -63,12 +61,10 @@ impl OpenAlexRecord for Author {
             outputs_count: raw.works_count.count(diagnostics),
             cited_by_count: raw.cited_by_count.count(diagnostics),
             last_known_institutions: raw.last_known(segment, diagnostics),
-            updated_date,
+            updated_date: identity.updated,
             created_date: times::timestamp(&raw.created_date, diagnostics),
-            affiliations: raw.affiliations.filter_map(|affiliation| {
-                affiliation.0.as_ref().map(|affiliation| affiliation.build(segment, diagnostics))
-            }),
-            summary_stats: raw.summary_stats.0.as_ref().map(|stats| stats.build(diagnostics)),
+            affiliations: raw.affiliations.map_objects(|raw| raw.build(segment, diagnostics)),
+            summary_stats: summary_stats(&raw.summary_stats, diagnostics),
             topics: topic_shares(&raw.topics, &raw.topic_share, segment, diagnostics),
             counts_by_year: year_counts(&raw.counts_by_year, diagnostics),
             display_name_alternatives: texts(&raw.display_name_alternatives),
@@ -82,16 +78,10 @@ impl RawAuthor<'_> {
         segment: &mut SegmentBuilder,
         diagnostics: &Diagnostics,
     ) -> Option<Vec<pinakes_format::record::value::Ref<E>>> {
-        let several = self.last_known_institutions.filter_map(|institution| {
-            institution
-                .0
-                .as_ref()
-                .map(|raw| raw.to_reference(Entity::Institution, segment, diagnostics))
-        });
+        let entity = Entity::Institution;
+        let several = references(&self.last_known_institutions, entity, segment, diagnostics);
         let one = self.last_known_institution.0.as_ref();
-        several.or_else(|| {
-            one.map(|raw| vec![raw.to_reference(Entity::Institution, segment, diagnostics)])
-        })
+        several.or_else(|| one.map(|raw| vec![raw.to_reference(entity, segment, diagnostics)]))
     }
 }
 

@@ -12,7 +12,7 @@ use crate::frontend::international::RawInternational;
 use crate::frontend::openalex::OpenAlexRecord;
 use crate::frontend::openalex::parent::RawParent;
 use crate::frontend::openalex::shared::*;
-use crate::frontend::reader::{BadRecord, Identity, LineReader, require_name};
+use crate::frontend::reader::{BadRecord, Identity, LineReader};
 use crate::object::segment::SegmentBuilder;
 use crate::read::identifier::parse_reference;
 use crate::read::institution_types::provisional_id;
@@ -82,15 +82,7 @@ impl OpenAlexRecord for Institution {
 
     fn keep(raw: RawInstitution<'_>, reader: &mut LineReader<'_>) -> Result<(), BadRecord> {
         let diagnostics = reader.diagnostics;
-        let updated_date = times::timestamp(&raw.updated_date, diagnostics);
-        let identity = openalex_identity(reader.line, Entity::Institution, &raw.id, updated_date)?;
-        require_name(&raw.id, &raw.display_name)?;
-        let ids = raw.ids.0.as_ref();
-        let ids = InstitutionIds {
-            grid: ids.and_then(|ids| ids.grid.0.to_owned()),
-            wikipedia: ids.and_then(|ids| ids.wikipedia.0.to_owned()),
-            openalex: Some(identifier::openalex_url(Entity::Institution, identity.id)),
-        };
+        let identity = identify::<Self>(reader, &raw.id, &raw.display_name, &raw.updated_date)?;
         reader.keep(identity, None, |segment| Institution {
             id: Id(identity.id),
             ror: raw.ror.to_owned(),
@@ -102,25 +94,24 @@ impl OpenAlexRecord for Institution {
             image_thumbnail_url: raw.image_thumbnail_url.to_owned(),
             display_name_acronyms: texts(&raw.display_name_acronyms),
             display_name_alternatives: texts(&raw.display_name_alternatives),
-            repositories: raw.repositories.filter_map(|source| {
-                source
-                    .0
-                    .as_ref()
-                    .map(|source| source.to_reference(Entity::Source, segment, diagnostics))
-            }),
+            repositories: references(&raw.repositories, Entity::Source, segment, diagnostics),
             outputs_count: raw.works_count.count(diagnostics),
             cited_by_count: raw.cited_by_count.count(diagnostics),
-            summary_stats: raw.summary_stats.0.as_ref().map(|stats| stats.build(diagnostics)),
-            associated_institutions: raw.associated_institutions.filter_map(|associated| {
-                associated.0.as_ref().map(|associated| associated.build(segment, diagnostics))
-            }),
+            summary_stats: summary_stats(&raw.summary_stats, diagnostics),
+            associated_institutions: raw
+                .associated_institutions
+                .map_objects(|raw| raw.build(segment, diagnostics)),
             counts_by_year: year_counts(&raw.counts_by_year, diagnostics),
             roles: roles(&raw.roles, segment, diagnostics),
             geo: raw.geo.0.as_ref().map(|geo| geo.build(segment)),
             international: raw.international.0.as_ref().map(RawInternational::to_json),
-            updated_date,
+            updated_date: identity.updated,
             created_date: times::timestamp(&raw.created_date, diagnostics),
-            ids,
+            ids: InstitutionIds {
+                grid: raw.ids.id(|ids| &ids.grid),
+                wikipedia: raw.ids.id(|ids| &ids.wikipedia),
+                openalex: Some(identifier::openalex_url(Entity::Institution, identity.id)),
+            },
             topics: topic_shares(&raw.topics, &raw.topic_share, segment, diagnostics),
         })
     }
@@ -189,15 +180,7 @@ impl OpenAlexRecord for Publisher {
 
     fn keep(raw: RawPublisher<'_>, reader: &mut LineReader<'_>) -> Result<(), BadRecord> {
         let diagnostics = reader.diagnostics;
-        let updated_date = times::timestamp(&raw.updated_date, diagnostics);
-        let identity = openalex_identity(reader.line, Entity::Publisher, &raw.id, updated_date)?;
-        require_name(&raw.id, &raw.display_name)?;
-        let ids = raw.ids.0.as_ref();
-        let ids = PublisherIds {
-            openalex: Some(identifier::openalex_url(Entity::Publisher, identity.id)),
-            ror: ids.and_then(|ids| ids.ror.0.to_owned()),
-            wikidata: ids.and_then(|ids| ids.wikidata.0.to_owned()),
-        };
+        let identity = identify::<Self>(reader, &raw.id, &raw.display_name, &raw.updated_date)?;
         if raw.parent_publisher.is_other {
             diagnostics.warn("not_an_object");
         }
@@ -220,11 +203,15 @@ impl OpenAlexRecord for Publisher {
             image_thumbnail_url: raw.image_thumbnail_url.to_owned(),
             outputs_count: raw.works_count.count(diagnostics),
             cited_by_count: raw.cited_by_count.count(diagnostics),
-            summary_stats: raw.summary_stats.0.as_ref().map(|stats| stats.build(diagnostics)),
-            ids,
+            summary_stats: summary_stats(&raw.summary_stats, diagnostics),
+            ids: PublisherIds {
+                openalex: Some(identifier::openalex_url(Entity::Publisher, identity.id)),
+                ror: raw.ids.id(|ids| &ids.ror),
+                wikidata: raw.ids.id(|ids| &ids.wikidata),
+            },
             counts_by_year: year_counts(&raw.counts_by_year, diagnostics),
             roles: roles(&raw.roles, segment, diagnostics),
-            updated_date,
+            updated_date: identity.updated,
             created_date: times::timestamp(&raw.created_date, diagnostics),
         })
     }
@@ -266,16 +253,7 @@ impl OpenAlexRecord for Funder {
 
     fn keep(raw: RawFunder<'_>, reader: &mut LineReader<'_>) -> Result<(), BadRecord> {
         let diagnostics = reader.diagnostics;
-        let updated_date = times::timestamp(&raw.updated_date, diagnostics);
-        let identity = openalex_identity(reader.line, Entity::Funder, &raw.id, updated_date)?;
-        require_name(&raw.id, &raw.display_name)?;
-        let ids = raw.ids.0.as_ref();
-        let ids = FunderIds {
-            doi: ids.and_then(|ids| ids.doi.0.to_owned()),
-            ror: ids.and_then(|ids| ids.ror.0.to_owned()),
-            openalex: Some(identifier::openalex_url(Entity::Funder, identity.id)),
-            crossref: ids.and_then(|ids| ids.crossref.0.to_owned()),
-        };
+        let identity = identify::<Self>(reader, &raw.id, &raw.display_name, &raw.updated_date)?;
         reader.keep(identity, None, |segment| Funder {
             id: Id(identity.id),
             name: raw.display_name.to_owned(),
@@ -289,11 +267,16 @@ impl OpenAlexRecord for Funder {
             awards_count: raw.awards_count.count(diagnostics),
             outputs_count: raw.works_count.count(diagnostics),
             cited_by_count: raw.cited_by_count.count(diagnostics),
-            summary_stats: raw.summary_stats.0.as_ref().map(|stats| stats.build(diagnostics)),
+            summary_stats: summary_stats(&raw.summary_stats, diagnostics),
             roles: roles(&raw.roles, segment, diagnostics),
-            ids,
+            ids: FunderIds {
+                doi: raw.ids.id(|ids| &ids.doi),
+                ror: raw.ids.id(|ids| &ids.ror),
+                openalex: Some(identifier::openalex_url(Entity::Funder, identity.id)),
+                crossref: raw.ids.id(|ids| &ids.crossref),
+            },
             counts_by_year: year_counts(&raw.counts_by_year, diagnostics),
-            updated_date,
+            updated_date: identity.updated,
             created_date: times::timestamp(&raw.created_date, diagnostics),
         })
     }

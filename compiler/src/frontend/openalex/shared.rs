@@ -2,17 +2,17 @@
 
 use pinakes_format::entity::Entity;
 use pinakes_format::record::value::{Ref, Timestamp};
-use pinakes_format::record::{Role, SummaryStats, TopicShare, YearCounts};
+use pinakes_format::record::{Record, Role, SummaryStats, TopicShare, YearCounts};
 
 use crate::frontend::detect::is_native;
-use crate::frontend::reader::{BadRecord, Identity};
+use crate::frontend::reader::{BadRecord, Identity, LineReader, require_name};
 use crate::object::chains::NodeRef;
 use crate::object::segment::SegmentBuilder;
-use crate::read::identifier;
-use crate::read::identifier::{parse_any_reference, parse_reference};
+use crate::read::identifier::{self, parse_any_reference, parse_reference};
 use crate::read::lenient::{
     Diagnostics, MaybeId, MaybeList, MaybeNumber, MaybeObject, MaybeText, members,
 };
+use crate::read::times;
 
 members! {
     /// A reference to a record: `{id, display_name}`.
@@ -68,6 +68,29 @@ pub fn openalex_identity(
     Identity::parse(entity, id, updated)
 }
 
+/// The identity of an OpenAlex line whose record must have a name.
+pub fn identify<R: Record>(
+    reader: &LineReader<'_>,
+    id: &MaybeId<'_>,
+    name: &MaybeText<'_>,
+    updated: &MaybeText<'_>,
+) -> Result<Identity, BadRecord> {
+    let updated = times::timestamp(updated, reader.diagnostics);
+    let identity = openalex_identity(reader.line, R::ENTITY, id, updated)?;
+    require_name(id, name)?;
+    Ok(identity)
+}
+
+/// The references of a list.
+pub fn references<const E: u8>(
+    raw: &MaybeList<MaybeObject<RawReference<'_>>>,
+    entity: Entity,
+    segment: &mut SegmentBuilder,
+    diagnostics: &Diagnostics,
+) -> Option<Vec<Ref<E>>> {
+    raw.map_objects(|raw| raw.to_reference(entity, segment, diagnostics))
+}
+
 members! {
     pub struct RawSummaryStats {
         mean_citedness_2yr as "2yr_mean_citedness": MaybeNumber,
@@ -76,14 +99,15 @@ members! {
     }
 }
 
-impl RawSummaryStats {
-    pub fn build(&self, diagnostics: &Diagnostics) -> SummaryStats {
-        SummaryStats {
-            mean_citedness_2yr: self.mean_citedness_2yr.fraction(),
-            h_index: self.h_index.count(diagnostics),
-            i10_index: self.i10_index.count(diagnostics),
-        }
-    }
+pub fn summary_stats(
+    raw: &MaybeObject<RawSummaryStats>,
+    diagnostics: &Diagnostics,
+) -> Option<SummaryStats> {
+    raw.0.as_ref().map(|raw| SummaryStats {
+        mean_citedness_2yr: raw.mean_citedness_2yr.fraction(),
+        h_index: raw.h_index.count(diagnostics),
+        i10_index: raw.i10_index.count(diagnostics),
+    })
 }
 
 members! {
@@ -99,14 +123,11 @@ pub fn year_counts(
     raw: &MaybeList<MaybeObject<RawYearCounts>>,
     diagnostics: &Diagnostics,
 ) -> Option<Vec<YearCounts>> {
-    raw.filter_map(|counts| {
-        let raw = counts.0.as_ref()?;
-        Some(YearCounts {
-            year: raw.year.year(diagnostics),
-            outputs_count: raw.works_count.count(diagnostics),
-            oa_outputs_count: raw.oa_works_count.count(diagnostics),
-            cited_by_count: raw.cited_by_count.count(diagnostics),
-        })
+    raw.map_objects(|raw| YearCounts {
+        year: raw.year.year(diagnostics),
+        outputs_count: raw.works_count.count(diagnostics),
+        oa_outputs_count: raw.oa_works_count.count(diagnostics),
+        cited_by_count: raw.cited_by_count.count(diagnostics),
     })
 }
 
@@ -124,14 +145,11 @@ pub fn roles(
     segment: &mut SegmentBuilder,
     diagnostics: &Diagnostics,
 ) -> Option<Vec<Role>> {
-    raw.filter_map(|role| {
-        let raw = role.0.as_ref()?;
-        let id = parse_any_reference(&raw.id, diagnostics);
-        Some(Role {
-            role: segment.code(raw.role.as_str()),
-            id: id.map(|(entity, id)| segment.any_reference(entity, id)),
-            outputs_count: raw.works_count.count(diagnostics),
-        })
+    raw.map_objects(|raw| Role {
+        role: segment.code(raw.role.as_str()),
+        id: parse_any_reference(&raw.id, diagnostics)
+            .map(|(entity, id)| segment.any_reference(entity, id)),
+        outputs_count: raw.works_count.count(diagnostics),
     })
 }
 
@@ -165,14 +183,13 @@ pub fn topic_shares(
             .value
             .fraction()
     };
-    topics.filter_map(|topic| {
-        let raw = topic.0.as_ref()?;
+    topics.map_objects(|raw| {
         let id = parse_reference(Entity::Topic, &raw.id, diagnostics);
-        Some(TopicShare {
+        TopicShare {
             topic: segment.reference(id, raw.display_name.as_str()),
             count: raw.count.count(diagnostics),
             share: share_of(id),
-        })
+        }
     })
 }
 

@@ -14,7 +14,7 @@ use serde::{
 
 use crate::frontend::openalex::OpenAlexRecord;
 use crate::frontend::openalex::shared::*;
-use crate::frontend::reader::{BadRecord, LineReader, require_name};
+use crate::frontend::reader::{BadRecord, LineReader};
 use crate::object::segment::SegmentBuilder;
 use crate::read::lenient::{
     Diagnostics, Lenient, MaybeBool, MaybeId, MaybeList, MaybeNumber, MaybeObject, MaybeText,
@@ -149,13 +149,7 @@ impl OpenAlexRecord for Source {
 
     fn keep(raw: RawSource<'_>, reader: &mut LineReader<'_>) -> Result<(), BadRecord> {
         let diagnostics = reader.diagnostics;
-        let updated_date = times::timestamp(&raw.updated_date, diagnostics);
-        let identity = openalex_identity(reader.line, Entity::Source, &raw.id, updated_date)?;
-        require_name(&raw.id, &raw.display_name)?;
-        let ids = SourceIds {
-            mag: raw.ids.0.as_ref().and_then(|ids| ids.mag.0.to_owned()),
-            openalex: Some(identifier::openalex_url(Entity::Source, identity.id)),
-        };
+        let identity = identify::<Self>(reader, &raw.id, &raw.display_name, &raw.updated_date)?;
         reader.keep(identity, None, |segment| Source {
             id: Id(identity.id),
             issn_l: raw.issn_l.to_owned(),
@@ -165,34 +159,31 @@ impl OpenAlexRecord for Source {
             outputs_count: raw.works_count.count(diagnostics),
             oa_outputs_count: raw.oa_works_count.count(diagnostics),
             cited_by_count: raw.cited_by_count.count(diagnostics),
-            summary_stats: raw.summary_stats.0.as_ref().map(|stats| stats.build(diagnostics)),
+            summary_stats: summary_stats(&raw.summary_stats, diagnostics),
             standing: raw.standing(diagnostics),
             first_publication_year: raw.first_publication_year.year(diagnostics),
             last_publication_year: raw.last_publication_year.year(diagnostics),
             homepage_url: raw.homepage_url.to_owned(),
-            apc_prices: raw.apc_prices.filter_map(|price| {
-                let price = price.0.as_ref()?;
-                Some(ApcPrice {
-                    price: price.price.integer(diagnostics),
-                    currency: segment.code(price.currency.as_str()),
-                })
+            apc_prices: raw.apc_prices.map_objects(|raw| ApcPrice {
+                price: raw.price.integer(diagnostics),
+                currency: segment.code(raw.currency.as_str()),
             }),
             apc_usd: raw.apc_usd.integer(diagnostics),
             apc_usd_by_year: raw.apc_usd_by_year.0.clone().map(YearPrices),
             country: segment.named(raw.country_code.as_str()),
-            societies: raw.societies.filter_map(|society| {
-                let society = society.0.as_ref()?;
-                Some(Society {
-                    url: society.url.to_owned(),
-                    organization: society.organization.to_owned(),
-                })
+            societies: raw.societies.map_objects(|raw| Society {
+                url: raw.url.to_owned(),
+                organization: raw.organization.to_owned(),
             }),
             alternate_titles: texts(&raw.alternate_titles),
             kind: segment.code(raw.kind.as_str()),
             counts_by_year: year_counts(&raw.counts_by_year, diagnostics),
-            updated_date,
+            updated_date: identity.updated,
             created_date: times::timestamp(&raw.created_date, diagnostics),
-            ids,
+            ids: SourceIds {
+                mag: raw.ids.id(|ids| &ids.mag),
+                openalex: Some(identifier::openalex_url(Entity::Source, identity.id)),
+            },
             topics: topic_shares(&raw.topics, &raw.topic_share, segment, diagnostics),
             metrics: None,
             doaj: None,

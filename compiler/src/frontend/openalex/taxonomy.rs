@@ -1,13 +1,13 @@
 //! Topics, subfields, fields and domains.
 
 use pinakes_format::entity::Entity;
-use pinakes_format::record::value::{Id, ParentRef, Ref, Timestamp};
-use pinakes_format::record::{Domain, Field, Subfield, TaxonomyIds, Topic, TopicIds};
+use pinakes_format::record::value::{Id, ParentRef, Timestamp};
+use pinakes_format::record::{Domain, Field, Record, Subfield, TaxonomyIds, Topic, TopicIds};
 
 use crate::frontend::openalex::OpenAlexRecord;
 use crate::frontend::openalex::parent::RawParent;
 use crate::frontend::openalex::shared::*;
-use crate::frontend::reader::{BadRecord, Identity, LineReader, NO_PARENT, require_name};
+use crate::frontend::reader::{BadRecord, Identity, LineReader, NO_PARENT};
 use crate::object::Origin;
 use crate::object::chains::NamedBy;
 use crate::object::segment::SegmentBuilder;
@@ -47,20 +47,19 @@ members! {
 }
 
 impl RawNode<'_> {
-    /// Checks the id and name, and adds the parents to the derived nodes.
-    fn identify(&self, entity: Entity, reader: &mut LineReader<'_>) -> Result<Identity, BadRecord> {
-        let node = self;
-        let diagnostics = reader.diagnostics;
-        let updated = times::timestamp(&node.updated_date, diagnostics);
-        let identity = openalex_identity(reader.line, entity, &node.id, updated)?;
-        require_name(&node.id, &node.display_name)?;
-        let above = [
-            (Entity::Subfield, &node.subfield),
-            (Entity::Field, &node.field),
-            (Entity::Domain, &node.domain),
+    fn parents(&self) -> [(Entity, &RawParent<'_>); 3] {
+        [
+            (Entity::Subfield, &self.subfield),
+            (Entity::Field, &self.field),
+            (Entity::Domain, &self.domain),
         ]
-        .map(|(entity, raw)| raw.node(entity));
-        let updated_micros = updated.map_or(i64::MIN, |updated| updated.micros);
+    }
+
+    /// Checks the id and name, and adds the parents to the derived nodes.
+    fn identify<R: Record>(&self, reader: &mut LineReader<'_>) -> Result<Identity, BadRecord> {
+        let identity = identify::<R>(reader, &self.id, &self.display_name, &self.updated_date)?;
+        let above = self.parents().map(|(entity, raw)| raw.node(entity));
+        let updated_micros = identity.updated.map_or(i64::MIN, |updated| updated.micros);
         let named_by = NamedBy::new(identity.id, updated_micros);
         reader.object.derive(&above, Origin::Embedded, named_by)?;
         Ok(identity)
@@ -68,12 +67,7 @@ impl RawNode<'_> {
 
     /// Refuses a topic with a parent of a wrong level, or with several parents of one level.
     fn refuse_misplaced(&self) -> Result<(), BadRecord> {
-        let above = [
-            (Entity::Subfield, &self.subfield),
-            (Entity::Field, &self.field),
-            (Entity::Domain, &self.domain),
-        ];
-        if above.into_iter().any(|(entity, parent)| parent.is_misplaced(entity)) {
+        if self.parents().into_iter().any(|(entity, parent)| parent.is_misplaced(entity)) {
             let id = self.id.0.to_owned();
             return Err(BadRecord::Quarantine { code: NO_PARENT, id });
         }
@@ -81,10 +75,9 @@ impl RawNode<'_> {
     }
 
     fn ids(&self) -> TaxonomyIds {
-        let ids = self.ids.0.as_ref();
         TaxonomyIds {
-            wikidata: ids.and_then(|ids| ids.wikidata.0.to_owned()),
-            wikipedia: ids.and_then(|ids| ids.wikipedia.0.to_owned()),
+            wikidata: self.ids.id(|ids| &ids.wikidata),
+            wikipedia: self.ids.id(|ids| &ids.wikipedia),
         }
     }
 
@@ -106,34 +99,23 @@ fn parent<const E: u8>(
     raw.reference(entity, diagnostics).map(|(number, name)| segment.parent(number, name))
 }
 
-fn nodes<const E: u8>(
-    raw: &MaybeList<MaybeObject<RawReference<'_>>>,
-    entity: Entity,
-    segment: &mut SegmentBuilder,
-    diagnostics: &Diagnostics,
-) -> Option<Vec<Ref<E>>> {
-    raw.filter_map(|node| {
-        node.0.as_ref().map(|node| node.to_reference(entity, segment, diagnostics))
-    })
-}
-
 impl OpenAlexRecord for Topic {
     type Line<'a> = RawNode<'a>;
 
     fn keep(raw: RawNode<'_>, reader: &mut LineReader<'_>) -> Result<(), BadRecord> {
         let diagnostics = reader.diagnostics;
         raw.refuse_misplaced()?;
-        let identity = raw.identify(Entity::Topic, reader)?;
+        let identity = raw.identify::<Self>(reader)?;
         reader.keep(identity, None, |segment| Topic {
             id: Id(identity.id),
             name: raw.display_name.to_owned(),
             description: raw.description.to_owned(),
             keywords: texts(&raw.keywords),
-            ids: TopicIds { wikipedia: raw.ids().wikipedia },
+            ids: TopicIds { wikipedia: raw.ids.id(|ids| &ids.wikipedia) },
             subfield: parent(&raw.subfield, Entity::Subfield, segment, diagnostics),
             field: parent(&raw.field, Entity::Field, segment, diagnostics),
             domain: parent(&raw.domain, Entity::Domain, segment, diagnostics),
-            siblings: nodes(&raw.siblings, Entity::Topic, segment, diagnostics),
+            siblings: references(&raw.siblings, Entity::Topic, segment, diagnostics),
             outputs_count: raw.works_count.count(diagnostics),
             cited_by_count: raw.cited_by_count.count(diagnostics),
             updated_date: identity.updated,
@@ -147,7 +129,7 @@ impl OpenAlexRecord for Subfield {
 
     fn keep(raw: RawNode<'_>, reader: &mut LineReader<'_>) -> Result<(), BadRecord> {
         let diagnostics = reader.diagnostics;
-        let identity = raw.identify(Entity::Subfield, reader)?;
+        let identity = raw.identify::<Self>(reader)?;
         reader.keep(identity, None, |segment| Subfield {
             id: Id(identity.id),
             name: raw.display_name.to_owned(),
@@ -156,8 +138,8 @@ impl OpenAlexRecord for Subfield {
             display_name_alternatives: raw.alternatives(),
             field: parent(&raw.field, Entity::Field, segment, diagnostics),
             domain: parent(&raw.domain, Entity::Domain, segment, diagnostics),
-            topics: nodes(&raw.topics, Entity::Topic, segment, diagnostics),
-            siblings: nodes(&raw.siblings, Entity::Subfield, segment, diagnostics),
+            topics: references(&raw.topics, Entity::Topic, segment, diagnostics),
+            siblings: references(&raw.siblings, Entity::Subfield, segment, diagnostics),
             outputs_count: raw.works_count.count(diagnostics),
             cited_by_count: raw.cited_by_count.count(diagnostics),
             updated_date: identity.updated,
@@ -171,7 +153,7 @@ impl OpenAlexRecord for Field {
 
     fn keep(raw: RawNode<'_>, reader: &mut LineReader<'_>) -> Result<(), BadRecord> {
         let diagnostics = reader.diagnostics;
-        let identity = raw.identify(Entity::Field, reader)?;
+        let identity = raw.identify::<Self>(reader)?;
         reader.keep(identity, None, |segment| Field {
             id: Id(identity.id),
             name: raw.display_name.to_owned(),
@@ -179,8 +161,8 @@ impl OpenAlexRecord for Field {
             ids: raw.ids(),
             display_name_alternatives: raw.alternatives(),
             domain: parent(&raw.domain, Entity::Domain, segment, diagnostics),
-            subfields: nodes(&raw.subfields, Entity::Subfield, segment, diagnostics),
-            siblings: nodes(&raw.siblings, Entity::Field, segment, diagnostics),
+            subfields: references(&raw.subfields, Entity::Subfield, segment, diagnostics),
+            siblings: references(&raw.siblings, Entity::Field, segment, diagnostics),
             outputs_count: raw.works_count.count(diagnostics),
             cited_by_count: raw.cited_by_count.count(diagnostics),
             updated_date: identity.updated,
@@ -194,15 +176,15 @@ impl OpenAlexRecord for Domain {
 
     fn keep(raw: RawNode<'_>, reader: &mut LineReader<'_>) -> Result<(), BadRecord> {
         let diagnostics = reader.diagnostics;
-        let identity = raw.identify(Entity::Domain, reader)?;
+        let identity = raw.identify::<Self>(reader)?;
         reader.keep(identity, None, |segment| Domain {
             id: Id(identity.id),
             name: raw.display_name.to_owned(),
             description: raw.description.to_owned(),
             ids: raw.ids(),
             display_name_alternatives: raw.alternatives(),
-            fields: nodes(&raw.fields, Entity::Field, segment, diagnostics),
-            siblings: nodes(&raw.siblings, Entity::Domain, segment, diagnostics),
+            fields: references(&raw.fields, Entity::Field, segment, diagnostics),
+            siblings: references(&raw.siblings, Entity::Domain, segment, diagnostics),
             outputs_count: raw.works_count.count(diagnostics),
             cited_by_count: raw.cited_by_count.count(diagnostics),
             updated_date: identity.updated,

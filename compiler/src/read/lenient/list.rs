@@ -74,6 +74,11 @@ impl<T> MaybeList<T> {
 }
 
 impl<T> MaybeList<MaybeObject<T>> {
+    /// Applies `map` to the objects; a null list stays null.
+    pub fn map_objects<U>(&self, mut map: impl FnMut(&T) -> U) -> Option<Vec<U>> {
+        self.filter_map(|object| object.0.as_ref().map(&mut map))
+    }
+
     pub fn objects(&self) -> impl Iterator<Item = &T> {
         self.as_slice().iter().filter_map(|object| object.0.as_ref())
     }

@@ -12,7 +12,7 @@ use crate::read::lenient::columnar::ColumnarValue;
 use crate::read::lenient::diagnostics::Diagnostics;
 use crate::read::lenient::members::{MemberName, Members};
 use crate::read::lenient::seed::{Lenient, drain};
-use crate::read::lenient::text::MaybeText;
+use crate::read::lenient::text::{MaybeId, MaybeText};
 use crate::read::lenient::wanted::Wanted;
 
 /// An object, or null.
@@ -22,6 +22,13 @@ pub struct MaybeObject<T>(pub Option<T>);
 impl<T> Default for MaybeObject<T> {
     fn default() -> Self {
         MaybeObject(None)
+    }
+}
+
+impl<T> MaybeObject<T> {
+    /// The text of an id in the object.
+    pub fn id(&self, member: impl Fn(&T) -> &MaybeId<'_>) -> Option<String> {
+        self.0.as_ref().and_then(|object| member(object).0.to_owned())
     }
 }
 
