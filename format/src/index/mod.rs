@@ -8,6 +8,7 @@
 //! | [`prefix_stats`] | `prefixes` | frequent prefix → count, best ten, rows | length of the prefix | `link/index/prefix_stats` | `query`, `autocomplete` |
 //! | [`citations`] | `citations` | output → outputs it refers to, outputs that refer to it | three reads | `link/citations` | `query` |
 //! | [`targets`] | `targets` | record → rows it refers to, by path | two reads | `link/index/targets` | `query` |
+//! | [`full_text`] | `full_text` | word → rows with impacts and positions | length of the word, and half a block | `link/index/full_text` | `query/search` |
 //!
 //! Five modules serve these files:
 //!

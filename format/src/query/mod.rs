@@ -14,6 +14,7 @@
 //! SetKey          their name among kept sets       set_key.rs: the next page makes no set again
 //! OrderWalk       positions in an order            walk.rs, sorted_page.rs: by rank checkpoints
 //! RowPage         count, rows of the page, plan    execute.rs
+//! Search          a full-text search               search/: from text to rows by relevance
 //! RowCursor       all rows of the list, in batches rows.rs, with sample.rs
 //! ```
 //!

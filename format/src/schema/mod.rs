@@ -3,7 +3,7 @@
 //!
 //! The indexes, queries and the compiler read [`keys`].
 //!
-//! Imports `entity`, `record`.
+//! Imports `entity`, `record`, `text`.
 
 pub mod identifier;
 pub mod keys;

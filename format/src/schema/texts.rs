@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use crate::entity::Entity;
 use crate::record::gather::{PathTree, find_path};
 use crate::record::schema_of;
+use crate::text::analyzer::ANALYZER_VERSION;
 
 /// A field of a record's texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -111,13 +112,14 @@ pub fn text_paths(entity: Entity) -> Option<&'static TextPaths> {
     (entity == Entity::Output).then(|| &*PATHS)
 }
 
-/// Describes the searched texts of an entity, one line per member, for FORMAT.md and the schema hash.
-pub fn describe_texts(entity: Entity) -> String {
-    match text_paths(entity) {
-        None => String::new(),
-        Some(_) => {
-            let line = |(field, path): &(Field, &str)| format!("  text  {field:?}  {path}\n");
-            OUTPUTS.iter().map(line).collect()
-        }
+/// Describes the searched texts of an entity: the version of the analyzer, and one line per member. Empty if the entity has no
+/// full-text search.
+pub(super) fn describe_texts(entity: Entity) -> String {
+    let Some(_) = text_paths(entity) else { return String::new() };
+    let mut text = format!("  texts      analyzer {ANALYZER_VERSION}, stems by {LANGUAGE}\n");
+    for (field, path) in OUTPUTS {
+        let name = field.name().unwrap_or("imprint");
+        text.push_str(&format!("  text       {name}: {path}\n"));
     }
+    text
 }

@@ -230,7 +230,9 @@ pub fn write(directory: &Path) {
         files.insert(archive_path(kind, entity), write_archive(directory, kind, entity));
     }
     let draft = Snapshot::open_draft(directory, counts.clone()).unwrap();
-    for (kind, entity) in archives().filter(|(kind, _)| is_index(*kind)) {
+    for (kind, entity) in
+        archives().filter(|(kind, _)| is_index(*kind) && *kind != FileKind::FullText)
+    {
         let path = archive_path(kind, entity);
         let written = index::write(&draft, kind, entity.unwrap(), &directory.join(&path));
         files.insert(path, written);

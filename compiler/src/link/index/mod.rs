@@ -12,7 +12,8 @@
 //!
 //! From scratch all records are extracted, and there is no previous snapshot. Otherwise only changed records are
 //! extracted, and each file of the previous snapshot is one more run of the merge (`unchanged`). Each kind of file has its
-//! runs, its old run and its merge in one module: `term_lists`, `orders`, `dictionary`, `prefix_stats`, `targets`.
+//! runs, its old run and its merge in one module: `term_lists`, `orders`, `dictionary`, `prefix_stats`,
+//! `targets`, `full_text`.
 //!
 //! All threads read records in row order, batch by batch. One order is sorted while the one before is written. Memory does
 //! not grow with the number of rows, except for bitmaps of rows.

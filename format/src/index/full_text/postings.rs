@@ -264,6 +264,10 @@ impl<'s> Cursor<'s> {
         }
         if self.rows[BLOCK_POSTINGS - 1] < row {
             self.seek_block(row)?;
+        } else if self.rows[self.at + 1] >= row {
+            // The last row of the block is not before `row`, so that there is a next one.
+            self.at += 1;
+            return Ok(());
         }
         self.at = self.at_least(row);
         // Beyond the rest, all rows are `NO_ROW`.

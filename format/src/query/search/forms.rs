@@ -110,14 +110,12 @@ pub(super) fn near(
                 found.push((distance, Found { form, terms: forms.terms()? }));
             }
             Ok(_) => {}
-            // No form that begins so is near.
-            Err(prefix) => {
-                if let Some(next) = after_prefix(&form[..prefix]) {
-                    forms.seek(&next)?;
-                    continue;
-                }
-                break;
+            // No form before this text is near.
+            Err(Some(next)) => {
+                forms.seek(&next)?;
+                continue;
             }
+            Err(None) => break,
         }
         forms.advance()?;
     }
@@ -151,11 +149,11 @@ impl<'w> Distances<'w> {
         Distances { word, edits, letters: Vec::new(), rows: vec![first] }
     }
 
-    /// The distance of a form; the bytes of its shortest beginning with which no form is near, if there is one.
-    fn of(&mut self, form: &str) -> Result<u32, usize> {
+    /// The distance of a form; or, if no form that begins as this one is near, the first text from which on one may be.
+    fn of(&mut self, form: &str) -> Result<u32, Option<Vec<u8>>> {
         let mut same = 0;
         let mut kept = true;
-        for (at, (byte, letter)) in form.char_indices().enumerate() {
+        for (at, letter) in form.chars().enumerate() {
             kept &= self.letters.get(at) == Some(&letter);
             if kept {
                 same = at + 1;
@@ -165,16 +163,43 @@ impl<'w> Distances<'w> {
             self.rows.truncate(same + 1);
             self.push(letter);
             same += 1;
-            let row = &self.rows[same];
-            // A neighbour's exchange may still lower the distance of the row before.
-            let before = &self.rows[same - 1];
-            if row.iter().chain(before).min().is_none_or(|least| *least > self.edits) {
-                return Err(byte + letter.len_utf8());
+            if !self.may_be_near() {
+                return Err(self.next_after(letter));
             }
         }
         self.letters.truncate(same);
         self.rows.truncate(same + 1);
         Ok(self.rows.last().and_then(|row| row.last()).copied().unwrap_or(u32::MAX))
+    }
+
+    /// Whether a form that begins with the current letters may be near: if a distance of the last row is small enough, or an
+    /// exchange of the last letter with the next one makes it so.
+    fn may_be_near(&self) -> bool {
+        let [.., before, last] = self.rows.as_slice() else { return true };
+        let letter = self.letters.last();
+        let is_exchanged = |at: usize| self.word.get(at) == letter && before[at - 1] < self.edits;
+        last.iter().any(|distance| *distance <= self.edits)
+            || (1..self.word.len()).any(is_exchanged)
+    }
+
+    /// The first text after those that begin with the current letters, the last of which is `letter`, from which on a form may
+    /// be near. A letter that the word lacks is no better than `letter`, so that only letters of the word can be.
+    fn next_after(&mut self, letter: char) -> Option<Vec<u8>> {
+        let depth = self.letters.len() - 1;
+        let mut later: Vec<char> = self.word.iter().copied().filter(|own| *own > letter).collect();
+        later.sort_unstable();
+        later.dedup();
+        for own in later {
+            self.letters.truncate(depth);
+            self.rows.truncate(depth + 1);
+            self.push(own);
+            if self.may_be_near() {
+                return Some(self.letters.iter().collect::<String>().into_bytes());
+            }
+        }
+        self.letters.truncate(depth);
+        self.rows.truncate(depth + 1);
+        after_prefix(&self.letters.iter().collect::<String>())
     }
 
     fn push(&mut self, letter: char) {
@@ -235,19 +260,39 @@ mod tests {
         ];
         let mut forms: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
         forms.extend((0..26u8).map(|at| format!("synov{}tis", char::from(b'a' + at))));
+        // All short texts of a few letters.
+        let letters = ["", "a", "c", "n", "s", "t", "y", "é"];
+        for a in letters {
+            for b in letters {
+                forms.extend(
+                    letters
+                        .iter()
+                        .flat_map(|c| ["", "o", "ovitis"].map(|end| format!("{a}{b}{c}{end}"))),
+                );
+            }
+        }
         forms.sort();
         for word in words {
             let letters: Vec<char> = word.chars().collect();
             for edits in [1, 2] {
                 let mut distances = Distances::new(&letters, edits);
+                let mut from = Vec::new();
                 for form in &forms {
                     let expected = osa::distance(word.chars(), form.chars()) as u32;
+                    if form.as_bytes() < from.as_slice() {
+                        assert!(expected > edits, "{word} {form} is passed over");
+                        continue;
+                    }
                     match distances.of(form) {
                         Ok(found) if expected <= edits => {
-                            assert_eq!(found, expected, "{word} {form}")
+                            assert_eq!(found, expected, "{word} {form}");
                         }
                         Ok(found) => assert!(found > edits, "{word} {form}"),
-                        Err(_) => assert!(expected > edits, "{word} {form} {edits}"),
+                        Err(next) => {
+                            assert!(expected > edits, "{word} {form} {edits}");
+                            from = next.unwrap_or_else(|| vec![u8::MAX]);
+                            assert!(from.as_slice() > form.as_bytes(), "{word} {form}");
+                        }
                     }
                 }
             }

@@ -16,7 +16,7 @@ use crate::query::search::matcher::{Group, GroupTerm, Matcher, Most, Phrase};
 use crate::query::search::syntax::{Leaf, LeafKind, Node, PhrasePart, Search, Unit};
 use crate::schema::texts::ANY_FIELD;
 use crate::storage::error::ReadError;
-use crate::text::analyzer::{all_stems, is_stop_word};
+use crate::text::analyzer::{all_stems, is_function_word, is_stop_word};
 
 /// The most words that the patterns and the mistyped words of a search stand for.
 const EXPANSIONS_MAX: usize = 10_000;
@@ -124,7 +124,7 @@ impl<'s, 'q> Resolver<'s, 'q> {
             self.correct(&search.tree)?;
             matcher = self.most(&search.tree)?;
         }
-        let scored = self.scored_words(&search.tree)?;
+        let scored = self.scored_words(&search.tree, words)?;
         let sequence = match search.is_plain {
             true => self.sequence(&search.tree)?,
             false => Vec::new(),
@@ -365,7 +365,7 @@ impl<'s, 'q> Resolver<'s, 'q> {
     /// Finds what the words of a plain search stand for that stand in no record, or in very few.
     fn correct(&mut self, tree: &Node) -> Result<(), QueryError> {
         for (word, _) in words_of(tree) {
-            if is_stop_word(&word) || self.corrections.contains_key(&word) || self.is_exact {
+            if is_function_word(&word) || self.corrections.contains_key(&word) || self.is_exact {
                 continue;
             }
             let letters = word.chars().count();
@@ -405,7 +405,7 @@ impl<'s, 'q> Resolver<'s, 'q> {
     fn most(&self, tree: &Node) -> Result<Matcher<'s>, QueryError> {
         let build = |share: u64| -> Result<Matcher<'s>, QueryError> {
             let mut words = Vec::new();
-            for (word, joined) in required_words(tree) {
+            for (word, joined) in subject_words(tree) {
                 let (weight, group) = self.word_group(&word, joined.as_deref())?;
                 if weight > 0 {
                     words.push((weight, group));
@@ -424,13 +424,21 @@ impl<'s, 'q> Resolver<'s, 'q> {
         build(u64::from(count >= MOST_RECORDS_MIN))
     }
 
-    /// The words that score: those of all clauses that are not negated, without very frequent words beside others.
-    fn scored_words(&mut self, tree: &Node) -> Result<Vec<ScoredWord<'s>>, QueryError> {
+    /// The words that score: those of all clauses that are not negated, without very frequent words beside others. Where
+    /// records have most of the words, those that say nothing of the subject do not score either.
+    fn scored_words(
+        &mut self,
+        tree: &Node,
+        words: SearchedWords,
+    ) -> Result<Vec<ScoredWord<'s>>, QueryError> {
         let mut leaves = Vec::new();
         scored_leaves(tree, &mut leaves);
         let all = leaves;
-        let is_frequent =
-            |part: &Scored| matches!(part, Scored::Word(word, _) if is_stop_word(word));
+        let is_word: fn(&str) -> bool = match words {
+            SearchedWords::All => is_stop_word,
+            SearchedWords::Most => is_function_word,
+        };
+        let is_frequent = |part: &Scored| matches!(part, Scored::Word(word, _) if is_word(word));
         let has_other = all.iter().any(|part| !is_frequent(part));
         let mut counts: BTreeMap<Scored, u64> = BTreeMap::new();
         for part in all.into_iter().filter(|part| !has_other || !is_frequent(part)) {
@@ -513,13 +521,13 @@ fn words_of(tree: &Node) -> Vec<(String, Option<String>)> {
     words
 }
 
-/// The distinct words of a plain search, without very frequent ones beside others.
-fn required_words(tree: &Node) -> Vec<(String, Option<String>)> {
+/// The distinct words of a plain search, without those that say nothing of its subject beside others.
+fn subject_words(tree: &Node) -> Vec<(String, Option<String>)> {
     let mut words = words_of(tree);
     words.sort();
     words.dedup_by(|a, b| a.0 == b.0);
-    if words.iter().any(|(word, _)| !is_stop_word(word)) {
-        words.retain(|(word, _)| !is_stop_word(word));
+    if words.iter().any(|(word, _)| !is_function_word(word)) {
+        words.retain(|(word, _)| !is_function_word(word));
     }
     words
 }

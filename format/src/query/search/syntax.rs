@@ -28,6 +28,8 @@ const PATTERN_LETTERS_MIN: usize = 3;
 const EDITS_MAX: u32 = 2;
 /// Words besides a quoted title that make a text a citation, if one of them is a year.
 const CITATION_WORDS_MIN: usize = 4;
+/// Words besides a quotation that make a text a question in sentences.
+const PROSE_WORDS_MIN: usize = 8;
 
 /// The fields of phrases without a field: all but the imprint.
 const ANY_TEXT: u8 = ANY_FIELD & !Field::Imprint.bit();
@@ -254,14 +256,13 @@ fn distance_of(text: &str) -> (Option<u32>, usize) {
 /// Whether a search has no syntax.
 fn is_plain(text: &str, tokens: &[Token<'_>]) -> bool {
     let has = |is: fn(&TokenKind<'_>) -> bool| tokens.iter().any(|token| is(&token.kind));
-    let last = tokens.iter().rposition(|token| matches!(token.kind, TokenKind::Word(_)));
-    let is_question = tokens.len() > 1;
-    let has_word_syntax = tokens.iter().enumerate().any(|(at, token)| match token.kind {
+    let is_one_word = tokens.len() == 1;
+    let has_word_syntax = tokens.iter().any(|token| match token.kind {
+        TokenKind::Word(word) if is_one_word => has_syntax(word),
         // The question mark of a title is no pattern.
-        TokenKind::Word(word) if is_question && Some(at) == last => {
-            has_syntax(word.trim_end_matches('?'))
+        TokenKind::Word(word) => {
+            has_syntax(word.trim_end_matches(|c: char| c.is_ascii_punctuation() && c != '*'))
         }
-        TokenKind::Word(word) => has_syntax(word),
         _ => false,
     });
     if has_word_syntax
@@ -276,11 +277,11 @@ fn is_plain(text: &str, tokens: &[Token<'_>]) -> bool {
         return false;
     }
     let has_phrase = has(|kind| matches!(kind, TokenKind::Quoted(Some(_))));
-    !has_phrase || is_citation(tokens)
+    !has_phrase || is_prose(tokens)
 }
 
-/// Whether a text with a quoted title is a citation: it has other words, and one of them is a year.
-fn is_citation(tokens: &[Token<'_>]) -> bool {
+/// Whether a text with a quotation is a citation or a question in sentences: it has many other words, or some and a year.
+fn is_prose(tokens: &[Token<'_>]) -> bool {
     let words = || {
         tokens.iter().filter_map(|token| match token.kind {
             TokenKind::Word(word) => Some(word.trim_matches(|c: char| !c.is_alphanumeric())),
@@ -292,7 +293,8 @@ fn is_citation(tokens: &[Token<'_>]) -> bool {
             && word.starts_with(['1', '2'])
             && word.bytes().all(|byte| byte.is_ascii_digit())
     };
-    words().count() >= CITATION_WORDS_MIN && words().any(is_year)
+    let count = words().count();
+    count >= PROSE_WORDS_MIN || count >= CITATION_WORDS_MIN && words().any(is_year)
 }
 
 /// Whether a word has a star, a question mark within, or a number of changes.
@@ -300,9 +302,15 @@ fn has_syntax(word: &str) -> bool {
     is_pattern(word) || fuzzy_of(word).is_some()
 }
 
+/// Whether a word has a star after a letter, or a question mark after a letter or a star.
 fn is_pattern(word: &str) -> bool {
-    let has_letter = word.chars().any(char::is_alphanumeric);
-    has_letter && word.contains(['*', '?'])
+    let mut before = None;
+    word.chars().any(|c| {
+        let is_sign = matches!(c, '*' | '?');
+        let follows =
+            before.replace(c).is_some_and(|before: char| before.is_alphanumeric() || before == '*');
+        is_sign && follows
+    })
 }
 
 /// Splits `word~1`.
