@@ -54,7 +54,7 @@ struct IndexSize {
     path: String,
     /// Name of the file that contains the index.
     file: &'static str,
-    /// Number of distinct terms; `None` for an order.
+    /// Number of distinct terms; `None` for orders, and for further parts of an index.
     terms: Option<usize>,
     /// Size in bytes.
     bytes: u64,
@@ -117,6 +117,25 @@ fn index_sizes(snapshot: &Snapshot, entity: Entity) -> Vec<IndexSize> {
             terms: None,
             bytes: citations.archive().len() as u64,
         });
+    }
+    if let Some(index) = snapshot.full_text(entity) {
+        let (postings, positions) = index.region_bytes();
+        let whole = index.archive().len() as u64;
+        let dictionaries = format!("full text: terms and {} forms", index.forms());
+        let terms = usize::try_from(index.terms()).ok();
+        sizes.extend(
+            [
+                (dictionaries, terms, whole - postings - positions),
+                ("full text: postings".to_owned(), None, postings),
+                ("full text: positions".to_owned(), None, positions),
+            ]
+            .map(|(path, terms, bytes)| IndexSize {
+                path,
+                file: FileKind::FullText.file_name(),
+                terms,
+                bytes,
+            }),
+        );
     }
     sizes.sort_by_key(|size| std::cmp::Reverse(size.bytes));
     sizes

@@ -32,6 +32,14 @@ pub struct ExportArgs {
     #[arg(long = "where", value_name = "[ENTITY:]FILTER")]
     pub(super) wheres: Vec<String>,
 
+    /// Export only the outputs that a full-text search finds, the best first: the list's `search`.
+    #[arg(long, value_name = "SEARCH", conflicts_with = "search_exact")]
+    pub(super) search: Option<String>,
+
+    /// As `--search`, with words compared as they are written: the list's `search.exact`.
+    #[arg(long, value_name = "SEARCH")]
+    pub(super) search_exact: Option<String>,
+
     /// Order of the records, in the syntax of the list's `sort`: `year:desc,name`. Needs one ENTITY.
     #[arg(long, value_name = "KEYS")]
     pub(super) sort: Option<String>,

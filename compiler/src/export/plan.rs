@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use pinakes_format::entity::{CATALOG, Entity};
-use pinakes_format::query::{ParamError, Query, Sample, parse_select};
+use pinakes_format::query::{ParamError, Query, RELEVANCE, Sample, parse_select};
 use pinakes_format::record::members::{Members, View};
 
 use crate::error::{Error, Result};
@@ -51,8 +51,19 @@ pub(crate) fn plan(args: &ExportArgs) -> Result<Vec<Job>> {
     }
     let mut jobs = Vec::new();
     for (entity, mut query) in queries {
+        if let Some(search) = &args.search {
+            refused.add("--search", search, query.add_search(search));
+        }
+        if let Some(search) = &args.search_exact {
+            refused.add("--search-exact", search, query.add_exact_search(search));
+        }
         if let Some(sort) = &args.sort {
             refused.add("--sort", sort, query.set_sort(sort));
+        }
+        if query.relevance.is_some() && (query.search().is_none() || args.sample.is_some()) {
+            let reason =
+                "sorts by the relevance of a search, which needs `--search` and no `--sample`";
+            refused.add::<()>("--sort", RELEVANCE, Err(vec![ParamError::new(RELEVANCE, reason)]));
         }
         let select = args.select.as_ref().and_then(|text| {
             refused.add("--select", text, parse_select(entity, View::Export, text))
@@ -70,6 +81,10 @@ fn check(args: &ExportArgs) -> Result<()> {
         return refuse(
             "`--sort` and `--select` need one ENTITY, because members differ between entities",
         );
+    }
+    let has_search = args.search.is_some() || args.search_exact.is_some();
+    if has_search && args.entities != [Entity::Output] {
+        return refuse("`--search` is of outputs; name `outputs` as the one ENTITY");
     }
     if args.format == Format::Parquet && args.compress.is_some_and(|by| by != Compression::None) {
         return refuse(

@@ -10,6 +10,7 @@ use crate::index::chunk_bits::{set_all, set_range, set_rows};
 use crate::index::postings::{ChunkView, Postings};
 use crate::query::deadline::{Deadline, QueryError};
 use crate::query::range::ValueRange;
+use crate::query::search::SearchSummary;
 use crate::storage::error::ReadError;
 
 /// A set of rows in the form that an index or an earlier step holds.
@@ -30,12 +31,14 @@ pub(super) struct Clause<'s> {
     pub leaves: Vec<Leaf<'s>>,
     /// The expression as the client wrote it; empty for a clause that no expression made.
     pub text: String,
+    /// What the search of the list found of its words; `None` for other expressions.
+    pub searched: Option<SearchSummary>,
 }
 
 impl<'s> Clause<'s> {
     /// The union of leaves that no expression of the client made.
     pub fn internal(leaves: Vec<Leaf<'s>>) -> Clause<'s> {
-        Clause { is_negated: false, leaves, text: String::new() }
+        Clause { is_negated: false, leaves, text: String::new(), searched: None }
     }
 
     /// An upper bound of the rows that match, out of `rows`.

@@ -1,6 +1,6 @@
 //! Runs a query: chooses how to find the page, and finds its rows.
 
-use std::{fmt, sync::Arc};
+use std::{cmp::Reverse, fmt, sync::Arc};
 
 use crate::entity::Entity;
 use crate::index::doc_set::DocSet;
@@ -8,10 +8,15 @@ use crate::index::kept_sets::CountedSet;
 use crate::query::deadline::{Deadline, QueryError};
 use crate::query::intersection::Intersection;
 use crate::query::parse::Query;
-use crate::query::search::{RankedRow, Search};
+use crate::query::search::{RankedPage, RankedRow, Search, SearchSummary};
 use crate::query::set_key::SetKey;
+use crate::query::sort::RELEVANCE;
 use crate::query::sorted_page::{DirectedOrder, MatchingSet, NamedSet, PageFinder};
 use crate::snapshot::Snapshot;
+use crate::storage::error::ReadError;
+
+/// The most records that are sorted by relevance among other keys.
+const RANKED_AMONG_KEYS_MAX: usize = 100_000;
 
 /// The result of a query.
 #[derive(Clone, Debug)]
@@ -20,8 +25,10 @@ pub struct RowPage {
     pub count: u64,
     /// The rows of the page, sorted.
     pub rows: Vec<u32>,
-    /// The score of each row, if the page is sorted by relevance.
+    /// The score of each row, if relevance is a key of the sort.
     pub scores: Option<Vec<RankedRow>>,
+    /// What the search of the list found of its words.
+    pub search: Option<SearchSummary>,
     /// How the rows were found.
     pub plan: QueryPlan,
 }
@@ -90,7 +97,7 @@ impl Query {
         snapshot: &Snapshot,
         deadline: Deadline<'_>,
     ) -> Result<RowPage, QueryError> {
-        if let Some(search) = self.search().filter(|_| self.is_by_relevance()) {
+        if let Some(search) = self.search().filter(|_| self.has_scores()) {
             return self.page_by_relevance(search, snapshot, deadline);
         }
         let matches = self.resolve(snapshot, deadline)?;
@@ -128,10 +135,11 @@ impl Query {
             ordering,
             count,
         };
-        Ok(RowPage { count, rows, scores: None, plan })
+        let search = matches.clauses().iter().find_map(|clause| clause.searched.clone());
+        Ok(RowPage { count, rows, scores: None, search, plan })
     }
 
-    /// Counts the matching records, and finds the rows of a page by descending relevance.
+    /// Counts the matching records, and finds the rows of a page by descending relevance, or by relevance and other keys.
     fn page_by_relevance(
         &self,
         search: &Search,
@@ -139,7 +147,8 @@ impl Query {
         deadline: Deadline<'_>,
     ) -> Result<RowPage, QueryError> {
         let page = (self.first_position(), self.per_page as usize);
-        let (count, ranked) = self.ranked_rows(search, page, snapshot, deadline)?;
+        let found = self.ranked_rows(search, page, snapshot, deadline)?;
+        let RankedPage { count, rows: ranked, summary } = found;
         let clause = ClausePlan {
             text: search.text.clone(),
             leaves: 1,
@@ -154,24 +163,66 @@ impl Query {
             count,
         };
         let rows = ranked.iter().map(|ranked| ranked.row).collect();
-        Ok(RowPage { count, rows, scores: Some(ranked), plan })
+        Ok(RowPage { count, rows, scores: Some(ranked), search: summary, plan })
     }
 
-    /// Counts the matching records, and finds those from a position on by descending relevance.
+    /// Counts the matching records, and finds those from a position on by descending relevance, or by relevance and other
+    /// keys.
     pub(super) fn ranked_rows(
         &self,
         search: &Search,
         page: (u64, usize),
         snapshot: &Snapshot,
         deadline: Deadline<'_>,
-    ) -> Result<(u64, Vec<RankedRow>), QueryError> {
+    ) -> Result<RankedPage, QueryError> {
         let others = self.without_search();
-        if others.filter.is_empty() {
-            return search.ranked_page(snapshot, self.entity, None, page, deadline);
-        }
+        let find = |filter: Option<&DocSet>, page| {
+            search.ranked_page(snapshot, self.entity, filter, page, deadline)
+        };
         let matches = others.resolve(snapshot, deadline)?;
-        let matching = others.matching_set(&matches, snapshot, deadline)?;
-        search.ranked_page(snapshot, self.entity, Some(&matching.set.rows), page, deadline)
+        let matching = match others.filter.is_empty() {
+            true => None,
+            false => Some(others.matching_set(&matches, snapshot, deadline)?),
+        };
+        let filter = matching.as_ref().map(|matching| &matching.set.rows);
+        if self.sort.is_empty() {
+            return find(filter, page);
+        }
+        let all = find(filter, (0, RANKED_AMONG_KEYS_MAX))?;
+        if all.count > RANKED_AMONG_KEYS_MAX as u64 {
+            let reason = format!(
+                "sorts at most {RANKED_AMONG_KEYS_MAX} records among other keys, and {} match; narrow the search, or \
+                 sort by `{RELEVANCE}` alone",
+                all.count
+            );
+            return Err(QueryError::refused("sort", RELEVANCE, reason));
+        }
+        let rows = self.sort_ranked(all.rows, snapshot)?;
+        let rows = rows.into_iter().skip(page.0 as usize).take(page.1).collect();
+        Ok(RankedPage { rows, ..all })
+    }
+
+    /// Sorts records by the keys of the sort, with the descending score at its place among them. Ties are in the order of
+    /// ids.
+    fn sort_ranked(
+        &self,
+        ranked: Vec<RankedRow>,
+        snapshot: &Snapshot,
+    ) -> Result<Vec<RankedRow>, QueryError> {
+        let keys = self.directed_orders(snapshot)?;
+        let (before, after) = keys.split_at(self.relevance.unwrap_or_default().min(keys.len()));
+        let mut numbered = Vec::with_capacity(ranked.len());
+        for ranked in ranked {
+            let numbers = |keys: &[DirectedOrder<'_>]| -> Result<Vec<u64>, ReadError> {
+                let number =
+                    |key: &DirectedOrder<'_>| Ok(key.sort_number(key.order.code_of(ranked.row)?));
+                keys.iter().map(number).collect()
+            };
+            let place = (numbers(before)?, Reverse(ranked.score), numbers(after)?);
+            numbered.push((place, snapshot.row_id(self.entity, ranked.row)?, ranked));
+        }
+        numbered.sort_unstable_by(|one, other| (&one.0, one.1).cmp(&(&other.0, other.1)));
+        Ok(numbered.into_iter().map(|(.., ranked)| ranked).collect())
     }
 
     /// Counts the records of the list: the matching records, or those of the sample.

@@ -62,14 +62,14 @@ pub use crate::query::operand::Operand;
 pub(crate) use crate::query::operand::strip_id_prefix;
 pub use crate::query::parse::{PAGE_SIZE_DEFAULT, PAGE_SIZES, Query, ResultKind};
 pub use crate::query::predicate::Predicate;
-pub use crate::query::row_cursor::RowCursor;
+pub use crate::query::row_cursor::{RowBatch, RowCursor};
 pub use crate::query::sample::{SAMPLE_RECORDS_MAX, Sample};
 pub use crate::query::search::{
-    CLAUSES_MAX, RankedRow, RecordTexts, SEARCH_BYTES_MAX, Search, SearchSummary, SearchedWords,
-    SyntaxError, TITLE_END,
+    CLAUSES_MAX, Excerpt, Marker, RELEVANCE_SCORE, RankedRow, RecordTexts, SEARCH_BYTES_MAX,
+    Search, SearchSummary, SearchedWords, SyntaxError, TITLE_END,
 };
 pub use crate::query::select::{member_names, parse_select};
-pub use crate::query::sort::{SORT_KEYS_MAX, SortKey};
+pub use crate::query::sort::{RELEVANCE, SORT_KEYS_MAX, SortKey};
 pub(crate) use crate::query::sorted_page::{first_rows, rows_with_codes};
 pub use crate::query::statistics::{
     CitationIndex, INDEXES, KeyStatistics, MEASURES, Measure, Measured, Number, OutputStatistics,

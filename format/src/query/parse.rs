@@ -32,8 +32,10 @@ pub struct Query {
     pub keys: &'static Keys,
     /// Expressions that must all be true of a record.
     pub filter: Vec<Expression>,
-    /// Sort keys; ids break ties. Empty for the row order.
+    /// Sort keys; ids break ties. Empty for the row order, or for the order by relevance of a search.
     pub sort: Vec<SortKey>,
+    /// The number of sort keys before relevance; `None` for a sort that does not name relevance.
+    pub relevance: Option<usize>,
     /// Page number, from 1.
     pub page: NonZeroU32,
     /// Records a page.
@@ -65,6 +67,7 @@ impl Query {
             keys: keys_of(entity),
             filter: Vec::new(),
             sort: Vec::new(),
+            relevance: None,
             page: NonZeroU32::MIN,
             per_page: PAGE_SIZE_DEFAULT,
             result_kind: ResultKind::List,
@@ -129,9 +132,15 @@ impl Query {
         })
     }
 
-    /// Whether the list is ordered by relevance.
+    /// Whether the list is ordered by relevance, and by no other key.
     pub fn is_by_relevance(&self) -> bool {
         self.sort.is_empty() && self.sample.is_none() && self.search().is_some()
+    }
+
+    /// Whether the records of the list have scores: relevance is its order, or one of its sort keys.
+    pub fn has_scores(&self) -> bool {
+        let is_key = self.relevance.is_some() && self.sample.is_none() && self.search().is_some();
+        is_key || self.is_by_relevance()
     }
 
     /// The query without the search that its list is ordered by.
@@ -166,7 +175,8 @@ impl Query {
         {
             return grouping.set_sort(text);
         }
-        self.sort = parse_sort(self.keys, text)?;
+        let parsed = parse_sort(self.keys, text)?;
+        (self.sort, self.relevance) = (parsed.keys, parsed.relevance);
         Ok(())
     }
 

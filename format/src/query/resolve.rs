@@ -15,6 +15,7 @@ use crate::query::operand::Operand;
 use crate::query::parse::Query;
 use crate::query::predicate::Predicate;
 use crate::query::range::ValueRange;
+use crate::query::search::SearchSummary;
 use crate::query::union::Union;
 use crate::query::words::add_words;
 use crate::schema::keys::{Direction, Index, Terms, keys_of};
@@ -47,7 +48,7 @@ impl Query {
     ) -> Result<Vec<Clause<'s>>, QueryError> {
         let rows = snapshot.count(self.entity);
         let (mut clauses, mut bitmaps) = (Vec::with_capacity(self.filter.len()), 0);
-        let mut folded: Option<(Bitset, String)> = None;
+        let mut folded: Option<(Bitset, String, Option<SearchSummary>)> = None;
         for expression in &self.filter {
             let clause = resolve_expression(snapshot, self.entity, expression, deadline)?;
             bitmaps += clause.bitmaps();
@@ -57,16 +58,18 @@ impl Query {
             }
             let bitmap = clause.to_bitset(rows, deadline)?;
             folded = Some(match folded {
-                None => (bitmap, clause.text),
-                Some((mut all, text)) => {
+                None => (bitmap, clause.text, clause.searched),
+                Some((mut all, text, searched)) => {
                     all.intersect_with(&bitmap);
-                    (all, format!("{text},{}", clause.text))
+                    (all, format!("{text},{}", clause.text), searched.or(clause.searched))
                 }
             });
         }
-        clauses.extend(
-            folded.map(|(all, text)| Clause { text, ..Clause::internal(vec![Leaf::Bitmap(all)]) }),
-        );
+        clauses.extend(folded.map(|(all, text, searched)| Clause {
+            text,
+            searched,
+            ..Clause::internal(vec![Leaf::Bitmap(all)])
+        }));
         Ok(clauses)
     }
 }
@@ -79,20 +82,22 @@ fn resolve_expression<'s>(
     deadline: Deadline<'s>,
 ) -> Result<Clause<'s>, QueryError> {
     let mut union = Union::new(snapshot.count(entity));
+    let mut searched = None;
     if let Index::NamesScanned { entity: target, rows } = expression.index {
         let file = snapshot.term_lists(entity)?;
         let operands = &expression.operands;
         name_scan::add_rows(snapshot, file, rows, target, operands, deadline, &mut union)?;
     } else {
-        let mut resolver = ExpressionResolver { snapshot, entity, deadline, union };
+        let mut resolver = ExpressionResolver { snapshot, entity, deadline, union, searched };
         for operand in &expression.operands {
             deadline.check()?;
             resolver.add_operand(expression, operand)?;
         }
         union = resolver.union;
+        searched = resolver.searched.filter(|_| expression.searched().is_some());
     }
-    let leaves = union.into_leaves();
-    Ok(Clause { is_negated: expression.is_negated, leaves, text: expression.text.clone() })
+    let (leaves, text) = (union.into_leaves(), expression.text.clone());
+    Ok(Clause { is_negated: expression.is_negated, leaves, text, searched })
 }
 
 struct ExpressionResolver<'s> {
@@ -100,6 +105,8 @@ struct ExpressionResolver<'s> {
     entity: Entity,
     deadline: Deadline<'s>,
     union: Union<'s>,
+    /// What the last search found of its words.
+    searched: Option<SearchSummary>,
 }
 
 impl<'s> ExpressionResolver<'s> {
@@ -134,8 +141,9 @@ impl<'s> ExpressionResolver<'s> {
             (Index::Order(order), operand) => self.add_from_order(order, operand)?,
             (Index::Citations(direction), operand) => self.add_linked(direction, operand)?,
             (Index::FullText(_), Operand::Search(search)) => {
-                let matching = search.rows(self.snapshot, self.entity, self.deadline)?;
+                let (matching, summary) = search.rows(self.snapshot, self.entity, self.deadline)?;
                 self.union.add_set(matching)?;
+                self.searched = Some(summary);
             }
             (Index::Words, Operand::Words(words)) => {
                 add_words(self.snapshot, self.entity, words, self.deadline, &mut self.union)?;

@@ -19,6 +19,7 @@ use crate::query::execute::{ListPart, is_row_order, unsuppressed_rows_from};
 use crate::query::intersection::Intersection;
 use crate::query::parse::Query;
 use crate::query::sample::Sample;
+use crate::query::search::RankedRow;
 use crate::query::sorted_page::{DirectedOrder, NamedSet};
 use crate::snapshot::Snapshot;
 
@@ -26,12 +27,46 @@ use crate::snapshot::Snapshot;
 const BATCH_ROWS: usize = 1 << 14;
 /// Rows of a sorted batch. Finding a batch costs a pass over the filter, so that a batch is large.
 const SORTED_BATCH_ROWS: usize = 1 << 17;
+/// Rows of a batch with scores, which has the bytes of a sorted batch.
+const RANKED_BATCH_ROWS: usize = SORTED_BATCH_ROWS * size_of::<u32>() / size_of::<RankedRow>();
 
 /// The position of the next batch of a list's rows. The default is the beginning.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RowCursor {
     /// A row in row order, else a position.
     next: u64,
+}
+
+/// Rows of a list, in its order.
+#[derive(Clone, Debug)]
+pub enum RowBatch {
+    /// The rows of a list whose records have no scores.
+    Unranked(Vec<u32>),
+    /// The rows of a list with relevance among its sort keys.
+    Ranked(Vec<RankedRow>),
+}
+
+impl RowBatch {
+    /// The number of rows.
+    pub fn len(&self) -> usize {
+        match self {
+            RowBatch::Unranked(rows) => rows.len(),
+            RowBatch::Ranked(ranked) => ranked.len(),
+        }
+    }
+
+    /// Whether the list is at its end.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// A row of the batch, and its score if the list has scores.
+    pub fn get(&self, at: usize) -> Option<(u32, Option<RankedRow>)> {
+        match self {
+            RowBatch::Unranked(rows) => rows.get(at).map(|row| (*row, None)),
+            RowBatch::Ranked(ranked) => ranked.get(at).map(|ranked| (ranked.row, Some(*ranked))),
+        }
+    }
 }
 
 impl RowCursor {
@@ -46,18 +81,44 @@ impl Query {
     /// # Errors
     ///
     /// If the snapshot is damaged or the deadline passes.
+    pub fn next_batch(
+        &self,
+        cursor: &mut RowCursor,
+        snapshot: &Snapshot,
+        deadline: Deadline<'_>,
+    ) -> Result<RowBatch, QueryError> {
+        if let Some(search) = self.search().filter(|_| self.has_scores()) {
+            let part = (cursor.next, RANKED_BATCH_ROWS);
+            let ranked = self.ranked_rows(search, part, snapshot, deadline)?.rows;
+            cursor.next += ranked.len() as u64;
+            return Ok(RowBatch::Ranked(ranked));
+        }
+        Ok(RowBatch::Unranked(self.next_unranked(cursor, snapshot, deadline)?))
+    }
+
+    /// Collects the next rows as [`Query::next_batch`] does, without their scores.
+    ///
+    /// # Errors
+    ///
+    /// If the snapshot is damaged or the deadline passes.
     pub fn next_rows(
         &self,
         cursor: &mut RowCursor,
         snapshot: &Snapshot,
         deadline: Deadline<'_>,
     ) -> Result<Vec<u32>, QueryError> {
-        if let Some(search) = self.search().filter(|_| self.is_by_relevance()) {
-            let part = (cursor.next, SORTED_BATCH_ROWS);
-            let (_, ranked) = self.ranked_rows(search, part, snapshot, deadline)?;
-            cursor.next += ranked.len() as u64;
-            return Ok(ranked.into_iter().map(|ranked| ranked.row).collect());
-        }
+        Ok(match self.next_batch(cursor, snapshot, deadline)? {
+            RowBatch::Unranked(rows) => rows,
+            RowBatch::Ranked(ranked) => ranked.into_iter().map(|ranked| ranked.row).collect(),
+        })
+    }
+
+    fn next_unranked(
+        &self,
+        cursor: &mut RowCursor,
+        snapshot: &Snapshot,
+        deadline: Deadline<'_>,
+    ) -> Result<Vec<u32>, QueryError> {
         let matches = self.resolve(snapshot, deadline)?;
         let keys = self.directed_orders(snapshot)?;
         if self.sample.is_none() && is_row_order(&keys) {

@@ -7,6 +7,17 @@ use crate::schema::keys::{Key, Keys};
 /// The most keys of one sort.
 pub const SORT_KEYS_MAX: usize = 3;
 
+/// The name that sorts by the relevance of a search.
+pub const RELEVANCE: &str = "relevance";
+
+/// The keys of a sort, and the place of relevance among them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ParsedSort {
+    pub keys: Vec<SortKey>,
+    /// The number of keys before relevance; `None` without relevance.
+    pub relevance: Option<usize>,
+}
+
 /// A key to sort by.
 #[derive(Clone, Copy, Debug)]
 pub struct SortKey {
@@ -18,15 +29,24 @@ pub struct SortKey {
     pub is_descending: bool,
 }
 
-pub(super) fn parse_sort(keys: &'static Keys, text: &str) -> Result<Vec<SortKey>, Vec<ParamError>> {
-    let mut sort: Vec<SortKey> = Vec::new();
+pub(super) fn parse_sort(keys: &'static Keys, text: &str) -> Result<ParsedSort, Vec<ParamError>> {
+    let mut sort = ParsedSort::default();
     let mut errors = Vec::new();
+    let twice = |text| ParamError::new(text, "sorts by a key a second time; name it once");
     for text in text.split(',').map(trim).take(SORT_KEYS_MAX + 1) {
-        match parse_sort_key(keys, text) {
-            Ok(key) if sort.iter().any(|known| known.order == key.order) => {
-                errors.push(ParamError::new(text, "sorts by a key a second time; name it once"));
+        if keys.has_full_text() && is_relevance(text) {
+            match (sort.relevance, parse_relevance(text)) {
+                (Some(_), _) => errors.push(twice(text)),
+                (None, Ok(())) => sort.relevance = Some(sort.keys.len()),
+                (None, Err(error)) => errors.push(error),
             }
-            Ok(key) => sort.push(key),
+            continue;
+        }
+        match parse_sort_key(keys, text) {
+            Ok(key) if sort.keys.iter().any(|known| known.order == key.order) => {
+                errors.push(twice(text));
+            }
+            Ok(key) => sort.keys.push(key),
             Err(error) => errors.push(error),
         }
     }
@@ -34,6 +54,21 @@ pub(super) fn parse_sort(keys: &'static Keys, text: &str) -> Result<Vec<SortKey>
         errors.push(ParamError::new(text, format!("sorts by more than {SORT_KEYS_MAX} keys")));
     }
     if errors.is_empty() { Ok(sort) } else { Err(errors) }
+}
+
+fn is_relevance(text: &str) -> bool {
+    trim(text.split(':').next().unwrap_or(text)) == RELEVANCE
+}
+
+/// Checks the direction of relevance, which has one alone.
+fn parse_relevance(text: &str) -> Result<(), ParamError> {
+    match text.split_once(':').map(|(_, direction)| trim(direction)) {
+        None | Some("desc") => Ok(()),
+        Some(_) => {
+            let reason = "begins with the best record in any case; write `relevance`";
+            Err(ParamError::new(text, reason))
+        }
+    }
 }
 
 fn parse_sort_key(keys: &'static Keys, text: &str) -> Result<SortKey, ParamError> {

@@ -85,7 +85,7 @@ impl Numbered for (u64, u32) {
 
 impl DirectedOrder<'_> {
     /// Maps a code to a number that ascends with the sort. Rows without a value come last either way.
-    fn sort_number(&self, code: u64) -> u64 {
+    pub fn sort_number(&self, code: u64) -> u64 {
         let none = self.order.no_code();
         if !self.is_reversed || code == none { code } else { none - 1 - code }
     }

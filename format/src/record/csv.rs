@@ -59,6 +59,26 @@ impl CsvTable {
         CsvTable { columns, cells: vec![Cell::default(); names.len()], names }
     }
 
+    /// The table of records with these members, and with a member after `id`, or before all others if the records show
+    /// no `id`.
+    pub fn with_member_after_id(members: &Members, name: &'static str) -> CsvTable {
+        let members = members.members();
+        let before = members.iter().take(1).filter(|member| member.name == "id").count();
+        let mut names = Vec::new();
+        let mut columns = columns_of(&members[..before], "", &mut names);
+        let first = names.len();
+        names.push(name.to_owned());
+        columns.push(Column {
+            name,
+            has_free_keys: false,
+            first,
+            end: names.len(),
+            columns: Vec::new(),
+        });
+        columns.extend(columns_of(&members[before..], "", &mut names));
+        CsvTable { columns, cells: vec![Cell::default(); names.len()], names }
+    }
+
     /// The names of the columns.
     pub fn names(&self) -> &[String] {
         &self.names

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use pinakes_format::entity::Facts;
 use pinakes_format::json::render::Shape;
-use pinakes_format::query::{Grouping, Query, ResultKind};
+use pinakes_format::query::{Grouping, Query, ResultKind, SearchSummary, SearchedWords};
 use pinakes_format::schema::keys::keys_of;
 use pinakes_format::storage::error::ReadError;
 use pinakes_format::text::json;
@@ -24,7 +24,7 @@ use crate::openapi::document::Document;
 use crate::openapi::operation::{LIST_STATUSES, Operation, json_content, page, page_meta};
 use crate::openapi::responses::CACHE_HEADERS;
 use crate::openapi::samples::Sample;
-use crate::openapi::schemas::schema_name;
+use crate::openapi::schemas::{Schemas, add_optional, object_of, schema_name};
 use crate::reply::Reply;
 use crate::reply::pieces::ListStream;
 
@@ -78,9 +78,36 @@ fn answer_page(query: &Query, call: &Call<'_>) -> Answer {
     json::unsigned(&mut opening, u64::from(query.page.get()));
     opening.extend_from_slice(b",\"per_page\":");
     json::unsigned(&mut opening, u64::from(query.per_page));
+    if let Some(summary) = &found.search {
+        opening.extend_from_slice(b",\"search\":");
+        write_summary(summary, &mut opening);
+    }
     opening.extend_from_slice(b"},\"results\":[");
-    let rows = PageRows::new(&CURRENT, query.entity, found.rows, b"]}");
+    let rows = PageRows::new(&CURRENT, query.entity, found.rows, b"]}").with_scores(found.scores);
     render(rows.selecting(query.select.clone()), &opening, call)
+}
+
+/// Writes what a search found of its words.
+///
+/// ```text
+/// {"words":"most","corrected":{"synovitsi":["synovitis"]}}
+/// ```
+pub fn write_summary(summary: &SearchSummary, out: &mut Vec<u8>) {
+    out.extend_from_slice(b"{\"words\":");
+    json::string(out, summary.words.name());
+    out.extend_from_slice(b",\"corrected\":{");
+    for (at, (word, corrections)) in summary.corrected.iter().enumerate() {
+        if at > 0 {
+            out.push(b',');
+        }
+        json::string(out, word);
+        for (at, correction) in corrections.iter().enumerate() {
+            out.extend_from_slice(if at > 0 { b"," } else { b":[" });
+            json::string(out, correction);
+        }
+        out.push(b']');
+    }
+    out.extend_from_slice(b"}}");
 }
 
 /// Begins the stream of a whole list in a format.
@@ -144,18 +171,30 @@ fn describe(route: &Route, document: &mut Document<'_>) -> Result<(), ReadError>
 pub fn content(facts: &'static Facts, document: &mut Document<'_>) -> Value {
     let schemas = &mut document.schemas;
     let record = schemas.record(facts.entity, Shape::List);
-    let meta = ["count", "page", "per_page"];
+    let has_full_text = keys_of(facts.entity).has_full_text();
+    let meta_name = if has_full_text { "SearchedPageMeta" } else { "PageMeta" };
+    let meta = |schemas: &mut Schemas| {
+        schemas.define(meta_name, |_| {
+            let mut meta = page_meta(&["count", "page", "per_page"]);
+            if has_full_text {
+                let doc = "What a search found of its words; only in lists with `search`.";
+                add_optional(&mut meta, [("search", doc, describe_summary())]);
+            }
+            meta
+        })
+    };
     let whole = schemas.define(&format!("{}Page", schema_name(facts.entity)), |schemas| {
-        page(schemas.define("PageMeta", |_| page_meta(&meta)), record)
+        page(meta(schemas), record)
     });
     let mut pages = Vec::with_capacity(3);
     if Grouping::key_names(keys_of(facts.entity)).next().is_some() {
         pages.push(groups::describe_page(schemas));
     }
-    let selected = schemas.define("SelectedPage", |schemas| {
+    let selected_name = if has_full_text { "SelectedSearchedPage" } else { "SelectedPage" };
+    let selected = schemas.define(selected_name, |schemas| {
         let doc = "The members that `select` names, of a record of the list.";
         let record = json!({ "description": doc, "type": "object" });
-        page(schemas.define("PageMeta", |_| page_meta(&meta)), record)
+        page(meta(schemas), record)
     });
     pages.extend([whole, selected]);
     let mut content = json_content(json!({ "anyOf": pages }));
@@ -165,4 +204,25 @@ pub fn content(facts: &'static Facts, document: &mut Document<'_>) -> Value {
         content[media_type] = json!({ "schema": { "type": "string" } });
     }
     content
+}
+
+/// The schema of `meta.search`.
+fn describe_summary() -> Value {
+    let names = [SearchedWords::All, SearchedWords::Most].map(SearchedWords::name);
+    let words = "Whether the matching records have all words, or only most of them.";
+    let corrected = "The words that also stand for similar words, with these.";
+    object_of(
+        "What a search found of its words.",
+        [
+            ("words", words, json!({ "type": "string", "enum": names })),
+            (
+                "corrected",
+                corrected,
+                json!({
+                    "type": "object",
+                    "additionalProperties": { "type": "array", "items": { "type": "string" } },
+                }),
+            ),
+        ],
+    )
 }

@@ -32,6 +32,17 @@ a name. On a path through a list, any value of the list may match. At most 50 ex
 const SORT: &str = "Up to three different keys, separated by commas, each as `key:asc`, `key:desc` or `key`; \
 `key` alone ascends. Records without a value come last in both directions. Ties come in id order.";
 
+/// What `sort` takes besides in lists with a full-text search.
+const SORT_RELEVANCE: &str = "With `search`, `relevance` is a key too: the best record first. Among other keys it sorts \
+lists of at most 100,000 records.";
+
+/// The full-text search of outputs.
+const SEARCH: &str = "Finds records by their titles, abstracts, authors, venues and subjects, and lists the best first. \
+Every word must occur, in any field and any inflected form. `AND`, `OR`, `NOT`, `-`, parentheses, fields such as \
+`title:`, phrases in quotes with `~distance`, patterns with `*` and `?`, and `word~1` for misspelt words are \
+operators. If no record has all words of a query without operators, the records with most of them match; \
+`meta.search` says so. Each record has `relevance_score`.";
+
 /// Describes the list parameters of one interface variant.
 pub struct ListParameters {
     pub dialect: &'static Dialect,
@@ -75,7 +86,9 @@ pub const CURRENT: ListParameters = ListParameters {
     dialect: &list_query::CURRENT,
     per_page: || json!({ "type": "integer", "enum": (&PAGE_SIZES[..]), "default": PAGE_SIZE_DEFAULT }),
     sort: |keys| {
-        let doc = format!("{SORT}\n\n{}", keys_by_kind(keys, |key| key.sort.is_some()));
+        let relevance =
+            if keys.has_full_text() { format!(" {SORT_RELEVANCE}") } else { String::new() };
+        let doc = format!("{SORT}{relevance}\n\n{}", keys_by_kind(keys, |key| key.sort.is_some()));
         (doc, json!({ "type": "string" }))
     },
     group_by: |keys| {
@@ -166,6 +179,19 @@ impl ListParameters {
                 let key = order.filter(|_| schema["type"] == "string");
                 let example = key.map(|key| ("two", format!("{key}:desc,name")));
                 query_parameter(name, &doc, schema, [example])
+            }
+            Parameter::Search if keys.has_full_text() => {
+                let examples = [
+                    sample.word.clone().map(|word| ("plain", word)),
+                    Some(("operators", "\"open access\" OR (title:review -protocol)".to_owned())),
+                    Some(("pattern", "genom* wom?n".to_owned())),
+                ];
+                query_parameter(name, SEARCH, json!({ "type": "string" }), examples)
+            }
+            Parameter::SearchExact => {
+                let doc = "A search in place of `search`: nothing is stemmed, so that `works` does not find \
+                           `working`.";
+                query_parameter(name, doc, json!({ "type": "string" }), [])
             }
             Parameter::Search => {
                 let doc = "Words. For each word, a name or alternative name of the record must have a \

@@ -7,7 +7,8 @@ use std::num::NonZeroU32;
 
 use pinakes_format::entity::Entity;
 use pinakes_format::query::{
-    Grouping, PAGE_SIZES, ParamError, Query, ResultKind, SAMPLE_RECORDS_MAX, Sample, nearest,
+    Grouping, PAGE_SIZES, ParamError, Query, RELEVANCE, ResultKind, SAMPLE_RECORDS_MAX, Sample,
+    nearest,
 };
 use pinakes_format::schema::keys::{Keys, keys_of};
 
@@ -22,6 +23,11 @@ const FOREIGN_PARAMETERS: [(&str, &str); 1] =
     [("cursor", "`page` reaches any depth at the same cost")];
 /// The parameter that decides what `sort` sorts.
 const GROUP_BY: &str = "group_by";
+
+/// The parameter of a search without stemming.
+pub const SEARCH_EXACT: &str = "search.exact";
+/// The same parameter as an argument: names in GraphQL have no dots.
+const SEARCH_EXACT_ARGUMENT: &str = "search_exact";
 
 /// The parameters of lists in one variant of the interface.
 pub struct Dialect {
@@ -46,6 +52,7 @@ pub const CURRENT: Dialect = Dialect {
         ("filter", Parameter::Filter),
         ("sort", Parameter::Sort),
         ("search", Parameter::Search),
+        (SEARCH_EXACT, Parameter::SearchExact),
         (GROUP_BY, Parameter::GroupBy),
         ("select", Parameter::Select),
         ("sample", Parameter::Sample),
@@ -63,6 +70,7 @@ pub const STATISTICS: Dialect = Dialect {
     parameters: &[
         ("filter", Parameter::Filter),
         ("search", Parameter::Search),
+        (SEARCH_EXACT, Parameter::SearchExact),
         ("of", Parameter::Of),
     ],
     foreign: &[
@@ -160,8 +168,10 @@ pub enum Parameter {
     Filter,
     /// The keys that order the records.
     Sort,
-    /// Words that names must contain.
+    /// Of outputs a full-text search; of others, words that names must contain.
     Search,
+    /// A full-text search whose words are compared as they are written.
+    SearchExact,
     /// The keys by which groups are counted.
     GroupBy,
     /// The keys whose values are summed up.
@@ -189,6 +199,7 @@ pub fn parameters(
         Parameter::Select | Parameter::Sample | Parameter::Seed | Parameter::Format => true,
         Parameter::GroupBy => groups,
         Parameter::Filter | Parameter::Search => filters,
+        Parameter::SearchExact => keys.has_full_text(),
         Parameter::Sort => sorts,
     })
 }
@@ -197,7 +208,7 @@ pub fn parameters(
 pub fn arguments(
     entity: Entity,
 ) -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
-    let described = |(name, parameter): (&'static str, Parameter)| {
+    let described = move |(name, parameter): (&'static str, Parameter)| {
         let (type_name, doc) = match parameter {
             Parameter::Page => ("Int", "Page number, from 1."),
             Parameter::PerPage => {
@@ -205,8 +216,15 @@ pub fn arguments(
             }
             Parameter::Filter => ("String", "Conditions that every record must meet, as in REST."),
             Parameter::Sort => ("String", "Up to three keys, as in REST."),
+            Parameter::Search if keys_of(entity).has_full_text() => {
+                ("String", "Words, or a query with operators, as in REST.")
+            }
             Parameter::Search => {
                 ("String", "Words; a name must have a word that begins with each, as in REST.")
+            }
+            Parameter::SearchExact => {
+                let doc = "A search whose words are compared as they are written, as in REST.";
+                return Some((SEARCH_EXACT_ARGUMENT, "String", doc));
             }
             // Fields of GraphQL list records alone.
             Parameter::GroupBy | Parameter::Of => return None,
@@ -218,6 +236,11 @@ pub fn arguments(
     };
     let known = parameters(&CURRENT, keys_of(entity));
     known.filter(|(name, _)| !name.contains('-')).filter_map(described)
+}
+
+/// The parameter that an argument of a list in GraphQL stands for.
+pub fn parameter_of(argument: &'static str) -> &'static str {
+    if argument == SEARCH_EXACT_ARGUMENT { SEARCH_EXACT } else { argument }
 }
 
 /// The state of parsing one query.
@@ -249,6 +272,9 @@ impl QueryParser {
             Parameter::Filter => return self.parse_value(name, value, Query::add_filter),
             Parameter::Sort => return self.parse_value(name, value, self.dialect.sort),
             Parameter::Search => return self.parse_value(name, value, Query::add_search),
+            Parameter::SearchExact => {
+                return self.parse_value(name, value, Query::add_exact_search);
+            }
             Parameter::GroupBy => return self.parse_value(name, value, self.dialect.group_by),
             Parameter::Of => return self.parse_value(name, value, Query::set_statistics),
             Parameter::Select => return self.parse_value(name, value, Query::set_select),
@@ -287,6 +313,16 @@ impl QueryParser {
     }
 
     fn check_together(&mut self) {
+        if self.query.relevance.is_some() {
+            let reason = match (self.query.search(), self.query.sample) {
+                (None, _) => "sorts by the relevance of a search, and needs `search`",
+                (_, Some(_)) => "does not go with `sample`; leave out one of the two",
+                _ => "",
+            };
+            if !reason.is_empty() {
+                self.refuse("sort", RELEVANCE, reason.to_owned());
+            }
+        }
         let has_groups = matches!(self.query.result_kind, ResultKind::Groups(_));
         for parameter in self.seen.clone() {
             let reason = match parameter {
@@ -297,6 +333,9 @@ impl QueryParser {
                     if has_groups =>
                 {
                     "does not go with `group_by`, which counts records; leave out one of the two"
+                }
+                Parameter::SearchExact if self.seen.contains(&Parameter::Search) => {
+                    "does not go with `search`; leave out one of the two"
                 }
                 Parameter::Seed if self.query.sample.is_none() => {
                     "is the seed of `sample`; write `sample=N` too, or leave it out"

@@ -15,13 +15,13 @@ use std::{io, mem};
 
 use bytes::Bytes;
 use pinakes_format::json::render::{JsonWriter, Shape};
-use pinakes_format::query::{Query, QueryError, RowCursor};
+use pinakes_format::query::{Query, QueryError, RELEVANCE_SCORE, RowBatch, RowCursor};
 use pinakes_format::record::csv::CsvTable;
 use pinakes_format::record::members::{Members, View};
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
 
-use crate::endpoint::page_rows::{JSON_BYTES_PER_STORED, PIECE_BYTES, not_coded};
+use crate::endpoint::page_rows::{JSON_BYTES_PER_STORED, PIECE_BYTES, add_score, not_coded};
 use crate::endpoint::work_limits::WorkLimits;
 use crate::reply::coding::Coding;
 use crate::reply::coding::stream::StreamEncoder;
@@ -69,7 +69,7 @@ pub struct ListRows {
     limits: WorkLimits,
     cursor: RowCursor,
     /// The rows of the current batch.
-    rows: Vec<u32>,
+    rows: RowBatch,
     /// Index of the next row of the batch.
     next: usize,
     /// Records that are still to be rendered.
@@ -90,11 +90,14 @@ impl ListRows {
         let mut cursor = RowCursor::default();
         let (records, rows) = limits.run(|deadline| {
             let records = query.count(snapshot, deadline)?;
-            Ok::<_, QueryError>((records, query.next_rows(&mut cursor, snapshot, deadline)?))
+            Ok::<_, QueryError>((records, query.next_batch(&mut cursor, snapshot, deadline)?))
         })?;
         let all = || Members::all(query.entity, View::List);
         let members = query.select.clone().unwrap_or_else(all);
-        let table = (format == StreamFormat::Csv).then(|| CsvTable::new(&members));
+        let table = (format == StreamFormat::Csv).then(|| match query.has_scores() {
+            true => CsvTable::with_member_after_id(&members, RELEVANCE_SCORE),
+            false => CsvTable::new(&members),
+        });
         let stream = ListRows {
             query: query.clone(),
             members,
@@ -128,8 +131,8 @@ impl ListRows {
     fn find_batch(&mut self, snapshot: &Snapshot) -> Result<(), PieceError> {
         let (query, cursor) = (&self.query, &mut self.cursor);
         // Freed first, so that the stream never holds two batches.
-        self.rows = Vec::new();
-        let found = self.limits.run(|deadline| query.next_rows(cursor, snapshot, deadline));
+        self.rows = RowBatch::Unranked(Vec::new());
+        let found = self.limits.run(|deadline| query.next_batch(cursor, snapshot, deadline));
         self.rows = found.map_err(|error| match error {
             QueryError::Damaged(error) => PieceError::Damaged(error),
             QueryError::Deadline | QueryError::Refused { .. } => PieceError::Deadline,
@@ -144,30 +147,38 @@ impl ListRows {
     /// Renders records of the batch that are fetched together, or as many as fill the piece.
     fn render_some(&mut self, snapshot: &Snapshot, out: Vec<u8>) -> Result<Vec<u8>, ReadError> {
         let end = (self.next + RECORDS_TOGETHER).min(self.rows.len());
-        let rows = &self.rows[self.next..end];
+        let batch: Vec<_> = (self.next..end).filter_map(|at| self.rows.get(at)).collect();
+        let rows: Vec<u32> = batch.iter().map(|(row, _)| *row).collect();
         let members = &self.members;
         let render = |_: &_, _, row, writer: &mut JsonWriter<'_>| members.render(row, writer);
         // Starts the reads of all of them first, while the disk is busy.
-        snapshot.fetch_page(self.query.entity, rows, Shape::List, render)?;
+        snapshot.fetch_page(self.query.entity, &rows, Shape::List, render)?;
         let mut writer = members.writer(snapshot);
         let mut out = out;
         let mut rendered = 0;
-        for row in rows {
+        for (row, ranked) in batch {
             if out.len() >= PIECE_BYTES {
                 break;
             }
             match &mut self.table {
                 Some(table) => {
                     writer.out.clear();
-                    members.render(*row, &mut writer)?;
+                    members.render(row, &mut writer)?;
+                    if let Some(ranked) = ranked {
+                        add_score(&mut writer.out, 0, ranked);
+                    }
                     table.write_row(&writer.out, &mut out)?;
                 }
                 None => {
                     // The record is written at the end of the piece, not copied there.
                     mem::swap(&mut writer.out, &mut out);
-                    let line = members.render(*row, &mut writer);
+                    let begin = writer.out.len();
+                    let line = members.render(row, &mut writer);
                     mem::swap(&mut writer.out, &mut out);
                     line?;
+                    if let Some(ranked) = ranked {
+                        add_score(&mut out, begin, ranked);
+                    }
                     out.push(b'\n');
                 }
             }
@@ -195,7 +206,7 @@ impl PieceSource for ListRows {
         let stored = self
             .rows
             .get(self.next)
-            .map(|row| snapshot.record_bytes(self.query.entity, *row).unwrap_or_default());
+            .map(|(row, _)| snapshot.record_bytes(self.query.entity, row).unwrap_or_default());
         (stored.unwrap_or_default() * JSON_BYTES_PER_STORED).max(PIECE_BYTES)
     }
 

@@ -14,6 +14,7 @@
 //! - [`call`] is a request and what an endpoint makes of it; [`site`] is what all endpoints share.
 //! - [`list_query`] and [`complete_query`] parse parameters, [`list_parameters`] describes those of lists, and
 //!   [`work_limits`] bounds the work.
+//! - [`search_form`] answers a list whose query no URL holds.
 //! - [`page_rows`] renders the records of a page, whole or in pieces, [`list_stream`] those of a whole list, and
 //!   [`groups`] the groups of a list.
 //!
@@ -38,11 +39,13 @@ pub(crate) mod page_rows;
 pub(crate) mod record;
 pub(crate) mod resolve;
 pub(crate) mod routes;
+pub(crate) mod search_form;
 pub(crate) mod service;
 pub(crate) mod site;
 pub(crate) mod statistics;
 pub(crate) mod work_limits;
 
+use http::Method;
 use pinakes_format::entity::Facts;
 use pinakes_format::storage::error::ReadError;
 
@@ -108,6 +111,13 @@ impl Endpoint {
     }
 }
 
+impl Endpoint {
+    /// Whether the path takes a method.
+    pub fn takes(&self, method: &Method) -> bool {
+        self.methods.split(", ").any(|known| known == method.as_str())
+    }
+}
+
 /// The reply 429 to a request that a limit refused.
 pub fn too_many(verdict: Verdict) -> Reply {
     let message = verdict.message().unwrap_or_default();
@@ -115,8 +125,9 @@ pub fn too_many(verdict: Verdict) -> Reply {
 }
 
 /// Every endpoint, in the order of the OpenAPI document. Of two paths that fit a request, the first counts.
-pub static ENDPOINTS: [Endpoint; 29] = [
+pub static ENDPOINTS: [Endpoint; 30] = [
     list::LIST,
+    search_form::SEARCH,
     record::RECORD,
     linked::REFERENCES,
     linked::CITATIONS,

@@ -14,6 +14,7 @@ use std::{io, mem};
 use bytes::Bytes;
 use pinakes_format::entity::Entity;
 use pinakes_format::json::render::{JsonWriter, Shape};
+use pinakes_format::query::{RELEVANCE_SCORE, RankedRow};
 use pinakes_format::record::members::Members;
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
@@ -31,6 +32,27 @@ pub const PIECE_BYTES: usize = 256 << 10;
 /// Bytes of JSON for each byte of a stored record, about: keys, names of references, and long texts.
 pub const JSON_BYTES_PER_STORED: usize = 4;
 
+/// Adds the score of a record to its JSON, which begins at a byte of a text: after `id`, or before all other members if
+/// the record shows no `id`.
+///
+/// ```text
+/// {"id":"HX_W1","name":…    {"id":"HX_W1","relevance_score":12.5,"name":…
+/// {}                        {"relevance_score":12.5}
+/// ```
+pub fn add_score(text: &mut Vec<u8>, begin: usize, ranked: RankedRow) {
+    let id = text[begin..].strip_prefix(b"{\"id\":\"");
+    // Ids have no quotes.
+    let quote =
+        id.and_then(|id| Some(text.len() - id.len() + id.iter().position(|byte| *byte == b'"')?));
+    let member = format!("\"{RELEVANCE_SCORE}\":{}", ranked.relevance_score());
+    let (at, member) = match quote {
+        Some(quote) => (quote + 1, format!(",{member}")),
+        None if text[begin..] == *b"{}" => (begin + 1, member),
+        None => (begin + 1, format!("{member},")),
+    };
+    text.splice(at..at, member.into_bytes());
+}
+
 /// The rows of a page that are still to be rendered.
 pub struct PageRows {
     variant: &'static Variant,
@@ -38,6 +60,8 @@ pub struct PageRows {
     /// The members to show; `None` for all members of the variant.
     members: Option<Members>,
     rows: Vec<u32>,
+    /// The score of each row, if the records show scores.
+    scores: Option<Vec<RankedRow>>,
     /// Index of the next row.
     next: usize,
     /// The text after the last row; `None` once it is rendered.
@@ -52,12 +76,25 @@ impl PageRows {
         rows: Vec<u32>,
         closing: &'static [u8],
     ) -> PageRows {
-        PageRows { variant, entity, members: None, rows, next: 0, closing: Some(closing) }
+        PageRows {
+            variant,
+            entity,
+            members: None,
+            rows,
+            scores: None,
+            next: 0,
+            closing: Some(closing),
+        }
     }
 
     /// Shows these members alone, if there are any.
     pub fn selecting(self, members: Option<Members>) -> PageRows {
         PageRows { members, ..self }
+    }
+
+    /// Shows the score of each row, if there are any.
+    pub fn with_scores(self, scores: Option<Vec<RankedRow>>) -> PageRows {
+        PageRows { scores, ..self }
     }
 
     /// Whether the page is rendered to its end.
@@ -112,9 +149,13 @@ impl PageRows {
             if self.next > 0 {
                 writer.out.push(b',');
             }
+            let begin = writer.out.len();
             match &self.members {
                 Some(members) => members.render(*row, writer)?,
                 None => (self.variant.render)(snapshot, self.entity, *row, writer)?,
+            }
+            if let Some(ranked) = self.scores.as_ref().and_then(|scores| scores.get(self.next)) {
+                add_score(&mut writer.out, begin, *ranked);
             }
             self.next += 1;
         }
@@ -185,4 +226,23 @@ impl PieceSource for PageStream {
 /// The failure of an encoder. Coding in memory does not fail.
 pub fn not_coded(_: io::Error) -> PieceError {
     ReadError::Internal("a piece of a body could not be coded").into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_score_stands_after_the_id_or_first() {
+        let ranked = RankedRow { row: 0, score: 0 };
+        let check = |record: &str, expected: &str| {
+            let mut text = format!("[{record}").into_bytes();
+            add_score(&mut text, 1, ranked);
+            assert_eq!(String::from_utf8_lossy(&text), format!("[{expected}"));
+        };
+        check(r#"{"id":"HX_W1"}"#, r#"{"id":"HX_W1","relevance_score":0}"#);
+        check(r#"{"id":"HX_W1","n":"a"}"#, r#"{"id":"HX_W1","relevance_score":0,"n":"a"}"#);
+        check(r#"{"n":"a"}"#, r#"{"relevance_score":0,"n":"a"}"#);
+        check("{}", r#"{"relevance_score":0}"#);
+    }
 }

@@ -236,10 +236,13 @@ fn find_foreign_id(path: &str) -> Option<Matched> {
 /// The limits that a request counts towards, whatever its outcome; `None` is an unknown path. A daily limit
 /// counts the methods that the route takes.
 pub fn charge(method: &Method, matched: Option<Matched>) -> Charge {
-    let is_read = matches!(*method, Method::GET | Method::HEAD);
-    match matched.map_or(Charge::Minute, |matched| matched.route.endpoint.charge) {
+    let Some(matched) = matched else {
+        return if *method == Method::OPTIONS { Charge::None } else { Charge::Minute };
+    };
+    let endpoint = matched.route.endpoint;
+    match endpoint.charge {
         _ if *method == Method::OPTIONS => Charge::None,
-        Charge::Daily(_) if !is_read => Charge::Minute,
+        Charge::Daily(_) if !endpoint.takes(method) => Charge::Minute,
         charge => charge,
     }
 }

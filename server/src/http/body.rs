@@ -1,4 +1,4 @@
-//! Request bodies: read for the one route that takes a body, at most 64 KiB within 5 s.
+//! Request bodies: read for the routes that take a body, at most 64 KiB within 5 s.
 //!
 //! The connection attaches the body to the head; the service reads the body once it knows the route.
 
@@ -11,7 +11,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use http::{StatusCode, header, request::Parts};
+use http::{HeaderMap, StatusCode, header, request::Parts};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::{Body, Incoming};
 use tokio::time::timeout;
@@ -124,6 +124,35 @@ impl RequestBody {
     }
 }
 
+/// The reply to a request whose body the server does not read: of another media type, or compressed.
+pub fn refuse_headers(headers: &HeaderMap, media_type: &str) -> Option<Reply> {
+    let unsupported =
+        |message: &str| Some(Reply::error(StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
+    let mut encodings = headers.get_all(header::CONTENT_ENCODING).iter();
+    if encodings.any(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity")) {
+        return unsupported("Content-Encoding is not supported");
+    }
+    if !has_media_type(headers, media_type) {
+        return unsupported(&format!("Content-Type must be {media_type}"));
+    }
+    None
+}
+
+/// Whether the request has exactly one `Content-Type`, which is this one in UTF-8.
+fn has_media_type(headers: &HeaderMap, media_type: &str) -> bool {
+    let mut types = headers.get_all(header::CONTENT_TYPE).iter();
+    let (Some(one), None) = (types.next(), types.next()) else { return false };
+    let Ok(text) = one.to_str() else { return false };
+    let mut parts = text.split(';').map(str::trim);
+    parts.next().is_some_and(|name| name.eq_ignore_ascii_case(media_type))
+        && parts.all(|parameter| match parameter.split_once('=') {
+            Some((name, value)) if name.eq_ignore_ascii_case("charset") => {
+                value.trim_matches('"').eq_ignore_ascii_case("utf-8")
+            }
+            _ => true,
+        })
+}
+
 fn too_long() -> Reply {
     let message = format!("Request body exceeds {BODY_BYTES_MAX} bytes");
     Reply::error(StatusCode::PAYLOAD_TOO_LARGE, message).closing()
@@ -157,7 +186,7 @@ mod tests {
         task::{Context, Poll},
     };
 
-    use http::Method;
+    use http::{HeaderValue, Method};
     use http_body_util::Full;
     use hyper::body::Frame;
 
@@ -192,6 +221,28 @@ mod tests {
         assert_eq!(collect(Full::new(whole.clone())).await.map_err(status), Ok(whole.clone()));
         let longer = Bytes::from([&whole[..], b" "].concat());
         assert_eq!(collect(Full::new(longer)).await.map_err(status), Err((413, true)));
+    }
+
+    #[test]
+    fn the_server_reads_one_content_type() {
+        let check = |values: &[&'static str], expected: bool| {
+            let headers: HeaderMap = values
+                .iter()
+                .map(|value| (header::CONTENT_TYPE, HeaderValue::from_static(value)))
+                .collect();
+            let found = refuse_headers(&headers, "application/json").is_none();
+            assert_eq!(found, expected, "{values:?}");
+        };
+        check(&["application/json"], true);
+        check(&["Application/JSON; charset=UTF-8"], true);
+        check(&["application/json;charset=\"utf-8\"; x=y"], true);
+        check(&[], false);
+        check(&["application/json", "application/json"], false);
+        check(&["application/json; charset=latin1"], false);
+        check(&["text/plain"], false);
+        check(&["application/graphql"], false);
+        check(&["application/x-www-form-urlencoded"], false);
+        check(&["multipart/form-data; boundary=a"], false);
     }
 
     #[test]

@@ -2,10 +2,12 @@
 
 use pinakes_format::entity::{Entity, ID_MAX, IdFormat};
 use pinakes_format::json::render::Shape;
+use pinakes_format::query::RELEVANCE_SCORE;
 use pinakes_format::record::legacy::LegacyEntity;
 use pinakes_format::record::schema::{MemberSchema, ObjectSchema, Schema, Shown};
 use pinakes_format::record::schema_of;
 use pinakes_format::record::value::Table;
+use pinakes_format::schema::keys::keys_of;
 use serde_json::{Map, Value, json};
 
 use crate::openapi::patterns;
@@ -91,7 +93,17 @@ pub fn count() -> Value {
 impl Schemas {
     /// The schema of an entity's records in one shape.
     pub fn record(&mut self, entity: Entity, shape: Shape) -> Value {
-        self.value(&schema_of(entity), shape)
+        let reference = self.value(&schema_of(entity), shape);
+        let name = reference["$ref"].as_str().and_then(|path| path.rsplit('/').next());
+        if shape == Shape::List
+            && keys_of(entity).has_full_text()
+            && let Some(record) = name.and_then(|name| self.named.get_mut(name))
+        {
+            let doc = "How well the record fits the search; only in lists with relevance among their sort keys.";
+            let score = json!({ "type": "number", "minimum": 0, "maximum": 999_999 });
+            add_optional(record, [(RELEVANCE_SCORE, doc, score)]);
+        }
+        reference
     }
 
     /// Defines a schema under a name unless the name is defined, and returns a reference to it.

@@ -154,6 +154,11 @@ impl Reply {
         Reply { caching: Caching::BySnapshot, coding: ChosenCoding::Open, ..reply }
     }
 
+    /// The reply to a request that caches do not know, such as a POST.
+    pub fn uncached(self) -> Reply {
+        Reply { caching: Caching::Never, ..self }
+    }
+
     /// Makes a 200 with short JSON that changes while the snapshot is served.
     pub fn momentary_json(bytes: impl Into<Bytes>) -> Reply {
         Reply::new(StatusCode::OK, Body::Text { media_type: JSON, bytes: bytes.into() })

@@ -209,7 +209,7 @@ impl Service {
             let endpoint = matched.route.endpoint;
             match call.method {
                 &Method::OPTIONS => return Ok(Planned::Reply(Reply::options(endpoint.methods))),
-                method if !endpoint.methods.split(", ").any(|known| known == method.as_str()) => {
+                method if !endpoint.takes(method) => {
                     return Err(Reply::method_not_allowed(endpoint.methods));
                 }
                 _ => {}

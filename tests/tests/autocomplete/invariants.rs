@@ -116,7 +116,9 @@ impl Checker<'_> {
                 results.iter().filter(|shown| shown["entity_type"] == entity_type).count() as u64
             }
         };
-        let list = format!("/{route}?per_page=10&search={}", &raw["query=".len()..]);
+        // Outputs have a search of all their texts; the key searches their names.
+        let list =
+            format!("/{route}?per_page=10&filter=name.search:%22{}%22", &raw["query=".len()..]);
         assert_eq!(count(&self.get(&list)), found, "{list}: {query:?}");
     }
 }

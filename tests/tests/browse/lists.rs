@@ -166,6 +166,76 @@ fn pages_lead_to_each_other_as_long_as_there_are_records() {
 }
 
 #[test]
+fn a_search_shows_outputs_by_relevance_below_the_best_names() {
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
+    let mut connection = server.connect();
+    for words in ["learning", "einstein+1905", "title:quantum", "no+such+words+at+all"] {
+        let json = connection.get(&format!("/outputs?per_page=10&search={words}")).json();
+        let html = page(&mut connection, &format!("/browse/search?query={words}"), 200);
+        let (_, outputs) = html.split_once("<h2 id=\"outputs\">").unwrap();
+        let expected: Vec<String> = json["results"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|record| format!("/browse/outputs/{}", record["id"].as_str().unwrap()))
+            .collect();
+        assert_eq!(rows(outputs), expected, "{words}");
+    }
+    let refused = page(&mut connection, "/browse/search?query=(einstein+OR", 200);
+    assert!(refused.contains("at byte 0: a parenthesis is not closed"), "{refused}");
+    server.end(&[]);
+}
+
+#[test]
+fn the_words_of_a_search_are_marked() {
+    let dump = tempfile::tempdir().unwrap();
+    let work = |id: u32, title: &str| {
+        let filler = "nothing ".repeat(60);
+        let text = format!("{filler}Learned synovitis & <b>more</b> {filler}");
+        let words: serde_json::Map<String, serde_json::Value> = text
+            .split_whitespace()
+            .enumerate()
+            .map(|(at, word)| {
+                (
+                    format!(
+                        "{word}{}",
+                        if word == "nothing" { at.to_string() } else { String::new() }
+                    ),
+                    serde_json::json!([at]),
+                )
+            })
+            .collect();
+        let work = serde_json::json!({
+            "id": format!("W{id}"), "display_name": title, "language": "en", "abstract_inverted_index": words,
+        });
+        format!("{work}\n")
+    };
+    let mut lines: String = (1..8).map(|id| work(id, "Synovitis without knees")).collect();
+    lines += &work(9, "Learning <i>about</i> synovitis <script>");
+    pinakes_tests::write_files(dump.path(), [("works.jsonl", lines)]);
+    let server = Server::serve(&Snapshots::from_inputs(&[dump.path().to_path_buf()]));
+    let mut connection = server.connect();
+    let html = page(&mut connection, "/browse/outputs?search=synovitsi+learning", 200);
+    assert!(html.contains("Showing results for <strong>synovitis learning</strong>"), "{html}");
+    let exact = "/browse/outputs?search.exact=synovitsi%20learning";
+    assert!(links(&html).contains(&exact.to_owned()), "{:?}", links(&html));
+    let title = "<mark>Learning</mark> <i>about</i> <mark>synovitis</mark> &lt;script&gt;";
+    assert!(html.contains(title), "{html}");
+    let excerpt = between(&html, "<p class=\"excerpt\">", "</p>");
+    let marked = "<mark>Learned</mark> <mark>synovitis</mark> &amp;";
+    assert!(excerpt.contains(marked), "{excerpt}");
+    assert!(excerpt.starts_with("… nothing") && excerpt.ends_with(" …"), "{excerpt}");
+    assert!(excerpt.len() < 400, "{excerpt}");
+    // The page of the search without corrections.
+    let html = page(&mut connection, exact, 200);
+    assert!(!html.contains("Showing results for"), "{html}");
+    let empty = page(&mut connection, "/browse/outputs?search=zzzzzz", 200);
+    assert!(empty.contains("No record has any of these words."), "{empty}");
+    server.end(&[]);
+}
+
+#[test]
 fn a_search_finds_what_autocomplete_finds() {
     let snapshots = Snapshots::from_sample();
     let server = Server::serve(&snapshots);
@@ -183,7 +253,8 @@ fn a_search_finds_what_autocomplete_finds() {
                 format!("/browse/{entity}s/{id}")
             })
             .collect();
-        assert_eq!(rows(&html), expected, "{words}");
+        let (named, _) = html.split_once("<h2 id=\"outputs\">").unwrap();
+        assert_eq!(rows(named), expected, "{words}");
     }
     for nothing in ["/browse/search", "/browse/search?query=", "/browse/search?query=%20"] {
         assert!(page(&mut connection, nothing, 200).contains("<h1>Search</h1>"));

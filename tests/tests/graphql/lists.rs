@@ -159,7 +159,7 @@ fn wrong_arguments_have_the_errors_of_rest() {
         ("filter:\"\"", "filter", ""),
         ("filter:\"foo:1\"", "filter", "foo"),
         ("sort:\"nope\"", "sort", "nope"),
-        ("search:\"a\\u0000\"", "search", "a\0"),
+        ("search:\"(a OR b\"", "search", "(a OR b"),
     ] {
         let answer = ask(&mut connection, &format!("{{outputs({arguments}){{meta{{count}}}}}}"));
         assert_eq!(messages(&answer), [WRONG], "{arguments}");

@@ -133,7 +133,7 @@ fn a_merged_id_matches_references_to_its_target() {
         ("/outputs?filter=authors.id:HX_A51", 2, &["HX_W1", "HX_W2"]),
         ("/outputs?filter=authors.id:HX_A52", 1, &["HX_W3"]),
         ("/outputs?filter=authors.name:n", 3, &["HX_W1"]),
-        ("/outputs?search=work+xxx", 3, &["HX_W1"]),
+        ("/outputs?filter=name.search:work+xxx", 3, &["HX_W1"]),
     ] {
         check_accepted(&mut connection, (target, count, first));
     }
@@ -166,18 +166,18 @@ fn words_longer_than_the_index_keeps_are_found_exactly() {
     let all = encoded(&han);
     let within = &all[20 * 9..199 * 9];
     for (asked, count, first) in [
-        (format!("search={}", long(256)), 3, &["HX_W1", "HX_W2", "HX_W3"][..]),
-        (format!("search={}", long(257)), 2, &["HX_W1", "HX_W3"]),
-        (format!("search={}+{}", long(300), long(257)), 2, &["HX_W1", "HX_W3"]),
-        (format!("search={}+before", long(257)), 1, &["HX_W3"]),
-        (format!("search={}Y", long(300)), 1, &["HX_W3"]),
-        (format!("search={}", long(301)), 0, &[]),
+        (format!("filter=name.search:{}", long(256)), 3, &["HX_W1", "HX_W2", "HX_W3"][..]),
+        (format!("filter=name.search:{}", long(257)), 2, &["HX_W1", "HX_W3"]),
+        (format!("filter=name.search:{}+{}", long(300), long(257)), 2, &["HX_W1", "HX_W3"]),
+        (format!("filter=name.search:{}+before", long(257)), 1, &["HX_W3"]),
+        (format!("filter=name.search:{}Y", long(300)), 1, &["HX_W3"]),
+        (format!("filter=name.search:{}", long(301)), 0, &[]),
         (format!("filter=name.search:!{}", long(257)), 3, &["HX_W2", "HX_W4", "HX_W5"]),
         (format!("filter=name.search:{}|late", long(301)), 1, &["HX_W2"]),
         (format!("filter=name.search:{},id:HX_W3", long(257)), 1, &["HX_W3"]),
-        (format!("search={all}"), 2, &["HX_W4", "HX_W5"]),
-        (format!("search={within}"), 2, &["HX_W4", "HX_W5"]),
-        (format!("search={all}{}", encoded("一")), 1, &["HX_W5"]),
+        (format!("filter=name.search:{all}"), 2, &["HX_W4", "HX_W5"]),
+        (format!("filter=name.search:{within}"), 2, &["HX_W4", "HX_W5"]),
+        (format!("filter=name.search:{all}{}", encoded("一")), 1, &["HX_W5"]),
     ] {
         check_accepted(&mut connection, (&format!("/outputs?{asked}"), count, first));
     }

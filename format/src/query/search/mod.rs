@@ -9,12 +9,14 @@
 //! ```
 //!
 //! `record` evaluates a search against one record. `forms` finds the words that patterns and mistyped words stand for.
+//! `snippet` marks the words of a search in the texts of a record.
 
 mod forms;
 mod matcher;
 mod plan;
 mod rank;
 mod record;
+mod snippet;
 mod syntax;
 
 use crate::entity::Entity;
@@ -25,20 +27,32 @@ use crate::query::search::rank::{Ranking, matching_rows};
 use crate::snapshot::Snapshot;
 
 pub use crate::query::search::plan::{SearchSummary, SearchedWords, TITLE_END};
-pub use crate::query::search::rank::RankedRow;
+pub use crate::query::search::rank::{RELEVANCE_SCORE, RankedRow};
 pub use crate::query::search::record::RecordTexts;
+pub use crate::query::search::snippet::{Excerpt, Marker};
 pub use crate::query::search::syntax::{CLAUSES_MAX, SEARCH_BYTES_MAX, Search, SyntaxError};
 
+/// A page of a list by relevance.
+pub(super) struct RankedPage {
+    /// Matching records on all pages.
+    pub count: u64,
+    /// The rows of the page, the best first.
+    pub rows: Vec<RankedRow>,
+    /// What was found of the words.
+    pub summary: Option<SearchSummary>,
+}
+
 impl Search {
-    /// Collects the rows that match, suppressed ones included.
+    /// Collects the rows that match, suppressed ones included, and says what was found of the words.
     pub(super) fn rows(
         &self,
         snapshot: &Snapshot,
         entity: Entity,
         deadline: Deadline<'_>,
-    ) -> Result<DocSet, QueryError> {
+    ) -> Result<(DocSet, SearchSummary), QueryError> {
         let mut resolved = self.resolve(snapshot, entity, deadline)?;
-        matching_rows(&mut resolved.matcher, snapshot.count(entity), deadline)
+        let rows = matching_rows(&mut resolved.matcher, snapshot.count(entity), deadline)?;
+        Ok((rows, resolved.summary))
     }
 
     /// Counts the matching rows of a filter, and finds those of a page by relevance.
@@ -49,24 +63,17 @@ impl Search {
         filter: Option<&DocSet>,
         page: (u64, usize),
         deadline: Deadline<'_>,
-    ) -> Result<(u64, Vec<RankedRow>), QueryError> {
+    ) -> Result<RankedPage, QueryError> {
         let suppressed = snapshot.suppressed().rows(entity);
         let ranking = Ranking { filter, suppressed, deadline };
-        ranking.page(|| self.resolve(snapshot, entity, deadline), page)
-    }
-
-    /// Says which words the matching records have, and which words were corrected.
-    ///
-    /// # Errors
-    ///
-    /// If the snapshot is damaged, the deadline passes, or the search stands for too many words.
-    pub fn summary(
-        &self,
-        snapshot: &Snapshot,
-        entity: Entity,
-        deadline: Deadline<'_>,
-    ) -> Result<SearchSummary, QueryError> {
-        Ok(self.resolve(snapshot, entity, deadline)?.summary)
+        let mut summary = None;
+        let make = || {
+            let resolved = self.resolve(snapshot, entity, deadline)?;
+            summary.get_or_insert_with(|| resolved.summary.clone());
+            Ok(resolved)
+        };
+        let (count, rows) = ranking.page(make, page)?;
+        Ok(RankedPage { count, rows, summary })
     }
 
     fn resolve<'s>(
@@ -77,7 +84,7 @@ impl Search {
     ) -> Result<Resolved<'s>, QueryError> {
         let Some(index) = snapshot.full_text(entity) else {
             let reason = "cannot be searched: this snapshot was built without a full-text index; `name.search` finds names";
-            return Err(QueryError::refused("search", &self.text, reason.to_owned()));
+            return Err(QueryError::refused(self.parameter, &self.text, reason.to_owned()));
         };
         let (rows, suppressed) = (snapshot.count(entity), snapshot.suppressed().rows(entity));
         let records = u64::from(rows) - suppressed.len() as u64;

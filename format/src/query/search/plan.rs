@@ -40,6 +40,16 @@ pub enum SearchedWords {
     Most,
 }
 
+impl SearchedWords {
+    /// The name in answers.
+    pub fn name(self) -> &'static str {
+        match self {
+            SearchedWords::All => "all",
+            SearchedWords::Most => "most",
+        }
+    }
+}
+
 /// What a search found of its words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SearchSummary {
@@ -77,6 +87,7 @@ pub(super) struct Resolver<'s, 'q> {
     pub suppressed: &'s [u32],
     pub deadline: Deadline<'q>,
     is_exact: bool,
+    parameter: &'static str,
     expansions_left: usize,
     /// The words of a plain search that stand for others.
     corrections: BTreeMap<String, Vec<Found>>,
@@ -97,6 +108,7 @@ impl<'s, 'q> Resolver<'s, 'q> {
             suppressed,
             deadline,
             is_exact: false,
+            parameter: "search",
             expansions_left: EXPANSIONS_MAX,
             corrections: BTreeMap::new(),
         }
@@ -104,7 +116,7 @@ impl<'s, 'q> Resolver<'s, 'q> {
 
     /// Resolves a search.
     pub fn resolve(&mut self, search: &Search) -> Result<Resolved<'s>, QueryError> {
-        self.is_exact = search.is_exact;
+        (self.is_exact, self.parameter) = (search.is_exact, search.parameter);
         let mut matcher = self.matcher(&search.tree)?;
         let mut words = SearchedWords::All;
         if search.is_plain && self.first_row(&mut matcher)? == NO_ROW {
@@ -240,7 +252,7 @@ impl<'s, 'q> Resolver<'s, 'q> {
                 Ok(found)
             }
             None => Err(QueryError::refused(
-                "search",
+                self.parameter,
                 clause,
                 format!(
                     "stands for {count} words; all patterns of a search stand for at most {EXPANSIONS_MAX}: write more \

@@ -35,6 +35,9 @@ const SCORE_STEPS: u64 = IDF_STEPS * IMPACT_MAX as u64;
 /// The weight of a row's place: less than the least impact of a word in half of the records.
 const ROW_WEIGHT: u32 = 4;
 
+/// The member of records in lists by relevance that has their score.
+pub const RELEVANCE_SCORE: &str = "relevance_score";
+
 /// A record of a list by relevance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RankedRow {
@@ -83,7 +86,13 @@ impl Ranking<'_> {
         let last = first.saturating_add(count as u64);
         let window = if search.sequence.is_empty() { 0 } else { WINDOW };
         if last > BEST_MAX as u64 {
-            return self.late_page(make, (first, count));
+            let (matching, mut page) = self.late_page(&mut make, (first, count))?;
+            // The first batch of a stream begins with the window.
+            if first == 0 {
+                let window = window.min(page.len());
+                add_bonuses(&mut search, &mut page[..window])?;
+            }
+            return Ok((matching, page));
         }
         let (matching, mut best) = self.best(&mut search, (last as usize).max(window))?;
         let window = window.min(best.len());

@@ -52,6 +52,8 @@ pub struct Search {
     pub is_exact: bool,
     /// Whether the search is plain.
     pub is_plain: bool,
+    /// The parameter that the search is a value of.
+    pub(super) parameter: &'static str,
     /// The clauses.
     pub(super) tree: Node,
 }
@@ -109,7 +111,8 @@ impl Search {
     ///
     /// Where the search is too long, or is not plain and breaks the syntax.
     pub fn parse(text: &str, is_exact: bool) -> Result<Search, SyntaxError> {
-        Search::parse_in(text, is_exact, ANY_FIELD)
+        let parameter = if is_exact { "search.exact" } else { "search" };
+        Ok(Search { parameter, ..Search::parse_in(text, is_exact, ANY_FIELD)? })
     }
 
     /// Parses the value of a filter: a search in some fields, which are a set of bits.
@@ -134,7 +137,7 @@ impl Search {
                 Parser { tokens: &tokens, at: 0, end: text.len(), clauses: 0 }.parse(fields)?
             }
         };
-        Ok(Search { text: text.to_owned(), is_exact, is_plain, tree })
+        Ok(Search { text: text.to_owned(), is_exact, is_plain, parameter: "filter", tree })
     }
 }
 

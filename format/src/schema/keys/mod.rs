@@ -302,6 +302,11 @@ impl Keys {
         self.keys.iter().any(|key| matches!(key.filter, Some(Index::Citations(_))))
     }
 
+    /// Whether queries can search the texts.
+    pub fn has_full_text(&self) -> bool {
+        self.keys.iter().any(|key| matches!(key.filter, Some(Index::FullText(_))))
+    }
+
     /// Whether queries can search the names.
     pub fn has_names(&self) -> bool {
         !self.names.is_empty()

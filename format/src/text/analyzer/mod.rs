@@ -70,6 +70,11 @@ impl Compound {
         (is_joined && !is_range()).then(|| fold::cut(&self.text, PART_BYTES_MAX))
     }
 
+    /// Whether the compound is of a script without spaces, whose parts overlap.
+    pub fn is_unspaced(&self) -> bool {
+        self.is_unspaced
+    }
+
     /// The bytes of the analyzed text that the compound stands in, from its first letter to its last. Markup
     /// between letters is included.
     pub fn source(&self) -> Range<usize> {

@@ -1,8 +1,9 @@
 //! The addresses of lists, made from a checked query.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use pinakes_format::query::{PAGE_SIZE_DEFAULT, Query};
+use pinakes_format::query::{PAGE_SIZE_DEFAULT, Query, RELEVANCE};
 
+use crate::endpoint::list_query::SEARCH_EXACT;
 use crate::endpoint::list_stream::StreamFormat;
 
 /// Characters that are escaped in the value of a parameter.
@@ -22,8 +23,9 @@ pub struct Address {
     route: &'static str,
     /// Expressions of `filter`, as the client wrote them.
     pub filters: Vec<String>,
-    /// Words of `search`.
+    /// Words of `search`, or of `search.exact`.
     pub search: Option<String>,
+    is_exact: bool,
     /// Value of `sort`; empty for the default order.
     pub sort: String,
     per_page: u32,
@@ -40,11 +42,17 @@ impl Address {
         let sort = query.sort.iter().map(|sort| {
             format!("{}:{}", sort.key.name, if sort.is_descending { "desc" } else { "asc" })
         });
+        let mut sort: Vec<String> = sort.collect();
+        // Relevance alone is the default order of a search.
+        if let Some(at) = query.relevance.filter(|_| !sort.is_empty()) {
+            sort.insert(at, RELEVANCE.to_owned());
+        }
         Address {
             route: query.entity.facts().route,
             filters: filters.into_iter().map(|expression| expression.text.clone()).collect(),
             search: search.map(str::to_owned),
-            sort: sort.collect::<Vec<String>>().join(","),
+            is_exact: query.search().is_some_and(|search| search.is_exact),
+            sort: sort.join(","),
             per_page: query.per_page,
             page: query.page.get(),
         }
@@ -66,7 +74,12 @@ impl Address {
 
     /// Removes the search, and leads to the first page.
     pub fn without_search(&self) -> Address {
-        Address { search: None, ..self.at_page(1) }
+        Address { search: None, is_exact: false, ..self.at_page(1) }
+    }
+
+    /// The search with its words as they are written, at the first page.
+    pub fn exactly(&self) -> Address {
+        Address { is_exact: true, ..self.at_page(1) }
     }
 
     /// The same list at another page.
@@ -115,7 +128,10 @@ impl Address {
     fn set(&self) -> [(&'static str, String); 3] {
         [
             ("filter", self.filter()),
-            ("search", self.search.clone().unwrap_or_default()),
+            (
+                if self.is_exact { SEARCH_EXACT } else { "search" },
+                self.search.clone().unwrap_or_default(),
+            ),
             ("sort", self.sort.clone()),
         ]
     }

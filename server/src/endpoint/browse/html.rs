@@ -1,6 +1,6 @@
 //! Parts of every page: the frame, headers, ETags, and names with emphasis.
 
-use std::{fmt::Write, sync::LazyLock};
+use std::{fmt::Write, ops::Range, sync::LazyLock};
 
 use askama::Template;
 use bytes::Bytes;
@@ -128,10 +128,17 @@ const EMPHASIS: [&str; 6] = ["i", "b", "em", "strong", "sub", "sup"];
 /// The HTML of a name. Emphasis is kept if all its tags are closed in order; every other character is
 /// escaped.
 pub fn emphasized(name: &str) -> String {
+    emphasized_with(name, &[])
+}
+
+/// The HTML of a name with marked ranges. A mark ends before a tag and begins again after it.
+pub fn emphasized_with(name: &str, marks: &[Range<usize>]) -> String {
     let (mut html, mut open) = (String::with_capacity(name.len()), Vec::new());
     let mut rest = name;
+    let plain = |name: &str| marked(name, 0..name.len(), marks);
     while let Some(at) = rest.find('<') {
-        escape(&rest[..at], &mut html);
+        let begin = name.len() - rest.len();
+        html.push_str(&marked(name, begin..begin + at, marks));
         rest = &rest[at..];
         match tag(rest) {
             Some((tag, false, length)) => {
@@ -151,8 +158,25 @@ pub fn emphasized(name: &str) -> String {
             }
         }
     }
-    escape(rest, &mut html);
+    html.push_str(&marked(name, name.len() - rest.len()..name.len(), marks));
     if open.is_empty() { html } else { plain(name) }
+}
+
+/// The HTML of a part of a text, without emphasis, with marked ranges.
+pub fn marked(text: &str, part: Range<usize>, marks: &[Range<usize>]) -> String {
+    let (mut html, mut end) = (String::with_capacity(part.len()), part.start);
+    for mark in marks {
+        let (from, to) = (mark.start.max(end), mark.end.min(part.end));
+        if from < to {
+            escape(&text[end..from], &mut html);
+            html.push_str("<mark>");
+            escape(&text[from..to], &mut html);
+            html.push_str("</mark>");
+            end = to;
+        }
+    }
+    escape(&text[end..part.end], &mut html);
+    html
 }
 
 /// The tag of emphasis that a text begins with: its name, whether it closes, and its bytes.
@@ -161,12 +185,6 @@ fn tag(text: &str) -> Option<(&'static str, bool, usize)> {
     let (name, closes) = inner.strip_prefix('/').map_or((inner, false), |name| (name, true));
     let known = EMPHASIS.into_iter().find(|known| name.eq_ignore_ascii_case(known))?;
     Some((known, closes, inner.len() + 2))
-}
-
-fn plain(name: &str) -> String {
-    let mut html = String::with_capacity(name.len());
-    escape(name, &mut html);
-    html
 }
 
 fn escape(text: &str, html: &mut String) {
@@ -199,5 +217,16 @@ mod tests {
         check("a < b > c '\"<", "a &lt; b &gt; c &#39;&quot;&lt;");
         check("<i>é</i>", "<i>é</i>");
         check("", "");
+    }
+
+    #[test]
+    fn marks_end_before_tags_and_begin_again() {
+        let check = |name: &str, mark: Range<usize>, expected: &str| {
+            assert_eq!(emphasized_with(name, &[mark]), expected);
+        };
+        check("a b & c", 2..5, "a <mark>b &amp;</mark> c");
+        check("H<sub>2</sub>O", 0..14, "<mark>H</mark><sub><mark>2</mark></sub><mark>O</mark>");
+        check("<i>open", 3..7, "&lt;i&gt;<mark>open</mark>");
+        assert_eq!(marked("one two three", 4..13, &[0..3, 4..7]), "<mark>two</mark> three");
     }
 }

@@ -2,12 +2,13 @@
 
 use askama::Template;
 use pinakes_format::entity::{CATALOG, Entity, Facts};
-use pinakes_format::query::{Expression, Operand, Query, QueryError};
+use pinakes_format::query::{Expression, Operand, Query, QueryError, SearchSummary, SearchedWords};
 use pinakes_format::schema::keys::{Kind, keys_of};
 use pinakes_format::snapshot::{LookupResult, Snapshot};
 use pinakes_format::storage::error::ReadError;
 
 use crate::endpoint::browse::address::{Address, quoted};
+use crate::endpoint::browse::found::{Highlighter, SearchNote};
 use crate::endpoint::browse::groups::{self, KeyGroups, id_text};
 use crate::endpoint::browse::html::{self, Frame, OtherPages};
 use crate::endpoint::browse::labels::{label, plural, thousands};
@@ -28,6 +29,7 @@ const PAGES: Dialect = Dialect {
         ("filter", Parameter::Filter),
         ("sort", Parameter::Sort),
         ("search", Parameter::Search),
+        (list_query::SEARCH_EXACT, Parameter::SearchExact),
     ],
     foreign: &[("group_by", "the page shows groups by itself; the JSON groups by any key")],
     ..list_query::CURRENT
@@ -82,6 +84,11 @@ struct ListPage {
     sorts: Vec<SortOption>,
     address: Address,
     search: String,
+    /// Whether the search looks into all texts.
+    has_full_text: bool,
+    note: Option<SearchNote>,
+    /// Whether no record has any word of the search.
+    has_no_word: bool,
     rows: Vec<ListRow>,
     first: u64,
     groups: Vec<KeyGroups>,
@@ -110,6 +117,7 @@ struct SortOption {
 /// Count, records and groups of a page.
 struct Found {
     count: u64,
+    search: Option<SearchSummary>,
     rows: Vec<ListRow>,
     groups: Vec<KeyGroups>,
 }
@@ -126,9 +134,11 @@ fn answer(query: &Query, call: &Call<'_>) -> Answer {
     let (snapshot, limits, address) = (call.snapshot, call.limits(), Address::new(query));
     let found = limits.run(|deadline| {
         let answer = query.execute(snapshot, deadline)?;
-        let rows = list_rows::rows(query.entity, &answer.rows, snapshot)?;
+        let marks = Highlighter::new(query, answer.search.as_ref());
+        let rows = list_rows::found_rows(query.entity, &answer.rows, marks.as_ref(), snapshot)?;
         let groups = groups::groups(query, &address, snapshot, deadline, limits)?;
-        Ok::<Found, QueryError>(Found { count: answer.count, rows, groups })
+        let (count, search) = (answer.count, answer.search);
+        Ok::<Found, QueryError>(Found { count, search, rows, groups })
     })?;
     let chips = chips(query, &address, snapshot)?;
     html::reply(&layout(query, address, found, chips, call.site.other_pages()), call)
@@ -144,6 +154,10 @@ fn layout(
     let facts = query.entity.facts();
     let page = query.page.get();
     let pages = found.count.div_ceil(query.per_page.into()).max(1);
+    let typed = query.search().map_or("", |search| search.text.as_str());
+    let exact = address.exactly().page_url();
+    let note = found.search.as_ref().and_then(|summary| SearchNote::new(typed, summary, exact));
+    let has_most = found.search.as_ref().is_some_and(|found| found.words == SearchedWords::Most);
     let url = |page: u32| address.at_page(page).page_url();
     // From beyond the end the way back is the last page.
     let before = u32::try_from(u64::from(page - 1).min(pages)).unwrap_or(u32::MAX);
@@ -162,6 +176,10 @@ fn layout(
         keys: query.keys.filters().map(|key| (key, label(key))).collect(),
         sorts: sorts(query, &address.sort),
         search: address.search.clone().unwrap_or_default(),
+        has_full_text: query.keys.has_full_text(),
+        note: note.filter(|_| found.count > 0),
+        // Of a search for most words, any word suffices where few records have half of them.
+        has_no_word: has_most && query.filter.len() == 1,
         rows: found.rows,
         first: query.first_position() + 1,
         groups: found.groups,
@@ -178,9 +196,10 @@ fn layout(
 
 /// The orders that a list offers, and the order that the request chose.
 fn sorts(query: &Query, chosen: &str) -> Vec<SortOption> {
+    let first = if query.search().is_some() { "Best match first" } else { "Most used first" };
     let mut options = vec![SortOption {
         value: String::new(),
-        label: "Most used first".to_owned(),
+        label: first.to_owned(),
         is_chosen: chosen.is_empty(),
     }];
     for key in query.keys.keys.iter().filter(|key| key.sort.is_some()) {

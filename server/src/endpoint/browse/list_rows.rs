@@ -6,6 +6,7 @@ use pinakes_format::json::render::{JsonWriter, Shape};
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
 
+use crate::endpoint::browse::found::Highlighter;
 use crate::endpoint::browse::html::emphasized;
 use crate::endpoint::browse::members::{LabelledMember, Node, declaration, member_at, record_path};
 use crate::endpoint::browse::preview::Preview;
@@ -25,6 +26,8 @@ pub struct ListRow {
     /// The word for the record, in lists of several entities.
     pub kind: Option<&'static str>,
     pub lead: Option<Node>,
+    /// HTML of the part of the abstract that a search found.
+    pub excerpt: Option<String>,
     pub members: Vec<LabelledMember>,
 }
 
@@ -39,6 +42,7 @@ impl ListRow {
             name: name_html(value),
             kind: None,
             lead: lead(entity, value),
+            excerpt: None,
             members: shown.members.iter().filter_map(|path| member(path)).collect(),
         }
     }
@@ -64,12 +68,31 @@ pub fn name_of(value: &Preview) -> String {
 ///
 /// Cost: the JSON of one record at a time.
 pub fn rows(entity: Entity, rows: &[u32], snapshot: &Snapshot) -> Result<Vec<ListRow>, ReadError> {
+    found_rows(entity, rows, None, snapshot)
+}
+
+/// The rows of an entity's records, with the words of a search marked.
+///
+/// Cost: as [`rows`], and the abstract of each record.
+pub fn found_rows(
+    entity: Entity,
+    rows: &[u32],
+    highlighter: Option<&Highlighter>,
+    snapshot: &Snapshot,
+) -> Result<Vec<ListRow>, ReadError> {
     snapshot.fetch_page(entity, rows, Shape::List, Snapshot::render)?;
     let mut writer = JsonWriter::new(snapshot, Shape::List);
     let row = |row: &u32| {
         writer.out.clear();
         snapshot.render(entity, *row, &mut writer)?;
-        Ok(ListRow::new(entity, &Preview::parse(&writer.out)))
+        let value = Preview::parse(&writer.out);
+        let mut listed = ListRow::new(entity, &value);
+        if let Some(highlighter) = highlighter {
+            let language = value.get("language").get("code").text();
+            listed.name = highlighter.name(&name_of(&value), language.as_deref());
+            listed.excerpt = highlighter.excerpt(*row, language.as_deref(), snapshot)?;
+        }
+        Ok(listed)
     };
     rows.iter().map(row).collect()
 }

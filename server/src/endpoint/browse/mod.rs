@@ -18,6 +18,7 @@ mod address;
 mod chart;
 mod error;
 mod files;
+mod found;
 mod groups;
 mod home;
 mod html;

@@ -8,7 +8,7 @@ use crate::endpoint::complete::parse_entity_type;
 use crate::endpoint::complete_query;
 use crate::endpoint::complete_query::TextError;
 use crate::endpoint::graphql::error::Error;
-use crate::endpoint::list_query::{CURRENT, parse_pairs};
+use crate::endpoint::list_query::{CURRENT, parameter_of, parse_pairs};
 use crate::reply::{BAD_QUERY_MESSAGE, PREFIX_REQUIRED, QUERY_REQUIRED};
 
 /// Parses the arguments of a list as the REST parameters of the same names.
@@ -16,7 +16,8 @@ pub fn parse_list_query(
     entity: Entity,
     arguments: Vec<(&'static str, String)>,
 ) -> Result<Query, Error> {
-    let pairs = arguments.into_iter().map(|(name, value)| Ok((name.to_owned(), value)));
+    let pairs =
+        arguments.into_iter().map(|(name, value)| Ok((parameter_of(name).to_owned(), value)));
     let parsed = parse_pairs(Query::new(entity), &CURRENT, pairs);
     parsed.map_err(|details| Error::new(BAD_QUERY_MESSAGE).with_details(details))
 }

@@ -7,7 +7,7 @@ use pinakes_format::json::render::{JsonWriter, Shape};
 use pinakes_format::json::select::{
     MemberSelection, PathStep, Resolver, SelectError, SelectionWriter,
 };
-use pinakes_format::query::{Deadline, Query, QueryError};
+use pinakes_format::query::{Deadline, Query, QueryError, RankedRow};
 use pinakes_format::snapshot::{LookupResult, Snapshot};
 use pinakes_format::storage::error::ReadError;
 use pinakes_format::text::json;
@@ -18,9 +18,12 @@ use crate::endpoint::graphql::error_path::ErrorPath;
 use crate::endpoint::graphql::introspection::Introspection;
 use crate::endpoint::graphql::options::Settings;
 use crate::endpoint::graphql::plan::{
-    AutocompletePlan, ListPlan, NamedMember, PageMember, Plan, RootValue,
+    AutocompletePlan, ListPlan, NamedMember, PageMember, Plan, RootValue, SCORE,
 };
 use crate::endpoint::graphql::work_budget::{Halted, WorkBudget, WorkMeter};
+use crate::endpoint::list::write_summary;
+use crate::reply::BAD_QUERY_MESSAGE;
+use crate::reply::detail::Detail;
 
 /// Capacity of the answer's buffer at the start.
 const ANSWER_CAPACITY_BYTES: usize = 16 << 10;
@@ -43,6 +46,7 @@ pub fn execute(
         records: 0,
         errors: Vec::new(),
         path: ErrorPath::default(),
+        ranked: None,
         halted: None,
     };
     match executor.write_roots(introspection, &mut writer) {
@@ -69,6 +73,8 @@ struct Executor<'p, 's> {
     errors: Vec<Error>,
     /// The path of the value that is being written.
     path: ErrorPath,
+    /// The record that is being written in a list by relevance.
+    ranked: Option<(Entity, RankedRow)>,
     /// Why the executor stopped; set before [`SelectError::Cancelled`] is returned.
     halted: Option<Halted>,
 }
@@ -138,7 +144,16 @@ impl Executor<'_, '_> {
         // The query checks the budget of the whole operation, not one of its own.
         let is_exceeded = || self.meter.exceeded().is_some();
         let answered = query.execute(self.snapshot, Deadline::when(&is_exceeded));
-        let answer = answered.map_err(|error| self.stop_query(error))?;
+        let answer = match answered {
+            Ok(answer) => answer,
+            Err(QueryError::Refused { parameter, error }) => {
+                let detail = Detail::new(parameter, &error.text, error.reason);
+                self.write_error(&Error::new(BAD_QUERY_MESSAGE).with_details(vec![detail]), writer);
+                return Ok(());
+            }
+            Err(error) => return Err(self.stop_query(error)),
+        };
+        let surrounding = self.ranked.take();
         writer.open_object();
         for (key, member) in &list.members {
             writer.key(key);
@@ -146,6 +161,12 @@ impl Executor<'_, '_> {
             match member {
                 PageMember::Meta(members) => write_members(members, writer, |name, out| {
                     let number = match name {
+                        "search" => {
+                            return match &answer.search {
+                                Some(summary) => write_summary(summary, out),
+                                None => out.extend_from_slice(b"null"),
+                            };
+                        }
                         "count" => answer.count,
                         "page" => query.page.get().into(),
                         _ => query.per_page.into(),
@@ -153,14 +174,18 @@ impl Executor<'_, '_> {
                     json::unsigned(out, number);
                 }),
                 PageMember::Results(selection) => {
-                    let row = |row: &u32, writer: &mut JsonWriter<'_>, resolver: &mut Self| {
+                    let scores = answer.scores.as_deref().unwrap_or_default();
+                    let record = |at: usize, writer: &mut JsonWriter<'_>, resolver: &mut Self| {
+                        resolver.ranked = scores.get(at).map(|ranked| (query.entity, *ranked));
+                        let row = answer.rows[at];
                         SelectionWriter { json: writer, resolver }.record(
                             query.entity,
-                            *row,
+                            row,
                             selection,
                         )
                     };
-                    self.write_array(&answer.rows, writer, row)?;
+                    self.write_array(answer.rows.len(), writer, record)?;
+                    self.ranked = None;
                 }
                 PageMember::Constant(json) => writer.out.extend_from_slice(json.as_bytes()),
                 PageMember::Candidates(_) => {
@@ -169,6 +194,7 @@ impl Executor<'_, '_> {
             }
             self.leave();
         }
+        self.ranked = surrounding;
         writer.close_object();
         Ok(())
     }
@@ -191,13 +217,11 @@ impl Executor<'_, '_> {
                     write_members(members, writer, |_, out| json::unsigned(out, found.count));
                 }
                 PageMember::Candidates(members) => {
-                    let one = |candidate: &Candidate,
-                               writer: &mut JsonWriter<'_>,
-                               executor: &mut Self| {
+                    let one = |at: usize, writer: &mut JsonWriter<'_>, executor: &mut Self| {
                         executor.before_record(writer.out.len())?;
-                        Ok(write_candidate(executor.snapshot, *candidate, members, writer)?)
+                        Ok(write_candidate(executor.snapshot, found.best[at], members, writer)?)
                     };
-                    self.write_array(&found.best, writer, one)?;
+                    self.write_array(found.best.len(), writer, one)?;
                 }
                 PageMember::Constant(json) => writer.out.extend_from_slice(json.as_bytes()),
                 PageMember::Results(_) => {
@@ -210,19 +234,19 @@ impl Executor<'_, '_> {
         Ok(())
     }
 
-    fn write_array<T>(
+    fn write_array(
         &mut self,
-        items: &[T],
+        items: usize,
         writer: &mut JsonWriter<'_>,
-        write: impl Fn(&T, &mut JsonWriter<'_>, &mut Self) -> Result<(), SelectError>,
+        write: impl Fn(usize, &mut JsonWriter<'_>, &mut Self) -> Result<(), SelectError>,
     ) -> Result<(), SelectError> {
         writer.out.push(b'[');
-        for (at, item) in items.iter().enumerate() {
+        for at in 0..items {
             if at > 0 {
                 writer.out.push(b',');
             }
             self.enter(PathStep::Item(at));
-            write(item, writer, self)?;
+            write(at, writer, self)?;
             self.leave();
         }
         writer.out.push(b']');
@@ -296,6 +320,16 @@ impl Resolver for Executor<'_, '_> {
         writer: &mut JsonWriter<'_>,
     ) -> Result<(), SelectError> {
         self.check_budget()?;
+        if number == SCORE {
+            let ranked = self.ranked.filter(|(of, ranked)| (*of, ranked.row) == (entity, row));
+            match ranked {
+                Some((_, ranked)) => {
+                    writer.out.extend_from_slice(ranked.relevance_score().as_bytes());
+                }
+                None => writer.null(),
+            }
+            return Ok(());
+        }
         match &self.plan.lists[number] {
             Ok(list) => {
                 let query = related_query(list, entity, self.snapshot.row_id(entity, row)?)?;

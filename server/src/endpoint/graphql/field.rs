@@ -44,6 +44,8 @@ pub enum FieldSource {
     Code,
     /// The record that a reference points to.
     Record(Entity),
+    /// The score of a record in a list by relevance.
+    Score,
     /// A list of all records, or of the records that refer to the enclosing record by this filter key.
     List(Entity, Option<&'static str>),
     /// A record by the argument `id`.
@@ -126,6 +128,9 @@ pub fn meta_field(name: &'static str) -> Field {
     let (type_text, doc) = match name {
         "count" => ("Count!", "Number of matching records, on all pages."),
         "page" => ("Int!", "Number of this page, from 1."),
+        "search" => {
+            ("JSON", "What a search found of its words, as in REST; null without a search.")
+        }
         _ => ("Int!", "Largest number of records on a page."),
     };
     plain(name, doc, type_text.to_owned(), FieldSource::Named(name))

@@ -49,10 +49,11 @@ use crate::endpoint::graphql::request::MediaType;
 use crate::endpoint::graphql::types::Types;
 use crate::endpoint::graphql::work_budget::{Halted, WorkBudget};
 use crate::event_counts::{GRAPHQL_OUTCOMES, GraphqlOutcome, OVERLOADS, Overload};
+use crate::http::body;
 use crate::http::head::POST_METHODS;
 use crate::openapi::operation::{GRAPHQL_TAG, Operation, text_content};
-use crate::reply::Reply;
 use crate::reply::static_body::StaticBody;
+use crate::reply::{JSON, Reply};
 
 pub use crate::endpoint::graphql::graphiql::{PAGE, PAGE_PART};
 
@@ -136,7 +137,7 @@ impl Outcome {
 
 fn plan_operation(planning: &Planning<'_>) -> Result<Planned, Reply> {
     let headers = planning.call.headers;
-    if let Some(refusal) = request::refuse_headers(headers) {
+    if let Some(refusal) = body::refuse_headers(headers, JSON) {
         return Err(refusal);
     }
     let media_type = MediaType::from_accept(headers);

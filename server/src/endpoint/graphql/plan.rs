@@ -25,6 +25,9 @@ const ARGUMENT_BYTES_MAX: usize = BODY_BYTES_MAX;
 /// Fields with invalid arguments. Searching for a suggestion takes longer than finding the error.
 const INVALID_FIELDS_MAX: usize = 10;
 
+/// The number of the score among resolved values. No list has this number.
+pub const SCORE: usize = usize::MAX;
+
 /// An operation that the executor can run. Keys are written as JSON, with quotes and colon.
 pub struct Plan<'d> {
     /// The fields of `data`, in the order of the document.
@@ -192,6 +195,7 @@ impl<'d> Planner<'d, '_> {
             FieldSource::Id => Ok((SelectedValue::Id, 0)),
             FieldSource::Name => Ok((SelectedValue::Name, 0)),
             FieldSource::Code => Ok((SelectedValue::Code, 0)),
+            FieldSource::Score => Ok((SelectedValue::Resolved(SCORE), 0)),
             FieldSource::Record(_) => {
                 let (selection, cost) = self.selection(&field.children)?;
                 Ok((SelectedValue::Record(selection), cost.saturating_add(1)))

@@ -1,8 +1,8 @@
-//! Checks the headers and the body of a request to `POST /graphql`.
+//! Reads the `Accept` headers and the body of a request to `POST /graphql`.
 
 use apollo_compiler::response::{JsonMap, JsonValue};
 use bytes::Bytes;
-use http::{HeaderMap, StatusCode, header};
+use http::{HeaderMap, StatusCode};
 use serde::Deserialize;
 
 use crate::endpoint::graphql::document::GraphqlRequest;
@@ -51,35 +51,6 @@ impl MediaType {
     }
 }
 
-/// The reply to a request whose body the server does not read: not JSON, or compressed.
-pub fn refuse_headers(headers: &HeaderMap) -> Option<Reply> {
-    let unsupported =
-        |message: &str| Some(Reply::error(StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
-    let mut encodings = headers.get_all(header::CONTENT_ENCODING).iter();
-    if encodings.any(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity")) {
-        return unsupported("Content-Encoding is not supported");
-    }
-    if !is_json(headers) {
-        return unsupported("Content-Type must be application/json");
-    }
-    None
-}
-
-/// Whether the request has exactly one `Content-Type`, which is JSON in UTF-8.
-fn is_json(headers: &HeaderMap) -> bool {
-    let mut types = headers.get_all(header::CONTENT_TYPE).iter();
-    let (Some(one), None) = (types.next(), types.next()) else { return false };
-    let Ok(text) = one.to_str() else { return false };
-    let mut parts = text.split(';').map(str::trim);
-    parts.next().is_some_and(|name| name.eq_ignore_ascii_case(JSON))
-        && parts.all(|parameter| match parameter.split_once('=') {
-            Some((name, value)) if name.eq_ignore_ascii_case("charset") => {
-                value.trim_matches('"').eq_ignore_ascii_case("utf-8")
-            }
-            _ => true,
-        })
-}
-
 /// The members of a body. Serde also parses unknown members, and so refuses malformed JSON in them.
 #[derive(Deserialize)]
 struct Body {
@@ -122,30 +93,12 @@ fn mistyped(member: &str, value: &JsonValue, reason: &str) -> Reply {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use http::{HeaderName, HeaderValue};
+    use http::{HeaderName, HeaderValue, header};
 
     use super::*;
 
     fn headers(name: HeaderName, values: &[&'static str]) -> HeaderMap {
         values.iter().map(|value| (name.clone(), HeaderValue::from_static(value))).collect()
-    }
-
-    #[test]
-    fn the_server_reads_one_json_content_type() {
-        let check = |values: &[&'static str], expected: bool| {
-            let found = refuse_headers(&headers(header::CONTENT_TYPE, values)).is_none();
-            assert_eq!(found, expected, "{values:?}");
-        };
-        check(&["application/json"], true);
-        check(&["Application/JSON; charset=UTF-8"], true);
-        check(&["application/json;charset=\"utf-8\"; x=y"], true);
-        check(&[], false);
-        check(&["application/json", "application/json"], false);
-        check(&["application/json; charset=latin1"], false);
-        check(&["text/plain"], false);
-        check(&["application/graphql"], false);
-        check(&["application/x-www-form-urlencoded"], false);
-        check(&["multipart/form-data; boundary=a"], false);
     }
 
     #[test]

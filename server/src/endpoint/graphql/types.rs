@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 
 use pinakes_format::entity::{CATALOG, Entity, Facts};
+use pinakes_format::query::RELEVANCE_SCORE;
 use pinakes_format::record::schema::{Schema, Shown};
 use pinakes_format::record::{schema, schema_of};
 use pinakes_format::schema::keys::{Index, keys_of};
@@ -60,6 +61,7 @@ impl Types {
         let mut roots = Vec::new();
         for facts in &CATALOG {
             let (type_text, _) = types.type_of(&schema_of(facts.entity), true);
+            types.score(facts.entity, &type_text);
             types.reverse_lists(facts.entity, &type_text);
             if facts.has_single {
                 roots.push(by_id(facts, type_text.clone()));
@@ -198,12 +200,27 @@ impl Types {
     }
 
     fn page(&mut self, record_type: &str) -> String {
-        self.object("PageMeta", "Size and position of a page.", |_| {
-            ["count", "page", "per_page"].map(meta_field).into()
+        let mut of_page = CATALOG.iter().filter(|facts| object_name(facts.entity) == record_type);
+        let is_searched = of_page.any(has_full_text);
+        let meta = if is_searched { "SearchedPageMeta" } else { "PageMeta" };
+        self.object(meta, "Size and position of a page.", |_| {
+            let search = is_searched.then_some("search");
+            ["count", "page", "per_page"].into_iter().chain(search).map(meta_field).collect()
         });
         let name = format!("{record_type}Page");
-        self.object(&name, "A page of a list.", |_| page_fields("PageMeta", record_type));
+        self.object(&name, "A page of a list.", |_| page_fields(meta, record_type));
         name
+    }
+
+    /// Adds the score to a record's type, if its lists have a full-text search.
+    fn score(&mut self, entity: Entity, type_name: &str) {
+        if has_full_text(entity.facts()) {
+            let doc =
+                "How well the record fits the search of its list; null in lists of another order.";
+            let at = self.by_name[type_name];
+            let field = plain(RELEVANCE_SCORE, doc, "Float".to_owned(), FieldSource::Score);
+            self.objects[at].fields.push(field);
+        }
     }
 
     fn candidates(&mut self) -> String {
@@ -242,6 +259,10 @@ impl Default for Types {
     fn default() -> Types {
         Types::new()
     }
+}
+
+fn has_full_text(facts: &Facts) -> bool {
+    keys_of(facts.entity).has_full_text()
 }
 
 /// The name of an entity's type, which is the name of its declaration.

@@ -1,0 +1,104 @@
+//! `POST /outputs/search`: the list with its parameters in a form, for queries that no URL holds.
+
+use http::StatusCode;
+use pinakes_format::entity::{Entity, Facts};
+use pinakes_format::schema::keys::keys_of;
+use pinakes_format::storage::error::ReadError;
+use serde_json::{Map, json};
+
+use crate::admission::gate::Charge;
+use crate::admission::limits::QuotaClass;
+use crate::endpoint::call::{Answer, Call, Cost, Planned, Planning};
+use crate::endpoint::routes::Route;
+use crate::endpoint::{Endpoint, Lists, list, list_parameters, list_query};
+use crate::http::body::{BODY_BYTES_MAX, refuse_headers};
+use crate::http::head::POST_METHODS;
+use crate::openapi::document::Document;
+use crate::openapi::operation::responses;
+use crate::openapi::responses::headers;
+use crate::openapi::samples::Sample;
+use crate::reply::Reply;
+use crate::reply::detail::Detail;
+
+/// The media type of the form.
+const FORM: &str = "application/x-www-form-urlencoded";
+
+pub const SEARCH: Endpoint = Endpoint {
+    lists: Lists::Of(has_full_text),
+    methods: POST_METHODS,
+    describe: Some(describe),
+    ..Endpoint::new("/{list}/search", Charge::Daily(QuotaClass::List), plan)
+};
+
+fn has_full_text(facts: &Facts) -> bool {
+    keys_of(facts.entity).has_full_text()
+}
+
+fn plan(planning: &Planning<'_>) -> Result<Planned, Reply> {
+    let (call, facts) = (&planning.call, planning.facts());
+    if let Some(refusal) = refuse_headers(call.headers, FORM) {
+        return Err(refusal);
+    }
+    if !call.query.is_empty() {
+        let reason = "stands in the URL; this path takes parameters in its body alone";
+        return Err(Reply::bad_query(vec![Detail::new("query", call.query, reason)]));
+    }
+    let (entity, name) = (facts.entity, facts.plural);
+    Ok(Planned::work(Cost::Large, move |call| answer(entity, name, call)))
+}
+
+fn answer(entity: Entity, name: &str, call: &Call<'_>) -> Answer {
+    // Every POST to this path has a body, possibly empty.
+    let Some(posted) = call.posted else { return Ok(Reply::internal()) };
+    let Ok(form) = std::str::from_utf8(posted.text()) else {
+        let reason = "is no UTF-8; write other bytes percent-encoded";
+        return Ok(Reply::bad_query(vec![Detail::new("body", "", reason)]));
+    };
+    let list = match list_query::parse(entity, form.trim_end_matches(['\r', '\n'])) {
+        Ok(list) => list,
+        Err(details) => return Ok(Reply::bad_query(details)),
+    };
+    Ok(list::answer(&list, name, call)?.uncached())
+}
+
+fn describe(route: &Route, document: &mut Document<'_>) -> Result<(), ReadError> {
+    let facts = route.facts();
+    let keys = keys_of(facts.entity);
+    let sample = Sample::read(document.snapshot, facts.entity, keys)?;
+    let mut fields = Map::new();
+    for parameter in list_parameters::CURRENT.parameters(keys, &sample) {
+        let mut field = Map::new();
+        field.insert("description".into(), parameter["description"].clone());
+        field.extend(parameter["schema"].as_object().cloned().unwrap_or_default());
+        fields.insert(parameter["name"].as_str().unwrap_or_default().into(), field.into());
+    }
+    let form = json!({ "type": "object", "properties": fields });
+    let example = json!({ "value": { "search": "\"open access\" OR review" } });
+    let success = json!({
+        "description": "The answer.",
+        "headers": (headers(&["Cache-Control"])),
+        "content": (list::content(facts, document)),
+    });
+    let statuses = [
+        StatusCode::PAYLOAD_TOO_LARGE,
+        StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        StatusCode::TOO_MANY_REQUESTS,
+    ];
+    let item = json!({
+        "post": {
+            "tags": [(facts.plural)],
+            "operationId": (format!("search_{}", facts.plural)),
+            "summary": (format!("A page of the list of {}, with its parameters in a form", facts.plural)),
+            "description": (format!(
+                "Takes queries that no URL holds. A body has at most {BODY_BYTES_MAX} bytes. It counts as a list."
+            )),
+            "requestBody": {
+                "required": true,
+                "content": { FORM: { "schema": form, "examples": { "search": example } } },
+            },
+            "responses": (responses((StatusCode::OK, success), &statuses)),
+        },
+    });
+    document.paths.insert(route.path.clone(), item);
+    Ok(())
+}
