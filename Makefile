@@ -10,7 +10,7 @@ REQUESTS ?= 10000000
 SECONDS ?= 60
 # Most tests wait for child processes, so more threads than cores run faster.
 TEST_THREADS ?= $(shell expr 4 \* $$(nproc))
-FUZZ_TARGETS ?= path query filter forwarded head proxy limits_file line table container parquet manifest
+FUZZ_TARGETS ?= path query filter search forwarded head proxy limits_file line table container parquet manifest
 FUZZ := target/fuzz
 
 .PHONY: run test lint bench soak fuzz bless packages packages-test

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, sync::Mutex};
 use pinakes_format::autocomplete::Completion;
 use pinakes_format::entity::Entity;
 use pinakes_format::json::render::{JsonWriter, Shape};
-use pinakes_format::query::Deadline;
+use pinakes_format::query::{Deadline, Query};
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::integrity::CHUNK_BYTES;
 use pinakes_tests::SeededRng;
@@ -184,6 +184,62 @@ fn a_search_finds_damage_in_the_word_index() {
             }
         }
         assert!(refused > 500, "{refused} of {} words are in the chunk", words.len());
+        copy.flip(name, at, 0);
+    }
+}
+
+/// The first page of a search: the count, the rows and their scores; `None` of a damaged snapshot.
+fn searched(snapshot: &Snapshot, text: &str) -> Option<(u64, Vec<(u32, u32)>)> {
+    let mut query = Query::new(Entity::Output);
+    query.add_search(text).unwrap();
+    let page = query.execute(snapshot, Deadline::NEVER).ok()?;
+    let scores = page.scores.unwrap();
+    Some((page.count, scores.iter().map(|ranked| (ranked.row, ranked.score)).collect()))
+}
+
+#[test]
+fn a_search_finds_damage_in_the_full_text_index() {
+    let files = sample_files();
+    let copy = Copy::new(&files);
+    let name = "outputs/full_text";
+    let whole = copy.open().unwrap();
+    let index = whole.full_text(Entity::Output).unwrap();
+    let mut words = Vec::new();
+    let mut forms = index.form_cursor();
+    while forms.advance().unwrap() {
+        words.push(forms.form().unwrap().into_owned());
+    }
+    let mut rng = SeededRng(20_260_301);
+    let mut word = || words[rng.below(words.len())].clone();
+    let searches = (0..200).flat_map(|_| {
+        let (a, b, c) = (word(), word(), word());
+        [
+            format!("{a} {b} {c}"),
+            format!("\"{a} {b}\"~5 OR {c}"),
+            format!("{a}~1 OR {b}* OR title:{c}"),
+        ]
+    });
+    let searches: Vec<String> = searches.collect();
+    let searches: Vec<_> = searches
+        .iter()
+        .filter(|text| Query::new(Entity::Output).add_search(text).is_ok())
+        .map(|text| (text, searched(&whole, text).unwrap()))
+        .collect();
+    let chunks = files[name].len() / CHUNK_BYTES;
+    assert!(chunks > 2 && searches.len() > 300, "{chunks} chunks, {} searches", searches.len());
+    for chunk in 1..chunks {
+        let at = chunk * CHUNK_BYTES + rng.below(CHUNK_BYTES);
+        copy.flip(name, at, 1 + rng.below(255) as u8);
+        let snapshot = copy.open().unwrap();
+        let mut refused = 0;
+        for (text, expected) in &searches {
+            match searched(&snapshot, text) {
+                None => refused += 1,
+                Some(found) => assert_eq!(found, *expected, "{text} with byte {at} flipped"),
+            }
+        }
+        assert!(refused > 0, "no search reads byte {at}");
+        assert!(snapshot.verify().unwrap_err().to_string().contains(&format!("`{name}`")));
         copy.flip(name, at, 0);
     }
 }

@@ -1,6 +1,9 @@
 //! Forged snapshots with consistent hashes: opening refuses them or reports an error later.
 
+use std::time::{Duration, Instant};
+
 use pinakes_format::entity::Entity;
+use pinakes_format::query::{Deadline, Query, QueryError};
 use pinakes_format::storage::header::FORMAT_VERSION;
 use pinakes_format::storage::manifest::{MANIFEST, Manifest};
 
@@ -146,4 +149,49 @@ fn forged_counts_in_a_header_never_panic() {
     }
     copy.restore(MANIFEST);
     copy.open().unwrap();
+}
+
+#[test]
+fn searches_of_a_forged_full_text_index_end_without_a_panic() {
+    let files = tiny_files();
+    let copy = Copy::new(&files);
+    let name = "outputs/full_text";
+    let searches = [
+        "testing byte every",
+        "\"every byte\" OR tests~2",
+        "NOT byt* title:testing",
+        "exampel tset",
+    ];
+    let (mut refused, mut unnoticed) = (0, 0);
+    for at in 0..files[name].len() {
+        for mask in [1 << (at % 8), 0xff] {
+            let mut bytes = files[name].clone();
+            bytes[at] ^= mask;
+            forge(&copy, name, &bytes);
+            let Ok(snapshot) = copy.open() else {
+                refused += 1;
+                continue;
+            };
+            for text in searches {
+                let mut query = Query::new(Entity::Output);
+                query.add_search(text).unwrap();
+                let end = Instant::now() + Duration::from_secs(20);
+                if let Err(QueryError::Deadline) = query.execute(&snapshot, Deadline::at(end)) {
+                    panic!("byte {at} xor {mask:#04x}: `{text}` does not end");
+                }
+            }
+            match snapshot.verify() {
+                Ok(()) => unnoticed += 1,
+                Err(error) => {
+                    assert!(error.to_string().contains(&format!("`{name}`")), "byte {at}: {error}");
+                    refused += 1;
+                }
+            }
+        }
+    }
+    // Only an impact, a position or a letter that is as good as another passes.
+    assert!(refused > unnoticed, "{refused} refused, {unnoticed} unnoticed");
+    copy.restore(name);
+    copy.restore(MANIFEST);
+    copy.open().unwrap().verify().unwrap();
 }

@@ -23,12 +23,32 @@ const WORDS: [&str; 8] =
     ["alpha", "alphabet", "beta", "graph", "graphs", "théorie", "東京大学", "Zeta"];
 /// Codes of types and languages, some of which no record has at first.
 const CODES: [&str; 6] = ["article", "aa", "zz", "book", "mm", "journal"];
+/// Words of new abstracts: several forms of one stem, compounds, and stems that differ by language.
+const ABSTRACT_WORDS: [&str; 16] = [
+    "Graph",
+    "graphs,",
+    "graphed",
+    "graphing",
+    "study",
+    "studies",
+    "Studien",
+    "études",
+    "COVID-19",
+    "covid19",
+    "l'état",
+    "α-synuclein",
+    "the",
+    "of",
+    "学习方法",
+    "<i>in vitro</i>",
+];
+const LANGUAGES: [&str; 5] = ["en", "de", "fr", "tr", "zh"];
 
 /// A kind of change.
 type Change = fn(&mut Dump, &mut SeededRng);
 
 /// Every kind of change, with its name in messages.
-pub const CHANGES: [(&str, Change); 18] = [
+pub const CHANGES: [(&str, Change); 21] = [
     ("citations", |dump, rng| {
         let count = json!(rng.below(3_000));
         dump.pick(WORKS, rng)["cited_by_count"] = count;
@@ -42,6 +62,18 @@ pub const CHANGES: [(&str, Change); 18] = [
     ("another title than the name", |dump, rng| {
         let title = json!(name(rng));
         dump.pick(WORKS, rng)["title"] = title;
+    }),
+    ("abstract", |dump, rng| {
+        let text = abstract_index(rng);
+        dump.pick(WORKS, rng)["abstract_inverted_index"] = text;
+    }),
+    ("language", |dump, rng| {
+        let code = if rng.below(4) == 0 { Value::Null } else { json!(pick(rng, &LANGUAGES)) };
+        dump.pick(WORKS, rng)["language"] = code;
+    }),
+    ("volume and pages", |dump, rng| {
+        let biblio = json!({"volume": rng.below(9).to_string(), "first_page": "271-280"});
+        dump.pick(WORKS, rng)["biblio"] = biblio;
     }),
     ("year and type", |dump, rng| {
         let (year, kind) = (json!(1_990 + rng.below(40)), json!(pick(rng, &CODES)));
@@ -138,6 +170,22 @@ fn name(rng: &mut SeededRng) -> String {
     words.join(" ")
 }
 
+/// A text of up to 40 words as an inverted index; null now and then. Some words are of this abstract alone.
+fn abstract_index(rng: &mut SeededRng) -> Value {
+    if rng.below(5) == 0 {
+        return Value::Null;
+    }
+    let mut words: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for position in 0..1 + rng.below(40) {
+        let word = match rng.below(8) {
+            0 => format!("word{}", rng.below(1_000_000)),
+            _ => (*pick(rng, &ABSTRACT_WORDS)).to_owned(),
+        };
+        words.entry(word).or_default().push(position);
+    }
+    json!(words)
+}
+
 impl Dump {
     pub fn new(outputs: u64, seed: u64) -> Dump {
         let plan = Plan::new(outputs, seed);
@@ -173,6 +221,14 @@ impl Dump {
         if let Some(first) = work["authorships"].as_array_mut().and_then(|all| all.first_mut()) {
             first["author"] = author;
         }
+    }
+
+    /// Gives a work an abstract of some words, in a language.
+    pub fn set_text(&mut self, work: usize, language: &str, words: &[String]) {
+        let work = self.records.get_mut(WORKS).unwrap().values_mut().nth(work).unwrap();
+        let index = words.iter().zip(0..).map(|(word, at)| (word.clone(), json!([at])));
+        work["abstract_inverted_index"] = Value::Object(index.collect());
+        work["language"] = json!(language);
     }
 
     /// Changes a work, so that two nights always differ.
