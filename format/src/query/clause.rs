@@ -31,7 +31,7 @@ pub(super) struct Clause<'s> {
     pub leaves: Vec<Leaf<'s>>,
     /// The expression as the client wrote it; empty for a clause that no expression made.
     pub text: String,
-    /// What the search of the list found of its words; `None` for other expressions.
+    /// The summary of the list's search; `None` for other expressions.
     pub searched: Option<SearchSummary>,
 }
 

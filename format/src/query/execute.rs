@@ -27,7 +27,7 @@ pub struct RowPage {
     pub rows: Vec<u32>,
     /// The score of each row, if relevance is a key of the sort.
     pub scores: Option<Vec<RankedRow>>,
-    /// What the search of the list found of its words.
+    /// The summary of the list's search; `None` for lists without one.
     pub search: Option<SearchSummary>,
     /// How the rows were found.
     pub plan: QueryPlan,

@@ -105,7 +105,7 @@ struct ExpressionResolver<'s> {
     entity: Entity,
     deadline: Deadline<'s>,
     union: Union<'s>,
-    /// What the last search found of its words.
+    /// The summary of the search, if an operand is one.
     searched: Option<SearchSummary>,
 }
 

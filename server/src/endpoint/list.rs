@@ -87,7 +87,7 @@ fn answer_page(query: &Query, call: &Call<'_>) -> Answer {
     render(rows.selecting(query.select.clone()), &opening, call)
 }
 
-/// Writes what a search found of its words.
+/// Writes the summary of a search.
 ///
 /// ```text
 /// {"words":"most","corrected":{"synovitsi":["synovitis"]}}
@@ -177,7 +177,7 @@ pub fn content(facts: &'static Facts, document: &mut Document<'_>) -> Value {
         schemas.define(meta_name, |_| {
             let mut meta = page_meta(&["count", "page", "per_page"]);
             if has_full_text {
-                let doc = "What a search found of its words; only in lists with `search`.";
+                let doc = "The summary of the search; only in lists with `search`.";
                 add_optional(&mut meta, [("search", doc, describe_summary())]);
             }
             meta
@@ -212,7 +212,7 @@ fn describe_summary() -> Value {
     let words = "Whether the matching records have all words, or only most of them.";
     let corrected = "The words that also stand for similar words, with these.";
     object_of(
-        "What a search found of its words.",
+        "Which words of a search the records have, and which words were corrected.",
         [
             ("words", words, json!({ "type": "string", "enum": names })),
             (

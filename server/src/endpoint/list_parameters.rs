@@ -32,7 +32,7 @@ a name. On a path through a list, any value of the list may match. At most 50 ex
 const SORT: &str = "Up to three different keys, separated by commas, each as `key:asc`, `key:desc` or `key`; \
 `key` alone ascends. Records without a value come last in both directions. Ties come in id order.";
 
-/// What `sort` takes besides in lists with a full-text search.
+/// The further key of `sort` in lists with a full-text search.
 const SORT_RELEVANCE: &str = "With `search`, `relevance` is a key too: the best record first. Among other keys it sorts \
 lists of at most 100,000 records.";
 

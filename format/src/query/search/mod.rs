@@ -38,7 +38,7 @@ pub(super) struct RankedPage {
     pub count: u64,
     /// The rows of the page, the best first.
     pub rows: Vec<RankedRow>,
-    /// What was found of the words.
+    /// Which words match, and which were corrected.
     pub summary: Option<SearchSummary>,
 }
 

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A word is marked where the search finds it: by its stem in the language of the record, by its pattern, or as the corrected
-//! word. Words of phrases are marked wherever they stand.
+//! word. A word of a phrase is marked at each occurrence, not in the phrase alone.
 
 use std::{collections::BTreeSet, ops::Range};
 
@@ -53,7 +53,7 @@ pub struct Excerpt {
 }
 
 impl Search {
-    /// The words to mark, with those that the search also stood for.
+    /// Collects the words to mark: those of the search, and the corrections of its summary.
     pub fn marker(&self, summary: Option<&SearchSummary>) -> Marker {
         let mut marker = Marker { is_exact: self.is_exact, words: Vec::new() };
         marker.add(&self.tree);
@@ -293,7 +293,7 @@ mod tests {
             ["lorem", "ipsum", "dolor", "sit", "amet"].iter().any(|word| shown.starts_with(word))
         );
         let whole = marker.excerpt(Field::Abstract, "an omega", &stemmer, 100).unwrap();
-        assert_eq!((whole.range, whole.marks.as_slice()), (0..8, &[3..8][..]));
+        assert_eq!((whole.range, whole.marks.as_slice()), (0..8, std::slice::from_ref(&(3..8))));
         assert_eq!(marker.excerpt(Field::Abstract, &filler, &stemmer, 100), None);
         // Characters of several bytes are not cut.
         let text = format!("{0}omega{0}", "é".repeat(500));

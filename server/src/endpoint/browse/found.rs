@@ -1,4 +1,4 @@
-//! What a full-text search changes on pages: marked words, excerpts of abstracts, and the note about other words.
+//! Marked words, excerpts of abstracts, and the note about corrected words on the pages of a full-text search.
 
 use pinakes_format::json::render::JsonWriter;
 use pinakes_format::query::{Excerpt, Marker, Query, SearchSummary, SearchedWords, parse_select};

@@ -128,9 +128,10 @@ pub fn meta_field(name: &'static str) -> Field {
     let (type_text, doc) = match name {
         "count" => ("Count!", "Number of matching records, on all pages."),
         "page" => ("Int!", "Number of this page, from 1."),
-        "search" => {
-            ("JSON", "What a search found of its words, as in REST; null without a search.")
-        }
+        "search" => (
+            "JSON",
+            "Which words of the search match, and which were corrected, as in REST; null without a search.",
+        ),
         _ => ("Int!", "Largest number of records on a page."),
     };
     plain(name, doc, type_text.to_owned(), FieldSource::Named(name))
