@@ -10,6 +10,7 @@
 
 use crate::index::full_text::{FormOf, FullText};
 use crate::query::deadline::{Deadline, QueryError};
+use crate::query::search::plan::TITLE_END;
 
 /// The longest word that stands for similar words, in letters.
 pub(super) const FUZZY_LETTERS_MAX: usize = 32;
@@ -106,7 +107,8 @@ pub(super) fn near(
         }
         match distances.of(&form) {
             Ok(0) => {}
-            Ok(distance) if distance <= edits => {
+            // The end of a title is no word.
+            Ok(distance) if distance <= edits && form != TITLE_END => {
                 found.push((distance, Found { form, terms: forms.terms()? }));
             }
             Ok(_) => {}

@@ -305,7 +305,10 @@ fn is_pattern(word: &str) -> bool {
 /// Splits `word~1`.
 fn fuzzy_of(word: &str) -> Option<(&str, u32)> {
     let (word, edits) = word.rsplit_once('~')?;
-    Some((word, edits.parse().ok()?)).filter(|(word, _)| word.chars().any(char::is_alphanumeric))
+    let is_number = !edits.is_empty() && edits.bytes().all(|byte| byte.is_ascii_digit());
+    // A number that does not fit is refused as too great.
+    let edits = is_number.then(|| edits.parse().unwrap_or(u32::MAX));
+    edits.map(|edits| (word, edits)).filter(|(word, _)| word.chars().any(char::is_alphanumeric))
 }
 
 /// All words of a text, none of them as an operator.
@@ -374,11 +377,13 @@ impl<'t> Parser<'_, 't> {
 
     fn and(&mut self, fields: u8, depth: usize) -> Result<Node, SyntaxError> {
         let (mut nodes, mut negated) = (Vec::new(), Vec::new());
+        // A clause of punctuation alone is none of the nodes.
+        let mut has_clause = false;
         loop {
             match self.peek() {
                 None | Some(TokenKind::Or | TokenKind::Close) => break,
                 Some(TokenKind::And) => {
-                    if nodes.is_empty() && negated.is_empty() {
+                    if !has_clause {
                         return Err(self.error("AND has nothing before it"));
                     }
                     self.at += 1;
@@ -388,6 +393,7 @@ impl<'t> Parser<'_, 't> {
                     ) {
                         return Err(self.error("AND has nothing after it"));
                     }
+                    continue;
                 }
                 Some(TokenKind::Not | TokenKind::Minus) => {
                     self.at += 1;
@@ -401,20 +407,15 @@ impl<'t> Parser<'_, 't> {
                 }
                 Some(_) => nodes.extend(self.clause(fields, depth)?),
             }
+            has_clause = true;
         }
-        if nodes.is_empty() && negated.is_empty() && !self.has_clause_before() {
+        if !has_clause {
             return Err(self.error("a clause is missing"));
         }
         Ok(match (nodes.len(), negated.len()) {
             (1, 0) => nodes.swap_remove(0),
             _ => Node::And { nodes, negated },
         })
-    }
-
-    /// Whether the token before is a clause, if only of punctuation.
-    fn has_clause_before(&self) -> bool {
-        let before = self.at.checked_sub(1).and_then(|at| self.tokens.get(at));
-        before.is_some_and(|token| matches!(token.kind, TokenKind::Word(_) | TokenKind::Quoted(_)))
     }
 
     /// Parses a clause; `None` for punctuation.
@@ -625,6 +626,8 @@ mod tests {
         check("\"one\"", "one");
         check("cat~0 OR b", "(cat or b)");
         check("author:smith 2001", "(author:smith and 2001)");
+        check("& AND a", "a");
+        check("a NOT . AND \"?!\"", "a");
     }
 
     #[test]
@@ -663,6 +666,7 @@ mod tests {
         check("titel:a", 0, "did you mean `title:`");
         check("ab* c", 0, "at least 3 letters");
         check("word~3", 0, "at most 2 changes");
+        check("word~99999999999", 0, "at most 2 changes");
         check("\"a b\"~1001", 0, "at most 1000");
         check(&format!("{}a{} OR b", "(".repeat(21), ")".repeat(21)), 20, "deep");
         check(&format!("x OR {}", "a ".repeat(1_001)), 2_003, "at most 1000 clauses");
