@@ -75,6 +75,7 @@ mod outputs;
 mod query;
 mod render;
 mod same;
+mod search;
 mod settle;
 mod taxonomy;
 mod values;
@@ -95,6 +96,7 @@ pub use crate::query::{
     LegacyAnswer, Lists, Numbers, Refused, Suggestions, Unanswered, fold, select, value_paths,
 };
 pub use crate::same::same;
+pub use crate::search::{Search, Searched};
 
 /// The records of a dump as the server must show them.
 #[derive(Debug)]

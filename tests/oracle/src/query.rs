@@ -11,7 +11,7 @@
 //!   quoted value matches nothing.
 //! - **Control characters** in any value are rejected.
 //! - **Codes** are ordered like text.
-//! - **`search=`** is one text; commas, bars and quotes in it have no meaning.
+//! - **`search=`** is one text; commas, bars and quotes in it have no meaning. On outputs it is a full-text search.
 //! - **Merged ids** whose chain ends at no record are compared unchanged.
 
 mod atoms;
@@ -27,11 +27,12 @@ mod question;
 mod sums;
 mod table;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
 
 use serde_json::Value;
 
-use crate::{Entry, Library};
+use crate::{Entry, Library, Search};
 use atoms::{Atom, atoms, gather};
 use grammar::{Asked, Expression, Word};
 use parameters::Parameters;
@@ -46,6 +47,9 @@ pub use table::{Cells, select, value_paths};
 
 /// The route of the institution types, the only list without keys.
 pub const INSTITUTION_TYPES_ROUTE: &str = "references/institution-types";
+
+/// The route of the list with full-text searches.
+const OUTPUTS_ROUTE: &str = "outputs";
 
 /// The reason why the server must reject a query with 400.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,6 +69,8 @@ pub struct Answer {
 pub struct Lists<'l> {
     library: &'l Library,
     lists: BTreeMap<&'static str, List>,
+    /// The texts of outputs, once a search asks for them.
+    search: OnceLock<Search>,
 }
 
 /// One list with its records in default order. `atoms` and `ranks` have one element per key, in the order of
@@ -88,7 +94,7 @@ impl<'l> Lists<'l> {
         let ids = library.institution_types.iter().map(|of| of["id"].to_string()).collect();
         let types = List { keys: Vec::new(), ids, atoms: Vec::new(), ranks: Vec::new() };
         lists.insert(INSTITUTION_TYPES_ROUTE, types);
-        Lists { library, lists }
+        Lists { library, lists, search: OnceLock::new() }
     }
 
     /// The routes of all lists.
@@ -116,7 +122,7 @@ impl<'l> Lists<'l> {
     pub fn answer(&self, route: &str, raw_query: &str) -> Result<Answer, Refused> {
         let list = self.lists.get(route).ok_or(Refused("no such list"))?;
         let parameters = parameters::parse(raw_query)?;
-        let rows = self.rows_in_order(list, &parameters)?;
+        let rows = self.rows_in_order(route, list, &parameters)?;
         let first = (parameters.page - 1) * parameters.per_page;
         let on_page = rows.iter().skip(first as usize).take(parameters.per_page as usize);
         Ok(Answer { count: rows.len(), ids: on_page.map(|row| list.ids[*row].clone()).collect() })
@@ -129,34 +135,66 @@ impl<'l> Lists<'l> {
     /// If the server must reply 400.
     pub fn all(&self, route: &str, raw_query: &str) -> Result<Vec<String>, Refused> {
         let list = self.lists.get(route).ok_or(Refused("no such list"))?;
-        let rows = self.rows_in_order(list, &parameters::parse(raw_query)?)?;
+        let rows = self.rows_in_order(route, list, &parameters::parse(raw_query)?)?;
         Ok(rows.into_iter().map(|row| list.ids[row].clone()).collect())
     }
 
     /// The matching records in the order of the list.
-    fn rows_in_order(&self, list: &List, parameters: &Parameters) -> Result<Vec<usize>, Refused> {
-        let questions = self.questions(list, parameters)?;
+    fn rows_in_order(
+        &self,
+        route: &str,
+        list: &List,
+        parameters: &Parameters,
+    ) -> Result<Vec<usize>, Refused> {
         let sort = match &parameters.sort {
             Some(sort) => order::parse(sort, &list.keys)?,
             None => Vec::new(),
         };
+        let (mut rows, by_relevance) = self.matching(route, list, parameters)?;
+        if sort.is_empty() {
+            return Ok(by_relevance.unwrap_or(rows));
+        }
+        rows.sort_by_cached_key(|row| order::number(&list.ids[*row]));
+        for (at, is_descending) in sort.iter().rev() {
+            let ranks = &list.ranks[*at];
+            rows.sort_by(|a, b| order::compare(ranks[*a], ranks[*b], *is_descending));
+        }
+        Ok(rows)
+    }
+
+    /// The matching records in default order, and of a full-text search by relevance, too.
+    fn matching(
+        &self,
+        route: &str,
+        list: &List,
+        parameters: &Parameters,
+    ) -> Result<(Vec<usize>, Option<Vec<usize>>), Refused> {
+        let questions = self.questions(route, list, parameters)?;
         let is_answer = |row: &usize| {
             questions.iter().all(|(at, question)| question.holds(&list.atoms[*at][*row]))
         };
-        let mut rows: Vec<usize> = (0..list.ids.len()).filter(is_answer).collect();
-        if !sort.is_empty() {
-            rows.sort_by_cached_key(|row| order::number(&list.ids[*row]));
-            for (at, is_descending) in sort.iter().rev() {
-                let ranks = &list.ranks[*at];
-                rows.sort_by(|a, b| order::compare(ranks[*a], ranks[*b], *is_descending));
+        let mut rows: BTreeSet<usize> = (0..list.ids.len()).filter(is_answer).collect();
+        let mut by_relevance = None;
+        if route == OUTPUTS_ROUTE {
+            let searches = parameters.exact.iter().map(|text| (text, true));
+            for (text, is_exact) in
+                searches.chain(parameters.search.iter().map(|text| (text, false)))
+            {
+                let search = self.search.get_or_init(|| Search::new(&self.library.entities[route]));
+                let found =
+                    search.find(text, is_exact, &Search::fields(&[]), |row| rows.contains(&row))?;
+                let found: Vec<usize> = found.rows.into_iter().map(|(row, _)| row).collect();
+                rows = found.iter().copied().collect();
+                by_relevance = Some(found);
             }
         }
-        Ok(rows)
+        Ok((rows.into_iter().collect(), by_relevance))
     }
 
     /// Parses filter and search into questions, each with the index of its key.
     fn questions(
         &self,
+        route: &str,
         list: &List,
         asked: &Parameters,
     ) -> Result<Vec<(usize, Question)>, Refused> {
@@ -164,7 +202,10 @@ impl<'l> Lists<'l> {
             Some(filter) => grammar::parse(filter)?,
             None => Vec::new(),
         };
-        if let Some(search) = &asked.search {
+        if route != OUTPUTS_ROUTE && asked.exact.is_some() {
+            return Err(Refused("no full-text search"));
+        }
+        if let Some(search) = asked.search.as_ref().filter(|_| route != OUTPUTS_ROUTE) {
             let words = vec![Word { text: search.clone(), is_quoted: true }];
             let key = "name.search".to_owned();
             expressions.push(Expression { key, asked: Asked::Any(words) });

@@ -15,6 +15,8 @@ pub struct Parameters {
     pub sort: Option<String>,
     /// `search` after percent-decoding.
     pub search: Option<String>,
+    /// `search.exact` after percent-decoding.
+    pub exact: Option<String>,
     /// The paths of `select`; the caller knows which members there are.
     pub select: Option<Vec<String>>,
     /// `sample`: the records to draw.
@@ -29,6 +31,7 @@ pub struct Parameters {
 pub fn parse(raw: &str) -> Result<Parameters, Refused> {
     let (mut page, mut per_page, mut filter, mut sort, mut search) = (None, None, None, None, None);
     let (mut select, mut sample, mut seed, mut format) = (None, None, None, None);
+    let mut exact = None;
     for pair in raw.split('&').filter(|pair| !pair.is_empty()) {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         let (name, value) = (decoded(name)?, decoded(value)?);
@@ -39,6 +42,7 @@ pub fn parse(raw: &str) -> Result<Parameters, Refused> {
             "filter" => &mut filter,
             "sort" => &mut sort,
             "search" => &mut search,
+            "search.exact" => &mut exact,
             "select" => &mut select,
             "sample" => &mut sample,
             "seed" => &mut seed,
@@ -96,6 +100,7 @@ pub fn parse(raw: &str) -> Result<Parameters, Refused> {
         filter,
         sort,
         search,
+        exact,
         select,
         sample,
         seed,

@@ -59,11 +59,7 @@ impl Lists<'_> {
     /// The rows that a raw query matches.
     fn rows(&self, route: &str, raw_query: &str) -> Result<Vec<usize>, Refused> {
         let list = self.lists.get(route).ok_or(Refused("no such list"))?;
-        let questions = self.questions(list, &parameters::parse(raw_query)?)?;
-        let is_answer = |row: &usize| {
-            questions.iter().all(|(at, question)| question.holds(&list.atoms[*at][*row]))
-        };
-        Ok((0..list.ids.len()).filter(is_answer).collect())
+        Ok(self.matching(route, list, &parameters::parse(raw_query)?)?.0)
     }
 
     /// Counts the groups of a raw query by the values of keys, largest first.
