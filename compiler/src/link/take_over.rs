@@ -39,6 +39,9 @@ pub(crate) enum Reason {
     /// The previous snapshot and the state of its link disagree.
     #[error("it contradicts the state of its link: {0}")]
     Contradiction(&'static str),
+    /// A term of the full-text index has the most forms that are kept apart, so that some rows may have other forms.
+    #[error("a term of its full-text index has more forms than are kept apart")]
+    Forms,
 }
 
 /// The error of a step that reads the previous snapshot. `E` is the error of the step's other work.

@@ -27,7 +27,7 @@ use crate::link::index::full_text::{TextRuns, take_number, take_text};
 use crate::link::index::runs::{OldRun, merge};
 use crate::link::index::term_lists::Sorting;
 use crate::link::index::unchanged::{Taken, Unchanged};
-use crate::link::take_over::TakeOver;
+use crate::link::take_over::{Reason, TakeOver};
 
 impl TextRuns {
     /// Merges the runs into the index file, with the postings of unchanged rows in the previous snapshot.
@@ -241,6 +241,10 @@ impl<'u> OldTerms<'u> {
     fn part(&self) -> Taken<Option<OldPart<'u>>> {
         let Some(term) = self.term else { return Ok(None) };
         let unchanged = self.unchanged;
+        // Which forms the rows have that count as the last form is not known.
+        if term.form_count() == FORMS_MAX {
+            return Err(TakeOver::Impossible(Reason::Forms));
+        }
         let texts = term.forms(&self.stem).map_err(unchanged.failure())?;
         let forms = used_forms(unchanged, term, texts).map_err(unchanged.failure())?;
         let postings = term.postings().map_err(unchanged.failure())?;
