@@ -107,6 +107,7 @@ fn kinds() -> String {
         PrefixStats,
         Citations,
         Targets,
+        FullText,
     ];
     assert!(archives().all(|(kind, _)| kinds.contains(&kind)));
     let mut text = "number  file\n".to_string();

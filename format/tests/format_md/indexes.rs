@@ -21,6 +21,9 @@ impl Keys {
                 keys.names = rest.trim_start().split(", ").map(str::to_string).collect();
                 continue;
             }
+            if matches!(what, "texts" | "text") {
+                continue;
+            }
             let (number, rest) = rest.trim_start().split_once("  ").unwrap();
             let (path, facts) = rest.split_once(": ").unwrap();
             let kept = match what {

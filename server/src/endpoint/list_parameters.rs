@@ -184,7 +184,7 @@ impl ListParameters {
                 let examples = [
                     sample.word.clone().map(|word| ("plain", word)),
                     Some(("operators", "\"open access\" OR (title:review -protocol)".to_owned())),
-                    Some(("pattern", "genom* wom?n".to_owned())),
+                    Some(("pattern", "deep learn*".to_owned())),
                 ];
                 query_parameter(name, SEARCH, json!({ "type": "string" }), examples)
             }

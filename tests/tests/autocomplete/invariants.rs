@@ -117,8 +117,8 @@ impl Checker<'_> {
             }
         };
         // Outputs have a search of all their texts; the key searches their names.
-        let list =
-            format!("/{route}?per_page=10&filter=name.search:%22{}%22", &raw["query=".len()..]);
+        let value = percent_encode(&mut self.rng, &query.replace('"', "\"\""));
+        let list = format!("/{route}?per_page=10&filter=name.search:%22{value}%22");
         assert_eq!(count(&self.get(&list)), found, "{list}: {query:?}");
     }
 }

@@ -99,7 +99,9 @@ fn random_list_queries_are_answered_and_refused_as_by_rest() {
             assert_eq!(answer["data"], json!({"list": null}), "{query}");
             continue;
         }
-        let expected = expected.json();
+        let mut expected = expected.json();
+        // The query does not ask what a search found of its words.
+        expected["meta"].as_object_mut().unwrap().remove("search");
         let page = &answer["data"]["list"];
         assert_eq!(page["meta"], expected["meta"], "{query}");
         let items = expected["results"].as_array().unwrap().iter();
@@ -138,6 +140,8 @@ fn items_of_lists_have_the_shape_of_single_records() {
                 listed["results"][at].clone()
             };
             let found = item.to_string().replace("\"_2yr", "\"2yr");
+            // Only a list by relevance has scores.
+            let found = found.replace("\"relevance_score\":null,", "");
             assert_eq!(found, expected.to_string(), "{list}");
         }
     }

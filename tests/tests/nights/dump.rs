@@ -223,14 +223,6 @@ impl Dump {
         }
     }
 
-    /// Gives a work an abstract of some words, in a language.
-    pub fn set_text(&mut self, work: usize, language: &str, words: &[String]) {
-        let work = self.records.get_mut(WORKS).unwrap().values_mut().nth(work).unwrap();
-        let index = words.iter().zip(0..).map(|(word, at)| (word.clone(), json!([at])));
-        work["abstract_inverted_index"] = Value::Object(index.collect());
-        work["language"] = json!(language);
-    }
-
     /// Changes a work, so that two nights always differ.
     pub fn touch(&mut self) {
         self.touched += 1;

@@ -8,22 +8,18 @@
 //! | the state of the last link is damaged, cut or missing | `a_damaged_state_…` |
 //! | the previous snapshot is damaged or removed | `a_damaged_snapshot_…` |
 //! | `--paranoid` | `a_damaged_state_…` |
-//! | a term of the full-text index has more forms than are kept apart | `a_term_of_very_many_forms_…` |
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod dump;
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
     fs,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
 };
 
-use pinakes_format::index::full_text::FORMS_MAX;
 use pinakes_format::snapshot::Snapshot;
-use pinakes_format::text::analyzer::Stemmer;
 use pinakes_tests::compiler_run::*;
 use pinakes_tests::values::pick;
 use pinakes_tests::{SeededRng, files_below};
@@ -260,43 +256,4 @@ fn remove(snapshot: &Path) {
     }
     fs::set_permissions(snapshot, fs::Permissions::from_mode(0o755)).unwrap();
     fs::remove_dir_all(snapshot).unwrap();
-}
-
-/// Words of Turkish that have one stem: more than the index keeps apart.
-fn forms_of_one_stem() -> Vec<String> {
-    let stemmer = Stemmer::of_language(Some("tr"));
-    let plurals = ["", "ler"];
-    let owners = ["", "im", "in", "i", "imiz", "iniz", "leri"];
-    let cases =
-        ["", "i", "e", "de", "den", "in", "yi", "ye", "ni", "ne", "nde", "nden", "nin", "le", "ce"];
-    let ends = [
-        "", "ki", "dir", "im", "sin", "iz", "siniz", "ler", "mis", "di", "se", "ken", "yim", "yiz",
-        "ydi", "yse",
-    ];
-    let mut by_stem: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for (plural, owner) in plurals.iter().flat_map(|plural| owners.map(|owner| (plural, owner))) {
-        for (case, end) in cases.iter().flat_map(|case| ends.map(|end| (case, end))) {
-            let form = format!("kedi{plural}{owner}{case}{end}");
-            let stem = stemmer.stem(&form).into_owned();
-            by_stem.entry(stem).or_default().insert(form);
-        }
-    }
-    let most = by_stem.into_values().max_by_key(BTreeSet::len).unwrap();
-    assert!(most.len() > FORMS_MAX + 10, "{} forms", most.len());
-    most.into_iter().collect()
-}
-
-#[test]
-fn a_term_of_very_many_forms_is_indexed_as_from_scratch() {
-    let mut nights = Nights::new(13);
-    let forms = forms_of_one_stem();
-    let (first, others) = forms.split_at(5);
-    nights.dump.set_text(0, "tr", others);
-    nights.dump.set_text(1, "tr", first);
-    nights.dump.write(&nights.workspace.input());
-    nights.check("the first night", &[]);
-    // A form vanishes, so that another one is kept apart.
-    nights.dump.set_text(1, "tr", &first[1..]);
-    nights.dump.write(&nights.workspace.input());
-    nights.check("a form less", &[]);
 }

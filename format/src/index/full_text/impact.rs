@@ -54,7 +54,7 @@ fn log2(number: u64) -> u64 {
     let mut mantissa = (u128::from(number.max(1)) << 31 >> whole) as u64;
     let mut log = whole;
     for _ in 0..IDF_STEPS.ilog2() {
-        mantissa = mantissa * mantissa >> 31;
+        mantissa = (mantissa * mantissa) >> 31;
         log <<= 1;
         if mantissa >> 32 != 0 {
             mantissa >>= 1;

@@ -323,8 +323,8 @@ impl Postings<'_> {
     ///
     /// Fails if the bytes are damaged.
     #[inline]
-    pub fn next(&mut self) -> Result<(), ReadError> {
-        self.cursor.next()
+    pub fn advance(&mut self) -> Result<(), ReadError> {
+        self.cursor.advance()
     }
 
     /// Moves to the first row at or after `row`. Never moves back.
@@ -389,7 +389,7 @@ impl<'s> TermCursor<'s> {
     /// # Errors
     ///
     /// Fails if the bytes are damaged.
-    pub fn next(&mut self) -> Result<Option<(&[u8], Term<'s>)>, ReadError> {
+    pub fn next_term(&mut self) -> Result<Option<(&[u8], Term<'s>)>, ReadError> {
         if !self.texts.advance()? {
             return Ok(None);
         }

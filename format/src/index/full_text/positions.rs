@@ -242,7 +242,7 @@ mod tests {
                 let mut all = Vec::new();
                 for field in 0..FIELDS as u8 {
                     let count = (posting * 7 + usize::from(field) * 3) % 5
-                        * usize::from(posting % (usize::from(field) + 1) == 0);
+                        * usize::from(posting.is_multiple_of(usize::from(field) + 1));
                     for at in 0..count {
                         let position = (posting * 31 % 50 + at * at * 3) as u32;
                         all.push(Occurrence { field, position, form: (at % forms) as u16 });

@@ -248,7 +248,7 @@ impl<'s> Cursor<'s> {
 
     /// Moves to the next posting.
     #[inline]
-    pub fn next(&mut self) -> Result<(), ReadError> {
+    pub fn advance(&mut self) -> Result<(), ReadError> {
         self.at += 1;
         if self.at == BLOCK_POSTINGS || self.row() == NO_ROW {
             return self.decode_next();

@@ -39,11 +39,10 @@ pub fn each_text(
                     return Ok(());
                 }
                 Gathered::Reference(entity, row) | Gathered::NameOf(entity, row) => {
-                    match lookup.row_name(entity, row)? {
-                        // The name lives as long as the lookup, and the last text as long as the record.
-                        Some(name) => return Ok(visit(field, name)),
-                        None => return Ok(()),
+                    if let Some(name) = lookup.row_name(entity, row)? {
+                        visit(field, name);
                     }
+                    return Ok(());
                 }
                 Gathered::LongText(offset, length) => {
                     if pool.is_none() {
@@ -55,7 +54,8 @@ pub fn each_text(
                         .and_then(|pool| pool.get(from..from.checked_add(length as usize)?))
                         .and_then(|text| str::from_utf8(text).ok());
                     let outside = "a long text lies outside its pool, or is not UTF-8";
-                    return Ok(visit(field, text.ok_or(ReadError::corrupt("records", outside))?));
+                    visit(field, text.ok_or(ReadError::corrupt("records", outside))?);
+                    return Ok(());
                 }
                 _ => return Err(ReadError::Internal("a searched member is no text")),
             };

@@ -86,7 +86,7 @@ fn verify_term(term: Term<'_>, rows: &Range<u32>, next: &mut Contiguous) -> Resu
             ensure(occurrences.iter().all(|at| is_form(at.form)), "a position has no form")?;
         }
         ensure(has_occurrence, "a posting has no position")?;
-        postings.next()?;
+        postings.advance()?;
     }
     ensure(postings.row() == NO_ROW, "a term has more postings than its count")?;
     const { assert!(FIELDS == Field::ALL.len()) };
@@ -183,7 +183,7 @@ mod tests {
                     .flat_map(|field| postings.occurrences(*field).unwrap().to_vec())
                     .collect();
                 assert_eq!(found, occurrences(row, of_term.len() as u16), "{stem} {row}");
-                postings.next().unwrap();
+                postings.advance().unwrap();
             }
             assert_eq!(postings.row(), NO_ROW);
             // Every distance of a seek, within blocks and across them.

@@ -137,6 +137,8 @@ impl Search {
                 Parser { tokens: &tokens, at: 0, end: text.len(), clauses: 0 }.parse(fields)?
             }
         };
+        // A filter of some fields has all words there: no other record matches, whatever other fields say.
+        let is_plain = is_plain && fields == ANY_FIELD;
         Ok(Search { text: text.to_owned(), is_exact, is_plain, parameter: "filter", tree })
     }
 }

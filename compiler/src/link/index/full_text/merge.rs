@@ -230,7 +230,7 @@ impl<'u> OldTerms<'u> {
     fn advance(&mut self) -> Taken<()> {
         let OldTerms { unchanged, terms, stem, term } = self;
         stem.clear();
-        *term = terms.next().map_err(unchanged.failure())?.map(|(text, term)| {
+        *term = terms.next_term().map_err(unchanged.failure())?.map(|(text, term)| {
             stem.extend_from_slice(text);
             term
         });
@@ -271,7 +271,7 @@ fn used_forms(
                 }
             }
         }
-        postings.next()?;
+        postings.advance()?;
     }
     Ok(texts.into_iter().zip(is_used).map(|(text, is_used)| is_used.then_some(text)).collect())
 }
@@ -303,7 +303,7 @@ impl OldPart<'_> {
                 writer.push(new, impact, &occurrences)?;
                 written += 1;
             }
-            postings.next().map_err(unchanged.failure())?;
+            postings.advance().map_err(unchanged.failure())?;
         }
         Ok(written)
     }
