@@ -53,7 +53,7 @@ fn operators_and_fields_choose_records() {
         ("\"learning deep\"~2", &[1, 2]),
         ("\"open acc*\"", &[1]),
         ("wom?n colour*", &[3]),
-        ("color~1", &[3]),
+        ("color~2", &[3]),
         ("synovxtis~1 knee", &[1]),
         ("\"deep\" OR \"pigments\"", &[1, 2, 3]),
     ] {
