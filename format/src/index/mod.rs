@@ -23,7 +23,7 @@
 //!
 //! The folder knows neither snapshots nor queries.
 //!
-//! Imports `entity`, `record`, `schema`, `storage`, `text`.
+//! Imports `entity`, `json`, `record`, `schema`, `storage`, `text`.
 
 pub mod bitset;
 pub mod check;
