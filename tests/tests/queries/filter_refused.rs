@@ -78,7 +78,7 @@ const REFUSED: &[RefusedQuery<'_>] = &[
     ),
     (
         "/outputs?filter=abstract:a",
-        &[("filter", "abstract", "is no filter key of /outputs; did you mean `has_abstract`?")],
+        &[("filter", "abstract", "is no filter key of /outputs; did you mean `abstract.search`?")],
     ),
     (
         "/authors?filter=works_count:>5",

@@ -370,13 +370,13 @@ impl<'s, 'q> Resolver<'s, 'q> {
             }
             let letters = word.chars().count();
             let edits = MISTYPED_LETTERS.iter().filter(|least| letters >= **least).count() as u32;
-            let own = self.count(&self.terms(&word)?)?;
+            let own = self.count(self.terms(&word)?)?;
             if edits == 0 || own > 1 + self.records / 1_000_000 {
                 continue;
             }
             let mut frequent = Vec::new();
             for (distance, found) in near(self.index, &word, edits, self.deadline)? {
-                let count = self.count(&self.terms_of_form(&found.terms)?)?;
+                let count = self.count(self.terms_of_form(&found.terms)?)?;
                 if count > FREQUENT_RECORDS.max(4 * own) {
                     frequent.push((distance, u64::MAX - count, found));
                 }
@@ -394,11 +394,17 @@ impl<'s, 'q> Resolver<'s, 'q> {
     }
 
     /// The records of the most frequent of some terms, without suppressed records.
-    fn count(&self, terms: &[GroupTerm<'s>]) -> Result<u64, ReadError> {
-        let count = |term: &GroupTerm<'s>| u64::from(term.postings.count());
-        let greatest = terms.iter().map(count).max().unwrap_or(0);
-        // With suppressed records a word of a few records may have none.
-        Ok(greatest.saturating_sub(self.suppressed.len() as u64))
+    fn count(&self, terms: Vec<GroupTerm<'s>>) -> Result<u64, ReadError> {
+        let mut greatest = 0;
+        for mut term in terms {
+            let mut count = u64::from(term.postings.count());
+            for row in self.suppressed {
+                term.postings.seek(*row)?;
+                count -= u64::from(term.postings.row() == *row);
+            }
+            greatest = greatest.max(count);
+        }
+        Ok(greatest)
     }
 
     /// The matcher of most words of a plain search.

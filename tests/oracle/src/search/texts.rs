@@ -84,9 +84,11 @@ impl Texts {
         let mut last: Option<(usize, String)> = None;
         let (mut next, mut counts) = ([0; 6], [0; 6]);
         for (field, path) in MEMBERS {
+            // The names of records that the output refers to count each.
+            let is_reference = path.len() > 1 && path.last() == Some(&"name");
             for text in values(single, path) {
-                // Of a text that repeats the text before there is one.
-                if last.as_ref() == Some(&(field, text.clone())) {
+                // Of a text of the record that repeats the text before there is one.
+                if !is_reference && last.as_ref() == Some(&(field, text.clone())) {
                     continue;
                 }
                 if counts[field] > 0 {
@@ -108,7 +110,9 @@ impl Texts {
                 if field == TITLE && next[field] > begin {
                     record.titles.push((begin, next[field]));
                 }
-                last = Some((field, text));
+                if !is_reference {
+                    last = Some((field, text));
+                }
             }
         }
         // Each word of a title weighs as much as three others.
