@@ -81,6 +81,10 @@ impl<'s> Both<'s> {
     }
 
     fn get(&mut self, target: &str) {
+        // A suppressed record keeps its row, which is a part of scores, and its forms, which corrections read.
+        if target.starts_with("/outputs?") && target.contains("search=") {
+            return;
+        }
         let (served, linked) = (self.served.get(target), self.linked.get(target));
         self.compare(target, served, linked);
     }
