@@ -186,12 +186,15 @@ impl ListParameters {
                     Some(("operators", "\"open access\" OR (title:review -protocol)".to_owned())),
                     Some(("pattern", "deep learn*".to_owned())),
                 ];
-                query_parameter(name, SEARCH, json!({ "type": "string" }), examples)
+                let schema = json!({ "type": "string", "pattern": (patterns::words()) });
+                query_parameter(name, SEARCH, schema, examples)
             }
             Parameter::SearchExact => {
                 let doc = "A search in place of `search`: nothing is stemmed, so that `works` does not find \
                            `working`.";
-                query_parameter(name, doc, json!({ "type": "string" }), [])
+                let schema = json!({ "type": "string", "pattern": (patterns::words()) });
+                // No example: generated clients would send it with that of `search`.
+                query_parameter(name, doc, schema, [])
             }
             Parameter::Search => {
                 let doc = "Words. For each word, a name or alternative name of the record must have a \

@@ -2,12 +2,14 @@
 
 import schemathesis
 
-# `group_by` counts records, and shows none of them.
-NOT_OF_GROUPS = {"select", "sample", "seed", "format"}
+# `group_by` counts records, and shows none of them; `sort` takes other keys than in its examples.
+NOT_OF_GROUPS = {"select", "sample", "seed", "format", "sort"}
 # `format` sends the whole list.
 NOT_OF_STREAMS = {"page", "per_page"}
 # Parameters whose grammars the document gives in words.
-IN_WORDS = {"filter", "sort"}
+IN_WORDS = {"filter", "sort", "search", "search.exact"}
+# One search at a time.
+SEARCHES = {"search", "search.exact"}
 # Names in these parameters must differ.
 NAMES = {"group_by", "of", "select"}
 
@@ -17,22 +19,31 @@ def has_repeated(text):
     return len(names) != len(set(names))
 
 
-@schemathesis.hook
-def filter_case(context, case):
-    query = case.query or {}
-    names = set(query)
-    if any(has_repeated(query[name]) for name in names & NAMES):
+def is_allowed(parameters):
+    names = set(parameters)
+    if any(has_repeated(parameters[name]) for name in names & NAMES):
         return False
     if "format" in names and names & NOT_OF_STREAMS:
         return False
     if "group_by" in names and names & NOT_OF_GROUPS:
         return False
+    if names >= SEARCHES:
+        return False
     return "seed" not in names or "sample" in names
 
 
 @schemathesis.hook
+def filter_case(context, case):
+    form = case.body if isinstance(case.body, dict) else {}
+    # A form has an example of `search` alone.
+    if (IN_WORDS - {"search"}) & set(form):
+        return False
+    return is_allowed(case.query or {}) and is_allowed(form)
+
+
+@schemathesis.hook
 def map_query(context, query):
-    """Takes `filter` and `sort` from the examples of the document, which gives their grammars in words."""
+    """Takes values whose grammars the document gives in words from its examples."""
     examples = {
         parameter.name: [example["value"] for example in parameter.definition["examples"].values()]
         for parameter in context.operation.query
