@@ -29,7 +29,7 @@ pub struct SelectionArgs {
     #[arg(long, value_name = "FILE", env = "PINAKES_SUPPRESS")]
     suppress: Option<PathBuf>,
 
-    /// Leave out the full-text index, a third of a snapshot: `search=` of outputs then answers that the snapshot has no
+    /// Leave out the full-text index, about a quarter of a snapshot: `search=` of outputs then answers that the snapshot has no
     /// such index.
     #[arg(long, env = "PINAKES_NO_SEARCH")]
     no_search: bool,

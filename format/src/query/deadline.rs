@@ -44,6 +44,32 @@ impl fmt::Debug for Deadline<'_> {
     }
 }
 
+/// Steps between two checks of a [`PacedDeadline`].
+const STEPS_PER_CHECK: u32 = 4_096;
+
+/// A deadline that a loop checks once in 4,096 steps.
+pub(super) struct PacedDeadline<'a> {
+    deadline: Deadline<'a>,
+    steps: u32,
+}
+
+impl PacedDeadline<'_> {
+    /// Counts a step.
+    ///
+    /// # Errors
+    ///
+    /// [`QueryError::Deadline`] once the deadline has passed.
+    #[inline]
+    pub fn step(&mut self) -> Result<(), QueryError> {
+        self.steps += 1;
+        if self.steps < STEPS_PER_CHECK {
+            return Ok(());
+        }
+        self.steps = 0;
+        self.deadline.check()
+    }
+}
+
 impl<'a> Deadline<'a> {
     /// No deadline.
     pub const NEVER: Deadline<'static> = Deadline { instant: None, is_over: None };
@@ -58,6 +84,11 @@ impl<'a> Deadline<'a> {
         Deadline { instant: None, is_over: Some(is_over) }
     }
 
+    /// The deadline for a loop of many short steps.
+    pub(super) fn paced(self) -> PacedDeadline<'a> {
+        PacedDeadline { deadline: self, steps: 0 }
+    }
+
     /// Checks the deadline before more work.
     ///
     /// # Errors
@@ -69,5 +100,19 @@ impl<'a> Deadline<'a> {
             return Err(QueryError::Deadline);
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_paced_deadline_ends_a_loop_of_short_steps() {
+        let mut pace = Deadline::when(&|| true).paced();
+        let steps = (0..10 * STEPS_PER_CHECK).take_while(|_| pace.step().is_ok()).count();
+        assert_eq!(steps as u32, STEPS_PER_CHECK - 1);
+        let mut pace = Deadline::NEVER.paced();
+        assert!((0..10 * STEPS_PER_CHECK).all(|_| pace.step().is_ok()));
     }
 }

@@ -163,7 +163,7 @@ impl Query {
             count,
         };
         let rows = ranked.iter().map(|ranked| ranked.row).collect();
-        Ok(RowPage { count, rows, scores: Some(ranked), search: summary, plan })
+        Ok(RowPage { count, rows, scores: Some(ranked), search: Some(summary), plan })
     }
 
     /// Counts the matching records, and finds those from a position on by descending relevance, or by relevance and other

@@ -42,6 +42,11 @@ impl Field {
         Field::Imprint,
     ];
 
+    /// The fields of a set, by their bits.
+    pub fn of_set(fields: u8) -> impl Iterator<Item = Field> {
+        Field::ALL.into_iter().filter(move |field| fields & field.bit() != 0)
+    }
+
     /// The bit of the field in a set of fields.
     pub const fn bit(self) -> u8 {
         1 << self as u8
@@ -60,11 +65,10 @@ impl Field {
     }
 }
 
-/// The searched members of an output, by field. Of a member whose values are equal to those of the member before, the
-/// index has one.
+/// The searched members of an output, by field, in the order of the declaration. A name that repeats the title is left out.
 const OUTPUTS: [(Field, &str); 13] = [
-    (Field::Title, "name"),
     (Field::Title, "title"),
+    (Field::Title, "name"),
     (Field::Abstract, "abstract"),
     (Field::Authors, "authors.name"),
     (Field::Venue, "primary_venue.source.name"),

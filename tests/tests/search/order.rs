@@ -10,7 +10,7 @@ fn works() -> Vec<Value> {
     let mut works = vec![
         title(1, "Graphene"),
         title(2, "Properties of graphene sheets and of many other thin things"),
-        with_abstract(title(3, "Thin things"), "Some of these are made of graphene and more"),
+        with_abstract(title(3, "Thin things"), "Some sheets consist of graphene and more"),
         title(4, "Sheets of graphene"),
     ];
     for (id, cited) in (10..60).zip(0..) {

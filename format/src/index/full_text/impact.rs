@@ -12,7 +12,7 @@
 
 use crate::schema::texts::{FIELDS, Field};
 
-/// The greatest impact.
+/// The greatest impact: impacts are 31sts.
 pub const IMPACT_MAX: u8 = 31;
 /// Fractional steps of an inverse document frequency.
 pub const IDF_STEPS: u64 = 256;

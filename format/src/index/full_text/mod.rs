@@ -203,7 +203,7 @@ impl FullText {
 /// A term that a word is a form of, and the form's number in the term.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FormOf {
-    /// The term.
+    /// The stem that names the term.
     pub stem: String,
     /// The number of the form among the forms of the term.
     pub number: u16,

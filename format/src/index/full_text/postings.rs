@@ -29,6 +29,9 @@ use crate::storage::leb128;
 /// The row of a cursor beyond its last posting.
 pub const NO_ROW: u32 = u32::MAX;
 
+/// Differences of at most this many bits: those of a block add up to less than 2^31.
+const WIDTH_CHECKED_BY_ENDS: u8 = 23;
+
 /// Bits of an impact in the rest of a list.
 const IMPACT_BITS: u32 = 5;
 
@@ -335,7 +338,15 @@ impl<'s> Cursor<'s> {
         if self.rows[BLOCK_POSTINGS - 1] != self.list.last_row(block) {
             return Err(corrupt("a block of postings ends with another row than its entry"));
         }
-        Ok(())
+        // Differences of few bits cannot pass the greatest row twice.
+        let ascends = match rows_width <= WIDTH_CHECKED_BY_ENDS {
+            true => self.rows[0] <= self.rows[BLOCK_POSTINGS - 1],
+            false => self.rows.is_sorted(),
+        };
+        match ascends && before.is_none_or(|before| before < self.rows[0]) {
+            true => Ok(()),
+            false => Err(corrupt("the rows of a block of postings do not ascend")),
+        }
     }
 
     fn decode_rest(&mut self, before: Option<u32>, bytes: &mut &[u8]) -> Result<(), ReadError> {

@@ -11,8 +11,8 @@ use crate::schema::texts::{Field, TextPaths};
 use crate::storage::error::ReadError;
 use crate::storage::long_text::inflate;
 
-/// Calls `visit` with each searched text of a record, field by field in the order of the declaration. A text that
-/// repeats the text before is left out: most titles repeat the name.
+/// Calls `visit` with each searched text of a record, field by field in the order of the declaration. A name that
+/// repeats the title is left out, as most do.
 ///
 /// Costs a walk over the record, and the decompression of its long texts if it has an abstract.
 ///
@@ -27,7 +27,7 @@ pub fn each_text(
 ) -> Result<(), ReadError> {
     let mut from = RecordReader::new(record.packed)?;
     let mut outcome = Ok(());
-    let mut last: Option<(Field, &str)> = None;
+    let mut title: Option<&str> = None;
     let mut pool: Option<Vec<u8>> = None;
     Output::gather(&mut from, &paths.tree, &mut |end, value| {
         let Some(field) = paths.fields.get(end).copied() else { return };
@@ -59,7 +59,7 @@ pub fn each_text(
                 }
                 _ => return Err(ReadError::Internal("a searched member is no text")),
             };
-            if last.replace((field, text)) != Some((field, text)) {
+            if field != Field::Title || title.replace(text) != Some(text) {
                 visit(field, text);
             }
             Ok(())

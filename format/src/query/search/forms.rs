@@ -20,6 +20,7 @@ const FORMS_PER_CHECK: usize = 1_024;
 const COUNTED_FORMS_MAX: u64 = 1_000_000;
 
 /// A word that a search stands for, and its terms.
+#[derive(Clone)]
 pub(super) struct Found {
     pub form: String,
     pub terms: Vec<FormOf>,

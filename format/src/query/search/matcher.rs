@@ -12,7 +12,8 @@
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
-use crate::index::full_text::{NO_ROW, Occurrence, Postings};
+use crate::index::full_text::{NO_ROW, Occurrence, Postings, Term};
+use crate::query::deadline::{Deadline, PacedDeadline, QueryError};
 use crate::schema::texts::{ANY_FIELD, Field};
 use crate::storage::error::ReadError;
 
@@ -20,14 +21,21 @@ use crate::storage::error::ReadError;
 const SCANNED_TERMS_MAX: usize = 8;
 
 /// One term of a group, and the forms that count; `None` for all forms.
+#[derive(Clone)]
 pub(super) struct GroupTerm<'s> {
-    pub postings: Postings<'s>,
+    pub term: Term<'s>,
     pub forms: Option<Vec<u16>>,
+}
+
+/// The postings of a term of a group.
+struct OpenTerm<'s> {
+    postings: Postings<'s>,
+    forms: Option<Vec<u16>>,
 }
 
 /// The records that have any of some terms.
 pub(super) struct Group<'s> {
-    terms: Vec<GroupTerm<'s>>,
+    terms: Vec<OpenTerm<'s>>,
     /// The fields that count.
     fields: u8,
     /// Whether a record with a term may have none that counts.
@@ -35,12 +43,22 @@ pub(super) struct Group<'s> {
     /// The row of each term but those at the current row, if there are many terms.
     heap: BinaryHeap<Reverse<(u32, u32)>>,
     row: u32,
+    pace: PacedDeadline<'s>,
 }
 
 impl<'s> Group<'s> {
-    pub fn new(terms: Vec<GroupTerm<'s>>, fields: u8) -> Result<Group<'s>, ReadError> {
+    pub fn new(
+        terms: Vec<GroupTerm<'s>>,
+        fields: u8,
+        deadline: Deadline<'s>,
+    ) -> Result<Group<'s>, QueryError> {
         let is_checked = fields != ANY_FIELD || terms.iter().any(|term| term.forms.is_some());
-        let mut group = Group { terms, fields, is_checked, heap: BinaryHeap::new(), row: 0 };
+        let open = |GroupTerm { term, forms }: GroupTerm<'s>| {
+            Ok(OpenTerm { postings: term.postings()?, forms })
+        };
+        let terms = terms.into_iter().map(open).collect::<Result<Vec<_>, ReadError>>()?;
+        let (heap, pace) = (BinaryHeap::new(), deadline.paced());
+        let mut group = Group { terms, fields, is_checked, heap, row: 0, pace };
         if group.terms.len() > SCANNED_TERMS_MAX {
             let rows = group.terms.iter().map(|term| term.postings.row());
             group.heap = rows.zip(0..).map(Reverse).collect();
@@ -81,7 +99,7 @@ impl<'s> Group<'s> {
 
     /// Moves to the first record at or after `row`.
     #[inline]
-    pub fn seek(&mut self, row: u32) -> Result<u32, ReadError> {
+    pub fn seek(&mut self, row: u32) -> Result<u32, QueryError> {
         if self.row < row {
             self.seek_terms(row)?;
             self.settle()?;
@@ -110,8 +128,9 @@ impl<'s> Group<'s> {
     }
 
     /// Moves on to a record with a term that counts.
-    fn settle(&mut self) -> Result<(), ReadError> {
+    fn settle(&mut self) -> Result<(), QueryError> {
         while self.is_checked && self.row != NO_ROW && !self.counts()? {
+            self.pace.step()?;
             self.seek_terms(self.row + 1)?;
         }
         Ok(())
@@ -120,14 +139,14 @@ impl<'s> Group<'s> {
     /// Whether a term stands in one of the fields of the current record, in a form that counts.
     fn counts(&mut self) -> Result<bool, ReadError> {
         let Group { terms, fields, row, .. } = self;
-        for GroupTerm { postings, forms } in terms {
+        for OpenTerm { postings, forms } in terms {
             if postings.row() != *row {
                 continue;
             }
             if forms.is_none() && *fields == ANY_FIELD {
                 return Ok(true);
             }
-            for field in Field::ALL.into_iter().filter(|field| *fields & field.bit() != 0) {
+            for field in Field::of_set(*fields) {
                 let mut all = postings.occurrences(field)?.iter();
                 if all.any(|at| counts_form(forms.as_deref(), at)) {
                     return Ok(true);
@@ -139,12 +158,12 @@ impl<'s> Group<'s> {
 
     /// The greatest impact of the terms in the record at `row`; 0 if it has none. The group stands at `row` or before.
     #[inline]
-    pub fn impact(&mut self, row: u32) -> Result<u32, ReadError> {
+    pub fn impact(&mut self, row: u32) -> Result<u32, QueryError> {
         if self.seek(row)? != row {
             return Ok(0);
         }
         let mut greatest = 0;
-        for GroupTerm { postings, .. } in &mut self.terms {
+        for OpenTerm { postings, .. } in &mut self.terms {
             if postings.row() == row {
                 greatest = greatest.max(postings.impact());
             }
@@ -156,7 +175,7 @@ impl<'s> Group<'s> {
     #[inline]
     pub fn bound(&mut self, row: u32) -> (u32, u32) {
         let mut bound = (0, NO_ROW);
-        for GroupTerm { postings, .. } in &mut self.terms {
+        for OpenTerm { postings, .. } in &mut self.terms {
             let (impact, last) = postings.bound(row);
             bound = (bound.0.max(impact), bound.1.min(last));
         }
@@ -167,7 +186,7 @@ impl<'s> Group<'s> {
     pub fn positions(&mut self, field: Field, into: &mut Vec<u32>) -> Result<(), ReadError> {
         let Group { terms, row, .. } = self;
         let first = into.len();
-        for GroupTerm { postings, forms } in terms {
+        for OpenTerm { postings, forms } in terms {
             if postings.row() == *row {
                 let counting = postings.occurrences(field)?.iter();
                 let counting = counting.filter(|at| counts_form(forms.as_deref(), at));
@@ -187,25 +206,28 @@ fn counts_form(forms: Option<&[u16]>, at: &Occurrence) -> bool {
 pub(super) struct Phrase<'s> {
     /// The words; equal words have a group each.
     words: Vec<Group<'s>>,
-    /// The place of each word in the phrase.
-    offsets: Vec<u32>,
     distance: Option<u32>,
     fields: u8,
     /// Positions of each word in the current record and field.
     positions: Vec<Vec<u32>>,
+    pace: PacedDeadline<'s>,
 }
 
 impl<'s> Phrase<'s> {
     /// The groups must count all fields: the phrase selects the fields.
-    pub fn new(words: Vec<Group<'s>>, distance: Option<u32>, fields: u8) -> Phrase<'s> {
-        let (offsets, positions) =
-            ((0..words.len() as u32).collect(), vec![Vec::new(); words.len()]);
-        Phrase { words, offsets, distance, fields, positions }
+    pub fn new(
+        words: Vec<Group<'s>>,
+        distance: Option<u32>,
+        fields: u8,
+        deadline: Deadline<'s>,
+    ) -> Phrase<'s> {
+        let positions = vec![Vec::new(); words.len()];
+        Phrase { words, distance, fields, positions, pace: deadline.paced() }
     }
 
-    fn seek(&mut self, mut row: u32) -> Result<u32, ReadError> {
+    fn seek(&mut self, mut row: u32) -> Result<u32, QueryError> {
         loop {
-            row = seek_all(&mut self.words, row, Group::seek)?;
+            row = seek_all(&mut self.words, row, &mut self.pace, Group::seek)?;
             if row == NO_ROW || self.stands_in_record()? {
                 return Ok(row);
             }
@@ -215,8 +237,8 @@ impl<'s> Phrase<'s> {
 
     /// Whether the phrase stands in the record at which all words are.
     fn stands_in_record(&mut self) -> Result<bool, ReadError> {
-        let Phrase { words, offsets, distance, fields, positions } = self;
-        for field in Field::ALL.into_iter().filter(|field| *fields & field.bit() != 0) {
+        let Phrase { words, distance, fields, positions, .. } = self;
+        for field in Field::of_set(*fields) {
             let mut has_all = true;
             for (word, positions) in words.iter_mut().zip(positions.iter_mut()) {
                 positions.clear();
@@ -228,7 +250,7 @@ impl<'s> Phrase<'s> {
             }
             let stands = has_all
                 && match distance {
-                    None => stand_in_order(positions, offsets),
+                    None => stand_in_order(positions),
                     Some(distance) => stand_near(positions, *distance),
                 };
             if stands {
@@ -239,14 +261,11 @@ impl<'s> Phrase<'s> {
     }
 }
 
-/// Whether words stand side by side in the order of their offsets.
-pub(super) fn stand_in_order(positions: &[Vec<u32>], offsets: &[u32]) -> bool {
+/// Whether words stand side by side, in order.
+pub(super) fn stand_in_order(positions: &[Vec<u32>]) -> bool {
     let Some((first, others)) = positions.split_first() else { return false };
     first.iter().any(|at| {
-        others
-            .iter()
-            .zip(&offsets[1..])
-            .all(|(positions, offset)| positions.binary_search(&(at + offset)).is_ok())
+        (at + 1..).zip(others).all(|(place, positions)| positions.binary_search(&place).is_ok())
     })
 }
 
@@ -279,10 +298,12 @@ pub(super) fn stand_near(positions: &[Vec<u32>], distance: u32) -> bool {
 fn seek_all<M>(
     matchers: &mut [M],
     mut row: u32,
-    seek: impl Fn(&mut M, u32) -> Result<u32, ReadError>,
-) -> Result<u32, ReadError> {
+    pace: &mut PacedDeadline<'_>,
+    seek: impl Fn(&mut M, u32) -> Result<u32, QueryError>,
+) -> Result<u32, QueryError> {
     let Some((first, others)) = matchers.split_first_mut() else { return Ok(NO_ROW) };
     'rows: loop {
+        pace.step()?;
         row = seek(first, row)?;
         if row == NO_ROW {
             return Ok(NO_ROW);
@@ -307,6 +328,7 @@ pub(super) enum Matcher<'s> {
         nodes: Vec<Matcher<'s>>,
         negated: Vec<Matcher<'s>>,
         rows: u32,
+        pace: PacedDeadline<'s>,
     },
     /// Any of these; with the last row of each.
     Or(Vec<(u32, Matcher<'s>)>),
@@ -334,7 +356,7 @@ impl<'s> Matcher<'s> {
     }
 
     /// Moves to the first matching row at or after `row`; [`NO_ROW`] if there is none. `row` never descends.
-    pub fn seek(&mut self, row: u32) -> Result<u32, ReadError> {
+    pub fn seek(&mut self, row: u32) -> Result<u32, QueryError> {
         match self {
             Matcher::Group(group) => group.seek(row),
             Matcher::Phrase(phrase) => phrase.seek(row),
@@ -349,13 +371,14 @@ impl<'s> Matcher<'s> {
                 }
                 Ok(least)
             }
-            Matcher::And { nodes, negated, rows } => {
+            Matcher::And { nodes, negated, rows, pace } => {
                 let mut row = row;
                 'rows: loop {
+                    pace.step()?;
                     row = match nodes.is_empty() {
                         true if row < *rows => row,
                         true => NO_ROW,
-                        false => seek_all(nodes, row, Matcher::seek)?,
+                        false => seek_all(nodes, row, pace, Matcher::seek)?,
                     };
                     if row == NO_ROW {
                         return Ok(NO_ROW);
@@ -387,10 +410,15 @@ pub(super) struct Most<'s> {
     /// The words of which a record has at least one.
     needed: usize,
     weight_min: u64,
+    pace: PacedDeadline<'s>,
 }
 
 impl<'s> Most<'s> {
-    pub fn new(mut words: Vec<(u64, Group<'s>)>, weight_min: u64) -> Most<'s> {
+    pub fn new(
+        mut words: Vec<(u64, Group<'s>)>,
+        weight_min: u64,
+        deadline: Deadline<'s>,
+    ) -> Most<'s> {
         words.sort_by_key(|(weight, _)| Reverse(*weight));
         let mut rest: u64 = words.iter().map(|(weight, _)| weight).sum();
         let mut needed = 0;
@@ -401,14 +429,15 @@ impl<'s> Most<'s> {
             rest -= weight;
             needed += 1;
         }
-        Most { words, needed, weight_min: weight_min.max(1) }
+        Most { words, needed, weight_min: weight_min.max(1), pace: deadline.paced() }
     }
 
-    fn seek(&mut self, row: u32) -> Result<u32, ReadError> {
-        let Most { words, needed, weight_min } = self;
+    fn seek(&mut self, row: u32) -> Result<u32, QueryError> {
+        let Most { words, needed, weight_min, pace } = self;
         let (needed, others) = words.split_at_mut(*needed);
         let mut row = row;
         loop {
+            pace.step()?;
             let mut least = NO_ROW;
             for (_, word) in &mut *needed {
                 least = least.min(word.seek(row)?);

@@ -3,13 +3,13 @@
 //! ```text
 //! text        "deep learning" -review          what the client wrote
 //! Search      syntax.rs: a tree of clauses, checked
-//! Resolved    plan.rs: words as terms of the index; what is corrected; which words score
+//! Resolver    plan.rs: words as terms of the index; what is corrected; which words score
 //! Matcher     matcher.rs: rows that match, ascending
 //! RankedRow   rank.rs: rows by descending score
 //! ```
 //!
 //! `record` evaluates a search against one record. `forms` finds the words that patterns and mistyped words stand for.
-//! `snippet` marks the words of a search in the texts of a record.
+//! `snippet` marks the words of a search in the texts of a record; `word_test` serves both.
 
 mod forms;
 mod matcher;
@@ -18,11 +18,12 @@ mod rank;
 mod record;
 mod snippet;
 mod syntax;
+mod word_test;
 
 use crate::entity::Entity;
 use crate::index::doc_set::DocSet;
 use crate::query::deadline::{Deadline, QueryError};
-use crate::query::search::plan::{Resolved, Resolver};
+use crate::query::search::plan::Resolver;
 use crate::query::search::rank::{Ranking, matching_rows};
 use crate::snapshot::Snapshot;
 
@@ -39,7 +40,7 @@ pub(super) struct RankedPage {
     /// The rows of the page, the best first.
     pub rows: Vec<RankedRow>,
     /// Which words match, and which were corrected.
-    pub summary: Option<SearchSummary>,
+    pub summary: SearchSummary,
 }
 
 impl Search {
@@ -50,9 +51,9 @@ impl Search {
         entity: Entity,
         deadline: Deadline<'_>,
     ) -> Result<(DocSet, SearchSummary), QueryError> {
-        let mut resolved = self.resolve(snapshot, entity, deadline)?;
-        let rows = matching_rows(&mut resolved.matcher, snapshot.count(entity), deadline)?;
-        Ok((rows, resolved.summary))
+        let mut resolver = self.resolver(snapshot, entity, deadline)?;
+        let rows = matching_rows(&mut resolver.matcher()?, snapshot.count(entity), deadline)?;
+        Ok((rows, resolver.summary()))
     }
 
     /// Counts the matching rows of a filter, and finds those of a page by relevance.
@@ -66,28 +67,22 @@ impl Search {
     ) -> Result<RankedPage, QueryError> {
         let suppressed = snapshot.suppressed().rows(entity);
         let ranking = Ranking { filter, suppressed, deadline };
-        let mut summary = None;
-        let make = || {
-            let resolved = self.resolve(snapshot, entity, deadline)?;
-            summary.get_or_insert_with(|| resolved.summary.clone());
-            Ok(resolved)
-        };
-        let (count, rows) = ranking.page(make, page)?;
-        Ok(RankedPage { count, rows, summary })
+        let mut resolver = self.resolver(snapshot, entity, deadline)?;
+        let (count, rows) = ranking.page(&mut resolver, page)?;
+        Ok(RankedPage { count, rows, summary: resolver.summary() })
     }
 
-    fn resolve<'s>(
+    fn resolver<'s>(
         &self,
         snapshot: &'s Snapshot,
         entity: Entity,
-        deadline: Deadline<'_>,
-    ) -> Result<Resolved<'s>, QueryError> {
+        deadline: Deadline<'s>,
+    ) -> Result<Resolver<'s, '_>, QueryError> {
         let Some(index) = snapshot.full_text(entity) else {
             let reason = "cannot be searched: this snapshot was built without a full-text index; `name.search` finds names";
             return Err(QueryError::refused(self.parameter, &self.text, reason.to_owned()));
         };
         let (rows, suppressed) = (snapshot.count(entity), snapshot.suppressed().rows(entity));
-        let records = u64::from(rows) - suppressed.len() as u64;
-        Resolver::new(index, records, rows, suppressed, deadline).resolve(self)
+        Ok(Resolver::new(self, index, rows, suppressed, deadline))
     }
 }

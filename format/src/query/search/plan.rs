@@ -7,27 +7,29 @@
 //! words: most, corrected: synovitsi → synovitis
 //! ```
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, str};
 
-use crate::index::full_text::{FormOf, FullText, IMPACT_MAX, NO_ROW, Term, idf};
+use crate::index::full_text::{FormOf, FullText, NO_ROW, Term, idf};
 use crate::query::deadline::{Deadline, QueryError};
 use crate::query::search::forms::{Found, near, with_pattern};
 use crate::query::search::matcher::{Group, GroupTerm, Matcher, Most, Phrase};
 use crate::query::search::syntax::{Leaf, LeafKind, Node, PhrasePart, Search, Unit};
 use crate::schema::texts::ANY_FIELD;
 use crate::storage::error::ReadError;
-use crate::text::analyzer::{all_stems, is_function_word, is_stop_word};
+use crate::text::analyzer::{all_stems, is_function_word, is_inflection, is_stop_word};
 
 /// The most words that the patterns and the mistyped words of a search stand for.
 const EXPANSIONS_MAX: usize = 10_000;
 /// Letters from which on a word may be mistyped, and from which on in two places.
 const MISTYPED_LETTERS: [usize; 2] = [4, 8];
-/// A mistyped word stands for a word of more records than this, and than four times its own.
+/// A mistyped word stands for words that more records than this have, and more than four times those of the mistyped word.
 const FREQUENT_RECORDS: u64 = 2;
 /// The most words that a mistyped word stands for.
 const CORRECTIONS_MAX: usize = 8;
 /// Where fewer records than this have half of the weight of the words, any word suffices.
 const MOST_RECORDS_MIN: usize = 100;
+/// A longer search is no title, and its words are not compared with the order of words in records.
+const SEQUENCE_WORDS_MAX: usize = 31;
 /// The term at the end of each title.
 pub const TITLE_END: &str = " ";
 
@@ -50,7 +52,7 @@ impl SearchedWords {
     }
 }
 
-/// What a search found of its words.
+/// Which words of a search match, and which words were corrected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SearchSummary {
     /// Which words the matching records have.
@@ -66,79 +68,94 @@ pub(super) struct ScoredWord<'s> {
     pub weight: u64,
 }
 
-/// A search, ready to find rows.
-pub(super) struct Resolved<'s> {
-    pub matcher: Matcher<'s>,
+/// The words and weights that order the records of a search.
+pub(super) struct Scoring<'s> {
     pub words: Vec<ScoredWord<'s>>,
     /// Of a plain search, its words in order, to be found side by side; each with its inverse document frequency.
     pub sequence: Vec<(u64, Group<'s>)>,
     /// The ends of titles.
     pub title_end: Group<'s>,
-    pub summary: SearchSummary,
 }
 
-/// The snapshot and the limits of a search.
+/// The words that patterns and mistyped words stand for: by the pattern, or by the word and its changes.
+type Expansions = BTreeMap<(String, Option<u32>), Vec<Found>>;
+
+/// A search in a snapshot: what its words stand for, within its limits.
 pub(super) struct Resolver<'s, 'q> {
-    pub index: &'s FullText,
+    search: &'q Search,
+    index: &'s FullText,
     /// The records that are not suppressed.
-    pub records: u64,
-    pub rows: u32,
+    records: u64,
+    rows: u32,
     /// Ascending.
-    pub suppressed: &'s [u32],
-    pub deadline: Deadline<'q>,
-    is_exact: bool,
-    parameter: &'static str,
+    suppressed: &'s [u32],
+    deadline: Deadline<'s>,
     expansions_left: usize,
+    expansions: Expansions,
+    /// By word: the terms, once the word is looked up.
+    terms: BTreeMap<String, Vec<GroupTerm<'s>>>,
     /// The words of a plain search that stand for others.
     corrections: BTreeMap<String, Vec<Found>>,
+    searched_words: SearchedWords,
 }
 
 impl<'s, 'q> Resolver<'s, 'q> {
     pub fn new(
+        search: &'q Search,
         index: &'s FullText,
-        records: u64,
         rows: u32,
         suppressed: &'s [u32],
-        deadline: Deadline<'q>,
+        deadline: Deadline<'s>,
     ) -> Resolver<'s, 'q> {
         Resolver {
+            search,
             index,
-            records,
+            records: u64::from(rows) - suppressed.len() as u64,
             rows,
             suppressed,
             deadline,
-            is_exact: false,
-            parameter: "search",
             expansions_left: EXPANSIONS_MAX,
+            expansions: BTreeMap::new(),
+            terms: BTreeMap::new(),
             corrections: BTreeMap::new(),
+            searched_words: SearchedWords::All,
         }
     }
 
-    /// Resolves a search.
-    pub fn resolve(&mut self, search: &Search) -> Result<Resolved<'s>, QueryError> {
-        (self.is_exact, self.parameter) = (search.is_exact, search.parameter);
-        let mut matcher = self.matcher(&search.tree)?;
-        let mut words = SearchedWords::All;
+    /// Resolves the clauses. Decides whether records match that have most words of a plain search, and corrects its words.
+    pub fn matcher(&mut self) -> Result<Matcher<'s>, QueryError> {
+        let search = self.search;
+        let mut matcher = self.node(&search.tree)?;
         if search.is_plain && self.first_row(&mut matcher)? == NO_ROW {
-            words = SearchedWords::Most;
+            self.searched_words = SearchedWords::Most;
             self.correct(&search.tree)?;
             matcher = self.most(&search.tree)?;
         }
-        let scored = self.scored_words(&search.tree, words)?;
+        Ok(matcher)
+    }
+
+    /// Resolves what orders the records. Needs the matcher first, which corrects words.
+    pub fn scoring(&mut self) -> Result<Scoring<'s>, QueryError> {
+        let search = self.search;
+        let words = self.scored_words(&search.tree)?;
         let sequence = match search.is_plain {
             true => self.sequence(&search.tree)?,
             false => Vec::new(),
         };
         let title_end = self.group(self.terms_of_stem(TITLE_END)?, ANY_FIELD)?;
+        Ok(Scoring { words, sequence, title_end })
+    }
+
+    /// Which words match, and which were corrected.
+    pub fn summary(&self) -> SearchSummary {
         let corrected = self.corrections.iter().map(|(word, found)| {
             (word.clone(), found.iter().map(|found| found.form.clone()).collect())
         });
-        let summary = SearchSummary { words, corrected: corrected.collect() };
-        Ok(Resolved { matcher, words: scored, sequence, title_end, summary })
+        SearchSummary { words: self.searched_words, corrected: corrected.collect() }
     }
 
     /// The first matching row that is not suppressed.
-    fn first_row(&self, matcher: &mut Matcher<'_>) -> Result<u32, ReadError> {
+    fn first_row(&self, matcher: &mut Matcher<'_>) -> Result<u32, QueryError> {
         let mut row = matcher.seek(0)?;
         while row != NO_ROW && self.suppressed.binary_search(&row).is_ok() {
             row = matcher.seek(row + 1)?;
@@ -146,26 +163,25 @@ impl<'s, 'q> Resolver<'s, 'q> {
         Ok(row)
     }
 
-    fn matcher(&mut self, node: &Node) -> Result<Matcher<'s>, QueryError> {
+    fn node(&mut self, node: &Node) -> Result<Matcher<'s>, QueryError> {
         self.deadline.check()?;
         match node {
             Node::Leaf(leaf) => self.leaf(leaf),
             Node::Or(nodes) => {
-                let nodes: Result<Vec<_>, _> =
-                    nodes.iter().map(|node| self.matcher(node)).collect();
+                let nodes: Result<Vec<_>, _> = nodes.iter().map(|node| self.node(node)).collect();
                 Ok(Matcher::or(nodes?))
             }
             Node::And { nodes, negated } => {
                 let required = required(nodes);
-                let found: Result<Vec<_>, _> = required.map(|node| self.matcher(node)).collect();
+                let found: Result<Vec<_>, _> = required.map(|node| self.node(node)).collect();
                 let mut found = found?;
                 let negated: Result<Vec<_>, _> =
-                    negated.iter().map(|node| self.matcher(node)).collect();
+                    negated.iter().map(|node| self.node(node)).collect();
                 let negated = negated?;
                 found.sort_by_key(Matcher::count_max);
                 // A search of punctuation alone finds nothing.
                 let rows = if negated.is_empty() { 0 } else { self.rows };
-                Ok(Matcher::And { nodes: found, negated, rows })
+                Ok(Matcher::And { nodes: found, negated, rows, pace: self.deadline.paced() })
             }
         }
     }
@@ -211,9 +227,9 @@ impl<'s, 'q> Resolver<'s, 'q> {
         let mut groups = Vec::with_capacity(parts.len());
         for part in parts {
             let terms = self.part_terms(part)?;
-            groups.push(Group::new(terms, ANY_FIELD)?);
+            groups.push(self.group(terms, ANY_FIELD)?);
         }
-        Ok(Matcher::Phrase(Box::new(Phrase::new(groups, distance, fields))))
+        Ok(Matcher::Phrase(Box::new(Phrase::new(groups, distance, fields, self.deadline))))
     }
 
     fn part_terms(&mut self, part: &PhrasePart) -> Result<Vec<GroupTerm<'s>>, QueryError> {
@@ -226,58 +242,76 @@ impl<'s, 'q> Resolver<'s, 'q> {
         }
     }
 
+    /// The words of a pattern. Scans the forms once.
     fn pattern(&mut self, pattern: &str) -> Result<Vec<Found>, QueryError> {
+        let key = (pattern.to_owned(), None);
+        if let Some(known) = self.expansions.get(&key) {
+            return Ok(known.clone());
+        }
         let (found, count) =
             with_pattern(self.index, pattern, self.expansions_left + 1, self.deadline)?;
-        self.expand(pattern, found, count)
+        self.expand(key, found, count)
     }
 
+    /// The words within some changes of a word. Scans the forms once.
     fn fuzzy(&mut self, word: &str, edits: u32) -> Result<Vec<Found>, QueryError> {
+        let key = (word.to_owned(), Some(edits));
+        if let Some(known) = self.expansions.get(&key) {
+            return Ok(known.clone());
+        }
         let found = near(self.index, word, edits, self.deadline)?;
         let found: Vec<Found> = found.into_iter().map(|(_, found)| found).collect();
         let count = found.len() as u64;
-        self.expand(word, found, count)
+        self.expand(key, found, count)
     }
 
     /// Takes the words that a clause stands for off the budget of the search.
     fn expand(
         &mut self,
-        clause: &str,
+        clause: (String, Option<u32>),
         found: Vec<Found>,
         count: u64,
     ) -> Result<Vec<Found>, QueryError> {
-        match self.expansions_left.checked_sub(count as usize) {
-            Some(left) => {
-                self.expansions_left = left;
-                Ok(found)
-            }
-            None => Err(QueryError::refused(
-                self.parameter,
-                clause,
-                format!(
-                    "stands for {count} words; all patterns of a search stand for at most {EXPANSIONS_MAX}: write more \
-                     letters"
-                ),
-            )),
-        }
+        let Some(left) = self.expansions_left.checked_sub(count as usize) else {
+            let reason = format!(
+                "stands for {count} words; all patterns of a search stand for at most {EXPANSIONS_MAX}: write more \
+                 letters"
+            );
+            return Err(QueryError::refused(self.search.parameter, &clause.0, reason));
+        };
+        self.expansions_left = left;
+        self.expansions.insert(clause, found.clone());
+        Ok(found)
     }
 
-    /// The terms of a word: of its stems in all languages, or of the word as it is written.
-    fn terms(&self, word: &str) -> Result<Vec<GroupTerm<'s>>, ReadError> {
-        if self.is_exact {
-            let forms = self.index.form(word)?;
-            return self.terms_of_form(&forms);
+    /// The terms of a word: of its stems in all languages, or of the word as it is written. A term counts if one of its
+    /// forms may be an inflection of the word: stems of two languages may be equal by chance.
+    fn terms(&mut self, word: &str) -> Result<Vec<GroupTerm<'s>>, QueryError> {
+        self.deadline.check()?;
+        if let Some(known) = self.terms.get(word) {
+            return Ok(known.clone());
         }
-        let mut terms = Vec::new();
-        for stem in all_stems(word) {
-            terms.extend(self.terms_of_stem(&stem)?);
-        }
+        let terms = match self.search.is_exact {
+            true => self.terms_of_form(&self.index.form(word)?)?,
+            false => {
+                let mut terms = Vec::new();
+                for stem in all_stems(word) {
+                    if let Some(term) = self.index.term(&stem)?
+                        && has_inflection(term, &stem, word)?
+                    {
+                        terms.push(GroupTerm { term, forms: None });
+                    }
+                }
+                terms
+            }
+        };
+        self.terms.insert(word.to_owned(), terms.clone());
         Ok(terms)
     }
 
     fn terms_of_stem(&self, stem: &str) -> Result<Vec<GroupTerm<'s>>, ReadError> {
-        let term = self.index.term(stem)?.map(Term::postings).transpose()?;
-        Ok(term.map(|postings| GroupTerm { postings, forms: None }).into_iter().collect())
+        let term = self.index.term(stem)?;
+        Ok(term.map(|term| GroupTerm { term, forms: None }).into_iter().collect())
     }
 
     fn terms_of_form(&self, of: &[FormOf]) -> Result<Vec<GroupTerm<'s>>, ReadError> {
@@ -285,7 +319,7 @@ impl<'s, 'q> Resolver<'s, 'q> {
         for FormOf { stem, number } in of {
             if let Some(term) = self.index.term(stem)? {
                 let forms = (term.form_count() > 1).then(|| vec![*number]);
-                terms.push(GroupTerm { postings: term.postings()?, forms });
+                terms.push(GroupTerm { term, forms });
             }
         }
         Ok(terms)
@@ -302,48 +336,47 @@ impl<'s, 'q> Resolver<'s, 'q> {
             forms.sort_unstable();
             if let Some(term) = self.index.term(&stem)? {
                 let forms = (forms.len() < term.form_count()).then_some(forms);
-                terms.push(GroupTerm { postings: term.postings()?, forms });
+                terms.push(GroupTerm { term, forms });
             }
         }
         Ok(terms)
     }
 
-    fn group(&self, terms: Vec<GroupTerm<'s>>, fields: u8) -> Result<Group<'s>, ReadError> {
-        Group::new(terms, fields)
+    fn group(&self, terms: Vec<GroupTerm<'s>>, fields: u8) -> Result<Group<'s>, QueryError> {
+        Group::new(terms, fields, self.deadline)
     }
 
     /// The inverse document frequency of a word with these terms: that of its most frequent term.
-    fn idf(
-        &self,
-        terms: &[GroupTerm<'s>],
-        make: impl Fn() -> Result<Vec<GroupTerm<'s>>, ReadError>,
-    ) -> Result<u64, ReadError> {
-        let mut greatest =
-            terms.iter().map(|term| u64::from(term.postings.count())).max().unwrap_or(0);
-        if !self.suppressed.is_empty() && greatest > 0 {
-            // What suppressed records say is not even counted.
-            greatest = 0;
-            for mut term in make()? {
-                let mut count = u64::from(term.postings.count());
-                for row in self.suppressed {
-                    term.postings.seek(*row)?;
-                    count -= u64::from(term.postings.row() == *row);
-                }
-                greatest = greatest.max(count);
-            }
-        }
-        Ok(match greatest {
+    fn idf(&self, terms: &[GroupTerm<'s>]) -> Result<u64, ReadError> {
+        Ok(match self.records_with(terms)? {
             0 => 0,
-            _ => idf(self.records, greatest.min(self.records)),
+            with_word => idf(self.records, with_word.min(self.records)),
         })
     }
 
-    /// The terms of a word of a plain search, with those that the word stands for, and with the joined form of its compound.
+    /// The records of the most frequent of some terms. Suppressed records do not count.
+    fn records_with(&self, terms: &[GroupTerm<'s>]) -> Result<u64, ReadError> {
+        let mut greatest = 0;
+        for GroupTerm { term, .. } in terms {
+            let mut count = u64::from(term.count());
+            if !self.suppressed.is_empty() {
+                let mut postings = term.postings()?;
+                for row in self.suppressed {
+                    postings.seek(*row)?;
+                    count -= u64::from(postings.row() == *row);
+                }
+            }
+            greatest = greatest.max(count);
+        }
+        Ok(greatest)
+    }
+
+    /// The terms of a word of a plain search, of its corrections, and of the joined form of its compound.
     fn word_terms(
-        &self,
+        &mut self,
         word: &str,
         joined: Option<&str>,
-    ) -> Result<Vec<GroupTerm<'s>>, ReadError> {
+    ) -> Result<Vec<GroupTerm<'s>>, QueryError> {
         let mut terms = self.terms(word)?;
         if let Some(joined) = joined {
             terms.extend(self.terms(joined)?);
@@ -356,27 +389,34 @@ impl<'s, 'q> Resolver<'s, 'q> {
         Ok(terms)
     }
 
-    fn word_group(&self, word: &str, joined: Option<&str>) -> Result<(u64, Group<'s>), ReadError> {
+    fn word_group(
+        &mut self,
+        word: &str,
+        joined: Option<&str>,
+    ) -> Result<(u64, Group<'s>), QueryError> {
         let terms = self.word_terms(word, joined)?;
-        let idf = self.idf(&terms, || self.word_terms(word, joined))?;
-        Ok((idf, self.group(terms, ANY_FIELD)?))
+        Ok((self.idf(&terms)?, self.group(terms, ANY_FIELD)?))
     }
 
-    /// Finds what the words of a plain search stand for that stand in no record, or in very few.
+    /// Corrects the words of a plain search that no record has, or very few records.
     fn correct(&mut self, tree: &Node) -> Result<(), QueryError> {
         for (word, _) in words_of(tree) {
-            if is_function_word(&word) || self.corrections.contains_key(&word) || self.is_exact {
+            if is_function_word(&word)
+                || self.corrections.contains_key(&word)
+                || self.search.is_exact
+            {
                 continue;
             }
             let letters = word.chars().count();
             let edits = MISTYPED_LETTERS.iter().filter(|least| letters >= **least).count() as u32;
-            let own = self.count(self.terms(&word)?)?;
+            let own = self.terms(&word)?;
+            let own = self.records_with(&own)?;
             if edits == 0 || own > 1 + self.records / 1_000_000 {
                 continue;
             }
             let mut frequent = Vec::new();
             for (distance, found) in near(self.index, &word, edits, self.deadline)? {
-                let count = self.count(self.terms_of_form(&found.terms)?)?;
+                let count = self.records_with(&self.terms_of_form(&found.terms)?)?;
                 if count > FREQUENT_RECORDS.max(4 * own) {
                     frequent.push((distance, u64::MAX - count, found));
                 }
@@ -393,54 +433,36 @@ impl<'s, 'q> Resolver<'s, 'q> {
         Ok(())
     }
 
-    /// The records of the most frequent of some terms, without suppressed records.
-    fn count(&self, terms: Vec<GroupTerm<'s>>) -> Result<u64, ReadError> {
-        let mut greatest = 0;
-        for mut term in terms {
-            let mut count = u64::from(term.postings.count());
-            for row in self.suppressed {
-                term.postings.seek(*row)?;
-                count -= u64::from(term.postings.row() == *row);
-            }
-            greatest = greatest.max(count);
-        }
-        Ok(greatest)
-    }
-
     /// The matcher of most words of a plain search.
-    fn most(&self, tree: &Node) -> Result<Matcher<'s>, QueryError> {
-        let build = |share: u64| -> Result<Matcher<'s>, QueryError> {
-            let mut words = Vec::new();
-            for (word, joined) in subject_words(tree) {
-                let (weight, group) = self.word_group(&word, joined.as_deref())?;
-                if weight > 0 {
-                    words.push((weight, group));
-                }
-            }
-            let all: u64 = words.iter().map(|(weight, _)| weight).sum();
-            Ok(Matcher::Most(Most::new(words, (all * share).div_ceil(2))))
-        };
-        let mut half = build(1)?;
+    fn most(&mut self, tree: &Node) -> Result<Matcher<'s>, QueryError> {
+        let mut half = self.with_share(tree, 1)?;
         let (mut row, mut count) = (half.seek(0)?, 0);
         while row != NO_ROW && count < MOST_RECORDS_MIN {
-            self.deadline.check()?;
             count += usize::from(self.suppressed.binary_search(&row).is_err());
             row = half.seek(row + 1)?;
         }
-        build(u64::from(count >= MOST_RECORDS_MIN))
+        self.with_share(tree, u64::from(count >= MOST_RECORDS_MIN))
     }
 
-    /// The words that score: those of all clauses that are not negated, without very frequent words beside others. Where
-    /// records have most of the words, those that say nothing of the subject do not score either.
-    fn scored_words(
-        &mut self,
-        tree: &Node,
-        words: SearchedWords,
-    ) -> Result<Vec<ScoredWord<'s>>, QueryError> {
-        let mut leaves = Vec::new();
-        scored_leaves(tree, &mut leaves);
-        let all = leaves;
-        let is_word: fn(&str) -> bool = match words {
+    /// The matcher of words with this many halves of the weight of all words, and of at least one word.
+    fn with_share(&mut self, tree: &Node, halves: u64) -> Result<Matcher<'s>, QueryError> {
+        let mut words = Vec::new();
+        for (word, joined) in subject_words(tree) {
+            let (weight, group) = self.word_group(&word, joined.as_deref())?;
+            if weight > 0 {
+                words.push((weight, group));
+            }
+        }
+        let all: u64 = words.iter().map(|(weight, _)| weight).sum();
+        Ok(Matcher::Most(Most::new(words, (all * halves).div_ceil(2), self.deadline)))
+    }
+
+    /// The words that score: of all clauses but the negated ones. Very frequent words score in a search of such words alone;
+    /// where records match that have most words, so do function words.
+    fn scored_words(&mut self, tree: &Node) -> Result<Vec<ScoredWord<'s>>, QueryError> {
+        let mut all = Vec::new();
+        scored_leaves(tree, &mut all);
+        let is_word: fn(&str) -> bool = match self.searched_words {
             SearchedWords::All => is_stop_word,
             SearchedWords::Most => is_function_word,
         };
@@ -455,13 +477,11 @@ impl<'s, 'q> Resolver<'s, 'q> {
             let (weight, group) = match &part {
                 Scored::Word(word, joined) => self.word_group(word, joined.as_deref())?,
                 Scored::Pattern(pattern) => {
-                    let (found, _) =
-                        with_pattern(self.index, pattern, EXPANSIONS_MAX, self.deadline)?;
+                    let found = self.pattern(pattern)?;
                     self.expanded_group(found)?
                 }
                 Scored::Fuzzy(word, edits) => {
-                    let found = near(self.index, word, *edits, self.deadline)?;
-                    let mut found: Vec<Found> = found.into_iter().map(|(_, found)| found).collect();
+                    let mut found = self.fuzzy(word, *edits)?;
                     found.push(Found { form: word.clone(), terms: self.index.form(word)? });
                     self.expanded_group(found)?
                 }
@@ -474,33 +494,27 @@ impl<'s, 'q> Resolver<'s, 'q> {
     }
 
     /// The group of the terms of some words, whole.
-    fn expanded_group(&self, found: Vec<Found>) -> Result<(u64, Group<'s>), ReadError> {
-        let mut stems: Vec<&str> =
-            found.iter().flat_map(|found| &found.terms).map(|of| of.stem.as_str()).collect();
-        stems.sort_unstable();
-        stems.dedup();
-        let make = || -> Result<Vec<GroupTerm<'s>>, ReadError> {
-            let mut terms = Vec::new();
-            for stem in &stems {
-                terms.extend(self.terms_of_stem(stem)?);
-            }
-            Ok(terms)
-        };
-        let terms = make()?;
-        let idf = self.idf(&terms, make)?;
-        Ok((idf, self.group(terms, ANY_FIELD)?))
+    fn expanded_group(&self, found: Vec<Found>) -> Result<(u64, Group<'s>), QueryError> {
+        let mut terms = self.terms_of_forms(found)?;
+        terms.iter_mut().for_each(|term| term.forms = None);
+        Ok((self.idf(&terms)?, self.group(terms, ANY_FIELD)?))
     }
 
     /// All words of a plain search in order.
-    fn sequence(&self, tree: &Node) -> Result<Vec<(u64, Group<'s>)>, QueryError> {
+    fn sequence(&mut self, tree: &Node) -> Result<Vec<(u64, Group<'s>)>, QueryError> {
         let words = words_of(tree);
-        if words.len() > usize::from(IMPACT_MAX) {
-            // The text of a page is no title.
+        if words.len() > SEQUENCE_WORDS_MAX {
             return Ok(Vec::new());
         }
-        let groups = words.iter().map(|(word, _)| self.word_group(word, None));
-        Ok(groups.collect::<Result<_, ReadError>>()?)
+        words.iter().map(|(word, _)| self.word_group(word, None)).collect()
     }
+}
+
+/// Whether a form of a term may be an inflection of a word.
+fn has_inflection(term: Term<'_>, stem: &str, word: &str) -> Result<bool, ReadError> {
+    let forms = term.forms(stem.as_bytes())?;
+    let is_one = |form: &Vec<u8>| str::from_utf8(form).is_ok_and(|form| is_inflection(word, form));
+    Ok(forms.iter().any(is_one))
 }
 
 /// The nodes that are required: very frequent words are not, beside others.
@@ -527,7 +541,7 @@ fn words_of(tree: &Node) -> Vec<(String, Option<String>)> {
     words
 }
 
-/// The distinct words of a plain search, without those that say nothing of its subject beside others.
+/// The distinct words of a plain search, without function words. A search of function words alone keeps them.
 fn subject_words(tree: &Node) -> Vec<(String, Option<String>)> {
     let mut words = words_of(tree);
     words.sort();
@@ -538,7 +552,7 @@ fn subject_words(tree: &Node) -> Vec<(String, Option<String>)> {
     words
 }
 
-/// What scores.
+/// A word, pattern or mistyped word that scores.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Scored {
     Word(String, Option<String>),

@@ -20,16 +20,13 @@ use crate::index::doc_set::{DocSet, DocSetBuilder};
 use crate::index::full_text::{IDF_STEPS, IMPACT_MAX, NO_ROW, VALUE_GAP};
 use crate::query::deadline::{Deadline, QueryError};
 use crate::query::search::matcher::{Matcher, stand_in_order};
-use crate::query::search::plan::{Resolved, ScoredWord};
+use crate::query::search::plan::{Resolver, ScoredWord, Scoring};
 use crate::schema::texts::Field;
-use crate::storage::error::ReadError;
 
 /// The records whose words are compared with the order of a plain search.
 const WINDOW: usize = 128;
 /// The most records that are kept while the best are found. A later page costs two passes more.
 const BEST_MAX: usize = 1 << 14;
-/// Rows between two checks of the deadline.
-const ROWS_PER_CHECK: u64 = 1 << 14;
 /// The steps of a score that stand for 1 of `relevance_score`.
 const SCORE_STEPS: u64 = IDF_STEPS * IMPACT_MAX as u64;
 /// The weight of a row's place: less than the least impact of a word in half of the records.
@@ -41,9 +38,9 @@ pub const RELEVANCE_SCORE: &str = "relevance_score";
 /// A record of a list by relevance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RankedRow {
-    /// The row.
+    /// A row of the list's entity.
     pub row: u32,
-    /// Its score.
+    /// In steps of 1/7,936.
     pub score: u32,
 }
 
@@ -77,26 +74,26 @@ impl Ranking<'_> {
     }
 
     /// Counts the matching records, and finds those from a position on by descending score.
-    pub fn page<'s>(
+    pub fn page(
         &self,
-        mut make: impl FnMut() -> Result<Resolved<'s>, QueryError>,
+        search: &mut Resolver<'_, '_>,
         (first, count): (u64, usize),
     ) -> Result<(u64, Vec<RankedRow>), QueryError> {
-        let mut search = make()?;
         let last = first.saturating_add(count as u64);
-        let window = if search.sequence.is_empty() { 0 } else { WINDOW };
+        let mut begin = || Ok((search.matcher()?, search.scoring()?));
         if last > BEST_MAX as u64 {
-            let (matching, mut page) = self.late_page(&mut make, (first, count))?;
+            let (matching, mut page) = self.late_page(&mut begin, (first, count))?;
             // The first batch of a stream begins with the window.
             if first == 0 {
-                let window = window.min(page.len());
-                add_bonuses(&mut search, &mut page[..window])?;
+                add_bonuses(&mut begin()?.1, &mut page)?;
             }
             return Ok((matching, page));
         }
-        let (matching, mut best) = self.best(&mut search, (last as usize).max(window))?;
-        let window = window.min(best.len());
-        add_bonuses(&mut search, &mut best[..window])?;
+        let (mut matcher, mut scoring) = begin()?;
+        let window = if scoring.sequence.is_empty() { 0 } else { WINDOW };
+        let kept = (last as usize).max(window);
+        let (matching, mut best) = self.best(&mut matcher, &mut scoring.words, kept)?;
+        add_bonuses(&mut scoring, &mut best)?;
         let page = best.into_iter().skip(first as usize).take(count);
         Ok((matching, page.collect()))
     }
@@ -104,7 +101,8 @@ impl Ranking<'_> {
     /// Counts the matching records, and finds the best of them, the best first.
     fn best(
         &self,
-        search: &mut Resolved<'_>,
+        matcher: &mut Matcher<'_>,
+        words: &mut [ScoredWord<'_>],
         count: usize,
     ) -> Result<(u64, Vec<RankedRow>), QueryError> {
         let mut best: BinaryHeap<Reverse<(u32, Reverse<u32>)>> =
@@ -112,44 +110,31 @@ impl Ranking<'_> {
         let mut bound = Bound { until: None, score: 0 };
         let mut matching = 0;
         // If every posting matches, their number is known, and blocks are passed over.
-        let known = match (&search.matcher, self.filter, self.suppressed) {
+        let known = match (&*matcher, self.filter, self.suppressed) {
             (Matcher::Group(group), None, []) => group.exact_count(),
             _ => None,
         };
-        let mut visited = 0u64;
-        let mut row = search.matcher.seek(0)?;
+        let mut pace = self.deadline.paced();
+        let mut row = matcher.seek(0)?;
         while row != NO_ROW {
-            visited += 1;
-            if visited.is_multiple_of(ROWS_PER_CHECK) {
-                self.deadline.check()?;
-            }
+            pace.step()?;
+            let mut next = row + 1;
+            let mut can_be_best = true;
             if best.len() == count {
                 let least = best.peek().map_or(0, |Reverse((score, _))| *score);
                 if bound.until.is_none_or(|until| until < row) {
-                    bound = Bound::of(&mut search.words, row);
+                    bound = Bound::of(words, row);
                 }
-                if bound.score <= least {
-                    // No record of these blocks is better than the worst of the best.
-                    let until = bound.until.unwrap_or(row);
-                    if known.is_some() {
-                        if until == NO_ROW {
-                            break;
-                        }
-                        row = search.matcher.seek(until + 1)?;
-                        continue;
-                    }
-                    while row <= until && row != NO_ROW {
-                        matching += u64::from(self.has(row));
-                        row = search.matcher.seek(row + 1)?;
-                    }
-                    continue;
+                // No record of these blocks is better than the worst of the best.
+                can_be_best = bound.score > least;
+                if let (false, Some(_), Some(until)) = (can_be_best, known, bound.until) {
+                    next = until.saturating_add(1);
                 }
             }
             if self.has(row) {
                 matching += 1;
-                if count > 0 {
-                    let score = score(&mut search.words, row)?;
-                    let entry = Reverse((score, Reverse(row)));
+                if can_be_best && count > 0 {
+                    let entry = Reverse((score(words, row)?, Reverse(row)));
                     if best.len() < count {
                         best.push(entry);
                     } else if let Some(mut worst) = best.peek_mut().filter(|worst| entry < **worst)
@@ -158,7 +143,7 @@ impl Ranking<'_> {
                     }
                 }
             }
-            row = search.matcher.seek(row + 1)?;
+            row = matcher.seek(next)?;
         }
         let best = best.into_sorted_vec();
         let best = best.into_iter().map(|Reverse((score, Reverse(row)))| RankedRow { row, score });
@@ -176,12 +161,12 @@ impl Ranking<'_> {
     /// ```
     fn late_page<'s>(
         &self,
-        mut make: impl FnMut() -> Result<Resolved<'s>, QueryError>,
+        mut begin: impl FnMut() -> Result<(Matcher<'s>, Scoring<'s>), QueryError>,
         (first, count): (u64, usize),
     ) -> Result<(u64, Vec<RankedRow>), QueryError> {
         let last = first.saturating_add(count as u64);
         let mut high = vec![0u64; 1 << 16];
-        self.each_scored(&mut make()?, |_, score| high[(score >> 16) as usize] += 1)?;
+        self.each_scored(begin()?, |_, score| high[(score >> 16) as usize] += 1)?;
         let matching = high.iter().sum();
         if first >= matching {
             return Ok((matching, Vec::new()));
@@ -199,7 +184,7 @@ impl Ranking<'_> {
         };
         let (from, to) = (find(&high, first), find(&high, last.min(matching) - 1));
         let (mut of_from, mut of_to) = (vec![0u64; 1 << 16], vec![0u64; 1 << 16]);
-        self.each_scored(&mut make()?, |_, score| {
+        self.each_scored(begin()?, |_, score| {
             let (half, low) = (score >> 16, (score & 0xffff) as usize);
             of_from[low] += u64::from(half == from.0);
             of_to[low] += u64::from(half == to.0);
@@ -213,7 +198,7 @@ impl Ranking<'_> {
         // Of the records with the greatest score the first are before the page; of those with the least some are behind.
         let (mut skipped, mut taken) = (first - before, last - before_least);
         let mut page: Vec<RankedRow> = Vec::with_capacity(count);
-        self.each_scored(&mut make()?, |row, score| {
+        self.each_scored(begin()?, |row, score| {
             if score > greatest || score < least {
                 return;
             }
@@ -237,20 +222,17 @@ impl Ranking<'_> {
     /// Scores all matching records.
     fn each_scored(
         &self,
-        search: &mut Resolved<'_>,
+        (mut matcher, mut scoring): (Matcher<'_>, Scoring<'_>),
         mut visit: impl FnMut(u32, u32),
     ) -> Result<(), QueryError> {
-        let mut visited = 0u64;
-        let mut row = search.matcher.seek(0)?;
+        let mut pace = self.deadline.paced();
+        let mut row = matcher.seek(0)?;
         while row != NO_ROW {
-            visited += 1;
-            if visited.is_multiple_of(ROWS_PER_CHECK) {
-                self.deadline.check()?;
-            }
+            pace.step()?;
             if self.has(row) {
-                visit(row, score(&mut search.words, row)?);
+                visit(row, score(&mut scoring.words, row)?);
             }
-            row = search.matcher.seek(row + 1)?;
+            row = matcher.seek(row + 1)?;
         }
         Ok(())
     }
@@ -309,7 +291,7 @@ fn saturate(score: u64) -> u32 {
     u32::try_from(score).unwrap_or(u32::MAX)
 }
 
-fn score(words: &mut [ScoredWord<'_>], row: u32) -> Result<u32, ReadError> {
+fn score(words: &mut [ScoredWord<'_>], row: u32) -> Result<u32, QueryError> {
     let mut score = u64::from(row_score(row));
     for ScoredWord { group, weight } in words {
         score += *weight * u64::from(group.impact(row)?);
@@ -318,12 +300,16 @@ fn score(words: &mut [ScoredWord<'_>], row: u32) -> Result<u32, ReadError> {
 }
 
 /// Adds to the scores of the best records what the places of their words are worth, and sorts them again.
-fn add_bonuses(search: &mut Resolved<'_>, best: &mut [RankedRow]) -> Result<(), QueryError> {
+fn add_bonuses(search: &mut Scoring<'_>, best: &mut [RankedRow]) -> Result<(), QueryError> {
+    if search.sequence.is_empty() {
+        return Ok(());
+    }
+    let window = best.len().min(WINDOW);
+    let best = &mut best[..window];
     // Postings are read in the order of rows.
     best.sort_by_key(|ranked| ranked.row);
     let weights: u64 = search.words.iter().map(|word| word.weight).sum();
     let mut positions: Vec<Vec<u32>> = vec![Vec::new(); search.sequence.len()];
-    let offsets: Vec<u32> = (0..search.sequence.len() as u32).collect();
     let mut ends = Vec::new();
     for RankedRow { row, score } in &mut *best {
         let mut side_by_side = vec![false; search.sequence.len().saturating_sub(1)];
@@ -336,9 +322,9 @@ fn add_bonuses(search: &mut Resolved<'_>, best: &mut [RankedRow]) -> Result<(), 
                 }
             }
             for (pair, is_found) in positions.array_windows::<2>().zip(&mut side_by_side) {
-                *is_found = *is_found || stand_in_order(pair, &[0, 1]);
+                *is_found = *is_found || stand_in_order(pair);
             }
-            if field == Field::Title && stand_in_order(&positions, &offsets) {
+            if field == Field::Title && stand_in_order(&positions) {
                 ends.clear();
                 if search.title_end.seek(*row)? == *row {
                     search.title_end.positions(field, &mut ends)?;
@@ -363,7 +349,6 @@ const COVERED: u64 = 64;
 /// are the whole title.
 fn title_coverage(positions: &[Vec<u32>], ends: &[u32]) -> u64 {
     let words = positions.len() as u32;
-    let offsets: Vec<u32> = (0..words).collect();
     let mut begin = 0;
     let mut greatest = 0;
     for end in ends {
@@ -372,7 +357,7 @@ fn title_coverage(positions: &[Vec<u32>], ends: &[u32]) -> u64 {
             .iter()
             .map(|all| all.iter().copied().filter(|at| (begin..*end).contains(at)).collect())
             .collect();
-        if stand_in_order(&within, &offsets) {
+        if stand_in_order(&within) {
             let length = u64::from(end - begin).max(1);
             greatest = greatest.max(COVERED + 3 * COVERED * u64::from(words) / length);
         }

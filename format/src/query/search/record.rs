@@ -5,15 +5,13 @@
 
 use std::collections::BTreeMap;
 
-use rapidfuzz::distance::osa;
-
 use crate::index::full_text::VALUE_GAP;
-use crate::query::search::forms::has_pattern;
 use crate::query::search::matcher::{stand_in_order, stand_near};
 use crate::query::search::plan::required;
 use crate::query::search::syntax::{Leaf, LeafKind, Node, PhrasePart, Search, Unit};
-use crate::schema::texts::{ANY_FIELD, FIELDS, Field};
-use crate::text::analyzer::{Stemmer, all_stems, each_compound};
+use crate::query::search::word_test::WordTest;
+use crate::schema::texts::{FIELDS, Field};
+use crate::text::analyzer::{Stemmer, each_compound};
 
 /// The words of a record.
 pub struct RecordTexts {
@@ -61,9 +59,9 @@ impl RecordTexts {
         });
     }
 
-    /// The positions in a field of the words that a test accepts, by form and stem.
-    fn positions(&self, field: Field, accepts: &dyn Fn(&str, &str) -> bool) -> Vec<u32> {
-        let words = self.words.iter().filter(|(form, places)| accepts(form, &places.stem));
+    /// The positions in a field of the words that a test accepts.
+    fn positions(&self, field: Field, test: &WordTest) -> Vec<u32> {
+        let words = self.words.iter().filter(|(form, places)| test.accepts(form, &places.stem));
         let at = words.flat_map(|(_, places)| &places.at);
         let mut positions: Vec<u32> =
             at.filter(|(of, _)| *of == field as u8).map(|(_, position)| *position).collect();
@@ -71,9 +69,6 @@ impl RecordTexts {
         positions
     }
 }
-
-/// A test of a word by its form and its stem.
-type WordTest = Box<dyn Fn(&str, &str) -> bool>;
 
 impl Search {
     /// Whether the texts of a record match.
@@ -94,61 +89,36 @@ impl Search {
     }
 
     fn has_leaf(&self, fields: u8, kind: &LeafKind, texts: &RecordTexts) -> bool {
+        let word = |word: &String| WordTest::of_word(word, self.is_exact);
         match kind {
             LeafKind::Word(Unit { parts, joined }) => {
-                let has_joined =
-                    joined.iter().any(|joined| stands(fields, &self.word(joined), texts));
-                let tests: Vec<WordTest> = parts.iter().map(|part| self.word(part)).collect();
+                let has_joined = joined.iter().any(|joined| stands(fields, &word(joined), texts));
+                let tests: Vec<WordTest> = parts.iter().map(word).collect();
                 has_joined
                     || match tests.as_slice() {
                         [only] => stands(fields, only, texts),
                         tests => stands_as_phrase(fields, tests, None, texts),
                     }
             }
-            LeafKind::Pattern(pattern) => stands(fields, &word_with(pattern), texts),
-            LeafKind::Fuzzy(word, edits) => {
-                let (wanted, edits) = (word.clone(), *edits as usize);
-                let is_near =
-                    move |form: &str| osa::distance(wanted.chars(), form.chars()) <= edits;
-                let exact = self.word(word);
-                let is_short = word.chars().count() <= super::forms::FUZZY_LETTERS_MAX;
-                let test =
-                    move |form: &str, stem: &str| exact(form, stem) || is_short && is_near(form);
-                stands(fields, &(Box::new(test) as WordTest), texts)
+            LeafKind::Pattern(pattern) => stands(fields, &WordTest::of_pattern(pattern), texts),
+            LeafKind::Fuzzy(text, edits) => {
+                let near = WordTest::Near(text.clone(), *edits);
+                stands(fields, &word(text), texts) || stands(fields, &near, texts)
             }
             LeafKind::Phrase { parts, distance } => {
                 let test = |part: &PhrasePart| match part {
-                    PhrasePart::Word(word) => self.word(word),
-                    PhrasePart::Pattern(pattern) => word_with(pattern),
+                    PhrasePart::Word(text) => word(text),
+                    PhrasePart::Pattern(pattern) => WordTest::of_pattern(pattern),
                 };
                 let tests: Vec<WordTest> = parts.iter().map(test).collect();
                 stands_as_phrase(fields, &tests, *distance, texts)
             }
         }
     }
-
-    fn word(&self, word: &str) -> WordTest {
-        if self.is_exact {
-            let word = word.to_owned();
-            return Box::new(move |form, _| form == word);
-        }
-        let stems = all_stems(word);
-        Box::new(move |_, stem| stems.iter().any(|own| own == stem))
-    }
-}
-
-/// The test of a pattern.
-fn word_with(pattern: &str) -> WordTest {
-    let letters: Vec<char> = pattern.chars().collect();
-    Box::new(move |form, _| has_pattern(form, &letters))
-}
-
-fn in_set(fields: u8) -> impl Iterator<Item = Field> {
-    Field::ALL.into_iter().filter(move |field| fields & field.bit() != 0)
 }
 
 fn stands(fields: u8, test: &WordTest, texts: &RecordTexts) -> bool {
-    in_set(fields).any(|field| !texts.positions(field, test).is_empty())
+    Field::of_set(fields).any(|field| !texts.positions(field, test).is_empty())
 }
 
 fn stands_as_phrase(
@@ -157,13 +127,12 @@ fn stands_as_phrase(
     distance: Option<u32>,
     texts: &RecordTexts,
 ) -> bool {
-    let offsets: Vec<u32> = (0..tests.len() as u32).collect();
-    in_set(fields & ANY_FIELD).any(|field| {
+    Field::of_set(fields).any(|field| {
         let positions: Vec<Vec<u32>> =
             tests.iter().map(|test| texts.positions(field, test)).collect();
         positions.iter().all(|of_word| !of_word.is_empty())
             && match distance {
-                None => stand_in_order(&positions, &offsets),
+                None => stand_in_order(&positions),
                 Some(distance) => stand_near(&positions, distance),
             }
     })

@@ -11,11 +11,9 @@
 
 use std::{collections::BTreeSet, ops::Range};
 
-use rapidfuzz::distance::osa;
-
-use crate::query::search::forms::has_pattern;
 use crate::query::search::plan::SearchSummary;
 use crate::query::search::syntax::{Leaf, LeafKind, Node, PhrasePart, Search};
+use crate::query::search::word_test::WordTest;
 use crate::schema::texts::Field;
 use crate::text::analyzer::{Compound, Stemmer, all_stems, each_compound, is_stop_word};
 
@@ -33,14 +31,6 @@ struct MarkedWord {
     /// Whether the word is very frequent, and marked only if there is no other.
     is_frequent: bool,
     test: WordTest,
-}
-
-#[derive(Debug)]
-enum WordTest {
-    /// The stems of the word in all languages, or the word of an exact search.
-    Stems(BTreeSet<String>),
-    Pattern(Vec<char>),
-    Near(String, u32),
 }
 
 /// A part of a text, with the ranges of its words.
@@ -100,16 +90,12 @@ impl Marker {
     }
 
     fn add_word(&mut self, fields: u8, word: &str) {
-        let stems = match self.is_exact {
-            true => BTreeSet::from([word.to_owned()]),
-            false => all_stems(word).into_iter().collect(),
-        };
-        let (is_frequent, test) = (is_stop_word(word), WordTest::Stems(stems));
+        let (is_frequent, test) = (is_stop_word(word), WordTest::of_word(word, self.is_exact));
         self.words.push(MarkedWord { fields, is_frequent, test });
     }
 
     fn add_pattern(&mut self, fields: u8, pattern: &str) {
-        self.push(fields, WordTest::Pattern(pattern.chars().collect()));
+        self.push(fields, WordTest::of_pattern(pattern));
     }
 
     fn push(&mut self, fields: u8, test: WordTest) {
@@ -141,20 +127,10 @@ impl Marker {
 
     /// The number of the first word of the search that a form of a text is.
     fn word_of(&self, field: Field, form: &str, stemmer: &Stemmer) -> Option<usize> {
-        let of_text = match self.is_exact {
-            true => form.into(),
-            false => stemmer.stem(form),
-        };
-        self.words.iter().position(|word| {
-            word.fields & field.bit() != 0
-                && match &word.test {
-                    WordTest::Stems(stems) => stems.contains(&*of_text),
-                    WordTest::Pattern(pattern) => has_pattern(form, pattern),
-                    WordTest::Near(word, edits) => {
-                        osa::distance(word.chars(), form.chars()) <= *edits as usize
-                    }
-                }
-        })
+        let stem = stemmer.stem(form);
+        self.words
+            .iter()
+            .position(|word| word.fields & field.bit() != 0 && word.test.accepts(form, &stem))
     }
 
     /// Finds the part of a text of at most about `length` bytes that has the most different words of the search; `None` if

@@ -39,11 +39,11 @@ const ANY_TEXT: u8 = ANY_FIELD & !Field::Imprint.bit();
 pub struct SyntaxError {
     /// The byte of the search at which the error stands.
     pub position: usize,
-    /// What is wrong, and what would be right.
+    /// Says why the search is wrong, and names the right form.
     pub reason: String,
 }
 
-/// A parsed search.
+/// A search that a snapshot can be asked for: its text is parsed, and its limits are checked.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Search {
     /// The search as the client wrote it.
@@ -54,7 +54,6 @@ pub struct Search {
     pub is_plain: bool,
     /// The parameter that the search is a value of.
     pub(super) parameter: &'static str,
-    /// The clauses.
     pub(super) tree: Node,
 }
 

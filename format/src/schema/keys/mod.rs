@@ -34,7 +34,7 @@ pub enum Kind {
     Text,
     /// Words; each must be a prefix of a word in the record's names.
     Words,
-    /// A full-text search.
+    /// A search in the syntax of `search=`.
     Search,
     /// `true` or `false`.
     Boolean,

@@ -271,3 +271,18 @@ pub fn all_stems(word: &str) -> Vec<String> {
     stems.dedup();
     stems
 }
+
+/// Whether two folded words have one stem in a language, so that one may be an inflection of the other.
+///
+/// ```text
+/// networks, network      the English stem of both is network
+/// synovitsi, synovitis   the Finnish stem of one and the English stem of the other is synov; no language has one for both
+/// ```
+pub fn is_inflection(word: &str, other: &str) -> bool {
+    static ENGLISH: LazyLock<Option<&Language>> =
+        LazyLock::new(|| LANGUAGES.iter().find(|language| language.codes.contains(&"en")));
+    // Most words are English.
+    let languages = ENGLISH.iter().copied().chain(LANGUAGES.iter());
+    word == other
+        || languages.into_iter().any(|language| language.stem(word) == language.stem(other))
+}

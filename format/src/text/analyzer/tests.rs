@@ -550,3 +550,19 @@ fn remembered_stems_are_those_of_the_language() {
         assert_eq!(stemmer.stem(&word), fresh.stem(&word), "{word}");
     }
 }
+
+#[test]
+fn words_are_inflections_of_each_other_if_one_language_stems_both_alike() {
+    for (word, other) in
+        [("networks", "network"), ("studies", "studying"), ("stadt", "stadte"), ("x1", "x1")]
+    {
+        assert!(is_inflection(word, other), "{word} {other}");
+    }
+    // Finnish and English make one stem of these, but no language of both.
+    assert!(
+        all_stems("synovitsi")
+            .iter()
+            .any(|stem| Stemmer::of_language(None).stem("synovitis") == **stem)
+    );
+    assert!(!is_inflection("synovitsi", "synovitis"));
+}

@@ -26,7 +26,7 @@ mod texts;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use pinakes_format::text::analyzer::{all_stems, is_stop_word};
+use pinakes_format::text::analyzer::{all_stems, is_function_word, is_inflection, is_stop_word};
 
 use crate::Entry;
 use crate::query::Refused;
@@ -44,7 +44,7 @@ pub struct Search {
     texts: Texts,
 }
 
-/// What a search finds.
+/// The result of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Searched {
     /// The matching rows and their scores, the best first.
@@ -122,7 +122,7 @@ impl Search {
             rows = evaluation.matching_most(words);
         }
         rows.retain(|row| selects(*row));
-        let words = evaluation.relevant_words(&clause);
+        let words = evaluation.relevant_words(&clause, is_most);
         let score = |row: usize| {
             let record = &self.texts.records[row];
             let bits = (row + 1).ilog2() as u64 + 1;
@@ -173,7 +173,13 @@ impl Evaluation<'_> {
 
     fn stems(&self, word: &str) -> BTreeSet<usize> {
         let stems = all_stems(word);
-        stems.iter().filter_map(|stem| self.texts.stems.get(stem).copied()).collect()
+        let stems = stems.iter().filter_map(|stem| self.texts.stems.get(stem).copied());
+        // Stems of two languages may be equal by chance.
+        let has_inflection = |stem: &usize| {
+            let mut forms = self.texts.spellings.iter().filter(|spelling| spelling.stem == *stem);
+            forms.any(|spelling| is_inflection(word, &spelling.form))
+        };
+        stems.filter(has_inflection).collect()
     }
 
     /// The spellings within some changes of a word. Longer words than 32 letters have none.
@@ -254,7 +260,7 @@ impl Evaluation<'_> {
         }
     }
 
-    /// What a clause looks for; one of these suffices.
+    /// The alternatives of a clause. A record with one alternative matches.
     fn looked_for(&self, leaf: &Leaf) -> Vec<Words> {
         let one = |spellings| Words { spellings: vec![spellings], distance: None };
         match leaf {
@@ -279,7 +285,11 @@ impl Evaluation<'_> {
             let letters = word.chars().count();
             let edits = usize::from(letters >= 4) + usize::from(letters >= 8);
             let own = self.greatest_count(&self.stems(word));
-            if is_stop_word(word) || self.is_exact || edits == 0 || own > 1 + records / 1_000_000 {
+            if is_function_word(word)
+                || self.is_exact
+                || edits == 0
+                || own > 1 + records / 1_000_000
+            {
                 continue;
             }
             let letters: Vec<char> = word.chars().collect();
@@ -351,8 +361,8 @@ impl Evaluation<'_> {
                 *known = (*known).min(joined.as_deref());
             }
         }
-        let has_other = distinct.keys().any(|word| !is_stop_word(word));
-        distinct.retain(|word, _| !has_other || !is_stop_word(word));
+        let has_other = distinct.keys().any(|word| !is_function_word(word));
+        distinct.retain(|word, _| !has_other || !is_function_word(word));
         let words: Vec<Weighed> =
             distinct.into_iter().map(|(word, joined)| self.weighed(word, joined)).collect();
         let all: u64 = words.iter().map(|word| word.weight).sum();
@@ -374,12 +384,14 @@ impl Evaluation<'_> {
         if half.len() >= 100 { half } else { with(1) }
     }
 
-    /// The words that score: those that are not negated, without very frequent words beside others.
-    fn relevant_words(&self, clause: &Clause) -> Vec<Weighed> {
+    /// The words that score: all but the negated ones. Very frequent words score in a search of such words alone; where
+    /// records match that have most words, so do the function words.
+    fn relevant_words(&self, clause: &Clause, is_most: bool) -> Vec<Weighed> {
         let mut all = Vec::new();
         collect_relevant(clause, &mut all);
+        let is_left_out = if is_most { is_function_word } else { is_stop_word };
         let is_frequent =
-            |word: &Relevant| matches!(word, Relevant::Word(word, _) if is_stop_word(word));
+            |word: &Relevant| matches!(word, Relevant::Word(word, _) if is_left_out(word));
         if all.iter().any(|word| !is_frequent(word)) {
             all.retain(|word| !is_frequent(word));
         }
@@ -478,7 +490,7 @@ impl Words {
                 None => {
                     all[0].iter().any(|at| (*at..).zip(&all).all(|(at, word)| word.contains(&at)))
                 }
-                // The first of the words stands somewhere, and each other one at most so far behind.
+                // Some word has a position, and each word has one within the distance behind that.
                 Some(distance) => all.iter().flatten().any(|first| {
                     all.iter().all(|word| word.range(*first..=first + distance).next().is_some())
                 }),

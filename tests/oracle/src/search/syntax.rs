@@ -19,7 +19,7 @@ pub(super) enum Clause {
     Leaf(Vec<usize>, Leaf),
 }
 
-/// What a clause looks for in its fields.
+/// The words that a clause finds in its fields.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Leaf {
     Word(Word),
@@ -164,20 +164,23 @@ fn is_like_field(name: &str) -> bool {
     is_name && pinakes_format::query::nearest(name, FIELD_NAMES.into_iter()).is_some()
 }
 
-/// Whether a search has no syntax. A quoted title in a citation is none: beside it stand four words or more, and a year.
+/// Whether a search has no syntax. A quotation is no syntax among eight words or more, nor in a citation: among four words or
+/// more, one of which is a year.
 fn is_plain(text: &str, pieces: &[Piece]) -> bool {
-    let last_word = pieces.iter().rposition(|piece| matches!(piece, Piece::Word(_)));
     let mut words = Vec::new();
     let mut has_phrase = false;
-    for (at, piece) in pieces.iter().enumerate() {
+    for piece in pieces {
         match piece {
             Piece::Or | Piece::Not | Piece::Field(_) => return false,
             // In a text of capitals AND is a word.
             Piece::And if text.chars().any(char::is_lowercase) => return false,
             Piece::Word(word) => {
                 words.push(word.trim_matches(|c: char| !c.is_alphanumeric()));
-                let is_last = pieces.len() > 1 && Some(at) == last_word;
-                let word = if is_last { word.trim_end_matches('?') } else { word };
+                // The punctuation behind a word of several makes no pattern, except a star.
+                let word = match pieces.len() {
+                    1 => word,
+                    _ => word.trim_end_matches(|c: char| c.is_ascii_punctuation() && c != '*'),
+                };
                 if is_pattern(word) || edits_of(word).is_some() {
                     return false;
                 }
@@ -192,12 +195,15 @@ fn is_plain(text: &str, pieces: &[Piece]) -> bool {
             && bytes.next().is_some_and(|byte| byte == b'1' || byte == b'2')
             && bytes.all(|byte| byte.is_ascii_digit())
     };
-    !has_phrase || (words.len() >= 4 && words.iter().any(is_year))
+    !has_phrase || words.len() >= 8 || (words.len() >= 4 && words.iter().any(is_year))
 }
 
-/// A question mark or a star makes a pattern of a word that has a letter or digit.
+/// A question mark or a star makes a pattern of a word if it follows a letter, a digit or a star.
 fn is_pattern(word: &str) -> bool {
-    word.contains(['*', '?']) && word.chars().any(char::is_alphanumeric)
+    let letters: Vec<char> = word.chars().collect();
+    letters
+        .windows(2)
+        .any(|pair| matches!(pair[1], '*' | '?') && (pair[0].is_alphanumeric() || pair[0] == '*'))
 }
 
 /// The word and the number of `word~2`.

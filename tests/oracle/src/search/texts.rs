@@ -17,8 +17,8 @@ pub(super) const ALL_FIELDS: [usize; 6] = [0, 1, 2, 3, 4, 5];
 
 /// The members of each field.
 const MEMBERS: [(usize, &[&str]); 13] = [
-    (0, &["name"]),
     (0, &["title"]),
+    (0, &["name"]),
     (1, &["abstract"]),
     (2, &["authors", "name"]),
     (3, &["primary_venue", "source", "name"]),
@@ -81,14 +81,11 @@ impl Texts {
 
     fn record(&mut self, single: &Value, stemmer: &Stemmer) -> Record {
         let mut record = Record::default();
-        let mut last: Option<(usize, String)> = None;
         let (mut next, mut counts) = ([0; 6], [0; 6]);
         for (field, path) in MEMBERS {
-            // The names of records that the output refers to count each.
-            let is_reference = path.len() > 1 && path.last() == Some(&"name");
             for text in values(single, path) {
-                // Of a text of the record that repeats the text before there is one.
-                if !is_reference && last.as_ref() == Some(&(field, text.clone())) {
+                // Most names repeat the title.
+                if path == ["name"] && single["title"] == text {
                     continue;
                 }
                 if counts[field] > 0 {
@@ -109,9 +106,6 @@ impl Texts {
                 });
                 if field == TITLE && next[field] > begin {
                     record.titles.push((begin, next[field]));
-                }
-                if !is_reference {
-                    last = Some((field, text));
                 }
             }
         }

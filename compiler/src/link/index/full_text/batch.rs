@@ -36,7 +36,7 @@ pub(crate) struct TextBatch {
     hasher: RandomState,
 }
 
-/// What is known of the current row.
+/// The language of the current row, and the places of its next words.
 #[derive(Default)]
 struct RowState {
     language: usize,
