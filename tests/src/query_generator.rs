@@ -48,7 +48,7 @@ pub fn operations(kind: Kind) -> Vec<Operation> {
             &[FOR_ALL_KEYS, FOR_NULLABLE_KEYS, FOR_ORDERED_KEYS, FOR_RANGE_KEYS]
         }
         Kind::Fraction => &[FOR_ALL_KEYS, FOR_NULLABLE_KEYS, FOR_ORDERED_KEYS],
-        Kind::From | Kind::To | Kind::Search => &[FOR_ALL_KEYS],
+        Kind::From | Kind::To | Kind::Search | Kind::ReferenceSearch => &[FOR_ALL_KEYS],
         _ => &[FOR_ALL_KEYS, FOR_NULLABLE_KEYS],
     };
     sets.concat()
@@ -138,7 +138,7 @@ impl QueryGenerator {
                 parameters.push(format!("sort={}", percent_encode(rng, &sort)));
             }
             if SEARCH && !self.filters.is_empty() && chance(rng, 10) {
-                let name = self.filters.iter().find(|filter| filter.key.kind == Kind::Search);
+                let name = self.filters.iter().find(|filter| filter.key.name == "name.search");
                 if let Some(name) = name {
                     let own = name.value_of(rng, None);
                     let words = random_value(rng, &name.key, own, &[]);

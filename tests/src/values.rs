@@ -39,14 +39,16 @@ pub fn random_value(
         }
         Kind::Hx => match own {
             _ if !merged.is_empty() && chance(rng, 5) => pick(rng, merged).clone(),
-            Some(own) if chance(rng, 80) => random_case(rng, own),
+            Some(own) if chance(rng, 60) => random_case(rng, own),
+            Some(own) if chance(rng, 50) => openalex_id(rng, own),
             Some(own) => own.replacen("HX_", pick_word(rng, &["HX_0", "HX_X", "HX_"]), 1),
             None => {
                 pick_word(rng, &["HX_W1", "hx_a999999999999", "HX_", "HX_T01", "HX_é"]).to_owned()
             }
         },
-        Kind::Level(_) => match own {
-            Some(own) if chance(rng, 90) => own.to_owned(),
+        Kind::Level(level) => match own {
+            Some(own) if chance(rng, 80) => own.to_owned(),
+            Some(own) if chance(rng, 50) => format!("https://openalex.org/{level}/{own}"),
             Some(own) => format!("0{own}"),
             None => pick_word(rng, &["1", "17", "99999999999999999999"]).to_owned(),
         },
@@ -74,13 +76,14 @@ pub fn random_value(
         Kind::Pmid => {
             identifier(rng, own, &["", "pmid:", "PMID:", "https://pubmed.ncbi.nlm.nih.gov/"])
         }
-        Kind::Plain | Kind::Code => match own {
+        Kind::Award if chance(rng, 40) => own.map_or("G1".to_owned(), |own| openalex_id(rng, own)),
+        Kind::Plain | Kind::Award | Kind::Code => match own {
             Some(own) => random_case(rng, own),
             None => pick_word(rng, &["nothing", "a", " ", "*", "article ", "%"]).to_owned(),
         },
         Kind::Text => text(rng, own),
         Kind::Date | Kind::From | Kind::To => date(rng, own),
-        Kind::Search => search(rng, own),
+        Kind::Search | Kind::ReferenceSearch => search(rng, own),
     }
 }
 
@@ -144,15 +147,24 @@ pub fn invalid_value(rng: &mut SeededRng, kind: Kind) -> &'static str {
             "2021-02-28T24:00:00",
         ],
         Kind::Flag | Kind::Presence => &["1", "yes", "t rue", ">true", "true-", "NULL"],
-        Kind::Hx => &["W1", "https://openalex.org/W1", "HX", "1", "H X_W1", ">HX_W1"],
-        Kind::Level(_) => &["x", "HX_1", "-1", "1.0", "1 1", ">1", "fields/17", "١"],
-        Kind::Search => &["null", "!null", ">x"],
+        Kind::Hx => &["W", "W01", "https://example.org/W1", "HX", "1", "H X_W1", ">HX_W1"],
+        Kind::Level(_) => &["x", "HX_1", "W1", "-1", "1.0", "1 1", ">1", "topics/1", "١"],
+        Kind::Search | Kind::ReferenceSearch => &["null", "!null", ">x"],
         _ => &[">x", "<=x", "a\nb", "\"a\u{1}b\"", "\tx"],
     };
     match chance(rng, 25) {
         true => pick_word(rng, ANYWHERE),
         false => pick_word(rng, typed),
     }
+}
+
+/// Writes an id as OpenAlex does.
+pub fn openalex_id(rng: &mut SeededRng, own: &str) -> String {
+    let bare = own.strip_prefix("HX_").unwrap_or(own);
+    let prefixes =
+        ["", "openalex:", "https://openalex.org/", "http://openalex.org/", "openalex.org/"];
+    let written = format!("{}{bare}", pick_word(rng, &prefixes));
+    random_case(rng, &written)
 }
 
 fn integer(rng: &mut SeededRng, own: Option<&str>) -> String {

@@ -1,9 +1,8 @@
 //! Recognizes texts that are complete identifiers, and finds the records that have the identifier.
 
-use crate::entity::{Entity, parse_digits};
+use crate::entity::Entity;
 use crate::index::term_lists::text_term;
-use crate::query::strip_id_prefix;
-use crate::schema::identifier::Scheme;
+use crate::schema::identifier::{Scheme, parse_record_id};
 use crate::schema::keys::{Index, keys_of};
 use crate::snapshot::{LookupResult, Snapshot};
 use crate::storage::error::ReadError;
@@ -11,7 +10,7 @@ use crate::storage::error::ReadError;
 /// A complete identifier.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Identifier {
-    /// `HX_` and a letter and a number.
+    /// The id of a record, in any of its spellings.
     Record(Entity, u64),
     /// An identifier of another system, in its normal form.
     External(Scheme, String),
@@ -42,10 +41,8 @@ impl Identifier {
 
     /// Parses a text as a complete identifier.
     pub fn parse(text: &str) -> Option<Identifier> {
-        if let Some(rest) = strip_id_prefix(text) {
-            let letter = rest.bytes().next()?.to_ascii_uppercase();
-            let facts = crate::entity::CATALOG.iter().find(|facts| facts.letter == Some(letter))?;
-            return Some(Identifier::Record(facts.entity, parse_digits(&rest[1..])?));
+        if let Some((entity, id)) = parse_record_id(text) {
+            return Some(Identifier::Record(entity, id));
         }
         Scheme::NAMED
             .into_iter()
@@ -100,6 +97,7 @@ mod tests {
         let external = |scheme, normal: &str| Some(Identifier::External(scheme, normal.to_owned()));
         check("HX_W12", Some(Identifier::Record(Entity::Output, 12)));
         check("hx_a5", Some(Identifier::Record(Entity::Author, 5)));
+        check("https://openalex.org/A5", Some(Identifier::Record(Entity::Author, 5)));
         check("HX_A05", None);
         check("HX_", None);
         check("HX_Z1", None);

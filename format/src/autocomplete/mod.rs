@@ -95,6 +95,11 @@ impl Completion {
         &self.entities
     }
 
+    /// The text as an identifier, if the text is a complete one.
+    pub fn identifier(&self) -> Option<&Identifier> {
+        self.identifier.as_ref()
+    }
+
     /// Whether the search must intersect the records of several words.
     pub fn has_several_words(&self) -> bool {
         self.folded.contains(' ')

@@ -15,7 +15,10 @@ use crate::index::term_lists::{Term, any_row_term, integer_term, text_term};
 use crate::record::gather::{Gathered, PathTarget};
 use crate::schema::keys::{Terms, Values};
 use crate::storage::error::ReadError;
-use crate::text::fold::fold;
+use crate::text::fold::{cut, fold, words};
+
+/// Bytes of a folded text whose words have their prefixes indexed; longer texts are cut at a character.
+pub const PREFIXED_BYTES_MAX: usize = 512;
 
 /// Looks up the rows and codes that a record refers to.
 pub trait ReferenceLookup {
@@ -111,6 +114,21 @@ pub fn index_entry(
         _ => return Err(ReadError::Internal("the value does not fit the terms of its key")),
     };
     Ok(IndexEntry { is_present: true, term: Some(term) })
+}
+
+/// Calls `add` with the term of each prefix of each word of a folded text, perhaps several times:
+///
+/// ```text
+/// "ann li"   →   a, an, ann, l, li
+/// ```
+///
+/// Cost: one hash a character; in scripts without spaces, one for each part of the text.
+pub fn each_prefix_term(folded: &str, mut add: impl FnMut(Term)) {
+    for word in words(cut(folded, PREFIXED_BYTES_MAX)) {
+        for (at, character) in word.char_indices() {
+            add(text_term(&word[..at + character.len_utf8()]));
+        }
+    }
 }
 
 /// The term of a folded text, or `None` for an empty one.

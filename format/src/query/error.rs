@@ -146,14 +146,14 @@ pub(super) fn unknown_member(route: &str, name: &str, members: &[String]) -> Par
 }
 
 pub(super) fn unknown_statistics_key(keys: &Keys, name: &str) -> ParamError {
-    let known = suggest(name, StatisticsKeys::names(keys));
+    let known = suggest(name, StatisticsKeys::all_names(keys));
     ParamError::new(name, format!("is no number of /{}; {known}", keys.route))
 }
 
 /// Says why a key has no statistics.
 pub(super) fn not_numeric(keys: &Keys, key: &Key) -> ParamError {
     let what = if key.is_many { "has several values a record" } else { "is no number" };
-    let known = suggest_others(key.name, StatisticsKeys::names(keys));
+    let known = suggest_others(key.name, StatisticsKeys::all_names(keys));
     ParamError::new(key.name, format!("{what}, and has no statistics; {known}"))
 }
 

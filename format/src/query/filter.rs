@@ -6,6 +6,7 @@ use crate::query::error::{ParamError, unknown_filter_key};
 use crate::query::grammar::{RawExpression, RawTest, RawValue, parse_expression, split};
 use crate::query::operand::{Operand, parse_comparison, parse_operand, words_operand};
 use crate::query::search::{Search, SyntaxError};
+use crate::schema::identifier::{parse_record_id, strip_id_prefix};
 use crate::schema::keys::{Index, Key, Keys};
 use crate::schema::texts::ANY_FIELD;
 
@@ -16,6 +17,11 @@ const ERRORS_MAX: usize = 10;
 
 /// The key that searches names.
 const SEARCH: &str = "name.search";
+
+/// The key of the ids of a list's own records.
+const ID: &str = "id";
+/// The most bytes of a bare id that a full-text search takes for a word.
+const ID_WORD_BYTES_MAX: usize = 5;
 
 /// One condition on a record.
 #[derive(Clone, Debug)]
@@ -65,17 +71,20 @@ pub(super) fn parse_filter(
     if errors.is_empty() { Ok(expressions) } else { Err(errors) }
 }
 
-/// Turns the text of a search into an expression of the key `name.search`.
+/// Turns the text of a search into an expression of the key `name.search`. If the text is the id of a
+/// record of the list, the expression also finds this record.
 pub(super) fn parse_search(keys: &'static Keys, text: &str) -> Result<Expression, Vec<ParamError>> {
     let (key, index) = keys.filter(SEARCH).ok_or_else(|| vec![unknown_filter_key(keys, SEARCH)])?;
     if text.bytes().any(|byte| byte.is_ascii_control()) {
         return Err(vec![ParamError::new(text, "holds a control character")]);
     }
-    let operands = vec![words_operand(text)];
+    let mut operands = vec![words_operand(text)];
+    operands.extend(own_id(keys, text));
     Ok(Expression { key, index, is_negated: false, operands, text: format!("{SEARCHED}{text}") })
 }
 
-/// Turns a full-text search into an expression, if the list has one.
+/// Turns a full-text search into an expression, if the list has one. The id of a record of the list, unless the
+/// words are exact, finds this record alone.
 pub(super) fn full_text_search(
     keys: &'static Keys,
     text: &str,
@@ -85,12 +94,30 @@ pub(super) fn full_text_search(
     let Some((key, index)) = found.and_then(|key| Some((key, key.filter?))) else {
         return Ok(None);
     };
+    if let Some(id) = own_id(keys, text).filter(|_| !is_exact && !is_word(text))
+        && let Some((key, index)) = keys.filter(ID)
+    {
+        let (operands, text) = (vec![id], format!("{SEARCHED}{text}"));
+        return Ok(Some(Expression { key, index, is_negated: false, operands, text }));
+    }
     let search = Search::parse(text, is_exact).map_err(|SyntaxError { position, reason }| {
         vec![ParamError::new(text, format!("at byte {position}: {reason}"))]
     })?;
     let operands = vec![Operand::Search(Arc::new(search))];
     let text = format!("{SEARCHED}{text}");
     Ok(Some(Expression { key, index, is_negated: false, operands, text }))
+}
+
+/// Whether an id may as well be a word, such as `W3`: the id is bare and has fewer than five digits.
+fn is_word(id: &str) -> bool {
+    let id = id.trim();
+    strip_id_prefix(id).is_none() && !id.contains('/') && id.len() <= ID_WORD_BYTES_MAX
+}
+
+/// The record of the list whose id a text is.
+fn own_id(keys: &Keys, text: &str) -> Option<Operand> {
+    let (entity, id) = parse_record_id(text.trim())?;
+    (keys.route == entity.facts().route).then_some(Operand::Record(entity, id))
 }
 
 fn check_expression(keys: &'static Keys, text: &str) -> Result<Expression, ParamError> {

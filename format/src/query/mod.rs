@@ -57,9 +57,10 @@ pub use crate::query::deadline::{Deadline, QueryError};
 pub use crate::query::error::{ParamError, nearest};
 pub use crate::query::execute::{QueryPlan, RowPage};
 pub use crate::query::filter::{EXPRESSIONS_MAX, Expression};
-pub use crate::query::groups::{GROUP_KEYS_MAX, GROUPS_MAX, Group, GroupValue, Grouping, Groups};
+pub use crate::query::groups::{
+    GROUP_KEYS_MAX, GROUPS_MAX, Group, GroupList, GroupValue, Grouping, Groups,
+};
 pub use crate::query::operand::Operand;
-pub(crate) use crate::query::operand::strip_id_prefix;
 pub use crate::query::parse::{PAGE_SIZE_DEFAULT, PAGE_SIZES, Query, ResultKind};
 pub use crate::query::predicate::Predicate;
 pub use crate::query::row_cursor::{RowBatch, RowCursor};
@@ -72,7 +73,7 @@ pub use crate::query::select::{member_names, parse_select};
 pub use crate::query::sort::{RELEVANCE, SORT_KEYS_MAX, SortKey};
 pub(crate) use crate::query::sorted_page::{first_rows, rows_with_codes};
 pub use crate::query::statistics::{
-    CitationIndex, INDEXES, KeyStatistics, MEASURES, Measure, Measured, Number, OutputStatistics,
-    STATISTICS_KEYS_MAX, Statistics, StatisticsKeys,
+    CitationIndex, GROUP_MEASURES, GroupNumbers, INDEXES, KeyStatistics, MEASURES, Measure,
+    Measured, Number, OutputStatistics, STATISTICS_KEYS_MAX, Statistics, StatisticsKeys,
 };
 pub(crate) use crate::query::words::{is_long, rows_of_words};

@@ -9,13 +9,14 @@
 
 use std::sync::Arc;
 
-use crate::entity::{CATALOG, Entity, IdFormat, parse_digits};
+use crate::entity::{Entity, IdFormat, parse_digits};
 use crate::index::orders::{sortable_integer, sortable_number};
 use crate::index::term_lists::{Term, text_term};
 use crate::query::dates::{Unit, reversed};
 use crate::query::error::{ValueForm, expected_value, not_comparable};
 use crate::query::grammar::{Comparison, RawValue};
 use crate::query::search::{Search, SyntaxError};
+use crate::schema::identifier::{parse_record_id, strip_id_prefix};
 use crate::schema::keys::{Bound, Index, Key, Kind};
 use crate::text::fold::fold;
 
@@ -58,7 +59,7 @@ pub(super) fn parse_operand(key: &Key, value: &RawValue<'_>) -> Result<Operand, 
     let form = if value.is_quoted { ValueForm::Quoted } else { ValueForm::Bare };
     let wrong = || expected_value(key, form);
     match key.kind {
-        Kind::Id(entity) => parse_record_id(entity, text).ok_or_else(wrong),
+        Kind::Id(entity) => parse_id(entity, text).ok_or_else(wrong),
         Kind::LegacyId(entity) => parse_legacy_id(entity, text).ok_or_else(wrong),
         Kind::AnyId => parse_any_id(text).ok_or_else(wrong),
         Kind::Identifier(scheme) => Ok(Operand::Term(text_term(&scheme.normal(text)))),
@@ -144,17 +145,19 @@ fn equal_to(value: u64) -> Operand {
     Operand::Between(value, value)
 }
 
-/// Parses the id of a record: `HX_A5` or `hx_a5`, or a number for a domain, field or subfield.
-fn parse_record_id(entity: Entity, text: &str) -> Option<Operand> {
-    let Some(letter) = entity.facts().letter else {
+/// Parses the id of a record in any of its spellings, or a number alone in the taxonomy. A text that is
+/// the id of another entity, or only begins as an id, matches nothing where ids have a letter.
+fn parse_id(entity: Entity, text: &str) -> Option<Operand> {
+    let has_letter = entity.facts().letter.is_some();
+    if !has_letter && is_digits(text) {
         let number = parse_digits(text);
-        return is_digits(text)
-            .then(|| number.map_or(Operand::Nothing, |id| Operand::Record(entity, id)));
-    };
-    let rest = strip_id_prefix(text)?;
-    let digits = rest.strip_prefix([char::from(letter), char::from(letter.to_ascii_lowercase())]);
-    let id = digits.and_then(parse_digits);
-    Some(id.map_or(Operand::Nothing, |id| Operand::Record(entity, id)))
+        return Some(number.map_or(Operand::Nothing, |id| Operand::Record(entity, id)));
+    }
+    match parse_record_id(text) {
+        Some((of, id)) if of == entity => Some(Operand::Record(entity, id)),
+        Some(_) => has_letter.then_some(Operand::Nothing),
+        None => (has_letter && strip_id_prefix(text).is_some()).then_some(Operand::Nothing),
+    }
 }
 
 fn is_digits(text: &str) -> bool {
@@ -168,23 +171,19 @@ fn parse_legacy_id(entity: Entity, text: &str) -> Option<Operand> {
         return Some(operand(parse_digits(text)));
     }
     let upper = text.to_ascii_uppercase();
-    let rest = upper.strip_prefix(IdFormat::LEGACY.prefix(entity))?;
+    let Some(rest) = upper.strip_prefix(IdFormat::LEGACY.prefix(entity)) else {
+        return parse_id(entity, text);
+    };
     let is_id = entity.facts().letter.is_some() || is_digits(rest);
     is_id.then(|| operand(IdFormat::LEGACY.parse(entity, &upper)))
 }
 
-/// Parses the id of a record of any entity; the letter after `HX_` names the entity.
+/// Parses the id of a record of any entity.
 fn parse_any_id(text: &str) -> Option<Operand> {
-    let rest = strip_id_prefix(text)?;
-    let letter = rest.bytes().next().map(|letter| letter.to_ascii_uppercase());
-    let entity = CATALOG.iter().find(|facts| facts.letter.is_some() && facts.letter == letter);
-    Some(entity.and_then(|facts| parse_record_id(facts.entity, text)).unwrap_or(Operand::Nothing))
-}
-
-/// Strips `HX_`, in either case, off an id.
-pub(crate) fn strip_id_prefix(text: &str) -> Option<&str> {
-    let prefix = text.get(..3)?;
-    prefix.eq_ignore_ascii_case("HX_").then(|| &text[3..])
+    match parse_record_id(text) {
+        Some((entity, id)) => Some(Operand::Record(entity, id)),
+        None => strip_id_prefix(text).map(|_| Operand::Nothing),
+    }
 }
 
 fn parse_boolean(key: &Key, text: &str) -> Option<Operand> {
@@ -367,12 +366,22 @@ mod tests {
         check(Entity::Output, "authors.id:hx_a5", author(5));
         check(Entity::Output, "authors.id:HX_A05", Some(Operand::Nothing));
         check(Entity::Output, "authors.id:HX_W5", Some(Operand::Nothing));
-        check(Entity::Output, "authors.id:A5", None);
+        check(Entity::Output, "authors.id:A5", author(5));
+        check(Entity::Output, "authors.id:https://openalex.org/A5", author(5));
+        check(Entity::Output, "authors.id:W5", Some(Operand::Nothing));
+        check(Entity::Output, "authors.id:openalex:A05", Some(Operand::Nothing));
+        check(Entity::Output, "authors.id:A05", None);
+        check(Entity::Output, "authors.id:Ada", None);
         check(Entity::Topic, "domain.id:3", Some(Operand::Record(Entity::Domain, 3)));
         check(Entity::Topic, "domain.id:03", Some(Operand::Nothing));
         check(Entity::Topic, "domain.id:x", None);
+        let domain = Some(Operand::Record(Entity::Domain, 3));
+        check(Entity::Topic, "domain.id:https://openalex.org/domains/3", domain);
+        check(Entity::Topic, "domain.id:fields/3", None);
+        check(Entity::Topic, "domain.id:W3", None);
         let funder = Some(Operand::Record(Entity::Funder, 7));
-        check(Entity::Institution, "roles.id:HX_f7", funder);
+        check(Entity::Institution, "roles.id:HX_f7", funder.clone());
+        check(Entity::Institution, "roles.id:openalex.org/F7", funder);
         let doi = Some(Operand::Term(text_term("10.1/x")));
         for text in ["doi:10.1/X", "doi:https://doi.org/10.1/x", "doi:DOI:10.1/x"] {
             check(Entity::Output, text, doi.clone());

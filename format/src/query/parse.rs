@@ -132,6 +132,11 @@ impl Query {
         })
     }
 
+    /// Whether the query has a search. The search may be the id of a record, which has no relevance.
+    pub fn is_searched(&self) -> bool {
+        self.filter.iter().any(|expression| expression.searched().is_some())
+    }
+
     /// Whether the list is ordered by relevance, and by no other key.
     pub fn is_by_relevance(&self) -> bool {
         self.sort.is_empty() && self.sample.is_none() && self.search().is_some()
@@ -210,13 +215,18 @@ impl Query {
         Ok(())
     }
 
-    /// Parses the keys of statistics, and replaces earlier ones.
+    /// Parses the keys of statistics, and replaces earlier ones: of groups, if the query counts groups.
     ///
     /// # Errors
     ///
     /// One error for each key without numbers.
     pub fn set_statistics(&mut self, text: &str) -> Result<(), Vec<ParamError>> {
-        self.result_kind = ResultKind::Statistics(StatisticsKeys::parse(self.keys, text)?);
+        match &mut self.result_kind {
+            ResultKind::Groups(grouping) => grouping.set_of(self.keys, text)?,
+            _ => {
+                self.result_kind = ResultKind::Statistics(StatisticsKeys::parse(self.keys, text)?);
+            }
+        }
         Ok(())
     }
 

@@ -22,7 +22,7 @@ use crate::query::operand::Operand;
 use crate::query::parse::Query;
 use crate::query::search::{RecordTexts, Search};
 use crate::record::gather::{Gathered, PathTarget, PathTree};
-use crate::schema::keys::{Direction, Index, Keys, PathUse, Terms};
+use crate::schema::keys::{Direction, Index, Keys, PathUse, Terms, keys_of};
 use crate::schema::texts::text_paths;
 use crate::snapshot::RecordLookup;
 use crate::storage::error::ReadError;
@@ -47,6 +47,8 @@ struct Condition {
     index: Index,
     is_negated: bool,
     matchers: Vec<Matcher>,
+    /// The paths of the names of the records that [`Index::ReferenceWords`] leads to.
+    names: PathTree,
 }
 
 /// One operand, prepared for comparison.
@@ -232,7 +234,14 @@ impl Condition {
         for operand in &expression.operands {
             matchers.extend(Matcher::from_operand(keys, index, operand, lookup)?);
         }
-        Ok(Condition { index, is_negated: expression.is_negated, matchers })
+        let names = match index {
+            Index::ReferenceWords { entity, .. } => {
+                let Keys { tree, ends, .. } = keys_of(entity);
+                tree.pruned(&|end: &usize| ends[*end].names.is_some())
+            }
+            _ => PathTree::default(),
+        };
+        Ok(Condition { index, is_negated: expression.is_negated, matchers, names })
     }
 
     /// Whether the condition depends on the values at an end.
@@ -241,7 +250,10 @@ impl Condition {
             Index::Ids => false,
             Index::Lists(lists) | Index::Presence(lists) => end.lists == Some(lists),
             Index::Order(order) => end.order == Some(order),
-            Index::Names { named, .. } => end.lists == Some(named),
+            Index::Names { named, .. } | Index::ReferenceWords { named, .. } => {
+                end.lists == Some(named)
+            }
+            Index::Prefixes(lists) => end.prefixes == Some(lists),
             Index::NamesScanned { rows, .. } => end.lists == Some(rows),
             Index::Words => end.names.is_some(),
             Index::Citations(_) | Index::FullText(_) => false,
@@ -284,7 +296,9 @@ impl Condition {
             _ => Vec::new(),
         };
         let words = match self.index {
-            Index::Words => self.matchers.iter().map(words).collect(),
+            Index::Words | Index::Prefixes(_) | Index::ReferenceWords { .. } => {
+                self.matchers.iter().map(words).collect()
+            }
             _ => Vec::new(),
         };
         MatchState { words, ..MatchState::default() }
@@ -320,7 +334,12 @@ impl Condition {
                         folded_term(&fold(name)).is_some_and(|term| self.matches(term));
                 }
             }
-            Index::Words => {
+            Index::ReferenceWords { .. } => {
+                if let Gathered::Reference(entity, row) = value {
+                    self.update_reference_words(entity, row, lookup, state)?;
+                }
+            }
+            Index::Words | Index::Prefixes(_) => {
                 if let Gathered::Text(name) = value {
                     self.update_words(&fold(name), &mut state.words);
                 }
@@ -336,6 +355,32 @@ impl Condition {
             Matcher::Between(low, high) => (Term::from(*low)..=Term::from(*high)).contains(&term),
             _ => false,
         })
+    }
+
+    /// Tells whether one reference has all words of a matcher among its names.
+    fn update_reference_words(
+        &self,
+        entity: Entity,
+        row: u32,
+        lookup: &impl RecordLookup,
+        state: &mut MatchState,
+    ) -> Result<(), ReadError> {
+        let mut found = self.initial_state().words;
+        if row < lookup.count(entity) && !lookup.is_suppressed(entity, row) {
+            lookup.gather(entity, row, &self.names, &mut |_, value| {
+                if let Gathered::Text(name) = value {
+                    self.update_words(&fold(name), &mut found);
+                }
+            })?;
+        } else if let Some(name) = lookup.row_name(entity, row)? {
+            self.update_words(&fold(name), &mut found);
+        }
+        for (known, found) in state.words.iter_mut().zip(found) {
+            if found.iter().all(|is_found| *is_found) {
+                *known = found;
+            }
+        }
+        Ok(())
     }
 
     fn update_words(&self, folded: &str, found: &mut [Vec<bool>]) {
@@ -380,7 +425,7 @@ impl Matcher {
             (_, Operand::Between(low, high)) => Some(Matcher::Between(*low, *high)),
             (_, Operand::Words(words)) => Some(Matcher::Words(words.clone())),
             (_, Operand::Search(search)) => Some(Matcher::Search(Arc::clone(search))),
-            (Index::Ids, Operand::Record(entity, id)) => {
+            (Index::Ids | Index::Words, Operand::Record(entity, id)) => {
                 Some(Matcher::Id(lookup.merged_into(*entity, *id)?))
             }
             (Index::Citations(Direction::Citations), Operand::Record(entity, id)) => {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::entity::Entity;
-use crate::index::bitset::Bitset;
+use crate::index::bitset::{Bitset, CHUNK_ROWS};
 use crate::index::citations::RowList;
 use crate::index::term_lists::{Term, TermListsFile, any_row_term};
 use crate::query::clause::{Clause, Leaf};
@@ -17,7 +17,7 @@ use crate::query::predicate::Predicate;
 use crate::query::range::ValueRange;
 use crate::query::search::SearchSummary;
 use crate::query::union::Union;
-use crate::query::words::add_words;
+use crate::query::words::{add_words, rows_of_prefixes, rows_of_words};
 use crate::schema::keys::{Direction, Index, Terms, keys_of};
 use crate::snapshot::{LookupResult, RecordLookup, Snapshot};
 use crate::storage::error::ReadError;
@@ -117,7 +117,7 @@ impl<'s> ExpressionResolver<'s> {
     ) -> Result<(), QueryError> {
         match (expression.index, operand) {
             (_, Operand::Nothing) | (Index::Ids, Operand::Null) => {}
-            (Index::Ids, Operand::Record(entity, id)) => {
+            (Index::Ids | Index::Words, Operand::Record(entity, id)) => {
                 let records = self.snapshot.count(self.entity);
                 let rows = self.rows_with_id(*entity, *id)?;
                 rows.filter(|row| *row < records).for_each(|row| self.union.add_row(row));
@@ -147,6 +147,14 @@ impl<'s> ExpressionResolver<'s> {
             }
             (Index::Words, Operand::Words(words)) => {
                 add_words(self.snapshot, self.entity, words, self.deadline, &mut self.union)?;
+            }
+            (Index::Prefixes(lists), Operand::Words(words)) => {
+                let file = self.snapshot.term_lists(self.entity)?;
+                let rows = rows_of_prefixes(file, lists, words)?;
+                rows.into_iter().for_each(|row| self.union.add_row(row));
+            }
+            (Index::ReferenceWords { entity, rows, .. }, Operand::Words(words)) => {
+                self.add_references_by_words(entity, rows, words)?;
             }
             // The parser makes no other operand for these indexes.
             _ => {
@@ -305,6 +313,38 @@ impl<'s> ExpressionResolver<'s> {
                 self.check_deadline(at)?;
                 self.add_term(file, lists, Term::from(row))?;
             }
+        }
+        Ok(())
+    }
+
+    /// Adds the rows that refer to a record, or an unresolved reference, of `target` whose names have the
+    /// words.
+    ///
+    /// Cost: that of a search of `target`, and one posting list for each row found there.
+    fn add_references_by_words(
+        &mut self,
+        target: Entity,
+        lists: usize,
+        words: &[String],
+    ) -> Result<(), QueryError> {
+        let file = self.snapshot.term_lists(self.entity)?;
+        let records = rows_of_words(self.snapshot, target, words, self.deadline)?;
+        let mut rows = Vec::with_capacity(records.count() as usize);
+        for chunk in 0..self.snapshot.count(target).div_ceil(CHUNK_ROWS as u32) {
+            records.chunk_rows(chunk, self.snapshot.count(target), false).each(|low| {
+                rows.push(chunk << 16 | u32::from(low));
+                true
+            });
+        }
+        if let Some(unresolved) = keys_of(target).unresolved_words {
+            let of_target = self.snapshot.term_lists(target)?;
+            let suppressed = self.snapshot.suppressed();
+            let found = rows_of_prefixes(of_target, unresolved, words)?;
+            rows.extend(found.into_iter().filter(|row| !suppressed.has(target, *row)));
+        }
+        for (at, row) in (0..).zip(rows) {
+            self.check_deadline(at)?;
+            self.add_term(file, lists, Term::from(row))?;
         }
         Ok(())
     }

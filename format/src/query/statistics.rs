@@ -78,8 +78,23 @@ impl StatisticsKeys {
         Ok(StatisticsKeys { text: text.to_owned(), keys: parsed })
     }
 
-    /// The names of the keys with numbers.
-    pub fn names(keys: &Keys) -> impl Iterator<Item = &'static str> + Clone {
+    /// The parameter, as the client wrote it.
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The names of the keys.
+    pub fn names(&self) -> impl ExactSizeIterator<Item = &'static str> + '_ {
+        self.keys.iter().map(|(key, _)| key.name)
+    }
+
+    /// The orders of the keys.
+    pub(super) fn orders(&self) -> impl Iterator<Item = usize> + '_ {
+        self.keys.iter().map(|(_, order)| *order)
+    }
+
+    /// The names of all keys with numbers.
+    pub fn all_names(keys: &Keys) -> impl Iterator<Item = &'static str> + Clone {
         keys.keys.iter().filter(|key| order_of(keys, key).is_some()).map(|key| key.name)
     }
 }
@@ -124,6 +139,37 @@ pub struct KeyStatistics {
     pub null: u64,
     /// Of the values, for each of [`MEASURES`]; `None` if there are none.
     pub measured: Option<[Measured; MEASURES.len()]>,
+}
+
+/// The numbers of one key that the records of a group have.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GroupNumbers {
+    /// The name of the key.
+    pub key: &'static str,
+    /// Records with a value.
+    pub count: u64,
+    /// Records without a value.
+    pub null: u64,
+    /// Of the values, for each of [`GROUP_MEASURES`]; `None` if there are none.
+    pub numbers: Option<[Number; GROUP_MEASURES.len()]>,
+}
+
+/// The statistics of the numbers of a group, in the order of their members.
+pub const GROUP_MEASURES: [&str; 3] = ["sum", "mean", "median"];
+
+/// Sums up the numbers of a group.
+pub(super) fn group_numbers(
+    key: &'static str,
+    order: Order<'_>,
+    counted: &Counted,
+) -> Result<GroupNumbers, ReadError> {
+    let (values, count) = histogram_of(order, counted)?;
+    let numbers = (count > 0).then(|| {
+        let sum = sum_of(&values);
+        let mean = Number::Fraction(sum.as_f64() / count as f64);
+        [sum, mean, Number::Fraction(quantile(&values, count, 0.5))]
+    });
+    Ok(GroupNumbers { key, count, null: counted.null, numbers })
 }
 
 /// A statistic of the values of one key.
@@ -394,24 +440,31 @@ fn key_statistics(
     order: Order<'_>,
     counted: &Counted,
 ) -> Result<KeyStatistics, ReadError> {
+    let (values, count) = histogram_of(order, counted)?;
+    Ok(KeyStatistics { key, count, null: counted.null, measured: measured(&values, count) })
+}
+
+/// The ascending values of counted codes, each with the number of its records, and the number of all.
+fn histogram_of(
+    order: Order<'_>,
+    counted: &Counted,
+) -> Result<(Vec<(Number, u64)>, u64), ReadError> {
     let is_descending = order.spec().is_descending();
+    let number = |value: u64| match order.spec().values {
+        Values::Integers => Number::Integer(integer_of(value, is_descending).into()),
+        _ => Number::Fraction(number_of(value, is_descending)),
+    };
     let mut histogram = Vec::with_capacity(counted.codes.len());
     for (code, count) in &counted.codes {
         let value =
             order.value(*code)?.ok_or(ReadError::Internal("a counted code has no value"))?;
-        histogram.push((value, *count));
+        histogram.push((number(value), *count));
     }
     if is_descending {
         histogram.reverse();
     }
     let count = histogram.iter().map(|(_, count)| count).sum();
-    let number = |value: u64| match order.spec().values {
-        Values::Integers => Number::Integer(integer_of(value, is_descending).into()),
-        _ => Number::Fraction(number_of(value, is_descending)),
-    };
-    let histogram: Vec<(Number, u64)> =
-        histogram.into_iter().map(|(value, count)| (number(value), count)).collect();
-    Ok(KeyStatistics { key, count, null: counted.null, measured: measured(&histogram, count) })
+    Ok((histogram, count))
 }
 
 impl Number {

@@ -7,6 +7,8 @@
 use crate::entity::{Entity, with_record};
 use crate::index::dictionary::EntryRows;
 use crate::index::doc_set::DocSet;
+use crate::index::postings::Postings;
+use crate::index::term_lists::{TermListsFile, text_term};
 use crate::query::clause::Clause;
 use crate::query::deadline::{Deadline, QueryError};
 use crate::query::intersection::Intersection;
@@ -70,6 +72,43 @@ pub(crate) fn rows_of_words(
         deadline.check()?;
         Ok(names_hold(snapshot, entity, row, &names, &long)?)
     })
+}
+
+/// Finds the ascending rows that posting lists of prefixes have for each of the words.
+///
+/// Cost: the rows of each word.
+pub(super) fn rows_of_prefixes(
+    file: &TermListsFile,
+    lists: usize,
+    words: &[String],
+) -> Result<Vec<u32>, ReadError> {
+    let mut of_words = Vec::with_capacity(words.len());
+    for word in words {
+        match file.find(lists, text_term(cut_word(word)))? {
+            Some(list) => of_words.push(list),
+            None => return Ok(Vec::new()),
+        }
+    }
+    // The shortest list bounds the result.
+    of_words.sort_unstable_by_key(Postings::count);
+    let mut found: Option<Vec<u32>> = None;
+    for list in of_words {
+        let mut rows = Vec::new();
+        let mut known = found.as_deref();
+        list.each(|row| {
+            if let Some(rest) = known {
+                let at = rest.partition_point(|known| *known < row);
+                known = Some(&rest[at..]);
+                if rest.get(at) != Some(&row) {
+                    return at < rest.len();
+                }
+            }
+            rows.push(row);
+            true
+        })?;
+        found = Some(rows);
+    }
+    Ok(found.unwrap_or_default())
 }
 
 /// Whether a word is longer than the index keeps.

@@ -127,7 +127,8 @@ fn columns_of(members: &[Member], prefix: &str, names: &mut Vec<String>) -> Vec<
     columns.collect()
 }
 
-fn write_line<'f>(fields: impl Iterator<Item = &'f [u8]>, out: &mut Vec<u8>) {
+/// Writes the fields of one row.
+pub fn write_line<'f>(fields: impl Iterator<Item = &'f [u8]>, out: &mut Vec<u8>) {
     let from = out.len();
     for (at, field) in fields.enumerate() {
         if at > 0 {

@@ -1,10 +1,14 @@
-//! Identifiers of other systems: their spellings, and the form in which they are compared.
+//! Spellings of identifiers: of other systems in the form in which they are compared, and of records.
 //!
 //! ```text
 //! https://doi.org/10.1000/ABC   doi.org/10.1000/abc   doi:10.1000/abc   →  10.1000/abc
 //! https://orcid.org/0000-0002-1825-009X               0000-0002-1825-009x
 //! ISSN 0028-0836                00280836              →  0028-0836
+//! HX_W12   W12   openalex:W12   https://openalex.org/works/W12         →  output 12
+//! fields/17   https://openalex.org/fields/17                           →  field 17
 //! ```
+
+use crate::entity::{CATALOG, Entity, parse_digits};
 
 /// A system of identifiers, which defines the accepted spellings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +27,9 @@ pub enum Scheme {
     Pmid,
     /// Numbers of Microsoft Academic Graph.
     Mag,
+    /// Ids of awards, which are no records: `HX_` and `G` and a number, in the spellings of
+    /// [`parse_record_id`].
+    Award,
 }
 
 /// A scheme's label and the addresses of its resolvers, without protocol and `www.`.
@@ -38,6 +45,9 @@ impl Scheme {
 
     /// The scheme of the values of a filter key, by the key's last segment.
     pub fn of_key(key: &str) -> Scheme {
+        if key == "funders.awards.id" {
+            return Scheme::Award;
+        }
         match key.rsplit('.').next() {
             Some("doi") => Scheme::Doi,
             Some("orcid") => Scheme::Orcid,
@@ -51,7 +61,7 @@ impl Scheme {
 
     fn prefixes(self) -> Prefixes {
         let (label, addresses): (_, &[_]) = match self {
-            Scheme::Plain => ("", &[]),
+            Scheme::Plain | Scheme::Award => ("", &[]),
             Scheme::Doi => ("doi:", &["doi.org/", "dx.doi.org/"]),
             Scheme::Orcid => ("orcid:", &["orcid.org/"]),
             Scheme::Ror => ("ror:", &["ror.org/"]),
@@ -66,6 +76,9 @@ impl Scheme {
 
     /// The form in which identifiers are compared: bare, in ASCII lower case.
     pub fn normal(self, text: &str) -> String {
+        if self == Scheme::Award {
+            return normal_award(text);
+        }
         let mut normal = text.to_ascii_lowercase();
         if let Some(bare) = self.bare(&normal) {
             // A prefix is stripped, and a slash or white space.
@@ -84,7 +97,7 @@ impl Scheme {
     pub fn parse(self, text: &str) -> Option<String> {
         let normal = self.normal(text);
         let is_complete = match self {
-            Scheme::Plain => false,
+            Scheme::Plain | Scheme::Award => false,
             Scheme::Doi => is_doi(&normal),
             Scheme::Orcid => is_digit_groups(&normal, 4),
             Scheme::Ror => is_ror(&normal),
@@ -115,6 +128,67 @@ impl Scheme {
             Scheme::Doi => bare,
             _ => bare.strip_suffix('/').unwrap_or(bare),
         })
+    }
+}
+
+/// Parses the id of a record: with `HX_`, or as OpenAlex spells ids: bare, with the label `openalex:` or
+/// as a URL. A list may stand before the id, and must before a number of the taxonomy.
+///
+/// The number has no leading zeros, and the letter and the list fit each other.
+pub fn parse_record_id(text: &str) -> Option<(Entity, u64)> {
+    let bare = strip_id_prefix(text).unwrap_or(text);
+    let (listed, id) = match bare.split_once('/') {
+        None => (None, bare),
+        Some((list, id)) => {
+            let is_list = |name: &&str| name.eq_ignore_ascii_case(list);
+            let facts = CATALOG
+                .iter()
+                .find(|facts| facts.has_single && facts.dump_names.iter().any(is_list))?;
+            (Some(facts), strip_own_prefix(id).unwrap_or(id))
+        }
+    };
+    if let Some(facts) = listed.filter(|facts| facts.letter.is_none()) {
+        return Some((facts.entity, parse_digits(id)?));
+    }
+    let letter = id.bytes().next()?.to_ascii_uppercase();
+    let facts = CATALOG.iter().find(|facts| facts.letter == Some(letter))?;
+    let is_its_list = listed.is_none_or(|listed| listed.entity == facts.entity);
+    is_its_list.then_some((facts.entity, parse_digits(id.get(1..)?)?))
+}
+
+/// Strips what says that a text is the id of a record: `HX_`, `openalex:` or the address of OpenAlex, in
+/// any case.
+pub fn strip_id_prefix(text: &str) -> Option<&str> {
+    if let Some(bare) = strip_own_prefix(text) {
+        return Some(bare);
+    }
+    if let Some(bare) = strip_ignoring_case(text, "openalex:") {
+        return Some(bare.trim_start());
+    }
+    let without_protocol =
+        ["https://", "http://"].iter().find_map(|it| strip_ignoring_case(text, it));
+    let address = without_protocol.unwrap_or(text);
+    let hosts = ["openalex.org/", "www.openalex.org/", "api.openalex.org/"];
+    let bare = hosts.iter().find_map(|host| strip_ignoring_case(address, host))?;
+    Some(bare.strip_suffix('/').unwrap_or(bare))
+}
+
+fn strip_own_prefix(text: &str) -> Option<&str> {
+    strip_ignoring_case(text, "HX_")
+}
+
+fn strip_ignoring_case<'t>(text: &'t str, prefix: &str) -> Option<&'t str> {
+    let start = text.get(..prefix.len())?;
+    start.eq_ignore_ascii_case(prefix).then(|| &text[prefix.len()..])
+}
+
+/// The normal form of an award's id, `hx_g12`; other texts are compared as they are.
+fn normal_award(text: &str) -> String {
+    let bare = strip_id_prefix(text).unwrap_or(text).to_ascii_lowercase();
+    let bare = bare.strip_prefix("awards/").unwrap_or(&bare);
+    match bare.strip_prefix('g').filter(|number| is_number(number)) {
+        Some(number) => format!("hx_g{number}"),
+        None => text.to_ascii_lowercase(),
     }
 }
 
@@ -193,6 +267,63 @@ mod tests {
         ];
         check(Scheme::Pmid, &pmid, "11565961");
         check(Scheme::Mag, &["mag:2100837269"], "2100837269");
+    }
+
+    #[test]
+    fn the_id_of_a_record_is_parsed_in_each_of_its_spellings() {
+        let check = |text: &str, expected: Option<(Entity, u64)>| {
+            assert_eq!(parse_record_id(text), expected, "{text}");
+        };
+        for text in [
+            "HX_W12",
+            "hx_w12",
+            "W12",
+            "w12",
+            "openalex:W12",
+            "OpenAlex: W12",
+            "https://openalex.org/W12",
+            "HTTP://OPENALEX.ORG/w12",
+            "openalex.org/W12",
+            "https://openalex.org/works/W12/",
+            "https://api.openalex.org/works/w12",
+            "works/W12",
+            "outputs/HX_W12",
+        ] {
+            check(text, Some((Entity::Output, 12)));
+        }
+        check("fields/17", Some((Entity::Field, 17)));
+        check("https://openalex.org/domains/3", Some((Entity::Domain, 3)));
+        check("openalex:subfields/1702", Some((Entity::Subfield, 1702)));
+        check("topics/T1", Some((Entity::Topic, 1)));
+        for text in [
+            "",
+            "12",
+            "HX_",
+            "HX_Z1",
+            "HX_A",
+            "HX_A01",
+            "A-1",
+            "HX_HX_A1",
+            "openalex:openalex:A1",
+            "A1 A2",
+            "authors/W1",
+            "authors/1",
+            "fields/T1",
+            "fields/017",
+            "institution-types/1",
+            "https://openalex.org/17",
+            "https://example.org/A1",
+            "https://openalex.org.example/A1",
+            "G1",
+            "Ada",
+            "é",
+        ] {
+            check(text, None);
+        }
+        for text in ["HX_G12", "g12", "https://openalex.org/awards/G12", "openalex:G12"] {
+            assert_eq!(Scheme::Award.normal(text), "hx_g12", "{text}");
+        }
+        assert_eq!(Scheme::Award.normal("https://ror.org/G12"), "https://ror.org/g12");
     }
 
     #[test]

@@ -119,6 +119,7 @@ fn name_of_terms(terms: Terms) -> String {
         Terms::Identifiers(scheme) => format!("identifier {scheme:?}"),
         Terms::Codes => "code".into(),
         Terms::Texts => "text".into(),
+        Terms::Prefixes => "prefix".into(),
         Terms::Presence => "presence".into(),
     }
 }

@@ -18,7 +18,8 @@ use std::{
     sync::Arc,
 };
 
-use crate::entity::{CATALOG, Entity, parse_digits};
+use crate::entity::Entity;
+use crate::schema::identifier::parse_record_id;
 
 /// The largest list that is read.
 pub const LIST_BYTES_MAX: u64 = 16 << 20;
@@ -26,10 +27,6 @@ pub const LIST_BYTES_MAX: u64 = 16 << 20;
 pub const IDS_MAX: usize = 100_000;
 /// The largest number of characters that an error message quotes of a line.
 const SHOWN_CHARS: usize = 60;
-/// The prefixes of ids in dumps.
-const DUMP_PREFIXES: [&str; 2] = ["https://openalex.org/", "http://openalex.org/"];
-/// The prefix of ids in this service.
-const OWN_PREFIX: &str = "HX_";
 /// A byte order mark.
 const MARK: &str = "\u{feff}";
 
@@ -130,7 +127,7 @@ impl SuppressionList {
             if ids.len() == IDS_MAX {
                 return Err((line, format!("a list holds {IDS_MAX} ids at most")));
             }
-            ids.push(parse_id(text).ok_or_else(|| (line, refusal(text)))?);
+            ids.push(parse_record_id(text).ok_or_else(|| (line, refusal(text)))?);
         }
         Ok(SuppressionList::from_ids(ids))
     }
@@ -188,27 +185,6 @@ impl SuppressionList {
     }
 }
 
-/// Parses an id in any of its forms.
-fn parse_id(text: &str) -> Option<(Entity, u64)> {
-    let text = DUMP_PREFIXES.iter().find_map(|prefix| text.strip_prefix(prefix)).unwrap_or(text);
-    let (listed, id) = match text.split_once('/') {
-        None => (None, text),
-        Some((list, id)) => {
-            let facts = CATALOG.iter().find(|facts| facts.has_single && facts.plural == list)?;
-            (Some(facts), id)
-        }
-    };
-    if let Some(facts) = listed.filter(|facts| facts.letter.is_none()) {
-        return Some((facts.entity, parse_digits(id)?));
-    }
-    let has_prefix = id.get(..OWN_PREFIX.len()).is_some_and(|begin| begin == OWN_PREFIX);
-    let bare = if has_prefix { &id[OWN_PREFIX.len()..] } else { id };
-    let letter = bare.bytes().next()?.to_ascii_uppercase();
-    let facts = CATALOG.iter().find(|facts| facts.letter == Some(letter))?;
-    let is_its_list = listed.is_none_or(|listed| listed.entity == facts.entity);
-    is_its_list.then_some((facts.entity, parse_digits(bare.get(1..)?)?))
-}
-
 /// The reason to refuse a line.
 fn refusal(text: &str) -> String {
     let mut shown: String = text.chars().take(SHOWN_CHARS).flat_map(char::escape_debug).collect();
@@ -225,46 +201,6 @@ fn refusal(text: &str) -> String {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn an_id_parses_in_each_of_its_forms() {
-        let check = |text: &str, expected: Option<(Entity, u64)>| {
-            assert_eq!(parse_id(text), expected, "{text}");
-        };
-        check("HX_W12", Some((Entity::Output, 12)));
-        check("HX_a12", Some((Entity::Author, 12)));
-        check("W12", Some((Entity::Output, 12)));
-        check("w12", Some((Entity::Output, 12)));
-        check("authors/HX_A1", Some((Entity::Author, 1)));
-        check("https://openalex.org/A1", Some((Entity::Author, 1)));
-        check("http://openalex.org/fields/17", Some((Entity::Field, 17)));
-        check("domains/3", Some((Entity::Domain, 3)));
-        check("subfields/1702", Some((Entity::Subfield, 1702)));
-        check("topics/T1", Some((Entity::Topic, 1)));
-        for wrong in [
-            "",
-            "12",
-            "HX_",
-            "HX_Z1",
-            "HX_A",
-            "HX_A01",
-            "HX_A-1",
-            "HX_A1 HX_A2",
-            "HX_A1,HX_A2",
-            "authors/HX_W1",
-            "authors/1",
-            "fields/HX_T1",
-            "fields/017",
-            "institution-types/1",
-            "https://example.org/A1",
-            "HX_G1",
-            "Ada Lovelace",
-            "10.1000/x",
-            "é",
-        ] {
-            check(wrong, None);
-        }
-    }
 
     #[test]
     fn comments_order_and_form_do_not_change_a_list() {

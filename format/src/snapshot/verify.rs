@@ -116,7 +116,7 @@ impl Snapshot {
         let keys = keys_of(entity);
         let published = self.count(entity);
         for (number, lists) in keys.lists.iter().enumerate() {
-            let is_unresolved = keys.unresolved_names == Some(number);
+            let is_unresolved = keys.is_unresolved(number);
             let rows = if is_unresolved { published..self.rows(entity) } else { 0..published };
             let is_present = |term| Ok(self.is_present(lists.terms, term)? && !is_unresolved);
             file.verify(number, &rows, is_present, sets)
@@ -301,7 +301,8 @@ fn verify_presence(
 ) -> Result<(), CheckError> {
     ensure(with_term.is_subset(present), "a row has a term and is not marked present")?;
     // A text may fold to nothing, and a presence list has no terms.
-    let has_all = is_unresolved || !matches!(terms, Terms::Texts | Terms::Presence);
+    let has_all =
+        is_unresolved || !matches!(terms, Terms::Texts | Terms::Prefixes | Terms::Presence);
     ensure(!has_all || present.is_subset(with_term), "a row is marked present and has no term")
 }
 

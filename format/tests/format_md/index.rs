@@ -319,6 +319,10 @@ impl Index {
                     if let (Some(names), Gathered::Text(text)) = (end.names, value) {
                         index.names.add(names, &fold(text), row);
                     }
+                    if let (Some(at), Gathered::Text(text)) = (end.prefixes, value) {
+                        index.presence[at].insert(row);
+                        index.add_prefixes(at, text, row);
+                    }
                     if let Some(at) = end.lists {
                         index.list(draft, at, keys.lists[at].terms, row, (&end.target, value));
                     }
@@ -336,8 +340,21 @@ impl Index {
                 let term = text_term(&fold(name));
                 index.terms[at].entry(term).or_default().insert(row);
             }
+            if let (Some(at), Some(name)) =
+                (keys.unresolved_words, draft.row_name(entity, row).unwrap_or(None))
+            {
+                index.add_prefixes(at, name, row);
+            }
         }
         index
+    }
+
+    fn add_prefixes(&mut self, at: usize, text: &str, row: u32) {
+        for word in words(&fold(text)) {
+            for (end, _) in word.char_indices().skip(1).chain([(word.len(), ' ')]) {
+                self.terms[at].entry(text_term(&word[..end])).or_default().insert(row);
+            }
+        }
     }
 
     fn list(

@@ -7,6 +7,7 @@ use http::StatusCode;
 use pinakes_format::autocomplete;
 use pinakes_format::autocomplete::{Candidates, Completion, ENTITIES};
 use pinakes_format::entity::{CATALOG, Entity, Facts};
+use pinakes_format::query::QueryError;
 use pinakes_format::schema::keys::keys_of;
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
@@ -17,6 +18,7 @@ use crate::admission::gate::Charge;
 use crate::admission::limits::QuotaClass;
 use crate::endpoint::call::{Answer, Call, Cost, Planned, Planning};
 use crate::endpoint::complete_query::{TEXT_BYTES_MAX, TextError};
+use crate::endpoint::referring::{ReferringList, referring_lists};
 use crate::endpoint::routes::Route;
 use crate::endpoint::{Endpoint, complete_query};
 use crate::http::path::{decode, echo};
@@ -101,16 +103,42 @@ fn entities() -> impl Iterator<Item = &'static Facts> {
 fn answer(completion: &Completion, call: &Call<'_>) -> Answer {
     let begun = Instant::now();
     let found = call.limits().run(|deadline| completion.execute(call.snapshot, deadline))?;
+    let lists = lists_without_record(completion, &found, call)?;
     let micros = begun.elapsed().as_micros() as u64;
     tracing::debug!(micros, count = found.count, "completed");
-    Ok(Reply::json(render(&found, call.snapshot)?))
+    Ok(Reply::json(render(&found, &lists, call.snapshot)?))
 }
 
-/// Renders a page of candidates.
-pub fn render(found: &Candidates, snapshot: &Snapshot) -> Result<Bytes, ReadError> {
+/// If the text is an identifier that nothing is found by, the lists of the records that refer to the identifier.
+pub fn lists_without_record(
+    completion: &Completion,
+    found: &Candidates,
+    call: &Call<'_>,
+) -> Result<Vec<ReferringList>, QueryError> {
+    match completion.identifier() {
+        Some(identifier) if found.count == 0 => {
+            call.limits().run(|deadline| referring_lists(identifier, call.snapshot, deadline))
+        }
+        _ => Ok(Vec::new()),
+    }
+}
+
+/// Renders a page of candidates, and the lists that take the place of missing records.
+pub fn render(
+    found: &Candidates,
+    lists: &[ReferringList],
+    snapshot: &Snapshot,
+) -> Result<Bytes, ReadError> {
     let mut body = Vec::with_capacity(CAPACITY_BYTES);
     body.extend_from_slice(b"{\"meta\":{\"count\":");
     json::unsigned(&mut body, found.count);
+    for (at, list) in lists.iter().enumerate() {
+        body.extend_from_slice(if at == 0 { b",\"lists\":[" } else { b"," });
+        json::string(&mut body, &list.path(""));
+    }
+    if !lists.is_empty() {
+        body.push(b']');
+    }
     body.extend_from_slice(b"},\"results\":[");
     for (at, candidate) in found.best.iter().enumerate() {
         if at > 0 {
@@ -180,7 +208,14 @@ fn describe_text(sample: &Sample) -> Value {
 /// Describes a page of candidates.
 pub fn describe_page(schemas: &mut Schemas) -> Value {
     schemas.define("CandidatePage", |schemas| {
-        let meta = schemas.define("CandidateMeta", |_| page_meta(&["count"]));
+        let meta = schemas.define("CandidateMeta", |_| {
+            let mut meta = page_meta(&["count"]);
+            let doc = "Present where the text is an identifier without a record: lists of the records that \
+                       refer to the identifier.";
+            let lists = json!({ "description": doc, "type": "array", "items": (text()) });
+            meta["properties"]["lists"] = lists;
+            meta
+        });
         let candidate = schemas.define("Candidate", |_| {
             let names: Vec<&str> = ENTITIES.iter().map(|entity| entity.facts().singular).collect();
             let entities = json!({ "type": "string", "enum": names });

@@ -2,19 +2,22 @@
 
 use std::{borrow::Cow, time::Instant};
 
-use pinakes_format::query::{Group, GroupValue, Grouping, Groups, Query, QueryError};
+use pinakes_format::query::{
+    GROUP_MEASURES, Group, GroupNumbers, GroupValue, Grouping, Groups, Query, QueryError,
+};
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
 use pinakes_format::text::json;
 use serde_json::{Map, Value, json};
 
 use crate::endpoint::call::{Answer, Call};
+use crate::endpoint::statistics::render_number;
 use crate::openapi::operation::page_meta;
 use crate::openapi::schemas::{Schemas, add_optional, count, object, object_of, or_null, text};
 use crate::reply::Reply;
 
 /// The members of a group for each of its keys: the value, and the name that people know it by.
-const MEMBERS: [[&str; 2]; 2] = [["key", "key_display_name"], ["key2", "key2_display_name"]];
+pub const MEMBERS: [[&str; 2]; 2] = [["key", "key_display_name"], ["key2", "key2_display_name"]];
 
 /// Counts the groups of a list, and renders a page of them.
 pub fn answer(query: &Query, grouping: &Grouping, call: &Call<'_>) -> Answer {
@@ -65,7 +68,8 @@ fn render(
     Ok(out)
 }
 
-fn render_group(
+/// Appends a group as JSON.
+pub fn render_group(
     group: &Group,
     keys: usize,
     snapshot: &Snapshot,
@@ -84,8 +88,27 @@ fn render_group(
     }
     out.extend_from_slice(b"\"count\":");
     json::unsigned(out, group.count);
-    out.push(b'}');
+    for (at, of) in group.of.iter().enumerate() {
+        out.extend_from_slice(if at == 0 { b",\"of\":{" } else { b"," });
+        render_numbers(of, out);
+    }
+    out.extend_from_slice(if group.of.is_empty() { b"}" } else { b"}}" });
     Ok(())
+}
+
+fn render_numbers(of: &GroupNumbers, out: &mut Vec<u8>) {
+    json::string(out, of.key);
+    out.extend_from_slice(b":{\"count\":");
+    json::unsigned(out, of.count);
+    out.extend_from_slice(b",\"null\":");
+    json::unsigned(out, of.null);
+    for (at, name) in GROUP_MEASURES.iter().enumerate() {
+        out.push(b',');
+        json::string(out, name);
+        out.push(b':');
+        render_number(of.numbers.map(|numbers| numbers[at]), out);
+    }
+    out.push(b'}');
 }
 
 /// Appends a value as records print it; an id as references print it, which is always a text.
@@ -182,5 +205,18 @@ fn describe_group() -> Value {
         ("key2_display_name", "The name of the second value.", name()),
     ];
     add_optional(&mut group, second);
+    let number = || json!({ "type": ["number", "null"] });
+    let numbers = object_of(
+        "The numbers of one key of `of`; null where no record of the group has one.",
+        [
+            ("count", "Records of the group with a number.", count()),
+            ("null", "Records of the group without a number.", count()),
+            ("sum", "The sum of the numbers.", number()),
+            ("mean", "The sum divided by the number of numbers.", number()),
+            ("median", "The median, interpolated.", number()),
+        ],
+    );
+    let of = json!({ "type": "object", "additionalProperties": numbers });
+    add_optional(&mut group, [("of", "The numbers of each key of `of`.", of)]);
     group
 }

@@ -5,7 +5,9 @@ use std::time::Instant;
 
 use pinakes_format::entity::Facts;
 use pinakes_format::json::render::Shape;
-use pinakes_format::query::{Grouping, Query, ResultKind, SearchSummary, SearchedWords};
+use pinakes_format::query::{
+    Expression, Grouping, Operand, Query, ResultKind, SearchSummary, SearchedWords,
+};
 use pinakes_format::schema::keys::keys_of;
 use pinakes_format::storage::error::ReadError;
 use pinakes_format::text::json;
@@ -19,7 +21,7 @@ use crate::endpoint::list_stream::{ListRows, StreamFormat};
 use crate::endpoint::page_rows::{PageRows, PageStream, WHOLE_BYTES_MAX};
 use crate::endpoint::record::{CURRENT, SHARED_BYTES_MAX};
 use crate::endpoint::routes::Route;
-use crate::endpoint::{Endpoint, Lists, groups, list_parameters, list_query};
+use crate::endpoint::{Endpoint, Lists, group_stream, groups, list_parameters, list_query};
 use crate::openapi::document::Document;
 use crate::openapi::operation::{LIST_STATUSES, Operation, json_content, page, page_meta};
 use crate::openapi::responses::CACHE_HEADERS;
@@ -60,6 +62,9 @@ pub fn cost(list: &ListRequest, call: &Call<'_>) -> Cost {
 pub fn answer(list: &ListRequest, name: &str, call: &Call<'_>) -> Answer {
     let query = &list.query;
     match (list.format, &query.result_kind) {
+        (Some(format), ResultKind::Groups(grouping)) => {
+            group_stream::answer(query, grouping, format, name, call)
+        }
         (Some(format), _) => stream(query, format, name, call),
         (None, ResultKind::Groups(grouping)) => groups::answer(query, grouping, call),
         (None, _) => answer_page(query, call),
@@ -81,6 +86,12 @@ fn answer_page(query: &Query, call: &Call<'_>) -> Answer {
     if let Some(summary) = &found.search {
         opening.extend_from_slice(b",\"search\":");
         write_summary(summary, &mut opening);
+    }
+    if found.count == 0
+        && let Some(hint) = search_hint(query)
+    {
+        opening.extend_from_slice(b",\"hint\":");
+        json::string(&mut opening, &hint);
     }
     opening.extend_from_slice(b"},\"results\":[");
     let rows = PageRows::new(&CURRENT, query.entity, found.rows, b"]}").with_scores(found.scores);
@@ -108,6 +119,22 @@ pub fn write_summary(summary: &SearchSummary, out: &mut Vec<u8>) {
         out.push(b']');
     }
     out.extend_from_slice(b"}}");
+}
+
+/// Names the key that finds words, for an empty list whose filter compares the whole of a text.
+pub fn search_hint(query: &Query) -> Option<String> {
+    let is_text = |operand: &Operand| matches!(operand, Operand::Term(_) | Operand::Nothing);
+    let compares = |expression: &&Expression| {
+        !expression.is_negated && expression.operands.iter().any(is_text)
+    };
+    query.filter.iter().filter(compares).find_map(|expression| {
+        let key = expression.key;
+        let search = query.keys.search_of(key)?;
+        Some(format!(
+            "`{}` compares the whole value; `{}` finds words of it",
+            key.name, search.name
+        ))
+    })
 }
 
 /// Begins the stream of a whole list in a format.
@@ -165,6 +192,14 @@ fn describe(route: &Route, document: &mut Document<'_>) -> Result<(), ReadError>
     Ok(())
 }
 
+/// The members of `meta` of a page of records.
+fn describe_meta() -> Value {
+    let mut meta = page_meta(&["count", "page", "per_page"]);
+    let doc = "Present where nothing matches and the filter compares the whole of a text: the key that finds words.";
+    meta["properties"]["hint"] = json!({ "description": doc, "type": "string" });
+    meta
+}
+
 /// The body of a list: a page of records, whole or with selected members, a page of groups where the list
 /// has them, or a stream. Groups come first, because clients that try all in turn would take groups for an
 /// empty page of records.
@@ -175,7 +210,7 @@ pub fn content(facts: &'static Facts, document: &mut Document<'_>) -> Value {
     let meta_name = if has_full_text { "SearchedPageMeta" } else { "PageMeta" };
     let meta = |schemas: &mut Schemas| {
         schemas.define(meta_name, |_| {
-            let mut meta = page_meta(&["count", "page", "per_page"]);
+            let mut meta = describe_meta();
             if has_full_text {
                 let doc = "The summary of the search; only in lists with `search`.";
                 add_optional(&mut meta, [("search", doc, describe_summary())]);

@@ -25,8 +25,9 @@ Numbers and dates compare by `>`, `<`, `>=` and `<=`. Integers and the years of 
 `a-` and `-b`. A date is a year, a month or a day, and matches its whole period. The dates of changes also \
 compare with a time as records show times, to the microsecond. Text matches without regard to case, accents \
 and punctuation. Spaces around expressions, keys, operators and values are ignored. A value with `,`, `|` or \
-`\"` stands in `\"`; a `\"` inside is doubled. `name.search` finds records by the first letters of words of \
-a name. On a path through a list, any value of the list may match. At most 50 expressions, with at most 100 values each.";
+`\"` stands in `\"`; a `\"` inside is doubled. Keys of text compare the whole value, keys of words find records by \
+the first letters of words of a name, and keys of a search take a full-text search. On a path through a list, any \
+value of the list may match. At most 50 expressions, with at most 100 values each.";
 
 /// The sort syntax. A list of the keys follows it.
 const SORT: &str = "Up to three different keys, separated by commas, each as `key:asc`, `key:desc` or `key`; \
@@ -53,9 +54,10 @@ pub struct ListParameters {
 
 /// The syntax of `group_by`. A list of the keys follows it.
 const GROUP_BY: &str = "Counts the matching records by the values of a key, or of two keys, instead of \
-listing them. A record counts once for each of its values; those without a value are the group `null`. Of two \
-keys, only one may have values that grow with the data, such as ids of authors. Groups come by `count`, \
-descending, and then by `key`; `sort` takes `count`, `key` and, of two keys, `key2`.";
+listing them. A record counts once for each of its values; those without a value are the group `null`. A key \
+of which a record has several values may stand twice: then groups are pairs of different values of a record, each pair \
+once. Groups come by `count`, \
+descending, and then by `key`; `sort` takes `count`, `key` and, of two keys, `key2`. `group-by` is another name of this parameter.";
 
 /// The syntax of `select`. A list of the members follows it.
 const SELECT: &str = "Shows only these members of the records, separated by commas, in the order of the record. \
@@ -70,8 +72,8 @@ sample is the beginning of a larger one. `meta.count` counts the sample. Does no
 /// The rules of `format`.
 const FORMAT: &str = "Sends the whole list as one stream: `ndjson` has the JSON of a record on each line, `csv` has \
 a header and a row for each record. A column is a member without members of its own, named by its path, such as \
-`authors.name`. The values of a list are separated by `; `, and a null in a list is an empty value. Without `page` \
-and `per_page`, and not with `group_by`. A stream that ends early is an incomplete reply.";
+`authors.name`. The values of a list are separated by `; `, and a null in a list is an empty value. With `group_by`, \
+all groups are the lines or rows. Without `page` and `per_page`. A stream that ends early is an incomplete reply.";
 
 fn quoted(names: &[&str]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" ")
@@ -139,6 +141,11 @@ impl ListParameters {
             }
         }
         described
+    }
+
+    /// Whether `of` is of the groups of a list.
+    fn sums_groups(&self) -> bool {
+        self.dialect.parameters.iter().any(|(_, known)| *known == Parameter::GroupBy)
     }
 
     fn parameter(
@@ -239,8 +246,18 @@ impl ListParameters {
                 );
                 query_parameter(name, &doc, json!({ "type": "string", "enum": formats }), [])
             }
+            Parameter::Of if self.sums_groups() => {
+                let names: Vec<&str> = StatisticsKeys::all_names(keys).collect();
+                let doc = format!(
+                    "Adds sum, mean and median of numbers to each group of `group_by`, which has one key. Up \
+                     to {STATISTICS_KEYS_MAX} different keys, separated by commas. There are {}.",
+                    quoted(&names)
+                );
+                let pattern = patterns::names(&names, Some(STATISTICS_KEYS_MAX));
+                query_parameter(name, &doc, json!({ "type": "string", "pattern": pattern }), [])
+            }
             Parameter::Of => {
-                let names: Vec<&str> = StatisticsKeys::names(keys).collect();
+                let names: Vec<&str> = StatisticsKeys::all_names(keys).collect();
                 let doc = format!(
                     "Up to {STATISTICS_KEYS_MAX} different keys with numbers, separated by commas; \
                      `cited_by_count` without this parameter. There are {}.",

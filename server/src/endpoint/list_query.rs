@@ -21,8 +21,6 @@ pub const PAGE_MAX: u32 = 2_147_483_647;
 /// Parameters of similar services, and the alternative here.
 const FOREIGN_PARAMETERS: [(&str, &str); 1] =
     [("cursor", "`page` reaches any depth at the same cost")];
-/// The parameter that decides what `sort` sorts.
-const GROUP_BY: &str = "group_by";
 
 /// The parameter of a search without stemming.
 pub const SEARCH_EXACT: &str = "search.exact";
@@ -53,7 +51,9 @@ pub const CURRENT: Dialect = Dialect {
         ("sort", Parameter::Sort),
         ("search", Parameter::Search),
         (SEARCH_EXACT, Parameter::SearchExact),
-        (GROUP_BY, Parameter::GroupBy),
+        ("group_by", Parameter::GroupBy),
+        ("group-by", Parameter::GroupBy),
+        ("of", Parameter::Of),
         ("select", Parameter::Select),
         ("sample", Parameter::Sample),
         ("seed", Parameter::Seed),
@@ -135,7 +135,7 @@ fn parse_request(
 ) -> Result<ListRequest, Vec<Detail>> {
     let mut parser = QueryParser {
         dialect,
-        seen: Vec::new(),
+        given: Vec::new(),
         query,
         seed: None,
         format: None,
@@ -143,7 +143,11 @@ fn parse_request(
     };
     let mut pairs: Vec<Result<(String, String), Detail>> = pairs.collect();
     // `sort` is of groups or of records, so it comes after.
-    pairs.sort_by_key(|pair| !matches!(pair, Ok((name, _)) if name == GROUP_BY));
+    let is_group_by = |name: &str| {
+        let of_name = dialect.parameters.iter().find(|(known, _)| *known == name);
+        of_name.is_some_and(|(_, parameter)| *parameter == Parameter::GroupBy)
+    };
+    pairs.sort_by_key(|pair| !matches!(pair, Ok((name, _)) if is_group_by(name)));
     for pair in pairs {
         match pair {
             Ok((name, value)) => parser.add(&name, &value),
@@ -195,9 +199,9 @@ pub fn parameters(
     let sorts = keys.sorts().next().is_some();
     let groups = Grouping::key_names(keys).next().is_some();
     dialect.parameters.iter().copied().filter(move |(_, parameter)| match parameter {
-        Parameter::Page | Parameter::PerPage | Parameter::Of => true,
+        Parameter::Page | Parameter::PerPage => true,
         Parameter::Select | Parameter::Sample | Parameter::Seed | Parameter::Format => true,
-        Parameter::GroupBy => groups,
+        Parameter::GroupBy | Parameter::Of => groups,
         Parameter::Filter | Parameter::Search => filters,
         Parameter::SearchExact => keys.has_full_text(),
         Parameter::Sort => sorts,
@@ -243,10 +247,17 @@ pub fn parameter_of(argument: &'static str) -> &'static str {
     if argument == SEARCH_EXACT_ARGUMENT { SEARCH_EXACT } else { argument }
 }
 
+/// A parameter as the client sent it.
+struct GivenParameter {
+    parameter: Parameter,
+    name: String,
+    value: String,
+}
+
 /// The state of parsing one query.
 struct QueryParser {
     dialect: &'static Dialect,
-    seen: Vec<Parameter>,
+    given: Vec<GivenParameter>,
     query: Query,
     seed: Option<u64>,
     format: Option<StreamFormat>,
@@ -260,10 +271,11 @@ impl QueryParser {
             let reason = unknown_reason(self.dialect, self.query.keys, name);
             return self.refuse(name, value, reason);
         };
-        if self.seen.contains(&parameter) {
+        if self.given.iter().any(|given| given.parameter == parameter) {
             return self.refuse(name, value, GIVEN_TWICE.to_owned());
         }
-        self.seen.push(parameter);
+        let (name_sent, value_sent) = (name.to_owned(), value.to_owned());
+        self.given.push(GivenParameter { parameter, name: name_sent, value: value_sent });
         let parsed = match parameter {
             Parameter::Page => parse_page(value).map(|page| self.query.page = page),
             Parameter::PerPage => {
@@ -314,8 +326,8 @@ impl QueryParser {
 
     fn check_together(&mut self) {
         if self.query.relevance.is_some() {
-            let reason = match (self.query.search(), self.query.sample) {
-                (None, _) => "sorts by the relevance of a search, and needs `search`",
+            let reason = match (self.query.is_searched(), self.query.sample) {
+                (false, _) => "sorts by the relevance of a search, and needs `search`",
                 (_, Some(_)) => "does not go with `sample`; leave out one of the two",
                 _ => "",
             };
@@ -324,27 +336,29 @@ impl QueryParser {
             }
         }
         let has_groups = matches!(self.query.result_kind, ResultKind::Groups(_));
-        for parameter in self.seen.clone() {
-            let reason = match parameter {
+        let names = self.dialect.parameters.iter();
+        let sums_groups = names.clone().any(|(_, known)| *known == Parameter::GroupBy);
+        let is_searched = self.given.iter().any(|given| given.parameter == Parameter::Search);
+        for given in std::mem::take(&mut self.given) {
+            let reason = match given.parameter {
                 Parameter::Page | Parameter::PerPage if self.format.is_some() => {
                     "does not go with `format`, which sends the whole list; leave out one of the two"
                 }
-                Parameter::Select | Parameter::Sample | Parameter::Seed | Parameter::Format
-                    if has_groups =>
-                {
+                Parameter::Select | Parameter::Sample | Parameter::Seed if has_groups => {
                     "does not go with `group_by`, which counts records; leave out one of the two"
                 }
-                Parameter::SearchExact if self.seen.contains(&Parameter::Search) => {
+                Parameter::SearchExact if is_searched => {
                     "does not go with `search`; leave out one of the two"
+                }
+                Parameter::Of if !has_groups && sums_groups => {
+                    "sums up the groups of `group_by`; without `group_by`, `/statistics/` sums up the list"
                 }
                 Parameter::Seed if self.query.sample.is_none() => {
                     "is the seed of `sample`; write `sample=N` too, or leave it out"
                 }
                 _ => continue,
             };
-            let names = self.dialect.parameters.iter();
-            let name = names.clone().find(|(_, known)| *known == parameter).map(|(name, _)| *name);
-            self.refuse(name.unwrap_or_default(), "", reason.to_owned());
+            self.refuse(&given.name, &given.value, reason.to_owned());
         }
     }
 
@@ -414,7 +428,7 @@ fn unknown_reason(dialect: &'static Dialect, keys: &Keys, name: &str) -> String 
             .to_owned();
     }
     let listed: Vec<String> =
-        names.filter(|known| *known != "per-page").map(|known| format!("`{known}`")).collect();
+        names.filter(|known| !known.contains('-')).map(|known| format!("`{known}`")).collect();
     format!("is no parameter of this list; it takes {}", listed.join(", "))
 }
 
@@ -504,12 +518,22 @@ mod tests {
             "format=",
             "format=csv&page=1",
             "per-page=10&format=csv",
-            "format=csv&group_by=type",
+            "format=csv&group_by=type&page=1",
+            "of=cited_by_count",
+            "group_by=type,year&of=cited_by_count",
             "group_by=type&select=id",
             "sample=1&group_by=type",
+            "group-by=type&group_by=type",
         ] {
             check(raw, None);
         }
+    }
+
+    #[test]
+    fn parameters_that_exclude_each_other_are_named_as_they_were_sent() {
+        let details = parse(Entity::Output, "per-page=10&format=csv").unwrap_err();
+        let found = (details[0].parameter.as_str(), details[0].value.as_str());
+        assert_eq!(found, ("per-page", "10"));
     }
 
     #[test]

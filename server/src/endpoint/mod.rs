@@ -16,7 +16,7 @@
 //!   [`work_limits`] bounds the work.
 //! - [`search_form`] answers a list whose query no URL holds.
 //! - [`page_rows`] renders the records of a page, whole or in pieces, [`list_stream`] those of a whole list, and
-//!   [`groups`] the groups of a list.
+//!   [`groups`] a page of the groups of a list, [`group_stream`] all of them. [`referring`] finds the lists that a name without a record stands in.
 //!
 //! Imports `admission`, `event_counts`, `http`, `openapi`, `reply`, `snapshots`.
 
@@ -27,6 +27,7 @@ pub(crate) mod complete;
 pub(crate) mod complete_query;
 pub(crate) mod docs;
 pub(crate) mod graphql;
+pub(crate) mod group_stream;
 pub(crate) mod groups;
 pub(crate) mod legacy;
 pub(crate) mod linked;
@@ -37,6 +38,7 @@ pub(crate) mod list_stream;
 pub(crate) mod openapi;
 pub(crate) mod page_rows;
 pub(crate) mod record;
+pub(crate) mod referring;
 pub(crate) mod resolve;
 pub(crate) mod routes;
 pub(crate) mod search_form;

@@ -1,14 +1,17 @@
 //! `/outputs/{id}` and the records of the other entities; the identifiers of records in paths.
 
 use http::StatusCode;
+use pinakes_format::autocomplete::Identifier;
 use pinakes_format::entity::{Entity, Facts, IdFormat};
 use pinakes_format::json::render::{JsonWriter, Shape};
+use pinakes_format::query::QueryError;
 use pinakes_format::schema::keys::keys_of;
 use pinakes_format::snapshot::{LookupResult, RenderRow, Snapshot};
 use pinakes_format::storage::error::ReadError;
 
 use crate::admission::gate::Charge;
 use crate::endpoint::call::{Answer, Call, Cost, Failure, Planned, Planning, Thread};
+use crate::endpoint::referring::{self, ReferringList, referring_lists};
 use crate::endpoint::routes::Route;
 use crate::endpoint::{Endpoint, Lists, resolve};
 use crate::http::path::{decode, echo};
@@ -70,10 +73,10 @@ pub fn parse_id(variant: &Variant, facts: &Facts, raw_id: &str) -> Result<u64, R
     let prefix = variant.spelling.prefix(facts.entity);
     if !text.starts_with(prefix) {
         let message = format!("Only {prefix} prefixed IDs are allowed");
-        let has_detail = variant.root.is_empty() && resolve::is_foreign(raw_id);
-        return Err(match has_detail {
-            true => Reply::bad_request(&message, vec![resolve::detail(raw_id)]),
-            false => Reply::error(StatusCode::BAD_REQUEST, message),
+        let detail = resolve::detail(raw_id).filter(|_| variant.root.is_empty());
+        return Err(match detail {
+            Some(detail) => Reply::bad_request(&message, vec![detail]),
+            None => Reply::error(StatusCode::BAD_REQUEST, message),
         });
     }
     variant.spelling.parse(facts.entity, text).ok_or_else(|| not_found(facts, raw_id))
@@ -106,13 +109,28 @@ pub fn find(
     record: NamedRecord<'_>,
     suffix: &str,
     call: &Call<'_>,
-) -> Result<Result<u32, Reply>, ReadError> {
+) -> Result<Result<u32, Reply>, QueryError> {
     let NamedRecord { facts, id, raw_id } = record;
     Ok(match end_of_chain(call.snapshot, facts.entity, id)? {
-        LookupResult::Absent => Err(not_found(facts, raw_id)),
+        LookupResult::Absent => {
+            let reply = not_found(facts, raw_id);
+            Err(match variant.root.is_empty() {
+                true => reply.with_details(referring::details(&lists_of(record, call)?, raw_id)),
+                false => reply,
+            })
+        }
         LookupResult::Merged(into) => Err(moved(variant, record, into, suffix, call.query)),
         LookupResult::Row(row) => Ok(row),
     })
+}
+
+/// The lists of the records that refer to an identifier without a record.
+pub fn lists_of(
+    record: NamedRecord<'_>,
+    call: &Call<'_>,
+) -> Result<Vec<ReferringList>, QueryError> {
+    let identifier = Identifier::Record(record.facts.entity, record.id);
+    call.limits().run(|deadline| referring_lists(&identifier, call.snapshot, deadline))
 }
 
 /// Looks up an identifier. An identifier that was merged into one without a record counts as absent.

@@ -2,7 +2,7 @@
 
 use http::StatusCode;
 use pinakes_format::autocomplete::{ENTITIES, Identifier, find_identified};
-use pinakes_format::entity::{CATALOG, IdFormat};
+use pinakes_format::entity::{CATALOG, Entity, IdFormat};
 use pinakes_format::schema::keys::keys_of;
 use pinakes_format::storage::error::ReadError;
 use pinakes_format::text::fold::fold;
@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::admission::gate::Charge;
 use crate::endpoint::call::{Answer, Call, Cost, Planned, Planning};
+use crate::endpoint::referring::{self, referring_lists};
 use crate::endpoint::routes::Route;
 use crate::endpoint::{Endpoint, complete};
 use crate::http::path::{decode, echo};
@@ -34,16 +35,31 @@ fn parse(raw: &str) -> Option<Identifier> {
     Identifier::parse(text).or_else(|| Identifier::parse(merged?))
 }
 
-/// Whether the rest of a path is an identifier of another system.
+/// Whether the rest of a path is an identifier, in a spelling that no path of a record has.
 pub fn is_foreign(raw: &str) -> bool {
-    matches!(parse(raw), Some(Identifier::External(..)))
+    parse(raw).is_some()
 }
 
-/// The detail of a 400 to an identifier in place of an id.
-pub fn detail(raw: &str) -> Detail {
-    let reason =
-        "is an identifier of another system; `/resolve/` and the identifier finds its record";
-    Detail::new("id", &echo(raw), reason.to_owned())
+/// The detail of a 400 to an identifier in place of an id: where its record is.
+pub fn detail(raw: &str) -> Option<Detail> {
+    let reason = match parse(raw)? {
+        Identifier::Record(entity, id) => format!(
+            "is an id in the spelling of another service; the record is `{}`",
+            path_of(entity, id)
+        ),
+        Identifier::External(..) => {
+            "is an identifier of another system; `/resolve/` and the identifier finds its record"
+                .to_owned()
+        }
+    };
+    Some(Detail::new("id", &echo(raw), reason))
+}
+
+/// The path of a record.
+fn path_of(entity: Entity, id: u64) -> String {
+    let mut text = Vec::new();
+    IdFormat::CURRENT.write(entity, id, &mut text);
+    format!("/{}/{}", entity.facts().route, String::from_utf8_lossy(&text))
 }
 
 /// 404 to a text that is no identifier, or an identifier that no record has.
@@ -69,18 +85,19 @@ fn answer(identifier: &Identifier, raw: &str, call: &Call<'_>) -> Answer {
     let found = limits
         .run(|deadline| find_identified(identifier, &ENTITIES, &folded, snapshot, deadline))?;
     match found.best.as_slice() {
-        [] => Ok(not_found(raw)),
+        [] => {
+            let lists = limits.run(|deadline| referring_lists(identifier, snapshot, deadline))?;
+            Ok(not_found(raw).with_details(referring::details(&lists, raw)))
+        }
         [record] if found.count == 1 => {
-            let mut id = Vec::new();
-            let number = snapshot.row_id(record.entity, record.row)?;
-            IdFormat::CURRENT.write(record.entity, number, &mut id);
-            let (id, facts) = (String::from_utf8_lossy(&id), record.entity.facts());
-            let message = format!("{} with identifier {} is {id}", facts.label, echo(raw));
-            let location = format!("/{}/{id}", facts.route);
+            let location = path_of(record.entity, snapshot.row_id(record.entity, record.row)?);
+            let id = location.rsplit('/').next().unwrap_or_default();
+            let label = record.entity.facts().label;
+            let message = format!("{label} with identifier {} is {id}", echo(raw));
             Ok(Reply::redirect(StatusCode::SEE_OTHER, &location, message))
         }
         _ => {
-            let candidates = complete::render(&found, snapshot)?;
+            let candidates = complete::render(&found, &[], snapshot)?;
             Ok(Reply::text(StatusCode::MULTIPLE_CHOICES, JSON, candidates))
         }
     }
@@ -90,7 +107,7 @@ fn describe(route: &Route, document: &mut Document<'_>) -> Result<(), ReadError>
     let facts = &CATALOG[0];
     let sample = Sample::read(document.snapshot, facts.entity, keys_of(facts.entity))?;
     let identifier = json!({ "type": "string" });
-    let doc = "A DOI, ORCID, ROR id, ISSN, PMID, MAG id or `HX_` id: bare, with its label such as \
+    let doc = "A DOI, ORCID, ROR id, ISSN, PMID, MAG id, OpenAlex id or `HX_` id: bare, with its label such as \
                `doi:`, or as a URL. Slashes may stay as they are. Numbers of PubMed and MAG need \
                `pmid:` or `mag:`.";
     let id = sample.id(&IdFormat::CURRENT, facts.entity).map(Value::from);

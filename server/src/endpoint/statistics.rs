@@ -37,7 +37,7 @@ pub const STATISTICS: Endpoint = Endpoint {
 
 /// Whether records of an entity have numbers to sum up.
 fn has_numbers(facts: &Facts) -> bool {
-    StatisticsKeys::names(keys_of(facts.entity)).next().is_some()
+    StatisticsKeys::all_names(keys_of(facts.entity)).next().is_some()
 }
 
 fn plan(planning: &Planning<'_>) -> Result<Planned, Reply> {
@@ -110,7 +110,8 @@ fn render_measured(measure: &Measure, measured: Option<Measured>, out: &mut Vec<
     out.push(b']');
 }
 
-fn render_number(number: Option<Number>, out: &mut Vec<u8>) {
+/// Appends a number; null without one.
+pub fn render_number(number: Option<Number>, out: &mut Vec<u8>) {
     match number {
         None => out.extend_from_slice(b"null"),
         Some(Number::Integer(value)) => out.extend_from_slice(value.to_string().as_bytes()),
@@ -183,7 +184,7 @@ fn describe_statistics(facts: &Facts, schemas: &mut Schemas) -> Value {
     let of_key = schemas.define("KeyStatistics", |_| describe_key());
     let keys = keys_of(facts.entity);
     let of: Map<String, Value> =
-        StatisticsKeys::names(keys).map(|name| (name.into(), of_key.clone())).collect();
+        StatisticsKeys::all_names(keys).map(|name| (name.into(), of_key.clone())).collect();
     let of = json!({
         "description": "The statistics of each key of `of`.",
         "type": "object",

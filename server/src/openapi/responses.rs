@@ -104,7 +104,12 @@ pub const SHARED_RESPONSES: [SharedResponse; 14] = [
                     r#"{"details":[{"parameter":"perpage","value":"50",
                     "reason":"is no parameter of this list; did you mean `per_page`?"}]}"#,
                 ),
-                ("prefix", PREFIX_REQUIRED, "{}"),
+                (
+                    "prefix",
+                    PREFIX_REQUIRED,
+                    r#"{"details":[{"parameter":"id","value":"A1",
+                    "reason":"is an id in the spelling of another service; the record is `/authors/HX_A1`"}]}"#,
+                ),
                 ("text", QUERY_REQUIRED, "{}"),
             ],
         )

@@ -242,6 +242,16 @@ impl Reply {
         Reply::new(StatusCode::BAD_REQUEST, Body::Message(message))
     }
 
+    /// Adds details to a reply with a message; no details change nothing.
+    pub fn with_details(mut self, details: Vec<Detail>) -> Reply {
+        if let Body::Message(message) = &mut self.body
+            && !details.is_empty()
+        {
+            message.details = Some(details);
+        }
+        self
+    }
+
     /// Makes a 405 that names the allowed methods.
     pub fn method_not_allowed(allow: &'static str) -> Reply {
         Reply::error(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed")

@@ -12,6 +12,7 @@
 //! - **Control characters** in any value are rejected.
 //! - **Codes** are ordered like text.
 //! - **`search=`** is one text; commas, bars and quotes in it have no meaning. On outputs it is a full-text search.
+//!   The id of a record of the list finds this record.
 //! - **Merged ids** whose chain ends at no record are compared unchanged.
 
 mod atoms;
@@ -19,6 +20,7 @@ mod autocomplete;
 mod days;
 mod fold;
 mod grammar;
+mod ids;
 mod keys;
 mod legacy;
 mod order;
@@ -35,11 +37,13 @@ use serde_json::Value;
 use crate::{Entry, Library, Search};
 use atoms::{Atom, atoms, gather};
 use grammar::{Asked, Expression, Word};
+use ids::{Spelled, spelled};
 use parameters::Parameters;
 use question::Question;
 
 pub use autocomplete::{Autocomplete, Suggestions, Unanswered};
 pub use fold::fold;
+use fold::words;
 pub use keys::{Key, Kind};
 pub use legacy::{LEGACY_ROUTES, Legacy, LegacyAnswer};
 pub use sums::{Group, Numbers};
@@ -87,8 +91,9 @@ impl<'l> Lists<'l> {
     /// Computes the values of every key for every record.
     pub fn new(library: &'l Library) -> Lists<'l> {
         let topics = topics_by_id(library);
+        let names = names_by_id(library);
         let list = |(route, entries): (&&'static str, &Vec<Entry>)| {
-            (*route, List::new(keys::keys(route), entries, &topics))
+            (*route, List::new(keys::keys(route), entries, &topics, &names))
         };
         let mut lists: BTreeMap<&str, List> = library.entities.iter().map(list).collect();
         let ids = library.institution_types.iter().map(|of| of["id"].to_string()).collect();
@@ -170,9 +175,7 @@ impl<'l> Lists<'l> {
         parameters: &Parameters,
     ) -> Result<(Vec<usize>, Option<Vec<usize>>), Refused> {
         let questions = self.questions(route, list, parameters)?;
-        let is_answer = |row: &usize| {
-            questions.iter().all(|(at, question)| question.holds(&list.atoms[*at][*row]))
-        };
+        let is_answer = |row: &usize| questions.iter().all(|any_of| list.holds_any(any_of, *row));
         let mut rows: BTreeSet<usize> = (0..list.ids.len()).filter(is_answer).collect();
         let mut by_relevance = None;
         if route == OUTPUTS_ROUTE {
@@ -180,6 +183,9 @@ impl<'l> Lists<'l> {
             for (text, is_exact) in
                 searches.chain(parameters.search.iter().map(|text| (text, false)))
             {
+                if !is_exact && is_id_of_output(text) {
+                    continue;
+                }
                 let search = self.search.get_or_init(|| Search::new(&self.library.entities[route]));
                 let found =
                     search.find(text, is_exact, &Search::fields(&[]), |row| rows.contains(&row))?;
@@ -191,24 +197,20 @@ impl<'l> Lists<'l> {
         Ok((rows.into_iter().collect(), by_relevance))
     }
 
-    /// Parses filter and search into questions, each with the index of its key.
+    /// Parses filter and search into questions, each with the index of its key. A record matches if it matches
+    /// one question of each list. A search finds words of names, and the record whose id its text is.
     fn questions(
         &self,
         route: &str,
         list: &List,
         asked: &Parameters,
-    ) -> Result<Vec<(usize, Question)>, Refused> {
-        let mut expressions = match &asked.filter {
+    ) -> Result<Vec<Vec<(usize, Question)>>, Refused> {
+        let expressions = match &asked.filter {
             Some(filter) => grammar::parse(filter)?,
             None => Vec::new(),
         };
         if route != OUTPUTS_ROUTE && asked.exact.is_some() {
             return Err(Refused("no full-text search"));
-        }
-        if let Some(search) = asked.search.as_ref().filter(|_| route != OUTPUTS_ROUTE) {
-            let words = vec![Word { text: search.clone(), is_quoted: true }];
-            let key = "name.search".to_owned();
-            expressions.push(Expression { key, asked: Asked::Any(words) });
         }
         let question = |expression: &Expression| {
             let is_asked = |key: &Key| key.is_filter && key.name == expression.key;
@@ -217,17 +219,52 @@ impl<'l> Lists<'l> {
             let follow = |level: Option<&str>, id: &str| follow(self.library, level, id);
             Ok((at, Question::new(&list.keys[at], &expression.asked, follow)?))
         };
-        expressions.iter().map(question).collect()
+        let mut questions: Vec<Vec<(usize, Question)>> = expressions
+            .iter()
+            .map(|expression| question(expression).map(|question| vec![question]))
+            .collect::<Result<_, Refused>>()?;
+        let by_name_or_id =
+            |text: &&String| route != OUTPUTS_ROUTE || is_id_of_output(text.as_str());
+        if let Some(search) = asked.search.as_ref().filter(by_name_or_id) {
+            let of_key = |key: &str, text: &str| {
+                let words = vec![Word { text: text.to_owned(), is_quoted: true }];
+                question(&Expression { key: key.to_owned(), asked: Asked::Any(words) })
+            };
+            let mut any_of = match route {
+                OUTPUTS_ROUTE => Vec::new(),
+                _ => vec![of_key("name.search", search)?],
+            };
+            if spelled(search.trim()) != Spelled::Other {
+                any_of.extend(of_key("id", search.trim()));
+            }
+            questions.push(any_of);
+        }
+        Ok(questions)
     }
 }
 
 impl List {
-    fn new(keys: Vec<Key>, entries: &[Entry], topics: &BTreeMap<&str, &Entry>) -> List {
+    /// Whether a record matches one of the questions.
+    fn holds_any(&self, any_of: &[(usize, Question)], row: usize) -> bool {
+        any_of.iter().any(|(at, question)| question.holds(&self.atoms[*at][row]))
+    }
+
+    fn new(
+        keys: Vec<Key>,
+        entries: &[Entry],
+        topics: &BTreeMap<&str, &Entry>,
+        names: &BTreeMap<&str, Vec<String>>,
+    ) -> List {
         let (mut all_atoms, mut all_ranks) = (Vec::new(), Vec::new());
         for key in &keys {
             let values: Vec<Vec<&Value>> =
                 entries.iter().map(|entry| gathered(key, entry, topics)).collect();
-            all_atoms.push(values.iter().map(|values| atoms(key, values)).collect());
+            all_atoms.push(match key.kind {
+                Kind::ReferenceSearch => {
+                    entries.iter().map(|entry| reference_words(key, entry, names)).collect()
+                }
+                _ => values.iter().map(|values| atoms(key, values)).collect(),
+            });
             let first_value = |values: &Vec<&Value>| {
                 values.first().and_then(|value| order::sort_value(key, value))
             };
@@ -241,6 +278,14 @@ impl List {
     }
 }
 
+/// Whether a search of outputs is the id of an output: a bare id with fewer than five digits is a word.
+fn is_id_of_output(text: &str) -> bool {
+    let text = text.trim();
+    let is_output = matches!(spelled(text), Spelled::Lettered(id) if id.starts_with("HX_W"));
+    let is_bare = text.chars().all(char::is_alphanumeric);
+    is_output && (!is_bare || text.len() > 5)
+}
+
 /// Replaces a merged id by the id of the record at the end of its chain; returns other ids unchanged.
 fn follow(library: &Library, level: Option<&str>, id: &str) -> String {
     let is_it = |entity: &str, from: &str| from == id && level.is_none_or(|level| level == entity);
@@ -251,6 +296,36 @@ fn follow(library: &Library, level: Option<&str>, id: &str) -> String {
 
 fn topics_by_id(library: &Library) -> BTreeMap<&str, &Entry> {
     library.entities["topics"].iter().map(|topic| (topic.id.as_str(), topic)).collect()
+}
+
+/// The words of the names of each record that others refer to.
+fn names_by_id(library: &Library) -> BTreeMap<&str, Vec<String>> {
+    let mut names = BTreeMap::new();
+    for route in ["authors", "institutions", "sources"] {
+        let keys = keys::keys(route);
+        let Some(key) = keys.iter().find(|key| key.name == "name.search") else { continue };
+        for entry in library.entities.get(route).into_iter().flatten() {
+            let values = gathered(key, entry, &BTreeMap::new());
+            let texts = values.iter().filter_map(|value| value.as_str());
+            names.insert(entry.id.as_str(), words(texts).into_iter().collect());
+        }
+    }
+    names
+}
+
+/// The words of each reference of a record: of the names of the record referred to, or of the name in the
+/// reference.
+fn reference_words(key: &Key, entry: &Entry, names: &BTreeMap<&str, Vec<String>>) -> Vec<Atom> {
+    let path = key.path.strip_suffix(".name").unwrap_or(key.path);
+    let mut references = Vec::new();
+    gather(&entry.single, path, &mut references);
+    gather(&entry.unshown, path, &mut references);
+    let of_one = |reference: &&Value| {
+        let of_record = reference["id"].as_str().and_then(|id| names.get(id));
+        let own = || words(reference["name"].as_str()).into_iter().collect();
+        Atom::Words(of_record.cloned().unwrap_or_else(own))
+    };
+    references.iter().map(of_one).collect()
 }
 
 /// The values of a key in a record.

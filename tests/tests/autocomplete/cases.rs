@@ -171,7 +171,8 @@ const CASES: &[Case<'_>] = &[
     ("authors", "HX_I1", 0, ""),
     ("", "HX_I01", 0, ""),
     ("", "HX_I", 0, ""),
-    ("", "I1", 0, ""),
+    ("", "I1", 1, "I1"),
+    ("", "https://openalex.org/i1", 1, "I1"),
     ("", "HX_I999999", 0, ""),
     // An id merged twice, and an id merged into a missing record.
     ("", "HX_I90", 1, "I1"),

@@ -82,7 +82,12 @@ impl Comparison<'_> {
         // Parsing normalises the text, so the comparison covers members, their order and values.
         let found = match (response.status, status) {
             (400, 400) => response.json()["message"].as_str().unwrap_or_default().to_owned(),
-            (200, 200) => response.json().to_string(),
+            (200, 200) => {
+                let mut body = response.json();
+                // Which lists take the place of missing records is tested with references without a record.
+                body["meta"].as_object_mut().unwrap().shift_remove("lists");
+                body.to_string()
+            }
             _ => response.text().to_owned(),
         };
         if (response.status, &found) != (status, &body) {

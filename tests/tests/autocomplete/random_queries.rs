@@ -4,7 +4,7 @@ use pinakes_oracle::{Autocomplete, Library};
 use pinakes_tests::SeededRng;
 
 use pinakes_tests::values::{
-    chance, identifier, percent_encode, pick, pick_word, random_case, text,
+    chance, identifier, openalex_id, percent_encode, pick, pick_word, random_case, text,
 };
 
 /// Longest accepted query in bytes.
@@ -214,6 +214,7 @@ impl TextGenerator {
                 "https://dx.doi.org/",
             ],
             ror if ror.contains("ror.org/") => &["", "https://ror.org/", "http://ror.org/"],
+            hx if hx.starts_with("HX_") && chance(rng, 50) => return openalex_id(rng, hx),
             hx if hx.starts_with("HX_") => &[""],
             pmid if pmid.bytes().all(|byte| byte.is_ascii_digit()) => {
                 &["pmid:", "https://pubmed.ncbi.nlm.nih.gov/"]

@@ -36,13 +36,12 @@ fn one_expression_or_alternative_more_is_refused_and_quoted_in_part() {
     let dots = format!("{}:1", repeated("a", 501, "."));
     let digits = format!("cited_by_count:>1{}", "0".repeat(400));
     let cut = |text: &str| format!("{}…", &text[..64]);
-    let unknown = "is no filter key of /outputs; there are 82, among them \
+    let unknown = "is no filter key of /outputs; there are 85, among them \
+                   `authors.affiliations.name.search`, `primary_venue.source.name.search`, \
                    `authors.affiliations.name`, `funders.awards.funder_award_id`, \
-                   `title_and_abstract.search`, `authors.affiliations.id`, `abstract.search`, \
-                   `open_access.oa_status`, `primary_venue.source.name`, \
-                   `additional_venues.source.id`, `primary_topic.domain.id`, \
-                   `sustainable_development_goals.id`, `funders.awards.id`, \
-                   `citation_normalized_percentile.value`";
+                   `title_and_abstract.search`, `authors.name.search`, `authors.affiliations.id`, \
+                   `abstract.search`, `open_access.oa_status`, `primary_venue.source.name`, \
+                   `additional_venues.source.id`, `primary_topic.domain.id`";
     let number = format!(
         "`1{}…` must be an integer of at most 64 bits, since it is compared",
         "0".repeat(39)

@@ -228,12 +228,12 @@ const REFUSED: &[RefusedQuery<'_>] = &[
         )],
     ),
     (
-        "/legacy/topics?filter=id:HX_T10320,domain.id:x,domain:>a",
+        "/legacy/topics?filter=id:HX-T10320,domain.id:x,domain:>a",
         &[
             (
                 "filter",
-                "id:HX_T10320",
-                "`HX_T10320` must be an identifier such as `OA:T1`, or its number",
+                "id:HX-T10320",
+                "`HX-T10320` must be an identifier such as `OA:T1`, or its number",
             ),
             ("filter", "domain.id:x", "`x` must be an identifier such as `OA:1`, or its number"),
             (

@@ -24,3 +24,4 @@ mod protocol;
 mod records;
 mod resolve;
 mod swap;
+mod unresolved;

@@ -5,7 +5,6 @@ use pinakes_format::json::render::Shape;
 use serde_json::Value;
 
 use crate::lists::record_text;
-use pinakes_tests::client::error_body;
 use pinakes_tests::expect::check_head;
 use pinakes_tests::server::{Server, Snapshots};
 
@@ -144,8 +143,13 @@ fn special_records_of_the_sample_have_the_values_of_its_readme() {
     assert!(item.unwrap()["apc_usd_by_year"].is_object());
     for (target, message) in UNRESOLVED {
         let response = connection.get(target);
-        let found = (response.status, response.text().to_owned());
-        assert_eq!(found, (404, error_body(404, message)), "{target}");
+        let body = response.json();
+        assert_eq!((response.status, &body["message"]), (404, &Value::from(*message)), "{target}");
+        // Others refer to each of these ids.
+        let reason = body["details"][0]["reason"].as_str().unwrap();
+        let list = reason.split('`').nth(1).unwrap();
+        let count = connection.get(list).json()["meta"]["count"].as_u64().unwrap();
+        assert!(count > 0 && reason.contains(&format!(" lists {count} ")), "{target}: {reason}");
     }
     let names: Vec<Value> = ["HX_W2900000134", "HX_W2900000135"]
         .into_iter()

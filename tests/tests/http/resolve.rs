@@ -2,7 +2,7 @@
 //! identifiers that no record has.
 
 use pinakes_tests::client::{Connection, error_body};
-use pinakes_tests::expect::check_head;
+use pinakes_tests::expect::{check_accepted, check_head, ids};
 use pinakes_tests::server::{Server, Snapshots};
 
 /// Spellings of an identifier, and the path of the one record that has it.
@@ -24,6 +24,11 @@ const RESOLVED: &[(&[&str], &str)] = &[
             "mag:1700280755",
             "HX_W2900000096",
             "hx_w2900000096?page=x",
+            "W2900000096",
+            "openalex:w2900000096",
+            "https://openalex.org/W2900000096",
+            "https:/openalex.org/works/w2900000096/",
+            "https%3A%2F%2Fapi.openalex.org%2Fworks%2FW2900000096",
         ],
         "/outputs/HX_W2900000096",
     ),
@@ -36,6 +41,7 @@ const RESOLVED: &[(&[&str], &str)] = &[
         ],
         "/sources/HX_S4502562",
     ),
+    (&["https://openalex.org/fields/17", "fields/17", "openalex:fields/17"], "/fields/17"),
 ];
 
 /// Identifiers that no record of the sample has, and texts that are no identifier.
@@ -131,17 +137,20 @@ fn a_merged_id_leads_to_the_end_of_its_chain() {
 }
 
 #[test]
-fn an_identifier_in_place_of_an_id_gets_400_that_names_resolve() {
+fn an_identifier_in_place_of_an_id_gets_400_that_names_the_way() {
     let snapshots = Snapshots::from_sample();
     let server = Server::serve(&snapshots);
     let mut connection = server.connect();
-    let check = |connection: &mut Connection, target: &str, has_details: bool| {
+    let check = |connection: &mut Connection, target: &str, named: Option<&str>| {
         let response = connection.get(target);
         let body = response.json();
         assert_eq!(response.status, 400, "{target}");
         assert_eq!(body["message"], "Only HX_ prefixed IDs are allowed", "{target}");
         let reason = body["details"][0]["reason"].as_str().unwrap_or_default();
-        assert_eq!(reason.contains("/resolve/"), has_details, "{target} {body}");
+        match named {
+            Some(named) => assert!(reason.contains(named), "{target} {body}"),
+            None => assert_eq!(reason, "", "{target} {body}"),
+        }
     };
     for id in [
         "https://doi.org/10.1038/171737a0",
@@ -156,13 +165,50 @@ fn an_identifier_in_place_of_an_id_gets_400_that_names_resolve() {
         "0018-9448",
         "pmid:13054692",
     ] {
-        check(&mut connection, &format!("/outputs/{id}"), true);
-        check(&mut connection, &format!("/authors/{id}/"), true);
+        check(&mut connection, &format!("/outputs/{id}"), Some("/resolve/"));
+        check(&mut connection, &format!("/authors/{id}/"), Some("/resolve/"));
     }
-    check(&mut connection, "/outputs/W1", false);
-    check(&mut connection, "/outputs/x", false);
+    for id in ["W1", "hx_w1", "https://openalex.org/W1", "https:%2F%2Fopenalex.org%2FW1"] {
+        check(&mut connection, &format!("/outputs/{id}"), Some("`/outputs/HX_W1`"));
+        check(&mut connection, &format!("/authors/{id}"), Some("`/outputs/HX_W1`"));
+    }
+    check(&mut connection, "/outputs/x", None);
     for path in ["/outputs/https://example.org/x", "/outputs/x/y", "/nope/10.1038/171737a0"] {
         assert_eq!(connection.get(path).status, 404, "{path}");
+    }
+    server.end(&[]);
+}
+
+#[test]
+fn a_search_for_the_id_of_a_record_of_the_list_finds_the_record() {
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
+    let mut connection = server.connect();
+    let author = ids(&connection.get("/authors?per_page=10"))[0].clone();
+    let bare = author.strip_prefix("HX_").unwrap().to_owned();
+    for (target, expected) in [
+        ("/outputs?search=W2900000096", "HX_W2900000096"),
+        ("/outputs?search=%20hx_w2900000096", "HX_W2900000096"),
+        ("/outputs?search=openalex:W2900000096&sort=relevance", "HX_W2900000096"),
+        (
+            "/outputs?search=https://openalex.org/works/W2900000096&filter=year:1953",
+            "HX_W2900000096",
+        ),
+        (&format!("/authors?search={bare}"), &author),
+        (&format!("/authors?search=https://openalex.org/{bare}"), &author),
+    ] {
+        check_accepted(&mut connection, (target, 1, &[expected]));
+    }
+    for nothing in [
+        "/outputs?search=W2900000096&filter=year:1954",
+        "/outputs?search.exact=W2900000096",
+        // A phrase, a word and an id of another list.
+        "/outputs?search=%22W2900000096%22",
+        "/outputs?search=W3",
+        &format!("/outputs?search={bare}"),
+        "/authors?search=W2900000096",
+    ] {
+        check_accepted(&mut connection, (nothing, 0, &[]));
     }
     server.end(&[]);
 }

@@ -286,11 +286,11 @@ const REFUSED: &[RefusedQuery<'_>] = &[
         )],
     ),
     (
-        "/outputs?filter=authors.id:A5900000001",
+        "/outputs?filter=authors.id:A05900000001",
         &[(
             "filter",
-            "authors.id:A5900000001",
-            "`A5900000001` must be an identifier such as `HX_A1`",
+            "authors.id:A05900000001",
+            "`A05900000001` must be an identifier such as `HX_A1`",
         )],
     ),
     (

@@ -108,7 +108,7 @@ const REFUSED: &[RefusedQuery<'_>] = &[
                 "colour",
                 "red",
                 "is no parameter of this list; it takes `page`, `per_page`, `filter`, `sort`, \
-                 `search`, `search.exact`, `group_by`, `select`, `sample`, `seed`, `format`",
+                 `search`, `search.exact`, `group_by`, `of`, `select`, `sample`, `seed`, `format`",
             ),
         ],
     ),

@@ -64,7 +64,7 @@ fn wrong_groups_and_statistics_are_rejected_with_a_hint() {
         "/outputs?group_by=type,type",
         "group_by",
         "type",
-        "groups by a key a second time; name it once",
+        "groups by a key a second time, of which a record has one value; name it once",
     );
     check(
         "/outputs?group_by=type,year,is_oa",
@@ -72,9 +72,24 @@ fn wrong_groups_and_statistics_are_rejected_with_a_hint() {
         "type,year,is_oa",
         "groups by more than 2 keys",
     );
-    let unbounded = "groups by two keys whose values grow with the data; filter by a value of one of \
-                     them and group by the other";
-    check("/outputs?group_by=authors.id,doi", "group_by", "authors.id,doi", unbounded);
+    check(
+        "/outputs?group_by=type,year&of=cited_by_count",
+        "of",
+        "cited_by_count",
+        "sums up the groups of one key; leave out a key of `group_by`",
+    );
+    check(
+        "/outputs?of=cited_by_count",
+        "of",
+        "cited_by_count",
+        "sums up the groups of `group_by`; without `group_by`, `/statistics/` sums up the list",
+    );
+    check(
+        "/outputs?group_by=type&select=id",
+        "select",
+        "id",
+        "does not go with `group_by`, which counts records; leave out one of the two",
+    );
     check(
         "/outputs?group_by=type&sort=year",
         "sort",

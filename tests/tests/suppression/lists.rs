@@ -46,26 +46,53 @@ fn a_suppressed_record_is_found_on_no_route_and_named_by_no_record() {
             r#"{{"statusCode":404,"error":"Not Found","message":"Author with ID {id} not found"}}"#
         )
     };
-    for id in ["HX_A1", "HX_A2", "HX_A404", "HX_A5"] {
-        check(&format!("/authors/{id}"), 404, &absent(id));
+    check("/authors/HX_A5", 404, &absent("HX_A5"));
+    // The ids remain in references, so their lists are offered, as of each id without a record.
+    let mut body = |target: &str| {
+        let found = connection.get(target);
+        assert!(!found.text().contains("Ada") && !found.text().contains("Nemo"), "{target}");
+        (found.status, found.json())
+    };
+    for id in ["HX_A1", "HX_A2", "HX_A404"] {
+        let (status, mut body) = body(&format!("/authors/{id}"));
+        let details = body.as_object_mut().unwrap().remove("details").unwrap();
+        assert_eq!((status, body.to_string()), (404, absent(id)));
+        let list = format!("`/outputs?filter=authors.id:{id}` lists");
+        assert!(details[0]["reason"].as_str().unwrap().contains(&list), "{details}");
     }
+    for (query, list) in [
+        ("HX_A1", "/outputs?filter=authors.id:HX_A1"),
+        ("0000-0002-1825-0097", "/outputs?filter=authors.orcid:0000-0002-1825-0097"),
+    ] {
+        let (_, found) = body(&format!("/autocomplete?query={query}"));
+        let expected =
+            serde_json::json!({ "meta": { "count": 0, "lists": [list] }, "results": [] });
+        assert_eq!(found, expected);
+    }
+    let mut check = |target: &str, status: u16, expected: &str| {
+        let found = connection.get(target);
+        assert_eq!((found.status, found.text()), (status, expected), "{target}");
+    };
     let empty = r#"{"meta":{"count":0,"page":1,"per_page":25},"results":[]}"#;
     for target in [
         "/authors",
         "/authors?sort=name:desc",
         "/authors?filter=id:HX_A1",
         "/authors?search=ada",
-        "/outputs?filter=authors.name:ada%20example",
-        "/outputs?filter=authors.name:nemo%20missing",
+        "/outputs?filter=authors.name.search:ada",
+        "/outputs?filter=authors.name.search:nemo",
     ] {
         check(target, 200, empty);
     }
+    let hint = "`authors.name` compares the whole value; `authors.name.search` finds words of it";
+    let with_hint = empty.replace("25}", &format!(r#"25,"hint":"{hint}"}}"#));
     for target in [
-        "/autocomplete?query=a",
-        "/autocomplete/authors?query=ada%20ex",
-        "/autocomplete?query=HX_A1",
-        "/autocomplete?query=0000-0002-1825-0097",
+        "/outputs?filter=authors.name:ada%20example",
+        "/outputs?filter=authors.name:nemo%20missing",
     ] {
+        check(target, 200, &with_hint);
+    }
+    for target in ["/autocomplete?query=a", "/autocomplete/authors?query=ada%20ex"] {
         check(target, 200, r#"{"meta":{"count":0},"results":[]}"#);
     }
     let mut names = |target: &str| -> Vec<[String; 2]> {

@@ -67,10 +67,10 @@ fn wrong_samples_are_refused() {
         ("/outputs?sample=1&seed=x", &[("seed", "x", SEED)]),
         (
             "/outputs?seed=1",
-            &[("seed", "", "is the seed of `sample`; write `sample=N` too, or leave it out")],
+            &[("seed", "1", "is the seed of `sample`; write `sample=N` too, or leave it out")],
         ),
-        ("/outputs?sample=5&group_by=type", &[("sample", "", GROUPS)]),
-        ("/outputs?select=id&group_by=type", &[("select", "", GROUPS)]),
+        ("/outputs?sample=5&group_by=type", &[("sample", "5", GROUPS)]),
+        ("/outputs?select=id&group_by=type", &[("select", "id", GROUPS)]),
         (
             "/statistics/outputs?sample=5",
             &[(
@@ -89,13 +89,13 @@ fn wrong_formats_are_refused() {
         ("/outputs?format=json", &[("format", "json", FORMAT)]),
         ("/outputs?format=CSV", &[("format", "CSV", FORMAT)]),
         ("/outputs?format=", &[("format", "", FORMAT)]),
-        ("/outputs?format=csv&page=2", &[("page", "", PAGE)]),
+        ("/outputs?format=csv&page=2", &[("page", "2", PAGE)]),
         (
             "/outputs?page=1&per_page=10&format=ndjson",
-            &[("page", "", PAGE), ("per_page", "", PAGE)],
+            &[("page", "1", PAGE), ("per_page", "10", PAGE)],
         ),
-        ("/outputs?format=csv&group_by=type", &[("format", "", GROUPS)]),
-        ("/outputs/HX_W2900000160/citations?format=csv&page=1", &[("page", "", PAGE)]),
+        ("/outputs?format=csv&group_by=type&page=1", &[("page", "1", PAGE)]),
+        ("/outputs/HX_W2900000160/citations?format=csv&page=1", &[("page", "1", PAGE)]),
         (
             "/outputs?format=csv&filter=yaer:2020",
             &[("filter", "yaer", "is no filter key of /outputs; did you mean `year`?")],

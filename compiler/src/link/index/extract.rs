@@ -4,7 +4,8 @@ use std::sync::{Mutex, PoisonError};
 
 use pinakes_format::entity::Entity;
 use pinakes_format::index::encoding::{
-    IndexEntry, ReferenceLookup, folded_term, index_entry, named_value, order_value,
+    IndexEntry, ReferenceLookup, each_prefix_term, folded_term, index_entry, named_value,
+    order_value,
 };
 use pinakes_format::index::full_text::each_text;
 use pinakes_format::index::orders::sortable_integer;
@@ -299,12 +300,14 @@ impl<'a> Extractor<'a> {
     pub fn unresolved_name(&self, row: u32) -> Result<Extracted, TakeOver> {
         let mut extracted = self.empty();
         let name = self.snapshot.row_name(self.entity, row).map_err(self.failure(row))?;
-        if let Some(lists) = self.keys.unresolved_names
-            && let Some(name) = name
-        {
+        if let Some(name) = name {
+            let folded = fold(name);
             let mut row_extractor = RowExtractor { from: self, row, into: &mut extracted };
-            if let Some(term) = folded_term(&fold(name)) {
+            if let (Some(lists), Some(term)) = (self.keys.unresolved_names, folded_term(&folded)) {
                 row_extractor.push(lists, term);
+            }
+            if let Some(lists) = self.keys.unresolved_words {
+                each_prefix_term(&folded, |term| row_extractor.push(lists, term));
             }
         }
         Ok(extracted)
@@ -411,7 +414,7 @@ impl RowExtractor<'_, '_> {
 
     /// Adds a text that is folded once for names, terms and orders.
     fn add_folded(&mut self, end: &PathUse, text: &str) -> Result<(), ReadError> {
-        let Extracted { names, values, last_text, .. } = &mut *self.into;
+        let Extracted { names, values, last_text, postings, .. } = &mut *self.into;
         last_text.fold(text);
         if let Some(kind) = end.names {
             names.name(kind, &last_text.folded, self.row as u16);
@@ -419,6 +422,12 @@ impl RowExtractor<'_, '_> {
         if let Some(order) = end.order {
             values[order] = Some(SortValue::Text(SortText::new(&last_text.folded, text)));
         }
+        if let Some(lists) = end.prefixes {
+            let low = Term::from(self.row as u16);
+            each_prefix_term(&last_text.folded, |term| postings[lists].push(term << 16 | low));
+            self.mark_present(lists);
+        }
+        let last_text = &mut self.into.last_text;
         match end.lists {
             Some(lists) if self.from.keys.lists[lists].terms == Terms::Texts => {
                 let entry = last_text.entry();

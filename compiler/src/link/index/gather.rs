@@ -176,7 +176,8 @@ impl Linker<'_> {
         draft: &Snapshot,
         indexes: &mut IndexBuilders<'_>,
     ) -> Result<()> {
-        if extractor.keys().unresolved_names.is_none() {
+        let keys = extractor.keys();
+        if keys.unresolved_names.is_none() && keys.unresolved_words.is_none() {
             return Ok(());
         }
         let count = draft.count(extractor.entity());

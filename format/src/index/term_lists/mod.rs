@@ -50,7 +50,9 @@ impl Terms {
         match self {
             Terms::Rows(_) => 4,
             Terms::AnyRows | Terms::Values => 8,
-            Terms::Identifiers(_) | Terms::Codes | Terms::Texts => HASH_BITS as usize / 8,
+            Terms::Identifiers(_) | Terms::Codes | Terms::Texts | Terms::Prefixes => {
+                HASH_BITS as usize / 8
+            }
             Terms::Presence => 0,
         }
     }

@@ -3,10 +3,13 @@
 use crate::index::doc_set::DocSet;
 use crate::query::deadline::{Deadline, QueryError};
 use crate::query::groups::source::{NULL, Source};
+use crate::query::intersection::ChunkRows;
 use crate::storage::error::ReadError;
 
 /// Codes up to which each has a counter; occurrences of more codes are listed and sorted.
 pub(super) const COUNTERS_MAX: u64 = 1 << 22;
+/// Occurrences of codes that may be listed, if there are too many codes for a counter each: 64 MiB.
+pub(super) const LISTED_MAX: usize = 1 << 23;
 
 /// A group before it has its values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,42 +126,100 @@ pub(in crate::query) fn count_codes(
     Ok(totals)
 }
 
-/// Counts the pairs of codes that the rows of a set have.
-pub(super) fn count_pairs(
-    [one, other]: [&mut Source<'_>; 2],
-    set: &DocSet,
-    rows: u32,
-    deadline: Deadline<'_>,
-) -> Result<Vec<CodeGroup>, QueryError> {
-    // In a pair, the number after the last code stands for null.
-    let widths = [one.codes() + 1, other.codes() + 1];
-    let pairs = widths[0].saturating_mul(widths[1]);
-    let mut counter = Counter::new(pairs);
-    let (mut of_one, mut of_other) = (Vec::new(), Vec::new());
-    each_chunk(set, rows, false, deadline, |chunk, found| {
-        for (source, found_codes) in [(&mut *one, &mut of_one), (&mut *other, &mut of_other)] {
-            found_codes.clear();
-            let last = source.codes();
-            source.each(chunk, found, deadline, |low, code| {
-                found_codes.push((low, code.min(last)));
-            })?;
-            found_codes.sort_unstable();
-            found_codes.dedup();
-        }
-        let mut others = &of_other[..];
-        for of_row in of_one.chunk_by(|one, other| one.0 == other.0) {
-            let row = of_row[0].0;
-            let from = others.partition_point(|(low, _)| *low < row);
-            let to = from + others[from..].partition_point(|(low, _)| *low == row);
-            for (_, code) in of_row {
-                for (_, other) in &others[from..to] {
-                    counter.add(code * widths[1] + other);
+/// Pairs of codes that the rows of a set have.
+pub(super) struct Pairs<'a> {
+    pub set: &'a DocSet,
+    /// Rows of the entity.
+    pub rows: u32,
+    /// The parameter that asks for the pairs, for errors.
+    pub text: &'a str,
+    pub deadline: Deadline<'a>,
+}
+
+impl Pairs<'_> {
+    /// Counts the pairs of a code of one source and a code of the other. Sorted by the first code, null last.
+    pub fn count(&self, [one, other]: [&mut Source<'_>; 2]) -> Result<Vec<CodeGroup>, QueryError> {
+        // In a pair, the number after the last code stands for null.
+        let widths = [one.codes() + 1, other.codes() + 1];
+        let mut counter = Counter::new(widths[0].saturating_mul(widths[1]));
+        let (mut of_one, mut of_other) = (Vec::new(), Vec::new());
+        each_chunk(self.set, self.rows, false, self.deadline, |chunk, found| {
+            self.collect(one, chunk, found, &mut of_one)?;
+            self.collect(other, chunk, found, &mut of_other)?;
+            let mut others = &of_other[..];
+            for of_row in of_one.chunk_by(|one, other| one.0 == other.0) {
+                let row = of_row[0].0;
+                let from = others.partition_point(|(low, _)| *low < row);
+                let to = from + others[from..].partition_point(|(low, _)| *low == row);
+                self.check_room(&counter, of_row.len() * (to - from))?;
+                for (_, code) in of_row {
+                    for (_, other) in &others[from..to] {
+                        counter.add(code * widths[1] + other);
+                    }
+                }
+                others = &others[to..];
+            }
+            Ok(())
+        })?;
+        pairs_of(counter, widths)
+    }
+
+    /// Counts the pairs of different codes that a row has of one source, each once: the smaller code comes
+    /// first.
+    pub fn count_within(&self, source: &mut Source<'_>) -> Result<Vec<CodeGroup>, QueryError> {
+        let none = source.codes();
+        let widths = [none + 1; 2];
+        let mut counter = Counter::new(widths[0].saturating_mul(widths[1]));
+        let mut codes = Vec::new();
+        each_chunk(self.set, self.rows, false, self.deadline, |chunk, found| {
+            self.collect(source, chunk, found, &mut codes)?;
+            for of_row in codes.chunk_by(|one, other| one.0 == other.0) {
+                self.check_room(&counter, of_row.len() * of_row.len().saturating_sub(1) / 2)?;
+                for (at, (_, code)) in of_row.iter().enumerate() {
+                    for (_, other) in &of_row[at + 1..] {
+                        counter.add(code * widths[1] + other);
+                    }
                 }
             }
-            others = &others[to..];
-        }
+            Ok(())
+        })?;
+        pairs_of(counter, widths)
+    }
+
+    /// Collects the codes of a chunk's rows, ascending by row and code, each once.
+    fn collect(
+        &self,
+        source: &mut Source<'_>,
+        chunk: u32,
+        rows: &ChunkRows,
+        codes: &mut Vec<(u16, u64)>,
+    ) -> Result<(), QueryError> {
+        codes.clear();
+        let none = source.codes();
+        source.each(chunk, rows, self.deadline, |low, code| codes.push((low, code.min(none))))?;
+        codes.sort_unstable();
+        codes.dedup();
         Ok(())
-    })?;
+    }
+
+    /// Refuses pairs that need more memory than estimated: few records may have most of all values.
+    fn check_room(&self, counter: &Counter, pairs: usize) -> Result<(), QueryError> {
+        self.deadline.check()?;
+        match counter {
+            Counter::Sparse(listed) if listed.len() + pairs > LISTED_MAX => {
+                let reason = format!(
+                    "counts more than {LISTED_MAX} pairs; narrow `filter` to fewer records, or to \
+                     records with fewer values"
+                );
+                Err(QueryError::refused("group_by", self.text, reason))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The pairs of a counter of `code × width + other`.
+fn pairs_of(counter: Counter, widths: [u64; 2]) -> Result<Vec<CodeGroup>, QueryError> {
     let code = |number, width| if number == width - 1 { NULL } else { number };
     let groups = counter.finish()?.codes.into_iter().map(|(pair, count)| CodeGroup {
         codes: [code(pair / widths[1], widths[0]), code(pair % widths[1], widths[1])],
@@ -173,7 +234,7 @@ fn each_chunk(
     rows: u32,
     is_complement: bool,
     deadline: Deadline<'_>,
-    mut visit: impl FnMut(u32, &crate::query::intersection::ChunkRows) -> Result<(), QueryError>,
+    mut visit: impl FnMut(u32, &ChunkRows) -> Result<(), QueryError>,
 ) -> Result<(), QueryError> {
     let chunks = rows.div_ceil(crate::index::bitset::CHUNK_ROWS as u32);
     for chunk in 0..chunks {

@@ -4,11 +4,9 @@ use std::time::Duration;
 
 use crate::index::bitset::CHUNK_ROWS;
 use crate::index::doc_set::DocSet;
-use crate::query::groups::count::COUNTERS_MAX;
+use crate::query::groups::count::{COUNTERS_MAX, LISTED_MAX};
 use crate::query::groups::source::Source;
 
-/// Occurrences of codes that may be listed, if there are too many codes for a counter each: 64 MiB.
-const LISTED_MAX: f64 = (1 << 23) as f64;
 /// The time to sort one of these occurrences.
 const NANOS_PER_LISTED: f64 = 60.0;
 /// The time to count a pair of codes.
@@ -22,9 +20,29 @@ pub(in crate::query) fn check(
     rows: u32,
     time: Duration,
 ) -> Result<(), String> {
+    check_sources(&sources.iter().collect::<Vec<_>>(), set, rows, time)
+}
+
+/// As [`check`], for the pairs of a group and a number.
+pub(in crate::query) fn check_pair(
+    pair: [&Source<'_>; 2],
+    set: &DocSet,
+    rows: u32,
+    time: Duration,
+) -> Result<(), String> {
+    check_sources(&pair, set, rows, time)
+}
+
+fn check_sources(
+    sources: &[&Source<'_>],
+    set: &DocSet,
+    rows: u32,
+    time: Duration,
+) -> Result<(), String> {
+    let listed_max = LISTED_MAX as f64;
     let matching = set.count() as f64;
     let is_pair = sources.len() > 1;
-    let codes = sources.iter().map(Source::codes).fold(1, u64::saturating_mul);
+    let codes = sources.iter().map(|source| source.codes()).fold(1, u64::saturating_mul);
     let is_listed = codes > COUNTERS_MAX;
     let (mut row, mut start, mut values) = (0.0, 0.0, 1.0);
     for source in sources {
@@ -47,7 +65,7 @@ pub(in crate::query) fn check(
     let allowed = time.as_nanos() as f64;
     let needed = start + row * matching;
     let by_time = (needed > allowed).then(|| (allowed - start).max(0.0) / row);
-    let by_memory = (is_listed && values * matching > LISTED_MAX).then(|| LISTED_MAX / values);
+    let by_memory = (is_listed && values * matching > listed_max).then(|| listed_max / values);
     let most = match (by_time, by_memory) {
         (None, None) => return Ok(()),
         (one, other) => one.unwrap_or(f64::INFINITY).min(other.unwrap_or(f64::INFINITY)) as u64,

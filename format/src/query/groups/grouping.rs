@@ -4,6 +4,7 @@ use crate::entity::Entity;
 use crate::query::error::{ParamError, not_grouping, unknown_group_key, unknown_group_sort};
 use crate::query::grammar::trim;
 use crate::query::sort::parse_direction;
+use crate::query::statistics::StatisticsKeys;
 use crate::schema::identifier::Scheme;
 use crate::schema::keys::{Direction, Index, Key, Keys, Kind, Terms, Values};
 
@@ -18,6 +19,8 @@ pub struct Grouping {
     /// The keys as the client wrote them.
     pub text: String,
     pub(super) keys: Vec<GroupKey>,
+    /// The keys whose numbers are summed up for each group.
+    pub of: StatisticsKeys,
     /// What groups are sorted by; the remaining keys break ties.
     pub(super) sort: Vec<GroupSort>,
     /// Whether records without a value are a group.
@@ -95,19 +98,10 @@ impl GroupIndex {
                 Terms::AnyRows | Terms::Values | Terms::Codes => {
                     GroupIndex::Lists { lists, is_boolean: key.kind == Kind::Boolean }
                 }
-                Terms::Texts | Terms::Presence => return None,
+                Terms::Texts | Terms::Prefixes | Terms::Presence => return None,
             },
             _ => return None,
         })
-    }
-
-    /// Whether the number of groups grows with the data.
-    fn is_unbounded(self) -> bool {
-        match self {
-            GroupIndex::Targets { entity, .. } => entity.facts().taxonomy_level.is_none(),
-            GroupIndex::Links(_) | GroupIndex::Identifiers { .. } => true,
-            GroupIndex::Lists { .. } | GroupIndex::Presence(_) | GroupIndex::Order(_) => false,
-        }
     }
 }
 
@@ -118,9 +112,12 @@ impl Grouping {
         let mut errors = Vec::new();
         for name in text.split(',').map(trim).take(GROUP_KEYS_MAX + 1) {
             match group_key(keys, name) {
-                Ok(key) if parsed.iter().any(|known| known.key.name == key.key.name) => {
-                    errors
-                        .push(ParamError::new(name, "groups by a key a second time; name it once"));
+                Ok(key)
+                    if parsed.iter().any(|known| known.key.name == key.key.name)
+                        && !key.key.is_many =>
+                {
+                    let reason = "groups by a key a second time, of which a record has one value; name it once";
+                    errors.push(ParamError::new(name, reason));
                 }
                 Ok(key) => parsed.push(key),
                 Err(error) => errors.push(error),
@@ -130,18 +127,18 @@ impl Grouping {
             let reason = format!("groups by more than {GROUP_KEYS_MAX} keys");
             errors.push(ParamError::new(text, reason));
         }
-        let unbounded = |key: &GroupKey| key.index.is_unbounded();
-        if errors.is_empty() && parsed.len() > 1 && parsed.iter().all(unbounded) {
-            let reason = "groups by two keys whose values grow with the data; filter by a value of one \
-                          of them and group by the other";
-            errors.push(ParamError::new(text, reason));
-        }
         if !errors.is_empty() {
             return Err(errors);
         }
         let text = text.to_owned();
-        let mut grouping =
-            Grouping { text, keys: parsed, sort: Vec::new(), has_null: true, largest: None };
+        let mut grouping = Grouping {
+            text,
+            keys: parsed,
+            of: StatisticsKeys::default(),
+            sort: Vec::new(),
+            has_null: true,
+            largest: None,
+        };
         grouping.complete_sort();
         Ok(grouping)
     }
@@ -163,6 +160,25 @@ impl Grouping {
     /// Whether the groups have an order and pages that a request chooses.
     pub(crate) fn is_sorted(&self) -> bool {
         self.largest.is_none()
+    }
+
+    /// Whether both keys are the same: groups are pairs of different values that a record has.
+    pub(super) fn is_same_key(&self) -> bool {
+        matches!(&self.keys[..], [one, other] if one.key.name == other.key.name)
+    }
+
+    /// Parses the keys whose numbers are summed up for each group.
+    pub(crate) fn set_of(
+        &mut self,
+        keys: &'static Keys,
+        text: &str,
+    ) -> Result<(), Vec<ParamError>> {
+        if self.keys.len() > 1 {
+            let reason = "sums up the groups of one key; leave out a key of `group_by`";
+            return Err(vec![ParamError::new(text, reason)]);
+        }
+        self.of = StatisticsKeys::parse(keys, text)?;
+        Ok(())
     }
 
     /// The number of keys.

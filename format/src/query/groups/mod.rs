@@ -20,13 +20,20 @@ mod grouping;
 mod page;
 mod source;
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::time::Duration;
 
 use crate::entity::Entity;
+use crate::index::kept_sets::CountedSet;
+use crate::index::orders::Order;
 use crate::query::deadline::{Deadline, QueryError};
+use crate::query::groups::count::CodeGroup;
 use crate::query::groups::page::PageOrder;
 use crate::query::parse::Query;
+use crate::query::statistics::{GroupNumbers, group_numbers};
 use crate::snapshot::Snapshot;
+use crate::storage::error::ReadError;
 
 pub(super) use crate::query::groups::count::{Counted, count_codes};
 pub(super) use crate::query::groups::estimate::check;
@@ -34,6 +41,13 @@ pub use crate::query::groups::grouping::{GROUP_KEYS_MAX, GROUPS_MAX, Grouping};
 pub(super) use crate::query::groups::source::Source;
 #[cfg(test)]
 pub(super) use crate::query::groups::source::count_common;
+
+/// The most groups of a stream, which are held until the last is sent: 24 MiB.
+const GROUPS_STREAMED_MAX: usize = 1 << 20;
+/// How many groups the numbers of one key take the memory of.
+const NUMBERS_WEIGHT: usize = 8;
+/// Bytes of a value that is no row, about.
+const VALUE_BYTES: usize = 128;
 
 /// The groups of a query.
 #[derive(Clone, Debug)]
@@ -53,6 +67,8 @@ pub struct Group {
     pub values: Vec<GroupValue>,
     /// Number of matching records.
     pub count: u64,
+    /// The records' numbers, for each key of `of`.
+    pub of: Vec<GroupNumbers>,
 }
 
 /// The value of a key that the records of a group share.
@@ -94,31 +110,252 @@ impl Query {
         deadline: Deadline<'_>,
         time: Duration,
     ) -> Result<Groups, QueryError> {
+        let mut counted = self.count_groups(grouping, snapshot, deadline, time)?;
+        let (from, length) = match grouping.largest {
+            Some(largest) => (0, largest),
+            None => (self.first_position(), self.per_page as usize),
+        };
+        let (count, total) = (counted.set.rows.count(), counted.groups.len() as u64);
+        let page = counted.in_order(grouping, deadline, from, length)?;
+        let numbers = counted.numbers(grouping, &page, deadline, time)?;
+        let named = page.into_iter().zip(numbers).map(|(group, of)| {
+            let sources = counted.sources_of_keys().zip(group.codes);
+            let values: Result<Vec<GroupValue>, ReadError> =
+                sources.map(|(source, code)| source.value(code)).collect();
+            Ok(Group { values: values?, count: group.count, of })
+        });
+        let page: Result<Vec<Group>, ReadError> = named.collect();
+        Ok(Groups { count, total, page: page? })
+    }
+
+    /// Counts the groups of all matching records, to be named one by one.
+    ///
+    /// # Errors
+    ///
+    /// As [`Query::groups`], and if there are more groups than a stream may have.
+    pub fn all_groups(
+        &self,
+        grouping: &Grouping,
+        snapshot: &Snapshot,
+        deadline: Deadline<'_>,
+        time: Duration,
+    ) -> Result<GroupList, QueryError> {
+        let mut counted = self.count_groups(grouping, snapshot, deadline, time)?;
+        let most = GROUPS_STREAMED_MAX / (1 + NUMBERS_WEIGHT * grouping.of.names().len());
+        let found = counted.groups.len();
+        if found > most {
+            let reason = format!(
+                "makes {found} groups, of which a stream has at most {most}; narrow `filter`"
+            );
+            return Err(QueryError::refused("group_by", &grouping.text, reason));
+        }
+        let groups = counted.in_order(grouping, deadline, 0, found)?;
+        let numbers = counted.numbers(grouping, &groups, deadline, time)?;
+        let tables = counted.sources_of_keys().enumerate().map(|(at, source)| {
+            ValueTable::new(source, groups.iter().map(|group| group.codes[at]), deadline)
+        });
+        let tables: Result<Vec<ValueTable>, QueryError> = tables.collect();
+        Ok(GroupList { groups, tables: tables?, numbers })
+    }
+
+    fn count_groups<'s>(
+        &self,
+        grouping: &Grouping,
+        snapshot: &'s Snapshot,
+        deadline: Deadline<'_>,
+        time: Duration,
+    ) -> Result<CountedGroups<'s>, QueryError> {
         let matches = self.resolve(snapshot, deadline)?;
         let set = self.matching_set(&matches, snapshot, deadline)?.set;
-        let set = &set.rows;
         let rows = snapshot.count(self.entity);
         let open = |key: &_| Source::open(key, snapshot, self.entity, deadline);
         let sources: Result<Vec<Source<'_>>, QueryError> =
             grouping.keys.iter().map(|key| open(&key.index)).collect();
         let mut sources = sources?;
-        check(&sources, set, rows, time)
-            .map_err(|reason| QueryError::refused("group_by", &grouping.text, reason))?;
-        let mut counted = match &mut sources[..] {
-            [source] => count_codes(source, set, rows, deadline)?.into_groups(),
-            [one, other] => count::count_pairs([one, other], set, rows, deadline)?,
+        let refused = |reason| QueryError::refused("group_by", &grouping.text, reason);
+        check(&sources, &set.rows, rows, time).map_err(refused)?;
+        let orders = grouping.of.orders().map(|order| snapshot.order(self.entity, order));
+        let orders: Result<Vec<Order<'_>>, ReadError> = orders.collect();
+        let mut groups = match &mut sources[..] {
+            [source] => count_codes(source, &set.rows, rows, deadline)?.into_groups(),
+            [one, _] if grouping.is_same_key() => {
+                let pairs = count::Pairs { set: &set.rows, rows, text: &grouping.text, deadline };
+                pairs.count_within(one)?
+            }
+            [one, other] => {
+                let pairs = count::Pairs { set: &set.rows, rows, text: &grouping.text, deadline };
+                pairs.count([one, other])?
+            }
             _ => Vec::new(),
         };
         if !grouping.has_null {
-            counted.retain(|group| group.codes.iter().all(|code| *code != source::NULL));
+            groups.retain(|group| group.codes.iter().all(|code| *code != source::NULL));
         }
-        let (from, length) = match grouping.largest {
-            Some(largest) => (0, largest),
-            None => (self.first_position(), self.per_page as usize),
+        let is_same_key = grouping.is_same_key();
+        Ok(CountedGroups { set, rows, sources, orders: orders?, groups, is_same_key })
+    }
+}
+
+/// The groups of a query, by the codes of their values.
+struct CountedGroups<'s> {
+    set: std::sync::Arc<CountedSet>,
+    /// Rows of the entity.
+    rows: u32,
+    sources: Vec<Source<'s>>,
+    /// The orders of the numbers that are summed up.
+    orders: Vec<Order<'s>>,
+    groups: Vec<CodeGroup>,
+    /// Whether both keys are the same.
+    is_same_key: bool,
+}
+
+impl<'s> CountedGroups<'s> {
+    /// The source of each key. A key that stands twice has one.
+    fn sources_of_keys(&self) -> impl Iterator<Item = &Source<'s>> {
+        let first = if self.is_same_key { self.sources.first() } else { None };
+        self.sources.iter().map(move |source| first.unwrap_or(source))
+    }
+
+    /// The groups from a position on, at most `length`. Takes the groups.
+    fn in_order(
+        &mut self,
+        grouping: &Grouping,
+        deadline: Deadline<'_>,
+        from: u64,
+        length: usize,
+    ) -> Result<Vec<CodeGroup>, QueryError> {
+        let groups = std::mem::take(&mut self.groups);
+        let order = PageOrder {
+            sources: self.sources_of_keys().collect(),
+            sort: &grouping.sort,
+            is_same_key: grouping.is_same_key(),
+            deadline,
         };
-        let total = counted.len() as u64;
-        let order = PageOrder { sources: &sources, sort: &grouping.sort, deadline };
-        let page = order.page(counted, from, length)?;
-        Ok(Groups { count: set.count(), total, page })
+        order.page(groups, from, length)
+    }
+
+    /// Sums up the numbers of the keys of `of` for each of some groups.
+    ///
+    /// Cost: for each key, the pairs of a group and a number that the matching rows have.
+    fn numbers(
+        &mut self,
+        grouping: &Grouping,
+        groups: &[CodeGroup],
+        deadline: Deadline<'_>,
+        time: Duration,
+    ) -> Result<Vec<Vec<GroupNumbers>>, QueryError> {
+        let mut numbers: Vec<Vec<GroupNumbers>> = vec![Vec::new(); groups.len()];
+        let CountedGroups { set, rows, sources, orders, .. } = self;
+        for (key, order) in grouping.of.names().zip(orders) {
+            let text = grouping.of.text();
+            let [source] = &mut sources[..] else { continue };
+            let mut values = Source::Order(*order);
+            estimate::check_pair([&*source, &values], &set.rows, *rows, time)
+                .map_err(|reason| QueryError::refused("of", text, reason))?;
+            let pairs = count::Pairs { set: &set.rows, rows: *rows, text, deadline };
+            let pairs = pairs.count([source, &mut values])?;
+            for (group, of) in groups.iter().zip(&mut numbers) {
+                let from = pairs.partition_point(|pair| pair.codes[0] < group.codes[0]);
+                let length = pairs[from..].partition_point(|pair| pair.codes[0] == group.codes[0]);
+                let mut counted = Counted { codes: Vec::with_capacity(length), null: 0 };
+                for pair in &pairs[from..from + length] {
+                    match pair.codes[1] {
+                        source::NULL => counted.null = pair.count,
+                        code => counted.codes.push((code, pair.count)),
+                    }
+                }
+                of.push(group_numbers(key, *order, &counted)?);
+            }
+        }
+        Ok(numbers)
+    }
+}
+
+/// All groups of a query in order, which are named one by one.
+pub struct GroupList {
+    groups: Vec<CodeGroup>,
+    tables: Vec<ValueTable>,
+    numbers: Vec<Vec<GroupNumbers>>,
+}
+
+/// The values that the codes of one key encode.
+enum ValueTable {
+    /// Rows of an entity.
+    Rows(Entity),
+    /// Other values, by their codes.
+    Values(HashMap<u64, GroupValue>),
+}
+
+impl ValueTable {
+    fn new(
+        source: &Source<'_>,
+        codes: impl Iterator<Item = u64>,
+        deadline: Deadline<'_>,
+    ) -> Result<ValueTable, QueryError> {
+        if let Some(entity) = source.entity_of_rows() {
+            return Ok(ValueTable::Rows(entity));
+        }
+        let mut values = HashMap::new();
+        for code in codes {
+            deadline.check()?;
+            if let Entry::Vacant(place) = values.entry(code) {
+                place.insert(source.value(code)?);
+            }
+        }
+        Ok(ValueTable::Values(values))
+    }
+
+    fn value(&self, code: u64, snapshot: &Snapshot) -> Result<GroupValue, ReadError> {
+        match self {
+            _ if code == source::NULL => Ok(GroupValue::Null),
+            ValueTable::Rows(entity) => {
+                let id = snapshot.row_id(*entity, code as u32)?;
+                Ok(GroupValue::Record { entity: *entity, id, row: code as u32 })
+            }
+            ValueTable::Values(values) => {
+                let unknown = ReadError::Internal("a code is not of its source");
+                values.get(&code).cloned().ok_or(unknown)
+            }
+        }
+    }
+}
+
+impl GroupList {
+    /// The number of groups.
+    pub fn len(&self) -> usize {
+        self.groups.len()
+    }
+
+    /// Whether there are no groups.
+    pub fn is_empty(&self) -> bool {
+        self.groups.is_empty()
+    }
+
+    /// Bytes in memory, about.
+    pub fn held_bytes(&self) -> usize {
+        let numbers: usize =
+            self.numbers.iter().map(|of| of.len() * size_of::<GroupNumbers>() + 24).sum();
+        let values = self.tables.iter().map(|table| match table {
+            ValueTable::Rows(_) => 0,
+            ValueTable::Values(values) => values.len() * VALUE_BYTES,
+        });
+        self.groups.len() * size_of::<CodeGroup>() + numbers + values.sum::<usize>()
+    }
+
+    /// Names the group at a position.
+    ///
+    /// # Errors
+    ///
+    /// If the snapshot is damaged.
+    pub fn group(&self, at: usize, snapshot: &Snapshot) -> Result<Group, ReadError> {
+        let group = self.groups.get(at).ok_or(ReadError::Internal("there is no such group"))?;
+        let values: Result<Vec<GroupValue>, ReadError> = self
+            .tables
+            .iter()
+            .zip(group.codes)
+            .map(|(table, code)| table.value(code, snapshot))
+            .collect();
+        let of = self.numbers.get(at).cloned().unwrap_or_default();
+        Ok(Group { values: values?, count: group.count, of })
     }
 }

@@ -6,13 +6,14 @@ use crate::query::deadline::{Deadline, QueryError};
 use crate::query::groups::count::CodeGroup;
 use crate::query::groups::grouping::{GroupPart, GroupSort};
 use crate::query::groups::source::{Rank, Source};
-use crate::query::groups::{Group, GroupValue};
 use crate::storage::error::ReadError;
 
 /// The order of groups.
 pub(super) struct PageOrder<'a, 's> {
-    pub sources: &'a [Source<'s>],
+    pub sources: Vec<&'a Source<'s>>,
     pub sort: &'a [GroupSort],
+    /// Whether both keys are the same, so that a pair has no order: the lesser value becomes the first.
+    pub is_same_key: bool,
     pub deadline: Deadline<'a>,
 }
 
@@ -23,7 +24,7 @@ impl PageOrder<'_, '_> {
         mut groups: Vec<CodeGroup>,
         from: u64,
         length: usize,
-    ) -> Result<Vec<Group>, QueryError> {
+    ) -> Result<Vec<CodeGroup>, QueryError> {
         let from = usize::try_from(from).unwrap_or(usize::MAX).min(groups.len());
         let to = from.saturating_add(length).min(groups.len());
         if from == to {
@@ -44,9 +45,14 @@ impl PageOrder<'_, '_> {
         }
         self.deadline.check()?;
         let mut ranked = Vec::with_capacity(groups.len());
-        for group in groups {
+        for mut group in groups {
             self.deadline.check()?;
-            ranked.push((self.ranks(&group)?, group));
+            let mut ranks = self.ranks(&group)?;
+            if self.is_same_key && ranks[0] > ranks[1] {
+                ranks.reverse();
+                group.codes.reverse();
+            }
+            ranked.push((ranks, group));
         }
         let compare = |one: &(Vec<Rank>, CodeGroup), other: &(Vec<Rank>, CodeGroup)| {
             let by = |sort: &GroupSort| match sort.by {
@@ -64,18 +70,11 @@ impl PageOrder<'_, '_> {
         }
         ranked.truncate(to);
         ranked.sort_unstable_by(compare);
-        let named = ranked[from..].iter().map(|(_, group)| self.group(group));
-        Ok(named.collect::<Result<_, ReadError>>()?)
+        Ok(ranked.drain(from..).map(|(_, group)| group).collect())
     }
 
     fn ranks(&self, group: &CodeGroup) -> Result<Vec<Rank>, ReadError> {
         self.sources.iter().zip(group.codes).map(|(source, code)| source.rank(code)).collect()
-    }
-
-    fn group(&self, group: &CodeGroup) -> Result<Group, ReadError> {
-        let values: Result<Vec<GroupValue>, ReadError> =
-            self.sources.iter().zip(group.codes).map(|(source, code)| source.value(code)).collect();
-        Ok(Group { values: values?, count: group.count })
     }
 }
 

@@ -74,6 +74,10 @@ mod tests {
             ("id:12", &topic),
             ("id: 12 ", &topic),
             ("id:\"OA:T12\"", &topic),
+            ("id:T12", &topic),
+            ("id:HX_T12", &topic),
+            ("id:https://openalex.org/T12", &topic),
+            ("domain.id:https://openalex.org/domains/3", &domain),
             ("domain.id:OA:3", &domain),
             ("domain.id:oa:3", &domain),
             ("domain.id:3", &domain),
@@ -94,8 +98,7 @@ mod tests {
             check(nothing, Some(Operand::Nothing));
         }
         for wrong in [
-            "id:T12",
-            "id:HX_T12",
+            "id:T012",
             "id:OA",
             "id:x",
             "id:-1",

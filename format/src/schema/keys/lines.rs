@@ -31,7 +31,7 @@ pub(super) enum Aspect {
     From,
     /// The day of the value: the given day or earlier.
     To,
-    /// The words of the name and of the alternative names.
+    /// The words of a name: of the record's own and alternative names, of a name in a reference, or of a text.
     Words,
     /// The texts of a set of fields, by full-text search.
     Texts(u8),
@@ -146,6 +146,7 @@ const OUTPUTS: &[Line] = &[
     f("primary_venue.id").identifier(),
     f("primary_venue.source.id"),
     f("primary_venue.source.name"),
+    f("primary_venue.source.name.search").words("primary_venue.source.name"),
     f("primary_venue.source.type"),
     f("primary_venue.license"),
     f("primary_venue.version"),
@@ -156,10 +157,12 @@ const OUTPUTS: &[Line] = &[
     f("authors.id"),
     f("authors.orcid"),
     f("authors.name"),
+    f("authors.name.search").words("authors.name"),
     f("authors.author_position"),
     f("authors.is_corresponding"),
     f("authors.affiliations.id"),
     f("authors.affiliations.name"),
+    f("authors.affiliations.name.search").words("authors.affiliations.name"),
     f("authors.countries.code"),
     f("primary_topic.id"),
     f("topics.id"),
@@ -203,7 +206,9 @@ const AUTHORS: &[Line] = &[
     f("last_known_institutions.id"),
     f("affiliations.id"),
     f("last_known_institutions.name"),
+    f("last_known_institutions.name.search").words("last_known_institutions.name"),
     f("affiliations.name"),
+    f("affiliations.name.search").words("affiliations.name"),
     f("affiliations.years"),
     f("topics.id"),
 ];
@@ -222,6 +227,7 @@ const SOURCES: &[Line] = &[
     f("has_issn").present("issn"),
     fs("type"),
     f("host_organization_name"),
+    f("host_organization_name.search").words("host_organization_name"),
     f("alternate_titles"),
     fs("oa_outputs_count"),
     fs("apc_usd"),

@@ -121,6 +121,18 @@ pub enum Index {
     Words,
     /// The full-text index, in a set of fields.
     FullText(u8),
+    /// The posting lists with this number, of the prefixes of words.
+    Prefixes(usize),
+    /// The posting lists `rows`, for the rows of `entity` whose names have the words. The lists `named`
+    /// tell which rows refer to a named record.
+    ReferenceWords {
+        /// The entity whose names are searched.
+        entity: Entity,
+        /// The posting lists by row of `entity`.
+        rows: usize,
+        /// The posting lists of rows that refer to a named record.
+        named: usize,
+    },
     /// The citation graph: the rows that the named records have in this direction. `references:W1`
     /// follows the citations of W1.
     Citations(Direction),
@@ -174,6 +186,8 @@ pub enum Terms {
     Codes,
     /// Hashes of folded texts.
     Texts,
+    /// Hashes of the prefixes of the words of folded texts.
+    Prefixes,
     /// No terms: one posting list of the rows that have a value.
     Presence,
 }
@@ -238,6 +252,8 @@ pub struct PathUse {
     pub beyond: Option<(Entity, PathTree)>,
     /// The posting lists built from the values.
     pub lists: Option<usize>,
+    /// The posting lists built from the prefixes of the values' words.
+    pub prefixes: Option<usize>,
     /// The order built from the values.
     pub order: Option<usize>,
     /// Whether the values are names of the record, and which.
@@ -269,6 +285,9 @@ pub struct Keys {
     /// The posting lists by name of rows without a record; `None` if no other entity filters by
     /// these names.
     pub unresolved_names: Option<usize>,
+    /// The posting lists by prefixes of words in the names of rows without a record; `None` if no other
+    /// entity searches these names.
+    pub unresolved_words: Option<usize>,
     /// Paths of the searched names: `name` first, then the alternatives.
     pub names: Vec<&'static str>,
     /// The paths of all values that are indexed, merged.
@@ -282,13 +301,30 @@ impl Keys {
     pub fn is_folded(&self, end: &PathUse) -> bool {
         let is_listed = |lists: usize| self.lists[lists].terms == Terms::Texts;
         let is_ordered = |order: usize| self.orders[order].values == Values::Texts;
-        end.names.is_some() || end.lists.is_some_and(is_listed) || end.order.is_some_and(is_ordered)
+        end.names.is_some()
+            || end.prefixes.is_some()
+            || end.lists.is_some_and(is_listed)
+            || end.order.is_some_and(is_ordered)
     }
 
     /// The key with this name and its index, if the key filters.
     pub fn filter(&self, name: &str) -> Option<(&Key, Index)> {
         let key = self.keys.iter().find(|key| key.name == name)?;
         Some((key, key.filter?))
+    }
+
+    /// The key that searches words of the values of a key of texts.
+    pub fn search_of(&self, key: &Key) -> Option<&Key> {
+        let is_search = |known: &&Key| {
+            let searches = matches!(known.kind, Kind::Words | Kind::Search);
+            searches && known.name.strip_suffix(".search") == Some(key.name)
+        };
+        self.keys.iter().find(is_search).filter(|_| key.kind == Kind::Text)
+    }
+
+    /// The lists of the names of rows without a record. The rows in these lists follow the records.
+    pub fn is_unresolved(&self, lists: usize) -> bool {
+        [self.unresolved_names, self.unresolved_words].contains(&Some(lists))
     }
 
     /// The key with this name and the number of its order, if the key sorts.

@@ -10,6 +10,9 @@ use crate::schema::keys::{
     Bound, Direction, Index, Key, Keys, Kind, NameRole, Order, PathUse, TermLists, Terms, Values,
 };
 
+/// The member with the name of a record.
+const NAME: &str = "name";
+
 /// The keys of every entity.
 ///
 /// # Panics
@@ -18,25 +21,36 @@ use crate::schema::keys::{
 /// lines; every test that uses keys finds it.
 pub(super) fn all() -> Vec<Keys> {
     let mut all: Vec<Keys> = Entity::all().map(of_entity).collect();
-    let named: Vec<Entity> = all
-        .iter()
-        .flat_map(|keys| &keys.keys)
-        .filter_map(|key| match key.filter {
-            Some(Index::Names { entity, .. }) => Some(entity),
-            _ => None,
-        })
-        .collect();
-    for entity in named {
-        let keys = &mut all[entity as usize];
-        if keys.unresolved_names.is_none() {
-            keys.unresolved_names = Some(keys.lists.len());
-            keys.lists.push(TermLists {
-                path: "names of unresolved references".into(),
-                terms: Terms::Texts,
-            });
+    let indexes: Vec<Index> =
+        all.iter().flat_map(|keys| &keys.keys).filter_map(|key| key.filter).collect();
+    for index in &indexes {
+        if let Index::Names { entity, .. } = index {
+            let Keys { lists, unresolved_names, .. } = &mut all[*entity as usize];
+            let path = "names of unresolved references";
+            add_unresolved(unresolved_names, lists, path, Terms::Texts);
+        }
+    }
+    for index in &indexes {
+        if let Index::ReferenceWords { entity, .. } = index {
+            let Keys { lists, unresolved_words, .. } = &mut all[*entity as usize];
+            let path = "words of unresolved references";
+            add_unresolved(unresolved_words, lists, path, Terms::Prefixes);
         }
     }
     all
+}
+
+/// Adds the lists of names without a record, unless there are some.
+fn add_unresolved(
+    number: &mut Option<usize>,
+    lists: &mut Vec<TermLists>,
+    path: &str,
+    terms: Terms,
+) {
+    if number.is_none() {
+        *number = Some(lists.len());
+        lists.push(TermLists { path: path.into(), terms });
+    }
 }
 
 fn of_entity(entity: Entity) -> Keys {
@@ -50,6 +64,7 @@ fn of_entity(entity: Entity) -> Keys {
             orders: Vec::new(),
             targets: Vec::new(),
             unresolved_names: None,
+            unresolved_words: None,
             names: Vec::new(),
             tree: PathTree::default(),
             ends: Vec::new(),
@@ -135,7 +150,17 @@ impl KeysBuilder {
             return Index::Presence(self.lists(line.path, end, terms_of(line, end)));
         }
         match (&end.schema, &end.target, kind) {
-            (_, _, Kind::Words) => Index::Words,
+            (Schema::Reference(entity), PathTarget::Name, Kind::Words) => {
+                let of_path = |key: &&Key| key.name == line.path;
+                match self.keys.keys.iter().find(of_path).and_then(|key| key.filter) {
+                    Some(Index::Names { rows, named, .. }) => {
+                        Index::ReferenceWords { entity: *entity, rows, named }
+                    }
+                    _ => panic!("the key `{}` needs the key `{}` before it", line.name, line.path),
+                }
+            }
+            (_, _, Kind::Words) if line.path == NAME => Index::Words,
+            (_, _, Kind::Words) => Index::Prefixes(self.prefixes(line.name, end)),
             (Schema::Id(_), ..) => Index::Ids,
             (Schema::Reference(entity), PathTarget::Name, _) => {
                 let ids = line.path.replace(".name", ".id");
@@ -167,7 +192,7 @@ impl KeysBuilder {
     /// Adds the paths of the searched names.
     fn names(&mut self, entity: Entity) {
         let others = entity.facts().other_names.iter().map(|path| (*path, NameRole::Alternative));
-        for (path, names) in [("name", NameRole::Own)].into_iter().chain(others) {
+        for (path, names) in [(NAME, NameRole::Own)].into_iter().chain(others) {
             self.keys.names.push(path);
             let Some(end) = find_path(&self.schema, path) else {
                 panic!("{entity} have no member `{path}`");
@@ -195,6 +220,14 @@ impl KeysBuilder {
         let at = self.keys.lists.len();
         self.keys.lists.push(TermLists { path: path.to_owned(), terms });
         self.end(end).lists = Some(at);
+        at
+    }
+
+    /// Adds the posting lists of the prefixes of words.
+    fn prefixes(&mut self, name: &str, end: &FoundPath) -> usize {
+        let at = self.keys.lists.len();
+        self.keys.lists.push(TermLists { path: name.to_owned(), terms: Terms::Prefixes });
+        self.end(end).prefixes = Some(at);
         at
     }
 
@@ -234,7 +267,7 @@ impl KeysBuilder {
             _ => None,
         };
         let target = end.target.clone();
-        let end = PathUse { target, beyond, lists: None, order: None, names: None };
+        let end = PathUse { target, beyond, lists: None, prefixes: None, order: None, names: None };
         self.keys.ends.push(end);
         &mut self.keys.ends[at]
     }
@@ -351,8 +384,9 @@ mod tests {
                 assert!(key.filter.is_some() || key.sort.is_some(), "{}", key.name);
             }
             for (at, lists) in keys.lists.iter().enumerate() {
-                let has_values = keys.ends.iter().any(|end| end.lists == Some(at));
-                assert!(has_values || keys.unresolved_names == Some(at), "{entity} {}", lists.path);
+                let is_of = |end: &PathUse| [end.lists, end.prefixes].contains(&Some(at));
+                let has_values = keys.ends.iter().any(is_of);
+                assert!(has_values || keys.is_unresolved(at), "{entity} {}", lists.path);
             }
             for (at, order) in keys.orders.iter().enumerate() {
                 let has_values = keys.ends.iter().any(|end| end.order == Some(at));

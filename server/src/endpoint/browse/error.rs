@@ -6,6 +6,8 @@ use askama::Template;
 use http::{HeaderMap, StatusCode};
 
 use crate::endpoint::browse::html::{self, Frame, OtherPages};
+use crate::endpoint::browse::labels::{label, plural, thousands};
+use crate::endpoint::referring::ReferringList;
 use crate::http::accept::prefers;
 use crate::reply::detail::Detail;
 use crate::reply::{Body, Reply, reason_phrase};
@@ -18,6 +20,8 @@ struct ErrorPage {
     reason: &'static str,
     message: String,
     details: Vec<Detail>,
+    /// Lists of the records that refer to what was not found: text and address.
+    lists: Vec<(String, String)>,
     advice: &'static str,
 }
 
@@ -25,10 +29,32 @@ struct ErrorPage {
 pub fn as_page(mut reply: Reply, others: OtherPages) -> Reply {
     let status = reply.status;
     let is_error = status.is_client_error() || status.is_server_error();
-    let Body::Message(message) = &mut reply.body else { return reply };
-    if !is_error {
+    if !is_error || !matches!(reply.body, Body::Message(_)) {
         return reply;
     }
+    error_page(&mut reply, Vec::new(), others);
+    reply
+}
+
+/// The page of an id without a record, which offers the lists of the records that refer to the id.
+pub fn without_record(mut reply: Reply, lists: &[ReferringList], others: OtherPages) -> Reply {
+    error_page(&mut reply, page_links(lists), others);
+    reply
+}
+
+/// Text and address of the pages of lists.
+pub fn page_links(lists: &[ReferringList]) -> Vec<(String, String)> {
+    let link = |list: &ReferringList| {
+        let (plural, key) = (plural(list.facts), label(list.key));
+        let count = thousands(i64::try_from(list.count).unwrap_or(i64::MAX));
+        (format!("{plural} by “{key}”: {count}"), list.path("/browse"))
+    };
+    lists.iter().map(link).collect()
+}
+
+/// Replaces the message of a reply by its page.
+fn error_page(reply: &mut Reply, lists: Vec<(String, String)>, others: OtherPages) {
+    let (status, Body::Message(message)) = (reply.status, &mut reply.body) else { return };
     let message = mem::take(message);
     let reason = reason_phrase(status);
     let page = ErrorPage {
@@ -37,10 +63,11 @@ pub fn as_page(mut reply: Reply, others: OtherPages) -> Reply {
         reason,
         message: message.text,
         details: message.details.unwrap_or_default(),
+        lists,
         advice: advice(status),
     };
     reply.body = html::with_status(status, &page, Vec::new()).body;
-    reply.with_headers(html::page_headers())
+    reply.headers.extend(html::page_headers());
 }
 
 /// The advice to a person who gets this status.

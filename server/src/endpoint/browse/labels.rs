@@ -25,7 +25,7 @@ const NAMES: [(&str, &str); 22] = [
     ("outputs_count", "Outputs"),
     ("referenced_by", "Referenced by"),
     ("references", "Refers to"),
-    ("references.count", "Resolved references"),
+    ("references.count", "Listed references"),
     ("siblings", "Beside it"),
     ("updated_date", "Updated"),
     ("created_date", "Created"),
@@ -68,6 +68,9 @@ const WORDS: [(&str, &str); 29] = [
 pub fn label(name: &str) -> String {
     if let Some((_, label)) = NAMES.iter().find(|(known, _)| *known == name) {
         return (*label).to_owned();
+    }
+    if let Some(path) = name.strip_suffix(".search") {
+        return format!("{}: words", label(path));
     }
     // The identifier of a referenced record stands for the record, and a code for its meaning.
     let path = name.strip_suffix(".id").or_else(|| name.strip_suffix(".code")).unwrap_or(name);

@@ -261,17 +261,18 @@ fn value_words(expression: &Expression, snapshot: &Snapshot) -> Result<String, R
     Ok(if expression.is_negated { format!("not {words}") } else { words })
 }
 
-/// The name of a record by its id, which may be merged; `None` where no record has the id.
+/// The name of an id, which may be merged, or have no record: as in groups.
 fn record_name(entity: Entity, id: u64, snapshot: &Snapshot) -> Result<Option<String>, ReadError> {
-    let row = match snapshot.find(entity, id)? {
-        LookupResult::Row(row) => row,
-        LookupResult::Absent => return Ok(None),
-        LookupResult::Merged(into) => match snapshot.find(entity, into)? {
-            LookupResult::Row(row) => row,
-            LookupResult::Merged(_) | LookupResult::Absent => return Ok(None),
-        },
+    let (id, found) = match snapshot.find(entity, id)? {
+        LookupResult::Merged(into) => (into, snapshot.find(entity, into)?),
+        found => (id, found),
     };
-    Ok(snapshot.name(entity, row)?.map(str::to_owned))
+    if let LookupResult::Row(row) = found {
+        return Ok(snapshot.name(entity, row)?.map(str::to_owned));
+    }
+    let unresolved = snapshot.unresolved_rows(entity, id)?.next();
+    let name = unresolved.map(|row| snapshot.name_of_id(entity, row)).transpose()?.flatten();
+    Ok(name.map(str::to_owned))
 }
 
 /// The lists that can be searched by names: heading and path before the words.

@@ -33,25 +33,32 @@ pub struct ListRow {
 
 impl ListRow {
     /// The row of a record's value.
-    fn new(entity: Entity, value: &Preview) -> ListRow {
+    fn new(entity: Entity, value: &Preview, snapshot: &Snapshot) -> Result<ListRow, ReadError> {
         let (shown, declared) = (tables::of(entity), declaration(entity));
         let member = |path: &str| member_at(declared, value, path);
         let id = value.get("id").text().unwrap_or_default();
-        ListRow {
+        let members = shown.members.iter().filter_map(|path| member(path)).collect();
+        Ok(ListRow {
             href: entity.facts().has_single.then(|| record_path(entity, &id)),
             name: name_html(value),
             kind: None,
-            lead: lead(entity, value),
+            lead: lead(entity, value, snapshot)?,
             excerpt: None,
-            members: shown.members.iter().filter_map(|path| member(path)).collect(),
-        }
+            members: LabelledMember::without_dead_links(members, snapshot)?,
+        })
     }
 }
 
 /// The leading member of a record's value: of a list, the first items.
-pub fn lead(entity: Entity, value: &Preview) -> Option<Node> {
-    let member = member_at(declaration(entity), value, tables::of(entity).lead?)?;
-    Some(member.node.beginning(LEAD_ITEMS_MAX))
+pub fn lead(
+    entity: Entity,
+    value: &Preview,
+    snapshot: &Snapshot,
+) -> Result<Option<Node>, ReadError> {
+    let path = tables::of(entity).lead;
+    let member = path.and_then(|path| member_at(declaration(entity), value, path));
+    let beginning = member.map(|member| member.node.beginning(LEAD_ITEMS_MAX));
+    beginning.map(|node| node.without_dead_links(snapshot)).transpose()
 }
 
 /// The HTML of a record's name, or of the words that stand for it.
@@ -86,7 +93,7 @@ pub fn found_rows(
         writer.out.clear();
         snapshot.render(entity, *row, &mut writer)?;
         let value = Preview::parse(&writer.out);
-        let mut listed = ListRow::new(entity, &value);
+        let mut listed = ListRow::new(entity, &value, snapshot)?;
         if let Some(highlighter) = highlighter {
             let language = value.get("language").get("code").text();
             listed.name = highlighter.name(&name_of(&value), language.as_deref());

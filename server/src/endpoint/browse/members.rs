@@ -18,9 +18,12 @@ use askama::Template;
 use pinakes_format::entity::{CATALOG, Entity};
 use pinakes_format::record::schema::{ObjectSchema, Schema, Shown};
 use pinakes_format::record::schema_of;
+use pinakes_format::snapshot::{LookupResult, Snapshot};
+use pinakes_format::storage::error::ReadError;
 
 use crate::endpoint::browse::labels::{label, thousands};
 use crate::endpoint::browse::preview::Preview;
+use crate::endpoint::browse::tables;
 
 /// Bytes of a text that stands in a line with others; a longer text is a paragraph.
 const LINE_BYTES_MAX: usize = 120;
@@ -34,8 +37,14 @@ pub enum Node {
     Paragraph(String),
     /// The page of another record.
     Link {
-        href: String,
+        entity: Entity,
+        id: String,
         text: String,
+    },
+    /// A name without a record, and the lists of the records that refer to it: heading and address.
+    Unresolved {
+        text: String,
+        lists: Vec<(&'static str, String)>,
     },
     /// A page of another host.
     Outside {
@@ -121,6 +130,40 @@ impl Node {
         }
     }
 
+    /// Replaces links to records that the snapshot lacks by their texts and lists.
+    ///
+    /// Cost: one look-up for each link.
+    pub fn without_dead_links(self, snapshot: &Snapshot) -> Result<Node, ReadError> {
+        let of_all = |nodes: Vec<Node>| -> Result<Vec<Node>, ReadError> {
+            nodes.into_iter().map(|node| node.without_dead_links(snapshot)).collect()
+        };
+        Ok(match self {
+            Node::Link { entity, id, text } => match entity.parse_id(&id) {
+                Some(number) if snapshot.find(entity, number)? == LookupResult::Absent => {
+                    let list = |(heading, listed, key): (&'static str, Entity, &str)| {
+                        let route = listed.facts().route;
+                        (heading, format!("/browse/{route}?filter={key}:{id}"))
+                    };
+                    let lists = tables::lists_from(entity).map(list).collect();
+                    Node::Unresolved { text, lists }
+                }
+                _ => Node::Link { entity, id, text },
+            },
+            Node::Line(items, left_out) => Node::Line(of_all(items)?, left_out),
+            Node::Entries(items, left_out) => Node::Entries(of_all(items)?, left_out),
+            Node::Entry { head, members } => Node::Entry {
+                head: Box::new(head.without_dead_links(snapshot)?),
+                members: LabelledMember::without_dead_links(members, snapshot)?,
+            },
+            Node::Members(members) => {
+                Node::Members(LabelledMember::without_dead_links(members, snapshot)?)
+            }
+            Node::Text(_) | Node::Paragraph(_) | Node::Unresolved { .. } | Node::Outside { .. } => {
+                self
+            }
+        })
+    }
+
     /// The reference of an entry alone, and other nodes as they are.
     pub fn brief(self) -> Node {
         match self {
@@ -139,6 +182,11 @@ impl Node {
         Node::Line(items.into_iter().map(Node::brief).collect(), left_out + dropped)
     }
 
+    /// The address of a record, for the template.
+    fn path(entity: &Entity, id: &str) -> String {
+        record_path(*entity, id)
+    }
+
     /// Says how many items of a list a page leaves out.
     fn rest(left_out: &usize) -> String {
         match left_out {
@@ -150,7 +198,7 @@ impl Node {
     fn is_short(&self) -> bool {
         match self {
             Node::Text(text) => text.len() <= LINE_BYTES_MAX,
-            Node::Link { .. } | Node::Outside { .. } => true,
+            Node::Link { .. } | Node::Unresolved { .. } | Node::Outside { .. } => true,
             _ => false,
         }
     }
@@ -218,10 +266,7 @@ impl Node {
         Some(match (id, name) {
             (None, None) => return None,
             (None, Some(name)) => Node::Text(name),
-            (Some(id), name) => Node::Link {
-                href: record_path(entity, &id),
-                text: name.unwrap_or_else(|| id.clone()),
-            },
+            (Some(id), name) => Node::Link { entity, text: name.unwrap_or_else(|| id.clone()), id },
         })
     }
 
@@ -230,13 +275,26 @@ impl Node {
         let letter = id.strip_prefix("HX_").and_then(|rest| rest.bytes().next());
         let facts = CATALOG.iter().find(|facts| facts.letter.is_some() && facts.letter == letter);
         match facts {
-            Some(facts) => Node::Link { href: record_path(facts.entity, id), text: id.to_owned() },
+            Some(facts) => {
+                Node::Link { entity: facts.entity, id: id.to_owned(), text: id.to_owned() }
+            }
             None => Node::Text(id.to_owned()),
         }
     }
 }
 
 impl LabelledMember {
+    /// Replaces links to records that the snapshot lacks, as [`Node::without_dead_links`] does.
+    pub fn without_dead_links(
+        members: Vec<LabelledMember>,
+        snapshot: &Snapshot,
+    ) -> Result<Vec<LabelledMember>, ReadError> {
+        let of_one = |member: LabelledMember| {
+            Ok(LabelledMember { node: member.node.without_dead_links(snapshot)?, ..member })
+        };
+        members.into_iter().map(of_one).collect()
+    }
+
     fn new(name: &str, node: Node) -> LabelledMember {
         LabelledMember { name: name.to_owned(), label: label(name), node }
     }
@@ -347,7 +405,11 @@ mod tests {
         let declared = declaration(Entity::Output);
         let found = members(declared, &value);
         let node = |name: &str| &found.iter().find(|member| member.name == name).unwrap().node;
-        let link = |href: &str, text: &str| Node::Link { href: href.into(), text: text.into() };
+        let link = |entity: Entity, id: &str, text: &str| Node::Link {
+            entity,
+            id: id.into(),
+            text: text.into(),
+        };
         assert_eq!(node("doi"), &Node::Outside { href: "https://doi.org/10.1/x".into() });
         assert_eq!(node("year"), &Node::Text("2024".into()));
         assert_eq!(node("cited_by_count"), &Node::Text("12\u{202f}345".into()));
@@ -355,13 +417,13 @@ mod tests {
         assert!(found.iter().all(|member| member.name != "keywords"));
         let Node::Entries(authors, 0) = node("authors") else { panic!("{:?}", node("authors")) };
         let Node::Entry { head, members } = &authors[0] else { panic!("{authors:?}") };
-        assert_eq!(**head, link("/browse/authors/HX_A1", "Ada"));
-        let affiliations = Node::Line(vec![link("/browse/institutions/HX_I1", "HX_I1")], 0);
+        assert_eq!(**head, link(Entity::Author, "HX_A1", "Ada"));
+        let affiliations = Node::Line(vec![link(Entity::Institution, "HX_I1", "HX_I1")], 0);
         assert_eq!(members[0].node, affiliations);
         let Node::Members(access) = node("open_access") else { panic!() };
         assert_eq!(access[1].node, Node::Text("javascript:alert(1)".into()));
         let venue = member_at(declared, &value, "primary_venue.source").unwrap();
-        assert_eq!(venue.node, link("/browse/sources/HX_S1", "J"));
+        assert_eq!(venue.node, link(Entity::Source, "HX_S1", "J"));
         assert_eq!(member_at(declared, &value, "primary_venue.pdf_url"), None);
     }
 

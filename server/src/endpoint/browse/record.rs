@@ -3,25 +3,25 @@
 use std::num::NonZeroU32;
 
 use askama::Template;
+use http::StatusCode;
 use pinakes_format::entity::{Entity, Facts, IdFormat};
 use pinakes_format::json::render::{JsonWriter, Shape};
 use pinakes_format::query::{Query, QueryError};
-use pinakes_format::schema::keys::{Direction, Index};
-use pinakes_format::snapshot::Snapshot;
+use pinakes_format::snapshot::{RecordLookup as _, Snapshot};
 use pinakes_format::storage::error::ReadError;
 
 use crate::endpoint::browse::address::Address;
 use crate::endpoint::browse::chart::{self, ByYear};
+use crate::endpoint::browse::error;
 use crate::endpoint::browse::groups::id_text;
-use crate::endpoint::browse::html::{self, Frame, OtherPages};
+use crate::endpoint::browse::html::{self, Frame};
 use crate::endpoint::browse::labels::thousands;
 use crate::endpoint::browse::list_rows::{self, ListRow};
 use crate::endpoint::browse::members::{LabelledMember, Node, declaration, members};
 use crate::endpoint::browse::preview::Preview;
 use crate::endpoint::browse::tables;
 use crate::endpoint::call::{Answer, Call, Cost, Planned, Planning};
-use crate::endpoint::linked::directions;
-use crate::endpoint::record::{CURRENT, NamedRecord, Variant, find, parse_id};
+use crate::endpoint::record::{CURRENT, NamedRecord, Variant, find, lists_of, parse_id};
 use crate::endpoint::work_limits::WorkLimits;
 use crate::reply::Reply;
 
@@ -64,6 +64,8 @@ struct Beginning {
     href: String,
     rows: Vec<ListRow>,
     has_more: bool,
+    /// References that have no record.
+    unresolved: Option<String>,
 }
 
 /// Plans the page of a record.
@@ -80,6 +82,10 @@ fn answer(record: NamedRecord<'_>, call: &Call<'_>) -> Answer {
     let (facts, snapshot) = (record.facts, call.snapshot);
     let row = match find(&PAGES, record, "", call)? {
         Ok(row) => row,
+        Err(reply) if reply.status == StatusCode::NOT_FOUND => {
+            let lists = lists_of(record, call)?;
+            return Ok(error::without_record(reply, &lists, call.site.other_pages()));
+        }
         Err(reply) => return Ok(reply),
     };
     if let Some(reply) = html::not_modified(call) {
@@ -87,8 +93,8 @@ fn answer(record: NamedRecord<'_>, call: &Call<'_>) -> Answer {
     }
     let value = value_of(facts.entity, row, snapshot)?;
     let id = id_text(facts.entity, record.id);
-    let lists = beginnings(facts, &id, snapshot, call.limits())?;
-    html::reply(&layout(facts, id, &value, lists, call.site.other_pages()), call)
+    let lists = beginnings(facts, row, &id, snapshot, call.limits())?;
+    html::reply(&layout(facts, id, &value, lists, call)?, call)
 }
 
 /// A record's value.
@@ -104,10 +110,11 @@ fn layout(
     id: String,
     value: &Preview,
     lists: Vec<Beginning>,
-    others: OtherPages,
-) -> RecordPage {
+    call: &Call<'_>,
+) -> Result<RecordPage, ReadError> {
     let (name, declared) = (Node::Text(list_rows::name_of(value)), declaration(facts.entity));
-    let shown = members(declared, value).into_iter();
+    let shown =
+        LabelledMember::without_dead_links(members(declared, value), call.snapshot)?.into_iter();
     // A title is most often the name.
     let shown =
         shown.filter(|member| !HEADING.contains(&member.name.as_str()) && member.node != name);
@@ -119,16 +126,16 @@ fn layout(
         matches!(member.node, Node::Entries(..) | Node::Members(_) | Node::Paragraph(_))
     };
     let (sections, line): (Vec<LabelledMember>, Vec<LabelledMember>) = shown.partition(is_section);
-    RecordPage {
+    Ok(RecordPage {
         frame: Frame {
             title: list_rows::name_of(value),
             searched: String::new(),
             entity: Some(facts.entity),
-            others,
+            others: call.site.other_pages(),
         },
         kind: facts.label,
         name: list_rows::name_html(value),
-        lead: list_rows::lead(facts.entity, value),
+        lead: list_rows::lead(facts.entity, value, call.snapshot)?,
         texts,
         by_year,
         facts: line,
@@ -136,38 +143,34 @@ fn layout(
         lists,
         json: format!("/{}/{id}", facts.route),
         id,
-    }
+    })
 }
 
 /// The beginnings of all lists that a record leads to, in the time of one list.
 fn beginnings(
     facts: &Facts,
+    row: u32,
     id: &str,
     snapshot: &Snapshot,
     limits: WorkLimits,
 ) -> Result<Vec<Beginning>, QueryError> {
-    let linked = directions(facts).filter_map(|direction| {
-        let heading = match direction {
-            Direction::References => "References",
-            Direction::Citations => "Cited by",
-        };
-        let keys = Query::new(facts.entity).keys;
-        let is_key = |of: Option<Index>| of == Some(Index::Citations(direction));
-        let key = keys.keys.iter().find(|key| is_key(key.filter))?;
-        Some((heading, facts.entity, key.name))
-    });
-    let lists: Vec<(&str, Entity, &str)> =
-        linked.chain(tables::of(facts.entity).lists.iter().copied()).collect();
     limits.run(|deadline| {
         let mut found = Vec::new();
-        for (heading, entity, key) in lists {
+        for (heading, entity, key) in tables::lists_from(facts.entity) {
             let mut query = Query::new(entity);
             // The keys of the table take ids, and the id is one.
             let Ok(()) = query.add_filter(&format!("{key}:{id}")) else { continue };
             let href = Address::new(&query).page_url();
             (query.page, query.per_page) = (NonZeroU32::MIN, BEGINNING);
             let answer = query.execute(snapshot, deadline)?;
-            if answer.count == 0 {
+            let unresolved = match heading {
+                tables::REFERENCES => {
+                    let listed = snapshot.references(facts.entity, row)?.len() as u64;
+                    listed.saturating_sub(answer.count)
+                }
+                _ => 0,
+            };
+            if answer.count == 0 && unresolved == 0 {
                 continue;
             }
             let rows = list_rows::rows(entity, &answer.rows, snapshot)?;
@@ -175,6 +178,7 @@ fn beginnings(
                 heading,
                 count: thousands(i64::try_from(answer.count).unwrap_or(i64::MAX)),
                 has_more: answer.count > rows.len() as u64,
+                unresolved: (unresolved > 0).then(|| thousands(unresolved as i64)),
                 href,
                 rows,
             });

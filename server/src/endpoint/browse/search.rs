@@ -8,12 +8,14 @@ use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
 
 use crate::endpoint::browse::address::{Address, encoded};
+use crate::endpoint::browse::error::page_links;
 use crate::endpoint::browse::found::{Highlighter, SearchNote};
 use crate::endpoint::browse::html::{self, Frame, OtherPages};
 use crate::endpoint::browse::labels::thousands;
 use crate::endpoint::browse::list::searchable;
 use crate::endpoint::browse::list_rows::{self, ListRow};
 use crate::endpoint::call::{Answer, Call, Planned, Planning};
+use crate::endpoint::complete::lists_without_record;
 use crate::endpoint::complete_query::{self, TextError};
 use crate::reply::Reply;
 
@@ -47,6 +49,8 @@ struct SearchPage {
     /// The best outputs by their texts; `None` where the snapshot has no full-text index.
     found: Option<FoundOutputs>,
     note: Option<SearchNote>,
+    /// Lists of the records that refer to the text, if it is an identifier without a record: text and address.
+    referring: Vec<(String, String)>,
     /// Heading and path of the same search in one list.
     lists: Vec<(String, String)>,
 }
@@ -74,6 +78,7 @@ fn layout(text: String, count: u64, rows: Vec<ListRow>, others: OtherPages) -> S
         has_more: count > rows.len() as u64,
         found: None,
         note: None,
+        referring: Vec::new(),
         lists: lists.collect(),
         rows,
         text,
@@ -87,8 +92,9 @@ fn answer(text: &str, completion: &Completion, call: &Call<'_>) -> Answer {
         Ok::<_, QueryError>((named, find_outputs(text, call.snapshot, deadline)?))
     })?;
     let rows = candidate_rows(&named, call.snapshot)?;
+    let referring = page_links(&lists_without_record(completion, &named, call)?);
     let page = layout(text.to_owned(), named.count, rows, call.site.other_pages());
-    html::reply(&SearchPage { found, note, ..page }, call)
+    html::reply(&SearchPage { found, note, referring, ..page }, call)
 }
 
 /// Finds the best outputs by their texts, and what the page says of other words than those typed.

@@ -1,6 +1,12 @@
 //! The table of pages: members, groups and lists, in one row for each entity.
 
 use pinakes_format::entity::Entity;
+use pinakes_format::schema::keys::{Direction, Index, Key, keys_of};
+
+use crate::endpoint::linked::directions;
+
+/// The heading of the outputs that an output refers to.
+pub const REFERENCES: &str = "References";
 
 /// One row of the table.
 pub struct Shown {
@@ -106,6 +112,20 @@ pub fn all() -> impl Iterator<Item = &'static Shown> {
 /// The row of an entity.
 pub fn of(entity: Entity) -> &'static Shown {
     SHOWN.iter().find(|shown| shown.entity == entity).unwrap_or(&NOTHING)
+}
+
+/// The lists that a record of an entity begins, its citations first.
+pub fn lists_from(entity: Entity) -> impl Iterator<Item = (&'static str, Entity, &'static str)> {
+    let linked = directions(entity.facts()).filter_map(move |direction| {
+        let heading = match direction {
+            Direction::References => REFERENCES,
+            Direction::Citations => "Cited by",
+        };
+        let is_key = |key: &&Key| key.filter == Some(Index::Citations(direction));
+        let key = keys_of(entity).keys.iter().find(is_key)?;
+        Some((heading, entity, key.name))
+    });
+    linked.chain(of(entity).lists.iter().copied())
 }
 
 #[cfg(test)]

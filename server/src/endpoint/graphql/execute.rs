@@ -21,7 +21,7 @@ use crate::endpoint::graphql::plan::{
     AutocompletePlan, ListPlan, NamedMember, PageMember, Plan, RootValue, SCORE,
 };
 use crate::endpoint::graphql::work_budget::{Halted, WorkBudget, WorkMeter};
-use crate::endpoint::list::write_summary;
+use crate::endpoint::list::{search_hint, write_summary};
 use crate::reply::BAD_QUERY_MESSAGE;
 use crate::reply::detail::Detail;
 
@@ -164,6 +164,12 @@ impl Executor<'_, '_> {
                         "search" => {
                             return match &answer.search {
                                 Some(summary) => write_summary(summary, out),
+                                None => out.extend_from_slice(b"null"),
+                            };
+                        }
+                        "hint" => {
+                            return match search_hint(query).filter(|_| answer.count == 0) {
+                                Some(hint) => json::string(out, &hint),
                                 None => out.extend_from_slice(b"null"),
                             };
                         }

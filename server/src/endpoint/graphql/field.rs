@@ -132,6 +132,10 @@ pub fn meta_field(name: &'static str) -> Field {
             "JSON",
             "Which words of the search match, and which were corrected, as in REST; null without a search.",
         ),
+        "hint" => (
+            "String",
+            "The key that finds words, if nothing matches and the filter compares the whole of a text.",
+        ),
         _ => ("Int!", "Largest number of records on a page."),
     };
     plain(name, doc, type_text.to_owned(), FieldSource::Named(name))

@@ -205,7 +205,8 @@ impl Types {
         let meta = if is_searched { "SearchedPageMeta" } else { "PageMeta" };
         self.object(meta, "Size and position of a page.", |_| {
             let search = is_searched.then_some("search");
-            ["count", "page", "per_page"].into_iter().chain(search).map(meta_field).collect()
+            let names = ["count", "page", "per_page"].into_iter().chain(search).chain(["hint"]);
+            names.map(meta_field).collect()
         });
         let name = format!("{record_type}Page");
         self.object(&name, "A page of a list.", |_| page_fields(meta, record_type));

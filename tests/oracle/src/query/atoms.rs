@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::days::{Day, day_of, time_of};
 use super::fold::{fold, words};
+use super::ids::award;
 use super::keys::{Key, Kind};
 
 /// One value in comparable form.
@@ -21,6 +22,8 @@ pub enum Atom {
     Time(String),
     /// Folded text, one word of a name, or an identifier or code in lower case without its URL.
     Text(String),
+    /// The words of the names of one reference.
+    Words(Vec<String>),
 }
 
 /// Appends all values at a path through objects and lists to `found`, without nulls, in the record's order.
@@ -68,10 +71,11 @@ fn atom(kind: Kind, value: &Value) -> Option<Atom> {
         Kind::Fraction => value.as_f64().map(Atom::Fraction),
         Kind::Flag | Kind::Presence => value.as_bool().map(Atom::Flag),
         Kind::Date | Kind::From | Kind::To => None,
-        Kind::Text | Kind::Search => Some(Atom::Text(fold(&text))),
+        Kind::Text | Kind::Search | Kind::ReferenceSearch => Some(Atom::Text(fold(&text))),
         Kind::Hx | Kind::Level(_) | Kind::Plain | Kind::Code => {
             Some(Atom::Text(text.to_ascii_lowercase()))
         }
+        Kind::Award => Some(Atom::Text(award(&text))),
         Kind::Doi | Kind::Orcid | Kind::Ror | Kind::Issn | Kind::Pmid => {
             Some(Atom::Text(bare(kind, &text)))
         }

@@ -10,8 +10,8 @@
 //! - **White space** around an id is ignored. A query of white space alone is missing, also with tabs and
 //!   line ends.
 //! - **Control characters** are rejected as in lists: U+0000 to U+001F and U+007F.
-//! - **Ids** are the identifiers in a record, compared as filters compare them. Numbers of the taxonomy are
-//!   text. An ISSN's URL is `http(s)://portal.issn.org/resource/ISSN/…`; an HX id has no URL.
+//! - **Ids** are the identifiers in a record, compared as filters compare them. Numbers of the taxonomy
+//!   without their list are text. An ISSN's URL is `http(s)://portal.issn.org/resource/ISSN/…`; an HX id has the URLs of OpenAlex.
 //! - **Records found by an id** are ranked by the tier of their names, like all others. An output without a
 //!   name is also found by its id; its `name` is null.
 //! - **Ids of candidates** are strings, also in the three upper levels of the taxonomy.
@@ -27,6 +27,7 @@ use serde_json::{Value, json};
 use super::atoms::{bare, gather};
 use super::fold::{finds, fold, words};
 use super::follow;
+use super::ids::{Spelled, spelled};
 use super::keys::Kind;
 use super::order::number;
 use crate::values::orcid_url;
@@ -68,6 +69,7 @@ pub struct Autocomplete<'l> {
 #[derive(Debug)]
 struct Candidate {
     number: u64,
+    route: &'static str,
     route_id: String,
     cited_by_count: Option<u64>,
     /// The folded name; `None` for a record without a name.
@@ -200,6 +202,7 @@ impl Candidate {
         let alternatives = suggested.alternatives.iter().flat_map(|path| gathered(path));
         Candidate {
             number: number(&entry.id),
+            route: suggested.route,
             route_id: entry.id.clone(),
             cited_by_count: record["cited_by_count"].as_u64(),
             name: record["name"].as_str().map(fold),
@@ -219,8 +222,15 @@ impl Candidate {
 
     /// Whether the typed text is the record's id, an id merged into it, or another of its identifiers.
     fn holds(&self, typed: &Typed) -> bool {
-        let is_own = self.route_id.starts_with("HX_") && self.route_id == typed.hx_id;
+        let is_own = typed.record.as_ref().is_some_and(|(level, id)| {
+            *id == self.route_id && level.unwrap_or("HX_") == self.level().unwrap_or("HX_")
+        });
         is_own || self.ids.iter().any(|(kind, own)| !own.is_empty() && typed.is(*kind, own))
+    }
+
+    /// The route of a node of the taxonomy with a number for an id.
+    fn level(&self) -> Option<&'static str> {
+        if self.route_id.starts_with("HX_") { None } else { Some(self.route) }
     }
 
     /// Whether each typed word begins a word of the names, or is inside one in scripts without spaces.
@@ -245,8 +255,8 @@ impl Candidate {
 /// The typed text in every form that is compared.
 struct Typed {
     folded: String,
-    /// The text as an `HX_` id, with merges followed.
-    hx_id: String,
+    /// The text as the id of a record, with merges followed, and the level of a number.
+    record: Option<(Option<&'static str>, String)>,
     /// The text as an id of each other kind.
     ids: Vec<(Kind, String)>,
 }
@@ -262,7 +272,12 @@ impl Typed {
         if pmid != id {
             ids.push((Kind::Pmid, pmid));
         }
-        Typed { folded: fold(query), hx_id: follow(library, None, &id.to_ascii_uppercase()), ids }
+        let record = match spelled(id) {
+            Spelled::Lettered(id) => Some((None, follow(library, None, &id))),
+            Spelled::Numbered(level, id) => Some((Some(level), follow(library, Some(level), &id))),
+            Spelled::Prefixed | Spelled::Other => None,
+        };
+        Typed { folded: fold(query), record, ids }
     }
 
     fn is(&self, kind: Kind, own: &str) -> bool {

@@ -15,6 +15,8 @@ pub enum Kind {
     Presence,
     /// An id with `HX_`, of any entity.
     Hx,
+    /// The id of an award, which is no record.
+    Award,
     /// The number of a taxonomy node, in the level with this route.
     Level(&'static str),
     /// An identifier with one spelling.
@@ -41,6 +43,8 @@ pub enum Kind {
     To,
     /// The words of names, matched by prefix.
     Search,
+    /// The words of the names of one record referred to, or of the name in the reference, matched by prefix.
+    ReferenceSearch,
 }
 
 /// One key of a list.
@@ -160,6 +164,7 @@ const OUTPUTS: &[Key] = &[
     f("primary_venue.id", Plain),
     f("primary_venue.source.id", Hx),
     f("primary_venue.source.name", Text),
+    f("primary_venue.source.name.search", ReferenceSearch).at("primary_venue.source.name"),
     f("primary_venue.source.type", Code),
     f("primary_venue.license", Code),
     f("primary_venue.version", Code),
@@ -170,10 +175,12 @@ const OUTPUTS: &[Key] = &[
     f("authors.id", Hx),
     f("authors.orcid", Orcid),
     f("authors.name", Text),
+    f("authors.name.search", ReferenceSearch).at("authors.name"),
     f("authors.author_position", Code),
     f("authors.is_corresponding", Flag),
     f("authors.affiliations.id", Hx),
     f("authors.affiliations.name", Text),
+    f("authors.affiliations.name.search", ReferenceSearch).at("authors.affiliations.name"),
     f("authors.countries.code", Code),
     f("primary_topic.id", Hx),
     f("topics.id", Hx),
@@ -182,7 +189,7 @@ const OUTPUTS: &[Key] = &[
     f("primary_topic.domain.id", Level("domains")).at("primary_topic.id>domain.id"),
     f("sustainable_development_goals.id", Integer),
     f("funders.id", Hx),
-    f("funders.awards.id", Plain),
+    f("funders.awards.id", Award),
     f("funders.awards.funder_award_id", Plain),
     f("keywords", Text),
     f("biblio.volume", Text),
@@ -216,6 +223,8 @@ const AUTHORS: &[Key] = &[
     f("affiliations.id", Hx),
     f("last_known_institutions.name", Text),
     f("affiliations.name", Text),
+    f("last_known_institutions.name.search", ReferenceSearch).at("last_known_institutions.name"),
+    f("affiliations.name.search", ReferenceSearch).at("affiliations.name"),
     f("affiliations.years", Integer),
     f("topics.id", Hx),
 ];
@@ -226,6 +235,7 @@ const SOURCES: &[Key] = &[
     f("has_issn", Presence).at("issn"),
     fs("type", Code),
     f("host_organization_name", Text),
+    f("host_organization_name.search", Search).at("host_organization_name"),
     f("alternate_titles", Text),
     fs("outputs_count", Integer),
     fs("oa_outputs_count", Integer),

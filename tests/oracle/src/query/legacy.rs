@@ -292,6 +292,8 @@ fn with_current_id(kind: Kind, word: Word) -> Result<Word, Refused> {
         Kind::Hx if begin.is_some() => format!("HX_{rest}"),
         Kind::Hx if is_number(rest) => format!("HX_T{rest}"),
         Kind::Level(_) if is_number(rest) => rest.to_owned(),
+        // The spellings of the other lists.
+        _ if begin.is_none() => rest.to_owned(),
         _ => return Err(Refused("an identifier without its prefix")),
     };
     Ok(Word { text, is_quoted: word.is_quoted })

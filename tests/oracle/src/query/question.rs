@@ -8,6 +8,7 @@ use super::atoms::{Atom, bare};
 use super::days::{period, time_of, years};
 use super::fold::{finds, fold};
 use super::grammar::{Asked, Operator, Word};
+use super::ids::{Spelled, award, spelled};
 use super::keys::{Key, Kind};
 
 /// One alternative or one comparison of an expression.
@@ -77,9 +78,19 @@ impl Test {
             }),
             Test::Above(value) => any(&|atom| compared(atom, value) == Some(Ordering::Greater)),
             Test::Below(value) => any(&|atom| compared(atom, value) == Some(Ordering::Less)),
-            Test::Words(words) => words
-                .iter()
-                .all(|asked| any(&|atom| matches!(atom, Atom::Text(word) if finds(asked, word)))),
+            Test::Words(words) => {
+                let in_one = |own: &[String]| {
+                    words.iter().all(|asked| own.iter().any(|word| finds(asked, word)))
+                };
+                let of_record: Vec<String> = atoms
+                    .iter()
+                    .filter_map(|atom| match atom {
+                        Atom::Text(word) => Some(word.clone()),
+                        _ => None,
+                    })
+                    .collect();
+                in_one(&of_record) || any(&|atom| matches!(atom, Atom::Words(own) if in_one(own)))
+            }
         }
     }
 }
@@ -121,7 +132,9 @@ fn alternative(
     let (kind, text) = (key.kind, word.text.as_str());
     if text == "null" && !word.is_quoted {
         return match kind {
-            Kind::From | Kind::To | Kind::Search => Err(Refused("`null` where a value belongs")),
+            Kind::From | Kind::To | Kind::Search | Kind::ReferenceSearch => {
+                Err(Refused("`null` where a value belongs"))
+            }
             _ => Ok(Test::Null),
         };
     }
@@ -152,21 +165,27 @@ fn alternative(
             Some((_, last)) => Some(days(None, Some(last))),
             None => time(key, text).map(|time| Test::Between(None, Some(time))),
         },
-        Kind::Hx => {
-            let is_prefixed = text.get(..3).is_some_and(|begin| begin.eq_ignore_ascii_case("HX_"));
-            let followed = || follow(None, &text.to_ascii_uppercase()).to_ascii_lowercase();
-            is_prefixed.then(|| equal(followed()))
-        }
-        Kind::Level(level) => {
-            let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
-            is_number.then(|| equal(follow(Some(level), text)))
-        }
+        Kind::Hx => match spelled(text) {
+            Spelled::Lettered(id) => Some(equal(follow(None, &id).to_ascii_lowercase())),
+            Spelled::Numbered(..) | Spelled::Prefixed => Some(Test::Nothing),
+            Spelled::Other => None,
+        },
+        Kind::Level(level) => match spelled(text) {
+            Spelled::Numbered(of, number) if of == level => {
+                Some(equal(follow(Some(level), &number)))
+            }
+            _ => {
+                let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
+                is_number.then(|| equal(follow(Some(level), text)))
+            }
+        },
+        Kind::Award => Some(equal(award(text))),
         Kind::Plain | Kind::Code => Some(equal(text.to_ascii_lowercase())),
         Kind::Doi | Kind::Orcid | Kind::Ror | Kind::Issn | Kind::Pmid => {
             Some(equal(bare(kind, text)))
         }
         Kind::Text => Some(equal(fold(text))),
-        Kind::Search => Some(match fold(text) {
+        Kind::Search | Kind::ReferenceSearch => Some(match fold(text) {
             folded if folded.is_empty() => Test::Nothing,
             folded => Test::Words(folded.split(' ').map(str::to_owned).collect()),
         }),

@@ -41,17 +41,10 @@ impl Key {
         let is_own_id = self.name == "id";
         let is_other =
             matches!(self.kind, Kind::Fraction | Kind::Text | Kind::Date | Kind::From | Kind::To);
-        self.is_filter && !is_own_id && !is_other && self.kind != Kind::Search
-    }
-
-    /// Whether the number of groups grows with the data.
-    pub fn is_unbounded(&self) -> bool {
-        let is_topic = self.path.contains("topic") || self.path == "subfield.id";
-        match self.kind {
-            Kind::Hx => !is_topic && self.name != "roles.id",
-            Kind::Plain | Kind::Doi | Kind::Orcid | Kind::Ror | Kind::Issn | Kind::Pmid => true,
-            _ => false,
-        }
+        self.is_filter
+            && !is_own_id
+            && !is_other
+            && !matches!(self.kind, Kind::Search | Kind::ReferenceSearch)
     }
 }
 
@@ -79,12 +72,19 @@ impl Lists<'_> {
             let entry = &self.library.entities[route][row];
             let of_key = |key: &&Key| normal_values(key, &gathered(key, entry, &topics));
             let of_keys: Vec<BTreeMap<String, Value>> = keys.iter().map(of_key).collect();
+            let is_same_key = keys.len() == 2 && keys[0].name == keys[1].name;
             let mut tuples: BTreeSet<Vec<&String>> = BTreeSet::from([Vec::new()]);
             for values in &of_keys {
                 let longer = tuples.iter().flat_map(|tuple| {
                     values.keys().map(|value| [tuple.as_slice(), &[value]].concat())
                 });
                 tuples = longer.collect();
+            }
+            if is_same_key {
+                // Pairs of different values, the lesser first.
+                tuples.retain(|pair| {
+                    compare(&of_keys[0][pair[0]], &of_keys[0][pair[1]]) == Ordering::Less
+                });
             }
             for tuple in tuples {
                 let values = tuple.iter().zip(&of_keys).map(|(text, values)| values[*text].clone());
@@ -108,7 +108,35 @@ impl Lists<'_> {
     ///
     /// If the server must reply 400 to the query.
     pub fn numbers(&self, route: &str, raw_query: &str, key: &Key) -> Result<Numbers, Refused> {
-        let rows = self.rows(route, raw_query)?;
+        Ok(self.numbers_of_rows(route, &self.rows(route, raw_query)?, key))
+    }
+
+    /// The numbers of the records that a raw query matches and that have a value of a key: of null, that have none.
+    ///
+    /// # Errors
+    ///
+    /// If the server must reply 400 to the query.
+    pub fn group_numbers(
+        &self,
+        route: &str,
+        raw_query: &str,
+        group: (&Key, &Value),
+        key: &Key,
+    ) -> Result<Numbers, Refused> {
+        let topics = topics_by_id(self.library);
+        let mut rows = self.rows(route, raw_query)?;
+        rows.retain(|row| {
+            let entry = &self.library.entities[route][*row];
+            let values = normal_values(group.0, &gathered(group.0, entry, &topics));
+            let text = group.1.as_str().map_or_else(|| group.1.to_string(), str::to_lowercase);
+            values.values().any(|value| {
+                value.as_str().map_or_else(|| value.to_string(), str::to_lowercase) == text
+            })
+        });
+        Ok(self.numbers_of_rows(route, &rows, key))
+    }
+
+    fn numbers_of_rows(&self, route: &str, rows: &[usize], key: &Key) -> Numbers {
         let topics = topics_by_id(self.library);
         let mut numbers: Vec<f64> = rows
             .iter()
@@ -123,14 +151,14 @@ impl Lists<'_> {
             let at = |position: f64| numbers.get(position as usize).copied().unwrap_or_default();
             at(position.floor()) + (at(position.ceil()) - at(position.floor())) * position.fract()
         };
-        Ok(Numbers {
+        Numbers {
             count: numbers.len() as u64,
             null: (rows.len() - numbers.len()) as u64,
             sum: numbers.iter().sum(),
             min: numbers.first().copied().unwrap_or_default(),
             max: numbers.last().copied().unwrap_or_default(),
             quantiles: [0.25, 0.5, 0.75, 0.9, 0.99].map(quantile),
-        })
+        }
     }
 
     /// The h-index, the i10-index and the g-index of the outputs that a raw query matches.

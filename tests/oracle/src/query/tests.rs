@@ -180,7 +180,8 @@ fn identifiers_codes_and_text_are_compared_by_their_own_rules() {
     outputs("id:hx_w1|HX_W10", "1 10");
     outputs("id:HX_W01", "");
     outputs("id:HX_", "");
-    outputs("id:W1", "400");
+    outputs("id:W1|https://openalex.org/W10", "1 10");
+    outputs("id:W01", "400");
     outputs("id:null", "");
     outputs("authors.id:HX_A1", "1");
     outputs("authors.id:HX_W1", "");
@@ -236,6 +237,9 @@ fn a_search_matches_words_of_all_names_of_a_record() {
         assert_eq!(asked(&lists, "institutions", query), expected, "{query}");
     };
     check("search=some", "3 1");
+    check("search=https://openalex.org/I3", "3");
+    check("search=HX_I3", "3");
+    check("search=HX_A3", "");
     check("search=some+univ", "1");
     check("search=where", "");
     check("search=uos+university", "1");

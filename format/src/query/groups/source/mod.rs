@@ -158,7 +158,17 @@ impl<'s> Source<'s> {
             Source::Targets(targets) => u64::from(targets.rows),
             Source::Links(links) => u64::from(links.snapshot.rows(links.entity)),
             // As many as there are texts, which is known at the end.
-            Source::Identifiers(_) => u64::from(u32::MAX),
+            // One less than rows have numbers, so that a pair of nulls is no null.
+            Source::Identifiers(_) => u64::from(u32::MAX - 1),
+        }
+    }
+
+    /// The entity of which codes are rows; `None` of other codes.
+    pub fn entity_of_rows(&self) -> Option<Entity> {
+        match self {
+            Source::Targets(targets) => Some(targets.target),
+            Source::Links(links) => Some(links.entity),
+            _ => None,
         }
     }
 

@@ -196,7 +196,9 @@ fn a_complete_id_finds_its_records_and_any_other_text_is_words() {
     check("authors", "HX_A1", "1: A1");
     check("outputs", "HX_A1", "0: ");
     check("authors", "HX_A01", "0: ");
-    check("authors", "A1", "0: ");
+    check("authors", "A1", "1: A1");
+    check("", "https://openalex.org/authors/a1", "1: A1");
+    check("authors", "A01", "0: ");
     check("authors", "+HX_A1%20", "1: A1");
     // A merged id, and an id merged into an id without a record.
     check("", "hx_a2", "1: A1");

@@ -1,0 +1,170 @@
+//! A stream of all groups of a list, in JSON lines or CSV.
+//!
+//! The groups are counted and sorted before the reply's head. The stream holds their codes and counts, and names
+//! them piece by piece:
+//!
+//! ```text
+//! key,key_display_name,count,cited_by_count.count,…       header of CSV
+//! 2020,2020,87,87,0,1204,13.8,5                            a group a row
+//! ```
+
+use std::{io, mem};
+
+use bytes::Bytes;
+use pinakes_format::query::{GROUP_MEASURES, Group, GroupList, GroupValue, Grouping, Query};
+use pinakes_format::record::csv::write_line;
+use pinakes_format::snapshot::Snapshot;
+use pinakes_format::storage::error::ReadError;
+
+use crate::endpoint::call::{Answer, Call};
+use crate::endpoint::groups::{MEMBERS, display_name, render_group, render_value};
+use crate::endpoint::list_stream::StreamFormat;
+use crate::endpoint::page_rows::{PIECE_BYTES, not_coded};
+use crate::endpoint::statistics::render_number;
+use crate::reply::Reply;
+use crate::reply::coding::Coding;
+use crate::reply::coding::stream::StreamEncoder;
+use crate::reply::pieces::{ListStream, PieceError, PieceSource};
+
+/// Counts the groups of a list and begins their stream. The limits charge a group as a record.
+pub fn answer(
+    query: &Query,
+    grouping: &Grouping,
+    format: StreamFormat,
+    name: &str,
+    call: &Call<'_>,
+) -> Answer {
+    let limits = call.limits();
+    let time = limits.time();
+    let groups =
+        limits.run(|deadline| query.all_groups(grouping, call.snapshot, deadline, time))?;
+    tracing::debug!(groups = groups.len(), format = format.name(), "groups streamed");
+    let list = ListStream {
+        records: groups.len() as u64,
+        media_type: format.media_type(),
+        file_name: format!("{name}-groups.{}", format.name()),
+    };
+    let header = header(grouping);
+    let rows = GroupRows { groups, keys: grouping.keys(), format, header, next: 0, encoder: None };
+    Ok(Reply::in_pieces(Box::new(rows), Some(list)))
+}
+
+/// The names of the columns.
+fn header(grouping: &Grouping) -> Vec<String> {
+    let keys = MEMBERS.iter().take(grouping.keys()).flatten().map(|name| (*name).to_owned());
+    let numbers = grouping.of.names().flat_map(|key| {
+        let measures = ["count", "null"].into_iter().chain(GROUP_MEASURES);
+        measures.map(move |measure| format!("{key}.{measure}"))
+    });
+    keys.chain(["count".to_owned()]).chain(numbers).collect()
+}
+
+/// Groups that are sent in pieces.
+struct GroupRows {
+    groups: GroupList,
+    keys: usize,
+    format: StreamFormat,
+    /// The names of the columns, until they are sent.
+    header: Vec<String>,
+    /// Position of the next group.
+    next: usize,
+    /// `None` before the first piece and once the body has ended.
+    encoder: Option<StreamEncoder>,
+}
+
+impl GroupRows {
+    /// Renders groups until the text is as long as a piece or the groups end.
+    fn render(&mut self, snapshot: &Snapshot) -> Result<Vec<u8>, ReadError> {
+        let mut out = Vec::with_capacity(PIECE_BYTES + 1_024);
+        let header = mem::take(&mut self.header);
+        if self.format == StreamFormat::Csv && !header.is_empty() {
+            write_line(header.iter().map(String::as_bytes), &mut out);
+        }
+        while out.len() < PIECE_BYTES && self.next < self.groups.len() {
+            let group = self.groups.group(self.next, snapshot)?;
+            match self.format {
+                StreamFormat::Csv => write_row(&group, snapshot, &mut out)?,
+                StreamFormat::NdJson => {
+                    render_group(&group, self.keys, snapshot, &mut out)?;
+                    out.push(b'\n');
+                }
+            }
+            self.next += 1;
+        }
+        Ok(out)
+    }
+}
+
+/// Appends a group as a row of a table.
+fn write_row(group: &Group, snapshot: &Snapshot, out: &mut Vec<u8>) -> Result<(), ReadError> {
+    let mut fields: Vec<Vec<u8>> = Vec::with_capacity(8);
+    for value in &group.values {
+        fields.push(field_of(value, snapshot)?);
+        fields.push(
+            display_name(value, snapshot)?.map_or(Vec::new(), |name| name.as_bytes().to_vec()),
+        );
+    }
+    fields.push(group.count.to_string().into_bytes());
+    for of in &group.of {
+        fields.push(of.count.to_string().into_bytes());
+        fields.push(of.null.to_string().into_bytes());
+        for at in 0..GROUP_MEASURES.len() {
+            let mut field = Vec::new();
+            if let Some(numbers) = of.numbers {
+                render_number(Some(numbers[at]), &mut field);
+            }
+            fields.push(field);
+        }
+    }
+    write_line(fields.iter().map(Vec::as_slice), out);
+    Ok(())
+}
+
+/// A value as a cell: its text, and nothing for null.
+fn field_of(value: &GroupValue, snapshot: &Snapshot) -> Result<Vec<u8>, ReadError> {
+    let mut field = Vec::new();
+    match value {
+        GroupValue::Null => {}
+        GroupValue::Code(code) => field.extend_from_slice(snapshot.code(*code)?.as_bytes()),
+        GroupValue::Text(text) => field.extend_from_slice(text.as_bytes()),
+        GroupValue::Record { entity, id, .. } => entity.write_id(*id, &mut field),
+        GroupValue::Boolean(_) | GroupValue::Integer(_) => {
+            render_value(value, snapshot, &mut field)?;
+        }
+    }
+    Ok(field)
+}
+
+impl PieceSource for GroupRows {
+    fn begin(&mut self, coding: Coding) -> io::Result<()> {
+        self.encoder = Some(StreamEncoder::new(coding, PIECE_BYTES)?);
+        Ok(())
+    }
+
+    fn list_bytes(&self) -> Option<usize> {
+        Some(self.groups.held_bytes())
+    }
+
+    fn next_bytes(&self, _: &Snapshot) -> usize {
+        PIECE_BYTES
+    }
+
+    fn next_piece(&mut self, snapshot: &Snapshot) -> Option<Result<Bytes, PieceError>> {
+        let mut encoder = self.encoder.take()?;
+        let text = match self.render(snapshot) {
+            Ok(text) => text,
+            Err(error) => return Some(Err(error.into())),
+        };
+        let coded = encoder.push(text).and_then(|mut coded| {
+            if self.next == self.groups.len() {
+                coded.extend(encoder.finish()?);
+            } else {
+                self.encoder = Some(encoder);
+            }
+            // A slow client does not keep the spare capacity allocated.
+            coded.shrink_to_fit();
+            Ok(coded.into())
+        });
+        Some(coded.map_err(not_coded))
+    }
+}
