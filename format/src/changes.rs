@@ -18,14 +18,13 @@ use serde_json::value::RawValue;
 
 use crate::entity::Entity;
 use crate::json::render::{JsonWriter, Shape};
+pub use crate::query::REFERENCES;
 use crate::query::{Deadline, QueryError};
 use crate::record::members::{Members, View};
 use crate::schema::keys::keys_of;
 use crate::snapshot::{LookupResult, RecordLookup, Snapshot};
 use crate::storage::error::ReadError;
 
-/// The member of exported lines with the ids that a record refers to.
-pub const REFERENCES: &str = "references";
 /// Rows that one part compares.
 pub const PART_ROWS: u32 = 1_000;
 /// Records that are fetched and rendered together.
@@ -132,16 +131,41 @@ pub fn add_references(
     line: &mut Vec<u8>,
 ) -> Result<(), ReadError> {
     let ids = RecordLookup::references(snapshot, entity, row)?;
-    let Some((first, others)) = ids.split_first() else { return Ok(()) };
-    line.pop();
-    line.extend_from_slice(format!(",\"{REFERENCES}\":[\"").as_bytes());
-    entity.write_id(*first, line);
-    for id in others {
-        line.extend_from_slice(b"\",\"");
-        entity.write_id(*id, line);
+    if !ids.is_empty() {
+        add_ids(entity, &ids, line);
     }
-    line.extend_from_slice(b"\"]}");
     Ok(())
+}
+
+/// Adds the ids that a record refers to as the last member of its JSON; an empty list if there are none.
+///
+/// # Errors
+///
+/// As [`add_references`].
+pub fn add_all_references(
+    snapshot: &Snapshot,
+    entity: Entity,
+    row: u32,
+    json: &mut Vec<u8>,
+) -> Result<(), ReadError> {
+    let ids = RecordLookup::references(snapshot, entity, row)?;
+    add_ids(entity, &ids, json);
+    Ok(())
+}
+
+/// Adds ids as the last member of an object.
+fn add_ids(entity: Entity, ids: &[u64], json: &mut Vec<u8>) {
+    json.pop();
+    if json.last() != Some(&b'{') {
+        json.push(b',');
+    }
+    json.extend_from_slice(format!("\"{REFERENCES}\":[").as_bytes());
+    for (at, id) in ids.iter().enumerate() {
+        json.extend_from_slice(if at == 0 { b"\"" } else { b",\"" });
+        entity.write_id(*id, json);
+        json.push(b'"');
+    }
+    json.extend_from_slice(b"]}");
 }
 
 /// A line by member.

@@ -61,7 +61,7 @@ pub use crate::query::groups::{
     GROUP_KEYS_MAX, GROUPS_MAX, Group, GroupList, GroupValue, Grouping, Groups,
 };
 pub use crate::query::operand::Operand;
-pub use crate::query::parse::{PAGE_SIZE_DEFAULT, PAGE_SIZES, Query, ResultKind};
+pub use crate::query::parse::{PAGE_SIZE_DEFAULT, PAGE_SIZES, Query, REFERENCES, ResultKind};
 pub use crate::query::predicate::Predicate;
 pub use crate::query::row_cursor::{RowBatch, RowCursor};
 pub use crate::query::sample::{SAMPLE_RECORDS_MAX, Sample};

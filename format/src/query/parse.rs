@@ -7,6 +7,7 @@ use crate::query::error::ParamError;
 use crate::query::filter::{
     EXPRESSIONS_MAX, Expression, full_text_search, parse_filter, parse_search,
 };
+use crate::query::grammar::trim;
 use crate::query::groups::Grouping;
 use crate::query::operand::Operand;
 use crate::query::sample::Sample;
@@ -17,6 +18,9 @@ use crate::query::statistics::StatisticsKeys;
 use crate::record::legacy::LegacyEntity;
 use crate::record::members::{Members, View};
 use crate::schema::keys::{Direction, Index, Keys, keys_of, keys_of_legacy};
+
+/// The name of the ids that a record refers to, beside its members.
+pub const REFERENCES: &str = "references";
 
 /// The page sizes a client can choose.
 pub const PAGE_SIZES: [u32; 4] = [10, 25, 50, 100];
@@ -46,6 +50,8 @@ pub struct Query {
     pub sample: Option<Sample>,
     /// The members to show; `None` for all of them.
     pub select: Option<Members>,
+    /// Whether the ids that a record refers to follow its members.
+    pub selects_references: bool,
 }
 
 /// What a query finds of the matching records.
@@ -73,6 +79,7 @@ impl Query {
             result_kind: ResultKind::List,
             sample: None,
             select: None,
+            selects_references: false,
         }
     }
 
@@ -195,6 +202,35 @@ impl Query {
         Ok(())
     }
 
+    /// Parses the members to show of the records of a stream, and `references`, the ids that a record refers to.
+    /// If lists lack a member, the records have the shape of single records.
+    ///
+    /// # Errors
+    ///
+    /// One error for each wrong member, at most 10.
+    pub fn set_stream_select(&mut self, text: &str) -> Result<(), Vec<ParamError>> {
+        let (members, references) = split_references(self.keys, text);
+        self.selects_references = references > 0;
+        if references > 1 {
+            let reason = "is selected a second time; name it once";
+            return Err(vec![ParamError::new(REFERENCES, reason)]);
+        }
+        self.select = Some(match &*members {
+            "" if references > 0 => Members::all(self.entity, View::List).select(&[]),
+            members => match parse_select(self.entity, View::List, members) {
+                Ok(members) => members,
+                Err(_) => parse_select(self.entity, View::Single, members)?,
+            },
+        });
+        Ok(())
+    }
+
+    /// Whether a stream shows what lists do not.
+    pub fn selects_single(&self) -> bool {
+        let is_single = |members: &Members| members.view() != View::List;
+        self.selects_references || self.select.as_ref().is_some_and(is_single)
+    }
+
     /// Parses the keys that groups are counted by, and makes the query count them.
     ///
     /// # Errors
@@ -237,4 +273,11 @@ impl Query {
         let reason = format!("makes more than {EXPRESSIONS_MAX} expressions, searches among them");
         Err(vec![ParamError::new(text, reason)])
     }
+}
+
+/// Takes the name of references out of members, and counts it.
+fn split_references(keys: &Keys, text: &str) -> (String, usize) {
+    let is_references = |name: &&str| trim(name) == REFERENCES && keys.has_citations();
+    let members: Vec<&str> = text.split(',').filter(|name| !is_references(name)).collect();
+    (members.join(","), text.split(',').filter(is_references).count())
 }

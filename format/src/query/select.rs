@@ -45,7 +45,10 @@ fn parse_path(all: &Members, view: View, name: &str) -> Result<Vec<usize>, Param
     }
     let single = Members::all(all.entity, View::Single);
     if view == View::List && find(single.members(), name).is_some() {
-        return Err(ParamError::new(name, "is shown by single records only, not by lists"));
+        return Err(ParamError::new(
+            name,
+            "is shown by single records and streams (`format`) only, not by pages of lists",
+        ));
     }
     Err(unknown_member(all.entity.facts().route, name, &member_names(all.entity, view)))
 }
@@ -152,7 +155,10 @@ mod tests {
             "display_name",
             "display_name: is no member of the records of /outputs; did you mean `name`?",
         );
-        check("abstract", "abstract: is shown by single records only, not by lists");
+        check(
+            "abstract",
+            "abstract: is shown by single records and streams (`format`) only, not by pages of lists",
+        );
         check("id,,year", ": lacks a member; write one or more, with one comma between two");
         check("id,id", "id: is selected a second time; name it once");
         let many = (0..1_000).map(|at| format!("m{at}")).collect::<Vec<String>>().join(",");

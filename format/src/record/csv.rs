@@ -79,6 +79,17 @@ impl CsvTable {
         CsvTable { columns, cells: vec![Cell::default(); names.len()], names }
     }
 
+    /// Adds a column for a list that follows the members.
+    #[must_use]
+    pub fn with_list(mut self, name: &'static str) -> CsvTable {
+        let first = self.cells.len();
+        let columns = Vec::new();
+        self.columns.push(Column { name, has_free_keys: false, first, end: first + 1, columns });
+        self.names.push(name.to_owned());
+        self.cells.push(Cell::default());
+        self
+    }
+
     /// The names of the columns.
     pub fn names(&self) -> &[String] {
         &self.names

@@ -33,7 +33,8 @@ pub enum View {
 }
 
 impl View {
-    fn shape(self) -> Shape {
+    /// The shape of the records' JSON.
+    pub fn shape(self) -> Shape {
         match self {
             View::List => Shape::List,
             View::Single | View::Export => Shape::Single,
@@ -91,6 +92,11 @@ impl Members {
     /// All members of a view.
     pub fn all(entity: Entity, view: View) -> Members {
         Members { entity, view, members: members_of(&schema_of(entity), view), selection: None }
+    }
+
+    /// Where the members are shown.
+    pub fn view(&self) -> View {
+        self.view
     }
 
     /// The members, in the order of the interface.

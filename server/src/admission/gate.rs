@@ -168,11 +168,16 @@ impl Gate {
     }
 
     /// Counts an admitted request for a stream of a whole list as one request for each [`RECORDS_PER_REQUEST`]
-    /// records begun, or refuses it. `None` for a client without limits. Waits for the store of a fleet, so
-    /// that only a blocking thread may call this.
-    pub fn charge_stream(&self, admission: &Admission, records: u64) -> Option<StreamCharge> {
+    /// records begun, or refuses it; a record counts `weight` times. `None` for a client without limits. Waits for the
+    /// store of a fleet, so that only a blocking thread may call this.
+    pub fn charge_stream(
+        &self,
+        admission: &Admission,
+        records: u64,
+        weight: u64,
+    ) -> Option<StreamCharge> {
         let (limiter, (class, admitted)) = (self.limiter.as_ref()?, admission.pooled?);
-        let more = records.div_ceil(RECORDS_PER_REQUEST).saturating_sub(1);
+        let more = records.saturating_mul(weight).div_ceil(RECORDS_PER_REQUEST).saturating_sub(1);
         let counted = limiter.count_more(admission.client.key(), class, more, admitted);
         let verdict = Handle::current().block_on(counted);
         Some(StreamCharge { records, more, class, verdict })

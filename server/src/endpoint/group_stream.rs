@@ -41,8 +41,9 @@ pub fn answer(
     tracing::debug!(groups = groups.len(), format = format.name(), "groups streamed");
     let list = ListStream {
         records: groups.len() as u64,
+        weight: 1,
         media_type: format.media_type(),
-        file_name: format!("{name}-groups.{}", format.name()),
+        file_name: format!("{name}-groups.{}", format.name()).into(),
     };
     let header = header(grouping);
     let rows = GroupRows { groups, keys: grouping.keys(), format, header, next: 0, encoder: None };

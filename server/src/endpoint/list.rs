@@ -36,6 +36,8 @@ pub const LIST: Endpoint = Endpoint {
     ..Endpoint::new("/{list}", Charge::Daily(QuotaClass::List), plan)
 };
 
+/// How many records of a list a streamed record with members of single records costs.
+pub const SINGLE_WEIGHT: u64 = 4;
 /// Capacity of a page's buffer at the start.
 const CAPACITY_BYTES: usize = 256 << 10;
 
@@ -141,8 +143,9 @@ pub fn search_hint(query: &Query) -> Option<String> {
 fn stream(query: &Query, format: StreamFormat, name: &str, call: &Call<'_>) -> Answer {
     let (rows, records) = ListRows::begin(query, format, call.limits(), call.snapshot)?;
     tracing::debug!(records, format = format.name(), "list streamed");
-    let (media_type, file_name) = (format.media_type(), format!("{name}.{}", format.name()));
-    let list = ListStream { records, media_type, file_name };
+    let (media_type, file_name) = (format.media_type(), format!("{name}.{}", format.name()).into());
+    let weight = if query.selects_single() { SINGLE_WEIGHT } else { 1 };
+    let list = ListStream { records, weight, media_type, file_name };
     Ok(Reply::in_pieces(Box::new(rows), Some(list)))
 }
 

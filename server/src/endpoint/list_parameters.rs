@@ -2,7 +2,7 @@
 
 use pinakes_format::entity::CATALOG;
 use pinakes_format::query::{
-    GROUP_KEYS_MAX, Grouping, PAGE_SIZE_DEFAULT, PAGE_SIZES, SAMPLE_RECORDS_MAX,
+    GROUP_KEYS_MAX, Grouping, PAGE_SIZE_DEFAULT, PAGE_SIZES, REFERENCES, SAMPLE_RECORDS_MAX,
     STATISTICS_KEYS_MAX, StatisticsKeys, member_names,
 };
 use pinakes_format::record::members::View;
@@ -62,7 +62,9 @@ descending, and then by `key`; `sort` takes `count`, `key` and, of two keys, `ke
 /// The syntax of `select`. A list of the members follows it.
 const SELECT: &str = "Shows only these members of the records, separated by commas, in the order of the record. \
 A path such as `authors.name` leads into objects and into the objects of lists; a member stands for all members \
-below it. Does not go with `group_by`.";
+below it. With `format`, also members that only single records show, such as `abstract`; the records then have the \
+shape of single records. `references` are the ids that an output refers to. A stream with such members counts as one of \
+four times as many records. Does not go with `group_by`.";
 
 /// The rules of `sample`.
 const SAMPLE: &str = "Draws this many of the matching records at random, each at most once, and lists them in the \
@@ -223,8 +225,18 @@ impl ListParameters {
                 let members = facts.map(|facts| member_names(facts.entity, View::List));
                 let members = members.unwrap_or_default();
                 let names: Vec<&str> = members.iter().map(String::as_str).collect();
-                let doc = format!("{SELECT}\n\nThe members: {}.", quoted(&names));
-                let pattern = patterns::names(&names, None);
+                let single = facts.map(|facts| member_names(facts.entity, View::Single));
+                let mut of_streams: Vec<String> = single.unwrap_or_default();
+                of_streams.retain(|name| !members.contains(name));
+                of_streams.extend(keys.has_citations().then(|| REFERENCES.to_owned()));
+                let of_streams: Vec<&str> = of_streams.iter().map(String::as_str).collect();
+                let doc = format!(
+                    "{SELECT}\n\nThe members: {}. With `format` also: {}.",
+                    quoted(&names),
+                    quoted(&of_streams)
+                );
+                let all: Vec<&str> = names.iter().chain(&of_streams).copied().collect();
+                let pattern = patterns::names(&all, None);
                 let schema = json!({ "type": "string", "pattern": pattern });
                 query_parameter(name, &doc, schema, [Some(("two", "name,id".to_owned()))])
             }

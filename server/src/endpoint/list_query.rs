@@ -142,12 +142,14 @@ fn parse_request(
         details: Vec::new(),
     };
     let mut pairs: Vec<Result<(String, String), Detail>> = pairs.collect();
-    // `sort` is of groups or of records, so it comes after.
-    let is_group_by = |name: &str| {
+    // `sort` and `of` are of groups or of records, and `select` is of pages or of streams, so they come after.
+    let comes_first = |name: &str| {
         let of_name = dialect.parameters.iter().find(|(known, _)| *known == name);
-        of_name.is_some_and(|(_, parameter)| *parameter == Parameter::GroupBy)
+        of_name.is_some_and(|(_, parameter)| {
+            matches!(parameter, Parameter::GroupBy | Parameter::Format)
+        })
     };
-    pairs.sort_by_key(|pair| !matches!(pair, Ok((name, _)) if is_group_by(name)));
+    pairs.sort_by_key(|pair| !matches!(pair, Ok((name, _)) if comes_first(name)));
     for pair in pairs {
         match pair {
             Ok((name, value)) => parser.add(&name, &value),
@@ -289,6 +291,9 @@ impl QueryParser {
             }
             Parameter::GroupBy => return self.parse_value(name, value, self.dialect.group_by),
             Parameter::Of => return self.parse_value(name, value, Query::set_statistics),
+            Parameter::Select if self.format.is_some() => {
+                return self.parse_value(name, value, Query::set_stream_select);
+            }
             Parameter::Select => return self.parse_value(name, value, Query::set_select),
             Parameter::Sample => parse_sample(value).map(|records| {
                 self.query.sample = Some(Sample { records, seed: 0 });

@@ -14,8 +14,9 @@
 use std::{io, mem};
 
 use bytes::Bytes;
-use pinakes_format::json::render::{JsonWriter, Shape};
-use pinakes_format::query::{Query, QueryError, RELEVANCE_SCORE, RowBatch, RowCursor};
+use pinakes_format::changes::add_all_references;
+use pinakes_format::json::render::JsonWriter;
+use pinakes_format::query::{Query, QueryError, REFERENCES, RELEVANCE_SCORE, RowBatch, RowCursor};
 use pinakes_format::record::csv::CsvTable;
 use pinakes_format::record::members::{Members, View};
 use pinakes_format::snapshot::Snapshot;
@@ -94,9 +95,12 @@ impl ListRows {
         })?;
         let all = || Members::all(query.entity, View::List);
         let members = query.select.clone().unwrap_or_else(all);
-        let table = (format == StreamFormat::Csv).then(|| match query.has_scores() {
-            true => CsvTable::with_member_after_id(&members, RELEVANCE_SCORE),
-            false => CsvTable::new(&members),
+        let table = (format == StreamFormat::Csv).then(|| {
+            let table = match query.has_scores() {
+                true => CsvTable::with_member_after_id(&members, RELEVANCE_SCORE),
+                false => CsvTable::new(&members),
+            };
+            if query.selects_references { table.with_list(REFERENCES) } else { table }
         });
         let stream = ListRows {
             query: query.clone(),
@@ -150,9 +154,10 @@ impl ListRows {
         let batch: Vec<_> = (self.next..end).filter_map(|at| self.rows.get(at)).collect();
         let rows: Vec<u32> = batch.iter().map(|(row, _)| *row).collect();
         let members = &self.members;
+        let references = self.query.selects_references.then_some(self.query.entity);
         let render = |_: &_, _, row, writer: &mut JsonWriter<'_>| members.render(row, writer);
         // Starts the reads of all of them first, while the disk is busy.
-        snapshot.fetch_page(self.query.entity, &rows, Shape::List, render)?;
+        snapshot.fetch_page(self.query.entity, &rows, members.view().shape(), render)?;
         let mut writer = members.writer(snapshot);
         let mut out = out;
         let mut rendered = 0;
@@ -167,6 +172,9 @@ impl ListRows {
                     if let Some(ranked) = ranked {
                         add_score(&mut writer.out, 0, ranked);
                     }
+                    if let Some(entity) = references {
+                        add_all_references(snapshot, entity, row, &mut writer.out)?;
+                    }
                     table.write_row(&writer.out, &mut out)?;
                 }
                 None => {
@@ -178,6 +186,9 @@ impl ListRows {
                     line?;
                     if let Some(ranked) = ranked {
                         add_score(&mut out, begin, ranked);
+                    }
+                    if let Some(entity) = references {
+                        add_all_references(snapshot, entity, row, &mut out)?;
                     }
                     out.push(b'\n');
                 }

@@ -306,10 +306,10 @@ impl Reply {
         Reply { closes: true, ..self }
     }
 
-    /// The records of a stream of a whole list; `None` for other replies.
-    pub fn stream_records(&self) -> Option<u64> {
+    /// The facts of a stream of a whole list; `None` for other replies.
+    pub fn stream(&self) -> Option<&ListStream> {
         match &self.body {
-            Body::Pieces { list, .. } => list.as_ref().map(|list| list.records),
+            Body::Pieces { list, .. } => list.as_ref(),
             _ => None,
         }
     }

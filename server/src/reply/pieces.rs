@@ -48,10 +48,12 @@ pub enum PieceError {
 pub struct ListStream {
     /// Records of the list.
     pub records: u64,
+    /// How many records each of them counts as.
+    pub weight: u64,
     /// Media type.
     pub media_type: &'static str,
     /// The name under which browsers save the stream.
-    pub file_name: String,
+    pub file_name: Box<str>,
 }
 
 impl ListStream {

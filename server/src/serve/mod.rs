@@ -349,8 +349,9 @@ impl Service {
     /// Counts a stream of a whole list towards the limits of its client; the reply 429 if a limit refuses the
     /// stream. Other replies pass.
     fn charge_stream(&self, reply: Reply, request: &Request) -> (Reply, Option<StreamCharge>) {
-        let charge = reply.stream_records();
-        let charge = charge.and_then(|all| self.gate.charge_stream(&request.admission, all));
+        let charge = reply.stream().and_then(|stream| {
+            self.gate.charge_stream(&request.admission, stream.records, stream.weight)
+        });
         let reply = match &charge {
             Some(StreamCharge { verdict, .. }) if verdict.refusal.is_some() => {
                 let text = charge.map(|charge| charge.message()).unwrap_or_default();

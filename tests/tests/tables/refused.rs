@@ -15,7 +15,7 @@ fn wrong_members_are_refused_with_the_nearest() {
     let title = unknown("did you mean `title`?");
     let name = unknown("did you mean `authors.name`?");
     let id = unknown("did you mean `authors.id`?");
-    let single = "is shown by single records only, not by lists";
+    let single = "is shown by single records and streams (`format`) only, not by pages of lists";
     let empty = "lacks a member; write one or more, with one comma between two";
     check_all_refused(&[
         ("/outputs?select=titel", &[("select", "titel", &title)]),

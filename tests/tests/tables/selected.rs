@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use pinakes_oracle::select;
+use pinakes_tests::client::Connection;
 use pinakes_tests::server::{Server, Snapshots};
 use pinakes_tests::{SeededRng, real_sample, sample};
 use serde_json::Value;
@@ -108,5 +109,61 @@ fn a_selection_has_exact_bytes() {
         "/outputs?filter=id:HX_W2900000096&select=authors.name,language.code",
         r#"[{"language":{"code":"en"},"authors":[{"name":"James D. Watson"},{"name":"Francis Crick"}]}]"#,
     );
+    server.end(&[]);
+}
+
+/// Members of single records come over streams, in the shape of single records, and so do references.
+#[test]
+fn streams_show_members_of_single_records_and_references() {
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
+    let mut connection = server.connect();
+    let ids = |connection: &mut Connection, route: &str| -> Vec<String> {
+        let text = connection.get(&format!("/{route}?select=id&format=csv")).text().to_owned();
+        text.lines().skip(1).map(str::to_owned).collect()
+    };
+    for (route, select) in [
+        ("outputs", "abstract,id,counts_by_year,ids"),
+        ("authors", "id,orcid,affiliations"),
+        ("institutions", "summary_stats,geo,id"),
+    ] {
+        let target = format!("/{route}?select={select}&format=ndjson");
+        let stream = connection.get(&target);
+        assert_eq!(stream.status, 200, "{target}: {}", stream.text());
+        let lines: Vec<Value> =
+            stream.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let all = ids(&mut connection, route);
+        assert_eq!(lines.len(), all.len(), "{target}");
+        for (line, id) in lines.iter().zip(&all).step_by(7) {
+            let record = connection.get(&format!("/{route}/{id}")).json();
+            for (name, value) in line.as_object().unwrap() {
+                assert_eq!(&record[name], value, "{id} {name}");
+            }
+            assert_eq!(line.as_object().unwrap().len(), select.split(',').count(), "{id}");
+        }
+    }
+    let edges = connection.get("/outputs?select=id,references&format=csv").text().to_owned();
+    assert!(edges.starts_with("id,references\r\n"), "{edges}");
+    let mut found = 0;
+    for line in edges.lines().skip(1) {
+        let (id, references) = line.split_once(',').unwrap();
+        let references: Vec<&str> = references.split("; ").filter(|id| !id.is_empty()).collect();
+        let filter = format!("/outputs?filter=id:{id},references.count:{}", references.len());
+        assert_eq!(connection.get(&filter).json()["meta"]["count"], 1, "{line}");
+        let listed = connection.get(&format!("/outputs/{id}/references?select=id&per_page=100"));
+        for record in listed.json()["results"].as_array().unwrap() {
+            assert!(references.contains(&record["id"].as_str().unwrap()), "{line}");
+            found += 1;
+        }
+    }
+    assert!(found > 50, "only {found} references were compared");
+    let alone = connection.get("/outputs?select=references&format=ndjson").text().to_owned();
+    assert!(alone.starts_with("{\"references\":["), "{alone}");
+    for refused in
+        ["select=abstract", "select=references", "select=references,references&format=csv"]
+    {
+        assert_eq!(connection.get(&format!("/outputs?{refused}")).status, 400, "{refused}");
+    }
+    assert_eq!(connection.get("/authors?select=references&format=csv").status, 400);
     server.end(&[]);
 }
