@@ -22,15 +22,19 @@ mod rows;
 mod waves;
 mod write_error;
 
-use std::path::Path;
+use std::{
+    io::{self, Write},
+    path::Path,
+};
 
 use pinakes_format::entity::Entity;
 use pinakes_format::query::Deadline;
 use pinakes_format::snapshot::Snapshot;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, STANDARD_OUTPUT};
 use crate::export::options::{Compression, ExportArgs, Format};
 use crate::export::output::Output;
+use crate::export::parquet::Columns;
 use crate::export::plan::Job;
 use crate::export::write_error::WriteError;
 use crate::read::limits::LINE_BYTES_MAX;
@@ -78,7 +82,8 @@ pub(crate) fn run(args: &ExportArgs, snapshot: &Snapshot) -> Result<()> {
         );
     }
     if !is_standard {
-        println!("{}", args.out.display());
+        let line = format!("{}\n", args.out.display());
+        io::stdout().write_all(line.as_bytes()).map_err(Error::output(STANDARD_OUTPUT))?;
     }
     Ok(())
 }
@@ -111,7 +116,8 @@ fn write_jobs(
         }
         if args.format == Format::Parquet {
             let has_edges = args.edges && entity == Entity::Output;
-            exported.extend(parquet::write(snapshot, job, has_edges, output, bar)?);
+            let columns = Columns { has_edges, has_numbers: args.integer_ids };
+            exported.extend(parquet::write(snapshot, job, columns, output, bar)?);
             continue;
         }
         let is_csv = args.format == Format::Csv;

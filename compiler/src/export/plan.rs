@@ -91,6 +91,9 @@ fn check(args: &ExportArgs) -> Result<()> {
             "`--compress` is for ndjson and csv; the columns of Parquet are always compressed",
         );
     }
+    if args.integer_ids && args.format != Format::Parquet {
+        return refuse("`--integer-ids` needs `--format parquet`");
+    }
     if args.edges && args.format != Format::Parquet {
         return refuse("`--edges` needs `--format parquet`");
     }

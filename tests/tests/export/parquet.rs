@@ -226,3 +226,32 @@ fn long_texts_need_no_memory_of_their_own() {
         assert!(peak < 256 << 20, "{format}: {} MiB", peak >> 20);
     }
 }
+
+#[test]
+fn the_number_of_each_id_stands_beside_the_id() {
+    let setup = Setup::from_sample();
+    let tables = setup.export("tables", "outputs --format parquet --edges --integer-ids");
+    let mut compared = 0;
+    for name in ["outputs", "outputs_authors", "citations"] {
+        for row in rows(&tables.join(format!("{name}.parquet"))) {
+            // Ids as texts have quotes; each is followed by its number: `id: "HX_W12", id_number: 12`.
+            for (at, _) in row.match_indices("id: \"HX_") {
+                let (id, after) = row[at + "id: \"".len()..].split_once("\", ").unwrap();
+                let number = id.trim_start_matches(|c: char| !c.is_ascii_digit());
+                if id.starts_with("HX_G") {
+                    // Awards are no records, and their ids are texts.
+                    continue;
+                }
+                let (named, found) = after.split_once(": ").unwrap();
+                assert!(named.ends_with("id_number"), "{name}: {id} before {named}");
+                let found: String = found.chars().take_while(char::is_ascii_digit).collect();
+                assert_eq!(found, number, "{name}: {id}");
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 500, "only {compared} ids have numbers");
+    let refused = setup.run(&setup.beside("refused"), "outputs --integer-ids");
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(said.contains("`--integer-ids` needs `--format parquet`"), "{said}");
+}

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use arrow_array::types::{Date32Type, Float64Type, Int32Type, Int64Type, TimestampMicrosecondType};
+use arrow_array::types::{
+    Date32Type, Float64Type, Int32Type, Int64Type, TimestampMicrosecondType, UInt64Type,
+};
 use arrow_array::{ArrayRef, BooleanArray, ListArray, PrimitiveArray, StringArray, StructArray};
 use arrow_buffer::{
     BooleanBufferBuilder, Buffer, NullBuffer, NullBufferBuilder, OffsetBuffer, ScalarBuffer,
@@ -30,6 +32,8 @@ enum Values {
     Int64(Vec<i64>),
     Double(Vec<f64>),
     Text(Texts),
+    /// Identifiers and their numbers.
+    IdAndNumber(Texts, Vec<u64>),
     Date(Vec<i32>),
     Timestamp(Vec<i64>, bool),
     Object(Fields, Vec<ColumnBuilder>),
@@ -41,6 +45,29 @@ enum Values {
 struct Texts {
     offsets: Vec<i32>,
     bytes: Vec<u8>,
+}
+
+impl Texts {
+    fn emptied(&self) -> Texts {
+        let mut offsets = space(&self.offsets);
+        offsets.push(0);
+        Texts { offsets, bytes: space(&self.bytes) }
+    }
+
+    fn bytes(&self) -> usize {
+        self.offsets.len() * 4 + self.bytes.len()
+    }
+
+    fn into_array(self, nulls: Option<NullBuffer>) -> Result<ArrayRef, ArrowError> {
+        let Texts { offsets, bytes } = self;
+        let texts = StringArray::try_new(offsets_of(offsets), Buffer::from_vec(bytes), nulls)?;
+        Ok(Arc::new(texts))
+    }
+}
+
+/// An empty vector with room for about as many values.
+fn space<T>(values: &[T]) -> Vec<T> {
+    Vec::with_capacity(values.len() + values.len() / SPACE_DIVISOR)
 }
 
 impl ColumnBuilder {
@@ -56,6 +83,9 @@ impl ColumnBuilder {
             ColumnKind::Double => Values::Double(Vec::new()),
             ColumnKind::Text | ColumnKind::LongText | ColumnKind::Id => {
                 Values::Text(Texts { offsets: vec![0], bytes: Vec::new() })
+            }
+            ColumnKind::IdAndNumber => {
+                Values::IdAndNumber(Texts { offsets: vec![0], bytes: Vec::new() }, Vec::new())
             }
             ColumnKind::Date => Values::Date(Vec::new()),
             ColumnKind::Timestamp { is_utc } => Values::Timestamp(Vec::new(), *is_utc),
@@ -74,19 +104,15 @@ impl ColumnBuilder {
     /// An empty builder of the same type, with memory for about as many values. Without it, the memory of each
     /// column would grow by copies, and the system would clear it again.
     pub(super) fn emptied_like(&self) -> ColumnBuilder {
-        fn space<T>(values: &[T]) -> Vec<T> {
-            Vec::with_capacity(values.len() + values.len() / SPACE_DIVISOR)
-        }
         let values = match &self.values {
             Values::Skipped => Values::Skipped,
             Values::Boolean(values) => Values::Boolean(BooleanBufferBuilder::new(values.len())),
             Values::Int32(values) => Values::Int32(space(values)),
             Values::Int64(values) => Values::Int64(space(values)),
             Values::Double(values) => Values::Double(space(values)),
-            Values::Text(texts) => {
-                let mut offsets = space(&texts.offsets);
-                offsets.push(0);
-                Values::Text(Texts { offsets, bytes: space(&texts.bytes) })
+            Values::Text(texts) => Values::Text(texts.emptied()),
+            Values::IdAndNumber(texts, numbers) => {
+                Values::IdAndNumber(texts.emptied(), space(numbers))
             }
             Values::Date(values) => Values::Date(space(values)),
             Values::Timestamp(values, is_utc) => Values::Timestamp(space(values), *is_utc),
@@ -120,7 +146,8 @@ impl ColumnBuilder {
             Values::Int32(values) | Values::Date(values) => values.len() * 4,
             Values::Int64(values) | Values::Timestamp(values, _) => values.len() * 8,
             Values::Double(values) => values.len() * 8,
-            Values::Text(texts) => texts.offsets.len() * 4 + texts.bytes.len(),
+            Values::Text(texts) => texts.bytes(),
+            Values::IdAndNumber(texts, numbers) => texts.bytes() + numbers.len() * 8,
             Values::Object(_, columns) | Values::Flat(columns) => {
                 columns.iter().map(ColumnBuilder::bytes).sum()
             }
@@ -142,7 +169,7 @@ impl ColumnBuilder {
 
     fn add_arrays(mut self, arrays: &mut Vec<ArrayRef>) -> Result<(), ArrowError> {
         let nulls = self.nulls.finish();
-        arrays.push(match self.values {
+        let array: ArrayRef = match self.values {
             Values::Skipped => return Ok(()),
             Values::Flat(columns) => {
                 return columns.into_iter().try_for_each(|column| column.add_arrays(arrays));
@@ -160,8 +187,10 @@ impl ColumnBuilder {
             Values::Double(values) => {
                 Arc::new(PrimitiveArray::<Float64Type>::try_new(values.into(), nulls)?)
             }
-            Values::Text(Texts { offsets, bytes }) => {
-                Arc::new(StringArray::try_new(offsets_of(offsets), Buffer::from_vec(bytes), nulls)?)
+            Values::Text(texts) => texts.into_array(nulls)?,
+            Values::IdAndNumber(texts, numbers) => {
+                arrays.push(texts.into_array(nulls.clone())?);
+                Arc::new(PrimitiveArray::<UInt64Type>::try_new(numbers.into(), nulls)?)
             }
             Values::Date(values) => {
                 Arc::new(PrimitiveArray::<Date32Type>::try_new(values.into(), nulls)?)
@@ -183,7 +212,8 @@ impl ColumnBuilder {
                 })?;
                 Arc::new(ListArray::try_new(field, offsets_of(offsets), items, nulls)?)
             }
-        });
+        };
+        arrays.push(array);
         Ok(())
     }
 }
@@ -221,6 +251,10 @@ impl Column for ColumnBuilder {
             Values::Int64(values) | Values::Timestamp(values, _) => values.push(0),
             Values::Double(values) => values.push(0.0),
             Values::Text(texts) => texts.offsets.push(end(texts.bytes.len())),
+            Values::IdAndNumber(texts, numbers) => {
+                texts.offsets.push(end(texts.bytes.len()));
+                numbers.push(0);
+            }
             Values::Object(_, columns) | Values::Flat(columns) => {
                 columns.iter_mut().for_each(ColumnBuilder::null);
             }
@@ -263,7 +297,10 @@ impl Column for ColumnBuilder {
     }
 
     fn id(&mut self, entity: Entity, id: u64) {
-        if let Values::Text(texts) = &mut self.values {
+        if let Values::IdAndNumber(_, numbers) = &mut self.values {
+            numbers.push(id);
+        }
+        if let Values::Text(texts) | Values::IdAndNumber(texts, _) = &mut self.values {
             entity.write_id(id, &mut texts.bytes);
             texts.offsets.push(end(texts.bytes.len()));
         }

@@ -49,17 +49,29 @@ struct Part {
     rows: u64,
 }
 
+/// The tables and columns that an export adds on request.
+#[derive(Clone, Copy)]
+pub(crate) struct Columns {
+    /// The tables of edges.
+    pub(crate) has_edges: bool,
+    /// The numbers of identifiers.
+    pub(crate) has_numbers: bool,
+}
+
 /// Writes the table of a job's records, and of their edges, to files.
 pub(crate) fn write(
     snapshot: &Snapshot,
     job: &Job,
-    has_edges: bool,
+    columns: Columns,
     output: &Output,
     bar: &Bar,
 ) -> Result<Vec<Exported>> {
     let records = Table::of_records(job.entity, job.select.as_ref());
-    let edges = has_edges.then(edges::tables).into_iter().flatten();
-    let tables = Tables::new(snapshot, job.entity, records, edges);
+    let edges = columns.has_edges.then(edges::tables).into_iter().flatten();
+    let mut tables = Tables::new(snapshot, job.entity, records, edges);
+    if columns.has_numbers {
+        tables.tables.iter_mut().for_each(Table::add_numbers);
+    }
     let names: Vec<String> =
         tables.tables.iter().map(|table| format!("{}.parquet", table.name)).collect();
     let files: Result<Vec<OutputFile>> = names.iter().map(|name| output.create(name)).collect();

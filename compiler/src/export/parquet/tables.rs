@@ -67,6 +67,11 @@ impl Table {
         Table { name, columns, has_references: false, put_edges: Some(put_edges) }
     }
 
+    /// Adds the number of each identifier as a column.
+    pub(super) fn add_numbers(&mut self) {
+        self.columns.add_numbers();
+    }
+
     /// Whether the rows are edges, not records.
     pub(super) fn has_edges(&self) -> bool {
         self.put_edges.is_some()

@@ -6,6 +6,9 @@ use arrow_schema::{DataType, Field, Fields, TimeUnit};
 use pinakes_format::record::members::Member;
 use pinakes_format::record::schema::{ObjectSchema, Schema, Shown};
 
+/// The ending of the name of the column with an identifier's number.
+const NUMBER: &str = "_number";
+
 /// The step of a path from a list to its elements.
 pub(super) const LIST: &str = "list";
 
@@ -31,6 +34,8 @@ pub(crate) enum ColumnKind {
     LongText,
     /// An identifier as text.
     Id,
+    /// An identifier as text, and its number in a column of its own.
+    IdAndNumber,
     Date,
     /// Microseconds since 1970, in UTC or without a zone.
     Timestamp {
@@ -115,6 +120,21 @@ impl ColumnType {
         }
     }
 
+    /// Adds the number of each identifier below. An item of a list is one column, so that lists of identifiers
+    /// stay as they are.
+    pub(super) fn add_numbers(&mut self) {
+        match &mut self.kind {
+            ColumnKind::Id => self.kind = ColumnKind::IdAndNumber,
+            ColumnKind::Object(columns) | ColumnKind::Flat(columns) => {
+                columns.iter_mut().for_each(|inner| inner.column.add_numbers());
+            }
+            ColumnKind::List(items) if matches!(items.kind, ColumnKind::Object(_)) => {
+                items.add_numbers();
+            }
+            _ => {}
+        }
+    }
+
     /// Skips every column below that is not among the selected members.
     pub(super) fn select(&mut self, members: &[Member]) {
         match &mut self.kind {
@@ -183,7 +203,9 @@ impl ColumnType {
             ColumnKind::Int32 => DataType::Int32,
             ColumnKind::Int64 => DataType::Int64,
             ColumnKind::Double => DataType::Float64,
-            ColumnKind::Text | ColumnKind::LongText | ColumnKind::Id => DataType::Utf8,
+            ColumnKind::Text | ColumnKind::LongText | ColumnKind::Id | ColumnKind::IdAndNumber => {
+                DataType::Utf8
+            }
             ColumnKind::Date => DataType::Date32,
             ColumnKind::Timestamp { is_utc } => {
                 DataType::Timestamp(TimeUnit::Microsecond, zone_of(*is_utc))
@@ -209,7 +231,13 @@ impl ColumnType {
                     inner.column.add_fields(name, fields);
                 });
             }
-            _ => fields.push(Field::new(name, self.data_type(), self.is_nullable)),
+            kind => {
+                fields.push(Field::new(name, self.data_type(), self.is_nullable));
+                if let ColumnKind::IdAndNumber = kind {
+                    let name = format!("{name}{NUMBER}");
+                    fields.push(Field::new(name, DataType::UInt64, self.is_nullable));
+                }
+            }
         }
     }
 }

@@ -180,7 +180,7 @@ fn properties(table: &Table, snapshot_id: &str) -> Result<WriterProperties> {
     for path in table.leaves(is_whole) {
         properties = properties.set_column_dictionary_enabled(ColumnPath::new(path), false);
     }
-    for path in table.leaves(|kind| matches!(kind, ColumnKind::Id)) {
+    for path in table.leaves(|kind| matches!(kind, ColumnKind::Id | ColumnKind::IdAndNumber)) {
         // Engines prune by the filters of columns outside of lists.
         if let [name] = &path[..] {
             let is_unique = name == "id";
