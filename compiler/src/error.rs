@@ -7,6 +7,9 @@ use pinakes_format::storage::error::ReadError;
 
 use crate::terminal::escape::escape_path;
 
+/// The path of standard output in [`Error::Output`].
+pub(crate) const STANDARD_OUTPUT: &str = "standard output";
+
 /// A row, of a snapshot or of the objects, that cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[error("{}{source}", place(*entity, *row))]
@@ -263,6 +266,12 @@ impl Error {
             Error::SelfCheck(_) | Error::Refused(_) => 8,
             Error::Untrusted { .. } => 9,
         }
+    }
+
+    /// Whether the reader of standard output has left, such as `head`: it has all that it wanted.
+    pub fn is_closed_pipe(&self) -> bool {
+        let Error::Output { path, source } = self else { return false };
+        path.as_os_str() == STANDARD_OUTPUT && source.kind() == io::ErrorKind::BrokenPipe
     }
 
     /// Returns the message without "nothing was published", for an error after publishing.

@@ -21,6 +21,8 @@ fn main() -> ExitCode {
     wait_for_signal_exit();
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
+        // As in other filters, `| head` is no failure.
+        Err(error) if error.is_closed_pipe() => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {}", escape_message(&error.to_string()));
             ExitCode::from(error.exit_code())

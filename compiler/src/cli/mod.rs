@@ -32,7 +32,7 @@ use crate::cli::options::{BuildArgs, CompileArgs, LinkArgs, PlanArgs};
 use crate::cli::run::use_threads;
 use crate::cli::snapshot::{open, roll_back_to, show, show_layout, verify};
 use crate::cli::units::plan;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, STANDARD_OUTPUT};
 use crate::export;
 use crate::export::options::ExportArgs;
 
@@ -152,7 +152,7 @@ pub fn run(cli: Cli) -> Result<()> {
         Command::Pull(args) => pull(args),
         Command::Keygen(args) => keygen(&args),
         Command::Completions { shell } => {
-            io::stdout().write_all(&completions(shell)).map_err(Error::output("standard output"))
+            io::stdout().write_all(&completions(shell)).map_err(Error::output(STANDARD_OUTPUT))
         }
         Command::Man { directory } => {
             clap_mangen::generate_to(Cli::command(), &directory).map_err(Error::output(directory))

@@ -1,13 +1,17 @@
 //! The commands `verify`, `inspect` and `rollback`.
 
-use std::{io::Write, os::unix::ffi::OsStrExt, path::Path};
+use std::{
+    io::{self, Write},
+    os::unix::ffi::OsStrExt,
+    path::Path,
+};
 
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::mmap::survive_faults;
 
 use crate::cli::inspect;
 use crate::cli::layout_table::LayoutTable;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, STANDARD_OUTPUT};
 use crate::store::directory::find_snapshot;
 use crate::store::rollback::roll_back;
 use crate::terminal::escape::escape_path;
@@ -23,8 +27,7 @@ pub(crate) fn open(path: &Path) -> Result<Snapshot> {
 pub(crate) fn verify(path: &Path) -> Result<()> {
     let snapshot = open(path)?;
     snapshot.verify().map_err(|error| Error::Refused(error.to_string()))?;
-    println!("{} verified: every byte and every record", snapshot.manifest().id);
-    Ok(())
+    print(&format!("{} verified: every byte and every record\n", snapshot.manifest().id))
 }
 
 pub(crate) fn show(path: &Path, json: bool) -> Result<()> {
@@ -50,8 +53,15 @@ fn pretty(value: &serde_json::Value) -> Result<String> {
 /// Prints what was read of a snapshot, unless a file could not be read.
 fn print_read(snapshot: &Snapshot, text: &str) -> Result<()> {
     snapshot.check_readable().map_err(|error| Error::Refused(error.to_string()))?;
-    print!("{text}");
-    Ok(())
+    print(text)
+}
+
+/// Prints a result. The reader of standard output may have left.
+fn print(text: &str) -> Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())
+        .and_then(|()| out.flush())
+        .map_err(Error::output(STANDARD_OUTPUT))
 }
 
 pub(crate) fn roll_back_to(snapshots: &Path, id: Option<&str>) -> Result<()> {
@@ -80,5 +90,5 @@ pub(crate) fn roll_back_to(snapshots: &Path, id: Option<&str>) -> Result<()> {
         );
     }
     let line = [rollback.path.as_os_str().as_bytes(), b"\n"].concat();
-    std::io::stdout().write_all(&line).map_err(Error::output("standard output"))
+    io::stdout().write_all(&line).map_err(Error::output(STANDARD_OUTPUT))
 }

@@ -30,7 +30,7 @@ use serde_json::json;
 use crate::diff::deleted::DeletedIds;
 use crate::diff::hashes::{RecordHash, sorted_hashes};
 use crate::diff::members::ComparedRecords;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, STANDARD_OUTPUT};
 use crate::external_sort::Sorted;
 use crate::terminal::progress::Progress;
 
@@ -99,7 +99,7 @@ pub(crate) fn run(options: &DiffOptions, before: &Snapshot, after: &Snapshot) ->
             eprintln!("{entity}: {}", words.join(", "));
         }
     }
-    out.flush().map_err(Error::output("standard output"))
+    out.flush().map_err(Error::output(STANDARD_OUTPUT))
 }
 
 /// The memory for the hashes of one snapshot, or for the deleted ids: one of this many parts of `--memory`.
@@ -143,7 +143,7 @@ impl<W: Write> Diff<'_, W> {
             };
             counts[change.number()] += 1;
             write_change(self.options.format, entity, id, &change, self.out)
-                .map_err(Error::output("standard output"))?;
+                .map_err(Error::output(STANDARD_OUTPUT))?;
         }
         Ok(counts)
     }

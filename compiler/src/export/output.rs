@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, STANDARD_OUTPUT};
 use crate::export::directory::ExportDirectory;
 use crate::store::directory::remove_tree;
 use crate::store::interrupt;
@@ -72,7 +72,7 @@ impl Output {
         match self {
             Output::Directory(directory) => directory.path_of(name),
             Output::File(file) => file.path.clone(),
-            Output::Standard => PathBuf::from("standard output"),
+            Output::Standard => PathBuf::from(STANDARD_OUTPUT),
         }
     }
 

@@ -11,7 +11,7 @@ use std::{
 
 use serde::Serialize;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, STANDARD_OUTPUT};
 use crate::report::RunReport;
 
 /// A report that is written as JSON and as metrics.
@@ -170,7 +170,7 @@ fn metrics(report: &RunReport) -> String {
 /// report. The snapshot is published, so that an error becomes a warning and the exit code stays 0.
 pub(crate) fn print_published(path: &Path, written: Result<()>) {
     let line = [path.as_os_str().as_bytes(), b"\n"].concat();
-    let printed = io::stdout().write_all(&line).map_err(Error::output("standard output"));
+    let printed = io::stdout().write_all(&line).map_err(Error::output(STANDARD_OUTPUT));
     for error in [written, printed].into_iter().filter_map(Result::err) {
         eprintln!("warning: published, but {}", error.message_after_publishing());
     }

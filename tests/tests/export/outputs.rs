@@ -4,6 +4,7 @@ use std::{
     fs::{self, File},
     io::Read,
     path::Path,
+    process::{Command, Stdio},
 };
 
 use pinakes_tests::files_below;
@@ -115,4 +116,21 @@ fn a_file_is_replaced_when_it_is_complete_and_kept_after_a_failure() {
         let names: Vec<String> = files_below(&directory).into_keys().collect();
         assert_eq!(names, ["outputs.parquet"], "{options}");
     }
+}
+
+#[test]
+fn a_reader_that_leaves_ends_the_export_quietly() {
+    let setup = Setup::from_sample();
+    let mut export = Command::new(pinakes_tests::program("pinakes-compiler"))
+        .arg("export")
+        .arg(&setup.snapshot)
+        .args(["outputs", "--out", "-"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(export.stdout.take());
+    let output = export.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && !said.contains("error"), "{}: {said}", output.status);
 }
