@@ -26,7 +26,7 @@ use crate::store::prune::PruneReport;
 use crate::store::rolled_back::BlockedSnapshot;
 use crate::store::suppressed::refuse_unsuppressing;
 use crate::terminal::escape::escape_path;
-use crate::terminal::progress::Progress;
+use crate::terminal::progress::{Progress, terminal_width};
 
 /// Most parsed parts that the progress line names; the report names all.
 const PARSED_SHOWN_MAX: usize = 10;
@@ -231,7 +231,7 @@ impl Run {
         let code = failed.map_or(0, Error::exit_code);
         self.report.run_info.end(code, failed.map(Error::to_string));
         if self.progress != Progress::Quiet && self.report.parts > 0 {
-            eprint!("{}{}", self.report.table(), self.report.outcome());
+            eprint!("{}{}", self.report.table(terminal_width()), self.report.outcome());
         }
         if let Some(blocked) = &self.blocked {
             eprintln!("warning: {}", blocked.warning());

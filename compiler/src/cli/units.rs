@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::plan::Plan;
 use crate::report::RunReport;
 use crate::terminal::escape::escape_path;
+use crate::terminal::progress::terminal_width;
 
 /// The variables in which schedulers tell a job its number. All four count as the array of the job does.
 const ARRAY_VARIABLES: [&str; 4] =
@@ -25,7 +26,7 @@ pub(crate) fn plan(args: PlanArgs) -> Result<()> {
         report.skipped_files.clone_from(&plan.facts.skipped);
         report.warnings.clone_from(&plan.facts.warnings.counts);
         report.first_warnings.clone_from(&plan.facts.warnings.first);
-        eprint!("{}{}", report.table(), describe(&plan));
+        eprint!("{}{}", report.table(terminal_width()), describe(&plan));
         eprintln!("{:>10} {}: {}", "planned", escape_path(&args.out), plan.hash);
     }
     Ok(())

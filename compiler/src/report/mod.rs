@@ -31,6 +31,38 @@ use crate::terminal::escape::escape_path;
 
 const DAY_MICROS: i64 = 24 * 60 * 60 * 1_000_000;
 
+/// A column of the table of counts.
+struct CountColumn {
+    name: &'static str,
+    width: usize,
+    count: fn(&Tally) -> u64,
+}
+
+const fn column(name: &'static str, width: usize, count: fn(&Tally) -> u64) -> CountColumn {
+    CountColumn { name, width, count }
+}
+
+/// The width of the names of entities.
+const ENTITY_WIDTH: usize = 18;
+/// The columns that every table has.
+const COLUMNS_KEPT: usize = 2;
+
+/// The columns of the table of counts.
+const COUNT_COLUMNS: [CountColumn; 12] = [
+    column("read", 12, |tally| tally.read),
+    column("published", 12, Tally::published),
+    column("duplicate", 11, |tally| tally.duplicates),
+    column("superseded", 11, |tally| tally.superseded),
+    column("conflicts", 10, |tally| tally.conflicts),
+    column("merged", 8, |tally| tally.merged),
+    column("deleted", 9, |tally| tally.deleted),
+    column("excluded", 12, |tally| tally.excluded),
+    column("suppressed", 12, |tally| tally.suppressed),
+    column("bad", 12, |tally| tally.quarantined),
+    column("derived", 9, |tally| tally.derived),
+    column("dangling", 12, |tally| tally.dangling),
+];
+
 /// The report of `build`, `compile` or `link`, as `--report` writes it.
 #[derive(Clone, Debug, Serialize)]
 pub struct RunReport {
@@ -187,46 +219,45 @@ impl RunReport {
         text
     }
 
-    /// Formats the table of record counts, warnings and bad records.
-    pub fn table(&self) -> String {
+    fn write_counts(&self, width: usize, text: &mut String) {
+        let has_counts =
+            |column: &CountColumn| self.entities.values().any(|tally| (column.count)(tally) > 0);
+        let mut columns: Vec<&CountColumn> = COUNT_COLUMNS.iter().collect();
+        let mut left_out = Vec::new();
+        let width_of = |columns: &[&CountColumn]| {
+            ENTITY_WIDTH + columns.iter().map(|column| column.width).sum::<usize>()
+        };
+        while width_of(&columns) > width && columns.len() > COLUMNS_KEPT {
+            let empty = columns[COLUMNS_KEPT..].iter().rposition(|column| !has_counts(column));
+            let dropped = columns.remove(empty.map_or(columns.len() - 1, |at| at + COLUMNS_KEPT));
+            left_out.extend(has_counts(dropped).then_some(dropped.name));
+        }
+        let _ = write!(text, "{:<ENTITY_WIDTH$}", "entity");
+        for CountColumn { name, width, .. } in &columns {
+            let _ = write!(text, "{name:>width$}");
+        }
+        let _ = writeln!(text);
+        for (entity, tally) in &self.entities {
+            let _ = write!(text, "{entity:<ENTITY_WIDTH$}");
+            for CountColumn { count, width, .. } in &columns {
+                let _ = write!(text, "{:>width$}", count(tally));
+            }
+            let _ = writeln!(text);
+        }
+        if !left_out.is_empty() {
+            left_out.reverse();
+            let names = left_out.join(", ");
+            let _ = writeln!(text, "not shown here, but in `--report`: {names}");
+        }
+    }
+
+    /// Formats the table of record counts, warnings and bad records. A table that is wider than `width` loses
+    /// its last columns, those without a count first; the report has them.
+    pub fn table(&self, width: Option<usize>) -> String {
         let mut text = String::new();
         // A run that linked nothing has no counts.
         if !self.entities.is_empty() {
-            let _ = writeln!(
-                text,
-                "{:<18}{:>12}{:>12}{:>11}{:>11}{:>10}{:>8}{:>9}{:>12}{:>12}{:>12}{:>9}{:>12}",
-                "entity",
-                "read",
-                "published",
-                "duplicate",
-                "superseded",
-                "conflicts",
-                "merged",
-                "deleted",
-                "excluded",
-                "suppressed",
-                "bad",
-                "derived",
-                "dangling"
-            );
-        }
-        for (entity, tally) in &self.entities {
-            let _ = writeln!(
-                text,
-                "{entity:<18}{:>12}{:>12}{:>11}{:>11}{:>10}{:>8}{:>9}{:>12}{:>12}{:>12}{:>9}{:>12}",
-                tally.read,
-                tally.published(),
-                tally.duplicates,
-                tally.superseded,
-                tally.conflicts,
-                tally.merged,
-                tally.deleted,
-                tally.excluded,
-                tally.suppressed,
-                tally.quarantined,
-                tally.derived,
-                tally.dangling
-            );
+            self.write_counts(width.unwrap_or(usize::MAX), &mut text);
         }
         if !self.side_tables.is_empty() {
             let _ = writeln!(
@@ -310,4 +341,32 @@ fn write_code(text: &mut String, name: &str, count: u64, first: &str, code: &Cod
     let at = if first.is_empty() { "" } else { "  first at " };
     let _ = writeln!(text, "  {name:<24}{count:>12}{at}{first}");
     let _ = writeln!(text, "      {}; {}", code.meaning, code.remedy);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_narrow_table_drops_empty_columns_first() {
+        let mut report = RunReport::new("build");
+        let tally = Tally { read: 7, merged: 2, dangling: 1, ..Tally::default() };
+        report.entities.insert("works".to_owned(), tally);
+        let header = |width| {
+            let table = report.table(width);
+            let first = table.lines().next().unwrap_or_default().to_owned();
+            assert!(
+                table.lines().all(|line| width.is_none_or(|width| line.len() <= width)),
+                "{table}"
+            );
+            first.split_whitespace().skip(1).map(str::to_owned).collect::<Vec<_>>().join(" ")
+        };
+        let all = COUNT_COLUMNS.map(|column| column.name).join(" ");
+        assert_eq!(header(None), all);
+        assert_eq!(header(Some(200)), all);
+        assert_eq!(header(Some(80)), "read published duplicate merged dangling");
+        assert_eq!(header(Some(64)), "read published merged dangling");
+        let table = report.table(Some(60));
+        assert!(table.ends_with("not shown here, but in `--report`: dangling\n"), "{table}");
+    }
 }

@@ -1,13 +1,13 @@
 //! Progress of a run: bars on a terminal, plain lines elsewhere, nothing with `--quiet`.
 
 use std::{
-    fs,
+    fmt, fs,
     io::IsTerminal,
     sync::{Mutex, PoisonError},
     time::Instant,
 };
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{HumanCount, ProgressBar, ProgressState, ProgressStyle};
 use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 
@@ -77,10 +77,11 @@ impl Progress {
         let bar = match self {
             Progress::Bars => {
                 let style = ProgressStyle::with_template(if total == count {
-                    "{prefix:>10} {bar:30} {human_pos}/{human_len} {per_sec} {eta} left"
+                    "{prefix:>10} {wide_bar} {human_pos}/{human_len} {rate} {eta} left"
                 } else {
-                    "{prefix:>10} {bar:30} {bytes}/{total_bytes} {bytes_per_sec} {eta} left"
+                    "{prefix:>10} {wide_bar} {bytes}/{total_bytes} {bytes_per_sec} {eta} left"
                 });
+                let style = style.map(|style| style.with_key("rate", write_rate));
                 let bar = ProgressBar::new(total).with_prefix(stage);
                 if let Ok(style) = style { bar.with_style(style) } else { bar }
             }
@@ -89,6 +90,18 @@ impl Progress {
         let (begun, cpu_seconds, bytes) = (Instant::now(), cpu_seconds_so_far(), bytes_so_far());
         Bar { bar, stage, things, count, begun, cpu_seconds, bytes, progress: self }
     }
+}
+
+/// Writes the units of a second, without a fraction.
+fn write_rate(state: &ProgressState, out: &mut dyn fmt::Write) {
+    // A failed write leaves the line without its rate.
+    let _ = write!(out, "{}/s", HumanCount(state.per_sec().round() as u64));
+}
+
+/// The width of the terminal that standard error is; `None` of other files.
+pub fn terminal_width() -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(std::io::stderr()).ok()?;
+    Some(usize::from(size.ws_col)).filter(|width| *width > 0)
 }
 
 /// The progress of one stage.
