@@ -2,8 +2,9 @@
 
 #![deny(unsafe_code)]
 
-use std::{io, process::ExitCode};
+use std::{fs, io, path::Path, process::ExitCode};
 
+use pinakes_format::entity::CATALOG;
 use pinakes_format::storage::mmap::survive_faults;
 use pinakes_server::{
     Cli, CliError, DroppedLines, OpenOptions, Options, Service, SnapshotManager, SnapshotSource,
@@ -86,17 +87,66 @@ fn serve(options: &Options, dropped_lines: DroppedLines) -> Result<(), (ExitCode
         keep_open: usize::from(options.keep_open),
         kept_sets: options.kept_sets(),
     };
-    let manager = SnapshotManager::open_with(&options.snapshot_source(), open_options).map_err(|error| {
-        let (code, mut text) = failed(&error);
-        if let SnapshotSource::Current(snapshots) = options.snapshot_source() {
-            let rollback = format!("`pinakes-compiler rollback {}`", snapshots.display());
-            text.push_str(&format!(
-                "\nbuild or pull the snapshot again, or restore it; {rollback} returns to the previous snapshot, if \
-                 there is one, and shows again the records suppressed since"
-            ));
-        }
-        (code, text)
-    })?;
+    let manager =
+        SnapshotManager::open_with(&options.snapshot_source(), open_options).map_err(|error| {
+            let (code, text) = failed(&error);
+            (code, format!("{text}\n{}", advice(&options.snapshot_source())))
+        })?;
     let service = Service::new(manager, options.limits.gate(), options.service_settings());
     run(service, listen_options, dropped_lines).map_err(|error| failed(&error))
+}
+
+/// Names the contents of a path without a usable snapshot, and the command to run.
+fn advice(source: &SnapshotSource) -> String {
+    let path = match source {
+        SnapshotSource::Current(path) | SnapshotSource::Fixed(path) => path,
+    };
+    let shown = path.display();
+    let build = |dump: &str, out: &str| format!("`pinakes-compiler build {dump} --out {out}`");
+    if !path.exists() {
+        let build = build("DUMP", "SNAPSHOTS");
+        return format!("`{shown}` does not exist; {build} makes a directory of snapshots");
+    }
+    let has_current = path.join("current").symlink_metadata().is_ok();
+    let is_snapshot = path.join("hashes").exists();
+    match source {
+        SnapshotSource::Fixed(_) if has_current => {
+            format!("`{shown}` is a directory of snapshots; write `--snapshots {shown}`")
+        }
+        SnapshotSource::Current(_) if is_snapshot => {
+            format!("`{shown}` is a snapshot; write `--snapshot {shown}`")
+        }
+        SnapshotSource::Current(_) if has_current => format!(
+            "build or pull the snapshot again, or restore it; `pinakes-compiler rollback {shown}` returns to the \
+             previous snapshot, if there is one, and shows again the records suppressed since"
+        ),
+        SnapshotSource::Fixed(_) if is_snapshot => {
+            "build or pull the snapshot again, or restore it".to_owned()
+        }
+        _ if is_dump(path) => {
+            let build = build(&shown.to_string(), "SNAPSHOTS");
+            format!("`{shown}` is a dump; run {build}, and serve with `--snapshots SNAPSHOTS`")
+        }
+        _ => {
+            let build = build("DUMP", &shown.to_string());
+            format!("`{shown}` holds no snapshot; {build} publishes one there")
+        }
+    }
+}
+
+/// Whether a path looks like a dump: a file, or a directory with files of an entity at any of the places where
+/// releases have them.
+fn is_dump(path: &Path) -> bool {
+    let entities = || CATALOG.iter().flat_map(|facts| facts.dump_names);
+    let has_entity = |directory: &Path| {
+        let found = fs::read_dir(directory).into_iter().flatten().flatten();
+        found.into_iter().any(|entry| {
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            let stem = name.split('.').next().unwrap_or_default();
+            entities().any(|entity| *entity == stem)
+        })
+    };
+    let places = ["", "data", "data/jsonl", "data/parquet", "jsonl", "parquet"];
+    path.is_file() || places.iter().any(|place| has_entity(&path.join(place)))
 }

@@ -45,7 +45,6 @@ enum Command {
         shell: Shell,
     },
     /// Write the manual pages into a directory.
-    #[command(hide = true)]
     Man {
         /// The directory, which exists.
         directory: PathBuf,

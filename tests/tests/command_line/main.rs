@@ -292,9 +292,38 @@ fn manual_pages_describe_every_command() {
         let path: PathBuf = entry.unwrap().path();
         let text = fs::read_to_string(&path).unwrap();
         assert!(text.contains(".TH "), "{}", path.display());
-        assert!(!path.to_string_lossy().contains("-man"), "{}", path.display());
+    }
+    for name in PROGRAMS {
+        let help = printed(&run(name, &["--help"]));
+        assert!(help.lines().any(|line| line.trim_start().starts_with("man ")), "{name}: {help}");
     }
     let into_nothing = run("pinakes-server", &["man", "/nowhere"]);
     assert_eq!(into_nothing.status.code(), Some(1), "{into_nothing:?}");
     assert!(!Path::new("/nowhere").exists());
+}
+
+#[test]
+fn a_path_without_a_snapshot_is_named_with_the_command_to_run() {
+    let error = |args: [&str; 2]| {
+        let output = run("pinakes-server", &args);
+        assert!(!output.status.success(), "{output:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let sample = pinakes_tests::sample();
+    let sample = sample.to_str().unwrap();
+    let dump = error(["--snapshot", sample]);
+    assert!(dump.contains(&format!("`{sample}` is a dump")), "{dump}");
+    assert!(dump.contains(&format!("`pinakes-compiler build {sample} --out SNAPSHOTS`")), "{dump}");
+    let nothing = error(["--snapshots", "/nonexist"]);
+    assert!(nothing.contains("`/nonexist` does not exist"), "{nothing}");
+    assert!(!nothing.contains("rollback") && !nothing.contains("suppressed"), "{nothing}");
+    let empty = tempfile::tempdir().unwrap();
+    let empty = empty.path().to_str().unwrap();
+    let found = error(["--snapshots", empty]);
+    assert!(found.contains(&format!("`{empty}` holds no snapshot")), "{found}");
+    let snapshots = Snapshots::from_sample();
+    let current = snapshots.path().join("current");
+    let (all, one) = (snapshots.path().to_str().unwrap(), current.to_str().unwrap());
+    assert!(error(["--snapshot", all]).contains(&format!("write `--snapshots {all}`")));
+    assert!(error(["--snapshots", one]).contains(&format!("write `--snapshot {one}`")));
 }
