@@ -17,6 +17,12 @@
 //! - [`query`]: filters, sorted pages and groups.
 //! - [`autocomplete`]: ranked search of names.
 //! - [`changes`]: what differs between two snapshots.
+//!
+//! # Example
+//!
+//! ```no_run
+#![doc = include_str!("../examples/ask.rs")]
+//! ```
 
 pub mod autocomplete;
 pub mod changes;

@@ -57,6 +57,30 @@ fn find(installed: &str, program: &str, check: &[&str], test: &str) -> Option<Pa
     None
 }
 
+#[test]
+fn the_library_answers_what_its_documentation_asks() {
+    let snapshots = Snapshots::from_sample();
+    let asked = Command::new(pinakes_tests::program("examples/ask"))
+        .arg(snapshots.path().join("current"))
+        .output()
+        .unwrap();
+    let (text, errors) = (String::from_utf8(asked.stdout).unwrap(), asked.stderr);
+    assert!(asked.status.success(), "{}", String::from_utf8_lossy(&errors));
+    let lines: Vec<&str> = text.lines().collect();
+    let served = Served::new();
+    let filtered = served.get("/outputs?filter=open_access.is_oa:true,year:>=2015");
+    assert_eq!(lines[0], format!("{} outputs", filtered["meta"]["count"]));
+    let found = served.get("/outputs?search=deep+learning");
+    let found = found["results"].as_array().unwrap();
+    assert!(!found.is_empty());
+    for (line, record) in lines[1..].iter().zip(found.iter().take(3)) {
+        let line: Value = serde_json::from_str(line).unwrap();
+        assert_eq!(line["id"], record["id"]);
+    }
+    assert!(lines.last().unwrap().starts_with("in row "), "{text}");
+    served.server.end(&[]);
+}
+
 fn python(test: &str) -> Option<PathBuf> {
     find(
         "examples/bin",
