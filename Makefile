@@ -10,8 +10,10 @@ REQUESTS ?= 10000000
 SECONDS ?= 60
 # Most tests wait for child processes, so more threads than cores run faster.
 TEST_THREADS ?= $(shell expr 4 \* $$(nproc))
-FUZZ_TARGETS ?= path query filter search forwarded head proxy limits_file line table container parquet manifest
+FUZZ_TARGETS ?= path query filter forwarded head proxy limits_file line table container parquet manifest
 FUZZ := target/fuzz
+BUILD_BENCH := cargo build --release --locked -p pinakes-compiler -p pinakes-server && \
+	cargo build --release --locked --manifest-path tests/bench/Cargo.toml --target-dir target
 
 .PHONY: run test lint bench soak fuzz bless packages packages-test
 
@@ -27,14 +29,16 @@ test: ## Build everything and run all tests
 	@cargo build --locked --workspace --all-targets
 	@tests/scratch cargo test --locked --workspace -- --test-threads $(TEST_THREADS)
 
-lint: ## Check formatting and lints, also of the fuzz targets
+lint: ## Check formatting and lints, also of benchmarks and fuzz targets
 	@cargo fmt --all --check
+	@cargo fmt --manifest-path tests/bench/Cargo.toml --check
 	@cargo fmt --manifest-path tests/fuzz/Cargo.toml --check
 	@cargo clippy --locked --workspace --all-targets -- -D warnings
+	@cargo clippy --locked --manifest-path tests/bench/Cargo.toml --target-dir target --all-targets -- -D warnings
 	@cargo clippy --locked --manifest-path tests/fuzz/Cargo.toml --target-dir target -- -D warnings
 
 bench: ## Measure both programs against their ceilings; OUTPUTS=1000000 LIST_OUTPUTS=10000000 NAMES=5000000
-	@cargo build --release --locked -p pinakes-compiler -p pinakes-server -p pinakes-bench
+	@$(BUILD_BENCH)
 	@target/release/pinakes-bench all --outputs $(OUTPUTS)
 	@target/release/pinakes-bench parquet --outputs $(OUTPUTS)
 	@target/release/pinakes-bench served --outputs $(OUTPUTS)
@@ -44,10 +48,13 @@ bench: ## Measure both programs against their ceilings; OUTPUTS=1000000 LIST_OUT
 	@target/release/pinakes-bench sums --outputs $(LIST_OUTPUTS)
 	@target/release/pinakes-bench export --outputs $(LIST_OUTPUTS)
 	@target/release/pinakes-bench names --names $(NAMES)
+	@target/release/pinakes-bench search speed --outputs $(OUTPUTS)
+	@target/release/pinakes-bench search served --outputs $(OUTPUTS)
+	@target/release/pinakes-bench search cold --outputs $(OUTPUTS)
 	@target/release/pinakes-bench-graphql target/bench/snapshots-$(OUTPUTS)/current
 
 soak: ## Long tests: attackers of seven kinds at once, mutated requests (REQUESTS=10000000), crashes, Schemathesis, large dumps
-	@cargo build --release --locked -p pinakes-compiler -p pinakes-server -p pinakes-bench
+	@$(BUILD_BENCH)
 	@target/release/pinakes-bench attack
 	@PINAKES_MUTATED=$(REQUESTS) cargo test --release --locked -p pinakes-tests --test http_fuzz -- --nocapture
 	@PINAKES_CRASHES=all PINAKES_KILLS=1000 cargo test --release --locked -p pinakes-tests --test crashes -- --nocapture

@@ -13,6 +13,7 @@ mod names;
 mod nightly;
 mod parquet;
 mod process;
+mod search;
 mod serve;
 mod served;
 mod sums;
@@ -145,6 +146,11 @@ enum Benchmark {
         #[arg(long, default_value = "2G")]
         memory: String,
     },
+    /// Search texts: relevance, and speed and size beside tantivy.
+    Search {
+        #[command(subcommand)]
+        benchmark: search::SearchBenchmark,
+    },
     /// Compress replies of a snapshot: microseconds, MB/s and ratio by coding and level, next to rendering.
     ///
     /// Use a snapshot of real records: generated words repeat less often than real words.
@@ -180,6 +186,7 @@ fn main() -> ExitCode {
         Benchmark::Cold { outputs, dir, memory } => served::run_sizes(&outputs, &dir, &memory),
         Benchmark::Nightly { outputs, dir, memory } => nightly::run(outputs, &dir, &memory),
         Benchmark::Parquet { outputs, dir } => parquet::run(outputs, &dir),
+        Benchmark::Search { benchmark } => search::run(&benchmark),
         Benchmark::Codings { snapshots } => codings::run(&snapshots),
         Benchmark::Limits => limits::run(),
         Benchmark::Attack { dir } => attack::run(&dir),

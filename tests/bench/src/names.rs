@@ -8,7 +8,7 @@ mod engine;
 mod fts;
 mod queries;
 mod served;
-mod times;
+pub mod times;
 
 use std::path::{Path, PathBuf};
 

@@ -4,8 +4,8 @@ mod capped;
 pub(crate) mod cold;
 pub(crate) mod nginx;
 mod warm;
-mod workloads;
-mod wrk;
+pub(crate) mod workloads;
+pub(crate) mod wrk;
 
 use std::path::Path;
 
