@@ -1,6 +1,9 @@
 //! The deadline of a query, and the two ways a query fails.
 
-use std::{fmt, time::Instant};
+use std::{
+    fmt,
+    time::{Duration, Instant},
+};
 
 use crate::query::error::ParamError;
 use crate::storage::error::ReadError;
@@ -36,6 +39,7 @@ impl QueryError {
 pub struct Deadline<'a> {
     instant: Option<Instant>,
     is_over: Option<&'a dyn Fn() -> bool>,
+    allowed: Option<Duration>,
 }
 
 impl fmt::Debug for Deadline<'_> {
@@ -72,16 +76,26 @@ impl PacedDeadline<'_> {
 
 impl<'a> Deadline<'a> {
     /// No deadline.
-    pub const NEVER: Deadline<'static> = Deadline { instant: None, is_over: None };
+    pub const NEVER: Deadline<'static> = Deadline { instant: None, is_over: None, allowed: None };
 
     /// Stops the query at `instant`.
     pub fn at(instant: Instant) -> Deadline<'static> {
-        Deadline { instant: Some(instant), is_over: None }
+        Deadline { instant: Some(instant), ..Deadline::NEVER }
     }
 
     /// Stops the query once `is_over` returns true. The query calls `is_over` at most once a row.
     pub fn when(is_over: &'a dyn Fn() -> bool) -> Deadline<'a> {
-        Deadline { instant: None, is_over: Some(is_over) }
+        Deadline { is_over: Some(is_over), ..Deadline::NEVER }
+    }
+
+    /// States how much time the work may take. A query that would surely take longer is refused before it begins.
+    pub fn allowing(self, time: Duration) -> Deadline<'a> {
+        Deadline { allowed: Some(time), ..self }
+    }
+
+    /// The time that the work may take, if it is stated.
+    pub(super) fn allowed(self) -> Option<Duration> {
+        self.allowed
     }
 
     /// The deadline for a loop of many short steps.

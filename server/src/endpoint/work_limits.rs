@@ -46,6 +46,6 @@ impl WorkLimits {
                 && thread_time_working().saturating_sub(cpu_started) >= self.cpu;
             has_spent || started.elapsed() >= self.timeout
         };
-        work(Deadline::when(&is_over))
+        work(Deadline::when(&is_over).allowing(self.time()))
     }
 }

@@ -1,7 +1,9 @@
 //! Searches at and beyond their limits, and texts that no reader would type.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use pinakes_format::entity::Entity;
+use pinakes_format::query::{Deadline, Query, QueryError};
 use pinakes_tests::client::{Connection, REPLY_TIMEOUT};
 use pinakes_tests::server::Server;
 
@@ -51,6 +53,31 @@ fn clauses_bytes_and_parentheses_have_limits() {
     let longer = post(format!("search={}", words(16_385)));
     assert!(reason(&longer, "search").contains("at most 16384 bytes"));
     server.end(&[]);
+}
+
+#[test]
+fn a_search_of_too_many_records_is_refused_before_it_begins() {
+    let works: Vec<_> = (1..=200).map(|id| titled((id, "en", "deep graphene"))).collect();
+    let snapshots = snapshots(&works);
+    let snapshot = snapshots.open();
+    let search = |text: &str, nanoseconds: u64| {
+        let mut query = Query::new(Entity::Output);
+        query.add_search(text).unwrap();
+        query.execute(&snapshot, Deadline::NEVER.allowing(Duration::from_nanos(nanoseconds)))
+    };
+    for text in
+        ["deep graphene", "deep OR graphene", "\"deep graphene\"", "deep -rare", "deep rare"]
+    {
+        match search(text, 100) {
+            Err(QueryError::Refused { parameter, error }) => {
+                assert_eq!((parameter, error.text.as_str()), ("search", text));
+                assert!(error.reason.contains("of work where"), "{}", error.reason);
+            }
+            other => panic!("{text}: {other:?}"),
+        }
+        assert!(search(text, 1_000_000).is_ok(), "{text}");
+    }
+    assert!(search("rare", 100).is_ok());
 }
 
 #[test]

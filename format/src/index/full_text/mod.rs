@@ -32,7 +32,7 @@ mod texts;
 mod verify;
 mod write;
 
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::OnceLock};
 
 use crate::index::full_text::layout::BLOCK_POSTINGS;
 use crate::index::full_text::positions::{BlockPositions, form_bits};
@@ -43,6 +43,7 @@ use crate::storage::archive::{Archive, ArchiveError, InArchive};
 use crate::storage::error::ReadError;
 use crate::storage::header::HEADER_BYTES;
 use crate::storage::leb128;
+use crate::text::analyzer::Languages;
 
 pub use crate::index::full_text::impact::{IDF_STEPS, IMPACT_MAX, idf, impact, weighted_length};
 pub use crate::index::full_text::layout::{FORMS_MAX, POSITION_MAX, VALUE_GAP};
@@ -62,6 +63,8 @@ pub struct FullText {
     positions_from: usize,
     terms: Texts,
     forms: Texts,
+    /// The languages of the records, once they are known.
+    languages: OnceLock<Languages>,
 }
 
 impl InArchive for FullText {
@@ -71,6 +74,20 @@ impl InArchive for FullText {
 }
 
 impl FullText {
+    /// The languages of the records, found at the first call.
+    pub(crate) fn languages(
+        &self,
+        find: impl FnOnce() -> Result<Languages, ReadError>,
+    ) -> Result<Languages, ReadError> {
+        match self.languages.get() {
+            Some(known) => Ok(*known),
+            None => Ok(*self.languages.get_or_init({
+                let found = find()?;
+                move || found
+            })),
+        }
+    }
+
     /// Opens the file.
     ///
     /// # Errors
@@ -86,7 +103,9 @@ impl FullText {
             && terms.to() == forms.from()
             && forms.to() == directory_from;
         match is_sound {
-            true => Ok(FullText { archive, positions_from, terms, forms }),
+            true => {
+                Ok(FullText { archive, positions_from, terms, forms, languages: OnceLock::new() })
+            }
             false => Err(ArchiveError::Length {
                 expected: forms.to() as u64,
                 found: archive.len() as u64,
@@ -284,7 +303,7 @@ impl<'s> Term<'s> {
             positions: self.positions,
             form_bits: form_bits(self.forms),
             block: None,
-            decoded: BlockPositions::default(),
+            opened: BlockPositions::default(),
         })
     }
 }
@@ -294,9 +313,9 @@ pub struct Postings<'s> {
     cursor: Cursor<'s>,
     positions: PositionsPlace<'s>,
     form_bits: u32,
-    /// The block whose positions are decoded.
+    /// The block whose positions are open.
     block: Option<usize>,
-    decoded: BlockPositions,
+    opened: BlockPositions<'s>,
 }
 
 impl Postings<'_> {
@@ -337,6 +356,27 @@ impl Postings<'_> {
         self.cursor.seek(row)
     }
 
+    /// The last row of the postings that are decoded; [`NO_ROW`] if these are the last ones.
+    #[inline]
+    pub fn decoded_last(&self) -> u32 {
+        self.cursor.block_last()
+    }
+
+    /// The decoded rows from the current one to `last`, and their impacts. Does not move.
+    pub fn decoded_up_to(&mut self, last: u32) -> impl Iterator<Item = (u32, u32)> {
+        self.cursor.up_to(last)
+    }
+
+    /// Calls `visit` with the rows below `end` and their impacts, and moves to the first row at or after it.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the bytes are damaged.
+    #[inline]
+    pub fn each_below(&mut self, end: u32, visit: impl FnMut(u32, u32)) -> Result<(), ReadError> {
+        self.cursor.each_below(end, visit)
+    }
+
     /// The greatest impact of rows from `row` on, and the last row for which it holds. `row` is not before the current row.
     #[inline]
     pub fn bound(&mut self, row: u32) -> (u32, u32) {
@@ -370,10 +410,10 @@ impl Postings<'_> {
                     archive.bytes(this, next)?
                 }
             };
-            self.decoded.read(bytes, postings, self.form_bits, u8::MAX)?;
+            self.opened.open(bytes, postings, self.form_bits)?;
             self.block = Some(block);
         }
-        Ok(self.decoded.of(at, field as usize))
+        self.opened.of(at, field as usize)
     }
 }
 

@@ -27,6 +27,10 @@ fn corrupt(what: &'static str) -> ReadError {
     ReadError::corrupt("full_text", what)
 }
 
+fn cut() -> ReadError {
+    corrupt("positions are cut")
+}
+
 /// One place where a term stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Occurrence {
@@ -107,126 +111,127 @@ impl PositionsBuilder {
     }
 }
 
-/// The occurrences of a block's postings, decoded.
+/// The occurrences of a block's postings. A field is unpacked when it is asked for, and a posting then.
 #[derive(Default)]
-pub(super) struct BlockPositions {
-    fields: [FieldPositions; FIELDS],
-    values: Vec<u32>,
-}
-
-#[derive(Default)]
-struct FieldPositions {
-    /// For each posting, where its occurrences begin; one more for the end. Empty if no posting has the field.
-    starts: Vec<u32>,
+pub(super) struct BlockPositions<'s> {
+    form_bits: u32,
+    fields: [FieldPositions<'s>; FIELDS],
+    /// The occurrences of the last posting asked for.
     occurrences: Vec<Occurrence>,
 }
 
-impl BlockPositions {
-    /// Decodes the block of `postings` postings at the beginning of `bytes`. Reads only the fields of a set.
-    pub fn read(
+#[derive(Default)]
+struct FieldPositions<'s> {
+    /// The postings that have the field, a bit each.
+    places: u128,
+    packed: &'s [u8],
+    length: usize,
+    width: u32,
+    /// The unpacked values; none until the field is asked for.
+    values: Vec<u32>,
+    /// For each posting with the field, where its values end.
+    ends: Vec<u32>,
+}
+
+impl<'s> BlockPositions<'s> {
+    /// Reads where the fields of a block of `postings` postings lie.
+    pub fn open(
         &mut self,
-        mut bytes: &[u8],
+        mut bytes: &'s [u8],
         postings: usize,
         form_bits: u32,
-        wanted: u8,
     ) -> Result<(), ReadError> {
-        let cut = || corrupt("positions are cut");
-        let mut take = |count: usize| -> Result<&[u8], ReadError> {
-            let (taken, rest) = bytes.split_at_checked(count).ok_or_else(cut)?;
-            bytes = rest;
-            Ok(taken)
-        };
-        let set = take(1)?[0];
+        self.form_bits = form_bits;
+        let set = take(&mut bytes, 1)?[0];
         if set >> FIELDS != 0 {
             return Err(corrupt("positions are of a field that does not exist"));
         }
         for (number, field) in self.fields.iter_mut().enumerate() {
-            field.starts.clear();
-            field.occurrences.clear();
-            if set >> number & 1 == 0 {
-                continue;
+            field.values.clear();
+            field.ends.clear();
+            field.places = 0;
+            if set >> number & 1 == 1 {
+                field.open(&mut bytes, postings)?;
             }
-            let count = usize::from(take(1)?[0]) + 1;
-            let mut places = [false; BLOCK_POSTINGS];
-            match count {
-                _ if count == postings => places[..postings].fill(true),
-                0..=BITMAP_BYTES => {
-                    for place in take(count)? {
-                        *places.get_mut(usize::from(*place)).ok_or_else(cut)? = true;
-                    }
-                }
-                _ => {
-                    let bitmap = take(BITMAP_BYTES)?;
-                    for (place, is_set) in places.iter_mut().enumerate() {
-                        *is_set = bitmap[place / 8] >> (place % 8) & 1 == 1;
-                    }
-                }
-            }
-            let mut length = 0;
-            for shift in (0..).step_by(7).take(5) {
-                let byte = take(1)?[0];
-                length |= usize::from(byte & 0x7f) << shift;
-                if byte & 0x80 == 0 {
-                    break;
-                }
-            }
-            let width = u32::from(take(1)?[0]);
-            if width > u32::BITS {
-                return Err(corrupt("a position has more than 32 bits"));
-            }
-            let packed = take(packed_bytes(length, width.max(1)).min(packed_bytes(length, width)))?;
-            if wanted >> number & 1 == 0 {
-                continue;
-            }
-            if width == 0 {
-                return Err(corrupt("positions have no bits"));
-            }
-            self.values.clear();
-            unpack(packed, length, width, &mut self.values);
-            field.decode(number as u8, &places[..postings], &self.values, form_bits)?;
         }
         Ok(())
     }
 
-    /// The occurrences of a posting in a field.
-    pub fn of(&self, posting: usize, field: usize) -> &[Occurrence] {
-        let FieldPositions { starts, occurrences } = &self.fields[field];
-        match starts.get(posting..posting + 2) {
-            Some([from, to]) => occurrences.get(*from as usize..*to as usize).unwrap_or_default(),
-            _ => &[],
+    /// The occurrences of a posting in a field, ascending.
+    pub fn of(&mut self, posting: usize, field: usize) -> Result<&[Occurrence], ReadError> {
+        self.occurrences.clear();
+        let of_field = &mut self.fields[field];
+        let bit = 1u128 << posting;
+        if of_field.places & bit == 0 {
+            return Ok(&[]);
+        }
+        if of_field.values.is_empty() {
+            of_field.unpack(self.form_bits)?;
+        }
+        let number = (of_field.places & (bit - 1)).count_ones() as usize;
+        let from = number.checked_sub(1).map_or(0, |before| of_field.ends[before] as usize);
+        let mut next = 0;
+        for value in &of_field.values[from..of_field.ends[number] as usize] {
+            let gap = value >> self.form_bits >> 1;
+            let form = (value & ((1 << self.form_bits) - 1)) as u16;
+            let position = (next + gap).checked_sub(1).filter(|at| *at <= POSITION_MAX);
+            let position = position.ok_or(corrupt("a position is too great"))?;
+            self.occurrences.push(Occurrence { field: field as u8, position, form });
+            next = position + 1;
+        }
+        Ok(&self.occurrences)
+    }
+}
+
+impl<'s> FieldPositions<'s> {
+    fn open(&mut self, bytes: &mut &'s [u8], postings: usize) -> Result<(), ReadError> {
+        let count = usize::from(take(bytes, 1)?[0]) + 1;
+        let all = u128::MAX >> (BLOCK_POSTINGS - postings);
+        self.places = match count {
+            _ if count == postings => all,
+            0..=BITMAP_BYTES => take(bytes, count)?
+                .iter()
+                .fold(0, |places, place| places | 1u128.checked_shl((*place).into()).unwrap_or(0)),
+            _ => take(bytes, BITMAP_BYTES)?
+                .iter()
+                .rev()
+                .fold(0, |places, byte| places << 8 | u128::from(*byte)),
+        };
+        if self.places & !all != 0 || self.places.count_ones() as usize != count {
+            return Err(corrupt("positions are of postings that do not exist"));
+        }
+        let length = leb128::take(bytes).and_then(|length| usize::try_from(length).ok());
+        self.length = length.filter(|length| *length <= bytes.len() * 8).ok_or_else(cut)?;
+        self.width = u32::from(take(bytes, 1)?[0]);
+        if self.width == 0 || self.width > u32::BITS {
+            return Err(corrupt("a position has no bits, or more than 32"));
+        }
+        self.packed = take(bytes, packed_bytes(self.length, self.width))?;
+        Ok(())
+    }
+
+    fn unpack(&mut self, form_bits: u32) -> Result<(), ReadError> {
+        unpack(self.packed, self.length, self.width, &mut self.values);
+        let is_last = |value: &u32| value >> form_bits & 1 == 1;
+        let ends = (1..).zip(&self.values).filter(|(_, value)| is_last(value));
+        self.ends.extend(ends.map(|(end, _)| end));
+        let has_all = self.ends.len() == self.places.count_ones() as usize
+            && self.ends.last().is_some_and(|end| *end as usize == self.length);
+        match has_all {
+            true => Ok(()),
+            false => {
+                self.values.clear();
+                self.ends.clear();
+                Err(corrupt("a field of a block has more or fewer postings than it states"))
+            }
         }
     }
 }
 
-impl FieldPositions {
-    fn decode(
-        &mut self,
-        field: u8,
-        places: &[bool],
-        values: &[u32],
-        form_bits: u32,
-    ) -> Result<(), ReadError> {
-        let mut values = values.iter();
-        for has_field in places {
-            self.starts.push(self.occurrences.len() as u32);
-            let mut next = 0u32;
-            let mut is_more = *has_field;
-            while is_more {
-                let value = values.next().ok_or(corrupt("a posting lacks its last position"))?;
-                let (gap, form) = (value >> form_bits >> 1, value & ((1 << form_bits) - 1));
-                let position = (next + gap).checked_sub(1).filter(|at| *at <= POSITION_MAX);
-                let position = position.ok_or(corrupt("a position is too great"))?;
-                self.occurrences.push(Occurrence { field, position, form: form as u16 });
-                next = position + 1;
-                is_more = value >> form_bits & 1 == 0;
-            }
-        }
-        self.starts.push(self.occurrences.len() as u32);
-        match values.next() {
-            None => Ok(()),
-            Some(_) => Err(corrupt("a block has positions after its last posting")),
-        }
-    }
+fn take<'s>(bytes: &mut &'s [u8], count: usize) -> Result<&'s [u8], ReadError> {
+    let (taken, rest) = bytes.split_at_checked(count).ok_or_else(cut)?;
+    *bytes = rest;
+    Ok(taken)
 }
 
 #[cfg(test)]
@@ -254,15 +259,22 @@ mod tests {
             (0..postings).for_each(|posting| builder.push(&of(posting), bits));
             let mut bytes = Vec::new();
             builder.write(&mut bytes);
-            let mut read = BlockPositions::default();
-            read.read(&bytes, postings, bits, u8::MAX).unwrap();
-            for posting in 0..postings {
-                let found: Vec<Occurrence> =
-                    (0..FIELDS).flat_map(|field| read.of(posting, field).to_vec()).collect();
-                assert_eq!(found, of(posting), "{posting} of {postings}");
-            }
+            let read_all = |bytes: &[u8]| -> Result<Vec<Vec<Occurrence>>, ReadError> {
+                let mut read = BlockPositions::default();
+                read.open(bytes, postings, bits)?;
+                let mut of = |posting: usize| {
+                    let mut all = Vec::new();
+                    for field in 0..FIELDS {
+                        all.extend_from_slice(read.of(posting, field)?);
+                    }
+                    Ok(all)
+                };
+                (0..postings).map(&mut of).collect()
+            };
+            let expected: Vec<Vec<Occurrence>> = (0..postings).map(of).collect();
+            assert_eq!(read_all(&bytes).unwrap(), expected, "{postings} postings, {forms} forms");
             for length in 0..bytes.len() {
-                assert!(read.read(&bytes[..length], postings, bits, u8::MAX).is_err(), "{length}");
+                assert!(read_all(&bytes[..length]).is_err(), "{length}");
             }
         }
     }

@@ -32,6 +32,9 @@ pub const NO_ROW: u32 = u32::MAX;
 /// Differences of at most this many bits: those of a block add up to less than 2^31.
 const WIDTH_CHECKED_BY_ENDS: u8 = 23;
 
+/// Postings that a seek looks at one by one before it halves the block.
+const NEAR_POSTINGS: usize = 4;
+
 /// Bits of an impact in the rest of a list.
 const IMPACT_BITS: u32 = 5;
 
@@ -267,10 +270,14 @@ impl<'s> Cursor<'s> {
         }
         if self.rows[BLOCK_POSTINGS - 1] < row {
             self.seek_block(row)?;
-        } else if self.rows[self.at + 1] >= row {
-            // The last row of the block is not before `row`, so that there is a next one.
-            self.at += 1;
-            return Ok(());
+        } else {
+            // The row is often near. The last row of the block is not before it, so that the loop ends within the block.
+            for _ in 0..NEAR_POSTINGS {
+                self.at += 1;
+                if self.rows[self.at] >= row {
+                    return Ok(());
+                }
+            }
         }
         self.at = self.at_least(row);
         // Beyond the rest, all rows are `NO_ROW`.
@@ -286,6 +293,43 @@ impl<'s> Cursor<'s> {
             low += half * usize::from(self.rows[low + half - 1] < row);
         }
         low + usize::from(self.rows[low] < row)
+    }
+
+    /// The last row of the decoded block; [`NO_ROW`] of the rest.
+    #[inline]
+    pub fn block_last(&self) -> u32 {
+        self.rows[BLOCK_POSTINGS - 1]
+    }
+
+    /// The rows of the decoded block from the current one to `last`, and their impacts.
+    pub fn up_to(&mut self, last: u32) -> impl Iterator<Item = (u32, u32)> {
+        self.impact();
+        let rest = &self.rows[self.at..];
+        let count = rest.partition_point(|row| *row <= last && *row != NO_ROW);
+        let impacts = self.impacts[self.at..].iter().map(|impact| (*impact).min(IMPACT_MAX.into()));
+        rest[..count].iter().copied().zip(impacts)
+    }
+
+    /// Calls `visit` with the rows below `end` and their impacts, and moves to the first row at or after it.
+    #[inline]
+    pub fn each_below(
+        &mut self,
+        end: u32,
+        mut visit: impl FnMut(u32, u32),
+    ) -> Result<(), ReadError> {
+        while self.row() < end {
+            self.impact();
+            let rest = &self.rows[self.at..];
+            let count = rest.partition_point(|row| *row < end);
+            for (row, impact) in rest[..count].iter().zip(&self.impacts[self.at..]) {
+                visit(*row, (*impact).min(u32::from(IMPACT_MAX)));
+            }
+            self.at += count;
+            if self.at == BLOCK_POSTINGS {
+                self.decode_next()?;
+            }
+        }
+        Ok(())
     }
 
     /// Decodes the first block after the current one that may hold `row`.

@@ -12,13 +12,19 @@
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
-use crate::index::full_text::{NO_ROW, Occurrence, Postings, Term};
+use crate::index::full_text::{IMPACT_MAX, NO_ROW, Occurrence, Postings, Term};
 use crate::query::deadline::{Deadline, PacedDeadline, QueryError};
 use crate::schema::texts::{ANY_FIELD, Field};
 use crate::storage::error::ReadError;
 
+/// Time of a posting that is read one after another, and of a word of a phrase whose positions are read.
+const POSTING_NANOSECONDS: u64 = 2;
+const PHRASE_NANOSECONDS: u64 = 20;
 /// Terms up to which the row of a group is the least of all; with more, a heap finds it.
 const SCANNED_TERMS_MAX: usize = 8;
+
+/// A word of a search, and the joined form of the compound that it is a part of.
+pub(super) type SearchWord = (String, Option<String>);
 
 /// One term of a group, and the forms that count; `None` for all forms.
 #[derive(Clone)]
@@ -35,6 +41,8 @@ struct OpenTerm<'s> {
 
 /// The records that have any of some terms.
 pub(super) struct Group<'s> {
+    /// The word of a search that has exactly these terms; none if the group may not score it.
+    word: Option<SearchWord>,
     terms: Vec<OpenTerm<'s>>,
     /// The fields that count.
     fields: u8,
@@ -42,8 +50,68 @@ pub(super) struct Group<'s> {
     is_checked: bool,
     /// The row of each term but those at the current row, if there are many terms.
     heap: BinaryHeap<Reverse<(u32, u32)>>,
+    merged: Merged,
     row: u32,
     pace: PacedDeadline<'s>,
+}
+
+/// The next postings of a few terms, merged, so that moving on looks at no term:
+///
+/// ```text
+/// network   3  9  17 |40 …        decoded up to 17
+/// netzwerk  5  9 |                                    → 3, 5, 9, 17
+/// ```
+#[derive(Default)]
+struct Merged {
+    /// Rows in the high half; in the low half how much the greatest impact lacks of the most.
+    postings: Vec<u64>,
+    /// The place of the current row.
+    at: usize,
+}
+
+impl Merged {
+    fn row(&self) -> u32 {
+        self.postings.get(self.at).map_or(NO_ROW, |posting| (posting >> 32) as u32)
+    }
+
+    fn impact(&self) -> u32 {
+        self.postings.get(self.at).map_or(0, |posting| u32::from(IMPACT_MAX) - *posting as u32)
+    }
+
+    /// Moves to the first row at or after `row`, and tells whether it is among the merged ones.
+    #[inline]
+    fn seek(&mut self, row: u32) -> bool {
+        let least = u64::from(row) << 32;
+        match self.postings.last() {
+            Some(last) if *last >= least => {
+                while self.postings[self.at] < least {
+                    self.at += 1;
+                }
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Merges the decoded postings of terms that stand at a row or after it.
+    fn fill(&mut self, terms: &mut [OpenTerm<'_>]) {
+        self.at = 0;
+        self.postings.clear();
+        let last = terms.iter().map(|term| term.postings.decoded_last()).min().unwrap_or(NO_ROW);
+        let mut sources = 0;
+        for OpenTerm { postings, .. } in terms {
+            let before = self.postings.len();
+            let packed =
+                |(row, impact)| u64::from(row) << 32 | u64::from(u32::from(IMPACT_MAX) - impact);
+            self.postings.extend(postings.decoded_up_to(last).map(packed));
+            sources += usize::from(self.postings.len() > before);
+        }
+        if sources > 1 {
+            self.postings.sort_unstable();
+            // Of equal rows the greatest impact comes first.
+            self.postings.dedup_by_key(|posting| *posting >> 32);
+        }
+    }
 }
 
 impl<'s> Group<'s> {
@@ -58,14 +126,30 @@ impl<'s> Group<'s> {
         };
         let terms = terms.into_iter().map(open).collect::<Result<Vec<_>, ReadError>>()?;
         let (heap, pace) = (BinaryHeap::new(), deadline.paced());
-        let mut group = Group { terms, fields, is_checked, heap, row: 0, pace };
+        let merged = Merged::default();
+        let mut group = Group { word: None, terms, fields, is_checked, heap, merged, row: 0, pace };
         if group.terms.len() > SCANNED_TERMS_MAX {
             let rows = group.terms.iter().map(|term| term.postings.row());
             group.heap = rows.zip(0..).map(Reverse).collect();
         }
+        if group.is_merged() {
+            group.merged.fill(&mut group.terms);
+        }
         group.row = group.least_row();
         group.settle()?;
         Ok(group)
+    }
+
+    /// Whether the postings of the terms are read by way of [`Merged`].
+    #[inline]
+    fn is_merged(&self) -> bool {
+        !self.is_checked && (2..=SCANNED_TERMS_MAX).contains(&self.terms.len())
+    }
+
+    /// Names the word of a search that the group may score.
+    pub fn of_word(mut self, word: SearchWord) -> Group<'s> {
+        self.word = Some(word);
+        self
     }
 
     /// The number of records, if it is known before they are read: of one term that counts everywhere.
@@ -90,6 +174,7 @@ impl<'s> Group<'s> {
     fn least_row(&self) -> u32 {
         match self.terms.as_slice() {
             [only] => only.postings.row(),
+            _ if self.is_merged() => self.merged.row(),
             terms if terms.len() <= SCANNED_TERMS_MAX => {
                 terms.iter().map(|term| term.postings.row()).min().unwrap_or(NO_ROW)
             }
@@ -114,7 +199,12 @@ impl<'s> Group<'s> {
             self.row = only.postings.row();
             return Ok(());
         }
-        if self.terms.len() <= SCANNED_TERMS_MAX {
+        if self.is_merged() {
+            if !self.merged.seek(row) {
+                self.terms.iter_mut().try_for_each(|term| term.postings.seek(row))?;
+                self.merged.fill(&mut self.terms);
+            }
+        } else if self.terms.len() <= SCANNED_TERMS_MAX {
             self.terms.iter_mut().try_for_each(|term| term.postings.seek(row))?;
         } else {
             while let Some(mut top) = self.heap.peek_mut().filter(|top| top.0.0 < row) {
@@ -162,13 +252,41 @@ impl<'s> Group<'s> {
         if self.seek(row)? != row {
             return Ok(0);
         }
-        let mut greatest = 0;
+        Ok(self.current_impact())
+    }
+
+    /// The greatest impact of the terms at the current row.
+    #[inline]
+    pub fn current_impact(&mut self) -> u32 {
+        if self.is_merged() {
+            return self.merged.impact();
+        }
+        let (row, mut greatest) = (self.row, 0);
         for OpenTerm { postings, .. } in &mut self.terms {
             if postings.row() == row {
                 greatest = greatest.max(postings.impact());
             }
         }
-        Ok(greatest)
+        greatest
+    }
+
+    /// Calls `visit` with the rows below `end` and the group's impact there, and moves to the first row at or after it.
+    pub fn each_below(
+        &mut self,
+        end: u32,
+        mut visit: impl FnMut(u32, u32),
+    ) -> Result<(), QueryError> {
+        if let ([only], false) = (self.terms.as_mut_slice(), self.is_checked) {
+            only.postings.each_below(end, visit)?;
+            self.row = only.postings.row();
+            return Ok(());
+        }
+        while self.row < end {
+            let row = self.row;
+            visit(row, self.current_impact());
+            self.seek(row + 1)?;
+        }
+        Ok(())
     }
 
     /// The greatest impact of rows from `row` on, and the last row for which it holds.
@@ -187,6 +305,8 @@ impl<'s> Group<'s> {
         let Group { terms, row, .. } = self;
         let first = into.len();
         for OpenTerm { postings, forms } in terms {
+            // The terms of merged postings may stand before the current row.
+            postings.seek(*row)?;
             if postings.row() == *row {
                 let counting = postings.occurrences(field)?.iter();
                 let counting = counting.filter(|at| counts_form(forms.as_deref(), at));
@@ -295,7 +415,7 @@ pub(super) fn stand_near(positions: &[Vec<u32>], distance: u32) -> bool {
 }
 
 /// Moves all of some matchers to the first row at or after `row` at which all of them are.
-fn seek_all<M>(
+pub(super) fn seek_all<M>(
     matchers: &mut [M],
     mut row: u32,
     pace: &mut PacedDeadline<'_>,
@@ -342,6 +462,57 @@ impl<'s> Matcher<'s> {
         Matcher::Or(nodes.into_iter().map(|node| (0, node)).collect())
     }
 
+    /// The group that a search consists of, if it is one word.
+    pub fn only_group(&self) -> Option<&Group<'s>> {
+        match self {
+            Matcher::Group(group) => Some(group),
+            Matcher::And { nodes, negated, .. } if negated.is_empty() => match nodes.as_slice() {
+                [only] => only.only_group(),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The groups of all required words, if the search consists of such words alone.
+    pub fn groups(&mut self) -> Option<Vec<&mut Group<'s>>> {
+        match self {
+            Matcher::And { nodes, negated, .. } if negated.is_empty() && !nodes.is_empty() => nodes
+                .iter_mut()
+                .map(|node| match node {
+                    Matcher::Group(group) => Some(&mut **group),
+                    _ => None,
+                })
+                .collect(),
+            _ => None,
+        }
+    }
+
+    /// The place among the required words of the group that may also score a word.
+    pub fn place_of(&self, word: &SearchWord) -> Option<usize> {
+        let is_of = |group: &Group<'_>| group.word.as_ref() == Some(word);
+        match self {
+            Matcher::And { nodes, .. } => {
+                nodes.iter().position(|node| matches!(node, Matcher::Group(group) if is_of(group)))
+            }
+            Matcher::Most(most) => most.words.iter().position(|(_, group)| is_of(group)),
+            _ => None,
+        }
+    }
+
+    /// The group at such a place.
+    #[inline]
+    pub fn at_place(&mut self, place: usize) -> Option<&mut Group<'s>> {
+        match self {
+            Matcher::And { nodes, .. } => match nodes.get_mut(place) {
+                Some(Matcher::Group(group)) => Some(group),
+                _ => None,
+            },
+            Matcher::Most(most) => most.words.get_mut(place).map(|(_, group)| group),
+            _ => None,
+        }
+    }
+
     /// An upper bound of the matching rows, to begin with the rarest words.
     pub fn count_max(&self) -> u64 {
         match self {
@@ -352,6 +523,27 @@ impl<'s> Matcher<'s> {
             }
             Matcher::Or(nodes) => nodes.iter().map(|(_, node)| node.count_max()).sum(),
             Matcher::Most(most) => most.words.iter().map(|(_, word)| word.count_max()).sum(),
+        }
+    }
+
+    /// About how many nanoseconds it takes to find all matching rows and to score them: as little as on a fast machine.
+    pub fn nanoseconds(&self) -> u64 {
+        match self {
+            Matcher::Group(group) => group.count_max() * POSTING_NANOSECONDS,
+            Matcher::Phrase(phrase) => {
+                self.count_max() * phrase.words.len() as u64 * PHRASE_NANOSECONDS
+            }
+            Matcher::Most(most) => most.words[..most.needed]
+                .iter()
+                .map(|(_, word)| word.count_max() * POSTING_NANOSECONDS)
+                .sum(),
+            Matcher::Or(nodes) => nodes.iter().map(|(_, node)| node.nanoseconds()).sum(),
+            Matcher::And { nodes, negated, .. } => {
+                // Each row of the rarest node is looked up in the others.
+                let rows = self.count_max();
+                let all = nodes.iter().chain(negated);
+                all.map(|node| node.nanoseconds().min(rows * POSTING_NANOSECONDS)).sum()
+            }
         }
     }
 
@@ -410,8 +602,14 @@ pub(super) struct Most<'s> {
     /// The words of which a record has at least one.
     needed: usize,
     weight_min: u64,
+    deadline: Deadline<'s>,
     pace: PacedDeadline<'s>,
 }
+
+/// Rows that are looked at together.
+const WINDOW_ROWS: u32 = 1 << 12;
+/// Windows pay where words have at least one record in this many.
+const WINDOW_SHARE: u64 = 64;
 
 impl<'s> Most<'s> {
     pub fn new(
@@ -429,11 +627,79 @@ impl<'s> Most<'s> {
             rest -= weight;
             needed += 1;
         }
-        Most { words, needed, weight_min: weight_min.max(1), pace: deadline.paced() }
+        let weight_min = weight_min.max(1);
+        Most { words, needed, weight_min, deadline, pace: deadline.paced() }
+    }
+
+    /// The number of words.
+    pub fn words(&self) -> usize {
+        self.words.len()
+    }
+
+    /// Whether the words are so frequent among this many rows that [`Most::each_scored`] is faster than moving from row to row.
+    pub fn is_dense(&self, rows: u32) -> bool {
+        let postings: u64 =
+            self.words[..self.needed].iter().map(|(_, word)| word.count_max()).sum();
+        postings * WINDOW_SHARE >= u64::from(rows)
+    }
+
+    /// Calls `visit` with the matching rows from the beginning, ascending, and with the sum of the impacts there, each
+    /// times the factor of its word.
+    ///
+    /// Takes the rows by windows, and in a window one word after another:
+    ///
+    /// ```text
+    /// rows 4,096 to 8,191   retribution: 9 at 5,002, 9 at 7,118   wildlife: 7 at 5,002   → weights 16 at 5,002, 9 at 7,118
+    /// ```
+    pub fn each_scored(
+        &mut self,
+        factors: &[u32],
+        mut visit: impl FnMut(u32, u32),
+    ) -> Result<(), QueryError> {
+        let Most { words, needed, weight_min, deadline, .. } = self;
+        let (needed, others) = words.split_at_mut(*needed);
+        let weight_min = u32::try_from(*weight_min).unwrap_or(u32::MAX);
+        let (needed_factors, other_factors) = factors.split_at(needed.len());
+        let mut window = vec![(0u32, 0u32); WINDOW_ROWS as usize];
+        loop {
+            deadline.check()?;
+            let first = needed.iter().map(|(_, word)| word.row()).min().unwrap_or(NO_ROW);
+            if first == NO_ROW {
+                return Ok(());
+            }
+            let begin = first & !(WINDOW_ROWS - 1);
+            let end = begin.saturating_add(WINDOW_ROWS);
+            window.fill((0, 0));
+            for ((weight, word), factor) in needed.iter_mut().zip(needed_factors) {
+                let weight = u32::try_from(*weight).unwrap_or(u32::MAX);
+                word.each_below(end, |row, impact| {
+                    if let Some((sum, score)) = window.get_mut((row - begin) as usize) {
+                        *sum = sum.saturating_add(weight);
+                        *score = score.saturating_add(factor.saturating_mul(impact));
+                    }
+                })?;
+            }
+            for (row, (sum, score)) in (begin..).zip(&window) {
+                if *sum == 0 {
+                    continue;
+                }
+                let (mut sum, mut score) = (*sum, *score);
+                for ((weight, word), factor) in others.iter_mut().zip(other_factors) {
+                    let impact = word.impact(row)?;
+                    if impact > 0 {
+                        sum = sum.saturating_add(u32::try_from(*weight).unwrap_or(u32::MAX));
+                        score = score.saturating_add(factor.saturating_mul(impact));
+                    }
+                }
+                if sum >= weight_min {
+                    visit(row, score);
+                }
+            }
+        }
     }
 
     fn seek(&mut self, row: u32) -> Result<u32, QueryError> {
-        let Most { words, needed, weight_min, pace } = self;
+        let Most { words, needed, weight_min, pace, .. } = self;
         let (needed, others) = words.split_at_mut(*needed);
         let mut row = row;
         loop {

@@ -25,7 +25,10 @@ use crate::index::doc_set::DocSet;
 use crate::query::deadline::{Deadline, QueryError};
 use crate::query::search::plan::Resolver;
 use crate::query::search::rank::{Ranking, matching_rows};
+use crate::record::value::Table;
 use crate::snapshot::Snapshot;
+use crate::storage::error::ReadError;
+use crate::text::analyzer::Languages;
 
 pub use crate::query::search::plan::{SearchSummary, SearchedWords, TITLE_END};
 pub use crate::query::search::rank::{RELEVANCE_SCORE, RankedRow};
@@ -66,7 +69,8 @@ impl Search {
         deadline: Deadline<'_>,
     ) -> Result<RankedPage, QueryError> {
         let suppressed = snapshot.suppressed().rows(entity);
-        let ranking = Ranking { filter, suppressed, deadline };
+        let rows = snapshot.count(entity);
+        let ranking = Ranking { rows, filter, suppressed, deadline };
         let mut resolver = self.resolver(snapshot, entity, deadline)?;
         let (count, rows) = ranking.page(&mut resolver, page)?;
         Ok(RankedPage { count, rows, summary: resolver.summary() })
@@ -82,7 +86,15 @@ impl Search {
             let reason = "cannot be searched: this snapshot was built without a full-text index; `name.search` finds names";
             return Err(QueryError::refused(self.parameter, &self.text, reason.to_owned()));
         };
+        let languages = index.languages(|| languages_of(snapshot))?;
         let (rows, suppressed) = (snapshot.count(entity), snapshot.suppressed().rows(entity));
-        Ok(Resolver::new(self, index, rows, suppressed, deadline))
+        Ok(Resolver::new(self, index, languages, rows, suppressed, deadline))
     }
+}
+
+/// The languages of a snapshot's records.
+fn languages_of(snapshot: &Snapshot) -> Result<Languages, ReadError> {
+    let codes = snapshot.codes_of(Table::Language as u8)?;
+    let codes: Vec<&str> = codes.map(|code| snapshot.code(code)).collect::<Result<_, _>>()?;
+    Ok(Languages::of_codes(codes.into_iter()))
 }

@@ -7,16 +7,16 @@
 //! words: most, corrected: synovitsi → synovitis
 //! ```
 
-use std::{collections::BTreeMap, str};
+use std::{collections::BTreeMap, str, time::Duration};
 
 use crate::index::full_text::{FormOf, FullText, NO_ROW, Term, idf};
 use crate::query::deadline::{Deadline, QueryError};
 use crate::query::search::forms::{Found, near, with_pattern};
-use crate::query::search::matcher::{Group, GroupTerm, Matcher, Most, Phrase};
+use crate::query::search::matcher::{Group, GroupTerm, Matcher, Most, Phrase, SearchWord};
 use crate::query::search::syntax::{Leaf, LeafKind, Node, PhrasePart, Search, Unit};
 use crate::schema::texts::ANY_FIELD;
 use crate::storage::error::ReadError;
-use crate::text::analyzer::{all_stems, is_function_word, is_inflection, is_stop_word};
+use crate::text::analyzer::{Languages, is_function_word, is_stop_word};
 
 /// The most words that the patterns and the mistyped words of a search stand for.
 const EXPANSIONS_MAX: usize = 10_000;
@@ -61,9 +61,27 @@ pub struct SearchSummary {
     pub corrected: BTreeMap<String, Vec<String>>,
 }
 
+/// Where the postings of a word that scores are read.
+pub(super) enum ScoreSource<'s> {
+    /// In the matcher, which reads them too: the place of the group among its required words.
+    Matcher(usize),
+    /// Apart from the matcher.
+    Group(Box<Group<'s>>),
+}
+
+impl<'s> ScoreSource<'s> {
+    #[inline]
+    pub fn group<'m>(&'m mut self, matcher: &'m mut Matcher<'s>) -> Option<&'m mut Group<'s>> {
+        match self {
+            ScoreSource::Matcher(place) => matcher.at_place(*place),
+            ScoreSource::Group(group) => Some(group),
+        }
+    }
+}
+
 /// A word that scores.
 pub(super) struct ScoredWord<'s> {
-    pub group: Group<'s>,
+    pub source: ScoreSource<'s>,
     /// Inverse document frequency, times the occurrences in the search.
     pub weight: u64,
 }
@@ -84,6 +102,8 @@ type Expansions = BTreeMap<(String, Option<u32>), Vec<Found>>;
 pub(super) struct Resolver<'s, 'q> {
     search: &'q Search,
     index: &'s FullText,
+    /// The languages of the records.
+    languages: Languages,
     /// The records that are not suppressed.
     records: u64,
     rows: u32,
@@ -103,6 +123,7 @@ impl<'s, 'q> Resolver<'s, 'q> {
     pub fn new(
         search: &'q Search,
         index: &'s FullText,
+        languages: Languages,
         rows: u32,
         suppressed: &'s [u32],
         deadline: Deadline<'s>,
@@ -110,6 +131,7 @@ impl<'s, 'q> Resolver<'s, 'q> {
         Resolver {
             search,
             index,
+            languages,
             records: u64::from(rows) - suppressed.len() as u64,
             rows,
             suppressed,
@@ -126,18 +148,36 @@ impl<'s, 'q> Resolver<'s, 'q> {
     pub fn matcher(&mut self) -> Result<Matcher<'s>, QueryError> {
         let search = self.search;
         let mut matcher = self.node(&search.tree)?;
+        self.check_cost(&matcher)?;
         if search.is_plain && self.first_row(&mut matcher)? == NO_ROW {
             self.searched_words = SearchedWords::Most;
             self.correct(&search.tree)?;
             matcher = self.most(&search.tree)?;
+            self.check_cost(&matcher)?;
         }
         Ok(matcher)
     }
 
-    /// Resolves what orders the records. Needs the matcher first, which corrects words.
-    pub fn scoring(&mut self) -> Result<Scoring<'s>, QueryError> {
+    /// Refuses a search that would surely take longer than it may.
+    fn check_cost(&self, matcher: &Matcher<'_>) -> Result<(), QueryError> {
+        let Some(allowed) = self.deadline.allowed() else { return Ok(()) };
+        let needed = Duration::from_nanos(matcher.nanoseconds());
+        if needed <= allowed {
+            return Ok(());
+        }
+        let reason = format!(
+            "takes about {:.1} s of work where {:.1} s are allowed, since its words stand in too many records: {}",
+            needed.as_secs_f64(),
+            allowed.as_secs_f64(),
+            "add a rarer word, or leave out frequent ones"
+        );
+        Err(QueryError::refused(self.search.parameter, &self.search.text, reason))
+    }
+
+    /// Resolves what orders the records that the matcher finds.
+    pub fn scoring(&mut self, matcher: &Matcher<'s>) -> Result<Scoring<'s>, QueryError> {
         let search = self.search;
-        let words = self.scored_words(&search.tree)?;
+        let words = self.scored_words(&search.tree, matcher)?;
         let sequence = match search.is_plain {
             true => self.sequence(&search.tree)?,
             false => Vec::new(),
@@ -191,7 +231,11 @@ impl<'s, 'q> Resolver<'s, 'q> {
             LeafKind::Word(Unit { parts, joined }) => match (parts.as_slice(), joined) {
                 ([only], None) => {
                     let terms = self.terms(only)?;
-                    Ok(Matcher::Group(Box::new(self.group(terms, *fields)?)))
+                    let mut group = self.group(terms, *fields)?;
+                    if *fields == ANY_FIELD {
+                        group = group.of_word((only.clone(), None));
+                    }
+                    Ok(Matcher::Group(Box::new(group)))
                 }
                 (parts, joined) => {
                     let parts: Vec<PhrasePart> =
@@ -284,7 +328,7 @@ impl<'s, 'q> Resolver<'s, 'q> {
         Ok(found)
     }
 
-    /// The terms of a word: of its stems in all languages, or of the word as it is written. A term counts if one of its
+    /// The terms of a word: of its stems in the languages of the records, or of the word as it is written. A term counts if one of its
     /// forms may be an inflection of the word: stems of two languages may be equal by chance.
     fn terms(&mut self, word: &str) -> Result<Vec<GroupTerm<'s>>, QueryError> {
         self.deadline.check()?;
@@ -295,9 +339,9 @@ impl<'s, 'q> Resolver<'s, 'q> {
             true => self.terms_of_form(&self.index.form(word)?)?,
             false => {
                 let mut terms = Vec::new();
-                for stem in all_stems(word) {
+                for stem in self.languages.stems(word) {
                     if let Some(term) = self.index.term(&stem)?
-                        && has_inflection(term, &stem, word)?
+                        && has_inflection(term, &stem, word, self.languages)?
                     {
                         terms.push(GroupTerm { term, forms: None });
                     }
@@ -447,10 +491,10 @@ impl<'s, 'q> Resolver<'s, 'q> {
     /// The matcher of words with this many halves of the weight of all words, and of at least one word.
     fn with_share(&mut self, tree: &Node, halves: u64) -> Result<Matcher<'s>, QueryError> {
         let mut words = Vec::new();
-        for (word, joined) in subject_words(tree) {
-            let (weight, group) = self.word_group(&word, joined.as_deref())?;
+        for word in subject_words(tree) {
+            let (weight, group) = self.word_group(&word.0, word.1.as_deref())?;
             if weight > 0 {
-                words.push((weight, group));
+                words.push((weight, group.of_word(word)));
             }
         }
         let all: u64 = words.iter().map(|(weight, _)| weight).sum();
@@ -459,7 +503,11 @@ impl<'s, 'q> Resolver<'s, 'q> {
 
     /// The words that score: of all clauses but the negated ones. Very frequent words score in a search of such words alone;
     /// where records match that have most words, so do function words.
-    fn scored_words(&mut self, tree: &Node) -> Result<Vec<ScoredWord<'s>>, QueryError> {
+    fn scored_words(
+        &mut self,
+        tree: &Node,
+        matcher: &Matcher<'s>,
+    ) -> Result<Vec<ScoredWord<'s>>, QueryError> {
         let mut all = Vec::new();
         scored_leaves(tree, &mut all);
         let is_word: fn(&str) -> bool = match self.searched_words {
@@ -475,7 +523,16 @@ impl<'s, 'q> Resolver<'s, 'q> {
         let mut words = Vec::new();
         for (part, times) in counts {
             let (weight, group) = match &part {
-                Scored::Word(word, joined) => self.word_group(word, joined.as_deref())?,
+                Scored::Word(word, joined) => {
+                    let place = matcher.place_of(&(word.clone(), joined.clone()));
+                    if let Some(place) = place {
+                        let terms = self.word_terms(word, joined.as_deref())?;
+                        let weight = self.idf(&terms)? * times;
+                        words.push(ScoredWord { source: ScoreSource::Matcher(place), weight });
+                        continue;
+                    }
+                    self.word_group(word, joined.as_deref())?
+                }
                 Scored::Pattern(pattern) => {
                     let found = self.pattern(pattern)?;
                     self.expanded_group(found)?
@@ -487,7 +544,8 @@ impl<'s, 'q> Resolver<'s, 'q> {
                 }
             };
             if weight > 0 {
-                words.push(ScoredWord { group, weight: weight * times });
+                let source = ScoreSource::Group(Box::new(group));
+                words.push(ScoredWord { source, weight: weight * times });
             }
         }
         Ok(words)
@@ -511,9 +569,16 @@ impl<'s, 'q> Resolver<'s, 'q> {
 }
 
 /// Whether a form of a term may be an inflection of a word.
-fn has_inflection(term: Term<'_>, stem: &str, word: &str) -> Result<bool, ReadError> {
+fn has_inflection(
+    term: Term<'_>,
+    stem: &str,
+    word: &str,
+    languages: Languages,
+) -> Result<bool, ReadError> {
     let forms = term.forms(stem.as_bytes())?;
-    let is_one = |form: &Vec<u8>| str::from_utf8(form).is_ok_and(|form| is_inflection(word, form));
+    let is_one = |form: &Vec<u8>| {
+        str::from_utf8(form).is_ok_and(|form| languages.have_inflection(word, form))
+    };
     Ok(forms.iter().any(is_one))
 }
 
@@ -530,7 +595,7 @@ pub(super) fn required(nodes: &[Node]) -> impl Iterator<Item = &Node> {
 }
 
 /// The words of a plain search in order, each with the joined form of its compound.
-fn words_of(tree: &Node) -> Vec<(String, Option<String>)> {
+fn words_of(tree: &Node) -> Vec<SearchWord> {
     let Node::And { nodes, .. } = tree else { return Vec::new() };
     let mut words = Vec::new();
     for node in nodes {
@@ -542,7 +607,7 @@ fn words_of(tree: &Node) -> Vec<(String, Option<String>)> {
 }
 
 /// The distinct words of a plain search, without function words. A search of function words alone keeps them.
-fn subject_words(tree: &Node) -> Vec<(String, Option<String>)> {
+fn subject_words(tree: &Node) -> Vec<SearchWord> {
     let mut words = words_of(tree);
     words.sort();
     words.dedup_by(|a, b| a.0 == b.0);

@@ -19,14 +19,18 @@ use std::{cmp::Reverse, collections::BinaryHeap};
 use crate::index::doc_set::{DocSet, DocSetBuilder};
 use crate::index::full_text::{IDF_STEPS, IMPACT_MAX, NO_ROW, VALUE_GAP};
 use crate::query::deadline::{Deadline, QueryError};
-use crate::query::search::matcher::{Matcher, stand_in_order};
-use crate::query::search::plan::{Resolver, ScoredWord, Scoring};
+use crate::query::search::matcher::{Group, Matcher, seek_all, stand_in_order};
+use crate::query::search::plan::{Resolver, ScoreSource, ScoredWord, Scoring};
 use crate::schema::texts::Field;
 
 /// The records whose words are compared with the order of a plain search.
 const WINDOW: usize = 128;
 /// The most records that are kept while the best are found. A later page costs two passes more.
 const BEST_MAX: usize = 1 << 14;
+/// Rows of a word that are looked at between two checks of the deadline.
+const STRETCH_ROWS: u32 = 1 << 20;
+/// Records of a word from which on whole blocks of them are passed over.
+const PASSED_OVER_MIN: u64 = 1 << 18;
 /// The steps of a score that stand for 1 of `relevance_score`.
 const SCORE_STEPS: u64 = IDF_STEPS * IMPACT_MAX as u64;
 /// The weight of a row's place: less than the least impact of a word in half of the records.
@@ -60,6 +64,8 @@ impl RankedRow {
 
 /// The rows that a list by relevance is made of.
 pub(super) struct Ranking<'r> {
+    /// Rows of the entity.
+    pub rows: u32,
     /// The rows of the other filters; `None` without others.
     pub filter: Option<&'r DocSet>,
     /// Ascending.
@@ -80,7 +86,11 @@ impl Ranking<'_> {
         (first, count): (u64, usize),
     ) -> Result<(u64, Vec<RankedRow>), QueryError> {
         let last = first.saturating_add(count as u64);
-        let mut begin = || Ok((search.matcher()?, search.scoring()?));
+        let mut begin = || {
+            let matcher = search.matcher()?;
+            let scoring = search.scoring(&matcher)?;
+            Ok((matcher, scoring))
+        };
         if last > BEST_MAX as u64 {
             let (matching, mut page) = self.late_page(&mut begin, (first, count))?;
             // The first batch of a stream begins with the window.
@@ -99,31 +109,51 @@ impl Ranking<'_> {
     }
 
     /// Counts the matching records, and finds the best of them, the best first.
-    fn best(
+    fn best<'s>(
         &self,
-        matcher: &mut Matcher<'_>,
-        words: &mut [ScoredWord<'_>],
+        matcher: &mut Matcher<'s>,
+        words: &mut [ScoredWord<'s>],
         count: usize,
     ) -> Result<(u64, Vec<RankedRow>), QueryError> {
-        let mut best: BinaryHeap<Reverse<(u32, Reverse<u32>)>> =
-            BinaryHeap::with_capacity(count + 1);
-        let mut bound = Bound { until: None, score: 0 };
-        let mut matching = 0;
+        let mut best = Best::new(count);
+        if let Matcher::Most(most) = matcher
+            && most.is_dense(self.rows)
+            && let Some(factors) = factors(words, most.words())
+        {
+            let mut matching = 0;
+            most.each_scored(&factors, |row, score| {
+                if self.has(row) {
+                    matching += 1;
+                    best.add(row, score.saturating_add(row_score(row)));
+                }
+            })?;
+            return Ok((matching, best.finish()));
+        }
+        let required =
+            matcher.groups().and_then(|groups| Some((factors(words, groups.len())?, groups)));
+        if let Some((factors, mut groups)) = required {
+            match groups.as_mut_slice() {
+                [only] if self.is_known_and_long(only) => {}
+                [only] => return self.best_of_one(only, factors[0], best),
+                groups => return self.best_of_all(groups, &factors, best),
+            }
+        }
         // If every posting matches, their number is known, and blocks are passed over.
-        let known = match (&*matcher, self.filter, self.suppressed) {
-            (Matcher::Group(group), None, []) => group.exact_count(),
+        let known = match (matcher.only_group(), self.filter, self.suppressed) {
+            (Some(group), None, []) => group.exact_count(),
             _ => None,
         };
+        let mut bound = Bound { until: None, score: 0 };
+        let mut matching = 0;
         let mut pace = self.deadline.paced();
         let mut row = matcher.seek(0)?;
         while row != NO_ROW {
             pace.step()?;
             let mut next = row + 1;
-            let mut can_be_best = true;
-            if best.len() == count {
-                let least = best.peek().map_or(0, |Reverse((score, _))| *score);
+            let mut can_be_best = count > 0;
+            if let Some(least) = best.least() {
                 if bound.until.is_none_or(|until| until < row) {
-                    bound = Bound::of(words, row);
+                    bound = Bound::of(matcher, words, row);
                 }
                 // No record of these blocks is better than the worst of the best.
                 can_be_best = bound.score > least;
@@ -133,21 +163,67 @@ impl Ranking<'_> {
             }
             if self.has(row) {
                 matching += 1;
-                if can_be_best && count > 0 {
-                    let entry = Reverse((score(words, row)?, Reverse(row)));
-                    if best.len() < count {
-                        best.push(entry);
-                    } else if let Some(mut worst) = best.peek_mut().filter(|worst| entry < **worst)
-                    {
-                        *worst = entry;
-                    }
+                if can_be_best {
+                    best.add(row, score(matcher, words, row)?);
                 }
             }
             row = matcher.seek(next)?;
         }
-        let best = best.into_sorted_vec();
-        let best = best.into_iter().map(|Reverse((score, Reverse(row)))| RankedRow { row, score });
-        Ok((known.unwrap_or(matching), best.collect()))
+        Ok((known.unwrap_or(matching), best.finish()))
+    }
+
+    /// Whether the number of a group's records is known, and blocks are worth passing over.
+    fn is_known_and_long(&self, group: &Group<'_>) -> bool {
+        let known = group.exact_count().unwrap_or(0);
+        self.filter.is_none() && self.suppressed.is_empty() && known > PASSED_OVER_MIN
+    }
+
+    /// The best records with a word.
+    fn best_of_one(
+        &self,
+        group: &mut Group<'_>,
+        factor: u32,
+        mut best: Best,
+    ) -> Result<(u64, Vec<RankedRow>), QueryError> {
+        let mut matching = 0;
+        while group.row() != NO_ROW {
+            self.deadline.check()?;
+            let end = group.row().saturating_add(STRETCH_ROWS);
+            group.each_below(end, |row, impact| {
+                if self.has(row) {
+                    matching += 1;
+                    best.add(row, factor.saturating_mul(impact).saturating_add(row_score(row)));
+                }
+            })?;
+        }
+        Ok((matching, best.finish()))
+    }
+
+    /// The best records with all of some words, the rarest first.
+    fn best_of_all(
+        &self,
+        groups: &mut [&mut Group<'_>],
+        factors: &[u32],
+        mut best: Best,
+    ) -> Result<(u64, Vec<RankedRow>), QueryError> {
+        let (mut matching, mut row) = (0, 0);
+        let mut pace = self.deadline.paced();
+        loop {
+            pace.step()?;
+            row = seek_all(groups, row, &mut pace, |group, row| group.seek(row))?;
+            if row == NO_ROW {
+                return Ok((matching, best.finish()));
+            }
+            if self.has(row) {
+                matching += 1;
+                let mut score = row_score(row);
+                for (group, factor) in groups.iter_mut().zip(factors) {
+                    score = score.saturating_add(factor.saturating_mul(group.current_impact()));
+                }
+                best.add(row, score);
+            }
+            row += 1;
+        }
     }
 
     /// Finds a page behind the records that memory keeps: counts the records of each score, and then collects those of the
@@ -220,9 +296,9 @@ impl Ranking<'_> {
     }
 
     /// Scores all matching records.
-    fn each_scored(
+    fn each_scored<'s>(
         &self,
-        (mut matcher, mut scoring): (Matcher<'_>, Scoring<'_>),
+        (mut matcher, mut scoring): (Matcher<'s>, Scoring<'s>),
         mut visit: impl FnMut(u32, u32),
     ) -> Result<(), QueryError> {
         let mut pace = self.deadline.paced();
@@ -230,12 +306,57 @@ impl Ranking<'_> {
         while row != NO_ROW {
             pace.step()?;
             if self.has(row) {
-                visit(row, score(&mut scoring.words, row)?);
+                visit(row, score(&mut matcher, &mut scoring.words, row)?);
             }
             row = matcher.seek(row + 1)?;
         }
         Ok(())
     }
+}
+
+/// The best records so far.
+struct Best {
+    count: usize,
+    /// The worst of them first.
+    heap: BinaryHeap<Reverse<(u32, Reverse<u32>)>>,
+}
+
+impl Best {
+    fn new(count: usize) -> Best {
+        Best { count, heap: BinaryHeap::with_capacity(count + 1) }
+    }
+
+    /// The score of the worst, once there are enough.
+    fn least(&self) -> Option<u32> {
+        let worst = self.heap.peek().filter(|_| self.heap.len() == self.count)?;
+        Some(worst.0.0)
+    }
+
+    /// Adds a record if it is among the best. Rows ascend.
+    #[inline]
+    fn add(&mut self, row: u32, score: u32) {
+        let entry = Reverse((score, Reverse(row)));
+        if self.heap.len() < self.count {
+            self.heap.push(entry);
+        } else if let Some(mut worst) = self.heap.peek_mut().filter(|worst| entry < **worst) {
+            *worst = entry;
+        }
+    }
+
+    fn finish(self) -> Vec<RankedRow> {
+        let sorted = self.heap.into_sorted_vec().into_iter();
+        sorted.map(|Reverse((score, Reverse(row)))| RankedRow { row, score }).collect()
+    }
+}
+
+/// The weights of the `count` words of a matcher, in its order; `None` if words score that it does not have.
+fn factors(words: &[ScoredWord<'_>], count: usize) -> Option<Vec<u32>> {
+    let mut factors = vec![0; count];
+    for ScoredWord { source, weight } in words {
+        let ScoreSource::Matcher(place) = source else { return None };
+        *factors.get_mut(*place)? = u32::try_from(*weight).unwrap_or(u32::MAX);
+    }
+    Some(factors)
 }
 
 /// Collects the matching rows.
@@ -271,9 +392,10 @@ struct Bound {
 }
 
 impl Bound {
-    fn of(words: &mut [ScoredWord<'_>], row: u32) -> Bound {
+    fn of<'s>(matcher: &mut Matcher<'s>, words: &mut [ScoredWord<'s>], row: u32) -> Bound {
         let (mut score, mut until) = (u64::from(row_score(row)), NO_ROW);
-        for ScoredWord { group, weight } in words {
+        for ScoredWord { source, weight } in words {
+            let Some(group) = source.group(matcher) else { continue };
             let (impact, last) = group.bound(row);
             score += *weight * u64::from(impact);
             until = until.min(last);
@@ -291,10 +413,17 @@ fn saturate(score: u64) -> u32 {
     u32::try_from(score).unwrap_or(u32::MAX)
 }
 
-fn score(words: &mut [ScoredWord<'_>], row: u32) -> Result<u32, QueryError> {
+/// The score of the record at which the matcher stands.
+fn score<'s>(
+    matcher: &mut Matcher<'s>,
+    words: &mut [ScoredWord<'s>],
+    row: u32,
+) -> Result<u32, QueryError> {
     let mut score = u64::from(row_score(row));
-    for ScoredWord { group, weight } in words {
-        score += *weight * u64::from(group.impact(row)?);
+    for ScoredWord { source, weight } in words {
+        if let Some(group) = source.group(matcher) {
+            score += *weight * u64::from(group.impact(row)?);
+        }
     }
     Ok(saturate(score))
 }
@@ -310,11 +439,14 @@ fn add_bonuses(search: &mut Scoring<'_>, best: &mut [RankedRow]) -> Result<(), Q
     best.sort_by_key(|ranked| ranked.row);
     let weights: u64 = search.words.iter().map(|word| word.weight).sum();
     let mut positions: Vec<Vec<u32>> = vec![Vec::new(); search.sequence.len()];
+    // A word alone has no neighbour in an abstract.
+    let fields = [Field::Title, Field::Abstract];
+    let fields = if search.sequence.len() == 1 { &fields[..1] } else { &fields[..] };
     let mut ends = Vec::new();
     for RankedRow { row, score } in &mut *best {
         let mut side_by_side = vec![false; search.sequence.len().saturating_sub(1)];
         let mut coverage = 0;
-        for field in [Field::Title, Field::Abstract] {
+        for field in fields.iter().copied() {
             for ((_, group), positions) in search.sequence.iter_mut().zip(&mut positions) {
                 positions.clear();
                 if group.seek(*row)? == *row {

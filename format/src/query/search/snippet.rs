@@ -15,7 +15,7 @@ use crate::query::search::plan::SearchSummary;
 use crate::query::search::syntax::{Leaf, LeafKind, Node, PhrasePart, Search};
 use crate::query::search::word_test::WordTest;
 use crate::schema::texts::Field;
-use crate::text::analyzer::{Compound, Stemmer, all_stems, each_compound, is_stop_word};
+use crate::text::analyzer::{Compound, Languages, Stemmer, each_compound, is_stop_word};
 
 /// The words of a search that texts are marked by.
 #[derive(Debug)]
@@ -52,12 +52,14 @@ impl Search {
         }
         let corrected = summary.iter().flat_map(|summary| &summary.corrected);
         for (word, corrections) in corrected {
-            let stems = all_stems(word);
+            let stems = Languages::ALL.stems(word);
             for known in &mut marker.words {
                 if let WordTest::Stems(known) = &mut known.test
                     && stems.iter().any(|stem| known.contains(stem))
                 {
-                    known.extend(corrections.iter().flat_map(|correction| all_stems(correction)));
+                    known.extend(
+                        corrections.iter().flat_map(|correction| Languages::ALL.stems(correction)),
+                    );
                 }
             }
         }

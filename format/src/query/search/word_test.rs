@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use rapidfuzz::distance::osa;
 
 use crate::query::search::forms::{FUZZY_LETTERS_MAX, has_pattern};
-use crate::text::analyzer::all_stems;
+use crate::text::analyzer::Languages;
 
 /// A word of a search.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ impl WordTest {
     pub fn of_word(word: &str, is_exact: bool) -> WordTest {
         match is_exact {
             true => WordTest::Exact(word.to_owned()),
-            false => WordTest::Stems(all_stems(word).into_iter().collect()),
+            false => WordTest::Stems(Languages::ALL.stems(word).into_iter().collect()),
         }
     }
 

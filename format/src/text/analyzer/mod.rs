@@ -28,7 +28,7 @@ mod stems;
 use std::ops::Range;
 
 use self::scanner::{PART_BYTES_MAX, Scanner};
-pub use self::stems::{Stemmer, all_stems, is_function_word, is_inflection, is_stop_word};
+pub use self::stems::{Languages, Stemmer, is_function_word, is_stop_word};
 use super::fold;
 
 /// The version of the analyzer. The schema hash of snapshots includes the version, because snapshots

@@ -227,8 +227,7 @@ impl Stemmer {
     ///
     /// Only the part before a hyphen counts: `pt-br` is Portuguese.
     pub fn of_language(code: Option<&str>) -> Stemmer {
-        let code = code.map_or("en", |code| code.split('-').next().unwrap_or(code));
-        let language = LANGUAGES.iter().find(|language| language.codes.contains(&code));
+        let language = number_of(code).map(|number| &LANGUAGES[number]);
         Stemmer { language, cache: RefCell::default() }
     }
 
@@ -262,27 +261,49 @@ impl Language {
     }
 }
 
-/// Returns the stems of a folded word in every language, in ascending order and without duplicates. The
-/// word itself is among them, as the stem in languages without a stemmer.
-pub fn all_stems(word: &str) -> Vec<String> {
-    let stems = LANGUAGES.iter().map(|language| language.stem(word).into_owned());
-    let mut stems: Vec<String> = stems.chain([word.to_owned()]).collect();
-    stems.sort_unstable();
-    stems.dedup();
-    stems
+/// Languages of records, by whose rules the words of a search are stemmed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Languages(u64);
+
+impl Languages {
+    /// All languages with a stemmer.
+    pub const ALL: Languages = Languages(u64::MAX);
+
+    /// The languages with these codes, and English, by which texts of an unknown language are stemmed.
+    pub fn of_codes<'c>(codes: impl Iterator<Item = &'c str>) -> Languages {
+        let codes = codes.map(Some).chain([None]);
+        let bits = codes.filter_map(number_of).map(|number| 1 << number);
+        Languages(bits.fold(0, |all, bit| all | bit))
+    }
+
+    fn each(self) -> impl Iterator<Item = &'static Language> {
+        let all = LANGUAGES.iter().enumerate();
+        all.filter(move |(number, _)| self.0 >> number & 1 == 1).map(|(_, language)| language)
+    }
+
+    /// The stems of a folded word in these languages, in ascending order and without duplicates. The word itself is among
+    /// them, as the stem in languages without a stemmer.
+    pub fn stems(self, word: &str) -> Vec<String> {
+        let stems = self.each().map(|language| language.stem(word).into_owned());
+        let mut stems: Vec<String> = stems.chain([word.to_owned()]).collect();
+        stems.sort_unstable();
+        stems.dedup();
+        stems
+    }
+
+    /// Whether two folded words have one stem in one of these languages, so that one may be an inflection of the other.
+    ///
+    /// ```text
+    /// networks, network      the English stem of both is network
+    /// synovitsi, synovitis   the Finnish stem of one and the English stem of the other is synov; no language has one for both
+    /// ```
+    pub fn have_inflection(self, word: &str, other: &str) -> bool {
+        word == other || self.each().any(|language| language.stem(word) == language.stem(other))
+    }
 }
 
-/// Whether two folded words have one stem in a language, so that one may be an inflection of the other.
-///
-/// ```text
-/// networks, network      the English stem of both is network
-/// synovitsi, synovitis   the Finnish stem of one and the English stem of the other is synov; no language has one for both
-/// ```
-pub fn is_inflection(word: &str, other: &str) -> bool {
-    static ENGLISH: LazyLock<Option<&Language>> =
-        LazyLock::new(|| LANGUAGES.iter().find(|language| language.codes.contains(&"en")));
-    // Most words are English.
-    let languages = ENGLISH.iter().copied().chain(LANGUAGES.iter());
-    word == other
-        || languages.into_iter().any(|language| language.stem(word) == language.stem(other))
+/// The number of the language with a code, of English without a code.
+fn number_of(code: Option<&str>) -> Option<usize> {
+    let code = code.map_or("en", |code| code.split('-').next().unwrap_or(code));
+    LANGUAGES.iter().position(|language| language.codes.contains(&code))
 }

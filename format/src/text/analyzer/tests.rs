@@ -222,12 +222,17 @@ fn finds(text: &str, language: Option<&str>, query: &str) -> bool {
     });
     let mut found_all = true;
     each_compound(query, |compound| {
-        let parts: Vec<Vec<String>> = compound.parts().map(all_stems).collect();
+        let parts: Vec<Vec<String>> =
+            compound.parts().map(|part| Languages::ALL.stems(part)).collect();
         let follows = terms
             .windows(parts.len())
             .any(|terms| terms.iter().zip(&parts).all(|(term, stems)| stems.contains(term)));
         let single = if parts.len() == 1 { Some(parts[0].clone()) } else { None };
-        let stems = compound.joined().map(all_stems).or(single).unwrap_or_default();
+        let stems = compound
+            .joined()
+            .map(|joined| Languages::ALL.stems(joined))
+            .or(single)
+            .unwrap_or_default();
         let is_joined = terms.iter().chain(&joined_terms).any(|term| stems.contains(term));
         found_all &= follows || is_joined;
     });
@@ -517,7 +522,7 @@ fn stems_are_folded_and_repeat() {
         let alphabet: Vec<char> = alphabets[numbers.below(alphabets.len())].chars().collect();
         let length = 1 + numbers.below(14);
         let word: String = (0..length).map(|_| alphabet[numbers.below(alphabet.len())]).collect();
-        let all = all_stems(&word);
+        let all = Languages::ALL.stems(&word);
         assert!(all.is_sorted() && all.contains(&word), "{word}");
         assert!(all.iter().all(|stem| fold::fold(stem) == *stem), "{word}: {all:?}");
         for stemmer in &stemmers {
@@ -556,13 +561,14 @@ fn words_are_inflections_of_each_other_if_one_language_stems_both_alike() {
     for (word, other) in
         [("networks", "network"), ("studies", "studying"), ("stadt", "stadte"), ("x1", "x1")]
     {
-        assert!(is_inflection(word, other), "{word} {other}");
+        assert!(Languages::ALL.have_inflection(word, other), "{word} {other}");
     }
     // Finnish and English make one stem of these, but no language of both.
     assert!(
-        all_stems("synovitsi")
+        Languages::ALL
+            .stems("synovitsi")
             .iter()
             .any(|stem| Stemmer::of_language(None).stem("synovitis") == **stem)
     );
-    assert!(!is_inflection("synovitsi", "synovitis"));
+    assert!(!Languages::ALL.have_inflection("synovitsi", "synovitis"));
 }

@@ -26,7 +26,7 @@ mod texts;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use pinakes_format::text::analyzer::{all_stems, is_function_word, is_inflection, is_stop_word};
+use pinakes_format::text::analyzer::{is_function_word, is_stop_word};
 
 use crate::Entry;
 use crate::query::Refused;
@@ -172,12 +172,12 @@ impl Evaluation<'_> {
     }
 
     fn stems(&self, word: &str) -> BTreeSet<usize> {
-        let stems = all_stems(word);
+        let stems = self.texts.languages.stems(word);
         let stems = stems.iter().filter_map(|stem| self.texts.stems.get(stem).copied());
         // Stems of two languages may be equal by chance.
         let has_inflection = |stem: &usize| {
             let mut forms = self.texts.spellings.iter().filter(|spelling| spelling.stem == *stem);
-            forms.any(|spelling| is_inflection(word, &spelling.form))
+            forms.any(|spelling| self.texts.languages.have_inflection(word, &spelling.form))
         };
         stems.filter(has_inflection).collect()
     }

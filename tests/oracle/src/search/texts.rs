@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use pinakes_format::text::analyzer::{Stemmer, each_compound};
+use pinakes_format::text::analyzer::{Languages, Stemmer, each_compound};
 use serde_json::Value;
 
 use crate::Entry;
@@ -54,8 +54,10 @@ pub(super) struct Record {
 }
 
 /// The words of all records.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Texts {
+    /// The languages of the records, by which words of searches are stemmed.
+    pub languages: Languages,
     pub records: Vec<Record>,
     pub spellings: Vec<Spelling>,
     pub stems: BTreeMap<String, usize>,
@@ -66,7 +68,15 @@ pub(super) struct Texts {
 
 impl Texts {
     pub fn new(entries: &[Entry]) -> Texts {
-        let mut texts = Texts::default();
+        let codes = entries.iter().filter_map(|entry| entry.single["language"]["code"].as_str());
+        let mut texts = Texts {
+            languages: Languages::of_codes(codes),
+            records: Vec::new(),
+            spellings: Vec::new(),
+            stems: BTreeMap::new(),
+            counts: Vec::new(),
+            known: BTreeMap::new(),
+        };
         let mut stemmers: BTreeMap<Option<&str>, Stemmer> = BTreeMap::new();
         for entry in entries {
             let language = entry.single["language"]["code"].as_str();
