@@ -260,9 +260,10 @@ fn is_plain(text: &str, tokens: &[Token<'_>]) -> bool {
     let is_one_word = tokens.len() == 1;
     let has_word_syntax = tokens.iter().any(|token| match token.kind {
         TokenKind::Word(word) if is_one_word => has_syntax(word),
-        // The question mark of a title is no pattern.
+        // The question mark of a title is no pattern, nor is that of a sentence in a text.
         TokenKind::Word(word) => {
-            has_syntax(word.trim_end_matches(|c: char| c.is_ascii_punctuation() && c != '*'))
+            let word = word.trim_end_matches(|c: char| c.is_ascii_punctuation() && c != '*');
+            has_syntax(&without_question_marks(word))
         }
         _ => false,
     });
@@ -296,6 +297,21 @@ fn is_prose(tokens: &[Token<'_>]) -> bool {
     };
     let count = words().count();
     count >= PROSE_WORDS_MIN || count >= CITATION_WORDS_MIN && words().any(is_year)
+}
+
+/// Leaves out the question marks before punctuation: `messages?--that`.
+fn without_question_marks(word: &str) -> String {
+    let mut is_within = true;
+    let mut kept: Vec<char> = Vec::new();
+    for c in word.chars().rev() {
+        if c != '?' {
+            is_within = c.is_alphanumeric() || c == '*';
+        }
+        if c != '?' || is_within {
+            kept.push(c);
+        }
+    }
+    kept.into_iter().rev().collect()
 }
 
 /// Whether a word has a star, a question mark within, or a number of changes.
@@ -647,6 +663,7 @@ mod tests {
         for text in [
             "deep learning",
             "What is life?",
+            "notion of the types of messages?--that is, a check",
             "a (b",
             "unbalanced \" quote",
             "R & D",

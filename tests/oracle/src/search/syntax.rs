@@ -181,7 +181,7 @@ fn is_plain(text: &str, pieces: &[Piece]) -> bool {
                     1 => word,
                     _ => word.trim_end_matches(|c: char| c.is_ascii_punctuation() && c != '*'),
                 };
-                if is_pattern(word) || edits_of(word).is_some() {
+                if is_pattern(word, pieces.len() > 1) || edits_of(word).is_some() {
                     return false;
                 }
             }
@@ -199,8 +199,16 @@ fn is_plain(text: &str, pieces: &[Piece]) -> bool {
 }
 
 /// A question mark or a star makes a pattern of a word if it follows a letter, a digit or a star.
-fn is_pattern(word: &str) -> bool {
-    let letters: Vec<char> = word.chars().collect();
+fn is_pattern(word: &str, is_in_text: bool) -> bool {
+    let mut letters: Vec<char> = word.chars().collect();
+    if is_in_text {
+        // A question mark before punctuation ends a sentence.
+        while let Some(at) = letters.windows(2).position(|pair| {
+            pair[0] == '?' && !pair[1].is_alphanumeric() && pair[1] != '*' && pair[1] != '?'
+        }) {
+            letters.remove(at);
+        }
+    }
     letters
         .windows(2)
         .any(|pair| matches!(pair[1], '*' | '?') && (pair[0].is_alphanumeric() || pair[0] == '*'))
@@ -275,7 +283,7 @@ fn phrase(text: &str, distance: Option<u32>, fields: &[usize]) -> Result<Option<
     }
     let mut words = Vec::new();
     for word in text.split_whitespace() {
-        if is_pattern(word) {
+        if is_pattern(word, false) {
             words.push(PhraseWord::Pattern(pattern(word)?));
             continue;
         }
@@ -385,7 +393,7 @@ impl Reader<'_> {
 }
 
 fn word(text: &str, fields: &[usize]) -> Result<Option<Clause>, Refused> {
-    if is_pattern(text) {
+    if is_pattern(text, false) {
         return Ok(Some(Clause::Leaf(fields.to_vec(), Leaf::Pattern(pattern(text)?))));
     }
     let Some((text, edits)) = edits_of(text) else { return Ok(all_of(text, fields)) };
