@@ -8,18 +8,23 @@ NOT_OF_GROUPS = {"select", "sample", "seed", "format", "sort"}
 NOT_OF_STREAMS = {"page", "per_page"}
 # Parameters whose grammars the document gives in words.
 IN_WORDS = {"filter", "sort", "search", "search.exact"}
+# Members that pages of lists have; single records and streams have more.
+ON_PAGES = {"id", "name"}
 # One search at a time.
 SEARCHES = {"search", "search.exact"}
 # Names in these parameters must differ.
 NAMES = {"group_by", "of", "select"}
 
 
+def names_in(text):
+    return [name.strip() for name in str(text).split(",")]
+
+
 def has_repeated(text):
-    names = [name.strip() for name in str(text).split(",")]
-    return len(names) != len(set(names))
+    return len(names_in(text)) != len(set(names_in(text)))
 
 
-def is_allowed(parameters):
+def is_allowed(path, parameters):
     names = set(parameters)
     if any(has_repeated(parameters[name]) for name in names & NAMES):
         return False
@@ -28,6 +33,11 @@ def is_allowed(parameters):
     if "group_by" in names and names & NOT_OF_GROUPS:
         return False
     if names >= SEARCHES:
+        return False
+    # Lists sum up the groups of one key.
+    if "of" in names and not path.startswith("/statistics/") and len(names_in(parameters.get("group_by", ","))) > 1:
+        return False
+    if "select" in names and "format" not in names and not set(names_in(parameters["select"])) <= ON_PAGES:
         return False
     return "seed" not in names or "sample" in names
 
@@ -38,7 +48,7 @@ def filter_case(context, case):
     # A form has an example of `search` alone.
     if (IN_WORDS - {"search"}) & set(form):
         return False
-    return is_allowed(case.query or {}) and is_allowed(form)
+    return is_allowed(case.path, case.query or {}) and is_allowed(case.path, form)
 
 
 @schemathesis.hook
