@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use pinakes_oracle::{Key, Kind, Lists};
 use pinakes_tests::client::Connection;
 use pinakes_tests::query_generator::{Coverage, QueryGenerator};
-use pinakes_tests::server::{Server, Snapshots};
+use pinakes_tests::server::{Server, Snapshots, command};
 use pinakes_tests::values::{percent_encode, pick};
 use pinakes_tests::{SeededRng, library, real_sample, sample};
 use serde_json::Value;
@@ -244,7 +244,10 @@ fn compare(inputs: &[PathBuf], random: usize, seed: u64) {
     let generators = QueryGenerator::all(library, &lists);
     let (mut rng, mut coverage) = (SeededRng(seed), Coverage::default());
     let snapshots = Snapshots::from_inputs(inputs);
-    let server = Server::serve(&snapshots);
+    // Programs of the tests are slow, and a busy machine slower: the limits of a list's time are not tested here.
+    let mut command = command(&["--snapshots".as_ref(), snapshots.path().as_os_str()]);
+    let slow = command.env("PINAKES_LIST_CPU", "60000").env("PINAKES_LIST_TIMEOUT", "60");
+    let server = Server::start(slow);
     let connection = server.connect();
     let mut comparison = Comparison { lists: &lists, server: &server, connection, groups: 0 };
     for generator in generators.iter().filter(|generator| !generator.filters.is_empty()) {
