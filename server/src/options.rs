@@ -176,6 +176,10 @@ pub struct LimitOptions {
     #[arg(long, value_name = "N", default_value = "50", env = "PINAKES_DAILY_SEARCH")]
     daily_search: u32,
 
+    /// Pages for people per day of each client: `/browse` and below. 10 completions of their search box count as one.
+    #[arg(long, value_name = "N", default_value = "600", env = "PINAKES_BROWSE_LIMIT")]
+    browse_limit: u32,
+
     /// List pages per day of all clients together.
     #[arg(long, value_name = "N", default_value = "10000", env = "PINAKES_POOL_LIST")]
     pool_list: u64,
@@ -184,13 +188,17 @@ pub struct LimitOptions {
     #[arg(long, value_name = "N", default_value = "1000", env = "PINAKES_POOL_SEARCH")]
     pool_search: u64,
 
-    /// Largest share of the two pools that the clients of one network take, as `25%` or `0.25`. A network is
+    /// Pages for people per day of all clients together.
+    #[arg(long, value_name = "N", default_value = "12000", env = "PINAKES_POOL_BROWSE")]
+    pool_browse: u64,
+
+    /// Largest share of the three pools that the clients of one network take, as `25%` or `0.25`. A network is
     /// an IPv4 /24 or an IPv6 /48.
     #[arg(long, value_name = "SHARE", default_value = "25%", env = "PINAKES_POOL_SHARE",
           value_parser = parse_share)]
     pool_share: f64,
 
-    /// Clients counted exactly: 8 to 16 bytes each, and 40 for each that was seen. A new client beyond replaces the least
+    /// Clients counted exactly: 8 to 16 bytes each, and 48 for each that was seen. A new client beyond replaces the least
     /// recently seen.
     #[arg(long, value_name = "N", default_value = "1000000", env = "PINAKES_CLIENTS_MAX",
           value_parser = clap::value_parser!(u32).range(1..=i64::from(CLIENTS_MAX)))]
@@ -340,17 +348,18 @@ impl LimitOptions {
             header: self.forwarded_by,
             exempt: self.exempt.clone(),
         };
-        let pool = [self.pool_list, self.pool_search];
+        let pool = [self.pool_list, self.pool_search, self.pool_browse];
         // At least one request, whatever the share.
         let of_network = |pool: u64| ((pool as f64 * self.pool_share) as u64).max(1);
         let limits = Limits {
             minute: self.minute_limit,
             free: self.free_limit,
-            daily: [self.daily_list, self.daily_search],
+            daily: [self.daily_list, self.daily_search, self.browse_limit],
             pool,
             network_pool: pool.map(of_network),
             clients_max: self.clients_max,
-        };
+        }
+        .in_units();
         let clock = Box::new(SystemClock::new());
         if let Some(store) = self.counters.as_ref().filter(|_| !self.no_limits) {
             let timeout = Duration::from_millis(self.counters_timeout);

@@ -41,6 +41,8 @@ pub enum Charge {
     Minute,
     /// One request of the minute and one of the day.
     Daily(QuotaClass),
+    /// A completion of the pages' search box: 10 requests of the free minute, and a tenth of a page of the day.
+    Completion,
 }
 
 /// Identifies clients and applies the rate limits.
@@ -62,8 +64,16 @@ pub struct Admission {
     pub quotas: Option<Quotas>,
     /// The decision that refuses the request; `None` admits it.
     pub refusal: Option<Verdict>,
-    /// The pool that counts the request, and when it began to.
-    pooled: Option<(QuotaClass, ClockReading)>,
+    /// The units of an admitted request in its pool; `None` if no pool counts the request.
+    pooled: Option<Pooled>,
+}
+
+/// The units that an admitted request took from a pool, and the time.
+#[derive(Clone, Copy, Debug)]
+struct Pooled {
+    class: QuotaClass,
+    units: u32,
+    at: ClockReading,
 }
 
 /// The requests that a stream of a whole list counts as, and the decision on them.
@@ -176,7 +186,8 @@ impl Gate {
         records: u64,
         weight: u64,
     ) -> Option<StreamCharge> {
-        let (limiter, (class, admitted)) = (self.limiter.as_ref()?, admission.pooled?);
+        let (limiter, pooled) = (self.limiter.as_ref()?, admission.pooled?);
+        let Pooled { class, at: admitted, .. } = pooled;
         let more = records.saturating_mul(weight).div_ceil(RECORDS_PER_REQUEST).saturating_sub(1);
         let counted = limiter.count_more(admission.client.key(), class, more, admitted);
         let verdict = Handle::current().block_on(counted);
@@ -191,15 +202,16 @@ impl Gate {
         }
     }
 
-    /// Takes a request back from its pool, unless its reply is that of a list or a search: 200, 304 or 503.
+    /// Takes a request back from its pool, unless the request did the work of its class: 200, 304 or 503.
     pub fn settle(&self, admission: &Admission, status: StatusCode) {
         let did_work = matches!(
             status,
             StatusCode::OK | StatusCode::NOT_MODIFIED | StatusCode::SERVICE_UNAVAILABLE
         );
-        let Some((class, at)) = admission.pooled.filter(|_| !did_work) else { return };
+        let Some(pooled) = admission.pooled.filter(|_| !did_work) else { return };
         if let Some(limiter) = &self.limiter {
-            limiter.refund(admission.client.key(), class, at);
+            let Pooled { class, units, at } = pooled;
+            limiter.refund(admission.client.key(), class, units, at);
         }
     }
 }
@@ -213,19 +225,28 @@ async fn decide(limiter: &RateLimiter, client: Client, charge: Charge) -> Admiss
         }
         Charge::Free => {
             let verdict = limiter.count_free(client.key()).await;
-            let refusal = verdict.refusal.is_some().then_some(verdict);
-            return Admission { client, quotas: Some(verdict.quotas), refusal, pooled: None };
+            return Admission::counted(client, verdict, None);
+        }
+        Charge::Completion => {
+            let verdict = limiter.count_completion(client.key()).await;
+            return Admission::counted(client, verdict, Some((QuotaClass::Browse, 1)));
         }
         Charge::Minute => None,
         Charge::Daily(class) => Some(class),
     };
     let verdict = limiter.count(client.key(), class).await;
-    let refusal = verdict.refusal.is_some().then_some(verdict);
-    let pooled = class.filter(|_| refusal.is_none()).map(|class| (class, verdict.at));
-    Admission { client, quotas: Some(verdict.quotas), refusal, pooled }
+    Admission::counted(client, verdict, class.map(|class| (class, class.units())))
 }
 
 impl Admission {
+    /// The admission of a counted request, which took units of a class from the pool if it was admitted.
+    fn counted(client: Client, verdict: Verdict, taken: Option<(QuotaClass, u32)>) -> Admission {
+        let refusal = verdict.refusal.is_some().then_some(verdict);
+        let taken = taken.filter(|_| refusal.is_none());
+        let pooled = taken.map(|(class, units)| Pooled { class, units, at: verdict.at });
+        Admission { client, quotas: Some(verdict.quotas), refusal, pooled }
+    }
+
     /// Admits a request that no limit counts.
     fn unlimited(client: Client) -> Admission {
         Admission { client, quotas: None, refusal: None, pooled: None }
@@ -233,7 +254,7 @@ impl Admission {
 
     /// Writes the rate-limit headers of the reply.
     pub fn write(&self, headers: &mut HeaderMap) {
-        let Some(Quotas { minute, daily: [list, _] }) = self.quotas else { return };
+        let Some(Quotas { minute, daily: [list, ..] }) = self.quotas else { return };
         let numbers = [
             u64::from(minute.limit),
             u64::from(minute.remaining),

@@ -51,7 +51,8 @@ pub const OF_ONE: Endpoint = Endpoint {
 /// Capacity of the buffer for ten candidates at the start.
 const CAPACITY_BYTES: usize = 4 << 10;
 
-fn plan(entity_type: Option<&str>, planning: &Planning<'_>) -> Result<Planned, Reply> {
+/// Plans the candidates of the entity whose list has a name, or of all entities.
+pub fn plan(entity_type: Option<&str>, planning: &Planning<'_>) -> Result<Planned, Reply> {
     let call = &planning.call;
     let completion = parse(entity_type, call.query)?;
     let cost = cost(&completion, call.snapshot);

@@ -127,7 +127,7 @@ pub fn too_many(verdict: Verdict) -> Reply {
 }
 
 /// Every endpoint, in the order of the OpenAPI document. Of two paths that fit a request, the first counts.
-pub static ENDPOINTS: [Endpoint; 30] = [
+pub static ENDPOINTS: [Endpoint; 31] = [
     list::LIST,
     search_form::SEARCH,
     record::RECORD,
@@ -153,6 +153,7 @@ pub static ENDPOINTS: [Endpoint; 30] = [
     docs::DOCS_PART,
     browse::HOME,
     browse::SEARCH,
+    browse::COMPLETE,
     browse::TAXONOMY,
     browse::FILE,
     browse::LIST,

@@ -242,7 +242,7 @@ pub fn charge(method: &Method, matched: Option<Matched>) -> Charge {
     let endpoint = matched.route.endpoint;
     match endpoint.charge {
         _ if *method == Method::OPTIONS => Charge::None,
-        Charge::Daily(_) if !endpoint.takes(method) => Charge::Minute,
+        Charge::Daily(_) | Charge::Completion if !endpoint.takes(method) => Charge::Minute,
         charge => charge,
     }
 }
@@ -293,6 +293,7 @@ mod tests {
         check("/browse", "/browse", "");
         check("/%62rowse/", "/browse", "");
         check("/browse/search", "/browse/search", "");
+        check("/browse/complete", "/browse/complete", "");
         check("/browse/taxonomy/", "/browse/taxonomy", "");
         check("/browse/style.css", "/browse/{file}", "style.css");
         check("/browse/outputs/HX%5FW1/", "/browse/outputs/{id}", "HX%5FW1");

@@ -189,9 +189,8 @@ fn rate_limit(admission: &Admission) -> Reply {
     let status = RateLimit {
         ip: admission.client.address,
         minute_rate_limit: admission.quotas.map(|quotas| quotas.minute.into()),
-        daily_quota: admission.quotas.map(|Quotas { daily: [list, search], .. }| DailyQuotaJson {
-            list_filter: list.into(),
-            search: search.into(),
+        daily_quota: admission.quotas.map(|Quotas { daily: [list, search, _], .. }| {
+            DailyQuotaJson { list_filter: list.into(), search: search.into() }
         }),
     };
     // Serializing strings and numbers cannot fail.

@@ -30,7 +30,16 @@ const SECONDS: [f64; 18] = [
     250e-3, 500e-3, 1.0, 2.5, 5.0,
 ];
 /// Labels of the limits, indexed by [`limit_number`].
-const LIMITS: [&str; 6] = ["minute", "day_list", "day_search", "pool_list", "pool_search", "free"];
+const LIMITS: [&str; 8] = [
+    "minute",
+    "day_list",
+    "day_search",
+    "day_browse",
+    "pool_list",
+    "pool_search",
+    "pool_browse",
+    "free",
+];
 
 /// Counters of all requests.
 pub struct Traffic {
@@ -186,11 +195,9 @@ fn label(route: Option<&Route>) -> &str {
 fn limit_number(refusal: Refusal) -> usize {
     match refusal {
         Refusal::Minute => 0,
-        Refusal::Day(QuotaClass::List) => 1,
-        Refusal::Day(QuotaClass::Search) => 2,
-        Refusal::Pool(QuotaClass::List) => 3,
-        Refusal::Pool(QuotaClass::Search) => 4,
-        Refusal::Free(_) => 5,
+        Refusal::Day(class) => 1 + class as usize,
+        Refusal::Pool(class) => 1 + QuotaClass::COUNT + class as usize,
+        Refusal::Free(_) => 1 + 2 * QuotaClass::COUNT,
     }
 }
 

@@ -63,7 +63,7 @@ const show = ({ results, meta }) => {
 
 const complete = async (text) => {
   if (!known.has(text)) {
-    const response = await fetch(`${root}autocomplete?query=${encodeURIComponent(text)}`);
+    const response = await fetch(`${root}browse/complete?query=${encodeURIComponent(text)}`);
     // A refused request is not repeated: the search by the button still works.
     isOver = response.status === 429;
     known.set(text, response.ok ? await response.json() : { results: [], meta: { count: 0 } });

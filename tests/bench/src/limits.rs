@@ -94,9 +94,9 @@ fn counters() -> RateLimiter {
     let limits = Limits {
         minute: 30,
         free: 1_200,
-        daily: [500, 50],
-        pool: [10_000, 1_000],
-        network_pool: [2_500, 250],
+        daily: [500, 50, 6_000],
+        pool: [10_000, 1_000, 120_000],
+        network_pool: [2_500, 250, 30_000],
         clients_max: CLIENTS_MAX,
     };
     RateLimiter::new(limits, Box::new(SystemClock::new()))

@@ -18,9 +18,9 @@ use tempfile::TempDir;
 const LIMITS: Limits = Limits {
     minute: 3,
     free: 3,
-    daily: [4, 2],
-    pool: [9, 5],
-    network_pool: [9, 5],
+    daily: [4, 2, 30],
+    pool: [9, 5, 70],
+    network_pool: [9, 5, 70],
     clients_max: 8,
 };
 /// The target compares the counts of clients 0 to 11. The seeds use these clients.
@@ -77,7 +77,9 @@ fuzz_target!(|bytes: &[u8]| {
         assert_eq!(quotas[0], quotas[1], "client {client}");
     }
     // The file does not keep the order in which clients are evicted, so only one client is counted.
-    for daily in [None, Some(QuotaClass::List), Some(QuotaClass::Search), None] {
+    for daily in
+        [None, Some(QuotaClass::List), Some(QuotaClass::Search), Some(QuotaClass::Browse), None]
+    {
         let verdict = ready(read.count(0, daily));
         assert_eq!(verdict, ready(again.count(0, daily)));
         assert!(verdict.quotas.minute.remaining < LIMITS.minute);

@@ -1,6 +1,6 @@
 //! Rules of all pages: the way from `/`, ETags, codings, HEAD, limits, and `--no-browse`.
 
-use pinakes_tests::client::decode;
+use pinakes_tests::client::{Connection, decode};
 use pinakes_tests::server::{Server, Snapshots, command};
 
 use crate::html::{check, links, page};
@@ -95,49 +95,98 @@ fn a_page_has_an_etag_codings_and_a_head() {
     server.end(&[]);
 }
 
+/// Reads the remaining requests of the minute, lists and searches from `/rate-limit`.
+fn left(connection: &mut Connection) -> [u64; 3] {
+    let status = connection.get("/rate-limit").json();
+    let remaining = |at: &str| status.pointer(at).unwrap().as_u64().unwrap();
+    ["/minute_rate_limit", "/daily_quota/list_filter", "/daily_quota/search"]
+        .map(|name| remaining(&format!("{name}/remaining")))
+}
+
 #[test]
-fn a_page_counts_as_what_it_shows_and_a_refusal_is_a_page() {
+fn pages_have_a_quota_of_their_own_and_a_refusal_is_a_page() {
     let snapshots = Snapshots::from_sample();
     let at = snapshots.path().to_str().unwrap();
-    let args =
-        ["--snapshots", at, "--minute-limit", "6", "--daily-list", "3", "--daily-search", "1"];
-    let server = Server::start(command(&args).env_remove("PINAKES_NO_LIMITS"));
+    let args = ["--snapshots", at, "--minute-limit", "7", "--daily-list", "3"];
+    let more = ["--daily-search", "1", "--browse-limit", "4"];
+    let mut command = command(&args);
+    let server = Server::start(command.args(more).env_remove("PINAKES_NO_LIMITS"));
     let mut connection = server.connect();
-    let left = |connection: &mut pinakes_tests::client::Connection| {
-        let status = connection.get("/rate-limit").json();
-        let remaining = |at: &str| status.pointer(at).unwrap().as_u64().unwrap();
-        ["/minute_rate_limit", "/daily_quota/list_filter", "/daily_quota/search"]
-            .map(|name| remaining(&format!("{name}/remaining")))
-    };
     for free in
         ["/browse", "/browse/style.css", "/browse/page.js", "/browse/icon.svg", "/robots.txt"]
     {
         assert_eq!(connection.get(free).status, 200, "{free}");
     }
-    assert_eq!(left(&mut connection), [6, 3, 1]);
-    let mut spend = |path: &str, expected: [u64; 3]| {
-        page(&mut connection, path, 200);
+    assert_eq!(left(&mut connection), [7, 3, 1]);
+    let mut spend = |path: &str, status: u16, expected: [u64; 3]| {
+        let html = page(&mut connection, path, status);
         assert_eq!(left(&mut connection), expected, "{path}");
+        html
     };
-    spend("/browse/outputs", [5, 2, 1]);
-    spend("/browse/outputs/HX_W2900000096", [4, 1, 1]);
-    spend("/browse/taxonomy", [3, 0, 1]);
-    spend("/browse/search?query=univ", [2, 0, 0]);
-    let html = page(&mut connection, "/browse/authors", 429);
-    assert!(
-        html.contains("Your daily quota for List/Filter requests has been exceeded."),
-        "{html}"
-    );
+    spend("/browse/outputs", 200, [6, 3, 1]);
+    spend("/browse/outputs/HX_W2900000096", 200, [5, 3, 1]);
+    spend("/browse/taxonomy", 200, [4, 3, 1]);
+    spend("/browse/search?query=univ", 200, [3, 3, 1]);
+    let html = spend("/browse/authors", 429, [2, 3, 1]);
+    assert!(html.contains("Your daily quota for Browse requests has been exceeded."), "{html}");
     assert!(html.contains("--no-limits"), "{html}");
-    page(&mut connection, "/browse/search?query=univ", 429);
+    // Programs keep their quotas.
+    let list = connection.get("/authors");
+    assert_eq!((list.status, list.header("x-ratelimit-daily-remaining")), (200, Some("2")));
+    assert_eq!(connection.get("/autocomplete?query=univ").status, 200);
+    assert_eq!(left(&mut connection), [0, 2, 0]);
     let refused = connection.get("/browse/authors");
     assert!(refused.header("retry-after").is_some());
-    assert!(refused.text().contains("IP rate limit exceeded (max 6 requests per minute)."));
+    assert!(refused.text().contains("IP rate limit exceeded (max 7 requests per minute)."));
     let log = server.end(&[]);
-    let words = "limits are on, for clients of this machine too: each client gets 6 requests a minute, and 3 lists";
+    let words = "limits are on, for clients of this machine too: each client gets 7 requests a minute, and 3 lists, \
+                 1 searches and 4 pages for people a day";
     assert_eq!(log.matches(words).count(), 1, "{log}");
     assert_eq!(log.matches("a client of this machine met a limit").count(), 1, "{log}");
     assert_eq!(log.matches("--no-limits turns the limits off").count(), 2, "{log}");
+}
+
+#[test]
+fn ten_completions_of_the_search_box_count_as_one_page() {
+    let snapshots = Snapshots::from_sample();
+    let at = snapshots.path().to_str().unwrap();
+    let args = ["--snapshots", at, "--daily-search", "1", "--browse-limit", "2"];
+    let server = Server::start(command(&args).env_remove("PINAKES_NO_LIMITS"));
+    let mut connection = server.connect();
+    let script = connection.get("/browse/page.js");
+    assert!(script.text().contains("browse/complete?query="));
+    page(&mut connection, "/browse/outputs", 200);
+    let completions: Vec<_> =
+        (0..10).map(|_| connection.get("/browse/complete?query=univ")).collect();
+    assert!(completions.iter().all(|completion| completion.status == 200));
+    assert_eq!(connection.get("/browse/complete?query=univ").status, 429);
+    page(&mut connection, "/browse/outputs", 429);
+    assert_eq!(left(&mut connection), [28, 500, 1]);
+    let program = connection.get("/autocomplete?query=univ");
+    assert_eq!((program.status, program.json()), (200, completions[0].json()));
+    server.end(&[]);
+}
+
+#[test]
+fn all_readers_of_a_network_share_a_pool_of_pages() {
+    let snapshots = Snapshots::from_sample();
+    let at = snapshots.path().to_str().unwrap();
+    let args = ["--snapshots", at, "--trusted-proxy", "127.0.0.1", "--pool-browse", "8"];
+    let server = Server::start(command(&args).env_remove("PINAKES_NO_LIMITS"));
+    let mut connection = server.connect();
+    let mut status = |target: &str, client: &str| {
+        connection.request("GET", target, &[&format!("X-Forwarded-For: {client}")]).status
+    };
+    // A page that does not exist uses no pool.
+    assert_eq!(status("/browse/outputs/HX_W1", "192.0.2.9"), 404);
+    for network in ["192.0.2", "198.51.100", "203.0.113", "10.0.0"] {
+        let found: Vec<u16> =
+            (1..=3).map(|host| status("/browse/outputs", &format!("{network}.{host}"))).collect();
+        assert_eq!(found, [200, 200, 429], "{network}");
+    }
+    assert_eq!(status("/browse/outputs", "10.1.1.1"), 429, "the pool is used up");
+    assert_eq!(status("/outputs", "10.1.1.1"), 200);
+    server.end(&[]);
 }
 
 #[test]
@@ -146,7 +195,9 @@ fn the_pages_can_be_turned_off() {
     let at = snapshots.path().to_str().unwrap();
     let server = Server::start(&mut command(&["--snapshots", at, "--no-browse"]));
     let mut connection = server.connect();
-    for path in PAGES.into_iter().chain(["/browse/style.css", "/browse/nothing"]) {
+    for path in
+        PAGES.into_iter().chain(["/browse/style.css", "/browse/complete", "/browse/nothing"])
+    {
         let response = connection.get(path);
         assert_eq!(response.status, 404, "{path}");
         let shown = path.split('?').next().unwrap();

@@ -18,9 +18,9 @@ const DAY_MILLIS: u64 = 86_400_000;
 const LIMITS: Limits = Limits {
     minute: 300,
     free: 1_200,
-    daily: [100, 50],
-    pool: [10_000, 1_000],
-    network_pool: [10_000, 1_000],
+    daily: [100, 50, 1_200],
+    pool: [10_000, 1_000, 120_000],
+    network_pool: [10_000, 1_000, 120_000],
     clients_max: 1_000,
 };
 

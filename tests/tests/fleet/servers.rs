@@ -166,6 +166,26 @@ fn a_stream_takes_all_its_requests_from_the_fleet_or_none() {
 }
 
 #[test]
+fn two_servers_count_pages_and_completions_together() {
+    let Some(store) = Store::start("two_servers_count_pages_and_completions_together") else {
+        return;
+    };
+    let snapshots = Snapshots::from_sample();
+    let more = [&["--browse-limit", "3", "--daily-list", "1"], &PATIENT[..]].concat();
+    let members = Member::pair(&snapshots, &store, &more);
+    let get = |at: usize, path: &str| members[at].get("192.0.2.1", path).status;
+    assert_eq!([0, 1].map(|at| get(at, "/browse/outputs")), [200, 200]);
+    let complete = "/browse/complete?query=univ";
+    assert_eq!((0..9).map(|at| get(at % 2, complete)).max(), Some(200));
+    assert_eq!(get(0, "/browse/outputs"), 429, "a tenth of a page is left");
+    assert_eq!([1, 0, 1].map(|at| get(at, complete)), [200, 429, 429]);
+    assert_eq!([0, 1].map(|at| get(at, "/outputs")), [200, 429]);
+    for member in members {
+        member.server.end(&[]);
+    }
+}
+
+#[test]
 fn a_killed_store_leaves_each_server_its_share_and_learns_the_counts_again() {
     let test = "a_killed_store_leaves_each_server_its_share_and_learns_the_counts_again";
     let Some(mut store) = Store::start(test) else { return };

@@ -53,17 +53,17 @@ const THREADS_PER_CORE: usize = 2;
 const LOW: Limits = Limits {
     minute: 5,
     free: 40,
-    daily: [60, 20],
-    pool: [500, 100],
-    network_pool: [500, 100],
+    daily: [60, 20, 300],
+    pool: [500, 100, 5_000],
+    network_pool: [500, 100, 5_000],
     clients_max: 16,
 };
 const GENEROUS: Limits = Limits {
     minute: u32::MAX,
     free: u32::MAX,
-    daily: [u32::MAX; 2],
-    pool: [u64::MAX; 2],
-    network_pool: [u64::MAX; 2],
+    daily: [u32::MAX; 3],
+    pool: [u64::MAX; 3],
+    network_pool: [u64::MAX; 3],
     clients_max: 1_000,
 };
 const PEERS: &[&str] = &[

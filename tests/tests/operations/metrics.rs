@@ -78,7 +78,7 @@ fn non_zero(samples: &Samples, prefixes: &[&str]) -> Vec<String> {
 #[test]
 fn metrics_count_every_event() {
     let snapshots = Snapshots::from_sample();
-    let mut limited = started(&snapshots, &["--minute-limit", "12", "--daily-search", "1"]);
+    let mut limited = started(&snapshots, &["--minute-limit", "13", "--daily-search", "1"]);
     limited.env_remove("PINAKES_NO_LIMITS");
     let mut server = Server::start(&mut limited);
     let admin = server.read_admin_address();
@@ -99,6 +99,8 @@ fn metrics_count_every_event() {
     ask("GET", "/authors/HX_A1%20x/%7Bid%7D\"", &[], 404);
     ask("GET", "/autocomplete/authors?query=a", &[], 200);
     ask("GET", "/autocomplete?query=a", &[], 429);
+    ask("GET", "/browse/authors", &[], 200);
+    ask("GET", "/browse/complete?query=a", &[], 200);
     ask("DELETE", "/", &[], 405);
     ask("GET", "/legacy/topics", &[], 200);
     ask("OPTIONS", "/legacy/topics/x", &[], 204);
@@ -146,6 +148,8 @@ fn metrics_count_every_event() {
         r#"pinakes_http_requests_total{route="/authors/{id}",status="404"} 1"#,
         r#"pinakes_http_requests_total{route="/autocomplete",status="429"} 1"#,
         r#"pinakes_http_requests_total{route="/autocomplete/{entity_type}",status="200"} 1"#,
+        r#"pinakes_http_requests_total{route="/browse/complete",status="200"} 1"#,
+        r#"pinakes_http_requests_total{route="/browse/{list}",status="200"} 1"#,
         r#"pinakes_http_requests_total{route="/graphql",status="200"} 2"#,
         r#"pinakes_http_requests_total{route="/health",status="200"} 1"#,
         r#"pinakes_http_requests_total{route="/legacy/topics",status="200"} 1"#,
@@ -154,11 +158,13 @@ fn metrics_count_every_event() {
         r#"pinakes_http_requests_total{route="none",status="404"} 2"#,
         &body_bytes,
         r#"pinakes_http_responses_coded_total{coding="gzip"} 1"#,
-        r#"pinakes_http_responses_coded_total{coding="identity"} 6"#,
+        r#"pinakes_http_responses_coded_total{coding="identity"} 8"#,
         "pinakes_limit_clients 1",
         "pinakes_limit_clients_max 1000000",
+        r#"pinakes_limit_pool_max{daily="browse"} 12000"#,
         r#"pinakes_limit_pool_max{daily="list"} 10000"#,
         r#"pinakes_limit_pool_max{daily="search"} 1000"#,
+        r#"pinakes_limit_pool_used{daily="browse"} 1.1"#,
         r#"pinakes_limit_pool_used{daily="list"} 3"#,
         r#"pinakes_limit_pool_used{daily="search"} 1"#,
         r#"pinakes_limit_refusals_total{limit="day_search"} 1"#,

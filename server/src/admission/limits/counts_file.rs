@@ -5,12 +5,12 @@
 //! ```text
 //! MAGIC                               8 bytes
 //! day, time of writing                u32 days and u64 milliseconds since 1970
-//! used of the two pools               2 × u64
+//! units used of the three pools       3 × u64
 //! number of clients                   u32
 //! each client: key                    u64
 //!   start of its minute               u64, milliseconds since 1970
 //!   requests of the minute            u32, 0 without an open minute
-//!   lists and searches of the day     2 × u32
+//!   units of the day                  3 × u32: lists, searches, pages for people
 //! BLAKE3 of all bytes before          32 bytes
 //! ```
 
@@ -23,14 +23,14 @@ use std::{
 
 use crate::admission::limits::local::{Counts, LocalWindows};
 use crate::admission::limits::table::ClientCounts;
-use crate::admission::limits::{CLIENTS_MAX, ClockReading};
+use crate::admission::limits::{CLIENTS_MAX, ClockReading, QuotaClass};
 use crate::http::client_address::network_key;
 
 /// First bytes of the file; the last byte is the version.
-const MAGIC: &[u8; 8] = b"PNKLIM\x00\x01";
+const MAGIC: &[u8; 8] = b"PNKLIM\x00\x02";
 /// Bytes before the clients, of each client, and after the clients.
-const HEAD_BYTES: usize = 8 + 4 + 8 + 16 + 4;
-const CLIENT_BYTES: usize = 28;
+const HEAD_BYTES: usize = 8 + 4 + 8 + 8 * QuotaClass::COUNT + 4;
+const CLIENT_BYTES: usize = 8 + 8 + 4 + 4 * QuotaClass::COUNT;
 const HASH_BYTES: usize = 32;
 /// Clients encoded under one lock, which takes some microseconds.
 const CLIENTS_PER_LOCK: u32 = 4_096;
@@ -130,8 +130,8 @@ impl LocalWindows {
         }
         let (head, clients) = bytes.split_at_checked(HEAD_BYTES)?;
         let mut head = Numbers(&head[MAGIC.len()..]);
-        let (day, _written, pool, count) =
-            (head.u32()?, head.u64()?, [head.u64()?, head.u64()?], head.u32()?);
+        let (day, _written) = (head.u32()?, head.u64()?);
+        let (pool, count) = ([head.u64()?, head.u64()?, head.u64()?], head.u32()?);
         if clients.len() != count as usize * CLIENT_BYTES {
             return None;
         }
@@ -165,7 +165,7 @@ fn write_client(
     bytes: &mut Vec<u8>,
 ) -> bool {
     counts.refresh(day, at);
-    if counts.minute == 0 && counts.daily == [0; 2] {
+    if counts.minute == 0 && counts.daily == [0; QuotaClass::COUNT] {
         return false;
     }
     let ago = at.monotonic.saturating_sub(counts.minute_started);
@@ -179,7 +179,7 @@ fn write_client(
 /// Parses a client that was written on `day`, relative to the current clocks.
 fn read_client(mut client: Numbers<'_>, day: u32, at: ClockReading) -> Option<(u64, ClientCounts)> {
     let (key, began, minute) = (client.u64()?, client.u64()?, client.u32()?);
-    let daily = [client.u32()?, client.u32()?];
+    let daily = [client.u32()?, client.u32()?, client.u32()?];
     // A minute in the future, because the clock was set back, starts now.
     let minute_started = at.monotonic.saturating_sub(at.utc.saturating_sub(began));
     Some((key, ClientCounts { minute_started, minute, day, daily }))
@@ -212,14 +212,14 @@ mod tests {
     use super::*;
     use crate::admission::limits::clock::manual::{ManualClock, START_MILLIS};
     use crate::admission::limits::tests::Counters;
-    use crate::admission::limits::{Limits, QuotaClass, Refusal};
+    use crate::admission::limits::{Limits, Refusal};
 
     const LIMITS: Limits = Limits {
         minute: 30,
         free: 30,
-        daily: [500, 50],
-        pool: [10_000, 60],
-        network_pool: [10_000, 60],
+        daily: [500, 50, 6_000],
+        pool: [10_000, 60, 120_000],
+        network_pool: [10_000, 60, 120_000],
         clients_max: 10_000,
     };
 
@@ -233,6 +233,8 @@ mod tests {
         for _ in 0..10 {
             counters.count(7, Some(QuotaClass::List));
         }
+        counters.count(7, Some(QuotaClass::Browse));
+        counters.count_completion(7);
         for client in 0..5_000 {
             counters.count(client, (client < 50).then_some(QuotaClass::Search));
         }
@@ -249,8 +251,9 @@ mod tests {
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         assert_eq!(after.load(&path).unwrap(), 5_000);
         let quotas = after.client_quotas(7);
-        assert_eq!((quotas.minute.remaining, quotas.minute.reset_seconds()), (19, 40));
-        assert_eq!(quotas.daily.map(|left| left.remaining), [490, 49]);
+        assert_eq!((quotas.minute.remaining, quotas.minute.reset_seconds()), (18, 40));
+        assert_eq!(quotas.daily.map(|left| left.remaining), [490, 49, 5_989]);
+        assert_eq!(after.usage().pool, [10, 50, 11]);
         // Ten requests of the pool are left.
         for client in 100..110 {
             assert_eq!(after.count(client, Some(QuotaClass::Search)).refusal, None);

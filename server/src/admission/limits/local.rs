@@ -24,7 +24,7 @@ pub(super) struct Counts {
     pub clients: ClientTable,
     /// The current day, in days since 1970.
     pub day: u32,
-    pub pool: [u64; 2],
+    pub pool: [u64; QuotaClass::COUNT],
     /// The use of the pools by network.
     pub networks: ClientTable,
     /// Requests of a minute that count towards nothing else.
@@ -39,12 +39,12 @@ impl LocalWindows {
     /// Windows without counts; reserves the whole table of clients.
     pub fn new(limits: Limits, clock: Box<dyn Clock>) -> LocalWindows {
         // A network with a count has used a pool at least once.
-        let pools = limits.pool[0].saturating_add(limits.pool[1]);
+        let pools = limits.pool.into_iter().fold(0, u64::saturating_add);
         let networks = u32::try_from(pools).unwrap_or(u32::MAX).min(limits.clients_max);
         let counts = Counts {
             clients: ClientTable::new(limits.clients_max),
             day: 0,
-            pool: [0; 2],
+            pool: [0; QuotaClass::COUNT],
             networks: ClientTable::new(networks),
             free: ClientTable::new(FREE_CLIENTS_MAX.min(limits.clients_max)),
             warned_on: None,
@@ -210,7 +210,7 @@ impl LocalWindows {
         };
         Quotas {
             minute: left(self.limits.minute, of_client.minute, of_client.minute_left(at)),
-            daily: [daily(QuotaClass::List), daily(QuotaClass::Search)],
+            daily: QuotaClass::ALL.map(daily),
         }
     }
 }
@@ -225,7 +225,7 @@ impl Counts {
             return;
         }
         self.day = day;
-        self.pool = [0; 2];
+        self.pool = [0; QuotaClass::COUNT];
     }
 }
 
@@ -237,7 +237,7 @@ impl ClientCounts {
         }
         if self.day != day {
             self.day = day;
-            self.daily = [0; 2];
+            self.daily = [0; QuotaClass::COUNT];
         }
     }
 

@@ -1,12 +1,16 @@
-//! Rate limits: requests per minute and client, lists and searches per day and client, and lists and
-//! searches per day of all clients together (the pools).
+//! Rate limits: requests per minute and client, requests per day, client and [`QuotaClass`], and the same of all
+//! clients together (the pools).
 //!
 //! Windows are fixed. A client's minute starts at its first request. Days are UTC days, and follow the clock
 //! in both directions; a clock that is set back by less than an hour does not bring the day before back.
 //! The limiter checks the minute first, then the day, then the pool. A request that the minute refuses is
 //! not counted; one that the day or the pool refuses counts for the minute alone.
 //!
-//! The pool holds only requests that did the work of a list or a search: [`RateLimiter::refund`] takes back
+//! Pages for people have a class of their own, so that readers and programs do not starve each other. 10
+//! completions of their search box count as one page of the day, and none counts towards the minute: each takes
+//! [`COMPLETION_FREE`] requests of the client's free minute.
+//!
+//! The pool holds only requests that did the work of their class: [`RateLimiter::refund`] takes back
 //! the others. The clients of one network, a /24 or /48, take at most a share of a pool, so that no network
 //! can use it up alone.
 //!
@@ -39,6 +43,10 @@ const DAY_MILLIS: u64 = 86_400_000;
 /// Clients whose free requests are counted; a new client replaces the least recently seen.
 const FREE_CLIENTS_MAX: u32 = 65_536;
 
+/// Free requests of the minute that a completion of the pages' search box counts as: a completion reads an index, and
+/// a file of pages does not.
+const COMPLETION_FREE: u64 = 10;
+
 /// Names a window of a client, or one that the client shares with others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum WindowName {
@@ -52,7 +60,8 @@ enum WindowName {
     Pool(QuotaClass),
 }
 
-/// Requests to take from a window; 0 only shows what is left.
+/// Requests to take from a window of a minute, or [units](QuotaClass::units) from a window of a day; 0 only shows what
+/// is left.
 type Need = (WindowName, u64);
 
 /// Counts requests against the limits.
@@ -98,18 +107,16 @@ impl RateLimiter {
         let minute = (WindowName::Minute, 1);
         // Also what the headers of the reply show.
         let shown = |class| (WindowName::Day(class), 0);
-        let (_, verdict) = match daily {
-            None => {
-                let days = [shown(QuotaClass::List), shown(QuotaClass::Search)];
-                self.0.take(client, &[minute, days[0], days[1]]).await
-            }
-            Some(class) => {
-                let other = match class {
-                    QuotaClass::List => QuotaClass::Search,
-                    QuotaClass::Search => QuotaClass::List,
-                };
-                let [day, network, pool] = of_day(class, 1);
-                self.0.take(client, &[minute, day, network, pool, shown(other)]).await
+        let [list, search] = [shown(QuotaClass::List), shown(QuotaClass::Search)];
+        let Some(class) = daily else {
+            return self.0.take(client, &[minute, list, search]).await.1;
+        };
+        let [day, network, pool] = of_day(class, class.units().into());
+        let (_, verdict) = match class {
+            QuotaClass::List => self.0.take(client, &[minute, day, network, pool, search]).await,
+            QuotaClass::Search => self.0.take(client, &[minute, day, network, pool, list]).await,
+            QuotaClass::Browse => {
+                self.0.take(client, &[minute, day, network, pool, list, search]).await
             }
         };
         verdict
@@ -118,6 +125,16 @@ impl RateLimiter {
     /// Counts a request that counts towards nothing else, or refuses it.
     pub async fn count_free(&self, client: u64) -> Verdict {
         self.0.take(client, &[(WindowName::Free, 1)]).await.1
+    }
+
+    /// Counts a completion of the pages' search box, or refuses it: [`COMPLETION_FREE`] requests of the free minute,
+    /// and 1 unit of the day of pages.
+    pub async fn count_completion(&self, client: u64) -> Verdict {
+        let (refused, verdict) = self.0.take(client, &[(WindowName::Free, COMPLETION_FREE)]).await;
+        if refused.is_some() {
+            return verdict;
+        }
+        self.0.take(client, &of_day(QuotaClass::Browse, 1)).await.1
     }
 
     /// Counts `more` requests of the day for an admitted request, or refuses them. A refusal also takes the
@@ -129,23 +146,26 @@ impl RateLimiter {
         more: u64,
         admitted: ClockReading,
     ) -> Verdict {
-        let (refused, verdict) = self.0.take(client, &of_day(daily, more)).await;
+        let units = u64::from(daily.units());
+        let needs = of_day(daily, more.saturating_mul(units));
+        let (refused, verdict) = self.0.take(client, &needs).await;
         if refused.is_none() {
             return verdict;
         }
-        self.0.give_back(client, &[(WindowName::Day(daily), 1)], admitted);
+        self.0.give_back(client, &[(WindowName::Day(daily), units)], admitted);
         Verdict { quotas: self.0.known_quotas(client), ..verdict }
     }
 
     /// Takes requests that [`RateLimiter::count_more`] counted back: their reply was not sent.
     pub fn take_back(&self, client: u64, daily: QuotaClass, more: u64, counted: ClockReading) {
-        self.0.give_back(client, &of_day(daily, more), counted);
+        let units = more.saturating_mul(daily.units().into());
+        self.0.give_back(client, &of_day(daily, units), counted);
     }
 
-    /// Takes a request back from the pool: it did not do the work of a list or a search. The counts of the
-    /// client stay.
-    pub fn refund(&self, client: u64, daily: QuotaClass, admitted: ClockReading) {
-        let [_, network, pool] = of_day(daily, 1);
+    /// Takes the units of a request back from the pool: the request did not do the work of its class. The counts of
+    /// the client stay.
+    pub fn refund(&self, client: u64, daily: QuotaClass, units: u32, admitted: ClockReading) {
+        let [_, network, pool] = of_day(daily, units.into());
         self.0.give_back(client, &[network, pool], admitted);
     }
 
@@ -229,11 +249,11 @@ impl Windows {
 }
 
 /// Windows of a request of the day, in the order in which they refuse.
-fn of_day(class: QuotaClass, requests: u64) -> [Need; 3] {
+fn of_day(class: QuotaClass, units: u64) -> [Need; 3] {
     [
-        (WindowName::Day(class), requests),
-        (WindowName::Network(class), requests),
-        (WindowName::Pool(class), requests),
+        (WindowName::Day(class), units),
+        (WindowName::Network(class), units),
+        (WindowName::Pool(class), units),
     ]
 }
 

@@ -7,43 +7,89 @@ pub enum QuotaClass {
     List = 0,
     /// Autocomplete.
     Search = 1,
+    /// Pages for people, and the completions of their search box.
+    Browse = 2,
 }
 
 impl QuotaClass {
+    /// Number of classes, the length of arrays by class.
+    pub const COUNT: usize = 3;
+    /// All classes, in the order of arrays by class.
+    pub const ALL: [QuotaClass; QuotaClass::COUNT] =
+        [QuotaClass::List, QuotaClass::Search, QuotaClass::Browse];
+
+    /// Units that a request of the class takes from the windows of a day. A completion of the search box takes 1
+    /// unit of [`QuotaClass::Browse`], so that 10 completions count as one page.
+    pub const fn units(self) -> u32 {
+        match self {
+            QuotaClass::List | QuotaClass::Search => 1,
+            QuotaClass::Browse => 10,
+        }
+    }
+
+    /// The label of the class in metrics, and in the keys of a fleet's store.
+    pub const fn label(self) -> &'static str {
+        match self {
+            QuotaClass::List => "list",
+            QuotaClass::Search => "search",
+            QuotaClass::Browse => "browse",
+        }
+    }
+
     /// The name of the class in messages.
     pub fn name(self) -> &'static str {
         match self {
             QuotaClass::List => "List/Filter",
             QuotaClass::Search => "Search",
+            QuotaClass::Browse => "Browse",
         }
     }
 }
 
-/// The numbers of requests per minute and per day, each an option of the server.
+/// The numbers of requests per minute and per day, each an option of the server. Arrays are by [`QuotaClass`], in
+/// [units](QuotaClass::units).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Requests per minute and client.
     pub minute: u32,
     /// Requests per minute and client that count towards nothing else.
     pub free: u32,
-    /// Lists and searches per day and client.
-    pub daily: [u32; 2],
-    /// Lists and searches per day of all clients together.
-    pub pool: [u64; 2],
-    /// The same of all clients in one network.
-    pub network_pool: [u64; 2],
+    /// Units per day and client.
+    pub daily: [u32; QuotaClass::COUNT],
+    /// Units per day of all clients together.
+    pub pool: [u64; QuotaClass::COUNT],
+    /// Units per day of all clients in one network.
+    pub network_pool: [u64; QuotaClass::COUNT],
     /// Clients counted exactly; a new client beyond replaces the least recently seen.
     pub clients_max: u32,
 }
 
 impl Limits {
+    /// Converts limits in requests to limits in [units](QuotaClass::units).
+    pub fn in_units(mut self) -> Limits {
+        for class in QuotaClass::ALL {
+            let (at, units) = (class as usize, class.units());
+            self.daily[at] = self.daily[at].saturating_mul(units);
+            for pool in [&mut self.pool, &mut self.network_pool] {
+                pool[at] = pool[at].saturating_mul(units.into());
+            }
+        }
+        self
+    }
+
     /// The limits in words, for the log.
     pub(super) fn in_words(&self) -> String {
-        let Limits { minute, daily: [lists, searches], pool: [all_lists, all_searches], .. } = self;
+        let of_day = |units: [u64; QuotaClass::COUNT]| {
+            let [lists, searches, pages] =
+                QuotaClass::ALL.map(|class| units[class as usize] / u64::from(class.units()));
+            format!("{lists} lists, {searches} searches and {pages} pages for people a day")
+        };
         format!(
-            "limits are on, for clients of this machine too: each client gets {minute} requests a minute, and \
-             {lists} lists and {searches} searches a day; all clients together get {all_lists} lists and \
-             {all_searches} searches a day; --no-limits turns the limits off"
+            "limits are on, for clients of this machine too: each client gets {} requests a minute, and {}; all \
+             clients together get {}; --no-limits turns the limits off",
+            self.minute,
+            of_day(self.daily.map(u64::from)),
+            of_day(self.pool)
         )
     }
 }
@@ -69,8 +115,8 @@ impl Quota {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quotas {
     pub minute: Quota,
-    /// Lists and searches of the day.
-    pub daily: [Quota; 2],
+    /// The day by [`QuotaClass`], in [units](QuotaClass::units).
+    pub daily: [Quota; QuotaClass::COUNT],
 }
 
 /// How much of the limits is in use.
@@ -82,8 +128,8 @@ pub struct Usage {
     pub clients_max: u32,
     /// Clients that others replaced since the start.
     pub clients_replaced: u64,
-    /// Lists and searches of all clients today.
-    pub pool: [u64; 2],
+    /// Use of the pools by all clients today, by [`QuotaClass`], in [units](QuotaClass::units).
+    pub pool: [u64; QuotaClass::COUNT],
     /// Limits of the pools.
-    pub pool_max: [u64; 2],
+    pub pool_max: [u64; QuotaClass::COUNT],
 }

@@ -1,7 +1,7 @@
 //! The counts of each client, in a table of fixed size that replaces the least recently seen client.
 //!
 //! A keyed hash and linear probing find the slot of a client; a doubly linked list through the slots keeps
-//! the order of use. All addresses are reserved at the start, and never move: 40 bytes for each client that
+//! the order of use. All addresses are reserved at the start, and never move: 48 bytes for each client that
 //! was seen, and 8 to 16 for each that may be. The system provides their pages when they are first written, so
 //! that a server starts in milliseconds. A removal moves later entries back, so that there are no tombstones.
 //!
@@ -13,6 +13,8 @@ use std::{
     hint::black_box,
     ops::Range,
 };
+
+use crate::admission::limits::QuotaClass;
 
 /// Marks the end of the list.
 const NONE: u32 = u32::MAX;
@@ -32,8 +34,8 @@ pub struct ClientCounts {
     pub minute: u32,
     /// The day of `daily`, in days since 1970.
     pub day: u32,
-    /// Requests of the day by [`super::QuotaClass`].
-    pub daily: [u32; 2],
+    /// Units of the day by [`QuotaClass`].
+    pub daily: [u32; QuotaClass::COUNT],
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -18,9 +18,9 @@ use crate::http::client_address::client_key;
 const LIMITS: Limits = Limits {
     minute: 30,
     free: 1_200,
-    daily: [500, 50],
-    pool: [10_000, 1_000],
-    network_pool: [10_000, 1_000],
+    daily: [500, 50, 6_000],
+    pool: [10_000, 1_000, 120_000],
+    network_pool: [10_000, 1_000, 120_000],
     clients_max: 1_000,
 };
 
@@ -46,6 +46,10 @@ impl Counters {
 
     pub fn count_free(&self, client: u64) -> Verdict {
         ready(self.0.count_free(client))
+    }
+
+    pub fn count_completion(&self, client: u64) -> Verdict {
+        ready(self.0.count_completion(client))
     }
 
     pub fn count_more(
@@ -143,8 +147,67 @@ fn lists_and_searches_have_separate_daily_quotas() {
 }
 
 #[test]
+fn readers_and_programs_do_not_starve_each_other() {
+    let limits = Limits { minute: 10_000, free: 100_000, ..LIMITS };
+    let (counters, _) = counters(limits);
+    let pass = |class| counters.count(1, Some(class)).refusal;
+    for _ in 0..599 {
+        assert_eq!(pass(QuotaClass::Browse), None);
+    }
+    let left = |counters: &Counters| counters.client_quotas(1).daily.map(|quota| quota.remaining);
+    assert_eq!(left(&counters), [500, 50, 10], "pages are neither lists nor searches");
+    // Ten completions count as one page.
+    for _ in 0..10 {
+        assert_eq!(counters.count_completion(1).refusal, None);
+    }
+    assert_eq!(counters.client_quotas(1).minute.remaining, 10_000 - 599);
+    let refusal = Some(Refusal::Day(QuotaClass::Browse));
+    assert_eq!(counters.count_completion(1).refusal, refusal);
+    let refused = counters.count(1, Some(QuotaClass::Browse));
+    assert_eq!(refused.refusal, refusal);
+    let message = refused.message().unwrap();
+    assert!(
+        message.starts_with("Your daily quota for Browse requests has been exceeded."),
+        "{message}"
+    );
+    assert_eq!((pass(QuotaClass::List), pass(QuotaClass::Search)), (None, None));
+    assert_eq!(left(&counters), [499, 49, 0]);
+    assert_eq!(counters.usage().pool, [1, 1, 6_000]);
+}
+
+#[test]
+fn a_page_needs_a_whole_page_of_the_pool_and_is_given_back_whole() {
+    let limits = Limits { pool: [40, 3, 25], network_pool: [40, 3, 25], ..LIMITS };
+    let (counters, _) = counters(limits);
+    let page = |client| counters.count(client, Some(QuotaClass::Browse));
+    let (first, second) = (page(1), page(2));
+    assert_eq!((first.refusal, second.refusal), (None, None));
+    assert_eq!(page(3).refusal, Some(Refusal::Pool(QuotaClass::Browse)));
+    let completion = counters.count_completion(3);
+    assert_eq!((completion.refusal, counters.usage().pool[2]), (None, 21));
+    counters.refund(3, QuotaClass::Browse, 1, completion.at);
+    counters.refund(2, QuotaClass::Browse, QuotaClass::Browse.units(), second.at);
+    assert_eq!(counters.usage().pool, [0, 0, 10]);
+    assert_eq!(page(3).refusal, None);
+}
+
+#[test]
+fn completions_have_a_minute_apart_from_other_requests() {
+    let (counters, clock) = counters(Limits { free: 30, ..LIMITS });
+    for _ in 0..3 {
+        assert_eq!(counters.count_completion(1).refusal, None);
+    }
+    let refused = counters.count_completion(1);
+    assert!(matches!(refused.refusal, Some(Refusal::Free(_))), "{refused:?}");
+    let quotas = counters.client_quotas(1);
+    assert_eq!((quotas.minute.remaining, quotas.daily[2].remaining), (30, 6_000 - 3));
+    clock.advance(60_000);
+    assert_eq!(counters.count_completion(1).refusal, None);
+}
+
+#[test]
 fn a_pool_counts_all_clients_together() {
-    let (counters, clock) = counters(Limits { pool: [40, 3], ..LIMITS });
+    let (counters, clock) = counters(Limits { pool: [40, 3, 30], ..LIMITS });
     for client in 0..40 {
         assert_eq!(counters.count(client, Some(QuotaClass::List)).refusal, None);
     }
@@ -162,7 +225,7 @@ fn a_pool_counts_all_clients_together() {
 
 #[test]
 fn one_network_takes_at_most_its_share_of_a_pool() {
-    let limits = Limits { pool: [40, 3], network_pool: [10, 1], ..LIMITS };
+    let limits = Limits { pool: [40, 3, 30], network_pool: [10, 1, 10], ..LIMITS };
     let (counters, clock) = counters(limits);
     let client = |network: u8, host: u8| client_key([192, 0, network, host].into());
     let lists = |network: u8| {
@@ -201,31 +264,33 @@ fn free_requests_have_a_minute_of_their_own() {
 
 #[test]
 fn a_refund_frees_the_pool_and_not_the_quota() {
-    let (counters, clock) = counters(Limits { pool: [2, 1], network_pool: [2, 1], ..LIMITS });
+    let (counters, clock) =
+        counters(Limits { pool: [2, 1, 10], network_pool: [2, 1, 10], ..LIMITS });
     for _ in 0..20 {
         let verdict = counters.count(1, Some(QuotaClass::List));
         assert_eq!(verdict.refusal, None);
-        counters.refund(1, QuotaClass::List, verdict.at);
+        counters.refund(1, QuotaClass::List, 1, verdict.at);
     }
     assert_eq!(counters.client_quotas(1).daily[0].remaining, 480);
-    assert_eq!(counters.usage().pool, [0, 0]);
+    assert_eq!(counters.usage().pool, [0; 3]);
     let late = counters.count(1, Some(QuotaClass::List));
     clock.advance(DAY_MILLIS);
     counters.count(1, Some(QuotaClass::List));
-    counters.refund(1, QuotaClass::List, late.at);
-    assert_eq!(counters.usage().pool, [1, 0], "yesterday's request is not in today's pool");
+    counters.refund(1, QuotaClass::List, 1, late.at);
+    assert_eq!(counters.usage().pool, [1, 0, 0], "yesterday's request is not in today's pool");
 }
 
 #[test]
 fn a_request_that_counts_as_many_is_counted_whole_or_not_at_all() {
-    let limits = Limits { daily: [10, 1], pool: [12, 1], network_pool: [12, 1], ..LIMITS };
+    let limits =
+        Limits { daily: [10, 1, 10], pool: [12, 1, 10], network_pool: [12, 1, 10], ..LIMITS };
     let (counters, clock) = counters(limits);
     let stream = |client: u64, more: u64| {
         let admitted = counters.count(client, Some(QuotaClass::List));
         assert_eq!(admitted.refusal, None);
         let verdict = counters.count_more(client, QuotaClass::List, more, admitted.at);
         if verdict.refusal.is_some() {
-            counters.refund(client, QuotaClass::List, admitted.at);
+            counters.refund(client, QuotaClass::List, 1, admitted.at);
         }
         (verdict.refusal, verdict.quotas.daily[0].remaining, counters.usage().pool[0])
     };
@@ -258,7 +323,7 @@ fn days_follow_the_clock_but_for_a_step_of_less_than_an_hour() {
     counters.count(1, Some(QuotaClass::List));
     assert_eq!(used(), 1);
     clock.set_utc(START_MILLIS);
-    assert_eq!((used(), counters.usage().pool), (0, [0, 0]));
+    assert_eq!((used(), counters.usage().pool), (0, [0; 3]));
     let midnight = (START_MILLIS / DAY_MILLIS + 1) * DAY_MILLIS;
     clock.set_utc(midnight);
     counters.count(1, Some(QuotaClass::List));
@@ -294,9 +359,9 @@ fn counts_stop_at_the_largest_integer() {
     let limits = Limits {
         minute: u32::MAX,
         free: u32::MAX,
-        daily: [u32::MAX; 2],
-        pool: [u64::MAX; 2],
-        network_pool: [u64::MAX; 2],
+        daily: [u32::MAX; QuotaClass::COUNT],
+        pool: [u64::MAX; QuotaClass::COUNT],
+        network_pool: [u64::MAX; QuotaClass::COUNT],
         ..LIMITS
     };
     let (counters, _) = counters(limits);

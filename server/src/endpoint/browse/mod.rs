@@ -10,7 +10,7 @@
 //! ```
 //!
 //! Entities differ by the rows of [`tables`] and the words of [`labels`]. A page takes the time of one list,
-//! whatever it shows, and counts as one: groups that would take longer are left out.
+//! whatever it shows: groups that would take longer are left out.
 //!
 //! The folder imports the endpoints that its pages show, and what they import.
 
@@ -38,7 +38,7 @@ use crate::admission::gate::Charge;
 use crate::admission::limits::QuotaClass;
 use crate::endpoint::call::{Plan, Planned, Planning};
 use crate::endpoint::service::not_found;
-use crate::endpoint::{Endpoint, Lists};
+use crate::endpoint::{Endpoint, Lists, complete};
 use crate::openapi::operation::Operation;
 use crate::reply::Reply;
 
@@ -61,16 +61,19 @@ pub const HOME: Endpoint = Endpoint {
     ..Endpoint::new("/browse", Charge::Free, |planning| if_on(planning, home::plan))
 };
 
-/// A page counts as what it shows: a search, a list, or no records at all.
+/// The limits of a page that shows records. Readers use up no quota of programs, and programs none of readers.
+const CHARGE: Charge = Charge::Daily(QuotaClass::Browse);
+
 pub const SEARCH: Endpoint =
-    Endpoint::new("/browse/search", Charge::Daily(QuotaClass::Search), |planning| {
-        if_on(planning, search::plan)
-    });
+    Endpoint::new("/browse/search", CHARGE, |planning| if_on(planning, search::plan));
+
+/// `/autocomplete` for the search box of the pages.
+pub const COMPLETE: Endpoint = Endpoint::new("/browse/complete", Charge::Completion, |planning| {
+    if_on(planning, |planning| complete::plan(None, planning))
+});
 
 pub const TAXONOMY: Endpoint =
-    Endpoint::new("/browse/taxonomy", Charge::Daily(QuotaClass::List), |planning| {
-        if_on(planning, taxonomy::plan)
-    });
+    Endpoint::new("/browse/taxonomy", CHARGE, |planning| if_on(planning, taxonomy::plan));
 
 pub const FILE: Endpoint =
     Endpoint::new("/browse/{file}", Charge::Free, |planning| if_on(planning, files::plan));
@@ -78,18 +81,14 @@ pub const FILE: Endpoint =
 pub const LIST: Endpoint = Endpoint {
     lists: Lists::Of(|_| true),
     label: Some("/browse/{list}"),
-    ..Endpoint::new("/browse/{list}", Charge::Daily(QuotaClass::List), |planning| {
-        if_on(planning, list::plan)
-    })
+    ..Endpoint::new("/browse/{list}", CHARGE, |planning| if_on(planning, list::plan))
 };
 
 /// The page of a record shows the beginnings of lists.
 pub const RECORD: Endpoint = Endpoint {
     lists: Lists::Of(|facts| facts.has_single),
     label: Some("/browse/{list}/{id}"),
-    ..Endpoint::new("/browse/{list}/{id}", Charge::Daily(QuotaClass::List), |planning| {
-        if_on(planning, record::plan)
-    })
+    ..Endpoint::new("/browse/{list}/{id}", CHARGE, |planning| if_on(planning, record::plan))
 };
 
 /// Plans a page, unless the operator turned the pages off.

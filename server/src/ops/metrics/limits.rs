@@ -1,8 +1,8 @@
 //! Metrics of the request limits: known clients, and use of the daily pools.
 
 use crate::admission::gate::Gate;
-use crate::admission::limits::Usage;
 use crate::admission::limits::fleet::store::StoreCalls;
+use crate::admission::limits::{QuotaClass, Usage};
 use crate::ops::metrics::family::Families;
 
 /// Adds the use of the limits; adds nothing if limits are off.
@@ -20,7 +20,11 @@ pub fn collect(gate: &Gate, families: &Families) {
         "Clients whose counts were dropped for another client; they start again at zero.",
         clients_replaced as f64,
     );
-    let by_pool = |[list, search]: [u64; 2]| [("list", list as f64), ("search", search as f64)];
+    // A completion of the pages' search box is a tenth of a request.
+    let by_pool = |units: [u64; QuotaClass::COUNT]| {
+        QuotaClass::ALL
+            .map(|class| (class.label(), units[class as usize] as f64 / f64::from(class.units())))
+    };
     families.gauges(
         "pinakes_limit_pool_used",
         "Requests of all clients today (UTC) that count against a daily pool.",

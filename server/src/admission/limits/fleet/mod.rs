@@ -47,7 +47,7 @@ const QUOTAS_AGE_MAX_MILLIS: u64 = 1_000;
 #[derive(Clone, Copy, Debug, Default)]
 struct ClientWindows {
     minute: Window,
-    daily: [Window; 2],
+    daily: [Window; QuotaClass::COUNT],
     /// When the store last answered for the client, in milliseconds of the monotonic clock.
     answered: u64,
 }
@@ -63,9 +63,9 @@ pub struct FleetWindows {
 
 struct FleetCounts {
     clients: ClientTable<ClientWindows>,
-    networks: ClientTable<[Window; 2]>,
+    networks: ClientTable<[Window; QuotaClass::COUNT]>,
     free: ClientTable<Window>,
-    pool: [Window; 2],
+    pool: [Window; QuotaClass::COUNT],
     /// The store's clock at the start of the monotonic clock; `None` before the store first answers.
     store_epoch: Option<u64>,
     /// Clients that others replaced since the start.
@@ -89,7 +89,7 @@ impl FleetWindows {
             clients: ClientTable::new(limits.clients_max),
             networks: ClientTable::new(limits.clients_max),
             free: ClientTable::new(FREE_CLIENTS_MAX.min(limits.clients_max)),
-            pool: [Window::default(); 2],
+            pool: [Window::default(); QuotaClass::COUNT],
             store_epoch: None,
             replaced: 0,
             holder: 0,
@@ -305,7 +305,7 @@ impl FleetWindows {
             |class: QuotaClass| quota(&windows.daily[class as usize], WindowName::Day(class));
         let quotas = Quotas {
             minute: quota(&windows.minute, WindowName::Minute),
-            daily: [daily(QuotaClass::List), daily(QuotaClass::Search)],
+            daily: QuotaClass::ALL.map(daily),
         };
         let free = || quota(&state.free.peek(client), WindowName::Free);
         let refusal = refused.map(|window| window.refusal(free));
@@ -354,18 +354,14 @@ impl Drop for Asking<'_> {
 impl WindowName {
     /// The key of the window in the store.
     fn key(self, client: u64) -> String {
-        let day = |class: QuotaClass| match class {
-            QuotaClass::List => "list",
-            QuotaClass::Search => "search",
-        };
         match self {
             WindowName::Minute => format!("pinakes:minute:{client:016x}"),
             WindowName::Free => format!("pinakes:free:{client:016x}"),
-            WindowName::Day(class) => format!("pinakes:{}:{client:016x}", day(class)),
+            WindowName::Day(class) => format!("pinakes:{}:{client:016x}", class.label()),
             WindowName::Network(class) => {
-                format!("pinakes:{}-network:{:016x}", day(class), network_key(client))
+                format!("pinakes:{}-network:{:016x}", class.label(), network_key(client))
             }
-            WindowName::Pool(class) => format!("pinakes:{}-pool", day(class)),
+            WindowName::Pool(class) => format!("pinakes:{}-pool", class.label()),
         }
     }
 }

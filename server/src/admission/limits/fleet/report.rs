@@ -20,9 +20,6 @@ const CLIENTS_PER_LOCK: u32 = 256;
 /// Windows reported with one call.
 const WINDOWS_PER_CALL: usize = 64;
 
-/// Classes of the day.
-const CLASSES: [QuotaClass; 2] = [QuotaClass::List, QuotaClass::Search];
-
 /// Which windows a store has to be told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Unknown {
@@ -84,7 +81,7 @@ impl FleetWindows {
         unknown: Unknown,
     ) -> Result<(), StoreError> {
         // The pools first: they concern every client.
-        let pools = CLASSES.map(|class| (WindowName::Pool(class), 0));
+        let pools = QuotaClass::ALL.map(|class| (WindowName::Pool(class), 0));
         self.report_some(link, unknown, pools.to_vec()).await?;
         let mut from = 0;
         loop {
@@ -143,14 +140,13 @@ impl FleetCounts {
     fn windows(&self, from: u32, to: u32) -> Vec<(WindowName, u64)> {
         let of_clients = self.clients.slots(from..to).flat_map(|(client, windows)| {
             let ClientWindows { minute, daily, .. } = windows;
-            let days = CLASSES.map(|class| (WindowName::Day(class), daily[class as usize]));
+            let days = QuotaClass::ALL.map(|class| (WindowName::Day(class), daily[class as usize]));
             let used = [(WindowName::Minute, minute)].into_iter().chain(days);
             used.filter(|(_, window)| window.ends > 0).map(move |(name, _)| (name, client))
         });
-        let of_networks = self
-            .networks
-            .slots(from..to)
-            .flat_map(|(network, _)| CLASSES.map(|class| (WindowName::Network(class), network)));
+        let of_networks = self.networks.slots(from..to).flat_map(|(network, _)| {
+            QuotaClass::ALL.map(|class| (WindowName::Network(class), network))
+        });
         let of_free = self.free.slots(from..to).map(|(client, _)| (WindowName::Free, client));
         of_clients.chain(of_networks).chain(of_free).collect()
     }
