@@ -151,21 +151,15 @@ impl PieceSource for GroupRows {
     }
 
     fn next_piece(&mut self, snapshot: &Snapshot) -> Option<Result<Bytes, PieceError>> {
-        let mut encoder = self.encoder.take()?;
+        self.encoder.as_ref()?;
         let text = match self.render(snapshot) {
             Ok(text) => text,
-            Err(error) => return Some(Err(error.into())),
-        };
-        let coded = encoder.push(text).and_then(|mut coded| {
-            if self.next == self.groups.len() {
-                coded.extend(encoder.finish()?);
-            } else {
-                self.encoder = Some(encoder);
+            Err(error) => {
+                self.encoder = None;
+                return Some(Err(error.into()));
             }
-            // A slow client does not keep the spare capacity allocated.
-            coded.shrink_to_fit();
-            Ok(coded.into())
-        });
+        };
+        let coded = StreamEncoder::next(&mut self.encoder, text, self.next == self.groups.len());
         Some(coded.map_err(not_coded))
     }
 }

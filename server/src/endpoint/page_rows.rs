@@ -181,16 +181,7 @@ impl PageStream {
 
     /// Codes a piece, and ends the body after the last one.
     fn code(&mut self, text: Vec<u8>) -> io::Result<Bytes> {
-        let Some(encoder) = &mut self.encoder else { return Ok(Bytes::new()) };
-        let mut coded = encoder.push(text)?;
-        if self.rows.is_done()
-            && let Some(encoder) = self.encoder.take()
-        {
-            coded.extend(encoder.finish()?);
-        }
-        // A slow client does not keep the spare capacity allocated.
-        coded.shrink_to_fit();
-        Ok(coded.into())
+        StreamEncoder::next(&mut self.encoder, text, self.rows.is_done())
     }
 }
 

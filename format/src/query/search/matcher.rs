@@ -63,7 +63,7 @@ pub(super) struct Group<'s> {
 /// ```
 #[derive(Default)]
 struct Merged {
-    /// Rows in the high half; in the low half how much the greatest impact lacks of the most.
+    /// A row in the high half; in the low half [`IMPACT_MAX`] less the greatest impact there.
     postings: Vec<u64>,
     /// The place of the current row.
     at: usize,

@@ -22,7 +22,7 @@ use crate::text::analyzer::{Languages, is_function_word, is_stop_word};
 const EXPANSIONS_MAX: usize = 10_000;
 /// Letters from which on a word may be mistyped, and from which on in two places.
 const MISTYPED_LETTERS: [usize; 2] = [4, 8];
-/// A mistyped word stands for words that more records than this have, and more than four times those of the mistyped word.
+/// A mistyped word stands for words in more records than this, and in more than four times as many as itself.
 const FREQUENT_RECORDS: u64 = 2;
 /// The most words that a mistyped word stands for.
 const CORRECTIONS_MAX: usize = 8;

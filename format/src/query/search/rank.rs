@@ -12,7 +12,8 @@
 //! All numbers are integers. Ties are in the order of rows. A record outside of the best 128 has no bonus, and no record
 //! within has a lower score than one outside; so the order of the others is that of their scores.
 //!
-//! A block of postings states its greatest impact. Records of blocks that cannot reach the best are counted, and not scored.
+//! A search of plain words scores each match, since it counts them all. Of one frequent word the count is known: blocks whose
+//! greatest impact cannot reach the best are passed over. With operators, records of such blocks are counted, and not scored.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 

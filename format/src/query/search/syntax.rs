@@ -260,7 +260,7 @@ fn is_plain(text: &str, tokens: &[Token<'_>]) -> bool {
     let is_one_word = tokens.len() == 1;
     let has_word_syntax = tokens.iter().any(|token| match token.kind {
         TokenKind::Word(word) if is_one_word => has_syntax(word),
-        // The question mark of a title is no pattern, nor is that of a sentence in a text.
+        // The question mark at the end of a title or a sentence is no pattern.
         TokenKind::Word(word) => {
             let word = word.trim_end_matches(|c: char| c.is_ascii_punctuation() && c != '*');
             has_syntax(&without_question_marks(word))

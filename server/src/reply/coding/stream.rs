@@ -5,6 +5,7 @@
 use std::io::{self, Write};
 
 use brotli::{CompressorWriter, enc::BrotliEncoderParams};
+use bytes::Bytes;
 use flate2::{Compression, write::GzEncoder};
 
 use crate::reply::coding::Coding;
@@ -73,6 +74,22 @@ impl StreamEncoder {
             }
         };
         Ok(std::mem::take(out))
+    }
+
+    /// Codes a piece with the encoder that a body has left. Ends the body, and takes its encoder, after the last piece.
+    pub fn next(
+        left: &mut Option<StreamEncoder>,
+        piece: Vec<u8>,
+        is_last: bool,
+    ) -> io::Result<Bytes> {
+        let Some(encoder) = left else { return Ok(Bytes::new()) };
+        let mut coded = encoder.push(piece)?;
+        if is_last && let Some(encoder) = left.take() {
+            coded.extend(encoder.finish()?);
+        }
+        // A slow client does not keep the spare capacity allocated.
+        coded.shrink_to_fit();
+        Ok(coded.into())
     }
 
     /// Ends the body; returns the last bytes.
