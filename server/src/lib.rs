@@ -11,7 +11,7 @@
 //! address. Each folder imports only folders to its left:
 //!
 //! ```text
-//! event_counts, reply < http < admission < net, snapshots < openapi < endpoint < serve < ops < run < options < cli
+//! citation, event_counts, reply < http < admission < net, snapshots < openapi < endpoint < serve < ops < run < options < cli
 //! ```
 //!
 //! Tests, fuzz targets and benchmarks call single parts through [`parts`].
@@ -19,6 +19,7 @@
 #![forbid(unsafe_code)]
 
 pub(crate) mod admission;
+pub(crate) mod citation;
 pub(crate) mod cli;
 pub(crate) mod endpoint;
 pub(crate) mod event_counts;

@@ -24,9 +24,10 @@ console.log("works", page.meta.count);
 
 // ---- A record, by its id ----
 const id = page.results[0]!.id;
-const { data: output } = await client.GET("/outputs/{id}", { params: { path: { id } } });
-const authors: components["schemas"]["Output"]["authors"] | undefined = output?.authors;
-console.log("authors", authors?.length);
+const record = await client.GET("/outputs/{id}", { params: { path: { id } } });
+// With `format` an output has another type.
+const output = record.data as components["schemas"]["Output"];
+console.log("authors", output.authors?.length);
 
 // ---- A refused request says what is wrong ----
 const refused = await client.GET("/outputs", { params: { query: { filter: "publication_year:2020" } } });

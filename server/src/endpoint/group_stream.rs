@@ -43,7 +43,7 @@ pub fn answer(
         records: groups.len() as u64,
         weight: 1,
         media_type: format.media_type(),
-        file_name: format!("{name}-groups.{}", format.name()).into(),
+        file_name: format!("{name}-groups.{}", format.extension()).into(),
     };
     let header = header(grouping);
     let rows = GroupRows { groups, keys: grouping.keys(), format, header, next: 0, encoder: None };
@@ -83,12 +83,11 @@ impl GroupRows {
         }
         while out.len() < PIECE_BYTES && self.next < self.groups.len() {
             let group = self.groups.group(self.next, snapshot)?;
-            match self.format {
-                StreamFormat::Csv => write_row(&group, snapshot, &mut out)?,
-                StreamFormat::NdJson => {
-                    render_group(&group, self.keys, snapshot, &mut out)?;
-                    out.push(b'\n');
-                }
+            if self.format == StreamFormat::Csv {
+                write_row(&group, snapshot, &mut out)?;
+            } else {
+                render_group(&group, self.keys, snapshot, &mut out)?;
+                out.push(b'\n');
             }
             self.next += 1;
         }

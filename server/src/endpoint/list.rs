@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 
 use crate::admission::gate::Charge;
 use crate::admission::limits::QuotaClass;
+use crate::citation::CitationFormat;
 use crate::endpoint::call::{Answer, Call, Cost, Failure, Planned, Planning, Thread};
 use crate::endpoint::list_query::ListRequest;
 use crate::endpoint::list_stream::{ListRows, StreamFormat};
@@ -143,7 +144,8 @@ pub fn search_hint(query: &Query) -> Option<String> {
 fn stream(query: &Query, format: StreamFormat, name: &str, call: &Call<'_>) -> Answer {
     let (rows, records) = ListRows::begin(query, format, call.limits(), call.snapshot)?;
     tracing::debug!(records, format = format.name(), "list streamed");
-    let (media_type, file_name) = (format.media_type(), format!("{name}.{}", format.name()).into());
+    let media_type = format.media_type();
+    let file_name = format!("{name}.{}", format.extension()).into();
     let weight = if query.selects_single() { SINGLE_WEIGHT } else { 1 };
     let list = ListStream { records, weight, media_type, file_name };
     Ok(Reply::in_pieces(Box::new(rows), Some(list)))
@@ -236,12 +238,26 @@ pub fn content(facts: &'static Facts, document: &mut Document<'_>) -> Value {
     });
     pages.extend([whole, selected]);
     let mut content = json_content(json!({ "anyOf": pages }));
-    for format in StreamFormat::ALL {
+    for format in StreamFormat::of(facts.entity) {
         let (media_type, _) =
             format.media_type().split_once(';').unwrap_or((format.media_type(), ""));
-        content[media_type] = json!({ "schema": { "type": "string" } });
+        let schema = match format {
+            StreamFormat::Citation(format) => describe_citation(format, true),
+            _ => json!({ "type": "string" }),
+        };
+        content[media_type] = json!({ "schema": schema });
     }
     content
+}
+
+/// The schema of a body in a format of reference managers.
+pub fn describe_citation(format: CitationFormat, is_list: bool) -> Value {
+    let item = || json!({ "description": "An item of CSL-JSON.", "type": "object" });
+    match (format, is_list) {
+        (CitationFormat::Csl, true) => json!({ "type": "array", "items": (item()) }),
+        (CitationFormat::Csl, false) => item(),
+        _ => json!({ "type": "string" }),
+    }
 }
 
 /// The schema of `meta.search`.

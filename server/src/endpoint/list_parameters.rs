@@ -71,6 +71,10 @@ const SAMPLE: &str = "Draws this many of the matching records at random, each at
 order of the draws, or of `sort`. The same snapshot, parameters and `seed` give the same records, and a smaller \
 sample is the beginning of a larger one. `meta.count` counts the sample. Does not go with `group_by`.";
 
+/// The rules of the formats of reference managers.
+const CITATIONS: &str = " `bibtex`, `ris` and `csl-json` are files of reference managers; they go without `select` \
+and `group_by`.";
+
 /// The rules of `format`.
 const FORMAT: &str = "Sends the whole list as one stream: `ndjson` has the JSON of a record on each line, `csv` has \
 a header and a row for each record. A column is a member without members of its own, named by its path, such as \
@@ -252,9 +256,14 @@ impl ListParameters {
                 query_parameter(name, doc, schema, [])
             }
             Parameter::Format => {
-                let formats = StreamFormat::ALL.map(StreamFormat::name);
+                let facts = CATALOG.iter().find(|facts| facts.route == keys.route);
+                let of_list = facts.into_iter().flat_map(|facts| StreamFormat::of(facts.entity));
+                let formats: Vec<&str> = of_list.map(StreamFormat::name).collect();
+                let has_citations = formats.len() > StreamFormat::OF_ALL.len();
+                let citations = if has_citations { CITATIONS } else { "" };
                 let doc = format!(
-                    "{FORMAT} It counts as one request of the day for each {RECORDS_PER_REQUEST} records begun."
+                    "{FORMAT}{citations} It counts as one request of the day for each \
+                     {RECORDS_PER_REQUEST} records begun."
                 );
                 query_parameter(name, &doc, json!({ "type": "string", "enum": formats }), [])
             }

@@ -12,6 +12,7 @@ use pinakes_format::query::{
 };
 use pinakes_format::schema::keys::{Keys, keys_of};
 
+use crate::citation::MEMBERS;
 use crate::endpoint::list_stream::StreamFormat;
 use crate::http::parameters::{GIVEN_TWICE, query_pairs};
 use crate::reply::detail::{DETAILS_MAX, Detail};
@@ -299,7 +300,9 @@ impl QueryParser {
                 self.query.sample = Some(Sample { records, seed: 0 });
             }),
             Parameter::Seed => parse_seed(value).map(|seed| self.seed = Some(seed)),
-            Parameter::Format => parse_format(value).map(|format| self.format = Some(format)),
+            Parameter::Format => {
+                parse_format(self.query.entity, value).map(|format| self.format = Some(format))
+            }
         };
         if let Err(reason) = parsed {
             self.refuse(name, value, reason);
@@ -326,6 +329,10 @@ impl QueryParser {
         if let (Some(sample), Some(seed)) = (&mut self.query.sample, self.seed) {
             sample.seed = seed;
         }
+        if let Some(StreamFormat::Citation(_)) = self.format {
+            // The list of outputs has these members.
+            let _ = self.query.set_stream_select(MEMBERS);
+        }
         Ok(ListRequest { query: self.query, format: self.format })
     }
 
@@ -341,6 +348,7 @@ impl QueryParser {
             }
         }
         let has_groups = matches!(self.query.result_kind, ResultKind::Groups(_));
+        let is_citation = matches!(self.format, Some(StreamFormat::Citation(_)));
         let names = self.dialect.parameters.iter();
         let sums_groups = names.clone().any(|(_, known)| *known == Parameter::GroupBy);
         let is_searched = self.given.iter().any(|given| given.parameter == Parameter::Search);
@@ -348,6 +356,12 @@ impl QueryParser {
             let reason = match given.parameter {
                 Parameter::Page | Parameter::PerPage if self.format.is_some() => {
                     "does not go with `format`, which sends the whole list; leave out one of the two"
+                }
+                Parameter::Select if is_citation => {
+                    "does not go with this `format`, whose members are fixed; leave out one of the two"
+                }
+                Parameter::GroupBy if is_citation => {
+                    "does not go with this `format`, which has no groups; leave out one of the two"
                 }
                 Parameter::Select | Parameter::Sample | Parameter::Seed if has_groups => {
                     "does not go with `group_by`, which counts records; leave out one of the two"
@@ -401,9 +415,21 @@ fn parse_digits(value: &str) -> Option<u64> {
     value.parse().ok().filter(|_| is_plain)
 }
 
-fn parse_format(value: &str) -> Result<StreamFormat, String> {
-    let format = StreamFormat::ALL.into_iter().find(|format| format.name() == value);
-    format.ok_or_else(|| "must be `ndjson` or `csv`; without `format`, pages are JSON".to_owned())
+fn parse_format(entity: Entity, value: &str) -> Result<StreamFormat, String> {
+    let format = StreamFormat::of(entity).find(|format| format.name() == value);
+    format.ok_or_else(|| {
+        let is_known = StreamFormat::of(Entity::Output).any(|format| format.name() == value);
+        if is_known {
+            return "is a format of outputs; here it must be `ndjson` or `csv`".to_owned();
+        }
+        let names: Vec<String> =
+            StreamFormat::of(entity).map(|format| format!("`{}`", format.name())).collect();
+        let names = match names.as_slice() {
+            [names @ .., last] => format!("{} or {last}", names.join(", ")),
+            [] => String::new(),
+        };
+        format!("must be {names}; without `format`, pages are JSON")
+    })
 }
 
 fn parse_per_page(value: &str) -> Result<u32, String> {

@@ -1,4 +1,4 @@
-//! A stream of a whole list, in JSON lines or CSV.
+//! A stream of a whole list, in JSON lines, CSV or a format of reference managers.
 //!
 //! The stream holds one batch of row numbers, at most 512 KiB, and renders them piece by piece, so its memory
 //! does not depend on the list. Finding a batch and rendering a piece each have a work permit of their own:
@@ -15,6 +15,7 @@ use std::{io, mem};
 
 use bytes::Bytes;
 use pinakes_format::changes::add_all_references;
+use pinakes_format::entity::Entity;
 use pinakes_format::json::render::JsonWriter;
 use pinakes_format::query::{Query, QueryError, REFERENCES, RELEVANCE_SCORE, RowBatch, RowCursor};
 use pinakes_format::record::csv::CsvTable;
@@ -22,6 +23,7 @@ use pinakes_format::record::members::{Members, View};
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
 
+use crate::citation::{CitationFormat, CitationWriter, Reference};
 use crate::endpoint::page_rows::{JSON_BYTES_PER_STORED, PIECE_BYTES, add_score, not_coded};
 use crate::endpoint::work_limits::WorkLimits;
 use crate::reply::coding::Coding;
@@ -38,17 +40,43 @@ pub enum StreamFormat {
     NdJson,
     /// One record on each row, after a header.
     Csv,
+    /// References to outputs.
+    Citation(CitationFormat),
 }
 
 impl StreamFormat {
-    /// Both formats.
-    pub const ALL: [StreamFormat; 2] = [StreamFormat::NdJson, StreamFormat::Csv];
+    /// The formats of all lists.
+    pub const OF_ALL: [StreamFormat; 2] = [StreamFormat::NdJson, StreamFormat::Csv];
 
-    /// The value of the parameter, and the extension of file names.
+    /// The formats of the list of an entity.
+    pub fn of(entity: Entity) -> impl Iterator<Item = StreamFormat> {
+        let citations = CitationFormat::ALL.into_iter().filter(move |_| entity == Entity::Output);
+        StreamFormat::OF_ALL.into_iter().chain(citations.map(StreamFormat::Citation))
+    }
+
+    /// The value of the parameter.
     pub fn name(self) -> &'static str {
         match self {
             StreamFormat::NdJson => "ndjson",
             StreamFormat::Csv => "csv",
+            StreamFormat::Citation(format) => format.name(),
+        }
+    }
+
+    /// The name for people.
+    pub fn label(self) -> &'static str {
+        match self {
+            StreamFormat::NdJson => "JSON lines",
+            StreamFormat::Csv => "CSV",
+            StreamFormat::Citation(format) => format.label(),
+        }
+    }
+
+    /// The extension of file names.
+    pub fn extension(self) -> &'static str {
+        match self {
+            StreamFormat::Citation(format) => format.extension(),
+            format => format.name(),
         }
     }
 
@@ -57,6 +85,7 @@ impl StreamFormat {
         match self {
             StreamFormat::NdJson => "application/x-ndjson",
             StreamFormat::Csv => "text/csv; charset=utf-8; header=present",
+            StreamFormat::Citation(format) => format.media_type(),
         }
     }
 }
@@ -65,8 +94,7 @@ impl StreamFormat {
 pub struct ListRows {
     query: Query,
     members: Members,
-    /// The table of a stream in CSV; `None` for JSON lines.
-    table: Option<CsvTable>,
+    output: Output,
     limits: WorkLimits,
     cursor: RowCursor,
     /// The rows of the current batch.
@@ -78,6 +106,13 @@ pub struct ListRows {
     has_begun: bool,
     /// `None` before the first piece and once the body has ended.
     encoder: Option<StreamEncoder>,
+}
+
+/// The form in which a stream sends the JSON of its records.
+enum Output {
+    Lines,
+    Table(CsvTable),
+    Citations(CitationWriter),
 }
 
 impl ListRows {
@@ -95,17 +130,24 @@ impl ListRows {
         })?;
         let all = || Members::all(query.entity, View::List);
         let members = query.select.clone().unwrap_or_else(all);
-        let table = (format == StreamFormat::Csv).then(|| {
-            let table = match query.has_scores() {
-                true => CsvTable::with_member_after_id(&members, RELEVANCE_SCORE),
-                false => CsvTable::new(&members),
-            };
-            if query.selects_references { table.with_list(REFERENCES) } else { table }
-        });
+        let output = match format {
+            StreamFormat::NdJson => Output::Lines,
+            StreamFormat::Csv => {
+                let table = match query.has_scores() {
+                    true => CsvTable::with_member_after_id(&members, RELEVANCE_SCORE),
+                    false => CsvTable::new(&members),
+                };
+                let lists = query.selects_references;
+                Output::Table(if lists { table.with_list(REFERENCES) } else { table })
+            }
+            StreamFormat::Citation(format) => {
+                Output::Citations(CitationWriter::of_list(format, records))
+            }
+        };
         let stream = ListRows {
             query: query.clone(),
             members,
-            table,
+            output,
             limits,
             cursor,
             rows,
@@ -120,14 +162,21 @@ impl ListRows {
     /// Renders records until the text is as long as a piece or the list ends.
     fn render(&mut self, snapshot: &Snapshot) -> Result<Vec<u8>, PieceError> {
         let mut out = Vec::with_capacity(2 * PIECE_BYTES);
-        if let (false, Some(table)) = (mem::replace(&mut self.has_begun, true), &self.table) {
-            table.write_header(&mut out);
+        if !mem::replace(&mut self.has_begun, true) {
+            match &self.output {
+                Output::Lines => {}
+                Output::Table(table) => table.write_header(&mut out),
+                Output::Citations(writer) => writer.begin(&mut out),
+            }
         }
         while out.len() < PIECE_BYTES && self.records_left > 0 {
             if self.next == self.rows.len() {
                 self.find_batch(snapshot)?;
             }
             out = self.render_some(snapshot, out)?;
+        }
+        if let (0, Output::Citations(writer)) = (self.records_left, &self.output) {
+            writer.finish(&mut out);
         }
         Ok(out)
     }
@@ -165,8 +214,8 @@ impl ListRows {
             if out.len() >= PIECE_BYTES {
                 break;
             }
-            match &mut self.table {
-                Some(table) => {
+            match &mut self.output {
+                Output::Table(table) => {
                     writer.out.clear();
                     members.render(row, &mut writer)?;
                     if let Some(ranked) = ranked {
@@ -177,7 +226,12 @@ impl ListRows {
                     }
                     table.write_row(&writer.out, &mut out)?;
                 }
-                None => {
+                Output::Citations(citations) => {
+                    writer.out.clear();
+                    members.render(row, &mut writer)?;
+                    citations.write(&Reference::read(&writer.out)?, &mut out)?;
+                }
+                Output::Lines => {
                     // The record is written at the end of the piece, not copied there.
                     mem::swap(&mut writer.out, &mut out);
                     let begin = writer.out.len();
@@ -208,7 +262,11 @@ impl PieceSource for ListRows {
     }
 
     fn list_bytes(&self) -> Option<usize> {
-        Some(RowCursor::BATCH_BYTES_MAX)
+        let keys = match self.output {
+            Output::Citations(_) => CitationWriter::BYTES_MAX,
+            _ => 0,
+        };
+        Some(RowCursor::BATCH_BYTES_MAX + keys)
     }
 
     fn next_bytes(&self, snapshot: &Snapshot) -> usize {

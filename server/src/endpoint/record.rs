@@ -1,6 +1,6 @@
 //! `/outputs/{id}` and the records of the other entities; the identifiers of records in paths.
 
-use http::StatusCode;
+use http::{HeaderValue, StatusCode, header};
 use pinakes_format::autocomplete::Identifier;
 use pinakes_format::entity::{Entity, Facts, IdFormat};
 use pinakes_format::json::render::{JsonWriter, Shape};
@@ -8,20 +8,26 @@ use pinakes_format::query::QueryError;
 use pinakes_format::schema::keys::keys_of;
 use pinakes_format::snapshot::{LookupResult, RenderRow, Snapshot};
 use pinakes_format::storage::error::ReadError;
+use serde_json::json;
 
 use crate::admission::gate::Charge;
+use crate::citation::{CitationFormat, CitationWriter, Reference};
 use crate::endpoint::call::{Answer, Call, Cost, Failure, Planned, Planning, Thread};
 use crate::endpoint::referring::{self, ReferringList, referring_lists};
 use crate::endpoint::routes::Route;
-use crate::endpoint::{Endpoint, Lists, resolve};
+use crate::endpoint::{Endpoint, Lists, list, resolve};
+use crate::http::accept::prefers;
+use crate::http::parameters::query_pairs;
 use crate::http::path::{decode, echo};
 use crate::openapi::document::Document;
 use crate::openapi::operation::{Operation, RECORD_STATUSES, json_content};
-use crate::openapi::parameters::path_parameter;
+use crate::openapi::parameters::{path_parameter, query_parameter};
 use crate::openapi::responses::CACHE_HEADERS;
 use crate::openapi::samples::Sample;
 use crate::openapi::schemas::own_id;
 use crate::reply::Reply;
+use crate::reply::detail::Detail;
+use crate::reply::etag::Etags;
 
 pub const RECORD: Endpoint = Endpoint {
     lists: Lists::Of(|facts| facts.has_single),
@@ -59,10 +65,33 @@ pub struct NamedRecord<'a> {
 pub fn plan(variant: &'static Variant, planning: &Planning<'_>) -> Result<Planned, Reply> {
     let (facts, segment) = (planning.facts(), planning.matched.segment);
     let id = parse_id(variant, facts, planning.segment())?;
+    let format = citation_format(facts, &planning.call).map_err(Reply::bad_query)?;
     Ok(Planned::work(Cost::Small, move |call| {
         let record = NamedRecord { facts, id, raw_id: segment.text_in(call.path) };
-        run(variant, record, call)
+        match format {
+            Some(format) => cite(record, format, call),
+            None => run(variant, record, call),
+        }
     }))
+}
+
+/// The format of reference managers that a request for an output asks for, by `format` or else by `Accept`.
+fn citation_format(facts: &Facts, call: &Call<'_>) -> Result<Option<CitationFormat>, Vec<Detail>> {
+    if facts.entity != Entity::Output {
+        return Ok(None);
+    }
+    let mut pairs = query_pairs(call.query).flatten();
+    let named = pairs.find(|(name, _)| name == "format");
+    let formats = CitationFormat::ALL.into_iter();
+    match named {
+        Some((name, value)) => {
+            let format = formats.clone().find(|format| format.name() == value);
+            let reason =
+                "must be `bibtex`, `ris` or `csl-json`; without `format`, a record is JSON";
+            format.map(Some).ok_or_else(|| vec![Detail::new(&name, &value, reason)])
+        }
+        None => Ok(formats.clone().find(|format| prefers(call.headers, format.media_type()))),
+    }
 }
 
 /// Parses the identifier of a record; the error is the reply 400 without the prefix, or 404 to text that
@@ -88,10 +117,60 @@ fn run(variant: &Variant, record: NamedRecord<'_>, call: &Call<'_>) -> Answer {
         Ok(row) => row,
         Err(reply) => return Ok(reply),
     };
-    if let Some(reply) = call.not_modified() {
-        return Ok(reply);
-    }
-    let (snapshot, entity) = (call.snapshot, record.facts.entity);
+    let has_formats = record.facts.entity == Entity::Output;
+    let reply = match call.not_modified() {
+        Some(reply) => reply,
+        None => Reply::json(render(variant, record.facts.entity, row, call)?),
+    };
+    Ok(if has_formats { reply.varying_by_accept() } else { reply })
+}
+
+/// Answers with the reference to an output in a format of reference managers.
+fn cite(record: NamedRecord<'_>, format: CitationFormat, call: &Call<'_>) -> Answer {
+    let row = match find(&CURRENT, record, "", call)? {
+        Ok(row) => row,
+        Err(reply) => return Ok(reply),
+    };
+    let etags = etags(format, call);
+    let reply = match etags.matching_coding(call.headers) {
+        Some(coding) => Reply::not_modified_tagged(&etags, coding),
+        None => {
+            let json = render(&CURRENT, record.facts.entity, row, call)?;
+            let text = CitationWriter::of_record(format, &Reference::read(&json)?)?;
+            let name = format!(
+                "{}.{}",
+                id_text(&CURRENT, record.facts.entity, record.id),
+                format.extension()
+            );
+            let disposition = format!("attachment; filename=\"{name}\"");
+            // Always valid: an id and an extension.
+            let disposition = HeaderValue::try_from(disposition).ok();
+            let headers = disposition.map(|value| (header::CONTENT_DISPOSITION, value));
+            Reply::tagged(format.media_type(), text, etags)
+                .with_headers(headers.into_iter().collect())
+        }
+    };
+    Ok(reply.varying_by_accept())
+}
+
+/// The tags of references in a format: those of JSON are the snapshot's own.
+fn etags(format: CitationFormat, call: &Call<'_>) -> Etags {
+    let digits = match format {
+        CitationFormat::Bibtex => "1",
+        CitationFormat::Ris => "2",
+        CitationFormat::Csl => "3",
+    };
+    call.served.reply_headers().etags_of_version(digits)
+}
+
+/// The JSON of a record. A shared thread renders no long record.
+fn render(
+    variant: &Variant,
+    entity: Entity,
+    row: u32,
+    call: &Call<'_>,
+) -> Result<Vec<u8>, Failure> {
+    let snapshot = call.snapshot;
     if call.thread == Thread::Shared && snapshot.record_bytes(entity, row)? > SHARED_BYTES_MAX {
         return Err(Failure::WouldWait);
     }
@@ -99,7 +178,7 @@ fn run(variant: &Variant, record: NamedRecord<'_>, call: &Call<'_>) -> Answer {
     writer.out.reserve(CAPACITY_BYTES);
     (variant.render)(snapshot, entity, row, &mut writer)?;
     writer.out.shrink_to(CAPACITY_BYTES);
-    Ok(Reply::json(writer.out))
+    Ok(writer.out)
 }
 
 /// Finds the row of a record. The inner error is the reply 404, or 301 where the identifier was merged into
@@ -147,6 +226,13 @@ pub fn not_found(facts: &Facts, raw_id: &str) -> Reply {
     Reply::error(StatusCode::NOT_FOUND, message)
 }
 
+/// The text of an identifier in a variant.
+fn id_text(variant: &Variant, entity: Entity, id: u64) -> String {
+    let mut text = Vec::new();
+    variant.spelling.write(entity, id, &mut text);
+    String::from_utf8_lossy(&text).into_owned()
+}
+
 /// 301 to the record that another was merged into.
 fn moved(
     variant: &Variant,
@@ -156,9 +242,7 @@ fn moved(
     query: &str,
 ) -> Reply {
     let NamedRecord { facts, raw_id, .. } = record;
-    let mut id = Vec::new();
-    variant.spelling.write(facts.entity, into, &mut id);
-    let id = String::from_utf8_lossy(&id);
+    let id = id_text(variant, facts.entity, into);
     let query = if query.is_empty() { String::new() } else { format!("?{query}") };
     let location = format!("{}/{}/{id}{suffix}{query}", variant.root, facts.route);
     let message = format!("{} with ID {} was merged into {id}", facts.label, echo(raw_id));
@@ -175,16 +259,28 @@ fn describe(route: &Route, document: &mut Document<'_>) -> Result<(), ReadError>
         Err(_) => id.into(),
     });
     let doc = format!("The identifier of the {}.", facts.singular);
+    let mut parameters = vec![path_parameter("id", &doc, own_id(facts.entity), example)];
+    let mut content = json_content(record);
+    if facts.entity == Entity::Output {
+        let formats = CitationFormat::ALL.map(CitationFormat::name);
+        let doc = "A file of reference managers instead of JSON. `Accept` with the media type does the same.";
+        let schema = json!({ "type": "string", "enum": formats });
+        parameters.push(query_parameter("format", doc, schema, []));
+        for format in CitationFormat::ALL {
+            content[format.media_type()] =
+                json!({ "schema": (list::describe_citation(format, false)) });
+        }
+    }
     let operation = Operation {
         tag: facts.plural,
         description: "The identifier of a record that was merged into another gets 301.",
-        parameters: vec![path_parameter("id", &doc, own_id(facts.entity), example)],
+        parameters,
         headers: CACHE_HEADERS.to_vec(),
         statuses: RECORD_STATUSES.to_vec(),
         ..Operation::new(
             format!("get_{}", facts.singular),
             format!("The {} with an identifier", facts.singular),
-            json_content(record),
+            content,
         )
     };
     document.add(&route.path, operation);

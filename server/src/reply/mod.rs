@@ -69,6 +69,8 @@ pub struct Reply {
     pub headers: Vec<(HeaderName, HeaderValue)>,
     pub caching: Caching,
     coding: ChosenCoding,
+    /// Whether another `Accept` might get another reply.
+    varies_by_accept: bool,
     /// Whether the connection closes after the reply.
     closes: bool,
 }
@@ -143,8 +145,15 @@ struct ErrorBody<'a> {
 
 impl Reply {
     fn new(status: StatusCode, body: Body) -> Reply {
-        let (headers, caching) = (Vec::new(), Caching::Never);
-        Reply { status, body, headers, caching, coding: ChosenCoding::Never, closes: false }
+        Reply {
+            status,
+            body,
+            headers: Vec::new(),
+            caching: Caching::Never,
+            coding: ChosenCoding::Never,
+            varies_by_accept: false,
+            closes: false,
+        }
     }
 
     /// Makes a 200 with JSON that the snapshot alone determines.
@@ -173,9 +182,9 @@ impl Reply {
         }
     }
 
-    /// Makes a 200 with a page for people, which has tags of its own.
-    pub fn page(bytes: Bytes, etags: Etags) -> Reply {
-        let reply = Reply::text(StatusCode::OK, HTML, bytes);
+    /// Makes a 200 with a text that has tags of its own.
+    pub fn tagged(media_type: &'static str, bytes: impl Into<Bytes>, etags: Etags) -> Reply {
+        let reply = Reply::text(StatusCode::OK, media_type, bytes.into());
         Reply { caching: Caching::ByTags(Box::new(etags)), ..reply }
     }
 
@@ -301,6 +310,11 @@ impl Reply {
         self
     }
 
+    /// Tells caches that `Accept` chose the reply.
+    pub fn varying_by_accept(self) -> Reply {
+        Reply { varies_by_accept: true, ..self }
+    }
+
     /// Closes the connection after this reply.
     pub fn closing(self) -> Reply {
         Reply { closes: true, ..self }
@@ -403,7 +417,11 @@ impl Reply {
             Caching::ByTags(etags) => Some(etags.get(coding)),
         };
         if etag.is_some() || matches!(self.coding, ChosenCoding::In(_)) {
-            headers.insert(header::VARY, HeaderValue::from_static("Accept-Encoding"));
+            let vary = match self.varies_by_accept {
+                true => "Accept-Encoding, Accept",
+                false => "Accept-Encoding",
+            };
+            headers.insert(header::VARY, HeaderValue::from_static(vary));
         }
         if let Some(etag) = etag {
             headers.insert(header::ETAG, etag.clone());

@@ -1,8 +1,19 @@
-// Completes names while they are typed, and writes the server's address into examples. Pages work without it.
+// Completes names while they are typed, copies references, and writes the server's address into examples. Pages work
+// without it.
 "use strict";
 
 for (const place of document.querySelectorAll(".origin")) {
   place.textContent = location.origin;
+}
+
+const copy = document.getElementById("copy");
+if (copy) {
+  copy.hidden = false;
+  copy.addEventListener("click", () => {
+    getSelection().selectAllChildren(document.getElementById("reference"));
+    // Keeps italics, and also works on pages without TLS.
+    copy.textContent = document.execCommand("copy") ? "Copied" : "Press Ctrl+C";
+  });
 }
 
 // The page may be one of a named snapshot, below /@….

@@ -139,6 +139,7 @@ impl Grammar {
             2 => request.header("If-None-Match", self.tag.clone()),
             3 => request.header("Accept-Encoding", "zstd, br, gzip"),
             4 => request.header("User-Agent", "curl/8.5.0"),
+            5 => request.header("Accept", "application/x-bibtex"),
             _ => {}
         }
         request

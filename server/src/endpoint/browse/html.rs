@@ -93,7 +93,7 @@ pub fn unless_current(
 /// The reply with a page that the snapshot alone determines.
 pub fn reply(page: &impl Template, call: &Call<'_>) -> Answer {
     let etags = etags(call.served, call.site.other_pages());
-    Ok(Reply::page(render(page)?, etags).with_headers(page_headers()))
+    Ok(Reply::tagged(HTML, render(page)?, etags).with_headers(page_headers()))
 }
 
 /// The reply with a page that clients do not keep.

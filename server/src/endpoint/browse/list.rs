@@ -97,8 +97,8 @@ struct ListPage {
     previous: Option<String>,
     next: Option<String>,
     json: String,
-    csv: String,
-    lines: String,
+    /// All of the list as one file: name of the format, and address.
+    streams: Vec<(&'static str, String)>,
 }
 
 /// An expression of the filter, and the list without it.
@@ -188,8 +188,9 @@ fn layout(
         previous: (page > 1).then(|| url(before)),
         next: (u64::from(page) < pages).then(|| url(page + 1)),
         json: address.json_url(),
-        csv: address.stream_url(StreamFormat::Csv),
-        lines: address.stream_url(StreamFormat::NdJson),
+        streams: StreamFormat::of(query.entity)
+            .map(|format| (format.label(), address.stream_url(format)))
+            .collect(),
         address,
     }
 }

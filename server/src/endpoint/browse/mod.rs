@@ -16,6 +16,7 @@
 
 mod address;
 mod chart;
+mod citation;
 mod error;
 mod files;
 mod found;

@@ -10,8 +10,10 @@ use pinakes_format::query::{Query, QueryError};
 use pinakes_format::snapshot::{RecordLookup as _, Snapshot};
 use pinakes_format::storage::error::ReadError;
 
+use crate::citation::Reference;
 use crate::endpoint::browse::address::Address;
 use crate::endpoint::browse::chart::{self, ByYear};
+use crate::endpoint::browse::citation::{self, Citation};
 use crate::endpoint::browse::error;
 use crate::endpoint::browse::groups::id_text;
 use crate::endpoint::browse::html::{self, Frame};
@@ -55,6 +57,8 @@ struct RecordPage {
     sections: Vec<LabelledMember>,
     lists: Vec<Beginning>,
     json: String,
+    /// Parts for reference managers; of outputs alone.
+    citation: Option<Citation>,
 }
 
 /// The beginning of a list that the record leads to.
@@ -91,18 +95,30 @@ fn answer(record: NamedRecord<'_>, call: &Call<'_>) -> Answer {
     if let Some(reply) = html::not_modified(call) {
         return Ok(reply);
     }
-    let value = value_of(facts.entity, row, snapshot)?;
+    let json = json_of(facts.entity, row, snapshot)?;
+    let is_output = facts.entity == Entity::Output;
+    let reference = is_output.then(|| Reference::read(&json)).transpose()?;
     let id = id_text(facts.entity, record.id);
+    let path = format!("/{}/{id}", facts.route);
     let lists = beginnings(facts, row, &id, snapshot, call.limits())?;
-    html::reply(&layout(facts, id, &value, lists, call)?, call)
+    let page = RecordPage {
+        citation: reference.as_ref().map(|reference| Citation::new(reference, &path)),
+        ..layout(facts, id, &Preview::parse(&json), lists, call)?
+    };
+    let links = reference.and_then(|reference| citation::link_header(&reference, &path));
+    Ok(html::reply(&page, call)?.with_headers(links.into_iter().collect()))
 }
 
 /// A record's value.
 pub fn value_of(entity: Entity, row: u32, snapshot: &Snapshot) -> Result<Preview, ReadError> {
+    Ok(Preview::parse(&json_of(entity, row, snapshot)?))
+}
+
+fn json_of(entity: Entity, row: u32, snapshot: &Snapshot) -> Result<Vec<u8>, ReadError> {
     let mut writer = JsonWriter::new(snapshot, Shape::Single);
     snapshot.fetch_page(entity, &[row], Shape::Single, Snapshot::render)?;
     snapshot.render(entity, row, &mut writer)?;
-    Ok(Preview::parse(&writer.out))
+    Ok(writer.out)
 }
 
 fn layout(
@@ -142,6 +158,7 @@ fn layout(
         sections,
         lists,
         json: format!("/{}/{id}", facts.route),
+        citation: None,
         id,
     })
 }
