@@ -135,6 +135,21 @@ fn the_r_example_counts_open_access_by_year() {
     served.server.end(&[]);
 }
 
+#[test]
+fn the_bibliometrix_example_has_the_columns_of_the_package() {
+    let Some(r) = find("no", "Rscript", &["-e", "1"], "the_bibliometrix_example_…") else {
+        return;
+    };
+    let served = Served::new();
+    let mut command = Command::new(r);
+    let printed = run(command.arg(example("r_bibliometrix.R")).env("PINAKES", served.address()));
+    let sums = served.get("/statistics/outputs?filter=type:article,year:%3E2000");
+    assert_line(&printed, &format!("works {} ", sums["count"]));
+    assert_line(&printed, &format!("citations {} ", sums["of"]["cited_by_count"]["sum"]));
+    assert_line(&printed, "columns AU TI SO DT DE ID AB CR PY TC DI UT DB ");
+    served.server.end(&[]);
+}
+
 fn node(test: &str) -> Option<PathBuf> {
     find("no", "node", &["-e", "fetch"], test)
 }
