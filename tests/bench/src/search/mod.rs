@@ -11,7 +11,7 @@ mod texts;
 
 use std::path::PathBuf;
 
-use clap::Subcommand;
+use clap::{Args, Subcommand};
 
 use crate::Result;
 use peer::Fields;
@@ -36,43 +36,36 @@ pub enum SearchBenchmark {
     },
     /// Bytes, processor time to build, and processor time of searches, of a snapshot and of tantivy.
     Speed {
-        /// Generated outputs.
-        #[arg(long, default_value_t = 1_000_000)]
-        outputs: u32,
+        #[command(flatten)]
+        generated: Generated,
         /// How tantivy stores the texts.
         #[arg(long, value_enum, value_delimiter = ',', default_value = "two,one")]
         fields: Vec<Fields>,
-        /// Directory of the dump and the snapshots; an existing dump is reused.
-        #[arg(long, default_value = "target/bench")]
-        dir: PathBuf,
-        /// Memory limit of the compiler, passed on as its `--memory`.
-        #[arg(long, default_value = "2G")]
-        memory: String,
     },
     /// Searches of three words over HTTP with 32 connections.
     Served {
-        /// Generated outputs.
-        #[arg(long, default_value_t = 1_000_000)]
-        outputs: u32,
-        /// Directory of the dump and the snapshots; existing ones are reused.
-        #[arg(long, default_value = "target/bench")]
-        dir: PathBuf,
-        /// Memory limit of the compiler, passed on as its `--memory`.
-        #[arg(long, default_value = "2G")]
-        memory: String,
+        #[command(flatten)]
+        generated: Generated,
     },
     /// Bytes and reads of searches of three words when nothing of the snapshot is in memory.
     Cold {
-        /// Generated outputs.
-        #[arg(long, default_value_t = 1_000_000)]
-        outputs: u32,
-        /// Directory of the dump and the snapshots; existing ones are reused.
-        #[arg(long, default_value = "target/bench")]
-        dir: PathBuf,
-        /// Memory limit of the compiler, passed on as its `--memory`.
-        #[arg(long, default_value = "2G")]
-        memory: String,
+        #[command(flatten)]
+        generated: Generated,
     },
+}
+
+/// The generated outputs that a measurement searches.
+#[derive(Args)]
+pub struct Generated {
+    /// Generated outputs.
+    #[arg(long, default_value_t = 1_000_000)]
+    outputs: u32,
+    /// Directory of the dump and the snapshots; existing ones are reused.
+    #[arg(long, default_value = "target/bench")]
+    dir: PathBuf,
+    /// Memory limit of the compiler, passed on as its `--memory`.
+    #[arg(long, default_value = "2G")]
+    memory: String,
 }
 
 /// Runs one of the measurements.
@@ -81,10 +74,8 @@ pub fn run(benchmark: &SearchBenchmark) -> Result<()> {
         SearchBenchmark::Relevance { data, works, dir, memory } => {
             relevance::run(data, works, dir, memory)
         }
-        SearchBenchmark::Speed { outputs, fields, dir, memory } => {
-            speed::run(*outputs, dir, memory, fields)
-        }
-        SearchBenchmark::Served { outputs, dir, memory } => served::run(*outputs, dir, memory),
-        SearchBenchmark::Cold { outputs, dir, memory } => served::run_cold(*outputs, dir, memory),
+        SearchBenchmark::Speed { generated, fields } => speed::run(generated, fields),
+        SearchBenchmark::Served { generated } => served::run(generated),
+        SearchBenchmark::Cold { generated } => served::run_cold(generated),
     }
 }

@@ -1,8 +1,6 @@
 //! Searches of three words over HTTP: warm with 32 connections, and cold.
 
-use std::path::Path;
-
-use super::{queries::Draw, speed::Inputs};
+use super::{Generated, queries::Draw, speed::Inputs};
 use crate::{
     Result,
     serve::Server,
@@ -16,9 +14,9 @@ const ROUNDS: usize = 3;
 const SECONDS: u32 = 3;
 
 /// Measures warm throughput: requests a second and latency.
-pub fn run(outputs: u32, dir: &Path, memory: &str) -> Result<()> {
-    let inputs = Inputs::generate(outputs, dir)?;
-    let workload = three_words(&inputs, outputs, memory)?;
+pub fn run(generated: &Generated) -> Result<()> {
+    let Generated { outputs, dir, .. } = generated;
+    let (inputs, workload) = three_words(generated)?;
     let server = Server::pinakes(&inputs.snapshots)?;
     let script = dir.join("paths.lua");
     let mut loads = (0..ROUNDS)
@@ -38,16 +36,18 @@ pub fn run(outputs: u32, dir: &Path, memory: &str) -> Result<()> {
 }
 
 /// Counts cold reads of searches (aims: 400 KiB in 40 reads at 1,000,000 outputs).
-pub fn run_cold(outputs: u32, dir: &Path, memory: &str) -> Result<()> {
-    let inputs = Inputs::generate(outputs, dir)?;
-    let workload = three_words(&inputs, outputs, memory)?;
-    println!("\n{outputs} outputs");
+pub fn run_cold(generated: &Generated) -> Result<()> {
+    let (inputs, workload) = three_words(generated)?;
+    println!("\n{} outputs", generated.outputs);
     cold::run(&inputs.snapshots, &[workload])
 }
 
-fn three_words(inputs: &Inputs, outputs: u32, memory: &str) -> Result<Workload> {
-    let engine = inputs.open(outputs, memory)?;
-    let searches = Draw::new(&inputs.texts, &engine, outputs).three_words(REQUESTS)?;
+fn three_words(generated: &Generated) -> Result<(Inputs, Workload)> {
+    let Generated { outputs, dir, memory } = generated;
+    let inputs = Inputs::generate(*outputs, dir)?;
+    let engine = inputs.open(*outputs, memory)?;
+    let searches = Draw::new(&inputs.texts, &engine, *outputs).three_words(REQUESTS)?;
     let path = |search: String| format!("/outputs?search={}&per_page=10", search.replace(' ', "+"));
-    Ok(Workload { name: "search, three words", paths: searches.into_iter().map(path).collect() })
+    let paths = searches.into_iter().map(path).collect();
+    Ok((inputs, Workload { name: "search, three words", paths }))
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::{
+    Generated,
     clock::{micros_of, thread_seconds},
     engine::{Engine, IndexBytes},
     peer::{Fields, Peer},
@@ -56,7 +57,9 @@ impl Inputs {
 }
 
 /// Builds both indexes, and prints the tables of bytes, of processor time and of searches.
-pub fn run(outputs: u32, dir: &Path, memory: &str, fields: &[Fields]) -> Result<()> {
+pub fn run(generated: &Generated, fields: &[Fields]) -> Result<()> {
+    let Generated { outputs, dir, memory } = generated;
+    let outputs = *outputs;
     let inputs = Inputs::generate(outputs, dir)?;
     println!("\n{outputs} outputs, words of a dictionary of {}", inputs.texts.dictionary_words());
     build::remove(&inputs.snapshots);
