@@ -1,10 +1,11 @@
 //! Estimates the disk, the memory and the time that a link takes, from its objects.
 //!
-//! Measured with `--memory 2G` on two idle cores:
+//! Measured with `--memory 2G` on two idle cores; only the first two rows have a full-text index:
 //!
 //! | records read | objects | snapshot | most disk at one time | time | processor time |
 //! |--------------|---------|----------|-----------------------|------|----------------|
 //! | 16,776, real | 30 MB | 20 MB | 25 MB | | |
+//! | 200,000 outputs of a title and 100 words of abstract | 89 MB | 179 MB | 251 MB | | |
 //! | 1,370,007, 1,000,000 of them outputs | 1,643 MB | 1,849 MB | 2,383 MB | 23 s | 36 s |
 //! | 1,039,507, lean outputs | 456 MB | 626 MB | 909 MB | 14 s | 21 s |
 //! | 5,079,707, lean outputs | 2,120 MB | 3,162 MB | 4,898 MB | 115 s | 143 s |
@@ -23,7 +24,7 @@ use crate::object::Object;
 const RECORDS_PER_SECOND: f64 = 60e3;
 /// Most disk for each byte of the objects, in percent, and for each record in bytes. Together they are a little
 /// above the most that was measured.
-const DISK_PERCENT: u64 = 105;
+const DISK_PERCENT: u64 = 155;
 const DISK_BYTES_PER_RECORD: u64 = 600;
 
 /// Expected disk, memory and time of a link.
