@@ -67,7 +67,7 @@ pub use crate::query::row_cursor::{RowBatch, RowCursor};
 pub use crate::query::sample::{SAMPLE_RECORDS_MAX, Sample};
 pub use crate::query::search::{
     CLAUSES_MAX, Excerpt, Marker, RELEVANCE_SCORE, RankedRow, RecordTexts, SEARCH_BYTES_MAX,
-    Search, SearchSummary, SearchedWords, SyntaxError, TITLE_END,
+    Search, SearchSummary, SearchedWords, SyntaxError,
 };
 pub use crate::query::select::{member_names, parse_select};
 pub use crate::query::sort::{RELEVANCE, SORT_KEYS_MAX, SortKey};

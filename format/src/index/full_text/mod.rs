@@ -1,7 +1,7 @@
 //! The full-text index: word → records, with fields and positions, for searches by relevance.
 //!
 //! ```text
-//! header | posting lists… | positions… | terms | forms | directory: eleven u64
+//! header | posting lists… | positions… | title words | terms | forms | directory: twelve u64
 //! term: number of postings × 2 + 1 if they are here | number of forms | forms, as suffixes of the term
 //!       | here:    length of the postings | rest | positions
 //!       | or else: offset and length of the list | offset and length of its positions
@@ -18,6 +18,8 @@
 //!
 //! - `impact` weighs a term in a record. The weight follows from the record alone, so that unchanged records keep it.
 //! - `postings` lists the rows of a term, `positions` where the term stands in each record.
+//! - Title words: for each row a byte, the words of the record's shortest title, at most 255; 0 without a title. The bytes
+//!   end with the last row that has a title. The term [`TITLE_END`] stands at the end of each title.
 //! - `texts` maps terms and forms to their entries.
 //!
 //! Cost of [`FullText::term`]: a look-up in the shards, and decoding half a block of about 2 KiB.
@@ -35,7 +37,7 @@ mod write;
 use std::{borrow::Cow, sync::OnceLock};
 
 use crate::index::full_text::layout::BLOCK_POSTINGS;
-use crate::index::full_text::positions::{BlockPositions, form_bits};
+use crate::index::full_text::positions::BlockPositions;
 use crate::index::full_text::postings::{Cursor, List, Place};
 use crate::index::full_text::texts::{Texts, TextsCursor};
 use crate::schema::texts::Field;
@@ -46,7 +48,7 @@ use crate::storage::leb128;
 use crate::text::analyzer::Languages;
 
 pub use crate::index::full_text::impact::{IDF_STEPS, IMPACT_MAX, idf, impact, weighted_length};
-pub use crate::index::full_text::layout::{FORMS_MAX, POSITION_MAX, VALUE_GAP};
+pub use crate::index::full_text::layout::{FORMS_MAX, POSITION_MAX, TITLE_END, VALUE_GAP};
 pub use crate::index::full_text::positions::Occurrence;
 pub use crate::index::full_text::postings::NO_ROW;
 pub use crate::index::full_text::record::each_text;
@@ -61,6 +63,7 @@ fn corrupt(what: &'static str) -> ReadError {
 pub struct FullText {
     archive: Archive,
     positions_from: usize,
+    title_words_from: usize,
     terms: Texts,
     forms: Texts,
     /// The languages of the records, once they are known.
@@ -94,18 +97,24 @@ impl FullText {
     ///
     /// Fails if the directory is damaged or inconsistent.
     pub fn open(archive: Archive) -> Result<FullText, ArchiveError> {
-        let (directory_from, [positions_from, a, b, c, d, e, f, g, h, i, j]) =
+        let (directory_from, [positions_from, title_words_from, a, b, c, d, e, f, g, h, i, j]) =
             archive.directory()?;
         let terms = Texts::open(&archive, [a, b, c, d, e])?;
         let forms = Texts::open(&archive, [f, g, h, i, j])?;
         let is_sound = positions_from >= HEADER_BYTES
-            && positions_from <= terms.from()
+            && positions_from <= title_words_from
+            && title_words_from <= terms.from()
             && terms.to() == forms.from()
             && forms.to() == directory_from;
         match is_sound {
-            true => {
-                Ok(FullText { archive, positions_from, terms, forms, languages: OnceLock::new() })
-            }
+            true => Ok(FullText {
+                archive,
+                positions_from,
+                title_words_from,
+                terms,
+                forms,
+                languages: OnceLock::new(),
+            }),
             false => Err(ArchiveError::Length {
                 expected: forms.to() as u64,
                 found: archive.len() as u64,
@@ -131,7 +140,21 @@ impl FullText {
     /// The bytes of the posting lists and of the positions, without those in the dictionary.
     pub fn region_bytes(&self) -> (u64, u64) {
         let postings = self.positions_from - HEADER_BYTES;
-        (postings as u64, (self.terms.from() - self.positions_from) as u64)
+        (postings as u64, (self.title_words_from - self.positions_from) as u64)
+    }
+
+    /// The words of the shortest title of a record: at most 255, which may stand for more; 0 without a title.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the bytes are damaged.
+    #[inline]
+    pub fn title_words(&self, row: u32) -> Result<u8, ReadError> {
+        let at = self.title_words_from + row as usize;
+        match at < self.terms.from() {
+            true => Ok(self.archive.bytes(at, at + 1)?.first().copied().unwrap_or(0)),
+            false => Ok(0),
+        }
     }
 
     /// Finds a term.
@@ -205,7 +228,7 @@ impl FullText {
             let (from, to) =
                 range(from, HEADER_BYTES, length, self.positions_from).ok_or_else(outside)?;
             let (positions_from, positions_to) =
-                range(positions, self.positions_from, positions_length, self.terms.from())
+                range(positions, self.positions_from, positions_length, self.title_words_from)
                     .ok_or_else(outside)?;
             let list = List::open(&self.archive, from, to, count)?;
             let place = PositionsPlace::Region {
@@ -301,7 +324,7 @@ impl<'s> Term<'s> {
         Ok(Postings {
             cursor: Cursor::open(self.list)?,
             positions: self.positions,
-            form_bits: form_bits(self.forms),
+            has_forms: self.forms > 1,
             block: None,
             opened: BlockPositions::default(),
         })
@@ -312,13 +335,13 @@ impl<'s> Term<'s> {
 pub struct Postings<'s> {
     cursor: Cursor<'s>,
     positions: PositionsPlace<'s>,
-    form_bits: u32,
+    has_forms: bool,
     /// The block whose positions are open.
     block: Option<usize>,
     opened: BlockPositions<'s>,
 }
 
-impl Postings<'_> {
+impl<'s> Postings<'s> {
     /// The number of postings.
     pub fn count(&self) -> u32 {
         self.cursor.count()
@@ -346,6 +369,15 @@ impl Postings<'_> {
         self.cursor.advance()
     }
 
+    /// Moves back to the first row.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the bytes are damaged.
+    pub fn rewind(&mut self) -> Result<(), ReadError> {
+        self.cursor.rewind()
+    }
+
     /// Moves to the first row at or after `row`. Never moves back.
     ///
     /// # Errors
@@ -362,9 +394,20 @@ impl Postings<'_> {
         self.cursor.block_last()
     }
 
-    /// The decoded rows from the current one to `last`, and their impacts. Does not move.
-    pub fn decoded_up_to(&mut self, last: u32) -> impl Iterator<Item = (u32, u32)> {
-        self.cursor.up_to(last)
+    /// The decoded rows from the current one on, and their impacts.
+    #[inline]
+    pub fn decoded(&mut self) -> (&[u32], &[u32]) {
+        self.cursor.decoded()
+    }
+
+    /// Passes over some of the decoded rows.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the bytes are damaged.
+    #[inline]
+    pub fn pass(&mut self, count: usize) -> Result<(), ReadError> {
+        self.cursor.pass(count)
     }
 
     /// Calls `visit` with the rows below `end` and their impacts, and moves to the first row at or after it.
@@ -373,8 +416,18 @@ impl Postings<'_> {
     ///
     /// Fails if the bytes are damaged.
     #[inline]
-    pub fn each_below(&mut self, end: u32, visit: impl FnMut(u32, u32)) -> Result<(), ReadError> {
-        self.cursor.each_below(end, visit)
+    pub fn each_below(
+        &mut self,
+        end: u32,
+        mut visit: impl FnMut(u32, u32),
+    ) -> Result<(), ReadError> {
+        while self.row() < end {
+            let (rows, impacts) = self.decoded();
+            let count = rows.partition_point(|row| *row < end);
+            rows[..count].iter().zip(impacts).for_each(|(row, impact)| visit(*row, *impact));
+            self.pass(count)?;
+        }
+        Ok(())
     }
 
     /// The greatest impact of rows from `row` on, and the last row for which it holds. `row` is not before the current row.
@@ -384,36 +437,62 @@ impl Postings<'_> {
         (impact.into(), last)
     }
 
-    /// The occurrences of the term in a field of the current record, ascending.
+    /// The fields of the current record that have the term, a bit each.
     ///
     /// # Errors
     ///
     /// Fails if the bytes are damaged.
-    pub fn occurrences(&mut self, field: Field) -> Result<&[Occurrence], ReadError> {
+    pub fn fields(&mut self) -> Result<u8, ReadError> {
+        let posting = self.open_positions()?;
+        Ok(self.opened.fields(posting))
+    }
+
+    /// Calls `visit` with the position and the form of each occurrence of the term in a field of the current record, ascending.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the bytes are damaged.
+    #[inline]
+    pub fn each_occurrence(
+        &mut self,
+        field: Field,
+        visit: impl FnMut(u32, u16),
+    ) -> Result<(), ReadError> {
+        let posting = self.open_positions()?;
+        self.opened.each(posting, field as usize, visit)
+    }
+
+    /// Opens the positions of the current block. Returns the place of the current posting in the block.
+    #[inline]
+    fn open_positions(&mut self) -> Result<usize, ReadError> {
         let (block, at) = self.cursor.place();
         if self.block != Some(block) {
             self.block = None;
+            let bytes = self.position_bytes(block)?;
             let count = self.cursor.list().count as usize;
             let postings = (count - (block * BLOCK_POSTINGS).min(count)).min(BLOCK_POSTINGS);
-            let bytes = match self.positions {
-                PositionsPlace::Inline(bytes) => bytes,
-                PositionsPlace::Region { archive, from, to } => {
-                    let entry = |block| self.cursor.list().entry(block);
-                    let this = entry(block).ok_or(corrupt("a posting list has no such block"))?;
-                    let next = entry(block + 1);
-                    let next =
-                        next.map_or(to, |next| from.saturating_add(next.positions_from as usize));
-                    let this = from.saturating_add(this.positions_from as usize);
-                    if next > to {
-                        return Err(corrupt("positions lie outside their region"));
-                    }
-                    archive.bytes(this, next)?
-                }
-            };
-            self.opened.open(bytes, postings, self.form_bits)?;
+            self.opened.open(bytes, postings, self.has_forms)?;
             self.block = Some(block);
         }
-        self.opened.of(at, field as usize)
+        Ok(at)
+    }
+
+    /// The positions of a block.
+    fn position_bytes(&self, block: usize) -> Result<&'s [u8], ReadError> {
+        match self.positions {
+            PositionsPlace::Inline(bytes) => Ok(bytes),
+            PositionsPlace::Region { archive, from, to } => {
+                let entry = |block| self.cursor.list().entry(block);
+                let this = entry(block).ok_or(corrupt("a posting list has no such block"))?;
+                let next = entry(block + 1)
+                    .map_or(to, |next| from.saturating_add(next.positions_from as usize));
+                let this = from.saturating_add(this.positions_from as usize);
+                if next > to {
+                    return Err(corrupt("positions lie outside their region"));
+                }
+                archive.bytes(this, next)
+            }
+        }
     }
 }
 

@@ -3,18 +3,23 @@
 //! ```text
 //! block: set of fields u8, then for each field of the set:
 //!        postings with the field, less one, u8 | unless all: their places, u8 each, or if that is shorter a bitmap of 128
-//!        | number of values, LEB128 | width u8 | packed values
-//! value: ((difference from the position before, less one; or the first position) × 2 + 1 if it is the posting's last)
-//!        × 2^(bits of a form) + form
+//!        | number of occurrences, LEB128 | unless each posting has one: a bit for each, set at the last one of a posting
+//!        | width u8 | packed gaps | if the term has more than one form: width u8 | packed forms
+//! gap:   position, plus one, less the position after the last occurrence of the posting
 //! ```
 //!
-//! Example: a term with two forms stands at positions 3 and 9 of an abstract, as form 1 and then as form 0:
+//! Example: a term with two forms stands in the abstracts of two records: at positions 3 and 9 as form 1 and then as form 0,
+//! and at position 2 as form 1.
 //!
 //! ```text
-//! values: (3 × 2 + 0) × 2 + 1 = 13, (5 × 2 + 1) × 2 + 0 = 22   width 5
+//! lasts: 0, 1, 1   gaps: 4, 6, 3   forms: 1, 0, 1
 //! ```
+//!
+//! Cost of the occurrences of a posting: a count of the bits before them, and their own gaps and forms.
 
-use crate::index::full_text::bits::{pack, packed_bytes, unpack, width_of};
+use std::cmp::Ordering;
+
+use crate::index::full_text::bits::{bit_after, pack, packed_bytes, unpack_one, width_of};
 use crate::index::full_text::layout::{BLOCK_POSTINGS, POSITION_MAX};
 use crate::schema::texts::FIELDS;
 use crate::storage::error::ReadError;
@@ -42,16 +47,13 @@ pub struct Occurrence {
     pub form: u16,
 }
 
-/// The bits of a form of a term with this many forms.
-pub(super) fn form_bits(forms: usize) -> u32 {
-    width_of(forms.saturating_sub(1) as u32)
-}
-
-/// Values of one field while a block is written.
+/// Occurrences in one field while a block is written.
 #[derive(Default)]
 struct FieldValues {
     places: Vec<u8>,
-    values: Vec<u32>,
+    is_last: Vec<u32>,
+    gaps: Vec<u32>,
+    forms: Vec<u32>,
 }
 
 /// Collects the occurrences of a block's postings.
@@ -63,31 +65,32 @@ pub(super) struct PositionsBuilder {
 
 impl PositionsBuilder {
     /// Adds the occurrences of the next posting, ascending by field, position and form.
-    pub fn push(&mut self, occurrences: &[Occurrence], form_bits: u32) {
+    pub fn push(&mut self, occurrences: &[Occurrence]) {
         for of_field in occurrences.chunk_by(|a, b| a.field == b.field) {
-            let FieldValues { places, values } = &mut self.fields[usize::from(of_field[0].field)];
+            let FieldValues { places, is_last, gaps, forms } =
+                &mut self.fields[usize::from(of_field[0].field)];
             places.push(self.postings);
             let mut next = 0;
             for (at, Occurrence { position, form, .. }) in of_field.iter().enumerate() {
-                let is_last = u32::from(at + 1 == of_field.len());
+                is_last.push(u32::from(at + 1 == of_field.len()));
                 // Two forms may stand at one position: a word and the compound that begins with it.
-                let gap = (*position + 1).saturating_sub(next);
-                values.push((gap << 1 | is_last) << form_bits | u32::from(*form));
+                gaps.push((*position + 1).saturating_sub(next));
+                forms.push(u32::from(*form));
                 next = *position + 1;
             }
         }
         self.postings += 1;
     }
 
-    /// Appends the block, and leaves no postings.
-    pub fn write(&mut self, out: &mut Vec<u8>) {
+    /// Appends the block of a term, and leaves no postings.
+    pub fn write(&mut self, has_forms: bool, out: &mut Vec<u8>) {
         let set = self
             .fields
             .iter()
             .enumerate()
             .map(|(at, field)| u8::from(!field.places.is_empty()) << at);
         out.push(set.sum());
-        for FieldValues { places, values } in &mut self.fields {
+        for FieldValues { places, is_last, gaps, forms } in &mut self.fields {
             if places.is_empty() {
                 continue;
             }
@@ -100,37 +103,49 @@ impl PositionsBuilder {
                 places.iter().for_each(|place| bitmap[usize::from(place / 8)] |= 1 << (place % 8));
                 out.extend_from_slice(&bitmap);
             }
-            let width = width_of(values.iter().copied().max().unwrap_or(0));
-            leb128::push(values.len() as u64, out);
-            out.push(width as u8);
-            pack(values, width, out);
+            leb128::push(gaps.len() as u64, out);
+            if gaps.len() > places.len() {
+                pack(is_last, 1, out);
+            }
+            for numbers in [Some(&*gaps), has_forms.then_some(&*forms)].into_iter().flatten() {
+                let width = width_of(numbers.iter().copied().max().unwrap_or(0));
+                out.push(width as u8);
+                pack(numbers, width, out);
+            }
             places.clear();
-            values.clear();
+            is_last.clear();
+            gaps.clear();
+            forms.clear();
         }
         self.postings = 0;
     }
 }
 
-/// The occurrences of a block's postings. A field is unpacked when it is asked for, and a posting then.
+/// The occurrences of a block's postings.
 #[derive(Default)]
 pub(super) struct BlockPositions<'s> {
-    form_bits: u32,
     fields: [FieldPositions<'s>; FIELDS],
-    /// The occurrences of the last posting asked for.
-    occurrences: Vec<Occurrence>,
 }
 
 #[derive(Default)]
 struct FieldPositions<'s> {
     /// The postings that have the field, a bit each.
     places: u128,
-    packed: &'s [u8],
-    length: usize,
+    /// The number of occurrences.
+    count: usize,
+    /// A bit for each occurrence, set at the last one of a posting; empty if each posting has one.
+    lasts: &'s [u8],
+    gaps: Packed<'s>,
+    forms: Packed<'s>,
+    /// A posting among those with the field, and its first occurrence: of the last posting asked for.
+    known: (usize, usize),
+}
+
+/// Numbers of a fixed width.
+#[derive(Clone, Copy, Default)]
+struct Packed<'s> {
+    bytes: &'s [u8],
     width: u32,
-    /// The unpacked values; none until the field is asked for.
-    values: Vec<u32>,
-    /// For each posting with the field, where its values end.
-    ends: Vec<u32>,
 }
 
 impl<'s> BlockPositions<'s> {
@@ -139,57 +154,69 @@ impl<'s> BlockPositions<'s> {
         &mut self,
         mut bytes: &'s [u8],
         postings: usize,
-        form_bits: u32,
+        has_forms: bool,
     ) -> Result<(), ReadError> {
-        self.form_bits = form_bits;
         let set = take(&mut bytes, 1)?[0];
         if set >> FIELDS != 0 {
             return Err(corrupt("positions are of a field that does not exist"));
         }
         for (number, field) in self.fields.iter_mut().enumerate() {
-            field.values.clear();
-            field.ends.clear();
             field.places = 0;
             if set >> number & 1 == 1 {
-                field.open(&mut bytes, postings)?;
+                *field = FieldPositions::open(&mut bytes, postings, has_forms)?;
             }
         }
         Ok(())
     }
 
-    /// The occurrences of a posting in a field, ascending.
-    pub fn of(&mut self, posting: usize, field: usize) -> Result<&[Occurrence], ReadError> {
-        self.occurrences.clear();
+    /// The fields of a posting, a bit each.
+    pub fn fields(&self, posting: usize) -> u8 {
+        let has = |field: &FieldPositions<'_>| field.places >> posting & 1 == 1;
+        (0..).zip(&self.fields).map(|(number, field)| u8::from(has(field)) << number).sum()
+    }
+
+    /// Calls `visit` with the position and the form of each occurrence of a posting in a field, ascending.
+    #[inline]
+    pub fn each(
+        &mut self,
+        posting: usize,
+        field: usize,
+        mut visit: impl FnMut(u32, u16),
+    ) -> Result<(), ReadError> {
         let of_field = &mut self.fields[field];
         let bit = 1u128 << posting;
         if of_field.places & bit == 0 {
-            return Ok(&[]);
-        }
-        if of_field.values.is_empty() {
-            of_field.unpack(self.form_bits)?;
+            return Ok(());
         }
         let number = (of_field.places & (bit - 1)).count_ones() as usize;
-        let from = number.checked_sub(1).map_or(0, |before| of_field.ends[before] as usize);
+        let (begin, end) = of_field.occurrences_of(number).ok_or_else(miscounted)?;
         let mut next = 0;
-        for value in &of_field.values[from..of_field.ends[number] as usize] {
-            let gap = value >> self.form_bits >> 1;
-            let form = (value & ((1 << self.form_bits) - 1)) as u16;
-            let position = (next + gap).checked_sub(1).filter(|at| *at <= POSITION_MAX);
+        for at in begin..end {
+            let position = (next + of_field.gaps.get(at)).checked_sub(1);
+            let position = position.filter(|at| *at <= POSITION_MAX);
             let position = position.ok_or(corrupt("a position is too great"))?;
-            self.occurrences.push(Occurrence { field: field as u8, position, form });
+            visit(position, of_field.forms.get(at) as u16);
             next = position + 1;
         }
-        Ok(&self.occurrences)
+        Ok(())
     }
 }
 
+fn miscounted() -> ReadError {
+    corrupt("a field of a block has more or fewer postings than it states")
+}
+
 impl<'s> FieldPositions<'s> {
-    fn open(&mut self, bytes: &mut &'s [u8], postings: usize) -> Result<(), ReadError> {
-        let count = usize::from(take(bytes, 1)?[0]) + 1;
+    fn open(
+        bytes: &mut &'s [u8],
+        postings: usize,
+        has_forms: bool,
+    ) -> Result<FieldPositions<'s>, ReadError> {
+        let of_postings = usize::from(take(bytes, 1)?[0]) + 1;
         let all = u128::MAX >> (BLOCK_POSTINGS - postings);
-        self.places = match count {
-            _ if count == postings => all,
-            0..=BITMAP_BYTES => take(bytes, count)?
+        let places = match of_postings {
+            _ if of_postings == postings => all,
+            0..=BITMAP_BYTES => take(bytes, of_postings)?
                 .iter()
                 .fold(0, |places, place| places | 1u128.checked_shl((*place).into()).unwrap_or(0)),
             _ => take(bytes, BITMAP_BYTES)?
@@ -197,34 +224,62 @@ impl<'s> FieldPositions<'s> {
                 .rev()
                 .fold(0, |places, byte| places << 8 | u128::from(*byte)),
         };
-        if self.places & !all != 0 || self.places.count_ones() as usize != count {
+        if places & !all != 0 || places.count_ones() as usize != of_postings {
             return Err(corrupt("positions are of postings that do not exist"));
         }
-        let length = leb128::take(bytes).and_then(|length| usize::try_from(length).ok());
-        self.length = length.filter(|length| *length <= bytes.len() * 8).ok_or_else(cut)?;
-        self.width = u32::from(take(bytes, 1)?[0]);
-        if self.width == 0 || self.width > u32::BITS {
-            return Err(corrupt("a position has no bits, or more than 32"));
-        }
-        self.packed = take(bytes, packed_bytes(self.length, self.width))?;
-        Ok(())
-    }
-
-    fn unpack(&mut self, form_bits: u32) -> Result<(), ReadError> {
-        unpack(self.packed, self.length, self.width, &mut self.values);
-        let is_last = |value: &u32| value >> form_bits & 1 == 1;
-        let ends = (1..).zip(&self.values).filter(|(_, value)| is_last(value));
-        self.ends.extend(ends.map(|(end, _)| end));
-        let has_all = self.ends.len() == self.places.count_ones() as usize
-            && self.ends.last().is_some_and(|end| *end as usize == self.length);
-        match has_all {
-            true => Ok(()),
-            false => {
-                self.values.clear();
-                self.ends.clear();
-                Err(corrupt("a field of a block has more or fewer postings than it states"))
+        let count = leb128::take(bytes).and_then(|count| usize::try_from(count).ok());
+        let count = count.filter(|count| *count <= bytes.len() * 8).ok_or_else(cut)?;
+        let lasts = match count.cmp(&of_postings) {
+            Ordering::Less => return Err(miscounted()),
+            Ordering::Equal => &[],
+            Ordering::Greater => take(bytes, packed_bytes(count, 1))?,
+        };
+        if !lasts.is_empty() {
+            let ones: usize = lasts.iter().map(|byte| byte.count_ones() as usize).sum();
+            if ones != of_postings || unpack_one(lasts, count - 1, 1) != 1 {
+                return Err(miscounted());
             }
         }
+        let gaps = Packed::open(bytes, count)?;
+        if gaps.width == 0 {
+            return Err(corrupt("the first position of a posting has no bits"));
+        }
+        let forms = if has_forms { Packed::open(bytes, count)? } else { Packed::default() };
+        Ok(FieldPositions { places, count, lasts, gaps, forms, known: (0, 0) })
+    }
+
+    /// The occurrences of a posting: where they begin and end.
+    ///
+    /// ```text
+    /// lasts 0 1 1 0 0 1: posting 0 has occurrences 0 and 1, posting 1 has 2, posting 2 has 3 to 5
+    /// ```
+    fn occurrences_of(&mut self, posting: usize) -> Option<(usize, usize)> {
+        if self.lasts.is_empty() {
+            return Some((posting, posting + 1));
+        }
+        let (known, from) = if self.known.0 <= posting { self.known } else { (0, 0) };
+        let begin = match posting - known {
+            0 => from,
+            passed => bit_after(self.lasts, from, passed - 1)?,
+        };
+        self.known = (posting, begin);
+        let end = bit_after(self.lasts, begin, 0)?;
+        (end <= self.count).then_some((begin, end))
+    }
+}
+
+impl<'s> Packed<'s> {
+    fn open(bytes: &mut &'s [u8], count: usize) -> Result<Packed<'s>, ReadError> {
+        let width = u32::from(take(bytes, 1)?[0]);
+        if width > u32::BITS {
+            return Err(corrupt("a position or form has more than 32 bits"));
+        }
+        Ok(Packed { bytes: take(bytes, packed_bytes(count, width))?, width })
+    }
+
+    #[inline]
+    fn get(&self, at: usize) -> u32 {
+        unpack_one(self.bytes, at, self.width)
     }
 }
 
@@ -242,7 +297,7 @@ mod tests {
     #[test]
     fn occurrences_are_read_as_they_were_written() {
         for (postings, forms) in [(1, 1), (5, 2), (128, 1), (128, 7), (100, 300)] {
-            let bits = form_bits(forms);
+            let has_forms = forms > 1;
             let of = |posting: usize| -> Vec<Occurrence> {
                 let mut all = Vec::new();
                 for field in 0..FIELDS as u8 {
@@ -256,19 +311,23 @@ mod tests {
                 all
             };
             let mut builder = PositionsBuilder::default();
-            (0..postings).for_each(|posting| builder.push(&of(posting), bits));
+            (0..postings).for_each(|posting| builder.push(&of(posting)));
             let mut bytes = Vec::new();
-            builder.write(&mut bytes);
+            builder.write(has_forms, &mut bytes);
             let read_all = |bytes: &[u8]| -> Result<Vec<Vec<Occurrence>>, ReadError> {
                 let mut read = BlockPositions::default();
-                read.open(bytes, postings, bits)?;
+                read.open(bytes, postings, has_forms)?;
                 let mut of = |posting: usize| {
                     let mut all = Vec::new();
-                    for field in 0..FIELDS {
-                        all.extend_from_slice(read.of(posting, field)?);
+                    for field in 0..FIELDS as u8 {
+                        read.each(posting, field.into(), |position, form| {
+                            all.push(Occurrence { field, position, form });
+                        })?;
                     }
                     Ok(all)
                 };
+                // Descending, and then ascending: each posting is found from any other.
+                (0..postings).rev().map(&mut of).collect::<Result<Vec<_>, _>>()?;
                 (0..postings).map(&mut of).collect()
             };
             let expected: Vec<Vec<Occurrence>> = (0..postings).map(of).collect();

@@ -35,7 +35,7 @@ const WIDTH_CHECKED_BY_ENDS: u8 = 23;
 /// Postings that a seek looks at one by one before it halves the block.
 const NEAR_POSTINGS: usize = 4;
 
-/// Bits of an impact in the rest of a list.
+/// Bits of an impact.
 const IMPACT_BITS: u32 = 5;
 
 fn corrupt(what: &'static str) -> ReadError {
@@ -223,6 +223,16 @@ impl<'s> Cursor<'s> {
         Ok(cursor)
     }
 
+    /// Moves back to the first posting.
+    pub fn rewind(&mut self) -> Result<(), ReadError> {
+        self.bound_block = 0;
+        if self.block == 0 {
+            self.at = 0;
+            return Ok(());
+        }
+        self.decode(0)
+    }
+
     /// The number of postings.
     pub fn count(&self) -> u32 {
         self.list.count
@@ -249,7 +259,7 @@ impl<'s> Cursor<'s> {
         if let Some((packed, width)) = self.packed_impacts.take() {
             BitPacker4x::new().decompress(packed, &mut self.impacts, width);
         }
-        self.impacts[self.at].min(u32::from(IMPACT_MAX))
+        self.impacts[self.at]
     }
 
     /// Moves to the next posting.
@@ -301,33 +311,27 @@ impl<'s> Cursor<'s> {
         self.rows[BLOCK_POSTINGS - 1]
     }
 
-    /// The rows of the decoded block from the current one to `last`, and their impacts.
-    pub fn up_to(&mut self, last: u32) -> impl Iterator<Item = (u32, u32)> {
-        self.impact();
-        let rest = &self.rows[self.at..];
-        let count = rest.partition_point(|row| *row <= last && *row != NO_ROW);
-        let impacts = self.impacts[self.at..].iter().map(|impact| (*impact).min(IMPACT_MAX.into()));
-        rest[..count].iter().copied().zip(impacts)
+    /// The rows of the decoded block from the current one on, and their impacts.
+    #[inline]
+    pub fn decoded(&mut self) -> (&[u32], &[u32]) {
+        if self.row() != NO_ROW {
+            self.impact();
+        }
+        let (rows, impacts) = (&self.rows[self.at..], &self.impacts[self.at..]);
+        // Only the rest has fewer rows than a block.
+        let count = match self.block_last() {
+            NO_ROW => rows.partition_point(|row| *row != NO_ROW),
+            _ => rows.len(),
+        };
+        (&rows[..count], &impacts[..count])
     }
 
-    /// Calls `visit` with the rows below `end` and their impacts, and moves to the first row at or after it.
+    /// Passes over some of the decoded rows.
     #[inline]
-    pub fn each_below(
-        &mut self,
-        end: u32,
-        mut visit: impl FnMut(u32, u32),
-    ) -> Result<(), ReadError> {
-        while self.row() < end {
-            self.impact();
-            let rest = &self.rows[self.at..];
-            let count = rest.partition_point(|row| *row < end);
-            for (row, impact) in rest[..count].iter().zip(&self.impacts[self.at..]) {
-                visit(*row, (*impact).min(u32::from(IMPACT_MAX)));
-            }
-            self.at += count;
-            if self.at == BLOCK_POSTINGS {
-                self.decode_next()?;
-            }
+    pub fn pass(&mut self, count: usize) -> Result<(), ReadError> {
+        self.at += count;
+        if self.at >= BLOCK_POSTINGS {
+            return self.decode_next();
         }
         Ok(())
     }
@@ -371,8 +375,9 @@ impl<'s> Cursor<'s> {
         let lengths = bytes.split_first_chunk().and_then(|([rows, impacts], rest)| {
             let rows_bytes = BLOCK_POSTINGS / 8 * usize::from(*rows);
             let impacts_bytes = BLOCK_POSTINGS / 8 * usize::from(*impacts);
-            let is_sound =
-                *rows <= 32 && *impacts <= 32 && rest.len() == rows_bytes + impacts_bytes;
+            let is_sound = *rows <= 32
+                && u32::from(*impacts) <= IMPACT_BITS
+                && rest.len() == rows_bytes + impacts_bytes;
             is_sound.then(|| (rest.split_at(rows_bytes), *rows, *impacts))
         });
         let ((rows, impacts), rows_width, impacts_width) = lengths

@@ -5,8 +5,10 @@ use std::{
     path::Path,
 };
 
-use crate::index::full_text::layout::{BLOCK_POSTINGS, FORMS_MAX, INLINE_BYTES_MAX};
-use crate::index::full_text::positions::{Occurrence, PositionsBuilder, form_bits};
+use crate::index::full_text::layout::{
+    BLOCK_POSTINGS, FORMS_MAX, INLINE_BYTES_MAX, TITLE_END, VALUE_GAP,
+};
+use crate::index::full_text::positions::{Occurrence, PositionsBuilder};
 use crate::index::full_text::postings::{Entry, Pending};
 use crate::index::full_text::texts::TextsWriter;
 use crate::storage::blobs::Spool;
@@ -20,6 +22,9 @@ pub struct FullTextWriter {
     positions: Spool,
     /// The bytes in `positions`.
     positions_bytes: u64,
+    /// The words of the shortest title of each row so far.
+    title_words: Spool,
+    titled_rows: u32,
     terms: TextsWriter,
     forms: TextsWriter,
     term: TermBuilder,
@@ -33,7 +38,8 @@ struct TermBuilder {
     last_row: Option<u32>,
     pending: Pending,
     block_positions: PositionsBuilder,
-    form_bits: u32,
+    is_title_end: bool,
+    has_forms: bool,
     entries: Vec<u8>,
     /// Where the list and its positions begin, once a block is written.
     from: u64,
@@ -56,6 +62,8 @@ impl FullTextWriter {
             file,
             positions: Spool::new(directory),
             positions_bytes: 0,
+            title_words: Spool::new(directory),
+            titled_rows: 0,
             terms: TextsWriter::new(directory)?,
             forms: TextsWriter::new(directory)?,
             term: TermBuilder::default(),
@@ -64,8 +72,9 @@ impl FullTextWriter {
     }
 
     /// Begins a term with this many forms.
-    pub fn begin_term(&mut self, forms: usize) {
-        self.term.form_bits = form_bits(forms.min(FORMS_MAX));
+    pub fn begin_term(&mut self, stem: &[u8], forms: usize) {
+        self.term.is_title_end = stem == TITLE_END.as_bytes();
+        self.term.has_forms = forms > 1;
     }
 
     /// Appends a posting of the current term: a row after the last one, its impact, and its occurrences, ascending.
@@ -74,12 +83,29 @@ impl FullTextWriter {
     ///
     /// Fails if writing fails.
     pub fn push(&mut self, row: u32, impact: u8, occurrences: &[Occurrence]) -> io::Result<()> {
+        if self.term.is_title_end {
+            self.push_title_words(row, occurrences)?;
+        }
         let term = &mut self.term;
         term.pending.rows.push(row);
         term.pending.impacts.push(u32::from(impact));
-        term.block_positions.push(occurrences, term.form_bits);
+        term.block_positions.push(occurrences);
         term.count += 1;
         if term.pending.rows.len() == BLOCK_POSTINGS { self.write_block() } else { Ok(()) }
+    }
+
+    /// Adds the words of a record's shortest title. Titles lie [`VALUE_GAP`] positions apart.
+    fn push_title_words(&mut self, row: u32, ends: &[Occurrence]) -> io::Result<()> {
+        let begins = [0].into_iter().chain(ends.iter().map(|end| end.position + VALUE_GAP));
+        let lengths =
+            ends.iter().zip(begins).map(|(end, begin)| end.position.saturating_sub(begin));
+        let words = lengths.min().unwrap_or(0).min(u8::MAX.into()) as u8;
+        while self.titled_rows < row {
+            self.title_words.write_all(&[0])?;
+            self.titled_rows += 1;
+        }
+        self.titled_rows = row + 1;
+        self.title_words.write_all(&[words])
     }
 
     fn write_block(&mut self) -> io::Result<()> {
@@ -93,7 +119,7 @@ impl FullTextWriter {
         term.pending.write_block(before, &mut term.bytes);
         file.write_all(&term.bytes)?;
         term.positions.clear();
-        term.block_positions.write(&mut term.positions);
+        term.block_positions.write(term.has_forms, &mut term.positions);
         positions.write_all(&term.positions)?;
         *positions_bytes += term.positions.len() as u64;
         Ok(())
@@ -116,7 +142,7 @@ impl FullTextWriter {
         let impact_max = term.pending.impacts.iter().copied().max().unwrap_or(0) as u8;
         term.pending.write_rest(term.last_row, &mut rest);
         if has_rest {
-            term.block_positions.write(&mut positions);
+            term.block_positions.write(term.has_forms, &mut positions);
         }
         let is_inline = !has_blocks && rest.len() + positions.len() <= INLINE_BYTES_MAX;
         self.payload.clear();
@@ -175,7 +201,7 @@ impl FullTextWriter {
         self.forms.push(form, &self.payload)
     }
 
-    /// Writes the positions, terms, forms and directory, and closes the file.
+    /// Writes the positions, title words, terms, forms and directory, and closes the file.
     ///
     /// # Errors
     ///
@@ -183,9 +209,11 @@ impl FullTextWriter {
     pub fn finish(mut self) -> io::Result<Written> {
         let positions_from = self.file.position_bytes();
         self.positions.move_to(&mut self.file)?;
+        let title_words_from = self.file.position_bytes();
+        self.title_words.move_to(&mut self.file)?;
         let terms = self.terms.finish(&mut self.file)?;
         let forms = self.forms.finish(&mut self.file)?;
-        for number in [positions_from].into_iter().chain(terms).chain(forms) {
+        for number in [positions_from, title_words_from].into_iter().chain(terms).chain(forms) {
             self.file.write_all(&number.to_le_bytes())?;
         }
         self.file.finish()

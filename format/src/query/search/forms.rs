@@ -8,9 +8,8 @@
 //! Both walk the sorted forms of the full-text index. A pattern reads the forms with its first letters. A mistyped word keeps a
 //! row of edit distances for each letter of the current form, and passes over all forms whose beginning is already too far.
 
-use crate::index::full_text::{FormOf, FullText};
+use crate::index::full_text::{FormOf, FullText, TITLE_END};
 use crate::query::deadline::{Deadline, QueryError};
-use crate::query::search::plan::TITLE_END;
 
 /// The longest word that stands for similar words, in letters.
 pub(super) const FUZZY_LETTERS_MAX: usize = 32;

@@ -4,7 +4,7 @@
 //! text        "deep learning" -review          what the client wrote
 //! Search      syntax.rs: a tree of clauses, checked
 //! Resolver    plan.rs: words as terms of the index; what is corrected; which words score
-//! Matcher     matcher.rs: rows that match, ascending
+//! Matcher     matcher.rs: rows that match, ascending; of words (group.rs), phrases, and most words
 //! RankedRow   rank.rs: rows by descending score
 //! ```
 //!
@@ -12,7 +12,10 @@
 //! `snippet` marks the words of a search in the texts of a record; `word_test` serves both.
 
 mod forms;
+mod group;
 mod matcher;
+mod most;
+mod phrase;
 mod plan;
 mod rank;
 mod record;
@@ -30,7 +33,7 @@ use crate::snapshot::Snapshot;
 use crate::storage::error::ReadError;
 use crate::text::analyzer::Languages;
 
-pub use crate::query::search::plan::{SearchSummary, SearchedWords, TITLE_END};
+pub use crate::query::search::plan::{SearchSummary, SearchedWords};
 pub use crate::query::search::rank::{RELEVANCE_SCORE, RankedRow};
 pub use crate::query::search::record::RecordTexts;
 pub use crate::query::search::snippet::{Excerpt, Marker};

@@ -9,12 +9,15 @@
 
 use std::{collections::BTreeMap, str, time::Duration};
 
-use crate::index::full_text::{FormOf, FullText, NO_ROW, Term, idf};
+use crate::index::full_text::{FormOf, FullText, NO_ROW, Postings, TITLE_END, Term, idf};
 use crate::query::deadline::{Deadline, QueryError};
 use crate::query::search::forms::{Found, near, with_pattern};
-use crate::query::search::matcher::{Group, GroupTerm, Matcher, Most, Phrase, SearchWord};
+use crate::query::search::group::{Group, GroupTerm, SearchWord};
+use crate::query::search::matcher::Matcher;
+use crate::query::search::most::Most;
+use crate::query::search::phrase::Phrase;
 use crate::query::search::syntax::{Leaf, LeafKind, Node, PhrasePart, Search, Unit};
-use crate::schema::texts::ANY_FIELD;
+use crate::schema::texts::{ANY_FIELD, Field};
 use crate::storage::error::ReadError;
 use crate::text::analyzer::{Languages, is_function_word, is_stop_word};
 
@@ -30,8 +33,6 @@ const CORRECTIONS_MAX: usize = 8;
 const MOST_RECORDS_MIN: usize = 100;
 /// A longer search is no title, and its words are not compared with the order of words in records.
 const SEQUENCE_WORDS_MAX: usize = 31;
-/// The term at the end of each title.
-pub const TITLE_END: &str = " ";
 
 /// Which words of a search the matching records have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,8 +92,33 @@ pub(super) struct Scoring<'s> {
     pub words: Vec<ScoredWord<'s>>,
     /// Of a plain search, its words in order, to be found side by side; each with its inverse document frequency.
     pub sequence: Vec<(u64, Group<'s>)>,
-    /// The ends of titles.
-    pub title_end: Group<'s>,
+    /// The ends of titles, once they are read.
+    title_end: Option<Postings<'s>>,
+    pub index: &'s FullText,
+}
+
+impl Scoring<'_> {
+    /// Moves the words of the sequence and the ends of titles to their first records.
+    pub fn rewind(&mut self) -> Result<(), QueryError> {
+        self.sequence.iter_mut().try_for_each(|(_, group)| group.rewind())?;
+        self.title_end.iter_mut().try_for_each(Postings::rewind)?;
+        Ok(())
+    }
+
+    /// Reads where the titles of a record end. Rows ascend.
+    pub fn title_ends(&mut self, row: u32) -> Result<Vec<u32>, ReadError> {
+        let mut ends = Vec::new();
+        if self.title_end.is_none() {
+            self.title_end = self.index.term(TITLE_END)?.map(Term::postings).transpose()?;
+        }
+        if let Some(postings) = &mut self.title_end {
+            postings.seek(row)?;
+            if postings.row() == row {
+                postings.each_occurrence(Field::Title, |end, _| ends.push(end))?;
+            }
+        }
+        Ok(ends)
+    }
 }
 
 /// The words that patterns and mistyped words stand for: by the pattern, or by the word and its changes.
@@ -182,8 +208,7 @@ impl<'s, 'q> Resolver<'s, 'q> {
             true => self.sequence(&search.tree)?,
             false => Vec::new(),
         };
-        let title_end = self.group(self.terms_of_stem(TITLE_END)?, ANY_FIELD)?;
-        Ok(Scoring { words, sequence, title_end })
+        Ok(Scoring { words, sequence, title_end: None, index: self.index })
     }
 
     /// Which words match, and which were corrected.

@@ -20,9 +20,12 @@ use std::{cmp::Reverse, collections::BinaryHeap};
 use crate::index::doc_set::{DocSet, DocSetBuilder};
 use crate::index::full_text::{IDF_STEPS, IMPACT_MAX, NO_ROW, VALUE_GAP};
 use crate::query::deadline::{Deadline, QueryError};
-use crate::query::search::matcher::{Group, Matcher, seek_all, stand_in_order};
+use crate::query::search::group::{Group, seek_all};
+use crate::query::search::matcher::Matcher;
+use crate::query::search::phrase::stand_in_order;
 use crate::query::search::plan::{Resolver, ScoreSource, ScoredWord, Scoring};
 use crate::schema::texts::Field;
+use crate::storage::error::ReadError;
 
 /// The records whose words are compared with the order of a plain search.
 const WINDOW: usize = 128;
@@ -30,6 +33,8 @@ const WINDOW: usize = 128;
 const BEST_MAX: usize = 1 << 14;
 /// Rows of a word that are looked at between two checks of the deadline.
 const STRETCH_ROWS: u32 = 1 << 20;
+/// Of two words, how many times as many records one may have as the other, so that their records are compared one by one.
+const COMPARED_SHARE: u64 = 12;
 /// Records of a word from which on whole blocks of them are passed over.
 const PASSED_OVER_MIN: u64 = 1 << 18;
 /// The steps of a score that stand for 1 of `relevance_score`.
@@ -96,7 +101,8 @@ impl Ranking<'_> {
             let (matching, mut page) = self.late_page(&mut begin, (first, count))?;
             // The first batch of a stream begins with the window.
             if first == 0 {
-                add_bonuses(&mut begin()?.1, &mut page)?;
+                let wanted = page.len();
+                add_bonuses(&mut begin()?.1, &mut page, wanted)?;
             }
             return Ok((matching, page));
         }
@@ -104,7 +110,7 @@ impl Ranking<'_> {
         let window = if scoring.sequence.is_empty() { 0 } else { WINDOW };
         let kept = (last as usize).max(window);
         let (matching, mut best) = self.best(&mut matcher, &mut scoring.words, kept)?;
-        add_bonuses(&mut scoring, &mut best)?;
+        add_bonuses(&mut scoring, &mut best, last as usize)?;
         let page = best.into_iter().skip(first as usize).take(count);
         Ok((matching, page.collect()))
     }
@@ -209,6 +215,29 @@ impl Ranking<'_> {
     ) -> Result<(u64, Vec<RankedRow>), QueryError> {
         let (mut matching, mut row) = (0, 0);
         let mut pace = self.deadline.paced();
+        if let ([a, b, others @ ..], [of_a, of_b, of_others @ ..]) = (&mut *groups, factors)
+            && b.count_max() < COMPARED_SHARE * a.count_max()
+        {
+            let was_compared = a.each_common(b, &mut pace, |row, impact_a, impact_b| {
+                let mut score = row_score(row);
+                score = score.saturating_add(of_a.saturating_mul(impact_a));
+                score = score.saturating_add(of_b.saturating_mul(impact_b));
+                for (group, factor) in others.iter_mut().zip(of_others) {
+                    if group.seek(row)? != row {
+                        return Ok(());
+                    }
+                    score = score.saturating_add(factor.saturating_mul(group.current_impact()));
+                }
+                if self.has(row) {
+                    matching += 1;
+                    best.add(row, score);
+                }
+                Ok(())
+            })?;
+            if was_compared {
+                return Ok((matching, best.finish()));
+            }
+        }
         loop {
             pace.step()?;
             row = seek_all(groups, row, &mut pace, |group, row| group.seek(row))?;
@@ -429,50 +458,122 @@ fn score<'s>(
     Ok(saturate(score))
 }
 
-/// Adds to the scores of the best records what the places of their words are worth, and sorts them again.
-fn add_bonuses(search: &mut Scoring<'_>, best: &mut [RankedRow]) -> Result<(), QueryError> {
+/// Adds to the scores of the best records what the places of their words are worth, and sorts them again: so that the first
+/// `wanted` are right. Reads no places of records that cannot be among these.
+///
+/// ```text
+/// scores 90 80 70 60   at most, with a bonus   120 130 75 110   wanted: 1
+/// the first two are read: 95 and 112           70 and 60 cannot pass 112
+/// ```
+fn add_bonuses(
+    search: &mut Scoring<'_>,
+    best: &mut [RankedRow],
+    wanted: usize,
+) -> Result<(), QueryError> {
     if search.sequence.is_empty() {
         return Ok(());
     }
     let window = best.len().min(WINDOW);
     let best = &mut best[..window];
-    // Postings are read in the order of rows.
-    best.sort_by_key(|ranked| ranked.row);
-    let weights: u64 = search.words.iter().map(|word| word.weight).sum();
-    let mut positions: Vec<Vec<u32>> = vec![Vec::new(); search.sequence.len()];
-    // A word alone has no neighbour in an abstract.
-    let fields = [Field::Title, Field::Abstract];
-    let fields = if search.sequence.len() == 1 { &fields[..1] } else { &fields[..] };
-    let mut ends = Vec::new();
-    for RankedRow { row, score } in &mut *best {
+    let bonuses = Bonuses::new(search);
+    let mut rest = Vec::with_capacity(best.len());
+    for ranked in &*best {
+        rest.push((bonuses.bound(search, ranked)?, *ranked));
+    }
+    rest.sort_by_key(|(bound, ranked)| (Reverse(*bound), ranked.row));
+    let mut read: Vec<RankedRow> = Vec::with_capacity(best.len());
+    let mut next = (2 * wanted).min(rest.len());
+    let mut positions = vec![Vec::new(); search.sequence.len()];
+    // Mostly there are one or two rounds: the second has all records that the first one did not rule out.
+    while next > 0 {
+        let mut round: Vec<RankedRow> = rest.drain(..next).map(|(_, ranked)| ranked).collect();
+        // Postings are read in the order of rows.
+        round.sort_by_key(|ranked| ranked.row);
+        search.rewind()?;
+        for ranked in &mut round {
+            let bonus = bonuses.of(search, ranked.row, &mut positions)?;
+            ranked.score = saturate(u64::from(ranked.score) + bonus);
+        }
+        read.append(&mut round);
+        read.sort_by_key(|ranked| (Reverse(ranked.score), ranked.row));
+        let least = wanted.checked_sub(1).and_then(|last| read.get(last));
+        let least = least.map_or(0, |ranked| ranked.score);
+        next = rest.partition_point(|(bound, _)| *bound >= least);
+    }
+    read.extend(rest.into_iter().map(|(_, ranked)| ranked));
+    best.copy_from_slice(&read);
+    Ok(())
+}
+
+/// The fields whose words are compared with the order of a search. A word alone has no neighbour in an abstract.
+fn compared_fields(words: usize) -> &'static [Field] {
+    if words == 1 { &[Field::Title] } else { &[Field::Title, Field::Abstract] }
+}
+
+/// What the places of a search's words may add to a score.
+struct Bonuses {
+    /// The weights of all words.
+    weights: u64,
+    /// The idf of all neighbours.
+    neighbours: u64,
+    words: u64,
+}
+
+impl Bonuses {
+    fn new(search: &Scoring<'_>) -> Bonuses {
+        let neighbours = search.sequence.array_windows::<2>().map(|[a, b]| a.0.min(b.0));
+        Bonuses {
+            weights: search.words.iter().map(|word| word.weight).sum(),
+            neighbours: neighbours.sum(),
+            words: search.sequence.len() as u64,
+        }
+    }
+
+    fn sum(&self, neighbours: u64, coverage: u64) -> u64 {
+        u64::from(IMPACT_MAX) * (neighbours / 8 + self.weights * coverage / COVERED / 4)
+    }
+
+    /// The greatest score that a record may have with its bonus: as if its shortest title had all words.
+    fn bound(&self, search: &Scoring<'_>, ranked: &RankedRow) -> Result<u32, ReadError> {
+        let coverage = match u64::from(search.index.title_words(ranked.row)?) {
+            title_words if title_words < self.words => 0,
+            title_words => coverage(self.words, title_words),
+        };
+        Ok(saturate(u64::from(ranked.score) + self.sum(self.neighbours, coverage)))
+    }
+
+    /// The bonus of a record. Rows ascend.
+    fn of(
+        &self,
+        search: &mut Scoring<'_>,
+        row: u32,
+        positions: &mut [Vec<u32>],
+    ) -> Result<u64, QueryError> {
         let mut side_by_side = vec![false; search.sequence.len().saturating_sub(1)];
         let mut coverage = 0;
-        for field in fields.iter().copied() {
-            for ((_, group), positions) in search.sequence.iter_mut().zip(&mut positions) {
+        for field in compared_fields(search.sequence.len()) {
+            for ((_, group), positions) in search.sequence.iter_mut().zip(&mut *positions) {
                 positions.clear();
-                if group.seek(*row)? == *row {
-                    group.positions(field, positions)?;
+                if group.seek(row)? == row {
+                    group.positions(*field, positions)?;
                 }
             }
             for (pair, is_found) in positions.array_windows::<2>().zip(&mut side_by_side) {
                 *is_found = *is_found || stand_in_order(pair);
             }
-            if field == Field::Title && stand_in_order(&positions) {
-                ends.clear();
-                if search.title_end.seek(*row)? == *row {
-                    search.title_end.positions(field, &mut ends)?;
-                }
-                coverage = title_coverage(&positions, &ends);
+            if *field == Field::Title && stand_in_order(positions) {
+                coverage = title_coverage(positions, &search.title_ends(row)?);
             }
         }
         let pairs = search.sequence.array_windows::<2>().zip(&side_by_side);
         let pairs = pairs.filter(|(_, is_found)| **is_found).map(|([a, b], _)| a.0.min(b.0));
-        let bonus =
-            u64::from(IMPACT_MAX) * (pairs.sum::<u64>() / 8 + weights * coverage / COVERED / 4);
-        *score = saturate(u64::from(*score) + bonus);
+        Ok(self.sum(pairs.sum(), coverage))
     }
-    best.sort_by_key(|ranked| (Reverse(ranked.score), ranked.row));
-    Ok(())
+}
+
+/// The coverage of a title by a search that stands in it.
+fn coverage(words: u64, title_words: u64) -> u64 {
+    COVERED + 3 * COVERED * words / title_words.max(1)
 }
 
 /// The coverage of a title that is the search, in parts of the weight of all words, times four.
@@ -481,7 +582,7 @@ const COVERED: u64 = 64;
 /// How much of a title the words of a search are that stand in the title in order: 0 if they do not, 4 × [`COVERED`] if they
 /// are the whole title.
 fn title_coverage(positions: &[Vec<u32>], ends: &[u32]) -> u64 {
-    let words = positions.len() as u32;
+    let words = positions.len() as u64;
     let mut begin = 0;
     let mut greatest = 0;
     for end in ends {
@@ -491,8 +592,7 @@ fn title_coverage(positions: &[Vec<u32>], ends: &[u32]) -> u64 {
             .map(|all| all.iter().copied().filter(|at| (begin..*end).contains(at)).collect())
             .collect();
         if stand_in_order(&within) {
-            let length = u64::from(end - begin).max(1);
-            greatest = greatest.max(COVERED + 3 * COVERED * u64::from(words) / length);
+            greatest = greatest.max(coverage(words, u64::from(end - begin)));
         }
         begin = end + VALUE_GAP;
     }

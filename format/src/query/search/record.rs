@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use crate::index::full_text::VALUE_GAP;
-use crate::query::search::matcher::{stand_in_order, stand_near};
+use crate::query::search::phrase::{stand_in_order, stand_near};
 use crate::query::search::plan::required;
 use crate::query::search::syntax::{Leaf, LeafKind, Node, PhrasePart, Search, Unit};
 use crate::query::search::word_test::WordTest;

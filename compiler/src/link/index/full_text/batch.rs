@@ -12,9 +12,8 @@ use std::hash::BuildHasher;
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use pinakes_format::index::full_text::{
-    Occurrence, POSITION_MAX, VALUE_GAP, impact, weighted_length,
+    Occurrence, POSITION_MAX, TITLE_END, VALUE_GAP, impact, weighted_length,
 };
-use pinakes_format::query::TITLE_END;
 use pinakes_format::schema::texts::{FIELDS, Field};
 use pinakes_format::storage::leb128;
 use pinakes_format::text::analyzer::{Stemmer, each_compound};

@@ -123,7 +123,7 @@ impl<'b> TermMerge<'b> {
                 old.forms.iter().map(|form| form.as_ref().map_or(0, |form| number(form)))
             })
             .collect();
-        writer.begin_term(forms.len());
+        writer.begin_term(stem, forms.len());
         let mut count = 0;
         for part in &mut parts {
             while let Some((row, impact)) = part.next(occurrences)? {
@@ -264,11 +264,11 @@ fn used_forms(
     while missing > 0 && postings.row() != NO_ROW {
         if unchanged.row(postings.row()).is_some() {
             for field in Field::ALL {
-                for occurrence in postings.occurrences(field)? {
-                    if let Some(used) = is_used.get_mut(usize::from(occurrence.form)) {
+                postings.each_occurrence(field, |_, form| {
+                    if let Some(used) = is_used.get_mut(usize::from(form)) {
                         missing -= usize::from(!std::mem::replace(used, true));
                     }
-                }
+                })?;
             }
         }
         postings.advance()?;
@@ -294,11 +294,11 @@ impl OldPart<'_> {
                 let impact = postings.impact() as u8;
                 let mut occurrences = Vec::new();
                 for field in Field::ALL {
-                    let of_field = postings.occurrences(field).map_err(unchanged.failure())?;
-                    occurrences.extend(of_field.iter().map(|old| {
-                        let form = numbers.get(usize::from(old.form)).copied().unwrap_or(0);
-                        Occurrence { form, ..*old }
-                    }));
+                    let visit = |position, form| {
+                        let form = numbers.get(usize::from(form)).copied().unwrap_or(0);
+                        occurrences.push(Occurrence { field: field as u8, position, form });
+                    };
+                    postings.each_occurrence(field, visit).map_err(unchanged.failure())?;
                 }
                 writer.push(new, impact, &occurrences)?;
                 written += 1;

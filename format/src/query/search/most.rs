@@ -1,0 +1,166 @@
+//! Records in which the words of a search have at least a weight together: by windows of rows if the words are frequent, else
+//! from row to row.
+
+use std::cmp::Reverse;
+
+use crate::index::full_text::NO_ROW;
+use crate::query::deadline::{Deadline, PacedDeadline, QueryError};
+use crate::query::search::group::Group;
+
+/// Records in which the words of a search have at least a weight together.
+///
+/// The frequent words, whose weights together do not suffice, are only looked up in records that have another word:
+///
+/// ```text
+/// weights  retribution 9, wildlife 7, people 2, of 1      at least 9.5
+/// people and of have 3 together: every record has retribution or wildlife
+/// ```
+pub(super) struct Most<'s> {
+    /// The words and their weights, the greatest weight first.
+    words: Vec<(u64, Group<'s>)>,
+    /// The words of which a record has at least one.
+    needed: usize,
+    weight_min: u64,
+    deadline: Deadline<'s>,
+    pace: PacedDeadline<'s>,
+}
+
+/// Rows that are looked at together.
+const WINDOW_ROWS: u32 = 1 << 12;
+/// Windows pay where words have at least one record in this many.
+const WINDOW_SHARE: u64 = 64;
+
+impl<'s> Most<'s> {
+    pub fn new(
+        mut words: Vec<(u64, Group<'s>)>,
+        weight_min: u64,
+        deadline: Deadline<'s>,
+    ) -> Most<'s> {
+        words.sort_by_key(|(weight, _)| Reverse(*weight));
+        let mut rest: u64 = words.iter().map(|(weight, _)| weight).sum();
+        let mut needed = 0;
+        for (weight, _) in &words {
+            if rest < weight_min.max(1) {
+                break;
+            }
+            rest -= weight;
+            needed += 1;
+        }
+        let weight_min = weight_min.max(1);
+        Most { words, needed, weight_min, deadline, pace: deadline.paced() }
+    }
+
+    /// The words, by descending weight.
+    pub fn groups(&self) -> impl Iterator<Item = &Group<'s>> {
+        self.words.iter().map(|(_, group)| group)
+    }
+
+    /// The word at a place among these.
+    pub fn at_place(&mut self, place: usize) -> Option<&mut Group<'s>> {
+        self.words.get_mut(place).map(|(_, group)| group)
+    }
+
+    /// About how many nanoseconds it takes to find all records.
+    pub fn nanoseconds(&self) -> u64 {
+        self.groups().take(self.needed).map(Group::nanoseconds).sum()
+    }
+
+    /// The number of words.
+    pub fn words(&self) -> usize {
+        self.words.len()
+    }
+
+    /// Whether the words are so frequent among this many rows that [`Most::each_scored`] is faster than moving from row to row.
+    pub fn is_dense(&self, rows: u32) -> bool {
+        let postings: u64 =
+            self.words[..self.needed].iter().map(|(_, word)| word.count_max()).sum();
+        postings * WINDOW_SHARE >= u64::from(rows)
+    }
+
+    /// Calls `visit` with the matching rows from the beginning, ascending, and with the sum of the impacts there, each
+    /// times the factor of its word.
+    ///
+    /// Takes the rows by windows, and in a window one word after another:
+    ///
+    /// ```text
+    /// rows 4,096 to 8,191   retribution: 9 at 5,002, 9 at 7,118   wildlife: 7 at 5,002   → weights 16 at 5,002, 9 at 7,118
+    /// ```
+    pub fn each_scored(
+        &mut self,
+        factors: &[u32],
+        mut visit: impl FnMut(u32, u32),
+    ) -> Result<(), QueryError> {
+        let Most { words, needed, weight_min, deadline, .. } = self;
+        let (needed, others) = words.split_at_mut(*needed);
+        let weight_min = u32::try_from(*weight_min).unwrap_or(u32::MAX);
+        let (needed_factors, other_factors) = factors.split_at(needed.len());
+        let mut window = vec![(0u32, 0u32); WINDOW_ROWS as usize];
+        loop {
+            deadline.check()?;
+            let first = needed.iter().map(|(_, word)| word.row()).min().unwrap_or(NO_ROW);
+            if first == NO_ROW {
+                return Ok(());
+            }
+            let begin = first & !(WINDOW_ROWS - 1);
+            let end = begin.saturating_add(WINDOW_ROWS);
+            window.fill((0, 0));
+            for ((weight, word), factor) in needed.iter_mut().zip(needed_factors) {
+                let weight = u32::try_from(*weight).unwrap_or(u32::MAX);
+                word.each_below(end, |row, impact| {
+                    if let Some((sum, score)) = window.get_mut((row - begin) as usize) {
+                        *sum = sum.saturating_add(weight);
+                        *score = score.saturating_add(factor.saturating_mul(impact));
+                    }
+                })?;
+            }
+            for (row, (sum, score)) in (begin..).zip(&window) {
+                if *sum == 0 {
+                    continue;
+                }
+                let (mut sum, mut score) = (*sum, *score);
+                for ((weight, word), factor) in others.iter_mut().zip(other_factors) {
+                    let impact = word.impact(row)?;
+                    if impact > 0 {
+                        sum = sum.saturating_add(u32::try_from(*weight).unwrap_or(u32::MAX));
+                        score = score.saturating_add(factor.saturating_mul(impact));
+                    }
+                }
+                if sum >= weight_min {
+                    visit(row, score);
+                }
+            }
+        }
+    }
+
+    /// Moves to the first record at or after `row`.
+    pub fn seek(&mut self, row: u32) -> Result<u32, QueryError> {
+        let Most { words, needed, weight_min, pace, .. } = self;
+        let (needed, others) = words.split_at_mut(*needed);
+        let mut row = row;
+        loop {
+            pace.step()?;
+            let mut least = NO_ROW;
+            for (_, word) in &mut *needed {
+                least = least.min(word.seek(row)?);
+            }
+            if least == NO_ROW {
+                return Ok(NO_ROW);
+            }
+            row = least;
+            let has = needed.iter().filter(|(_, word)| word.row() == row);
+            let mut weight: u64 = has.map(|(weight, _)| weight).sum();
+            for (of_word, word) in &mut *others {
+                if weight >= *weight_min {
+                    break;
+                }
+                if word.seek(row)? == row {
+                    weight += *of_word;
+                }
+            }
+            if weight >= *weight_min {
+                return Ok(row);
+            }
+            row += 1;
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! Words side by side, or with a distance: in records that have all words, by the positions of the words.
+
+use crate::index::full_text::NO_ROW;
+use crate::query::deadline::{Deadline, PacedDeadline, QueryError};
+use crate::query::search::group::{Group, seek_all};
+use crate::schema::texts::Field;
+use crate::storage::error::ReadError;
+
+/// Time of a word of a phrase whose positions are read in a record.
+const PHRASE_NANOSECONDS: u64 = 20;
+
+/// Words side by side, or with a distance.
+pub(super) struct Phrase<'s> {
+    /// The words; equal words have a group each.
+    words: Vec<Group<'s>>,
+    distance: Option<u32>,
+    fields: u8,
+    /// Positions of each word in the current record and field.
+    positions: Vec<Vec<u32>>,
+    pace: PacedDeadline<'s>,
+}
+
+impl<'s> Phrase<'s> {
+    /// The groups must count all fields: the phrase selects the fields.
+    pub fn new(
+        words: Vec<Group<'s>>,
+        distance: Option<u32>,
+        fields: u8,
+        deadline: Deadline<'s>,
+    ) -> Phrase<'s> {
+        let positions = vec![Vec::new(); words.len()];
+        Phrase { words, distance, fields, positions, pace: deadline.paced() }
+    }
+
+    /// An upper bound of the records.
+    pub fn count_max(&self) -> u64 {
+        self.words.iter().map(Group::count_max).min().unwrap_or(0)
+    }
+
+    /// About how many nanoseconds it takes to find all records.
+    pub fn nanoseconds(&self) -> u64 {
+        self.count_max() * self.words.len() as u64 * PHRASE_NANOSECONDS
+    }
+
+    /// Moves to the first record at or after `row`.
+    pub fn seek(&mut self, mut row: u32) -> Result<u32, QueryError> {
+        loop {
+            row = seek_all(&mut self.words, row, &mut self.pace, Group::seek)?;
+            if row == NO_ROW || self.stands_in_record()? {
+                return Ok(row);
+            }
+            row += 1;
+        }
+    }
+
+    /// Whether the phrase stands in the record at which all words are.
+    fn stands_in_record(&mut self) -> Result<bool, ReadError> {
+        let Phrase { words, distance, fields, positions, .. } = self;
+        let mut common = *fields;
+        for word in &mut *words {
+            common &= word.fields()?;
+            if common == 0 {
+                return Ok(false);
+            }
+        }
+        for field in Field::of_set(common) {
+            let mut has_all = true;
+            for (word, positions) in words.iter_mut().zip(positions.iter_mut()) {
+                positions.clear();
+                word.positions(field, positions)?;
+                has_all &= !positions.is_empty();
+                if !has_all {
+                    break;
+                }
+            }
+            let stands = has_all
+                && match distance {
+                    None => stand_in_order(positions),
+                    Some(distance) => stand_near(positions, *distance),
+                };
+            if stands {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// Whether words stand side by side, in order.
+pub(super) fn stand_in_order(positions: &[Vec<u32>]) -> bool {
+    let Some((first, others)) = positions.split_first() else { return false };
+    first.iter().any(|at| {
+        (at + 1..).zip(others).all(|(place, positions)| positions.binary_search(&place).is_ok())
+    })
+}
+
+/// Whether each word has a position such that all lie within a distance.
+///
+/// ```text
+/// positions of a: 3, 20   of b: 18, 40    distance 5: 20 and 18
+/// ```
+pub(super) fn stand_near(positions: &[Vec<u32>], distance: u32) -> bool {
+    let mut at = vec![0; positions.len()];
+    loop {
+        let current = || positions.iter().zip(&at).map(|(positions, at)| positions[*at]);
+        let greatest = current().max().unwrap_or(0);
+        // The word that stands first moves on.
+        let Some((word, least)) = current().enumerate().min_by_key(|(_, position)| *position)
+        else {
+            return false;
+        };
+        if greatest - least <= distance {
+            return true;
+        }
+        at[word] += 1;
+        if at[word] == positions[word].len() {
+            return false;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_stand_near_where_a_choice_of_positions_does() {
+        let naive = |positions: &[Vec<u32>], distance: u32| {
+            let mut spans = vec![(u32::MAX, 0)];
+            for of_word in positions {
+                spans = spans
+                    .iter()
+                    .flat_map(|(low, high)| {
+                        of_word.iter().map(move |at| ((*low).min(*at), (*high).max(*at)))
+                    })
+                    .collect();
+            }
+            spans.iter().any(|(low, high)| high - low <= distance)
+        };
+        let mut seed = 7u32;
+        let mut next = |below: u32| {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (seed >> 16) % below
+        };
+        for _ in 0..2_000 {
+            let words = 1 + next(4) as usize;
+            let positions: Vec<Vec<u32>> = (0..words)
+                .map(|_| {
+                    let mut of_word: Vec<u32> = (0..1 + next(4)).map(|_| next(30)).collect();
+                    of_word.sort_unstable();
+                    of_word
+                })
+                .collect();
+            let distance = next(12);
+            assert_eq!(
+                stand_near(&positions, distance),
+                naive(&positions, distance),
+                "{positions:?} {distance}"
+            );
+        }
+    }
+}
