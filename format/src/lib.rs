@@ -29,6 +29,7 @@ pub mod changes;
 pub mod entity;
 pub mod index;
 pub mod json;
+pub mod matching;
 pub mod query;
 pub mod record;
 pub mod schema;

@@ -1,0 +1,88 @@
+//! Reads a citation: identifiers, words and years.
+
+use std::ops::Range;
+
+use crate::autocomplete::Identifier;
+use crate::entity::Entity;
+use crate::matching::Question;
+use crate::matching::words::{Word, words_of};
+use crate::schema::identifier::Scheme;
+
+/// A citation, read once for all candidates.
+pub(super) struct Citation {
+    /// The identifiers that the citation has.
+    pub identifiers: Vec<Identifier>,
+    pub words: Vec<Word>,
+    /// The words of the title, where the client names them.
+    pub title: Option<Range<usize>>,
+    /// Whether the client names the author.
+    pub has_author: bool,
+}
+
+impl Citation {
+    /// Reads the text and the parts of a question.
+    pub fn new(question: &Question) -> Citation {
+        let Question { text, title, author, year, venue, volume, first_page, doi } = question;
+        let (mut identifiers, mut words, mut title_words) = (Vec::new(), Vec::new(), None);
+        for part in [author, title, text, venue, volume, first_page, year].into_iter().flatten() {
+            let (rest, found) = split_identifiers(part);
+            let from = words.len();
+            words.extend(words_of(&rest));
+            identifiers.extend(found);
+            if title.as_ref() == Some(part) {
+                title_words = Some(from..words.len());
+            }
+        }
+        let doi = doi.as_deref().and_then(|doi| Scheme::Doi.parse(doi.trim()));
+        identifiers.extend(doi.map(|doi| Identifier::External(Scheme::Doi, doi)));
+        Citation { identifiers, words, title: title_words, has_author: author.is_some() }
+    }
+}
+
+/// Takes the identifiers and the addresses out of a text.
+fn split_identifiers(text: &str) -> (String, Vec<Identifier>) {
+    let mut identifiers = Vec::new();
+    let mut rest = String::with_capacity(text.len());
+    let mut label = "";
+    for chunk in text.split_whitespace() {
+        let bare = chunk.trim_matches(|c: char| ",;()[]<>\"'".contains(c));
+        let bare = bare.trim_end_matches(['.', ',', ';', ':']);
+        let lower = bare.to_ascii_lowercase();
+        let is_labelled = |name: &str| label.eq_ignore_ascii_case(name);
+        let found = if let Some(at) = lower.find("10.").filter(|at| is_doi_start(&lower[..*at])) {
+            let doi = doi_of(&lower[at..]);
+            Scheme::Doi.parse(doi).map(|doi| Identifier::External(Scheme::Doi, doi))
+        } else if is_labelled("pmid") && bare.bytes().all(|byte| byte.is_ascii_digit()) {
+            Some(Identifier::External(Scheme::Pmid, bare.to_owned()))
+        } else {
+            let is_named = ["pmid:", "hx_w", "http", "openalex", "w", "pubmed."];
+            let is_named = is_named.iter().any(|name| lower.starts_with(name));
+            let is_own = |found: &Identifier| {
+                matches!(found, Identifier::Record(Entity::Output, _))
+                    || matches!(found, Identifier::External(Scheme::Pmid, _))
+            };
+            is_named.then(|| Identifier::parse(bare)).flatten().filter(is_own)
+        };
+        label = bare.trim_end_matches(':');
+        if found.is_some() {
+            identifiers.extend(found);
+        } else if !lower.starts_with("http") && !lower.starts_with("www.") {
+            rest.push(' ');
+            rest.push_str(chunk);
+        }
+    }
+    (rest, identifiers)
+}
+
+/// Whether a DOI may follow this beginning of a chunk.
+fn is_doi_start(before: &str) -> bool {
+    before.is_empty() || before.ends_with('/') || before.ends_with(':') || before.ends_with('=')
+}
+
+/// A DOI without the bracket behind it.
+fn doi_of(text: &str) -> &str {
+    match text.strip_suffix(')') {
+        Some(inner) if !inner.contains('(') => inner,
+        _ => text,
+    }
+}

@@ -1,0 +1,160 @@
+//! The words of a text, and how alike two words are: equal, spelled almost so, or one abbreviated.
+
+use rapidfuzz::distance::osa;
+
+use crate::text::analyzer::{each_compound, is_stop_word};
+
+/// Words of a text that are read; the rest is left out.
+const WORDS_MAX: usize = 400;
+/// Letters of a word from which on one letter may differ, and from which on two may.
+const MISTYPED_LETTERS: [usize; 2] = [4, 8];
+/// The likeness of words that one letter, or two letters, tell apart.
+const MISTYPED: [f32; 2] = [0.92, 0.8];
+/// The likeness of words that look equal.
+const LOOKS_EQUAL: f32 = 0.96;
+
+/// A folded word of a text.
+#[derive(Clone, Debug)]
+pub(super) struct Word {
+    pub text: String,
+    /// The word as it looks: `m` for `rn`, `l` for `1`.
+    seen: String,
+    /// The set of the bytes of `seen`, modulo 64: words that differ in few letters have similar sets.
+    bytes: u64,
+    pub is_number: bool,
+    /// Whether the word is very frequent in some language, such as `of`.
+    pub is_stop: bool,
+}
+
+impl Word {
+    pub fn new(text: &str) -> Word {
+        let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
+        let seen = if is_number { text.to_owned() } else { as_seen(text) };
+        let bytes = seen.bytes().fold(0, |set, byte| set | 1 << (byte & 63));
+        Word { text: text.to_owned(), seen, bytes, is_number, is_stop: is_stop_word(text) }
+    }
+
+    /// Whether the word says something: no stop word, no number, and no initial.
+    pub fn is_content(&self) -> bool {
+        !self.is_stop && !self.is_number && self.text.len() > 2
+    }
+
+    /// The weight of the word in a title.
+    pub fn weight(&self) -> f32 {
+        if self.is_stop { 0.3 } else { 1.0 }
+    }
+}
+
+/// The words of a text, in order.
+pub(super) fn words_of(text: &str) -> Vec<Word> {
+    let mut words = Vec::new();
+    each_compound(text, |compound| {
+        if words.len() < WORDS_MAX {
+            words.extend(compound.parts().map(Word::new));
+        }
+    });
+    words
+}
+
+/// Writes letters that scanned texts confuse in one way.
+fn as_seen(text: &str) -> String {
+    let mut seen = String::with_capacity(text.len());
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        let pair = letters.peek().map(|next| (letter, *next));
+        let whole = match pair {
+            Some(('r', 'n')) => Some('m'),
+            Some(('c', 'l')) => Some('d'),
+            Some(('v', 'v')) => Some('w'),
+            _ => None,
+        };
+        seen.push(match (whole, letter) {
+            (Some(whole), _) => {
+                letters.next();
+                whole
+            }
+            (None, '0') => 'o',
+            (None, '1' | 'i') => 'l',
+            (None, letter) => letter,
+        });
+    }
+    seen
+}
+
+/// How alike two words are: 1 for equal words, 0 for words that more than a mistake tells apart.
+pub(super) fn likeness(a: &Word, b: &Word) -> f32 {
+    if a.text == b.text {
+        return 1.0;
+    }
+    let (shorter, longer) = match a.seen.len() <= b.seen.len() {
+        true => (a.seen.len(), b.seen.len()),
+        false => (b.seen.len(), a.seen.len()),
+    };
+    let edits = MISTYPED_LETTERS.iter().filter(|letters| shorter >= **letters).count();
+    let differing = (a.bytes ^ b.bytes).count_ones() as usize;
+    if edits == 0 || a.is_number || b.is_number || longer - shorter > edits || differing > 2 * edits
+    {
+        return 0.0;
+    }
+    match osa::distance(a.seen.chars(), b.seen.chars()) {
+        0 => LOOKS_EQUAL,
+        distance if distance <= edits => MISTYPED[distance - 1],
+        _ => 0.0,
+    }
+}
+
+/// Whether a word may be an abbreviation of another: its beginning, or a contraction that keeps its first two letters and the
+/// order of the others, as `natl` of `national`.
+pub(super) fn abbreviates(short: &str, long: &str) -> bool {
+    if long.starts_with(short) {
+        return true;
+    }
+    let mut letters = short.chars();
+    let (first, second) = (letters.next(), letters.next());
+    let mut others = long.chars();
+    if first != others.next() || second.is_none() {
+        return false;
+    }
+    if second != others.next() && short.chars().count() > 3 {
+        return false;
+    }
+    let mut others = long.chars();
+    short.chars().all(|letter| others.any(|other| other == letter))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_with_few_mistakes_are_alike() {
+        let check = |a: &str, b: &str, expected: bool| {
+            let found = likeness(&Word::new(a), &Word::new(b)) > 0.0;
+            assert_eq!(found, expected, "{a} {b}");
+        };
+        check("knee", "knee", true);
+        check("knee", "knce", true);
+        check("kne", "kme", false);
+        check("cartilage", "cart1lagc", true);
+        check("cartilage", "catrilage", true);
+        check("cartilage", "cartography", false);
+        check("1994", "1995", false);
+        check("modern", "modem", true);
+        check("simmons", "sirnmons", true);
+    }
+
+    #[test]
+    fn abbreviations_are_beginnings_and_contractions() {
+        let check = |short: &str, long: &str, expected: bool| {
+            assert_eq!(abbreviates(short, long), expected, "{short} {long}");
+        };
+        check("biol", "biology", true);
+        check("natl", "national", true);
+        check("jpn", "japanese", true);
+        check("geneeskd", "geneeskunde", true);
+        check("j", "journal", true);
+        check("biol", "bulletin", false);
+        check("rev", "review", true);
+        check("x", "journal", false);
+    }
+}
