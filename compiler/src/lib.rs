@@ -17,6 +17,7 @@ pub(crate) mod export;
 pub(crate) mod external_sort;
 pub(crate) mod frontend;
 pub(crate) mod link;
+pub(crate) mod matching;
 pub(crate) mod mirror;
 pub(crate) mod object;
 pub(crate) mod plan;

@@ -16,6 +16,7 @@
 //! - [`snapshot`]: an open snapshot; suppression lists.
 //! - [`query`]: filters, sorted pages and groups.
 //! - [`autocomplete`]: ranked search of names.
+//! - [`matching`]: which record a text of people means.
 //! - [`changes`]: what differs between two snapshots.
 //!
 //! # Example

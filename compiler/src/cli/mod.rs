@@ -1,6 +1,6 @@
 //! The command line: its commands and options, and one function for each command.
 //!
-//! Imports `compile`, `diff`, `error`, `export`, `frontend`, `link`, `mirror`, `object`, `plan`, `read`,
+//! Imports `compile`, `diff`, `error`, `export`, `frontend`, `link`, `matching`, `mirror`, `object`, `plan`, `read`,
 //! `remote`, `report`, `store`, `terminal`.
 
 pub(crate) mod acceptance;
@@ -35,6 +35,8 @@ use crate::cli::units::plan;
 use crate::error::{Error, Result, STANDARD_OUTPUT};
 use crate::export;
 use crate::export::options::ExportArgs;
+use crate::matching;
+use crate::matching::options::MatchArgs;
 
 /// Builds a snapshot for `pinakes-server` from dumps of scholarly metadata.
 #[derive(Debug, Parser)]
@@ -90,6 +92,8 @@ enum Command {
     /// Write a snapshot's records as JSON lines, CSV or Parquet. `build` makes an equivalent snapshot of the
     /// JSON lines.
     Export(ExportArgs),
+    /// Add to each line of a table the record that its text means: a citation, an affiliation, a journal.
+    Match(MatchArgs),
     /// List the ids that differ between two snapshots: added, changed, merged, deleted and removed.
     Diff(DiffArgs),
     /// Write a snapshot as a signed tree of static files, for mirrors to pull.
@@ -145,6 +149,10 @@ pub fn run(cli: Cli) -> Result<()> {
         Command::Export(args) => {
             use_threads(args.threads)?;
             export::run(&args, &open(&args.snapshot)?)
+        }
+        Command::Match(args) => {
+            use_threads(args.threads)?;
+            matching::run(&args, &open(&args.snapshot)?)
         }
         Command::Diff(args) => diff(args),
         Command::Publish(args) => publish_tree(args),

@@ -22,20 +22,21 @@ pub(super) struct Citation {
 impl Citation {
     /// Reads the text and the parts of a question.
     pub fn new(question: &Question) -> Citation {
-        let Question { text, title, author, year, venue, volume, first_page, doi } = question;
-        let (mut identifiers, mut words, mut title_words) = (Vec::new(), Vec::new(), None);
-        for part in [author, title, text, venue, volume, first_page, year].into_iter().flatten() {
+        let (mut identifiers, mut words, mut title) = (Vec::new(), Vec::new(), None);
+        for name in ["author", "title", "text", "venue", "volume", "first_page", "year"] {
+            let Some(part) = question.get(name) else { continue };
             let (rest, found) = split_identifiers(part);
             let from = words.len();
             words.extend(words_of(&rest));
             identifiers.extend(found);
-            if title.as_ref() == Some(part) {
-                title_words = Some(from..words.len());
+            if name == "title" {
+                title = Some(from..words.len());
             }
         }
-        let doi = doi.as_deref().and_then(|doi| Scheme::Doi.parse(doi.trim()));
+        let doi = question.get("doi").and_then(|doi| Scheme::Doi.parse(doi.trim()));
         identifiers.extend(doi.map(|doi| Identifier::External(Scheme::Doi, doi)));
-        Citation { identifiers, words, title: title_words, has_author: author.is_some() }
+        let has_author = question.get("author").is_some();
+        Citation { identifiers, words, title, has_author }
     }
 }
 

@@ -7,13 +7,18 @@
 //! Candidate    a row, with a score, and whether the decision is sure
 //! ```
 //!
+//! - `question` checks what a client gives.
 //! - `words` compares words: equal, mistyped, abbreviated.
 //! - `citation` reads a citation, `outputs` decides which output it cites.
 //!
 //! Imports `autocomplete`, `entity`, `index`, `json`, `query`, `record`, `schema`, `snapshot`, `storage`, `text`.
 
 mod citation;
+mod countries;
+mod institutions;
 mod outputs;
+mod question;
+mod render;
 mod words;
 
 use crate::entity::Entity;
@@ -23,18 +28,7 @@ use crate::snapshot::Snapshot;
 /// The most candidates of an answer.
 pub const CANDIDATES_MAX: usize = 10;
 
-/// What is asked: a text, or parts of one.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Question {
-    pub text: Option<String>,
-    pub title: Option<String>,
-    pub author: Option<String>,
-    pub year: Option<String>,
-    pub venue: Option<String>,
-    pub volume: Option<String>,
-    pub first_page: Option<String>,
-    pub doi: Option<String>,
-}
+pub use crate::matching::question::{Question, QuestionError, TEXT_BYTES_MAX};
 
 /// Something of a record that the text states, or contradicts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,11 +42,13 @@ pub struct Evidence {
 /// A record that a text may mean.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Candidate {
+    /// The row of the record.
     pub row: u32,
     /// From 0 to 1.
     pub score: f32,
     /// Whether the decision is sure.
     pub is_match: bool,
+    /// What the text states of the record, and what it contradicts.
     pub why: Vec<Evidence>,
 }
 
@@ -63,12 +59,12 @@ pub struct Candidate {
 /// If the snapshot is damaged or the deadline passes.
 pub fn find_matches(
     snapshot: &Snapshot,
-    entity: Entity,
     question: &Question,
     deadline: Deadline<'_>,
 ) -> Result<Vec<Candidate>, QueryError> {
-    match entity {
+    match question.entity() {
         Entity::Output => outputs::find(snapshot, question, deadline),
+        Entity::Institution => institutions::find(snapshot, question, deadline),
         _ => Ok(Vec::new()),
     }
 }

@@ -428,6 +428,15 @@ impl<'q, 's> Cited<'q, 's> {
         let continued = if has_venue || is_main { around.after } else { 0 } as f32;
         let share = aligned.share * aligned.weight / (aligned.weight + 0.5 * continued);
         let is_other_work = self.is_other_work(&title, &aligned, &is_explained);
+        let share = match &self.citation.title {
+            // The client knows the title: each of its words counts.
+            Some(given) => {
+                let lacking = given.clone().filter(|at| !aligned.places.contains(at));
+                let lacking: f32 = lacking.map(|at| text[at].weight()).sum();
+                share * aligned.weight / (aligned.weight + lacking)
+            }
+            None => share,
+        };
         // Half of the bits count, since the words of a title depend on each other.
         let strength = 0.5 * aligned.bits - self.records_bits;
         let is_whole = share >= 0.93;

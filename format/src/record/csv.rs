@@ -106,6 +106,16 @@ impl CsvTable {
     ///
     /// If the JSON is that of other members.
     pub fn write_row(&mut self, json: &[u8], out: &mut Vec<u8>) -> Result<(), ReadError> {
+        write_line(self.cells(json)?, out);
+        Ok(())
+    }
+
+    /// The cells of a record, given its JSON as [`Members::render`] writes it.
+    ///
+    /// # Errors
+    ///
+    /// If the JSON is that of other members.
+    pub fn cells(&mut self, json: &[u8]) -> Result<impl Iterator<Item = &[u8]>, ReadError> {
         for cell in &mut self.cells {
             cell.text.clear();
             cell.items = 0;
@@ -114,8 +124,7 @@ impl CsvTable {
         filler
             .object(&self.columns)
             .ok_or(ReadError::Internal("the JSON of a record has other members than its table"))?;
-        write_line(self.cells.iter().map(|cell| cell.text.as_slice()), out);
-        Ok(())
+        Ok(self.cells.iter().map(|cell| cell.text.as_slice()))
     }
 }
 

@@ -35,6 +35,7 @@ pub(crate) mod list;
 pub(crate) mod list_parameters;
 pub(crate) mod list_query;
 pub(crate) mod list_stream;
+pub(crate) mod matching;
 pub(crate) mod openapi;
 pub(crate) mod page_rows;
 pub(crate) mod record;
@@ -55,6 +56,7 @@ use crate::admission::gate::Charge;
 use crate::admission::limits::Verdict;
 use crate::endpoint::call::Plan;
 use crate::endpoint::routes::Route;
+use crate::http::body::BODY_BYTES_MAX;
 use crate::http::head::READ_METHODS;
 use crate::openapi::document::Document;
 use crate::reply::Reply;
@@ -70,6 +72,8 @@ pub struct Endpoint {
     pub label: Option<&'static str>,
     /// The methods that the path takes, as `Allow` lists them.
     pub methods: &'static str,
+    /// The longest body of a POST. The memory for unsent replies also holds longer bodies than 64 KiB.
+    pub body_bytes_max: usize,
     /// Whether every request is answered 503 while no snapshot is usable.
     pub needs_snapshot: bool,
     /// The limits that a request counts towards, whatever its outcome.
@@ -104,6 +108,7 @@ impl Endpoint {
             lists: Lists::None,
             label: None,
             methods: READ_METHODS,
+            body_bytes_max: BODY_BYTES_MAX,
             needs_snapshot: true,
             charge,
             refuse: too_many,
@@ -127,7 +132,7 @@ pub fn too_many(verdict: Verdict) -> Reply {
 }
 
 /// Every endpoint, in the order of the OpenAPI document. Of two paths that fit a request, the first counts.
-pub static ENDPOINTS: [Endpoint; 31] = [
+pub static ENDPOINTS: [Endpoint; 32] = [
     list::LIST,
     search_form::SEARCH,
     record::RECORD,
@@ -135,6 +140,7 @@ pub static ENDPOINTS: [Endpoint; 31] = [
     linked::CITATIONS,
     statistics::STATISTICS,
     resolve::RESOLVE,
+    matching::MATCH,
     complete::OF_ALL,
     complete::OF_ONE,
     legacy::LIST,

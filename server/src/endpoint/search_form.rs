@@ -36,7 +36,7 @@ fn has_full_text(facts: &Facts) -> bool {
 
 fn plan(planning: &Planning<'_>) -> Result<Planned, Reply> {
     let (call, facts) = (&planning.call, planning.facts());
-    if let Some(refusal) = refuse_headers(call.headers, FORM) {
+    if let Some(refusal) = refuse_headers(call.headers, &[FORM]) {
         return Err(refusal);
     }
     if !call.query.is_empty() {

@@ -1,4 +1,4 @@
-//! Request bodies: read for the routes that take a body, at most 64 KiB within 5 s.
+//! Request bodies: read for the routes that take a body, within 5 s.
 //!
 //! The connection attaches the body to the head; the service reads the body once it knows the route.
 
@@ -19,7 +19,7 @@ use tokio::time::timeout;
 use crate::reply::Reply;
 use crate::reply::detail::Detail;
 
-/// Largest body that the server reads.
+/// Largest body of most routes.
 pub const BODY_BYTES_MAX: usize = 65_536;
 /// How long a client may take to send a body.
 const BODY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -109,31 +109,34 @@ impl RequestBody {
         self.incoming.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// Reads the body; the error is the reply to a body that is too long, too slow or truncated.
-    pub async fn read(&self, head: &Parts) -> Result<(), Reply> {
+    /// Reads a body of at most `bytes_max`; the error is the reply to a body that is too long, too slow or truncated.
+    pub async fn read(&self, head: &Parts, bytes_max: usize) -> Result<(), Reply> {
         let Some(body) = self.take() else { return Ok(()) };
-        let announced = head.headers.get(header::CONTENT_LENGTH);
-        let length = announced.and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
-        if length.is_some_and(|length| length > BODY_BYTES_MAX as u64) {
-            return Err(too_long());
+        if announced_bytes(head).is_some_and(|length| length > bytes_max as u64) {
+            return Err(too_long(bytes_max));
         }
-        let text = collect(body).await?;
+        let text = collect(body, bytes_max).await?;
         // The body was taken, so nobody else sets the text.
         let _ = self.text.set(text);
         Ok(())
     }
 }
 
+/// The length of a body by its head; `None` for a body in chunks.
+pub fn announced_bytes(head: &Parts) -> Option<u64> {
+    head.headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}
+
 /// The reply to a request whose body the server does not read: of another media type, or compressed.
-pub fn refuse_headers(headers: &HeaderMap, media_type: &str) -> Option<Reply> {
+pub fn refuse_headers(headers: &HeaderMap, media_types: &[&str]) -> Option<Reply> {
     let unsupported =
         |message: &str| Some(Reply::error(StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
     let mut encodings = headers.get_all(header::CONTENT_ENCODING).iter();
     if encodings.any(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity")) {
         return unsupported("Content-Encoding is not supported");
     }
-    if !has_media_type(headers, media_type) {
-        return unsupported(&format!("Content-Type must be {media_type}"));
+    if !media_types.iter().any(|media_type| has_media_type(headers, media_type)) {
+        return unsupported(&format!("Content-Type must be {}", media_types.join(" or ")));
     }
     None
 }
@@ -153,8 +156,8 @@ fn has_media_type(headers: &HeaderMap, media_type: &str) -> bool {
         })
 }
 
-fn too_long() -> Reply {
-    let message = format!("Request body exceeds {BODY_BYTES_MAX} bytes");
+fn too_long(bytes_max: usize) -> Reply {
+    let message = format!("Request body exceeds {bytes_max} bytes");
     Reply::error(StatusCode::PAYLOAD_TOO_LARGE, message).closing()
 }
 
@@ -165,13 +168,13 @@ fn incomplete() -> Reply {
     Reply::bad_query(vec![Detail::new("body", "", reason)]).closing()
 }
 
-async fn collect<B>(body: B) -> Result<Bytes, Reply>
+async fn collect<B>(body: B, bytes_max: usize) -> Result<Bytes, Reply>
 where
     B: Body<Data = Bytes, Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
 {
-    match timeout(BODY_TIMEOUT, Limited::new(body, BODY_BYTES_MAX).collect()).await {
+    match timeout(BODY_TIMEOUT, Limited::new(body, bytes_max).collect()).await {
         Ok(Ok(whole)) => Ok(whole.to_bytes()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_long()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_long(bytes_max)),
         Ok(Err(_)) => Err(incomplete()),
         Err(_) => Err(Reply::error(StatusCode::REQUEST_TIMEOUT, "Request timed out").closing()),
     }
@@ -216,11 +219,11 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_body_is_limited_in_time_and_bytes() {
-        assert_eq!(collect(Stuck).await.map_err(status), Err((408, true)));
+        assert_eq!(collect(Stuck, BODY_BYTES_MAX).await.map_err(status), Err((408, true)));
         let whole = Bytes::from(vec![b' '; BODY_BYTES_MAX]);
-        assert_eq!(collect(Full::new(whole.clone())).await.map_err(status), Ok(whole.clone()));
+        assert_eq!(collect(Full::new(whole.clone()), whole.len()).await.map_err(status), Ok(whole.clone()));
         let longer = Bytes::from([&whole[..], b" "].concat());
-        assert_eq!(collect(Full::new(longer)).await.map_err(status), Err((413, true)));
+        assert_eq!(collect(Full::new(longer), whole.len()).await.map_err(status), Err((413, true)));
     }
 
     #[test]
@@ -230,7 +233,7 @@ mod tests {
                 .iter()
                 .map(|value| (header::CONTENT_TYPE, HeaderValue::from_static(value)))
                 .collect();
-            let found = refuse_headers(&headers, "application/json").is_none();
+            let found = refuse_headers(&headers, &["application/json"]).is_none();
             assert_eq!(found, expected, "{values:?}");
         };
         check(&["application/json"], true);

@@ -11,6 +11,8 @@ use crate::reply::detail::Detail;
 pub const READ_METHODS: &str = "GET, HEAD, OPTIONS";
 /// Methods of paths that take a body.
 pub const POST_METHODS: &str = "POST, OPTIONS";
+/// Methods of paths that read, and take a body for more of the same.
+pub const READ_AND_POST_METHODS: &str = "GET, HEAD, POST, OPTIONS";
 /// Most headers of a request.
 pub const HEADERS_MAX: usize = 64;
 /// Most bytes of a request's headers.

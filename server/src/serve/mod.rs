@@ -53,7 +53,7 @@ use crate::endpoint::service::not_found;
 use crate::endpoint::site::{ServiceSettings, Site};
 use crate::endpoint::{routes, too_many};
 use crate::event_counts::{OVERLOADS, Overload};
-use crate::http::body::RequestBody;
+use crate::http::body::{BODY_BYTES_MAX, RequestBody};
 use crate::http::client_address::ClientResolver;
 use crate::http::named_snapshot::{NamedSnapshot, SURROGATE_KEY};
 use crate::http::path::URI_BYTES_MAX;
@@ -115,7 +115,7 @@ impl Handler for Service {
     fn takes_body(&self, head: &Parts) -> bool {
         let matched = || routes::find(NamedSnapshot::split(head.uri.path()).1);
         head.method == Method::POST
-            && matched().is_some_and(|found| found.route.endpoint.methods == head::POST_METHODS)
+            && matched().is_some_and(|found| found.route.endpoint.takes(&Method::POST))
     }
 
     fn overloaded(&self) -> http::Response<Bytes> {
@@ -255,10 +255,21 @@ impl Service {
         let client = request.admission.client;
         // Dropped with this future: after the reply, or when the client leaves.
         let _leaving = body::from_head(&request.head).map(RequestBody::client_gone_guard);
-        if let Some(posted) = body::from_head(&request.head)
-            && let Err(reply) = posted.read(&request.head).await
-        {
-            return (self.small(reply, &request), None);
+        // Held until the reply is made.
+        let mut _reserved = None;
+        if let Some(posted) = body::from_head(&request.head) {
+            let bytes_max = request.matched.map_or(0, |at| at.route.endpoint.body_bytes_max);
+            if bytes_max > BODY_BYTES_MAX {
+                let bytes = body::announced_bytes(&request.head).unwrap_or(bytes_max as u64);
+                let bytes = bytes.min(bytes_max as u64) as usize;
+                _reserved = self.memory.reserve(client, bytes).await;
+                if _reserved.is_none() {
+                    return (self.overloaded_by(Overload::UnsentReplies, &request), None);
+                }
+            }
+            if let Err(reply) = posted.read(&request.head, bytes_max).await {
+                return (self.small(reply, &request), None);
+            }
         }
         let permit = match self.permits.acquire(work.cost, client).await {
             Ok(permit) => permit,

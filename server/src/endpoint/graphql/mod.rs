@@ -137,7 +137,7 @@ impl Outcome {
 
 fn plan_operation(planning: &Planning<'_>) -> Result<Planned, Reply> {
     let headers = planning.call.headers;
-    if let Some(refusal) = body::refuse_headers(headers, JSON) {
+    if let Some(refusal) = body::refuse_headers(headers, &[JSON]) {
         return Err(refusal);
     }
     let media_type = MediaType::from_accept(headers);
