@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use crate::text::fold::fold;
+
 /// By code: folded names, and names of states and provinces.
 #[rustfmt::skip]
 const NAMES: [(&str, &str); 247] = [
@@ -266,9 +268,11 @@ pub(super) fn country_of(folded: &str) -> Option<&'static str> {
     BY_NAME.get(folded).copied()
 }
 
-/// The codes of countries.
-pub(super) fn codes() -> Vec<&'static str> {
-    NAMES.iter().map(|(code, _)| *code).collect()
+/// The code of the country that a client names, by its code or a name.
+pub(super) fn country_code(text: &str) -> Option<&'static str> {
+    let text = text.trim();
+    let by_code = NAMES.iter().map(|(code, _)| *code).find(|code| code.eq_ignore_ascii_case(text));
+    by_code.or_else(|| country_of(&fold(text)))
 }
 
 #[cfg(test)]

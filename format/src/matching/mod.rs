@@ -10,20 +10,26 @@
 //! - `question` checks what a client gives.
 //! - `words` compares words: equal, mistyped, abbreviated.
 //! - `citation` reads a citation, `outputs` decides which output it cites.
+//! - `institutions` decides which institutions an affiliation names, with the names of `countries`.
+//! - `authors` decides by a hint beside the name, `names` for all other entities.
 //!
-//! Imports `autocomplete`, `entity`, `index`, `json`, `query`, `record`, `schema`, `snapshot`, `storage`, `text`.
+//! Imports `autocomplete`, `entity`, `index`, `query`, `record`, `schema`, `snapshot`, `storage`, `text`.
 
+mod authors;
 mod citation;
 mod countries;
 mod institutions;
+mod names;
 mod outputs;
 mod question;
 mod render;
 mod words;
 
+use crate::autocomplete::Identifier;
 use crate::entity::Entity;
 use crate::query::{Deadline, QueryError};
 use crate::snapshot::Snapshot;
+use crate::storage::error::ReadError;
 
 /// The most candidates of an answer.
 pub const CANDIDATES_MAX: usize = 10;
@@ -52,6 +58,21 @@ pub struct Candidate {
     pub why: Vec<Evidence>,
 }
 
+/// The records with an identifier, or `None` if there are none. One record alone is sure.
+fn identified(
+    snapshot: &Snapshot,
+    entity: Entity,
+    identifier: &Identifier,
+) -> Result<Option<Vec<Candidate>>, ReadError> {
+    let found = identifier.find_rows(snapshot, &[entity])?;
+    Ok(found.into_iter().next().map(|(_, rows)| {
+        let is_match = rows.len() == 1;
+        let why = vec![Evidence { what: "identifier", agrees: true }];
+        let candidate = |row| Candidate { row, score: 1.0, is_match, why: why.clone() };
+        rows.into_iter().map(candidate).take(CANDIDATES_MAX).collect()
+    }))
+}
+
 /// Finds the records that a question may mean, the best first, at most [`CANDIDATES_MAX`].
 ///
 /// # Errors
@@ -65,6 +86,7 @@ pub fn find_matches(
     match question.entity() {
         Entity::Output => outputs::find(snapshot, question, deadline),
         Entity::Institution => institutions::find(snapshot, question, deadline),
-        _ => Ok(Vec::new()),
+        Entity::Author => authors::find(snapshot, question, deadline),
+        _ => names::find(snapshot, question, deadline),
     }
 }

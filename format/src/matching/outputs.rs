@@ -219,6 +219,10 @@ impl Judged {
 
 /// The points by which a sure record precedes all others.
 const LEAD: f32 = 0.65;
+/// How much of the title the citation has at least, unless it has the page.
+const SHARE_MIN: f32 = 0.25;
+/// The score of the least candidate.
+const SCORE_MIN: f32 = 0.15;
 /// What the title without its subtitle counts, of the whole.
 const MAIN_TITLE_SHARE: f32 = 0.9;
 /// The strength from which on a title suffices without an author.
@@ -250,8 +254,10 @@ pub(super) fn find(
         let texts = Texts::read(snapshot, *row)?;
         judged.extend(cited.judge(*row, &texts, at < identified.len()));
     }
-    judged.sort_by(|a, b| b.rank().total_cmp(&a.rank()).then(a.candidate.row.cmp(&b.candidate.row)));
+    judged
+        .sort_by(|a, b| b.rank().total_cmp(&a.rank()).then(a.candidate.row.cmp(&b.candidate.row)));
     decide(&mut judged);
+    judged.retain(|judged| judged.candidate.score >= SCORE_MIN);
     judged.truncate(CANDIDATES_MAX);
     Ok(judged.into_iter().map(|judged| judged.candidate).collect())
 }
@@ -393,6 +399,12 @@ impl<'q, 's> Cited<'q, 's> {
             titles.max_by(|(a, ..), (b, ..)| a.share.total_cmp(&b.share))?;
         // The words that the record explains.
         let mut is_explained = vec![false; text.len()];
+        let has_page = |page: Option<&str>| {
+            page.is_some_and(|page| self.places.contains_key(page.to_lowercase().as_str()))
+        };
+        if aligned.share < SHARE_MIN && !is_identified && !has_page(texts.first_page) {
+            return None;
+        }
         aligned.places.iter().for_each(|at| is_explained[*at] = true);
         let within = |at: usize| aligned.window.contains(&at);
         let author = self.author(texts, &within, &mut is_explained);
@@ -453,7 +465,7 @@ impl<'q, 's> Cited<'q, 's> {
         let is_elsewhere = volume == Stated::Other && page == Stated::Other
             || !is_whole && venue == Stated::Other && !has_place;
         let suffices = match is_identified {
-            true => unexplained < 2 || share >= 0.4 || points >= 2.0,
+            true => unexplained < 4 || share >= 0.4 || points >= 2.0,
             false => {
                 let has_title = share >= 0.75
                     && (points >= needed || is_by_author || is_title_alone && points >= 0.0);
@@ -465,9 +477,7 @@ impl<'q, 's> Cited<'q, 's> {
                 let has_no_title = aligned.window.is_empty() && author == Stated::Same;
                 !is_other_work
                     && !is_elsewhere
-                    && (has_title
-                        || has_half
-                        || is_place && (has_no_title || share >= 0.9))
+                    && (has_title || has_half || is_place && (has_no_title || share >= 0.9))
             }
         };
         let has_title = match share {
@@ -506,8 +516,7 @@ impl<'q, 's> Cited<'q, 's> {
     fn align(&self, title: &[Word]) -> Aligned {
         let text = &self.citation.words;
         let weight: f32 = title.iter().map(Word::weight).sum();
-        let mut aligned =
-            Aligned { weight, found: vec![false; title.len()], ..Aligned::default() };
+        let mut aligned = Aligned { weight, found: vec![false; title.len()], ..Aligned::default() };
         // Likeness of each word of the title with words of the text, by place.
         let mut exact = 0.0;
         let mut hits: Vec<Vec<Hit>> = Vec::with_capacity(title.len());
@@ -650,8 +659,7 @@ impl<'q, 's> Cited<'q, 's> {
         let text = &self.citation.words;
         let is_missing = |word: &Word| !self.places.contains_key(word.text.as_str());
         let numerals = title.iter().enumerate().filter(|(at, word)| {
-            !aligned.found[*at]
-                && (word.is_number || is_roman(&word.text) && is_missing(word))
+            !aligned.found[*at] && (word.is_number || is_roman(&word.text) && is_missing(word))
         });
         let marked = title.iter().enumerate().filter(|(at, word)| {
             let tells = is_marker(&word.text) || is_negation(&word.text);
@@ -764,13 +772,11 @@ impl Aligned {
             if di > 0 && dj > 0 {
                 let hit = hits[i].iter().find(|hit| hit.at == j && hit.title == di);
                 let value = hit.map_or(0.0, |hit| hit.value);
-                for at in i..i + di {
-                    self.found[at] = true;
-                    matched += value * title[at].weight();
-                }
-                for at in j..j + dj {
-                    self.places.push(at);
-                    let first = places.get(text[at].text.as_str()).and_then(|all| all.first());
+                self.found[i..i + di].fill(true);
+                matched += value * title[i..i + di].iter().map(Word::weight).sum::<f32>();
+                self.places.extend(j..j + dj);
+                for word in &text[j..j + dj] {
+                    let first = places.get(word.text.as_str()).and_then(|all| all.first());
                     self.bits += value * first.map_or(0.0, |first| bits[*first]);
                 }
             }
@@ -810,9 +816,29 @@ impl Around {
 /// Words of citations that belong to no record.
 fn is_imprint(word: &Word) -> bool {
     let words = [
-        "available", "doi", "edition", "editor", "editors", "eds", "epub", "from", "http",
-        "https", "isbn", "issn", "issue", "online", "pages", "pmid", "press", "print",
-        "retrieved", "suppl", "vol", "volume", "www",
+        "available",
+        "doi",
+        "edition",
+        "editor",
+        "editors",
+        "eds",
+        "epub",
+        "from",
+        "http",
+        "https",
+        "isbn",
+        "issn",
+        "issue",
+        "online",
+        "pages",
+        "pmid",
+        "press",
+        "print",
+        "retrieved",
+        "suppl",
+        "vol",
+        "volume",
+        "www",
     ];
     words.binary_search(&word.text.as_str()).is_ok()
 }
@@ -860,9 +886,9 @@ fn last_name(name: &str) -> (Range<usize>, Vec<Word>) {
     for part in name.split_whitespace() {
         let from = all.len();
         all.extend(words_of(part));
-        let is_suffix = all[from..].iter().all(|word| {
-            ["jr", "sr", "ii", "iii", "iv", "md", "phd"].contains(&word.text.as_str())
-        });
+        let is_suffix = all[from..]
+            .iter()
+            .all(|word| ["jr", "sr", "ii", "iii", "iv", "md", "phd"].contains(&word.text.as_str()));
         if !is_suffix || from == 0 {
             range = from..all.len();
         }
@@ -871,11 +897,7 @@ fn last_name(name: &str) -> (Range<usize>, Vec<Word>) {
 }
 
 /// Finds a name in a text, each word whole or abbreviated; returns the places of its words, none if the text lacks it.
-fn find_abbreviated(
-    name: &[Word],
-    text: &[Word],
-    within: &dyn Fn(usize) -> bool,
-) -> Vec<usize> {
+fn find_abbreviated(name: &[Word], text: &[Word], within: &dyn Fn(usize) -> bool) -> Vec<usize> {
     let mut best = Vec::new();
     let Some(first) = name.first() else { return best };
     let is_like = |word: &Word, of: &Word| {
@@ -913,7 +935,11 @@ fn find_abbreviated(
 }
 
 /// Keeps the rows with the greatest sums, the best first.
-fn best_first(rows: &mut Vec<(u32, f32)>, count: usize) {
-    rows.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-    rows.truncate(count);
+pub(super) fn best_first(rows: &mut Vec<(u32, f32)>, count: usize) {
+    let order = |a: &(u32, f32), b: &(u32, f32)| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0));
+    if count < rows.len() {
+        rows.select_nth_unstable_by(count, order);
+        rows.truncate(count);
+    }
+    rows.sort_unstable_by(order);
 }

@@ -17,9 +17,7 @@ const LOOKS_EQUAL: f32 = 0.96;
 #[derive(Clone, Debug)]
 pub(super) struct Word {
     pub text: String,
-    /// The word as it looks: `m` for `rn`, `l` for `1`.
-    seen: String,
-    /// The set of the bytes of `seen`, modulo 64: words that differ in few letters have similar sets.
+    /// The set of the word's bytes, modulo 64, each letter as it looks: words that differ in few letters have similar sets.
     bytes: u64,
     pub is_number: bool,
     /// Whether the word is very frequent in some language, such as `of`.
@@ -29,9 +27,18 @@ pub(super) struct Word {
 impl Word {
     pub fn new(text: &str) -> Word {
         let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
-        let seen = if is_number { text.to_owned() } else { as_seen(text) };
-        let bytes = seen.bytes().fold(0, |set, byte| set | 1 << (byte & 63));
-        Word { text: text.to_owned(), seen, bytes, is_number, is_stop: is_stop_word(text) }
+        let bit = |byte: u8| 1_u64 << (byte & 63);
+        let bytes = text.bytes().fold(0, |set, byte| {
+            set | match byte {
+                b'm' => bit(b'r') | bit(b'n'),
+                b'd' => bit(b'c') | bit(b'l'),
+                b'w' => bit(b'v'),
+                b'1' | b'i' => bit(b'l'),
+                b'0' => bit(b'o'),
+                byte => bit(byte),
+            }
+        });
+        Word { text: text.to_owned(), bytes, is_number, is_stop: is_stop_word(text) }
     }
 
     /// Whether the word says something: no stop word, no number, and no initial.
@@ -86,17 +93,18 @@ pub(super) fn likeness(a: &Word, b: &Word) -> f32 {
     if a.text == b.text {
         return 1.0;
     }
-    let (shorter, longer) = match a.seen.len() <= b.seen.len() {
-        true => (a.seen.len(), b.seen.len()),
-        false => (b.seen.len(), a.seen.len()),
+    let (shorter, longer) = match a.text.len() <= b.text.len() {
+        true => (a.text.len(), b.text.len()),
+        false => (b.text.len(), a.text.len()),
     };
     let edits = MISTYPED_LETTERS.iter().filter(|letters| shorter >= **letters).count();
     let differing = (a.bytes ^ b.bytes).count_ones() as usize;
-    if edits == 0 || a.is_number || b.is_number || longer - shorter > edits || differing > 2 * edits
-    {
+    // Letters that look like two may make a word longer by one or two.
+    let is_far = longer - shorter > edits + 1 || differing > 2 * edits;
+    if edits == 0 || a.is_number || b.is_number || is_far {
         return 0.0;
     }
-    match osa::distance(a.seen.chars(), b.seen.chars()) {
+    match osa::distance(as_seen(&a.text).chars(), as_seen(&b.text).chars()) {
         0 => LOOKS_EQUAL,
         distance if distance <= edits => MISTYPED[distance - 1],
         _ => 0.0,

@@ -221,7 +221,10 @@ mod tests {
     async fn a_body_is_limited_in_time_and_bytes() {
         assert_eq!(collect(Stuck, BODY_BYTES_MAX).await.map_err(status), Err((408, true)));
         let whole = Bytes::from(vec![b' '; BODY_BYTES_MAX]);
-        assert_eq!(collect(Full::new(whole.clone()), whole.len()).await.map_err(status), Ok(whole.clone()));
+        assert_eq!(
+            collect(Full::new(whole.clone()), whole.len()).await.map_err(status),
+            Ok(whole.clone())
+        );
         let longer = Bytes::from([&whole[..], b" "].concat());
         assert_eq!(collect(Full::new(longer), whole.len()).await.map_err(status), Err((413, true)));
     }

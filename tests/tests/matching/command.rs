@@ -52,7 +52,8 @@ fn a_table_keeps_its_rows_and_gets_columns() {
 fn a_run_that_ended_early_goes_on_after_its_last_whole_row() {
     let snapshots = snapshots();
     let directory = tempfile::tempdir().unwrap();
-    let [input, whole, torn] = ["in.csv", "whole.csv", "torn.csv"].map(|n| directory.path().join(n));
+    let [input, whole, torn] =
+        ["in.csv", "whole.csv", "torn.csv"].map(|n| directory.path().join(n));
     fs::write(&input, TABLE).unwrap();
     let column = ["--column", "citation"];
     assert!(run(snapshots.path(), &input, &whole, &column).status.success());
@@ -83,12 +84,17 @@ fn json_lines_keep_their_bytes_and_get_members() {
     assert!(output.status.success(), "{}", error(&output));
     let text = fs::read_to_string(&out).unwrap();
     assert!(text.starts_with(&known[..known.len() - 1]), "{text}");
-    let lines: Vec<Value> =
-        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(lines.len(), 3, "{text}");
-    assert_eq!((&lines[0]["pinakes_id"], &lines[0]["pinakes_year"]), (&"HX_W1".into(), &1991.into()));
+    assert_eq!(
+        (&lines[0]["pinakes_id"], &lines[0]["pinakes_year"]),
+        (&"HX_W1".into(), &1991.into())
+    );
     assert_ne!(lines[0].get("pinakes_id_2"), None);
-    assert_eq!((&lines[1]["pinakes_input"], &lines[1]["pinakes_id"]), (&"not JSON".into(), &Value::Null));
+    assert_eq!(
+        (&lines[1]["pinakes_input"], &lines[1]["pinakes_id"]),
+        (&"not JSON".into(), &Value::Null)
+    );
     assert_eq!(lines[2]["pinakes_match"], Value::Null);
 }
 

@@ -28,9 +28,18 @@ fn a_citation_finds_its_work_in_any_style_and_with_mistakes() {
     }
     check("Cronbach LJ. Coefficient alpha and the internal structure of tests. 1951", Some(2));
     // Parts of a series, and a reply.
-    check("Silva M. Thermal vents of the deep ocean. Part I: Chemistry. J Care Stud. 2001;12:33.", Some(3));
-    check("Silva M. Thermal vents of the deep ocean. Part II: Fauna. J Care Stud. 2001;12:51.", Some(4));
-    check("Silva M. Thermal vents of the deep ocean. Part III: Flora. J Care Stud. 2002;13:7.", None);
+    check(
+        "Silva M. Thermal vents of the deep ocean. Part I: Chemistry. J Care Stud. 2001;12:33.",
+        Some(3),
+    );
+    check(
+        "Silva M. Thermal vents of the deep ocean. Part II: Fauna. J Care Stud. 2001;12:51.",
+        Some(4),
+    );
+    check(
+        "Silva M. Thermal vents of the deep ocean. Part III: Flora. J Care Stud. 2002;13:7.",
+        None,
+    );
     check("Berg P. Migration of juvenile salmon in regulated rivers. 1999", Some(7));
     check("Lund O. Migration of juvenile salmon in regulated rivers: a reply. 2000", Some(8));
     check("Berg P. Erratum: Migration of juvenile salmon in regulated rivers. 2003;9:1.", None);
@@ -57,10 +66,15 @@ fn parts_of_a_citation_are_as_good_as_a_text() {
     check(&[title, ("author", "Ajzen"), ("year", "1991")], Some(1));
     check(&[title, ("author", "Somebody Else"), ("year", "1891")], None);
     check(&[("doi", "10.1000/W2")], Some(2));
-    check(&[("title", "Editorial"), ("author", "Ana Costa"), ("year", "2010"), ("volume", "7")], Some(5));
-    let found = candidates(&mut connection, "outputs", &[title, ("year", "1991"), ("author", "Ajzen")]);
+    check(
+        &[("title", "Editorial"), ("author", "Ana Costa"), ("year", "2010"), ("volume", "7")],
+        Some(5),
+    );
+    let found =
+        candidates(&mut connection, "outputs", &[title, ("year", "1991"), ("author", "Ajzen")]);
     let why = found[0]["why"].as_array().unwrap();
-    let agrees = |what: &str| why.iter().find(|of| of["what"] == what).map(|of| of["agrees"] == true);
+    let agrees =
+        |what: &str| why.iter().find(|of| of["what"] == what).map(|of| of["agrees"] == true);
     assert_eq!([agrees("title"), agrees("year"), agrees("author")], [Some(true); 3], "{found}");
     server.end(&[]);
 }

@@ -37,8 +37,15 @@ fn each_line_gets_its_best_candidate_in_order() {
     assert_eq!(found.len(), 9);
     let keys: Vec<&Value> = found.iter().map(|line| &line["key"]).collect();
     let expected = [
-        json!({"a": [1]}), json!(7), json!(null), json!(null), json!("none"), json!("two"), json!("long"),
-        json!(null), json!("typo"),
+        json!({"a": [1]}),
+        json!(7),
+        json!(null),
+        json!(null),
+        json!("none"),
+        json!("two"),
+        json!("long"),
+        json!(null),
+        json!("typo"),
     ];
     assert_eq!(keys, expected.iter().collect::<Vec<_>>());
     assert_eq!((&found[0]["id"], &found[0]["match"]), (&json!("HX_W1"), &json!(true)));
@@ -64,7 +71,8 @@ fn a_table_gets_a_table() {
     let snapshots = snapshots();
     let server = Server::serve(&snapshots);
     let mut connection = server.connect();
-    let table = "key,text\r\n\"a,1\",\"Ajzen, I. (1991). The theory\nof planned behavior.\"\r\nb\r\nc,\r\n";
+    let table =
+        "key,text\r\n\"a,1\",\"Ajzen, I. (1991). The theory\nof planned behavior.\"\r\nb\r\nc,\r\n";
     let reply = post(&mut connection, "outputs", CSV, table.as_bytes());
     assert_eq!(reply.status, 200, "{}", reply.text());
     assert!(reply.header("content-type").unwrap().starts_with("text/csv"));
@@ -72,8 +80,8 @@ fn a_table_gets_a_table() {
     assert_eq!(rows[0], "key,id,name,score,match,error");
     assert!(rows[1].starts_with("\"a,1\",HX_W1,The theory of planned behavior,"), "{rows:?}");
     assert!(rows[1].ends_with(",true,"), "{rows:?}");
-    assert!(rows[2].starts_with("b,,,,,line 4: has 1 cells"), "{rows:?}");
-    assert!(rows[3].starts_with("c,,,,,line 5: `text` is missing"), "{rows:?}");
+    assert!(rows[2].starts_with("b,,,,,row 3: has 1 cells"), "{rows:?}");
+    assert!(rows[3].starts_with("c,,,,,\"row 4: `text` is missing"), "{rows:?}");
     let wrong = post(&mut connection, "outputs", CSV, b"key,citation\n1,a\n");
     assert_eq!(wrong.status, 400);
     assert_eq!(wrong.json()["details"][0]["value"], "citation", "{}", wrong.text());

@@ -17,7 +17,14 @@ type Work = (u64, &'static str, &'static str, u32, &'static str, &'static str);
 
 const WORKS: [Work; 8] = [
     (1, "The theory of planned behavior", "Icek Ajzen", 1991, "50", "179"),
-    (2, "Coefficient alpha and the internal structure of tests", "Lee J. Cronbach", 1951, "16", "297"),
+    (
+        2,
+        "Coefficient alpha and the internal structure of tests",
+        "Lee J. Cronbach",
+        1951,
+        "16",
+        "297",
+    ),
     (3, "Thermal vents of the deep ocean. Part I: Chemistry", "Maria Silva", 2001, "12", "33"),
     (4, "Thermal vents of the deep ocean. Part II: Fauna", "Maria Silva", 2001, "12", "51"),
     (5, "Editorial", "Ana Costa", 2010, "7", "1"),
@@ -54,7 +61,8 @@ fn snapshots() -> Snapshots {
     let dump = tempfile::tempdir().unwrap();
     let mut works: Vec<Value> = WORKS.into_iter().map(line).collect();
     for id in 100..160 {
-        let mut other = line((id, "Notes on rivers, tests and the ocean", "Jo Doe", 2005, "1", "9"));
+        let mut other =
+            line((id, "Notes on rivers, tests and the ocean", "Jo Doe", 2005, "1", "9"));
         other["display_name"] = format!("Notes on rivers, tests and the ocean, series {id}").into();
         other["title"] = other["display_name"].clone();
         works.push(other);

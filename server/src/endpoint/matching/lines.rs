@@ -178,9 +178,13 @@ fn read_csv(entity: Entity, body: &[u8]) -> Result<Vec<Line>, LinesError> {
             return Err(too_many());
         }
         let row = row.map_err(|error| refused(error.to_string()))?;
-        let number = row.position().map_or(0, |position| position.line() as usize);
+        // The header is the first row.
+        let number = lines.len() + 2;
         let (key, question) = from_row(entity, &names, &row);
-        lines.push(Line { key, question: question.map_err(|error| at_line(number, &error)) });
+        lines.push(Line {
+            key,
+            question: question.map_err(|error| format!("row {number}: {error}")),
+        });
     }
     Ok(lines)
 }

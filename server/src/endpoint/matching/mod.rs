@@ -7,7 +7,6 @@
 //! reply.rs    one line after the other, each within --list-timeout and --list-cpu
 //! ```
 
-mod describe;
 mod lines;
 mod reply;
 
@@ -39,7 +38,6 @@ pub const MATCH: Endpoint = Endpoint {
     lists: Lists::Of(has_matches),
     methods: READ_AND_POST_METHODS,
     body_bytes_max: BODY_BYTES_MAX,
-    describe: Some(describe::describe),
     ..Endpoint::new("/match/{list}", Charge::Daily(QuotaClass::List), plan)
 };
 
@@ -86,8 +84,7 @@ fn detail(QuestionError { name, reason }: QuestionError, value: &str) -> Detail 
 /// Answers the candidates of one text.
 fn answer(question: &Question, call: &Call<'_>) -> Answer {
     let entity = question.entity();
-    let found =
-        call.limits().run(|deadline| find_matches(call.snapshot, question, deadline))?;
+    let found = call.limits().run(|deadline| find_matches(call.snapshot, question, deadline))?;
     let mut body = format!("{{\"meta\":{{\"count\":{}}},\"results\":[", found.len()).into_bytes();
     for (at, candidate) in found.iter().enumerate() {
         body.extend_from_slice(if at > 0 { b",{" } else { b"{" });
