@@ -8,7 +8,7 @@ use pinakes_format::matching::Question;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 
-use crate::endpoint::list_stream::StreamFormat;
+use crate::endpoint::matching::LineFormat;
 use crate::reply::detail::{Detail, truncate};
 
 /// The most lines of a body.
@@ -39,12 +39,12 @@ fn refused(reason: String) -> LinesError {
 /// Reads the lines of a body.
 pub fn read_lines(
     entity: Entity,
-    format: StreamFormat,
+    format: LineFormat,
     body: &[u8],
 ) -> Result<Vec<Line>, LinesError> {
     let lines = match format {
-        StreamFormat::NdJson => read_json(entity, body)?,
-        StreamFormat::Csv => read_csv(entity, body)?,
+        LineFormat::NdJson => read_json(entity, body)?,
+        LineFormat::Csv => read_csv(entity, body)?,
     };
     if lines.is_empty() {
         return Err(refused("has no line; each line has a `text`, or parts of one".to_owned()));

@@ -41,6 +41,22 @@ pub const MATCH: Endpoint = Endpoint {
     ..Endpoint::new("/match/{list}", Charge::Daily(QuotaClass::List), plan)
 };
 
+/// The format of posted lines, and of their answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum LineFormat {
+    NdJson,
+    Csv,
+}
+
+impl LineFormat {
+    fn stream(self) -> StreamFormat {
+        match self {
+            LineFormat::NdJson => StreamFormat::NdJson,
+            LineFormat::Csv => StreamFormat::Csv,
+        }
+    }
+}
+
 fn has_matches(facts: &Facts) -> bool {
     Question::is_about(facts.entity)
 }
@@ -96,7 +112,7 @@ fn answer(question: &Question, call: &Call<'_>) -> Answer {
 }
 
 /// The format of a posted body; the error is the reply to another.
-fn posted_format(call: &Call<'_>) -> Result<StreamFormat, Reply> {
+fn posted_format(call: &Call<'_>) -> Result<LineFormat, Reply> {
     if let Some(refusal) = refuse_headers(call.headers, &MEDIA_TYPES) {
         return Err(refusal);
     }
@@ -105,11 +121,11 @@ fn posted_format(call: &Call<'_>) -> Result<StreamFormat, Reply> {
         return Err(Reply::bad_query(vec![Detail::new("query", call.query, reason)]));
     }
     let is_csv = refuse_headers(call.headers, &["text/csv"]).is_none();
-    Ok(if is_csv { StreamFormat::Csv } else { StreamFormat::NdJson })
+    Ok(if is_csv { LineFormat::Csv } else { LineFormat::NdJson })
 }
 
 /// Begins the stream of one line for each posted line.
-fn answer_lines(facts: &'static Facts, format: StreamFormat, call: &Call<'_>) -> Answer {
+fn answer_lines(facts: &'static Facts, format: LineFormat, call: &Call<'_>) -> Answer {
     // Every POST to this path has a body, possibly empty.
     let Some(posted) = call.posted else { return Ok(Reply::internal()) };
     let lines = match read_lines(facts.entity, format, posted.text()) {
@@ -125,8 +141,8 @@ fn answer_lines(facts: &'static Facts, format: StreamFormat, call: &Call<'_>) ->
     let stream = ListStream {
         records: lines.len() as u64,
         weight: RECORDS_PER_REQUEST,
-        media_type: format.media_type(),
-        file_name: format!("matched-{}.{}", facts.plural, format.name()).into(),
+        media_type: format.stream().media_type(),
+        file_name: format!("matched-{}.{}", facts.plural, format.stream().name()).into(),
     };
     let held_bytes = posted.text().len();
     let lines = MatchedLines::new(facts.entity, format, lines, held_bytes, call.limits());

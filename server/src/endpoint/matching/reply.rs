@@ -11,7 +11,7 @@ use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
 use pinakes_format::text::json;
 
-use crate::endpoint::list_stream::StreamFormat;
+use crate::endpoint::matching::LineFormat;
 use crate::endpoint::matching::lines::{KEY, Line};
 use crate::endpoint::page_rows::{PIECE_BYTES, not_coded};
 use crate::endpoint::work_limits::WorkLimits;
@@ -25,7 +25,7 @@ const LINES_TOGETHER: usize = 50;
 /// The lines of a body, answered in pieces.
 pub struct MatchedLines {
     entity: Entity,
-    format: StreamFormat,
+    format: LineFormat,
     lines: Vec<Line>,
     /// About the bytes of the lines.
     held_bytes: usize,
@@ -39,7 +39,7 @@ pub struct MatchedLines {
 impl MatchedLines {
     pub fn new(
         entity: Entity,
-        format: StreamFormat,
+        format: LineFormat,
         lines: Vec<Line>,
         held_bytes: usize,
         limits: WorkLimits,
@@ -59,7 +59,7 @@ impl MatchedLines {
     /// Answers some lines.
     fn render(&mut self, snapshot: &Snapshot) -> Result<Vec<u8>, ReadError> {
         let mut out = Vec::new();
-        if !mem::replace(&mut self.has_begun, true) && self.format == StreamFormat::Csv {
+        if !mem::replace(&mut self.has_begun, true) && self.format == LineFormat::Csv {
             let names = [KEY, "id", "name", "score", "match", "error"];
             write_line(names.into_iter().map(str::as_bytes), &mut out);
         }
@@ -67,8 +67,8 @@ impl MatchedLines {
         for line in &self.lines[self.next..end] {
             let (best, error) = self.best(line, snapshot)?;
             match self.format {
-                StreamFormat::NdJson => self.write_json(line, best, error, snapshot, &mut out)?,
-                StreamFormat::Csv => self.write_row(line, best, error, snapshot, &mut out)?,
+                LineFormat::NdJson => self.write_json(line, best, error, snapshot, &mut out)?,
+                LineFormat::Csv => self.write_row(line, best, error, snapshot, &mut out)?,
             }
         }
         self.next = end;
