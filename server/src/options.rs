@@ -457,6 +457,7 @@ impl Options {
             graphql: self.graphql.settings(),
             has_docs: !self.no_docs,
             has_browse: !self.no_browse,
+            is_https: self.connections.tls_cert.is_some(),
             refused_lines: self.refused_lines,
             is_behind_network: self.behind_cdn,
             data_licence: self.data_licence.as_deref().map(Arc::from),

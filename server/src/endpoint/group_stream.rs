@@ -43,7 +43,7 @@ pub fn answer(
         records: groups.len() as u64,
         weight: 1,
         media_type: format.media_type(),
-        file_name: format!("{name}-groups.{}", format.extension()).into(),
+        file_name: Some(format!("{name}-groups.{}", format.extension()).into()),
     };
     let header = header(grouping);
     let rows = GroupRows { groups, keys: grouping.keys(), format, header, next: 0, encoder: None };

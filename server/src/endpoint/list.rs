@@ -145,7 +145,7 @@ fn stream(query: &Query, format: StreamFormat, name: &str, call: &Call<'_>) -> A
     let (rows, records) = ListRows::begin(query, format, call.limits(), call.snapshot)?;
     tracing::debug!(records, format = format.name(), "list streamed");
     let media_type = format.media_type();
-    let file_name = format!("{name}.{}", format.extension()).into();
+    let file_name = Some(format!("{name}.{}", format.extension()).into());
     let weight = if query.selects_single() { SINGLE_WEIGHT } else { 1 };
     let list = ListStream { records, weight, media_type, file_name };
     Ok(Reply::in_pieces(Box::new(rows), Some(list)))

@@ -38,6 +38,7 @@ pub(crate) mod list_stream;
 pub(crate) mod matching;
 pub(crate) mod openapi;
 pub(crate) mod page_rows;
+pub(crate) mod reconcile;
 pub(crate) mod record;
 pub(crate) mod referring;
 pub(crate) mod resolve;
@@ -132,13 +133,17 @@ pub fn too_many(verdict: Verdict) -> Reply {
 }
 
 /// Every endpoint, in the order of the OpenAPI document. Of two paths that fit a request, the first counts.
-pub static ENDPOINTS: [Endpoint; 32] = [
+pub static ENDPOINTS: [Endpoint; 36] = [
     list::LIST,
     search_form::SEARCH,
     record::RECORD,
     linked::REFERENCES,
     linked::CITATIONS,
     statistics::STATISTICS,
+    reconcile::RECONCILE,
+    reconcile::SUGGEST,
+    reconcile::PROPERTIES,
+    reconcile::PREVIEW,
     resolve::RESOLVE,
     matching::MATCH,
     complete::OF_ALL,

@@ -24,6 +24,8 @@ pub struct ServiceSettings {
     pub graphql: Settings,
     /// Whether the documentation page exists.
     pub has_docs: bool,
+    /// Whether the server itself speaks TLS.
+    pub is_https: bool,
     /// Whether the pages for people exist.
     pub has_browse: bool,
     /// Log lines per second of refused requests and of requests that no limit counts.

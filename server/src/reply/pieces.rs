@@ -52,16 +52,17 @@ pub struct ListStream {
     pub weight: u64,
     /// Media type.
     pub media_type: &'static str,
-    /// The name under which browsers save the stream.
-    pub file_name: Box<str>,
+    /// The name under which browsers save the stream; `None` for a body that programs read.
+    pub file_name: Option<Box<str>>,
 }
 
 impl ListStream {
     /// Adds the media type and the name of the stream.
     pub fn write_headers(&self, headers: &mut HeaderMap) {
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(self.media_type));
+        let Some(name) = &self.file_name else { return };
         // Always valid: an identifier, and the names of a route and of a format.
-        let disposition = format!("attachment; filename=\"{}\"", self.file_name);
+        let disposition = format!("attachment; filename=\"{name}\"");
         if let Ok(disposition) = HeaderValue::try_from(disposition) {
             headers.insert(header::CONTENT_DISPOSITION, disposition);
         }

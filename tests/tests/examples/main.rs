@@ -123,6 +123,24 @@ fn the_python_example_reads_the_works_of_an_institution() {
 }
 
 #[test]
+fn the_reconciler_example_finds_the_records_of_titles() {
+    let test = "the_reconciler_example_…";
+    let check = ["-c", "import pandas, numpy, reconciler; numpy.NaN"];
+    let Some(python) = find("reconciler/bin", "python", &check, test) else { return };
+    let served = Served::new();
+    let mut command = Command::new(python);
+    let printed =
+        run(command.arg(example("python_reconciler.py")).env("PINAKES", served.address()));
+    let record = served.get("/outputs/HX_W2900000096");
+    assert_line(&printed, &format!("HX_W2900000096 | {}", record["name"].as_str().unwrap()));
+    assert_line(&printed, "sure 2 of 3");
+    let cited = record["cited_by_count"].to_string();
+    let is_row = |line: &str| line.starts_with("HX_W2900000096 ") && line.contains(&cited);
+    assert!(printed.lines().any(is_row), "no {cited} in\n{printed}");
+    served.server.end(&[]);
+}
+
+#[test]
 fn the_r_example_counts_open_access_by_year() {
     let check = ["-e", "library(httr2); library(jsonlite)"];
     let Some(r) = find("no", "Rscript", &check, "the_r_example_…") else { return };

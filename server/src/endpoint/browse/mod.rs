@@ -25,7 +25,7 @@ mod home;
 mod html;
 mod labels;
 mod list;
-mod list_rows;
+pub(crate) mod list_rows;
 mod members;
 mod preview;
 mod record;

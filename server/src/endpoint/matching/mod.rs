@@ -142,7 +142,7 @@ fn answer_lines(facts: &'static Facts, format: LineFormat, call: &Call<'_>) -> A
         records: lines.len() as u64,
         weight: RECORDS_PER_REQUEST,
         media_type: format.stream().media_type(),
-        file_name: format!("matched-{}.{}", facts.plural, format.stream().name()).into(),
+        file_name: Some(format!("matched-{}.{}", facts.plural, format.stream().name()).into()),
     };
     let held_bytes = posted.text().len();
     let lines = MatchedLines::new(facts.entity, format, lines, held_bytes, call.limits());
