@@ -22,7 +22,7 @@ const COLUMNS: [&str; 4] = ["id", "name", "score", "match"];
 /// The member with a line that is no JSON object.
 const INPUT: &str = "pinakes_input";
 
-/// What a row proved to be.
+/// The outcome of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     Sure,

@@ -34,7 +34,7 @@ use crate::terminal::progress::Progress;
 /// The path of standard input.
 const STANDARD_INPUT: &str = "standard input";
 
-/// What a run did.
+/// Counts of rows by outcome.
 #[derive(Default)]
 struct Counts {
     lines: u64,

@@ -34,7 +34,7 @@ const LONG_SEGMENT: usize = 6;
 const PART_WORDS: usize = 4;
 /// Rows of a word from which on the rows of other words are looked up among them.
 const FEW_ROWS: u32 = 1_000;
-/// Rows of a word beside other frequent words, up to which they are looked up.
+/// Greatest number of rows of a word that is read beside another word.
 const MANY_ROWS: usize = 5_000;
 /// Rows of a window's rarest words that are read.
 const WINDOW_ROWS: usize = 600;
@@ -42,7 +42,7 @@ const WINDOW_ROWS: usize = 600;
 const WINDOW_LOOKED_UP: usize = 100;
 /// Rows of a window whose own names are compared with the words of the text.
 const WINDOW_NAMES: usize = 24;
-/// What a word of an own name counts that the text lacks.
+/// Penalty in bits for a word of the own name that the text lacks.
 const BITS_LACKING: f32 = 2.0;
 /// Records of a window that are read.
 const WINDOW_READ: usize = 6;
@@ -52,7 +52,7 @@ const BITS_ALONE: f32 = 9.0;
 const BITS_RARE: f32 = 8.0;
 /// How well a part of a name agrees.
 const QUALITY_PARTIAL: f32 = 0.65;
-/// What the own name tells besides.
+/// Bonus in bits for the own name over alternative names.
 const BITS_OWN: f32 = 1.2;
 /// Bits that a name of one word tells at least, with its city.
 const BITS_ACRONYM: f32 = 9.0;
@@ -86,7 +86,7 @@ static TREE: LazyLock<PathTree> = LazyLock::new(|| {
     tree
 });
 
-/// Words for one thing in several languages, and their abbreviations: the first of each group stands for all.
+/// Words for one thing in several languages, and their abbreviations. The first word of a group replaces the others.
 const SAME: [&[&str]; 9] = [
     &[
         "university",
@@ -118,7 +118,7 @@ const SAME: [&[&str]; 9] = [
     &["technology", "tech", "technol", "tecnologia", "technologie", "technological"],
 ];
 
-/// Words between the words of names. Those of all languages would include `para` and `mit`.
+/// Words between the words of names. The stop words of all languages would include `para` and `mit`.
 const BETWEEN: [&str; 38] = [
     "a", "al", "am", "and", "at", "d", "da", "das", "de", "del", "della", "der", "des", "di",
     "die", "do", "dos", "du", "e", "el", "en", "et", "for", "fur", "im", "in", "l", "la", "le",
@@ -297,7 +297,7 @@ impl Affiliation {
     }
 }
 
-/// What of a record's names and place is read.
+/// Names and place of a record.
 #[derive(Default)]
 struct Names<'s> {
     names: Vec<&'s str>,
@@ -447,7 +447,7 @@ fn rows(
             places.push(places[*first]);
             continue;
         }
-        // A word that stands for many is looked up as its English form.
+        // Looks a replaced word up as its English form.
         let cursor = dictionary.seek(token.word.text.as_bytes())?;
         let entry = cursor.current().filter(|(text, _)| *text == token.word.text.as_bytes());
         let rows = match entry {

@@ -39,7 +39,7 @@ pub use crate::matching::question::{Question, QuestionError, TEXT_BYTES_MAX};
 /// Something of a record that the text states, or contradicts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Evidence {
-    /// What it is, such as `year`.
+    /// The name of the member, such as `year`.
     pub what: &'static str,
     /// Whether the text states it.
     pub agrees: bool,
@@ -54,7 +54,7 @@ pub struct Candidate {
     pub score: f32,
     /// Whether the decision is sure.
     pub is_match: bool,
-    /// What the text states of the record, and what it contradicts.
+    /// Members that the text states or contradicts.
     pub why: Vec<Evidence>,
 }
 

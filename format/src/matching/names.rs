@@ -33,7 +33,7 @@ const SURE: f32 = 0.88;
 const LEAD: f32 = 0.02;
 /// Agreement from which on a record is a candidate.
 const LEAST: f32 = 0.4;
-/// What an alternative name counts, of an own name.
+/// Weight of an alternative name; the own name has 1.
 const ALTERNATIVE: f32 = 0.98;
 
 /// Words that abbreviations leave out. `am` is none: `J Am Chem Soc`.

@@ -111,16 +111,16 @@ const MARKERS: [&str; 33] = [
 /// Words before the number of a part.
 const PARTS: [&str; 7] = ["chapter", "part", "pt", "phase", "stage", "study", "volume"];
 
-/// What a citation says of one member of a record.
+/// How a citation agrees with one member of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stated {
-    /// The same.
+    /// An equal value.
     Same,
-    /// Something near: another author, a year off by one.
+    /// A near value: another author, a year off by one.
     Near,
-    /// Nothing.
+    /// No value.
     Nothing,
-    /// Something else.
+    /// A different value.
     Other,
 }
 
@@ -223,7 +223,7 @@ const LEAD: f32 = 0.65;
 const SHARE_MIN: f32 = 0.25;
 /// The score of the least candidate.
 const SCORE_MIN: f32 = 0.15;
-/// What the title without its subtitle counts, of the whole.
+/// Weight of the title without its subtitle; the whole title has 1.
 const MAIN_TITLE_SHARE: f32 = 0.9;
 /// The strength from which on a title suffices without an author.
 const TITLE_STRENGTH: f32 = 0.0;

@@ -13,12 +13,12 @@ const TITLE: &str = "title";
 /// The parts of a citation.
 const CITATION_PARTS: [&str; 7] =
     ["title", "author", "year", "venue", "volume", "first_page", "doi"];
-/// What decides between people of one name.
+/// Parts that decide between people of one name.
 const AUTHOR_HINTS: [&str; 3] = ["orcid", "affiliation", "title"];
-/// What tells organisations with one acronym apart.
+/// Parts that tell organisations with one acronym apart.
 const ORGANISATION_PARTS: [&str; 1] = ["country"];
 
-/// What a client asks: which record a text, or parts of one, mean.
+/// A text, or parts of one, whose record a client asks for.
 ///
 /// ```
 /// use pinakes_format::entity::Entity;

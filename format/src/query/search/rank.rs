@@ -510,7 +510,7 @@ fn compared_fields(words: usize) -> &'static [Field] {
     if words == 1 { &[Field::Title] } else { &[Field::Title, Field::Abstract] }
 }
 
-/// What the places of a search's words may add to a score.
+/// Bonuses to scores for the places of a search's words.
 struct Bonuses {
     /// The weights of all words.
     weights: u64,

@@ -18,11 +18,11 @@ const KEY_BYTES_MAX: usize = 1_024;
 /// The name of the member that the reply repeats.
 pub const KEY: &str = "key";
 
-/// A posted line.
+/// A line of a posted body: its key and its question.
 pub struct Line {
     /// The key in the format of the body: JSON, or the text of a cell.
     pub key: String,
-    /// What to match, or what is wrong with the line.
+    /// The question, or the error in the line.
     pub question: Result<Question, String>,
 }
 
