@@ -158,7 +158,7 @@ impl Ranking<'_> {
             pace.step()?;
             let mut next = row + 1;
             let mut can_be_best = count > 0;
-            if let Some(least) = best.least() {
+            if let Some(least) = best.least {
                 if bound.until.is_none_or(|until| until < row) {
                     bound = Bound::of(matcher, words, row);
                 }
@@ -349,27 +349,32 @@ struct Best {
     count: usize,
     /// The worst of them first.
     heap: BinaryHeap<Reverse<(u32, Reverse<u32>)>>,
+    /// The score of the worst, once there are enough.
+    least: Option<u32>,
 }
 
 impl Best {
     fn new(count: usize) -> Best {
-        Best { count, heap: BinaryHeap::with_capacity(count + 1) }
+        Best { count, heap: BinaryHeap::with_capacity(count + 1), least: None }
     }
 
-    /// The score of the worst, once there are enough.
-    fn least(&self) -> Option<u32> {
-        let worst = self.heap.peek().filter(|_| self.heap.len() == self.count)?;
-        Some(worst.0.0)
-    }
-
-    /// Adds a record if it is among the best. Rows ascend.
+    /// Adds a record if it is among the best. Rows ascend, so that of equal scores the earlier record is better.
     #[inline]
     fn add(&mut self, row: u32, score: u32) {
+        if self.least.is_none_or(|least| score > least) {
+            self.replace_worst(row, score);
+        }
+    }
+
+    fn replace_worst(&mut self, row: u32, score: u32) {
         let entry = Reverse((score, Reverse(row)));
         if self.heap.len() < self.count {
             self.heap.push(entry);
-        } else if let Some(mut worst) = self.heap.peek_mut().filter(|worst| entry < **worst) {
+        } else if let Some(mut worst) = self.heap.peek_mut() {
             *worst = entry;
+        }
+        if self.heap.len() == self.count {
+            self.least = self.heap.peek().map(|worst| worst.0.0);
         }
     }
 
