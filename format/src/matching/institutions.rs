@@ -39,9 +39,9 @@ const MANY_ROWS: usize = 5_000;
 /// Rows of a window's rarest words that are read.
 const WINDOW_ROWS: usize = 600;
 /// Rows of a window that are looked up in the lists of its other words.
-const WINDOW_LOOKED_UP: usize = 100;
+const WINDOW_LOOKED_UP: usize = 600;
 /// Rows of a window whose own names are compared with the words of the text.
-const WINDOW_NAMES: usize = 24;
+const WINDOW_NAMES: usize = 100;
 /// Penalty in bits for a word of the own name that the text lacks.
 const BITS_LACKING: f32 = 2.0;
 /// Records of a window that are read.
@@ -472,6 +472,8 @@ fn rows(
     let segments = tokens.last().map_or(0, |last| last.segment + 1);
     let mut found: Vec<u32> = Vec::new();
     let mut read: Vec<(u32, f32)> = Vec::new();
+    // By row: the words of the own name that the text lacks. Windows share rows.
+    let mut lacking: HashMap<u32, usize> = HashMap::new();
     for (from, to) in windows(tokens, segments) {
         let mut window: Vec<usize> = Vec::with_capacity(to - from);
         for at in from..to {
@@ -511,9 +513,17 @@ fn rows(
         if best.len() > WINDOW_READ {
             best_first(&mut best, WINDOW_NAMES);
             for (row, sum) in &mut best {
-                // Words of the name that the text lacks.
-                let name = snapshot.row_name(Entity::Institution, *row)?.unwrap_or_default();
-                *sum -= BITS_LACKING * affiliation.lacks(&fold(name)).0 as f32;
+                let words = match lacking.get(row) {
+                    Some(words) => *words,
+                    None => {
+                        let name =
+                            snapshot.row_name(Entity::Institution, *row)?.unwrap_or_default();
+                        let words = affiliation.lacks(&fold(name)).0;
+                        lacking.insert(*row, words);
+                        words
+                    }
+                };
+                *sum -= BITS_LACKING * words as f32;
             }
         }
         best_first(&mut best, WINDOW_READ);
