@@ -45,7 +45,7 @@ const WINDOW_NAMES: usize = 100;
 /// Penalty in bits for a word of the own name that the text lacks.
 const BITS_LACKING: f32 = 2.0;
 /// Records of a window that are read.
-const WINDOW_READ: usize = 6;
+const WINDOW_READ: usize = 12;
 /// Bits that a name tells from which on its place need not be stated.
 const BITS_ALONE: f32 = 9.0;
 /// Bits that one word of such a name tells: words of departments tell less.
@@ -87,7 +87,7 @@ static TREE: LazyLock<PathTree> = LazyLock::new(|| {
 });
 
 /// Words for one thing in several languages, and their abbreviations. The first word of a group replaces the others.
-const SAME: [&[&str]; 9] = [
+const SAME: [&[&str]; 12] = [
     &[
         "university",
         "univ",
@@ -116,6 +116,9 @@ const SAME: [&[&str]; 9] = [
     &["sciences", "science", "sci", "ciencias", "scienze", "wissenschaften"],
     &["medical", "med", "medicine", "medica", "medicale", "medizinische"],
     &["technology", "tech", "technol", "tecnologia", "technologie", "technological"],
+    &["technical", "technische", "tecnica", "technicka", "techniczny", "techniczna", "technique"],
+    &["general", "generale", "allgemeines"],
+    &["regional", "regionale"],
 ];
 
 /// Words between the words of names. The stop words of all languages would include `para` and `mit`.
