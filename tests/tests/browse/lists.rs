@@ -214,7 +214,8 @@ fn the_words_of_a_search_are_marked() {
     let mut lines: String = (1..8).map(|id| work(id, "Arthroscopy without knees")).collect();
     lines += &work(9, "Learning <i>about</i> arthroscopy <script>");
     pinakes_tests::write_files(dump.path(), [("works.jsonl", lines)]);
-    let server = Server::serve(&Snapshots::from_inputs(&[dump.path().to_path_buf()]));
+    let snapshots = Snapshots::from_inputs(&[dump.path().to_path_buf()]);
+    let server = Server::serve(&snapshots);
     let mut connection = server.connect();
     let html = page(&mut connection, "/browse/outputs?search=arthrosocpy+learning", 200);
     assert!(html.contains("Showing results for <strong>arthroscopy learning</strong>"), "{html}");

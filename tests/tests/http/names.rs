@@ -160,7 +160,8 @@ fn words_longer_than_the_index_keeps_are_found_exactly() {
     };
     let lines: String = titles.into_iter().map(line).collect();
     pinakes_tests::write_files(dump.path(), [("works.jsonl", lines)]);
-    let server = Server::serve(&Snapshots::from_inputs(&[dump.path().to_path_buf()]));
+    let snapshots = Snapshots::from_inputs(&[dump.path().to_path_buf()]);
+    let server = Server::serve(&snapshots);
     let mut connection = server.connect();
     let encoded = |text: &str| text.bytes().map(|byte| format!("%{byte:02X}")).collect::<String>();
     let all = encoded(&han);

@@ -7,7 +7,8 @@ use crate::{encoded, post};
 
 #[test]
 fn a_session_of_openrefine_is_answered() {
-    let server = Server::serve(&Snapshots::from_sample());
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
     let mut connection = server.connect();
     // The browser adds the service, from a page of another origin.
     let origin = "Origin: http://127.0.0.1:3333";

@@ -7,7 +7,8 @@ use crate::{encoded, post};
 
 #[test]
 fn wrong_requests_are_refused_with_a_reason() {
-    let server = Server::serve(&Snapshots::from_sample());
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
     let mut connection = server.connect();
     let batch = |count: usize| -> String {
         let queries: Value =
@@ -77,7 +78,8 @@ fn wrong_requests_are_refused_with_a_reason() {
 
 #[test]
 fn a_text_that_asks_for_nothing_has_an_empty_result() {
-    let server = Server::serve(&Snapshots::from_sample());
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
     let mut connection = server.connect();
     let queries = json!({
         "blank": { "query": "  " },

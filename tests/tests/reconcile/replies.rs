@@ -7,7 +7,8 @@ use crate::{encoded, post, reconcile};
 
 #[test]
 fn the_manifest_names_the_types_and_addresses_that_answer() {
-    let server = Server::serve(&Snapshots::from_sample());
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
     let reply = server.get("/reconcile");
     assert_eq!(reply.status, 200);
     let manifest = reply.json();
@@ -98,7 +99,8 @@ fn a_batch_of_fifty_counts_as_fifty_searches() {
 
 #[test]
 fn extensions_have_the_members_of_records() {
-    let server = Server::serve(&Snapshots::from_sample());
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
     let mut connection = server.connect();
     let record = connection.get("/outputs/HX_W2900000096").json();
     let names =
@@ -129,7 +131,8 @@ fn extensions_have_the_members_of_records() {
 
 #[test]
 fn suggestions_find_entities_types_and_properties() {
-    let server = Server::serve(&Snapshots::from_sample());
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
     let ids = |target: &str| -> Vec<String> {
         let reply = server.get(target);
         assert_eq!(reply.status, 200, "{target}: {}", reply.text());
@@ -155,7 +158,8 @@ fn suggestions_find_entities_types_and_properties() {
 
 #[test]
 fn a_preview_is_a_page_that_others_may_frame() {
-    let server = Server::serve(&Snapshots::from_sample());
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
     let reply = server.get("/reconcile/preview?id=HX_W2900000096");
     assert_eq!(reply.status, 200);
     assert_eq!(reply.header("content-type"), Some("text/html; charset=utf-8"));

@@ -90,7 +90,8 @@ fn an_output_is_the_reference_that_reference_managers_save() {
 
 #[test]
 fn an_unknown_format_is_refused_and_other_entities_are_json() {
-    let server = Server::serve(&Snapshots::from_sample());
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
     let mut connection = server.connect();
     let output = connection.get("/outputs?per_page=10").json()["results"][0]["id"].clone();
     let output = output.as_str().unwrap();
