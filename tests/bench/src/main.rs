@@ -9,6 +9,7 @@ mod export;
 mod get;
 mod limits;
 mod lists;
+mod matching;
 mod names;
 mod nightly;
 mod parquet;
@@ -151,6 +152,24 @@ enum Benchmark {
         #[command(subcommand)]
         benchmark: search::SearchBenchmark,
     },
+    /// Match citations, journals and affiliations: right and sure ones, and the time of each.
+    Match {
+        /// Directory with `known-items.tsv` and `affiliations.tsv`.
+        #[arg(long)]
+        data: PathBuf,
+        /// Dump that has the known items; its works are cited.
+        #[arg(long)]
+        works: PathBuf,
+        /// Gzip JSON lines of ROR, of schema 1 or 2, for the affiliations; later files replace organisations of earlier ones.
+        #[arg(long, num_args = 1..)]
+        ror: Vec<PathBuf>,
+        /// Directory of the dumps and the snapshots.
+        #[arg(long, default_value = "target/bench")]
+        dir: PathBuf,
+        /// Memory limit of the compiler, passed on as its `--memory`.
+        #[arg(long, default_value = "2G")]
+        memory: String,
+    },
     /// Compress replies of a snapshot: microseconds, MB/s and ratio by coding and level, next to rendering.
     ///
     /// Use a snapshot of real records: generated words repeat less often than real words.
@@ -187,6 +206,9 @@ fn main() -> ExitCode {
         Benchmark::Nightly { outputs, dir, memory } => nightly::run(outputs, &dir, &memory),
         Benchmark::Parquet { outputs, dir } => parquet::run(outputs, &dir),
         Benchmark::Search { benchmark } => search::run(&benchmark),
+        Benchmark::Match { data, works, ror, dir, memory } => {
+            matching::run(&data, &works, &ror, &dir, &memory)
+        }
         Benchmark::Codings { snapshots } => codings::run(&snapshots),
         Benchmark::Limits => limits::run(),
         Benchmark::Attack { dir } => attack::run(&dir),

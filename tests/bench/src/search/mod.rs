@@ -1,6 +1,6 @@
 //! Measures full-text search: relevance on judged collections, and speed and size beside tantivy with the same texts.
 
-mod clock;
+pub mod clock;
 mod engine;
 mod peer;
 mod queries;
