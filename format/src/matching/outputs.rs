@@ -114,13 +114,10 @@ const PARTS: [&str; 7] = ["chapter", "part", "pt", "phase", "stage", "study", "v
 /// How a citation agrees with one member of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stated {
-    /// An equal value.
     Same,
     /// A near value: another author, a year off by one.
     Near,
-    /// No value.
     Nothing,
-    /// A different value.
     Other,
 }
 

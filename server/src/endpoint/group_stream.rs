@@ -19,7 +19,7 @@ use pinakes_format::storage::error::ReadError;
 use crate::endpoint::call::{Answer, Call};
 use crate::endpoint::groups::{MEMBERS, display_name, render_group, render_value};
 use crate::endpoint::list_stream::StreamFormat;
-use crate::endpoint::page_rows::{PIECE_BYTES, not_coded};
+use crate::endpoint::page_rows::{PIECE_BYTES, coded_piece};
 use crate::endpoint::statistics::render_number;
 use crate::reply::Reply;
 use crate::reply::coding::Coding;
@@ -151,14 +151,7 @@ impl PieceSource for GroupRows {
 
     fn next_piece(&mut self, snapshot: &Snapshot) -> Option<Result<Bytes, PieceError>> {
         self.encoder.as_ref()?;
-        let text = match self.render(snapshot) {
-            Ok(text) => text,
-            Err(error) => {
-                self.encoder = None;
-                return Some(Err(error.into()));
-            }
-        };
-        let coded = StreamEncoder::next(&mut self.encoder, text, self.next == self.groups.len());
-        Some(coded.map_err(not_coded))
+        let text = self.render(snapshot);
+        Some(coded_piece(&mut self.encoder, text, self.next == self.groups.len()))
     }
 }

@@ -24,7 +24,7 @@ use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
 
 use crate::citation::{CitationFormat, CitationWriter, Reference};
-use crate::endpoint::page_rows::{JSON_BYTES_PER_STORED, PIECE_BYTES, add_score, not_coded};
+use crate::endpoint::page_rows::{JSON_BYTES_PER_STORED, PIECE_BYTES, add_score, coded_piece};
 use crate::endpoint::work_limits::WorkLimits;
 use crate::reply::coding::Coding;
 use crate::reply::coding::stream::StreamEncoder;
@@ -281,14 +281,7 @@ impl PieceSource for ListRows {
 
     fn next_piece(&mut self, snapshot: &Snapshot) -> Option<Result<Bytes, PieceError>> {
         self.encoder.as_ref()?;
-        let text = match self.render(snapshot) {
-            Ok(text) => text,
-            Err(error) => {
-                self.encoder = None;
-                return Some(Err(error));
-            }
-        };
-        let coded = StreamEncoder::next(&mut self.encoder, text, self.records_left == 0);
-        Some(coded.map_err(not_coded))
+        let text = self.render(snapshot);
+        Some(coded_piece(&mut self.encoder, text, self.records_left == 0))
     }
 }

@@ -178,11 +178,6 @@ impl PageStream {
     pub fn new(rows: PageRows, first: Vec<u8>) -> PageStream {
         PageStream { rows, first, encoder: None }
     }
-
-    /// Codes a piece, and ends the body after the last one.
-    fn code(&mut self, text: Vec<u8>) -> io::Result<Bytes> {
-        StreamEncoder::next(&mut self.encoder, text, self.rows.is_done())
-    }
 }
 
 impl PieceSource for PageStream {
@@ -205,18 +200,32 @@ impl PieceSource for PageStream {
     fn next_piece(&mut self, snapshot: &Snapshot) -> Option<Result<Bytes, PieceError>> {
         self.encoder.as_ref()?;
         let first = mem::take(&mut self.first);
-        if !first.is_empty() {
-            return Some(self.code(first).map_err(not_coded));
-        }
-        let mut text = Vec::with_capacity(2 * PIECE_BYTES);
-        let rendered = self.rows.render(snapshot, &mut text, PIECE_BYTES);
-        Some(rendered.map_err(PieceError::from).and_then(|()| self.code(text).map_err(not_coded)))
+        let text = match first.is_empty() {
+            false => Ok(first),
+            true => {
+                let mut text = Vec::with_capacity(2 * PIECE_BYTES);
+                self.rows.render(snapshot, &mut text, PIECE_BYTES).map(|()| text)
+            }
+        };
+        Some(coded_piece(&mut self.encoder, text, self.rows.is_done()))
     }
 }
 
-/// The failure of an encoder. Coding in memory does not fail.
-pub fn not_coded(_: io::Error) -> PieceError {
-    ReadError::Internal("a piece of a body could not be coded").into()
+/// Codes a rendered piece with the encoder that a body has left. Ends the body after the last piece and after a failure.
+pub fn coded_piece(
+    left: &mut Option<StreamEncoder>,
+    text: Result<Vec<u8>, impl Into<PieceError>>,
+    is_last: bool,
+) -> Result<Bytes, PieceError> {
+    match text {
+        // Coding in memory does not fail.
+        Ok(text) => StreamEncoder::next(left, text, is_last)
+            .map_err(|_| ReadError::Internal("a piece of a body could not be coded").into()),
+        Err(error) => {
+            *left = None;
+            Err(error.into())
+        }
+    }
 }
 
 #[cfg(test)]

@@ -14,5 +14,5 @@ pub const VALUE_GAP: u32 = 16;
 pub const POSITION_MAX: u32 = (1 << 20) - 1;
 /// The most forms of a term that are kept apart. Later forms count as the last one.
 pub const FORMS_MAX: usize = 1 << 10;
-/// The term that stands at the end of each title. Ascends before all words.
+/// The term at the end of each title. The term sorts before all words.
 pub const TITLE_END: &str = " ";

@@ -13,7 +13,7 @@ use pinakes_format::text::json;
 
 use crate::endpoint::matching::LineFormat;
 use crate::endpoint::matching::lines::{KEY, Line};
-use crate::endpoint::page_rows::{PIECE_BYTES, not_coded};
+use crate::endpoint::page_rows::{PIECE_BYTES, coded_piece};
 use crate::endpoint::work_limits::WorkLimits;
 use crate::reply::coding::Coding;
 use crate::reply::coding::stream::StreamEncoder;
@@ -161,14 +161,7 @@ impl PieceSource for MatchedLines {
 
     fn next_piece(&mut self, snapshot: &Snapshot) -> Option<Result<Bytes, PieceError>> {
         self.encoder.as_ref()?;
-        let text = match self.render(snapshot) {
-            Ok(text) => text,
-            Err(error) => {
-                self.encoder = None;
-                return Some(Err(error.into()));
-            }
-        };
-        let coded = StreamEncoder::next(&mut self.encoder, text, self.next == self.lines.len());
-        Some(coded.map_err(not_coded))
+        let text = self.render(snapshot);
+        Some(coded_piece(&mut self.encoder, text, self.next == self.lines.len()))
     }
 }

@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 
 use crate::admission::gate::RECORDS_PER_REQUEST;
 use crate::endpoint::call::Call;
-use crate::endpoint::page_rows::{PIECE_BYTES, not_coded};
+use crate::endpoint::page_rows::{PIECE_BYTES, coded_piece};
 use crate::endpoint::reconcile::{id_text, type_value, types};
 use crate::endpoint::work_limits::WorkLimits;
 use crate::reply::coding::Coding;
@@ -274,14 +274,7 @@ impl PieceSource for Batch {
 
     fn next_piece(&mut self, snapshot: &Snapshot) -> Option<Result<Bytes, PieceError>> {
         self.encoder.as_ref()?;
-        let text = match self.render(snapshot) {
-            Ok(text) => text,
-            Err(error) => {
-                self.encoder = None;
-                return Some(Err(error.into()));
-            }
-        };
-        let coded = StreamEncoder::next(&mut self.encoder, text, self.next == self.queries.len());
-        Some(coded.map_err(not_coded))
+        let text = self.render(snapshot);
+        Some(coded_piece(&mut self.encoder, text, self.next == self.queries.len()))
     }
 }
