@@ -27,10 +27,15 @@ fn is_on(planning: &Planning<'_>) -> bool {
     planning.call.site.settings.has_docs
 }
 
+/// The guide to the interface, as it stands in the repository.
+const MARKDOWN: &str = "text/markdown; charset=utf-8";
+
 static PAGE: LazyLock<StaticPage> = LazyLock::new(|| StaticPage {
     assets: vec![
         Asset::new("index.html", HTML, include_bytes!("../../docs/index.html")),
         Asset::new("page.js", SCRIPT, include_bytes!("../../docs/page.js")),
+        Asset::new("page.css", STYLE, include_bytes!("../../docs/page.css")),
+        Asset::new("API.md", MARKDOWN, include_bytes!("../../API.md")),
         Asset::from_gzip("swagger-ui.js", SCRIPT, include_bytes!("../../docs/swagger-ui.js.gz")),
         Asset::from_gzip("swagger-ui.css", STYLE, include_bytes!("../../docs/swagger-ui.css.gz")),
         Asset::from_gzip("licences.txt", TEXT, include_bytes!("../../docs/licences.txt.gz")),

@@ -9,7 +9,7 @@ type Page = (&'static str, usize, &'static str, &'static str, &'static str);
 
 const PAGES: [Page; 2] = [
     ("/graphiql", 5, "--no-graphiql", "/graphql/schema", "GraphQL Contributors"),
-    ("/docs", 3, "--no-docs", "/openapi.json", "Apache License"),
+    ("/docs", 5, "--no-docs", "/openapi.json", "Apache License"),
 ];
 const GZIP: &str = "Accept-Encoding: br, gzip";
 
@@ -64,8 +64,11 @@ fn a_page_loads_assets_from_the_server_alone() {
         assert_eq!(parts.len(), part_count, "{route}");
         for path in parts {
             let is_style = path.ends_with(".css");
-            let media_type =
-                if is_style { "text/css; charset=utf-8" } else { "text/javascript; charset=utf-8" };
+            let media_type = match path.rsplit_once('.').unwrap().1 {
+                "css" => "text/css; charset=utf-8",
+                "md" => "text/markdown; charset=utf-8",
+                _ => "text/javascript; charset=utf-8",
+            };
             let text = check_asset(&mut connection, path, media_type);
             assert!(!text.contains("sourceMappingURL"), "{path}");
             let is_fetching = is_style && (text.contains("url(http") || text.contains("@import"));
