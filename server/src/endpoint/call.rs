@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use http::{HeaderMap, Method, request::Parts};
+use http::{HeaderMap, Method, header, request::Parts};
 use pinakes_format::entity::Facts;
 use pinakes_format::query::QueryError;
 use pinakes_format::snapshot::{Reads, Snapshot};
@@ -95,6 +95,17 @@ impl<'a> Call<'a> {
     pub fn limits(&self) -> WorkLimits {
         let settings = &self.site.settings;
         WorkLimits { timeout: settings.list_timeout, cpu: settings.list_cpu, thread: self.thread }
+    }
+
+    /// Scheme, host and named snapshot of the service as the client addresses it, for addresses that other hosts use.
+    pub fn origin(&self) -> String {
+        let text = |name| self.headers.get(name).and_then(|value| value.to_str().ok());
+        let is_https = text("x-forwarded-proto") == Some("https") || self.site.settings.is_https;
+        let scheme = if is_https { "https" } else { "http" };
+        // A named snapshot stays named.
+        let prefix = self.sent_path.strip_suffix(self.path).unwrap_or_default();
+        let host = text(header::HOST.as_str()).unwrap_or_default();
+        format!("{scheme}://{host}{prefix}")
     }
 
     /// The reply 304, if the client has the current reply.

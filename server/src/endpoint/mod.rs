@@ -133,7 +133,7 @@ pub fn too_many(verdict: Verdict) -> Reply {
 }
 
 /// Every endpoint, in the order of the OpenAPI document. Of two paths that fit a request, the first counts.
-pub static ENDPOINTS: [Endpoint; 36] = [
+pub static ENDPOINTS: [Endpoint; 39] = [
     list::LIST,
     search_form::SEARCH,
     record::RECORD,
@@ -165,9 +165,12 @@ pub static ENDPOINTS: [Endpoint; 36] = [
     browse::HOME,
     browse::SEARCH,
     browse::COMPLETE,
+    browse::COMPLETE_ONE,
     browse::TAXONOMY,
     browse::FILE,
     browse::LIST,
     browse::RECORD,
+    browse::SITE_MAP,
     service::ROBOTS,
+    service::LLMS,
 ];

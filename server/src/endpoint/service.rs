@@ -1,4 +1,4 @@
-//! The endpoints about the service itself: `/`, `/health`, `/ready`, `/rate-limit` and `/robots.txt`.
+//! The endpoints about the service itself: `/`, `/health`, `/ready`, `/rate-limit`, `/robots.txt` and `/llms.txt`.
 
 use std::net::IpAddr;
 
@@ -100,16 +100,31 @@ pub const RATE_LIMIT: Endpoint = Endpoint {
 
 pub const ROBOTS: Endpoint = Endpoint {
     describe: Some(|route, document| {
+        let content = text_content("text/plain");
+        document.add(&route.path, Operation::new("robots", "Rules for robots", content));
+        Ok(())
+    }),
+    ..Endpoint::new("/robots.txt", Charge::Free, |planning| {
+        Ok(Planned::Reply(browse::robots(&planning.call)))
+    })
+};
+
+pub const LLMS: Endpoint = Endpoint {
+    describe: Some(|route, document| {
         let operation = Operation {
             headers: CACHE_HEADERS.to_vec(),
             statuses: vec![StatusCode::NOT_MODIFIED],
-            ..Operation::new("robots", "Rules for robots", text_content("text/plain"))
+            ..Operation::new(
+                "llms",
+                "How to ask the service, for language models",
+                text_content("text/plain"),
+            )
         };
         document.add(&route.path, operation);
         Ok(())
     }),
-    ..Endpoint::new("/robots.txt", Charge::Free, |planning| {
-        Ok(Planned::Reply(browse::robots(planning.call.headers)))
+    ..Endpoint::new("/llms.txt", Charge::Free, |planning| {
+        Ok(Planned::Reply(browse::llms_text(planning.call.headers)))
     })
 };
 

@@ -18,104 +18,129 @@ if (copy) {
 
 // The page may be one of a named snapshot, below /@….
 const root = new URL("..", document.currentScript.src).pathname;
-const input = document.getElementById("query");
-const list = document.getElementById("suggestions");
-const said = document.getElementById("said");
-const paths = new Map(input.dataset.lists.split(" ").map((pair) => pair.split("=")));
 const PAUSE_MILLIS = 250;
 const LETTERS_MIN = 3;
 const known = new Map();
-let timer = 0;
-let chosen = -1;
+// A refused request is not repeated: the forms still work by their buttons.
 let isOver = false;
 
-input.setAttribute("role", "combobox");
-input.setAttribute("aria-autocomplete", "list");
-input.setAttribute("aria-controls", list.id);
-input.setAttribute("aria-expanded", "false");
-
-const choose = (at) => {
-  chosen = at;
-  [...list.children].forEach((item, number) => item.setAttribute("aria-selected", String(number === at)));
-  if (at < 0) {
-    input.removeAttribute("aria-activedescendant");
-  } else {
-    input.setAttribute("aria-activedescendant", list.children[at].id);
-  }
-};
-
-const close = () => {
-  list.hidden = true;
-  list.replaceChildren();
-  input.setAttribute("aria-expanded", "false");
-  choose(-1);
-};
-
-const item = (candidate, at) => {
-  const [option, name, kind] = ["li", "span", "span"].map((tag) => document.createElement(tag));
-  option.id = `suggestion-${at}`;
-  option.setAttribute("role", "option");
-  option.setAttribute("aria-selected", "false");
-  option.dataset.href = `${root}browse/${paths.get(candidate.entity_type)}/${encodeURIComponent(candidate.id)}`;
-  name.textContent = candidate.name ?? candidate.id;
-  kind.textContent = candidate.entity_type;
-  kind.className = "kind";
-  option.append(name, kind);
-  return option;
-};
-
-const show = ({ results, meta }) => {
-  list.replaceChildren(...results.map(item));
-  list.hidden = results.length === 0;
-  input.setAttribute("aria-expanded", String(!list.hidden));
-  choose(-1);
-  said.textContent = `${meta.count} found`;
-};
-
-const complete = async (text) => {
-  if (!known.has(text)) {
-    const response = await fetch(`${root}browse/complete?query=${encodeURIComponent(text)}`);
-    // A refused request is not repeated: the search by the button still works.
+const candidates = async (address) => {
+  if (!known.has(address)) {
+    const response = await fetch(address);
     isOver = response.status === 429;
-    known.set(text, response.ok ? await response.json() : { results: [], meta: { count: 0 } });
+    known.set(address, response.ok ? await response.json() : { results: [], meta: { count: 0 } });
   }
-  if (input.value.trim() === text) {
-    show(known.get(text));
-  }
+  return known.get(address);
 };
 
-input.addEventListener("input", () => {
-  clearTimeout(timer);
-  const text = input.value.trim();
-  if (text.length < LETTERS_MIN || isOver) {
-    close();
-    return;
+const element = (tag, attributes, text) => {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    made.setAttribute(name, value);
   }
-  timer = setTimeout(() => complete(text).catch(close), PAUSE_MILLIS);
+  made.textContent = text ?? "";
+  return made;
+};
+
+// Makes an input a box with suggestions. `path` asks for candidates, `beside` is what stands beside a name, `choose` takes
+// a candidate.
+const completes = (input, path, beside, choose) => {
+  const id = `suggestions-${input.id}`;
+  const list = element("ul", { id, class: "suggestions", role: "listbox", "aria-label": "Suggestions" });
+  const said = element("p", { class: "unseen", role: "status" });
+  let [found, timer, chosen] = [[], 0, -1];
+  list.hidden = true;
+  input.after(list, said);
+  input.setAttribute("role", "combobox");
+  input.setAttribute("aria-autocomplete", "list");
+  input.setAttribute("aria-controls", id);
+  input.setAttribute("aria-expanded", "false");
+
+  const mark = (at) => {
+    chosen = at;
+    [...list.children].forEach((item, number) => item.setAttribute("aria-selected", String(number === at)));
+    if (at < 0) {
+      input.removeAttribute("aria-activedescendant");
+    } else {
+      input.setAttribute("aria-activedescendant", list.children[at].id);
+    }
+  };
+
+  const show = (results) => {
+    found = results;
+    list.replaceChildren(
+      ...results.map((candidate, at) => {
+        const option = element("li", { id: `${id}-${at}`, role: "option", "aria-selected": "false" });
+        option.append(element("span", {}, candidate.name ?? candidate.id), element("span", { class: "kind" }, beside(candidate)));
+        return option;
+      }),
+    );
+    list.hidden = results.length === 0;
+    input.setAttribute("aria-expanded", String(!list.hidden));
+    mark(-1);
+  };
+
+  const close = () => show([]);
+
+  const complete = async (text) => {
+    const { results, meta } = await candidates(`${root}${path}?query=${encodeURIComponent(text)}`);
+    if (input.value.trim() === text) {
+      show(results);
+      said.textContent = `${meta.count} found`;
+    }
+  };
+
+  input.addEventListener("input", () => {
+    clearTimeout(timer);
+    const text = input.value.trim();
+    if (text.length < LETTERS_MIN || isOver) {
+      close();
+      return;
+    }
+    timer = setTimeout(() => complete(text).catch(close), PAUSE_MILLIS);
+  });
+
+  input.addEventListener("keydown", (event) => {
+    const last = found.length - 1;
+    if (event.key === "ArrowDown" && last >= 0) {
+      mark(chosen === last ? 0 : chosen + 1);
+    } else if (event.key === "ArrowUp" && last >= 0) {
+      mark(chosen <= 0 ? last : chosen - 1);
+    } else if (event.key === "Enter" && chosen >= 0) {
+      choose(found[chosen]);
+    } else if (event.key === "Escape" && !list.hidden) {
+      close();
+    } else {
+      return;
+    }
+    event.preventDefault();
+  });
+
+  // Before the input loses the focus.
+  list.addEventListener("mousedown", (event) => {
+    const option = event.target.closest("li");
+    if (option) {
+      choose(found[[...list.children].indexOf(option)]);
+    }
+  });
+
+  input.addEventListener("blur", close);
+};
+
+const box = document.getElementById("query");
+const paths = new Map(box.dataset.lists.split(" ").map((pair) => pair.split("=")));
+completes(box, "browse/complete", ({ entity_type }) => entity_type, (candidate) => {
+  location.assign(`${root}browse/${paths.get(candidate.entity_type)}/${encodeURIComponent(candidate.id)}`);
 });
 
-input.addEventListener("keydown", (event) => {
-  const last = list.children.length - 1;
-  if (event.key === "ArrowDown" && last >= 0) {
-    choose(chosen === last ? 0 : chosen + 1);
-  } else if (event.key === "ArrowUp" && last >= 0) {
-    choose(chosen <= 0 ? last : chosen - 1);
-  } else if (event.key === "Enter" && chosen >= 0) {
-    location.assign(list.children[chosen].dataset.href);
-  } else if (event.key === "Escape" && !list.hidden) {
-    close();
-  } else {
-    return;
-  }
-  event.preventDefault();
-});
-
-// Before the input loses the focus.
-list.addEventListener("mousedown", (event) => {
-  const option = event.target.closest("li");
-  if (option) {
-    location.assign(option.dataset.href);
-  }
-});
-
-input.addEventListener("blur", close);
+// A chosen name is sent as the id of its record.
+for (const input of document.querySelectorAll("input[data-list]")) {
+  const beside = ({ outputs_count }) => (outputs_count ? `${outputs_count} outputs` : "");
+  completes(input, `browse/complete/${input.dataset.list}`, beside, (candidate) => {
+    const { name, form } = input;
+    input.value = candidate.name ?? candidate.id;
+    input.removeAttribute("name");
+    form.append(Object.assign(document.createElement("input"), { type: "hidden", name, value: candidate.id }));
+    form.requestSubmit();
+  });
+}

@@ -171,7 +171,7 @@ fn a_search_shows_outputs_by_relevance_below_the_best_names() {
     let server = Server::serve(&snapshots);
     let mut connection = server.connect();
     for words in ["learning", "einstein+1905", "title:quantum", "no+such+words+at+all"] {
-        let json = connection.get(&format!("/outputs?per_page=10&search={words}")).json();
+        let json = connection.get(&format!("/outputs?search={words}")).json();
         let html = page(&mut connection, &format!("/browse/search?query={words}"), 200);
         let (_, outputs) = html.split_once("<h2 id=\"outputs\">").unwrap();
         let expected: Vec<String> = json["results"]
@@ -182,6 +182,10 @@ fn a_search_shows_outputs_by_relevance_below_the_best_names() {
             .collect();
         assert_eq!(rows(outputs), expected, "{words}");
     }
+    let html = page(&mut connection, "/browse/search?query=learning", 200);
+    let next = links(&html).into_iter().find(|link| link.ends_with("&page=2"));
+    let first = connection.get("/outputs?search=learning").json()["meta"]["count"].as_u64();
+    assert_eq!(next.is_some(), first > Some(25), "{html}");
     let refused = page(&mut connection, "/browse/search?query=(einstein+OR", 200);
     assert!(refused.contains("at byte 12: a clause is missing"), "{refused}");
     server.end(&[]);
@@ -232,23 +236,23 @@ fn the_words_of_a_search_are_marked() {
     let html = page(&mut connection, exact, 200);
     assert!(!html.contains("Showing results for"), "{html}");
     let empty = page(&mut connection, "/browse/outputs?search=zzzzzz", 200);
-    assert!(empty.contains("No record has any of these words."), "{empty}");
+    assert!(empty.contains("Nothing is found by <strong>zzzzzz</strong>."), "{empty}");
     server.end(&[]);
 }
 
 #[test]
-fn a_search_finds_what_autocomplete_finds() {
+fn a_search_names_what_autocomplete_finds_first_and_counts_each_list() {
     let snapshots = Snapshots::from_sample();
     let server = Server::serve(&snapshots);
     let mut connection = server.connect();
-    for words in ["univ", "einstein", "a", "10.1002/andp.19053231314", "no+such+words+at+all"] {
+    for words in ["univ", "einstein", "a", "no+such+words+at+all"] {
         let json = connection.get(&format!("/autocomplete?query={words}")).json();
         let html = page(&mut connection, &format!("/browse/search?query={words}"), 200);
-        assert_eq!(count(&html), json["meta"]["count"].as_u64().unwrap(), "{words}");
         let expected: Vec<String> = json["results"]
             .as_array()
             .unwrap()
             .iter()
+            .take(5)
             .map(|found| {
                 let [entity, id] = ["entity_type", "id"].map(|name| found[name].as_str().unwrap());
                 format!("/browse/{entity}s/{id}")
@@ -256,9 +260,109 @@ fn a_search_finds_what_autocomplete_finds() {
             .collect();
         let (named, _) = html.split_once("<h2 id=\"outputs\">").unwrap();
         assert_eq!(rows(named), expected, "{words}");
+        let Some((_, tabs)) = html.split_once("<nav class=\"tabs\"") else {
+            assert_eq!(words, "no+such+words+at+all");
+            continue;
+        };
+        for tab in tabs.split_once("</nav>").unwrap().0.split("<li>").skip(1) {
+            let href = &links(tab)[0];
+            let shown = between(tab, "<span class=\"number\">", "</span>").replace('\u{202f}', "");
+            let list = connection.get(href.strip_prefix("/browse").unwrap()).json();
+            assert_eq!(list["meta"]["count"].to_string(), shown, "{href}");
+        }
     }
     for nothing in ["/browse/search", "/browse/search?query=", "/browse/search?query=%20"] {
         assert!(page(&mut connection, nothing, 200).contains("<h1>Search</h1>"));
     }
+    server.end(&[]);
+}
+
+#[test]
+fn an_identifier_opens_its_record() {
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
+    let mut connection = server.connect();
+    let list = connection.get("/outputs?filter=has_doi:true").json();
+    let (id, doi) = (&list["results"][0]["id"], list["results"][0]["doi"].as_str().unwrap());
+    let expected = format!("/browse/outputs/{}", id.as_str().unwrap());
+    let bare = doi.strip_prefix("https://doi.org/").unwrap();
+    for text in [id.as_str().unwrap(), doi, bare, &format!("doi:{bare}")] {
+        let led = connection.get(&format!("/browse/search?query={text}"));
+        assert_eq!((led.status, led.header("location")), (303, Some(&*expected)), "{text}");
+    }
+    page(&mut connection, "/browse/search?query=10.9999/none", 200);
+    server.end(&[]);
+}
+
+#[test]
+fn an_empty_result_names_the_words_that_find_nothing() {
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
+    let mut connection = server.connect();
+    let typed = "search=learning+AND+qqzzxxyy";
+    for path in [
+        format!("/browse/outputs?{typed}"),
+        format!("/browse/search?{}", typed.replace("search", "query")),
+    ] {
+        let html = page(&mut connection, &path, 200);
+        assert!(html.contains("Nothing is found by <strong>qqzzxxyy</strong>"), "{html}");
+        assert!(links(&html).contains(&"/browse/outputs?search=learning".to_owned()), "{html}");
+    }
+    server.end(&[]);
+}
+
+#[test]
+fn a_typed_name_becomes_the_id_of_the_best_record() {
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
+    let mut connection = server.connect();
+    let best = connection.get("/autocomplete/authors?query=einstein").json();
+    let id = best["results"][0]["id"].as_str().unwrap();
+    let html = page(&mut connection, "/browse/outputs?with.authors.id=einstein&with.type=", 200);
+    let json = connection.get(&format!("/outputs?filter=authors.id:{id}")).json();
+    assert_eq!(count(&html), json["meta"]["count"].as_u64().unwrap());
+    assert!(html.contains("“einstein” is taken as"), "{html}");
+    assert_eq!(chips(&html), ["/browse/outputs"]);
+    let html = page(&mut connection, "/browse/outputs?with.authors.id=qqzzxxyy", 200);
+    assert!(html.contains("No author has the name “qqzzxxyy”"), "{html}");
+    let html = page(&mut connection, "/browse/outputs?with.year.from=1900&with.year.to=1910", 200);
+    let json = connection.get("/outputs?filter=year:1900-1910").json();
+    assert_eq!(count(&html), json["meta"]["count"].as_u64().unwrap());
+    // The fields show the range, and send it once.
+    assert!(html.contains("name=\"with.year.from\" value=\"1900\""), "{html}");
+    let form = between(&html, "<form class=\"filters\"", "</form>");
+    assert!(!form.contains("name=\"filter\""), "{form}");
+    page(&mut connection, "/browse/outputs?with.year.from=x", 400);
+    page(&mut connection, "/browse/outputs?with.nothing=x", 400);
+    server.end(&[]);
+}
+
+#[test]
+fn a_key_opens_all_its_groups() {
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
+    let mut connection = server.connect();
+    let json = connection.get("/outputs?group_by=year&per_page=100").json();
+    let total = json["meta"]["groups_count"].as_u64().unwrap();
+    assert!(total > 8, "{total}");
+    let html = page(&mut connection, "/browse/outputs", 200);
+    let more = format!("and {} more", total - 8);
+    assert!(html.contains(&more), "{html}");
+    let open = "/browse/outputs?groups=year";
+    assert!(links(&html).contains(&open.to_owned()), "{html}");
+    let html = page(&mut connection, open, 200);
+    let years =
+        html.split("<section class=\"group\">").find(|group| group.contains("<h2>Year</h2>"));
+    let years: Vec<i64> = years
+        .unwrap()
+        .split_once("</ul>")
+        .unwrap()
+        .0
+        .split("<span class=\"name\">")
+        .skip(1)
+        .filter_map(|bar| bar.split('<').next().unwrap().parse().ok())
+        .collect();
+    assert!(years.len() as u64 + 1 >= total, "{years:?}");
+    assert!(years.is_sorted_by(|one, other| one > other), "{years:?}");
     server.end(&[]);
 }

@@ -92,6 +92,7 @@ fn a_page_has_an_etag_codings_and_a_head() {
         (200, Some("text/plain; charset=utf-8"))
     );
     assert!(robots.text().contains("Disallow: /*?\n"), "{}", robots.text());
+    assert!(robots.text().contains("/sitemap.xml\n"), "{}", robots.text());
     server.end(&[]);
 }
 
@@ -154,7 +155,7 @@ fn ten_completions_of_the_search_box_count_as_one_page() {
     let server = Server::start(command(&args).env_remove("PINAKES_NO_LIMITS"));
     let mut connection = server.connect();
     let script = connection.get("/browse/page.js");
-    assert!(script.text().contains("browse/complete?query="));
+    assert!(script.text().contains("\"browse/complete\""));
     page(&mut connection, "/browse/outputs", 200);
     let completions: Vec<_> =
         (0..10).map(|_| connection.get("/browse/complete?query=univ")).collect();
@@ -195,9 +196,12 @@ fn the_pages_can_be_turned_off() {
     let at = snapshots.path().to_str().unwrap();
     let server = Server::start(&mut command(&["--snapshots", at, "--no-browse"]));
     let mut connection = server.connect();
-    for path in
-        PAGES.into_iter().chain(["/browse/style.css", "/browse/complete", "/browse/nothing"])
-    {
+    for path in PAGES.into_iter().chain([
+        "/browse/style.css",
+        "/browse/complete",
+        "/browse/nothing",
+        "/sitemap.xml",
+    ]) {
         let response = connection.get(path);
         assert_eq!(response.status, 404, "{path}");
         let shown = path.split('?').next().unwrap();
@@ -211,5 +215,41 @@ fn the_pages_can_be_turned_off() {
     let server = Server::start(&mut command(&both));
     let html = page(&mut server.connect(), "/browse/outputs", 200);
     assert!(!html.contains("\"/docs\"") && !html.contains("\"/graphiql\""), "{html}");
+    server.end(&[]);
+}
+
+#[test]
+fn programs_that_read_pages_find_the_site_and_its_search() {
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
+    let mut connection = server.connect();
+    let origin = "http://localhost";
+    let map = connection.get("/sitemap.xml");
+    assert_eq!(map.header("content-type"), Some("application/xml; charset=utf-8"));
+    let places: Vec<&str> = map.text().split("<loc>").skip(1).collect();
+    assert!(places.len() > 100, "{}", map.text());
+    for place in places.iter().step_by(40) {
+        let path = place.split("</loc>").next().unwrap().strip_prefix(origin).unwrap();
+        page(&mut connection, path, 200);
+    }
+    let search = connection.get("/browse/opensearch.xml");
+    let template = format!("template=\"{origin}/browse/search?query={{searchTerms}}\"");
+    assert!(search.text().contains(&template), "{}", search.text());
+    let forged = connection.request("GET", "/browse/opensearch.xml", &["X-Forwarded-Proto: \"><x"]);
+    assert!(!forged.text().contains("<x"), "{}", forged.text());
+    let llms = connection.get("/llms.txt");
+    assert_eq!(llms.header("content-type"), Some("text/plain; charset=utf-8"));
+    for path in ["/docs/API.md", "/openapi.json", "/rate-limit"] {
+        assert!(llms.text().contains(&format!("({path})")), "{path}");
+        assert_eq!(connection.get(path).status, 200, "{path}");
+    }
+    let html = page(&mut connection, "/browse/outputs/HX_W2900000096", 200);
+    for tag in [
+        "<link rel=\"canonical\" href=\"/browse/outputs/HX_W2900000096\">",
+        "<meta name=\"description\" content=\"",
+        "<link rel=\"search\" type=\"application/opensearchdescription+xml\"",
+    ] {
+        assert!(html.contains(tag), "{tag}: {html}");
+    }
     server.end(&[]);
 }

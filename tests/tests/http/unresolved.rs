@@ -169,7 +169,7 @@ fn pages_link_to_records_alone_and_offer_the_lists_of_other_names() {
         assert!(html.contains(by_ada) && html.contains("Ada B. Lovelace"), "{target}");
     }
     let html = page("/browse/outputs/HX_W1", 200);
-    assert!(html.contains("2 more without a record here"), "{html}");
+    assert!(html.contains("It lists 3; this snapshot lacks 2 of them."), "{html}");
     let html = page("/browse/authors/HX_A5", 404);
     assert!(html.contains(by_ada), "{html}");
     let html = page("/browse/search?query=0000-0003-4237-824X", 200);

@@ -6,6 +6,8 @@ use pinakes_format::query::{PAGE_SIZE_DEFAULT, Query, RELEVANCE};
 use crate::endpoint::list_query::SEARCH_EXACT;
 use crate::endpoint::list_stream::StreamFormat;
 
+/// The parameter of pages that names a key whose groups are all shown.
+pub const GROUPS: &str = "groups";
 /// Characters that are escaped in the value of a parameter.
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
@@ -82,9 +84,19 @@ impl Address {
         Address { is_exact: true, ..self.at_page(1) }
     }
 
+    /// A search for other words, at the first page.
+    pub fn searching(&self, words: &str) -> Address {
+        Address { search: Some(words.to_owned()), ..self.at_page(1) }
+    }
+
     /// The same list at another page.
     pub fn at_page(&self, page: u32) -> Address {
         Address { page, ..self.clone() }
+    }
+
+    /// The parameter of the search.
+    pub fn search_name(&self) -> &'static str {
+        if self.is_exact { SEARCH_EXACT } else { "search" }
     }
 
     /// The value of `filter`.
@@ -100,6 +112,12 @@ impl Address {
     /// Path and query of the page for people.
     pub fn page_url(&self) -> String {
         format!("/browse/{}{}", self.route, self.parameters())
+    }
+
+    /// Path and query of the page that shows more groups of a key.
+    pub fn opening(&self, key: &str) -> String {
+        let opened = [(GROUPS, key.to_owned())];
+        format!("/browse/{}{}", self.route, query_text(self.set().into_iter().chain(opened)))
     }
 
     /// Path and query of the same list as JSON.
@@ -128,10 +146,7 @@ impl Address {
     fn set(&self) -> [(&'static str, String); 3] {
         [
             ("filter", self.filter()),
-            (
-                if self.is_exact { SEARCH_EXACT } else { "search" },
-                self.search.clone().unwrap_or_default(),
-            ),
+            (self.search_name(), self.search.clone().unwrap_or_default()),
             ("sort", self.sort.clone()),
         ]
     }

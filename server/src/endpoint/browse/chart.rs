@@ -11,6 +11,9 @@ const YEARS_MAX: usize = 40;
 /// Years that are named below their bars; of more, every so many.
 const NAMED_YEARS: usize = 12;
 
+/// Counts that are drawn; the table has all.
+const DRAWN: [&str; 2] = ["outputs_count", "cited_by_count"];
+
 /// A drawing of one count.
 #[derive(Debug, PartialEq)]
 pub struct Chart {
@@ -63,7 +66,7 @@ pub fn by_year(list: &Preview) -> Option<ByYear> {
     let lines: Vec<(i64, Vec<String>)> = years.iter().rev().map(line).collect();
     let newest = &years[years.len().saturating_sub(YEARS_MAX)..];
     // Of zeros alone there is nothing to draw.
-    let charts = names.iter().filter_map(|name| {
+    let charts = names.iter().filter(|name| DRAWN.contains(name)).filter_map(|name| {
         let counts: Vec<(i64, i64)> =
             newest.iter().map(|(year, of)| (*year, count(of, name))).collect();
         counts.iter().any(|(_, count)| *count > 0).then(|| chart(name, &counts))

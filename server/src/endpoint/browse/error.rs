@@ -9,7 +9,6 @@ use crate::endpoint::browse::html::{self, Frame, OtherPages};
 use crate::endpoint::browse::labels::{label, plural, thousands};
 use crate::endpoint::referring::ReferringList;
 use crate::http::accept::prefers;
-use crate::reply::detail::Detail;
 use crate::reply::{Body, Reply, reason_phrase};
 
 #[derive(Template)]
@@ -18,11 +17,37 @@ struct ErrorPage {
     frame: Frame,
     status: u16,
     reason: &'static str,
+    /// HTML of the message.
     message: String,
-    details: Vec<Detail>,
+    details: Vec<ErrorDetail>,
     /// Lists of the records that refer to what was not found: text and address.
     lists: Vec<(String, String)>,
     advice: &'static str,
+}
+
+/// A refused parameter.
+struct ErrorDetail {
+    parameter: String,
+    value: String,
+    /// HTML of the reason.
+    reason: String,
+}
+
+/// The HTML of a message: text between backticks is code.
+fn with_code(message: &str) -> String {
+    let mut html = String::new();
+    let parts: Vec<&str> = message.split('`').collect();
+    // A backtick without its partner is a character.
+    let pairs = (parts.len() - 1) / 2;
+    for (at, part) in parts.iter().enumerate() {
+        let is_code = at % 2 == 1 && at < 2 * pairs;
+        match is_code {
+            true => html.push_str(&format!("<code>{}</code>", html::escaped(part))),
+            false if at > 2 * pairs => html.push_str(&format!("`{}", html::escaped(part))),
+            false => html.push_str(&html::escaped(part)),
+        }
+    }
+    html
 }
 
 /// The page instead of a reply that is an error; other replies as they are.
@@ -46,7 +71,7 @@ pub fn without_record(mut reply: Reply, lists: &[ReferringList], others: OtherPa
 pub fn page_links(lists: &[ReferringList]) -> Vec<(String, String)> {
     let link = |list: &ReferringList| {
         let (plural, key) = (plural(list.facts), label(list.key));
-        let count = thousands(i64::try_from(list.count).unwrap_or(i64::MAX));
+        let count = thousands(list.count);
         (format!("{plural} by “{key}”: {count}"), list.path("/browse"))
     };
     lists.iter().map(link).collect()
@@ -57,12 +82,17 @@ fn error_page(reply: &mut Reply, lists: Vec<(String, String)>, others: OtherPage
     let (status, Body::Message(message)) = (reply.status, &mut reply.body) else { return };
     let message = mem::take(message);
     let reason = reason_phrase(status);
+    let details = message.details.unwrap_or_default().into_iter().map(|detail| ErrorDetail {
+        reason: with_code(&detail.reason),
+        parameter: detail.parameter,
+        value: detail.value,
+    });
     let page = ErrorPage {
-        frame: Frame { title: reason.to_owned(), searched: String::new(), entity: None, others },
+        frame: Frame::new(reason, others),
         status: status.as_u16(),
         reason,
-        message: message.text,
-        details: message.details.unwrap_or_default(),
+        message: with_code(&message.text),
+        details: details.collect(),
         lists,
         advice: advice(status),
     };
@@ -94,4 +124,22 @@ pub fn is_below(path: &str) -> bool {
 /// Whether `/` leads to the pages: the client names HTML, as browsers do, and prefers it to JSON.
 pub fn is_for_people(headers: &HeaderMap) -> bool {
     prefers(headers, "text/html")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_stands_between_two_backticks() {
+        for (message, expected) in [
+            ("did you mean `year`?", "did you mean <code>year</code>?"),
+            ("`a` or `<b>`", "<code>a</code> or <code>&lt;b&gt;</code>"),
+            ("a ` alone", "a ` alone"),
+            ("`a` and `", "<code>a</code> and `"),
+            ("none", "none"),
+        ] {
+            assert_eq!(with_code(message), expected);
+        }
+    }
 }

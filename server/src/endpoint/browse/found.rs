@@ -1,13 +1,18 @@
 //! Marked words, excerpts of abstracts, and the note about corrected words on the pages of a full-text search.
 
+use std::num::NonZeroU32;
+
 use pinakes_format::json::render::JsonWriter;
-use pinakes_format::query::{Excerpt, Marker, Query, SearchSummary, SearchedWords, parse_select};
+use pinakes_format::query::{
+    Deadline, Excerpt, Marker, Query, QueryError, SearchSummary, SearchedWords, parse_select,
+};
 use pinakes_format::record::members::{Members, View};
 use pinakes_format::schema::texts::Field;
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
 use pinakes_format::text::analyzer::{Stemmer, each_compound};
 
+use crate::endpoint::browse::address::Address;
 use crate::endpoint::browse::html::{emphasized_with, marked};
 use crate::endpoint::browse::preview::Preview;
 
@@ -90,11 +95,78 @@ impl SearchNote {
     }
 }
 
+/// Words of a search that are tried alone when nothing was found.
+const WORDS_TRIED: usize = 12;
+
+/// Why a search found nothing.
+#[derive(Debug, PartialEq, Eq)]
+pub struct NothingFound {
+    /// Words and phrases that no record has, or none that the filter leaves.
+    pub words: Vec<String>,
+    /// The search without these, and its page.
+    pub without: Option<(String, String)>,
+}
+
+impl NothingFound {
+    /// Tries each word of a search alone; `None` of a list without a search.
+    ///
+    /// Cost: a list for each word.
+    pub fn explain(
+        query: &Query,
+        snapshot: &Snapshot,
+        deadline: Deadline<'_>,
+    ) -> Result<Option<NothingFound>, QueryError> {
+        let address = Address::new(query);
+        let Some(typed) = &address.search else { return Ok(None) };
+        let (mut words, mut rest): (Vec<String>, Vec<&str>) = (Vec::new(), Vec::new());
+        for (at, part) in parts(typed).enumerate() {
+            if at < WORDS_TRIED && !OPERATORS.contains(&part) {
+                let mut alone = query.clone();
+                alone.filter.retain(|expression| expression.searched().is_none());
+                alone.page = NonZeroU32::MIN;
+                if alone.add_search(part).is_ok() && alone.execute(snapshot, deadline)?.count == 0 {
+                    words.push(part.to_owned());
+                    continue;
+                }
+            }
+            rest.push(part);
+        }
+        let has_words = rest.iter().any(|part| !OPERATORS.contains(part));
+        let without = (!words.is_empty() && has_words).then(|| {
+            let rest = rest.iter().filter(|part| !OPERATORS.contains(*part));
+            let rest = rest.copied().collect::<Vec<&str>>().join(" ");
+            let href = address.searching(&rest).page_url();
+            (rest, href)
+        });
+        Ok(Some(NothingFound { words, without }))
+    }
+}
+
+/// Words between the clauses of a search.
+const OPERATORS: [&str; 3] = ["AND", "OR", "NOT"];
+
+/// The words of a search, and its phrases in quotes, without parentheses around them.
+fn parts(typed: &str) -> impl Iterator<Item = &str> {
+    let mut is_quoted = false;
+    let is_between = move |character: char| {
+        is_quoted ^= character == '"';
+        !is_quoted && (character.is_whitespace() || matches!(character, '(' | ')'))
+    };
+    typed.split(is_between).filter(|part| !part.is_empty())
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
+
+    #[test]
+    fn phrases_are_parts_of_a_search() {
+        let found: Vec<&str> =
+            parts("(heart OR \"ejection fraction\"~3) AND title:x \"open").collect();
+        assert_eq!(found, ["heart", "OR", "\"ejection fraction\"~3", "AND", "title:x", "\"open"]);
+    }
 
     #[test]
     fn a_note_shows_the_corrected_search() {

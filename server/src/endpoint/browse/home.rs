@@ -25,7 +25,7 @@ pub fn plan(planning: &Planning<'_>) -> Result<Planned, Reply> {
     let Call { served, site, snapshot, .. } = planning.call;
     let manifest = snapshot.manifest();
     let lists = tables::all().map(|shown| shown.entity.facts()).map(|facts| {
-        let count = thousands(snapshot.visible_count(facts.entity).into());
+        let count = thousands(snapshot.visible_count(facts.entity));
         (plural(facts), format!("/browse/{}", facts.route), count)
     });
     let selection = manifest.selection.iter().map(|selection| {
@@ -34,10 +34,11 @@ pub fn plan(planning: &Planning<'_>) -> Result<Planned, Reply> {
     });
     let page = HomePage {
         frame: Frame {
-            title: "Pinakes".to_owned(),
-            searched: String::new(),
-            entity: None,
-            others: site.other_pages(),
+            description: "Works, authors, institutions, sources, publishers, funders and topics of scholarship, \
+                          to search, read and cite"
+                .to_owned(),
+            canonical: Some("/browse".to_owned()),
+            ..Frame::new("Pinakes", site.other_pages())
         },
         lists: lists.collect(),
         snapshot_id: manifest.id.clone(),

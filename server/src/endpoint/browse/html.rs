@@ -31,6 +31,10 @@ pub struct OtherPages {
 pub struct Frame {
     /// Title in the browser's tab.
     pub title: String,
+    /// The text that search engines show below the title; empty for none.
+    pub description: String,
+    /// The path that the page has without parameters that change nothing of its content.
+    pub canonical: Option<String>,
     /// Text in the search box.
     pub searched: String,
     /// The entity whose list or record the page shows.
@@ -39,13 +43,25 @@ pub struct Frame {
 }
 
 impl Frame {
+    /// The frame of a page with a title.
+    pub fn new(title: &str, others: OtherPages) -> Frame {
+        Frame {
+            title: title.to_owned(),
+            description: String::new(),
+            canonical: None,
+            searched: String::new(),
+            entity: None,
+            others,
+        }
+    }
+
     /// The lists in the order of navigation: heading, path, and whether the page belongs to the list.
     pub fn lists(&self) -> Vec<(String, String, bool)> {
         let list = |shown: &tables::Shown| {
             let facts = shown.entity.facts();
             (plural(facts), format!("/browse/{}", facts.route), self.entity == Some(shown.entity))
         };
-        tables::all().map(list).collect()
+        tables::navigated().map(list).collect()
     }
 
     /// The entities that completion finds, with the paths of their lists, for the script.
@@ -185,6 +201,13 @@ fn tag(text: &str) -> Option<(&'static str, bool, usize)> {
     let (name, closes) = inner.strip_prefix('/').map_or((inner, false), |name| (name, true));
     let known = EMPHASIS.into_iter().find(|known| name.eq_ignore_ascii_case(known))?;
     Some((known, closes, inner.len() + 2))
+}
+
+/// A text as HTML or XML.
+pub fn escaped(text: &str) -> String {
+    let mut html = String::with_capacity(text.len());
+    escape(text, &mut html);
+    html
 }
 
 fn escape(text: &str, html: &mut String) {

@@ -6,9 +6,27 @@
 use pinakes_format::entity::Facts;
 
 /// Names that are not spelled out word by word.
-const NAMES: [(&str, &str); 22] = [
+const NAMES: [(&str, &str); 40] = [
     ("2yr_mean_citedness", "Mean citations in two years"),
+    ("affiliations.id", "Institution, past or present"),
     ("apc_usd_by_year", "APC in USD by year"),
+    ("authors.affiliations.id", "Institution"),
+    ("authors.countries.code", "Country of an author"),
+    ("authors.id", "Author"),
+    ("countries.code", "Country"),
+    ("country.code", "Country"),
+    ("funders.id", "Funder"),
+    ("is_core", "Core source of CWTS"),
+    ("is_in_doaj", "In DOAJ"),
+    ("is_oa", "Open access"),
+    ("last_known_institutions.id", "Institution, last known"),
+    ("open_access.is_oa", "Open access, of any copy"),
+    ("open_access.oa_status", "Open access status"),
+    ("primary_topic.domain.id", "Domain"),
+    ("primary_topic.field.id", "Field"),
+    ("primary_topic.subfield.id", "Subfield"),
+    ("primary_venue.source.id", "Journal or source"),
+    ("topics.id", "Topic"),
     ("cited_by_count", "Citations"),
     ("cites", "Number of references"),
     ("country_code", "Country code"),
@@ -116,7 +134,8 @@ fn lower_first(text: &str) -> String {
 }
 
 /// A whole number with spaces between thousands, which people of all languages read alike.
-pub fn thousands(number: i64) -> String {
+pub fn thousands(number: impl Into<i128>) -> String {
+    let number = number.into();
     let digits = number.unsigned_abs().to_string();
     let mut text = String::from(if number < 0 { "−" } else { "" });
     for (at, digit) in digits.chars().enumerate() {
@@ -139,10 +158,10 @@ mod tests {
     #[test]
     fn a_key_is_spelled_out_as_people_say_it() {
         for (name, expected) in [
-            ("open_access.oa_status", "Open access: OA status"),
-            ("authors.affiliations.id", "Authors: affiliations"),
-            ("primary_venue.source.id", "Primary venue: source"),
-            ("authors.countries.code", "Authors: countries"),
+            ("open_access.oa_status", "Open access status"),
+            ("authors.affiliations.name", "Authors: affiliations: name"),
+            ("primary_venue.source.type", "Primary venue: source: type"),
+            ("repositories.id", "Repositories"),
             ("summary_stats.h_index", "Summary stats: h-index"),
             ("apc_paid.value_usd", "APC paid: value USD"),
             ("ids.pmid", "Identifiers: PMID"),

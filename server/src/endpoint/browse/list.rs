@@ -1,21 +1,27 @@
 //! The page of a list: filters as chips, sort, count, records, groups, other pages.
 
 use askama::Template;
-use pinakes_format::entity::{CATALOG, Entity, Facts};
-use pinakes_format::query::{Expression, Operand, Query, QueryError, SearchSummary, SearchedWords};
-use pinakes_format::schema::keys::{Kind, keys_of};
+use pinakes_format::entity::{Entity, Facts};
+use pinakes_format::query::{Deadline, Expression, Operand, Query, QueryError, SearchSummary};
 use pinakes_format::snapshot::{LookupResult, Snapshot};
 use pinakes_format::storage::error::ReadError;
 
-use crate::endpoint::browse::address::{Address, quoted};
-use crate::endpoint::browse::found::{Highlighter, SearchNote};
+use crate::admission::gate::RECORDS_PER_REQUEST;
+use crate::endpoint::browse::address::{Address, GROUPS};
+use crate::endpoint::browse::filters::{
+    self, FieldContent, FilledForm, FilterForm, FoundName, TypedName,
+};
+use crate::endpoint::browse::found::{Highlighter, NothingFound, SearchNote};
 use crate::endpoint::browse::groups::{self, KeyGroups, id_text};
-use crate::endpoint::browse::html::{self, Frame, OtherPages};
+use crate::endpoint::browse::html::{self, Frame};
 use crate::endpoint::browse::labels::{label, plural, thousands};
 use crate::endpoint::browse::list_rows::{self, ListRow};
+use crate::endpoint::browse::orders::{Order, orders};
+use crate::endpoint::browse::tables;
 use crate::endpoint::call::{Answer, Call, Planned, Planning};
 use crate::endpoint::list_query::{self, Dialect, Parameter};
 use crate::endpoint::list_stream::StreamFormat;
+use crate::endpoint::work_limits::WorkLimits;
 use crate::http::parameters::query_pairs;
 use crate::reply::Reply;
 use crate::reply::detail::Detail;
@@ -34,40 +40,46 @@ const PAGES: Dialect = Dialect {
     foreign: &[("group_by", "the page shows groups by itself; the JSON groups by any key")],
     ..list_query::CURRENT
 };
-/// Fields of the form that adds an expression to the filter: its key, and what follows the colon.
-const KEY: &str = "key";
-const VALUE: &str = "value";
 /// Alternatives that a chip names.
 const NAMED_MAX: usize = 3;
 
+/// A checked request for the page of a list.
+#[derive(Clone, Debug)]
+struct ListPageRequest {
+    query: Query,
+    /// Names that become expressions once their records are found.
+    names: Vec<TypedName>,
+    /// The key whose groups are all shown.
+    opened: Option<String>,
+}
+
 /// Parses the text after the `?` of a list's page. The form sends fields that stay empty, which count as
-/// absent, and a new expression in two fields.
+/// absent, and expressions in fields of their own.
 ///
 /// # Errors
 ///
 /// The invalid parameters, at most ten.
-fn parse(facts: &Facts, raw: &str) -> Result<Query, Vec<Detail>> {
-    let (mut pairs, mut key, mut value) = (Vec::new(), String::new(), String::new());
+fn parse(facts: &Facts, raw: &str) -> Result<ListPageRequest, Vec<Detail>> {
+    let (mut pairs, mut form, mut opened) = (Vec::new(), FilledForm::default(), None);
     for pair in query_pairs(raw) {
         match pair {
             Ok((_, text)) if text.trim().is_empty() => {}
-            Ok((name, text)) if name == KEY => key = text,
-            Ok((name, text)) if name == VALUE => value = text,
+            Ok((name, text)) if name == GROUPS => opened = Some(text),
+            Ok((name, text)) if form.take(facts.entity, &name, &text) => {}
             other => pairs.push(other),
         }
     }
-    if !key.is_empty() && !value.is_empty() {
-        let value = value.trim();
-        let has_quotes = value.contains('"');
-        let value = if value.contains(',') && !has_quotes { quoted(value) } else { value.into() };
-        let expression = format!("{key}:{value}");
+    form.finish(facts.entity);
+    if !form.expressions.is_empty() {
+        let expressions = form.expressions.join(",");
         let filter = pairs.iter_mut().flatten().find(|(name, _)| name == "filter");
         match filter {
-            Some((_, filter)) => *filter = format!("{filter},{expression}"),
-            None => pairs.push(Ok(("filter".to_owned(), expression))),
+            Some((_, filter)) => *filter = format!("{filter},{expressions}"),
+            None => pairs.push(Ok(("filter".to_owned(), expressions))),
         }
     }
-    list_query::parse_pairs(Query::new(facts.entity), &PAGES, pairs.into_iter())
+    let query = list_query::parse_pairs(Query::new(facts.entity), &PAGES, pairs.into_iter())?;
+    Ok(ListPageRequest { query, names: form.names, opened })
 }
 
 #[derive(Template)]
@@ -78,27 +90,61 @@ struct ListPage {
     path: String,
     count: String,
     chips: Vec<Chip>,
-    /// Whether the list takes filters and searches.
-    has_filters: bool,
-    keys: Vec<(&'static str, String)>,
-    sorts: Vec<SortOption>,
+    /// Names that a reader typed, with their records.
+    names: Vec<FoundName>,
+    /// The fields of filters; `None` of a list that takes neither filters nor searches.
+    form: Option<FilterForm>,
+    /// Orders that people name, and all others.
+    orders: (Vec<Order>, Vec<Order>),
     address: Address,
     search: String,
     /// Whether the search looks into all texts.
     has_full_text: bool,
     note: Option<SearchNote>,
-    /// Whether no record has any word of the search.
-    has_no_word: bool,
+    /// Why nothing was found.
+    nothing: Option<NothingFound>,
     rows: Vec<ListRow>,
     first: u64,
     groups: Vec<KeyGroups>,
-    page: u32,
-    pages: u64,
-    previous: Option<String>,
-    next: Option<String>,
+    pages: Pages,
     json: String,
     /// All of the list as one file: name of the format, and address.
-    streams: Vec<(&'static str, String)>,
+    files: Vec<(&'static str, String)>,
+    /// How many lists of the day a file counts as.
+    file_lists: String,
+}
+
+/// The page of a list, and the ways to others.
+struct Pages {
+    number: String,
+    count: String,
+    first: Option<String>,
+    previous: Option<String>,
+    next: Option<String>,
+    last: Option<String>,
+}
+
+impl Pages {
+    fn new(query: &Query, address: &Address, found: u64) -> Pages {
+        let page = u64::from(query.page.get());
+        let pages = found.div_ceil(query.per_page.into()).max(1);
+        // Pages have 32 bits; a list has fewer records.
+        let url = |page: u64| address.at_page(u32::try_from(page).unwrap_or(u32::MAX)).page_url();
+        Pages {
+            number: thousands(page),
+            count: thousands(pages),
+            first: (page > 2).then(|| url(1)),
+            // From beyond the end the way back is the last page.
+            previous: (page > 1).then(|| url((page - 1).min(pages))),
+            next: (page < pages).then(|| url(page + 1)),
+            last: (page + 1 < pages).then(|| url(pages)),
+        }
+    }
+
+    /// Whether there is another page.
+    fn are_several(&self) -> bool {
+        self.previous.is_some() || self.next.is_some()
+    }
 }
 
 /// An expression of the filter, and the list without it.
@@ -108,119 +154,105 @@ struct Chip {
     href: String,
 }
 
-struct SortOption {
-    value: String,
-    label: String,
-    is_chosen: bool,
-}
-
-/// Count, records and groups of a page.
+/// The result of a query.
 struct Found {
+    query: Query,
+    names: Vec<FoundName>,
     count: u64,
     search: Option<SearchSummary>,
+    nothing: Option<NothingFound>,
     rows: Vec<ListRow>,
+    /// Groups of keys of the form and of the table.
     groups: Vec<KeyGroups>,
 }
 
 /// Plans the page of a list.
 pub fn plan(planning: &Planning<'_>) -> Result<Planned, Reply> {
     let call = &planning.call;
-    let query = parse(planning.facts(), call.query).map_err(Reply::bad_query)?;
-    Ok(html::unless_current(call, move |call| answer(&query, call)))
+    let request = parse(planning.facts(), call.query).map_err(Reply::bad_query)?;
+    Ok(html::unless_current(call, move |call| answer(&request, call)))
 }
 
 /// Makes the page. List and groups share the time of one list.
-fn answer(query: &Query, call: &Call<'_>) -> Answer {
-    let (snapshot, limits, address) = (call.snapshot, call.limits(), Address::new(query));
-    let found = limits.run(|deadline| {
-        let answer = query.execute(snapshot, deadline)?;
-        let marks = Highlighter::new(query, answer.search.as_ref());
-        let rows = list_rows::found_rows(query.entity, &answer.rows, marks.as_ref(), snapshot)?;
-        let groups = groups::groups(query, &address, snapshot, deadline, limits)?;
-        let (count, search) = (answer.count, answer.search);
-        Ok::<Found, QueryError>(Found { count, search, rows, groups })
-    })?;
-    let chips = chips(query, &address, snapshot)?;
-    html::reply(&layout(query, address, found, chips, call.site.other_pages()), call)
+fn answer(request: &ListPageRequest, call: &Call<'_>) -> Answer {
+    let (snapshot, limits) = (call.snapshot, call.limits());
+    let found = limits.run(|deadline| find(request, snapshot, deadline, limits))?;
+    let address = Address::new(&found.query);
+    let chips = chips(&found.query, &address, snapshot)?;
+    html::reply(&layout(found, address, chips, request.opened.as_deref(), call), call)
+}
+
+fn find(
+    request: &ListPageRequest,
+    snapshot: &Snapshot,
+    deadline: Deadline<'_>,
+    limits: WorkLimits,
+) -> Result<Found, QueryError> {
+    let mut query = request.query.clone();
+    let names = filters::add_names(&mut query, &request.names, snapshot, deadline)?;
+    let answer = query.execute(snapshot, deadline)?;
+    let nothing = match answer.count {
+        0 => NothingFound::explain(&query, snapshot, deadline)?,
+        _ => None,
+    };
+    let marks = Highlighter::new(&query, answer.search.as_ref());
+    let rows = list_rows::found_rows(query.entity, &answer.rows, marks.as_ref(), snapshot)?;
+    let shown = tables::of(query.entity).groups;
+    let more = filters::choices(query.entity).filter(|key| !shown.contains(key));
+    let opened = request.opened.as_deref();
+    let other = query.keys.filters().find(|key| Some(*key) == opened && !shown.contains(key));
+    let keys = shown.iter().copied().chain(more.filter(|key| Some(*key) != other)).chain(other);
+    let groups = groups::groups(&query, keys, opened, snapshot, deadline, limits)?;
+    let (count, search) = (answer.count, answer.search);
+    Ok(Found { query, names, count, search, nothing, rows, groups })
 }
 
 fn layout(
-    query: &Query,
-    address: Address,
     found: Found,
+    address: Address,
     chips: Vec<Chip>,
-    others: OtherPages,
+    opened: Option<&str>,
+    call: &Call<'_>,
 ) -> ListPage {
+    let query = &found.query;
     let facts = query.entity.facts();
-    let page = query.page.get();
-    let pages = found.count.div_ceil(query.per_page.into()).max(1);
     let typed = query.search().map_or("", |search| search.text.as_str());
     let exact = address.exactly().page_url();
     let note = found.search.as_ref().and_then(|summary| SearchNote::new(typed, summary, exact));
-    let has_most = found.search.as_ref().is_some_and(|found| found.words == SearchedWords::Most);
-    let url = |page: u32| address.at_page(page).page_url();
-    // From beyond the end the way back is the last page.
-    let before = u32::try_from(u64::from(page - 1).min(pages)).unwrap_or(u32::MAX);
+    let has_filters = query.keys.filters().next().is_some();
+    let form = has_filters.then(|| FilterForm::new(query, &address, &found.groups));
+    let shown = tables::of(query.entity).groups;
+    let mut groups = found.groups;
+    groups.retain(|group| shown.contains(&group.key) || opened == Some(group.key));
+    groups.iter_mut().filter(|group| opened != Some(group.key)).for_each(KeyGroups::shorten);
+    groups.retain(KeyGroups::is_telling);
+    let files = StreamFormat::of(query.entity);
     ListPage {
         frame: Frame {
-            title: plural(facts),
-            searched: String::new(),
+            description: format!("{} with filters, counts and downloads", plural(facts)),
             entity: Some(query.entity),
-            others,
+            ..Frame::new(&plural(facts), call.site.other_pages())
         },
         heading: plural(facts),
         path: format!("/browse/{}", facts.route),
-        count: thousands(i64::try_from(found.count).unwrap_or(i64::MAX)),
+        count: thousands(found.count),
         chips,
-        has_filters: query.keys.filters().next().is_some(),
-        keys: query.keys.filters().map(|key| (key, label(key))).collect(),
-        sorts: sorts(query, &address.sort),
+        names: found.names,
+        form,
+        orders: orders(query, &address.sort),
         search: address.search.clone().unwrap_or_default(),
         has_full_text: query.keys.has_full_text(),
         note: note.filter(|_| found.count > 0),
-        // Of a search for most words, any word suffices where few records have half of them.
-        has_no_word: has_most && query.filter.len() == 1,
+        nothing: found.nothing,
         rows: found.rows,
         first: query.first_position() + 1,
-        groups: found.groups,
-        page,
-        pages,
-        previous: (page > 1).then(|| url(before)),
-        next: (u64::from(page) < pages).then(|| url(page + 1)),
+        groups,
+        pages: Pages::new(query, &address, found.count),
         json: address.json_url(),
-        streams: StreamFormat::of(query.entity)
-            .map(|format| (format.label(), address.stream_url(format)))
-            .collect(),
+        files: files.map(|format| (format.label(), address.stream_url(format))).collect(),
+        file_lists: thousands(found.count.div_ceil(RECORDS_PER_REQUEST).max(1)),
         address,
     }
-}
-
-/// The orders that a list offers, and the order that the request chose.
-fn sorts(query: &Query, chosen: &str) -> Vec<SortOption> {
-    let first = if query.search().is_some() { "Best match first" } else { "Most used first" };
-    let mut options = vec![SortOption {
-        value: String::new(),
-        label: first.to_owned(),
-        is_chosen: chosen.is_empty(),
-    }];
-    for key in query.keys.keys.iter().filter(|key| key.sort.is_some()) {
-        let directions = match key.kind {
-            Kind::Text | Kind::Code | Kind::Words => [("asc", "A to Z"), ("desc", "Z to A")],
-            Kind::Day(_) | Kind::Moment(_) => [("desc", "newest first"), ("asc", "oldest first")],
-            _ => [("desc", "highest first"), ("asc", "lowest first")],
-        };
-        for (direction, words) in directions {
-            let value = format!("{}:{direction}", key.name);
-            let is_chosen = value == chosen;
-            let label = format!("{}, {words}", label(key.name));
-            options.push(SortOption { value, label, is_chosen });
-        }
-    }
-    if options.iter().all(|option| !option.is_chosen) {
-        let (value, label) = (chosen.to_owned(), chosen.replace(',', ", "));
-        options.push(SortOption { value, label, is_chosen: true });
-    }
-    options
 }
 
 fn chips(query: &Query, address: &Address, snapshot: &Snapshot) -> Result<Vec<Chip>, ReadError> {
@@ -276,15 +308,6 @@ fn record_name(entity: Entity, id: u64, snapshot: &Snapshot) -> Result<Option<St
     Ok(name.map(str::to_owned))
 }
 
-/// The lists that can be searched by names: heading and path before the words.
-pub fn searchable() -> impl Iterator<Item = (String, String)> {
-    let has_names = |facts: &&Facts| keys_of(facts.entity).filters().next().is_some();
-    CATALOG
-        .iter()
-        .filter(has_names)
-        .map(|facts| (plural(facts), format!("/browse/{}?search=", facts.route)))
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
@@ -295,7 +318,7 @@ mod tests {
         let check = |raw: &str, expected: Option<&str>| {
             let query = parse(Entity::Output.facts(), raw).ok();
             assert_eq!(
-                query.map(|query| Address::new(&query).page_url()).as_deref(),
+                query.map(|request| Address::new(&request.query).page_url()).as_deref(),
                 expected,
                 "{raw}"
             );

@@ -13,7 +13,7 @@ use crate::endpoint::browse::preview::Preview;
 use crate::endpoint::browse::tables;
 
 /// Items that the leading member of a row shows, such as authors.
-const LEAD_ITEMS_MAX: usize = 6;
+pub const LEAD_ITEMS_MAX: usize = 6;
 
 /// A record in a list.
 #[derive(Debug, Template)]
@@ -23,8 +23,6 @@ pub struct ListRow {
     pub href: Option<String>,
     /// HTML of the name.
     pub name: String,
-    /// The word for the record, in lists of several entities.
-    pub kind: Option<&'static str>,
     pub lead: Option<Node>,
     /// HTML of the part of the abstract that a search found.
     pub excerpt: Option<String>,
@@ -41,8 +39,7 @@ impl ListRow {
         Ok(ListRow {
             href: entity.facts().has_single.then(|| record_path(entity, &id)),
             name: name_html(value),
-            kind: None,
-            lead: lead(entity, value, snapshot)?,
+            lead: lead(entity, value, LEAD_ITEMS_MAX, snapshot)?,
             excerpt: None,
             members: LabelledMember::without_dead_links(members, snapshot)?,
         })
@@ -53,11 +50,12 @@ impl ListRow {
 pub fn lead(
     entity: Entity,
     value: &Preview,
+    items_max: usize,
     snapshot: &Snapshot,
 ) -> Result<Option<Node>, ReadError> {
     let path = tables::of(entity).lead;
     let member = path.and_then(|path| member_at(declaration(entity), value, path));
-    let beginning = member.map(|member| member.node.beginning(LEAD_ITEMS_MAX));
+    let beginning = member.map(|member| member.node.beginning(items_max));
     beginning.map(|node| node.without_dead_links(snapshot)).transpose()
 }
 

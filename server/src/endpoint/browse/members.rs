@@ -27,6 +27,33 @@ use crate::endpoint::browse::tables;
 
 /// Bytes of a text that stands in a line with others; a longer text is a paragraph.
 const LINE_BYTES_MAX: usize = 120;
+/// Items of a line, and entries one below another, of which the rest is folded.
+const LINE_ITEMS_OPEN: usize = 24;
+const ENTRIES_OPEN: usize = 8;
+/// Hosts that people know by other names.
+const HOSTS: [(&str, &str); 6] = [
+    ("doi.org", "DOI"),
+    ("openalex.org", "OpenAlex"),
+    ("orcid.org", "ORCID"),
+    ("pubmed.ncbi.nlm.nih.gov", "PubMed"),
+    ("ror.org", "ROR"),
+    ("wikidata.org", "Wikidata"),
+];
+/// Members whose values say what they are.
+const PLAIN: [&str; 12] = [
+    "year",
+    "type",
+    "source",
+    "country",
+    "countries",
+    "host_organization_name",
+    "parent_publisher",
+    "subfield",
+    "field",
+    "domain",
+    "orcid",
+    "relationship",
+];
 
 /// A part of a record, as a page shows it.
 #[derive(Debug, PartialEq, Template)]
@@ -41,10 +68,10 @@ pub enum Node {
         id: String,
         text: String,
     },
-    /// A name without a record, and the lists of the records that refer to it: heading and address.
+    /// A name without a record, and the list of the records that refer to it.
     Unresolved {
         text: String,
-        lists: Vec<(&'static str, String)>,
+        href: Option<String>,
     },
     /// A page of another host.
     Outside {
@@ -140,12 +167,12 @@ impl Node {
         Ok(match self {
             Node::Link { entity, id, text } => match entity.parse_id(&id) {
                 Some(number) if snapshot.find(entity, number)? == LookupResult::Absent => {
-                    let list = |(heading, listed, key): (&'static str, Entity, &str)| {
+                    let list = |(_, listed, key): (&'static str, Entity, &str)| {
                         let route = listed.facts().route;
-                        (heading, format!("/browse/{route}?filter={key}:{id}"))
+                        format!("/browse/{route}?filter={key}:{id}")
                     };
-                    let lists = tables::lists_from(entity).map(list).collect();
-                    Node::Unresolved { text, lists }
+                    let href = tables::lists_from(entity).map(list).next();
+                    Node::Unresolved { text, href }
                 }
                 _ => Node::Link { entity, id, text },
             },
@@ -191,8 +218,23 @@ impl Node {
     fn rest(left_out: &usize) -> String {
         match left_out {
             0 => String::new(),
-            left_out => format!(" and {left_out} more"),
+            left_out => format!(" and {} more", thousands(*left_out as u64)),
         }
+    }
+
+    /// The open items of a list, and the folded ones.
+    fn folded(items: &[Node], open_max: usize) -> (&[Node], &[Node]) {
+        // Folding a few items saves no room.
+        if items.len() <= open_max + open_max / 2 { (items, &[]) } else { items.split_at(open_max) }
+    }
+
+    /// The text of a link to another host: where it leads.
+    fn host(href: &str) -> &str {
+        let rest = href.split_once("://").map_or(href, |(_, rest)| rest);
+        let host = rest.split(['/', '?', '#']).next().unwrap_or(rest);
+        let host = host.strip_prefix("www.").unwrap_or(host);
+        let named = HOSTS.iter().find(|(known, _)| *known == host);
+        named.map_or(host, |(_, name)| name)
     }
 
     fn is_short(&self) -> bool {
@@ -203,11 +245,11 @@ impl Node {
         }
     }
 
-    /// A value without a declaration of its own.
+    /// A value without a declaration of its own. False has no row.
     fn of_value(name: &str, value: &Preview) -> Option<Node> {
         Some(match value {
-            Preview::Null => return None,
-            Preview::Boolean(value) => Node::Text(if *value { "yes" } else { "no" }.to_owned()),
+            Preview::Null | Preview::Boolean(false) => return None,
+            Preview::Boolean(true) => Node::Text("yes".to_owned()),
             Preview::Integer(number) if is_year(name) => Node::Text(number.to_string()),
             Preview::Integer(number) => Node::Text(thousands(*number)),
             Preview::Number(number) => Node::Text(decimals(*number)),
@@ -293,6 +335,11 @@ impl LabelledMember {
             Ok(LabelledMember { node: member.node.without_dead_links(snapshot)?, ..member })
         };
         members.into_iter().map(of_one).collect()
+    }
+
+    /// Whether the value says what it is, so that its label need not be seen.
+    pub fn is_plain(&self) -> bool {
+        PLAIN.contains(&self.name.as_str())
     }
 
     fn new(name: &str, node: Node) -> LabelledMember {
@@ -422,6 +469,7 @@ mod tests {
         assert_eq!(members[0].node, affiliations);
         let Node::Members(access) = node("open_access") else { panic!() };
         assert_eq!(access[1].node, Node::Text("javascript:alert(1)".into()));
+        assert!(found.iter().all(|member| member.name != "is_retracted"), "false says nothing");
         let venue = member_at(declared, &value, "primary_venue.source").unwrap();
         assert_eq!(venue.node, link(Entity::Source, "HX_S1", "J"));
         assert_eq!(member_at(declared, &value, "primary_venue.pdf_url"), None);

@@ -9,16 +9,23 @@
 //! HTML      templates/browse/list.html              escaped by the templates, which are checked when compiled
 //! ```
 //!
+//! - A record: [`profile`] is what identifies it, [`beginnings`] what it leads to, [`citation`] its reference.
+//! - A list: [`filters`] is the form, [`groups`] the counts beside it, [`orders`] the names of orders, [`found`] the
+//!   marked words.
+//! - [`machines`] is for programs that read pages: the site map, the search of browsers, the text for language models.
+//!
 //! Entities differ by the rows of [`tables`] and the words of [`labels`]. A page takes the time of one list,
 //! whatever it shows: groups that would take longer are left out.
 //!
 //! The folder imports the endpoints that its pages show, and what they import.
 
 mod address;
+mod beginnings;
 mod chart;
 mod citation;
 mod error;
 mod files;
+mod filters;
 mod found;
 mod groups;
 mod home;
@@ -26,8 +33,11 @@ mod html;
 mod labels;
 mod list;
 pub(crate) mod list_rows;
+mod machines;
 mod members;
+mod orders;
 mod preview;
+mod profile;
 mod record;
 mod search;
 mod tables;
@@ -44,8 +54,8 @@ use crate::openapi::operation::Operation;
 use crate::reply::Reply;
 
 pub use crate::endpoint::browse::error::{as_page, is_below, is_for_people};
-pub use crate::endpoint::browse::files::robots;
 pub use crate::endpoint::browse::html::OtherPages;
+pub use crate::endpoint::browse::machines::{llms_text, robots};
 
 pub const HOME: Endpoint = Endpoint {
     describe: Some(|route, document| {
@@ -71,6 +81,16 @@ pub const SEARCH: Endpoint =
 /// `/autocomplete` for the search box of the pages.
 pub const COMPLETE: Endpoint = Endpoint::new("/browse/complete", Charge::Completion, |planning| {
     if_on(planning, |planning| complete::plan(None, planning))
+});
+
+/// `/autocomplete/{entity_type}` for the fields of forms.
+pub const COMPLETE_ONE: Endpoint =
+    Endpoint::new("/browse/complete/{entity_type}", Charge::Completion, |planning| {
+        if_on(planning, |planning| complete::plan(Some(planning.segment()), planning))
+    });
+
+pub const SITE_MAP: Endpoint = Endpoint::new("/sitemap.xml", Charge::Free, |planning| {
+    if_on(planning, machines::plan_site_map)
 });
 
 pub const TAXONOMY: Endpoint =

@@ -10,7 +10,7 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess,
 use crate::reply::detail::truncate;
 
 /// Items that a list in a record keeps.
-const ITEMS_MAX: usize = 100;
+const ITEMS_MAX: usize = 50;
 /// Items that a list within a list keeps.
 const INNER_ITEMS_MAX: usize = 10;
 /// Members that an object keeps; no declared object has more.
@@ -158,9 +158,9 @@ mod tests {
         let json = format!(r#"{{"a":{list},"b":"{text}","c":null,"d":[],"e":1.5,"f":true}}"#);
         let value = Preview::parse(json.as_bytes());
         let Preview::List { items, left_out } = value.get("a") else { panic!("{value:?}") };
-        assert_eq!((items.len(), *left_out), (100, 900));
+        assert_eq!((items.len(), *left_out), (50, 950));
         let zeros = vec![Preview::Integer(0); 10];
-        assert_eq!(items[99], Preview::List { items: zeros, left_out: 90 });
+        assert_eq!(items[49], Preview::List { items: zeros, left_out: 90 });
         let kept = value.get("b").text().map(|text| text.len());
         assert_eq!(kept, Some(TEXT_BYTES_MAX + "…".len()));
         assert_eq!(value.get("c"), &Preview::Null);

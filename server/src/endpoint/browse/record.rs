@@ -1,43 +1,40 @@
-//! The page of a record: its members, counts by year, and the beginnings of the lists it leads to.
-
-use std::num::NonZeroU32;
+//! The page of a record: what identifies it, its lists and counts, and in a closed part all else.
 
 use askama::Template;
 use http::StatusCode;
 use pinakes_format::entity::{Entity, Facts, IdFormat};
 use pinakes_format::json::render::{JsonWriter, Shape};
-use pinakes_format::query::{Query, QueryError};
-use pinakes_format::snapshot::{RecordLookup as _, Snapshot};
+use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
 
 use crate::citation::Reference;
-use crate::endpoint::browse::address::Address;
+use crate::endpoint::browse::beginnings::Beginnings;
 use crate::endpoint::browse::chart::{self, ByYear};
 use crate::endpoint::browse::citation::{self, Citation};
 use crate::endpoint::browse::error;
 use crate::endpoint::browse::groups::id_text;
 use crate::endpoint::browse::html::{self, Frame};
-use crate::endpoint::browse::labels::thousands;
-use crate::endpoint::browse::list_rows::{self, ListRow};
+use crate::endpoint::browse::list_rows::{self, LEAD_ITEMS_MAX};
 use crate::endpoint::browse::members::{LabelledMember, Node, declaration, members};
 use crate::endpoint::browse::preview::Preview;
+use crate::endpoint::browse::profile::Profile;
 use crate::endpoint::browse::tables;
 use crate::endpoint::call::{Answer, Call, Cost, Planned, Planning};
 use crate::endpoint::record::{CURRENT, NamedRecord, Variant, find, lists_of, parse_id};
-use crate::endpoint::work_limits::WorkLimits;
 use crate::reply::Reply;
+use crate::reply::detail::truncate;
 
 /// The paths of pages of records.
 const PAGES: Variant =
     Variant { root: "/browse", spelling: IdFormat::CURRENT, render: Snapshot::render };
-/// Records that the beginning of a list shows.
-const BEGINNING: u32 = 5;
 /// Members that stand above the others, as texts.
 const TEXTS: [&str; 2] = ["abstract", "description"];
 /// The member that is drawn.
 const BY_YEAR: &str = "counts_by_year";
-/// Members that the heading shows.
-const HEADING: [&str; 2] = ["id", "name"];
+/// Members that a page shows elsewhere, or that repeat another.
+const HIDDEN: [&str; 5] = ["id", "name", BY_YEAR, "venues_count", "image_thumbnail_url"];
+/// Bytes of the description that search engines show.
+const DESCRIPTION_BYTES: usize = 300;
 
 #[derive(Template)]
 #[template(path = "browse/record.html")]
@@ -49,27 +46,17 @@ struct RecordPage {
     name: String,
     /// The member that stands by itself in rows of lists, too.
     lead: Option<Node>,
+    profile: Profile,
     texts: Vec<LabelledMember>,
     by_year: Option<ByYear>,
-    /// Members of a line each.
-    facts: Vec<LabelledMember>,
-    /// Members of several lines, each with a heading of its own.
+    /// Members that stand on the page.
     sections: Vec<LabelledMember>,
-    lists: Vec<Beginning>,
+    /// Members of the closed part.
+    rest: Vec<LabelledMember>,
+    beginnings: Beginnings,
     json: String,
     /// Parts for reference managers; of outputs alone.
     citation: Option<Citation>,
-}
-
-/// The beginning of a list that the record leads to.
-struct Beginning {
-    heading: &'static str,
-    count: String,
-    href: String,
-    rows: Vec<ListRow>,
-    has_more: bool,
-    /// References that have no record.
-    unresolved: Option<String>,
 }
 
 /// Plans the page of a record.
@@ -99,12 +86,9 @@ fn answer(record: NamedRecord<'_>, call: &Call<'_>) -> Answer {
     let is_output = facts.entity == Entity::Output;
     let reference = is_output.then(|| Reference::read(&json)).transpose()?;
     let id = id_text(facts.entity, record.id);
+    let beginnings = Beginnings::find(facts, row, &id, snapshot, call.limits())?;
     let path = format!("/{}/{id}", facts.route);
-    let lists = beginnings(facts, row, &id, snapshot, call.limits())?;
-    let page = RecordPage {
-        citation: reference.as_ref().map(|reference| Citation::new(reference, &path)),
-        ..layout(facts, id, &Preview::parse(&json), lists, call)?
-    };
+    let page = layout(facts, id, &Preview::parse(&json), reference.as_ref(), beginnings, call)?;
     let links = reference.and_then(|reference| citation::link_header(&reference, &path));
     Ok(html::reply(&page, call)?.with_headers(links.into_iter().collect()))
 }
@@ -125,81 +109,64 @@ fn layout(
     facts: &'static Facts,
     id: String,
     value: &Preview,
-    lists: Vec<Beginning>,
+    reference: Option<&Reference>,
+    beginnings: Beginnings,
     call: &Call<'_>,
 ) -> Result<RecordPage, ReadError> {
-    let (name, declared) = (Node::Text(list_rows::name_of(value)), declaration(facts.entity));
-    let shown =
-        LabelledMember::without_dead_links(members(declared, value), call.snapshot)?.into_iter();
+    let (entity, snapshot, shown) = (facts.entity, call.snapshot, tables::of(facts.entity));
+    let name = list_rows::name_of(value);
+    let profile = Profile::new(entity, value, reference, &beginnings, snapshot)?;
     // A title is most often the name.
-    let shown =
-        shown.filter(|member| !HEADING.contains(&member.name.as_str()) && member.node != name);
-    let (texts, shown): (Vec<LabelledMember>, Vec<LabelledMember>) =
-        shown.partition(|member| TEXTS.contains(&member.name.as_str()));
-    let by_year = chart::by_year(value.get(BY_YEAR));
-    let shown = shown.into_iter().filter(|member| member.name != BY_YEAR);
-    let is_section = |member: &LabelledMember| {
-        matches!(member.node, Node::Entries(..) | Node::Members(_) | Node::Paragraph(_))
-    };
-    let (sections, line): (Vec<LabelledMember>, Vec<LabelledMember>) = shown.partition(is_section);
+    let title = Node::Text(name.clone());
+    let mut found = members(declaration(entity), value);
+    found.retain(|member| {
+        let name = member.name.as_str();
+        let is_above = HIDDEN.contains(&name)
+            || shown.lead == Some(name)
+            || shown.about.contains(&name)
+            || shown.links.iter().any(|(path, _)| *path == name)
+            || shown.numbers.iter().any(|(path, ..)| *path == name);
+        !is_above && member.node != title
+    });
+    let found = LabelledMember::without_dead_links(found, snapshot)?.into_iter();
+    let (texts, found): (Vec<LabelledMember>, Vec<LabelledMember>) =
+        found.partition(|member| TEXTS.contains(&member.name.as_str()));
+    let (mut sections, rest): (Vec<LabelledMember>, Vec<LabelledMember>) =
+        found.into_iter().partition(|member| shown.sections.contains(&member.name.as_str()));
+    sections.sort_by_key(|member| shown.sections.iter().position(|name| *name == member.name));
+    let path = format!("/{}/{id}", facts.route);
     Ok(RecordPage {
         frame: Frame {
-            title: list_rows::name_of(value),
-            searched: String::new(),
-            entity: Some(facts.entity),
-            others: call.site.other_pages(),
+            description: description(facts, &name, &texts, &profile),
+            canonical: Some(format!("/browse{path}")),
+            entity: Some(entity),
+            ..Frame::new(&name, call.site.other_pages())
         },
         kind: facts.label,
         name: list_rows::name_html(value),
-        lead: list_rows::lead(facts.entity, value, call.snapshot)?,
+        lead: list_rows::lead(entity, value, 3 * LEAD_ITEMS_MAX, snapshot)?,
+        profile,
         texts,
-        by_year,
-        facts: line,
+        by_year: chart::by_year(value.get(BY_YEAR)),
         sections,
-        lists,
-        json: format!("/{}/{id}", facts.route),
-        citation: None,
+        rest,
+        beginnings,
+        citation: reference.map(|reference| Citation::new(reference, &path)),
+        json: path,
         id,
     })
 }
 
-/// The beginnings of all lists that a record leads to, in the time of one list.
-fn beginnings(
-    facts: &Facts,
-    row: u32,
-    id: &str,
-    snapshot: &Snapshot,
-    limits: WorkLimits,
-) -> Result<Vec<Beginning>, QueryError> {
-    limits.run(|deadline| {
-        let mut found = Vec::new();
-        for (heading, entity, key) in tables::lists_from(facts.entity) {
-            let mut query = Query::new(entity);
-            // The keys of the table take ids, and the id is one.
-            let Ok(()) = query.add_filter(&format!("{key}:{id}")) else { continue };
-            let href = Address::new(&query).page_url();
-            (query.page, query.per_page) = (NonZeroU32::MIN, BEGINNING);
-            let answer = query.execute(snapshot, deadline)?;
-            let unresolved = match heading {
-                tables::REFERENCES => {
-                    let listed = snapshot.references(facts.entity, row)?.len() as u64;
-                    listed.saturating_sub(answer.count)
-                }
-                _ => 0,
-            };
-            if answer.count == 0 && unresolved == 0 {
-                continue;
-            }
-            let rows = list_rows::rows(entity, &answer.rows, snapshot)?;
-            found.push(Beginning {
-                heading,
-                count: thousands(i64::try_from(answer.count).unwrap_or(i64::MAX)),
-                has_more: answer.count > rows.len() as u64,
-                unresolved: (unresolved > 0).then(|| thousands(unresolved as i64)),
-                href,
-                rows,
-            });
-        }
-        Ok(found)
-    })
+/// The description of a page: the beginning of the record's text, or its kind and what it is about.
+fn description(facts: &Facts, name: &str, texts: &[LabelledMember], profile: &Profile) -> String {
+    let text = texts.iter().find_map(|member| match &member.node {
+        Node::Text(text) | Node::Paragraph(text) => Some(text.clone()),
+        _ => None,
+    });
+    let about = || {
+        let numbers = profile.numbers.iter().map(|of| format!("{} {}", of.number, of.words));
+        let numbers: Vec<String> = numbers.collect();
+        format!("{}: {name}. {}", facts.label, numbers.join(", "))
+    };
+    truncate(&text.unwrap_or_else(about), DESCRIPTION_BYTES)
 }

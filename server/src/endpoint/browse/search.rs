@@ -1,26 +1,30 @@
-//! The page of a search: the ten best records of all entities by their names, and the ten best outputs by their texts.
+//! The page of a search: the best names of all kinds, and the outputs by their texts. An identifier leads to its record.
 
 use askama::Template;
+use http::StatusCode;
 use pinakes_format::autocomplete::{Candidates, Completion, ENTITIES};
 use pinakes_format::entity::Entity;
-use pinakes_format::query::{Deadline, PAGE_SIZE_DEFAULT, Query, QueryError};
+use pinakes_format::query::{Deadline, Query, QueryError};
+use pinakes_format::schema::keys::keys_of;
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
 
-use crate::endpoint::browse::address::{Address, encoded};
+use crate::endpoint::browse::address::Address;
 use crate::endpoint::browse::error::page_links;
-use crate::endpoint::browse::found::{Highlighter, SearchNote};
+use crate::endpoint::browse::found::{Highlighter, NothingFound, SearchNote};
+use crate::endpoint::browse::groups::id_text;
 use crate::endpoint::browse::html::{self, Frame, OtherPages};
-use crate::endpoint::browse::labels::thousands;
-use crate::endpoint::browse::list::searchable;
+use crate::endpoint::browse::labels::{plural, thousands};
 use crate::endpoint::browse::list_rows::{self, ListRow};
+use crate::endpoint::browse::members::record_path;
+use crate::endpoint::browse::tables;
 use crate::endpoint::call::{Answer, Call, Planned, Planning};
 use crate::endpoint::complete::lists_without_record;
 use crate::endpoint::complete_query::{self, TextError};
 use crate::reply::Reply;
 
-/// Outputs that the page shows.
-const OUTPUTS_MAX: u32 = 10;
+/// Names that the page shows, of the ten that completion finds.
+const NAMES_MAX: usize = 5;
 
 /// Plans the page of a search. The text after the `?` is one that autocomplete takes too; without words, the page
 /// asks for them.
@@ -29,7 +33,7 @@ pub fn plan(planning: &Planning<'_>) -> Result<Planned, Reply> {
     let text = match complete_query::parse(call.query) {
         Ok(text) => text,
         Err(TextError::Missing) => {
-            let page = layout(String::new(), 0, Vec::new(), call.site.other_pages());
+            let page = SearchPage::new("", call.site.other_pages());
             return Ok(Planned::Reply(html::uncached(&page)));
         }
         Err(TextError::Invalid(details)) => return Err(Reply::bad_query(details)),
@@ -43,58 +47,83 @@ pub fn plan(planning: &Planning<'_>) -> Result<Planned, Reply> {
 struct SearchPage {
     frame: Frame,
     text: String,
-    count: String,
-    rows: Vec<ListRow>,
-    has_more: bool,
+    names: Vec<NameCard>,
     /// The best outputs by their texts; `None` where the snapshot has no full-text index.
     found: Option<FoundOutputs>,
     note: Option<SearchNote>,
     /// Lists of the records that refer to the text, if it is an identifier without a record: text and address.
     referring: Vec<(String, String)>,
-    /// Heading and path of the same search in one list.
-    lists: Vec<(String, String)>,
+    tabs: Vec<Tab>,
+}
+
+/// A record that has the words in its names.
+struct NameCard {
+    kind: &'static str,
+    row: ListRow,
+}
+
+/// The same words in one list.
+struct Tab {
+    heading: String,
+    count: String,
+    href: String,
 }
 
 /// The best outputs of a full-text search.
+#[derive(Default)]
 struct FoundOutputs {
-    count: String,
     rows: Vec<ListRow>,
-    /// The page of the whole list; `None` if all records are shown.
-    href: Option<String>,
+    /// The next page of the list; `None` if all records are shown.
+    next: Option<String>,
+    nothing: Option<NothingFound>,
     /// Why the search was refused.
     refused: Option<String>,
 }
 
-fn layout(text: String, count: u64, rows: Vec<ListRow>, others: OtherPages) -> SearchPage {
-    let lists = searchable().map(|(heading, path)| (heading, format!("{path}{}", encoded(&text))));
-    SearchPage {
-        frame: Frame {
-            title: if text.is_empty() { "Search".to_owned() } else { format!("Search: {text}") },
-            searched: text.clone(),
-            entity: None,
-            others,
-        },
-        count: thousands(i64::try_from(count).unwrap_or(i64::MAX)),
-        has_more: count > rows.len() as u64,
-        found: None,
-        note: None,
-        referring: Vec::new(),
-        lists: lists.collect(),
-        rows,
-        text,
+impl SearchPage {
+    fn new(text: &str, others: OtherPages) -> SearchPage {
+        let title = if text.is_empty() { "Search".to_owned() } else { format!("Search: {text}") };
+        SearchPage {
+            frame: Frame { searched: text.to_owned(), ..Frame::new(&title, others) },
+            text: text.to_owned(),
+            names: Vec::new(),
+            found: None,
+            note: None,
+            referring: Vec::new(),
+            tabs: Vec::new(),
+        }
     }
 }
 
-/// Makes the page. Names and outputs share the time of one list.
+/// Makes the page. Names, outputs and counts share the time of one list.
 fn answer(text: &str, completion: &Completion, call: &Call<'_>) -> Answer {
-    let (named, (found, note)) = call.limits().run(|deadline| {
-        let named = completion.execute(call.snapshot, deadline)?;
-        Ok::<_, QueryError>((named, find_outputs(text, call.snapshot, deadline)?))
+    let snapshot = call.snapshot;
+    let mut page = SearchPage::new(text, call.site.other_pages());
+    let named = call.limits().run(|deadline| {
+        let named = completion.execute(snapshot, deadline)?;
+        (page.found, page.note) = find_outputs(text, snapshot, deadline)?;
+        page.tabs = tabs(text, snapshot, deadline)?;
+        Ok::<_, QueryError>(named)
     })?;
-    let rows = candidate_rows(&named, call.snapshot)?;
-    let referring = page_links(&lists_without_record(completion, &named, call)?);
-    let page = layout(text.to_owned(), named.count, rows, call.site.other_pages());
-    html::reply(&SearchPage { found, note, referring, ..page }, call)
+    if let Some(path) = only_record(completion, &named, snapshot)? {
+        return Ok(Reply::redirect(StatusCode::SEE_OTHER, &path, "One record has it".to_owned()));
+    }
+    page.names = name_cards(&named, snapshot)?;
+    page.referring = page_links(&lists_without_record(completion, &named, call)?);
+    html::reply(&page, call)
+}
+
+/// The page of the one record that has the identifier; `None` if the text is no identifier, or not of one record.
+fn only_record(
+    completion: &Completion,
+    named: &Candidates,
+    snapshot: &Snapshot,
+) -> Result<Option<String>, ReadError> {
+    let (Some(_), 1, [found]) = (completion.identifier(), named.count, &named.best[..]) else {
+        return Ok(None);
+    };
+    let id = id_text(found.entity, snapshot.row_id(found.entity, found.row)?);
+    Ok(Some(record_path(found.entity, &id)))
 }
 
 /// Finds the best outputs by their texts, and what the page says of other words than those typed.
@@ -104,13 +133,12 @@ fn find_outputs(
     deadline: Deadline<'_>,
 ) -> Result<(Option<FoundOutputs>, Option<SearchNote>), QueryError> {
     let refused = |reason: String| {
-        let (count, rows, href) = (String::new(), Vec::new(), None);
-        (Some(FoundOutputs { count, rows, href, refused: Some(reason) }), None)
+        (Some(FoundOutputs { refused: Some(reason), ..FoundOutputs::default() }), None)
     };
     if snapshot.full_text(Entity::Output).is_none() {
         return Ok((None, None));
     }
-    let mut query = Query { per_page: OUTPUTS_MAX, ..Query::new(Entity::Output) };
+    let mut query = Query::new(Entity::Output);
     if let Err(errors) = query.add_search(text) {
         return Ok(refused(errors.into_iter().map(|error| error.reason).collect()));
     }
@@ -123,21 +151,43 @@ fn find_outputs(
     };
     let marks = Highlighter::new(&query, answer.search.as_ref());
     let rows = list_rows::found_rows(query.entity, &answer.rows, marks.as_ref(), snapshot)?;
-    let address = Address::new(&Query { per_page: PAGE_SIZE_DEFAULT, ..query.clone() });
+    let address = Address::new(&query);
+    let nothing = match answer.count {
+        0 => NothingFound::explain(&query, snapshot, deadline)?,
+        _ => None,
+    };
     let note = answer.search.filter(|_| answer.count > 0);
     let note =
         note.and_then(|summary| SearchNote::new(text, &summary, address.exactly().page_url()));
-    let href = (answer.count > rows.len() as u64).then(|| address.page_url());
-    let count = thousands(i64::try_from(answer.count).unwrap_or(i64::MAX));
-    Ok((Some(FoundOutputs { count, rows, href, refused: None }), note))
+    let next = (answer.count > rows.len() as u64).then(|| address.at_page(2).page_url());
+    Ok((Some(FoundOutputs { rows, next, nothing, refused: None }), note))
 }
 
-fn candidate_rows(found: &Candidates, snapshot: &Snapshot) -> Result<Vec<ListRow>, ReadError> {
-    let mut all = Vec::new();
-    for candidate in &found.best {
-        let rows = list_rows::rows(candidate.entity, &[candidate.row], snapshot)?;
-        let kind = Some(candidate.entity.facts().label);
-        all.extend(rows.into_iter().map(|row| ListRow { kind, ..row }));
+/// The lists that have records with the words, and how many.
+fn tabs(text: &str, snapshot: &Snapshot, deadline: Deadline<'_>) -> Result<Vec<Tab>, QueryError> {
+    let mut tabs = Vec::new();
+    for shown in tables::all().filter(|of| keys_of(of.entity).filters().next().is_some()) {
+        let mut query = Query::new(shown.entity);
+        if query.add_search(text).is_err() {
+            continue;
+        }
+        let count = match query.execute(snapshot, deadline) {
+            Ok(answer) if answer.count > 0 => thousands(answer.count),
+            Ok(_) | Err(QueryError::Refused { .. }) => continue,
+            Err(error) => return Err(error),
+        };
+        let heading = plural(shown.entity.facts());
+        tabs.push(Tab { heading, count, href: Address::new(&query).page_url() });
     }
-    Ok(all)
+    Ok(tabs)
+}
+
+fn name_cards(found: &Candidates, snapshot: &Snapshot) -> Result<Vec<NameCard>, ReadError> {
+    let mut cards = Vec::new();
+    for candidate in found.best.iter().take(NAMES_MAX) {
+        let rows = list_rows::rows(candidate.entity, &[candidate.row], snapshot)?;
+        let kind = candidate.entity.facts().label;
+        cards.extend(rows.into_iter().map(|row| NameCard { kind, row }));
+    }
+    Ok(cards)
 }

@@ -16,12 +16,18 @@ use crate::endpoint::browse::record::value_of;
 use crate::endpoint::call::{Answer, Call, Planned, Planning};
 use crate::reply::Reply;
 
+/// Width of the bar of the largest field, in units of the drawing.
+const BAR_WIDTH: u64 = 200;
+
 /// A node of the tree.
 pub struct Branch {
     href: String,
     name: String,
     /// Number of outputs, in words; empty where it is not known.
     outputs: String,
+    /// Width of its bar, which the largest field fills.
+    width: u64,
+    count: u64,
     /// Nodes below.
     below: Vec<Branch>,
 }
@@ -43,7 +49,7 @@ pub fn plan(planning: &Planning<'_>) -> Result<Planned, Reply> {
 /// Cost: the records of at most 100 domains, and of at most 100 fields of each.
 fn answer(call: &Call<'_>) -> Answer {
     let snapshot = call.snapshot;
-    let domains = call.limits().run(|deadline| {
+    let mut domains = call.limits().run(|deadline| {
         let mut query = Query::new(Entity::Domain);
         query.per_page = PAGE_SIZES[PAGE_SIZES.len() - 1];
         let rows = query.execute(snapshot, deadline)?.rows;
@@ -59,11 +65,16 @@ fn answer(call: &Call<'_>) -> Answer {
         }
         Ok::<Vec<Branch>, QueryError>(domains)
     })?;
+    let fields = domains.iter().flat_map(|domain| &domain.below);
+    let largest = fields.map(|field| field.count).max().unwrap_or(0).max(1);
+    for field in domains.iter_mut().flat_map(|domain| &mut domain.below) {
+        field.width = field.count.saturating_mul(BAR_WIDTH).div_ceil(largest);
+    }
     let frame = Frame {
-        title: "Taxonomy".to_owned(),
-        searched: String::new(),
-        entity: None,
-        others: call.site.other_pages(),
+        description: "Domains, fields and subfields of scholarship, with their numbers of outputs"
+            .to_owned(),
+        canonical: Some("/browse/taxonomy".to_owned()),
+        ..Frame::new("Taxonomy", call.site.other_pages())
     };
     html::reply(&TaxonomyPage { frame, domains }, call)
 }
@@ -81,10 +92,13 @@ fn field_branch(field: &Preview, snapshot: &Snapshot) -> Result<Option<Branch>, 
 }
 
 fn branch(entity: Entity, value: &Preview, below: Vec<Branch>) -> Branch {
+    let count = value.get("outputs_count").integer();
     Branch {
         href: record_path(entity, &value.get("id").text().unwrap_or_default()),
         name: name_of(value),
-        outputs: value.get("outputs_count").integer().map(thousands).unwrap_or_default(),
+        outputs: count.map(thousands).unwrap_or_default(),
+        width: 0,
+        count: count.and_then(|count| u64::try_from(count).ok()).unwrap_or(0),
         below,
     }
 }

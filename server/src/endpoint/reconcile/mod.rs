@@ -15,7 +15,7 @@ mod extend;
 mod preview;
 mod suggest;
 
-use http::{Method, header};
+use http::Method;
 use pinakes_format::entity::{CATALOG, Entity, Facts};
 use pinakes_format::matching::Question;
 use pinakes_format::snapshot::{LookupResult, Snapshot};
@@ -180,13 +180,7 @@ fn answer_form(call: &Call<'_>) -> Answer {
 /// The manifest. Its addresses begin with the host that the client named, since frames and pages of other hosts use
 /// them.
 fn manifest(call: &Call<'_>) -> Reply {
-    let text = |name| call.headers.get(name).and_then(|value| value.to_str().ok());
-    let is_https = text("x-forwarded-proto") == Some("https") || call.site.settings.is_https;
-    let scheme = if is_https { "https" } else { "http" };
-    // A named snapshot stays named.
-    let prefix = call.sent_path.strip_suffix(call.path).unwrap_or_default();
-    let host = text(header::HOST.as_str()).unwrap_or_default();
-    let origin = format!("{scheme}://{host}{prefix}");
+    let origin = call.origin();
     let service = |path: &str| json!({ "service_url": origin, "service_path": path });
     let (width, height) = PREVIEW_PIXELS;
     let page = if call.site.settings.has_browse { "/browse/search?query=" } else { "/resolve/" };
