@@ -324,7 +324,10 @@ fn a_typed_name_becomes_the_id_of_the_best_record() {
     assert!(html.contains("“einstein” is taken as"), "{html}");
     assert_eq!(chips(&html), ["/browse/outputs"]);
     let html = page(&mut connection, "/browse/outputs?with.authors.id=qqzzxxyy", 200);
-    assert!(html.contains("No author has the name “qqzzxxyy”"), "{html}");
+    assert!(html.contains("No author has the name “qqzzxxyy”; the list is filtered by its words"));
+    assert_eq!(count(&html), 0);
+    let html = page(&mut connection, "/browse/outputs?with.funders.id=qqzzxxyy", 200);
+    assert!(html.contains("No funder has the name “qqzzxxyy”; the list is not filtered by it"));
     let html = page(&mut connection, "/browse/outputs?with.year.from=1900&with.year.to=1910", 200);
     let json = connection.get("/outputs?filter=year:1900-1910").json();
     assert_eq!(count(&html), json["meta"]["count"].as_u64().unwrap());

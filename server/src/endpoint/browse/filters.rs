@@ -163,6 +163,8 @@ pub struct FoundName {
     pub kind: &'static str,
     /// The name of the record that the list is filtered by; `None` if no record has such a name.
     pub name: Option<String>,
+    /// Whether the list is filtered by the words of the name instead, which references without a record have too.
+    pub is_by_words: bool,
     /// Names of other records, and the lists filtered by these.
     pub others: Vec<(String, String)>,
 }
@@ -191,7 +193,12 @@ pub fn add_names(
                 name = Some(named);
             }
         }
-        notes.push(FoundName { text: text.clone(), kind: entity.facts().label, name, others });
+        let words =
+            key.strip_suffix(".id").map(|path| format!("{path}.name.search:{}", quoted(text)));
+        let is_by_words =
+            name.is_none() && words.is_some_and(|words| query.add_filter(&words).is_ok());
+        let (text, kind) = (text.clone(), entity.facts().label);
+        notes.push(FoundName { text, kind, name, is_by_words, others });
     }
     Ok(notes)
 }
