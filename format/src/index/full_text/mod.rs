@@ -394,6 +394,12 @@ impl<'s> Postings<'s> {
         self.cursor.block_last()
     }
 
+    /// The decoded rows from the current one on.
+    #[inline]
+    pub fn decoded_rows(&self) -> &[u32] {
+        self.cursor.decoded_rows()
+    }
+
     /// The decoded rows from the current one on, and their impacts.
     #[inline]
     pub fn decoded(&mut self) -> (&[u32], &[u32]) {

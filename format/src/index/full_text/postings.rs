@@ -32,9 +32,6 @@ pub const NO_ROW: u32 = u32::MAX;
 /// Differences of at most this many bits: those of a block add up to less than 2^31.
 const WIDTH_CHECKED_BY_ENDS: u8 = 23;
 
-/// Postings that a seek looks at one by one before it halves the block.
-const NEAR_POSTINGS: usize = 4;
-
 /// Bits of an impact.
 const IMPACT_BITS: u32 = 5;
 
@@ -280,14 +277,10 @@ impl<'s> Cursor<'s> {
         }
         if self.rows[BLOCK_POSTINGS - 1] < row {
             self.seek_block(row)?;
-        } else {
-            // The row is often near. The last row of the block is not before it, so that the loop ends within the block.
-            for _ in 0..NEAR_POSTINGS {
-                self.at += 1;
-                if self.rows[self.at] >= row {
-                    return Ok(());
-                }
-            }
+        } else if self.rows[self.at + 1] >= row {
+            // The last row of the block is not before `row`, so that there is a next one.
+            self.at += 1;
+            return Ok(());
         }
         self.at = self.at_least(row);
         // Beyond the rest, all rows are `NO_ROW`.
@@ -295,14 +288,13 @@ impl<'s> Cursor<'s> {
         Ok(())
     }
 
-    /// The place of the first row of the block that is at least `row`; does not branch on rows.
+    /// The place of the first row of the block that is at least `row`: the number of rows before it. Does not branch on rows.
     #[inline]
     fn at_least(&self, row: u32) -> usize {
-        let mut low = 0;
-        for half in [64, 32, 16, 8, 4, 2, 1] {
-            low += half * usize::from(self.rows[low + half - 1] < row);
-        }
-        low + usize::from(self.rows[low] < row)
+        let before = |rows: &[u32]| rows.iter().filter(|other| **other < row).count();
+        let (parts, _) = self.rows.as_chunks::<16>();
+        let whole: usize = parts.iter().map(|part| usize::from(part[15] < row)).sum();
+        16 * whole + parts.get(whole).map_or(0, |part| before(part))
     }
 
     /// The last row of the decoded block; [`NO_ROW`] of the rest.
@@ -311,19 +303,25 @@ impl<'s> Cursor<'s> {
         self.rows[BLOCK_POSTINGS - 1]
     }
 
+    /// The rows of the decoded block from the current one on.
+    #[inline]
+    pub fn decoded_rows(&self) -> &[u32] {
+        let rows = &self.rows[self.at..];
+        // Only the rest has fewer rows than a block.
+        match self.block_last() {
+            NO_ROW => &rows[..rows.partition_point(|row| *row != NO_ROW)],
+            _ => rows,
+        }
+    }
+
     /// The rows of the decoded block from the current one on, and their impacts.
     #[inline]
     pub fn decoded(&mut self) -> (&[u32], &[u32]) {
         if self.row() != NO_ROW {
             self.impact();
         }
-        let (rows, impacts) = (&self.rows[self.at..], &self.impacts[self.at..]);
-        // Only the rest has fewer rows than a block.
-        let count = match self.block_last() {
-            NO_ROW => rows.partition_point(|row| *row != NO_ROW),
-            _ => rows.len(),
-        };
-        (&rows[..count], &impacts[..count])
+        let rows = self.decoded_rows();
+        (rows, &self.impacts[self.at..][..rows.len()])
     }
 
     /// Passes over some of the decoded rows.

@@ -25,6 +25,58 @@ pub(super) struct GroupTerm<'s> {
     pub forms: Option<Vec<u16>>,
 }
 
+/// Rows that two groups have.
+#[derive(Default)]
+pub(super) struct CommonRows {
+    /// Ascending.
+    pub rows: Vec<CommonRow>,
+    /// The places of a group's rows, plus one, by the distance from a row; zeros between two calls.
+    places: Vec<u16>,
+}
+
+/// A row that two groups have, and its place among the decoded rows of each.
+pub(super) struct CommonRow {
+    pub row: u32,
+    pub places: [usize; 2],
+}
+
+/// Distances between the decoded rows of a group up to which the rows of another are looked up in a table.
+const TABLE_ROWS: usize = 1 << 13;
+/// Rows from which on a table pays.
+const TABLE_MIN: usize = 6;
+
+impl CommonRows {
+    /// Collects the rows that two ascending lists share. `rows` do not begin before `others`, nor end after them.
+    ///
+    /// ```text
+    /// rows 12 15    table from 10 on: 0 0 1 0 0 2 0    others 10 12 16: 0, 1, 0 → 12 at the places 0 and 1
+    /// ```
+    fn collect(&mut self, rows: &[u32], others: &[u32]) {
+        let CommonRows { rows: common, places } = self;
+        common.clear();
+        let (first, last) = (others[0], others[others.len() - 1]);
+        if rows.len() < TABLE_MIN || (last - first) as usize >= TABLE_ROWS {
+            for (at, row) in rows.iter().enumerate() {
+                if let Ok(other_at) = others.binary_search(row) {
+                    common.push(CommonRow { row: *row, places: [at, other_at] });
+                }
+            }
+            return;
+        }
+        places.resize(TABLE_ROWS, 0);
+        let distance = |row: u32| row.wrapping_sub(first) as usize % TABLE_ROWS;
+        for (row, place) in rows.iter().zip(1..) {
+            places[distance(*row)] = place;
+        }
+        for (other_at, row) in others.iter().enumerate() {
+            if let Some(at) = usize::from(places[distance(*row)]).checked_sub(1) {
+                common.push(CommonRow { row: *row, places: [at, other_at] });
+            }
+        }
+        rows.iter().for_each(|row| places[distance(*row)] = 0);
+    }
+}
+
 /// The postings of a term of a group.
 struct OpenTerm<'s> {
     postings: Postings<'s>,
@@ -312,9 +364,19 @@ impl<'s> Group<'s> {
         Ok(())
     }
 
-    /// The rows from the current one on that are decoded, and their impacts, if all of them count.
+    /// The rows from the current one on that are decoded, if all of them count.
     #[inline]
-    fn stretch(&mut self) -> Option<(&[u32], &[u32])> {
+    fn rows(&self) -> Option<&[u32]> {
+        match self.terms.as_slice() {
+            _ if self.is_merged() => Some(&self.merged.rows[self.merged.at..]),
+            [only] if !self.is_checked => Some(only.postings.decoded_rows()),
+            _ => None,
+        }
+    }
+
+    /// The same rows, and their impacts.
+    #[inline]
+    pub fn stretch(&mut self) -> Option<(&[u32], &[u32])> {
         if self.is_merged() {
             let Merged { rows, impacts, at, .. } = &self.merged;
             return Some((&rows[*at..], &impacts[*at..]));
@@ -327,7 +389,7 @@ impl<'s> Group<'s> {
 
     /// Passes over some rows of the stretch.
     #[inline]
-    fn pass(&mut self, count: usize) -> Result<(), QueryError> {
+    pub fn pass(&mut self, count: usize) -> Result<(), QueryError> {
         if self.is_merged() {
             self.merged.at += count;
             if self.merged.row() == NO_ROW {
@@ -342,43 +404,32 @@ impl<'s> Group<'s> {
         Ok(())
     }
 
-    /// Calls `visit` with the common rows of two groups and the impacts of both there, and moves both beyond their last.
-    /// Tells whether it could: only groups of which all rows count are read so.
+    /// Collects the rows from `row` on that two groups have, as far as the postings of both are decoded. Returns the row from
+    /// which on others may follow; `None` of groups of which only some rows count.
     ///
     /// ```text
-    /// deep      3  9  17 |40        17 ends the stretch of deep: it moves on to 40, and learning to 41
-    /// learning  3  12 17  41 |
+    /// deep      3  9  17 |40        17 ends the stretch of deep: others may follow from 18 on
+    /// learning  3  12 17  41 |      3 and 17 are common
     /// ```
     ///
-    /// Costs a comparison for each row of both, and no search. So it pays if neither is much rarer than the other.
-    pub fn each_common(
+    /// The other group should be the more frequent one.
+    pub fn collect_common(
         &mut self,
         other: &mut Group<'s>,
-        pace: &mut PacedDeadline<'_>,
-        mut visit: impl FnMut(u32, u32, u32) -> Result<(), QueryError>,
-    ) -> Result<bool, QueryError> {
-        loop {
-            pace.step()?;
-            let row = self.row.max(other.row);
-            if self.seek(row)? == NO_ROW || other.seek(row)? == NO_ROW {
-                return Ok(true);
-            }
-            let Some(((rows, impacts), (others, other_impacts))) =
-                self.stretch().zip(other.stretch())
-            else {
-                return Ok(false);
-            };
-            let (mut at, mut other_at) = (0, 0);
-            while let (Some(row), Some(other)) = (rows.get(at), others.get(other_at)) {
-                if row == other {
-                    visit(*row, impacts[at], other_impacts[other_at])?;
-                }
-                at += usize::from(row <= other);
-                other_at += usize::from(other <= row);
-            }
-            self.pass(at)?;
-            other.pass(other_at)?;
+        row: u32,
+        into: &mut CommonRows,
+    ) -> Result<Option<u32>, QueryError> {
+        into.rows.clear();
+        let row = self.seek(row)?;
+        let row = other.seek(row)?;
+        if self.seek(row)? == NO_ROW {
+            return Ok(Some(NO_ROW));
         }
+        let Some((rows, others)) = self.rows().zip(other.rows()) else { return Ok(None) };
+        let last = rows[rows.len() - 1].min(others[others.len() - 1]);
+        let rows = &rows[..rows.partition_point(|row| *row <= last)];
+        into.collect(rows, others);
+        Ok(Some(last.saturating_add(1)))
     }
 
     /// The greatest impact of rows from `row` on, and the last row for which it holds.
@@ -453,5 +504,39 @@ pub(super) fn seek_all<M>(
             }
         }
         return Ok(row);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn common_rows_are_the_rows_of_both_lists_with_their_places() {
+        let mut seed = 7u32;
+        let mut next = |below: u32| {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (seed >> 8) % below
+        };
+        let mut common = CommonRows::default();
+        // The table and the look-up of single rows, in turn.
+        for round in 0..400 {
+            let gap_max = [2, 9, 60, 1_000][round % 4];
+            let mut others = vec![next(1_000)];
+            while others.len() < 128 {
+                others.push(others[others.len() - 1] + 1 + next(gap_max));
+            }
+            let mut rows: Vec<u32> = others.iter().copied().filter(|_| next(3) == 0).collect();
+            let (first, last) = (others[0], others[127]);
+            rows.extend((0..next(100)).map(|_| first + next(last - first)));
+            rows.sort_unstable();
+            rows.dedup();
+            common.collect(&rows, &others);
+            let found = common.rows.iter().map(|common| (common.row, common.places));
+            let place = |list: &[u32], row| list.iter().position(|other| *other == row);
+            let both = rows.iter().filter_map(|row| Some((*row, place(&others, *row)?)));
+            let expected = both.map(|(row, at)| (row, [place(&rows, row).unwrap_or_default(), at]));
+            assert!(found.eq(expected), "{round}: {rows:?} {others:?}");
+        }
     }
 }

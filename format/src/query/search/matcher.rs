@@ -39,18 +39,6 @@ impl<'s> Matcher<'s> {
         Matcher::Or(nodes.into_iter().map(|node| (0, node)).collect())
     }
 
-    /// The group that a search consists of, if it is one word.
-    pub fn only_group(&self) -> Option<&Group<'s>> {
-        match self {
-            Matcher::Group(group) => Some(group),
-            Matcher::And { nodes, negated, .. } if negated.is_empty() => match nodes.as_slice() {
-                [only] => only.only_group(),
-                _ => None,
-            },
-            _ => None,
-        }
-    }
-
     /// The groups of all required words, if the search consists of such words alone.
     pub fn groups(&mut self) -> Option<Vec<&mut Group<'s>>> {
         match self {

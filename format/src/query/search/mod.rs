@@ -5,12 +5,13 @@
 //! Search      syntax.rs: a tree of clauses, checked
 //! Resolver    plan.rs: words as terms of the index; what is corrected; which words score
 //! Matcher     matcher.rs: rows that match, ascending; of words (group.rs), phrases, and most words
-//! RankedRow   rank.rs: rows by descending score
+//! RankedRow   rank.rs: rows by descending score; bonus.rs: what the places of words add
 //! ```
 //!
 //! `record` evaluates a search against one record. `forms` finds the words that patterns and mistyped words stand for.
 //! `snippet` marks the words of a search in the texts of a record; `word_test` serves both.
 
+mod bonus;
 mod forms;
 mod group;
 mod matcher;

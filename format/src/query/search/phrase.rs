@@ -2,7 +2,7 @@
 
 use crate::index::full_text::NO_ROW;
 use crate::query::deadline::{Deadline, PacedDeadline, QueryError};
-use crate::query::search::group::{Group, seek_all};
+use crate::query::search::group::{CommonRow, CommonRows, Group, seek_all};
 use crate::schema::texts::Field;
 use crate::storage::error::ReadError;
 
@@ -11,11 +11,20 @@ const PHRASE_NANOSECONDS: u64 = 20;
 
 /// Words side by side, or with a distance.
 pub(super) struct Phrase<'s> {
-    /// The words; equal words have a group each.
+    /// The words, the rarest first; equal words have a group each.
     words: Vec<Group<'s>>,
+    /// The place of each word in the phrase.
+    places: Vec<usize>,
     distance: Option<u32>,
     fields: u8,
-    /// Positions of each word in the current record and field.
+    /// Rows that the two rarest words have, and the number of rows that are passed.
+    common: CommonRows,
+    passed: usize,
+    /// The places of the two words among the rows that were decoded when the rows were collected.
+    moved: [usize; 2],
+    /// The row from which on the two words may have others; `None` if their rows are not collected.
+    next: Option<u32>,
+    /// By place: positions of each word in the current record and field.
     positions: Vec<Vec<u32>>,
     pace: PacedDeadline<'s>,
 }
@@ -29,7 +38,21 @@ impl<'s> Phrase<'s> {
         deadline: Deadline<'s>,
     ) -> Phrase<'s> {
         let positions = vec![Vec::new(); words.len()];
-        Phrase { words, distance, fields, positions, pace: deadline.paced() }
+        let mut placed: Vec<(usize, Group<'s>)> = words.into_iter().enumerate().collect();
+        placed.sort_by_key(|(_, word)| word.count_max());
+        let (places, words) = placed.into_iter().unzip();
+        Phrase {
+            words,
+            places,
+            distance,
+            fields,
+            common: CommonRows::default(),
+            passed: 0,
+            moved: [0; 2],
+            next: Some(0),
+            positions,
+            pace: deadline.paced(),
+        }
     }
 
     /// An upper bound of the records.
@@ -45,7 +68,7 @@ impl<'s> Phrase<'s> {
     /// Moves to the first record at or after `row`.
     pub fn seek(&mut self, mut row: u32) -> Result<u32, QueryError> {
         loop {
-            row = seek_all(&mut self.words, row, &mut self.pace, Group::seek)?;
+            row = self.seek_words(row)?;
             if row == NO_ROW || self.stands_in_record()? {
                 return Ok(row);
             }
@@ -53,22 +76,47 @@ impl<'s> Phrase<'s> {
         }
     }
 
-    /// Whether the phrase stands in the record at which all words are.
-    fn stands_in_record(&mut self) -> Result<bool, ReadError> {
-        let Phrase { words, distance, fields, positions, .. } = self;
-        let mut common = *fields;
-        for word in &mut *words {
-            common &= word.fields()?;
-            if common == 0 {
-                return Ok(false);
+    /// Moves all words to the first row at or after `row` that all of them have.
+    fn seek_words(&mut self, mut row: u32) -> Result<u32, QueryError> {
+        while let ([a, b, others @ ..], Some(next)) = (self.words.as_mut_slice(), self.next) {
+            while self.common.rows.get(self.passed).is_some_and(|common| common.row < row) {
+                self.passed += 1;
+            }
+            match self.common.rows.get(self.passed) {
+                Some(CommonRow { row: common, places }) => {
+                    a.pass(places[0] - self.moved[0])?;
+                    b.pass(places[1] - self.moved[1])?;
+                    self.moved = *places;
+                    row = *common;
+                    for other in others {
+                        row = row.max(other.seek(row)?);
+                    }
+                    if row == *common {
+                        return Ok(row);
+                    }
+                }
+                None if next == NO_ROW => return Ok(NO_ROW),
+                None => {
+                    self.pace.step()?;
+                    (self.passed, self.moved) = (0, [0; 2]);
+                    self.next = a.collect_common(b, row.max(next), &mut self.common)?;
+                }
             }
         }
-        for field in Field::of_set(common) {
+        seek_all(&mut self.words, row, &mut self.pace, Group::seek)
+    }
+
+    /// Whether the phrase stands in the record at which all words are.
+    fn stands_in_record(&mut self) -> Result<bool, ReadError> {
+        let Phrase { words, places, distance, fields, positions, .. } = self;
+        let rarest = words.first_mut().map_or(Ok(0), Group::fields)?;
+        for field in Field::of_set(*fields & rarest) {
             let mut has_all = true;
-            for (word, positions) in words.iter_mut().zip(positions.iter_mut()) {
+            for (word, place) in words.iter_mut().zip(&*places) {
+                let positions = &mut positions[*place];
                 positions.clear();
                 word.positions(field, positions)?;
-                has_all &= !positions.is_empty();
+                has_all = !positions.is_empty();
                 if !has_all {
                     break;
                 }
@@ -86,12 +134,17 @@ impl<'s> Phrase<'s> {
     }
 }
 
-/// Whether words stand side by side, in order.
-pub(super) fn stand_in_order(positions: &[Vec<u32>]) -> bool {
-    let Some((first, others)) = positions.split_first() else { return false };
-    first.iter().any(|at| {
+/// The positions of the first word from which on words stand side by side, in order.
+pub(super) fn places_in_order(positions: &[Vec<u32>]) -> impl Iterator<Item = u32> {
+    let (first, others) = positions.split_at(positions.len().min(1));
+    first.iter().flatten().copied().filter(move |at| {
         (at + 1..).zip(others).all(|(place, positions)| positions.binary_search(&place).is_ok())
     })
+}
+
+/// Whether words stand side by side, in order.
+pub(super) fn stand_in_order(positions: &[Vec<u32>]) -> bool {
+    places_in_order(positions).next().is_some()
 }
 
 /// Whether each word has a position such that all lie within a distance.

@@ -91,16 +91,18 @@ pub(super) struct ScoredWord<'s> {
 pub(super) struct Scoring<'s> {
     pub words: Vec<ScoredWord<'s>>,
     /// Of a plain search, its words in order, to be found side by side; each with its inverse document frequency.
-    pub sequence: Vec<(u64, Group<'s>)>,
+    pub sequence: Vec<(u64, ScoreSource<'s>)>,
     /// The ends of titles, once they are read.
     title_end: Option<Postings<'s>>,
     pub index: &'s FullText,
 }
 
-impl Scoring<'_> {
+impl<'s> Scoring<'s> {
     /// Moves the words of the sequence and the ends of titles to their first records.
-    pub fn rewind(&mut self) -> Result<(), QueryError> {
-        self.sequence.iter_mut().try_for_each(|(_, group)| group.rewind())?;
+    pub fn rewind(&mut self, matcher: &mut Matcher<'s>) -> Result<(), QueryError> {
+        for (_, source) in &mut self.sequence {
+            source.group(matcher).map_or(Ok(()), Group::rewind)?;
+        }
         self.title_end.iter_mut().try_for_each(Postings::rewind)?;
         Ok(())
     }
@@ -205,7 +207,7 @@ impl<'s, 'q> Resolver<'s, 'q> {
         let search = self.search;
         let words = self.scored_words(&search.tree, matcher)?;
         let sequence = match search.is_plain {
-            true => self.sequence(&search.tree)?,
+            true => self.sequence(&search.tree, matcher)?,
             false => Vec::new(),
         };
         Ok(Scoring { words, sequence, title_end: None, index: self.index })
@@ -547,49 +549,62 @@ impl<'s, 'q> Resolver<'s, 'q> {
         }
         let mut words = Vec::new();
         for (part, times) in counts {
-            let (weight, group) = match &part {
-                Scored::Word(word, joined) => {
-                    let place = matcher.place_of(&(word.clone(), joined.clone()));
-                    if let Some(place) = place {
-                        let terms = self.word_terms(word, joined.as_deref())?;
-                        let weight = self.idf(&terms)? * times;
-                        words.push(ScoredWord { source: ScoreSource::Matcher(place), weight });
-                        continue;
-                    }
-                    self.word_group(word, joined.as_deref())?
-                }
+            let (weight, source) = match &part {
+                Scored::Word(word, joined) => self.word_source(word, joined.as_deref(), matcher)?,
                 Scored::Pattern(pattern) => {
                     let found = self.pattern(pattern)?;
-                    self.expanded_group(found)?
+                    self.expanded_source(found)?
                 }
                 Scored::Fuzzy(word, edits) => {
                     let mut found = self.fuzzy(word, *edits)?;
                     found.push(Found { form: word.clone(), terms: self.index.form(word)? });
-                    self.expanded_group(found)?
+                    self.expanded_source(found)?
                 }
             };
             if weight > 0 {
-                let source = ScoreSource::Group(Box::new(group));
                 words.push(ScoredWord { source, weight: weight * times });
             }
         }
         Ok(words)
     }
 
-    /// The group of the terms of some words, whole.
-    fn expanded_group(&self, found: Vec<Found>) -> Result<(u64, Group<'s>), QueryError> {
+    /// The terms of some words, whole.
+    fn expanded_source(&self, found: Vec<Found>) -> Result<(u64, ScoreSource<'s>), QueryError> {
         let mut terms = self.terms_of_forms(found)?;
         terms.iter_mut().for_each(|term| term.forms = None);
-        Ok((self.idf(&terms)?, self.group(terms, ANY_FIELD)?))
+        self.source(terms)
     }
 
     /// All words of a plain search in order.
-    fn sequence(&mut self, tree: &Node) -> Result<Vec<(u64, Group<'s>)>, QueryError> {
+    fn sequence(
+        &mut self,
+        tree: &Node,
+        matcher: &Matcher<'s>,
+    ) -> Result<Vec<(u64, ScoreSource<'s>)>, QueryError> {
         let words = words_of(tree);
         if words.len() > SEQUENCE_WORDS_MAX {
             return Ok(Vec::new());
         }
-        words.iter().map(|(word, _)| self.word_group(word, None)).collect()
+        words.iter().map(|(word, _)| self.word_source(word, None, matcher)).collect()
+    }
+
+    /// The inverse document frequency of a word, and its postings: of the matcher if it reads them.
+    fn word_source(
+        &mut self,
+        word: &str,
+        joined: Option<&str>,
+        matcher: &Matcher<'s>,
+    ) -> Result<(u64, ScoreSource<'s>), QueryError> {
+        let terms = self.word_terms(word, joined)?;
+        match matcher.place_of(&(word.to_owned(), joined.map(str::to_owned))) {
+            Some(place) => Ok((self.idf(&terms)?, ScoreSource::Matcher(place))),
+            None => self.source(terms),
+        }
+    }
+
+    fn source(&self, terms: Vec<GroupTerm<'s>>) -> Result<(u64, ScoreSource<'s>), QueryError> {
+        let idf = self.idf(&terms)?;
+        Ok((idf, ScoreSource::Group(Box::new(self.group(terms, ANY_FIELD)?))))
     }
 }
 

@@ -12,31 +12,25 @@
 //! All numbers are integers. Ties are in the order of rows. A record outside of the best 128 has no bonus, and no record
 //! within has a lower score than one outside; so the order of the others is that of their scores.
 //!
-//! A search of plain words scores each match, since it counts them all. Of one frequent word the count is known: blocks whose
+//! A search of plain words scores each match, since it counts them all. Of one word the count is known: blocks whose
 //! greatest impact cannot reach the best are passed over. With operators, records of such blocks are counted, and not scored.
 
-use std::{cmp::Reverse, collections::BinaryHeap};
+use std::cmp::Reverse;
 
 use crate::index::doc_set::{DocSet, DocSetBuilder};
-use crate::index::full_text::{IDF_STEPS, IMPACT_MAX, NO_ROW, VALUE_GAP};
+use crate::index::full_text::{IDF_STEPS, IMPACT_MAX, NO_ROW};
 use crate::query::deadline::{Deadline, QueryError};
-use crate::query::search::group::{Group, seek_all};
+use crate::query::search::bonus::add_bonuses;
+use crate::query::search::group::{CommonRow, CommonRows, Group, seek_all};
 use crate::query::search::matcher::Matcher;
-use crate::query::search::phrase::stand_in_order;
 use crate::query::search::plan::{Resolver, ScoreSource, ScoredWord, Scoring};
-use crate::schema::texts::Field;
-use crate::storage::error::ReadError;
 
 /// The records whose words are compared with the order of a plain search.
-const WINDOW: usize = 128;
+pub(super) const WINDOW: usize = 128;
 /// The most records that are kept while the best are found. A later page costs two passes more.
 const BEST_MAX: usize = 1 << 14;
-/// Rows of a word that are looked at between two checks of the deadline.
-const STRETCH_ROWS: u32 = 1 << 20;
-/// Of two words, how many times as many records one may have as the other, so that their records are compared one by one.
-const COMPARED_SHARE: u64 = 12;
-/// Records of a word from which on whole blocks of them are passed over.
-const PASSED_OVER_MIN: u64 = 1 << 18;
+/// Rows of a word that are a step towards the next check of the deadline.
+const STRETCH_ROWS: u32 = 1 << 14;
 /// The steps of a score that stand for 1 of `relevance_score`.
 const SCORE_STEPS: u64 = IDF_STEPS * IMPACT_MAX as u64;
 /// The weight of a row's place: less than the least impact of a word in half of the records.
@@ -102,7 +96,8 @@ impl Ranking<'_> {
             // The first batch of a stream begins with the window.
             if first == 0 {
                 let wanted = page.len();
-                add_bonuses(&mut begin()?.1, &mut page, wanted)?;
+                let (mut matcher, mut scoring) = begin()?;
+                add_bonuses(&mut scoring, &mut matcher, &mut page, wanted)?;
             }
             return Ok((matching, page));
         }
@@ -110,7 +105,7 @@ impl Ranking<'_> {
         let window = if scoring.sequence.is_empty() { 0 } else { WINDOW };
         let kept = (last as usize).max(window);
         let (matching, mut best) = self.best(&mut matcher, &mut scoring.words, kept)?;
-        add_bonuses(&mut scoring, &mut best, last as usize)?;
+        add_bonuses(&mut scoring, &mut matcher, &mut best, last as usize)?;
         let page = best.into_iter().skip(first as usize).take(count);
         Ok((matching, page.collect()))
     }
@@ -140,70 +135,69 @@ impl Ranking<'_> {
             matcher.groups().and_then(|groups| Some((factors(words, groups.len())?, groups)));
         if let Some((factors, mut groups)) = required {
             match groups.as_mut_slice() {
-                [only] if self.is_known_and_long(only) => {}
                 [only] => return self.best_of_one(only, factors[0], best),
                 groups => return self.best_of_all(groups, &factors, best),
             }
         }
-        // If every posting matches, their number is known, and blocks are passed over.
-        let known = match (matcher.only_group(), self.filter, self.suppressed) {
-            (Some(group), None, []) => group.exact_count(),
-            _ => None,
-        };
         let mut bound = Bound { until: None, score: 0 };
         let mut matching = 0;
         let mut pace = self.deadline.paced();
         let mut row = matcher.seek(0)?;
         while row != NO_ROW {
             pace.step()?;
-            let mut next = row + 1;
-            let mut can_be_best = count > 0;
-            if let Some(least) = best.least {
-                if bound.until.is_none_or(|until| until < row) {
-                    bound = Bound::of(matcher, words, row);
-                }
-                // No record of these blocks is better than the worst of the best.
-                can_be_best = bound.score > least;
-                if let (false, Some(_), Some(until)) = (can_be_best, known, bound.until) {
-                    next = until.saturating_add(1);
-                }
+            if bound.until.is_none_or(|until| until < row) {
+                bound = Bound::of(matcher, words, row);
             }
             if self.has(row) {
                 matching += 1;
-                if can_be_best {
+                // No record of these blocks has a greater score.
+                if best.takes(row, bound.score) {
                     best.add(row, score(matcher, words, row)?);
                 }
             }
-            row = matcher.seek(next)?;
+            row = matcher.seek(row + 1)?;
         }
-        Ok((known.unwrap_or(matching), best.finish()))
+        Ok((matching, best.finish()))
     }
 
-    /// Whether the number of a group's records is known, and blocks are worth passing over.
-    fn is_known_and_long(&self, group: &Group<'_>) -> bool {
-        let known = group.exact_count().unwrap_or(0);
-        self.filter.is_none() && self.suppressed.is_empty() && known > PASSED_OVER_MIN
-    }
-
-    /// The best records with a word.
+    /// The best records with a word. If all records of the word match, their number is known, and blocks whose greatest impact
+    /// cannot reach the best are passed over.
     fn best_of_one(
         &self,
         group: &mut Group<'_>,
         factor: u32,
         mut best: Best,
     ) -> Result<(u64, Vec<RankedRow>), QueryError> {
+        let score = |row, impact| factor.saturating_mul(impact).saturating_add(row_score(row));
+        let known = match (self.filter, self.suppressed) {
+            (None, []) => group.exact_count(),
+            _ => None,
+        };
         let mut matching = 0;
-        while group.row() != NO_ROW {
-            self.deadline.check()?;
-            let end = group.row().saturating_add(STRETCH_ROWS);
+        let mut pace = self.deadline.paced();
+        let mut row = group.row();
+        while row != NO_ROW {
+            pace.step()?;
+            let mut end = row.saturating_add(STRETCH_ROWS);
+            if known.is_some() {
+                // One block after another.
+                let (impact, last) = group.bound(row);
+                end = last.saturating_add(1);
+                if !best.takes(row, score(row, impact)) {
+                    row = end;
+                    continue;
+                }
+                group.seek(row)?;
+            }
             group.each_below(end, |row, impact| {
                 if self.has(row) {
                     matching += 1;
-                    best.add(row, factor.saturating_mul(impact).saturating_add(row_score(row)));
+                    best.add(row, score(row, impact));
                 }
             })?;
+            row = group.row();
         }
-        Ok((matching, best.finish()))
+        Ok((known.unwrap_or(matching), best.finish()))
     }
 
     /// The best records with all of some words, the rarest first.
@@ -215,45 +209,55 @@ impl Ranking<'_> {
     ) -> Result<(u64, Vec<RankedRow>), QueryError> {
         let (mut matching, mut row) = (0, 0);
         let mut pace = self.deadline.paced();
-        if let ([a, b, others @ ..], [of_a, of_b, of_others @ ..]) = (&mut *groups, factors)
-            && b.count_max() < COMPARED_SHARE * a.count_max()
-        {
-            let was_compared = a.each_common(b, &mut pace, |row, impact_a, impact_b| {
-                let mut score = row_score(row);
-                score = score.saturating_add(of_a.saturating_mul(impact_a));
-                score = score.saturating_add(of_b.saturating_mul(impact_b));
+        let mut add = |row, score| {
+            if self.has(row) {
+                matching += 1;
+                best.add(row, score);
+            }
+        };
+        let mut common = CommonRows::default();
+        // The common rows of the two rarest words, one stretch after another. Each row is looked up in the other words.
+        while row != NO_ROW {
+            pace.step()?;
+            let ([a, b, others @ ..], [of_a, of_b, of_others @ ..]) = (&mut *groups, factors)
+            else {
+                break;
+            };
+            let Some(next) = a.collect_common(b, row, &mut common)? else { break };
+            row = next;
+            if common.rows.is_empty() {
+                continue;
+            }
+            let Some(((_, impacts_a), (_, impacts_b))) = a.stretch().zip(b.stretch()) else {
+                break;
+            };
+            'rows: for CommonRow { row, places: [at_a, at_b] } in &common.rows {
+                let mut score = row_score(*row);
+                score = score.saturating_add(of_a.saturating_mul(impacts_a[*at_a]));
+                score = score.saturating_add(of_b.saturating_mul(impacts_b[*at_b]));
                 for (group, factor) in others.iter_mut().zip(of_others) {
-                    if group.seek(row)? != row {
-                        return Ok(());
+                    if group.seek(*row)? != *row {
+                        continue 'rows;
                     }
                     score = score.saturating_add(factor.saturating_mul(group.current_impact()));
                 }
-                if self.has(row) {
-                    matching += 1;
-                    best.add(row, score);
-                }
-                Ok(())
-            })?;
-            if was_compared {
-                return Ok((matching, best.finish()));
+                add(*row, score);
             }
         }
-        loop {
-            pace.step()?;
+        // Words of which only some records count move from row to row.
+        while row != NO_ROW {
             row = seek_all(groups, row, &mut pace, |group, row| group.seek(row))?;
             if row == NO_ROW {
-                return Ok((matching, best.finish()));
+                break;
             }
-            if self.has(row) {
-                matching += 1;
-                let mut score = row_score(row);
-                for (group, factor) in groups.iter_mut().zip(factors) {
-                    score = score.saturating_add(factor.saturating_mul(group.current_impact()));
-                }
-                best.add(row, score);
+            let mut score = row_score(row);
+            for (group, factor) in groups.iter_mut().zip(factors) {
+                score = score.saturating_add(factor.saturating_mul(group.current_impact()));
             }
+            add(row, score);
             row += 1;
         }
+        Ok((matching, best.finish()))
     }
 
     /// Finds a page behind the records that memory keeps: counts the records of each score, and then collects those of the
@@ -347,40 +351,56 @@ impl Ranking<'_> {
 /// The best records so far.
 struct Best {
     count: usize,
-    /// The worst of them first.
-    heap: BinaryHeap<Reverse<(u32, Reverse<u32>)>>,
-    /// The score of the worst, once there are enough.
-    least: Option<u32>,
+    /// The best and at most as many others, as numbers that are greater for better records.
+    kept: Vec<u64>,
+    /// A record is among the best only if its number is greater.
+    worst: u64,
 }
 
 impl Best {
     fn new(count: usize) -> Best {
-        Best { count, heap: BinaryHeap::with_capacity(count + 1), least: None }
+        let worst = if count == 0 { u64::MAX } else { 0 };
+        Best { count, kept: Vec::with_capacity(2 * count), worst }
     }
 
-    /// Adds a record if it is among the best. Rows ascend, so that of equal scores the earlier record is better.
+    /// The number of a record: the score, and of equal scores the earlier row.
+    fn number(row: u32, score: u32) -> u64 {
+        u64::from(score) << 32 | u64::from(!row)
+    }
+
+    /// Whether a record at or after a row may be among the best with a score.
+    #[inline]
+    fn takes(&self, row: u32, score: u32) -> bool {
+        Best::number(row, score) > self.worst
+    }
+
+    /// Adds a record if it is among the best.
     #[inline]
     fn add(&mut self, row: u32, score: u32) {
-        if self.least.is_none_or(|least| score > least) {
-            self.replace_worst(row, score);
+        let number = Best::number(row, score);
+        if number > self.worst {
+            self.kept.push(number);
+            if self.kept.len() >= 2 * self.count {
+                self.drop_others();
+            }
         }
     }
 
-    fn replace_worst(&mut self, row: u32, score: u32) {
-        let entry = Reverse((score, Reverse(row)));
-        if self.heap.len() < self.count {
-            self.heap.push(entry);
-        } else if let Some(mut worst) = self.heap.peek_mut() {
-            *worst = entry;
-        }
-        if self.heap.len() == self.count {
-            self.least = self.heap.peek().map(|worst| worst.0.0);
-        }
+    /// Drops all but the best.
+    #[cold]
+    fn drop_others(&mut self) {
+        let (_, worst, _) =
+            self.kept.select_nth_unstable_by_key(self.count - 1, |number| Reverse(*number));
+        self.worst = *worst;
+        self.kept.truncate(self.count);
     }
 
-    fn finish(self) -> Vec<RankedRow> {
-        let sorted = self.heap.into_sorted_vec().into_iter();
-        sorted.map(|Reverse((score, Reverse(row)))| RankedRow { row, score }).collect()
+    fn finish(mut self) -> Vec<RankedRow> {
+        self.kept.sort_unstable_by_key(|number| Reverse(*number));
+        self.kept.truncate(self.count);
+        let ranked =
+            |number: &u64| RankedRow { row: !(*number as u32), score: (*number >> 32) as u32 };
+        self.kept.iter().map(ranked).collect()
     }
 }
 
@@ -444,7 +464,7 @@ fn row_score(row: u32) -> u32 {
     ROW_WEIGHT * row.saturating_add(1).leading_zeros()
 }
 
-fn saturate(score: u64) -> u32 {
+pub(super) fn saturate(score: u64) -> u32 {
     u32::try_from(score).unwrap_or(u32::MAX)
 }
 
@@ -463,143 +483,26 @@ fn score<'s>(
     Ok(saturate(score))
 }
 
-/// Adds to the scores of the best records what the places of their words are worth, and sorts them again: so that the first
-/// `wanted` are right. Reads no places of records that cannot be among these.
-///
-/// ```text
-/// scores 90 80 70 60   at most, with a bonus   120 130 75 110   wanted: 1
-/// the first two are read: 95 and 112           70 and 60 cannot pass 112
-/// ```
-fn add_bonuses(
-    search: &mut Scoring<'_>,
-    best: &mut [RankedRow],
-    wanted: usize,
-) -> Result<(), QueryError> {
-    if search.sequence.is_empty() {
-        return Ok(());
-    }
-    let window = best.len().min(WINDOW);
-    let best = &mut best[..window];
-    let bonuses = Bonuses::new(search);
-    let mut rest = Vec::with_capacity(best.len());
-    for ranked in &*best {
-        rest.push((bonuses.bound(search, ranked)?, *ranked));
-    }
-    rest.sort_by_key(|(bound, ranked)| (Reverse(*bound), ranked.row));
-    let mut read: Vec<RankedRow> = Vec::with_capacity(best.len());
-    let mut next = (2 * wanted).min(rest.len());
-    let mut positions = vec![Vec::new(); search.sequence.len()];
-    // Mostly there are one or two rounds: the second has all records that the first one did not rule out.
-    while next > 0 {
-        let mut round: Vec<RankedRow> = rest.drain(..next).map(|(_, ranked)| ranked).collect();
-        // Postings are read in the order of rows.
-        round.sort_by_key(|ranked| ranked.row);
-        search.rewind()?;
-        for ranked in &mut round {
-            let bonus = bonuses.of(search, ranked.row, &mut positions)?;
-            ranked.score = saturate(u64::from(ranked.score) + bonus);
-        }
-        read.append(&mut round);
-        read.sort_by_key(|ranked| (Reverse(ranked.score), ranked.row));
-        let least = wanted.checked_sub(1).and_then(|last| read.get(last));
-        let least = least.map_or(0, |ranked| ranked.score);
-        next = rest.partition_point(|(bound, _)| *bound >= least);
-    }
-    read.extend(rest.into_iter().map(|(_, ranked)| ranked));
-    best.copy_from_slice(&read);
-    Ok(())
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// The fields whose words are compared with the order of a search. A word alone has no neighbour in an abstract.
-fn compared_fields(words: usize) -> &'static [Field] {
-    if words == 1 { &[Field::Title] } else { &[Field::Title, Field::Abstract] }
-}
-
-/// Bonuses to scores for the places of a search's words.
-struct Bonuses {
-    /// The weights of all words.
-    weights: u64,
-    /// The idf of all neighbours.
-    neighbours: u64,
-    words: u64,
-}
-
-impl Bonuses {
-    fn new(search: &Scoring<'_>) -> Bonuses {
-        let neighbours = search.sequence.array_windows::<2>().map(|[a, b]| a.0.min(b.0));
-        Bonuses {
-            weights: search.words.iter().map(|word| word.weight).sum(),
-            neighbours: neighbours.sum(),
-            words: search.sequence.len() as u64,
-        }
-    }
-
-    fn sum(&self, neighbours: u64, coverage: u64) -> u64 {
-        u64::from(IMPACT_MAX) * (neighbours / 8 + self.weights * coverage / COVERED / 4)
-    }
-
-    /// The greatest score that a record may have with its bonus: as if its shortest title had all words.
-    fn bound(&self, search: &Scoring<'_>, ranked: &RankedRow) -> Result<u32, ReadError> {
-        let coverage = match u64::from(search.index.title_words(ranked.row)?) {
-            title_words if title_words < self.words => 0,
-            title_words => coverage(self.words, title_words),
-        };
-        Ok(saturate(u64::from(ranked.score) + self.sum(self.neighbours, coverage)))
-    }
-
-    /// The bonus of a record. Rows ascend.
-    fn of(
-        &self,
-        search: &mut Scoring<'_>,
-        row: u32,
-        positions: &mut [Vec<u32>],
-    ) -> Result<u64, QueryError> {
-        let mut side_by_side = vec![false; search.sequence.len().saturating_sub(1)];
-        let mut coverage = 0;
-        for field in compared_fields(search.sequence.len()) {
-            for ((_, group), positions) in search.sequence.iter_mut().zip(&mut *positions) {
-                positions.clear();
-                if group.seek(row)? == row {
-                    group.positions(*field, positions)?;
-                }
+    #[test]
+    fn the_best_records_are_those_of_a_sort() {
+        for count in [0, 1, 3, 128] {
+            let mut best = Best::new(count);
+            let mut all = Vec::new();
+            let mut seed = 7u32;
+            for row in 0..2_000 {
+                seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                // Scores often equal each other, and may be 0.
+                let score = (seed >> 16) % 50;
+                all.push(RankedRow { row, score });
+                best.add(row, score);
+                all.sort_by_key(|ranked| (Reverse(ranked.score), ranked.row));
+                all.truncate(count);
             }
-            for (pair, is_found) in positions.array_windows::<2>().zip(&mut side_by_side) {
-                *is_found = *is_found || stand_in_order(pair);
-            }
-            if *field == Field::Title && stand_in_order(positions) {
-                coverage = title_coverage(positions, &search.title_ends(row)?);
-            }
+            assert_eq!(best.finish(), all, "{count}");
         }
-        let pairs = search.sequence.array_windows::<2>().zip(&side_by_side);
-        let pairs = pairs.filter(|(_, is_found)| **is_found).map(|([a, b], _)| a.0.min(b.0));
-        Ok(self.sum(pairs.sum(), coverage))
     }
-}
-
-/// The coverage of a title by a search that stands in it.
-fn coverage(words: u64, title_words: u64) -> u64 {
-    COVERED + 3 * COVERED * words / title_words.max(1)
-}
-
-/// The coverage of a title that is the search, in parts of the weight of all words, times four.
-const COVERED: u64 = 64;
-
-/// How much of a title the words of a search are that stand in the title in order: 0 if they do not, 4 × [`COVERED`] if they
-/// are the whole title.
-fn title_coverage(positions: &[Vec<u32>], ends: &[u32]) -> u64 {
-    let words = positions.len() as u64;
-    let mut begin = 0;
-    let mut greatest = 0;
-    for end in ends {
-        // Each name and title of the record ends with a position of its own.
-        let within: Vec<Vec<u32>> = positions
-            .iter()
-            .map(|all| all.iter().copied().filter(|at| (begin..*end).contains(at)).collect())
-            .collect();
-        if stand_in_order(&within) {
-            greatest = greatest.max(coverage(words, u64::from(end - begin)));
-        }
-        begin = end + VALUE_GAP;
-    }
-    greatest
 }

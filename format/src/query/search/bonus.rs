@@ -1,0 +1,163 @@
+//! Adds to the scores of the best records of a plain search what the places of their words are worth.
+//!
+//! ```text
+//! search "deep learning"   title "Deep learning"                     neighbours, and the whole title
+//!                          title "Learning deep architectures"       none
+//!                          abstract "… of deep learning …"           neighbours
+//! ```
+
+use std::cmp::Reverse;
+
+use crate::index::full_text::{IMPACT_MAX, VALUE_GAP};
+use crate::query::deadline::QueryError;
+use crate::query::search::matcher::Matcher;
+use crate::query::search::phrase::{places_in_order, stand_in_order};
+use crate::query::search::plan::Scoring;
+use crate::query::search::rank::{RankedRow, WINDOW, saturate};
+use crate::schema::texts::Field;
+use crate::storage::error::ReadError;
+
+/// Adds to the scores of the best records what the places of their words are worth, and sorts them again: so that the first
+/// `wanted` are right. Reads no places of records that cannot be among these.
+///
+/// ```text
+/// scores 90 80 70 60   at most, with a bonus   120 130 75 110   wanted: 1
+/// the first two are read: 95 and 112           70 and 60 cannot pass 112
+/// ```
+pub(super) fn add_bonuses<'s>(
+    search: &mut Scoring<'s>,
+    matcher: &mut Matcher<'s>,
+    best: &mut [RankedRow],
+    wanted: usize,
+) -> Result<(), QueryError> {
+    if search.sequence.is_empty() {
+        return Ok(());
+    }
+    let window = best.len().min(WINDOW);
+    let best = &mut best[..window];
+    let bonuses = Bonuses::new(search);
+    let mut rest = Vec::with_capacity(best.len());
+    for ranked in &*best {
+        rest.push((bonuses.bound(search, ranked)?, *ranked));
+    }
+    // First come the records with the greatest bounds.
+    let first = (2 * wanted).min(rest.len());
+    if first < rest.len() {
+        rest.select_nth_unstable_by_key(first, |(bound, ranked)| (Reverse(*bound), ranked.row));
+    }
+    let mut round: Vec<RankedRow> = rest.drain(..first).map(|(_, ranked)| ranked).collect();
+    let mut read: Vec<RankedRow> = Vec::with_capacity(best.len());
+    let mut positions = vec![Vec::new(); search.sequence.len()];
+    // There are one or two rounds: the second has all records that the first one did not rule out.
+    while !round.is_empty() {
+        // Postings are read in the order of rows.
+        round.sort_unstable_by_key(|ranked| ranked.row);
+        search.rewind(matcher)?;
+        for ranked in &mut round {
+            let bonus = bonuses.of(search, matcher, ranked.row, &mut positions)?;
+            ranked.score = saturate(u64::from(ranked.score) + bonus);
+        }
+        read.append(&mut round);
+        read.sort_unstable_by_key(|ranked| (Reverse(ranked.score), ranked.row));
+        let least = wanted.checked_sub(1).and_then(|last| read.get(last));
+        let least = least.map_or(0, |ranked| ranked.score);
+        let others = rest.extract_if(.., |(bound, _)| *bound >= least);
+        round.extend(others.map(|(_, ranked)| ranked));
+    }
+    read.extend(rest.into_iter().map(|(_, ranked)| ranked));
+    best.copy_from_slice(&read);
+    Ok(())
+}
+
+/// The fields whose words are compared with the order of a search. A word alone has no neighbour in an abstract.
+fn compared_fields(words: usize) -> &'static [Field] {
+    if words == 1 { &[Field::Title] } else { &[Field::Title, Field::Abstract] }
+}
+
+/// Bonuses to scores for the places of a search's words.
+struct Bonuses {
+    /// The weights of all words.
+    weights: u64,
+    /// The idf of all neighbours.
+    neighbours: u64,
+    words: u64,
+}
+
+impl Bonuses {
+    fn new(search: &Scoring<'_>) -> Bonuses {
+        let neighbours = search.sequence.array_windows::<2>().map(|[a, b]| a.0.min(b.0));
+        Bonuses {
+            weights: search.words.iter().map(|word| word.weight).sum(),
+            neighbours: neighbours.sum(),
+            words: search.sequence.len() as u64,
+        }
+    }
+
+    fn sum(&self, neighbours: u64, coverage: u64) -> u64 {
+        u64::from(IMPACT_MAX) * (neighbours / 8 + self.weights * coverage / COVERED / 4)
+    }
+
+    /// The greatest score that a record may have with its bonus: as if its shortest title had all words.
+    fn bound(&self, search: &Scoring<'_>, ranked: &RankedRow) -> Result<u32, ReadError> {
+        let coverage = match u64::from(search.index.title_words(ranked.row)?) {
+            title_words if title_words < self.words => 0,
+            title_words => coverage(self.words, title_words),
+        };
+        Ok(saturate(u64::from(ranked.score) + self.sum(self.neighbours, coverage)))
+    }
+
+    /// The bonus of a record. Rows ascend.
+    fn of<'s>(
+        &self,
+        search: &mut Scoring<'s>,
+        matcher: &mut Matcher<'s>,
+        row: u32,
+        positions: &mut [Vec<u32>],
+    ) -> Result<u64, QueryError> {
+        // The pairs of neighbours that stand side by side, a bit each.
+        let mut side_by_side = 0u32;
+        let mut coverage = 0;
+        for field in compared_fields(search.sequence.len()) {
+            for ((_, source), positions) in search.sequence.iter_mut().zip(&mut *positions) {
+                positions.clear();
+                if let Some(group) = source.group(matcher)
+                    && group.seek(row)? == row
+                {
+                    group.positions(*field, positions)?;
+                }
+            }
+            for (number, pair) in positions.array_windows::<2>().enumerate() {
+                side_by_side |= u32::from(stand_in_order(pair)) << number;
+            }
+            if *field == Field::Title && stand_in_order(positions) {
+                coverage = title_coverage(positions, &search.title_ends(row)?);
+            }
+        }
+        let pairs = search.sequence.array_windows::<2>().enumerate();
+        let pairs = pairs.filter(|(number, _)| side_by_side >> number & 1 == 1);
+        Ok(self.sum(pairs.map(|(_, [a, b])| a.0.min(b.0)).sum(), coverage))
+    }
+}
+
+/// The coverage of a title by a search that stands in it.
+fn coverage(words: u64, title_words: u64) -> u64 {
+    COVERED + 3 * COVERED * words / title_words.max(1)
+}
+
+/// The coverage of a title that is the search, in parts of the weight of all words, times four.
+const COVERED: u64 = 64;
+
+/// How much of a title the words of a search are that stand in the title in order: 0 if they do not, 4 × [`COVERED`] if they
+/// are the whole title.
+fn title_coverage(positions: &[Vec<u32>], ends: &[u32]) -> u64 {
+    let words = positions.len() as u32;
+    let of_title = |start: u32| {
+        // Each name and title of the record ends with a position of its own.
+        let number = ends.partition_point(|end| *end <= start);
+        let begin = number.checked_sub(1).map_or(0, |before| ends[before] + VALUE_GAP);
+        let end = *ends.get(number)?;
+        let is_within = begin <= start && words <= end - start;
+        is_within.then(|| coverage(words.into(), u64::from(end - begin)))
+    };
+    places_in_order(positions).filter_map(of_title).max().unwrap_or(0)
+}
