@@ -25,7 +25,7 @@ struct ErrorPage {
     advice: &'static str,
 }
 
-/// A refused parameter.
+/// A parameter, and why it is refused.
 struct ErrorDetail {
     parameter: String,
     value: String,

@@ -112,7 +112,7 @@ impl FilledForm {
                     FieldKind::Name(entity) if !is_id(entity, text) => {
                         self.names.push(TypedName { key, entity, text: text.to_owned() });
                     }
-                    _ => self.expressions.push(format!("{key}:{text}")),
+                    _ => self.expressions.push(format!("{key}:{}", one_value(text))),
                 }
             }
         }
@@ -126,11 +126,7 @@ impl FilledForm {
             self.expressions.push(format!("{key}:{range}"));
         }
         if !self.key.is_empty() && !self.value.is_empty() {
-            let value = match self.value.contains(',') && !self.value.contains('"') {
-                true => quoted(&self.value),
-                false => self.value.clone(),
-            };
-            self.expressions.push(format!("{}:{value}", self.key));
+            self.expressions.push(format!("{}:{}", self.key, one_value(&self.value)));
         }
     }
 
@@ -148,6 +144,11 @@ impl FilledForm {
             (from, to) => Some(format!("{from}-{to}")),
         }
     }
+}
+
+/// A value as a reader means it: a comma in it ends no expression, unless the reader wrote quotes.
+fn one_value(text: &str) -> String {
+    if text.contains(',') && !text.contains('"') { quoted(text) } else { text.to_owned() }
 }
 
 fn is_id(entity: Entity, text: &str) -> bool {

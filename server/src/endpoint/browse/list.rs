@@ -1,5 +1,7 @@
 //! The page of a list: filters as chips, sort, count, records, groups, other pages.
 
+use std::collections::BTreeSet;
+
 use askama::Template;
 use pinakes_format::entity::{Entity, Facts};
 use pinakes_format::query::{Deadline, Expression, Operand, Query, QueryError, SearchSummary};
@@ -22,7 +24,7 @@ use crate::endpoint::call::{Answer, Call, Planned, Planning};
 use crate::endpoint::list_query::{self, Dialect, Parameter};
 use crate::endpoint::list_stream::StreamFormat;
 use crate::endpoint::work_limits::WorkLimits;
-use crate::http::parameters::query_pairs;
+use crate::http::parameters::{GIVEN_TWICE, query_pairs};
 use crate::reply::Reply;
 use crate::reply::detail::Detail;
 
@@ -61,11 +63,23 @@ struct ListPageRequest {
 /// The invalid parameters, at most ten.
 fn parse(facts: &Facts, raw: &str) -> Result<ListPageRequest, Vec<Detail>> {
     let (mut pairs, mut form, mut opened) = (Vec::new(), FilledForm::default(), None);
+    let mut filled = BTreeSet::new();
     for pair in query_pairs(raw) {
         match pair {
             Ok((_, text)) if text.trim().is_empty() => {}
-            Ok((name, text)) if name == GROUPS => opened = Some(text),
-            Ok((name, text)) if form.take(facts.entity, &name, &text) => {}
+            Ok((name, text)) if name == GROUPS => {
+                match Query::new(facts.entity).set_group_by(&text) {
+                    Ok(()) => opened = Some(text),
+                    Err(_) => {
+                        pairs.push(Err(Detail::new(&name, &text, "is no key that groups the list")))
+                    }
+                }
+            }
+            Ok((name, text)) if form.take(facts.entity, &name, &text) => {
+                if !filled.insert(name.clone()) {
+                    pairs.push(Err(Detail::new(&name, &text, GIVEN_TWICE)));
+                }
+            }
             other => pairs.push(other),
         }
     }

@@ -16,7 +16,7 @@ use crate::endpoint::browse::tables::{self, Shown};
 pub struct Number {
     pub number: String,
     pub words: String,
-    /// The list of those in the snapshot, if the number is not that of the list.
+    /// The part in the snapshot, if it differs.
     pub here: Option<Here>,
     /// The list whose number this is.
     pub href: Option<String>,
