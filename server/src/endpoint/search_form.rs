@@ -1,6 +1,5 @@
 //! `POST /outputs/search`: the list with its parameters in a form, for queries that no URL holds.
 
-use http::StatusCode;
 use pinakes_format::entity::{Entity, Facts};
 use pinakes_format::schema::keys::keys_of;
 use pinakes_format::storage::error::ReadError;
@@ -11,17 +10,13 @@ use crate::admission::limits::QuotaClass;
 use crate::endpoint::call::{Answer, Call, Cost, Planned, Planning};
 use crate::endpoint::routes::Route;
 use crate::endpoint::{Endpoint, Lists, list, list_parameters, list_query};
-use crate::http::body::{BODY_BYTES_MAX, refuse_headers};
+use crate::http::body::{BODY_BYTES_MAX, FORM, refuse_headers};
 use crate::http::head::POST_METHODS;
 use crate::openapi::document::Document;
-use crate::openapi::operation::responses;
-use crate::openapi::responses::headers;
+use crate::openapi::operation::PostOperation;
 use crate::openapi::samples::Sample;
 use crate::reply::Reply;
 use crate::reply::detail::Detail;
-
-/// The media type of the form.
-const FORM: &str = "application/x-www-form-urlencoded";
 
 pub const SEARCH: Endpoint = Endpoint {
     lists: Lists::Of(has_full_text),
@@ -74,31 +69,16 @@ fn describe(route: &Route, document: &mut Document<'_>) -> Result<(), ReadError>
     }
     let form = json!({ "type": "object", "properties": fields });
     let example = json!({ "value": { "search": "\"open access\" OR review" } });
-    let success = json!({
-        "description": "The answer.",
-        "headers": (headers(&["Cache-Control"])),
-        "content": (list::content(facts, document)),
-    });
-    let statuses = [
-        StatusCode::PAYLOAD_TOO_LARGE,
-        StatusCode::UNSUPPORTED_MEDIA_TYPE,
-        StatusCode::TOO_MANY_REQUESTS,
-    ];
-    let item = json!({
-        "post": {
-            "tags": [(facts.plural)],
-            "operationId": (format!("search_{}", facts.plural)),
-            "summary": (format!("A page of the list of {}, with its parameters in a form", facts.plural)),
-            "description": (format!(
-                "Takes queries that no URL holds. A body has at most {BODY_BYTES_MAX} bytes. It counts as a list."
-            )),
-            "requestBody": {
-                "required": true,
-                "content": { FORM: { "schema": form, "examples": { "search": example } } },
-            },
-            "responses": (responses((StatusCode::OK, success), &statuses)),
-        },
-    });
-    document.paths.insert(route.path.clone(), item);
+    let post = PostOperation {
+        id: format!("search_{}", facts.plural),
+        tag: facts.plural,
+        summary: format!("A page of the list of {}, with its parameters in a form", facts.plural),
+        description: format!(
+            "Takes queries that no URL holds. A body has at most {BODY_BYTES_MAX} bytes. It counts as a list."
+        ),
+        request: json!({ FORM: { "schema": form, "examples": { "search": example } } }),
+        content: list::content(facts, document),
+    };
+    document.add_post(&route.path, post);
     Ok(())
 }

@@ -21,6 +21,8 @@ use crate::reply::detail::Detail;
 
 /// Largest body of most routes.
 pub const BODY_BYTES_MAX: usize = 65_536;
+/// The media type of a form.
+pub const FORM: &str = "application/x-www-form-urlencoded";
 /// How long a client may take to send a body.
 const BODY_TIMEOUT: Duration = Duration::from_secs(5);
 

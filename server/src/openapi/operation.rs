@@ -1,4 +1,4 @@
-//! Operations: the GET of a path, its HEAD twin, and the schemas of pages.
+//! Operations: the GET of a path, its HEAD twin, the POST of a path, and the schemas of pages.
 
 use http::StatusCode;
 use serde_json::{Map, Value, json};
@@ -12,6 +12,7 @@ pub const INTERFACE_VERSION: &str = "1.0";
 pub const AUTOCOMPLETE_TAG: &str = "autocomplete";
 pub const GRAPHQL_TAG: &str = "GraphQL";
 pub const LEGACY_TAG: &str = "older variant";
+pub const RECONCILE_TAG: &str = "reconciliation";
 pub const SERVICE_TAG: &str = "service";
 
 const JSON: &str = "application/json";
@@ -106,6 +107,44 @@ impl Operation {
                 (self.success.as_str()): { "description": "Status and headers of GET." },
                 "default": { "description": "Status and headers of GET." },
             },
+        })
+    }
+}
+
+/// The POST operation of a path: a request in a body, whose reply no cache keeps.
+pub struct PostOperation {
+    /// The `operationId`, unique in the document.
+    pub id: String,
+    /// The tag that groups the operation with others.
+    pub tag: &'static str,
+    /// One line without a full stop.
+    pub summary: String,
+    pub description: String,
+    /// The body of the request, by media type.
+    pub request: Value,
+    /// The body of the reply 200, by media type.
+    pub content: Value,
+}
+
+impl PostOperation {
+    pub fn into_value(self) -> Value {
+        let success = json!({
+            "description": "The answer.",
+            "headers": (headers(&["Cache-Control"])),
+            "content": (self.content),
+        });
+        let statuses = [
+            StatusCode::PAYLOAD_TOO_LARGE,
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            StatusCode::TOO_MANY_REQUESTS,
+        ];
+        json!({
+            "tags": [(self.tag)],
+            "operationId": (self.id),
+            "summary": (self.summary),
+            "description": (self.description),
+            "requestBody": { "required": true, "content": (self.request) },
+            "responses": (responses((StatusCode::OK, success), &statuses)),
         })
     }
 }

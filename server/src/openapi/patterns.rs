@@ -28,6 +28,11 @@ pub fn words() -> String {
     r"^[^\x00-\x1F\x7F]*[^\s\u0085\x00-\x1F\x7F][^\x00-\x1F\x7F]*$".to_owned()
 }
 
+/// Text that is not all white space, as Unicode defines white space.
+pub fn filled() -> String {
+    r"[^\t-\r \u0085\u00A0\u1680\u2000-\u200A\u2028\u2029\u202F\u205F\u3000]".to_owned()
+}
+
 /// Text without control characters.
 pub fn printable() -> String {
     r"^[^\x00-\x1F\x7F]+$".to_owned()
@@ -75,6 +80,15 @@ mod tests {
             assert_eq!(pattern.is_match(text).unwrap(), expected, "{text:?}");
             let is_accepted = crate::endpoint::complete_query::check(text).is_ok();
             assert_eq!(is_accepted, expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn the_filled_pattern_refuses_what_is_blank() {
+        let pattern = Regex::new(&filled()).unwrap();
+        for letter in '\0'..='\u{FFFF}' {
+            let text = format!(" {letter}\n");
+            assert_eq!(pattern.is_match(&text).unwrap(), !text.trim().is_empty(), "{text:?}");
         }
     }
 }

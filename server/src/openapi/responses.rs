@@ -146,7 +146,7 @@ pub const SHARED_RESPONSES: [SharedResponse; 14] = [
     ),
     error(
         StatusCode::UNSUPPORTED_MEDIA_TYPE,
-        "The request's `Content-Type` is not JSON, or the request has a `Content-Encoding`.",
+        "The path does not take the request's `Content-Type`, or the request has a `Content-Encoding`.",
         &[],
         &[("type", "Content-Type must be application/json", "{}")],
     ),

@@ -20,7 +20,10 @@ fn escaped(value: &Value) -> String {
 
 /// The targets of a path: one without parameters, unless one is required, and one per example.
 fn targets(path: &str, item: &Value) -> Vec<String> {
-    let parameters = item["parameters"].as_array().map_or(&[][..], Vec::as_slice);
+    // A path that takes POST too has the parameters at its GET.
+    let parameters = [&item["parameters"], &item["get"]["parameters"]];
+    let parameters =
+        parameters.iter().find_map(|all| all.as_array()).map_or(&[][..], Vec::as_slice);
     let of =
         |place: &'static str| parameters.iter().filter(move |parameter| parameter["in"] == place);
     let path = of("path").fold(path.to_owned(), |path, parameter| {
@@ -34,7 +37,9 @@ fn targets(path: &str, item: &Value) -> Vec<String> {
             format!("{path}?{}={}", parameter["name"].as_str().unwrap(), escaped(&example["value"]))
         })
     });
-    let needs_query = of("query").any(|parameter| parameter["required"] == true);
+    // A citation is a text or its parts, none of which is required.
+    let needs_query =
+        path == "/match/outputs" || of("query").any(|parameter| parameter["required"] == true);
     let bare = (!needs_query).then(|| path.clone());
     bare.into_iter().chain(examples).collect()
 }
@@ -74,9 +79,10 @@ fn every_example_gets_its_documented_reply() {
                     "{target} {name}"
                 );
             }
-            // What one record refers to may not match the example of a filter, and the served snapshot does not
-            // differ from itself.
-            let is_empty = path.contains("{id}/") || path == "/changes";
+            // What one record refers to may not match the example of a filter, the served snapshot does not differ
+            // from itself, and a word may mean no record.
+            let is_empty =
+                path.contains("{id}/") || path == "/changes" || path.starts_with("/match/");
             let is_page = response.text().starts_with("{\"meta\"") && !is_empty;
             assert!(
                 !is_page || response.json()["results"][0].is_object(),
@@ -86,6 +92,48 @@ fn every_example_gets_its_documented_reply() {
         }
     }
     assert!(asked > 70, "{asked}");
+    server.end(&[]);
+}
+
+/// The bytes of an example of a body.
+fn body_of(media_type: &str, example: &Value) -> String {
+    match example {
+        Value::String(text) => text.clone(),
+        Value::Object(fields) if media_type.ends_with("urlencoded") => {
+            let pairs = fields.iter().map(|(name, value)| format!("{name}={}", escaped(value)));
+            pairs.collect::<Vec<_>>().join("&")
+        }
+        other => other.to_string(),
+    }
+}
+
+#[test]
+fn every_example_of_a_body_gets_its_documented_reply() {
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
+    let mut connection = server.connect();
+    let document = document(&mut connection);
+    let mut posted = 0;
+    for (path, item) in document["paths"].as_object().unwrap() {
+        let media_types = item["post"]["requestBody"]["content"].as_object();
+        for (media_type, content) in media_types.into_iter().flatten() {
+            for (name, example) in content["examples"].as_object().unwrap() {
+                let body = body_of(media_type, &example["value"]);
+                let head = format!(
+                    "POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: {media_type}\r\nContent-Length: {}\r\n\r\n",
+                    body.len()
+                );
+                connection.send((head + &body).as_bytes()).unwrap();
+                let response = connection.receive().unwrap();
+                assert_eq!(response.status, 200, "{path} {name}: {}", response.text());
+                let sent = response.header("content-type").unwrap().split(';').next().unwrap();
+                let known = &item["post"]["responses"]["200"]["content"];
+                assert!(known[sent].is_object(), "{path} {name}: {sent}");
+                posted += 1;
+            }
+        }
+    }
+    assert!(posted > 20, "{posted}");
     server.end(&[]);
 }
 

@@ -9,11 +9,13 @@ NOT_OF_STREAMS = {"page", "per_page"}
 # Formats of reference managers have fixed members.
 CITATIONS = {"bibtex", "ris", "csl-json"}
 # Parameters whose grammars the document gives in words.
-IN_WORDS = {"filter", "sort", "search", "search.exact"}
+IN_WORDS = {"filter", "sort", "search", "search.exact", "queries", "extend"}
 # Members that pages of lists have; single records and streams have more.
 ON_PAGES = {"id", "name"}
 # One search at a time.
 SEARCHES = {"search", "search.exact"}
+# A name decides between people beside one of these.
+HINTS = {"orcid", "affiliation", "title"}
 # Names in these parameters must differ.
 NAMES = {"group_by", "of", "select"}
 
@@ -26,6 +28,14 @@ def has_repeated(text):
     return len(names_in(text)) != len(set(names_in(text)))
 
 
+def is_question(path, parameters):
+    """Whether the texts name one thing to match, and decide between people of one name."""
+    given = {name for name, value in parameters.items() if str(value).strip()}
+    if path == "/match/outputs":
+        return bool(given) and not given >= {"text", "title"}
+    return path != "/match/authors" or "text" not in given or bool(given & HINTS)
+
+
 def is_allowed(path, parameters):
     names = set(parameters)
     if any(has_repeated(parameters[name]) for name in names & NAMES):
@@ -36,7 +46,10 @@ def is_allowed(path, parameters):
         return False
     if "group_by" in names and names & NOT_OF_GROUPS:
         return False
-    if names >= SEARCHES:
+    # `extend` has an example in the form alone, and stands beside no `queries`.
+    if names >= SEARCHES or "extend" in names and path == "/reconcile":
+        return False
+    if path.startswith("/match/") and not is_question(path, parameters):
         return False
     # Lists sum up the groups of one key.
     if "of" in names and not path.startswith("/statistics/") and len(names_in(parameters.get("group_by", ","))) > 1:
@@ -46,13 +59,30 @@ def is_allowed(path, parameters):
     return "seed" not in names or "sample" in names
 
 
+@schemathesis.serializer("application/x-ndjson", "text/csv")
+def lines(context, value):
+    """Sends a text as JSON lines, or as the cell of a table; a body that is no text, as none."""
+    if not isinstance(value, str):
+        return b""
+    if context.case.media_type == "text/csv" and not value.startswith("key,"):
+        quoted = value.replace('"', '""')
+        value = f'text\r\n"{quoted}"\r\n'
+    return value.encode(errors="replace")
+
+
+def examples_of(definitions):
+    return [example["value"] for found in definitions for example in found.definition.get("examples", {}).values()]
+
+
 @schemathesis.hook
 def filter_case(context, case):
     form = case.body if isinstance(case.body, dict) else {}
-    # A form has an example of `search` alone.
-    if (IN_WORDS - {"search"}) & set(form):
+    # Any text is a search; forms with other grammars are those of examples.
+    if (IN_WORDS - {"search"}) & set(form) and form not in examples_of(case.operation.body):
         return False
-    return is_allowed(case.path, case.query or {}) and is_allowed(case.path, form)
+    if case.method == "POST" and case.path.startswith(("/match/", "/reconcile")):
+        return True
+    return is_allowed(case.path, form or case.query or {})
 
 
 @schemathesis.hook
@@ -68,4 +98,15 @@ def map_query(context, query):
             query[name] = examples[name][len(str(query[name])) % len(examples[name])]
         else:
             del query[name]
+    return query if context.operation.method == "post" else as_question(context.operation.path, query)
+
+
+def as_question(path, query):
+    """Makes texts a question: such texts alone are few."""
+    query = query or {}
+    if path == "/match/outputs" and not is_question(path, query):
+        query.pop("title", None)
+        query["year"] = "1991"
+    if path == "/match/authors" and not is_question(path, query):
+        query["title"] = "open access"
     return query

@@ -1,10 +1,9 @@
 //! The operation of `POST /graphql` in the OpenAPI document.
 
-use http::StatusCode;
 use pinakes_format::entity::CATALOG;
 use serde_json::{Value, json};
 
-use crate::openapi::operation::{GRAPHQL_TAG, responses};
+use crate::openapi::operation::{GRAPHQL_TAG, PostOperation};
 use crate::openapi::responses::headers;
 use crate::openapi::schemas::{Schemas, schema_at};
 
@@ -17,43 +16,26 @@ pub fn path_item(schemas: &mut Schemas) -> Value {
     let response = schemas.define("GraphqlResponse", |_| response_schema());
     let list = CATALOG[0].plural;
     let query = format!("{{ {list}(per_page: 10) {{ meta {{ count }} results {{ id name }} }} }}");
-    json!({
-        "post": {
-            "tags": [GRAPHQL_TAG],
-            "operationId": "ask",
-            "summary": "Selected members of records and of the records they refer to",
-            "description": "A body has at most 65,536 bytes. The server bounds the levels, fields, \
-                            records, bytes and time of an operation.",
-            "requestBody": {
-                "required": true,
-                "content": {
-                    "application/json": {
-                        "schema": request,
-                        "examples": { "list": { "value": { "query": query } } },
-                    },
-                },
+    let post = PostOperation {
+        id: "ask".to_owned(),
+        tag: GRAPHQL_TAG,
+        summary: "Selected members of records and of the records they refer to".to_owned(),
+        description: "A body has at most 65,536 bytes. The server bounds the levels, fields, records, bytes and time of \
+                      an operation."
+            .to_owned(),
+        request: json!({
+            "application/json": {
+                "schema": request,
+                "examples": { "list": { "value": { "query": query } } },
             },
-            "responses": (operation_responses(response)),
-        },
-    })
-}
-
-fn operation_responses(response: Value) -> Value {
-    let success = json!({
-        "description": "Data, errors, or both.",
-        "headers": (headers(&["Cache-Control"])),
-        "content": {
+        }),
+        content: json!({
             "application/json": { "schema": (response.clone()) },
             GRAPHQL_RESPONSE: { "schema": (response.clone()) },
-        },
-    });
-    let statuses = [
-        StatusCode::PAYLOAD_TOO_LARGE,
-        StatusCode::UNSUPPORTED_MEDIA_TYPE,
-        StatusCode::TOO_MANY_REQUESTS,
-    ];
-    let mut responses = responses((StatusCode::OK, success), &statuses);
-    let refused = json!({
+        }),
+    };
+    let mut operation = post.into_value();
+    operation["responses"]["400"] = json!({
         "description": "The body is not a GraphQL request. Clients that accept \
                         `application/graphql-response+json` also get 400 for an operation that does \
                         not parse or validate, or exceeds a bound.",
@@ -63,10 +45,7 @@ fn operation_responses(response: Value) -> Value {
             GRAPHQL_RESPONSE: { "schema": response },
         },
     });
-    if let Some(responses) = responses.as_object_mut() {
-        responses.insert("400".into(), refused);
-    }
-    responses
+    json!({ "post": operation })
 }
 
 fn request_schema() -> Value {

@@ -3,10 +3,12 @@
 //! GET matches one text, and lists the candidates. POST matches up to 1,000 lines, and answers a line for each as it goes:
 //!
 //! ```text
-//! lines.rs    the posted body: JSON lines or CSV, to keys and questions
-//! reply.rs    one line after the other, each within --list-timeout and --list-cpu
+//! lines.rs     the posted body: JSON lines or CSV, to keys and questions
+//! describe.rs  the operations in the OpenAPI document
+//! reply.rs     one line after the other, each within --list-timeout and --list-cpu
 //! ```
 
+mod describe;
 mod lines;
 mod reply;
 
@@ -38,6 +40,7 @@ pub const MATCH: Endpoint = Endpoint {
     lists: Lists::Of(has_matches),
     methods: READ_AND_POST_METHODS,
     body_bytes_max: BODY_BYTES_MAX,
+    describe: Some(describe::describe),
     ..Endpoint::new("/match/{list}", Charge::Daily(QuotaClass::List), plan)
 };
 

@@ -6,11 +6,13 @@
 //! extend={"ids":[…],"properties":…}  extend.rs: members of records
 //! /reconcile/suggest/…               suggest.rs: entities, types and properties for typed text
 //! /reconcile/preview?id=…            preview.rs: a small page of a record
+//! /openapi.json                      describe.rs: the operations in the document
 //! ```
 //!
 //! A type is the path of a list, such as `outputs`; a property is a member that `select` takes, such as `authors.name`.
 
 mod batch;
+mod describe;
 mod extend;
 mod preview;
 mod suggest;
@@ -28,14 +30,12 @@ use crate::endpoint::Endpoint;
 use crate::endpoint::call::{Answer, Call, Cost, Planned, Planning};
 use crate::endpoint::reconcile::batch::BatchQuery;
 use crate::endpoint::reconcile::extend::Extension;
-use crate::http::body::refuse_headers;
+use crate::http::body::{FORM, refuse_headers};
 use crate::http::head::READ_AND_POST_METHODS;
 use crate::http::parameters::{GIVEN_TWICE, query_pairs};
 use crate::reply::Reply;
 use crate::reply::detail::Detail;
 
-/// The media type of the form.
-const FORM: &str = "application/x-www-form-urlencoded";
 /// The version of the protocol.
 const VERSION: &str = "0.2";
 /// Size of the frame for previews, in pixels.
@@ -43,16 +43,24 @@ const PREVIEW_PIXELS: (u32, u32) = (430, 300);
 
 pub const RECONCILE: Endpoint = Endpoint {
     methods: READ_AND_POST_METHODS,
+    describe: Some(describe::describe),
     ..Endpoint::new("/reconcile", Charge::Daily(QuotaClass::List), plan)
 };
 
-pub const SUGGEST: Endpoint =
-    Endpoint::new("/reconcile/suggest/{kind}", Charge::Daily(QuotaClass::Search), suggest::plan);
+pub const SUGGEST: Endpoint = Endpoint {
+    describe: Some(describe::describe_suggest),
+    ..Endpoint::new("/reconcile/suggest/{kind}", Charge::Daily(QuotaClass::Search), suggest::plan)
+};
 
-pub const PROPERTIES: Endpoint =
-    Endpoint::new("/reconcile/properties", Charge::Minute, suggest::plan_properties);
+pub const PROPERTIES: Endpoint = Endpoint {
+    describe: Some(describe::describe_properties),
+    ..Endpoint::new("/reconcile/properties", Charge::Minute, suggest::plan_properties)
+};
 
-pub const PREVIEW: Endpoint = Endpoint::new("/reconcile/preview", Charge::Minute, preview::plan);
+pub const PREVIEW: Endpoint = Endpoint {
+    describe: Some(describe::describe_preview),
+    ..Endpoint::new("/reconcile/preview", Charge::Minute, preview::plan)
+};
 
 /// The types: the entities whose records have a path of their own.
 fn types() -> impl Iterator<Item = &'static Facts> + Clone {

@@ -1,5 +1,7 @@
 //! Entities, types and properties for typed text, and the properties of a type.
 
+use std::num::IntErrorKind;
+
 use pinakes_format::autocomplete::{Completion, ENTITIES};
 use pinakes_format::entity::Entity;
 use pinakes_format::query::member_names;
@@ -35,9 +37,11 @@ impl Parameters {
             let (name, value) = pair.map_err(|detail| Reply::bad_query(vec![detail]))?;
             let number = || {
                 let reason = "must be a whole number";
-                value
-                    .parse()
-                    .map_err(|_| Reply::bad_query(vec![Detail::new(&name, &value, reason)]))
+                match value.parse::<usize>() {
+                    Err(error) if *error.kind() == IntErrorKind::PosOverflow => Ok(usize::MAX),
+                    Err(_) => Err(Reply::bad_query(vec![Detail::new(&name, &value, reason)])),
+                    Ok(number) => Ok(number),
+                }
             };
             match name.as_str() {
                 "prefix" => parameters.prefix = value,
