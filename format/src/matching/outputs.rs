@@ -197,6 +197,60 @@ struct Cited<'q, 's> {
     records_bits: f32,
 }
 
+/// A title of a record in a citation.
+struct Titled {
+    aligned: Aligned,
+    title: Vec<Word>,
+    /// Whether the subtitle is left out.
+    is_main: bool,
+}
+
+/// What a citation states of the members of a record beside the title.
+struct Members {
+    author: Stated,
+    year: Stated,
+    venue: Stated,
+    volume: Stated,
+    page: Stated,
+}
+
+impl Members {
+    fn points(&self) -> f32 {
+        self.author.points(AUTHOR_POINTS)
+            + self.year.points(YEAR_POINTS)
+            + self.venue.points(VENUE_POINTS)
+            + self.volume.points(VOLUME_POINTS)
+            + self.page.points(PAGE_POINTS)
+    }
+
+    /// Whether they and a share of the title suffice, without an identifier. `strength` is that of the title's words,
+    /// `unexplained` the content words that neither explains.
+    fn suffice(&self, share: f32, strength: f32, unexplained: usize, has_no_title: bool) -> bool {
+        let Members { author, year, venue, volume, page } = *self;
+        let points = self.points();
+        let is_whole = share >= 0.93;
+        let needed = 2.6 - 0.1 * strength
+            + if year == Stated::Other { 1.0 } else { 0.0 }
+            + if !is_whole && page == Stated::Other { 1.0 } else { 0.0 };
+        let needed = needed.clamp(1.0, 4.0);
+        let is_title_alone = share >= 0.95 && unexplained == 0 && strength >= TITLE_STRENGTH;
+        let has_place = [venue, volume, page].contains(&Stated::Same);
+        let is_place = [year, venue, volume, page].iter().all(|stated| *stated == Stated::Same);
+        let is_by_author = is_whole && author == Stated::Same && year == Stated::Same;
+        let is_elsewhere = volume == Stated::Other && page == Stated::Other
+            || !is_whole && venue == Stated::Other && !has_place;
+        let has_title =
+            share >= 0.75 && (points >= needed || is_by_author || is_title_alone && points >= 0.0);
+        let has_half = share >= 0.5
+            && points >= needed
+            && author == Stated::Same
+            && page == Stated::Same
+            && year != Stated::Other;
+        let is_author_alone = has_no_title && author == Stated::Same;
+        !is_elsewhere && (has_title || has_half || is_place && (is_author_alone || share >= 0.9))
+    }
+}
+
 /// A record, judged.
 struct Judged {
     candidate: Candidate,
@@ -379,117 +433,47 @@ impl<'q, 's> Cited<'q, 's> {
 
     /// Compares a record with the citation; `None` if they have nothing in common.
     fn judge(&self, row: u32, texts: &Texts<'_>, is_identified: bool) -> Option<Judged> {
-        let text = &self.citation.words;
-        let main = texts.titles.iter().filter_map(|title| main_title(title));
-        let titles = texts.titles.iter().map(|title| (*title, false));
-        let titles = titles.chain(main.map(|title| (title, true)));
-        let titles = titles.map(|(title, is_main)| {
-            let mut title = words_of(title);
-            title.truncate(TITLE_WORDS_MAX);
-            let mut aligned = self.align(&title);
-            if is_main {
-                aligned.share *= MAIN_TITLE_SHARE;
-            }
-            (aligned, title, is_main)
-        });
-        let (aligned, title, is_main) =
-            titles.max_by(|(a, ..), (b, ..)| a.share.total_cmp(&b.share))?;
-        // The words that the record explains.
-        let mut is_explained = vec![false; text.len()];
-        let has_page = |page: Option<&str>| {
-            page.is_some_and(|page| self.places.contains_key(page.to_lowercase().as_str()))
+        let Titled { aligned, title, is_main } = self.best_title(texts)?;
+        let has_page = || {
+            let page = texts.first_page.map(str::to_lowercase);
+            page.is_some_and(|page| self.places.contains_key(page.as_str()))
         };
-        if aligned.share < SHARE_MIN && !is_identified && !has_page(texts.first_page) {
+        if aligned.share < SHARE_MIN && !is_identified && !has_page() {
             return None;
         }
+        // The words that the record explains.
+        let mut is_explained = vec![false; self.citation.words.len()];
         aligned.places.iter().for_each(|at| is_explained[*at] = true);
-        let within = |at: usize| aligned.window.contains(&at);
-        let author = self.author(texts, &within, &mut is_explained);
-        let year = self.year(texts, &within, &mut is_explained);
-        let volume = self.number(texts.volume, &within, &mut is_explained);
-        self.number(texts.issue, &within, &mut is_explained);
-        let page = self.number(texts.first_page, &within, &mut is_explained);
-        self.number(texts.last_page, &within, &mut is_explained);
-        let has_venue = self.venue(texts, &within, &mut is_explained);
-        let around = Around::new(text, &aligned.window, &is_explained);
-        let author = match author {
-            Stated::Other if around.before == 0 && !self.citation.has_author => Stated::Nothing,
-            author => author,
-        };
-        let venue = match (texts.venues.is_empty(), has_venue) {
-            (_, true) => Stated::Same,
-            (false, false) if around.after > 0 => Stated::Other,
-            _ => Stated::Nothing,
-        };
-        let numbers = text.iter().enumerate().filter(|(at, word)| word.is_number && !within(*at));
-        let has_numbers = numbers.count() > 2;
-        let absent = |stated| match stated {
-            Stated::Other if !has_numbers => Stated::Nothing,
-            stated => stated,
-        };
-        let (volume, page) = (absent(volume), absent(page));
-        let points = author.points(AUTHOR_POINTS)
-            + year.points(YEAR_POINTS)
-            + venue.points(VENUE_POINTS)
-            + volume.points(VOLUME_POINTS)
-            + page.points(PAGE_POINTS);
+        let (members, after) = self.members(texts, &aligned, &mut is_explained);
+        let points = members.points();
         // Words behind the title, before a venue that is known, continue another title.
-        let continued = if has_venue || is_main { around.after } else { 0 } as f32;
-        let share = aligned.share * aligned.weight / (aligned.weight + 0.5 * continued);
+        let continued = if members.venue == Stated::Same || is_main { after } else { 0 };
+        let share = self.share_of_title(&aligned, continued);
         let is_other_work = self.is_other_work(&title, &aligned, &is_explained);
-        let share = match &self.citation.title {
-            // The client knows the title: each of its words counts.
-            Some(given) => {
-                let lacking = given.clone().filter(|at| !aligned.places.contains(at));
-                let lacking: f32 = lacking.map(|at| text[at].weight()).sum();
-                share * aligned.weight / (aligned.weight + lacking)
-            }
-            None => share,
-        };
-        // Half of the bits count, since the words of a title depend on each other.
-        let strength = 0.5 * aligned.bits - self.records_bits;
-        let is_whole = share >= 0.93;
-        let needed = 2.6 - 0.1 * strength
-            + if year == Stated::Other { 1.0 } else { 0.0 }
-            + if !is_whole && page == Stated::Other { 1.0 } else { 0.0 };
-        let needed = needed.clamp(1.0, 4.0);
-        let unexplained = text.iter().zip(&is_explained);
+        let unexplained = self.citation.words.iter().zip(&is_explained);
         let unexplained = unexplained.filter(|(word, is)| !**is && word.is_content()).count();
-        let is_title_alone = share >= 0.95 && unexplained == 0 && strength >= TITLE_STRENGTH;
-        let has_place = [venue, volume, page].contains(&Stated::Same);
-        let is_place = [year, venue, volume, page].iter().all(|stated| *stated == Stated::Same);
-        let is_by_author = is_whole && author == Stated::Same && year == Stated::Same;
-        let is_elsewhere = volume == Stated::Other && page == Stated::Other
-            || !is_whole && venue == Stated::Other && !has_place;
         let suffices = match is_identified {
             true => unexplained < 4 || share >= 0.4 || points >= 2.0,
-            false => {
-                let has_title = share >= 0.75
-                    && (points >= needed || is_by_author || is_title_alone && points >= 0.0);
-                let has_half = share >= 0.5
-                    && points >= needed
-                    && author == Stated::Same
-                    && page == Stated::Same
-                    && year != Stated::Other;
-                let has_no_title = aligned.window.is_empty() && author == Stated::Same;
-                !is_other_work
-                    && !is_elsewhere
-                    && (has_title || has_half || is_place && (has_no_title || share >= 0.9))
+            // Half of the bits count, since the words of a title depend on each other.
+            false if !is_other_work => {
+                let strength = 0.5 * aligned.bits - self.records_bits;
+                members.suffice(share, strength, unexplained, aligned.window.is_empty())
             }
+            false => false,
         };
         let has_title = match share {
-            share if share >= 0.75 && !is_other_work => Some(Stated::Same),
-            share if share >= 0.4 && !is_other_work => Some(Stated::Near),
-            _ => Some(Stated::Other),
+            share if share >= 0.75 && !is_other_work => Stated::Same,
+            share if share >= 0.4 && !is_other_work => Stated::Near,
+            _ => Stated::Other,
         };
         let why = [
             is_identified.then_some(Evidence { what: "identifier", agrees: true }),
-            has_title.and_then(|stated| stated.evidence("title")),
-            author.evidence("author"),
-            year.evidence("year"),
-            venue.evidence("venue"),
-            volume.evidence("volume"),
-            page.evidence("first_page"),
+            has_title.evidence("title"),
+            members.author.evidence("author"),
+            members.year.evidence("year"),
+            members.venue.evidence("venue"),
+            members.volume.evidence("volume"),
+            members.page.evidence("first_page"),
         ];
         let evidence = ((points + 1.0) / 6.0).clamp(0.0, 1.0);
         let other = if is_other_work { 0.7 } else { 1.0 };
@@ -507,6 +491,73 @@ impl<'q, 's> Cited<'q, 's> {
             suffices,
             is_identified,
         })
+    }
+
+    /// The title of a record, with or without its subtitle, of which the citation has most.
+    fn best_title(&self, texts: &Texts<'_>) -> Option<Titled> {
+        let main = texts.titles.iter().filter_map(|title| main_title(title));
+        let titles = texts.titles.iter().map(|title| (*title, false));
+        let titles = titles.chain(main.map(|title| (title, true)));
+        let titles = titles.map(|(title, is_main)| {
+            let mut title = words_of(title);
+            title.truncate(TITLE_WORDS_MAX);
+            let mut aligned = self.align(&title);
+            if is_main {
+                aligned.share *= MAIN_TITLE_SHARE;
+            }
+            Titled { aligned, title, is_main }
+        });
+        titles.max_by(|a, b| a.aligned.share.total_cmp(&b.aligned.share))
+    }
+
+    /// What the citation states of the other members, and the content words behind the title that no member explains.
+    fn members(
+        &self,
+        texts: &Texts<'_>,
+        aligned: &Aligned,
+        is_explained: &mut [bool],
+    ) -> (Members, usize) {
+        let text = &self.citation.words;
+        let within = |at: usize| aligned.window.contains(&at);
+        let author = self.author(texts, &within, is_explained);
+        let year = self.year(texts, &within, is_explained);
+        let volume = self.number(texts.volume, &within, is_explained);
+        self.number(texts.issue, &within, is_explained);
+        let page = self.number(texts.first_page, &within, is_explained);
+        self.number(texts.last_page, &within, is_explained);
+        let has_venue = self.venue(texts, &within, is_explained);
+        let around = Around::new(text, &aligned.window, is_explained);
+        let author = match author {
+            Stated::Other if around.before == 0 && !self.citation.has_author => Stated::Nothing,
+            author => author,
+        };
+        let venue = match (texts.venues.is_empty(), has_venue) {
+            (_, true) => Stated::Same,
+            (false, false) if around.after > 0 => Stated::Other,
+            _ => Stated::Nothing,
+        };
+        let numbers = text.iter().enumerate().filter(|(at, word)| word.is_number && !within(*at));
+        let has_numbers = numbers.count() > 2;
+        let absent = |stated| match stated {
+            Stated::Other if !has_numbers => Stated::Nothing,
+            stated => stated,
+        };
+        let members = Members { author, year, venue, volume: absent(volume), page: absent(page) };
+        (members, around.after)
+    }
+
+    /// How much of the title the citation has, less for words that continue the title.
+    fn share_of_title(&self, aligned: &Aligned, continued: usize) -> f32 {
+        let share = aligned.share * aligned.weight / (aligned.weight + 0.5 * continued as f32);
+        match &self.citation.title {
+            // The client knows the title: each of its words counts.
+            Some(given) => {
+                let lacking = given.clone().filter(|at| !aligned.places.contains(at));
+                let lacking: f32 = lacking.map(|at| self.citation.words[at].weight()).sum();
+                share * aligned.weight / (aligned.weight + lacking)
+            }
+            None => share,
+        }
     }
 
     /// Aligns the words of a title with words of the citation.
