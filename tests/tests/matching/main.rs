@@ -7,6 +7,7 @@
 mod command;
 mod decisions;
 mod lines;
+mod names;
 
 use pinakes_tests::client::{Connection, Response};
 use pinakes_tests::server::Snapshots;

@@ -1,0 +1,166 @@
+//! Reads an affiliation: words, segments, countries, acronyms.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+
+use crate::autocomplete::Identifier;
+use crate::matching::countries::{NAME_WORDS_MAX, country_code, country_of};
+use crate::matching::institutions::vocabulary::{
+    QUALIFIERS, UNIVERSITY, common, is_between, is_faculty, split,
+};
+use crate::matching::words::Word;
+use crate::text::fold::fold;
+
+/// Words of an affiliation that are read.
+const TOKENS_MAX: usize = 300;
+/// A word of the affiliation that says something.
+pub(super) struct Token {
+    pub word: Word,
+    /// As it stands in the text.
+    pub folded: String,
+    pub segment: usize,
+    /// Whether a word such as `of` stands before.
+    pub is_after_between: bool,
+}
+
+/// An affiliation, read once for all candidates.
+pub(super) struct Affiliation {
+    pub tokens: Vec<Token>,
+    pub places: HashMap<String, Vec<usize>>,
+    /// Folded words in capitals, where not all words are.
+    pub capitals: HashSet<String>,
+    pub countries: Vec<&'static str>,
+    /// The folded text, with spaces around each word.
+    pub folded: String,
+    /// The folded segments without the words that have digits, with their numbers.
+    pub segments: Vec<(String, usize)>,
+    pub identifiers: Vec<Identifier>,
+}
+
+impl Affiliation {
+    pub fn new(text: &str, country: Option<&str>) -> Affiliation {
+        let text = text.replace("#R#", ";").replace("#TAB#", " ").replace("#N#", ";");
+        let mut tokens = Vec::new();
+        let mut countries = Vec::new();
+        let mut segments = Vec::new();
+        let mut folded_text = String::from(" ");
+        let is_separator = |c: char| ";,|/()[]:\n\t".contains(c);
+        let mut segment = 0;
+        for part in text.split_inclusive(is_separator) {
+            let folded = fold(part);
+            let words: Vec<&str> = split(&folded).collect();
+            // A country stands at the end of a segment, perhaps before a postal code.
+            let end = words.iter().rposition(|word| !word.bytes().any(|b| b.is_ascii_digit()));
+            let words_before = &words[..end.map_or(0, |end| end + 1)];
+            let found = (1..=NAME_WORDS_MAX.min(words_before.len())).rev().find_map(|count| {
+                let name = &words_before[words_before.len() - count..];
+                // Codes of states are whole segments.
+                let is_code = count == 1 && name[0].len() == 2;
+                let is_known = !is_code || words_before.len() == 1 || name[0] == "uk";
+                country_of(&name.join(" ")).filter(|_| is_known)
+            });
+            countries.extend(found);
+            // The state has the name of the country.
+            countries.extend(found.filter(|code| *code == "GE").map(|_| "US"));
+            let named = words.iter().filter(|word| !word.bytes().any(|b| b.is_ascii_digit()));
+            segments.push((named.copied().collect::<Vec<_>>().join(" "), segment));
+            let mut is_after_between = true;
+            for word in words {
+                folded_text.push_str(word);
+                folded_text.push(' ');
+                let is_between = is_between(word);
+                if !is_between && tokens.len() < TOKENS_MAX {
+                    let (shared, folded) = (Word::new(common(word)), word.to_owned());
+                    tokens.push(Token { word: shared, folded, segment, is_after_between });
+                }
+                is_after_between = is_between;
+            }
+            // Names do not go on behind a semicolon.
+            segment += if part.ends_with([';', '|', '\n']) { 2 } else { 1 };
+        }
+        if let Some(country) = country {
+            countries = country_code(country).into_iter().collect();
+        }
+        let letters = text.chars().filter(|c| c.is_alphabetic()).count();
+        let capitals = text.chars().filter(|c| c.is_uppercase()).count();
+        let mut of_capitals = HashSet::new();
+        let mut identifiers = Vec::new();
+        for chunk in text.split(|c: char| c.is_whitespace() || ",;()".contains(c)) {
+            let is_capital = chunk.chars().all(|c| !c.is_lowercase());
+            if capitals * 2 < letters && is_capital && chunk.len() > 1 {
+                of_capitals.insert(fold(chunk));
+            }
+            let is_named = chunk.contains("ror.org/") || chunk.contains("openalex.org/");
+            identifiers.extend(Identifier::parse(chunk).filter(|_| is_named));
+        }
+        if capitals * 2 >= letters && tokens.len() <= 2 {
+            // A text that is an acronym alone.
+            of_capitals.extend(tokens.iter().map(|token| token.folded.clone()));
+        }
+        let mut places: HashMap<String, Vec<usize>> = HashMap::new();
+        for (at, token) in tokens.iter().enumerate() {
+            places.entry(token.word.text.clone()).or_default().push(at);
+        }
+        Affiliation {
+            tokens,
+            places,
+            capitals: of_capitals,
+            countries,
+            folded: folded_text,
+            segments,
+            identifiers,
+        }
+    }
+
+    /// How many telling words of a folded name the text lacks, and how many there are.
+    pub fn lacks(&self, folded: &str) -> (usize, usize) {
+        let telling = split(folded).filter(|word| !is_between(word));
+        telling.fold((0, 0), |(lacking, all), word| {
+            (lacking + usize::from(!self.places.contains_key(common(word))), all + 1)
+        })
+    }
+
+    /// Whether a token begins its segment, and nothing follows but the number of a unit or the word of a faculty.
+    pub fn stands_alone(&self, at: usize) -> bool {
+        let segment = self.tokens[at].segment;
+        let begins = at == 0 || self.tokens[at - 1].segment != segment;
+        let next = self.tokens.get(at + 1).filter(|next| next.segment == segment);
+        let is_end = |next: &Token| {
+            next.folded.bytes().any(|byte| byte.is_ascii_digit()) || is_faculty(&next.folded)
+        };
+        begins && next.is_none_or(is_end)
+    }
+
+    /// Whether a name goes on in the text, as another name: "Warsaw University of Technology" has no University of Warsaw.
+    pub fn is_part_of_other_name(&self, span: &Range<usize>) -> bool {
+        let tokens = &self.tokens;
+        let segment = tokens[span.end - 1].segment;
+        let is_university = |at: usize| tokens[at].word.text == UNIVERSITY;
+        let next = tokens.get(span.end).filter(|next| next.segment == segment);
+        let before = span.start.checked_sub(1).map(|at| &tokens[at]);
+        let before = before.filter(|before| before.segment == tokens[span.start].segment);
+        let goes_on = is_university(span.end - 1) && next.is_some_and(|next| next.is_after_between);
+        let began = is_university(span.start)
+            && !tokens[span.start].is_after_between
+            && before.is_some_and(|before| QUALIFIERS.contains(&before.folded.as_str()));
+        goes_on || began
+    }
+
+    /// Whether a segment behind a token, before the next semicolon, is one of some folded cities.
+    pub fn has_city_behind(&self, at: usize, cities: &HashSet<String>) -> bool {
+        let own = self.tokens[at].segment;
+        let mut last = own;
+        let behind = self.segments.iter().skip_while(|(_, segment)| *segment <= own);
+        let mut near = behind.take_while(|(_, segment)| {
+            let is_next = *segment == last + 1;
+            last = *segment;
+            is_next
+        });
+        near.any(|(text, _)| cities.contains(text))
+    }
+
+    /// Whether the text has a folded name, as whole words.
+    pub fn has_words(&self, folded: &str) -> bool {
+        !folded.is_empty() && self.folded.contains(&format!(" {folded} "))
+    }
+}

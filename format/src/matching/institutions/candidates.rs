@@ -1,0 +1,202 @@
+//! Finds the rows whose names share the rarest words with an affiliation.
+
+use std::collections::HashMap;
+
+use crate::entity::Entity;
+use crate::index::dictionary::EntryRows;
+use crate::matching::institutions::BITS_PLACED;
+use crate::matching::institutions::affiliation::{Affiliation, Token};
+use crate::matching::institutions::vocabulary::DEPARTMENTS;
+use crate::matching::outputs::best_first;
+use crate::query::QueryError;
+use crate::snapshot::Snapshot;
+use crate::storage::error::ReadError;
+use crate::text::fold::fold;
+
+/// Words of a segment from which on parts of it are windows too, and the words of a part.
+const LONG_SEGMENT: usize = 6;
+const PART_WORDS: usize = 4;
+/// Rows of a word from which on the rows of other words are looked up among them.
+const FEW_ROWS: u32 = 1_000;
+/// Greatest number of rows of a word that is read beside another word.
+const MANY_ROWS: usize = 5_000;
+/// Rows of a window's rarest words that are read.
+const WINDOW_ROWS: usize = 300;
+/// Rows of a window that are looked up in the lists of its other words.
+const WINDOW_LOOKED_UP: usize = 300;
+/// Rows of a window whose own names are compared with the words of the text.
+const WINDOW_NAMES: usize = 100;
+/// Penalty in bits for a word of the own name that the text lacks.
+const BITS_LACKING: f32 = 2.0;
+/// Records of a window that are read.
+const WINDOW_READ: usize = 8;
+/// The rows of a word of the text.
+enum WordRows<'s> {
+    None,
+    /// Ascending.
+    Few(Vec<u32>),
+    Many(EntryRows<'s>),
+}
+
+impl WordRows<'_> {
+    fn count(&self) -> usize {
+        match self {
+            WordRows::None => 0,
+            WordRows::Few(rows) => rows.len(),
+            WordRows::Many(rows) => rows.count() as usize,
+        }
+    }
+
+    fn each(&self, mut visit: impl FnMut(u32)) -> Result<(), ReadError> {
+        match self {
+            WordRows::None => Ok(()),
+            WordRows::Few(rows) => {
+                rows.iter().copied().for_each(visit);
+                Ok(())
+            }
+            WordRows::Many(rows) => rows.each(&mut visit),
+        }
+    }
+
+    fn has(&self, row: u32) -> Result<bool, ReadError> {
+        match self {
+            WordRows::None => Ok(false),
+            WordRows::Few(rows) => Ok(rows.binary_search(&row).is_ok()),
+            WordRows::Many(EntryRows::Postings(list)) => {
+                Ok(list.view(row >> 16)?.contains(row as u16))
+            }
+            WordRows::Many(EntryRows::Inline(_)) => Ok(false),
+        }
+    }
+}
+
+/// The rows whose names share most with a segment, or with two neighbours, and the bits of each word of the text.
+pub(super) fn rows(
+    snapshot: &Snapshot,
+    affiliation: &Affiliation,
+) -> Result<(Vec<u32>, Vec<f32>), QueryError> {
+    let dictionary = snapshot.words(Entity::Institution)?;
+    let all = f64::from(snapshot.count(Entity::Institution).max(1));
+    let tokens = &affiliation.tokens;
+    let mut bits = vec![0.0; tokens.len()];
+    let mut words: Vec<WordRows<'_>> = Vec::with_capacity(tokens.len());
+    // By token: the place of its word in `words`.
+    let mut places = Vec::with_capacity(tokens.len());
+    let mut known: HashMap<&str, usize> = HashMap::new();
+    for (at, token) in tokens.iter().enumerate() {
+        if let Some(first) = known.get(token.word.text.as_str()) {
+            bits[at] = bits[*first];
+            places.push(places[*first]);
+            continue;
+        }
+        // Looks a replaced word up as its English form.
+        let cursor = dictionary.seek(token.word.text.as_bytes())?;
+        let entry = cursor.current().filter(|(text, _)| *text == token.word.text.as_bytes());
+        let rows = match entry {
+            None => WordRows::None,
+            Some((_, rows)) => {
+                let count = rows.count().max(1);
+                bits[at] = (all / f64::from(count)).log2().max(0.1) as f32;
+                match &rows {
+                    EntryRows::Postings(list) if list.count() > FEW_ROWS => WordRows::Many(rows),
+                    _ => {
+                        let mut few = Vec::with_capacity(count as usize);
+                        rows.each(|row| few.push(row))?;
+                        WordRows::Few(few)
+                    }
+                }
+            }
+        };
+        known.insert(&token.word.text, at);
+        places.push(words.len());
+        words.push(rows);
+    }
+    let segments = tokens.last().map_or(0, |last| last.segment + 1);
+    let mut found: Vec<u32> = Vec::new();
+    let mut read: Vec<(u32, f32)> = Vec::new();
+    // By row: the words of the own name that the text lacks. Windows share rows.
+    let mut lacking: HashMap<u32, usize> = HashMap::new();
+    for (from, to) in windows(tokens, segments) {
+        let mut window: Vec<usize> = Vec::with_capacity(to - from);
+        for at in from..to {
+            if window.iter().all(|known| places[*known] != places[at]) && bits[at] > 0.0 {
+                window.push(at);
+            }
+        }
+        window.sort_by(|a, b| bits[*b].total_cmp(&bits[*a]));
+        // The rows of the rarest words are read, and looked up in the lists of the others.
+        read.clear();
+        let mut others = window.as_slice();
+        while let Some((at, rest)) = others.split_first() {
+            let count = words[places[*at]].count();
+            if !read.is_empty() && read.len() + count > WINDOW_ROWS || count > MANY_ROWS {
+                break;
+            }
+            words[places[*at]].each(|row| read.push((row, bits[*at])))?;
+            others = rest;
+        }
+        read.sort_unstable_by_key(|(row, _)| *row);
+        let mut best: Vec<(u32, f32)> = Vec::with_capacity(read.len());
+        for (row, bits) in &read {
+            match best.last_mut() {
+                Some((last, sum)) if last == row => *sum += bits,
+                _ => best.push((*row, *bits)),
+            }
+        }
+        best_first(&mut best, WINDOW_LOOKED_UP);
+        for at in others {
+            for (row, sum) in &mut best {
+                *sum += if words[places[*at]].has(*row)? { bits[*at] } else { 0.0 };
+            }
+        }
+        best.retain(|(row, sum)| {
+            *sum >= BITS_PLACED && !snapshot.suppressed().has(Entity::Institution, *row)
+        });
+        if best.len() > WINDOW_READ {
+            best_first(&mut best, WINDOW_NAMES);
+            for (row, sum) in &mut best {
+                let words = match lacking.get(row) {
+                    Some(words) => *words,
+                    None => {
+                        let name =
+                            snapshot.row_name(Entity::Institution, *row)?.unwrap_or_default();
+                        let words = affiliation.lacks(&fold(name)).0;
+                        lacking.insert(*row, words);
+                        words
+                    }
+                };
+                *sum -= BITS_LACKING * words as f32;
+            }
+        }
+        best_first(&mut best, WINDOW_READ);
+        found.extend(best.into_iter().map(|(row, _)| row));
+    }
+    found.sort_unstable();
+    found.dedup();
+    Ok((found, bits))
+}
+
+/// The tokens of each segment, of each two neighbours, and of the parts of a long segment.
+fn windows(tokens: &[Token], segments: usize) -> Vec<(usize, usize)> {
+    let mut windows = Vec::new();
+    let place_of = |segment: usize| tokens.partition_point(|token| token.segment < segment);
+    for segment in 0..segments {
+        let (from, to, next) = (place_of(segment), place_of(segment + 1), place_of(segment + 2));
+        if from == to {
+            continue;
+        }
+        // A department is no institution, unless the segment goes on with its name.
+        let is_department = DEPARTMENTS.contains(&tokens[from].word.text.as_str());
+        if is_department && to - from <= PART_WORDS {
+            continue;
+        }
+        windows.push((from, to));
+        if to < next {
+            windows.push((from, next));
+        }
+        if to - from >= LONG_SEGMENT {
+            windows.extend((from..=to - PART_WORDS).map(|at| (at, at + PART_WORDS)));
+        }
+    }
+    windows
+}

@@ -1,0 +1,192 @@
+//! Decides which institutions an affiliation names.
+//!
+//! ```text
+//! affiliation   "Dept. of Chemistry, Univ. of Chicago, Chicago, IL; Argonne National Laboratory"
+//! rows          that share the rarest words, by the words of names
+//! names         whole, in order; abbreviated; or all words within one segment: "univ … chicago", "argonne national laboratory"
+//! place         city and country of the record: stated, or contradicted by another city or country
+//! decision      the longest name of each place in the text; a parent gives way to its child
+//! ```
+//!
+//! - `affiliation` reads the text, with the words of `vocabulary`.
+//! - `candidates` finds rows, `names` reads the names of a row, and `places` looks a name up in the text.
+
+mod affiliation;
+mod candidates;
+mod names;
+mod places;
+mod vocabulary;
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use crate::autocomplete::Identifier;
+use crate::entity::Entity;
+use crate::matching::institutions::affiliation::{Affiliation, Token};
+use crate::matching::institutions::candidates::rows;
+use crate::matching::institutions::names::best_name;
+use crate::matching::institutions::vocabulary::{UNIVERSITY, is_faculty};
+use crate::matching::{CANDIDATES_MAX, Candidate, Evidence, Question, identified};
+use crate::query::{Deadline, QueryError};
+use crate::snapshot::Snapshot;
+
+/// Bits that a name tells from which on its place need not be stated.
+const BITS_ALONE: f32 = 9.0;
+/// Bits that one word of such a name tells: words of departments tell less.
+const BITS_RARE: f32 = 8.0;
+/// How well a name agrees at least.
+const QUALITY_SURE: f32 = 0.6;
+/// Bits that a name of one word tells at least, with its city.
+const BITS_ACRONYM: f32 = 9.0;
+/// Bits that a name tells at least, before another city.
+const BITS_ELSEWHERE: f32 = 12.0;
+/// Bits that a name tells at least, with its place.
+const BITS_PLACED: f32 = 6.0;
+
+/// A name found in the text.
+struct Found {
+    row: u32,
+    span: Range<usize>,
+    /// Bits that the words tell, times how well they agree.
+    bits: f32,
+    quality: f32,
+    /// The most bits that one word tells.
+    rarest: f32,
+    is_acronym: bool,
+    has_city: bool,
+    /// Whether another city follows the name.
+    is_elsewhere: bool,
+    /// Whether the country agrees; `None` if the text names none.
+    has_country: Option<bool>,
+    parents: Vec<u32>,
+}
+
+impl Found {
+    fn rank(&self) -> f32 {
+        let country = match self.has_country {
+            Some(true) => 2.0,
+            Some(false) => -10.0,
+            None => 0.0,
+        };
+        let city = if self.has_city { 4.0 } else { 0.0 };
+        let order = if self.quality > 0.75 { 4.0 } else { 0.0 };
+        self.bits + country + city + order
+    }
+
+    fn is_sure(&self) -> bool {
+        let is_placed = self.has_city || self.has_country == Some(true);
+        self.has_country != Some(false)
+            && self.quality >= QUALITY_SURE
+            && (!self.is_elsewhere || self.bits >= BITS_ELSEWHERE)
+            && match self.is_acronym {
+                true => self.has_city && self.bits >= BITS_ACRONYM,
+                false if is_placed => self.bits >= BITS_PLACED,
+                false => self.bits >= BITS_ALONE && self.rarest >= BITS_RARE,
+            }
+    }
+}
+
+/// Finds the institutions that an affiliation names.
+pub(super) fn find(
+    snapshot: &Snapshot,
+    question: &Question,
+    deadline: Deadline<'_>,
+) -> Result<Vec<Candidate>, QueryError> {
+    let text = question.text().unwrap_or_default();
+    let affiliation = Affiliation::new(text, question.get("country"));
+    let whole = Identifier::parse(text.trim());
+    for identifier in affiliation.identifiers.iter().chain(&whole) {
+        if let Some(found) = identified(snapshot, Entity::Institution, identifier)? {
+            return Ok(found);
+        }
+    }
+    let (rows, bits) = rows(snapshot, &affiliation)?;
+    let mut found = Vec::new();
+    let mut cities = HashSet::new();
+    for row in rows {
+        deadline.check()?;
+        found.extend(best_name(snapshot, row, &affiliation, &bits, &mut cities)?);
+    }
+    for of in &mut found {
+        of.is_elsewhere = !of.has_city && affiliation.has_city_behind(of.span.end - 1, &cities);
+    }
+    Ok(decide(found, &affiliation.tokens))
+}
+
+/// Orders the names found, and decides which are sure.
+fn decide(mut found: Vec<Found>, tokens: &[Token]) -> Vec<Candidate> {
+    // A faculty gives way to its university, if the text and the snapshot have it.
+    let gives_way = |of: &Found, university: &Found| {
+        let (a, b) = (&of.span, &university.span);
+        let is_within = a.start == b.start && b.end < a.end;
+        let word = |at: usize| tokens[at].word.text.as_str();
+        let mut others = (b.end..a.end).map(word);
+        let is_named = others.clone().any(|word| ["college", "faculty", "school"].contains(&word));
+        is_within
+            && is_named
+            && university.quality >= 0.95
+            && b.clone().map(word).any(|word| word == UNIVERSITY)
+            && others.all(is_faculty)
+    };
+    let faculties: Vec<bool> = found
+        .iter()
+        .map(|of| found.iter().any(|other| other.is_sure() && gives_way(of, other)))
+        .collect();
+    let mut faculties = faculties.into_iter();
+    found.retain(|_| !faculties.next().unwrap_or(false));
+    found.sort_by(|a, b| b.rank().total_cmp(&a.rank()).then(a.row.cmp(&b.row)));
+    // The best name of each place in the text.
+    let mut chosen: Vec<usize> = Vec::new();
+    let mut is_rivalled = vec![false; found.len()];
+    for at in 0..found.len() {
+        let span = &found[at].span;
+        let overlaps = |other: &&usize| {
+            found[**other].span.start < span.end && span.start < found[**other].span.end
+        };
+        match chosen.iter().find(overlaps) {
+            Some(other) => {
+                let is_equal = found[*other].rank() - found[at].rank() < 1.0;
+                is_rivalled[*other] |= is_equal && found[at].span == found[*other].span;
+            }
+            None => chosen.push(at),
+        }
+    }
+    let is_parent = |at: usize| {
+        chosen
+            .iter()
+            .any(|other| found[*other].parents.contains(&found[at].row) && found[*other].is_sure())
+    };
+    let is_sure = |at: usize| {
+        chosen.contains(&at) && found[at].is_sure() && !is_rivalled[at] && !is_parent(at)
+    };
+    let mut order: Vec<(bool, usize)> = (0..found.len()).map(|at| (!is_sure(at), at)).collect();
+    // The sure ones in the order of the text.
+    order.sort_by_key(|(is_unsure, at)| {
+        (*is_unsure, if *is_unsure { *at } else { found[*at].span.start }, *at)
+    });
+    order.truncate(CANDIDATES_MAX);
+    let candidates = order.into_iter().map(|(is_unsure, at)| {
+        let Found { row, bits, quality, has_city, has_country, .. } = found[at];
+        let why = [
+            Some(Evidence { what: "name", agrees: true }),
+            has_city.then_some(Evidence { what: "city", agrees: true }),
+            has_country.map(|agrees| Evidence { what: "country", agrees }),
+        ];
+        let told = (bits / 20.0).clamp(0.0, 1.0);
+        let place = if has_city { 0.2 } else { 0.0 }
+            + match has_country {
+                Some(true) => 0.1,
+                Some(false) => -0.3,
+                None => 0.0,
+            };
+        let score = 0.3 * quality + 0.4 * told + place;
+        let score = if is_unsure { score.min(0.79) } else { 0.8 + 0.2 * score };
+        Candidate {
+            row,
+            score: score.clamp(0.0, 1.0),
+            is_match: !is_unsure,
+            why: why.into_iter().flatten().collect(),
+        }
+    });
+    candidates.collect()
+}

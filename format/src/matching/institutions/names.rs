@@ -1,0 +1,226 @@
+//! The names and the place of a record, and the one of its names that a text has.
+
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+use crate::entity::Entity;
+use crate::matching::countries::country_of;
+use crate::matching::institutions::Found;
+use crate::matching::institutions::affiliation::Affiliation;
+use crate::matching::institutions::places::{Place, part_of, place_of, school_of, words_of_name};
+use crate::record::Institution;
+use crate::record::gather::{Gather, Gathered, PathTree, find_path};
+use crate::record::schema_of;
+use crate::snapshot::Snapshot;
+use crate::storage::error::ReadError;
+use crate::text::fold::fold;
+
+/// How well a part of a name agrees.
+const QUALITY_PARTIAL: f32 = 0.65;
+/// Bonus in bits for the own name over alternative names.
+const BITS_OWN: f32 = 1.2;
+/// Letters of an acronym that are too few to tell anything.
+const FEW_LETTERS: usize = 2;
+/// Territories whose affiliations name the first country in place of the others.
+const TERRITORIES: [(&str, [&str; 3]); 1] = [("CN", ["HK", "MO", "TW"])];
+
+const MEMBERS: [&str; 7] = [
+    "name",
+    "display_name_acronyms",
+    "display_name_alternatives",
+    "geo.city",
+    "country.code",
+    "associated_institutions.id",
+    "associated_institutions.relationship",
+];
+const NAME: usize = 0;
+const ACRONYM: usize = 1;
+const ALTERNATIVE: usize = 2;
+const CITY: usize = 3;
+const COUNTRY: usize = 4;
+const RELATED: usize = 5;
+const RELATIONSHIP: usize = 6;
+
+static TREE: LazyLock<PathTree> = LazyLock::new(|| {
+    let schema = schema_of(Entity::Institution);
+    let mut tree = PathTree::default();
+    for (end, path) in MEMBERS.iter().enumerate() {
+        let Some(found) = find_path(&schema, path) else { panic!("no member `{path}`") };
+        tree.add(&found.path, end);
+    }
+    tree
+});
+
+/// Names and place of a record.
+#[derive(Default)]
+struct Names<'s> {
+    names: Vec<&'s str>,
+    acronyms: Vec<&'s str>,
+    city: Option<&'s str>,
+    country: Option<u32>,
+    related: Vec<(u32, Option<u32>)>,
+}
+
+impl<'s> Names<'s> {
+    fn read(snapshot: &'s Snapshot, row: u32) -> Result<Names<'s>, ReadError> {
+        let mut names = Names::default();
+        let Some(mut from) = snapshot.reader(Entity::Institution, row)? else { return Ok(names) };
+        Institution::gather(&mut from, &TREE, &mut |end, value| match (end, value) {
+            (NAME | ALTERNATIVE, Gathered::Text(name)) => names.names.push(name),
+            (ACRONYM, Gathered::Text(name)) => names.acronyms.push(name),
+            (CITY, Gathered::Text(city)) => names.city = Some(city),
+            (COUNTRY, Gathered::Code(code)) => names.country = Some(code),
+            (RELATED, Gathered::Reference(_, row)) => names.related.push((row, None)),
+            (RELATIONSHIP, Gathered::Code(code)) => {
+                names.related.last_mut().into_iter().for_each(|last| last.1 = Some(code));
+            }
+            _ => {}
+        })?;
+        Ok(names)
+    }
+}
+
+/// The best of the names found so far.
+#[derive(Default)]
+struct Best {
+    place: Option<Place>,
+    is_acronym: bool,
+}
+
+impl Best {
+    fn offer(&mut self, place: Option<Place>, is_acronym: bool) {
+        let Some(place) = place else { return };
+        if self.place.as_ref().is_none_or(|known| place.bits > known.bits) {
+            *self = Best { place: Some(place), is_acronym };
+        }
+    }
+}
+
+/// A record whose names are looked up in a text.
+struct Record<'s, 'a> {
+    names: Names<'s>,
+    /// The folded city; empty without one.
+    city: String,
+    has_city: bool,
+    affiliation: &'a Affiliation,
+    /// The bits of each word of the text.
+    bits: &'a [f32],
+}
+
+impl Record<'_, '_> {
+    /// The name that tells most: a whole name, an acronym, or a part of a name.
+    fn best(&self) -> Best {
+        let mut best = Best::default();
+        for (at, name) in self.names.names.iter().enumerate() {
+            let outside = name.split_once(" (").map(|(outside, _)| outside);
+            for name in [Some(*name), outside].into_iter().flatten() {
+                // The own name comes first, and tells a little more than an equal other name.
+                self.offer(name, at == 0, &mut best);
+            }
+        }
+        for acronym in &self.names.acronyms {
+            let folded = fold(acronym);
+            let is_long = acronym.len() > FEW_LETTERS && country_of(&folded).is_none();
+            if is_long && self.affiliation.capitals.contains(&folded) {
+                let place = place_of(&words_of_name(&folded), self.affiliation, self.bits);
+                let is_alone = |place: &Place| self.affiliation.stands_alone(place.span.start);
+                best.offer(place.filter(is_alone), true);
+            }
+        }
+        if best.place.is_none() && self.has_city {
+            best.offer(self.part(), false);
+        }
+        best
+    }
+
+    /// Offers the place of a name, if the text has half of its words.
+    fn offer(&self, name: &str, is_own: bool, best: &mut Best) {
+        let affiliation = self.affiliation;
+        let folded = fold(name);
+        let (lacking, all) = affiliation.lacks(&folded);
+        // A name that is its city says nothing.
+        if lacking * 2 > all || folded == self.city {
+            return;
+        }
+        let mut words = words_of_name(&folded);
+        let is_single = words.len() == 1;
+        if is_single && name.chars().all(|c| !c.is_lowercase()) {
+            let is_known = affiliation.capitals.contains(&words[0].word.text);
+            if !is_known || name.len() <= FEW_LETTERS {
+                return;
+            }
+        }
+        let mut place = place_of(&words, affiliation, self.bits);
+        let ends_with_city = words.last().is_some_and(|last| last.word.text == self.city);
+        if place.is_none() && words.len() > 2 && ends_with_city && self.has_city {
+            words.pop();
+            place = place_of(&words, affiliation, self.bits);
+        }
+        if let Some(place) = place.as_mut().filter(|_| is_own) {
+            place.bits += BITS_OWN;
+        }
+        best.offer(place, is_single);
+    }
+
+    /// The place of a part of a name, or of a school in place of its university.
+    fn part(&self) -> Option<Place> {
+        let part = self.names.names.iter().find_map(|name| {
+            let words = words_of_name(&fold(name));
+            part_of(&words, self.affiliation, self.bits)
+                .or_else(|| school_of(&words, self.affiliation, self.bits))
+        });
+        part.map(|(span, told)| Place {
+            span,
+            bits: told * QUALITY_PARTIAL,
+            quality: QUALITY_PARTIAL,
+        })
+    }
+}
+
+/// The name of a record that the text has, the one that tells most. Adds the city of the record to `cities`.
+pub(super) fn best_name(
+    snapshot: &Snapshot,
+    row: u32,
+    affiliation: &Affiliation,
+    bits: &[f32],
+    cities: &mut HashSet<String>,
+) -> Result<Option<Found>, ReadError> {
+    let names = Names::read(snapshot, row)?;
+    let city = names.city.map(fold).unwrap_or_default();
+    let has_city = affiliation.has_words(&city);
+    let record = Record { names, city, has_city, affiliation, bits };
+    let Best { place, is_acronym } = record.best();
+    let Record { names, city, .. } = record;
+    if has_city {
+        cities.insert(city);
+    }
+    let Some(Place { span, bits: told, quality }) = place else { return Ok(None) };
+    let rarest = bits[span.clone()].iter().copied().fold(0.0, f32::max);
+    let country = names.country.map(|code| snapshot.code(code)).transpose()?;
+    let countries = &affiliation.countries;
+    let has_country = country.filter(|_| !countries.is_empty()).map(|code| {
+        let mut territories = TERRITORIES.iter().filter(|(_, parts)| parts.contains(&code));
+        let whole = territories.next().map(|(whole, _)| *whole);
+        countries.iter().any(|known| *known == code || Some(*known) == whole)
+    });
+    let mut parents = Vec::new();
+    for (row, relationship) in &names.related {
+        let is_parent = match relationship {
+            Some(code) => snapshot.code(*code)? == "parent",
+            None => false,
+        };
+        parents.extend(is_parent.then_some(*row));
+    }
+    Ok(Some(Found {
+        row,
+        span,
+        bits: told,
+        quality,
+        rarest,
+        is_acronym,
+        has_city,
+        is_elsewhere: false,
+        has_country,
+        parents,
+    }))
+}

@@ -1,0 +1,151 @@
+//! Words of the names of institutions in several languages, and words that are no names.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+/// Words for one thing in several languages, and their abbreviations. The first word of a group replaces the others.
+const SAME: [&[&str]; 12] = [
+    &[
+        "university",
+        "univ",
+        "universitat",
+        "universitaet",
+        "universite",
+        "universidad",
+        "universidade",
+        "universita",
+        "universiteit",
+        "univerzita",
+        "uniwersytet",
+        "universitet",
+        "universiti",
+        "universitas",
+        "univerzitet",
+        "sveuciliste",
+        "universitatea",
+        "uni",
+    ],
+    &["institute", "institut", "instituto", "istituto", "inst", "instytut", "institutet"],
+    &["hospital", "hospitals", "hopital", "hospitalier", "hosp", "ospedale"],
+    &["center", "centre", "centro", "zentrum", "centrum", "ctr", "cntr"],
+    &["national", "nacional", "nationale", "nazionale", "natl"],
+    &["academy", "academia", "academie", "akademie", "acad"],
+    &["sciences", "science", "sci", "ciencias", "scienze", "wissenschaften"],
+    &["medical", "med", "medicine", "medica", "medicale", "medizinische"],
+    &["technology", "tech", "technol", "tecnologia", "technologie", "technological"],
+    &["technical", "technische", "tecnica", "technicka", "techniczny", "techniczna", "technique"],
+    &["general", "generale", "allgemeines"],
+    &["regional", "regionale"],
+];
+
+/// The word for a university.
+pub(super) const UNIVERSITY: &str = SAME[0][0];
+
+/// Words between the words of names. The stop words of all languages would include `para` and `mit`.
+const BETWEEN: [&str; 38] = [
+    "a", "al", "am", "and", "at", "d", "da", "das", "de", "del", "della", "der", "des", "di",
+    "die", "do", "dos", "du", "e", "el", "en", "et", "for", "fur", "im", "in", "l", "la", "le",
+    "les", "los", "of", "the", "und", "van", "von", "y", "zu",
+];
+
+/// Words of the faculties of a university, which are no institutions of their own.
+const FACULTY: [&str; 18] = [
+    "business",
+    "college",
+    "dental",
+    "dentistry",
+    "division",
+    "engineering",
+    "faculty",
+    "graduate",
+    "health",
+    "law",
+    "medical",
+    "nursing",
+    "pharmacy",
+    "public",
+    "school",
+    "sciences",
+    "social",
+    "veterinary",
+];
+
+/// First words of segments that name a part of an institution.
+pub(super) const DEPARTMENTS: [&str; 7] =
+    ["department", "departments", "dept", "division", "section", "service", "unit"];
+
+/// Words before `university` that make another university of the same place.
+pub(super) const QUALIFIERS: [&str; 14] = [
+    "agricultural",
+    "autonomous",
+    "catholic",
+    "federal",
+    "free",
+    "islamic",
+    "medical",
+    "national",
+    "normal",
+    "open",
+    "pedagogical",
+    "polytechnic",
+    "state",
+    "technical",
+];
+
+/// Compounds of two words.
+const COMPOUNDS: [(&str, [&str; 2]); 8] = [
+    ("universitatsklinikum", ["university", "hospital"]),
+    ("universitaetsklinikum", ["university", "hospital"]),
+    ("universitatsklinik", ["university", "hospital"]),
+    ("universitatskliniken", ["university", "hospital"]),
+    ("uniklinik", ["university", "hospital"]),
+    ("uniklinikum", ["university", "hospital"]),
+    ("universitatsspital", ["university", "hospital"]),
+    ("universitetssjukhuset", ["university", "hospital"]),
+];
+
+/// The longest word of [`BETWEEN`], in bytes, and the shortest of [`COMPOUNDS`].
+const BETWEEN_BYTES_MAX: usize = 5;
+const COMPOUND_BYTES_MIN: usize = 9;
+
+/// Whether a folded word stands between the words of names, such as `of`.
+pub(super) fn is_between(word: &str) -> bool {
+    word.len() <= BETWEEN_BYTES_MAX && BETWEEN.binary_search(&word).is_ok()
+}
+
+/// Whether a folded word names a faculty.
+pub(super) fn is_faculty(word: &str) -> bool {
+    FACULTY.binary_search(&word).is_ok()
+}
+
+/// The folded words of a text, compounds as two words.
+pub(super) fn split(folded: &str) -> impl Iterator<Item = &str> {
+    folded.split(' ').filter(|word| !word.is_empty()).flat_map(|word| {
+        let is_long = word.len() >= COMPOUND_BYTES_MIN;
+        let compound = COMPOUNDS.iter().find(|(compound, _)| is_long && *compound == word);
+        let parts = compound.map(|(_, parts)| *parts);
+        let whole = parts.is_none().then_some(word);
+        whole.into_iter().chain(parts.into_iter().flatten())
+    })
+}
+
+/// The word that stands for a folded word and its likes.
+pub(super) fn common(word: &str) -> &str {
+    static WORDS: LazyLock<HashMap<&str, &str>> = LazyLock::new(|| {
+        let groups = SAME.iter();
+        groups.flat_map(|group| group.iter().map(|word| (*word, group[0]))).collect()
+    });
+    WORDS.get(word).copied().unwrap_or(word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_sorted_and_bounds_are_those_of_the_lists() {
+        assert!(BETWEEN.is_sorted() && FACULTY.is_sorted());
+        assert_eq!(BETWEEN.iter().map(|word| word.len()).max(), Some(BETWEEN_BYTES_MAX));
+        assert_eq!(COMPOUNDS.iter().map(|(word, _)| word.len()).min(), Some(COMPOUND_BYTES_MIN));
+    }
+}
