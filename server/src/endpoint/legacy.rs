@@ -5,7 +5,7 @@
 
 use std::time::Instant;
 
-use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
+use percent_encoding::utf8_percent_encode;
 use pinakes_format::entity::IdFormat;
 use pinakes_format::json::render::Shape;
 use pinakes_format::query::{GroupValue, Groups, ParamError, Query, ResultKind};
@@ -28,6 +28,7 @@ use crate::endpoint::record::Variant;
 use crate::endpoint::routes::Route;
 use crate::endpoint::{Endpoint, Lists, list, list_parameters, list_query, record};
 use crate::http::parameters::{is_named, query_pairs};
+use crate::http::path::OUTSIDE_URI;
 use crate::openapi::document::Document;
 use crate::openapi::operation::{
     LEGACY_TAG, LIST_STATUSES, Operation, RECORD_STATUSES, json_content,
@@ -76,18 +77,6 @@ pub const DIALECT: Dialect = Dialect {
 pub const PAGE_ROWS_MAX: u32 = 200;
 /// The values of `sort`, and the current sort that each stands for.
 pub const SORTS: [(&str, &str); 2] = [("1", "outputs:asc"), ("-1", "outputs:desc")];
-/// Characters that a link must escape, because no URI may contain them.
-const ESCAPED_IN_LINKS: &AsciiSet = &CONTROLS
-    .add(b' ')
-    .add(b'"')
-    .add(b'<')
-    .add(b'>')
-    .add(b'\\')
-    .add(b'^')
-    .add(b'`')
-    .add(b'{')
-    .add(b'|')
-    .add(b'}');
 
 /// Parses the text after the `?` of a legacy list's URL.
 ///
@@ -163,7 +152,7 @@ fn links(route: &str, raw: &str, query: &Query, count: u64) -> String {
     let other_parameters: String = raw
         .split('&')
         .filter(|pair| !pair.is_empty() && !is_named(pair, "page"))
-        .map(|pair| format!("&{}", utf8_percent_encode(pair, ESCAPED_IN_LINKS)))
+        .map(|pair| format!("&{}", utf8_percent_encode(pair, OUTSIDE_URI)))
         .collect();
     let link =
         |(page, relation)| format!("</{route}?page={page}{other_parameters}>; rel=\"{relation}\"");

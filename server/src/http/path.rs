@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, ops::Deref};
 
-use percent_encoding::percent_decode_str;
+use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str};
 use pinakes_format::text::unseen::is_unseen;
 
 use crate::reply::detail::truncate;
@@ -11,6 +11,18 @@ use crate::reply::detail::truncate;
 pub const URI_BYTES_MAX: usize = 16_384;
 /// Most segments of a path; no route has more.
 pub const SEGMENTS_MAX: usize = 4;
+/// Characters that no URI contains, and that end a URI in a header.
+pub const OUTSIDE_URI: &AsciiSet = &CONTROLS
+    .add(b' ')
+    .add(b'"')
+    .add(b'<')
+    .add(b'>')
+    .add(b'\\')
+    .add(b'^')
+    .add(b'`')
+    .add(b'{')
+    .add(b'|')
+    .add(b'}');
 /// Bytes of an identifier that a message repeats.
 const ECHO_BYTES_MAX: usize = 64;
 /// Bytes of a path that a message repeats.

@@ -8,13 +8,14 @@
 //! ```
 
 use http::{HeaderName, HeaderValue, header};
-use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
+use percent_encoding::utf8_percent_encode;
 use serde_json::{Value, json};
 
 use crate::citation::apa::Formatted;
 use crate::citation::names::Name;
 use crate::citation::{CitationFormat, Reference, kinds, one_line};
 use crate::endpoint::browse::html::emphasized;
+use crate::http::path::OUTSIDE_URI;
 use crate::reply::JSON;
 
 /// Authors that the tags of a page name; the files name all.
@@ -23,18 +24,6 @@ const TAGGED_AUTHORS_MAX: usize = 100;
 const LINKED_AUTHORS_MAX: usize = 10;
 /// Bytes of an address that the header links to.
 const LINKED_BYTES_MAX: usize = 1_000;
-/// Characters that end an address in a header or are not part of one.
-const OUTSIDE_ADDRESS: &AsciiSet = &CONTROLS
-    .add(b' ')
-    .add(b'"')
-    .add(b'<')
-    .add(b'>')
-    .add(b'\\')
-    .add(b'^')
-    .add(b'`')
-    .add(b'{')
-    .add(b'|')
-    .add(b'}');
 
 /// The parts of a page for reference managers.
 pub struct Citation {
@@ -192,7 +181,7 @@ fn in_script(value: &Value) -> String {
 pub fn link_header(reference: &Reference, path: &str) -> Option<(HeaderName, HeaderValue)> {
     let mut links: Vec<String> = Vec::new();
     let mut add = |address: &str, rest: &str| {
-        let address = utf8_percent_encode(address, OUTSIDE_ADDRESS).to_string();
+        let address = utf8_percent_encode(address, OUTSIDE_URI).to_string();
         if address.len() <= LINKED_BYTES_MAX {
             links.push(format!("<{address}>; {rest}"));
         }
