@@ -1,7 +1,7 @@
 //! Measures matching: citations with and without mistakes, citations of works that are left out, affiliations and journals.
 //!
 //! ```text
-//! right and sure   the sure record is the right one, of all texts
+//! right and sure   a sure record is the right one, of all texts
 //! sure             any record is sure; of a work that is left out, each one is wrong
 //! ```
 
@@ -120,15 +120,15 @@ fn print(snapshot: &Snapshot, entity: Entity, texts: impl Iterator<Item = Text>)
             continue;
         }
         let counts = kinds.entry(kind).or_default();
-        let mut sure = None;
+        let mut sure = Vec::new();
         counts.micros += micros_of(|| {
             let found = find_matches(snapshot, &question, Deadline::NEVER)?;
-            sure = found.into_iter().find(|candidate| candidate.is_match);
+            sure = found.into_iter().filter(|candidate| candidate.is_match).collect();
             Ok(())
         })?;
         counts.texts += 1;
-        if let Some(candidate) = sure {
-            counts.sure += 1;
+        counts.sure += u32::from(!sure.is_empty());
+        for candidate in sure {
             counts.right += u32::from(Some(snapshot.row_id(entity, candidate.row)?) == right);
         }
     }

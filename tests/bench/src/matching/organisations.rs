@@ -16,7 +16,8 @@ use crate::matching::Text;
 /// The number of each organisation in a dump, by ROR id.
 pub type Numbers = BTreeMap<String, u64>;
 
-/// Writes a dump of files of ROR in both schemas. Of equal ids the last counts.
+/// Writes a dump of files of ROR in both schemas. Of equal ids the last counts; withdrawn records have another as successor, and are
+/// left out.
 pub fn write_dump(files: &[PathBuf], dump: &Path) -> Result<(PathBuf, Numbers)> {
     let mut found: BTreeMap<String, Value> = BTreeMap::new();
     for file in files {
@@ -24,18 +25,29 @@ pub fn write_dump(files: &[PathBuf], dump: &Path) -> Result<(PathBuf, Numbers)> 
         for line in lines.lines() {
             let line: Value = serde_json::from_str(&line?)?;
             let id = line["id"].as_str().unwrap_or_default().to_owned();
-            found.insert(id, institution(&line));
+            if line["status"] != "withdrawn" {
+                found.insert(id, institution(&line));
+            }
         }
     }
+    let numbers: Numbers = found.keys().cloned().zip(1..).collect();
     fs::create_dir_all(dump.join("institutions"))?;
     let file = File::create(dump.join("institutions/institutions.jsonl.gz"))?;
     let mut file = GzEncoder::new(file, Compression::fast());
-    let mut numbers = Numbers::new();
-    for (number, (ror, mut institution)) in (1..).zip(found) {
-        institution["id"] = format!("https://openalex.org/I{number}").into();
-        institution["ror"] = ror.clone().into();
+    let id = |ror: &Value| {
+        let number = numbers.get(ror.as_str().unwrap_or_default())?;
+        Some(Value::from(format!("https://openalex.org/I{number}")))
+    };
+    for (ror, mut institution) in found {
+        institution["ror"] = ror.into();
+        institution["id"] = id(&institution["ror"]).into();
+        if let Some(related) = institution["associated_institutions"].as_array_mut() {
+            related.retain_mut(|of| {
+                of["id"] = id(&of["ror"]).into();
+                !of["id"].is_null()
+            });
+        }
         writeln!(file, "{institution}")?;
-        numbers.insert(ror, number);
     }
     file.finish()?.sync_all()?;
     Ok((dump.to_owned(), numbers))
@@ -64,7 +76,13 @@ fn institution(line: &Value) -> Value {
         true => (&line["addresses"][0]["city"], &line["country"]["country_code"]),
         false => (&place["name"], &place["country_code"]),
     };
+    let related = names("relationships").into_iter().map(|of| {
+        let relationship = of["type"].as_str().unwrap_or_default().to_lowercase();
+        json!({ "ror": (of["id"]), "relationship": relationship })
+    });
+    let related: Vec<Value> = related.collect();
     json!({
+        "associated_institutions": related,
         "display_name": name,
         "country_code": code,
         "display_name_acronyms": acronyms,
