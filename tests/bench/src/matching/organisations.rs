@@ -92,14 +92,12 @@ fn institution(line: &Value) -> Value {
     })
 }
 
-/// The affiliations of a file, in two halves: one to tune on, one to report.
+/// The affiliations of a file, with the number of the organisation that each names.
 pub fn texts(affiliations: &str, numbers: &Numbers) -> Vec<Text> {
     let line = |line: &str| {
         let (text, ror) = line.split_once('\t')?;
-        let is_tuned = text.bytes().map(u32::from).sum::<u32>() % 2 == 0;
-        let kind = if is_tuned { "affiliation (tuned on)" } else { "affiliation" };
         let right = numbers.get(ror).copied();
-        Some(Text { kind: kind.to_owned(), text: text.to_owned(), right })
+        Some(Text { kind: "affiliation".to_owned(), text: text.to_owned(), right })
     };
     affiliations.lines().filter_map(line).collect()
 }
