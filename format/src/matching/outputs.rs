@@ -205,7 +205,7 @@ struct Titled {
     is_main: bool,
 }
 
-/// What a citation states of the members of a record beside the title.
+/// The statements of a citation about author, year, venue, volume and page of a record.
 struct Members {
     author: Stated,
     year: Stated,
@@ -223,8 +223,8 @@ impl Members {
             + self.page.points(PAGE_POINTS)
     }
 
-    /// Whether they and a share of the title suffice, without an identifier. `strength` is that of the title's words,
-    /// `unexplained` the content words that neither explains.
+    /// Whether the statements and the share of the title decide, without an identifier. `unexplained` counts content words that
+    /// neither explains.
     fn suffice(&self, share: f32, strength: f32, unexplained: usize, has_no_title: bool) -> bool {
         let Members { author, year, venue, volume, page } = *self;
         let points = self.points();
@@ -510,7 +510,7 @@ impl<'q, 's> Cited<'q, 's> {
         titles.max_by(|a, b| a.aligned.share.total_cmp(&b.aligned.share))
     }
 
-    /// What the citation states of the other members, and the content words behind the title that no member explains.
+    /// Reads the statements about the other members. Also counts the content words behind the title that no member explains.
     fn members(
         &self,
         texts: &Texts<'_>,

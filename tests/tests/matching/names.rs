@@ -35,7 +35,7 @@ const INSTITUTIONS: [Institution; 10] = [
     (7, "Emory University", "", "", "Atlanta", "US", 0),
     (8, "Ashgrove College", "", "", "Ashgrove", "US", 0),
     (9, "Ashgrove College", "", "", "Ashgrove", "AU", 0),
-    (10, "University of Occupational Health, Japan", "", "", "Kitakyushu", "JP", 0),
+    (10, "Northern Lakes University", "", "", "Lakeside", "US", 0),
 ];
 
 /// A source: number, name, alternate title, ISSN.
@@ -148,6 +148,7 @@ fn an_affiliation_finds_the_institutions_that_it_names() {
         // Names of other institutions that have the words of a name.
         ("Warsaw University of Technology, Warsaw, Poland", &[]),
         ("Catholic University of Warsaw, Warsaw, Poland", &[]),
+        ("Southern Lakes University, Lakeside, USA", &[]),
         ("Faculty of Law, University of Warsaw, Warsaw, Poland", &[6]),
         ("Department of Surgery, General Hospital, Paris, France", &[]),
         ("Independent researcher", &[]),

@@ -79,8 +79,8 @@ fn every_example_gets_its_documented_reply() {
                     "{target} {name}"
                 );
             }
-            // What one record refers to may not match the example of a filter, the served snapshot does not differ
-            // from itself, and a word may mean no record.
+            // Records that one record refers to may not match the example of a filter. The served snapshot equals
+            // itself. A word may mean no record.
             let is_empty =
                 path.contains("{id}/") || path == "/changes" || path.starts_with("/match/");
             let is_page = response.text().starts_with("{\"meta\"") && !is_empty;

@@ -189,5 +189,7 @@ fn agreement(word: &Word, of: &Word) -> f32 {
     if is_short && of.text.starts_with(&word.text) && abbreviates(&word.text, &of.text) {
         return 0.85;
     }
-    if of.text.len() > 4 { 0.95 * likeness(word, of) } else { 0.0 }
+    // Mistakes in the first letter are rare, and `northern` is not `southern`.
+    let has_first = word.text.chars().next() == of.text.chars().next();
+    if of.text.len() > 4 && has_first { 0.95 * likeness(word, of) } else { 0.0 }
 }
