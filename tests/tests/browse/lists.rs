@@ -79,6 +79,12 @@ fn a_chip_removes_its_filter_and_no_other() {
         "/browse/outputs".to_owned(),
     ];
     assert_eq!(chips(&html), expected);
+    // A chip shows names: of a code, of yes and no.
+    let named = "/browse/outputs?filter=language.code:en,has_doi:true";
+    let html_of_names = page(&mut connection, named, 200);
+    for shown in ["Language</span> English <", "Has DOI</span> yes <"] {
+        assert!(html_of_names.contains(shown), "{shown}: {html_of_names}");
+    }
     for (chip, without) in chips(&html).iter().zip(0..) {
         let left = page(&mut connection, chip, 200);
         let json = connection.get(chip.strip_prefix("/browse").unwrap()).json();

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use askama::Template;
 use pinakes_format::entity::{Entity, Facts};
 use pinakes_format::query::{Deadline, Expression, Operand, Query, QueryError, SearchSummary};
+use pinakes_format::schema::keys::Kind;
 use pinakes_format::snapshot::{LookupResult, Snapshot};
 use pinakes_format::storage::error::ReadError;
 
@@ -192,7 +193,7 @@ fn answer(request: &ListPageRequest, call: &Call<'_>) -> Answer {
     let (snapshot, limits) = (call.snapshot, call.limits());
     let found = limits.run(|deadline| find(request, snapshot, deadline, limits))?;
     let address = Address::new(&found.query);
-    let chips = chips(&found.query, &address, snapshot)?;
+    let chips = chips(&found, &address, snapshot)?;
     html::reply(&layout(found, address, chips, request.opened.as_deref(), call), call)
 }
 
@@ -269,9 +270,9 @@ fn layout(
     }
 }
 
-fn chips(query: &Query, address: &Address, snapshot: &Snapshot) -> Result<Vec<Chip>, ReadError> {
+fn chips(found: &Found, address: &Address, snapshot: &Snapshot) -> Result<Vec<Chip>, ReadError> {
     let (mut chips, mut at) = (Vec::new(), 0);
-    for expression in &query.filter {
+    for expression in &found.query.filter {
         let href = match expression.searched() {
             Some(_) => address.without_search(),
             None => {
@@ -281,17 +282,30 @@ fn chips(query: &Query, address: &Address, snapshot: &Snapshot) -> Result<Vec<Ch
         };
         let (key, value) = match expression.searched() {
             Some(words) => ("Search".to_owned(), words.to_owned()),
-            None => (label(expression.key.name), value_words(expression, snapshot)?),
+            None => (label(expression.key.name), value_words(expression, &found.groups, snapshot)?),
         };
         chips.push(Chip { key, value, href: href.page_url() });
     }
     Ok(chips)
 }
 
-/// The values of an expression, with the names of records.
-fn value_words(expression: &Expression, snapshot: &Snapshot) -> Result<String, ReadError> {
+/// The values of an expression, with the names of records, and with the names that groups have for codes.
+fn value_words(
+    expression: &Expression,
+    groups: &[KeyGroups],
+    snapshot: &Snapshot,
+) -> Result<String, ReadError> {
     let written = expression.text.split_once(':').map_or("", |(_, value)| value.trim());
     let written = written.trim_start_matches('!').trim();
+    let of_key = groups.iter().find(|group| group.key == expression.key.name);
+    let group = of_key
+        .and_then(|group| group.bars.iter().find(|bar| bar.value.as_deref() == Some(written)));
+    let written = match (group, expression.key.kind, written) {
+        (Some(group), ..) => group.name.as_str(),
+        (None, Kind::Boolean, "true") => "yes",
+        (None, Kind::Boolean, "false") => "no",
+        _ => written,
+    };
     let mut names = Vec::new();
     for operand in expression.operands.iter().take(NAMED_MAX) {
         if let Operand::Record(entity, id) = operand {
