@@ -191,7 +191,7 @@ const fold = async (browser) => {
   const context = await browser.newContext({ viewport: { width: 390, height: 800 }, javaScriptEnabled: false });
   const { page, problems } = await watched(context);
   await page.goto(`${base}/browse/outputs`);
-  const form = page.locator(".filters");
+  const form = page.getByRole("form", { name: "Filters", exact: true });
   assert.strictEqual(await form.isVisible(), false);
   await page.getByText("Filters and counts").click();
   assert.strictEqual(await form.isVisible(), true);

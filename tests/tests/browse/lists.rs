@@ -373,5 +373,9 @@ fn a_key_opens_all_its_groups() {
         .collect();
     assert!(years.len() as u64 + 1 >= total, "{years:?}");
     assert!(years.is_sorted_by(|one, other| one > other), "{years:?}");
+    // A key whose groups no table names is offered, and opened.
+    assert!(html.contains("<option value=\"funders.id\">Funder</option>"), "{html}");
+    let html = page(&mut connection, "/browse/outputs?groups=funders.id", 200);
+    assert!(html.contains("<h2>Funder</h2>"), "{html}");
     server.end(&[]);
 }

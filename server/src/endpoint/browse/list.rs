@@ -121,6 +121,8 @@ struct ListPage {
     rows: Vec<ListRow>,
     first: u64,
     groups: Vec<KeyGroups>,
+    /// Other keys that the list can be counted by, and their labels.
+    countable: Vec<(&'static str, String)>,
     pages: Pages,
     json: String,
     /// All of the list as one file: name of the format, and address.
@@ -241,6 +243,8 @@ fn layout(
     groups.retain(|group| shown.contains(&group.key) || opened == Some(group.key));
     groups.iter_mut().filter(|group| opened != Some(group.key)).for_each(KeyGroups::shorten);
     groups.retain(KeyGroups::is_telling);
+    let can_group = |key: &&str| Query::new(query.entity).set_group_by(key).is_ok();
+    let other_keys = query.keys.filters().filter(|key| !shown.contains(key)).filter(can_group);
     let files = StreamFormat::of(query.entity);
     ListPage {
         frame: Frame {
@@ -262,6 +266,7 @@ fn layout(
         rows: found.rows,
         first: query.first_position() + 1,
         groups,
+        countable: other_keys.map(|key| (key, label(key))).collect(),
         pages: Pages::new(query, &address, found.count),
         json: address.json_url(),
         files: files.map(|format| (format.label(), address.stream_url(format))).collect(),
