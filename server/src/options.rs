@@ -136,6 +136,10 @@ pub struct Options {
     #[arg(long, env = "PINAKES_NO_BROWSE", value_parser = FalseyValueParser::new())]
     pub no_browse: bool,
 
+    /// Disable the Model Context Protocol at /mcp.
+    #[arg(long, env = "PINAKES_NO_MCP", value_parser = FalseyValueParser::new())]
+    pub no_mcp: bool,
+
     /// Rate limits.
     #[command(flatten)]
     pub limits: LimitOptions,
@@ -457,6 +461,7 @@ impl Options {
             graphql: self.graphql.settings(),
             has_docs: !self.no_docs,
             has_browse: !self.no_browse,
+            has_mcp: !self.no_mcp,
             is_https: self.connections.tls_cert.is_some(),
             refused_lines: self.refused_lines,
             is_behind_network: self.behind_cdn,

@@ -91,6 +91,7 @@ impl InProcessServer {
             graphql: Settings::default(),
             has_docs: true,
             has_browse: true,
+            has_mcp: true,
             is_https: false,
             refused_lines: 20,
             is_behind_network: false,

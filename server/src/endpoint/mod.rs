@@ -36,6 +36,7 @@ pub(crate) mod list_parameters;
 pub(crate) mod list_query;
 pub(crate) mod list_stream;
 pub(crate) mod matching;
+pub(crate) mod mcp;
 pub(crate) mod openapi;
 pub(crate) mod page_rows;
 pub(crate) mod reconcile;
@@ -133,7 +134,7 @@ pub fn too_many(verdict: Verdict) -> Reply {
 }
 
 /// Every endpoint, in the order of the OpenAPI document. Of two paths that fit a request, the first counts.
-pub static ENDPOINTS: [Endpoint; 39] = [
+pub static ENDPOINTS: [Endpoint; 40] = [
     list::LIST,
     search_form::SEARCH,
     record::RECORD,
@@ -151,6 +152,7 @@ pub static ENDPOINTS: [Endpoint; 39] = [
     legacy::LIST,
     legacy::RECORD,
     graphql::OPERATION,
+    mcp::MCP,
     changes::CHANGES,
     graphql::SCHEMA,
     graphql::PAGE,

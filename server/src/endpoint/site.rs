@@ -28,6 +28,8 @@ pub struct ServiceSettings {
     pub is_https: bool,
     /// Whether the pages for people exist.
     pub has_browse: bool,
+    /// Whether the Model Context Protocol is spoken.
+    pub has_mcp: bool,
     /// Log lines per second of refused requests and of requests that no limit counts.
     pub refused_lines: u32,
     /// Whether a content delivery network keeps the replies of named snapshots.

@@ -141,6 +141,25 @@ fn the_reconciler_example_finds_the_records_of_titles() {
 }
 
 #[test]
+fn the_mcp_example_calls_the_tools_of_a_language_model() {
+    let test = "the_mcp_example_…";
+    let check = ["-c", "from mcp import Client"];
+    let Some(python) = find("mcp/bin", "python", &check, test) else { return };
+    let served = Served::new();
+    let mut command = Command::new(python);
+    let printed = run(command.arg(example("python_mcp.py")).env("PINAKES", served.address()));
+    assert_line(&printed, "tools cited_by count get match references search statistics");
+    let name = served.get("/outputs/HX_W2900000096")["name"].clone();
+    assert_line(&printed, &format!("HX_W2900000096 | {}", name.as_str().unwrap()));
+    let citing = served.get("/outputs?filter=references:HX_W2900000096");
+    assert_line(&printed, &format!("cited by {}", citing["meta"]["count"]));
+    for line in ["year 1953", "sure True HX_W2900000096", "refused True True"] {
+        assert_line(&printed, line);
+    }
+    served.server.end(&[]);
+}
+
+#[test]
 fn the_r_example_counts_open_access_by_year() {
     let check = ["-e", "library(httr2); library(jsonlite)"];
     let Some(r) = find("no", "Rscript", &check, "the_r_example_…") else { return };

@@ -11,7 +11,7 @@ use crate::matching::words::{Word, abbreviates, likeness};
 
 /// A place of a name in a text.
 pub(super) struct Place {
-    /// The tokens.
+    /// The words of the text.
     pub span: Range<usize>,
     /// Bits that the words tell, times how well they agree.
     pub bits: f32,

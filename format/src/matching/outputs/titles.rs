@@ -1,4 +1,4 @@
-//! The title of an output in a citation: how much of it, where, and whether it is that of another work.
+//! The title of an output in a citation: its share, its place, and signs of another work.
 
 use std::collections::HashMap;
 use std::ops::Range;

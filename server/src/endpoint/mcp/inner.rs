@@ -1,0 +1,112 @@
+//! A request of the interface that a tool makes.
+
+use bytes::Bytes;
+use http::{Method, StatusCode, header};
+use serde_json::Value;
+
+use crate::endpoint::call::{Call, Failure, Planned, Planning};
+use crate::endpoint::routes;
+use crate::reply::coding::Coding;
+use crate::reply::detail::Detail;
+use crate::reply::{Body, Reply};
+
+/// Bytes of an answer that a tool gives; a longer one is refused with what to do.
+const ANSWER_BYTES_MAX: usize = 256 << 10;
+/// Redirects that a request follows, as from an identifier to its record, and from a merged id.
+const REDIRECTS_MAX: usize = 3;
+
+/// A reply of the interface.
+pub enum Inner {
+    /// The JSON of a reply 200, and the path that has it.
+    Found(String, Value),
+    /// The message of another reply, with its details.
+    Refused(String),
+}
+
+/// Makes a GET request of a path and query.
+pub fn get(address: String, call: &Call<'_>) -> Result<Inner, Failure> {
+    let mut address = address;
+    for _ in 0..=REDIRECTS_MAX {
+        let (path, query) = address.split_once('?').unwrap_or((&address, ""));
+        let asked = Call {
+            method: &Method::GET,
+            path,
+            sent_path: path,
+            query,
+            uri_bytes: address.len(),
+            posted: None,
+            ..*call
+        };
+        let Some(matched) = routes::find(path) else {
+            return Ok(Inner::Refused(format!("Cannot GET {path}")));
+        };
+        let planned = (matched.route.endpoint.plan)(&Planning { call: asked, matched });
+        let reply = match planned {
+            Ok(Planned::Reply(reply)) | Err(reply) => reply,
+            Ok(Planned::Work(work)) => match (work.run)(&asked) {
+                Ok(reply) => reply,
+                Err(Failure::Refused(reply)) => *reply,
+                Err(failure) => return Err(failure),
+            },
+        };
+        let moved = reply.headers.iter().find(|(name, _)| *name == header::LOCATION);
+        match moved.and_then(|(_, location)| location.to_str().ok()) {
+            Some(location) => address = location.to_owned(),
+            None => return read(&address, reply, &asked),
+        }
+    }
+    Ok(Inner::Refused(format!("{address} leads from one address to the next")))
+}
+
+/// Reads the JSON of a reply, or its message.
+fn read(address: &str, reply: Reply, call: &Call<'_>) -> Result<Inner, Failure> {
+    let status = reply.status;
+    let mut reply = reply;
+    let pieces = reply.take_pieces();
+    let bytes = match (pieces, reply.body) {
+        (Some(mut source), _) => {
+            // The identity never fails.
+            let _ = source.begin(Coding::Identity);
+            let mut bytes = Vec::new();
+            while let Some(piece) = source.next_piece(call.snapshot) {
+                let Ok(piece) = piece else { return Err(Failure::Deadline) };
+                bytes.extend_from_slice(&piece);
+                if bytes.len() > ANSWER_BYTES_MAX {
+                    break;
+                }
+            }
+            Bytes::from(bytes)
+        }
+        (None, Body::Text { bytes, .. }) => bytes,
+        (None, Body::Message(message)) => {
+            let details = message.details.unwrap_or_default();
+            return Ok(Inner::Refused(said(message.text, &details)));
+        }
+        (None, _) => Bytes::new(),
+    };
+    if bytes.len() > ANSWER_BYTES_MAX {
+        let message = format!(
+            "The answer is longer than {ANSWER_BYTES_MAX} bytes; name the members you need in `members`"
+        );
+        return Ok(Inner::Refused(message));
+    }
+    match serde_json::from_slice(&bytes) {
+        Ok(value) if status == StatusCode::OK || status == StatusCode::MULTIPLE_CHOICES => {
+            Ok(Inner::Found(address.to_owned(), value))
+        }
+        _ => Ok(Inner::Refused(format!("{address} has no JSON"))),
+    }
+}
+
+/// A message with its details, each in a line.
+fn said(text: String, details: &[Detail]) -> String {
+    let mut said = text;
+    for detail in details {
+        said.push_str(&format!("\n- {}", detail.parameter));
+        if !detail.value.is_empty() {
+            said.push_str(&format!(" `{}`", detail.value));
+        }
+        said.push_str(&format!(" {}", detail.reason));
+    }
+    said
+}

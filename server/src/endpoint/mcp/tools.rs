@@ -1,0 +1,314 @@
+//! The tools: each makes one request of the interface from its arguments.
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+
+use crate::endpoint::browse::{encoded, quoted};
+use crate::endpoint::call::{Call, Failure};
+use crate::endpoint::mcp::inner::{Inner, get};
+use crate::endpoint::mcp::{INVALID_PARAMS, RpcError};
+
+/// The members of short records, by list.
+const SHORT: [(&str, &str); 7] = [
+    ("outputs", "id,name,year,type,doi,cited_by_count,authors.name,primary_venue.source.name"),
+    ("authors", "id,name,orcid,outputs_count,cited_by_count,last_known_institutions.name"),
+    ("institutions", "id,name,ror,type,country.code,outputs_count,cited_by_count"),
+    ("sources", "id,name,issn_l,type,host_organization_name,outputs_count,cited_by_count"),
+    ("publishers", "id,name,countries.code,outputs_count,cited_by_count"),
+    ("funders", "id,name,country.code,outputs_count,cited_by_count"),
+    ("topics", "id,name,subfield.name,field.name,domain.name,outputs_count"),
+];
+
+/// A tool: name, title, description, arguments, and the address that they ask.
+struct Tool {
+    name: &'static str,
+    title: &'static str,
+    description: &'static str,
+    /// JSON Schemas of the arguments, and the names of the required ones.
+    arguments: fn() -> (Value, &'static [&'static str]),
+    address: fn(&Value) -> Result<String, String>,
+}
+
+const TOOLS: [Tool; 7] = [
+    Tool {
+        name: "search",
+        title: "Search records",
+        description: "Finds records by words, filters, or both, ten short records at a time with their ids and the exact \
+                      count. Words of outputs may be phrases in quotes, AND, OR, NOT, prefix* and field:word; the best \
+                      match comes first. Filters that matter for outputs: year:2020-2023, type:article, is_oa:true, \
+                      authors.id, authors.affiliations.id, authors.countries.code:DE, primary_venue.source.id, topics.id, \
+                      funders.id, cited_by_count:>100, references:ID (what cites it). A comma means and, | means or, \
+                      ! means not.",
+        arguments: || {
+            let arguments = json!({
+                "query": text("Words to search for"),
+                "list": list(),
+                "filter": text("Filters, such as year:>2020,is_oa:true"),
+                "sort": text("Such as cited_by_count:desc; without it the best match or the most used comes first"),
+                "page": { "type": "integer", "minimum": 1, "description": "Page of ten records, from 1" },
+            });
+            (arguments, &[])
+        },
+        address: |arguments| {
+            let Search { query, list, filter, sort, page } = parse(arguments)?;
+            let page = page.map(|page| page.to_string());
+            let parameters =
+                [("search", query), ("filter", filter), ("sort", sort), ("page", page)];
+            short_list(list.as_deref().unwrap_or("outputs"), &parameters)
+        },
+    },
+    Tool {
+        name: "get",
+        title: "Get one record",
+        description: "Returns a whole record by any identifier: an HX_ id, DOI, ORCID, ROR id, ISSN, PMID (pmid:…) or \
+                      OpenAlex id. With `members`, only these members.",
+        arguments: || {
+            let arguments = json!({
+                "id": text("The identifier"),
+                "members": { "type": "array", "items": { "type": "string" }, "description": "Names of members, such as abstract" },
+            });
+            (arguments, &["id"])
+        },
+        address: |arguments| {
+            let Get { id, .. } = parse(arguments)?;
+            Ok(format!("/resolve/{}", encoded(&id)))
+        },
+    },
+    Tool {
+        name: "match",
+        title: "Match a text",
+        description: "Decides which record a text of people means: a whole citation (list outputs), an affiliation (list \
+                      institutions), a name. A candidate with `match` true is sure; without one, no record is.",
+        arguments: || {
+            (
+                json!({ "text": text("The citation, affiliation or name"), "list": list() }),
+                &["text"],
+            )
+        },
+        address: |arguments| {
+            let Match { text, list } = parse(arguments)?;
+            let list = known_list(list.as_deref().unwrap_or("outputs"))?.0;
+            Ok(format!("/match/{list}?text={}", encoded(&text)))
+        },
+    },
+    Tool {
+        name: "cited_by",
+        title: "Citations of an output",
+        description: "Lists the outputs that cite an output, the most cited first, ten at a time.",
+        arguments: linked_arguments,
+        address: |arguments| linked("references", arguments),
+    },
+    Tool {
+        name: "references",
+        title: "References of an output",
+        description: "Lists the outputs that an output cites and that have records, the most cited first, ten at a time.",
+        arguments: linked_arguments,
+        address: |arguments| linked("referenced_by", arguments),
+    },
+    Tool {
+        name: "count",
+        title: "Count records by a key",
+        description: "Counts how many records that match words and filters have each value of a key, such as year, type, \
+                      open_access.oa_status, authors.countries.code, primary_topic.field.id, funders.id: the 25 largest \
+                      groups.",
+        arguments: || {
+            let arguments = json!({
+                "group_by": text("The key"),
+                "query": text("Words to search for"),
+                "list": list(),
+                "filter": text("Filters, as of search"),
+            });
+            (arguments, &["group_by"])
+        },
+        address: |arguments| {
+            let Count { group_by, query, list, filter } = parse(arguments)?;
+            let list = known_list(list.as_deref().unwrap_or("outputs"))?.0;
+            let parameters = [("group_by", Some(group_by)), ("search", query), ("filter", filter)];
+            Ok(format!("/{list}?{}", joined(&parameters)))
+        },
+    },
+    Tool {
+        name: "statistics",
+        title: "Statistics of numbers",
+        description: "Sums, means, quantiles and h-indexes of numbers such as cited_by_count over the records that match \
+                      words and filters.",
+        arguments: || {
+            let arguments = json!({
+                "of": text("Keys of numbers with commas between; cited_by_count if absent"),
+                "query": text("Words to search for"),
+                "list": list(),
+                "filter": text("Filters, as of search"),
+            });
+            (arguments, &[])
+        },
+        address: |arguments| {
+            let Statistics { of, query, list, filter } = parse(arguments)?;
+            let list = known_list(list.as_deref().unwrap_or("outputs"))?.0;
+            let of = of.unwrap_or_else(|| "cited_by_count".to_owned());
+            let parameters = [("of", Some(of)), ("search", query), ("filter", filter)];
+            Ok(format!("/statistics/{list}?{}", joined(&parameters)))
+        },
+    },
+];
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Search {
+    query: Option<String>,
+    list: Option<String>,
+    filter: Option<String>,
+    sort: Option<String>,
+    page: Option<u32>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Get {
+    id: String,
+    #[serde(default)]
+    members: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Match {
+    text: String,
+    list: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Linked {
+    id: String,
+    page: Option<u32>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Count {
+    group_by: String,
+    query: Option<String>,
+    list: Option<String>,
+    filter: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Statistics {
+    of: Option<String>,
+    query: Option<String>,
+    list: Option<String>,
+    filter: Option<String>,
+}
+
+fn text(description: &str) -> Value {
+    json!({ "type": "string", "description": description })
+}
+
+fn list() -> Value {
+    let lists: Vec<&str> = SHORT.iter().map(|(list, _)| *list).collect();
+    json!({ "type": "string", "enum": lists, "default": "outputs" })
+}
+
+fn linked_arguments() -> (Value, &'static [&'static str]) {
+    let page =
+        json!({ "type": "integer", "minimum": 1, "description": "Page of ten records, from 1" });
+    (json!({ "id": text("The HX_ id of the output"), "page": page }), &["id"])
+}
+
+fn parse<T: DeserializeOwned>(arguments: &Value) -> Result<T, String> {
+    serde_json::from_value(arguments.clone()).map_err(|error| error.to_string())
+}
+
+fn known_list(name: &str) -> Result<(&'static str, &'static str), String> {
+    let known = SHORT.iter().find(|(list, _)| *list == name);
+    known.copied().ok_or_else(|| {
+        let names: Vec<&str> = SHORT.iter().map(|(list, _)| *list).collect();
+        format!("`list` must be one of {}", names.join(", "))
+    })
+}
+
+/// Parameters that have a value.
+fn joined(parameters: &[(&str, Option<String>)]) -> String {
+    let pairs = parameters.iter().filter_map(|(name, value)| {
+        let value = value.as_deref().filter(|value| !value.trim().is_empty())?;
+        Some(format!("{name}={}", encoded(value)))
+    });
+    pairs.collect::<Vec<String>>().join("&")
+}
+
+/// The address of ten short records of a list.
+fn short_list(list: &str, parameters: &[(&str, Option<String>)]) -> Result<String, String> {
+    let (list, members) = known_list(list)?;
+    let fixed = [("per_page", Some("10".to_owned())), ("select", Some(members.to_owned()))];
+    let all: Vec<(&str, Option<String>)> = parameters.iter().cloned().chain(fixed).collect();
+    Ok(format!("/{list}?{}", joined(&all)))
+}
+
+fn linked(key: &str, arguments: &Value) -> Result<String, String> {
+    let Linked { id, page } = parse(arguments)?;
+    let page = page.map(|page| page.to_string());
+    short_list("outputs", &[("filter", Some(format!("{key}:{}", quoted(&id)))), ("page", page)])
+}
+
+/// The descriptions of all tools.
+pub fn describe() -> Vec<Value> {
+    let describe = |tool: &Tool| {
+        let (properties, required) = (tool.arguments)();
+        json!({
+            "name": (tool.name),
+            "title": (tool.title),
+            "description": (tool.description),
+            "inputSchema": {
+                "type": "object", "properties": properties, "required": required, "additionalProperties": false,
+            },
+            "annotations": { "readOnlyHint": true, "idempotentHint": true, "openWorldHint": false },
+        })
+    };
+    TOOLS.iter().map(describe).collect()
+}
+
+/// Calls a tool. An error of its arguments is a result too, which says what to try.
+pub fn call(params: &Value, call: &Call<'_>) -> Result<Result<Value, RpcError>, Failure> {
+    let name = params["name"].as_str().unwrap_or_default();
+    let Some(tool) = TOOLS.iter().find(|tool| tool.name == name) else {
+        let names: Vec<&str> = TOOLS.iter().map(|tool| tool.name).collect();
+        let message = format!("no tool `{name}`; there are {}", names.join(", "));
+        return Ok(Err(RpcError::new(INVALID_PARAMS, message)));
+    };
+    let none = Value::Object(Map::new());
+    let arguments = params.get("arguments").filter(|given| !given.is_null()).unwrap_or(&none);
+    let address = match (tool.address)(arguments) {
+        Ok(address) => address,
+        Err(message) => return Ok(Ok(failed(message))),
+    };
+    Ok(Ok(match get(address, call)? {
+        Inner::Refused(message) => failed(message),
+        Inner::Found(address, found) => {
+            let found = match parse::<Get>(arguments) {
+                Ok(Get { members, .. }) if name == "get" => selected(found, &members),
+                _ => found,
+            };
+            let snapshot = &call.snapshot.manifest().id;
+            succeeded(json!({ "snapshot": snapshot, "address": address, "result": found }))
+        }
+    }))
+}
+
+/// The named members of a record; the whole record without names.
+fn selected(mut record: Value, members: &[String]) -> Value {
+    if let (false, Value::Object(all)) = (members.is_empty(), &mut record) {
+        all.retain(|name, _| members.contains(name));
+    }
+    record
+}
+
+fn succeeded(value: Value) -> Value {
+    let text = value.to_string();
+    json!({ "content": [{ "type": "text", "text": text }], "structuredContent": value })
+}
+
+fn failed(message: String) -> Value {
+    json!({ "content": [{ "type": "text", "text": message }], "isError": true })
+}

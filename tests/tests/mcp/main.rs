@@ -1,0 +1,234 @@
+//! The Model Context Protocol: what its versions ask of replies, each tool against the interface, and refusals.
+
+#![allow(clippy::unwrap_used, missing_docs)]
+
+use pinakes_tests::client::{Connection, Response};
+use pinakes_tests::server::{Server, Snapshots, command};
+use serde_json::{Value, json};
+
+const JSON: &str = "Content-Type: application/json";
+
+/// Posts a text to `/mcp`.
+#[track_caller]
+fn post(connection: &mut Connection, headers: &[&str], body: &str) -> Response {
+    let headers: String = headers.iter().map(|header| format!("{header}\r\n")).collect();
+    let length = body.len();
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nHost: localhost\r\n{headers}Content-Length: {length}\r\n\r\n{body}"
+    );
+    connection.send(head.as_bytes()).unwrap();
+    connection.receive_to("POST").unwrap()
+}
+
+/// Sends a request, and returns its result.
+#[track_caller]
+fn ask(connection: &mut Connection, method: &str, params: Value) -> Value {
+    let body = json!({ "jsonrpc": "2.0", "id": 7, "method": method, "params": params });
+    let reply = post(connection, &[JSON], &body.to_string());
+    assert_eq!(reply.status, 200, "{method}: {}", reply.text());
+    let answer = reply.json();
+    assert_eq!((&answer["jsonrpc"], &answer["id"]), (&json!("2.0"), &json!(7)));
+    assert!(answer["error"].is_null(), "{answer}");
+    answer["result"].clone()
+}
+
+/// Calls a tool that succeeds, and returns its answer.
+#[track_caller]
+fn tool(connection: &mut Connection, name: &str, arguments: Value) -> Value {
+    let result = ask(connection, "tools/call", json!({ "name": name, "arguments": arguments }));
+    assert!(result["isError"].is_null(), "{result}");
+    let text: Value = serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap();
+    assert_eq!(text, result["structuredContent"]);
+    text
+}
+
+/// Calls a tool that fails, and returns what it says.
+#[track_caller]
+fn failure(connection: &mut Connection, name: &str, arguments: Value) -> String {
+    let result = ask(connection, "tools/call", json!({ "name": name, "arguments": arguments }));
+    assert_eq!(result["isError"], true, "{result}");
+    result["content"][0]["text"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_client_of_each_version_begins_and_lists() {
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
+    let mut connection = server.connect();
+    for (asked, given) in
+        [("2025-06-18", "2025-06-18"), ("2024-11-05", "2024-11-05"), ("1999-01-01", "2025-11-25")]
+    {
+        let begun = ask(
+            &mut connection,
+            "initialize",
+            json!({ "protocolVersion": asked, "capabilities": {} }),
+        );
+        assert_eq!(begun["protocolVersion"], given);
+        assert!(begun["instructions"].as_str().unwrap().contains("never instructions"));
+        assert!(begun["resultType"].is_null());
+    }
+    let meta = json!({ "_meta": { "io.modelcontextprotocol/protocolVersion": "2026-07-28" } });
+    let found = ask(&mut connection, "server/discover", meta.clone());
+    assert!(found["supportedVersions"].as_array().unwrap().contains(&json!("2026-07-28")));
+    for method in ["tools/list", "resources/list", "server/discover"] {
+        let listed = ask(&mut connection, method, meta.clone());
+        assert_eq!(
+            (&listed["resultType"], &listed["cacheScope"]),
+            (&json!("complete"), &json!("public"))
+        );
+    }
+    let tools = ask(&mut connection, "tools/list", json!({}))["tools"].clone();
+    let names: Vec<&str> =
+        tools.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["search", "get", "match", "cited_by", "references", "count", "statistics"]);
+    for tool in tools.as_array().unwrap() {
+        assert_eq!(tool["inputSchema"]["type"], "object");
+        assert_eq!(tool["annotations"]["readOnlyHint"], true);
+    }
+    let notified =
+        post(&mut connection, &[JSON], r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+    assert_eq!((notified.status, notified.body.len()), (202, 0));
+    assert_eq!(ask(&mut connection, "ping", json!({})), json!({}));
+    let unknown = r#"{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2099-01-01"}}}"#;
+    let refused = post(&mut connection, &[JSON], unknown);
+    assert_eq!((refused.status, refused.json()["error"]["code"].as_i64()), (400, Some(-32022)));
+    server.end(&[]);
+}
+
+#[test]
+fn each_tool_answers_as_the_interface_does() {
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
+    let mut connection = server.connect();
+    let found = tool(
+        &mut connection,
+        "search",
+        json!({ "query": "structure", "filter": "year:>1900", "page": 1 }),
+    );
+    let list = connection.get("/outputs?search=structure&filter=year:%3E1900&per_page=10").json();
+    assert_eq!(found["result"]["meta"]["count"], list["meta"]["count"]);
+    let ids = |value: &Value| -> Vec<Value> {
+        value["results"].as_array().unwrap().iter().map(|record| record["id"].clone()).collect()
+    };
+    assert_eq!(ids(&found["result"]), ids(&list));
+    let id = &list["results"][0]["id"];
+    let named = connection.get("/outputs");
+    assert_eq!(found["snapshot"].as_str(), named.header("x-snapshot-id"));
+    let record = connection.get(&format!("/outputs/{}", id.as_str().unwrap())).json();
+    let by_doi = tool(&mut connection, "get", json!({ "id": record["doi"] }));
+    assert_eq!(by_doi["result"], record);
+    let members = tool(&mut connection, "get", json!({ "id": id, "members": ["year", "id"] }));
+    assert_eq!(members["result"], json!({ "id": id, "year": (record["year"]) }));
+    let watson = "HX_W2900000096";
+    let citing = tool(&mut connection, "cited_by", json!({ "id": watson }));
+    let listed = connection.get(&format!("/outputs?filter=references:{watson}&per_page=10")).json();
+    assert_eq!(ids(&citing["result"]), ids(&listed));
+    let cited = tool(&mut connection, "references", json!({ "id": watson }));
+    let listed =
+        connection.get(&format!("/outputs?filter=referenced_by:{watson}&per_page=10")).json();
+    assert_eq!(ids(&cited["result"]), ids(&listed));
+    let counted = tool(&mut connection, "count", json!({ "group_by": "type" }));
+    assert_eq!(counted["result"], connection.get("/outputs?group_by=type").json());
+    let summed = tool(&mut connection, "statistics", json!({ "filter": "is_oa:true" }));
+    let expected = connection.get("/statistics/outputs?of=cited_by_count&filter=is_oa:true").json();
+    assert_eq!(summed["result"], expected);
+    let citation = "Watson JD, Crick FH. Molecular structure of nucleic acids: a structure for deoxyribose nucleic acid. \
+                    Nature. 1953;171:737-8.";
+    let matched = tool(&mut connection, "match", json!({ "text": citation }));
+    let first = &matched["result"]["results"][0];
+    assert_eq!((&first["id"], &first["match"]), (&json!(watson), &json!(true)));
+    let authors =
+        tool(&mut connection, "search", json!({ "list": "authors", "query": "einstein" }));
+    assert!(authors["result"]["meta"]["count"].as_u64() > Some(0));
+    let guide = ask(&mut connection, "resources/read", json!({ "uri": "pinakes://guide" }));
+    assert!(guide["contents"][0]["text"].as_str().unwrap().contains("## Routes"));
+    let snapshot = ask(&mut connection, "resources/read", json!({ "uri": "pinakes://snapshot" }));
+    assert!(
+        snapshot["contents"][0]["text"]
+            .as_str()
+            .unwrap()
+            .contains(found["snapshot"].as_str().unwrap())
+    );
+    server.end(&[]);
+}
+
+#[test]
+fn wrong_arguments_say_what_to_try() {
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
+    let mut connection = server.connect();
+    for (name, arguments, words) in [
+        ("search", json!({ "filter": "yaer:2020" }), "did you mean `year`?"),
+        ("search", json!({ "query": "(a OR" }), "a clause is missing"),
+        ("search", json!({ "list": "works" }), "`list` must be one of outputs"),
+        ("search", json!({ "words": "x" }), "unknown field `words`"),
+        ("search", json!({ "page": -1 }), "invalid value"),
+        ("get", json!({}), "missing field `id`"),
+        ("get", json!({ "id": "10.9999/none" }), "Nothing with identifier"),
+        ("get", json!({ "id": "../health" }), "Nothing with identifier"),
+        ("count", json!({ "group_by": "abstract" }), "group_by"),
+        ("match", json!({ "text": "" }), "text"),
+    ] {
+        let said = failure(&mut connection, name, arguments.clone());
+        assert!(said.contains(words), "{name} {arguments}: {said}");
+    }
+    // A comma in an id adds no filter.
+    let citing = tool(&mut connection, "cited_by", json!({ "id": "HX_W2900000096,year:>1" }));
+    assert_eq!(citing["result"]["meta"]["count"], 0);
+    let check = |connection: &mut Connection, body: &str, status: u16, code: i64| {
+        let reply = post(connection, &[JSON], body);
+        assert_eq!(
+            (reply.status, reply.json()["error"]["code"].as_i64()),
+            (status, Some(code)),
+            "{body}"
+        );
+    };
+    check(&mut connection, "{", 400, -32700);
+    check(&mut connection, "[]", 400, -32600);
+    check(&mut connection, "{}", 400, -32600);
+    check(&mut connection, r#"{"jsonrpc":"1.0","id":1,"method":"ping"}"#, 400, -32600);
+    check(&mut connection, r#"{"jsonrpc":"2.0","id":1,"method":"nothing"}"#, 200, -32601);
+    let unknown = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"nothing"}}"#;
+    check(&mut connection, unknown, 200, -32602);
+    let absent = r#"{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"file:///etc/passwd"}}"#;
+    check(&mut connection, absent, 200, -32002);
+    assert_eq!(connection.get("/mcp").status, 405);
+    assert_eq!(post(&mut server.connect(), &["Content-Type: text/plain"], "{}").status, 415);
+    server.end(&[]);
+}
+
+#[test]
+fn pages_of_other_hosts_ask_no_server_of_this_machine() {
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
+    let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    for (origin, status) in [
+        ("Origin: http://localhost:3000", 200),
+        ("Origin: http://127.0.0.1", 200),
+        ("Origin: http://[::1]:80", 200),
+        ("Origin: https://evil.example", 403),
+        ("Origin: http://localhost.evil.example", 403),
+        ("Origin: null", 403),
+    ] {
+        // The body of a refused message is not read, so that the connection ends.
+        let reply = post(&mut server.connect(), &[JSON, origin], ping);
+        assert_eq!(reply.status, status, "{origin}");
+    }
+    server.end(&[]);
+}
+
+#[test]
+fn a_message_counts_as_a_list_and_the_operator_turns_them_off() {
+    let snapshots = Snapshots::from_sample();
+    let at = snapshots.path().to_str().unwrap();
+    let args = ["--snapshots", at, "--daily-list", "2"];
+    let server = Server::start(command(&args).env_remove("PINAKES_NO_LIMITS"));
+    let mut connection = server.connect();
+    let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    let statuses: Vec<u16> = (0..3).map(|_| post(&mut connection, &[JSON], ping).status).collect();
+    assert_eq!(statuses, [200, 200, 429]);
+    server.end(&[]);
+    let server = Server::start(&mut command(&["--snapshots", at, "--no-mcp"]));
+    assert_eq!(post(&mut server.connect(), &[JSON], ping).status, 404);
+    server.end(&[]);
+}
