@@ -6,10 +6,12 @@ use crate::autocomplete::Identifier;
 use crate::entity::Entity;
 use crate::matching::names::first_rows;
 use crate::matching::words::Word;
-use crate::matching::{CANDIDATES_MAX, Candidate, Evidence, Question, institutions, outputs};
+use crate::matching::{
+    CANDIDATES_MAX, Candidate, Evidence, Question, institutions, outputs, tree_of,
+};
 use crate::query::{Deadline, QueryError, is_long, rows_of_words};
-use crate::record::gather::{Gather, Gathered, PathTree, find_path};
-use crate::record::{Author, Output, schema_of};
+use crate::record::gather::{Gather, Gathered, PathTree};
+use crate::record::{Author, Output};
 use crate::schema::identifier::Scheme;
 use crate::snapshot::Snapshot;
 use crate::storage::error::ReadError;
@@ -17,16 +19,6 @@ use crate::text::fold::fold;
 
 /// People of one name whose affiliations are compared.
 const NAMESAKES_MAX: usize = 400;
-
-fn tree_of(entity: Entity, paths: &[&str]) -> PathTree {
-    let schema = schema_of(entity);
-    let mut tree = PathTree::default();
-    for path in paths {
-        let Some(found) = find_path(&schema, path) else { panic!("no member `{path}`") };
-        tree.add(&found.path, 0);
-    }
-    tree
-}
 
 static AUTHORS: LazyLock<PathTree> = LazyLock::new(|| tree_of(Entity::Output, &["authors.id"]));
 static INSTITUTIONS: LazyLock<PathTree> =

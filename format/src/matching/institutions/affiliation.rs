@@ -13,6 +13,7 @@ use crate::text::fold::fold;
 
 /// Words of an affiliation that are read.
 const TOKENS_MAX: usize = 300;
+
 /// A word of the affiliation that says something.
 pub(super) struct Token {
     pub word: Word,
@@ -39,6 +40,7 @@ pub(super) struct Affiliation {
 
 impl Affiliation {
     pub fn new(text: &str, country: Option<&str>) -> Affiliation {
+        // OpenAlex has these marks in place of line ends and tabs.
         let text = text.replace("#R#", ";").replace("#TAB#", " ").replace("#N#", ";");
         let mut tokens = Vec::new();
         let mut countries = Vec::new();

@@ -30,6 +30,7 @@ const WINDOW_NAMES: usize = 100;
 const BITS_LACKING: f32 = 2.0;
 /// Records of a window that are read.
 const WINDOW_READ: usize = 8;
+
 /// The rows of a word of the text.
 enum WordRows<'s> {
     None,

@@ -8,9 +8,9 @@ use crate::matching::countries::country_of;
 use crate::matching::institutions::Found;
 use crate::matching::institutions::affiliation::Affiliation;
 use crate::matching::institutions::places::{Place, part_of, place_of, school_of, words_of_name};
+use crate::matching::tree_of;
 use crate::record::Institution;
-use crate::record::gather::{Gather, Gathered, PathTree, find_path};
-use crate::record::schema_of;
+use crate::record::gather::{Gather, Gathered, PathTree};
 use crate::snapshot::Snapshot;
 use crate::storage::error::ReadError;
 use crate::text::fold::fold;
@@ -41,15 +41,7 @@ const COUNTRY: usize = 4;
 const RELATED: usize = 5;
 const RELATIONSHIP: usize = 6;
 
-static TREE: LazyLock<PathTree> = LazyLock::new(|| {
-    let schema = schema_of(Entity::Institution);
-    let mut tree = PathTree::default();
-    for (end, path) in MEMBERS.iter().enumerate() {
-        let Some(found) = find_path(&schema, path) else { panic!("no member `{path}`") };
-        tree.add(&found.path, end);
-    }
-    tree
-});
+static TREE: LazyLock<PathTree> = LazyLock::new(|| tree_of(Entity::Institution, &MEMBERS));
 
 /// Names and place of a record.
 #[derive(Default)]

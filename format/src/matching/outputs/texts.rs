@@ -3,14 +3,15 @@
 use std::sync::LazyLock;
 
 use crate::entity::Entity;
+use crate::matching::tree_of;
 use crate::record::Output;
-use crate::record::gather::{Gather, Gathered, PathTree, find_path};
-use crate::record::schema_of;
+use crate::record::gather::{Gather, Gathered, PathTree};
 use crate::snapshot::Snapshot;
 use crate::storage::error::ReadError;
 
 /// Authors of a record whose names are read.
 const AUTHORS_MAX: usize = 40;
+
 /// The members of an output that the decision reads.
 const MEMBERS: [&str; 10] = [
     "title",
@@ -35,15 +36,7 @@ const ISSUE: usize = 7;
 const FIRST_PAGE: usize = 8;
 const LAST_PAGE: usize = 9;
 
-static TREE: LazyLock<PathTree> = LazyLock::new(|| {
-    let schema = schema_of(Entity::Output);
-    let mut tree = PathTree::default();
-    for (end, path) in MEMBERS.iter().enumerate() {
-        let Some(found) = find_path(&schema, path) else { panic!("no member `{path}`") };
-        tree.add(&found.path, end);
-    }
-    tree
-});
+static TREE: LazyLock<PathTree> = LazyLock::new(|| tree_of(Entity::Output, &MEMBERS));
 
 /// The texts of a record.
 #[derive(Default)]
