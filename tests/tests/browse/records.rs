@@ -90,7 +90,6 @@ fn the_beginnings_of_lists_are_those_of_the_lists() {
     assert_eq!(rows(&page(&mut connection, list, 200)), rows(citing));
     let html = page(&mut connection, "/browse/authors/HX_A1", 200);
     assert!(html.contains("aria-label=\"Outputs\""), "{html}");
-    // The first references of a record that the snapshot lacks in part.
     assert!(!html.contains("<dd>no</dd>"), "what a record is not says nothing");
     server.end(&[]);
 }

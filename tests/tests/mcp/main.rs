@@ -168,6 +168,7 @@ fn wrong_arguments_say_what_to_try() {
         ("get", json!({ "id": "../health" }), "Nothing with identifier"),
         ("count", json!({ "group_by": "abstract" }), "group_by"),
         ("match", json!({ "text": "" }), "text"),
+        ("search", json!({ "query": "x".repeat(20_000) }), "longer than 16384 bytes"),
     ] {
         let said = failure(&mut connection, name, arguments.clone());
         assert!(said.contains(words), "{name} {arguments}: {said}");
@@ -214,6 +215,12 @@ fn pages_of_other_hosts_ask_no_server_of_this_machine() {
         let reply = post(&mut server.connect(), &[JSON, origin], ping);
         assert_eq!(reply.status, status, "{origin}");
     }
+    // A host may give its name the address of this machine.
+    let mut connection = server.connect();
+    let head = "POST /mcp HTTP/1.1\r\nHost: evil.example\r\nOrigin: http://evil.example\r\n";
+    let request = format!("{head}{JSON}\r\nContent-Length: {}\r\n\r\n{ping}", ping.len());
+    connection.send(request.as_bytes()).unwrap();
+    assert_eq!(connection.receive_to("POST").unwrap().status, 403);
     server.end(&[]);
 }
 

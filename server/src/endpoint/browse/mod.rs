@@ -90,9 +90,8 @@ pub const COMPLETE_ONE: Endpoint =
         if_on(planning, |planning| complete::plan(Some(planning.segment()), planning))
     });
 
-pub const SITE_MAP: Endpoint = Endpoint::new("/sitemap.xml", Charge::Free, |planning| {
-    if_on(planning, machines::plan_site_map)
-});
+pub const SITE_MAP: Endpoint =
+    Endpoint::new("/sitemap.xml", CHARGE, |planning| if_on(planning, machines::plan_site_map));
 
 pub const TAXONOMY: Endpoint =
     Endpoint::new("/browse/taxonomy", CHARGE, |planning| if_on(planning, taxonomy::plan));

@@ -6,8 +6,10 @@ use serde_json::Value;
 
 use crate::endpoint::call::{Call, Failure, Planned, Planning};
 use crate::endpoint::routes;
+use crate::http::path::URI_BYTES_MAX;
 use crate::reply::coding::Coding;
 use crate::reply::detail::Detail;
+use crate::reply::pieces::PieceError;
 use crate::reply::{Body, Reply};
 
 /// Bytes of an answer that a tool gives; a longer one is refused with what to do.
@@ -27,6 +29,11 @@ pub enum Inner {
 pub fn get(address: String, call: &Call<'_>) -> Result<Inner, Failure> {
     let mut address = address;
     for _ in 0..=REDIRECTS_MAX {
+        if address.len() > URI_BYTES_MAX {
+            return Ok(Inner::Refused(format!(
+                "The arguments are longer than {URI_BYTES_MAX} bytes"
+            )));
+        }
         let (path, query) = address.split_once('?').unwrap_or((&address, ""));
         let asked = Call {
             method: &Method::GET,
@@ -69,8 +76,11 @@ fn read(address: &str, reply: Reply, call: &Call<'_>) -> Result<Inner, Failure> 
             let _ = source.begin(Coding::Identity);
             let mut bytes = Vec::new();
             while let Some(piece) = source.next_piece(call.snapshot) {
-                let Ok(piece) = piece else { return Err(Failure::Deadline) };
-                bytes.extend_from_slice(&piece);
+                bytes.extend_from_slice(&piece.map_err(|error| match error {
+                    PieceError::Damaged(error) => Failure::from(error),
+                    PieceError::Deadline => Failure::Deadline,
+                    PieceError::Poisoned => Failure::Refused(Box::new(Reply::unavailable())),
+                })?);
                 if bytes.len() > ANSWER_BYTES_MAX {
                     break;
                 }

@@ -13,8 +13,10 @@
 mod inner;
 mod tools;
 
-use http::header;
-use http::{HeaderMap, StatusCode};
+use std::{iter, net::IpAddr};
+
+use http::uri::Authority;
+use http::{HeaderMap, StatusCode, header};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -73,23 +75,19 @@ fn plan(planning: &Planning<'_>) -> Result<Planned, Reply> {
     Ok(Planned::work(Cost::Large, answer))
 }
 
-/// Whether the page that asks is one of this machine, if the server is asked by a name of this machine: a page of another
-/// host must not reach a server that only this machine can reach.
+/// Whether a browser of this machine, if one asks, shows a page of this machine. The name of the server tells nothing: a
+/// page of another host may give its own name the address of this machine.
 fn is_own_origin(call: &Call<'_>) -> bool {
-    let text = |headers: &HeaderMap, name| {
-        headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned()
-    };
-    let origin = text(call.headers, header::ORIGIN);
-    let host = |address: &str| {
-        let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
-        let host = rest.rsplit_once(':').map_or(rest, |(host, _)| host);
-        host.trim_matches(['[', ']']).to_owned()
-    };
-    let is_local = |name: &str| {
-        name == "localhost" || name.parse::<std::net::IpAddr>().is_ok_and(|of| of.is_loopback())
-    };
-    let asked = text(call.headers, header::HOST);
-    origin.is_empty() || !is_local(&host(&asked)) || is_local(&host(&origin))
+    let Some(origin) = call.headers.get(header::ORIGIN) else { return true };
+    if !call.admission.client.address.is_loopback() {
+        return true;
+    }
+    let authority = origin.to_str().ok().and_then(|origin| Some(origin.split_once("://")?.1));
+    let host = authority.and_then(|authority| authority.parse::<Authority>().ok());
+    host.is_some_and(|authority| {
+        let host = authority.host().trim_matches(['[', ']']);
+        host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+    })
 }
 
 /// A message of JSON-RPC.
@@ -173,7 +171,7 @@ fn answer(call: &Call<'_>) -> Answer {
 
 /// All versions that the server speaks.
 fn versions() -> impl Iterator<Item = &'static str> {
-    std::iter::once(WITHOUT_HANDSHAKE).chain(WITH_HANDSHAKE)
+    iter::once(WITHOUT_HANDSHAKE).chain(WITH_HANDSHAKE)
 }
 
 /// The version that a request names: in its `_meta`, or in the header.

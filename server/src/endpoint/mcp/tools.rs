@@ -45,7 +45,7 @@ const TOOLS: [Tool; 7] = [
                 "query": text("Words to search for"),
                 "list": list(),
                 "filter": text("Filters, such as year:>2020,is_oa:true"),
-                "sort": text("Such as cited_by_count:desc; without it the best match or the most used comes first"),
+                "sort": text("A key and a direction, such as cited_by_count:desc; without it the best match or the most used comes first"),
                 "page": { "type": "integer", "minimum": 1, "description": "Page of ten records, from 1" },
             });
             (arguments, &[])
@@ -55,7 +55,7 @@ const TOOLS: [Tool; 7] = [
             let page = page.map(|page| page.to_string());
             let parameters =
                 [("search", query), ("filter", filter), ("sort", sort), ("page", page)];
-            short_list(list.as_deref().unwrap_or("outputs"), &parameters)
+            short_list(list.as_deref(), &parameters)
         },
     },
     Tool {
@@ -88,7 +88,7 @@ const TOOLS: [Tool; 7] = [
         },
         address: |arguments| {
             let Match { text, list } = parse(arguments)?;
-            let list = known_list(list.as_deref().unwrap_or("outputs"))?.0;
+            let (list, _) = known_list(list.as_deref())?;
             Ok(format!("/match/{list}?text={}", encoded(&text)))
         },
     },
@@ -123,7 +123,7 @@ const TOOLS: [Tool; 7] = [
         },
         address: |arguments| {
             let Count { group_by, query, list, filter } = parse(arguments)?;
-            let list = known_list(list.as_deref().unwrap_or("outputs"))?.0;
+            let (list, _) = known_list(list.as_deref())?;
             let parameters = [("group_by", Some(group_by)), ("search", query), ("filter", filter)];
             Ok(format!("/{list}?{}", joined(&parameters)))
         },
@@ -144,7 +144,7 @@ const TOOLS: [Tool; 7] = [
         },
         address: |arguments| {
             let Statistics { of, query, list, filter } = parse(arguments)?;
-            let list = known_list(list.as_deref().unwrap_or("outputs"))?.0;
+            let (list, _) = known_list(list.as_deref())?;
             let of = of.unwrap_or_else(|| "cited_by_count".to_owned());
             let parameters = [("of", Some(of)), ("search", query), ("filter", filter)];
             Ok(format!("/statistics/{list}?{}", joined(&parameters)))
@@ -166,8 +166,9 @@ struct Search {
 #[serde(deny_unknown_fields)]
 struct Get {
     id: String,
-    #[serde(default)]
-    members: Vec<String>,
+    /// Read once the record is found.
+    #[serde(default, rename = "members")]
+    _members: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -221,7 +222,9 @@ fn parse<T: DeserializeOwned>(arguments: &Value) -> Result<T, String> {
     serde_json::from_value(arguments.clone()).map_err(|error| error.to_string())
 }
 
-fn known_list(name: &str) -> Result<(&'static str, &'static str), String> {
+/// The list with a name and the members of its short records; without a name, outputs.
+fn known_list(name: Option<&str>) -> Result<(&'static str, &'static str), String> {
+    let name = name.unwrap_or("outputs");
     let known = SHORT.iter().find(|(list, _)| *list == name);
     known.copied().ok_or_else(|| {
         let names: Vec<&str> = SHORT.iter().map(|(list, _)| *list).collect();
@@ -239,7 +242,7 @@ fn joined(parameters: &[(&str, Option<String>)]) -> String {
 }
 
 /// The address of ten short records of a list.
-fn short_list(list: &str, parameters: &[(&str, Option<String>)]) -> Result<String, String> {
+fn short_list(list: Option<&str>, parameters: &[(&str, Option<String>)]) -> Result<String, String> {
     let (list, members) = known_list(list)?;
     let fixed = [("per_page", Some("10".to_owned())), ("select", Some(members.to_owned()))];
     let all: Vec<(&str, Option<String>)> = parameters.iter().cloned().chain(fixed).collect();
@@ -249,7 +252,7 @@ fn short_list(list: &str, parameters: &[(&str, Option<String>)]) -> Result<Strin
 fn linked(key: &str, arguments: &Value) -> Result<String, String> {
     let Linked { id, page } = parse(arguments)?;
     let page = page.map(|page| page.to_string());
-    short_list("outputs", &[("filter", Some(format!("{key}:{}", quoted(&id)))), ("page", page)])
+    short_list(None, &[("filter", Some(format!("{key}:{}", quoted(&id)))), ("page", page)])
 }
 
 /// The descriptions of all tools.
@@ -286,9 +289,10 @@ pub fn call(params: &Value, call: &Call<'_>) -> Result<Result<Value, RpcError>, 
     Ok(Ok(match get(address, call)? {
         Inner::Refused(message) => failed(message),
         Inner::Found(address, found) => {
-            let found = match parse::<Get>(arguments) {
-                Ok(Get { members, .. }) if name == "get" => selected(found, &members),
-                _ => found,
+            // Only `get` takes members, and checked them.
+            let found = match arguments["members"].as_array() {
+                Some(members) => selected(found, members),
+                None => found,
             };
             let snapshot = &call.snapshot.manifest().id;
             succeeded(json!({ "snapshot": snapshot, "address": address, "result": found }))
@@ -297,9 +301,9 @@ pub fn call(params: &Value, call: &Call<'_>) -> Result<Result<Value, RpcError>, 
 }
 
 /// The named members of a record; the whole record without names.
-fn selected(mut record: Value, members: &[String]) -> Value {
+fn selected(mut record: Value, members: &[Value]) -> Value {
     if let (false, Value::Object(all)) = (members.is_empty(), &mut record) {
-        all.retain(|name, _| members.contains(name));
+        all.retain(|name, _| members.iter().any(|member| member == name.as_str()));
     }
     record
 }
