@@ -10,7 +10,7 @@ use std::{
 
 use crate::{TINY_DUMP, compiler, files_below, program, sample, write_files};
 use pinakes_format::entity::Entity;
-use pinakes_format::json::render::{JsonWriter, Shape};
+use pinakes_format::record::members::{Members, View};
 use pinakes_format::snapshot::Snapshot;
 use serde_json::{Value, json};
 
@@ -106,11 +106,16 @@ pub fn assert_no_leftovers(out: &Path, what: &str) {
 
 /// Verifies a snapshot and renders the records of an entity, by id.
 pub fn records(snapshot: &Path, entity: Entity) -> BTreeMap<String, Value> {
+    records_in(snapshot, entity, View::Single)
+}
+
+/// [`records`], as exports or lists have them.
+pub fn records_in(snapshot: &Path, entity: Entity, view: View) -> BTreeMap<String, Value> {
     let snapshot = Snapshot::open(snapshot).unwrap();
     snapshot.verify().unwrap();
     (0..snapshot.count(entity))
         .map(|row| {
-            let mut page = JsonWriter::new(&snapshot, Shape::Single);
+            let mut page = Members::all(entity, view).writer(&snapshot);
             snapshot.render(entity, row, &mut page).unwrap();
             let record: Value = serde_json::from_slice(&page.out).unwrap();
             (record["id"].to_string().trim_matches('"').to_string(), record)

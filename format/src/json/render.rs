@@ -128,8 +128,8 @@ impl<'s> JsonWriter<'s> {
         }
     }
 
-    /// An empty writer for lines of an export: single records, with the members that only filter keys
-    /// use. A build of the export therefore answers as the exported snapshot.
+    /// An empty writer for lines of an export: single records, with the members that no reply shows. A build
+    /// of the export therefore answers as the exported snapshot.
     pub fn for_export(store: &'s dyn RecordStore) -> JsonWriter<'s> {
         JsonWriter { has_key_members: true, ..JsonWriter::new(store, Shape::Single) }
     }

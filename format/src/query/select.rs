@@ -117,7 +117,7 @@ mod tests {
             "primary_venue.source.id,primary_venue.source.name,primary_venue.source.type",
         );
         check(Entity::Output, View::Single, "ids", "ids.mag");
-        check(Entity::Output, View::Export, "is_xpac,ids", "ids.mag,ids.pmid,is_xpac");
+        check(Entity::Output, View::Export, "is_xpac,ids", "ids.mag,ids.pmid,ids.pmcid,is_xpac");
         check(Entity::Author, View::List, "orcid", "orcid");
         check(Entity::Author, View::Single, "orcid.id", "orcid.id");
         check(

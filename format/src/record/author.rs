@@ -40,10 +40,20 @@ object! {
         @single counts_by_year: Option<Vec<YearCounts>>,
         /// Other spellings of the name.
         @single display_name_alternatives: Option<Vec<String>>,
+        /// Identifiers in other systems.
+        @key ids: Option<AuthorIds>,
     }
 }
 
 record!(Author by outputs_count);
+
+object! {
+    /// Identifiers of an author in other systems.
+    AuthorIds {
+        /// Number in Scopus.
+        scopus: Option<String>,
+    }
+}
 
 object! {
     /// An institution and the years the author was there.

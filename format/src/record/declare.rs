@@ -21,7 +21,7 @@
 ///         kind as "type": Option<…>,       the JSON name is "type"
 ///         @single issue: Option<String>,   lists omit the member
 ///         @flat author: Ref<AUTHOR>,       `id` and `name` become members of this object
-///         @key pmid: Option<String>,       replies omit the member; filters and exports have it
+///         @key pmid: Option<String>,       replies omit the member; exports have it, filters may
 ///     }
 /// }
 /// ```

@@ -28,7 +28,7 @@ pub enum View {
     List,
     /// Single records.
     Single,
-    /// Lines of an export: single records, with the members that only filter keys use.
+    /// Lines of an export: single records, with the members that no reply shows.
     Export,
 }
 

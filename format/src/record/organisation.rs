@@ -27,6 +27,8 @@ object! {
         display_name_acronyms: Option<Vec<String>>,
         /// Other names.
         display_name_alternatives: Option<Vec<String>>,
+        /// The institution and all its ancestors.
+        @key lineage: Option<Vec<Ref<INSTITUTION>>>,
         /// Repositories run by the institution.
         @single repositories: Option<Vec<Ref<SOURCE>>>,
         /// Indexed outputs.
@@ -95,6 +97,10 @@ object! {
         grid: Option<String>,
         /// Wikipedia.
         wikipedia: Option<String>,
+        /// Wikidata.
+        @key wikidata: Option<String>,
+        /// Microsoft Academic Graph.
+        @key mag: Option<String>,
         /// OpenAlex URL.
         openalex: Option<String>,
     }
@@ -211,6 +217,8 @@ object! {
         openalex: Option<String>,
         /// Crossref.
         crossref: Option<String>,
+        /// Wikidata.
+        @key wikidata: Option<String>,
     }
 }
 

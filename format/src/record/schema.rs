@@ -98,7 +98,7 @@ pub enum Shown {
     Single,
     /// Replaced by its own members: they become members of the surrounding object.
     Flat,
-    /// In no reply: a filter key and the lines of exports have the value.
+    /// In no reply: the lines of exports have the value, and a filter key may.
     KeyOnly,
 }
 

@@ -27,6 +27,8 @@ object! {
         name: Option<String>,
         /// Name of the publisher or institution behind the source.
         host_organization_name: Option<HostName>,
+        /// The publisher or institution behind the source.
+        @key host_organization: Option<AnyRef>,
         /// Indexed outputs.
         outputs_count: Option<u64>,
         /// Open-access outputs.
@@ -196,6 +198,8 @@ object! {
         mag: Option<String>,
         /// OpenAlex URL.
         openalex: Option<String>,
+        /// Wikidata.
+        @key wikidata: Option<String>,
     }
 }
 

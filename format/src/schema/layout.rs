@@ -43,7 +43,7 @@ fn write_object(object: &ObjectSchema, text: &mut String) {
         let mark = match shown {
             Shown::Always => "",
             Shown::Single => "  [single records only]",
-            Shown::KeyOnly => "  [filter key and exports only]",
+            Shown::KeyOnly => "  [exports only]",
             Shown::Flat => "  [members of the object around it]",
         };
         let _ = writeln!(text, "  {first:>2} {flag_bits}  {name}: {}{mark}", name_of(schema));

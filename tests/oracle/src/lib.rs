@@ -122,7 +122,7 @@ pub struct Entry {
     pub single: Value,
     /// The item that lists show.
     pub list: Value,
-    /// The values of keys that no reply shows, as members of the single record.
+    /// The members that no reply shows, as members of the single record.
     pub unshown: Value,
 }
 

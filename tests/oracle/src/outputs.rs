@@ -77,17 +77,7 @@ impl Renderer<'_> {
             ),
             ("is_retracted", flag(&dump["is_retracted"])),
             ("is_paratext", flag(&dump["is_paratext"])),
-            (
-                "apc_paid",
-                object_or_null(&dump["apc_paid"], |paid| {
-                    object([
-                        ("value", count(&paid["value"])),
-                        ("currency", text(&paid["currency"])),
-                        ("value_usd", count(&paid["value_usd"])),
-                        ("provenance", text(&paid["provenance"])),
-                    ])
-                }),
-            ),
+            ("apc_paid", charge(&dump["apc_paid"])),
             ("primary_topic", self.reference(Entity::Topics, &dump["primary_topic"])),
             ("topics", self.references(Entity::Topics, &dump["topics"])),
             (
@@ -122,27 +112,15 @@ impl Renderer<'_> {
     }
 
     fn additional_venues(&self, dump: &Value) -> Value {
-        let Some(locations) = dump["locations"].as_array() else {
-            return objects(&dump["alternate_host_venues"], |venue| {
+        match additional_locations(dump) {
+            Some(locations) => {
+                locations.into_iter().map(|location| self.venue(location, false)).collect()
+            }
+            None => objects(&dump["alternate_host_venues"], |venue| {
                 let location = location_of(venue);
                 if has_value(&location) { self.venue(&location, false) } else { Value::Null }
-            });
-        };
-        let mut locations: Vec<&Value> =
-            locations.iter().filter(|location| location.is_object()).collect();
-        let primary = &dump["primary_location"];
-        if has_value(primary) && !locations.is_empty() {
-            let same_id = |location: &&Value| {
-                words(&primary["id"]).is_some_and(|id| words(&location["id"]) == Some(id))
-            };
-            let have_ids = words(&primary["id"]).and(words(&locations[0]["id"])).is_some();
-            let first = (!have_ids).then_some(0);
-            if let Some(at) = locations.iter().position(same_id).or(first) {
-                locations.remove(at);
-            }
+            }),
         }
-        let shown = locations.into_iter().filter(|location| has_value(location));
-        shown.map(|location| self.venue(location, false)).collect()
     }
 
     fn venue(&self, location: &Value, is_primary: bool) -> Value {
@@ -294,6 +272,83 @@ fn location_of(venue: &Value) -> Value {
 fn has_value(object: &Value) -> bool {
     let is_known = |value: &Value| has_value(value) || !(value.is_null() || value.is_object());
     object.as_object().is_some_and(|members| members.values().any(is_known))
+}
+
+/// The locations without the primary one; `None` in dumps without locations.
+fn additional_locations(dump: &Value) -> Option<Vec<&Value>> {
+    let locations = dump["locations"].as_array()?;
+    let mut locations: Vec<&Value> =
+        locations.iter().filter(|location| location.is_object()).collect();
+    let primary = &dump["primary_location"];
+    if has_value(primary) && !locations.is_empty() {
+        let same_id = |location: &&Value| {
+            words(&primary["id"]).is_some_and(|id| words(&location["id"]) == Some(id))
+        };
+        let have_ids = words(&primary["id"]).and(words(&locations[0]["id"])).is_some();
+        let first = (!have_ids).then_some(0);
+        if let Some(at) = locations.iter().position(same_id).or(first) {
+            locations.remove(at);
+        }
+    }
+    locations.retain(|location| has_value(location));
+    Some(locations)
+}
+
+/// The place of the best open-access location among the venues: 0 is the primary one.
+pub(crate) fn best_oa_venue(dump: &Value) -> Value {
+    let best = &dump["best_oa_location"];
+    let is_best = |location: &&Value| match (words(&best["id"]), words(&location["id"])) {
+        (Some(best), Some(id)) => best == id,
+        _ => {
+            let members =
+                "id is_oa landing_page_url pdf_url license version is_accepted is_published";
+            let of_source = ["id", "display_name", "type"];
+            members.split(' ').all(|member| best[member] == location[member])
+                && of_source
+                    .iter()
+                    .all(|member| best["source"][member] == location["source"][member])
+        }
+    };
+    if !has_value(best) {
+        return Value::Null;
+    }
+    let primary = Some(&dump["primary_location"]).filter(|primary| has_value(primary));
+    if primary.as_ref().is_some_and(is_best) {
+        return 0.into();
+    }
+    let additional = additional_locations(dump).unwrap_or_default();
+    additional.iter().position(is_best).map_or(Value::Null, |at| (at + 1).into())
+}
+
+pub(crate) fn charge(charge: &Value) -> Value {
+    object_or_null(charge, |charge| {
+        object([
+            ("value", count(&charge["value"])),
+            ("currency", text(&charge["currency"])),
+            ("value_usd", count(&charge["value_usd"])),
+            ("provenance", text(&charge["provenance"])),
+        ])
+    })
+}
+
+/// The ids of the keywords, if one of them does not follow from its name.
+pub(crate) fn keyword_ids(keywords: &Value) -> Value {
+    let mut has_other = false;
+    let ids = objects(keywords, |given| {
+        let Some(name) = words(&keyword(given)) else { return Value::Null };
+        let name = name.to_lowercase();
+        let bare = match name.rsplit_once(" (") {
+            Some((bare, rest)) if rest.ends_with(')') => bare,
+            _ => &name,
+        };
+        let bare = bare.replace([',', '<', '>'], "");
+        let by_name = bare.split_whitespace().collect::<Vec<_>>().join("-");
+        let id = words(&given["id"]).map(|id| id.replace("https://openalex.org/keywords/", ""));
+        let id = id.unwrap_or_else(|| by_name.clone());
+        has_other |= id != by_name;
+        id.into()
+    });
+    if has_other { ids } else { Value::Null }
 }
 
 fn award_of(award: &Value) -> Value {

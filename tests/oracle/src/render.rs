@@ -8,12 +8,13 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::entity::Entity;
+use crate::entity::{ALL, Entity};
+use crate::outputs::{best_oa_venue, charge, keyword_ids};
 use crate::settle::{Record, Records};
 use crate::taxonomy::{Sums, sum_outputs};
 use crate::values::{
     coded, count, flag, fraction, id_text, list, object, object_or_null, objects, orcid_id, text,
-    texts, timestamp, year,
+    texts, timestamp, words, year,
 };
 
 /// Renders records and looks up the records that they refer to.
@@ -53,17 +54,53 @@ impl<'a> Renderer<'a> {
         }
     }
 
-    /// The values of keys that no reply shows, as members of the single record.
+    /// The members that no reply shows, as members of the single record.
     pub fn unshown(&self, entity: Entity, record: &Record) -> Value {
         let dump = &record.object;
         match entity {
             Entity::Outputs => object([
-                ("ids", object([("pmid", pmid(&dump["ids"]["pmid"]))])),
+                (
+                    "ids",
+                    object([
+                        ("pmid", last_part(&dump["ids"]["pmid"])),
+                        ("pmcid", last_part(&dump["ids"]["pmcid"])),
+                    ]),
+                ),
+                ("best_oa_venue", best_oa_venue(dump)),
+                (
+                    "authors",
+                    objects(&dump["authorships"], |authorship| {
+                        object([("raw_author_name", text(&authorship["raw_author_name"]))])
+                    }),
+                ),
                 ("is_xpac", Value::from(dump["is_xpac"] == true)),
+                ("apc_list", charge(&dump["apc_list"])),
+                ("keyword_ids", keyword_ids(&dump["keywords"])),
                 ("references", self.outputs_referred_to(dump)),
             ]),
-            _ => Value::Null,
+            Entity::Authors => {
+                object([("ids", object([("scopus", scopus(&dump["ids"]["scopus"]))]))])
+            }
+            Entity::Sources => object([
+                ("host_organization", self.host_id(&dump["host_organization"])),
+                ("ids", ids(dump, &["wikidata"])),
+            ]),
+            Entity::Institutions => object([
+                (
+                    "lineage",
+                    list(&dump["lineage"], |given| self.ancestor_of_institution(given, dump)),
+                ),
+                ("ids", ids(dump, &["wikidata", "mag"])),
+            ]),
+            Entity::Funders => object([("ids", ids(dump, &["wikidata"]))]),
+            _ => object([]),
         }
+    }
+
+    /// The id of a source's host.
+    fn host_id(&self, host: &Value) -> Value {
+        let found = ALL.into_iter().find(|entity| entity.number(host).is_some());
+        found.map_or(Value::Null, |entity| self.id_and_name(entity, host).0)
     }
 
     /// The outputs that an output refers to, merges followed, each once; and their number.
@@ -377,6 +414,17 @@ impl<'a> Renderer<'a> {
         self.reference(Entity::Publishers, if is_parent { parent } else { given })
     }
 
+    /// An institution in a lineage; `associated_institutions` may have its name.
+    fn ancestor_of_institution(&self, given: &Value, dump: &Value) -> Value {
+        let number = Entity::Institutions.number(given);
+        let mut associated = dump["associated_institutions"].as_array().into_iter().flatten();
+        let named = associated.find(|named| Entity::Institutions.number(&named["id"]) == number);
+        match number {
+            Some(_) => self.reference(Entity::Institutions, named.unwrap_or(given)),
+            None => Value::Null,
+        }
+    }
+
     pub(crate) fn id_and_name(&self, entity: Entity, given: &Value) -> (Value, Value) {
         let own_name = text(&given["display_name"]);
         let Some(number) = self.records.target(entity, given) else {
@@ -451,8 +499,21 @@ fn record_url(entity: Entity, number: u64) -> Value {
     let letter = entity.letter().map(String::from).unwrap_or_default();
     format!("https://openalex.org/{letter}{number}").into()
 }
-/// The number at the end of a URL of PubMed.
-fn pmid(given: &Value) -> Value {
+
+/// These members of `ids`.
+fn ids(dump: &Value, names: &[&'static str]) -> Value {
+    object(names.iter().map(|name| (*name, id_text(&dump["ids"][*name]))))
+}
+
+/// The number in the URL of an author in Scopus.
+fn scopus(given: &Value) -> Value {
+    let Some(url) = words(given) else { return Value::Null };
+    let number = url.split(['?', '&']).find_map(|part| part.strip_prefix("authorID="));
+    number.unwrap_or(&url).into()
+}
+
+/// The last part of the path of a URL.
+fn last_part(given: &Value) -> Value {
     match id_text(given) {
         Value::String(text) => text.rsplit('/').next().unwrap_or_default().into(),
         other => other,

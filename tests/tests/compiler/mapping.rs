@@ -1,6 +1,7 @@
 //! Members that the compiler derives from two places in a line.
 
 use pinakes_format::entity::Entity;
+use pinakes_format::record::members::View;
 use pinakes_tests::write_files;
 use serde_json::{Value, json};
 
@@ -180,4 +181,130 @@ fn an_id_has_at_most_19_digits() {
     let ids: Vec<String> = outputs(&published_path(&run)).into_keys().collect();
     assert_eq!(ids, ["HX_W9999999999999999999"]);
     assert_eq!(run.report["bad_records"], json!({"bad_id": 1}));
+}
+
+#[test]
+fn members_that_only_exports_have_come_from_the_line() {
+    let workspace = Workspace::new();
+    let charge = json!({"value": 1000, "currency": "EUR", "value_usd": 1100, "provenance": "doaj"});
+    let keyword = |id: &str, name: &str| match id {
+        "" => json!({"keyword": name}),
+        id => json!({"id": format!("https://openalex.org/keywords/{id}"), "display_name": name}),
+    };
+    let files = [
+        (
+            "works",
+            json!({
+                "id": "W1",
+                "ids": {"pmcid": "https://www.ncbi.nlm.nih.gov/pmc/articles/4436856"},
+                "authorships": [
+                    {"author": {"id": "A1", "display_name": "Ada"}, "raw_author_name": "A. Example"},
+                    {"author": {"id": "A2", "display_name": "Bo"}},
+                ],
+                "apc_list": charge,
+                "keywords": [
+                    keyword("scheme", "Scheme (mathematics)"),
+                    keyword("cutoff", "Cut-off"),
+                    keyword("", "Cell, dead"),
+                ],
+            }),
+            json!({
+                "ids": {"mag": null, "pmcid": "4436856"},
+                "authors": [{"raw_author_name": "A. Example"}, {}],
+                "apc_list": charge,
+                "keyword_ids": ["scheme", "cutoff", "cell-dead"],
+            }),
+        ),
+        (
+            "authors",
+            json!({"id": "A1", "display_name": "Ada", "ids": {"scopus": "http://www.scopus.com/inward/authorDetails.url?authorID=7005&partnerID=M"}}),
+            json!({"ids": {"scopus": "7005"}}),
+        ),
+        (
+            "sources",
+            json!({"id": "S1", "display_name": "Journal", "host_organization": "https://openalex.org/P9",
+                   "host_organization_name": "Press", "ids": {"wikidata": "https://www.wikidata.org/entity/Q1"}}),
+            json!({
+                "host_organization": "HX_P9",
+                "ids": {"mag": null, "openalex": "https://openalex.org/S1", "wikidata": "https://www.wikidata.org/entity/Q1"},
+            }),
+        ),
+        (
+            "institutions",
+            json!({
+                "id": "I1", "display_name": "Institute", "lineage": ["I1", "https://openalex.org/I8", "I9"],
+                "associated_institutions": [{"id": "I8", "display_name": "Parent", "relationship": "parent"}],
+                "ids": {"wikidata": "https://www.wikidata.org/wiki/Q2", "mag": 7},
+            }),
+            json!({
+                "lineage": [
+                    {"id": "HX_I1", "name": "Institute"},
+                    {"id": "HX_I8", "name": "Parent"},
+                    {"id": "HX_I9", "name": null},
+                ],
+                "ids": {"grid": null, "wikipedia": null, "wikidata": "https://www.wikidata.org/wiki/Q2",
+                        "mag": "7", "openalex": "https://openalex.org/I1"},
+            }),
+        ),
+        (
+            "funders",
+            json!({"id": "F1", "display_name": "Fund", "ids": {"wikidata": "https://www.wikidata.org/entity/Q3"}}),
+            json!({"ids": {"doi": null, "ror": null, "openalex": "https://openalex.org/F1", "crossref": null,
+                           "wikidata": "https://www.wikidata.org/entity/Q3"}}),
+        ),
+    ];
+    let lines = files.iter().map(|(name, line, _)| (format!("{name}.jsonl"), format!("{line}\n")));
+    write_files(&workspace.input(), lines);
+    let snapshot = published_path(&build(&[&workspace.input()], &workspace.out(), &["--strict"]));
+    for (name, line, expected) in &files {
+        let entity = Entity::from_dump_name(name).unwrap();
+        let id = format!("HX_{}", line["id"].as_str().unwrap());
+        let [exported, shown] = [View::Export, View::Single]
+            .map(|view| records_in(&snapshot, entity, view)[&id].clone());
+        for (member, expected) in expected.as_object().unwrap() {
+            let hidden = |found: &Value, expected: &Value| match member.as_str() {
+                // The authors have other members too.
+                "authors" => (0..2).all(|at| {
+                    found[at].get("raw_author_name") == expected[at].get("raw_author_name")
+                }),
+                _ => found == expected,
+            };
+            assert!(hidden(&exported[member], expected), "{name} {member}: {}", exported[member]);
+            assert!(!hidden(&shown[member], expected), "{name} {member}");
+        }
+    }
+}
+
+#[test]
+fn the_best_open_access_location_is_found_by_id_or_else_by_all_members() {
+    let workspace = Workspace::new();
+    let location = |id: &str, url: &str| match id {
+        "" => json!({"landing_page_url": url, "source": {"id": "S1", "display_name": "J"}}),
+        id => json!({"id": id, "landing_page_url": url}),
+    };
+    let (a, b) = (location("a", "1"), location("b", "2"));
+    let (one, two) = (location("", "1"), location("", "2"));
+    let nulls = json!({"id": null, "source": {"id": null}});
+    let cases: [(&Value, &[&Value], &Value, Value); 9] = [
+        (&a, &[&a, &b], &a, json!(0)),
+        (&a, &[&a, &b], &location("b", "other"), json!(1)),
+        (&b, &[&a, &nulls, &b, &one], &one, json!(2)),
+        (&one, &[&one, &two], &one, json!(0)),
+        (&one, &[&one, &two], &two, json!(1)),
+        (&one, &[&one, &two], &location("", "3"), Value::Null),
+        (&Value::Null, &[&one, &two], &one, json!(1)),
+        (&a, &[&a], &nulls, Value::Null),
+        (&a, &[&a], &Value::Null, Value::Null),
+    ];
+    let lines = cases.iter().enumerate().map(|(at, (primary, locations, best, _))| {
+        let line = json!({"id": format!("W{at}"), "primary_location": primary,
+                          "locations": locations, "best_oa_location": best});
+        format!("{line}\n")
+    });
+    write_files(&workspace.input(), [("works.jsonl", lines.collect::<String>())]);
+    let run = build(&[&workspace.input()], &workspace.out(), &["--strict"]);
+    let outputs = records_in(&published_path(&run), Entity::Output, View::Export);
+    for (at, (.., expected)) in cases.iter().enumerate() {
+        assert_eq!(outputs[&format!("HX_W{at}")]["best_oa_venue"], *expected, "{at}");
+    }
 }

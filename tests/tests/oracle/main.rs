@@ -11,9 +11,32 @@ use pinakes_oracle::{Library, same};
 use serde_json::Value;
 
 fn rendered(snapshot: &Snapshot, entity: Entity, row: u32, shape: Shape) -> Value {
-    let mut page = JsonWriter::new(snapshot, shape);
+    rendered_by(JsonWriter::new(snapshot, shape), snapshot, entity, row)
+}
+
+fn rendered_by<'s>(
+    mut page: JsonWriter<'s>,
+    snapshot: &'s Snapshot,
+    entity: Entity,
+    row: u32,
+) -> Value {
     snapshot.render(entity, row, &mut page).unwrap();
     serde_json::from_slice(&page.out).unwrap()
+}
+
+/// Whether a record has the members that no reply shows. A record without one has null or false.
+fn has_unshown(expected: &Value, record: &Value) -> bool {
+    match (expected, record) {
+        (Value::Object(expected), record) => expected.iter().all(|(name, expected)| {
+            ["references", "referenced_by"].contains(&name.as_str())
+                || has_unshown(expected, &record[name])
+        }),
+        (Value::Array(expected), Value::Array(found)) => {
+            expected.len() == found.len()
+                && expected.iter().zip(found).all(|(expected, found)| has_unshown(expected, found))
+        }
+        (expected, found) => expected == found || *expected == false && found.is_null(),
+    }
 }
 
 fn compare_lists(snapshot: &Snapshot, library: &Library, differences: &mut Vec<String>) {
@@ -30,6 +53,11 @@ fn compare_lists(snapshot: &Snapshot, library: &Library, differences: &mut Vec<S
                     differences
                         .push(format!("{name} row {row} {} {shape:?}: {difference}", entry.id));
                 }
+            }
+            let line = rendered_by(JsonWriter::for_export(snapshot), snapshot, entity, row);
+            if !has_unshown(&entry.unshown, &line) {
+                differences
+                    .push(format!("{name} row {row}: expected {}, found {line}", entry.unshown));
             }
         }
     }

@@ -3,9 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use pinakes_format::entity::Entity;
-use pinakes_format::json::render::{JsonWriter, Shape};
-use pinakes_format::record::Source;
-use pinakes_format::record::stored::Stored;
+use pinakes_format::json::render::JsonWriter;
 use pinakes_format::snapshot::{LookupResult, Snapshot};
 use serde_json::Value;
 
@@ -25,14 +23,11 @@ impl References {
         let mut merged = Vec::new();
         for entity in Entity::all() {
             for row in 0..snapshot.count(entity) {
-                let mut page = JsonWriter::new(snapshot, Shape::Single);
+                let mut page = JsonWriter::for_export(snapshot);
                 snapshot.render(entity, row, &mut page).unwrap();
                 let record: Value = serde_json::from_slice(&page.out).unwrap();
                 let mut found = BTreeSet::new();
                 collect(entity, &record, None, &mut found);
-                if entity == Entity::Source {
-                    found.extend(host(snapshot, row));
-                }
                 by_record.insert((entity, snapshot.row_id(entity, row).unwrap()), found);
             }
             // The test dumps merge ids below 1,000 or adjacent to the ids of records.
@@ -49,16 +44,6 @@ impl References {
     pub fn ids(&self) -> BTreeSet<RecordId> {
         self.by_record.keys().copied().collect()
     }
-}
-
-/// The host of a source whose name comes from the host's record; the JSON does not show the host's id.
-fn host(snapshot: &Snapshot, row: u32) -> Option<RecordId> {
-    let source = Source::read(&mut snapshot.reader(Entity::Source, row).unwrap().unwrap()).unwrap();
-    let host = source.host_organization_name?;
-    let publisher = host.publisher.map(|host| (Entity::Publisher, host.0));
-    let institution = host.institution.map(|host| (Entity::Institution, host.0));
-    let (entity, row) = publisher.or(institution)?;
-    Some((entity, snapshot.row_id(entity, row).unwrap()))
 }
 
 /// The given records, all institution types, and every record reachable from them.

@@ -341,8 +341,8 @@ fn a_subset_of_a_tiny_dump_has_the_expected_records() {
         assert!(subset.path.ends_with(&subset.snapshot.manifest().id));
     };
     let absent = LookupResult::Absent;
-    // The journal names its publisher as text, which is not a reference.
-    let first = "HX_W1 HX_A1 HX_S1 HX_I1 HX_F1 HX_T1 3 17 1712";
+    // The journal refers to its publisher, in a member of exports.
+    let first = "HX_W1 HX_A1 HX_S1 HX_I1 HX_P1 HX_F1 HX_T1 3 17 1712";
     check(&["outputs:id:HX_W1"], first, 1, LookupResult::Merged(1));
     // The author of the output was merged into a kept author, and is found by both ids.
     let second = "HX_W2 HX_A1 HX_I1";
@@ -352,6 +352,6 @@ fn a_subset_of_a_tiny_dump_has_the_expected_records() {
     check(&["outputs:authors.name:ada example,year:null"], second, 1, LookupResult::Merged(1));
     check(&["authors:name.search:ada"], "HX_A1 HX_I1", 2, LookupResult::Merged(1));
     check(&["publishers:id:!null"], "HX_P1", 2, absent);
-    check(&["sources:id:!null", "funders:id:!null"], "HX_S1 HX_F1", 2, absent);
+    check(&["sources:id:!null", "funders:id:!null"], "HX_S1 HX_P1 HX_F1", 2, absent);
     check(&["domains:id:3"], "HX_T1 3 17 1712", 2, absent);
 }

@@ -2,7 +2,7 @@
 
 use pinakes_format::entity::Entity;
 use pinakes_format::record::value::Id;
-use pinakes_format::record::{Affiliation, Author, AuthorOrcid, OrcidProfile};
+use pinakes_format::record::{Affiliation, Author, AuthorIds, AuthorOrcid, OrcidProfile};
 
 use crate::frontend::openalex::OpenAlexRecord;
 use crate::frontend::openalex::shared::*;
@@ -29,6 +29,7 @@ members! {
         topics: MaybeList<MaybeObject<RawTopicCount<'a>>>,
         topic_share: MaybeList<MaybeObject<RawTopicShare<'a>>>,
         counts_by_year: MaybeList<MaybeObject<RawYearCounts>>,
+        ids: MaybeObject<RawAuthorIds<'a>>,
         display_name_alternatives: MaybeList<MaybeText<'a>>,
         updated_date: MaybeText<'a>,
         created_date: MaybeText<'a>,
@@ -39,6 +40,12 @@ members! {
     struct RawAffiliation<'a> {
         institution: MaybeObject<RawReference<'a>>,
         years: MaybeList<MaybeNumber>,
+    }
+}
+
+members! {
+    struct RawAuthorIds<'a> {
+        scopus: MaybeId<'a>,
     }
 }
 
@@ -68,6 +75,7 @@ impl OpenAlexRecord for Author {
             topics: topic_shares(&raw.topics, &raw.topic_share, segment, diagnostics),
             counts_by_year: year_counts(&raw.counts_by_year, diagnostics),
             display_name_alternatives: texts(&raw.display_name_alternatives),
+            ids: raw.ids.0.as_ref().and_then(RawAuthorIds::build),
         })
     }
 }
@@ -82,6 +90,16 @@ impl RawAuthor<'_> {
         let several = references(&self.last_known_institutions, entity, segment, diagnostics);
         let one = self.last_known_institution.0.as_ref();
         several.or_else(|| one.map(|raw| vec![raw.to_reference(entity, segment, diagnostics)]))
+    }
+}
+
+impl RawAuthorIds<'_> {
+    /// `None` without identifiers. The number in Scopus stands in a URL:
+    /// `http://www.scopus.com/inward/authorDetails.url?authorID=7005496253&partnerID=MN8TOARS`.
+    fn build(&self) -> Option<AuthorIds> {
+        let url = self.scopus.0.as_str()?;
+        let number = url.split_once("authorID=").and_then(|(_, rest)| rest.split('&').next());
+        Some(AuthorIds { scopus: Some(number.unwrap_or(url).to_owned()) })
     }
 }
 

@@ -33,6 +33,7 @@ members! {
         image_thumbnail_url: MaybeText<'a>,
         display_name_acronyms: MaybeList<MaybeText<'a>>,
         display_name_alternatives: MaybeList<MaybeText<'a>>,
+        lineage: MaybeList<MaybeId<'a>>,
         repositories: MaybeList<MaybeObject<RawReference<'a>>>,
         works_count: MaybeNumber,
         cited_by_count: MaybeNumber,
@@ -74,6 +75,8 @@ members! {
     struct RawInstitutionIds<'a> {
         grid: MaybeId<'a>,
         wikipedia: MaybeId<'a>,
+        wikidata: MaybeId<'a>,
+        mag: MaybeId<'a>,
     }
 }
 
@@ -94,6 +97,10 @@ impl OpenAlexRecord for Institution {
             image_thumbnail_url: raw.image_thumbnail_url.to_owned(),
             display_name_acronyms: texts(&raw.display_name_acronyms),
             display_name_alternatives: texts(&raw.display_name_alternatives),
+            lineage: raw.lineage.filter_map(|id| {
+                let id = parse_reference(Entity::Institution, id, diagnostics)?;
+                Some(segment.reference(Some(id), raw.name_of(id)))
+            }),
             repositories: references(&raw.repositories, Entity::Source, segment, diagnostics),
             outputs_count: raw.works_count.count(diagnostics),
             cited_by_count: raw.cited_by_count.count(diagnostics),
@@ -110,10 +117,23 @@ impl OpenAlexRecord for Institution {
             ids: InstitutionIds {
                 grid: raw.ids.id(|ids| &ids.grid),
                 wikipedia: raw.ids.id(|ids| &ids.wikipedia),
+                wikidata: raw.ids.id(|ids| &ids.wikidata),
+                mag: raw.ids.id(|ids| &ids.mag),
                 openalex: Some(identifier::openalex_url(Entity::Institution, identity.id)),
             },
             topics: topic_shares(&raw.topics, &raw.topic_share, segment, diagnostics),
         })
+    }
+}
+
+impl RawInstitution<'_> {
+    /// The name of an ancestor. The line names those among the associated institutions.
+    fn name_of(&self, ancestor: u64) -> Option<&str> {
+        let is_ancestor = |raw: &&RawAssociated<'_>| {
+            let id = raw.id.0.as_str().map(|id| identifier::parse(Entity::Institution, id));
+            id == Some(Ok(ancestor))
+        };
+        self.associated_institutions.objects().find(is_ancestor)?.display_name.as_str()
     }
 }
 
@@ -245,6 +265,7 @@ members! {
         doi: MaybeId<'a>,
         ror: MaybeId<'a>,
         crossref: MaybeId<'a>,
+        wikidata: MaybeId<'a>,
     }
 }
 
@@ -274,6 +295,7 @@ impl OpenAlexRecord for Funder {
                 ror: raw.ids.id(|ids| &ids.ror),
                 openalex: Some(identifier::openalex_url(Entity::Funder, identity.id)),
                 crossref: raw.ids.id(|ids| &ids.crossref),
+                wikidata: raw.ids.id(|ids| &ids.wikidata),
             },
             counts_by_year: year_counts(&raw.counts_by_year, diagnostics),
             updated_date: identity.updated,

@@ -80,6 +80,7 @@ members! {
 members! {
     struct RawIds<'a> {
         mag: MaybeId<'a>,
+        wikidata: MaybeId<'a>,
     }
 }
 
@@ -155,7 +156,8 @@ impl OpenAlexRecord for Source {
             issn_l: raw.issn_l.to_owned(),
             issn: texts(&raw.issn),
             name: raw.display_name.to_owned(),
-            host_organization_name: raw.host(segment),
+            host_organization_name: raw.host_name(segment),
+            host_organization: raw.host().map(|(host, id)| segment.any_reference(host, id)),
             outputs_count: raw.works_count.count(diagnostics),
             oa_outputs_count: raw.oa_works_count.count(diagnostics),
             cited_by_count: raw.cited_by_count.count(diagnostics),
@@ -183,6 +185,7 @@ impl OpenAlexRecord for Source {
             ids: SourceIds {
                 mag: raw.ids.id(|ids| &ids.mag),
                 openalex: Some(identifier::openalex_url(Entity::Source, identity.id)),
+                wikidata: raw.ids.id(|ids| &ids.wikidata),
             },
             topics: topic_shares(&raw.topics, &raw.topic_share, segment, diagnostics),
             metrics: None,
@@ -207,10 +210,13 @@ impl RawSource<'_> {
         }
     }
 
-    fn host(&self, segment: &mut SegmentBuilder) -> Option<HostName> {
+    fn host(&self) -> Option<(Entity, u64)> {
+        self.host_organization.0.as_str().and_then(identifier::parse_any)
+    }
+
+    fn host_name(&self, segment: &mut SegmentBuilder) -> Option<HostName> {
         let given = self.host_organization_name.to_owned();
-        let host = self.host_organization.0.as_str().and_then(identifier::parse_any);
-        let (publisher, institution) = match (&given, host) {
+        let (publisher, institution) = match (&given, self.host()) {
             (None, Some((Entity::Publisher, id))) => {
                 (Some(segment.reference(Some(id), None)), None)
             }

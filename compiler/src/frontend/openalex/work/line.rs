@@ -26,6 +26,7 @@ members! {
         pub(super) alternate_host_venues: MaybeList<MaybeObject<RawHostVenue<'a>>>,
         pub(super) locations: MaybeList<MaybeObject<RawLocation<'a>>>,
         pub(super) locations_count: MaybeNumber,
+        pub(super) best_oa_location: MaybeObject<RawLocation<'a>>,
         pub(super) kind as "type": MaybeText<'a>,
         pub(super) indexed_in: MaybeList<MaybeText<'a>>,
         pub(super) open_access: MaybeObject<RawOpenAccess<'a>>,
@@ -42,6 +43,7 @@ members! {
         pub(super) is_paratext: MaybeBool,
         pub(super) is_xpac: MaybeBool,
         pub(super) apc_paid: MaybeObject<RawApc<'a>>,
+        pub(super) apc_list: MaybeObject<RawApc<'a>>,
         pub(super) primary_topic: MaybeObject<RawTopic<'a>>,
         pub(super) topics: MaybeList<MaybeObject<RawTopic<'a>>>,
         pub(super) sustainable_development_goals: MaybeList<MaybeObject<RawReference<'a>>>,
@@ -60,10 +62,12 @@ members! {
     pub(super) struct Ids<'a> {
         pub(super) mag: MaybeId<'a>,
         pub(super) pmid: MaybeId<'a>,
+        pub(super) pmcid: MaybeId<'a>,
     }
 }
 
 members! {
+    #[derive(PartialEq)]
     pub(super) struct RawLocation<'a> {
         pub(super) id: MaybeText<'a>,
         pub(super) is_oa: MaybeBool,
@@ -78,6 +82,7 @@ members! {
 }
 
 members! {
+    #[derive(PartialEq)]
     pub(super) struct RawLocationSource<'a> {
         pub(super) id: MaybeId<'a>,
         pub(super) display_name: MaybeText<'a>,
@@ -110,6 +115,7 @@ members! {
     pub(super) struct RawAuthorship<'a> {
         pub(super) author_position: MaybeText<'a>,
         pub(super) author: MaybeObject<RawAuthor<'a>>,
+        pub(super) raw_author_name: MaybeText<'a>,
         pub(super) institutions: MaybeList<MaybeObject<RawReference<'a>>>,
         pub(super) countries: MaybeList<MaybeText<'a>>,
         pub(super) is_corresponding: MaybeBool,
@@ -196,6 +202,7 @@ members! {
 
 members! {
     pub(super) struct RawKeyword<'a> {
+        pub(super) id: MaybeText<'a>,
         pub(super) display_name: MaybeText<'a>,
         pub(super) keyword: MaybeText<'a>,
     }

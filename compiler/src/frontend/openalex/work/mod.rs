@@ -11,7 +11,7 @@ use pinakes_format::entity::Entity;
 use pinakes_format::record::value::{Id, Orcid, Ref, Timestamp};
 use pinakes_format::record::{
     ApcPaid, Authorship, Biblio, Goal, NormalizedPercentile, OpenAccess, Output, OutputIds,
-    PercentileYear, YearCitations,
+    PercentileYear, YearCitations, keyword_id,
 };
 
 use pinakes_format::schema::identifier::Scheme;
@@ -19,7 +19,7 @@ use pinakes_format::schema::identifier::Scheme;
 use crate::frontend::openalex::OpenAlexRecord;
 use crate::frontend::openalex::shared::{RawReference, node_of, openalex_identity};
 use crate::frontend::openalex::work::line::{
-    Ids, RawAuthorship, RawBiblio, RawOpenAccess, RawTopic, RawWork,
+    Ids, RawApc, RawAuthorship, RawBiblio, RawKeyword, RawOpenAccess, RawTopic, RawWork,
 };
 use crate::frontend::reader::{BadRecord, LineReader};
 use crate::object::chains::{Chain, NodeRef};
@@ -27,6 +27,9 @@ use crate::object::segment::SegmentBuilder;
 use crate::read::identifier::parse_reference;
 use crate::read::lenient::{Diagnostics, MaybeText};
 use crate::read::{identifier, times};
+
+/// The prefix of a keyword's id.
+const KEYWORD_URL: &str = "https://openalex.org/keywords/";
 
 impl OpenAlexRecord for Output {
     type Line<'a> = RawWork<'a>;
@@ -69,6 +72,7 @@ impl RawWork<'_> {
             language: segment.named(self.language.as_str()),
             primary_venue: self.primary_venue(segment, diagnostics),
             additional_venues: self.additional_venues(segment, diagnostics),
+            best_oa_venue: self.best_oa_venue(),
             venues_count: self.locations_count.count(diagnostics).or(self.locations_length()),
             kind: segment.code(self.kind.as_str()),
             indexed_in: self.indexed_in.filter_map(|index| segment.code(index.as_str())),
@@ -97,12 +101,8 @@ impl RawWork<'_> {
             is_retracted: self.is_retracted.0,
             is_paratext: self.is_paratext.0,
             is_xpac: self.is_xpac.0 == Some(true),
-            apc_paid: self.apc_paid.0.as_ref().map(|apc| ApcPaid {
-                value: apc.value.integer(diagnostics),
-                currency: segment.code(apc.currency.as_str()),
-                value_usd: apc.value_usd.integer(diagnostics),
-                provenance: segment.code(apc.provenance.as_str()),
-            }),
+            apc_paid: self.apc_paid.0.as_ref().map(|apc| apc.build(segment, diagnostics)),
+            apc_list: self.apc_list.0.as_ref().map(|apc| apc.build(segment, diagnostics)),
             primary_topic: self
                 .primary_topic
                 .0
@@ -123,9 +123,9 @@ impl RawWork<'_> {
                 })
             }),
             keywords: self.keywords.filter_map(|keyword| {
-                let keyword = keyword.0.as_ref()?;
-                keyword.display_name.to_owned().or_else(|| keyword.keyword.to_owned())
+                keyword.0.as_ref().and_then(RawKeyword::name).map(str::to_owned)
             }),
+            keyword_ids: self.keyword_ids(),
             abstract_text: self
                 .abstract_inverted_index
                 .0
@@ -134,6 +134,20 @@ impl RawWork<'_> {
             updated_date,
             created_date: times::timestamp(&self.created_date, diagnostics),
         }
+    }
+
+    /// The ids of the keywords; `None` where the names give all of them. A keyword without an id has
+    /// the id that its name gives.
+    fn keyword_ids(&self) -> Option<Vec<String>> {
+        let mut has_other = false;
+        let ids = self.keywords.filter_map(|keyword| {
+            let keyword = keyword.0.as_ref()?;
+            let by_name = keyword_id(keyword.name()?);
+            let given = keyword.id.as_str().map(|id| id.strip_prefix(KEYWORD_URL).unwrap_or(id));
+            has_other |= given.is_some_and(|id| id != by_name);
+            Some(given.map_or(by_name, str::to_owned))
+        });
+        ids.filter(|_| has_other)
     }
 
     fn locations_length(&self) -> Option<u64> {
@@ -149,7 +163,12 @@ fn goal_of(goal: &RawReference<'_>) -> Goal {
 impl Ids<'_> {
     fn build(&self) -> OutputIds {
         let pmid = self.pmid.0.as_str().map(|pmid| Scheme::Pmid.normal(pmid));
-        OutputIds { mag: self.mag.0.to_owned(), pmid: pmid.filter(|pmid| !pmid.is_empty()) }
+        let pmcid = self.pmcid.0.as_str().map(|pmcid| identifier::last_part(pmcid).to_owned());
+        OutputIds {
+            mag: self.mag.0.to_owned(),
+            pmid: pmid.filter(|pmid| !pmid.is_empty()),
+            pmcid: pmcid.filter(|pmcid| !pmcid.is_empty()),
+        }
     }
 }
 
@@ -183,6 +202,7 @@ impl RawAuthorship<'_> {
         Authorship {
             author_position: segment.code(self.author_position.as_str()),
             author: segment.reference(id, name),
+            raw_author_name: self.raw_author_name.as_str().map(|name| segment.long_text(name)),
             orcid: author
                 .and_then(|author| author.orcid.as_str())
                 .map(identifier::bare_orcid)
@@ -209,6 +229,23 @@ impl RawBiblio<'_> {
             first_page: self.first_page.to_owned(),
             last_page: self.last_page.to_owned(),
         }
+    }
+}
+
+impl RawApc<'_> {
+    fn build(&self, segment: &mut SegmentBuilder, diagnostics: &Diagnostics) -> ApcPaid {
+        ApcPaid {
+            value: self.value.integer(diagnostics),
+            currency: segment.code(self.currency.as_str()),
+            value_usd: self.value_usd.integer(diagnostics),
+            provenance: segment.code(self.provenance.as_str()),
+        }
+    }
+}
+
+impl RawKeyword<'_> {
+    fn name(&self) -> Option<&str> {
+        self.display_name.as_str().or(self.keyword.as_str())
     }
 }
 

@@ -44,20 +44,42 @@ impl RawWork<'_> {
     }
 
     /// The locations without the primary one; in dumps without locations, the alternate host venues.
-    ///
-    /// The primary location is the one with the same id. If the primary or the first location lacks an id,
-    /// the first location is the primary.
     pub(super) fn additional_venues(
         &self,
         segment: &mut SegmentBuilder,
         diagnostics: &Diagnostics,
     ) -> Option<Vec<Venue>> {
-        let Some(locations) = &self.locations.0 else {
+        let Some(additional) = self.additional_locations() else {
             return self.alternate_host_venues.filter_map(|venue| {
                 let location = venue.0.as_ref()?.to_location()?;
                 Some(location.venue(segment, diagnostics))
             });
         };
+        Some(additional.map(|location| location.venue(segment, diagnostics)).collect())
+    }
+
+    /// The position of the best open-access location: 0 for the primary venue, n for the n-th of the
+    /// additional venues. Locations are the same if their ids are; where one lacks an id, if all their
+    /// members are.
+    pub(super) fn best_oa_venue(&self) -> Option<u64> {
+        let best = self.best_oa_location.0.as_ref().filter(|location| !location.is_null())?;
+        let is_best = |location: &RawLocation<'_>| match (best.id.as_str(), location.id.as_str()) {
+            (Some(best), Some(id)) => best == id,
+            _ => best == location,
+        };
+        if self.primary_location().is_some_and(is_best) {
+            return Some(0);
+        }
+        let position = self.additional_locations()?.position(is_best)?;
+        Some(position as u64 + 1)
+    }
+
+    /// The locations without the primary one; `None` in dumps without locations.
+    ///
+    /// The primary location is the one with the same id. If the primary or the first location lacks an id,
+    /// the first location is the primary.
+    fn additional_locations(&self) -> Option<impl Iterator<Item = &RawLocation<'_>>> {
+        let locations = self.locations.0.as_ref()?;
         let ids =
             || locations.iter().map(|location| location.0.as_ref().and_then(|own| own.id.as_str()));
         let position_of_primary = |primary_id: Option<&str>| {
@@ -67,12 +89,13 @@ impl RawWork<'_> {
         };
         let primary_at =
             self.primary_location().and_then(|primary| position_of_primary(primary.id.as_str()));
-        let additional = locations.iter().enumerate().filter(|(at, _)| Some(*at) != primary_at);
-        let venues = additional.filter_map(|(_, location)| {
-            let location = location.0.as_ref().filter(|location| !location.is_null());
-            location.map(|location| location.venue(segment, diagnostics))
-        });
-        Some(venues.collect())
+        let additional =
+            locations.iter().enumerate().filter(move |(at, _)| Some(*at) != primary_at);
+        Some(
+            additional.filter_map(|(_, location)| {
+                location.0.as_ref().filter(|location| !location.is_null())
+            }),
+        )
     }
 }
 
