@@ -14,8 +14,8 @@ use crate::endpoint::call::{Answer, Call, Cost, Planned};
 use crate::endpoint::routes::Route;
 use crate::openapi::document::Document;
 use crate::openapi::operation::{
-    AUTOCOMPLETE_TAG, GRAPHQL_TAG, INTERFACE_VERSION, LEGACY_TAG, Operation, RECONCILE_TAG,
-    SERVICE_TAG,
+    AUTOCOMPLETE_TAG, GRAPHQL_TAG, INTERFACE_VERSION, LEGACY_TAG, MCP_TAG, Operation,
+    RECONCILE_TAG, SERVICE_TAG,
 };
 use crate::openapi::responses;
 use crate::openapi::responses::CACHE_HEADERS;
@@ -88,7 +88,7 @@ fn document(snapshot: &Snapshot) -> Result<Value, ReadError> {
     }
     let list_tags = CATALOG.iter().map(|facts| facts.plural);
     let tags: Vec<Value> = list_tags
-        .chain([AUTOCOMPLETE_TAG, RECONCILE_TAG, LEGACY_TAG, GRAPHQL_TAG, SERVICE_TAG])
+        .chain([AUTOCOMPLETE_TAG, RECONCILE_TAG, LEGACY_TAG, GRAPHQL_TAG, MCP_TAG, SERVICE_TAG])
         .map(|name| json!({ "name": name }))
         .collect();
     Ok(json!({

@@ -12,6 +12,7 @@ pub const INTERFACE_VERSION: &str = "1.0";
 pub const AUTOCOMPLETE_TAG: &str = "autocomplete";
 pub const GRAPHQL_TAG: &str = "GraphQL";
 pub const LEGACY_TAG: &str = "older variant";
+pub const MCP_TAG: &str = "language models";
 pub const RECONCILE_TAG: &str = "reconciliation";
 pub const SERVICE_TAG: &str = "service";
 

@@ -468,6 +468,19 @@ pub fn reason_phrase(status: StatusCode) -> &'static str {
 }
 
 impl Message {
+    /// The text, and each detail in a line of its own.
+    pub fn in_lines(&self) -> String {
+        let mut lines = self.text.clone();
+        for detail in self.details.iter().flatten() {
+            lines.push_str(&format!("\n- {}", detail.parameter));
+            if !detail.value.is_empty() {
+                lines.push_str(&format!(" `{}`", detail.value));
+            }
+            lines.push_str(&format!(" {}", detail.reason));
+        }
+        lines
+    }
+
     fn to_json(&self, status: StatusCode) -> Bytes {
         let body = ErrorBody {
             status_code: status.as_u16(),

@@ -48,6 +48,8 @@ use crate::admission::reply_memory::ReplyMemory;
 use crate::endpoint::browse;
 use crate::endpoint::call::{Call, Cost, Failure, Planned, Planning, Thread, Work};
 use crate::endpoint::changes::not_open;
+use crate::endpoint::mcp::MCP;
+use crate::endpoint::mcp::rpc::as_rpc;
 use crate::endpoint::routes::Matched;
 use crate::endpoint::service::not_found;
 use crate::endpoint::site::{ServiceSettings, Site};
@@ -374,12 +376,17 @@ impl Service {
         (reply, charge)
     }
 
-    /// The reply as a client of this path reads it: an error below `/browse` is a page. Other methods than
-    /// those of browsers get the error of the interface.
+    /// The reply as a client of this path reads it: an error below `/browse` is a page, and an error of `/mcp` one of
+    /// its protocol. Other methods than those of browsers and of the protocol get the error of the interface.
     fn readable(&self, reply: Reply, request: &Request) -> Reply {
         let is_read = matches!(request.head.method, Method::GET | Method::HEAD);
         let is_page = self.site.settings.has_browse && is_read && browse::is_below(request.path());
         let reply = if is_page { browse::as_page(reply, self.site.other_pages()) } else { reply };
+        let is_rpc = self.site.settings.has_mcp
+            && request.head.method == Method::POST
+            && request.matched.is_some_and(|at| at.route.endpoint.path == MCP.path);
+        let posted = body::from_head(&request.head).map(|posted| &**posted);
+        let reply = if is_rpc { as_rpc(reply, posted) } else { reply };
         match request.named() {
             Some(named) => named.keep_in(reply),
             None => reply,

@@ -127,7 +127,13 @@ fn each_tool_answers_as_the_interface_does() {
     let listed =
         connection.get(&format!("/outputs?filter=referenced_by:{watson}&per_page=10")).json();
     assert_eq!(ids(&cited["result"]), ids(&listed));
+    let pages: Vec<Value> = (1..=2)
+        .map(|page| tool(&mut connection, "count", json!({ "group_by": "year", "page": page })))
+        .collect();
+    assert_eq!(pages[0]["more"], "`page` 2 has the next");
+    assert_eq!(pages[1]["result"], connection.get("/outputs?group_by=year&page=2").json());
     let counted = tool(&mut connection, "count", json!({ "group_by": "type" }));
+    assert!(counted["more"].is_null(), "{counted}");
     assert_eq!(counted["result"], connection.get("/outputs?group_by=type").json());
     let summed = tool(&mut connection, "statistics", json!({ "filter": "is_oa:true" }));
     let expected = connection.get("/statistics/outputs?of=cited_by_count&filter=is_oa:true").json();
@@ -153,6 +159,31 @@ fn each_tool_answers_as_the_interface_does() {
 }
 
 #[test]
+fn a_long_record_is_short_in_lists_and_given_by_its_members() {
+    let author = |id: u32| json!({ "author": { "id": (format!("https://openalex.org/A{id}")), "display_name": "Ada" } });
+    let authors: Vec<Value> = (1..=1_000).map(author).collect();
+    let work = json!({ "id": "https://openalex.org/W1", "title": "Together", "display_name": "Together", "authorships": authors });
+    let dump = tempfile::tempdir().unwrap();
+    pinakes_tests::write_files(dump.path(), [("works.jsonl", format!("{work}\n"))]);
+    let snapshots = Snapshots::from_inputs(&[dump.path().to_path_buf()]);
+    let server = Server::serve(&snapshots);
+    let mut connection = server.connect();
+    let found = tool(&mut connection, "search", json!({ "query": "together" }));
+    let record = &found["result"]["results"][0];
+    assert_eq!(record["authors"].as_array().unwrap().len(), 5);
+    let listed = connection.get("/outputs?select=authors.name&format=ndjson").json();
+    let all = listed["authors"].as_array().unwrap().len();
+    assert_eq!(record["more_authors"], all - 5);
+    let said = failure(&mut connection, "get", json!({ "id": "HX_W1" }));
+    assert!(said.contains("at most 32768. Ask for less, by `members`"), "{said}");
+    let bytes = connection.get("/outputs/HX_W1").json()["authors"].to_string().len();
+    assert!(said.contains(&format!(", authors {bytes},")), "{said}");
+    let name = tool(&mut connection, "get", json!({ "id": "HX_W1", "members": ["name"] }));
+    assert_eq!(name["result"], json!({ "name": "Together" }));
+    server.end(&[]);
+}
+
+#[test]
 fn wrong_arguments_say_what_to_try() {
     let snapshots = Snapshots::from_sample();
     let server = Server::serve(&snapshots);
@@ -164,7 +195,17 @@ fn wrong_arguments_say_what_to_try() {
         ("search", json!({ "words": "x" }), "unknown field `words`"),
         ("search", json!({ "page": -1 }), "invalid value"),
         ("get", json!({}), "missing field `id`"),
-        ("get", json!({ "id": "10.9999/none" }), "Nothing with identifier"),
+        ("get", json!({ "id": "10.9999/none" }), "found; `search` finds records by words"),
+        (
+            "get",
+            json!({ "id": "HX_W2900000096", "members": ["titel"] }),
+            "there are id, doi, title",
+        ),
+        ("cited_by", json!({ "id": "HX_W404" }), "Output with ID HX_W404 not found"),
+        // A comma in an id adds no filter.
+        ("cited_by", json!({ "id": "HX_W2900000096,year:>1" }), "not found"),
+        ("references", json!({ "id": "10.1038/171737a0" }), "`get` finds the HX_ id"),
+        ("match", json!({ "list": "authors", "text": "J Smith" }), "add `orcid`, `affiliation`"),
         ("get", json!({ "id": "../health" }), "Nothing with identifier"),
         ("count", json!({ "group_by": "abstract" }), "group_by"),
         ("match", json!({ "text": "" }), "text"),
@@ -173,9 +214,6 @@ fn wrong_arguments_say_what_to_try() {
         let said = failure(&mut connection, name, arguments.clone());
         assert!(said.contains(words), "{name} {arguments}: {said}");
     }
-    // A comma in an id adds no filter.
-    let citing = tool(&mut connection, "cited_by", json!({ "id": "HX_W2900000096,year:>1" }));
-    assert_eq!(citing["result"]["meta"]["count"], 0);
     let check = |connection: &mut Connection, body: &str, status: u16, code: i64| {
         let reply = post(connection, &[JSON], body);
         assert_eq!(
@@ -194,7 +232,11 @@ fn wrong_arguments_say_what_to_try() {
     let absent = r#"{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"file:///etc/passwd"}}"#;
     check(&mut connection, absent, 200, -32002);
     assert_eq!(connection.get("/mcp").status, 405);
-    assert_eq!(post(&mut server.connect(), &["Content-Type: text/plain"], "{}").status, 415);
+    // Refusals of HTTP are errors of JSON-RPC too.
+    let refused = post(&mut server.connect(), &["Content-Type: text/plain"], "{}");
+    assert_eq!((refused.status, &refused.json()["error"]["code"]), (415, &json!(-32600)));
+    let refused = post(&mut server.connect(), &[JSON], &" ".repeat(65_537));
+    assert_eq!((refused.status, &refused.json()["error"]["code"]), (413, &json!(-32600)));
     server.end(&[]);
 }
 
@@ -232,8 +274,14 @@ fn a_message_counts_as_a_list_and_the_operator_turns_them_off() {
     let server = Server::start(command(&args).env_remove("PINAKES_NO_LIMITS"));
     let mut connection = server.connect();
     let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
-    let statuses: Vec<u16> = (0..3).map(|_| post(&mut connection, &[JSON], ping).status).collect();
-    assert_eq!(statuses, [200, 200, 429]);
+    let statuses: Vec<u16> = (0..2).map(|_| post(&mut connection, &[JSON], ping).status).collect();
+    assert_eq!(statuses, [200, 200]);
+    let refused = post(&mut connection, &[JSON], ping);
+    assert_eq!(refused.status, 429);
+    assert!(refused.header("retry-after").is_some());
+    let error = &refused.json()["error"];
+    assert_eq!((&error["code"], &error["data"]["statusCode"]), (&json!(-32603), &json!(429)));
+    assert!(error["message"].as_str().unwrap().contains("daily quota"), "{error}");
     server.end(&[]);
     let server = Server::start(&mut command(&["--snapshots", at, "--no-mcp"]));
     assert_eq!(post(&mut server.connect(), &[JSON], ping).status, 404);

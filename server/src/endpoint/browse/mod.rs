@@ -53,7 +53,7 @@ use crate::endpoint::{Endpoint, Lists, complete};
 use crate::openapi::operation::Operation;
 use crate::reply::Reply;
 
-pub use crate::endpoint::browse::address::{encoded, quoted};
+pub use crate::endpoint::browse::address::encoded;
 pub use crate::endpoint::browse::error::{as_page, is_below, is_for_people};
 pub use crate::endpoint::browse::html::OtherPages;
 pub use crate::endpoint::browse::machines::{llms_text, robots};

@@ -8,12 +8,11 @@ use crate::endpoint::call::{Call, Failure, Planned, Planning};
 use crate::endpoint::routes;
 use crate::http::path::URI_BYTES_MAX;
 use crate::reply::coding::Coding;
-use crate::reply::detail::Detail;
 use crate::reply::pieces::PieceError;
 use crate::reply::{Body, Reply};
 
-/// Bytes of an answer that a tool gives; a longer one is refused with what to do.
-const ANSWER_BYTES_MAX: usize = 256 << 10;
+/// The longest reply that a request reads: a record of which a tool may give some members.
+const READ_BYTES_MAX: usize = 4 << 20;
 /// Redirects that a request follows, as from an identifier to its record, and from a merged id.
 const REDIRECTS_MAX: usize = 3;
 
@@ -81,7 +80,7 @@ fn read(address: &str, reply: Reply, call: &Call<'_>) -> Result<Inner, Failure> 
                     PieceError::Deadline => Failure::Deadline,
                     PieceError::Poisoned => Failure::Refused(Box::new(Reply::unavailable())),
                 })?);
-                if bytes.len() > ANSWER_BYTES_MAX {
+                if bytes.len() > READ_BYTES_MAX {
                     break;
                 }
             }
@@ -89,16 +88,12 @@ fn read(address: &str, reply: Reply, call: &Call<'_>) -> Result<Inner, Failure> 
         }
         (None, Body::Text { bytes, .. }) => bytes,
         (None, Body::Message(message)) => {
-            let details = message.details.unwrap_or_default();
-            return Ok(Inner::Refused(said(message.text, &details)));
+            return Ok(Inner::Refused(message.in_lines()));
         }
         (None, _) => Bytes::new(),
     };
-    if bytes.len() > ANSWER_BYTES_MAX {
-        let message = format!(
-            "The answer is longer than {ANSWER_BYTES_MAX} bytes; name the members you need in `members`"
-        );
-        return Ok(Inner::Refused(message));
+    if bytes.len() > READ_BYTES_MAX {
+        return Ok(Inner::Refused(format!("{address} is longer than {READ_BYTES_MAX} bytes")));
     }
     match serde_json::from_slice(&bytes) {
         Ok(value) if status == StatusCode::OK || status == StatusCode::MULTIPLE_CHOICES => {
@@ -106,17 +101,4 @@ fn read(address: &str, reply: Reply, call: &Call<'_>) -> Result<Inner, Failure> 
         }
         _ => Ok(Inner::Refused(format!("{address} has no JSON"))),
     }
-}
-
-/// A message with its details, each in a line.
-fn said(text: String, details: &[Detail]) -> String {
-    let mut said = text;
-    for detail in details {
-        said.push_str(&format!("\n- {}", detail.parameter));
-        if !detail.value.is_empty() {
-            said.push_str(&format!(" `{}`", detail.value));
-        }
-        said.push_str(&format!(" {}", detail.reason));
-    }
-    said
 }

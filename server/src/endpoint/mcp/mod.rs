@@ -8,22 +8,28 @@
 //! ```
 //!
 //! No session is held: each POST has one message, and its reply one answer. A tool is a request of the interface, so
-//! that its names, limits and errors are those of the guide.
+//! that its names, limits and errors are those of the guide. [`rpc`] has the messages and errors of JSON-RPC,
+//! [`describe`] is the operation in the OpenAPI document.
 
+mod describe;
 mod inner;
+pub(crate) mod rpc;
 mod tools;
 
 use std::{iter, net::IpAddr};
 
 use http::uri::Authority;
 use http::{HeaderMap, StatusCode, header};
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::admission::gate::Charge;
 use crate::admission::limits::QuotaClass;
 use crate::endpoint::Endpoint;
 use crate::endpoint::call::{Answer, Call, Cost, Failure, Planned, Planning};
+use crate::endpoint::mcp::rpc::{
+    INVALID_REQUEST, Message, PARSE_ERROR, RpcError, UNKNOWN_METHOD, UNKNOWN_RESOURCE,
+    UNSUPPORTED_VERSION,
+};
 use crate::endpoint::service::not_found;
 use crate::http::body::refuse_headers;
 use crate::http::head::POST_METHODS;
@@ -38,14 +44,6 @@ const VERSION_HEADER: &str = "mcp-protocol-version";
 const VERSION_MEMBER: &str = "io.modelcontextprotocol/protocolVersion";
 /// Milliseconds for which a client may keep a description.
 const KEPT_MILLIS: u32 = 60_000;
-/// Errors of JSON-RPC.
-const PARSE_ERROR: i32 = -32_700;
-const INVALID_REQUEST: i32 = -32_600;
-const UNKNOWN_METHOD: i32 = -32_601;
-const INVALID_PARAMS: i32 = -32_602;
-const UNSUPPORTED_VERSION: i32 = -32_022;
-/// The error of a resource that does not exist.
-const UNKNOWN_RESOURCE: i32 = -32_002;
 /// The resources: address, name, media type.
 const RESOURCES: [(&str, &str, &str); 2] = [
     ("pinakes://guide", "Guide to the interface", "text/markdown"),
@@ -55,6 +53,7 @@ const GUIDE: &str = include_str!("../../../API.md");
 
 pub const MCP: Endpoint = Endpoint {
     methods: POST_METHODS,
+    describe: Some(describe::describe),
     ..Endpoint::new("/mcp", Charge::Daily(QuotaClass::List), plan)
 };
 
@@ -90,54 +89,26 @@ fn is_own_origin(call: &Call<'_>) -> bool {
     })
 }
 
-/// A message of JSON-RPC.
-#[derive(Deserialize)]
-struct Message {
-    jsonrpc: String,
-    /// Absent in a notification, which has no answer.
-    #[serde(default)]
-    id: Option<Value>,
-    /// Absent in a reply, to which there is no answer either.
-    #[serde(default)]
-    method: Option<String>,
-    #[serde(default)]
-    params: Value,
-}
-
-/// The error of a request.
-struct RpcError {
-    code: i32,
-    message: String,
-}
-
-impl RpcError {
-    fn new(code: i32, message: impl Into<String>) -> RpcError {
-        RpcError { code, message: message.into() }
-    }
-}
-
 /// Answers a posted message.
 fn answer(call: &Call<'_>) -> Answer {
     // Every POST to this path has a body, possibly empty.
     let Some(posted) = call.posted else { return Ok(Reply::internal()) };
-    let refuse = |code: i32, message: String| {
-        let body =
-            json!({ "jsonrpc": "2.0", "id": null, "error": { "code": code, "message": message } });
-        Reply::text(StatusCode::BAD_REQUEST, JSON, body.to_string().into())
-    };
+    let refuse = |code: i32, message: &str| Ok(RpcError::new(code, message).refusal(Value::Null));
     let message: Message = match serde_json::from_slice(posted.text()) {
         Ok(Value::Array(_)) => {
-            let reason = "a batch is no message of this protocol; post one message at a time";
-            return Ok(refuse(INVALID_REQUEST, reason.to_owned()));
+            return refuse(
+                INVALID_REQUEST,
+                "a batch is no message of this protocol; send one message at a time",
+            );
         }
         Ok(value) => match serde_json::from_value(value) {
             Ok(message) => message,
-            Err(error) => return Ok(refuse(INVALID_REQUEST, error.to_string())),
+            Err(error) => return refuse(INVALID_REQUEST, &error.to_string()),
         },
-        Err(error) => return Ok(refuse(PARSE_ERROR, error.to_string())),
+        Err(error) => return refuse(PARSE_ERROR, &error.to_string()),
     };
     if message.jsonrpc != "2.0" {
-        return Ok(refuse(INVALID_REQUEST, "`jsonrpc` must be \"2.0\"".to_owned()));
+        return refuse(INVALID_REQUEST, "`jsonrpc` must be \"2.0\"");
     }
     let version = version(&message.params, call.headers);
     let (Some(id), Some(method)) = (message.id, message.method) else {
@@ -147,26 +118,20 @@ fn answer(call: &Call<'_>) -> Answer {
         && !versions().any(|known| known == requested)
     {
         let supported: Vec<&str> = versions().collect();
-        let body = json!({
-            "jsonrpc": "2.0", "id": id, "error": {
-                "code": UNSUPPORTED_VERSION, "message": "Unsupported protocol version",
-                "data": { "supported": supported, "requested": requested },
-            },
-        });
-        return Ok(Reply::text(StatusCode::BAD_REQUEST, JSON, body.to_string().into()));
+        let data = json!({ "supported": supported, "requested": requested });
+        let error = RpcError::with(UNSUPPORTED_VERSION, "Unsupported protocol version", data);
+        return Ok(error.refusal(id));
     }
     let body = match result(&method, &message.params, call)? {
         Ok(mut result) => {
             if version.as_deref() == Some(WITHOUT_HANDSHAKE) {
                 complete(&method, &mut result);
             }
-            json!({ "jsonrpc": "2.0", "id": id, "result": result })
+            json!({ "jsonrpc": "2.0", "id": id, "result": result }).to_string().into()
         }
-        Err(RpcError { code, message }) => {
-            json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } })
-        }
+        Err(error) => error.answer(id),
     };
-    Ok(Reply::json(body.to_string()).uncached())
+    Ok(Reply::json(body).uncached())
 }
 
 /// All versions that the server speaks.
