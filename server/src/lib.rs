@@ -7,11 +7,11 @@
 //! 3. The [`endpoint`] computes the [`reply`] from a snapshot that [`snapshots`] keeps open.
 //! 4. [`net`] sends the reply.
 //!
-//! [`run`](mod@run) starts and stops the process. [`ops`] serves operators: log, metrics and the admin
-//! address. Each folder imports only folders to its left:
+//! [`run`](mod@run) starts and stops the process; [`stdio`] answers over standard input and output instead. [`ops`] serves
+//! operators: log, metrics and the admin address. Each folder imports only folders to its left:
 //!
 //! ```text
-//! citation, event_counts, reply < http < admission < net, snapshots < openapi < endpoint < serve < ops < run < options < cli
+//! citation, event_counts, reply < http < admission < net, snapshots < openapi < endpoint < serve < ops < run < stdio, options < cli
 //! ```
 //!
 //! Tests, fuzz targets and benchmarks call single parts through [`parts`].
@@ -32,6 +32,7 @@ pub(crate) mod reply;
 pub(crate) mod run;
 pub(crate) mod serve;
 pub(crate) mod snapshots;
+pub(crate) mod stdio;
 
 pub use cli::{Cli, CliError, print, write_manual};
 pub use ops::log::{DroppedLines, start_log};
@@ -41,6 +42,7 @@ pub use serve::Service;
 pub use snapshots::manager::{SnapshotManager, SnapshotSource};
 pub use snapshots::open::OpenOptions;
 pub use snapshots::suppression::SuppressionListFile;
+pub use stdio::converse;
 
 /// Parts of the server, for callers that run them without a process.
 pub mod parts {

@@ -1,4 +1,5 @@
-//! The program `pinakes-server`: starts the log, opens the snapshot and serves until a signal.
+//! The program `pinakes-server`: starts the log, opens the snapshot and serves until a signal, or speaks until the end of
+//! standard input.
 
 #![deny(unsafe_code)]
 
@@ -8,7 +9,7 @@ use pinakes_format::entity::CATALOG;
 use pinakes_format::storage::mmap::survive_faults;
 use pinakes_server::{
     Cli, CliError, DroppedLines, OpenOptions, Options, Service, SnapshotManager, SnapshotSource,
-    SuppressionListFile, print, run, start_log, write_manual,
+    SuppressionListFile, converse, print, run, start_log, write_manual,
 };
 use tikv_jemallocator::Jemalloc;
 
@@ -24,7 +25,10 @@ pub static ALLOCATOR_SETTINGS: &[u8; 95] =
 
 fn main() -> ExitCode {
     match Cli::parse(std::env::args_os().collect()) {
-        Ok(Cli::Serve(options)) => serve_with_log(&options),
+        Ok(Cli::Serve(options)) => with_log(&options, serve),
+        Ok(Cli::Converse(options)) => with_log(&options, |options, _| {
+            converse(open(options)?, options.service_settings()).map_err(failed)
+        }),
         Ok(Cli::Print(text)) => exit_code("cannot write to standard output", print(&text)),
         Ok(Cli::WriteManual(directory)) => {
             let failure = format!("cannot write the manual pages into `{}`", directory.display());
@@ -49,7 +53,17 @@ fn exit_code(failure: &str, outcome: io::Result<()>) -> ExitCode {
     }
 }
 
-fn serve_with_log(options: &Options) -> ExitCode {
+/// An exit code, and the message of an obstacle.
+type Obstacle = (ExitCode, String);
+
+fn failed(error: impl std::error::Error) -> Obstacle {
+    (ExitCode::FAILURE, error.to_string())
+}
+
+fn with_log(
+    options: &Options,
+    work: impl FnOnce(&Options, DroppedLines) -> Result<(), Obstacle>,
+) -> ExitCode {
     let (log, dropped_lines) = match start_log(options.log_format) {
         Ok(started) => started,
         Err(error) => {
@@ -57,7 +71,7 @@ fn serve_with_log(options: &Options) -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let outcome = serve(options, dropped_lines);
+    let outcome = work(options, dropped_lines);
     // Flushes the log before the final message.
     drop(log);
     match outcome {
@@ -72,11 +86,15 @@ fn serve_with_log(options: &Options) -> ExitCode {
 /// Exit code for invalid options, the same as clap's.
 const USAGE: u8 = 2;
 
-fn serve(options: &Options, dropped_lines: DroppedLines) -> Result<(), (ExitCode, String)> {
-    let failed = |error: &dyn std::error::Error| (ExitCode::FAILURE, error.to_string());
+fn serve(options: &Options, dropped_lines: DroppedLines) -> Result<(), Obstacle> {
+    let listen_options = options.listen_options().map_err(failed)?;
+    let service = Service::new(open(options)?, options.limits.gate(), options.service_settings());
+    run(service, listen_options, dropped_lines).map_err(failed)
+}
+
+fn open(options: &Options) -> Result<SnapshotManager, Obstacle> {
     let suppression = options.suppress.clone().map(SuppressionListFile::open).transpose();
     let suppression = suppression.map_err(|error| (ExitCode::from(USAGE), error.to_string()))?;
-    let listen_options = options.listen_options().map_err(|error| failed(&error))?;
     if let Err(error) = survive_faults() {
         tracing::warn!(%error, "cannot handle SIGBUS; truncating a served file will end the server");
     }
@@ -87,13 +105,11 @@ fn serve(options: &Options, dropped_lines: DroppedLines) -> Result<(), (ExitCode
         keep_open: usize::from(options.keep_open),
         kept_sets: options.kept_sets(),
     };
-    let manager =
-        SnapshotManager::open_with(&options.snapshot_source(), open_options).map_err(|error| {
-            let (code, text) = failed(&error);
-            (code, format!("{text}\n{}", advice(&options.snapshot_source())))
-        })?;
-    let service = Service::new(manager, options.limits.gate(), options.service_settings());
-    run(service, listen_options, dropped_lines).map_err(|error| failed(&error))
+    let source = options.snapshot_source();
+    SnapshotManager::open_with(&source, open_options).map_err(|error| {
+        let (code, text) = failed(error);
+        (code, format!("{text}\n{}", advice(&source)))
+    })
 }
 
 /// Names the contents of a path without a usable snapshot, and the command to run.

@@ -224,7 +224,7 @@ fn reload(certificate: Option<&Certificate>) {
 /// Follows `current` in a task, and checks `current` at once when notified.
 ///
 /// Checks do not overlap; any number of notifications during a check cause one more check.
-fn follow(service: Arc<Service>) -> Arc<Notify> {
+pub(crate) fn follow(service: Arc<Service>) -> Arc<Notify> {
     let check_now = Arc::new(Notify::new());
     let notified = Arc::clone(&check_now);
     tokio::spawn(async move {
@@ -256,7 +256,7 @@ fn follow(service: Arc<Service>) -> Arc<Notify> {
 }
 
 /// Switches to scheduled snapshots at their times, by a timer of its own: checks of `current` may take long.
-async fn activate(service: Arc<Service>) {
+pub(crate) async fn activate(service: Arc<Service>) {
     loop {
         // Looks at the clock again after this time, because the clock may be set.
         service.snapshots().await_activation(FOLLOW_INTERVAL).await;

@@ -1,4 +1,4 @@
-//! The command line of `pinakes-server`: serving, and the commands that print or write and end.
+//! The command line of `pinakes-server`: serving, speaking on standard input, and the commands that print or write and end.
 //!
 //! A configuration file stands for flags that neither the command line nor the environment gives. The keys
 //! of the file are the names of the flags, so [`Options`] alone declares both.
@@ -14,6 +14,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use clap::error::ErrorKind;
+use clap::parser::ValueSource::CommandLine;
 use clap::{Arg, ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 use pinakes_format::storage::header::FORMAT_VERSION;
@@ -37,6 +39,9 @@ const PROGRAM: &str = "pinakes-server";
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Speak the Model Context Protocol on standard input and output, for a program on this machine: one message a
+    /// line. Requests have no limits, their work has those below. The log goes to standard error.
+    Mcp(Box<Options>),
     /// Print the effective configuration as TOML, as `--config` reads it, with the origin of each value.
     Config(Box<Options>),
     /// Print a completion script for a shell.
@@ -54,11 +59,31 @@ enum Command {
 /// Name of the option that names the configuration file.
 const CONFIG: &str = "config";
 
+/// Name of the command that speaks the Model Context Protocol.
+const MCP: &str = "mcp";
+/// The options of this command. A configuration file and the environment may have those of serving too.
+const MCP_OPTIONS: [&str; 12] = [
+    CONFIG,
+    "snapshots",
+    "snapshot",
+    "verify",
+    "pin",
+    "suppress",
+    "list_timeout",
+    "list_cpu",
+    "disk_reads",
+    "memory_bytes",
+    "log_format",
+    "data_licence",
+];
+
 /// A parsed command line.
 #[derive(Debug)]
 pub enum Cli {
     /// Serve.
     Serve(Box<Options>),
+    /// Speak the Model Context Protocol on standard input and output.
+    Converse(Box<Options>),
     /// Print this text.
     Print(Vec<u8>),
     /// Write the manual pages into this directory.
@@ -93,9 +118,26 @@ fn definition() -> clap::Command {
             "File of options in TOML, as `listen = \"[::]:8080\"`. The command line and the environment win. \
              `pinakes-server config` prints all keys",
         );
-    Arguments::command().arg(file.clone()).mut_subcommand(CONFIG, |command| {
-        command.arg(file).mut_group(SOURCE, |group| group.required(false))
+    let is_shown = |arg: &Arg| MCP_OPTIONS.contains(&arg.get_id().as_str());
+    let command = Arguments::command().arg(file.clone()).mut_subcommand(CONFIG, |command| {
+        command.arg(file.clone()).mut_group(SOURCE, |group| group.required(false))
+    });
+    command.mut_subcommand(MCP, |command| {
+        command.arg(file).mut_args(|arg| if is_shown(&arg) { arg } else { arg.hide(true) })
     })
+}
+
+/// Refuses options of serving on the command line of `mcp`.
+fn refuse_unused(given: &ArgMatches) -> Result<(), clap::Error> {
+    let mut definition = definition();
+    definition.build();
+    let Some(command) = definition.find_subcommand_mut(MCP) else { return Ok(()) };
+    let is_given = |arg: &&Arg| {
+        arg.is_hide_set() && given.value_source(arg.get_id().as_str()) == Some(CommandLine)
+    };
+    let Some(unused) = command.get_arguments().find(is_given) else { return Ok(()) };
+    let message = format!("`{MCP}` serves no address, and takes no {unused}");
+    Err(command.error(ErrorKind::UnknownArgument, message))
 }
 
 /// Writes the completion script of a shell.
@@ -118,8 +160,11 @@ impl Cli {
         let loose = definition().ignore_errors(true).try_get_matches_from(&args)?;
         let (given, at) = match loose.subcommand() {
             None => (&loose, 1),
-            Some((CONFIG, given)) => {
-                (given, args.iter().position(|arg| arg == CONFIG).map_or(1, |at| at + 1))
+            Some((name @ (CONFIG | MCP), given)) => {
+                if name == MCP {
+                    refuse_unused(given)?;
+                }
+                (given, args.iter().position(|arg| arg == name).map_or(1, |at| at + 1))
             }
             Some(_) => return Cli::from_matches(&definition().try_get_matches_from(&args)?, None),
         };
@@ -141,6 +186,7 @@ impl Cli {
         let Arguments { command, options } = Arguments::from_arg_matches(matches)?;
         Ok(match command {
             None => Cli::Serve(Box::new(options)),
+            Some(Command::Mcp(options)) => Cli::Converse(options),
             Some(Command::Config(_)) => {
                 let (_, matches) = matches.subcommand().unwrap_or((CONFIG, matches));
                 let configuration = Configuration { matches, file };

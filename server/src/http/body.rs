@@ -92,6 +92,11 @@ pub fn from_head(head: &Parts) -> Option<&Arc<RequestBody>> {
 }
 
 impl RequestBody {
+    /// A body that is read already.
+    pub fn read_already(text: Bytes) -> Arc<RequestBody> {
+        Arc::new(RequestBody { text: OnceLock::from(text), ..RequestBody::default() })
+    }
+
     /// Makes the guard that lives as long as the client awaits the reply.
     pub fn client_gone_guard(self: &Arc<Self>) -> ClientGoneGuard {
         ClientGoneGuard(Arc::clone(self))

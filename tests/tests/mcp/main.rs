@@ -2,11 +2,24 @@
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
+mod hostile;
+mod stdio;
+
 use pinakes_tests::client::{Connection, Response};
 use pinakes_tests::server::{Server, Snapshots, command};
 use serde_json::{Value, json};
 
 const JSON: &str = "Content-Type: application/json";
+/// A call of each tool.
+const CALLS: [(&str, &str); 7] = [
+    ("search", r#"{"query":"structure","filter":"year:>1900","page":1}"#),
+    ("get", r#"{"id":"HX_W2900000096"}"#),
+    ("match", r#"{"list":"sources","text":"Nature"}"#),
+    ("cited_by", r#"{"id":"HX_W2900000096"}"#),
+    ("references", r#"{"id":"HX_W2900000096"}"#),
+    ("count", r#"{"group_by":"type"}"#),
+    ("statistics", r#"{"filter":"is_oa:true"}"#),
+];
 
 /// Posts a text to `/mcp`.
 #[track_caller]

@@ -9,7 +9,8 @@
 //!
 //! No session is held: each POST has one message, and its reply one answer. A tool is a request of the interface, so
 //! that its names, limits and errors are those of the guide. [`rpc`] has the messages and errors of JSON-RPC,
-//! [`describe`] is the operation in the OpenAPI document.
+//! [`describe`] is the operation in the OpenAPI document. The command `mcp` speaks the same over standard input
+//! and output ([`crate::stdio`]).
 
 mod describe;
 mod inner;
