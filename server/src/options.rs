@@ -48,6 +48,12 @@ pub struct Options {
           value_parser = parse_address)]
     pub listen: SocketAddr,
 
+    /// Address and port that speak OpenAlex's dialect alone, with its paths at the root, for clients that know only a
+    /// host. The dialect is also at /openalex. Port 0 picks a free port.
+    #[arg(long, value_name = "ADDR", env = "PINAKES_OPENALEX_LISTEN", value_parser = parse_address,
+          conflicts_with = "no_openalex")]
+    pub openalex_listen: Option<SocketAddr>,
+
     /// Address and port of the admin interface: /metrics for Prometheus, /health and /ready, over plain
     /// HTTP. Only the operator should reach this address. Port 0 picks a free port.
     #[arg(long, value_name = "ADDR", env = "PINAKES_ADMIN", value_parser = parse_address)]
@@ -139,6 +145,10 @@ pub struct Options {
     /// Disable the Model Context Protocol at /mcp.
     #[arg(long, env = "PINAKES_NO_MCP", value_parser = FalseyValueParser::new())]
     pub no_mcp: bool,
+
+    /// Disable OpenAlex's dialect at /openalex.
+    #[arg(long, env = "PINAKES_NO_OPENALEX", value_parser = FalseyValueParser::new())]
+    pub no_openalex: bool,
 
     /// Rate limits.
     #[command(flatten)]
@@ -328,6 +338,7 @@ impl ConnectionOptions {
         let (head, write, idle) = (self.head_timeout, self.write_timeout, self.idle_timeout);
         Ok(ListenOptions {
             address,
+            openalex: None,
             admin,
             admin_hosts,
             connections: self.connections,
@@ -462,6 +473,7 @@ impl Options {
             has_docs: !self.no_docs,
             has_browse: !self.no_browse,
             has_mcp: !self.no_mcp,
+            has_openalex: !self.no_openalex,
             is_https: self.connections.tls_cert.is_some(),
             refused_lines: self.refused_lines,
             is_behind_network: self.behind_cdn,
@@ -476,7 +488,9 @@ impl Options {
     /// The certificate or its key cannot be read.
     pub fn listen_options(&self) -> Result<ListenOptions, TlsError> {
         let admin_hosts = AdminHosts(self.admin_host.clone());
-        self.connections.listen_options(self.listen, self.admin, admin_hosts)
+        let listen_options =
+            self.connections.listen_options(self.listen, self.admin, admin_hosts)?;
+        Ok(ListenOptions { openalex: self.openalex_listen, ..listen_options })
     }
 
     /// How the server loads snapshots.

@@ -1,6 +1,7 @@
 //! The server process: listens, accepts connections, handles signals, and ends after open requests.
 
 use std::{
+    future,
     io::{self, Write},
     net::SocketAddr,
     sync::Arc,
@@ -20,13 +21,14 @@ use tokio::{
 };
 
 use crate::net::connection::{ConnectionSettings, Connections};
+use crate::net::handler::Handler;
 use crate::net::limiter::ConnectionLimiter;
 use crate::net::tls::Certificate;
 use crate::ops::admin;
 use crate::ops::admin::{Admin, AdminHosts};
 use crate::ops::log::DroppedLines;
 use crate::ops::metrics::Metrics;
-use crate::serve::Service;
+use crate::serve::{DialectAlone, Service};
 
 /// Timeout of open requests after SIGINT or SIGTERM.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
@@ -53,6 +55,8 @@ const FILES_RESERVED: u64 = 512;
 pub struct ListenOptions {
     /// Address of the HTTP interface.
     pub address: SocketAddr,
+    /// Address of OpenAlex's dialect alone, if any.
+    pub openalex: Option<SocketAddr>,
     /// Maximum of open connections.
     pub connections: u32,
     /// Maximum of open connections of one client.
@@ -101,10 +105,14 @@ async fn accept(
     listen_options: ListenOptions,
     dropped_lines: DroppedLines,
 ) -> io::Result<()> {
-    let ListenOptions { address, admin, admin_hosts, settings, certificate, .. } = listen_options;
+    let ListenOptions { address, openalex, admin, .. } = listen_options;
+    let ListenOptions { admin_hosts, settings, certificate, .. } = listen_options;
     let (handshakes, hsts_seconds) = (listen_options.handshakes, listen_options.hsts_seconds);
-    let listener = TcpListener::bind(address).await;
-    let listener = listener.map_err(|error| cannot_listen(address, "--listen", &error))?;
+    let listener = bind(address, "--listen").await?;
+    let dialect_listener = match openalex {
+        Some(address) => Some(bind(address, "--openalex-listen").await?),
+        None => None,
+    };
     let admin_listener = admin.map(|address| {
         admin::listen(address).map_err(|error| cannot_listen(address, "--admin", &error))
     });
@@ -114,12 +122,15 @@ async fn accept(
     let mut hangup = signal(SignalKind::hangup())?;
     let total = listen_options.connections.min(files_for_connections());
     let limiter = Arc::new(ConnectionLimiter::new(total, listen_options.client_connections));
-    let acceptor =
-        certificate.clone().map(|certificate| certificate.acceptor(handshakes, hsts_seconds));
-    let acceptor = acceptor.transpose().map_err(io::Error::other)?;
-    let scheme = if acceptor.is_some() { "https" } else { "http" };
-    let connections = Connections::new(Arc::clone(&service), settings, acceptor);
-    let connections = Arc::new(connections);
+    let acceptor = || {
+        let acceptor =
+            certificate.clone().map(|certificate| certificate.acceptor(handshakes, hsts_seconds));
+        acceptor.transpose().map_err(io::Error::other)
+    };
+    let scheme = if certificate.is_some() { "https" } else { "http" };
+    let connections = Arc::new(Connections::new(Arc::clone(&service), settings, acceptor()?));
+    let dialect = Arc::new(DialectAlone(Arc::clone(&service)));
+    let dialect = Arc::new(Connections::new(dialect, settings, acceptor()?));
     let mut housekeeping = Housekeeping::new(Arc::clone(&limiter), Arc::clone(&dropped_lines));
     let check_now = follow(Arc::clone(&service));
     tokio::spawn(activate(Arc::clone(&service)));
@@ -129,7 +140,9 @@ async fn accept(
     // Serves until the last public connection has closed.
     let _admin =
         admin_listener.map(|listener| Admin::begin(listener, metrics, admin_hosts)).transpose()?;
-    announce(scheme, listener.local_addr()?, admin_address)?;
+    let dialect_address =
+        dialect_listener.as_ref().map(|listener| listener.local_addr()).transpose()?;
+    announce(scheme, listener.local_addr()?, dialect_address, admin_address)?;
     tracing::info!("{}", service.gate().limits_in_words());
     if let Some(fleet) = service.gate().fleet() {
         let fleet = Arc::clone(fleet);
@@ -140,15 +153,10 @@ async fn accept(
     tokio::task::spawn_blocking(move || counting.gate().provide_pages());
     loop {
         tokio::select! {
-            accepted = listener.accept() => match accepted {
-                Ok((stream, peer)) => serve(&connections, &limiter, stream, peer),
-                // The client closed the connection before the accept.
-                Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
-                Err(error) => {
-                    tracing::warn!(%error, "cannot accept a connection; trying again");
-                    time::sleep(SHORTAGE_PAUSE).await;
-                }
-            },
+            (stream, peer) = next(Some(&listener)) => serve(&connections, &limiter, stream, peer),
+            (stream, peer) = next(dialect_listener.as_ref()) => {
+                serve(&dialect, &limiter, stream, peer);
+            }
             () = housekeeping.due() => housekeeping.run(&service),
             _ = hangup.recv() => {
                 reload(certificate.as_deref());
@@ -158,14 +166,36 @@ async fn accept(
             _ = interrupt.recv() => break,
         }
     }
-    drop(listener);
+    drop((listener, dialect_listener));
     tracing::info!("ending after the open requests");
     connections.end();
+    dialect.end();
     if time::timeout(DRAIN_TIMEOUT, limiter.all_closed()).await.is_err() {
         tracing::warn!(seconds = DRAIN_TIMEOUT.as_secs(), "ending with open requests");
     }
     housekeeping.report(&service);
     Ok(())
+}
+
+async fn bind(address: SocketAddr, option: &str) -> io::Result<TcpListener> {
+    let listener = TcpListener::bind(address).await;
+    listener.map_err(|error| cannot_listen(address, option, &error))
+}
+
+/// Accepts the next connection; never without a listener.
+async fn next(listener: Option<&TcpListener>) -> (TcpStream, SocketAddr) {
+    let Some(listener) = listener else { return future::pending().await };
+    loop {
+        match listener.accept().await {
+            Ok(accepted) => return accepted,
+            // The client closed the connection before the accept.
+            Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
+            Err(error) => {
+                tracing::warn!(%error, "cannot accept a connection; trying again");
+                time::sleep(SHORTAGE_PAUSE).await;
+            }
+        }
+    }
 }
 
 /// Adds the address, its option and advice to the error of a bind.
@@ -194,8 +224,8 @@ fn is_shortage(code: i32) -> bool {
 }
 
 /// Serves an accepted connection, or closes it at a limit.
-fn serve(
-    connections: &Arc<Connections<Service>>,
+fn serve<H: Handler>(
+    connections: &Arc<Connections<H>>,
     limiter: &Arc<ConnectionLimiter>,
     stream: TcpStream,
     peer: SocketAddr,
@@ -280,8 +310,16 @@ fn files_for_connections() -> u32 {
 }
 
 /// Prints the addresses to standard output, for an operator who chose port 0.
-fn announce(scheme: &str, address: SocketAddr, admin: Option<SocketAddr>) -> io::Result<()> {
+fn announce(
+    scheme: &str,
+    address: SocketAddr,
+    openalex: Option<SocketAddr>,
+    admin: Option<SocketAddr>,
+) -> io::Result<()> {
     let mut text = format!("listening on {scheme}://{address}\n");
+    if let Some(openalex) = openalex {
+        text.push_str(&format!("openalex on {scheme}://{openalex}\n"));
+    }
     if let Some(admin) = admin {
         text.push_str(&format!("admin on http://{admin}\n"));
     }

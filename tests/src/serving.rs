@@ -92,6 +92,7 @@ impl InProcessServer {
             has_docs: true,
             has_browse: true,
             has_mcp: true,
+            has_openalex: true,
             is_https: false,
             refused_lines: 20,
             is_behind_network: false,

@@ -57,6 +57,7 @@ pub use crate::query::deadline::{Deadline, QueryError};
 pub use crate::query::error::{ParamError, nearest};
 pub use crate::query::execute::{QueryPlan, RowPage};
 pub use crate::query::filter::{EXPRESSIONS_MAX, Expression};
+pub use crate::query::grammar::split as split_filter;
 pub use crate::query::groups::{
     GROUP_KEYS_MAX, GROUPS_MAX, Group, GroupList, GroupValue, Grouping, Groups,
 };

@@ -61,7 +61,7 @@ pub fn plan(entity_type: Option<&str>, planning: &Planning<'_>) -> Result<Planne
 
 /// How much work a completion is. The index holds the candidates of one word; several words intersect the
 /// records of each word.
-fn cost(completion: &Completion, snapshot: &Snapshot) -> Cost {
+pub fn cost(completion: &Completion, snapshot: &Snapshot) -> Cost {
     if !completion.has_several_words() {
         return Cost::Small;
     }

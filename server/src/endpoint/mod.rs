@@ -37,6 +37,7 @@ pub(crate) mod list_query;
 pub(crate) mod list_stream;
 pub(crate) mod matching;
 pub(crate) mod mcp;
+pub(crate) mod openalex;
 pub(crate) mod openapi;
 pub(crate) mod page_rows;
 pub(crate) mod reconcile;
@@ -134,7 +135,7 @@ pub fn too_many(verdict: Verdict) -> Reply {
 }
 
 /// Every endpoint, in the order of the OpenAPI document. Of two paths that fit a request, the first counts.
-pub static ENDPOINTS: [Endpoint; 40] = [
+pub static ENDPOINTS: [Endpoint; 45] = [
     list::LIST,
     search_form::SEARCH,
     record::RECORD,
@@ -153,6 +154,11 @@ pub static ENDPOINTS: [Endpoint; 40] = [
     legacy::RECORD,
     graphql::OPERATION,
     mcp::MCP,
+    openalex::TABLES,
+    openalex::COMPLETE,
+    openalex::COMPLETE_ONE,
+    openalex::LIST,
+    openalex::RECORD,
     changes::CHANGES,
     graphql::SCHEMA,
     graphql::PAGE,

@@ -53,12 +53,23 @@ pub fn add_score(text: &mut Vec<u8>, begin: usize, ranked: RankedRow) {
     text.splice(at..at, member.into_bytes());
 }
 
+/// How the records of a page are written.
+enum RecordForm {
+    /// All members of a variant.
+    Whole(&'static Variant),
+    /// These members.
+    Selected(Members),
+    /// As another dialect has them.
+    Written(Box<WriteRecord>),
+}
+
+/// Appends the record in a row.
+type WriteRecord = dyn Fn(&Snapshot, u32, &mut Vec<u8>) -> Result<(), ReadError> + Send;
+
 /// The rows of a page that are still to be rendered.
 pub struct PageRows {
-    variant: &'static Variant,
+    form: RecordForm,
     entity: Entity,
-    /// The members to show; `None` for all members of the variant.
-    members: Option<Members>,
     rows: Vec<u32>,
     /// The score of each row, if the records show scores.
     scores: Option<Vec<RankedRow>>,
@@ -76,20 +87,31 @@ impl PageRows {
         rows: Vec<u32>,
         closing: &'static [u8],
     ) -> PageRows {
-        PageRows {
-            variant,
-            entity,
-            members: None,
-            rows,
-            scores: None,
-            next: 0,
-            closing: Some(closing),
-        }
+        PageRows::in_form(RecordForm::Whole(variant), entity, rows, closing)
+    }
+
+    /// The rows of a page whose records `write` appends, and the text after them.
+    pub fn written(
+        entity: Entity,
+        rows: Vec<u32>,
+        write: Box<WriteRecord>,
+        closing: &'static [u8],
+    ) -> PageRows {
+        PageRows::in_form(RecordForm::Written(write), entity, rows, closing)
+    }
+
+    fn in_form(
+        form: RecordForm,
+        entity: Entity,
+        rows: Vec<u32>,
+        closing: &'static [u8],
+    ) -> PageRows {
+        PageRows { form, entity, rows, scores: None, next: 0, closing: Some(closing) }
     }
 
     /// Shows these members alone, if there are any.
     pub fn selecting(self, members: Option<Members>) -> PageRows {
-        PageRows { members, ..self }
+        PageRows { form: members.map_or(self.form, RecordForm::Selected), ..self }
     }
 
     /// Shows the score of each row, if there are any.
@@ -124,9 +146,11 @@ impl PageRows {
     ) -> Result<(), ReadError> {
         let rows = &self.rows[self.next..];
         snapshot.fetch_page(self.entity, rows, Shape::List, |snapshot, entity, row, writer| {
-            match &self.members {
-                Some(members) => members.render(row, writer),
-                None => (self.variant.render)(snapshot, entity, row, writer),
+            match &self.form {
+                RecordForm::Whole(variant) => (variant.render)(snapshot, entity, row, writer),
+                RecordForm::Selected(members) => members.render(row, writer),
+                // Names that others show are read with the record.
+                RecordForm::Written(_) => snapshot.render(entity, row, writer),
             }
         })?;
         let mut writer = JsonWriter::new(snapshot, Shape::List);
@@ -150,9 +174,12 @@ impl PageRows {
                 writer.out.push(b',');
             }
             let begin = writer.out.len();
-            match &self.members {
-                Some(members) => members.render(*row, writer)?,
-                None => (self.variant.render)(snapshot, self.entity, *row, writer)?,
+            match &self.form {
+                RecordForm::Whole(variant) => {
+                    (variant.render)(snapshot, self.entity, *row, writer)?;
+                }
+                RecordForm::Selected(members) => members.render(*row, writer)?,
+                RecordForm::Written(write) => write(snapshot, *row, &mut writer.out)?,
             }
             if let Some(ranked) = self.scores.as_ref().and_then(|scores| scores.get(self.next)) {
                 add_score(&mut writer.out, begin, *ranked);

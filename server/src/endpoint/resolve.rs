@@ -27,7 +27,7 @@ pub const RESOLVE: Endpoint = Endpoint {
 };
 
 /// Parses the rest of a path as an identifier: bare, with its label, or as a URL, raw or percent-encoded.
-fn parse(raw: &str) -> Option<Identifier> {
+pub fn parse(raw: &str) -> Option<Identifier> {
     let decoded = decode(raw)?;
     let text = decoded.trim();
     // Proxies merge the two slashes of a raw URL.

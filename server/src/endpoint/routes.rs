@@ -195,7 +195,7 @@ impl Route {
 /// The service calls this once for each request, and once more for a POST, to learn whether the route takes
 /// a body. Cost: allocates only to decode a percent escape.
 pub fn find(path: &str) -> Option<Matched> {
-    find_by_beginning(path).or_else(|| find_by_segments(path)).or_else(|| find_foreign_id(path))
+    find_by_segments(path).or_else(|| find_by_beginning(path)).or_else(|| find_foreign_id(path))
 }
 
 /// Finds the route whose one segment is followed by an identifier, which may contain slashes.
@@ -302,6 +302,11 @@ mod tests {
         check("/%6cegacy/domains/", "/legacy/domains", "");
         check("/legacy/topics/OA%3AT1", "/legacy/topics/{id}", "OA%3AT1");
         check("/legacy/domains/x/", "/legacy/domains/{id}", "x");
+        check("/openalex/", "/openalex", "");
+        check("/openalex/works", "/openalex/{name}", "works");
+        check("/openalex/autocomplete/works", "/openalex/autocomplete/{name}", "works");
+        check("/openalex/works/W1", "/openalex/{identifier}", "works/W1");
+        check(&format!("/openalex/works/{doi}"), "/openalex/{identifier}", &format!("works/{doi}"));
         for path in [
             "/nope",
             "/resolve",

@@ -30,6 +30,8 @@ pub struct ServiceSettings {
     pub has_browse: bool,
     /// Whether the Model Context Protocol is spoken.
     pub has_mcp: bool,
+    /// Whether OpenAlex's dialect is spoken.
+    pub has_openalex: bool,
     /// Log lines per second of refused requests and of requests that no limit counts.
     pub refused_lines: u32,
     /// Whether a content delivery network keeps the replies of named snapshots.

@@ -6,6 +6,14 @@ use crate::reply::detail::Detail;
 /// Parameters that clients of similar services send by habit; the server ignores them.
 const IGNORED: [&str; 2] = ["mailto", "api_key"];
 
+/// A raw query without the ignored parameters; `None` if it has none. Keys and addresses of clients then reach no log.
+pub fn without_ignored(raw: &str) -> Option<String> {
+    let is_ignored = |pair: &&str| IGNORED.iter().any(|name| is_named(pair, name));
+    raw.split('&')
+        .any(|pair| is_ignored(&pair))
+        .then(|| raw.split('&').filter(|pair| !is_ignored(pair)).collect::<Vec<_>>().join("&"))
+}
+
 /// The reason of a detail about a repeated parameter.
 pub const GIVEN_TWICE: &str = "is given twice; give it once";
 

@@ -53,7 +53,7 @@ use crate::endpoint::mcp::rpc::as_rpc;
 use crate::endpoint::routes::Matched;
 use crate::endpoint::service::not_found;
 use crate::endpoint::site::{ServiceSettings, Site};
-use crate::endpoint::{routes, too_many};
+use crate::endpoint::{openalex, routes, too_many};
 use crate::event_counts::{OVERLOADS, Overload};
 use crate::http::body::{BODY_BYTES_MAX, RequestBody};
 use crate::http::client_address::ClientResolver;
@@ -127,6 +127,7 @@ impl Handler for Service {
     }
 
     async fn answer(self: Arc<Self>, head: Arc<Parts>) -> ReservedResponse {
+        let head = openalex::address::entered(&head, false).map_or(head, Arc::new);
         let id = self.requests.next();
         let matched = routes::find(NamedSnapshot::split(head.uri.path()).1);
         let charge = routes::charge(&head.method, matched);
@@ -167,6 +168,34 @@ impl Handler for Service {
         underway.end(&answer.response);
         line.end(&answer.response);
         answer
+    }
+}
+
+/// A service whose paths are those of OpenAlex's dialect, for clients that know only a host.
+pub struct DialectAlone(pub Arc<Service>);
+
+impl DialectAlone {
+    fn entered(head: &Parts) -> Option<Parts> {
+        openalex::address::entered(head, true)
+    }
+}
+
+impl Handler for DialectAlone {
+    fn clients(&self) -> &ClientResolver {
+        self.0.clients()
+    }
+
+    fn takes_body(&self, head: &Parts) -> bool {
+        DialectAlone::entered(head).is_some_and(|head| self.0.takes_body(&head))
+    }
+
+    fn overloaded(&self) -> http::Response<Bytes> {
+        self.0.overloaded()
+    }
+
+    async fn answer(self: Arc<Self>, head: Arc<Parts>) -> ReservedResponse {
+        let head = DialectAlone::entered(&head).map_or(head, Arc::new);
+        Arc::clone(&self.0).answer(head).await
     }
 }
 

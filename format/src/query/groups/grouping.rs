@@ -181,6 +181,11 @@ impl Grouping {
         Ok(())
     }
 
+    /// Counts no group of the records without a value.
+    pub fn leave_out_null(&mut self) {
+        self.has_null = false;
+    }
+
     /// The number of keys.
     pub fn keys(&self) -> usize {
         self.keys.len()

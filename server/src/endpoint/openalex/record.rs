@@ -1,0 +1,217 @@
+//! The records in OpenAlex's members.
+//!
+//! ```text
+//! stored record   {"id":"HX_W1","year":2020,"authors":[{"id":"HX_A5","affiliations":[{"id":"HX_I7"}]}],…}
+//! table           publication_year is `year`, authorships are made
+//! referred to     HX_I7: its ROR id, country and type, read from its own record
+//! reply           {"id":"https://openalex.org/W1","publication_year":2020,"authorships":[…],…}
+//! ```
+//!
+//! A record is read as a line of an export. Each member of the reply is made from that line, so that a selection makes
+//! no others.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use pinakes_format::changes::add_all_references;
+use pinakes_format::entity::Entity;
+use pinakes_format::json::render::JsonWriter;
+use pinakes_format::query::{REFERENCES, parse_select};
+use pinakes_format::record::members::{Members, View};
+use pinakes_format::schema::identifier::parse_record_id;
+use pinakes_format::snapshot::{LookupResult, Snapshot};
+use pinakes_format::storage::error::ReadError;
+use pinakes_format::text::json;
+use serde_json::{Map, Value, json};
+
+use crate::endpoint::openalex::members::{Make, Member};
+
+/// The address of ids.
+pub const ADDRESS: &str = "https://openalex.org/";
+
+/// The members of records that others show of them.
+const REFERRED: [(Entity, &str); 5] = [
+    (Entity::Institution, "ror,country.code,type,lineage"),
+    (
+        Entity::Source,
+        "issn_l,issn,is_oa,is_in_doaj,is_core,host_organization,host_organization_name",
+    ),
+    (Entity::Topic, "subfield,field,domain"),
+    (Entity::Publisher, "lineage"),
+    (Entity::Funder, "ids.ror"),
+];
+
+/// The selections of [`REFERRED`].
+static SELECTIONS: LazyLock<HashMap<Entity, Members>> = LazyLock::new(|| {
+    let select = |(entity, names): (Entity, &str)| {
+        let known = |name: &&str| parse_select(entity, View::Export, name).is_ok();
+        let names: Vec<&str> = names.split(',').filter(known).collect();
+        parse_select(entity, View::Export, &names.join(",")).ok().map(|members| (entity, members))
+    };
+    REFERRED.into_iter().filter_map(select).collect()
+});
+
+/// The members of a JSON object.
+pub type Object = Map<String, Value>;
+
+/// A record as it is stored, and the snapshot with the records it refers to.
+pub struct Stored<'s> {
+    snapshot: &'s Snapshot,
+    /// The record as a line of an export.
+    line: Map<String, Value>,
+    /// The address of the service, for addresses of lists.
+    base: &'s str,
+    /// Members of records that this one refers to, by id.
+    referred: HashMap<String, Value>,
+}
+
+impl<'s> Stored<'s> {
+    /// Reads the record in a row.
+    pub fn read(
+        snapshot: &'s Snapshot,
+        entity: Entity,
+        row: u32,
+        base: &'s str,
+    ) -> Result<Stored<'s>, ReadError> {
+        let mut writer = JsonWriter::for_export(snapshot);
+        snapshot.render(entity, row, &mut writer)?;
+        if entity == Entity::Output {
+            add_all_references(snapshot, entity, row, &mut writer.out)?;
+        }
+        let line = read_json(&writer.out)?;
+        Ok(Stored { snapshot, line, base, referred: HashMap::new() })
+    }
+
+    /// Appends the record with these members.
+    pub fn write(&mut self, members: &[&Member], out: &mut Vec<u8>) -> Result<(), ReadError> {
+        out.push(b'{');
+        let begin = out.len();
+        for member in members {
+            let value = match member.make {
+                Make::Of(path) => Some(self.at(path).clone()),
+                Make::Known(path) => Some(self.at(path).clone()).filter(|value| !value.is_null()),
+                Make::Id(path) => Some(address_of(self.at(path))),
+                Make::By(make) => make(self)?,
+            };
+            let Some(value) = value else { continue };
+            if out.len() > begin {
+                out.push(b',');
+            }
+            json::string(out, member.name);
+            out.push(b':');
+            out.extend_from_slice(value.to_string().as_bytes());
+        }
+        out.push(b'}');
+        Ok(())
+    }
+
+    /// The value at a dotted path of the line.
+    pub fn at(&self, path: &str) -> &Value {
+        let (first, rest) = path.split_once('.').unwrap_or((path, ""));
+        let value = self.line.get(first).unwrap_or(&Value::Null);
+        if rest.is_empty() { value } else { &value[rest] }
+    }
+
+    /// The elements of a list.
+    pub fn list(&self, name: &str) -> Vec<Value> {
+        self.line.get(name).and_then(Value::as_array).cloned().unwrap_or_default()
+    }
+
+    /// The number of the record's id, with its letter.
+    pub fn short_id(&self) -> String {
+        self.line.get("id").map(short_id).unwrap_or_default()
+    }
+
+    /// The address of a list of records that name this one.
+    pub fn list_address(&self, list: &str, key: &str) -> Value {
+        format!("{}/{list}?filter={key}:{}", self.base, self.short_id()).into()
+    }
+
+    /// The ids of the records that the record refers to.
+    pub fn references(&self) -> Value {
+        self.line.get(REFERENCES).map_or(Value::Null, |ids| {
+            ids.as_array().into_iter().flatten().map(address_of).collect()
+        })
+    }
+
+    /// The members of a record that others show; null of a record that the snapshot does not have.
+    pub fn referred(&mut self, entity: Entity, id: &Value) -> Result<Value, ReadError> {
+        let Some(text) = id.as_str() else { return Ok(Value::Null) };
+        if let Some(known) = self.referred.get(text) {
+            return Ok(known.clone());
+        }
+        let found = self.look_up(entity, text)?;
+        self.referred.insert(text.to_owned(), found.clone());
+        Ok(found)
+    }
+
+    fn look_up(&self, entity: Entity, text: &str) -> Result<Value, ReadError> {
+        let (Some((of, id)), Some(members)) = (parse_record_id(text), SELECTIONS.get(&entity))
+        else {
+            return Ok(Value::Null);
+        };
+        if of != entity {
+            return Ok(Value::Null);
+        }
+        let found = match self.snapshot.find(entity, id)? {
+            LookupResult::Merged(into) => self.snapshot.find(entity, into)?,
+            found => found,
+        };
+        let LookupResult::Row(row) = found else { return Ok(Value::Null) };
+        let mut writer = members.writer(self.snapshot);
+        members.render(row, &mut writer)?;
+        read_json(&writer.out).map(Value::Object)
+    }
+
+    /// Makes objects of a list from its elements; `None` of a list that is not known.
+    pub fn each(
+        &mut self,
+        name: &str,
+        make: impl Fn(&mut Stored<'s>, Value) -> Result<Value, ReadError>,
+    ) -> Result<Option<Value>, ReadError> {
+        if self.at(name).is_null() {
+            return Ok(None);
+        }
+        let made: Result<Vec<Value>, ReadError> =
+            self.list(name).into_iter().map(|value| make(self, value)).collect();
+        made.map(|made| Some(made.into()))
+    }
+}
+
+fn read_json(text: &[u8]) -> Result<Map<String, Value>, ReadError> {
+    let read = serde_json::from_slice(text);
+    read.map_err(|_| ReadError::corrupt("records", "a record is not JSON"))
+}
+
+/// An id without the prefix of the interface: `W1` of `HX_W1`.
+pub fn short_id(id: &Value) -> String {
+    match id {
+        Value::String(text) => text.strip_prefix("HX_").unwrap_or(text).to_owned(),
+        other => other.to_string(),
+    }
+}
+
+/// The address of an id with a letter, and of null null.
+pub fn address_of(id: &Value) -> Value {
+    match id {
+        Value::Null => Value::Null,
+        id => format!("{ADDRESS}{}", short_id(id)).into(),
+    }
+}
+
+/// A reference of OpenAlex: id and display name.
+pub fn reference(value: &Value) -> Map<String, Value> {
+    let mut made = Map::new();
+    made.insert("id".into(), address_of(&value["id"]));
+    made.insert("display_name".into(), value["name"].clone());
+    made
+}
+
+/// A reference to a node of the taxonomy, whose ids are numbers.
+pub fn node(level: &str, value: &Value) -> Value {
+    if value.is_null() {
+        return Value::Null;
+    }
+    let id = format!("{ADDRESS}{level}/{}", short_id(&value["id"]));
+    json!({ "id": id, "display_name": (value["name"]) })
+}
