@@ -17,3 +17,9 @@ pub const LOCALHOST_RENEWED: Pair = Pair {
     certificate: include_str!("../certificates/localhost-renewed.pem"),
     key: include_str!("../certificates/localhost-renewed.key"),
 };
+
+/// A certificate for `api.openalex.org`, valid from 2026.
+pub const OPENALEX: Pair = Pair {
+    certificate: include_str!("../certificates/openalex.pem"),
+    key: include_str!("../certificates/openalex.key"),
+};

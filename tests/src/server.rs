@@ -132,10 +132,17 @@ impl Server {
     #[allow(dead_code, reason = "only some test programs use the admin address")]
     #[track_caller]
     pub fn read_admin_address(&mut self) -> SocketAddr {
+        self.read_address("admin")
+    }
+
+    /// Reads the next address that the server prints, which has this name.
+    #[track_caller]
+    pub fn read_address(&mut self, name: &str) -> SocketAddr {
         let mut line = String::new();
         self.stdout.read_line(&mut line).unwrap();
-        let address = line.trim_end().strip_prefix("admin on http://");
-        address.expect("the server prints its admin address").parse().unwrap()
+        let address = line.strip_prefix(name).and_then(|line| line.trim_end().split_once("://"));
+        let (_, address) = address.expect("the server prints its other addresses");
+        address.parse().unwrap()
     }
 
     pub fn address(&self) -> SocketAddr {

@@ -1,0 +1,271 @@
+//! Pages, cursors, groups, samples, identifiers, autocomplete and errors.
+
+use pinakes_tests::client::Connection;
+use pinakes_tests::server::{Server, Snapshots, command};
+use serde_json::{Value, json};
+
+use crate::serve;
+
+#[track_caller]
+fn get(connection: &mut Connection, target: &str) -> Value {
+    let reply = connection.get(target);
+    assert_eq!(reply.status, 200, "{target}: {}", reply.text());
+    reply.json()
+}
+
+fn ids(page: &Value) -> Vec<String> {
+    let results = page["results"].as_array().unwrap().iter();
+    results.map(|record| record["id"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn cursors_walk_the_whole_list_of_their_snapshot() {
+    let (snapshots, server) = serve();
+    let mut connection = server.connect();
+    let mut whole = Vec::new();
+    for number in 1..=2 {
+        let target =
+            format!("/openalex/works?per_page=200&page={number}&select=id&sort=publication_date");
+        whole.extend(ids(&get(&mut connection, &target)));
+    }
+    let mut walked = Vec::new();
+    let mut cursor = "*".to_owned();
+    let mut pages = 0;
+    loop {
+        let target =
+            format!("/openalex/works?sort=publication_date&per-page=7&select=id&cursor={cursor}");
+        let page = get(&mut connection, &target);
+        assert_eq!(page["meta"]["page"], Value::Null);
+        assert_eq!(page["meta"]["count"], whole.len());
+        walked.extend(ids(&page));
+        pages += 1;
+        match page["meta"]["next_cursor"].as_str() {
+            Some(next) => cursor = next.to_owned(),
+            None => break,
+        }
+    }
+    assert!(pages > 2);
+    assert_eq!(walked, whole);
+    // A cursor of a snapshot that is not open any more.
+    let gone = connection.get("/openalex/works?per_page=7&cursor=0123456789abcdef-7");
+    assert_eq!(gone.status, 410, "{}", gone.text());
+    for wrong in ["x", "0123456789abcdef", "-1"] {
+        let refused = connection.get(&format!("/openalex/works?cursor={wrong}"));
+        assert_eq!(refused.status, 400, "{wrong}");
+    }
+    let id = snapshots.open().manifest().id.clone();
+    let refused = connection.get(&format!("/openalex/works?per_page=10&cursor={id}-7"));
+    assert!(refused.text().contains("keep `per_page`"), "{}", refused.text());
+    let named = connection.get(&format!("/openalex/works?per_page=7&select=id&cursor={id}-7"));
+    assert_eq!(named.header("x-snapshot-id"), Some(&*id));
+    server.end(&[]);
+}
+
+#[test]
+fn groups_count_as_those_of_the_interface() {
+    let (_snapshots, server) = serve();
+    let mut connection = server.connect();
+    for (theirs, own) in [
+        ("type", "type"),
+        ("publication_year", "year"),
+        ("open_access.is_oa", "open_access.is_oa"),
+        ("authorships.author.id", "authors.id"),
+        ("authorships.institutions.country_code", "authors.countries.code"),
+        ("primary_topic.field.id", "primary_topic.field.id"),
+    ] {
+        let expected = get(&mut connection, &format!("/outputs?group_by={own}&per_page=100"));
+        let target = format!("/openalex/works?group_by={theirs}:include_unknown&per_page=100");
+        let found = get(&mut connection, &target);
+        let counts = |page: &Value| -> Vec<(String, Value)> {
+            let groups = page["group_by"].as_array().unwrap().iter();
+            let key = |group: &Value| match &group["key"] {
+                Value::Null => "unknown".to_owned(),
+                Value::String(key) => key.rsplit('/').next().unwrap().replace("HX_", ""),
+                other => other.to_string(),
+            };
+            groups.map(|group| (key(group), group["count"].clone())).collect()
+        };
+        assert_eq!(counts(&found), counts(&expected), "{theirs}");
+        assert_eq!(found["results"], json!([]));
+        assert_eq!(found["meta"]["groups_count"], expected["meta"]["groups_count"]);
+        let known = get(&mut connection, &format!("/openalex/works?group-by={theirs}"));
+        let known = known["group_by"].as_array().unwrap();
+        assert!(known.iter().all(|group| group["key"] != "unknown"), "{theirs}");
+        assert!(known.iter().all(|group| group["key"].is_string()), "{theirs}");
+    }
+    server.end(&[]);
+}
+
+#[test]
+fn a_record_is_found_by_any_identifier() {
+    let (_snapshots, server) = serve();
+    let mut connection = server.connect();
+    let page = get(&mut connection, "/openalex/works?filter=has_doi:true&per_page=1");
+    let work = &page["results"][0];
+    let (id, doi) = (work["id"].as_str().unwrap(), work["doi"].as_str().unwrap());
+    let short = id.rsplit('/').next().unwrap();
+    let bare = doi.strip_prefix("https://doi.org/").unwrap();
+    for path in [
+        format!("works/{short}"),
+        format!("works/{}", short.to_lowercase()),
+        format!("works/{id}"),
+        format!("works/{doi}"),
+        format!("works/doi:{bare}"),
+        format!("works/{bare}"),
+        format!("works/doi:{doi}"),
+        short.to_owned(),
+    ] {
+        assert_eq!(get(&mut connection, &format!("/openalex/{path}")), *work, "{path}");
+    }
+    let author = &get(&mut connection, "/openalex/authors?filter=has_orcid:true&per_page=1");
+    let author = &author["results"][0];
+    let orcid = author["orcid"].as_str().unwrap();
+    assert_eq!(get(&mut connection, &format!("/openalex/authors/{orcid}")), *author);
+    let field = get(&mut connection, "/openalex/fields?per_page=1")["results"][0].clone();
+    let number = field["id"].as_str().unwrap().rsplit('/').next().unwrap();
+    for path in [format!("fields/{number}"), format!("fields/{}", field["id"].as_str().unwrap())] {
+        assert_eq!(get(&mut connection, &format!("/openalex/{path}")), field, "{path}");
+    }
+    let random = get(&mut connection, "/openalex/works/random?select=id,doi");
+    assert_eq!(random.as_object().unwrap().len(), 2);
+    for (path, status) in [
+        ("works/W999999999999", 404),
+        ("works/A1", 404),
+        ("works/nothing", 404),
+        ("works/doi:10.9999/none", 404),
+        ("concepts", 404),
+        ("keywords/x", 404),
+        ("works?search.semantic=x", 400),
+        ("works?filter=authorships.institutions.lineage:I1", 400),
+        ("works?sort=relevance_score:desc", 400),
+        ("works?per_page=201", 400),
+        ("works?page=1&cursor=*", 400),
+        ("works?colour=red", 400),
+        ("works?select=authorships.author", 400),
+        ("autocomplete/works", 400),
+    ] {
+        let reply = connection.get(&format!("/openalex/{path}"));
+        assert_eq!(reply.status, status, "{path}: {}", reply.text());
+        let body = reply.json();
+        assert!(body["error"].is_string() && body["message"].is_string(), "{path}: {body}");
+    }
+    server.end(&[]);
+}
+
+#[test]
+fn other_identifiers_filter_by_the_records_that_have_them() {
+    let (_snapshots, server) = serve();
+    let mut connection = server.connect();
+    let page = get(&mut connection, "/openalex/institutions?filter=has_ror:true&per_page=50");
+    let mut found = 0;
+    for institution in page["results"].as_array().unwrap() {
+        let (id, ror) = (institution["id"].as_str().unwrap(), institution["ror"].as_str().unwrap());
+        let mut by = |filter: String| {
+            get(&mut connection, &format!("/openalex/works?filter={filter}&select=id&per_page=200"))
+        };
+        let by_id = by(format!("institutions.id:{id}"));
+        let by_ror = by(format!("authorships.institutions.ror:{ror}"));
+        assert_eq!(ids(&by_ror), ids(&by_id));
+        let others = by(format!("institutions.ror:!{ror}"));
+        assert_eq!(others["meta"]["count"], by(format!("institutions.id:!{id}"))["meta"]["count"]);
+        found += by_id["meta"]["count"].as_u64().unwrap();
+    }
+    assert!(found > 0);
+    let none =
+        get(&mut connection, "/openalex/works?filter=institutions.ror:https://ror.org/05a28rw58");
+    assert_eq!(none["meta"]["count"], 0);
+    server.end(&[]);
+}
+
+#[test]
+fn autocomplete_has_openalex_members() {
+    let (_snapshots, server) = serve();
+    let mut connection = server.connect();
+    let own = get(&mut connection, "/autocomplete?query=uni");
+    let found = get(&mut connection, "/openalex/autocomplete?q=uni");
+    assert_eq!(found["meta"]["count"], own["meta"]["count"]);
+    let pairs = found["results"].as_array().unwrap().iter().zip(own["results"].as_array().unwrap());
+    for (found, own) in pairs {
+        assert_eq!(found["display_name"], own["name"]);
+        assert_eq!(found["works_count"], own["outputs_count"]);
+        let id = found["id"].as_str().unwrap();
+        assert!(id.starts_with("https://openalex.org/"));
+        assert!(id.ends_with(own["id"].as_str().unwrap().trim_start_matches("HX_")));
+    }
+    let works = get(&mut connection, "/openalex/autocomplete/works?q=structure");
+    assert!(works["results"].as_array().unwrap().iter().all(|work| work["entity_type"] == "work"));
+    server.end(&[]);
+}
+
+#[test]
+fn searches_score_and_samples_repeat() {
+    let (_snapshots, server) = serve();
+    let mut connection = server.connect();
+    let own = get(&mut connection, "/outputs?search=structure");
+    let found = get(&mut connection, "/openalex/works?search=structure&sort=relevance_score:desc");
+    let scores = |page: &Value| -> Vec<Value> {
+        let results = page["results"].as_array().unwrap().iter();
+        results.map(|record| record["relevance_score"].clone()).collect()
+    };
+    assert_eq!(scores(&found), scores(&own));
+    assert!(!scores(&own).is_empty());
+    let phrase =
+        get(&mut connection, "/openalex/works?filter=title.search:%22of%20the%22&select=id");
+    let own = get(&mut connection, "/outputs?filter=title.search:%22%22%22of%20the%22%22%22");
+    assert_eq!(phrase["meta"]["count"], own["meta"]["count"]);
+    let mut sampled = |seed: &str| {
+        let target = format!("/openalex/works?sample=5&seed={seed}&select=id&per_page=5");
+        ids(&get(&mut connection, &target))
+    };
+    assert_eq!(sampled("a"), sampled("a"));
+    assert_ne!(sampled("a"), sampled("b"));
+    server.end(&[]);
+}
+
+#[test]
+fn limits_count_and_refuse_in_openalex_shape() {
+    let snapshots = Snapshots::from_sample();
+    let mut command = command(&["--snapshots".as_ref(), snapshots.path().as_os_str()]);
+    command.args(["--minute-limit", "2"]);
+    let server = Server::start(command.env_remove("PINAKES_NO_LIMITS"));
+    let mut connection = server.connect();
+    assert_eq!(connection.get("/openalex/works?select=id").status, 200);
+    assert_eq!(connection.get("/openalex/authors?select=id").status, 200);
+    let refused = connection.get("/openalex/works?select=id");
+    assert_eq!(refused.status, 429);
+    assert!(refused.header("retry-after").is_some());
+    let body = refused.json();
+    assert!(body["error"].is_string() && body["message"].is_string(), "{body}");
+    server.end(&[]);
+}
+
+#[test]
+fn keys_of_clients_reach_no_log() {
+    let (_snapshots, server) = serve();
+    let mut connection = server.connect();
+    for target in [
+        "works?api_key=secret&select=id",
+        "works/random?mailto=secret%40x",
+        "works?%61pi_key=secret",
+    ] {
+        get(&mut connection, &format!("/openalex/{target}"));
+    }
+    server.await_log(&["/openalex/works?select=id"]);
+    let log = server.log();
+    assert!(!log.contains("secret"), "{log}");
+    server.end(&[]);
+}
+
+#[test]
+fn the_dialect_can_be_left_out() {
+    let snapshots = Snapshots::from_sample();
+    let mut command = command(&["--snapshots".as_ref(), snapshots.path().as_os_str()]);
+    command.arg("--no-openalex");
+    let server = Server::start(&mut command);
+    let mut connection = server.connect();
+    for path in ["/openalex", "/openalex/works", "/openalex/works/W1", "/openalex/autocomplete?q=a"]
+    {
+        assert_eq!(connection.get(path).status, 404, "{path}");
+    }
+    server.end(&[]);
+}
