@@ -123,6 +123,32 @@ fn the_python_example_reads_the_works_of_an_institution() {
 }
 
 #[test]
+fn the_pyalex_example_reads_a_mirror() {
+    let test = "the_pyalex_example_…";
+    let Some(python) = find("openalex/bin", "python", &["-c", "import pyalex"], test) else {
+        return;
+    };
+    let served = Served::new();
+    let printed =
+        run(Command::new(python).arg(example("python_pyalex.py")).env("PINAKES", served.address()));
+    let works = served.get("/outputs?filter=year:2015,is_oa:true")["meta"]["count"].clone();
+    for name in ["works", "read"] {
+        assert_line(&printed, &format!("{name} {works}"));
+    }
+    let first =
+        served.get("/outputs?filter=has_doi:true,has_abstract:true&sort=cited_by_count:desc");
+    let id = first["results"][0]["id"].as_str().unwrap();
+    let record = served.get(&format!("/outputs/{id}"));
+    assert_line(&printed, &format!("title {}", record["title"].as_str().unwrap()));
+    assert_line(&printed, &format!("abstract {}", record["abstract"].as_str().unwrap()));
+    let citing = served.get(&format!("/outputs?filter=references:{id}"))["meta"]["count"].clone();
+    assert_line(&printed, &format!("cited by {citing}"));
+    let authors = served.get("/authors?filter=name.search:smith")["meta"]["count"].clone();
+    assert_line(&printed, &format!("authors {authors}"));
+    served.server.end(&[]);
+}
+
+#[test]
 fn the_reconciler_example_finds_the_records_of_titles() {
     let test = "the_reconciler_example_…";
     let check = ["-c", "import pandas, numpy, reconciler; numpy.NaN"];
