@@ -39,7 +39,7 @@ pub struct Expression {
 }
 
 /// Prefix of the text of an expression that a search made. No key has this name.
-const SEARCHED: &str = "search=";
+pub(super) const SEARCHED: &str = "search=";
 
 impl Expression {
     /// The words of the search that made the expression; `None` of an expression of a filter.

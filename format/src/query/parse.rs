@@ -5,7 +5,7 @@ use std::{num::NonZeroU32, sync::Arc};
 use crate::entity::Entity;
 use crate::query::error::ParamError;
 use crate::query::filter::{
-    EXPRESSIONS_MAX, Expression, full_text_search, parse_filter, parse_search,
+    EXPRESSIONS_MAX, Expression, SEARCHED, full_text_search, parse_filter, parse_search,
 };
 use crate::query::grammar::trim;
 use crate::query::groups::Grouping;
@@ -128,6 +128,19 @@ impl Query {
         let search = full_text_search(self.keys, text, true)?;
         self.filter.push(search.ok_or_else(|| vec![ParamError::new("search.exact", reason)])?);
         self.check_expressions(text)
+    }
+
+    /// Makes the first full-text search of the filter the search that the list is ordered by, if the query has no other.
+    pub fn rank_by_filter(&mut self) {
+        if self.is_searched() {
+            return;
+        }
+        let mut expressions = self.filter.iter_mut().filter(|expression| !expression.is_negated);
+        let found =
+            expressions.find(|expression| matches!(expression.operands[..], [Operand::Search(_)]));
+        if let Some(expression) = found {
+            expression.text = format!("{SEARCHED}{}", expression.text);
+        }
     }
 
     /// The full-text search of the query, which its list is ordered by if the query has no sort.

@@ -18,19 +18,13 @@ fn an_address_of_its_own_has_the_paths_of_openalex() {
     let mut found = alone.get(&format!("/{page}")).json();
     for page in [&mut expected, &mut found] {
         page["meta"]["db_response_time_ms"] = 0.into();
-        for record in page["results"].as_array_mut().unwrap() {
-            let address = record["cited_by_api_url"].as_str().unwrap().to_owned();
-            let (host, list) = address.split_once("/openalex/works?").unwrap();
-            assert!(host.starts_with("http://"), "{address}");
-            record["cited_by_api_url"] = list.into();
-        }
     }
     assert_eq!(found, expected);
     let cursor = found["meta"]["next_cursor"].as_str().unwrap();
     let next = alone.get(&format!("/works?per_page=3&select=id&cursor={cursor}"));
     let id = next.header("x-snapshot-id").map(str::to_owned);
     assert_eq!((next.status, id), (200, Some(snapshots.open().manifest().id.clone())));
-    // The addresses that replies name are answered here too.
+    // The paths of the dialect below the interface are answered here too.
     let work = expected["results"][0]["id"].as_str().unwrap().rsplit('/').next().unwrap();
     let citing = format!("works?filter=cites:{work}&select=id");
     for path in [format!("/openalex/{citing}"), format!("/{citing}")] {

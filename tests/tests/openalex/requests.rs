@@ -223,6 +223,49 @@ fn searches_score_and_samples_repeat() {
 }
 
 #[test]
+fn a_searched_title_comes_among_the_first_whatever_its_punctuation() {
+    let (_snapshots, server) = serve();
+    let mut connection = server.connect();
+    let listed = get(&mut connection, "/outputs?per_page=100&filter=title:!null");
+    let mut asked = 0;
+    for record in listed["results"].as_array().unwrap() {
+        let title = record["title"].as_str().unwrap();
+        // These are operators of a search, or of a filter.
+        if title.contains(['"', '(', '?', '*', '-', '~', '|', ':', '<', '\'', '&', '%']) {
+            continue;
+        }
+        let target = format!(
+            "/openalex/works?filter=title.search:{}&select=id,title,relevance_score",
+            title.replace(' ', "+")
+        );
+        let found = get(&mut connection, &target);
+        // A title may begin another.
+        let mut first = found["results"].as_array().unwrap().iter().take(3);
+        let own = first.find(|work| work["title"] == title).expect(&target);
+        assert!(own["relevance_score"].is_number(), "{target}");
+        asked += 1;
+    }
+    assert!(asked > 10);
+    let titled = "/openalex/works?select=id&filter=display_name.search:Costs,+quality:+a+study";
+    assert_eq!(connection.get(titled).status, 400);
+    let titled =
+        "/openalex/works?select=id&filter=display_name.search:Costs,+quality+of+life:+a+study";
+    assert_eq!(connection.get(titled).status, 200);
+    let whole = get(&mut connection, "/openalex/works?search=&filter=&sort=&select=id");
+    let all = get(&mut connection, "/openalex/works?select=id");
+    assert_eq!(ids(&whole), ids(&all));
+    for refused in ["search=a&search.exact=b", "sample=2&group_by=type"] {
+        assert_eq!(connection.get(&format!("/openalex/works?{refused}")).status, 400, "{refused}");
+    }
+    let named = get(&mut connection, "/openalex/authors?search=smith&sort=relevance_score:desc");
+    assert_eq!(named["results"], get(&mut connection, "/openalex/authors?search=smith")["results"]);
+    let foreign = "GET /openalex/works?select=cited_by_api_url HTTP/1.1\r\nHost: evil\r\n\r\n";
+    connection.send(foreign.as_bytes()).unwrap();
+    assert!(!connection.receive().unwrap().text().contains("evil"));
+    server.end(&[]);
+}
+
+#[test]
 fn limits_count_and_refuse_in_openalex_shape() {
     let snapshots = Snapshots::from_sample();
     let mut command = command(&["--snapshots".as_ref(), snapshots.path().as_os_str()]);

@@ -1,19 +1,13 @@
-//! Addresses of the dialect: where requests for it enter, and what leads back to it.
+//! Where requests for the dialect enter.
 
 use http::Uri;
 use http::request::Parts;
 use http::uri::PathAndQuery;
 
-use crate::endpoint::call::Call;
 use crate::endpoint::openalex::ROOT;
 use crate::endpoint::openalex::query::Cursor;
 use crate::http::named_snapshot::NamedSnapshot;
 use crate::http::parameters::{query_pairs, without_ignored};
-
-/// The address of the dialect as the client addresses the service.
-pub fn base(call: &Call<'_>) -> String {
-    format!("{}{ROOT}", call.origin())
-}
 
 /// The head of a request as the service answers it; `None` if that is the head as sent.
 ///

@@ -89,7 +89,7 @@ fn render(candidate: Candidate, call: &Call<'_>) -> Result<Value, ReadError> {
 
 /// A text that tells records of the same name apart.
 fn hint(entity: Entity, row: u32, call: &Call<'_>) -> Result<Value, ReadError> {
-    let record = Stored::read(call.snapshot, entity, row, "")?;
+    let record = Stored::read(call.snapshot, entity, row)?;
     let joined = |names: &[&Value], by: &str| {
         let names: Vec<&str> = names.iter().filter_map(|name| name.as_str()).collect();
         (!names.is_empty()).then(|| names.join(by)).into()

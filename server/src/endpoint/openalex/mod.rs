@@ -26,6 +26,7 @@ use std::hash::{BuildHasher, Hasher};
 use http::StatusCode;
 use pinakes_format::autocomplete::Identifier;
 use pinakes_format::entity::Entity;
+use pinakes_format::schema::identifier::Scheme;
 use pinakes_format::snapshot::{LookupResult, Snapshot};
 use pinakes_format::storage::error::ReadError;
 use serde_json::json;
@@ -164,8 +165,14 @@ fn plan_record(planning: &Planning<'_>) -> Result<Planned, Reply> {
     let labelled = || parse_identifier(raw.split_once(':')?.1);
     let found = parse_identifier(raw).or_else(labelled).or_else(|| numbered(list.entity, raw));
     let identifier = found.ok_or_else(|| {
-        not_found(&format!("`{}` is no identifier of a {}", echo(raw), list.singular()))
+        not_found(&format!("`{}` is no identifier of {}", echo(raw), list.name()))
     })?;
+    if let Identifier::External(scheme, _) = &identifier
+        && !list.entity.facts().searched_ids.iter().any(|key| Scheme::of_key(key) == *scheme)
+    {
+        let message = format!("No index finds {} by `{}`", list.name(), echo(raw));
+        return Err(not_found(&message));
+    }
     plan_identifier(list.entity, identifier, call)
 }
 
@@ -232,8 +239,7 @@ fn render(entity: Entity, row: u32, members: &[&Member], call: &Call<'_>) -> Ans
     if call.thread == Thread::Shared && snapshot.record_bytes(entity, row)? > SHARED_BYTES_MAX {
         return Err(Failure::WouldWait);
     }
-    let base = address::base(call);
     let mut out = Vec::new();
-    Stored::read(snapshot, entity, row, &base)?.write(members, &mut out)?;
+    Stored::read(snapshot, entity, row)?.write(members, &mut out)?;
     Ok(Reply::json(out))
 }

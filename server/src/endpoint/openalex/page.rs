@@ -10,7 +10,6 @@ use serde_json::{Value, json};
 use crate::endpoint::call::{Answer, Call};
 use crate::endpoint::groups::{count_groups, display_name, render_value};
 use crate::endpoint::list;
-use crate::endpoint::openalex::address;
 use crate::endpoint::openalex::names::List;
 use crate::endpoint::openalex::query::{Cursor, Request};
 use crate::endpoint::openalex::record::{Stored, address_of};
@@ -30,9 +29,9 @@ pub fn answer(list: &'static List, request: &Request, call: &Call<'_>) -> Answer
     let found = call.limits().run(|deadline| query.execute(call.snapshot, deadline))?;
     let place = Place { begun, count: found.count, on_page: found.rows.len(), groups: None };
     let opening = format!("{{\"meta\":{},\"results\":[", meta(request, &query, &place, call));
-    let (members, base) = (request.members.clone(), address::base(call));
+    let members = request.members.clone();
     let write = move |snapshot: &Snapshot, row: u32, out: &mut Vec<u8>| {
-        Stored::read(snapshot, list.entity, row, &base)?.write(&members, out)
+        Stored::read(snapshot, list.entity, row)?.write(&members, out)
     };
     let scores = found.scores.filter(|_| request.has_score);
     let rows = PageRows::written(list.entity, found.rows, Box::new(write), b"],\"group_by\":[]}");

@@ -32,6 +32,21 @@ const INCLUDE_UNKNOWN: &str = ":include_unknown";
 /// The cursor of the first page.
 const FIRST_CURSOR: &str = "*";
 
+/// The collections of OpenAlex that codes belong to.
+const COLLECTIONS: [&str; 11] = [
+    "types",
+    "work-types",
+    "source-types",
+    "institution-types",
+    "countries",
+    "languages",
+    "licenses",
+    "oa-statuses",
+    "keywords",
+    "sdg",
+    "sdgs",
+];
+
 /// The parameters, each with its names.
 const PARAMETERS: [&[&str]; 13] = [
     &["filter"],
@@ -164,6 +179,8 @@ impl Parser {
                 continue;
             };
             match self.given.iter().any(|(given, _)| names.contains(&&**given)) {
+                // Scripts send what their users left empty.
+                _ if value.trim().is_empty() => {}
                 true => self.refuse(&name, &value, GIVEN_TWICE.to_owned()),
                 false => self.given.push((name, value)),
             }
@@ -198,9 +215,18 @@ impl Parser {
             self.refuse_all(&name, None, added.err().unwrap_or_default());
         }
         if let Some((name, text)) = self.take(SEARCH_EXACT) {
-            let added = self.request.query.add_exact_search(&text);
-            self.refuse_all(&name, None, added.err().unwrap_or_default());
+            match self.request.query.is_searched() {
+                true => {
+                    let reason = "does not go with `search`; leave out one of the two";
+                    self.refuse(&name, &text, reason.to_owned());
+                }
+                false => {
+                    let added = self.request.query.add_exact_search(&text);
+                    self.refuse_all(&name, None, added.err().unwrap_or_default());
+                }
+            }
         }
+        self.request.query.rank_by_filter();
         if let Some((name, text)) = self.take("search.semantic") {
             self.refuse(&name, &text, "is not offered; use `search`".to_owned());
         }
@@ -235,7 +261,8 @@ impl Parser {
             return self.look_up(text, key, entity, value);
         }
         let kind = self.request.query.keys.filter(key).map(|(key, _)| key.kind);
-        for value in conjuncts(kind, value) {
+        let is_many = self.request.query.keys.filter(key).is_some_and(|(key, _)| key.is_many);
+        for value in if is_many { conjuncts(kind, value) } else { vec![value] } {
             let translated = format!("{key}:{}", translated(kind, value));
             let added = self.request.query.add_filter(&translated);
             self.refuse_all("filter", Some(text), added.err().unwrap_or_default());
@@ -251,7 +278,7 @@ impl Parser {
         let mut identifiers = Vec::new();
         for value in values.split('|').map(str::trim) {
             let Some(identifier) = Identifier::parse(value) else {
-                let reason = format!("`{value}` is no identifier of a {}", entity.facts().singular);
+                let reason = format!("`{value}` is no identifier of {}", entity.facts().plural);
                 return self.refuse("filter", text, reason);
             };
             identifiers.push(identifier);
@@ -301,6 +328,7 @@ impl Parser {
         for part in text.split(',').map(str::trim) {
             let (name, direction) = match part.split_once(':') {
                 Some((name, direction)) => (name, direction),
+                None if part == RELEVANCE_SCORE => (part, "desc"),
                 None => match part.strip_prefix('-') {
                     Some(name) => (name, "desc"),
                     None => (part, "asc"),
@@ -308,6 +336,8 @@ impl Parser {
             };
             let key = match self.list.key(name) {
                 _ if is_of_groups && ["count", "key"].contains(&name) => name,
+                // Names that match a search have no score, and the most used come first.
+                _ if name == RELEVANCE_SCORE && self.is_scoreless() => continue,
                 _ if name == RELEVANCE_SCORE => RELEVANCE,
                 Some(KeyName::Same(key)) if self.has_sort(key) => key,
                 _ => {
@@ -327,6 +357,11 @@ impl Parser {
             let set = self.request.query.set_sort(&parts.join(","));
             self.refuse_all("sort", Some(text), set.err().unwrap_or_default());
         }
+    }
+
+    /// Whether the list has a search whose records have no score.
+    fn is_scoreless(&self) -> bool {
+        self.request.query.is_searched() && !self.request.query.keys.has_full_text()
     }
 
     fn group_by(&mut self, parameter: &str, text: &str) {
@@ -381,6 +416,10 @@ impl Parser {
             })
         });
         let Some((name, text)) = sample else { return };
+        if matches!(self.request.query.result_kind, ResultKind::Groups(_)) {
+            let reason = "does not go with `group_by`; leave out one of the two";
+            return self.refuse(&name, &text, reason.to_owned());
+        }
         match text.parse().ok().filter(|records| (1..=SAMPLE_RECORDS_MAX).contains(records)) {
             Some(records) => self.request.query.sample = Some(Sample { records, seed }),
             None => {
@@ -450,13 +489,20 @@ impl Parser {
     }
 }
 
-/// The expressions of a filter. A part without a colon continues the value before it, because clients search whole titles
+/// Whether a part of a filter begins with a key.
+fn has_key(part: &str) -> bool {
+    let is_of_keys = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b' ');
+    part.split_once(':')
+        .is_some_and(|(key, _)| !key.trim_matches(' ').contains(' ') && key.bytes().all(is_of_keys))
+}
+
+/// The expressions of a filter. A part without a key continues the value before it, because clients search whole titles
 /// with their commas.
 fn expressions(text: &str) -> Vec<String> {
     let mut expressions: Vec<String> = Vec::new();
     for part in split_filter(text).filter(|part| !part.is_empty()) {
         match expressions.last_mut() {
-            Some(last) if !part.contains(':') => {
+            Some(last) if !has_key(part) => {
                 last.push_str(", ");
                 last.push_str(part);
             }
@@ -466,7 +512,7 @@ fn expressions(text: &str) -> Vec<String> {
     expressions
 }
 
-/// The parts of a value that must all hold: `fr+gb` of a code or an id, where a plus sign in a URL is a space.
+/// The parts of a value that must all hold, `fr+gb` of the codes or ids of a list. A plus sign in a URL is a space.
 fn conjuncts(kind: Option<Kind>, value: &str) -> Vec<&str> {
     match kind {
         Some(Kind::Id(_) | Kind::AnyId | Kind::Code)
@@ -495,8 +541,10 @@ fn translated(kind: Option<Kind>, value: &str) -> String {
             value if is_search || is_text && !value.starts_with(['"', '<', '>', '!']) => {
                 format!("\"{}\"", value.replace('"', "\"\""))
             }
-            value if is_code => code_of(value).to_owned(),
-            value => value.to_owned(),
+            value => {
+                let value = if is_code { code_of(value) } else { value };
+                if value.contains(',') { format!("\"{value}\"") } else { value.to_owned() }
+            }
         })
         .collect();
     format!("{sign}{}", alternatives.join("|"))
@@ -512,12 +560,12 @@ fn split_alternatives(values: &str) -> impl Iterator<Item = &str> {
     parts.map(|part| part.trim_matches(' '))
 }
 
-/// A code without the address that OpenAlex gives it: `FR` of `countries/FR`.
+/// A code without the address or the collection that OpenAlex gives it: `FR` of `countries/FR`.
 fn code_of(value: &str) -> &str {
-    let bare =
-        value.strip_prefix(ADDRESS).or_else(|| value.strip_prefix("https://metadata.un.org/"));
-    match bare.unwrap_or(value).rsplit_once('/') {
-        Some((_, code)) => code,
-        None => bare.unwrap_or(value),
+    let goal = value.strip_prefix("https://metadata.un.org/");
+    let bare = goal.or_else(|| value.strip_prefix(ADDRESS)).unwrap_or(value);
+    match bare.split_once('/') {
+        Some((collection, code)) if COLLECTIONS.contains(&collection) => code,
+        _ => bare,
     }
 }

@@ -26,6 +26,8 @@ use serde_json::{Map, Value, json};
 
 use crate::endpoint::openalex::members::{Make, Member};
 
+/// The address of OpenAlex's interface.
+const API: &str = "https://api.openalex.org";
 /// The address of ids.
 pub const ADDRESS: &str = "https://openalex.org/";
 
@@ -59,27 +61,20 @@ pub struct Stored<'s> {
     snapshot: &'s Snapshot,
     /// The record as a line of an export.
     line: Map<String, Value>,
-    /// The address of the service, for addresses of lists.
-    base: &'s str,
     /// Members of records that this one refers to, by id.
     referred: HashMap<String, Value>,
 }
 
 impl<'s> Stored<'s> {
     /// Reads the record in a row.
-    pub fn read(
-        snapshot: &'s Snapshot,
-        entity: Entity,
-        row: u32,
-        base: &'s str,
-    ) -> Result<Stored<'s>, ReadError> {
+    pub fn read(snapshot: &'s Snapshot, entity: Entity, row: u32) -> Result<Stored<'s>, ReadError> {
         let mut writer = JsonWriter::for_export(snapshot);
         snapshot.render(entity, row, &mut writer)?;
         if entity == Entity::Output {
             add_all_references(snapshot, entity, row, &mut writer.out)?;
         }
         let line = read_json(&writer.out)?;
-        Ok(Stored { snapshot, line, base, referred: HashMap::new() })
+        Ok(Stored { snapshot, line, referred: HashMap::new() })
     }
 
     /// Appends the record with these members.
@@ -122,9 +117,9 @@ impl<'s> Stored<'s> {
         self.line.get("id").map(short_id).unwrap_or_default()
     }
 
-    /// The address of a list of records that name this one.
+    /// The address of a list of records that name this one, as OpenAlex writes it.
     pub fn list_address(&self, list: &str, key: &str) -> Value {
-        format!("{}/{list}?filter={key}:{}", self.base, self.short_id()).into()
+        format!("{API}/{list}?filter={key}:{}", self.short_id()).into()
     }
 
     /// The ids of the records that the record refers to.
