@@ -20,15 +20,13 @@ pub(super) fn pack(numbers: &[u32], width: u32, out: &mut Vec<u8>) {
     for number in numbers {
         held |= u64::from(*number) << bits;
         bits += width;
-        while bits >= 8 {
-            out.push(held as u8);
-            held >>= 8;
-            bits -= 8;
+        if bits >= 32 {
+            out.extend_from_slice(&(held as u32).to_le_bytes());
+            held >>= 32;
+            bits -= 32;
         }
     }
-    if bits > 0 {
-        out.push(held as u8);
-    }
+    out.extend_from_slice(&held.to_le_bytes()[..packed_bytes(1, bits)]);
 }
 
 /// Reads the number at a place, of a width of at most 32 bits. Numbers beyond the end of `bytes` are 0.

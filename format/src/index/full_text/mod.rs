@@ -554,7 +554,8 @@ impl FormCursor<'_> {
     ///
     /// Fails if the bytes are damaged.
     pub fn advance(&mut self) -> Result<bool, ReadError> {
-        self.0.advance()
+        let has_form = self.0.advance()?;
+        self.check_letters().map(|()| has_form)
     }
 
     /// Moves to the first form at or after a text.
@@ -563,6 +564,15 @@ impl FormCursor<'_> {
     ///
     /// Fails if the bytes are damaged.
     pub fn seek(&mut self, text: &[u8]) -> Result<(), ReadError> {
-        self.0.seek(text)
+        self.0.seek(text)?;
+        self.check_letters()
+    }
+
+    /// Refuses a form whose order is not that of its letters: a walk over forms would not end.
+    fn check_letters(&self) -> Result<(), ReadError> {
+        match self.0.current().is_none_or(|(form, _)| str::from_utf8(form).is_ok()) {
+            true => Ok(()),
+            false => Err(corrupt("a form is not UTF-8")),
+        }
     }
 }

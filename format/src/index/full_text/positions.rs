@@ -2,22 +2,24 @@
 //!
 //! ```text
 //! block: set of fields u8, then for each field of the set:
-//!        postings with the field, less one, u8 | unless all: their places, u8 each, or if that is shorter a bitmap of 128
-//!        | number of occurrences, LEB128 | unless each posting has one: a bit for each, set at the last one of a posting
+//!        places u8 | places, u8 each, or if that is shorter a bitmap of 128
+//!        | further occurrences, LEB128 | their postings, u8 each, or if that is shorter a bit for each occurrence, set at
+//!        the last one of a posting
 //!        | width u8 | packed gaps | if the term has more than one form: width u8 | packed forms
 //! gap:   position, plus one, less the position after the last occurrence of the posting
 //! ```
+//!
+//! The places that are listed have the field. With [`LISTS_OTHERS`] the list has the places where a guess is wrong: that the
+//! postings without an earlier field of the block have the field.
 //!
 //! Example: a term with two forms stands in the abstracts of two records: at positions 3 and 9 as form 1 and then as form 0,
 //! and at position 2 as form 1.
 //!
 //! ```text
-//! lasts: 0, 1, 1   gaps: 4, 6, 3   forms: 1, 0, 1
+//! further: 1, of posting 0   gaps: 4, 6, 3   forms: 1, 0, 1
 //! ```
 //!
-//! Cost of the occurrences of a posting: a count of the bits before them, and their own gaps and forms.
-
-use std::cmp::Ordering;
+//! Cost of the occurrences of a posting: a count of the further ones before them, and their own gaps and forms.
 
 use crate::index::full_text::bits::{bit_after, pack, packed_bytes, unpack_one, width_of};
 use crate::index::full_text::layout::{BLOCK_POSTINGS, POSITION_MAX};
@@ -27,6 +29,10 @@ use crate::storage::leb128;
 
 /// Bytes of a bitmap of a block's postings.
 const BITMAP_BYTES: usize = BLOCK_POSTINGS / 8;
+/// In the number of places: the list has the places where the guess is wrong.
+const LISTS_OTHERS: u8 = 1 << 7;
+/// In place of the number: a bitmap.
+const BITMAP: u8 = LISTS_OTHERS - 1;
 
 fn corrupt(what: &'static str) -> ReadError {
     ReadError::corrupt("full_text", what)
@@ -50,8 +56,10 @@ pub struct Occurrence {
 /// Occurrences in one field while a block is written.
 #[derive(Default)]
 struct FieldValues {
-    places: Vec<u8>,
-    is_last: Vec<u32>,
+    /// The postings that have the field, a bit each.
+    places: u128,
+    /// For each occurrence but the first of a posting, the posting's number among those with the field.
+    further: Vec<u8>,
     gaps: Vec<u32>,
     forms: Vec<u32>,
 }
@@ -67,12 +75,13 @@ impl PositionsBuilder {
     /// Adds the occurrences of the next posting, ascending by field, position and form.
     pub fn push(&mut self, occurrences: &[Occurrence]) {
         for of_field in occurrences.chunk_by(|a, b| a.field == b.field) {
-            let FieldValues { places, is_last, gaps, forms } =
+            let FieldValues { places, further, gaps, forms } =
                 &mut self.fields[usize::from(of_field[0].field)];
-            places.push(self.postings);
+            let number = places.count_ones() as u8;
+            *places |= 1 << self.postings;
+            further.extend(of_field.iter().skip(1).map(|_| number));
             let mut next = 0;
-            for (at, Occurrence { position, form, .. }) in of_field.iter().enumerate() {
-                is_last.push(u32::from(at + 1 == of_field.len()));
+            for Occurrence { position, form, .. } in of_field {
                 // Two forms may stand at one position: a word and the compound that begins with it.
                 gaps.push((*position + 1).saturating_sub(next));
                 forms.push(u32::from(*form));
@@ -84,40 +93,89 @@ impl PositionsBuilder {
 
     /// Appends the block of a term, and leaves no postings.
     pub fn write(&mut self, has_forms: bool, out: &mut Vec<u8>) {
-        let set = self
-            .fields
-            .iter()
-            .enumerate()
-            .map(|(at, field)| u8::from(!field.places.is_empty()) << at);
+        let set =
+            self.fields.iter().enumerate().map(|(at, field)| u8::from(field.places != 0) << at);
         out.push(set.sum());
-        for FieldValues { places, is_last, gaps, forms } in &mut self.fields {
-            if places.is_empty() {
+        let mut guess = all_places(self.postings.into());
+        for FieldValues { places, further, gaps, forms } in &mut self.fields {
+            if gaps.is_empty() {
                 continue;
             }
-            out.push(places.len() as u8 - 1);
-            if places.len() == usize::from(self.postings) {
-            } else if places.len() <= BITMAP_BYTES {
-                out.extend_from_slice(places);
-            } else {
-                let mut bitmap = [0u8; BITMAP_BYTES];
-                places.iter().for_each(|place| bitmap[usize::from(place / 8)] |= 1 << (place % 8));
-                out.extend_from_slice(&bitmap);
-            }
-            leb128::push(gaps.len() as u64, out);
-            if gaps.len() > places.len() {
-                pack(is_last, 1, out);
+            write_places(*places, guess, out);
+            guess &= !*places;
+            leb128::push(further.len() as u64, out);
+            match further.len() <= packed_bytes(gaps.len(), 1) {
+                true => out.extend_from_slice(further),
+                false => pack(&lasts_of(further, places.count_ones() as u8), 1, out),
             }
             for numbers in [Some(&*gaps), has_forms.then_some(&*forms)].into_iter().flatten() {
                 let width = width_of(numbers.iter().copied().max().unwrap_or(0));
                 out.push(width as u8);
                 pack(numbers, width, out);
             }
-            places.clear();
-            is_last.clear();
+            *places = 0;
+            further.clear();
             gaps.clear();
             forms.clear();
         }
         self.postings = 0;
+    }
+}
+
+/// A bit for each posting of a block.
+fn all_places(postings: usize) -> u128 {
+    u128::MAX.checked_shr((BLOCK_POSTINGS - postings) as u32).unwrap_or(0)
+}
+
+/// For each occurrence of some postings, whether it is the last of its posting.
+fn lasts_of(further: &[u8], postings: u8) -> Vec<u32> {
+    let mut further = further.iter().peekable();
+    let mut lasts = Vec::new();
+    for posting in 0..postings {
+        while further.next_if(|of| **of == posting).is_some() {
+            lasts.push(0);
+        }
+        lasts.push(1);
+    }
+    lasts
+}
+
+/// Appends the places of a field in the shortest way.
+fn write_places(places: u128, guess: u128, out: &mut Vec<u8>) {
+    let others = places ^ guess;
+    let (kind, listed) = match others.count_ones() <= places.count_ones() {
+        true => (LISTS_OTHERS, others),
+        false => (0, places),
+    };
+    let count = listed.count_ones() as usize;
+    if count > BITMAP_BYTES {
+        out.push(BITMAP);
+        out.extend_from_slice(&places.to_le_bytes());
+        return;
+    }
+    out.push(kind | count as u8);
+    out.extend((0..BLOCK_POSTINGS as u8).filter(|place| listed >> place & 1 == 1));
+}
+
+/// Reads the places of a field, at least one.
+fn read_places(bytes: &mut &[u8], guess: u128, all: u128) -> Result<u128, ReadError> {
+    let places = match take(bytes, 1)?[0] {
+        BITMAP => {
+            let (bitmap, rest) = bytes.split_first_chunk::<BITMAP_BYTES>().ok_or_else(cut)?;
+            *bytes = rest;
+            u128::from_le_bytes(*bitmap)
+        }
+        kind => {
+            let listed = take(bytes, usize::from(kind & !LISTS_OTHERS))?;
+            let listed = listed
+                .iter()
+                .fold(0, |places, place| places | 1u128.checked_shl((*place).into()).unwrap_or(0));
+            if kind & LISTS_OTHERS == 0 { listed } else { guess ^ listed }
+        }
+    };
+    match places & !all == 0 && places != 0 {
+        true => Ok(places),
+        false => Err(corrupt("positions are of postings that do not exist")),
     }
 }
 
@@ -133,7 +191,9 @@ struct FieldPositions<'s> {
     places: u128,
     /// The number of occurrences.
     count: usize,
-    /// A bit for each occurrence, set at the last one of a posting; empty if each posting has one.
+    /// For each occurrence but the first of a posting, the posting's number, ascending; empty if bits tell.
+    further: &'s [u8],
+    /// A bit for each occurrence, set at the last one of a posting; empty if `further` tells.
     lasts: &'s [u8],
     gaps: Packed<'s>,
     forms: Packed<'s>,
@@ -160,10 +220,14 @@ impl<'s> BlockPositions<'s> {
         if set >> FIELDS != 0 {
             return Err(corrupt("positions are of a field that does not exist"));
         }
+        let all = all_places(postings);
+        let mut guess = all;
         for (number, field) in self.fields.iter_mut().enumerate() {
             field.places = 0;
             if set >> number & 1 == 1 {
-                *field = FieldPositions::open(&mut bytes, postings, has_forms)?;
+                let places = read_places(&mut bytes, guess, all)?;
+                *field = FieldPositions::open(&mut bytes, places, has_forms)?;
+                guess &= !places;
             }
         }
         Ok(())
@@ -209,43 +273,32 @@ fn miscounted() -> ReadError {
 impl<'s> FieldPositions<'s> {
     fn open(
         bytes: &mut &'s [u8],
-        postings: usize,
+        places: u128,
         has_forms: bool,
     ) -> Result<FieldPositions<'s>, ReadError> {
-        let of_postings = usize::from(take(bytes, 1)?[0]) + 1;
-        let all = u128::MAX >> (BLOCK_POSTINGS - postings);
-        let places = match of_postings {
-            _ if of_postings == postings => all,
-            0..=BITMAP_BYTES => take(bytes, of_postings)?
-                .iter()
-                .fold(0, |places, place| places | 1u128.checked_shl((*place).into()).unwrap_or(0)),
-            _ => take(bytes, BITMAP_BYTES)?
-                .iter()
-                .rev()
-                .fold(0, |places, byte| places << 8 | u128::from(*byte)),
+        let postings = places.count_ones() as usize;
+        let further = leb128::take(bytes).and_then(|further| usize::try_from(further).ok());
+        let further = further.filter(|further| *further <= bytes.len() * 8).ok_or_else(cut)?;
+        let count = postings + further;
+        let (further, lasts) = match further <= packed_bytes(count, 1) {
+            true => (take(bytes, further)?, &[][..]),
+            false => (&[][..], take(bytes, packed_bytes(count, 1))?),
         };
-        if places & !all != 0 || places.count_ones() as usize != of_postings {
-            return Err(corrupt("positions are of postings that do not exist"));
-        }
-        let count = leb128::take(bytes).and_then(|count| usize::try_from(count).ok());
-        let count = count.filter(|count| *count <= bytes.len() * 8).ok_or_else(cut)?;
-        let lasts = match count.cmp(&of_postings) {
-            Ordering::Less => return Err(miscounted()),
-            Ordering::Equal => &[],
-            Ordering::Greater => take(bytes, packed_bytes(count, 1))?,
-        };
-        if !lasts.is_empty() {
+        let is_sound = if lasts.is_empty() {
+            further.is_sorted() && further.last().is_none_or(|last| usize::from(*last) < postings)
+        } else {
             let ones: usize = lasts.iter().map(|byte| byte.count_ones() as usize).sum();
-            if ones != of_postings || unpack_one(lasts, count - 1, 1) != 1 {
-                return Err(miscounted());
-            }
+            ones == postings && unpack_one(lasts, count - 1, 1) == 1
+        };
+        if !is_sound {
+            return Err(miscounted());
         }
         let gaps = Packed::open(bytes, count)?;
         if gaps.width == 0 {
             return Err(corrupt("the first position of a posting has no bits"));
         }
         let forms = if has_forms { Packed::open(bytes, count)? } else { Packed::default() };
-        Ok(FieldPositions { places, count, lasts, gaps, forms, known: (0, 0) })
+        Ok(FieldPositions { places, count, further, lasts, gaps, forms, known: (0, 0) })
     }
 
     /// The occurrences of a posting: where they begin and end.
@@ -255,7 +308,11 @@ impl<'s> FieldPositions<'s> {
     /// ```
     fn occurrences_of(&mut self, posting: usize) -> Option<(usize, usize)> {
         if self.lasts.is_empty() {
-            return Some((posting, posting + 1));
+            let of_earlier = |of: &&u8| usize::from(**of) < posting;
+            let before = self.further.iter().filter(of_earlier).count();
+            let own = self.further[before..].iter().take_while(|of| usize::from(**of) == posting);
+            let begin = posting + before;
+            return Some((begin, begin + 1 + own.count()));
         }
         let (known, from) = if self.known.0 <= posting { self.known } else { (0, 0) };
         let begin = match posting - known {

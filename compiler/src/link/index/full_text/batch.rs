@@ -18,6 +18,8 @@ use pinakes_format::schema::texts::{FIELDS, Field};
 use pinakes_format::storage::leb128;
 use pinakes_format::text::analyzer::{Stemmer, each_compound};
 
+use crate::link::index::full_text::first_bytes;
+
 /// The texts of consecutive rows, as words.
 #[derive(Default)]
 pub(crate) struct TextBatch {
@@ -61,14 +63,14 @@ struct Word {
 }
 
 /// A word at a position.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Token {
     stem: u32,
     word: u32,
-    /// The row's index in the batch.
-    row: u32,
-    field: u8,
     position: u32,
+    /// The row's index in the batch.
+    row: u16,
+    field: u8,
 }
 
 /// The stemmers that a thread keeps from batch to batch, at most.
@@ -121,9 +123,10 @@ impl TextBatch {
 
     fn token(&mut self, text: &str, field: Field, position: u32) {
         let word = self.word(text);
-        let row = self.rows.len() as u32 - 1;
+        // The rows of a batch are of one chunk.
+        let row = (self.rows.len() - 1) as u16;
         let stem = self.words[word as usize].stem;
-        self.tokens.push(Token { stem, word, row, field: field as u8, position });
+        self.tokens.push(Token { stem, word, position, row, field: field as u8 });
     }
 
     /// The number of a word in the language of the current row.
@@ -167,27 +170,30 @@ impl TextBatch {
         // A counting sort by stem keeps the tokens of a stem in the order of rows, fields and positions.
         let mut ends = vec![0u32; self.stems.len() + 1];
         self.tokens.iter().for_each(|token| ends[token.stem as usize + 1] += 1);
+        // Most stems differ in their first bytes, which are compared as numbers.
+        let text = |stem: u32| self.stems[stem as usize].of(&self.bytes);
+        let mut order: Vec<(u64, u32)> = (0..self.stems.len() as u32)
+            .map(|stem| (first_bytes(text(stem).as_bytes()), stem))
+            .collect();
+        order.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| text(a.1).cmp(text(b.1))));
         for at in 1..ends.len() {
             ends[at] += ends[at - 1];
         }
-        let starts = ends.clone();
-        let mut sorted = vec![0u32; self.tokens.len()];
-        for (number, token) in (0..).zip(&self.tokens) {
+        let mut sorted = vec![Token::default(); self.tokens.len()];
+        for token in &self.tokens {
             let end = &mut ends[token.stem as usize];
-            sorted[*end as usize] = number;
+            sorted[*end as usize] = *token;
             *end += 1;
         }
-        let mut order: Vec<u32> = (0..self.stems.len() as u32).collect();
-        order.sort_unstable_by_key(|stem| self.stems[*stem as usize].of(&self.bytes));
         let mut scratch = EncodeScratch::default();
-        for stem in order {
-            let text = self.stems[stem as usize].of(&self.bytes);
+        for (_, stem) in order {
+            let text = text(stem);
             leb128::push(text.len() as u64, out);
             out.extend_from_slice(text.as_bytes());
             let length_at = out.len();
             out.extend_from_slice(&[0; 4]);
-            let tokens =
-                &sorted[starts[stem as usize] as usize..starts[stem as usize + 1] as usize];
+            let from = stem.checked_sub(1).map_or(0, |before| ends[before as usize]);
+            let tokens = &sorted[from as usize..ends[stem as usize] as usize];
             self.encode_term(tokens, &mut scratch, out);
             let length = (out.len() - length_at - 4) as u32;
             out[length_at..length_at + 4].copy_from_slice(&length.to_le_bytes());
@@ -201,14 +207,12 @@ impl TextBatch {
     /// number of forms | each form: length, text | number of postings | their bytes | for each posting:
     /// low half of the row u16 | impact u8 | number of occurrences | for each: field u8, position, form
     /// ```
-    fn encode_term(&self, tokens: &[u32], scratch: &mut EncodeScratch, out: &mut Vec<u8>) {
-        let token = |at: &u32| &self.tokens[*at as usize];
-        let EncodeScratch { words, occurrences, postings } = scratch;
+    fn encode_term(&self, tokens: &[Token], scratch: &mut EncodeScratch, out: &mut Vec<u8>) {
+        let EncodeScratch { words, numbers, occurrences, postings } = scratch;
         words.clear();
-        for at in tokens {
-            let word = token(at).word;
-            if !words.contains(&word) {
-                words.push(word);
+        for Token { word, .. } in tokens {
+            if !words.contains(word) {
+                words.push(*word);
             }
         }
         // A word of two languages with the same stem is one form.
@@ -216,7 +220,7 @@ impl TextBatch {
         words.sort_unstable_by_key(|word| text_of(*word));
         let forms = words.chunk_by(|a, b| text_of(*a) == text_of(*b));
         leb128::push(forms.clone().count() as u64, out);
-        let mut numbers: Vec<(u32, u16)> = Vec::new();
+        numbers.clear();
         for (number, same) in (0..).zip(forms) {
             let text = text_of(same[0]);
             leb128::push(text.len() as u64, out);
@@ -227,20 +231,20 @@ impl TextBatch {
             let of = numbers.iter().find(|(known, _)| *known == word);
             of.map_or(0, |(_, number)| *number)
         };
-        let rows = tokens.chunk_by(|a, b| token(a).row == token(b).row);
+        let rows = tokens.chunk_by(|a, b| a.row == b.row);
         leb128::push(rows.clone().count() as u64, out);
         postings.clear();
         for of_row in rows {
             occurrences.clear();
             let mut counts = [0; FIELDS];
-            for at in of_row {
-                let Token { word, field, position, .. } = *token(at);
-                counts[usize::from(field)] += 1;
-                occurrences.push(Occurrence { field, position, form: form_of(word) });
+            for Token { word, field, position, .. } in of_row {
+                counts[usize::from(*field)] += 1;
+                let form = form_of(*word);
+                occurrences.push(Occurrence { field: *field, position: *position, form });
             }
             // A compound stands where its first part does.
             occurrences.sort_unstable();
-            let (low, length) = self.rows[token(&of_row[0]).row as usize];
+            let (low, length) = self.rows[usize::from(of_row[0].row)];
             postings.extend_from_slice(&low.to_le_bytes());
             postings.push(impact(&counts, length));
             leb128::push(occurrences.len() as u64, postings);
@@ -273,6 +277,7 @@ impl TextBatch {
 #[derive(Default)]
 struct EncodeScratch {
     words: Vec<u32>,
+    numbers: Vec<(u32, u16)>,
     occurrences: Vec<Occurrence>,
     postings: Vec<u8>,
 }

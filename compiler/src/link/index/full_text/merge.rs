@@ -102,9 +102,16 @@ impl<'b> TermMerge<'b> {
     fn write(&mut self, stem: &[u8], mut old: Option<OldPart<'_>>) -> Taken<()> {
         let TermMerge { writer, parts, occurrences, forms: all_forms } = self;
         let mut parts: Vec<PartReader<'_>> = PartReader::open_all(parts)?;
-        let mut forms: Vec<Vec<u8>> = parts
+        // Most parts of a frequent term have the same forms.
+        let mut lists: Vec<&[u8]> = parts.iter().map(|part| part.forms).collect();
+        lists.sort_unstable();
+        lists.dedup();
+        let texts: Vec<Vec<&[u8]>> =
+            lists.iter().map(|list| take_forms(list)).collect::<io::Result<_>>()?;
+        let mut forms: Vec<Vec<u8>> = texts
             .iter()
-            .flat_map(|part| part.forms.iter().map(|form| form.to_vec()))
+            .flatten()
+            .map(|form| form.to_vec())
             .chain(old.iter().flat_map(|old| old.forms.iter().flatten().cloned()))
             .collect();
         forms.sort_unstable();
@@ -114,9 +121,8 @@ impl<'b> TermMerge<'b> {
             let at = forms.partition_point(|known| known.as_slice() < form);
             at.min(FORMS_MAX - 1) as u16
         };
-        parts
-            .iter_mut()
-            .for_each(|part| part.numbers = part.forms.iter().map(|form| number(form)).collect());
+        let numbers: Vec<Vec<u16>> =
+            texts.iter().map(|forms| forms.iter().map(|form| number(form)).collect()).collect();
         let old_numbers: Vec<u16> = old
             .iter()
             .flat_map(|old| {
@@ -126,7 +132,8 @@ impl<'b> TermMerge<'b> {
         writer.begin_term(stem, forms.len());
         let mut count = 0;
         for part in &mut parts {
-            while let Some((row, impact)) = part.next(occurrences)? {
+            let numbers = &numbers[lists.partition_point(|list| *list < part.forms)];
+            while let Some((row, impact)) = part.next(numbers, occurrences)? {
                 if let Some(old) = &mut old {
                     count += old.write_before(row, &old_numbers, writer)?;
                 }
@@ -148,12 +155,16 @@ impl<'b> TermMerge<'b> {
     }
 }
 
+/// Takes the forms that a batch encoded.
+fn take_forms(mut bytes: &[u8]) -> io::Result<Vec<&[u8]>> {
+    (0..take_number(&mut bytes)?).map(|_| take_text(&mut bytes)).collect()
+}
+
 /// Reads the part of a term that one batch encoded.
 struct PartReader<'b> {
     chunk: u32,
-    forms: Vec<&'b [u8]>,
-    /// The numbers of the forms in this index.
-    numbers: Vec<u16>,
+    /// The forms, as the batch encoded them.
+    forms: &'b [u8],
     /// The postings that are left, and their bytes.
     left: u64,
     bytes: &'b [u8],
@@ -166,28 +177,28 @@ impl<'b> PartReader<'b> {
         for (chunk, bytes) in runs {
             let mut bytes = *bytes;
             while !bytes.is_empty() {
-                let count = take_number(&mut bytes)?;
-                let forms: io::Result<Vec<&[u8]>> =
-                    (0..count).map(|_| take_text(&mut bytes)).collect();
+                let forms = bytes;
+                for _ in 0..take_number(&mut bytes)? {
+                    take_text(&mut bytes)?;
+                }
+                let forms = &forms[..forms.len() - bytes.len()];
                 let left = take_number(&mut bytes)?;
                 let length = take_number(&mut bytes)? as usize;
                 let cut = || io::Error::other("a part of a term is cut");
                 let (postings, rest) = bytes.split_at_checked(length).ok_or_else(cut)?;
                 bytes = rest;
-                parts.push(PartReader {
-                    chunk: *chunk,
-                    forms: forms?,
-                    numbers: Vec::new(),
-                    left,
-                    bytes: postings,
-                });
+                parts.push(PartReader { chunk: *chunk, forms, left, bytes: postings });
             }
         }
         Ok(parts)
     }
 
-    /// Reads the next posting and its occurrences.
-    fn next(&mut self, occurrences: &mut Vec<Occurrence>) -> io::Result<Option<(u32, u8)>> {
+    /// Reads the next posting and its occurrences. `numbers` are those of the part's forms in this index.
+    fn next(
+        &mut self,
+        numbers: &[u16],
+        occurrences: &mut Vec<Occurrence>,
+    ) -> io::Result<Option<(u32, u8)>> {
         if self.left == 0 {
             return Ok(None);
         }
@@ -203,7 +214,7 @@ impl<'b> PartReader<'b> {
             self.bytes = rest;
             let position = take_number(&mut self.bytes)? as u32;
             let form = take_number(&mut self.bytes)? as usize;
-            let form = self.numbers.get(form).copied().ok_or_else(cut)?;
+            let form = numbers.get(form).copied().ok_or_else(cut)?;
             occurrences.push(Occurrence { field: *field, position, form });
         }
         // Numbers of forms ascend with the texts, so that the occurrences still ascend.
@@ -285,14 +296,14 @@ impl OldPart<'_> {
         writer: &mut FullTextWriter,
     ) -> Taken<u64> {
         let OldPart { unchanged, postings, .. } = self;
-        let mut written = 0;
+        let (mut written, mut occurrences) = (0, Vec::new());
         while postings.row() != NO_ROW {
             if let Some(new) = unchanged.row(postings.row()) {
                 if new > row {
                     break;
                 }
                 let impact = postings.impact() as u8;
-                let mut occurrences = Vec::new();
+                occurrences.clear();
                 for field in Field::ALL {
                     let visit = |position, form| {
                         let form = numbers.get(usize::from(form)).copied().unwrap_or(0);

@@ -66,18 +66,18 @@ impl TextRuns {
     pub fn close_run(&mut self, chunk: u32) -> io::Result<()> {
         let from = self.position;
         let mut rests: Vec<&[u8]> = Vec::with_capacity(self.batches.len());
-        // The next term of each batch, and the batch.
+        // The next term of each batch, with its first bytes as a number that is fast to compare, and the batch.
         let mut heap = BinaryHeap::new();
         for (number, batch) in self.batches.iter().enumerate() {
             let mut rest = &batch[..];
             if let Some((stem, part)) = take_entry(&mut rest)? {
-                heap.push(Reverse((stem, number, part)));
+                heap.push(Reverse((first_bytes(stem), stem, number, part)));
             }
             rests.push(rest);
         }
         let (mut last, mut parts): (&[u8], Vec<&[u8]>) = (&[], Vec::new());
         while let Some(mut top) = heap.peek_mut() {
-            let Reverse((stem, number, part)) = *top;
+            let Reverse((_, stem, number, part)) = *top;
             if stem != last {
                 self.position += write_entry(&mut self.spool, last, &parts)?;
                 last = stem;
@@ -85,7 +85,7 @@ impl TextRuns {
             }
             parts.push(part);
             match take_entry(&mut rests[number])? {
-                Some((stem, part)) => *top = Reverse((stem, number, part)),
+                Some((stem, part)) => *top = Reverse((first_bytes(stem), stem, number, part)),
                 None => drop(PeekMut::pop(top)),
             }
         }
@@ -97,6 +97,14 @@ impl TextRuns {
         self.held_bytes = 0;
         Ok(())
     }
+}
+
+/// The first eight bytes of a stem as a number that ascends with the text. Stems have no zero bytes.
+fn first_bytes(stem: &[u8]) -> u64 {
+    let mut first = [0; 8];
+    let length = stem.len().min(8);
+    first[..length].copy_from_slice(&stem[..length]);
+    u64::from_be_bytes(first)
 }
 
 /// Writes the entry of a term. Returns the bytes written: none without parts.
