@@ -15,7 +15,7 @@ FUZZ := target/fuzz
 BUILD_BENCH := cargo build --release --locked -p pinakes-compiler -p pinakes-server && \
 	cargo build --release --locked --manifest-path tests/bench/Cargo.toml --target-dir target
 
-.PHONY: run test lint bench soak fuzz bless packages packages-test
+.PHONY: run build test lint bench soak fuzz bless packages packages-test
 
 run: ## Build both programs, compile the sample and serve it
 	@cargo build --profile quick --locked -p pinakes-compiler -p pinakes-server
@@ -25,8 +25,10 @@ run: ## Build both programs, compile the sample and serve it
 	@echo "     http://$(LISTEN)/references/institution-types"
 	@target/quick/pinakes-server --snapshots $(SNAPSHOTS) --listen $(LISTEN)
 
-test: ## Build everything and run all tests
+build: ## Build both programs and all tests
 	@cargo build --locked --workspace --all-targets
+
+test: build ## Build everything and run all tests
 	@tests/scratch cargo test --locked --workspace -- --test-threads $(TEST_THREADS)
 
 lint: ## Check formatting and lints, also of benchmarks and fuzz targets
@@ -79,8 +81,7 @@ fuzz: ## Run each of FUZZ_TARGETS for SECONDS=60; needs cargo-fuzz, but no night
 			-artifact_prefix=$(FUZZ)/artifacts/$$target/ -timeout=10 -verbosity=0 -print_final_stats=1 || exit 1; \
 	done
 
-bless: ## Regenerate the generated blocks of FORMAT.md and the other golden files
-	@cargo build --locked --workspace --all-targets
+bless: build ## Regenerate the generated blocks of FORMAT.md and the other golden files
 	@PINAKES_BLESS=1 cargo test --locked --workspace --test format_md
 	@PINAKES_BLESS=1 cargo test --locked --workspace --lib parquet_md
 	@PINAKES_BLESS=1 cargo test --locked --workspace --test readme --test graphql --test openapi -- \
