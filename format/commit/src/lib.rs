@@ -1,4 +1,4 @@
-//! Finds the commit that a program is built from, for the build scripts of the programs.
+//! What the build scripts of both programs share: finds the commit that a program is built from, and packs relocations.
 
 #![forbid(unsafe_code)]
 
@@ -29,26 +29,62 @@ pub fn emit() {
     println!("cargo::rustc-env={VARIABLE}={commit}");
 }
 
+/// Packs the relocations of the program, a twentieth of its bytes, if this machine can start a program that has packed ones.
+///
+/// glibc reads packed relocations since version 2.36. An older one refuses to start the program, so a program for
+/// another kind of machine has plain relocations.
+pub fn pack_relocations() {
+    let runs_here = env::var_os("HOST") == env::var_os("TARGET");
+    let version = || output("getconf", &["GNU_LIBC_VERSION"]);
+    if runs_here && version().is_some_and(|version| reads_packed(&version)) {
+        println!("cargo::rustc-link-arg-bins=-Wl,-z,pack-relative-relocs");
+    }
+}
+
+/// Tests whether a version such as `glibc 2.36` is 2.36 or later.
+fn reads_packed(version: &str) -> bool {
+    let minor = version.strip_prefix("glibc 2.").and_then(|minor| minor.parse::<u32>().ok());
+    minor.is_some_and(|minor| minor >= 36)
+}
+
 /// Asks git for the commit, if the repository holds this crate's sources. Sources may be unpacked
 /// inside a repository of something else.
 fn of_repository() -> Option<String> {
     let manifest = Path::new(&env::var_os("CARGO_MANIFEST_DIR")?).join("Cargo.toml");
-    git(&["ls-files", "--error-unmatch", manifest.to_str()?])?;
+    output("git", &["ls-files", "--error-unmatch", manifest.to_str()?])?;
     // Git writes `logs/HEAD` with each commit and each change of branch. A file that does not exist
     // would run the build script every time.
     for file in ["HEAD", "logs/HEAD"] {
-        let path =
-            PathBuf::from(git(&["rev-parse", "--path-format=absolute", "--git-path", file])?);
+        let path = PathBuf::from(output(
+            "git",
+            &["rev-parse", "--path-format=absolute", "--git-path", file],
+        )?);
         if path.exists() {
             println!("cargo::rerun-if-changed={}", path.display());
         }
     }
-    git(&["rev-parse", "HEAD"])
+    output("git", &["rev-parse", "HEAD"])
 }
 
-/// Runs git in the directory of the crate and returns its output; `None` if git fails or is missing.
-fn git(args: &[&str]) -> Option<String> {
-    let output = Command::new("git").args(args).output().ok()?;
+/// Runs a program in the directory of the crate and returns its output; `None` if the program fails or is missing.
+fn output(program: &str, args: &[&str]) -> Option<String> {
+    let output = Command::new(program).args(args).output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;
     output.status.success().then(|| text.trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn glibc_reads_packed_relocations_since_2_36() {
+        for (version, expected) in [
+            ("glibc 2.35", false),
+            ("glibc 2.36", true),
+            ("glibc 2.41", true),
+            ("musl 1.2.5", false),
+            ("", false),
+        ] {
+            assert_eq!(super::reads_packed(version), expected, "{version}");
+        }
+    }
 }
