@@ -1,5 +1,7 @@
 //! The members of OpenAlex's records, by list: a table for each list, and the functions that make members.
 
+use std::collections::HashSet;
+
 use pinakes_format::entity::Entity;
 use pinakes_format::record::keyword_id;
 use pinakes_format::storage::error::ReadError;
@@ -107,7 +109,7 @@ static WORK: [Member; 45] = [
         }
         Ok(Some(ids.into()))
     }),
-    by("apc_list", |work| Ok(held(work, "apc_list"))),
+    known("apc_list"),
     same("apc_paid"),
     same("fwci"),
     same("has_fulltext"),
@@ -337,7 +339,7 @@ static FUNDER: [Member; 18] = [
     same("homepage_url"),
     same("image_url"),
     same("image_thumbnail_url"),
-    by("grants_count", |funder| Ok(Some(funder.at("grants_count").clone()))),
+    same("grants_count"),
     same("awards_count"),
     WORKS_COUNT,
     same("cited_by_count"),
@@ -514,15 +516,9 @@ fn authorships(work: &mut Stored<'_>) -> Result<Option<Value>, ReadError> {
 
 /// How many different values the authors of a work have at a member of a list of theirs.
 fn distinct(work: &Stored<'_>, list: &str, member: &str) -> Value {
-    let mut values: Vec<String> = Vec::new();
-    for author in work.at("authors").as_array().into_iter().flatten() {
-        for element in author[list].as_array().into_iter().flatten() {
-            let value = element[member].to_string();
-            if !values.contains(&value) {
-                values.push(value);
-            }
-        }
-    }
+    let authors = work.at("authors").as_array().into_iter().flatten();
+    let elements = authors.filter_map(|author| author[list].as_array()).flatten();
+    let values: HashSet<String> = elements.map(|element| element[member].to_string()).collect();
     values.len().into()
 }
 
