@@ -4,6 +4,7 @@ use std::{io, path::PathBuf};
 
 use pinakes_format::entity::Entity;
 use pinakes_format::storage::error::ReadError;
+use pinakes_remote::error::RemoteError;
 
 use crate::terminal::escape::escape_path;
 
@@ -52,6 +53,20 @@ impl From<Unreadable> for io::Error {
 impl From<Unreadable> for Error {
     fn from(unreadable: Unreadable) -> Error {
         Error::Unreadable(unreadable)
+    }
+}
+
+impl From<RemoteError> for Error {
+    fn from(error: RemoteError) -> Error {
+        match error {
+            RemoteError::Usage(reason) => Error::Usage(reason),
+            RemoteError::Read { path, source } => Error::input(path)(source),
+            RemoteError::Input { path, reason } => Error::Input { path, reason },
+            RemoteError::Fetch { url, reason } => Error::Fetch { url, reason },
+            RemoteError::Damaged { url, reason } => Error::Damaged { path: url.into(), reason },
+            RemoteError::Untrusted { url, reason } => Error::Untrusted { url, reason },
+            RemoteError::Write { path, source } => Error::output(path)(source),
+        }
     }
 }
 

@@ -6,13 +6,13 @@ use std::{
 };
 
 use clap::Args;
+use pinakes_remote::host::RetryPolicy;
 use tempfile::TempDir;
 
 use crate::cli::options::parse_bytes;
 use crate::error::{Error, Result};
 use crate::object::ObjectStore;
 use crate::remote::bucket;
-use crate::remote::host::RetryPolicy;
 
 /// How to wait for a host, and how often to try.
 #[derive(Args, Debug)]

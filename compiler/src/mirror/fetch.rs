@@ -15,11 +15,11 @@ use std::{
 
 use pinakes_format::storage::integrity::{CHUNK_BYTES, Verifier, chunk_count};
 use pinakes_format::storage::mmap::Map;
+use pinakes_remote::host::{Extent, Failure, Host, Reply};
 use rayon::prelude::*;
 use rustix::fs::{OFlags, SeekFrom, seek};
 
 use crate::error::{Error, Result};
-use crate::remote::host::{Extent, Failure, Host, Reply};
 use crate::store::files::open_regular;
 use crate::terminal::progress::{Bar, Progress};
 
@@ -235,7 +235,7 @@ impl<'h> Fetch<'h> {
                 self.fetch_whole(span.file, &local, bar)
             }
         });
-        fetched.map_err(|failure| self.host.error(&file.host_path, failure))
+        fetched.map_err(|failure| self.host.error(&file.host_path, failure).into())
     }
 
     /// Reads a file from its beginning and keeps the missing chunks.
@@ -274,9 +274,7 @@ impl<'h> Fetch<'h> {
                 continue;
             }
             // Written before the verifier marks the chunk, so that a marked chunk is on disk.
-            local
-                .write_all_at(buffer, range.start)
-                .map_err(|error| Failure::Local(Error::output(&file.local_path)(error)))?;
+            local.write_all_at(buffer, range.start).map_err(Failure::write(&file.local_path))?;
             if file.verifier.check_chunk(self.hashes, chunk, buffer).is_err() {
                 return Err(Failure::Mismatch(format!(
                     "chunk {chunk} (bytes {} to {}) does not have the published hash",

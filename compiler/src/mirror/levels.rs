@@ -2,14 +2,14 @@
 
 use std::{
     fs::{self, File},
-    io::Write,
+    io::{self, Write},
     path::Path,
 };
 
 use pinakes_format::storage::mmap::Map;
+use pinakes_remote::host::{Extent, Failure, Host};
 
 use crate::error::{Error, Result};
-use crate::remote::host::{Extent, Failure, Host};
 use crate::store::files::open_regular;
 
 /// Size of the read buffer in bytes.
@@ -26,7 +26,7 @@ pub fn fetch(host: &Host, path: &str, place: &Path, size_bytes: u64, blake3: &st
     {
         return Map::open(&file).map_err(Error::input(place));
     }
-    let mut levels = Download::create(place)?;
+    let mut levels = Download::create(place).map_err(Error::output(place))?;
     if size_bytes > 0 {
         host.retry(|| levels.fetch_rest(host, path, size_bytes))
             .map_err(|failure| host.error(path, failure))?;
@@ -57,10 +57,10 @@ struct Download<'p> {
 }
 
 impl<'p> Download<'p> {
-    fn create(place: &'p Path) -> Result<Download<'p>> {
+    fn create(place: &'p Path) -> io::Result<Download<'p>> {
         // An existing file has the wrong hash, or is a link.
         let _ = fs::remove_file(place);
-        let file = File::create_new(place).map_err(Error::output(place))?;
+        let file = File::create_new(place)?;
         Ok(Download { place, file, hasher: blake3::Hasher::new(), done_bytes: 0 })
     }
 
@@ -76,16 +76,14 @@ impl<'p> Download<'p> {
             false => host.request(path, &Extent::Whole(size))?,
         };
         if !reply.is_range && self.done_bytes > 0 {
-            *self = Download::create(self.place).map_err(Failure::Local)?;
+            *self = Download::create(self.place).map_err(Failure::write(self.place))?;
         }
         let mut buffer = vec![0; PIECE_BYTES];
         while self.done_bytes < size {
             // At most `PIECE_BYTES`, so that the cast is exact.
             let buffer = &mut buffer[..(size - self.done_bytes).min(PIECE_BYTES as u64) as usize];
             host.read(&mut reply, buffer)?;
-            self.file
-                .write_all(buffer)
-                .map_err(|error| Failure::Local(Error::output(self.place)(error)))?;
+            self.file.write_all(buffer).map_err(Failure::write(self.place))?;
             self.hasher.update(buffer);
             self.done_bytes += buffer.len() as u64;
         }

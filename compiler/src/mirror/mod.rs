@@ -26,19 +26,9 @@ pub(crate) mod run;
 pub(crate) mod signature;
 pub(crate) mod snapshot;
 pub(crate) mod tree;
-pub(crate) mod trust;
 
-/// Name of the signature file at the root of a tree.
-pub const SIGNATURE: &str = "publication.json.minisig";
-/// Directory of snapshots in a tree.
-const SNAPSHOTS: &str = "snapshots";
 /// Directory of objects in a tree.
 const OBJECTS: &str = "objects";
-
-/// Returns the path of a snapshot's file in a tree.
-fn snapshot_path(id: &str, file: &str) -> String {
-    format!("{SNAPSHOTS}/{id}/{file}")
-}
 
 /// Returns the path of an object file in a tree. `kind` is `json`, `hashes` or `object`.
 fn object_path(blake3: &str, kind: &str) -> String {

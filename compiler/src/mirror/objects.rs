@@ -10,6 +10,7 @@ use blake3::Hash;
 use pinakes_format::storage::integrity::{Verifier, levels_bytes};
 use pinakes_format::storage::manifest::{MANIFEST, Manifest};
 use pinakes_format::storage::publication::PublishedObjects;
+use pinakes_remote::host::{Extent, Host};
 use rayon::prelude::*;
 
 use crate::error::{Error, Result};
@@ -20,7 +21,6 @@ use crate::mirror::fetch::{Fetch, TargetFile, TransferStats};
 use crate::mirror::list::{ListedObject, ObjectList};
 use crate::mirror::{levels, object_path};
 use crate::object::{Check, Object};
-use crate::remote::host::{Extent, Host};
 use crate::store::files::{
     check_free_space, make_directory, open_regular, refuse_unsafe_subdirectories,
     refuse_writable_by_others, try_lock,

@@ -12,13 +12,14 @@ use pinakes_format::storage::manifest::{MANIFEST, Manifest};
 use pinakes_format::storage::publication::{
     PUBLICATION, PUBLICATION_VERSION, PUBLICATIONS, Publication, PublishedSnapshot,
 };
+use pinakes_remote::manifest::SNAPSHOTS;
 
 use crate::error::{Error, Result};
+use crate::mirror::OBJECTS;
 use crate::mirror::options::PublishOptions;
 use crate::mirror::run::MirrorRun;
 use crate::mirror::signature::read_secret;
 use crate::mirror::tree::Tree;
-use crate::mirror::{OBJECTS, SNAPSHOTS};
 use crate::store::directory::find_snapshot;
 use crate::store::files::{
     make_directory, refuse_unsafe_subdirectories, refuse_writable_by_others,

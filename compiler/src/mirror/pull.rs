@@ -14,6 +14,11 @@ use pinakes_format::snapshot::Snapshot;
 use pinakes_format::snapshot::next::{CURRENT, NEXT};
 use pinakes_format::storage::manifest::{MANIFEST, Manifest};
 use pinakes_format::storage::publication::{PUBLICATION, PUBLICATIONS, Publication, kept_path};
+use pinakes_remote::error::RemoteError;
+use pinakes_remote::host::{Host, RetryPolicy};
+use pinakes_remote::manifest::fetch_manifest;
+use pinakes_remote::signature::read_public;
+use pinakes_remote::trust::{self, FetchedPublication, check_age};
 
 use crate::error::{Error, Result};
 use crate::link;
@@ -21,10 +26,8 @@ use crate::link::{Published, UnchangedSource, reuse};
 use crate::mirror::fetch::TransferStats;
 use crate::mirror::last_seen::SeenVersions;
 use crate::mirror::run::MirrorRun;
-use crate::mirror::signature::read_public;
-use crate::mirror::trust::{FetchedPublication, check_age};
-use crate::mirror::{objects, snapshot, trust};
-use crate::remote::host::{Host, RetryPolicy};
+use crate::mirror::{objects, snapshot};
+use crate::remote::USER_AGENT;
 use crate::store::directory::current;
 use crate::store::files::{
     is_temporary_name, make_directory, refuse_unsafe_subdirectories, refuse_writable_by_others,
@@ -80,9 +83,10 @@ pub struct PullOptions {
 ///
 /// The first failure; `current` is unchanged.
 pub fn pull(options: &PullOptions, run: &mut MirrorRun) -> Result<PathBuf> {
-    let keys: Vec<PublicKey> =
-        options.pubkeys.iter().map(|path| read_public(path)).collect::<Result<_>>()?;
-    let host = Host::new(&options.url, options.retry_policy, options.tls_ca.as_deref())?;
+    let keys = options.pubkeys.iter().map(|path| read_public(path));
+    let keys: Vec<PublicKey> = keys.collect::<std::result::Result<_, RemoteError>>()?;
+    let tls_ca = options.tls_ca.as_deref();
+    let host = Host::new(&options.url, USER_AGENT, options.retry_policy, tls_ca)?;
     refuse_writable_by_others(&options.out)?;
     refuse_unsafe_subdirectories(&options.out, &[PUBLICATIONS])?;
     if let Some(objects) = &options.objects {
@@ -128,7 +132,7 @@ impl PullOptions {
             store_publication(self, &fetched)?;
             link::link_snapshot(lock, id, self.choose_link(publication, run))?
         } else {
-            let manifest = snapshot::fetch_manifest(host, publication, self.manifest_bytes_max)?;
+            let manifest = fetch_manifest(host, publication, self.manifest_bytes_max)?;
             // Unfinished downloads of other snapshots only take space from this one.
             snapshot::remove_downloads(&self.out, Some(&manifest));
             let finished = self.fetch(host, publication, &manifest, lock, run)?;

@@ -9,21 +9,19 @@ use std::{
 
 use blake3::Hash;
 use pinakes_format::entity::Entity;
-use pinakes_format::snapshot::check_file_list;
 use pinakes_format::storage::integrity::Verifier;
 use pinakes_format::storage::manifest::{
     FileEntry, HASHES, MANIFEST, MANIFEST_BYTES_MAX, Manifest,
 };
 use pinakes_format::storage::mmap::Map;
-use pinakes_format::storage::publication::Publication;
+use pinakes_remote::host::Host;
+use pinakes_remote::manifest::snapshot_path;
 
 use crate::error::{Error, Result};
 use crate::mirror::fetch::{ChunkDonor, Fetch, TargetFile, TransferStats};
-use crate::mirror::{levels, snapshot_path};
-use crate::remote::host::{Extent, Host};
+use crate::mirror::levels;
 use crate::store::directory::remove_tree;
 use crate::store::files::{check_free_space, make_directory, open_regular, write_atomically};
-use crate::terminal::escape::escape_text;
 use crate::terminal::progress::Progress;
 
 /// Prefix of directories for unfinished downloads. They survive a failed run, so that the next continues.
@@ -34,45 +32,6 @@ struct LocalSnapshot {
     directory: PathBuf,
     manifest: Manifest,
     hashes: Arc<Map>,
-}
-
-/// Fetches and verifies the manifest of a publication.
-///
-/// # Errors
-///
-/// The host does not send the manifest, or it is not the published one.
-pub fn fetch_manifest(host: &Host, publication: &Publication, bytes_max: u64) -> Result<Manifest> {
-    let published = &publication.snapshot;
-    let path = snapshot_path(&published.id, MANIFEST);
-    let damaged = |reason: String| Error::Damaged { path: host.display(&path).into(), reason };
-    if published.manifest_bytes > bytes_max {
-        return Err(damaged(format!(
-            "{} bytes, more than `--max-manifest` allows ({bytes_max})",
-            published.manifest_bytes
-        )));
-    }
-    let text = host
-        .read_file(&path, &Extent::Whole(published.manifest_bytes))
-        .map_err(|failure| host.error(&path, failure))?;
-    let manifest =
-        Manifest::read(&text).map_err(|error| damaged(escape_text(&error.to_string())))?;
-    if manifest.root != published.root {
-        let (found, expected) = (&manifest.root, &published.root);
-        return Err(damaged(format!("root hash {found}, expected the published {expected}")));
-    }
-    check_file_list(&manifest).map_err(|(file, cause)| {
-        let file: String = file.chars().take(64).collect();
-        damaged(format!("`{}` {cause}", file.escape_debug()))
-    })?;
-    if let Some(entry) = manifest.files.iter().find(|entry| entry.size_bytes == 0)
-        && entry.path != HASHES
-    {
-        return Err(damaged(format!(
-            "`{}` has size 0; no file of a snapshot is empty",
-            entry.path
-        )));
-    }
-    Ok(manifest)
 }
 
 /// Fetches a snapshot into a temporary directory beside the snapshots, and returns that directory.

@@ -9,14 +9,15 @@ use std::{
     sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError},
 };
 
+use pinakes_remote::address::SIGNED_FOR;
+use pinakes_remote::exchange::WholeReply;
+use pinakes_remote::host::{Extent, Failure, Host, RetryPolicy};
 use rusty_s3::actions::{CreateMultipartUpload, ListObjectsV2, ListObjectsV2Response};
 use rusty_s3::{Bucket as SignedBucket, Credentials, S3Action};
 use ureq::http::{HeaderName, Method, StatusCode, header};
 
 use crate::error::{Error, Result};
-use crate::remote::address::SIGNED_FOR;
-use crate::remote::exchange::WholeReply;
-use crate::remote::host::{Extent, Failure, Host, RetryPolicy};
+use crate::remote::USER_AGENT;
 
 const SCHEME: &str = "s3://";
 /// Most bytes of one request that uploads. A larger file is uploaded in parts of at least this size.
@@ -70,7 +71,8 @@ impl Bucket {
         }
         let (retry_policy, tls_ca) =
             SETTINGS.get_or_init(|| (RetryPolicy::default(), None)).clone();
-        let host = Host::new(&format!("{SCHEME}{name}"), retry_policy, tls_ca.as_deref())?;
+        let url = format!("{SCHEME}{name}");
+        let host = Host::new(&url, USER_AGENT, retry_policy, tls_ca.as_deref())?;
         let bucket = Arc::new(Bucket { host });
         buckets.insert(name.to_owned(), Arc::clone(&bucket));
         Ok(bucket)
@@ -117,7 +119,7 @@ impl Bucket {
                 Error::Fetch { url, reason: format!("{reason}; {hint}") }
             }
             Failure::Mismatch(reason) => Error::Damaged { path: url.into(), reason },
-            Failure::Local(error) => error,
+            Failure::Write { path, source } => Error::output(path)(source),
         }
     }
 
@@ -168,7 +170,8 @@ impl Bucket {
         if let Some(keys) = keys_max {
             list.with_max_keys(keys);
         }
-        let reply = self.exchange(prefix, Method::GET, &list, &[], &[])?.ok(prefix, self)?;
+        let reply = self.exchange(prefix, Method::GET, &list, &[], &[])?;
+        let reply = self.expect_success(prefix, reply)?;
         ListObjectsV2::parse_response(&reply.xml()).map_err(|error| {
             let reason = format!("its list of files cannot be read: {error}");
             Error::Damaged { path: self.display(prefix).into(), reason }
@@ -206,10 +209,11 @@ impl Bucket {
                 StatusCode::PRECONDITION_FAILED => return Ok(()),
                 // The store knows no conditions. The name depends on the content, so replacing does no harm.
                 StatusCode::NOT_IMPLEMENTED | StatusCode::BAD_REQUEST => {}
-                _ => return reply.ok(key, self).map(drop),
+                _ => return self.expect_success(key, reply).map(drop),
             }
         }
-        self.exchange(key, Method::PUT, &put(), &[], content)?.ok(key, self).map(drop)
+        let reply = self.exchange(key, Method::PUT, &put(), &[], content)?;
+        self.expect_success(key, reply).map(drop)
     }
 
     fn upload_parts(
@@ -222,7 +226,8 @@ impl Bucket {
     ) -> Result<()> {
         let (bucket, credentials) = self.signed();
         let create = bucket.create_multipart_upload(credentials, key);
-        let reply = self.exchange(key, Method::POST, &create, &[], &[])?.ok(key, self)?;
+        let reply = self.exchange(key, Method::POST, &create, &[], &[])?;
+        let reply = self.expect_success(key, reply)?;
         let created = CreateMultipartUpload::parse_response(&reply.xml())
             .map_err(|error| self.error(key, Failure::Permanent(error.to_string())))?;
         let id = created.upload_id();
@@ -280,7 +285,7 @@ impl Bucket {
         if reply.status == StatusCode::PRECONDITION_FAILED {
             return Ok(false);
         }
-        let reply = reply.ok(key, self)?;
+        let reply = self.expect_success(key, reply)?;
         // A store may say 200 before it knows the outcome. The body tells: an error has a code, an object an ETag.
         // The name of the root does not, because stores differ in it.
         if reply.element("ETag").is_none() || reply.element("Code").is_some() {
@@ -307,15 +312,13 @@ impl Bucket {
             || self.host.exchange(&method, action.sign(SIGNED_FOR).as_str(), headers, body);
         self.host.retry(attempt).map_err(|failure| self.error(key, failure))
     }
-}
 
-impl WholeReply {
     /// Returns the reply if its status is a success.
-    fn ok(self, key: &str, bucket: &Bucket) -> Result<WholeReply> {
-        match self.status {
-            status if status.is_success() => Ok(self),
-            StatusCode::NOT_FOUND => Err(bucket.error(key, Failure::NotFound)),
-            _ => Err(bucket.error(key, Failure::Permanent(self.answer()))),
+    fn expect_success(&self, key: &str, reply: WholeReply) -> Result<WholeReply> {
+        match reply.status {
+            status if status.is_success() => Ok(reply),
+            StatusCode::NOT_FOUND => Err(self.error(key, Failure::NotFound)),
+            _ => Err(self.error(key, Failure::Permanent(reply.answer()))),
         }
     }
 }

@@ -19,9 +19,10 @@ use std::{
     sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError},
 };
 
+use pinakes_remote::host::{Failure, Reply};
+
 use crate::error::{Error, Result};
 use crate::remote::bucket::{Bucket, ListedFile, is_bucket, split};
-use crate::remote::host::{Failure, Reply};
 
 /// Bytes of the first request for a file, which are kept while its kind is detected.
 const HEAD_BYTES: u64 = 64 << 10;

@@ -2,5 +2,6 @@
 //!
 //! Imports no other folder.
 
-pub(crate) mod escape;
 pub(crate) mod progress;
+
+pub(crate) use pinakes_remote::escape;

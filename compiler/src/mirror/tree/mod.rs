@@ -13,12 +13,13 @@ use std::{
 use minisign::SecretKey;
 use pinakes_format::storage::manifest::{MANIFEST, Manifest};
 use pinakes_format::storage::publication::{PUBLICATION, PUBLICATIONS, Publication};
+use pinakes_remote::manifest::SNAPSHOTS;
+use pinakes_remote::signature::SIGNATURE;
 use rayon::prelude::*;
 
 use crate::error::{Error, Result};
 use crate::mirror::options::PublishOptions;
 use crate::mirror::signature::sign;
-use crate::mirror::{SIGNATURE, SNAPSHOTS};
 use crate::store::files::{make_directory, open_regular, sync_directory, write_atomically};
 use crate::store::lock::OutputLock;
 use crate::store::publish::is_intact;

@@ -9,11 +9,13 @@ use std::{
 use chrono::{DateTime, Utc};
 use pinakes_format::storage::manifest::ID_DIGITS;
 use pinakes_format::storage::publication::{PUBLICATION, PUBLICATIONS, Publication, is_hash};
+use pinakes_remote::manifest::SNAPSHOTS;
+use pinakes_remote::signature::SIGNATURE;
 
 use crate::error::{Error, Result};
 use crate::mirror::list::ObjectList;
 use crate::mirror::tree::Tree;
-use crate::mirror::{OBJECTS, SIGNATURE, SNAPSHOTS, object_path};
+use crate::mirror::{OBJECTS, object_path};
 use crate::store::directory::remove_tree;
 
 impl Tree<'_> {

@@ -18,10 +18,10 @@ use ureq::{
     unversioned::{resolver::DefaultResolver, transport::DefaultConnector},
 };
 
-use crate::error::{Error, Result};
-use crate::remote::address::{Address, read_roots};
-use crate::remote::resolver::OriginResolver;
-use crate::terminal::escape::escape_text;
+use crate::address::{Address, read_roots};
+use crate::error::{RemoteError, Result};
+use crate::escape::escape_text;
+use crate::resolver::OriginResolver;
 
 /// Most redirects that a request follows.
 const REDIRECTS_MAX: u32 = 5;
@@ -51,12 +51,12 @@ impl Default for RetryPolicy {
 
 /// A client for one host, which counts requests and bytes.
 pub struct Host {
-    pub(super) agent: Agent,
+    pub(crate) agent: Agent,
     address: Address,
     retry_policy: RetryPolicy,
     ignores_ranges: AtomicBool,
     fetched_bytes: AtomicU64,
-    pub(super) requests: AtomicU64,
+    pub(crate) requests: AtomicU64,
 }
 
 /// The bytes to request of a file.
@@ -86,7 +86,19 @@ pub enum Failure {
     /// The received bytes are not the published ones.
     Mismatch(String),
     /// The received bytes could not be written.
-    Local(Error),
+    Write {
+        /// Path of the file.
+        path: PathBuf,
+        /// The operating system's error.
+        source: io::Error,
+    },
+}
+
+impl Failure {
+    /// Makes a [`Failure::Write`] for `path`.
+    pub fn write(path: &Path) -> impl FnOnce(io::Error) -> Failure {
+        move |source| Failure::Write { path: path.to_owned(), source }
+    }
 }
 
 /// A reply whose body is being read.
@@ -98,13 +110,18 @@ pub struct Reply {
 }
 
 impl Host {
-    /// Makes a client for `http://…`, `https://…` or `s3://BUCKET/PREFIX`. The PEM file `tls_ca` replaces
-    /// the usual root certificates.
+    /// Makes a client for `http://…`, `https://…` or `s3://BUCKET/PREFIX`. Requests name the program by `user_agent`,
+    /// such as `pinakes-compiler/0.1.0`. The PEM file `tls_ca` replaces the usual root certificates.
     ///
     /// # Errors
     ///
     /// The address is invalid, or the certificates cannot be read.
-    pub fn new(url: &str, retry_policy: RetryPolicy, tls_ca: Option<&Path>) -> Result<Host> {
+    pub fn new(
+        url: &str,
+        user_agent: &str,
+        retry_policy: RetryPolicy,
+        tls_ca: Option<&Path>,
+    ) -> Result<Host> {
         let address = Address::parse(url)?;
         let mut tls = TlsConfig::builder();
         if let Some(path) = tls_ca {
@@ -125,7 +142,7 @@ impl Host {
             .timeout_recv_response(wait)
             .timeout_per_read(wait)
             .timeout_per_write(wait)
-            .user_agent(concat!("pinakes-compiler/", env!("CARGO_PKG_VERSION")))
+            .user_agent(user_agent)
             .accept_encoding("identity")
             .build();
         let resolver = OriginResolver::new(DefaultResolver::default());
@@ -190,7 +207,35 @@ impl Host {
         size_bytes: u64,
         etag: &str,
     ) -> std::result::Result<Reply, Failure> {
-        let reply = self.request_range(path, &Extent::Range(range, size_bytes), Some(etag))?;
+        self.request_only_range(path, range, size_bytes, Some(etag))
+    }
+
+    /// Reads a range of a file into memory, in one attempt. `range` is not empty, and `size_bytes` is the size of
+    /// the file. A body that continues after the range is read for one more byte.
+    ///
+    /// # Errors
+    ///
+    /// Also a host that sends the whole file. Its body is not read.
+    pub fn read_range(
+        &self,
+        path: &str,
+        range: Range<u64>,
+        size_bytes: u64,
+    ) -> std::result::Result<Vec<u8>, Failure> {
+        let bytes = range.end - range.start;
+        let reply = self.request_only_range(path, range, size_bytes, None)?;
+        self.read_exactly(reply, bytes)
+    }
+
+    /// Requests a range, and refuses a reply with the whole file.
+    fn request_only_range(
+        &self,
+        path: &str,
+        range: Range<u64>,
+        size_bytes: u64,
+        etag: Option<&str>,
+    ) -> std::result::Result<Reply, Failure> {
+        let reply = self.request_range(path, &Extent::Range(range, size_bytes), etag)?;
         match reply.is_range {
             true => Ok(reply),
             false => Err(Failure::Permanent("the host ignores ranges".into())),
@@ -295,7 +340,7 @@ impl Host {
     }
 
     /// Classifies a transport error.
-    pub(super) fn transport_failure(&self, error: TransportError) -> Failure {
+    pub(crate) fn transport_failure(&self, error: TransportError) -> Failure {
         let RetryPolicy { timeout, speed_bytes_min, .. } = self.retry_policy;
         match error {
             TransportError::Timeout(ureq::Timeout::RecvBody) => Failure::Temporary(format!(
@@ -348,35 +393,34 @@ impl Host {
     /// Reads a whole file into memory, with retries. `extent` bounds its size.
     pub fn read_file(&self, path: &str, extent: &Extent) -> std::result::Result<Vec<u8>, Failure> {
         self.retry(|| {
-            let mut reply = self.request(path, extent)?;
-            let mut text = Vec::new();
+            let reply = self.request(path, extent)?;
             match *extent {
-                Extent::UpTo(bytes) => self.read_up_to(&mut reply, bytes, &mut text)?,
-                Extent::Whole(bytes) => {
-                    // Allocates memory only for received bytes.
-                    self.read_up_to(&mut reply, bytes, &mut text)?;
-                    if (text.len() as u64) < bytes {
-                        return Err(Failure::Temporary(cut_short(text.len() as u64)));
-                    }
-                }
+                Extent::UpTo(bytes) => self.read_up_to(reply, bytes),
+                Extent::Whole(bytes) => self.read_exactly(reply, bytes),
                 Extent::Range(..) => {
-                    return Err(Failure::Permanent("a whole file was requested as a range".into()));
+                    Err(Failure::Permanent("a whole file was requested as a range".into()))
                 }
             }
-            Ok(text)
         })
     }
 
-    fn read_up_to(
-        &self,
-        reply: &mut Reply,
-        bytes: u64,
-        text: &mut Vec<u8>,
-    ) -> std::result::Result<(), Failure> {
-        let read = reply.body.by_ref().take(bytes + 1).read_to_end(text);
-        self.fetched_bytes.fetch_add(text.len() as u64, Ordering::Relaxed);
+    /// Reads a body of exactly `bytes` bytes.
+    fn read_exactly(&self, reply: Reply, bytes: u64) -> std::result::Result<Vec<u8>, Failure> {
+        let content = self.read_up_to(reply, bytes)?;
+        let read = content.len() as u64;
+        if read < bytes { Err(Failure::Temporary(cut_short(read))) } else { Ok(content) }
+    }
+
+    /// Reads a body of at most `bytes` bytes, to its end. Allocates memory only for received bytes.
+    fn read_up_to(&self, reply: Reply, bytes: u64) -> std::result::Result<Vec<u8>, Failure> {
+        let mut content = Vec::new();
+        let read = reply.body.take(bytes + 1).read_to_end(&mut content);
+        self.fetched_bytes.fetch_add(content.len() as u64, Ordering::Relaxed);
         read.map_err(|error| self.transport_failure(error.into()))?;
-        if text.len() as u64 > bytes { Err(Failure::Mismatch(too_long(bytes))) } else { Ok(()) }
+        match content.len() as u64 > bytes {
+            true => Err(Failure::Mismatch(too_long(bytes))),
+            false => Ok(content),
+        }
     }
 
     /// Fills `buffer` with the next bytes of a reply.
@@ -418,23 +462,25 @@ impl Host {
     }
 
     /// Converts the failure of the last attempt into the error that stops the run.
-    pub fn error(&self, path: &str, failure: Failure) -> Error {
+    pub fn error(&self, path: &str, failure: Failure) -> RemoteError {
         let url = self.display(path);
         match failure {
             Failure::Temporary(reason) | Failure::RetryAfter(reason, _) => {
                 let attempts = self.retry_policy.attempts_max;
                 let reason = format!("{reason}, in {attempts} attempts; run again to continue");
-                Error::Fetch { url, reason }
+                RemoteError::Fetch { url, reason }
             }
             Failure::NotFound => {
                 let reason =
                     "not found; check the address, and run again if the host is publishing";
-                Error::Fetch { url, reason: reason.into() }
+                RemoteError::Fetch { url, reason: reason.into() }
             }
-            Failure::Changed => Error::Fetch { url, reason: "the file changed; run again".into() },
-            Failure::Permanent(reason) => Error::Fetch { url, reason },
-            Failure::Mismatch(reason) => Error::Damaged { path: PathBuf::from(url), reason },
-            Failure::Local(error) => error,
+            Failure::Changed => {
+                RemoteError::Fetch { url, reason: "the file changed; run again".into() }
+            }
+            Failure::Permanent(reason) => RemoteError::Fetch { url, reason },
+            Failure::Mismatch(reason) => RemoteError::Damaged { url, reason },
+            Failure::Write { path, source } => RemoteError::Write { path, source },
         }
     }
 }
@@ -446,7 +492,7 @@ impl Reply {
 }
 
 /// The failure of a reply after which another attempt may succeed; `None` for another status.
-pub(super) fn temporary_failure(status: StatusCode, headers: &HeaderMap) -> Option<Failure> {
+pub(crate) fn temporary_failure(status: StatusCode, headers: &HeaderMap) -> Option<Failure> {
     let is_temporary = status.is_server_error()
         || matches!(status, StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS);
     let reason = status.to_string();

@@ -4,8 +4,8 @@ use std::sync::atomic::Ordering;
 
 use ureq::http::{HeaderName, Method, Request, StatusCode, header};
 
-use crate::remote::host::{Failure, Host, temporary_failure};
-use crate::terminal::escape::escape_text;
+use crate::escape::escape_text;
+use crate::host::{Failure, Host, temporary_failure};
 
 /// Largest reply to a request that is no download, in bytes. A page of a bucket's list has about 1 MB.
 const REPLY_BYTES_MAX: u64 = 16 << 20;
@@ -17,7 +17,9 @@ const ANSWER_CHARS_MAX: usize = 200;
 
 /// A reply that was read as a whole.
 pub struct WholeReply {
+    /// The status of the reply.
     pub status: StatusCode,
+    /// The version of the file that the reply names.
     pub etag: Option<String>,
     body: Vec<u8>,
 }

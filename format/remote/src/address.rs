@@ -5,10 +5,10 @@ use std::{path::Path, time::Duration};
 use rusty_s3::{Bucket, Credentials, S3Action, UrlStyle};
 use ureq::tls::{PemItem, RootCerts, parse_pem};
 
-use crate::error::{Error, Result};
+use crate::error::{RemoteError, Result};
 
 /// Lifetime of a signed bucket URL.
-pub(crate) const SIGNED_FOR: Duration = Duration::from_secs(3_600);
+pub const SIGNED_FOR: Duration = Duration::from_secs(3_600);
 
 /// The address of a tree.
 pub enum Address {
@@ -32,7 +32,7 @@ impl Address {
     ///
     /// A usage error for any other text.
     pub fn parse(url: &str) -> Result<Address> {
-        let refused = |reason: &str| Error::Usage(format!("the address `{url}` {reason}"));
+        let refused = |reason: &str| RemoteError::Usage(format!("the address `{url}` {reason}"));
         if url.contains(|c: char| c.is_whitespace() || c.is_control() || "?#\\".contains(c)) {
             return Err(refused("contains white space, a control character, `?`, `#` or `\\`"));
         }
@@ -105,21 +105,21 @@ impl Address {
 }
 
 /// Reads the certificates of a PEM file, which replace the usual root certificates.
-pub fn read_roots(path: &Path) -> Result<RootCerts> {
-    let text = std::fs::read(path).map_err(Error::input(path))?;
+pub(crate) fn read_roots(path: &Path) -> Result<RootCerts> {
+    let text = std::fs::read(path).map_err(RemoteError::read(path))?;
     let mut roots = Vec::new();
     for item in parse_pem(&text) {
         match item {
             Ok(PemItem::Certificate(certificate)) => roots.push(certificate),
             Ok(_) => {}
             Err(error) => {
-                return Err(Error::Input { path: path.into(), reason: error.to_string() });
+                return Err(RemoteError::Input { path: path.into(), reason: error.to_string() });
             }
         }
     }
     if roots.is_empty() {
         let reason = "contains no certificate; expected PEM".into();
-        return Err(Error::Input { path: path.into(), reason });
+        return Err(RemoteError::Input { path: path.into(), reason });
     }
     Ok(RootCerts::new_with_certs(&roots))
 }
@@ -133,7 +133,7 @@ mod tests {
     fn addresses_that_no_mirror_has_are_refused() {
         let check = |url: &str, expected: &str| {
             let error = Address::parse(url).err().unwrap();
-            assert_eq!(error.exit_code(), 2, "{url}");
+            assert!(matches!(error, RemoteError::Usage(_)), "{url}");
             assert_eq!(error.to_string(), format!("the address `{url}` {expected}"));
         };
         let none = "is not a mirror's; expected `http://…`, `https://…` or `s3://…`";

@@ -6,11 +6,10 @@ use chrono::{DateTime, TimeDelta, Utc};
 use minisign::PublicKey;
 use pinakes_format::storage::publication::{PUBLICATION, PUBLICATION_BYTES_MAX, Publication};
 
-use crate::error::{Error, Result};
-use crate::mirror::SIGNATURE;
-use crate::mirror::signature::{SIGNATURE_BYTES_MAX, SignatureError, verify};
-use crate::remote::host::{Extent, Failure, Host};
-use crate::terminal::escape::escape_text;
+use crate::error::{RemoteError, Result};
+use crate::escape::escape_text;
+use crate::host::{Extent, Failure, Host};
+use crate::signature::{SIGNATURE, SIGNATURE_BYTES_MAX, SignatureError, verify};
 
 /// First pause between two attempts; each later pause doubles.
 const PAUSE_FIRST: Duration = Duration::from_millis(500);
@@ -34,7 +33,8 @@ pub struct FetchedPublication {
 /// Fetches a publication and a signature that do not match again until the timeout: the host may be
 /// replacing both.
 pub fn fetch(host: &Host, keys: &[PublicKey]) -> Result<FetchedPublication> {
-    let untrusted = |reason: String| Error::Untrusted { url: host.display(PUBLICATION), reason };
+    let untrusted =
+        |reason: String| RemoteError::Untrusted { url: host.display(PUBLICATION), reason };
     let read_file = |path, bytes_max| host.read_file(path, &Extent::UpTo(bytes_max));
     let timeout = host.timeout();
     let (mut pause, mut waited) = (PAUSE_FIRST, Duration::ZERO);
@@ -73,8 +73,8 @@ pub fn fetch(host: &Host, keys: &[PublicKey]) -> Result<FetchedPublication> {
 }
 
 fn read(host: &Host, text: &[u8]) -> Result<Publication> {
-    Publication::read(text).map_err(|error| Error::Damaged {
-        path: host.display(PUBLICATION).into(),
+    Publication::read(text).map_err(|error| RemoteError::Damaged {
+        url: host.display(PUBLICATION),
         reason: escape_text(&error.to_string()),
     })
 }
@@ -90,7 +90,7 @@ pub fn check_age(
     now: DateTime<Utc>,
     allow_stale: bool,
 ) -> Result<bool> {
-    let untrusted = |reason: String| Error::Untrusted { url: url.to_owned(), reason };
+    let untrusted = |reason: String| RemoteError::Untrusted { url: url.to_owned(), reason };
     let latest = now + TimeDelta::days(AHEAD_DAYS_MAX);
     if publication.version_at() > latest {
         return Err(untrusted(format!(

@@ -1,0 +1,56 @@
+//! Fetches the manifest of a publication. Its hashes cover all files of the snapshot.
+
+use pinakes_format::snapshot::check_file_list;
+use pinakes_format::storage::manifest::{HASHES, MANIFEST, Manifest};
+use pinakes_format::storage::publication::Publication;
+
+use crate::error::{RemoteError, Result};
+use crate::escape::escape_text;
+use crate::host::{Extent, Host};
+
+/// Directory of snapshots in a tree.
+pub const SNAPSHOTS: &str = "snapshots";
+
+/// Returns the path of a snapshot's file in a tree.
+pub fn snapshot_path(id: &str, file: &str) -> String {
+    format!("{SNAPSHOTS}/{id}/{file}")
+}
+
+/// Fetches and verifies the manifest of a publication.
+///
+/// # Errors
+///
+/// The host does not send the manifest, or it is not the published one.
+pub fn fetch_manifest(host: &Host, publication: &Publication, bytes_max: u64) -> Result<Manifest> {
+    let published = &publication.snapshot;
+    let path = snapshot_path(&published.id, MANIFEST);
+    let damaged = |reason: String| RemoteError::Damaged { url: host.display(&path), reason };
+    if published.manifest_bytes > bytes_max {
+        return Err(damaged(format!(
+            "{} bytes, more than `--max-manifest` allows ({bytes_max})",
+            published.manifest_bytes
+        )));
+    }
+    let text = host
+        .read_file(&path, &Extent::Whole(published.manifest_bytes))
+        .map_err(|failure| host.error(&path, failure))?;
+    let manifest =
+        Manifest::read(&text).map_err(|error| damaged(escape_text(&error.to_string())))?;
+    if manifest.root != published.root {
+        let (found, expected) = (&manifest.root, &published.root);
+        return Err(damaged(format!("root hash {found}, expected the published {expected}")));
+    }
+    check_file_list(&manifest).map_err(|(file, cause)| {
+        let file: String = file.chars().take(64).collect();
+        damaged(format!("`{}` {cause}", file.escape_debug()))
+    })?;
+    if let Some(entry) = manifest.files.iter().find(|entry| entry.size_bytes == 0)
+        && entry.path != HASHES
+    {
+        return Err(damaged(format!(
+            "`{}` has size 0; no file of a snapshot is empty",
+            entry.path
+        )));
+    }
+    Ok(manifest)
+}
