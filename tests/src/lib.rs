@@ -24,6 +24,8 @@ pub mod reply_checker;
 pub mod server;
 pub mod serving;
 pub mod similar_names;
+pub mod slow_link;
+pub mod static_host;
 pub mod values;
 
 pub use fixtures::{library, make_writable, publish, republish, shared_directory};

@@ -11,10 +11,10 @@ use std::{
 
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 
-use crate::host::Host;
 use crate::setup::{Edition, Run, Setup, command, run};
 use pinakes_tests::client::{Connection, REPLY_TIMEOUT};
 use pinakes_tests::server::{Server, command as server_command, make_writable};
+use pinakes_tests::static_host::Host;
 
 /// How late a reply of the earlier snapshot may begin; a loaded machine delays threads.
 const LATE_MAX: TimeDelta = TimeDelta::milliseconds(250);

@@ -3,8 +3,8 @@
 use std::fs;
 
 use pinakes_tests::bucket_store::{BucketStore, sign_for};
+use pinakes_tests::static_host::{Behaviour, Host};
 
-use crate::host::{Behaviour, Host};
 use crate::setup::{Edition, Run, Setup};
 
 /// Pulls from the bucket at an endpoint, with credentials.

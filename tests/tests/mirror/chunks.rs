@@ -6,9 +6,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::host::{Behaviour, Host};
 use crate::setup::{Edition, Setup};
 use pinakes_tests::server::make_writable;
+use pinakes_tests::static_host::{Behaviour, Host};
 
 /// Total size in bytes of all files of the published snapshot except the manifest.
 fn bytes_of(setup: &Setup) -> u64 {

@@ -7,8 +7,8 @@ use std::{
 
 use pinakes_format::storage::manifest::FileEntry;
 use pinakes_format::storage::publication::PUBLICATION;
+use pinakes_tests::static_host::{Behaviour, Host, HostRequest};
 
-use crate::host::{Behaviour, Host, HostRequest};
 use crate::setup::{Edition, Run, Setup};
 
 /// Options with which `pull` gives up on a faulty host within seconds.

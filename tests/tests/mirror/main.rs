@@ -5,7 +5,6 @@
 mod activation;
 mod bucket;
 mod chunks;
-mod host;
 mod hostile;
 mod manifests;
 mod minisign;

@@ -6,9 +6,9 @@ use pinakes_format::storage::publication::{PUBLICATION, Publication};
 use pinakes_tests::{files_below, write_files};
 use serde_json::Value;
 
-use crate::host::Host;
 use crate::setup::{Edition, Run, Setup, run};
 use pinakes_tests::server::make_writable;
+use pinakes_tests::static_host::Host;
 
 /// Publishes an edition with its objects.
 fn with_objects(edition: Edition) -> Setup {

@@ -4,9 +4,9 @@ use std::{ffi::OsStr, fs, path::Path};
 
 use serde_json::{Value, json};
 
-use crate::host::Host;
 use crate::setup::{Edition, Run, Setup, run};
 use pinakes_tests::server::make_writable;
+use pinakes_tests::static_host::Host;
 
 /// Pulls and returns the run with its report.
 fn pull(setup: &Setup, host: &Host) -> (Run, Value) {

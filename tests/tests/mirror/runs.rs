@@ -10,10 +10,10 @@ use std::{
 use chrono::{TimeDelta, Utc};
 use pinakes_format::storage::publication::moment;
 use pinakes_tests::program;
+use pinakes_tests::static_host::{Behaviour, Host};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::host::{Behaviour, Host};
 use crate::setup::{Edition, Setup, run};
 
 /// The members of a report that are equal in every run.

@@ -16,8 +16,8 @@ use pinakes_tests::{
     write_files,
 };
 
-use crate::host::Host;
 use pinakes_tests::server::make_writable;
+use pinakes_tests::static_host::Host;
 
 /// A run of the compiler.
 #[derive(Debug)]

@@ -3,9 +3,9 @@
 use std::fs;
 
 use pinakes_format::storage::publication::PUBLICATION;
+use pinakes_tests::static_host::{Behaviour, Host};
 use pinakes_tests::write_files;
 
-use crate::host::{Behaviour, Host};
 use crate::setup::{Edition, Setup};
 
 const SIGNATURE: &str = "publication.json.minisig";

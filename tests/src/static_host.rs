@@ -1,10 +1,11 @@
 //! A host of static files with a behaviour per request, which counts requests and bytes.
 
 use std::{
-    fs,
-    io::{BufRead, BufReader, Write},
+    fs::File,
+    io::{self, BufRead, BufReader, Write},
     net::{SocketAddr, TcpListener, TcpStream},
-    path::PathBuf,
+    os::unix::fs::FileExt,
+    path::{Path, PathBuf},
     sync::{
         Arc, Mutex,
         atomic::{AtomicU64, Ordering},
@@ -79,6 +80,8 @@ impl Host {
         let (rule, kept): (Arc<Rule>, _) = (Arc::new(rule), Arc::clone(&log));
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
+                // A body must not wait for the client to acknowledge the head.
+                stream.set_nodelay(true).unwrap();
                 let (tree, rule, log) = (tree.clone(), Arc::clone(&rule), Arc::clone(&kept));
                 // The thread ends with its connection.
                 thread::spawn(move || while answer(&stream, &tree, &*rule, &log).is_some() {});
@@ -108,7 +111,7 @@ impl Host {
 }
 
 /// Answers one request; `None` closes the connection.
-fn answer(stream: &TcpStream, tree: &std::path::Path, rule: &Rule, log: &Log) -> Option<()> {
+fn answer(stream: &TcpStream, tree: &Path, rule: &Rule, log: &Log) -> Option<()> {
     let mut lines = BufReader::new(stream).lines();
     let first = lines.next()?.ok()?;
     let path = first.split(' ').nth(1)?.trim_start_matches('/').to_owned();
@@ -139,27 +142,26 @@ fn answer(stream: &TcpStream, tree: &std::path::Path, rule: &Rule, log: &Log) ->
         let _ = stream.shutdown(std::net::Shutdown::Both);
         return None;
     }
-    let read = match &behaviour {
-        Behaviour::ServesOther(bytes) => Ok(bytes.clone()),
-        _ => fs::read(tree.join(&path)),
+    let range = range.filter(|_| !matches!(behaviour, Behaviour::IgnoresRange));
+    let read = match (&behaviour, range) {
+        (Behaviour::ServesOther(bytes), Some((from, to))) => {
+            Ok((bytes[from..=to.min(bytes.len() - 1)].to_vec(), bytes.len()))
+        }
+        (Behaviour::ServesOther(bytes), None) => Ok((bytes.clone(), bytes.len())),
+        _ => read(&tree.join(&path), range),
     };
-    let Ok(bytes) = read else {
+    let Ok((body, size)) = read else {
         return out.head("HTTP/1.1 404 Not Found\r\nContent-Length: 0");
     };
-    let size = bytes.len();
-    let is_part = range.is_some() && !matches!(behaviour, Behaviour::IgnoresRange);
-    let (head, body) = match range.filter(|_| is_part) {
+    let head = match range {
         Some((from, to)) => {
-            let body = &bytes[from..=to.min(size - 1)];
-            let head =
-                format!("HTTP/1.1 206 Partial Content\r\nContent-Range: bytes {from}-{to}/{size}");
-            (head, body)
+            format!("HTTP/1.1 206 Partial Content\r\nContent-Range: bytes {from}-{to}/{size}")
         }
-        None => ("HTTP/1.1 200 OK".to_owned(), &bytes[..]),
+        None => "HTTP/1.1 200 OK".to_owned(),
     };
     if matches!(behaviour, Behaviour::Endless) {
         out.head(&format!("{head}\r\nTransfer-Encoding: chunked"))?;
-        out.chunk(body)?;
+        out.chunk(&body)?;
         loop {
             out.chunk(&[0; 4_096])?;
         }
@@ -179,13 +181,23 @@ fn answer(stream: &TcpStream, tree: &std::path::Path, rule: &Rule, log: &Log) ->
         }
         Behaviour::Drips(pause) => {
             for byte in body {
-                out.body(&[*byte])?;
+                out.body(&[byte])?;
                 thread::sleep(pause);
             }
             Some(())
         }
-        _ => out.body(body),
+        _ => out.body(&body),
     }
+}
+
+/// Reads a file, or the bytes from the first to the last of a range. Returns the size of the file too.
+fn read(place: &Path, range: Option<(usize, usize)>) -> io::Result<(Vec<u8>, usize)> {
+    let file = File::open(place)?;
+    let size = file.metadata()?.len() as usize;
+    let (from, end) = range.map_or((0, size), |(from, to)| (from, size.min(to + 1)));
+    let mut bytes = vec![0; end - from];
+    file.read_exact_at(&mut bytes, from as u64)?;
+    Ok((bytes, size))
 }
 
 struct Sender<'s> {
