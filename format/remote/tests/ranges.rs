@@ -45,8 +45,7 @@ fn answer(mut stream: &TcpStream) -> Option<()> {
     let body: Vec<u8> = (from..=to).collect();
     let part = format!("HTTP/1.1 206 Partial Content\r\nContent-Range: bytes {range}/{SIZE_BYTES}");
     let mut send = |head: &str, body: &[u8]| {
-        stream.write_all(format!("{head}\r\n\r\n").as_bytes()).ok()?;
-        stream.write_all(body).ok()
+        stream.write_all(&[head.as_bytes(), b"\r\n\r\n", body].concat()).ok()
     };
     match path {
         "/file" => send(&format!("{part}\r\nContent-Length: {}", body.len()), &body),
