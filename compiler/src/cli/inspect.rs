@@ -82,7 +82,7 @@ fn index_sizes(snapshot: &Snapshot, entity: Entity) -> Vec<IndexSize> {
     }
     let dictionaries = [
         ("words of names", FileKind::Words, snapshot.words(entity).ok()),
-        ("alternative names", FileKind::Alternatives, snapshot.alternatives(entity)),
+        ("alternative names", FileKind::Alternatives, snapshot.alternatives(entity).ok().flatten()),
     ];
     for (path, kind, dictionary) in dictionaries {
         sizes.extend(dictionary.map(|dictionary| IndexSize {
@@ -118,7 +118,7 @@ fn index_sizes(snapshot: &Snapshot, entity: Entity) -> Vec<IndexSize> {
             bytes: citations.archive().len() as u64,
         });
     }
-    if let Some(index) = snapshot.full_text(entity) {
+    if let Ok(Some(index)) = snapshot.full_text(entity) {
         let (postings, positions) = index.region_bytes();
         let whole = index.archive().len() as u64;
         let dictionaries = format!("full text: terms and {} forms", index.forms());

@@ -91,6 +91,7 @@ impl<E: From<Unreadable>> TakeOver<E> {
         match unreadable.source {
             ReadError::WouldWait | ReadError::Internal(_) => TakeOver::Failed(unreadable.into()),
             ReadError::Damage(_)
+            | ReadError::Absent { .. }
             | ReadError::Fault(_)
             | ReadError::Corrupt { .. }
             | ReadError::Row { .. } => TakeOver::Impossible(Reason::Read(unreadable)),

@@ -301,7 +301,7 @@ impl<'s> NameSearch<'s> {
 
     /// Finds the ascending rows of alternative names that begin with a text.
     fn alternatives(&self, folded: &str) -> Result<Vec<u32>, QueryError> {
-        let Some(alternatives) = self.snapshot.alternatives(self.entity) else {
+        let Some(alternatives) = self.snapshot.alternatives(self.entity)? else {
             return Ok(Vec::new());
         };
         let mut found = Vec::new();

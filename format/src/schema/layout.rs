@@ -153,3 +153,8 @@ pub fn schema_hash() -> u64 {
     });
     *HASH
 }
+
+/// The schema hash as the manifest writes it: 16 hex digits.
+pub fn schema_digits() -> String {
+    format!("{:016x}", schema_hash())
+}

@@ -57,6 +57,12 @@ pub enum Cause {
         /// The hash of the file's bytes.
         found: String,
     },
+    /// Chunks of the snapshot may be absent.
+    #[error(
+        "marks a snapshot of which a mirror has only the parts that were asked for; serve it with `--from`, or fetch \
+             the rest with `pull`"
+    )]
+    Partial,
     /// Another process holds the exclusive lock to remove the snapshot.
     #[error("the snapshot is being removed (`build --keep`); open another")]
     Removed,
@@ -69,6 +75,9 @@ pub enum Cause {
     /// The manifest lacks a file that every snapshot has.
     #[error("is not listed by the manifest; rebuild the snapshot")]
     Unlisted,
+    /// The manifest lists an archive without the counts of its header.
+    #[error("is listed by the manifest without its counts; rebuild the snapshot")]
+    Uncounted,
     /// The archive's header or length is wrong.
     #[error(transparent)]
     Archive(#[from] ArchiveError),

@@ -1,7 +1,7 @@
 //! A published snapshot: opened, verified as it is touched, and read by row or by id.
 //!
 //! `open` maps the files and checks the headers; `lock` keeps an open snapshot from removal; `next` reads the link to a scheduled snapshot;
-//! `fetch` starts the reads of a page; `measure` adds up the bytes of records; `watch` detects changes to open files; `verify` checks every byte and every rule of the format.
+//! `lazy` opens an index at its first use; `fetch` starts the reads of a page; `measure` adds up the bytes of records; `watch` detects changes to open files; `verify` checks every byte and every rule of the format.
 //! `suppression_list` reads the ids of a takedown list, `suppressed` resolves them to rows.
 //!
 //! Imports `entity`, `index`, `json`, `record`, `schema`, `storage`, `text`.
@@ -9,6 +9,7 @@
 mod error;
 mod fetch;
 mod files;
+mod lazy;
 mod lock;
 mod lookup;
 mod measure;
@@ -20,8 +21,10 @@ mod verify;
 mod watch;
 
 use std::{
+    fs,
     fs::File,
     ops::Range,
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     sync::{Arc, LazyLock},
 };
@@ -43,11 +46,16 @@ use crate::record::gather::{Gather, Gathered, PathTree, find_path};
 use crate::record::schema_of;
 use crate::record::value::{TABLE_FIRST, TABLE_NAMES};
 use crate::schema::keys::{Values, keys_of};
-use crate::storage::archive::InArchive;
+use crate::snapshot::lazy::Lazy;
+use crate::storage::absent::{
+    CachedStretch, ChunkSource, FetchedStretches, Missing, StretchPlace, Wanted, take_over,
+};
+use crate::storage::archive::{Archive, InArchive, Reading};
 use crate::storage::blobs::Blobs;
 use crate::storage::error::ReadError;
 use crate::storage::header::HEADER_BYTES;
 use crate::storage::ids::{Ids, Redirects};
+use crate::storage::integrity::chunk_count;
 use crate::storage::manifest::Manifest;
 use crate::storage::mmap::Map;
 use crate::storage::names::Names;
@@ -68,6 +76,9 @@ pub const STRINGS_PREFIX_BYTES: usize = (TABLE_NAMES.len() + 1) * 8;
 /// The file beside snapshots that lists the ids of every snapshot that became current: one a line,
 /// the oldest first.
 pub const HISTORY: &str = ".history";
+
+/// The file in the directory of a snapshot of which chunks may be absent.
+pub const PARTIAL: &str = "partial";
 
 /// The directory, in a directory of snapshots, with the suppression list of each snapshot built with one.
 /// Snapshots do not contain the lists, since mirrors publish snapshots.
@@ -92,6 +103,8 @@ pub enum Reads {
     Together,
     /// A read that would wait fails with [`ReadError::WouldWait`]: for threads that serve many clients.
     MemoryOnly,
+    /// As together; the chunks that are not on this disk are noted, and the answer is thrown away if there are any.
+    Collecting,
 }
 
 /// The open files of a snapshot, shared by every suppression of it.
@@ -109,6 +122,8 @@ struct Opened {
     _lock: Option<File>,
     /// The levels above the chunks of every file.
     hashes: Arc<Map>,
+    /// Where chunks come from that are absent or damaged; `None` of a snapshot that must be whole.
+    source: Option<Arc<dyn ChunkSource>>,
 }
 
 /// The archives of one entity; `None` where the entity has no such archive.
@@ -118,44 +133,44 @@ struct EntityFiles {
     ids: Ids,
     redirects: Redirects,
     names: Option<Names>,
-    term_lists: Option<TermListsFile>,
-    orders: Option<OrdersFile>,
-    words: Option<Dictionary>,
-    alternatives: Option<Dictionary>,
-    prefix_stats: Option<PrefixStats>,
-    citations: Option<CitationsFile>,
-    targets: Option<TargetsFile>,
-    full_text: Option<FullText>,
+    term_lists: Option<Lazy<TermListsFile>>,
+    orders: Option<Lazy<OrdersFile>>,
+    words: Option<Lazy<Dictionary>>,
+    alternatives: Option<Lazy<Dictionary>>,
+    prefix_stats: Option<Lazy<PrefixStats>>,
+    citations: Option<Lazy<CitationsFile>>,
+    targets: Option<Lazy<TargetsFile>>,
+    full_text: Option<Lazy<FullText>>,
 }
 
 impl Mapped {
-    /// Twins of all archives for reads from memory.
-    fn memory_only(&self) -> Mapped {
+    /// Twins of all archives that read in another way.
+    fn reading(&self, reading: &Reading) -> Mapped {
         let Mapped { opened, entities, strings } = self;
-        let entities = entities.iter().map(EntityFiles::memory_only).collect();
-        Mapped { opened: Arc::clone(opened), entities, strings: strings.memory_only() }
+        let entities = entities.iter().map(|files| files.reading(reading)).collect();
+        Mapped { opened: Arc::clone(opened), entities, strings: strings.reading(reading) }
     }
 }
 
 impl EntityFiles {
-    /// Twins of the archives for reads from memory.
-    fn memory_only(&self) -> EntityFiles {
-        fn twin<T: InArchive>(file: &Option<T>) -> Option<T> {
-            file.as_ref().map(T::memory_only)
+    /// Twins of the archives that read in another way.
+    fn reading(&self, reading: &Reading) -> EntityFiles {
+        fn twin<T: InArchive>(file: &Option<T>, reading: &Reading) -> Option<T> {
+            file.as_ref().map(|file| file.reading(reading))
         }
         EntityFiles {
-            records: self.records.memory_only(),
-            ids: self.ids.memory_only(),
-            redirects: self.redirects.memory_only(),
-            names: twin(&self.names),
-            term_lists: twin(&self.term_lists),
-            orders: twin(&self.orders),
-            words: twin(&self.words),
-            alternatives: twin(&self.alternatives),
-            prefix_stats: twin(&self.prefix_stats),
-            citations: twin(&self.citations),
-            targets: twin(&self.targets),
-            full_text: twin(&self.full_text),
+            records: self.records.reading(reading),
+            ids: self.ids.reading(reading),
+            redirects: self.redirects.reading(reading),
+            names: twin(&self.names, reading),
+            term_lists: twin(&self.term_lists, reading),
+            orders: twin(&self.orders, reading),
+            words: twin(&self.words, reading),
+            alternatives: twin(&self.alternatives, reading),
+            prefix_stats: twin(&self.prefix_stats, reading),
+            citations: twin(&self.citations, reading),
+            targets: twin(&self.targets, reading),
+            full_text: twin(&self.full_text, reading),
         }
     }
 }
@@ -193,11 +208,89 @@ impl Snapshot {
     pub fn reading(&self, reads: Reads) -> Snapshot {
         let mapped = match (reads, self.reads) {
             (Reads::MemoryOnly, Reads::OneByOne | Reads::Together) => {
-                Arc::new(self.mapped.memory_only())
+                Arc::new(self.mapped.reading(&Reading::MemoryOnly))
             }
             _ => Arc::clone(&self.mapped),
         };
         Snapshot { mapped, reads, ..self.clone() }
+    }
+
+    /// A handle of the same snapshot that notes the chunks that it reads, or will read, and that are not on this disk.
+    #[must_use]
+    pub fn collecting(&self, wanted: &Arc<Wanted>) -> Snapshot {
+        let mapped = Arc::new(self.mapped.reading(&Reading::Collects(Arc::clone(wanted))));
+        Snapshot { mapped, reads: Reads::Collecting, ..self.clone() }
+    }
+
+    /// A handle of the same snapshot whose reads wait until chunks are sent that are not on this disk; the handle itself
+    /// of a snapshot that must be whole.
+    #[must_use]
+    pub fn waiting(&self) -> Snapshot {
+        let Some(source) = &self.mapped.opened.source else { return self.clone() };
+        let reading = Reading::Fetches(Arc::default(), Arc::clone(source));
+        let mapped = Arc::new(self.mapped.reading(&reading));
+        Snapshot { mapped, reads: Reads::Together, ..self.clone() }
+    }
+
+    /// The bytes that the files take on the disk.
+    pub fn allocated_bytes(&self) -> u64 {
+        let directory = &self.mapped.opened.path;
+        let files = self.manifest().files.iter();
+        let sizes = files.map(|entry| fs::symlink_metadata(directory.join(&entry.path)));
+        sizes.flatten().map(|metadata| metadata.blocks() * 512).sum()
+    }
+
+    /// The next stretch that has bytes on the disk; `None` behind the last.
+    pub fn next_stretch(&self, place: &mut StretchPlace) -> Option<CachedStretch> {
+        for archive in self.archives().skip(place.archive) {
+            if let Some(stretch) = CachedStretch::next(archive, place) {
+                return Some(stretch);
+            }
+            place.next_archive();
+        }
+        None
+    }
+
+    /// Copies the chunks of an earlier snapshot that are the same, at the same place of the same file. Returns the copied
+    /// bytes.
+    pub fn take_over(&self, earlier: &Snapshot, source: &dyn ChunkSource) -> u64 {
+        let of_one = |archive: &Archive| {
+            let other = earlier.archives().find(|other| other.file() == archive.file());
+            other.map_or(0, |other| take_over(archive, other, source))
+        };
+        self.archives().map(of_one).sum()
+    }
+
+    /// The number of chunks of each archive.
+    pub fn chunk_counts(&self) -> Vec<usize> {
+        self.archives().map(|archive| chunk_count(archive.len() as u64) as usize).collect()
+    }
+
+    /// What is missing of some chunks of an archive, by its number in [`Snapshot::chunk_counts`]. Cost: a hash of each
+    /// chunk that is not verified yet.
+    pub fn missing_in(&self, archive: usize, chunks: Range<usize>) -> Vec<Missing> {
+        let wanted = Wanted::default();
+        self.archives().skip(archive).take(1).for_each(|of| wanted.note_chunks(of, chunks.clone()));
+        wanted.take(&mut FetchedStretches::default())
+    }
+
+    /// What was read. A handle that collects answers nothing for bytes that are absent, which it has noted: so one
+    /// attempt notes all that a page of records refers to, and its answer is thrown away.
+    fn or_noted<T: Default>(&self, read: Result<T, ReadError>) -> Result<T, ReadError> {
+        match read {
+            Err(ReadError::Absent { .. }) if self.is_collecting() => Ok(T::default()),
+            read => read,
+        }
+    }
+
+    /// Whether this handle notes what is not on this disk.
+    pub(crate) fn is_collecting(&self) -> bool {
+        self.reads == Reads::Collecting
+    }
+
+    /// Whether chunks that are absent or damaged can be fetched.
+    pub fn is_fetched(&self) -> bool {
+        self.mapped.opened.source.is_some()
     }
 
     pub(crate) fn kept(&self) -> &SnapshotSets {
@@ -339,7 +432,7 @@ impl Snapshot {
     /// Where the entity has none.
     pub fn term_lists(&self, entity: Entity) -> Result<&TermListsFile, ReadError> {
         let lists = self.files_of(entity).term_lists.as_ref();
-        lists.ok_or(ReadError::Internal("the entity has no term lists"))
+        lists.ok_or(ReadError::Internal("the entity has no term lists"))?.get()
     }
 
     /// The dictionary of the words in an entity's names.
@@ -349,12 +442,16 @@ impl Snapshot {
     /// Where the entity's names are not searched.
     pub fn words(&self, entity: Entity) -> Result<&Dictionary, ReadError> {
         let words = self.files_of(entity).words.as_ref();
-        words.ok_or(ReadError::Internal("the entity has no word dictionary"))
+        words.ok_or(ReadError::Internal("the entity has no word dictionary"))?.get()
     }
 
     /// The dictionary of an entity's folded alternative names; `None` where the entity has none.
-    pub fn alternatives(&self, entity: Entity) -> Option<&Dictionary> {
-        self.files_of(entity).alternatives.as_ref()
+    ///
+    /// # Errors
+    ///
+    /// Where the bytes that describe the dictionary cannot be read.
+    pub fn alternatives(&self, entity: Entity) -> Result<Option<&Dictionary>, ReadError> {
+        self.files_of(entity).alternatives.as_ref().map(Lazy::get).transpose()
     }
 
     /// The prefix statistics of the words in an entity's names.
@@ -364,7 +461,7 @@ impl Snapshot {
     /// Where the entity's names are not searched.
     pub fn prefix_stats(&self, entity: Entity) -> Result<&PrefixStats, ReadError> {
         let prefixes = self.files_of(entity).prefix_stats.as_ref();
-        prefixes.ok_or(ReadError::Internal("the entity has no prefix statistics"))
+        prefixes.ok_or(ReadError::Internal("the entity has no prefix statistics"))?.get()
     }
 
     /// The citation graph of an entity.
@@ -374,7 +471,7 @@ impl Snapshot {
     /// Where the entity has none.
     pub fn citations(&self, entity: Entity) -> Result<&CitationsFile, ReadError> {
         let citations = self.files_of(entity).citations.as_ref();
-        citations.ok_or(ReadError::Internal("the entity has no citation graph"))
+        citations.ok_or(ReadError::Internal("the entity has no citation graph"))?.get()
     }
 
     /// The rows that an entity's records refer to.
@@ -384,13 +481,17 @@ impl Snapshot {
     /// Where the entity has no such lists.
     pub fn targets(&self, entity: Entity) -> Result<&TargetsFile, ReadError> {
         let targets = self.files_of(entity).targets.as_ref();
-        targets.ok_or(ReadError::Internal("the entity has no lists of target rows"))
+        targets.ok_or(ReadError::Internal("the entity has no lists of target rows"))?.get()
     }
 
     /// The full-text index of an entity; `None` where the entity has no full-text search, or the snapshot was built
     /// without.
-    pub fn full_text(&self, entity: Entity) -> Option<&FullText> {
-        self.files_of(entity).full_text.as_ref()
+    ///
+    /// # Errors
+    ///
+    /// Where the bytes that describe the index cannot be read.
+    pub fn full_text(&self, entity: Entity) -> Result<Option<&FullText>, ReadError> {
+        self.files_of(entity).full_text.as_ref().map(Lazy::get).transpose()
     }
 
     /// The row that stands for all rows with the id of a row; `None` for a row without an id.
@@ -415,7 +516,7 @@ impl Snapshot {
     /// Where the entity has none.
     pub fn orders(&self, entity: Entity) -> Result<&OrdersFile, ReadError> {
         let orders = self.files_of(entity).orders.as_ref();
-        orders.ok_or(ReadError::Internal("the entity has no orders"))
+        orders.ok_or(ReadError::Internal("the entity has no orders"))?.get()
     }
 
     /// The order of an entity with a number: its index in the entity's keys.
@@ -593,17 +694,17 @@ impl Snapshot {
 
 impl RecordStore for Snapshot {
     fn row_id(&self, entity: Entity, row: u32) -> Result<u64, ReadError> {
-        Snapshot::row_id(self, entity, row)
+        self.or_noted(Snapshot::row_id(self, entity, row))
     }
 
     fn row_name(&self, entity: Entity, row: u32) -> Result<Option<&str>, ReadError> {
-        Snapshot::row_name(self, entity, row)
+        self.or_noted(Snapshot::row_name(self, entity, row))
     }
 
     fn reference(&self, entity: Entity, row: u32) -> Result<(u64, Option<&[u8]>), ReadError> {
         match &self.files_of(entity).names {
             Some(names) => {
-                let (id, name) = names.get(row as usize)?;
+                let (id, name) = self.or_noted(names.get(row as usize))?;
                 Ok((id, name.filter(|_| !self.suppressed.has(entity, row))))
             }
             None => Err(ReadError::Internal("the entity has no names file")),
@@ -611,12 +712,13 @@ impl RecordStore for Snapshot {
     }
 
     fn code(&self, code: u32) -> Result<&[u8], ReadError> {
-        let text = self.mapped.strings.get(code as usize * 2)?;
-        text.ok_or(ReadError::corrupt("strings", "a code has no text"))
+        let text = self.mapped.strings.get(code as usize * 2);
+        let missing = ReadError::corrupt("strings", "a code has no text");
+        self.or_noted(text.and_then(|text| text.ok_or(missing)))
     }
 
     fn code_name(&self, code: u32) -> Result<Option<&[u8]>, ReadError> {
-        self.mapped.strings.get(code as usize * 2 + 1)
+        self.or_noted(self.mapped.strings.get(code as usize * 2 + 1))
     }
 
     fn has_record(&self, entity: Entity, row: u32) -> bool {

@@ -13,18 +13,20 @@ use crate::index::prefix_stats::PrefixStats;
 use crate::index::targets::TargetsFile;
 use crate::index::term_lists::TermListsFile;
 use crate::schema::keys::{Terms, keys_of};
-use crate::schema::layout::schema_hash;
+use crate::schema::layout::{schema_digits, schema_hash};
 use crate::snapshot::error::{Cause, OpenError};
 use crate::snapshot::files::{
     archive_path, check_file_list, has_archive, is_optional, open_regular,
 };
+use crate::snapshot::lazy::Lazy;
 use crate::snapshot::lock::lock_shared;
 use crate::snapshot::{
-    EntityFiles, Mapped, Opened, Reads, STRINGS_PREFIX_BYTES, Snapshot, Suppressed,
+    EntityFiles, Mapped, Opened, PARTIAL, Reads, STRINGS_PREFIX_BYTES, Snapshot, Suppressed,
 };
+use crate::storage::absent::ChunkSource;
 use crate::storage::archive::{Archive, ArchiveError};
 use crate::storage::blobs::Blobs;
-use crate::storage::header::{FORMAT_VERSION, FileKind, Header};
+use crate::storage::header::{FORMAT_VERSION, FileKind, Header, HeaderError};
 use crate::storage::ids::{Ids, Redirects};
 use crate::storage::integrity::Verifier;
 use crate::storage::manifest::{
@@ -55,7 +57,26 @@ impl Snapshot {
     ///
     /// As [`Snapshot::open`].
     pub fn open_with_mode(path: &Path, mode: LoadMode) -> Result<Snapshot, OpenError> {
-        Opening::new(path, mode)?.finish()
+        Opening::new(path, mode, None)?.finish()
+    }
+
+    /// Opens a snapshot of which chunks may be absent or damaged, and can be fetched: [`Snapshot::collecting`] notes them.
+    ///
+    /// Checks the manifest, and the list and sizes of files. Reads nothing else: everything is verified at its first
+    /// touch.
+    ///
+    /// # Errors
+    ///
+    /// Names the file, what was expected and what was found.
+    pub fn open_fetched(path: &Path, source: Arc<dyn ChunkSource>) -> Result<Snapshot, OpenError> {
+        let opening = Opening::new(path, LoadMode::Mapped, Some(source))?;
+        let schema = &opening.manifest.schema;
+        if *schema != schema_digits() {
+            let found = u64::from_str_radix(schema, 16).unwrap_or_default();
+            let error = HeaderError::Schema { expected: schema_hash(), found };
+            return Err(OpenError::new(path, MANIFEST, ArchiveError::from(error)));
+        }
+        opening.finish()
     }
 
     /// Opens the records, ids and names of a snapshot that this process is writing. A draft has no
@@ -108,6 +129,8 @@ struct Opening<'p> {
     levels_from: BTreeMap<String, usize>,
     /// Whether the snapshot is still being written. A draft has no manifest on disk and no index.
     is_draft: bool,
+    /// Where absent chunks come from; `None` of a snapshot that must be whole.
+    source: Option<Arc<dyn ChunkSource>>,
 }
 
 impl<'p> Opening<'p> {
@@ -116,6 +139,7 @@ impl<'p> Opening<'p> {
             format_version: FORMAT_VERSION,
             id: String::new(),
             root: String::new(),
+            schema: schema_digits(),
             source: SourceParts { newest_updated_date: None, parts: Vec::new() },
             selection: None,
             suppressed: BTreeMap::new(),
@@ -131,10 +155,18 @@ impl<'p> Opening<'p> {
             hashes: Arc::new(Map::empty()),
             levels_from: BTreeMap::new(),
             is_draft: true,
+            source: None,
         }
     }
 
-    fn new(path: &'p Path, mode: LoadMode) -> Result<Opening<'p>, OpenError> {
+    fn new(
+        path: &'p Path,
+        mode: LoadMode,
+        source: Option<Arc<dyn ChunkSource>>,
+    ) -> Result<Opening<'p>, OpenError> {
+        if source.is_none() && path.join(PARTIAL).exists() {
+            return Err(OpenError::new(path, PARTIAL, Cause::Partial));
+        }
         let (manifest, lock) = read_locked_manifest(path)?;
         let lock = Some(lock);
         check_file_list(&manifest).map_err(|(file, cause)| OpenError::new(path, &file, cause))?;
@@ -143,7 +175,8 @@ impl<'p> Opening<'p> {
             .ok_or_else(|| OpenError::new(path, HASHES, Cause::Unexpected))?;
         let levels_from = levels_from.into_iter().map(|(name, at)| (name.to_owned(), at)).collect();
         let hashes = Arc::new(Map::empty());
-        let empty = Opening { path, manifest, lock, mode, hashes, levels_from, is_draft: false };
+        let empty =
+            Opening { path, manifest, lock, mode, hashes, levels_from, is_draft: false, source };
         let (hashes, entry) = empty.map(HASHES)?;
         if entry.size_bytes != from as u64 {
             let cause = Cause::Size { expected: from as u64, found: entry.size_bytes };
@@ -183,12 +216,26 @@ impl<'p> Opening<'p> {
         })?;
         let levels_from = self.levels_from.get(&name).copied().unwrap_or_default();
         let verifier = Verifier::new(name.clone(), entry.size_bytes, root, levels_from);
-        Archive::open(map, Arc::clone(&self.hashes), verifier, kind, entity, schema_hash())
-            .map_err(|error| in_file(error.into()))
+        let (published, rows) =
+            entry.published.zip(entry.rows).ok_or_else(|| in_file(Cause::Uncounted))?;
+        let hashes = Arc::clone(&self.hashes);
+        if self.source.is_some() {
+            let header = Header { kind, entity, published, rows, schema_hash: schema_hash() };
+            return Ok(Archive::open_fetched(map, hashes, verifier, header, self.path));
+        }
+        let archive = Archive::open(map, hashes, verifier, kind, entity, schema_hash())
+            .map_err(|error| in_file(error.into()))?;
+        let header = archive.header();
+        let counts = [("records", published, header.published), ("rows", rows, header.rows)];
+        counts.into_iter().try_for_each(|(what, expected, found)| {
+            let error = Cause::Contradiction { what, expected, found };
+            if expected == found { Ok(()) } else { Err(in_file(error)) }
+        })?;
+        Ok(archive)
     }
 
     fn finish(self) -> Result<Snapshot, OpenError> {
-        if !self.is_draft {
+        if !self.is_draft && self.source.is_none() {
             let (report, entry) = self.map(REPORT)?;
             check_hash(entry, blake3::hash(&report))
                 .map_err(|cause| OpenError::new(self.path, REPORT, cause))?;
@@ -200,8 +247,8 @@ impl<'p> Opening<'p> {
         let strings = Blobs::open(strings, codes * 2, STRINGS_PREFIX_BYTES)
             .map_err(|error| OpenError::new(self.path, "strings", error))?;
         let path = self.path.to_path_buf();
-        let Opening { manifest, lock, hashes, .. } = self;
-        let opened = Arc::new(Opened { path, manifest, _lock: lock, hashes });
+        let Opening { manifest, lock, hashes, source, .. } = self;
+        let opened = Arc::new(Opened { path, manifest, _lock: lock, hashes, source });
         let mapped = Arc::new(Mapped { opened, entities, strings });
         let (suppressed, kept) = (Suppressed::default(), Arc::default());
         let snapshot = Snapshot { mapped, suppressed, kept, reads: Reads::OneByOne };
@@ -226,16 +273,17 @@ impl<'p> Opening<'p> {
             redirects: files.open(FileKind::Redirects, Redirects::open)?,
             names: files.find(FileKind::Names, Names::open)?,
             term_lists: files
-                .find(FileKind::TermLists, |file| TermListsFile::open(file, &terms))?,
-            orders: files
-                .find(FileKind::Orders, |file| OrdersFile::open(file, &keys.orders, records))?,
-            words: files.find(FileKind::Words, Dictionary::open)?,
-            alternatives: files.find(FileKind::Alternatives, Dictionary::open)?,
-            prefix_stats: files.find(FileKind::PrefixStats, PrefixStats::open)?,
-            citations: files.find(FileKind::Citations, CitationsFile::open)?,
+                .index(FileKind::TermLists, move |file| TermListsFile::open(file, &terms))?,
+            orders: files.index(FileKind::Orders, move |file| {
+                OrdersFile::open(file, &keys.orders, records)
+            })?,
+            words: files.index(FileKind::Words, Dictionary::open)?,
+            alternatives: files.index(FileKind::Alternatives, Dictionary::open)?,
+            prefix_stats: files.index(FileKind::PrefixStats, PrefixStats::open)?,
+            citations: files.index(FileKind::Citations, CitationsFile::open)?,
             targets: files
-                .find(FileKind::Targets, |file| TargetsFile::open(file, keys.targets.len()))?,
-            full_text: files.find(FileKind::FullText, FullText::open)?,
+                .index(FileKind::Targets, |file| TargetsFile::open(file, keys.targets.len()))?,
+            full_text: files.index(FileKind::FullText, FullText::open)?,
         })
     }
 }
@@ -274,6 +322,22 @@ impl EntityOpening<'_, '_> {
         let is_there = is_early || !self.opening.is_draft;
         let is_there = is_there && has_archive(kind, self.entity) && self.is_listed(kind);
         is_there.then(|| self.open(kind, open)).transpose()
+    }
+
+    /// Finds an index where the entity has it, and opens the index unless its chunks are fetched.
+    fn index<T>(
+        &self,
+        kind: FileKind,
+        open: impl Fn(Archive) -> Result<T, ArchiveError> + Send + Sync + 'static,
+    ) -> Result<Option<Lazy<T>>, OpenError> {
+        let is_fetched = self.opening.source.is_some();
+        self.find(kind, |archive| {
+            let index = Lazy::new(archive, Arc::new(open));
+            if !is_fetched {
+                index.open()?;
+            }
+            Ok(index)
+        })
     }
 
     /// Whether the snapshot has an archive that a snapshot may lack.

@@ -140,6 +140,13 @@ impl Snapshot {
         }
     }
 
+    /// The same handle, with the rows suppressed that `other`, of the same snapshot, suppresses.
+    #[must_use]
+    pub fn suppressing_as(&self, other: &Snapshot) -> Snapshot {
+        let (suppressed, kept) = (other.suppressed.clone(), Arc::clone(&other.kept));
+        Snapshot { suppressed, kept, ..self.clone() }
+    }
+
     /// Whether exactly the ids of a list are suppressed.
     pub fn suppresses(&self, list: &SuppressionList) -> bool {
         match &self.suppressed.digits {

@@ -50,13 +50,18 @@ impl Snapshot {
             self.verify_orders(entity, seen).map_err(|cause| in_file((FileKind::Orders, cause)))?;
             self.verify_names(entity, seen).map_err(in_file)?;
             if let Some(citations) = &self.files_of(entity).citations {
-                citations.verify(seen).map_err(|error| {
+                let verified =
+                    citations.get().map_err(CheckError::from).and_then(|of| of.verify(seen));
+                verified.map_err(|error| {
                     in_file((FileKind::Citations, in_part("citation graph", error)))
                 })?;
             }
             self.verify_targets(entity).map_err(|cause| in_file((FileKind::Targets, cause)))?;
             if let Some(index) = &self.files_of(entity).full_text {
-                index.verify(0..self.count(entity)).map_err(|error| {
+                let records = 0..self.count(entity);
+                let verified =
+                    index.get().map_err(CheckError::from).and_then(|of| of.verify(records));
+                verified.map_err(|error| {
                     in_file((FileKind::FullText, in_part("full-text index", error)))
                 })?;
             }
@@ -113,6 +118,7 @@ impl Snapshot {
 
     fn verify_lists(&self, entity: Entity, sets: &mut [Bitset; 2]) -> Result<(), Cause> {
         let Some(file) = &self.files_of(entity).term_lists else { return Ok(()) };
+        let file = file.get()?;
         let keys = keys_of(entity);
         let published = self.count(entity);
         for (number, lists) in keys.lists.iter().enumerate() {
@@ -129,6 +135,7 @@ impl Snapshot {
     /// Checks the target rows of each path, and that they are those of the path's posting lists.
     fn verify_targets(&self, entity: Entity) -> Result<(), Cause> {
         let Some(file) = &self.files_of(entity).targets else { return Ok(()) };
+        let file = file.get()?;
         let keys = keys_of(entity);
         for (path, number) in keys.targets.iter().enumerate() {
             let TermLists { path: of, terms } = &keys.lists[*number];
@@ -221,6 +228,7 @@ impl Snapshot {
         let files = self.files_of(entity);
         let published = self.count(entity);
         let Some(words) = &files.words else { return Ok(()) };
+        let words = words.get().map_err(|error| (FileKind::Words, error.into()))?;
         let mut frequent = FrequentPrefixes::default();
         words
             .verify(0..published, NamePart::Other as u8, |word, rows| {
@@ -230,11 +238,13 @@ impl Snapshot {
             })
             .map_err(|error| (FileKind::Words, in_part("words of names", error)))?;
         if let Some(alternatives) = &files.alternatives {
+            let alternatives = alternatives.get().map_err(CheckError::from);
             alternatives
-                .verify(0..published, 0, |_, _| Ok(()))
+                .and_then(|of| of.verify(0..published, 0, |_, _| Ok(())))
                 .map_err(|error| (FileKind::Alternatives, in_part("alternative names", error)))?;
         }
         let Some(prefixes) = &files.prefix_stats else { return Ok(()) };
+        let prefixes = prefixes.get().map_err(|error| (FileKind::PrefixStats, error.into()))?;
         prefixes
             .verify(words, published, seen)
             .and_then(|()| {

@@ -1,14 +1,8 @@
 //! Detects changes to a snapshot's files while the snapshot is open.
 
-use crate::index::citations::CitationsFile;
-use crate::index::dictionary::Dictionary;
-use crate::index::full_text::FullText;
-use crate::index::orders::OrdersFile;
-use crate::index::prefix_stats::PrefixStats;
-use crate::index::targets::TargetsFile;
-use crate::index::term_lists::TermListsFile;
 use crate::snapshot::Snapshot;
 use crate::snapshot::error::OpenError;
+use crate::snapshot::lazy::Lazy;
 use crate::storage::archive::Archive;
 use crate::storage::error::{FileFault, ReadError};
 use crate::storage::manifest::HASHES;
@@ -22,14 +16,14 @@ impl Snapshot {
         let of_entities = self.mapped.entities.iter().flat_map(|files| {
             let optional = [
                 files.names.as_ref().map(Names::archive),
-                files.term_lists.as_ref().map(TermListsFile::archive),
-                files.orders.as_ref().map(OrdersFile::archive),
-                files.words.as_ref().map(Dictionary::archive),
-                files.alternatives.as_ref().map(Dictionary::archive),
-                files.prefix_stats.as_ref().map(PrefixStats::archive),
-                files.citations.as_ref().map(CitationsFile::archive),
-                files.targets.as_ref().map(TargetsFile::archive),
-                files.full_text.as_ref().map(FullText::archive),
+                files.term_lists.as_ref().map(Lazy::archive),
+                files.orders.as_ref().map(Lazy::archive),
+                files.words.as_ref().map(Lazy::archive),
+                files.alternatives.as_ref().map(Lazy::archive),
+                files.prefix_stats.as_ref().map(Lazy::archive),
+                files.citations.as_ref().map(Lazy::archive),
+                files.targets.as_ref().map(Lazy::archive),
+                files.full_text.as_ref().map(Lazy::archive),
             ];
             [files.records.archive(), files.ids.archive(), files.redirects.archive()]
                 .into_iter()
@@ -87,6 +81,8 @@ impl Snapshot {
         for (file, map) in self.files() {
             match map.check_file(&self.mapped.opened.path.join(file)) {
                 FileChange::None => {}
+                // This process writes chunks to the files of a mirror.
+                FileChange::Written if self.is_fetched() => {}
                 FileChange::Written => written.push(file),
                 FileChange::Resized { expected, found } => {
                     return Err(FileFault::Resized { file: file.to_owned(), expected, found });

@@ -1,31 +1,75 @@
 //! An archive: a file of a snapshot with a header, whose bytes are verified at their first touch.
 //!
 //! A thread that serves many clients must not wait for one client's read from disk. The thread reads through a
-//! twin of the archive ([`InArchive::memory_only`]). The twin shares the mapped file, and a read of bytes that are
+//! twin of the archive ([`Reading::MemoryOnly`]). The twin shares the mapped file, and a read of bytes that are
 //! not in memory fails with [`ReadError::WouldWait`].
+//!
+//! A file of a mirror may lack chunks, which the mirror's host sends ([`absent`](crate::storage::absent)). A read of
+//! them fails with [`ReadError::Absent`], and a twin that collects ([`Reading::Collects`]) notes them, together with
+//! those that are only asked for in advance.
 
-use std::{ops::Range, sync::Arc};
+use std::{
+    ops::Range,
+    path::Path,
+    sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard},
+};
 
 use crate::entity::Entity;
-use crate::storage::error::{Damage, ReadError};
+use crate::storage::absent::{ChunkSource, FetchedStretches, Wanted};
+use crate::storage::error::ReadError;
 use crate::storage::header::{FileKind, HEADER_BYTES, Header, HeaderError};
 use crate::storage::integrity::{Verifier, chunk_range, chunks_of};
 use crate::storage::mmap::Map;
+
+/// A binary search of at most this many bytes is fetched as a whole, of more by the ends of parts.
+const SHORT_SEARCH_BYTES: usize = 96 << 10;
+/// The parts of a longer search.
+const SEARCHED_PARTS: usize = 16;
 
 /// A handle of a mapped archive with a decoded header.
 #[derive(Clone)]
 pub struct Archive {
     file: Arc<ArchiveFile>,
     header: Header,
-    /// Whether a read of bytes that are not in memory fails.
-    is_memory_only: bool,
+    reading: Reading,
 }
 
 /// A mapped file, shared by the handles of its archive.
-struct ArchiveFile {
-    map: Map,
-    hashes: Arc<Map>,
-    verifier: Verifier,
+pub(super) struct ArchiveFile {
+    pub map: Map,
+    pub hashes: Arc<Map>,
+    pub verifier: Verifier,
+    /// The snapshot's directory, if chunks that are absent or damaged can be fetched and written there.
+    pub fetched_to: Option<Arc<Path>>,
+    /// Shared while chunks are verified, and exclusive while they are removed.
+    pub removal: RwLock<()>,
+}
+
+impl ArchiveFile {
+    /// Keeps chunks from being removed while they are verified.
+    pub fn keep(&self) -> RwLockReadGuard<'_, ()> {
+        self.removal.read().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The reads of handles that wait until chunks are sent.
+#[derive(Default)]
+pub(crate) struct WaitingReads {
+    wanted: Wanted,
+    fetched: Mutex<FetchedStretches>,
+}
+
+/// How a handle reads bytes that are not in memory.
+#[derive(Clone)]
+pub(crate) enum Reading {
+    /// Waits for the disk.
+    Waits,
+    /// Fails.
+    MemoryOnly,
+    /// Waits for the disk, and notes chunks that are not there.
+    Collects(Arc<Wanted>),
+    /// Waits for the disk, and for the host that sends chunks that are not there.
+    Fetches(Arc<WaitingReads>, Arc<dyn ChunkSource>),
 }
 
 /// A structure that is read through one archive.
@@ -33,10 +77,10 @@ pub(crate) trait InArchive: Clone {
     /// The structure's handle of its archive.
     fn archive_mut(&mut self) -> &mut Archive;
 
-    /// A twin of the structure whose reads fail where they would wait for the disk.
-    fn memory_only(&self) -> Self {
+    /// A twin of the structure that reads in another way.
+    fn reading(&self, reading: &Reading) -> Self {
         let mut twin = self.clone();
-        twin.archive_mut().is_memory_only = true;
+        twin.archive_mut().reading_by(reading);
         twin
     }
 }
@@ -44,9 +88,9 @@ pub(crate) trait InArchive: Clone {
 /// Why an archive could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
-    /// The chunk with the header is damaged.
+    /// The header, or what describes the contents, cannot be read.
     #[error(transparent)]
-    Damage(#[from] Damage),
+    Read(#[from] ReadError),
     /// The header belongs to another archive, format or program.
     #[error(transparent)]
     Header(#[from] HeaderError),
@@ -74,11 +118,59 @@ impl Archive {
         entity: Option<Entity>,
         schema_hash: u64,
     ) -> Result<Archive, ArchiveError> {
-        verifier.verify_top(&hashes)?;
-        let head = verifier.check(&map, &hashes, 0, map.len().min(HEADER_BYTES))?;
+        verifier.verify_top(&hashes).map_err(ReadError::from)?;
+        let head = verifier.check(&map, &hashes, 0, map.len().min(HEADER_BYTES));
+        let head = head.map_err(ReadError::from)?;
         let header = Header::decode(head, kind, entity, schema_hash)?;
-        let file = Arc::new(ArchiveFile { map, hashes, verifier });
-        Ok(Archive { file, header, is_memory_only: false })
+        let file = Arc::new(ArchiveFile {
+            map,
+            hashes,
+            verifier,
+            fetched_to: None,
+            removal: RwLock::default(),
+        });
+        Ok(Archive { file, header, reading: Reading::Waits })
+    }
+
+    /// An archive whose chunks are fetched into the snapshot's directory where they are absent or damaged. Reads
+    /// nothing: the manifest states the header.
+    pub(crate) fn open_fetched(
+        map: Map,
+        hashes: Arc<Map>,
+        verifier: Verifier,
+        header: Header,
+        directory: &Path,
+    ) -> Archive {
+        let fetched_to = Some(directory.into());
+        let removal = RwLock::default();
+        let file = Arc::new(ArchiveFile { map, hashes, verifier, fetched_to, removal });
+        Archive { file, header, reading: Reading::Waits }
+    }
+
+    /// Whether chunks that are not here are noted.
+    pub(crate) fn is_collecting(&self) -> bool {
+        matches!(self.reading, Reading::Collects(_) | Reading::Fetches(..))
+    }
+
+    /// What was read, or `other` in place of what is absent, so that one attempt notes more of it. Its answer is thrown
+    /// away.
+    pub(crate) fn read_or<T>(&self, read: Result<T, ReadError>, other: T) -> Result<T, ReadError> {
+        match (read, &self.reading) {
+            (Err(ReadError::Absent { .. }), Reading::Collects(wanted)) if !wanted.is_full() => {
+                Ok(other)
+            }
+            (read, _) => read,
+        }
+    }
+
+    /// Reads in another way from now on.
+    pub(crate) fn reading_by(&mut self, reading: &Reading) {
+        self.reading = reading.clone();
+    }
+
+    /// The chunks of the file.
+    pub(super) fn shared(&self) -> &Arc<ArchiveFile> {
+        &self.file
     }
 
     /// The decoded header.
@@ -138,7 +230,7 @@ impl Archive {
                 "a byte range lies outside the file",
             ));
         }
-        if self.is_memory_only || !file.verifier.is_verified(from, to) {
+        if matches!(self.reading, Reading::MemoryOnly) || !file.verifier.is_verified(from, to) {
             return self.read_or_refuse(from, to);
         }
         Ok(&file.map[from..to])
@@ -147,16 +239,35 @@ impl Archive {
     /// Reads bytes that may have to be read from disk or verified; the range lies within the file.
     #[cold]
     fn read_or_refuse(&self, from: usize, to: usize) -> Result<&[u8], ReadError> {
-        let ArchiveFile { map, hashes, verifier } = &*self.file;
+        let ArchiveFile { map, hashes, verifier, fetched_to, .. } = &*self.file;
         let is_verified = verifier.is_verified(from, to);
-        if self.is_memory_only && !(is_verified && map.is_in_memory(from..to)) {
+        let is_memory_only = matches!(self.reading, Reading::MemoryOnly);
+        if is_memory_only && !(is_verified && map.is_in_memory(from..to)) {
             return Err(ReadError::WouldWait);
         }
         if !is_verified {
             self.fetch(from, to);
             verifier.runs_of(from, to).for_each(|run| hashes.fetch(run));
         }
-        Ok(verifier.check(map, hashes, from, to)?)
+        let check = || {
+            let _kept = self.file.keep();
+            verifier.check(map, hashes, from, to)
+        };
+        let checked = check();
+        if fetched_to.is_none() || checked.is_ok() {
+            return Ok(checked?);
+        }
+        if let Reading::Fetches(reads, source) = &self.reading {
+            let missing = {
+                let mut fetched = reads.fetched.lock().unwrap_or_else(PoisonError::into_inner);
+                reads.wanted.take(&mut fetched)
+            };
+            source.fetch(missing)?;
+            if let Ok(bytes) = check() {
+                return Ok(bytes);
+            }
+        }
+        Err(ReadError::Absent { file: self.file().to_owned() })
     }
 
     /// Whether every chunk of a range is verified; false of a range that leaves the file.
@@ -170,6 +281,11 @@ impl Archive {
         let ArchiveFile { map, verifier, .. } = &*self.file;
         let to = to.min(map.len());
         let chunks = chunks_of(from, to);
+        match &self.reading {
+            Reading::Collects(wanted) => wanted.note(&self.file, chunks.clone()),
+            Reading::Fetches(reads, _) => reads.wanted.note(&self.file, chunks.clone()),
+            Reading::Waits | Reading::MemoryOnly => {}
+        }
         let is_whole = |chunk: &usize| !verifier.is_chunk_verified(*chunk);
         let whole = |chunk: usize| chunk_range(chunk, map.len());
         // One request: neighbouring chunks are read together.
@@ -223,11 +339,11 @@ impl Archive {
         match self.u64_at(from) {
             // An offset that does not fit lies beyond the file, and later checks refuse it.
             Ok(number) => Ok(usize::try_from(number).unwrap_or(usize::MAX)),
-            Err(ReadError::Damage(damage)) => Err(damage.into()),
-            Err(_) => {
+            Err(ReadError::Corrupt { .. }) => {
                 let (expected, found) = (from as u64 + 8, self.len() as u64);
                 Err(ArchiveError::Length { expected, found })
             }
+            Err(error) => Err(error.into()),
         }
     }
 
@@ -243,12 +359,51 @@ impl Archive {
         count: usize,
         key: u64,
     ) -> Result<usize, ReadError> {
+        let at = |index: usize| base + index * 8..base + index * 8 + 8;
+        self.partition_point(count, at, |index| Ok(self.u64_at(base + index * 8)? < key))
+    }
+
+    /// Binary-searches `count` entries, the first of which are below something; returns the number of those. `at` is
+    /// where the bytes of an entry are.
+    ///
+    /// # Errors
+    ///
+    /// As [`Archive::bytes`]. Cost: log2(count) reads; where chunks are fetched, some steps at once.
+    pub(crate) fn partition_point(
+        &self,
+        count: usize,
+        at: impl Fn(usize) -> Range<usize>,
+        is_below: impl Fn(usize) -> Result<bool, ReadError>,
+    ) -> Result<usize, ReadError> {
         let (mut low, mut high) = (0, count);
         while low < high {
             let middle = low + (high - low) / 2;
-            if self.u64_at(base + middle * 8)? < key { low = middle + 1 } else { high = middle }
+            match is_below(middle) {
+                Ok(true) => low = middle + 1,
+                Ok(false) => high = middle,
+                Err(error) => {
+                    if self.is_collecting() {
+                        self.fetch_steps(low..high, &at);
+                    }
+                    return Err(error);
+                }
+            }
         }
         Ok(low)
+    }
+
+    /// Asks for the entries that the next steps of a binary search may read: all of a short range, and of a longer one
+    /// the ends of equal parts.
+    #[cold]
+    fn fetch_steps(&self, range: Range<usize>, at: &impl Fn(usize) -> Range<usize>) {
+        let (first, last) = (at(range.start), at(range.end - 1));
+        if last.end.saturating_sub(first.start) <= SHORT_SEARCH_BYTES {
+            return self.fetch(first.start, last.end);
+        }
+        for part in 1..SEARCHED_PARTS {
+            let entry = at(range.start + range.len() / SEARCHED_PARTS * part);
+            self.fetch(entry.start, entry.end);
+        }
     }
 }
 

@@ -81,6 +81,14 @@ pub enum ReadError {
         /// The number of rows in the table.
         rows: u64,
     },
+    /// Bytes that a mirror can send are not on the disk, or are damaged there.
+    #[error(
+        "`{file}` is not here as a whole, and the bytes that were read are not; fetch them from the mirror"
+    )]
+    Absent {
+        /// The file, by the manifest's path.
+        file: String,
+    },
     /// The bytes are not in memory, and the handle of the snapshot reads from memory alone.
     #[error("internal error: a read that must not wait for the disk would have; report it")]
     WouldWait,

@@ -222,6 +222,15 @@ pub fn read_levels(mut from: impl Read, mut levels: impl Write) -> io::Result<(H
     Ok((root, size_bytes))
 }
 
+/// A run of values of one level: at most [`RUN_VALUES`], covered by one value of the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Run {
+    /// The level, 0 for the values of chunks.
+    pub level: usize,
+    /// The run's number within the level.
+    pub number: usize,
+}
+
 /// Verifies the chunks of one file, each once. Keeps one bit for each chunk and each run of values.
 ///
 /// [`Verifier::forget`] clears the bits after a change of the file.
@@ -294,6 +303,55 @@ impl Verifier {
         chunks_of(from, to).all(|chunk| self.is_marked(0, chunk))
     }
 
+    /// Whether bytes are those of a chunk. Does not count the chunk as verified.
+    ///
+    /// # Errors
+    ///
+    /// Where a value above the chunk is damaged.
+    pub fn holds(&self, hashes: &[u8], chunk: usize, bytes: &[u8]) -> Result<bool, Damage> {
+        if self.levels.is_empty() {
+            return Ok(blake3::hash(bytes) == self.root);
+        }
+        self.verify_value(hashes, 0, chunk)?;
+        Ok(self.value(hashes, 0, chunk) == Some(chunk_value(chunk as u64, bytes)))
+    }
+
+    /// The runs of values above a chunk that cannot be verified, the top one first. A run below another that cannot be
+    /// verified is one of them, unless it was verified before.
+    pub fn damaged_runs(&self, hashes: &[u8], chunk: usize) -> Vec<Run> {
+        let mut damaged = Vec::new();
+        for level in (0..self.levels.len()).rev() {
+            let index = chunk / RUN_VALUES.pow(level as u32);
+            let run = Run { level, number: index / RUN_VALUES };
+            let is_verified = self.is_marked(level + 1, run.number)
+                || (damaged.is_empty() && self.verify_value(hashes, level, index).is_ok());
+            if !is_verified {
+                damaged.push(run);
+            }
+        }
+        damaged
+    }
+
+    /// The bytes of a run in the hashes.
+    pub fn run_range(&self, run: Run) -> Range<usize> {
+        let (from, length) = self.levels[run.level];
+        let values = run.number * RUN_VALUES..(length as usize).min((run.number + 1) * RUN_VALUES);
+        from + values.start * VALUE_BYTES..from + values.end * VALUE_BYTES
+    }
+
+    /// Whether bytes are those of a run of values, by the value above it in the hashes.
+    pub fn holds_run(&self, hashes: &[u8], run: Run, bytes: &[u8]) -> bool {
+        let (values, rest) = bytes.as_chunks::<VALUE_BYTES>();
+        if !rest.is_empty() || values.is_empty() {
+            return false;
+        }
+        if run.level + 1 == self.levels.len() {
+            return values.len() > 1 && root(values) == self.root;
+        }
+        self.verify_value(hashes, run.level + 1, run.number).is_ok()
+            && self.value(hashes, run.level + 1, run.number) == Some(run_value(values))
+    }
+
     /// Where in the hashes the values of a range's chunks are, run by run, without verified runs.
     pub fn runs_of(&self, from: usize, to: usize) -> impl Iterator<Item = Range<usize>> {
         let chunks = chunks_of(from, to);
@@ -328,6 +386,13 @@ impl Verifier {
         }
     }
 
+    /// Marks some chunks as not verified.
+    pub fn forget_chunks(&self, chunks: Range<usize>) {
+        for chunk in chunks {
+            self.verified[0][chunk / 64].fetch_and(!(1 << (chunk % 64)), Ordering::AcqRel);
+        }
+    }
+
     #[inline]
     fn is_marked(&self, level: usize, index: usize) -> bool {
         let word = self.verified[level][index / 64].load(Ordering::Acquire);
@@ -354,13 +419,7 @@ impl Verifier {
     ///
     /// Where the chunk, or a value above it, does not have its hash.
     pub fn check_chunk(&self, hashes: &[u8], chunk: usize, bytes: &[u8]) -> Result<(), Damage> {
-        let holds = if self.levels.is_empty() {
-            blake3::hash(bytes) == self.root
-        } else {
-            self.verify_value(hashes, 0, chunk)?;
-            self.value(hashes, 0, chunk) == Some(chunk_value(chunk as u64, bytes))
-        };
-        if !holds {
+        if !self.holds(hashes, chunk, bytes)? {
             return Err(self.damage(chunk as u64));
         }
         self.mark(0, chunk);

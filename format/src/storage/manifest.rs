@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use blake3::Hash;
 use serde::{Deserialize, Serialize};
 
-use crate::storage::header::FORMAT_VERSION;
+use crate::storage::header::{FORMAT_VERSION, Header};
 use crate::storage::integrity::levels_bytes;
 
 pub use crate::storage::integrity::HASHES;
@@ -28,6 +29,9 @@ pub struct Manifest {
     pub id: String,
     /// The BLAKE3 hash of this manifest's text with `id` and `root` empty.
     pub root: String,
+    /// The hash of the declarations and keys that the writer was built with, 16 hex digits: the same in
+    /// every archive's header.
+    pub schema: String,
     /// The input of the compiler.
     pub source: SourceParts,
     /// The filters of a subset; absent in a full snapshot.
@@ -91,6 +95,25 @@ pub struct FileEntry {
     pub size_bytes: u64,
     /// The BLAKE3 hash, 64 hex digits.
     pub blake3: String,
+    /// The number of rows with a record in an archive's header; absent for other files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub published: Option<u64>,
+    /// The number of rows in an archive's header; absent for other files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rows: Option<u64>,
+}
+
+impl FileEntry {
+    /// A file without a header, or an archive whose header has these counts.
+    pub fn new(path: &str, size_bytes: u64, root: Hash, header: Option<Header>) -> FileEntry {
+        FileEntry {
+            path: path.to_owned(),
+            size_bytes,
+            blake3: root.to_hex().to_string(),
+            published: header.map(|header| header.published),
+            rows: header.map(|header| header.rows),
+        }
+    }
 }
 
 /// Why a manifest was refused.
@@ -188,6 +211,7 @@ mod tests {
             format_version: FORMAT_VERSION,
             id: String::new(),
             root: String::new(),
+            schema: "0123456789abcdef".into(),
             source: SourceParts {
                 newest_updated_date: Some("2026-01-31T00:00:00".into()),
                 parts: vec!["ab".into()],
@@ -199,7 +223,7 @@ mod tests {
                 "outputs".into(),
                 Counts { published: 1, rows: 2, redirects: 0 },
             )]),
-            files: vec![FileEntry { path: "strings".into(), size_bytes: 64, blake3: "cd".into() }],
+            files: vec![FileEntry::new("strings", 64, Hash::from_bytes([7; 32]), None)],
         };
         manifest.set_root();
         manifest

@@ -3,6 +3,7 @@
 //! - `mmap`: maps files, and survives failed reads of them.
 //! - `integrity`: the hash tree over every file, and the verifier of its chunks.
 //! - `header`, `archive`: the frame of an archive and its verified bytes.
+//! - `absent`: chunks that are not on this disk, and how fetched ones are written.
 //! - `file_writer`: writes and hashes a file.
 //! - `blobs`, `ids`, `names`, `long_text`: tables of byte strings, maps of ids, names of rows,
 //!   compressed texts.
@@ -12,6 +13,7 @@
 //!
 //! Imports `entity`.
 
+pub mod absent;
 pub mod archive;
 pub mod blobs;
 pub mod error;

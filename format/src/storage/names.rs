@@ -174,6 +174,10 @@ impl Names {
         if row < self.rows {
             let at = HEADER_BYTES + row * SLOT_BYTES;
             self.archive.fetch(at, at + SLOT_BYTES);
+            if self.archive.is_collecting() {
+                // Notes a long name, which stands elsewhere.
+                let _ = self.get(row);
+            }
         }
     }
 

@@ -6,7 +6,7 @@ use pinakes_format::entity::{Entity, NO_ID};
 use pinakes_format::record::value::{Code, Date, Id, LongText, ParentRef, Ref, Timestamp};
 use pinakes_format::record::writer::RecordWriter;
 use pinakes_format::record::{Authorship, Domain, Output, Record, Topic, TopicIds, pack, store};
-use pinakes_format::schema::layout::schema_hash;
+use pinakes_format::schema::layout::{schema_digits, schema_hash};
 use pinakes_format::snapshot::{Snapshot, archive_path, archives};
 use pinakes_format::storage::blobs::BlobsWriter;
 use pinakes_format::storage::file_writer::{FileWriter, Written, append_levels};
@@ -241,10 +241,13 @@ pub fn write(directory: &Path) {
     std::io::Write::write_all(&mut report, b"{}\n").unwrap();
     files.insert(REPORT.to_string(), report.finish().unwrap());
 
-    let entry = |path: &str, size_bytes, root: blake3::Hash| FileEntry {
-        path: path.to_string(),
-        size_bytes,
-        blake3: root.to_hex().to_string(),
+    let entry = |path: &str, size_bytes, root: blake3::Hash| {
+        let archive = archives().find(|(kind, entity)| archive_path(*kind, *entity) == path);
+        let header = archive.map(|(kind, entity)| {
+            let bytes = fs::read(directory.join(path)).unwrap();
+            Header::decode(&bytes, kind, entity, schema_hash()).unwrap()
+        });
+        FileEntry::new(path, size_bytes, root, header)
     };
     let mut entries: Vec<FileEntry> =
         files.iter().map(|(path, file)| entry(path, file.size_bytes, file.root)).collect();
@@ -257,6 +260,7 @@ pub fn write(directory: &Path) {
         format_version: FORMAT_VERSION,
         id: String::new(),
         root: String::new(),
+        schema: schema_digits(),
         source: SourceParts { newest_updated_date: None, parts: Vec::new() },
         selection: None,
         suppressed: BTreeMap::new(),

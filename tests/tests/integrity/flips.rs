@@ -204,7 +204,7 @@ fn a_search_finds_damage_in_the_full_text_index() {
     let copy = Copy::new(&files);
     let name = "outputs/full_text";
     let whole = copy.open().unwrap();
-    let index = whole.full_text(Entity::Output).unwrap();
+    let index = whole.full_text(Entity::Output).unwrap().unwrap();
     let mut words = Vec::new();
     let mut forms = index.form_cursor();
     while forms.advance().unwrap() {

@@ -256,10 +256,16 @@ impl Linker<'_> {
         texts: TextRuns,
         unchanged: Option<&Unchanged<'_>>,
     ) -> std::result::Result<WrittenFile, TakeOver> {
-        let old = match unchanged.map(|of| (of, of.old().full_text(out.entity))) {
+        let old = match unchanged {
             None => None,
-            Some((of, Some(index))) => Some((of, index)),
-            Some((_, None)) => return Err(TakeOver::contradiction("there is no full-text index")),
+            Some(of) => {
+                let index = of
+                    .old()
+                    .full_text(out.entity)
+                    .map_err(TakeOver::at(out.entity, None::<u32>))?;
+                let lost = || TakeOver::contradiction("there is no full-text index");
+                Some((of, index.ok_or_else(lost)?))
+            }
         };
         let header = out.header(FileKind::FullText);
         let sorting = Sorting { scratch: &self.scratch, memory_bytes: self.index_bytes() / 4 };
@@ -338,7 +344,8 @@ impl Linker<'_> {
             }
             _ => {
                 let lost = TakeOver::contradiction("there are no alternative names");
-                (old.alternatives(entity).ok_or(lost)?, &[][..])
+                let found = old.alternatives(entity).map_err(TakeOver::at(entity, None::<u32>))?;
+                (found.ok_or(lost)?, &[][..])
             }
         };
         Ok(OldDictionary { unchanged, dictionary, state, scratch: &self.scratch })

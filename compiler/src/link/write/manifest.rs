@@ -3,12 +3,14 @@
 use std::{
     collections::BTreeMap,
     fs::{self, File},
-    io::{self, BufWriter, Write},
+    io::{self, BufWriter, Read, Write},
     path::Path,
 };
 
+use pinakes_format::schema::layout::{schema_digits, schema_hash};
+use pinakes_format::snapshot::{archive_path, archives};
 use pinakes_format::storage::file_writer::{Written, append_levels};
-use pinakes_format::storage::header::FORMAT_VERSION;
+use pinakes_format::storage::header::{FORMAT_VERSION, HEADER_BYTES, Header};
 use pinakes_format::storage::manifest;
 use pinakes_format::storage::manifest::{
     Counts, FileEntry, HASHES, MANIFEST, Manifest, REPORT, SourceParts,
@@ -58,16 +60,11 @@ impl Linker<'_> {
         let report = write_durably(&directory.join(REPORT), &text)?;
         // The hash tree has the levels of all files in the order of the manifest, its own excluded.
         files.sort_by(|(a, _), (b, _)| a.cmp(b));
-        let mut entries = vec![FileEntry {
-            path: REPORT.into(),
-            size_bytes: text.len() as u64,
-            blake3: report.to_hex().to_string(),
-        }];
-        entries.extend(files.iter().map(|(path, written)| FileEntry {
-            path: path.clone(),
-            size_bytes: written.size_bytes,
-            blake3: written.root.to_hex().to_string(),
-        }));
+        let mut entries = vec![FileEntry::new(REPORT, text.len() as u64, report, None)];
+        for (path, written) in &files {
+            let header = read_header(directory, path)?;
+            entries.push(FileEntry::new(path, written.size_bytes, written.root, Some(header)));
+        }
         entries.sort_by(|a, b| a.path.cmp(&b.path));
         entries.push(write_hashes(directory, &entries, files)?);
         entries.sort_by(|a, b| a.path.cmp(&b.path));
@@ -83,6 +80,7 @@ impl Linker<'_> {
             format_version: FORMAT_VERSION,
             id: String::new(),
             root: String::new(),
+            schema: schema_digits(),
             source: SourceParts { newest_updated_date, parts },
             selection,
             suppressed,
@@ -101,6 +99,19 @@ fn moment_text(micros: i64) -> Option<String> {
     let digits = if micros.rem_euclid(1_000_000) == 0 { 0 } else { 6 };
     time::write_moment(&mut text, micros, digits)?;
     String::from_utf8(text).ok()
+}
+
+/// Reads the header of an archive that this run wrote.
+fn read_header(directory: &Path, name: &str) -> Result<Header> {
+    let path = directory.join(name);
+    let mut bytes = [0; HEADER_BYTES];
+    let read = File::open(&path).and_then(|mut file| file.read_exact(&mut bytes));
+    read.map_err(Error::output(&path))?;
+    let archive = archives().find(|(kind, entity)| archive_path(*kind, *entity) == name);
+    let header = archive
+        .map(|(kind, entity)| Header::decode(&bytes, kind, entity, schema_hash()))
+        .ok_or_else(|| Error::Internal(format!("`{name}` is no archive")))?;
+    header.map_err(|error| Error::Internal(error.to_string()))
 }
 
 /// Writes a small file and syncs it to disk.
@@ -142,6 +153,5 @@ fn write_hashes(
     let size_bytes = file.metadata().map_err(Error::output(&path))?.len();
     let mut hasher = blake3::Hasher::new();
     hasher.update_reader(file).map_err(Error::output(&path))?;
-    let blake3 = hasher.finalize().to_hex().to_string();
-    Ok(FileEntry { path: HASHES.into(), size_bytes, blake3 })
+    Ok(FileEntry::new(HASHES, size_bytes, hasher.finalize(), None))
 }

@@ -138,6 +138,9 @@ impl FstShardsWriter {
     }
 }
 
+/// Bytes before the table that are read with it: most of the first texts.
+const FIRSTS_FETCHED_BYTES: usize = 4 << 10;
+
 /// Shards in a mapped file.
 #[derive(Clone)]
 pub struct FstShards {
@@ -168,6 +171,8 @@ impl FstShards {
             .and_then(|bytes| bytes.checked_add(table_from))
             .filter(|to| *to <= archive.len() && table_from >= HEADER_BYTES)
             .ok_or_else(refused)?;
+        // The first texts end where the table begins.
+        archive.fetch(table_from.saturating_sub(FIRSTS_FETCHED_BYTES), to);
         let (mut offsets, mut texts) = (Vec::new(), Vec::new());
         for at in 0..=count {
             offsets.push(archive.number_at(table_from + at * ENTRY_BYTES)?);
@@ -186,8 +191,8 @@ impl FstShards {
             .map(|[from, to]| archive.bytes(*from, *to).map(<[u8]>::to_vec))
             .collect();
         let firsts = firsts.map_err(|error| match error {
-            ReadError::Damage(damage) => damage.into(),
-            _ => refused(),
+            ReadError::Corrupt { .. } => refused(),
+            error => error.into(),
         })?;
         Ok(FstShards { offsets: offsets.into(), firsts: firsts.into(), to })
     }

@@ -99,8 +99,10 @@ impl FullText {
     pub fn open(archive: Archive) -> Result<FullText, ArchiveError> {
         let (directory_from, [positions_from, title_words_from, a, b, c, d, e, f, g, h, i, j]) =
             archive.directory()?;
-        let terms = Texts::open(&archive, [a, b, c, d, e])?;
+        let terms = Texts::open(&archive, [a, b, c, d, e]);
+        // Read before the first is known to be here: one attempt notes what both lack.
         let forms = Texts::open(&archive, [f, g, h, i, j])?;
+        let terms = terms?;
         let is_sound = positions_from >= HEADER_BYTES
             && positions_from <= title_words_from
             && title_words_from <= terms.from()
@@ -152,7 +154,10 @@ impl FullText {
     pub fn title_words(&self, row: u32) -> Result<u8, ReadError> {
         let at = self.title_words_from + row as usize;
         match at < self.terms.from() {
-            true => Ok(self.archive.bytes(at, at + 1)?.first().copied().unwrap_or(0)),
+            true => {
+                let byte = self.archive.read_or(self.archive.bytes(at, at + 1), &[]);
+                Ok(byte?.first().copied().unwrap_or(0))
+            }
             false => Ok(0),
         }
     }
@@ -474,7 +479,15 @@ impl<'s> Postings<'s> {
         let (block, at) = self.cursor.place();
         if self.block != Some(block) {
             self.block = None;
-            let bytes = self.position_bytes(block)?;
+            let bytes = self.position_bytes(block);
+            let bytes = match self.positions {
+                PositionsPlace::Region { archive, .. } => archive.read_or(bytes, &[])?,
+                PositionsPlace::Inline(_) => bytes?,
+            };
+            if bytes.is_empty() {
+                self.opened = BlockPositions::default();
+                return Ok(at);
+            }
             let count = self.cursor.list().count as usize;
             let postings = (count - (block * BLOCK_POSTINGS).min(count)).min(BLOCK_POSTINGS);
             self.opened.open(bytes, postings, self.has_forms)?;

@@ -103,6 +103,9 @@ impl Entry {
     }
 }
 
+/// A list of at most this many bytes is fetched as a whole where its chunks are not on this disk.
+const FETCHED_WHOLE_BYTES: usize = 192 << 10;
+
 /// A list in a mapped file, or in the entry of a dictionary.
 #[derive(Clone, Copy)]
 pub(super) struct List<'s> {
@@ -136,6 +139,9 @@ impl<'s> List<'s> {
         let entries_from = to.checked_sub(entries).filter(|at| *at >= from);
         let entries_from =
             entries_from.ok_or(corrupt("a posting list is shorter than its entries"))?;
+        if archive.is_collecting() && to - from <= FETCHED_WHOLE_BYTES {
+            archive.fetch(from, to);
+        }
         let entries = archive.bytes(entries_from, to)?.as_chunks().0;
         Ok(List { count, place: Place::Region { archive, from, entries_from, entries } })
     }

@@ -278,12 +278,12 @@ impl TermListsFile {
     /// Fails if the bytes are damaged.
     pub fn lower_bound(&self, lists: usize, term: Term) -> Result<usize, ReadError> {
         let layout = self.layout(lists)?;
-        let (mut low, mut high) = (0, layout.terms);
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if self.term(layout, middle)? < term { low = middle + 1 } else { high = middle }
-        }
-        Ok(low)
+        let at = |number: usize| {
+            let from = layout.terms_from + number * layout.width;
+            from..from + layout.width
+        };
+        let is_below = |number: usize| Ok(self.term(layout, number)? < term);
+        self.archive.partition_point(layout.terms, at, is_below)
     }
 
     /// The term of a number.

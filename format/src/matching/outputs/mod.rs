@@ -55,7 +55,7 @@ pub(super) fn find(
     deadline: Deadline<'_>,
 ) -> Result<Vec<Candidate>, QueryError> {
     let citation = Citation::new(question);
-    let Some(index) = snapshot.full_text(Entity::Output) else {
+    let Some(index) = snapshot.full_text(Entity::Output)? else {
         return Ok(Vec::new());
     };
     let mut identified = Vec::new();

@@ -86,7 +86,11 @@ impl Search {
         entity: Entity,
         deadline: Deadline<'s>,
     ) -> Result<Resolver<'s, '_>, QueryError> {
-        let Some(index) = snapshot.full_text(entity) else {
+        if snapshot.is_collecting() {
+            // Notes what is absent of them; an error comes again below.
+            let _ = languages_of(snapshot);
+        }
+        let Some(index) = snapshot.full_text(entity)? else {
             let reason = "cannot be searched: this snapshot was built without a full-text index; `name.search` finds names";
             return Err(QueryError::refused(self.parameter, &self.text, reason.to_owned()));
         };

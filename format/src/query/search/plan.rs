@@ -123,6 +123,12 @@ impl<'s> Scoring<'s> {
     }
 }
 
+/// All of what was found, or the first error. Everything is looked up first, so that one attempt notes all chunks that are
+/// not on this disk.
+fn all<T>(found: Vec<Result<T, QueryError>>) -> Result<Vec<T>, QueryError> {
+    found.into_iter().collect()
+}
+
 /// The words that patterns and mistyped words stand for: by the pattern, or by the word and its changes.
 type Expansions = BTreeMap<(String, Option<u32>), Vec<Found>>;
 
@@ -235,16 +241,14 @@ impl<'s, 'q> Resolver<'s, 'q> {
         match node {
             Node::Leaf(leaf) => self.leaf(leaf),
             Node::Or(nodes) => {
-                let nodes: Result<Vec<_>, _> = nodes.iter().map(|node| self.node(node)).collect();
-                Ok(Matcher::or(nodes?))
+                let nodes: Vec<_> = nodes.iter().map(|node| self.node(node)).collect();
+                Ok(Matcher::or(all(nodes)?))
             }
             Node::And { nodes, negated } => {
                 let required = required(nodes);
-                let found: Result<Vec<_>, _> = required.map(|node| self.node(node)).collect();
-                let mut found = found?;
-                let negated: Result<Vec<_>, _> =
-                    negated.iter().map(|node| self.node(node)).collect();
-                let negated = negated?;
+                let found: Vec<_> = required.map(|node| self.node(node)).collect();
+                let negated: Vec<_> = negated.iter().map(|node| self.node(node)).collect();
+                let (mut found, negated) = (all(found)?, all(negated)?);
                 found.sort_by_key(Matcher::count_max);
                 // A search of punctuation alone finds nothing.
                 let rows = if negated.is_empty() { 0 } else { self.rows };
@@ -295,11 +299,14 @@ impl<'s, 'q> Resolver<'s, 'q> {
         distance: Option<u32>,
         fields: u8,
     ) -> Result<Matcher<'s>, QueryError> {
-        let mut groups = Vec::with_capacity(parts.len());
-        for part in parts {
-            let terms = self.part_terms(part)?;
-            groups.push(self.group(terms, ANY_FIELD)?);
-        }
+        let groups: Vec<_> = parts
+            .iter()
+            .map(|part| {
+                let terms = self.part_terms(part)?;
+                self.group(terms, ANY_FIELD)
+            })
+            .collect();
+        let groups = all(groups)?;
         Ok(Matcher::Phrase(Box::new(Phrase::new(groups, distance, fields, self.deadline))))
     }
 

@@ -135,7 +135,7 @@ fn find_outputs(
     let refused = |reason: String| {
         (Some(FoundOutputs { refused: Some(reason), ..FoundOutputs::default() }), None)
     };
-    if snapshot.full_text(Entity::Output).is_none() {
+    if snapshot.full_text(Entity::Output)?.is_none() {
         return Ok((None, None));
     }
     let mut query = Query::new(Entity::Output);

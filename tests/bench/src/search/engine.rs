@@ -65,7 +65,7 @@ impl Engine {
     }
 
     fn index(&self) -> Result<&FullText> {
-        Ok(self.snapshot.full_text(Entity::Output).ok_or("the snapshot has no full-text index")?)
+        Ok(self.snapshot.full_text(Entity::Output)?.ok_or("the snapshot has no full-text index")?)
     }
 
     /// The number of outputs with a word, by its English stem; `None` for very frequent words.

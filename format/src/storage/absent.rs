@@ -1,0 +1,602 @@
+//! Chunks that are not on this disk, or are damaged there, and that a mirror's host can send.
+//!
+//! ```text
+//! read                 a twin of the snapshot collects the chunks that it needs, and those it will need  Wanted
+//! missing              chunks side by side, and the values of the hash tree above them                   Missing
+//! sent by a host       each range in one request                                                         bytes
+//! accepted             verified, and written to the file; the next read verifies them once more          Missing::accept
+//! ```
+//!
+//! Nothing marks a chunk as present: it is present where it has its hash. A file begins as one hole, and a chunk that a
+//! crash tore is absent.
+//!
+//! The only module that writes to the files of an open snapshot. It writes to chunks that are not verified, to which no
+//! reader holds a reference, and it removes chunks of a cache that nobody uses.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs::{self, File, OpenOptions},
+    io,
+    ops::Range,
+    os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt},
+    path::Path,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use rustix::fs::{FallocateFlags, OFlags, SeekFrom, fallocate, seek};
+
+use crate::storage::archive::{Archive, ArchiveFile};
+use crate::storage::error::ReadError;
+use crate::storage::integrity::{CHUNK_BYTES, HASHES, Run, chunk_count, chunk_range};
+
+/// Chunks that are here between two absent ones, and are fetched with them: one request costs more.
+const GAP_CHUNKS_MAX: usize = 2;
+/// Where a round needs no more chunks than this, it fetches whole blocks of as many: a request over a distance takes as
+/// long for them as for one chunk, and neighbours are asked for too.
+const BLOCK_CHUNKS: usize = 4;
+/// The most chunks of one request.
+const REQUEST_CHUNKS_MAX: usize = 128;
+/// Stretches that one attempt notes, before the first that it cannot do without ends it.
+const NOTED_MAX: usize = 96;
+/// The chunks that are removed from the disk together: 512 KiB.
+const REMOVED_CHUNKS: usize = 64;
+/// A file of at most this many chunks is fetched as a whole.
+const SMALL_FILE_CHUNKS: usize = 8;
+
+/// The chunks that the readers of one request need and the disk lacks.
+#[derive(Default)]
+pub struct Wanted(Mutex<Vec<Stretch>>);
+
+/// The ends of the stretches that one reader has fetched, with their lengths.
+#[derive(Default)]
+pub struct FetchedStretches(BTreeMap<(usize, usize), usize>);
+
+impl FetchedStretches {
+    /// The end of the stretch to fetch for `chunks`.
+    fn extend(&mut self, file: &Arc<ArchiveFile>, chunks: &Range<usize>) -> usize {
+        let address = Arc::as_ptr(file).addr();
+        let before = self.0.remove(&(address, chunks.start)).unwrap_or(0);
+        let length = chunks.len().max((before * 2).min(REQUEST_CHUNKS_MAX));
+        let end = chunks.start + length;
+        self.0.insert((address, end), length);
+        end
+    }
+}
+
+/// Where chunks come from that are not on this disk, for threads that may wait.
+pub trait ChunkSource: Send + Sync {
+    /// Fetches, verifies and writes what is missing.
+    ///
+    /// # Errors
+    ///
+    /// [`ReadError::Absent`] where no host sends it in time.
+    fn fetch(&self, missing: Vec<Missing>) -> Result<(), ReadError>;
+}
+
+/// Chunks of one file, side by side.
+#[derive(Clone)]
+struct Stretch {
+    file: Arc<ArchiveFile>,
+    chunks: Range<usize>,
+}
+
+impl Wanted {
+    fn lock(&self) -> MutexGuard<'_, Vec<Stretch>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes those of some chunks that are not here. Cost: a bit test of each, and a hash of each that is not verified.
+    pub(super) fn note(&self, file: &Arc<ArchiveFile>, chunks: Range<usize>) {
+        if file.fetched_to.is_none() {
+            return;
+        }
+        let absent = |chunk: &usize| !file.has(*chunk);
+        let Some(first) = chunks.clone().find(absent) else { return };
+        let all = chunk_count(file.map.len() as u64) as usize;
+        let chunks = match all {
+            ..=SMALL_FILE_CHUNKS => 0..all,
+            _ => first..chunks.rev().find(absent).unwrap_or(first) + 1,
+        };
+        self.lock().push(Stretch { file: Arc::clone(file), chunks });
+    }
+
+    /// Notes those of some chunks of an archive that are not here.
+    pub(crate) fn note_chunks(&self, archive: &Archive, chunks: Range<usize>) {
+        self.note(archive.shared(), chunks);
+    }
+
+    /// Whether an attempt has noted enough for one round.
+    pub(super) fn is_full(&self) -> bool {
+        self.lock().len() >= NOTED_MAX
+    }
+
+    /// Whether nothing was missing.
+    pub fn is_empty(&self) -> bool {
+        self.lock().is_empty()
+    }
+
+    /// Takes what is missing: chunks, and the values above them. Each of it is one request.
+    ///
+    /// A stretch that goes on where one of `before` ended is fetched twice as far as that: the reader reads on, through
+    /// something of which it does not know the length.
+    pub fn take(&self, before: &mut FetchedStretches) -> Vec<Missing> {
+        let mut stretches = std::mem::take(&mut *self.lock());
+        let address = |of: &Stretch| Arc::as_ptr(&of.file).addr();
+        stretches.sort_by_key(|of| (address(of), of.chunks.start));
+        let is_small = stretches.iter().map(|of| of.chunks.len()).sum::<usize>() <= BLOCK_CHUNKS;
+        let mut missing: Vec<Missing> = Vec::new();
+        let mut runs = BTreeSet::new();
+        for Stretch { file, mut chunks } in stretches {
+            let all = chunk_count(file.map.len() as u64) as usize;
+            if is_small {
+                chunks.start = chunks.start / BLOCK_CHUNKS * BLOCK_CHUNKS;
+                chunks.end = chunks.end.next_multiple_of(BLOCK_CHUNKS);
+            }
+            chunks.end = all.min(before.extend(&file, &chunks));
+            for chunk in chunks {
+                if file.has(chunk) {
+                    continue;
+                }
+                for run in file.verifier.damaged_runs(&file.hashes, chunk) {
+                    if runs.insert((Arc::as_ptr(&file).addr(), run)) {
+                        missing.push(Missing { file: Arc::clone(&file), part: Part::Values(run) });
+                    }
+                }
+                let last = missing.iter_mut().rev().find_map(|of| match &mut of.part {
+                    Part::Chunks(chunks) if Arc::ptr_eq(&of.file, &file) => Some(chunks),
+                    _ => None,
+                });
+                match last {
+                    Some(chunks) if chunks.contains(&chunk) => {}
+                    Some(chunks)
+                        if chunk <= chunks.end + GAP_CHUNKS_MAX
+                            && chunk - chunks.start < REQUEST_CHUNKS_MAX =>
+                    {
+                        chunks.end = chunk + 1;
+                    }
+                    _ => missing.push(Missing {
+                        file: Arc::clone(&file),
+                        part: Part::Chunks(chunk..chunk + 1),
+                    }),
+                }
+            }
+        }
+        // Values are written from the root down, and before the chunks below them.
+        missing.sort_by_key(|of| match &of.part {
+            Part::Values(run) => (0, usize::MAX - run.level, run.number),
+            Part::Chunks(chunks) => (1, chunks.start, 0),
+        });
+        missing
+    }
+}
+
+/// Bytes of one file of a snapshot that a host must send.
+#[derive(Clone)]
+pub struct Missing {
+    file: Arc<ArchiveFile>,
+    part: Part,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Part {
+    Values(Run),
+    Chunks(Range<usize>),
+}
+
+/// Why sent bytes were not written.
+#[derive(Debug, thiserror::Error)]
+pub enum Refused {
+    /// They are not the bytes that the manifest promises.
+    #[error("the bytes {from} to {to} of `{file}` do not have the hash that the manifest promises")]
+    Damaged {
+        /// The file, by the manifest's path.
+        file: String,
+        /// The offset of the first byte.
+        from: u64,
+        /// The offset after the last byte.
+        to: u64,
+    },
+    /// The file could not be written.
+    #[error(
+        "cannot write `{file}`: {error}; free space, or give the server the right to write there"
+    )]
+    Written {
+        /// The file, by the manifest's path.
+        file: String,
+        /// The system's error.
+        error: io::Error,
+    },
+}
+
+impl Missing {
+    /// Whether the bytes are values of the hash tree.
+    pub fn is_values(&self) -> bool {
+        matches!(self.part, Part::Values(_))
+    }
+
+    /// The file, by the manifest's path.
+    pub fn path(&self) -> &str {
+        match self.part {
+            Part::Values(_) => HASHES,
+            Part::Chunks(_) => self.file.verifier.file(),
+        }
+    }
+
+    /// The bytes of that file.
+    pub fn range(&self) -> Range<u64> {
+        let range = match &self.part {
+            Part::Values(run) => self.file.verifier.run_range(*run),
+            Part::Chunks(chunks) => self.file.bytes_of(chunks),
+        };
+        range.start as u64..range.end as u64
+    }
+
+    /// The size of that file.
+    pub fn file_bytes(&self) -> u64 {
+        match self.part {
+            Part::Values(_) => self.file.hashes.len() as u64,
+            Part::Chunks(_) => self.file.map.len() as u64,
+        }
+    }
+
+    /// Whether the bytes are here by now.
+    pub fn is_here(&self) -> bool {
+        match &self.part {
+            Part::Values(run) => {
+                let range = self.file.verifier.run_range(*run);
+                let bytes = self.file.hashes.get(range).unwrap_or_default();
+                self.file.verifier.holds_run(&self.file.hashes, *run, bytes)
+            }
+            Part::Chunks(chunks) => chunks.clone().all(|chunk| self.file.has(chunk)),
+        }
+    }
+
+    /// Verifies the bytes and writes them to the file.
+    ///
+    /// # Errors
+    ///
+    /// Where the bytes are not the promised ones, or cannot be written. Writes all of them or none.
+    pub fn accept(&self, bytes: &[u8]) -> Result<(), Refused> {
+        let range = self.range();
+        let damaged =
+            || Refused::Damaged { file: self.path().to_owned(), from: range.start, to: range.end };
+        let is_promised = bytes.len() as u64 == range.end - range.start && self.holds(bytes);
+        if !is_promised {
+            return Err(damaged());
+        }
+        let write = || match &self.file.fetched_to {
+            Some(directory) => {
+                open_to_write(&directory.join(self.path()))?.write_all_at(bytes, range.start)
+            }
+            None => Err(io::ErrorKind::Unsupported.into()),
+        };
+        write().map_err(|error| Refused::Written { file: self.path().to_owned(), error })
+    }
+
+    fn holds(&self, bytes: &[u8]) -> bool {
+        let ArchiveFile { verifier, hashes, .. } = &*self.file;
+        match &self.part {
+            Part::Values(run) => verifier.holds_run(hashes, *run, bytes),
+            Part::Chunks(chunks) => {
+                chunks.clone().zip(bytes.chunks(CHUNK_BYTES)).all(|(chunk, bytes)| {
+                    // A reader may hold references to a verified chunk, whose bytes are the same.
+                    verifier.holds(hashes, chunk, bytes).unwrap_or(false)
+                })
+            }
+        }
+    }
+}
+
+/// Copies the chunks of an earlier file that are the same, at the same place. Fetches the values of the hash tree that
+/// tell. Returns the copied bytes.
+pub(crate) fn take_over(archive: &Archive, earlier: &Archive, source: &dyn ChunkSource) -> u64 {
+    let (file, other) = (archive.shared(), earlier.shared());
+    let mut place = StretchPlace::default();
+    let mut copied = 0;
+    while let Some(CachedStretch(Stretch { chunks, .. })) = CachedStretch::next(earlier, &mut place)
+    {
+        let all = chunk_count(file.map.len() as u64) as usize;
+        for chunk in chunks.start..chunks.end.min(all) {
+            if !other.has(chunk) || file.verifier.is_chunk_verified(chunk) {
+                continue;
+            }
+            let runs = file.verifier.damaged_runs(&file.hashes, chunk).into_iter();
+            let runs: Vec<Missing> = runs
+                .map(|run| Missing { file: Arc::clone(file), part: Part::Values(run) })
+                .collect();
+            if !runs.is_empty() && source.fetch(runs).is_err() {
+                return copied;
+            }
+            let promised = file.verifier.promised(&file.hashes, chunk);
+            if promised == other.verifier.promised(&other.hashes, chunk) {
+                let range = chunk_range(chunk, other.map.len());
+                let part = Part::Chunks(chunk..chunk + 1);
+                let bytes = range.len() as u64;
+                let written = Missing { file: Arc::clone(file), part }.accept(&other.map[range]);
+                copied += written.map_or(0, |()| bytes);
+            }
+        }
+    }
+    copied
+}
+
+impl ArchiveFile {
+    /// Whether a chunk is here. Cost: one bit test; a hash of a chunk that is not verified yet.
+    fn has(&self, chunk: usize) -> bool {
+        let ArchiveFile { map, hashes, verifier, .. } = self;
+        let _kept = self.keep();
+        verifier.is_chunk_verified(chunk)
+            || verifier.check_chunk(hashes, chunk, &map[chunk_range(chunk, map.len())]).is_ok()
+    }
+
+    fn bytes_of(&self, chunks: &Range<usize>) -> Range<usize> {
+        chunk_range(chunks.start, self.map.len()).start
+            ..self.map.len().min(chunks.end * CHUNK_BYTES)
+    }
+}
+
+/// Where a walk over the stretches of a snapshot is.
+#[derive(Clone, Copy, Default)]
+pub struct StretchPlace {
+    pub(crate) archive: usize,
+    from: usize,
+}
+
+impl StretchPlace {
+    /// The place before the next archive.
+    pub(crate) fn next_archive(&mut self) {
+        *self = StretchPlace { archive: self.archive + 1, from: 0 };
+    }
+}
+
+/// A stretch of a file that has bytes on the disk, and can be removed from there.
+pub struct CachedStretch(Stretch);
+
+impl CachedStretch {
+    /// The next stretch of an archive with bytes on the disk; `None` behind the last.
+    pub(crate) fn next(archive: &Archive, place: &mut StretchPlace) -> Option<CachedStretch> {
+        let file = archive.shared();
+        let path = file.fetched_to.as_ref()?.join(archive.file());
+        let from = (place.from * CHUNK_BYTES) as u64;
+        let data = seek(File::open(path).ok()?, SeekFrom::Data(from)).ok()?;
+        let first = data as usize / CHUNK_BYTES / REMOVED_CHUNKS * REMOVED_CHUNKS;
+        let all = chunk_count(file.map.len() as u64) as usize;
+        let chunks = first.max(place.from)..all.min(first + REMOVED_CHUNKS);
+        place.from = chunks.end;
+        Some(CachedStretch(Stretch { file: Arc::clone(file), chunks }))
+    }
+
+    /// Marks its chunks as not verified, so that the next reader verifies them again.
+    pub fn mark(&self) {
+        self.0.file.verifier.forget_chunks(self.0.chunks.clone());
+    }
+
+    /// Its size, as if all of it were on the disk.
+    pub fn bytes(&self) -> u64 {
+        self.0.file.bytes_of(&self.0.chunks).len() as u64
+    }
+
+    /// Removes its bytes from the disk if none of its chunks was verified since the mark. Nobody may hold references to
+    /// them from before. Returns their number.
+    pub fn remove_unused(&self) -> u64 {
+        let Stretch { file, chunks } = &self.0;
+        let _alone = file.removal.write().unwrap_or_else(PoisonError::into_inner);
+        if chunks.clone().any(|chunk| file.verifier.is_chunk_verified(chunk)) {
+            return 0;
+        }
+        let range = file.bytes_of(chunks);
+        let path = file.fetched_to.as_ref().map(|directory| directory.join(file.verifier.file()));
+        let removed = path.and_then(|path| {
+            let opened = open_to_write(&path).ok()?;
+            let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+            fallocate(opened, flags, range.start as u64, range.len() as u64).ok()
+        });
+        removed.map_or(0, |()| range.len() as u64)
+    }
+}
+
+/// Opens a file of a snapshot to write chunks. The files of a complete snapshot are read-only, also for their owner.
+fn open_to_write(path: &Path) -> io::Result<File> {
+    let open = || {
+        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        // The C library takes the flags as an `int`.
+        OpenOptions::new().write(true).custom_flags(flags.bits() as i32).open(path)
+    };
+    let metadata = fs::symlink_metadata(path)?;
+    let is_sealed = metadata.is_file() && metadata.mode() & 0o200 == 0;
+    if !is_sealed {
+        return open();
+    }
+    fs::set_permissions(path, fs::Permissions::from_mode(0o644))?;
+    let opened = open();
+    fs::set_permissions(path, metadata.permissions())?;
+    opened
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use blake3::Hash;
+
+    use super::*;
+    use crate::storage::archive::{InArchive, Reading};
+    use crate::storage::header::{FileKind, Header};
+    use crate::storage::integrity::{Verifier, levels_of};
+    use crate::storage::mmap::{LoadMode, Map};
+
+    /// More chunks than one run of values has.
+    const BYTES: usize = 300 * CHUNK_BYTES + 7;
+
+    #[derive(Clone)]
+    struct Handle(Archive);
+
+    impl InArchive for Handle {
+        fn archive_mut(&mut self) -> &mut Archive {
+            &mut self.0
+        }
+    }
+
+    /// A host with a file, and a directory with holes in its place.
+    struct Setup {
+        directory: tempfile::TempDir,
+        bytes: Vec<u8>,
+        levels: Vec<u8>,
+        root: Hash,
+    }
+
+    impl Setup {
+        fn new() -> Setup {
+            let bytes: Vec<u8> = (0..BYTES).map(|at| (at / 5 % 251) as u8).collect();
+            let (levels, root) = (levels_of(&bytes), blake3::hash(&bytes));
+            let directory = tempfile::tempdir().unwrap();
+            for (name, size) in [("file", bytes.len()), (HASHES, levels.len())] {
+                let file = File::create(directory.path().join(name)).unwrap();
+                file.set_len(size as u64).unwrap();
+            }
+            Setup { directory, bytes, levels, root }
+        }
+
+        fn open(&self) -> Archive {
+            let map = |name: &str| {
+                let file = File::open(self.directory.path().join(name)).unwrap();
+                Map::load(file, LoadMode::Mapped).unwrap()
+            };
+            let verifier = Verifier::new("file".into(), BYTES as u64, self.root, 0);
+            let kind = FileKind::Strings;
+            let header = Header { kind, entity: None, published: 0, rows: 0, schema_hash: 0 };
+            let hashes = Arc::new(map(HASHES));
+            Archive::open_fetched(map("file"), hashes, verifier, header, self.directory.path())
+        }
+
+        fn send(&self, part: &Missing) -> Vec<u8> {
+            let from = if part.is_values() { &self.levels } else { &self.bytes };
+            from[part.range().start as usize..part.range().end as usize].to_vec()
+        }
+    }
+
+    fn is_absent(read: Result<&[u8], ReadError>) -> bool {
+        matches!(read, Err(ReadError::Absent { .. }))
+    }
+
+    #[test]
+    fn an_attempt_notes_what_is_absent_and_the_next_reads_it() {
+        let setup = Setup::new();
+        let archive = setup.open();
+        let wanted: Arc<Wanted> = Arc::default();
+        let Handle(collecting) =
+            Handle(archive.clone()).reading(&Reading::Collects(Arc::clone(&wanted)));
+        assert!(is_absent(archive.bytes(9, 19)), "a plain handle notes nothing");
+        assert!(wanted.is_empty());
+        assert!(is_absent(collecting.bytes(270 * CHUNK_BYTES, 270 * CHUNK_BYTES + 1)));
+        collecting.fetch(3 * CHUNK_BYTES, 3 * CHUNK_BYTES + 1);
+        let missing = wanted.take(&mut FetchedStretches::default());
+        let found: Vec<_> = missing.iter().map(|part| (part.is_values(), part.range())).collect();
+        let chunks =
+            |range: Range<u64>| range.start * CHUNK_BYTES as u64..range.end * CHUNK_BYTES as u64;
+        let values = |range: Range<u64>| range.start * 32..range.end * 32;
+        // The run of the top level, the two runs of level 0, and blocks of four chunks.
+        assert_eq!(
+            found,
+            [
+                (true, values(301..303)),
+                (true, values(0..256)),
+                (true, values(256..301)),
+                (false, chunks(0..4)),
+                (false, chunks(268..272)),
+            ]
+        );
+        for part in &missing {
+            assert!(!part.is_here());
+            part.accept(&setup.send(part)).unwrap();
+            assert!(part.is_here());
+        }
+        assert_eq!(archive.bytes(9, 19).unwrap(), &setup.bytes[9..19]);
+        assert!(is_absent(archive.bytes(4 * CHUNK_BYTES, 4 * CHUNK_BYTES + 1)));
+    }
+
+    #[test]
+    fn a_reader_that_reads_on_gets_more_each_time() {
+        let setup = Setup::new();
+        let wanted: Arc<Wanted> = Arc::default();
+        let Handle(collecting) =
+            Handle(setup.open()).reading(&Reading::Collects(Arc::clone(&wanted)));
+        let (mut fetched, mut rounds) = (FetchedStretches::default(), 0);
+        for chunk in 0..300 {
+            while is_absent(collecting.bytes(chunk * CHUNK_BYTES, chunk * CHUNK_BYTES + 1)) {
+                rounds += 1;
+                for part in wanted.take(&mut fetched) {
+                    part.accept(&setup.send(&part)).unwrap();
+                }
+            }
+        }
+        assert!(rounds <= 8, "{rounds} rounds");
+    }
+
+    #[test]
+    fn wrong_bytes_are_not_written() {
+        let setup = Setup::new();
+        let wanted: Arc<Wanted> = Arc::default();
+        let Handle(collecting) =
+            Handle(setup.open()).reading(&Reading::Collects(Arc::clone(&wanted)));
+        assert!(is_absent(collecting.bytes(0, 1)));
+        for part in wanted.take(&mut FetchedStretches::default()) {
+            let sent = setup.send(&part);
+            let mut wrong = sent.clone();
+            wrong[7] ^= 1;
+            for wrong in [wrong, sent[1..].to_vec(), Vec::new(), [&sent[..], b"x"].concat()] {
+                assert!(matches!(part.accept(&wrong), Err(Refused::Damaged { .. })));
+            }
+            assert!(!part.is_here());
+            part.accept(&sent).unwrap();
+        }
+        collecting.bytes(0, 1).unwrap();
+        let file = fs::read(setup.directory.path().join("file")).unwrap();
+        assert_eq!(file[..4 * CHUNK_BYTES], setup.bytes[..4 * CHUNK_BYTES]);
+        assert!(file[4 * CHUNK_BYTES..].iter().all(|byte| *byte == 0));
+    }
+
+    #[test]
+    fn a_stretch_in_use_stays_and_another_is_removed() {
+        let setup = Setup::new();
+        fs::write(setup.directory.path().join("file"), &setup.bytes).unwrap();
+        fs::write(setup.directory.path().join(HASHES), &setup.levels).unwrap();
+        let archive = setup.open();
+        assert_eq!(archive.bytes(0, BYTES).unwrap(), setup.bytes);
+        let mut place = StretchPlace::default();
+        let stretches: Vec<_> =
+            std::iter::from_fn(|| CachedStretch::next(&archive, &mut place)).collect();
+        assert_eq!(stretches.iter().map(CachedStretch::bytes).sum::<u64>(), BYTES as u64);
+        stretches.iter().for_each(CachedStretch::mark);
+        let used = REMOVED_CHUNKS * CHUNK_BYTES + 5;
+        assert_eq!(archive.bytes(used, used + 1).unwrap(), &setup.bytes[used..=used]);
+        let removed: Vec<bool> = stretches.iter().map(|of| of.remove_unused() > 0).collect();
+        assert_eq!(removed, [true, false, true, true, true]);
+        assert_eq!(archive.bytes(used, used + 1).unwrap(), &setup.bytes[used..=used]);
+        assert!(is_absent(archive.bytes(0, 1)));
+    }
+
+    /// Sends what a setup has.
+    struct Host<'s>(&'s Setup);
+
+    impl ChunkSource for Host<'_> {
+        fn fetch(&self, missing: Vec<Missing>) -> Result<(), ReadError> {
+            missing.iter().for_each(|part| part.accept(&self.0.send(part)).unwrap());
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn equal_chunks_are_copied_from_an_earlier_file() {
+        let earlier = Setup::new();
+        fs::write(earlier.directory.path().join("file"), &earlier.bytes).unwrap();
+        fs::write(earlier.directory.path().join(HASHES), &earlier.levels).unwrap();
+        let mut later = Setup::new();
+        later.bytes[2 * CHUNK_BYTES] ^= 1;
+        (later.levels, later.root) = (levels_of(&later.bytes), blake3::hash(&later.bytes));
+        let (file, other) = (later.open(), earlier.open());
+        let copied = take_over(&file, &other, &Host(&later));
+        assert_eq!(copied, (BYTES - CHUNK_BYTES) as u64);
+        assert!(is_absent(file.bytes(2 * CHUNK_BYTES, 2 * CHUNK_BYTES + 1)));
+        assert_eq!(file.bytes(3 * CHUNK_BYTES, BYTES).unwrap(), &later.bytes[3 * CHUNK_BYTES..]);
+    }
+}
