@@ -42,6 +42,8 @@ reasons! {
         LongHeads = "head",
         /// The query exceeded its timeout.
         Deadline = "deadline",
+        /// No mirror sent a chunk within --fetch-timeout.
+        Upstream = "mirror",
     }
     /// The action that a client did not finish in time.
     SlowClient {
@@ -140,6 +142,9 @@ mod tests {
             counts.count(reason);
         }
         let found: Vec<_> = counts.samples::<Overload>().collect();
-        assert_eq!(found, [("turn", 0), ("disk", 0), ("room", 2), ("head", 0), ("deadline", 1)]);
+        assert_eq!(
+            found,
+            [("turn", 0), ("disk", 0), ("room", 2), ("head", 0), ("deadline", 1), ("mirror", 0),]
+        );
     }
 }

@@ -33,6 +33,7 @@ pub(crate) mod run;
 pub(crate) mod serve;
 pub(crate) mod snapshots;
 pub(crate) mod stdio;
+pub(crate) mod upstream;
 
 pub use cli::{Cli, CliError, print, write_manual};
 pub use ops::log::{DroppedLines, start_log};

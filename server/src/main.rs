@@ -3,7 +3,7 @@
 
 #![deny(unsafe_code)]
 
-use std::{fs, io, path::Path, process::ExitCode};
+use std::{fs, io, path::Path, process::ExitCode, sync::Arc};
 
 use pinakes_format::entity::CATALOG;
 use pinakes_format::storage::mmap::survive_faults;
@@ -98,14 +98,19 @@ fn open(options: &Options) -> Result<SnapshotManager, Obstacle> {
     if let Err(error) = survive_faults() {
         tracing::warn!(%error, "cannot handle SIGBUS; truncating a served file will end the server");
     }
+    let source = options.snapshot_source();
+    let upstream = match &source {
+        SnapshotSource::Current(path) => options.upstream.open(path).map_err(failed)?,
+        SnapshotSource::Fixed(_) => None,
+    };
     let open_options = OpenOptions {
         verify: options.verify,
         load_mode: options.load_mode(),
         suppression,
         keep_open: usize::from(options.keep_open),
         kept_sets: options.kept_sets(),
+        upstream: upstream.map(Arc::new),
     };
-    let source = options.snapshot_source();
     SnapshotManager::open_with(&source, open_options).map_err(|error| {
         let (code, text) = failed(error);
         (code, format!("{text}\n{}", advice(&source)))

@@ -2,7 +2,7 @@
 
 use std::{
     net::{IpAddr, SocketAddr, ToSocketAddrs},
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
 };
@@ -14,6 +14,9 @@ use clap::{
 use ipnet::IpNet;
 use pinakes_format::index::kept_sets::KeptSets;
 use pinakes_format::storage::mmap::LoadMode;
+use pinakes_remote::host::{Host, RetryPolicy};
+use pinakes_remote::partial::PartialError;
+use pinakes_remote::signature::read_public;
 
 use crate::admission::gate::Gate;
 use crate::admission::limits::{CLIENTS_MAX, Limits, RateLimiter, SystemClock};
@@ -27,6 +30,12 @@ use crate::ops::log::LogFormat;
 use crate::run::ListenOptions;
 use crate::serve::threads::default_disk_reads;
 use crate::snapshots::manager::SnapshotSource;
+use crate::upstream::follow::{Upkeep, Upstream};
+use crate::upstream::hosts::Hosts;
+use crate::upstream::transfers::Transfers;
+
+/// The name of the server in its requests to mirrors.
+const AGENT: &str = concat!("pinakes-server/", env!("CARGO_PKG_VERSION"));
 
 /// Name of the group of options that name the snapshot, of which the server needs exactly one.
 pub(crate) const SOURCE: &str = "source";
@@ -150,6 +159,10 @@ pub struct Options {
     #[arg(long, env = "PINAKES_NO_OPENALEX", value_parser = FalseyValueParser::new())]
     pub no_openalex: bool,
 
+    /// Mirrors that send what is not here.
+    #[command(flatten)]
+    pub upstream: UpstreamOptions,
+
     /// Rate limits.
     #[command(flatten)]
     pub limits: LimitOptions,
@@ -161,6 +174,88 @@ pub struct Options {
     /// GraphQL.
     #[command(flatten)]
     pub graphql: GraphqlOptions,
+}
+
+/// Mirrors that send what is not here.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Mirror")]
+pub struct UpstreamOptions {
+    /// Published tree, as `https://…`, `http://…` or `s3://BUCKET/PREFIX`, from which the server fetches what requests
+    /// touch and --snapshots lacks, and what is damaged there. The directory may be empty. May be repeated: the fastest
+    /// is asked first.
+    #[arg(long, value_name = "URL", env = "PINAKES_FROM", value_delimiter = ',', requires = "snapshots",
+          conflicts_with_all = ["pin", "verify"])]
+    from: Vec<String>,
+
+    /// Public key file (minisign) of the publisher. May be repeated; one of the keys must have signed. Without a key,
+    /// the publisher is unknown.
+    #[arg(
+        long,
+        value_name = "FILE",
+        env = "PINAKES_PUBKEY",
+        value_delimiter = ',',
+        requires = "from"
+    )]
+    pubkey: Vec<PathBuf>,
+
+    /// Fetch the rest too, while no request fetches, until the snapshot is as one that `pull` made.
+    #[arg(long, env = "PINAKES_FILL", value_parser = FalseyValueParser::new(), requires = "from")]
+    fill: bool,
+
+    /// Most disk space of what was fetched, as `20G`: what was not used for longest is removed. At least 64M; the hash
+    /// tree, 1/256 of the snapshot, is not removed.
+    #[arg(long, value_name = "SIZE", env = "PINAKES_CACHE", requires = "from", conflicts_with = "fill",
+          value_parser = parse_memory)]
+    cache: Option<usize>,
+
+    /// How long a request waits for a mirror. A longer one gets 503, and what it asked for is fetched for the next.
+    #[arg(long, value_name = "SECONDS", default_value = "10", env = "PINAKES_FETCH_TIMEOUT",
+          value_parser = parse_seconds)]
+    fetch_timeout: Duration,
+
+    /// How often the server looks for a newer publication.
+    #[arg(long, value_name = "SECONDS", default_value = "300", env = "PINAKES_FROM_INTERVAL",
+          value_parser = parse_seconds)]
+    from_interval: Duration,
+
+    /// PEM file with the root certificates of the mirrors.
+    #[arg(long, value_name = "FILE", env = "PINAKES_TLS_CA", requires = "from")]
+    tls_ca: Option<PathBuf>,
+}
+
+impl UpstreamOptions {
+    /// Opens the mirrors, and makes their snapshot current in `snapshots`; `None` without mirrors.
+    ///
+    /// # Errors
+    ///
+    /// An option is invalid, or the mirrors cannot be used and nothing is here.
+    pub fn open(&self, snapshots: &Path) -> Result<Option<Upstream>, PartialError> {
+        if self.from.is_empty() {
+            return Ok(None);
+        }
+        let keys = self.pubkey.iter().map(|path| read_public(path));
+        let keys = keys.collect::<Result<Vec<_>, _>>()?;
+        // A request asks another host rather than the same again.
+        let policy =
+            RetryPolicy { timeout: self.fetch_timeout, attempts_max: 1, ..RetryPolicy::default() };
+        let hosts =
+            self.from.iter().map(|url| Host::new(url, AGENT, policy, self.tls_ca.as_deref()));
+        let hosts = Hosts::new(hosts.collect::<Result<_, _>>()?);
+        if keys.is_empty() {
+            tracing::warn!(
+                "without --pubkey the publisher is unknown: what is fetched matches the hashes that the mirror lists, and \
+                 nothing proves who wrote that list"
+            );
+        }
+        let refused = |error| PartialError::Directory { path: snapshots.to_owned(), error };
+        let transfers = Transfers::new(hosts, self.fetch_timeout).map_err(refused)?;
+        let upkeep = Upkeep {
+            interval: self.from_interval,
+            fills: self.fill,
+            cache_bytes: self.cache.map(|bytes| bytes as u64),
+        };
+        Upstream::open(snapshots, transfers, keys, upkeep).map(Some)
+    }
 }
 
 /// Rate limits, and how the server identifies clients.

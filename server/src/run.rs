@@ -29,6 +29,8 @@ use crate::ops::admin::{Admin, AdminHosts};
 use crate::ops::log::DroppedLines;
 use crate::ops::metrics::Metrics;
 use crate::serve::{DialectAlone, Service};
+use crate::upstream::cache::Hand;
+use crate::upstream::follow::Upstream;
 
 /// Timeout of open requests after SIGINT or SIGTERM.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
@@ -47,6 +49,8 @@ const NOT_SENT_BYTES_MAX: u32 = 32 << 10;
 /// How often the server checks `current` for another snapshot, the served snapshot's files for changes, and
 /// whether the disk is busy.
 const FOLLOW_INTERVAL: Duration = Duration::from_millis(500);
+/// How often the disk space of a mirror is looked at.
+const UPKEEP_INTERVAL: Duration = Duration::from_secs(1);
 /// File descriptors reserved for other uses than connections: a snapshot keeps about 100, and several may be
 /// open during a change of snapshot.
 const FILES_RESERVED: u64 = 512;
@@ -134,6 +138,7 @@ async fn accept(
     let mut housekeeping = Housekeeping::new(Arc::clone(&limiter), Arc::clone(&dropped_lines));
     let check_now = follow(Arc::clone(&service));
     tokio::spawn(activate(Arc::clone(&service)));
+    keep_mirror(&service);
     let admin_address =
         admin_listener.as_ref().map(|listener| listener.local_addr()).transpose()?;
     let metrics = Metrics::new(Arc::clone(&service), Arc::clone(&limiter), dropped_lines);
@@ -283,6 +288,64 @@ pub(crate) fn follow(service: Arc<Service>) -> Arc<Notify> {
         }
     });
     check_now
+}
+
+/// Looks for newer publications of the mirrors, fills the snapshot, and bounds its disk space.
+pub(crate) fn keep_mirror(service: &Arc<Service>) {
+    let Some(upstream) = service.snapshots().upstream() else { return };
+    let (follower, keeper) = (Arc::clone(upstream), Arc::clone(upstream));
+    tokio::spawn(follow_mirrors(Arc::clone(service), follower));
+    let service = Arc::clone(service);
+    // A thread of its own, which waits for mirrors and for requests. It ends with the process.
+    std::thread::spawn(move || {
+        let mut hand = Hand::default();
+        loop {
+            let served = service.snapshots().served();
+            let id = served.id().to_owned();
+            if keeper.upkeep.fills && keeper.directory.is_partial(&id) {
+                keeper.fill(&served.snapshot, || service.snapshots().served().id() == id);
+            }
+            keeper.remove_excess(&served.snapshot, &mut hand);
+            drop(served);
+            std::thread::sleep(UPKEEP_INTERVAL);
+        }
+    });
+}
+
+/// Switches to each newer publication of the mirrors, once what clients ask most is here.
+async fn follow_mirrors(service: Arc<Service>, upstream: Arc<Upstream>) {
+    loop {
+        time::sleep(upstream.upkeep.interval).await;
+        let (finder, owner) = (Arc::clone(&upstream), Arc::clone(&service));
+        let prepared = tokio::task::spawn_blocking(move || {
+            let found = finder.find_newer().inspect_err(|error| {
+                tracing::warn!(%error, "cannot look for a newer publication");
+            });
+            let id = found.ok().flatten()?;
+            let earlier = owner.snapshots().served();
+            let opened = owner.snapshots().open_served(&finder.directory.place(&id));
+            let opened = opened
+                .inspect_err(|error| tracing::error!(%error, "cannot open the newer snapshot"))
+                .ok()?;
+            finder.take_over(&opened.snapshot, &earlier.snapshot);
+            Some((id, opened))
+        });
+        let Ok(Some((id, opened))) = prepared.await else { continue };
+        Arc::clone(&service).warm(opened).await;
+        let (linker, owner) = (Arc::clone(&upstream), Arc::clone(&service));
+        let switched = tokio::task::spawn_blocking(move || {
+            if let Err(error) = linker.directory.make_current(&id) {
+                tracing::error!(%error, "cannot switch to the newer snapshot");
+                return;
+            }
+            owner.snapshots().apply_changes();
+            let removed = linker.directory.remove_partial(&owner.snapshots().open_ids());
+            if !removed.is_empty() {
+                tracing::info!(snapshots = ?removed, "removed earlier snapshots that were here in part");
+            }
+        });
+        let _ = switched.await;
+    }
 }
 
 /// Switches to scheduled snapshots at their times, by a timer of its own: checks of `current` may take long.

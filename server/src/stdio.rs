@@ -26,7 +26,7 @@ use crate::http::body::{BODY_BYTES_MAX, RequestBody};
 use crate::http::client_address::{ClientResolver, ForwardingHeader};
 use crate::net::handler::Handler;
 use crate::reply::JSON;
-use crate::run::{activate, follow};
+use crate::run::{activate, follow, keep_mirror};
 use crate::serve::Service;
 use crate::snapshots::manager::SnapshotManager;
 
@@ -59,6 +59,7 @@ fn answer_lines(
     let _entered = runtime.enter();
     follow(Arc::clone(&service));
     tokio::spawn(activate(Arc::clone(&service)));
+    keep_mirror(&service);
     tracing::info!("reading messages from standard input");
     let mut calls: JoinSet<io::Result<()>> = JoinSet::new();
     let mut cancellable: Vec<(Value, AbortHandle)> = Vec::new();

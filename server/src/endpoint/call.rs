@@ -91,6 +91,11 @@ impl<'a> Call<'a> {
         }
     }
 
+    /// The same call, with another handle of its snapshot.
+    pub fn with_snapshot(self, snapshot: &'a Snapshot) -> Call<'a> {
+        Call { snapshot, ..self }
+    }
+
     /// The limits of the call's work.
     pub fn limits(&self) -> WorkLimits {
         let settings = &self.site.settings;
@@ -158,7 +163,8 @@ impl Planned {
 /// Checks a request without reading the snapshot's files. The error is the reply to an invalid request.
 pub type Plan = fn(&Planning<'_>) -> Result<Planned, Reply>;
 
-/// The work of a request, which may be done twice: on a shared thread, and from the beginning on another.
+/// The work of a request, which may be done more than once: on a shared thread, from the beginning on another, and again
+/// when absent chunks were fetched.
 pub struct Work {
     pub cost: Cost,
     pub run: Box<dyn Fn(&Call<'_>) -> Answer + Send + Sync>,
@@ -197,6 +203,8 @@ pub enum Failure {
     WouldWait,
     /// The work reached --list-timeout or --list-cpu; on a shared thread, the thread's own limit.
     Deadline,
+    /// Chunks are not on this disk, which a mirror can send.
+    Absent,
     /// The snapshot of the call is damaged.
     Damaged(ReadError),
     /// Another snapshot that the request names is damaged.
@@ -209,6 +217,7 @@ impl From<ReadError> for Failure {
     fn from(error: ReadError) -> Failure {
         match error {
             ReadError::WouldWait => Failure::WouldWait,
+            ReadError::Absent { .. } => Failure::Absent,
             error => Failure::Damaged(error),
         }
     }

@@ -177,7 +177,7 @@ impl Changes {
         }
         let damaged = |error| Failure::OtherDamaged(Arc::clone(&self.since), error);
         let reads = call.thread.reads(call.site.disk_activity.is_busy());
-        let (before, after) = (self.since.handle(reads), call.snapshot);
+        let (before, after) = (self.since.waiting_handle(reads), call.snapshot);
         let from = self.query.from;
         let is_same = before.manifest().id == after.manifest().id;
         let found = match is_same {

@@ -273,7 +273,10 @@ const LICENCE: &str = "The licence of the data, as the operator states it.";
 const TROUBLES: &str = "The current issues, the most serious first. `unavailable`: the server has no usable \
                         snapshot. `fallback`: `current` points at a damaged or refused snapshot, and the \
                         server serves another. `takedowns_refused`: the newest suppression list is \
-                        invalid, and the previous list is in force. `stale`: the snapshot was pulled from \
+                        invalid, and the previous list is in force. `disk_damaged`: bytes on the disk \
+                        were damaged, and were fetched from a mirror and written again. `disk_refused`: what \
+                        a mirror sent could not be written. `mirror_away`: no mirror sends what is not \
+                        here. `stale`: the snapshot was pulled from \
                         a mirror and has expired. `counters_away`: the store of the limits of a fleet does \
                         not answer, and the server counts alone. `clock_jumped`: the system's clock \
                         jumped within the last hour.";

@@ -22,7 +22,8 @@
 //! records on disk would delay every other. Blocking threads yield the processor to them.
 //!
 //! - [`threads`] has the permits and the blocking threads, [`pieces`] sends bodies in pieces.
-//! - [`access_log`] writes a line for each request, [`traffic`] counts requests.
+//! - [`access_log`] writes a line for each request, [`traffic`] counts requests, and [`popular`] the addresses that warm a
+//!   new snapshot of a mirror.
 //!
 //! Imports `admission`, `endpoint`, `event_counts`, `http`, `net`, `reply`, `snapshots`.
 
@@ -30,20 +31,24 @@ pub(crate) mod access_log;
 pub(crate) mod line_budget;
 pub(crate) mod line_form;
 mod pieces;
+mod popular;
 pub(crate) mod threads;
 pub(crate) mod traffic;
 
 use std::{
+    net::Ipv4Addr,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
     time::Instant,
 };
 
 use bytes::Bytes;
-use http::{HeaderName, HeaderValue, Method, StatusCode, request::Parts};
+use http::{HeaderName, HeaderValue, Method, StatusCode, header, request::Parts};
+use pinakes_format::storage::absent::{FetchedStretches, Wanted};
 use pinakes_format::storage::error::ReadError;
+use tokio::time;
 
-use crate::admission::gate::{Admission, Charge, Gate, StreamCharge};
+use crate::admission::gate::{Admission, Charge, Gate, Peer, StreamCharge};
 use crate::admission::reply_memory::ReplyMemory;
 use crate::endpoint::browse;
 use crate::endpoint::call::{Call, Cost, Failure, Planned, Planning, Thread, Work};
@@ -65,6 +70,7 @@ use crate::reply::Reply;
 use crate::serve::access_log::{AccessLine, RequestId, RequestIds};
 use crate::serve::line_budget::LineBudget;
 use crate::serve::pieces::{NextPiece, Shortage};
+use crate::serve::popular::Popular;
 use crate::serve::threads::{Permits, spawn_work};
 use crate::serve::traffic::Traffic;
 use crate::snapshots::disk_activity::DiskActivity;
@@ -73,6 +79,8 @@ use crate::snapshots::served::ServedSnapshot;
 
 /// Header that links a 500 or 503 to the log lines of the request.
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+/// Attempts of a request whose chunks are fetched.
+const ROUNDS_MAX: u32 = 200;
 /// Bytes of a reply up to which the reply needs no reservation of memory.
 const SMALL_BYTES: usize = 16 << 10;
 
@@ -86,6 +94,8 @@ pub struct Service {
     traffic: Traffic,
     /// For log lines of refused requests and of requests that no limit counts.
     lines: Arc<LineBudget>,
+    /// What clients of a mirror ask; not counted otherwise.
+    popular: Popular,
 }
 
 /// A request on its way to its response.
@@ -153,6 +163,9 @@ impl Handler for Service {
             charge.verdict.refusal.into_iter().for_each(|refusal| self.traffic.refuse(refusal));
         }
         let status = answer.response.status();
+        if status == StatusCode::OK && self.site.snapshots.upstream().is_some() {
+            self.count_popular(&request.head);
+        }
         answer.renews = !is_free && admission.refusal.is_none();
         self.gate.settle(&admission, status);
         let headers = answer.response.headers_mut();
@@ -216,7 +229,7 @@ impl Service {
         let reply = match self.plan(request, &served) {
             Ok(Planned::Work(work)) => match self.run_here(request, &work, &served) {
                 Some(reply) => reply,
-                None => return self.run_elsewhere(Arc::clone(request), work, named).await,
+                None => return self.run_elsewhere(Arc::clone(request), work.into(), named).await,
             },
             Ok(Planned::Reply(reply)) | Err(reply) => self.readable(reply, request),
         };
@@ -269,9 +282,12 @@ impl Service {
             return None;
         }
         let begun = Instant::now();
-        let reply = self.run(request, work, served, Thread::Shared);
+        let ran = self.run(request, work, served, Thread::Shared);
         self.site.disk_activity.note_small_work(begun.elapsed());
-        reply
+        match ran {
+            Ran::Reply(reply) => Some(reply),
+            Ran::Elsewhere | Ran::Absent(_) => None,
+        }
     }
 
     /// Reads the body if the request has one, waits for a permit, and does the work on a blocking thread.
@@ -280,7 +296,7 @@ impl Service {
     async fn run_elsewhere(
         self: Arc<Self>,
         request: Arc<Request>,
-        work: Work,
+        work: Arc<Work>,
         named: Option<Arc<ServedSnapshot>>,
     ) -> Charged {
         let client = request.admission.client;
@@ -302,26 +318,42 @@ impl Service {
                 return (self.small(reply, &request), None);
             }
         }
-        let permit = match self.permits.acquire(work.cost, client).await {
-            Ok(permit) => permit,
-            Err(overload) => return (self.overloaded_by(overload, &request), None),
-        };
-        let (service, asked) = (Arc::clone(&self), Arc::clone(&request));
-        // The work owns its permit: a client that leaves does not free the permit.
-        let done = spawn_work(move || {
-            let served = named.unwrap_or_else(|| service.site.snapshots.served());
-            // Only a shared thread gives no reply.
-            let reply = service.run(&asked, &work, &served, Thread::Own);
-            let reply = reply.unwrap_or_else(Reply::internal);
-            let (mut reply, charge) = service.charge_stream(reply, &asked);
-            let has_body = asked.head.method != Method::HEAD;
-            let source = if has_body { reply.take_pieces() } else { None };
-            let first = source.map(|source| NextPiece::new(source, &served, &service.site));
-            drop(permit);
-            (reply, charge, first, served)
-        });
-        let Ok((reply, charge, first, served)) = done.await else {
-            return (self.small(Reply::internal(), &request), None);
+        let mut waiting = Waiting::default();
+        let (reply, charge, first, served) = loop {
+            let permit = match self.permits.acquire(work.cost, client).await {
+                Ok(permit) => permit,
+                Err(overload) => return (self.overloaded_by(overload, &request), None),
+            };
+            let (service, asked) = (Arc::clone(&self), Arc::clone(&request));
+            let (work, named) = (Arc::clone(&work), named.clone());
+            // The work owns its permit: a client that leaves does not free the permit.
+            let done = spawn_work(move || {
+                let served = named.unwrap_or_else(|| service.site.snapshots.served());
+                let reply = match service.run(&asked, &work, &served, Thread::Own) {
+                    Ran::Reply(reply) => reply,
+                    Ran::Absent(wanted) => return Err((wanted, served)),
+                    // Only a shared thread gives up.
+                    Ran::Elsewhere => Reply::internal(),
+                };
+                let (mut reply, charge) = service.charge_stream(reply, &asked);
+                let has_body = asked.head.method != Method::HEAD;
+                let source = if has_body { reply.take_pieces() } else { None };
+                let first = source.map(|source| NextPiece::new(source, &served, &service.site));
+                drop(permit);
+                Ok((reply, charge, first, served))
+            });
+            match done.await {
+                Ok(Ok(done)) => break done,
+                Ok(Err((wanted, served))) => {
+                    let permit = self.permits.acquire_fetch(client).await;
+                    if permit.is_none() || !self.fetch(&wanted, &served, &mut waiting).await {
+                        let overload = Overload::Upstream;
+                        self.note_overload(overload, "answering 503", request.id);
+                        return (self.small(Reply::unavailable(), &request), None);
+                    }
+                }
+                Err(_) => return (self.small(Reply::internal(), &request), None),
+            }
         };
         let Some(first) = first else {
             return (self.reserve(reply, &request, &served).await, charge);
@@ -342,22 +374,85 @@ impl Service {
         (response, charge)
     }
 
-    /// Does work on one snapshot; `None` if the thread would have to wait. The reply is readable and coded.
+    /// Counts what warms the next snapshot: addresses that name no snapshot.
+    fn count_popular(&self, head: &Parts) {
+        let target = head.uri.path_and_query().map_or("/", |target| target.as_str());
+        let (named, path) = NamedSnapshot::split(head.uri.path());
+        let needs_snapshot =
+            || routes::find(path).is_some_and(|at| at.route.endpoint.needs_snapshot);
+        if head.method == Method::GET && named.is_none() && needs_snapshot() {
+            self.popular.count(target);
+        }
+    }
+
+    /// Answers from a snapshot what clients ask most, and throws the answers away: what they need is here then.
+    pub(crate) async fn warm(self: Arc<Self>, served: Arc<ServedSnapshot>) {
+        for target in self.popular.most() {
+            let peer = Peer::Known(Ipv4Addr::LOCALHOST.into());
+            let asked =
+                http::Request::get(&*target).header(header::HOST, "").extension(peer).body(());
+            let Ok(asked) = asked else { continue };
+            let head = Arc::new(asked.into_parts().0);
+            let matched = routes::find(head.uri.path());
+            let admission = self.gate.admit(&head, Charge::None).await;
+            let request = Arc::new(Request { head, matched, admission, id: self.requests.next() });
+            if let Ok(Planned::Work(work)) = self.plan(&request, &served) {
+                let named = Some(Arc::clone(&served));
+                Arc::clone(&self).run_elsewhere(request, work.into(), named).await;
+            }
+        }
+    }
+
+    /// Fetches what an attempt lacked; false if the mirrors do not send it while the request has time.
+    async fn fetch(&self, wanted: &Wanted, served: &ServedSnapshot, waiting: &mut Waiting) -> bool {
+        let Some(upstream) = self.site.snapshots.upstream() else { return false };
+        if waiting.rounds == ROUNDS_MAX {
+            return false;
+        }
+        let deadline = *waiting
+            .deadline
+            .get_or_insert_with(|| time::Instant::now() + upstream.transfers.timeout);
+        let missing = wanted.take(&mut waiting.fetched);
+        waiting.rounds += 1;
+        if tracing::enabled!(tracing::Level::DEBUG) {
+            let bytes: u64 = missing.iter().map(|part| part.range().end - part.range().start).sum();
+            let parts: Vec<_> = missing.iter().map(|part| (part.path(), part.range())).collect();
+            tracing::debug!(round = waiting.rounds, bytes, ?parts, "fetching");
+        }
+        let source = upstream.snapshot_source(served.snapshot.path());
+        let batch = upstream.transfers.begin(&source, missing);
+        matches!(time::timeout_at(deadline, batch).await, Ok(Ok(Ok(()))))
+    }
+
+    /// Does work on one snapshot. The reply is readable and coded.
     fn run(
         &self,
         request: &Request,
         work: &Work,
         served: &Arc<ServedSnapshot>,
         thread: Thread,
-    ) -> Option<Reply> {
+    ) -> Ran {
         if served.is_poisoned() {
-            return Some(self.readable(Reply::unavailable(), request));
+            return Ran::Reply(self.readable(Reply::unavailable(), request));
         }
+        let _reading = self.site.snapshots.upstream().map(|upstream| upstream.attempt());
         let call = Call::new(&request.head, &request.admission, &self.site, served, thread);
-        let answer = guard(request.id, || {
-            // Links are changed before the body is coded.
-            (work.run)(&call).map(|reply| self.readable(reply, request).coded(call.headers))
-        });
+        let attempt = |call: &Call<'_>| {
+            guard(request.id, || {
+                // Links are changed before the body is coded.
+                (work.run)(call).map(|reply| self.readable(reply, request).coded(call.headers))
+            })
+        };
+        let mut answer = attempt(&call);
+        if thread == Thread::Own && matches!(answer, Ok(Err(Failure::Absent))) {
+            let wanted = Arc::default();
+            let snapshot = call.snapshot.collecting(&wanted);
+            answer = attempt(&call.with_snapshot(&snapshot));
+            // With chunks missing, the reply may lack names.
+            if !wanted.is_empty() {
+                return Ran::Absent(wanted);
+            }
+        }
         let damaged = |snapshot: &Arc<ServedSnapshot>, error: &ReadError| {
             tracing::error!(request = %request.id, path = ?call.path, %error, "cannot answer");
             self.site.snapshots.poison(snapshot, error);
@@ -366,11 +461,11 @@ impl Service {
         // Checked last: a read past the end of a truncated file gives zeros and sets the fault.
         let reply = match (served.snapshot.fault(), answer) {
             (Some(fault), _) => damaged(served, &ReadError::Fault(fault)),
-            (None, Ok(Ok(reply))) => return Some(reply),
+            (None, Ok(Ok(reply))) => return Ran::Reply(reply),
             (None, Err(panicked)) => panicked,
             (None, Ok(Err(failure))) => match failure {
-                Failure::WouldWait => return None,
-                Failure::Deadline if thread == Thread::Shared => return None,
+                Failure::WouldWait | Failure::Absent => return Ran::Elsewhere,
+                Failure::Deadline if thread == Thread::Shared => return Ran::Elsewhere,
                 Failure::Deadline => {
                     OVERLOADS.count(Overload::Deadline);
                     tracing::warn!(
@@ -385,7 +480,7 @@ impl Service {
                 Failure::Refused(reply) => *reply,
             },
         };
-        Some(self.readable(reply, request))
+        Ran::Reply(self.readable(reply, request))
     }
 
     /// Counts a stream of a whole list towards the limits of its client; the reply 429 if a limit refuses the
@@ -479,12 +574,30 @@ impl Service {
         let missing = match overload {
             Overload::Concurrency => "work permit",
             Overload::Disk => "permit to read from disk",
+            Overload::Upstream => "chunk from a mirror",
             _ => "reservation for a large reply",
         };
         if self.lines.admit() {
             tracing::warn!(request = %id, "no {missing} in time; {what}");
         }
     }
+}
+
+/// What one attempt of a request's work gave.
+enum Ran {
+    Reply(Reply),
+    /// The thread would have to wait.
+    Elsewhere,
+    /// Chunks that are not on this disk.
+    Absent(Arc<Wanted>),
+}
+
+/// A request whose chunks are fetched.
+#[derive(Default)]
+struct Waiting {
+    rounds: u32,
+    fetched: FetchedStretches,
+    deadline: Option<time::Instant>,
 }
 
 /// Runs the work of a request; turns a panic into a 500 reply.
@@ -505,6 +618,7 @@ impl Service {
             requests: RequestIds::new(),
             traffic: Traffic::new(),
             lines: Arc::new(LineBudget::new(settings.refused_lines)),
+            popular: Popular::default(),
             site: Site { settings, snapshots, disk_activity: DiskActivity::new() },
             gate,
         }

@@ -42,7 +42,8 @@ impl NextPiece {
         served: &ServedSnapshot,
         site: &Site,
     ) -> NextPiece {
-        let snapshot = served.handle(Thread::Own.reads(site.disk_activity.is_busy()));
+        let snapshot = served.waiting_handle(Thread::Own.reads(site.disk_activity.is_busy()));
+        let _reading = site.snapshots.upstream().map(|upstream| upstream.attempt());
         let mut piece = match served.is_poisoned() {
             true => Some(Err(PieceError::Poisoned)),
             false => source.next_piece(snapshot),

@@ -20,6 +20,8 @@ const SPARED_READS: usize = 4;
 const CLIENT_WAITING_MAX: usize = 64;
 /// Requests of one client that wait for a permit to read from disk, which takes a millisecond.
 const CLIENT_READS_WAITING_MAX: usize = 1_024;
+/// Requests whose chunks are fetched at the same time, of which one client has a quarter.
+const FETCHES: usize = 64;
 /// Default of `--disk-reads` for each core.
 const DISK_READS_PER_CORE: usize = 8;
 /// How far blocking threads yield the processor to threads that read requests.
@@ -38,6 +40,7 @@ pub fn default_disk_reads() -> usize {
 pub(super) struct Permits {
     work: Arc<FairQueue>,
     disk: Arc<FairQueue>,
+    fetch: Arc<FairQueue>,
 }
 
 impl Permits {
@@ -54,7 +57,19 @@ impl Permits {
             held: total - (total - 1) / SPARED_READS,
             waiting: CLIENT_READS_WAITING_MAX,
         };
-        Permits { work: Arc::new(FairQueue::new(work)), disk: Arc::new(FairQueue::new(disk)) }
+        let fetch = PermitLimits {
+            total: FETCHES,
+            held: FETCHES / SPARED_READS,
+            waiting: CLIENT_WAITING_MAX,
+        };
+        let [work, disk, fetch] =
+            [work, disk, fetch].map(|limits| Arc::new(FairQueue::new(limits)));
+        Permits { work, disk, fetch }
+    }
+
+    /// Waits for the permit to fetch what a request lacks; `None` if there is none in time.
+    pub async fn acquire_fetch(&self, client: Client) -> Option<Permit> {
+        self.fetch.acquire(client.key()).await
     }
 
     /// Waits for the permit of work with a cost; the error is what is short.

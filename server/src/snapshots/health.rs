@@ -8,6 +8,8 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
+use crate::upstream::transfers::Transfers;
+
 /// Interval at which the log repeats an issue that persists.
 const REMINDER_INTERVAL: Duration = Duration::from_secs(3_600);
 /// A smaller difference between two looks at the clocks is no jump.
@@ -24,6 +26,12 @@ pub enum HealthIssue {
     Fallback,
     /// The server refused the suppression list's file and keeps the previous list.
     SuppressionListRefused,
+    /// A chunk of a complete snapshot was damaged on the disk, and was fetched from a mirror and written again.
+    DiskDamaged,
+    /// A chunk that a mirror sent could not be written.
+    DiskRefused,
+    /// No mirror sends what is not here.
+    MirrorAway,
     /// The publication of the served snapshot has expired.
     Stale,
     /// The store of a fleet's counters is away, so that the server counts alone.
@@ -34,10 +42,13 @@ pub enum HealthIssue {
 
 impl HealthIssue {
     /// All issues, the most severe first.
-    pub const ALL: [HealthIssue; 6] = [
+    pub const ALL: [HealthIssue; 9] = [
         HealthIssue::Unavailable,
         HealthIssue::Fallback,
         HealthIssue::SuppressionListRefused,
+        HealthIssue::DiskDamaged,
+        HealthIssue::DiskRefused,
+        HealthIssue::MirrorAway,
         HealthIssue::Stale,
         HealthIssue::CountersAway,
         HealthIssue::ClockJumped,
@@ -49,6 +60,9 @@ impl HealthIssue {
             HealthIssue::Unavailable => "unavailable",
             HealthIssue::Fallback => "fallback",
             HealthIssue::SuppressionListRefused => "takedowns_refused",
+            HealthIssue::DiskDamaged => "disk_damaged",
+            HealthIssue::DiskRefused => "disk_refused",
+            HealthIssue::MirrorAway => "mirror_away",
             HealthIssue::Stale => "stale",
             HealthIssue::CountersAway => "counters_away",
             HealthIssue::ClockJumped => "clock_jumped",
@@ -62,6 +76,9 @@ pub struct HealthState {
     is_fallback: AtomicBool,
     is_list_refused: AtomicBool,
     are_counters_away: AtomicBool,
+    is_disk_damaged: AtomicBool,
+    is_disk_refused: AtomicBool,
+    is_mirror_away: AtomicBool,
     clock: Mutex<ClockWatch>,
 }
 
@@ -103,6 +120,28 @@ impl HealthState {
     /// Sets whether the suppression list's file is refused.
     pub fn set_list_refused(&self, is_refused: bool) {
         self.is_list_refused.store(is_refused, Relaxed);
+    }
+
+    /// Sets what the transfers from mirrors met.
+    pub(crate) fn set_mirror(&self, transfers: &Transfers) {
+        self.is_disk_damaged.store(transfers.mended() > 0, Relaxed);
+        self.is_disk_refused.store(transfers.is_write_refused(), Relaxed);
+        self.is_mirror_away.store(transfers.hosts.are_away(), Relaxed);
+    }
+
+    /// Whether a chunk of a complete snapshot was damaged since the start.
+    pub fn is_disk_damaged(&self) -> bool {
+        self.is_disk_damaged.load(Relaxed)
+    }
+
+    /// Whether the last fetched chunk could not be written.
+    pub fn is_disk_refused(&self) -> bool {
+        self.is_disk_refused.load(Relaxed)
+    }
+
+    /// Whether no mirror answers.
+    pub fn is_mirror_away(&self) -> bool {
+        self.is_mirror_away.load(Relaxed)
     }
 
     /// Sets whether the store of a fleet's counters is away.

@@ -22,7 +22,6 @@ use std::{
 use arc_swap::ArcSwap;
 use chrono::{DateTime, Utc};
 use pinakes_format::index::kept_sets::KeptSets;
-use pinakes_format::snapshot::Snapshot;
 use pinakes_format::snapshot::next::{CURRENT, resolve_link};
 use pinakes_format::storage::error::ReadError;
 use pinakes_format::storage::mmap::LoadMode;
@@ -36,6 +35,7 @@ use crate::snapshots::link_version::LinkVersion;
 use crate::snapshots::open::{LoadError, OpenOptions};
 use crate::snapshots::retained;
 use crate::snapshots::served::ServedSnapshot;
+use crate::upstream::follow::Upstream;
 
 /// Pauses before the snapshot of `current` is loaded again after a failure, which may pass: the first, and
 /// the longest. Each is twice the one before.
@@ -119,6 +119,7 @@ impl SnapshotManager {
             suppression: None,
             keep_open: 0,
             kept_sets: KeptSets::new(KEPT_SETS_BYTES),
+            upstream: None,
         };
         SnapshotManager::open_with(source, options)
     }
@@ -178,6 +179,13 @@ impl SnapshotManager {
         self.served.load_full()
     }
 
+    /// The ids of the open snapshots.
+    pub(crate) fn open_ids(&self) -> Vec<String> {
+        let retained = self.retained.load();
+        let ids = retained.iter().map(|kept| kept.id().to_owned());
+        ids.chain([self.served().id().to_owned()]).collect()
+    }
+
     /// The open snapshot with this id: the served one, or one that is kept open.
     pub fn named(&self, id: &str) -> Option<Arc<ServedSnapshot>> {
         let served = self.served();
@@ -185,6 +193,11 @@ impl SnapshotManager {
             return Some(served);
         }
         self.retained.load().iter().find(|retained| retained.id() == id).cloned()
+    }
+
+    /// The mirrors that send absent chunks, if any.
+    pub(crate) fn upstream(&self) -> Option<&Arc<Upstream>> {
+        self.options.upstream.as_ref()
     }
 
     /// Issues that outlive a served snapshot.
@@ -212,6 +225,9 @@ impl SnapshotManager {
     /// Also watches the system's clock, and logs reminders of issues that persist. Cost without changes: four `stat` calls.
     pub fn apply_changes(&self) {
         self.health.watch_clock();
+        if let Some(upstream) = self.upstream() {
+            self.health.set_mirror(&upstream.transfers);
+        }
         self.apply_suppression(false);
         let served = self.served();
         served.freshness.log_expiry(&served.snapshot);
@@ -340,7 +356,7 @@ impl SnapshotManager {
     }
 
     /// Opens a snapshot for serving; verifies a snapshot that proved damaged before.
-    pub(super) fn open_served(&self, path: &Path) -> Result<Arc<ServedSnapshot>, LoadError> {
+    pub(crate) fn open_served(&self, path: &Path) -> Result<Arc<ServedSnapshot>, LoadError> {
         let opened = self.options.open(path)?;
         let id = opened.manifest().id.clone();
         if self.owner().poisoned.contains(&id) {
@@ -348,7 +364,7 @@ impl SnapshotManager {
                 snapshot = id,
                 "the snapshot was damaged before; verifying every byte and record"
             );
-            opened.verify()?;
+            opened.waiting().verify()?;
             self.owner().poisoned.remove(&id);
             tracing::info!(snapshot = id, "the snapshot is intact again");
         }
@@ -413,6 +429,14 @@ impl SnapshotManager {
         match self.with_list(&served) {
             Ok(None) => {}
             Ok(Some(updated)) => self.served.store(updated),
+            Err(ReadError::Absent { file }) => {
+                // Tried again at the next check.
+                self.health.set_list_refused(true);
+                tracing::error!(
+                    file,
+                    "no mirror sends what the suppression list needs; the previous list stays in force"
+                );
+            }
             Err(error) if served.is_poisoned() => {
                 tracing::error!(%error, "cannot apply the suppression list to a poisoned snapshot");
             }
@@ -528,7 +552,7 @@ impl SnapshotManager {
         let lost = damaged.snapshot.manifest();
         let mut candidates = fallback::candidates(directory, lost, &owner.poisoned);
         while let Some(best) = candidates.pop() {
-            let opened = Snapshot::open_with_mode(best.path(), self.options.load_mode);
+            let opened = self.options.map(best.path());
             let opened = opened.map_err(LoadError::from).and_then(|of| self.options.prepare(of));
             match opened {
                 Ok(opened) => {

@@ -8,7 +8,7 @@
 //! - [`suppression`] reloads the list of suppressed ids, [`freshness`] reads expiry and licence.
 //! - [`health`] names issues for operators, and [`disk_activity`] watches how much is read from disk.
 //!
-//! Imports `event_counts`, `reply`.
+//! Imports `event_counts`, `reply`, `upstream`.
 
 pub(crate) mod activation;
 pub(crate) mod disk_activity;

@@ -12,6 +12,7 @@ use pinakes_format::storage::mmap::LoadMode;
 use crate::event_counts::{LOADS, Load};
 use crate::snapshots::fallback;
 use crate::snapshots::suppression::SuppressionListFile;
+use crate::upstream::follow::Upstream;
 
 /// How the server opens each snapshot.
 pub struct OpenOptions {
@@ -25,6 +26,8 @@ pub struct OpenOptions {
     pub keep_open: usize,
     /// The sets of recent filters, of all open snapshots.
     pub kept_sets: Arc<KeptSets>,
+    /// The mirrors that send chunks which are absent or damaged.
+    pub upstream: Option<Arc<Upstream>>,
 }
 
 /// Why a snapshot cannot be served.
@@ -52,11 +55,11 @@ pub enum LoadError {
 impl OpenOptions {
     /// Opens a snapshot, verifies the snapshot if so configured, and prepares it.
     pub(super) fn open(&self, path: &Path) -> Result<Snapshot, LoadError> {
-        let snapshot = Snapshot::open_with_mode(path, self.load_mode)?;
+        let snapshot = self.map(path)?;
         let manifest = snapshot.manifest();
         if self.verify {
             tracing::info!(snapshot = manifest.id, "verifying every byte and record");
-            snapshot.verify()?;
+            snapshot.waiting().verify()?;
         }
         tracing::info!(
             snapshot = manifest.id,
@@ -65,6 +68,14 @@ impl OpenOptions {
             "snapshot opened; each chunk is verified at its first read"
         );
         self.prepare(snapshot)
+    }
+
+    /// Maps the files of a snapshot.
+    pub(super) fn map(&self, path: &Path) -> Result<Snapshot, OpenError> {
+        match &self.upstream {
+            Some(upstream) => Snapshot::open_fetched(path, upstream.source(path)),
+            None => Snapshot::open_with_mode(path, self.load_mode),
+        }
     }
 
     /// Gives a snapshot the memory for sets of rows, and applies the suppression list.
@@ -79,11 +90,12 @@ impl OpenOptions {
     /// The snapshot without the records of the list in force; `None` if it is without them already.
     pub(super) fn suppressed(&self, snapshot: &Snapshot) -> Result<Option<Snapshot>, ReadError> {
         let Some(suppression) = &self.suppression else { return Ok(None) };
+        let _reading = self.upstream.as_ref().map(|upstream| upstream.attempt());
         let list = suppression.list();
         if snapshot.suppresses(&list) {
             return Ok(None);
         }
-        let suppressed = snapshot.without(&list)?;
+        let suppressed = snapshot.suppressing_as(&snapshot.waiting().without(&list)?);
         let rows = suppressed.suppressed();
         // Omits the ids, because a log outlives the list.
         tracing::info!(

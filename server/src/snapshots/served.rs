@@ -20,6 +20,8 @@ pub struct ServedSnapshot {
     /// Handles of the snapshot that read ahead, and from memory alone.
     together: Snapshot,
     memory_only: Snapshot,
+    /// A handle that waits until chunks are fetched that are not on this disk, for bodies in pieces.
+    waiting: Snapshot,
     /// Expiry and licence.
     pub freshness: Freshness,
     reply_headers: SnapshotHeaders,
@@ -33,6 +35,7 @@ impl ServedSnapshot {
         ServedSnapshot {
             together: snapshot.reading(Reads::Together),
             memory_only: snapshot.reading(Reads::MemoryOnly),
+            waiting: snapshot.waiting(),
             freshness: Freshness::new(&snapshot),
             reply_headers: SnapshotHeaders::for_edition(&snapshot.manifest().id, &edition),
             poisoned: AtomicBool::new(false),
@@ -56,9 +59,14 @@ impl ServedSnapshot {
     pub fn handle(&self, reads: Reads) -> &Snapshot {
         match reads {
             Reads::OneByOne => &self.snapshot,
-            Reads::Together => &self.together,
+            Reads::Together | Reads::Collecting => &self.together,
             Reads::MemoryOnly => &self.memory_only,
         }
+    }
+
+    /// The handle for a thread that may wait for the disk, and for a mirror where chunks are fetched.
+    pub fn waiting_handle(&self, reads: Reads) -> &Snapshot {
+        if self.snapshot.is_fetched() { &self.waiting } else { self.handle(reads) }
     }
 
     /// Headers of every reply from this snapshot.
@@ -82,6 +90,9 @@ impl ServedSnapshot {
             HealthIssue::Unavailable => self.is_poisoned(),
             HealthIssue::Fallback => !self.is_poisoned() && self.health.is_fallback(),
             HealthIssue::SuppressionListRefused => self.health.is_list_refused(),
+            HealthIssue::DiskDamaged => self.health.is_disk_damaged(),
+            HealthIssue::DiskRefused => self.health.is_disk_refused(),
+            HealthIssue::MirrorAway => self.health.is_mirror_away(),
             HealthIssue::Stale => self.freshness.expired_at(now).is_some(),
             HealthIssue::CountersAway => self.health.are_counters_away(),
             HealthIssue::ClockJumped => self.health.has_clock_jumped(),

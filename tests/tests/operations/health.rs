@@ -17,8 +17,17 @@ use pinakes_tests::client::{Connection, REPLY_TIMEOUT};
 use pinakes_tests::server::{Server, Snapshots, command, make_writable};
 
 /// All health issues, the most severe first.
-const ISSUES: [&str; 6] =
-    ["unavailable", "fallback", "takedowns_refused", "stale", "counters_away", "clock_jumped"];
+const ISSUES: [&str; 9] = [
+    "unavailable",
+    "fallback",
+    "takedowns_refused",
+    "disk_damaged",
+    "disk_refused",
+    "mirror_away",
+    "stale",
+    "counters_away",
+    "clock_jumped",
+];
 
 /// Builds two snapshots and returns their paths, the older first; `current` leads to the newer.
 fn two() -> (Snapshots, [PathBuf; 2]) {

@@ -16,6 +16,7 @@ use pinakes_format::storage::mmap;
 use crate::ops::metrics::family::Families;
 use crate::snapshots::health::HealthIssue;
 use crate::snapshots::manager::SnapshotManager;
+use crate::upstream::transfers::Transfers;
 
 /// Adds the metrics of the served snapshot.
 pub fn collect(snapshots: &SnapshotManager, families: &Families) {
@@ -65,6 +66,33 @@ pub fn collect(snapshots: &SnapshotManager, families: &Families) {
         is_present(HealthIssue::SuppressionListRefused),
     );
     chunks(snapshot, families);
+    if let Some(upstream) = snapshots.upstream() {
+        mirror(&upstream.transfers, snapshot, families);
+    }
+}
+
+fn mirror(transfers: &Transfers, snapshot: &Snapshot, families: &Families) {
+    let (bytes, requests) = transfers.hosts.fetched();
+    families.counter(
+        "pinakes_mirror_fetched_bytes_total",
+        "Bytes that the mirrors of --from sent.",
+        bytes as f64,
+    );
+    families.counter(
+        "pinakes_mirror_requests_total",
+        "Requests to the mirrors of --from.",
+        requests as f64,
+    );
+    families.counter(
+        "pinakes_mirror_mended_chunks_total",
+        "Damaged chunks of a complete snapshot that were fetched and written again.",
+        transfers.mended() as f64,
+    );
+    families.gauge(
+        "pinakes_mirror_disk_bytes",
+        "Disk space of the served snapshot.",
+        snapshot.allocated_bytes() as f64,
+    );
 }
 
 fn identity(snapshot: &Snapshot, families: &Families) {

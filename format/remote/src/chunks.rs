@@ -1,0 +1,69 @@
+//! Chunks of a published snapshot for a program whose threads may wait.
+
+use std::sync::Mutex;
+
+use pinakes_format::storage::absent::{ChunkSource, Missing};
+use pinakes_format::storage::error::ReadError;
+
+use crate::error::RemoteError;
+use crate::host::{Failure, Host};
+use crate::manifest::snapshot_path;
+
+/// Transfers at the same time.
+const TRANSFERS_MAX: usize = 16;
+
+/// Fetches the chunks of one snapshot from one host, with the retries of the host.
+pub struct HostChunks {
+    host: Host,
+    id: String,
+    /// The first failure, which a reader sees without its cause.
+    failure: Mutex<Option<RemoteError>>,
+}
+
+impl HostChunks {
+    /// The chunks of a snapshot that the host publishes.
+    pub fn new(host: Host, id: &str) -> HostChunks {
+        HostChunks { host, id: id.to_owned(), failure: Mutex::default() }
+    }
+
+    /// The first failure, once.
+    pub fn take_failure(&self) -> Option<RemoteError> {
+        self.failure.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take()
+    }
+
+    fn read(&self, part: &Missing) -> Result<Vec<u8>, RemoteError> {
+        let path = snapshot_path(&self.id, part.path());
+        let read = self.host.retry(|| self.host.read_range(&path, part.range(), part.file_bytes()));
+        read.map_err(|failure| self.host.error(&path, failure))
+    }
+
+    fn fetch_all(&self, missing: &[Missing]) -> Result<(), RemoteError> {
+        for some in missing.chunks(TRANSFERS_MAX) {
+            let sent: Vec<_> = std::thread::scope(|scope| {
+                let reads: Vec<_> =
+                    some.iter().map(|part| scope.spawn(|| self.read(part))).collect();
+                // A thread that panicked has printed why.
+                let lost = || Err(RemoteError::Usage("a transfer panicked".into()));
+                reads.into_iter().map(|read| read.join().unwrap_or_else(|_| lost())).collect()
+            });
+            for (part, bytes) in some.iter().zip(sent) {
+                part.accept(&bytes?).map_err(|refused| {
+                    let path = snapshot_path(&self.id, part.path());
+                    self.host.error(&path, Failure::Mismatch(refused.to_string()))
+                })?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl ChunkSource for HostChunks {
+    fn fetch(&self, missing: Vec<Missing>) -> Result<(), ReadError> {
+        self.fetch_all(&missing).map_err(|error| {
+            let mut failure = self.failure.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+            failure.get_or_insert(error);
+            let file = missing.first().map(|part| part.path().to_owned());
+            ReadError::Absent { file: file.unwrap_or_default() }
+        })
+    }
+}

@@ -1,0 +1,177 @@
+//! The publications of the mirrors: the first one, newer ones, and the chunks that nobody asked for yet.
+
+use std::{path::Path, sync::Arc, thread, time::Duration};
+
+use arc_swap::ArcSwap;
+use minisign::PublicKey;
+use pinakes_format::snapshot::{PARTIAL, Snapshot};
+use pinakes_format::storage::absent::ChunkSource;
+use pinakes_remote::partial::{MirrorDirectory, PartialError};
+
+use crate::upstream::cache::Hand;
+use crate::upstream::transfers::{SnapshotSource, Transfers};
+
+/// Chunks that are fetched together while nobody asks: 1 MiB.
+const FILL_CHUNKS: usize = 128;
+/// The pause of the filling while requests fetch, and after a failure.
+const FILL_PAUSE: Duration = Duration::from_millis(100);
+const FILL_PAUSE_FAILED: Duration = Duration::from_secs(5);
+
+/// The pause while attempts end that may read what is removed.
+const ATTEMPTS_PAUSE: Duration = Duration::from_millis(5);
+
+/// The mirrors that a server fetches from, and the directory that it writes.
+pub struct Upstream {
+    pub(crate) transfers: Arc<Transfers>,
+    pub(crate) directory: MirrorDirectory,
+    keys: Vec<PublicKey>,
+    pub(crate) upkeep: Upkeep,
+    /// Held by each attempt of a request: its count tells when all attempts that began before have ended.
+    attempts: ArcSwap<()>,
+}
+
+/// What the server does with its mirror besides answering.
+pub struct Upkeep {
+    /// How often the server looks for a newer publication.
+    pub interval: Duration,
+    /// Whether the server fetches what nobody asked for.
+    pub fills: bool,
+    /// The most bytes on the disk.
+    pub cache_bytes: Option<u64>,
+}
+
+impl Upstream {
+    /// Locks the directory, and makes the published snapshot current. If no host answers, the snapshot that is here
+    /// stays current.
+    ///
+    /// # Errors
+    ///
+    /// Where the directory is in use or cannot be written, or no host answers and no snapshot is here.
+    pub(crate) fn open(
+        path: &Path,
+        transfers: Transfers,
+        keys: Vec<PublicKey>,
+        upkeep: Upkeep,
+    ) -> Result<Upstream, PartialError> {
+        let directory = MirrorDirectory::lock(path)?;
+        let upstream = Upstream {
+            transfers: Arc::new(transfers),
+            directory,
+            keys,
+            upkeep,
+            attempts: ArcSwap::default(),
+        };
+        match upstream
+            .find_newer()
+            .and_then(|newer| newer.map(|id| upstream.directory.make_current(&id)).transpose())
+        {
+            Err(error) if upstream.directory.current().is_some() => {
+                tracing::warn!(%error, "no newer snapshot; answering from what is here");
+            }
+            Err(error) => return Err(error),
+            Ok(_) => {}
+        }
+        Ok(upstream)
+    }
+
+    /// What an attempt of a request holds while it reads, so that nothing it reads is removed.
+    pub(crate) fn attempt(&self) -> Arc<()> {
+        self.attempts.load_full()
+    }
+
+    /// Removes what was not used for longest, if the files take more than the cache has.
+    pub(crate) fn remove_excess(&self, snapshot: &Snapshot, hand: &mut Hand) {
+        let Some(limit) = self.upkeep.cache_bytes else { return };
+        if !self.directory.is_partial(&snapshot.manifest().id) || !hand.mark(snapshot, limit) {
+            return;
+        }
+        let before = self.attempts.swap(Arc::new(()));
+        while Arc::strong_count(&before) > 1 {
+            thread::sleep(ATTEMPTS_PAUSE);
+        }
+        let bytes = hand.remove_marked();
+        tracing::debug!(bytes, "removed what was not used for longest");
+    }
+
+    /// Where the chunks of a snapshot come from.
+    pub(crate) fn source(&self, place: &Path) -> Arc<dyn ChunkSource> {
+        Arc::new(self.snapshot_source(place))
+    }
+
+    /// As [`Upstream::source`].
+    pub(crate) fn snapshot_source(&self, place: &Path) -> SnapshotSource {
+        let id = place.file_name().unwrap_or_default().to_string_lossy();
+        SnapshotSource::new(&self.transfers, &id, !place.join(PARTIAL).exists())
+    }
+
+    /// Looks for a newer publication on each host until one answers. Makes the files of its snapshot, and returns the
+    /// snapshot's id; `None` where the snapshot is current.
+    ///
+    /// # Errors
+    ///
+    /// The failure of the last host.
+    pub(crate) fn find_newer(&self) -> Result<Option<String>, PartialError> {
+        let mut outcome = Ok(None);
+        for host in self.transfers.hosts.each() {
+            outcome = self.directory.find_newer(host, &self.keys);
+            match &outcome {
+                Ok(Some(snapshot)) => {
+                    let host = host.display("");
+                    tracing::info!(
+                        snapshot,
+                        host,
+                        "a published snapshot is here; fetching what is asked for"
+                    );
+                    break;
+                }
+                Ok(None) => break,
+                Err(error) => tracing::warn!(%error, "cannot use the publication of a mirror"),
+            }
+        }
+        outcome
+    }
+
+    /// Fetches all chunks that are absent, while no request fetches any. Ends when the snapshot is complete, or when
+    /// `goes_on` is false.
+    pub(crate) fn fill(&self, snapshot: &Snapshot, goes_on: impl Fn() -> bool) {
+        let id = &snapshot.manifest().id;
+        let source = self.source(snapshot.path());
+        for (file, chunks) in snapshot.chunk_counts().into_iter().enumerate() {
+            let mut next = 0;
+            while next < chunks {
+                if !goes_on() {
+                    return;
+                }
+                if !self.transfers.are_idle() {
+                    thread::sleep(FILL_PAUSE);
+                    continue;
+                }
+                let end = chunks.min(next + FILL_CHUNKS);
+                let missing = snapshot.missing_in(file, next..end);
+                if !missing.is_empty() && source.fetch(missing).is_err() {
+                    thread::sleep(FILL_PAUSE_FAILED);
+                    continue;
+                }
+                next = end;
+            }
+        }
+        match self.directory.complete(snapshot.manifest()) {
+            Ok(()) => tracing::info!(snapshot = id, "the snapshot is complete"),
+            Err(error) => tracing::error!(snapshot = id, %error, "cannot complete the snapshot"),
+        }
+    }
+}
+
+impl Upstream {
+    /// Copies to a snapshot the chunks that an earlier one has too, at the same place of the same file.
+    pub(crate) fn take_over(&self, snapshot: &Snapshot, earlier: &Snapshot) {
+        let source = self.source(snapshot.path());
+        let copied = snapshot.take_over(earlier, &*source);
+        tracing::info!(
+            snapshot = snapshot.manifest().id,
+            earlier = earlier.manifest().id,
+            bytes = copied,
+            "took chunks over that did not change"
+        );
+    }
+}
