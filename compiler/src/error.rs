@@ -5,6 +5,7 @@ use std::{io, path::PathBuf};
 use pinakes_format::entity::Entity;
 use pinakes_format::storage::error::ReadError;
 use pinakes_remote::error::RemoteError;
+use pinakes_remote::partial::PartialError;
 
 use crate::terminal::escape::escape_path;
 
@@ -53,6 +54,19 @@ impl From<Unreadable> for io::Error {
 impl From<Unreadable> for Error {
     fn from(unreadable: Unreadable) -> Error {
         Error::Unreadable(unreadable)
+    }
+}
+
+impl From<PartialError> for Error {
+    fn from(error: PartialError) -> Error {
+        match error {
+            PartialError::Remote(error) => error.into(),
+            PartialError::Locked(path) => {
+                Error::Locked { path: path.join(".lock"), pid: "unknown".into() }
+            }
+            PartialError::Directory { path, error } => Error::output(path)(error),
+            error @ PartialError::Older { .. } => Error::Refused(error.to_string()),
+        }
     }
 }
 

@@ -30,7 +30,7 @@ use crate::cli::diff::{DiffArgs, diff};
 use crate::cli::mirror::{KeygenArgs, PublishTreeArgs, PullArgs, keygen, publish_tree, pull};
 use crate::cli::options::{BuildArgs, CompileArgs, LinkArgs, PlanArgs};
 use crate::cli::run::use_threads;
-use crate::cli::snapshot::{open, roll_back_to, show, show_layout, verify};
+use crate::cli::snapshot::{FromArgs, open, roll_back_to, show, show_layout, verify};
 use crate::cli::units::plan;
 use crate::error::{Error, Result, STANDARD_OUTPUT};
 use crate::export;
@@ -67,6 +67,9 @@ enum Command {
     Verify {
         /// A snapshot, or a directory of snapshots, whose current one is meant.
         snapshot: PathBuf,
+        /// Where the chunks come from that are not here.
+        #[command(flatten)]
+        from: FromArgs,
     },
     /// Show the entities, indexes and sizes of a snapshot.
     Inspect {
@@ -78,6 +81,9 @@ enum Command {
         /// Read every record and show the bytes of each member, by entity.
         #[arg(long)]
         layout: bool,
+        /// Where the chunks come from that are not here.
+        #[command(flatten)]
+        from: FromArgs,
     },
     /// Point `current` at the snapshot published before the current one. Servers follow; no run makes the
     /// newer snapshots current again.
@@ -140,15 +146,16 @@ pub fn run(cli: Cli) -> Result<()> {
         Command::Plan(args) => plan(args),
         Command::Compile(args) => compile_only(args),
         Command::Link(args) => link_only(args),
-        Command::Verify { snapshot } => verify(&snapshot),
-        Command::Inspect { snapshot, json, layout } => match layout {
-            true => show_layout(&snapshot, json),
-            false => show(&snapshot, json),
+        Command::Verify { snapshot, from } => verify(&snapshot, &from),
+        Command::Inspect { snapshot, json, layout, from } => match layout {
+            true => show_layout(&snapshot, json, &from),
+            false => show(&snapshot, json, &from),
         },
         Command::Rollback { snapshots, to } => roll_back_to(&snapshots, to.as_deref()),
         Command::Export(args) => {
             use_threads(args.threads)?;
-            export::run(&args, &open(&args.snapshot)?)
+            let opened = args.from.open(&args.snapshot)?;
+            opened.outcome(export::run(&args, &opened.snapshot))
         }
         Command::Match(args) => {
             use_threads(args.threads)?;

@@ -1,48 +1,136 @@
 //! The commands `verify`, `inspect` and `rollback`.
 
 use std::{
+    fs,
     io::{self, Write},
-    os::unix::ffi::OsStrExt,
-    path::Path,
+    os::unix::{ffi::OsStrExt, fs::MetadataExt},
+    path::{Path, PathBuf},
+    sync::Arc,
 };
 
-use pinakes_format::snapshot::Snapshot;
+use clap::Args;
+use pinakes_format::snapshot::{PARTIAL, Snapshot, read_manifest};
+use pinakes_format::storage::absent::ChunkSource;
 use pinakes_format::storage::mmap::survive_faults;
+use pinakes_remote::chunks::HostChunks;
+use pinakes_remote::host::{Host, RetryPolicy};
+use pinakes_remote::partial::MirrorDirectory;
+use pinakes_remote::signature::read_public;
 
 use crate::cli::inspect;
 use crate::cli::layout_table::LayoutTable;
 use crate::error::{Error, Result, STANDARD_OUTPUT};
+use crate::remote::USER_AGENT;
 use crate::store::directory::find_snapshot;
 use crate::store::rollback::roll_back;
 use crate::terminal::escape::escape_path;
 
+/// Where the chunks of a snapshot come from that are not on this disk.
+#[derive(Args, Debug, Default)]
+pub struct FromArgs {
+    /// Published tree, as `https://…` or `s3://BUCKET/PREFIX`, from which the chunks are fetched that are read and not here.
+    /// SNAPSHOTS is then a directory that keeps them; it may be empty.
+    #[arg(long, value_name = "URL", env = "PINAKES_FROM")]
+    from: Option<String>,
+
+    /// Public key of the publisher of `--from`. May be repeated; one of the keys must have signed.
+    #[arg(long = "pubkey", value_name = "FILE", env = "PINAKES_PUBKEY", requires = "from")]
+    pubkeys: Vec<PathBuf>,
+
+    /// PEM file with root certificates for the host of `--from`.
+    #[arg(long, value_name = "FILE", env = "PINAKES_TLS_CA", requires = "from")]
+    tls_ca: Option<PathBuf>,
+}
+
+/// An open snapshot, and where its chunks come from.
+pub(crate) struct OpenedSnapshot {
+    pub snapshot: Snapshot,
+    source: Option<(Arc<HostChunks>, MirrorDirectory)>,
+}
+
+impl OpenedSnapshot {
+    /// The outcome of reading the snapshot. A transfer that failed is the cause of what came after it.
+    pub fn outcome<T>(&self, outcome: Result<T>) -> Result<T> {
+        let failure = self.source.as_ref().and_then(|(source, _)| source.take_failure());
+        match (outcome, failure) {
+            (Err(_), Some(failure)) => Err(failure.into()),
+            (outcome, _) => outcome,
+        }
+    }
+}
+
+impl FromArgs {
+    /// Opens the snapshot that a host publishes; without `--from`, as [`open`].
+    pub fn open(&self, path: &Path) -> Result<OpenedSnapshot> {
+        let Some(url) = &self.from else {
+            return Ok(OpenedSnapshot { snapshot: open(path)?, source: None });
+        };
+        survive()?;
+        let keys = self.pubkeys.iter().map(|path| read_public(path).map_err(Error::from));
+        let keys = keys.collect::<Result<Vec<_>>>()?;
+        let host = Host::new(url, USER_AGENT, RetryPolicy::default(), self.tls_ca.as_deref())?;
+        let directory = MirrorDirectory::lock(path)?;
+        if let Some(id) = directory.find_newer(&host, &keys)? {
+            directory.make_current(&id)?;
+        }
+        let place = find_snapshot(path)?;
+        let id = place.file_name().unwrap_or_default().to_string_lossy();
+        let source = Arc::new(HostChunks::new(host, &id));
+        let chunks: Arc<dyn ChunkSource> = Arc::clone(&source) as Arc<dyn ChunkSource>;
+        let snapshot = Snapshot::open_fetched(&place, chunks)
+            .map_err(|error| Error::Refused(error.to_string()))?;
+        Ok(OpenedSnapshot { snapshot: snapshot.waiting(), source: Some((source, directory)) })
+    }
+}
+
+fn survive() -> Result<()> {
+    survive_faults()
+        .map_err(|error| Error::Internal(format!("cannot install signal handlers: {error}")))
+}
+
 /// Opens a snapshot, or the current one of a directory of snapshots, for reading. A mapped file that
 /// fails while it is read does not end the process; the caller must check [`Snapshot::check_readable`] after reading.
 pub(crate) fn open(path: &Path) -> Result<Snapshot> {
-    survive_faults()
-        .map_err(|error| Error::Internal(format!("cannot install signal handlers: {error}")))?;
-    Snapshot::open(&find_snapshot(path)?).map_err(|error| Error::Refused(error.to_string()))
+    survive()?;
+    let place = find_snapshot(path)?;
+    Snapshot::open(&place).map_err(|error| {
+        let here = if place.join(PARTIAL).exists() { here_of(&place) } else { String::new() };
+        Error::Refused(format!("{error}{here}"))
+    })
 }
 
-pub(crate) fn verify(path: &Path) -> Result<()> {
-    let snapshot = open(path)?;
-    snapshot.verify().map_err(|error| Error::Refused(error.to_string()))?;
-    print(&format!("{} verified: every byte and every record\n", snapshot.manifest().id))
+/// How much of a partial snapshot is here, for a message.
+fn here_of(place: &Path) -> String {
+    let Ok(manifest) = read_manifest(place) else { return String::new() };
+    let sizes = manifest.files.iter().map(|entry| {
+        let here = fs::symlink_metadata(place.join(&entry.path));
+        (here.map_or(0, |metadata| metadata.blocks() * 512).min(entry.size_bytes), entry.size_bytes)
+    });
+    let (here, all) = sizes.fold((0, 0), |sums, of| (sums.0 + of.0, sums.1 + of.1));
+    format!("; about {here} of its {all} bytes are here")
 }
 
-pub(crate) fn show(path: &Path, json: bool) -> Result<()> {
-    let snapshot = open(path)?;
+pub(crate) fn verify(path: &Path, from: &FromArgs) -> Result<()> {
+    let opened = from.open(path)?;
+    let verified = opened.snapshot.verify().map_err(|error| Error::Refused(error.to_string()));
+    opened.outcome(verified)?;
+    print(&format!("{} verified: every byte and every record\n", opened.snapshot.manifest().id))
+}
+
+pub(crate) fn show(path: &Path, json: bool, from: &FromArgs) -> Result<()> {
+    let opened = from.open(path)?;
+    let snapshot = &opened.snapshot;
     let text =
-        if json { pretty(&inspect::as_json(&snapshot))? } else { inspect::as_table(&snapshot) };
-    print_read(&snapshot, &text)
+        if json { pretty(&inspect::as_json(snapshot))? } else { inspect::as_table(snapshot) };
+    opened.outcome(print_read(snapshot, &text))
 }
 
-pub(crate) fn show_layout(path: &Path, json: bool) -> Result<()> {
-    let snapshot = open(path)?;
-    let table = LayoutTable::measure(&snapshot);
-    let table = table.map_err(|error| Error::Refused(error.to_string()))?;
+pub(crate) fn show_layout(path: &Path, json: bool, from: &FromArgs) -> Result<()> {
+    let opened = from.open(path)?;
+    let table = LayoutTable::measure(&opened.snapshot);
+    let table = opened.outcome(table.map_err(|error| Error::Refused(error.to_string())))?;
     let text = if json { pretty(&table.as_json())? } else { table.as_text() };
-    print_read(&snapshot, &text)
+    print_read(&opened.snapshot, &text)
 }
 
 fn pretty(value: &serde_json::Value) -> Result<String> {

@@ -6,6 +6,8 @@ use clap::{Args, ValueEnum};
 use pinakes_format::entity::Entity;
 use pinakes_format::query::SAMPLE_RECORDS_MAX;
 
+use crate::cli::snapshot::FromArgs;
+
 /// The options of `export`.
 #[derive(Args, Debug)]
 pub struct ExportArgs {
@@ -74,6 +76,10 @@ pub struct ExportArgs {
     /// Compression of ndjson and CSV. [default: zst in a directory; for a file, by the end of its name]
     #[arg(long, value_enum, env = "PINAKES_COMPRESS")]
     pub(super) compress: Option<Compression>,
+
+    /// Where the chunks come from that are not here.
+    #[command(flatten)]
+    pub from: FromArgs,
 
     /// Number of threads; 0 means one per processor.
     #[arg(long, default_value_t = 0, env = "PINAKES_THREADS")]
