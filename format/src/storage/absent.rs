@@ -126,6 +126,8 @@ impl Wanted {
         let is_small = stretches.iter().map(|of| of.chunks.len()).sum::<usize>() <= BLOCK_CHUNKS;
         let mut missing: Vec<Missing> = Vec::new();
         let mut runs = BTreeSet::new();
+        // The file of the stretch before, and the end of its chunks: stretches overlap where one was extended.
+        let mut done = (0, 0);
         for Stretch { file, mut chunks } in stretches {
             let all = chunk_count(file.map.len() as u64) as usize;
             if is_small {
@@ -133,6 +135,11 @@ impl Wanted {
                 chunks.end = chunks.end.next_multiple_of(BLOCK_CHUNKS);
             }
             chunks.end = all.min(before.extend(&file, &chunks));
+            let known = Arc::as_ptr(&file).addr();
+            if done.0 == known {
+                chunks.start = chunks.start.max(done.1);
+            }
+            done = (known, chunks.end.max(chunks.start));
             for chunk in chunks {
                 if file.has(chunk) {
                     continue;
@@ -147,7 +154,6 @@ impl Wanted {
                     _ => None,
                 });
                 match last {
-                    Some(chunks) if chunks.contains(&chunk) => {}
                     Some(chunks)
                         if chunk <= chunks.end + GAP_CHUNKS_MAX
                             && chunk - chunks.start < REQUEST_CHUNKS_MAX =>
