@@ -152,6 +152,19 @@ pub enum Error {
         /// Records in the new snapshot.
         after: u64,
     },
+    /// Members differ more from the current snapshot than their limits allow.
+    #[error(
+        "members differ too much from the current snapshot, {before}:{listed}\n\
+         nothing was published; check the inputs or, if this is intended, pass `--allow-drift {names}`"
+    )]
+    Drifted {
+        /// Id of the current snapshot.
+        before: String,
+        /// The members, each with examples, on lines of their own.
+        listed: String,
+        /// Names of the members, as the option takes them.
+        names: String,
+    },
     /// The new snapshot would show records that the current one leaves out.
     #[error(
         "the current snapshot, {before}, leaves out what this one would show: {shown}; list it in the \
@@ -294,6 +307,7 @@ impl Error {
             Error::Locked { .. } => 7,
             Error::SelfCheck(_) | Error::Refused(_) => 8,
             Error::Untrusted { .. } => 9,
+            Error::Drifted { .. } => 10,
         }
     }
 

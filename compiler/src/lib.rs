@@ -12,6 +12,7 @@
 pub(crate) mod cli;
 pub(crate) mod compile;
 pub(crate) mod diff;
+pub(crate) mod drift;
 pub(crate) mod error;
 pub(crate) mod export;
 pub(crate) mod external_sort;

@@ -331,6 +331,13 @@ impl Entity {
     pub fn write_id(self, id: u64, out: &mut Vec<u8>) {
         IdFormat::CURRENT.write(self, id, out);
     }
+
+    /// The identifier's text.
+    pub fn id_text(self, id: u64) -> String {
+        let mut text = Vec::new();
+        self.write_id(id, &mut text);
+        String::from_utf8_lossy(&text).into_owned()
+    }
 }
 
 /// How one variant of the interface spells identifiers.

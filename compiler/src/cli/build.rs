@@ -19,6 +19,8 @@ use crate::cli::units::unit_number;
 use crate::compile::input;
 use crate::compile::input::Inputs;
 use crate::compile::{CompileStage, compile};
+use crate::drift;
+use crate::drift::Allowed;
 use crate::error::{Error, Result};
 use crate::frontend::reader::NO_PARENT;
 use crate::link;
@@ -292,6 +294,7 @@ impl Run {
         if !args.allow_shrink {
             link::refuse_shrinking(&args.out, &finished.manifest)?;
         }
+        self.check_drift(&finished, args)?;
         let list = self.selection.as_ref().map(RecordSelection::suppression);
         if let Some(list) = list.filter(|list| !list.is_empty()) {
             suppressed::keep(lock.directory(), &finished.manifest.id, list)?;
@@ -331,6 +334,22 @@ impl Run {
         let rate = forecast.records as f64 / begun.elapsed().as_secs_f64();
         self.report.link_records_per_second = Some(rate).filter(|rate| rate.is_finite());
         Ok(finished)
+    }
+
+    /// Reports how far the members of a finished snapshot differ from the current one, and refuses members past their
+    /// limits.
+    fn check_drift(&mut self, finished: &Published, args: &PublishArgs) -> Result<()> {
+        let new = (finished.path.as_path(), &finished.manifest);
+        let allowed = Allowed { members: &args.allow_drift, shrinking: args.allow_shrink };
+        let drift = drift::compare(&args.out, new, allowed, self.progress)?;
+        let Some(drift) = drift else { return Ok(()) };
+        if let Some(reason) = &drift.not_compared {
+            eprintln!(
+                "warning: not compared with the current snapshot, {}: {reason}",
+                drift.before
+            );
+        }
+        self.report.drift.insert(drift).check()
     }
 
     /// Remembers what a published snapshot was linked from.

@@ -1,6 +1,6 @@
 //! The command line: its commands and options, and one function for each command.
 //!
-//! Imports `compile`, `diff`, `error`, `export`, `frontend`, `link`, `matching`, `mirror`, `object`, `plan`, `read`,
+//! Imports `compile`, `diff`, `drift`, `error`, `export`, `frontend`, `link`, `matching`, `mirror`, `object`, `plan`, `read`,
 //! `remote`, `report`, `store`, `terminal`.
 
 pub(crate) mod acceptance;
@@ -51,7 +51,7 @@ const PROGRAM: &str = "pinakes-compiler";
 const EXIT_CODES: &str = "Exit codes: 0 success; 1 internal error; 2 usage; 3 input missing or \
 unreadable; 4 too many bad records, no records, or far fewer than before; 5 damaged input; 6 output cannot be written, or a bucket does not answer; \
 7 another run holds the lock; 8 the finished snapshot failed its self-check; 9 a publication is not \
-trusted; 129, 130, 143 interrupted.";
+trusted; 10 members differ too much from the current snapshot; 129, 130, 143 interrupted.";
 
 #[derive(Debug, Subcommand)]
 enum Command {

@@ -10,6 +10,7 @@ use clap::{Args, builder::BoolishValueParser};
 
 use crate::cli::transfer::{BucketArgs, TransferArgs};
 use crate::compile::input::ManifestPolicy;
+use crate::drift::limits::AllowedMember;
 use crate::link::selection::SelectionArgs;
 use crate::read::limits::{MemberLimits, ReadLimits};
 
@@ -133,6 +134,13 @@ pub(crate) struct PublishArgs {
     /// Publish even if an entity has less than four fifths of its previous records.
     #[arg(long, env = "PINAKES_ALLOW_SHRINK", value_parser = flag())]
     pub(crate) allow_shrink: bool,
+
+    /// Publish even if these members differ from the current snapshot by more than their limits: members as in
+    /// `outputs.title`; an object, as in `outputs.ids`, or an entity stands for all members below, and `all` for
+    /// every member.
+    #[arg(long, value_name = "MEMBER,…", env = "PINAKES_ALLOW_DRIFT", value_delimiter = ',',
+          value_parser = AllowedMember::parse)]
+    pub(crate) allow_drift: Vec<AllowedMember>,
 
     /// Publish even if `--suppress` lacks ids that the current snapshot leaves out.
     #[arg(long, env = "PINAKES_ALLOW_UNSUPPRESS", value_parser = flag())]

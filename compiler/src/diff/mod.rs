@@ -197,26 +197,20 @@ fn write_change(
     change: &Change,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    let (id, of) = (id_text(entity, id), entity.facts().plural);
+    let (id, of) = (entity.id_text(id), entity.facts().plural);
     let name = NAMES[change.number()];
     if format == Format::Ndjson {
         let mut line = json!({ "change": name, "entity": of, "id": id });
         match change {
             Change::Changed(members) => line["members"] = json!(members),
-            Change::Merged(target) => line["into"] = id_text(entity, *target).into(),
+            Change::Merged(target) => line["into"] = entity.id_text(*target).into(),
             Change::Added | Change::Deleted | Change::Removed => {}
         }
         return writeln!(out, "{line}");
     }
     match change {
         Change::Changed(members) => writeln!(out, "{name} {of} {id} {}", members.join(",")),
-        Change::Merged(target) => writeln!(out, "{name} {of} {id} {}", id_text(entity, *target)),
+        Change::Merged(target) => writeln!(out, "{name} {of} {id} {}", entity.id_text(*target)),
         Change::Added | Change::Deleted | Change::Removed => writeln!(out, "{name} {of} {id}"),
     }
-}
-
-fn id_text(entity: Entity, id: u64) -> String {
-    let mut text = Vec::new();
-    entity.write_id(id, &mut text);
-    String::from_utf8_lossy(&text).into_owned()
 }

@@ -157,6 +157,15 @@ fn metrics(report: &RunReport) -> String {
     let records = report.entities.iter();
     let records = records.map(|(entity, tally)| (label("entity", entity), tally.published()));
     write_metric(&mut text, "pinakes_build_records", "Published records by entity.", records);
+    let drift =
+        report.drift.iter().flat_map(|drift| &drift.members).flat_map(|(member, shares)| {
+            shares.iter().map(move |(kind, share)| {
+                (format!("{{member=\"{member}\",kind=\"{}\"}}", kind.name()), share.share)
+            })
+        });
+    let help =
+        "Share of compared records in which a member differs from the snapshot before, if above 0.";
+    write_metric(&mut text, "pinakes_build_drift", help, drift);
     let stages = run_info.stages.iter().map(|stage| (label("stage", stage.stage), stage.seconds));
     write_metric(&mut text, "pinakes_build_stage_seconds", "Seconds by stage.", stages);
     let stages = run_info.stages.iter();

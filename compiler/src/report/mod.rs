@@ -6,7 +6,7 @@
 //! - `quarantine` writes the list of bad records.
 //! - `run_info` holds the members that all reports share.
 //!
-//! Imports `compile`, `error`, `link`, `object`, `store`, `terminal`.
+//! Imports `compile`, `drift`, `error`, `link`, `object`, `store`, `terminal`.
 
 pub(crate) mod codes;
 pub(crate) mod file;
@@ -19,6 +19,7 @@ use std::{collections::BTreeMap, fmt::Write as _};
 use serde::Serialize;
 
 use crate::compile::CompileStage;
+use crate::drift::Drift;
 use crate::link::forecast::LinkForecast;
 use crate::link::{NotTakenOver, SideTally, Tally};
 use crate::object::warnings::Warnings;
@@ -98,6 +99,8 @@ pub struct RunReport {
     pub rows_reused: BTreeMap<String, u64>,
     /// Parts of the previous snapshot that could not be taken over, because they are damaged.
     pub not_taken_over: Vec<NotTakenOver>,
+    /// How far the members differ from the current snapshot; `null` if nothing was compared.
+    pub drift: Option<Drift>,
     /// Number of warnings by code.
     pub warnings: BTreeMap<String, u64>,
     /// Place of the first warning of each code, as `file:line:byte_offset` or as a file.
@@ -138,6 +141,7 @@ impl RunReport {
             side_tables: BTreeMap::new(),
             rows_reused: BTreeMap::new(),
             not_taken_over: Vec::new(),
+            drift: None,
             warnings: BTreeMap::new(),
             first_warnings: BTreeMap::new(),
             bad_records: BTreeMap::new(),
@@ -288,6 +292,10 @@ impl RunReport {
         }
         for part in &self.not_taken_over {
             let _ = writeln!(text, "  {part}");
+        }
+        let excesses = self.drift.iter().flat_map(|drift| &drift.excesses);
+        for excess in excesses.filter(|excess| excess.is_allowed) {
+            let _ = writeln!(text, "allowed: {excess}");
         }
         self.write_warnings(&mut text);
         self.write_bad_records(&mut text);

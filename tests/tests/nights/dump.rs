@@ -13,8 +13,8 @@ use pinakes_tests::{SeededRng, write_files};
 use serde_json::{Value, json};
 
 /// Folders of the entities whose records change.
-const WORKS: &str = "works";
-const AUTHORS: &str = "authors";
+pub const WORKS: &str = "works";
+pub const AUTHORS: &str = "authors";
 const SOURCES: &str = "sources";
 const INSTITUTIONS: &str = "institutions";
 const TOPICS: &str = "topics";
@@ -156,6 +156,7 @@ pub const CHANGES: [(&str, Change); 21] = [
 ];
 
 /// Records by folder and id, merges, deletions and a side table.
+#[derive(Clone)]
 pub struct Dump {
     records: BTreeMap<&'static str, BTreeMap<String, Value>>,
     removed: Vec<(&'static str, Value)>,
@@ -207,6 +208,11 @@ impl Dump {
             has_side_table: false,
             touched: 0,
         }
+    }
+
+    /// The records of a folder, ascending by id.
+    pub fn all(&mut self, folder: &str) -> Vec<&mut Value> {
+        self.records.get_mut(folder).unwrap().values_mut().collect()
     }
 
     /// Picks a record of a folder.

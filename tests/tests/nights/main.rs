@@ -8,9 +8,11 @@
 //! | the state of the last link is damaged, cut or missing | `a_damaged_state_…` |
 //! | the previous snapshot is damaged or removed | `a_damaged_snapshot_…` |
 //! | `--paranoid` | `a_damaged_state_…` |
+//! | members are scrambled, shifted, emptied, doubled or swapped | `drift` |
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
+mod drift;
 mod dump;
 
 use std::{

@@ -1,0 +1,155 @@
+//! The limits of drift, and the members that `--allow-drift` names.
+
+use pinakes_format::entity::Entity;
+use pinakes_format::query::nearest;
+
+use crate::drift::Kind;
+use crate::drift::groups::grouped_keys;
+use crate::drift::identifiers::Identifiers;
+use crate::drift::members::members_of;
+
+/// The fewest records that a share is judged by.
+pub(super) const RECORDS_MIN: u64 = 100;
+/// The least limit of changed values.
+pub(super) const CHANGED_MIN: f64 = 0.05;
+
+/// Members that a source computes again for each release, such as counts, or that the linker derives from other records.
+/// `*` stands for every entity, and a name for all members below.
+const COMPUTED: [&str; 18] = [
+    "*.cited_by_count",
+    "*.outputs_count",
+    "*.oa_outputs_count",
+    "*.grants_count",
+    "*.awards_count",
+    "*.counts_by_year",
+    "*.summary_stats",
+    "*.roles.outputs_count",
+    "*.metrics",
+    "*.siblings",
+    "*.updated_date",
+    "outputs.fwci",
+    "outputs.citation_normalized_percentile.value",
+    "outputs.primary_venue.source.metrics",
+    "authors.topics",
+    "sources.topics",
+    "institutions.topics",
+    "authors.orcid.outputs_count",
+];
+
+/// Members that differed in more than one record in five between real releases, or that repeat what the record of a source
+/// says.
+const VOLATILE: [&str; 12] = [
+    "*.created_date",
+    "*.display_name_alternatives",
+    "*.roles",
+    "outputs.authors",
+    "outputs.primary_venue.pdf_url",
+    "outputs.primary_venue.source.type",
+    "outputs.additional_venues.source.type",
+    "sources.host_organization",
+    "sources.host_organization_name",
+    "subfields.topics",
+    "fields.subfields",
+    "domains.fields",
+];
+
+/// Whether the values are computed anew for each release.
+pub(super) fn is_computed(entity: Entity, path: &str) -> bool {
+    is_listed(&COMPUTED, entity, path)
+}
+
+fn is_listed(names: &[&str], entity: Entity, path: &str) -> bool {
+    names.iter().any(|name| {
+        let listed =
+            name.split_once('.').filter(|(of, _)| ["*", entity.facts().plural].contains(of));
+        listed.is_some_and(|(_, listed)| is_below(path, listed))
+    })
+}
+
+/// Whether a path is another, or lies below it.
+fn is_below(path: &str, other: &str) -> bool {
+    let rest = path.strip_prefix(other);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+/// The greatest share of a member that is published; `None` if the share is not judged.
+///
+/// The limit of [`Kind::Changed`] is a share of the values that would differ by chance.
+pub(super) fn limit(kind: Kind, entity: Entity, path: &str) -> Option<f64> {
+    let is_computed = is_computed(entity, path);
+    match kind {
+        // A release that adds a member fills it in all records.
+        Kind::Filled => None,
+        Kind::Changed if is_computed => None,
+        Kind::Changed | Kind::Nulled if is_listed(&VOLATILE, entity, path) => Some(0.75),
+        Kind::Changed | Kind::Nulled => Some(0.25),
+        Kind::Jumped => Some(0.4),
+        Kind::Moved => Some(0.05),
+        Kind::Gone => Some(0.2),
+        Kind::Distribution => Some(0.5),
+    }
+}
+
+/// A name of `--allow-drift`: a member, or an object or entity and so all members below.
+#[derive(Clone, Debug)]
+pub(crate) struct AllowedMember(String);
+
+impl AllowedMember {
+    /// Stands for every member.
+    const ALL: &str = "all";
+
+    /// Parses a name.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such member.
+    pub(crate) fn parse(name: &str) -> Result<AllowedMember, String> {
+        let allowed = AllowedMember(name.to_owned());
+        let known: Vec<String> = Entity::all().flat_map(names).collect();
+        if known.iter().any(|member| allowed.has(member)) {
+            return Ok(allowed);
+        }
+        let nearest = nearest(name, known.iter().map(String::as_str));
+        Err(match nearest {
+            Some(nearest) => format!("names no member; did you mean `{nearest}`?"),
+            None => "names no member; expected `all`, or names as in `outputs.title`".to_owned(),
+        })
+    }
+
+    pub(super) fn has(&self, member: &str) -> bool {
+        self.0 == Self::ALL || is_below(member, &self.0)
+    }
+}
+
+/// The names of all members of an entity.
+fn names(entity: Entity) -> impl Iterator<Item = String> {
+    let members = members_of(entity).into_iter().map(|member| member.path);
+    let identifiers: Vec<_> = Identifiers::of(entity).paths().map(str::to_owned).collect();
+    let groups = grouped_keys(entity).map(|key| key.path.to_owned());
+    let paths = members.chain(identifiers).chain(groups).chain(["id".to_owned()]);
+    paths.map(move |path| format!("{}.{path}", entity.facts().plural))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_allowed_name_stands_for_all_members_below() {
+        let check = |name: &str, member: &str, expected: Option<bool>| {
+            let allowed = AllowedMember::parse(name).ok();
+            assert_eq!(allowed.map(|allowed| allowed.has(member)), expected, "{name} {member}");
+        };
+        check("outputs.title", "outputs.title", Some(true));
+        check("outputs.authors", "outputs.authors.orcid", Some(true));
+        check("outputs", "outputs.authors.orcid", Some(true));
+        check("all", "sources.issn", Some(true));
+        check("outputs.id", "outputs.ids.mag", Some(false));
+        check("outputs.primary_topic.field.id", "outputs.type", Some(false));
+        check("outputs.titl", "outputs.title", None);
+        check("title", "outputs.title", None);
+        check("", "outputs.title", None);
+        let error = AllowedMember::parse("outputs.titel").err();
+        assert_eq!(error.as_deref(), Some("names no member; did you mean `outputs.title`?"));
+    }
+}
