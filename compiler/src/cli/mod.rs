@@ -49,7 +49,7 @@ pub struct Cli {
 const PROGRAM: &str = "pinakes-compiler";
 
 const EXIT_CODES: &str = "Exit codes: 0 success; 1 internal error; 2 usage; 3 input missing or \
-unreadable; 4 too many bad records, no records, or far fewer than before; 5 damaged input; 6 output cannot be written, or a bucket does not answer; \
+unreadable; 4 too many bad records, no records, or far fewer than before; 5 damaged input; 6 output cannot be written, a mapped file cannot be read, or a bucket does not answer; \
 7 another run holds the lock; 8 the finished snapshot failed its self-check; 9 a publication is not \
 trusted; 10 members differ too much from the current snapshot; 129, 130, 143 interrupted.";
 

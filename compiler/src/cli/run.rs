@@ -86,8 +86,8 @@ impl Run {
     pub(crate) fn write_begin(&self) -> Result<()> {
         self.files.write_begin(&self.report)?;
         let (files, mut report) = (self.files.clone(), self.report.clone());
-        interrupt::on_signal(move |code| {
-            report.run_info.end(code, Some("interrupted".into()));
+        interrupt::on_signal(move |code, cause| {
+            report.run_info.end(code, Some(cause));
             // The process exits; an error could no longer be reported.
             let _ = files.write_end(&report);
         });

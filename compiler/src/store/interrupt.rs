@@ -1,4 +1,5 @@
-//! Signals: a signal ends the run at once and removes its unfinished output.
+//! Signals: a signal ends the run at once and removes its unfinished output. So does a mapped file that the system cannot
+//! read.
 
 use std::{
     io::{self, Write},
@@ -10,7 +11,10 @@ use std::{
     time::Duration,
 };
 
+use pinakes_format::storage::mmap::stop_at_faults;
+
 use crate::store::directory::remove_tree;
+use crate::terminal::escape::escape_path;
 
 /// Instructions for the signal thread.
 struct SignalPlan {
@@ -20,8 +24,8 @@ struct SignalPlan {
     message: &'static str,
     /// Whether the output is published, so that the signal comes too late.
     is_published: bool,
-    /// Runs before the process exits, with the exit code.
-    on_signal: Option<Box<dyn FnOnce(u8) + Send>>,
+    /// Runs before the process exits, with the exit code and the cause.
+    on_signal: Option<Box<dyn FnOnce(u8, String) + Send>>,
 }
 
 /// The outcome before a run begins its output, and while it builds a snapshot.
@@ -35,6 +39,8 @@ static SIGNAL_PLAN: Mutex<SignalPlan> = Mutex::new(SignalPlan {
 });
 /// Exit code of an abort.
 const EXIT_INTERNAL: i32 = 1;
+/// Exit code after a failed access to a mapped file.
+const EXIT_UNREADABLE: i32 = 6;
 /// How often [`wait_for_signal_exit`] checks whether the signal thread gave up.
 const CHECK_INTERVAL: Duration = Duration::from_millis(5);
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
@@ -50,8 +56,8 @@ pub fn remove_on_signal(scratch: &Path, message: &'static str) {
     plan.message = message;
 }
 
-/// Sets a function that a signal runs before the process exits; it takes the exit code.
-pub(crate) fn on_signal(action: impl FnOnce(u8) + Send + 'static) {
+/// Sets a function that a signal runs before the process exits; it takes the exit code and the cause.
+pub(crate) fn on_signal(action: impl FnOnce(u8, String) + Send + 'static) {
     signal_plan().on_signal = Some(Box::new(action));
 }
 
@@ -88,6 +94,7 @@ fn ignores(signal: i32) -> bool {
 /// - SIGHUP, SIGINT and SIGTERM end the process with 129, 130 or 143, unless it has published.
 /// - SIGABRT, which follows an out-of-memory error, ends it with 1.
 /// - SIGXFSZ (file too large) is ignored, so that the write fails with an error.
+/// - SIGBUS, from an access to a mapped file that the disk or a cut of the file fails, ends it with 6.
 ///
 /// # Errors
 ///
@@ -104,26 +111,40 @@ pub fn handle_signals() -> io::Result<()> {
         signals.add_signal(SIGHUP)?;
     }
     std::thread::Builder::new().spawn(move || {
-        let Some(signal) = signals.forever().next() else { return };
-        INTERRUPTED.store(true, Ordering::SeqCst);
-        let mut plan = signal_plan();
-        if plan.is_published {
-            // Too late: the output is published, and the main thread is about to print it.
-            INTERRUPTED.store(false, Ordering::SeqCst);
-            return;
+        if let Some(signal) = signals.forever().next() {
+            end(128 + signal, "interrupted".to_owned());
         }
-        if let Some(scratch) = &plan.scratch {
-            // Other threads may still create files in it, so that one removal may not suffice.
-            while scratch.exists() {
-                remove_tree(scratch);
-            }
-        }
-        if let Some(on_signal) = plan.on_signal.take() {
-            on_signal(u8::try_from(128 + signal).unwrap_or(u8::MAX));
-        }
-        // Nobody may read standard error any more; `eprintln!` would panic, and the process would never end.
-        let _ = writeln!(io::stderr(), "interrupted; {}", plan.message);
-        std::process::exit(128 + signal);
     })?;
-    Ok(())
+    stop_at_faults(|file| {
+        let file = escape_path(&file);
+        end(
+            EXIT_UNREADABLE,
+            format!("cannot read `{file}`: check the disk, and that no program writes to the file"),
+        );
+    })
+}
+
+/// Ends the process, unless the output is published.
+fn end(code: i32, cause: String) {
+    INTERRUPTED.store(true, Ordering::SeqCst);
+    let mut plan = signal_plan();
+    if plan.is_published && code != EXIT_UNREADABLE {
+        // Too late: the output is published, and the main thread is about to print it.
+        INTERRUPTED.store(false, Ordering::SeqCst);
+        return;
+    }
+    if let Some(scratch) = &plan.scratch {
+        // Other threads may still create files in it, so that one removal may not suffice.
+        while scratch.exists() {
+            remove_tree(scratch);
+        }
+    }
+    if let Some(on_signal) = plan.on_signal.take() {
+        on_signal(u8::try_from(code).unwrap_or(u8::MAX), cause.clone());
+    }
+    let prefix = if code == EXIT_UNREADABLE { "error: " } else { "" };
+    let outcome = if plan.is_published { "the output is published" } else { plan.message };
+    // Nobody may read standard error any more; `eprintln!` would panic, and the process would never end.
+    let _ = writeln!(io::stderr(), "{prefix}{cause}; {outcome}");
+    std::process::exit(code);
 }

@@ -14,7 +14,8 @@ use std::{
 
 use fuser::{
     BackgroundSession, Config, Errno, FileAttr, FileHandle, FileType, Filesystem, Generation,
-    INodeNo, LockOwner, MountOption, OpenFlags, ReplyAttr, ReplyData, ReplyEntry, Request,
+    INodeNo, LockOwner, MountOption, OpenFlags, ReplyAttr, ReplyData, ReplyDirectory, ReplyEntry,
+    Request,
 };
 
 use crate::faults::{answers, judge, targets};
@@ -144,6 +145,26 @@ impl Filesystem for Failing {
         }
     }
 
+    fn readdir(
+        &self,
+        _: &Request,
+        number: INodeNo,
+        _: FileHandle,
+        offset: u64,
+        mut reply: ReplyDirectory,
+    ) {
+        let entries = self.path(number).and_then(|path| fs::read_dir(path).ok());
+        for (entry, next) in entries.into_iter().flatten().flatten().zip(1..).skip(offset as usize)
+        {
+            let is_directory = entry.path().is_dir();
+            let kind = if is_directory { FileType::Directory } else { FileType::RegularFile };
+            if reply.add(self.number(entry.path()), next, kind, entry.file_name()) {
+                break;
+            }
+        }
+        reply.ok();
+    }
+
     fn read(
         &self,
         _: &Request,
@@ -192,6 +213,52 @@ fn a_failing_disk_causes_no_wrong_answer_and_no_crash() {
     server.await_log(&["ERROR", "snapshot poisoned", "cannot be read at byte"]);
     drop(connection);
     server.end(&["cannot answer", "snapshot poisoned", "no other snapshot"]);
+    disk.unmount();
+}
+
+#[test]
+fn a_failing_disk_ends_a_link_with_the_name_of_the_file() {
+    let test = "a_failing_disk_ends_a_link_with_the_name_of_the_file";
+    let own = tempfile::tempdir().unwrap();
+    let [plan, objects, out] = ["plan.jsonl", "objects", "out"].map(|name| own.path().join(name));
+    let sample = pinakes_tests::sample();
+    let run = |args: &[&OsStr]| pinakes_tests::compiler(args);
+    let (all, quiet) = (["--units".as_ref(), "1".as_ref(), "--out".as_ref()], "--quiet".as_ref());
+    let planned =
+        run(&[&["plan".as_ref(), sample.as_os_str()][..], &all, &[plan.as_os_str()]].concat());
+    assert!(planned.status.success(), "{planned:?}");
+    let of_plan = ["--plan".as_ref(), plan.as_os_str(), "--objects".as_ref()];
+    let unit = [objects.as_os_str(), "--unit".as_ref(), "0".as_ref(), quiet];
+    let compiled = run(&[&["compile".as_ref()], &of_plan[..], &unit].concat());
+    assert!(compiled.status.success(), "{compiled:?}");
+    let Some(disk) = Disk::of(&objects, test) else { return };
+    let to = [disk.mounted.path().as_os_str(), "--out".as_ref(), out.as_os_str(), quiet];
+    let link = || run(&[&["link".as_ref()], &of_plan[..], &to].concat());
+    let linked = link();
+    assert!(linked.status.success(), "{linked:?}");
+    let current = fs::read_link(out.join("current")).unwrap();
+    fs::remove_dir_all(out.join(".linked")).unwrap();
+    let (reads, mut stopped) = (disk.fail_after(usize::MAX), 0);
+    for max in (0..8).map(|eighth| reads * eighth / 8) {
+        disk.fail_after(max);
+        let failed = link();
+        let errors = String::from_utf8_lossy(&failed.stderr);
+        let what = format!("{max} of {reads} reads: {errors}");
+        // A file that cannot be opened or read by a system call is a missing input.
+        assert!([Some(3), Some(6)].contains(&failed.status.code()), "{what}");
+        assert!(failed.stdout.is_empty(), "{what}");
+        assert_eq!(fs::read_link(out.join("current")).unwrap(), current, "{what}");
+        let error = format!("error: cannot read `{}/", disk.mounted.path().display());
+        if errors.starts_with(&error) {
+            stopped += 1;
+            assert_eq!(failed.status.code(), Some(6), "{what}");
+            assert!(
+                errors.ends_with("; nothing was published, finished objects are kept\n"),
+                "{what}"
+            );
+        }
+    }
+    assert!(stopped > 2, "{stopped} of {reads} reads");
     disk.unmount();
 }
 

@@ -21,6 +21,9 @@
 //! The handler replaces the whole mapping rather than one page: a record is then never half data
 //! and half zeros, and a file of a terabyte costs one mapping rather than millions.
 //!
+//! A program that writes a snapshot must not go on with zeros. After [`stop_at_faults`] the thread of the failed access
+//! waits forever in the handler, and another thread ends the process.
+//!
 //! # Reads from disk
 //!
 //! The server reads a few rows of large files. By default the system answers a page fault with 128
@@ -35,10 +38,13 @@ use std::{
     fs::{self, File},
     io::{self, IoSliceMut, Read},
     ops::{Deref, Range},
-    os::unix::fs::MetadataExt,
-    path::Path,
+    os::{fd::IntoRawFd, unix::fs::MetadataExt},
+    path::{Path, PathBuf},
     ptr,
-    sync::{Mutex, OnceLock, PoisonError},
+    sync::{
+        Mutex, OnceLock, PoisonError,
+        atomic::{AtomicI32, Ordering::SeqCst},
+    },
 };
 
 use libc::{c_int, c_void, siginfo_t};
@@ -260,8 +266,13 @@ pub fn fault_count() -> u64 {
     REGIONS.fault_count()
 }
 
-/// The action for SIGBUS before [`survive_faults`].
+/// The action for SIGBUS before this module's handler.
 static PREVIOUS_ACTION: OnceLock<libc::sigaction> = OnceLock::new();
+
+/// The pipe to which the handler writes the address of a failed access before its thread waits forever;
+/// [`SURVIVES`] if the process survives.
+static FAULTS: AtomicI32 = AtomicI32::new(SURVIVES);
+const SURVIVES: i32 = -1;
 
 /// Installs the SIGBUS handler, so that the process survives a failed access to a mapped file. A
 /// SIGBUS elsewhere goes to the previous handler. Further calls do nothing.
@@ -270,6 +281,41 @@ static PREVIOUS_ACTION: OnceLock<libc::sigaction> = OnceLock::new();
 ///
 /// Where the system refuses.
 pub fn survive_faults() -> io::Result<()> {
+    FAULTS.store(SURVIVES, SeqCst);
+    install_handler()
+}
+
+/// Installs the SIGBUS handler, so that the thread of a failed access to a mapped file stops for good. Then calls `end`
+/// on a thread of its own, with the path of the file. `end` must end the process.
+///
+/// # Errors
+///
+/// Where the system refuses.
+pub fn stop_at_faults(end: impl FnOnce(PathBuf) + Send + 'static) -> io::Result<()> {
+    let (mut faults, pipe) = io::pipe()?;
+    std::thread::Builder::new().spawn(move || {
+        let mut address = [0; size_of::<usize>()];
+        if faults.read_exact(&mut address).is_ok() {
+            end(file_at(usize::from_ne_bytes(address)));
+        }
+    })?;
+    FAULTS.store(pipe.into_raw_fd(), SeqCst);
+    install_handler()
+}
+
+/// The path of the file that is mapped at an address, as the system spells it.
+fn file_at(address: usize) -> PathBuf {
+    let maps = fs::read_to_string("/proc/self/maps").unwrap_or_default();
+    let path_of = |line: &str| {
+        let (from, to) = line.split_once(' ')?.0.split_once('-')?;
+        let number = |digits| usize::from_str_radix(digits, 16).ok();
+        let is_here = (number(from)?..number(to)?).contains(&address);
+        is_here.then(|| line.find('/').map(|at| PathBuf::from(&line[at..])))?
+    };
+    maps.lines().find_map(path_of).unwrap_or_else(|| "a mapped file".into())
+}
+
+fn install_handler() -> io::Result<()> {
     if PREVIOUS_ACTION.get().is_some() {
         return Ok(());
     }
@@ -304,6 +350,17 @@ extern "C" fn on_fault(signal: c_int, info: *mut siginfo_t, context: *mut c_void
     let found = if is_fault { REGIONS.find(address) } else { None };
     if let Some(found) = found {
         REGIONS.note_fault(found, address);
+        let pipe = FAULTS.load(SeqCst);
+        if pipe != SURVIVES {
+            let bytes = address.to_ne_bytes();
+            // SAFETY: the bytes are valid for the length. Where the write fails, another thread has written before, or
+            // the process cannot be told, and this thread must not return to the failed access.
+            unsafe { libc::write(pipe, bytes.as_ptr().cast(), bytes.len()) };
+            loop {
+                // SAFETY: waits for a signal, and has no other effect.
+                unsafe { libc::pause() };
+            }
+        }
         let flags = MapFlags::PRIVATE | MapFlags::FIXED | MapFlags::NORESERVE;
         let from = ptr::with_exposed_provenance_mut(found.from);
         // SAFETY: the range is exactly one mapping of this module, and the reader that raised the
