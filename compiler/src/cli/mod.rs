@@ -30,7 +30,7 @@ use crate::cli::diff::{DiffArgs, diff};
 use crate::cli::mirror::{KeygenArgs, PublishTreeArgs, PullArgs, keygen, publish_tree, pull};
 use crate::cli::options::{BuildArgs, CompileArgs, LinkArgs, PlanArgs};
 use crate::cli::run::use_threads;
-use crate::cli::snapshot::{FromArgs, open, roll_back_to, show, show_layout, verify};
+use crate::cli::snapshot::{FromArgs, open, roll_back_to, show, show_layout, verify, verify_since};
 use crate::cli::units::plan;
 use crate::error::{Error, Result, STANDARD_OUTPUT};
 use crate::export;
@@ -67,6 +67,9 @@ enum Command {
     Verify {
         /// A snapshot, or a directory of snapshots, whose current one is meant.
         snapshot: PathBuf,
+        /// Check only the bytes that differ from a snapshot beside it, which was verified before.
+        #[arg(long, value_name = "ID", conflicts_with = "from")]
+        since: Option<String>,
         /// Where the chunks come from that are not here.
         #[command(flatten)]
         from: FromArgs,
@@ -146,7 +149,10 @@ pub fn run(cli: Cli) -> Result<()> {
         Command::Plan(args) => plan(args),
         Command::Compile(args) => compile_only(args),
         Command::Link(args) => link_only(args),
-        Command::Verify { snapshot, from } => verify(&snapshot, &from),
+        Command::Verify { snapshot, since, from } => match since {
+            Some(since) => verify_since(&snapshot, &since),
+            None => verify(&snapshot, &from),
+        },
         Command::Inspect { snapshot, json, layout, from } => match layout {
             true => show_layout(&snapshot, json, &from),
             false => show(&snapshot, json, &from),

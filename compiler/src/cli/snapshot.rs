@@ -9,7 +9,7 @@ use std::{
 };
 
 use clap::Args;
-use pinakes_format::snapshot::{PARTIAL, Snapshot, read_manifest};
+use pinakes_format::snapshot::{PARTIAL, Snapshot, VerifiedChunks, read_manifest};
 use pinakes_format::storage::absent::ChunkSource;
 use pinakes_format::storage::mmap::survive_faults;
 use pinakes_remote::chunks::HostChunks;
@@ -21,7 +21,7 @@ use crate::cli::inspect;
 use crate::cli::layout_table::LayoutTable;
 use crate::error::{Error, Result, STANDARD_OUTPUT};
 use crate::remote::USER_AGENT;
-use crate::store::directory::find_snapshot;
+use crate::store::directory::{find_snapshot, is_id};
 use crate::store::rollback::roll_back;
 use crate::terminal::escape::escape_path;
 
@@ -115,6 +115,23 @@ pub(crate) fn verify(path: &Path, from: &FromArgs) -> Result<()> {
     let verified = opened.snapshot.verify().map_err(|error| Error::Refused(error.to_string()));
     opened.outcome(verified)?;
     print(&format!("{} verified: every byte and every record\n", opened.snapshot.manifest().id))
+}
+
+/// Verifies the chunks that differ from those of the snapshot `since` in the same directory.
+pub(crate) fn verify_since(path: &Path, since: &str) -> Result<()> {
+    let snapshot = open(path)?;
+    if !is_id(since) {
+        let reason = format!("`--since {since}` is no id of a snapshot; expected 16 hex digits");
+        return Err(Error::Usage(reason));
+    }
+    let earlier = open(&snapshot.path().with_file_name(since))?;
+    let chunks = snapshot.verify_since(&earlier);
+    let VerifiedChunks { read, skipped } =
+        chunks.map_err(|error| Error::Refused(error.to_string()))?;
+    print(&format!(
+        "{} verified since {since}: {read} chunks; {skipped} skipped, which are equal there\n",
+        snapshot.manifest().id
+    ))
 }
 
 pub(crate) fn show(path: &Path, json: bool, from: &FromArgs) -> Result<()> {

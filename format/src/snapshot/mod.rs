@@ -18,6 +18,7 @@ mod open;
 mod suppressed;
 pub mod suppression_list;
 mod verify;
+mod verify_since;
 mod watch;
 
 use std::{
@@ -69,6 +70,7 @@ pub use crate::snapshot::measure::RecordSizes;
 pub use crate::snapshot::open::{open_draft_archive, read_manifest};
 pub(crate) use crate::snapshot::suppressed::PrefixSummaries;
 pub use crate::snapshot::suppressed::Suppressed;
+pub use crate::snapshot::verify_since::VerifiedChunks;
 
 /// Bytes before the texts of `strings`: the first code of each table, and the number of codes.
 pub const STRINGS_PREFIX_BYTES: usize = (TABLE_NAMES.len() + 1) * 8;

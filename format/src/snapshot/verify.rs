@@ -327,7 +327,7 @@ fn in_part(of: &str, error: CheckError) -> Cause {
     }
 }
 
-fn hash_file(file: File) -> io::Result<Hash> {
+pub(super) fn hash_file(file: File) -> io::Result<Hash> {
     let mut hasher = blake3::Hasher::new();
     hasher.update_reader(file)?;
     Ok(hasher.finalize())

@@ -7,6 +7,7 @@ mod files;
 mod flips;
 mod forged;
 mod invariants;
+mod since;
 
 use std::{
     collections::BTreeMap,
