@@ -98,7 +98,7 @@ impl MirrorDirectory {
         Ok(Some(MirrorDirectory { path: path.to_owned(), _lock: lock }))
     }
 
-    /// The directory.
+    /// The directory of snapshots.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -198,7 +198,7 @@ impl MirrorDirectory {
     ///
     /// # Errors
     ///
-    /// The system refuses.
+    /// The link cannot be replaced.
     pub fn make_current(&self, id: &str) -> Result<(), PartialError> {
         let linked = self.link(id);
         linked.map_err(|error| PartialError::Directory { path: self.path.clone(), error })

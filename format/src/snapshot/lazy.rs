@@ -39,7 +39,7 @@ impl<T> Lazy<T> {
         }
     }
 
-    /// The index.
+    /// The open index, for a reader.
     ///
     /// # Errors
     ///

@@ -268,7 +268,7 @@ impl Snapshot {
         self.archives().map(|archive| chunk_count(archive.len() as u64) as usize).collect()
     }
 
-    /// What is missing of some chunks of an archive, by its number in [`Snapshot::chunk_counts`]. Cost: a hash of each
+    /// The missing bytes of some chunks of an archive, by its number in [`Snapshot::chunk_counts`]. Cost: a hash of each
     /// chunk that is not verified yet.
     pub fn missing_in(&self, archive: usize, chunks: Range<usize>) -> Vec<Missing> {
         let wanted = Wanted::default();
@@ -276,7 +276,7 @@ impl Snapshot {
         wanted.take(&mut FetchedStretches::default())
     }
 
-    /// What was read. A handle that collects answers nothing for bytes that are absent, which it has noted: so one
+    /// The result of a read. A handle that collects has noted absent bytes, and answers nothing in their place: so one
     /// attempt notes all that a page of records refers to, and its answer is thrown away.
     fn or_noted<T: Default>(&self, read: Result<T, ReadError>) -> Result<T, ReadError> {
         match read {

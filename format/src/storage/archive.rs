@@ -152,8 +152,8 @@ impl Archive {
         matches!(self.reading, Reading::Collects(_) | Reading::Fetches(..))
     }
 
-    /// What was read, or `other` in place of what is absent, so that one attempt notes more of it. Its answer is thrown
-    /// away.
+    /// The result of a read, or `other` in place of absent bytes, so that one attempt notes more of them. The answer of the
+    /// attempt is thrown away.
     pub(crate) fn read_or<T>(&self, read: Result<T, ReadError>, other: T) -> Result<T, ReadError> {
         match (read, &self.reading) {
             (Err(ReadError::Absent { .. }), Reading::Collects(wanted)) if !wanted.is_full() => {

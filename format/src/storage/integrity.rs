@@ -316,8 +316,8 @@ impl Verifier {
         Ok(self.value(hashes, 0, chunk) == Some(chunk_value(chunk as u64, bytes)))
     }
 
-    /// The runs of values above a chunk that cannot be verified, the top one first. A run below another that cannot be
-    /// verified is one of them, unless it was verified before.
+    /// The runs of values above a chunk that cannot be verified, the top one first. Without the value above it, no run can be
+    /// verified that was not before.
     pub fn damaged_runs(&self, hashes: &[u8], chunk: usize) -> Vec<Run> {
         let mut damaged = Vec::new();
         for level in (0..self.levels.len()).rev() {

@@ -94,7 +94,7 @@ pub struct Service {
     traffic: Traffic,
     /// For log lines of refused requests and of requests that no limit counts.
     lines: Arc<LineBudget>,
-    /// What clients of a mirror ask; not counted otherwise.
+    /// The addresses that clients of a mirror ask; not counted without mirrors.
     popular: Popular,
 }
 
@@ -583,7 +583,7 @@ impl Service {
     }
 }
 
-/// What one attempt of a request's work gave.
+/// The result of one attempt at a request's work.
 enum Ran {
     Reply(Reply),
     /// The thread would have to wait.

@@ -504,9 +504,10 @@ impl SnapshotManager {
         }
     }
 
-    /// Takes a damaged snapshot out of service, and serves a fallback if there is one.
+    /// Takes a damaged snapshot out of service, and serves a fallback if there is one. Chunks that no mirror sends are no
+    /// damage.
     pub fn poison(&self, damaged: &Arc<ServedSnapshot>, error: &ReadError) {
-        if !damaged.is_poisoned() {
+        if !damaged.is_poisoned() && !matches!(error, ReadError::Absent { .. }) {
             self.poison_owned(&mut self.owner(), damaged, error);
         }
     }

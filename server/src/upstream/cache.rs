@@ -4,8 +4,8 @@
 //! the stretch if no reader has verified one of them again. So a stretch in use costs one more hash of each chunk in use,
 //! and readers keep no books.
 //!
-//! A reader may hold a reference to bytes that it verified before the mark. Such a reader belongs to an attempt that began
-//! before, and a stretch is removed only when all of those have ended.
+//! A reader may hold a reference to bytes that it verified before the mark. So a stretch is removed only when all attempts
+//! that began before the mark have ended.
 
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::absent::{CachedStretch, StretchPlace};
@@ -45,8 +45,8 @@ impl Hand {
         true
     }
 
-    /// Removes the marked stretches of which nobody has read a chunk since. Every attempt that began before the mark must
-    /// have ended. Returns the removed bytes.
+    /// Removes the marked stretches, except where a reader has verified a chunk again. Every attempt that began before the
+    /// mark must have ended. Returns the removed bytes.
     pub fn remove_marked(&mut self) -> u64 {
         self.marked.drain(..).map(|stretch| stretch.remove_unused()).sum()
     }

@@ -30,7 +30,7 @@ pub struct Upstream {
     attempts: ArcSwap<()>,
 }
 
-/// What the server does with its mirror besides answering.
+/// The work of a mirror besides answers.
 pub struct Upkeep {
     /// How often the server looks for a newer publication.
     pub interval: Duration,
@@ -74,7 +74,7 @@ impl Upstream {
         Ok(upstream)
     }
 
-    /// What an attempt of a request holds while it reads, so that nothing it reads is removed.
+    /// A token that an attempt of a request holds while it reads, so that nothing it reads is removed.
     pub(crate) fn attempt(&self) -> Arc<()> {
         self.attempts.load_full()
     }

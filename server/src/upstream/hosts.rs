@@ -11,7 +11,7 @@ use pinakes_remote::host::{Failure, Host};
 
 /// The pause after the first failure of a host. Each later pause doubles.
 const PAUSE_FIRST: Duration = Duration::from_secs(1);
-/// The longest pause.
+/// The pause after many failures.
 const PAUSE_MAX: Duration = Duration::from_secs(60);
 /// The pause after bytes that are not the promised ones: the host is broken, or lies.
 const PAUSE_WRONG: Duration = Duration::from_secs(600);
