@@ -414,11 +414,7 @@ impl Service {
             .get_or_insert_with(|| time::Instant::now() + upstream.transfers.timeout);
         let missing = wanted.take(&mut waiting.fetched);
         waiting.rounds += 1;
-        if tracing::enabled!(tracing::Level::DEBUG) {
-            let bytes: u64 = missing.iter().map(|part| part.range().end - part.range().start).sum();
-            let parts: Vec<_> = missing.iter().map(|part| (part.path(), part.range())).collect();
-            tracing::debug!(round = waiting.rounds, bytes, ?parts, "fetching");
-        }
+        tracing::debug!(round = waiting.rounds, transfers = missing.len(), "fetching");
         let source = upstream.snapshot_source(served.snapshot.path());
         let batch = upstream.transfers.begin(&source, missing);
         matches!(time::timeout_at(deadline, batch).await, Ok(Ok(Ok(()))))
