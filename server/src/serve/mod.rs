@@ -163,7 +163,10 @@ impl Handler for Service {
             charge.verdict.refusal.into_iter().for_each(|refusal| self.traffic.refuse(refusal));
         }
         let status = answer.response.status();
-        if status == StatusCode::OK && self.site.snapshots.upstream().is_some() {
+        if status == StatusCode::OK
+            && self.site.snapshots.upstream().is_some()
+            && self.popular.is_sampled()
+        {
             self.count_popular(&request.head);
         }
         answer.renews = !is_free && admission.refusal.is_none();
@@ -431,7 +434,7 @@ impl Service {
         if served.is_poisoned() {
             return Ran::Reply(self.readable(Reply::unavailable(), request));
         }
-        let _reading = self.site.snapshots.upstream().map(|upstream| upstream.attempt());
+        let _reading = self.site.snapshots.upstream().and_then(|upstream| upstream.attempt());
         let call = Call::new(&request.head, &request.admission, &self.site, served, thread);
         let attempt = |call: &Call<'_>| {
             guard(request.id, || {

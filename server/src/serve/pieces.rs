@@ -43,7 +43,7 @@ impl NextPiece {
         site: &Site,
     ) -> NextPiece {
         let snapshot = served.waiting_handle(Thread::Own.reads(site.disk_activity.is_busy()));
-        let _reading = site.snapshots.upstream().map(|upstream| upstream.attempt());
+        let _reading = site.snapshots.upstream().and_then(|upstream| upstream.attempt());
         let mut piece = match served.is_poisoned() {
             true => Some(Err(PieceError::Poisoned)),
             false => source.next_piece(snapshot),

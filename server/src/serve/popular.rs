@@ -2,7 +2,10 @@
 
 use std::{
     collections::HashMap,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU32, Ordering::Relaxed},
+    },
 };
 
 /// Addresses that are counted.
@@ -11,14 +14,24 @@ const COUNTED_MAX: usize = 4_096;
 const TARGET_BYTES_MAX: usize = 512;
 /// Addresses that warm a snapshot.
 const WARMING: usize = 256;
+/// One request of this many is counted: counting costs as much as a tenth of a record.
+const SAMPLED: u32 = 16;
 
 /// How often each address was asked. Old requests fade: when the table is full, each count is halved.
 #[derive(Default)]
-pub(super) struct Popular(Mutex<HashMap<Box<str>, u32>>);
+pub(super) struct Popular {
+    requests: AtomicU32,
+    counts: Mutex<HashMap<Box<str>, u32>>,
+}
 
 impl Popular {
     fn lock(&self) -> MutexGuard<'_, HashMap<Box<str>, u32>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether the next request is counted.
+    pub fn is_sampled(&self) -> bool {
+        self.requests.fetch_add(1, Relaxed).is_multiple_of(SAMPLED)
     }
 
     /// Counts a request for a path with its query.

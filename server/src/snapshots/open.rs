@@ -90,7 +90,7 @@ impl OpenOptions {
     /// The snapshot without the records of the list in force; `None` if it is without them already.
     pub(super) fn suppressed(&self, snapshot: &Snapshot) -> Result<Option<Snapshot>, ReadError> {
         let Some(suppression) = &self.suppression else { return Ok(None) };
-        let _reading = self.upstream.as_ref().map(|upstream| upstream.attempt());
+        let _reading = self.upstream.as_ref().and_then(|upstream| upstream.attempt());
         let list = suppression.list();
         if snapshot.suppresses(&list) {
             return Ok(None);

@@ -75,8 +75,9 @@ impl Upstream {
     }
 
     /// A token that an attempt of a request holds while it reads, so that nothing it reads is removed.
-    pub(crate) fn attempt(&self) -> Arc<()> {
-        self.attempts.load_full()
+    /// `None` where nothing is removed.
+    pub(crate) fn attempt(&self) -> Option<Arc<()>> {
+        self.upkeep.cache_bytes.is_some().then(|| self.attempts.load_full())
     }
 
     /// Removes what was not used for longest, if the files take more than the cache has.
