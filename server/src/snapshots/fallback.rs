@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, fs, path::Path};
 
 use pinakes_format::snapshot::suppression_list::SuppressionList;
-use pinakes_format::snapshot::{HISTORY, SUPPRESSION_LISTS, Snapshot};
+use pinakes_format::snapshot::{HISTORY, OpenError, SUPPRESSION_LISTS, Snapshot};
 use pinakes_format::storage::manifest::Manifest;
 
 /// Opens the snapshots that may be served in place of `lost`, the best last.
@@ -13,8 +13,13 @@ use pinakes_format::storage::manifest::Manifest;
 /// snapshots, snapshots that do not open, and snapshots that show records which `lost` suppresses.
 ///
 /// With the history `a b c d`, `lost` = `c` and `a` poisoned, the candidates are `b` and any unlisted snapshot,
-/// with `b` last.
-pub fn candidates(snapshots: &Path, lost: &Manifest, poisoned: &BTreeSet<String>) -> Vec<Snapshot> {
+/// with `b` last. `look` opens a snapshot without reading it.
+pub fn candidates(
+    snapshots: &Path,
+    lost: &Manifest,
+    poisoned: &BTreeSet<String>,
+    look: impl Fn(&Path) -> Result<Snapshot, OpenError>,
+) -> Vec<Snapshot> {
     let history = fs::read_to_string(snapshots.join(HISTORY)).unwrap_or_default();
     let history: Vec<&str> = history.lines().collect();
     let history_index = |id: &str| history.iter().rposition(|line| *line == id);
@@ -26,7 +31,7 @@ pub fn candidates(snapshots: &Path, lost: &Manifest, poisoned: &BTreeSet<String>
         .flatten()
         .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
         .filter(|entry| !entry.file_name().to_string_lossy().starts_with('.'))
-        .filter_map(|entry| Snapshot::open(&entry.path()).ok())
+        .filter_map(|entry| look(&entry.path()).ok())
         .filter(|snapshot| {
             let manifest = snapshot.manifest();
             let is_later = lost_index.is_some() && history_index(&manifest.id) > lost_index;

@@ -408,7 +408,9 @@ impl SnapshotManager {
         unwanted.insert(served.id().to_owned());
         let manifest = served.snapshot.manifest();
         let count_max = self.options.keep_open;
-        let mut chosen = retained::choose(directory, manifest, &known, &unwanted, open, count_max);
+        let look = |path: &Path| self.options.look(path);
+        let mut chosen =
+            retained::choose(directory, manifest, &known, &unwanted, look, open, count_max);
         let closed = known.into_iter().find(|of| !chosen.iter().any(|kept| Arc::ptr_eq(kept, of)));
         let owner = self.owner();
         // A request may have found one of them damaged meanwhile.
@@ -551,7 +553,8 @@ impl SnapshotManager {
     ) -> Option<Arc<ServedSnapshot>> {
         let directory = self.directory.as_ref()?;
         let lost = damaged.snapshot.manifest();
-        let mut candidates = fallback::candidates(directory, lost, &owner.poisoned);
+        let mut candidates =
+            fallback::candidates(directory, lost, &owner.poisoned, |path| self.options.look(path));
         while let Some(best) = candidates.pop() {
             let opened = self.options.map(best.path());
             let opened = opened.map_err(LoadError::from).and_then(|of| self.options.prepare(of));

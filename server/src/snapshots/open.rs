@@ -78,6 +78,14 @@ impl OpenOptions {
         }
     }
 
+    /// Maps the files of a snapshot that may be served later. Never copies them.
+    pub(super) fn look(&self, path: &Path) -> Result<Snapshot, OpenError> {
+        match &self.upstream {
+            Some(upstream) => Snapshot::open_fetched(path, upstream.source(path)),
+            None => Snapshot::open(path),
+        }
+    }
+
     /// Gives a snapshot the memory for sets of rows, and applies the suppression list.
     pub(super) fn prepare(&self, snapshot: Snapshot) -> Result<Snapshot, LoadError> {
         let snapshot = snapshot.keeping(&self.kept_sets);
@@ -137,7 +145,8 @@ impl OpenOptions {
     ) -> Result<Snapshot, LoadError> {
         let Ok(lost) = read_manifest(path) else { return Err(error) };
         poisoned.insert(lost.id.clone());
-        let mut candidates = fallback::candidates(directory, &lost, poisoned);
+        let mut candidates =
+            fallback::candidates(directory, &lost, poisoned, |path| self.look(path));
         while let Some(best) = candidates.pop() {
             match self.open(best.path()) {
                 Ok(fallback) => {

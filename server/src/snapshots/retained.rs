@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fs, path::Path, sync::Arc};
 
-use pinakes_format::snapshot::HISTORY;
+use pinakes_format::snapshot::{HISTORY, OpenError, Snapshot};
 use pinakes_format::storage::manifest::Manifest;
 
 use crate::snapshots::fallback;
@@ -19,11 +19,12 @@ pub fn choose(
     served: &Manifest,
     known: &[Arc<ServedSnapshot>],
     unwanted: &BTreeSet<String>,
+    look: impl Fn(&Path) -> Result<Snapshot, OpenError>,
     open: impl Fn(&Path) -> Result<Arc<ServedSnapshot>, LoadError>,
     count_max: usize,
 ) -> Vec<Arc<ServedSnapshot>> {
     let history = fs::read_to_string(directory.join(HISTORY)).unwrap_or_default();
-    let candidates = fallback::candidates(directory, served, unwanted);
+    let candidates = fallback::candidates(directory, served, unwanted, look);
     let mut chosen = Vec::new();
     for candidate in candidates.iter().rev() {
         let id = &candidate.manifest().id;
