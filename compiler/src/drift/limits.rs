@@ -10,12 +10,12 @@ use crate::drift::members::members_of;
 
 /// The fewest records that a share is judged by.
 pub(super) const RECORDS_MIN: u64 = 100;
-/// The least limit of changed values.
+/// The least limit of values that differ less than chance gives.
 pub(super) const CHANGED_MIN: f64 = 0.05;
 
-/// Members that a source computes again for each release, such as counts, or that the linker derives from other records.
-/// `*` stands for every entity, and a name for all members below.
-const COMPUTED: [&str; 18] = [
+/// Members that a source computes again for each release, such as counts. `*` stands for every entity, and a name for all
+/// members below.
+const COMPUTED: [&str; 16] = [
     "*.cited_by_count",
     "*.outputs_count",
     "*.oa_outputs_count",
@@ -25,30 +25,27 @@ const COMPUTED: [&str; 18] = [
     "*.summary_stats",
     "*.roles.outputs_count",
     "*.metrics",
-    "*.siblings",
+    "*.topics.count",
+    "*.topics.share",
     "*.updated_date",
     "outputs.fwci",
     "outputs.citation_normalized_percentile.value",
     "outputs.primary_venue.source.metrics",
-    "authors.topics",
-    "sources.topics",
-    "institutions.topics",
     "authors.orcid.outputs_count",
 ];
 
-/// Members that differed in more than one record in five between real releases, or that repeat what the record of a source
-/// says.
-const VOLATILE: [&str; 12] = [
+/// Members that differed in about one record in five, or more, between real releases. Some are lists that the linker makes
+/// of other records, and types of venues repeat the type of the source's record.
+const VOLATILE: [&str; 11] = [
     "*.created_date",
-    "*.display_name_alternatives",
-    "*.roles",
+    "*.topics",
+    "*.siblings",
     "outputs.authors",
     "outputs.primary_venue.pdf_url",
     "outputs.primary_venue.source.type",
     "outputs.additional_venues.source.type",
     "sources.host_organization",
     "sources.host_organization_name",
-    "subfields.topics",
     "fields.subfields",
     "domains.fields",
 ];
@@ -74,16 +71,18 @@ fn is_below(path: &str, other: &str) -> bool {
 
 /// The greatest share of a member that is published; `None` if the share is not judged.
 ///
-/// The limit of [`Kind::Changed`] is a share of the values that would differ by chance.
+/// The limits of [`Kind::Changed`] and [`Kind::Jumped`] are shares of the values that would differ by chance.
 pub(super) fn limit(kind: Kind, entity: Entity, path: &str) -> Option<f64> {
     let is_computed = is_computed(entity, path);
     match kind {
         // A release that adds a member fills it in all records.
         Kind::Filled => None,
         Kind::Changed if is_computed => None,
+        // The linker sums up the outputs of a taxonomy node, and a dump may have twice as many.
+        Kind::Jumped if entity.facts().taxonomy_level.is_some() => None,
         Kind::Changed | Kind::Nulled if is_listed(&VOLATILE, entity, path) => Some(0.75),
         Kind::Changed | Kind::Nulled => Some(0.25),
-        Kind::Jumped => Some(0.4),
+        Kind::Jumped => Some(0.5),
         Kind::Moved => Some(0.05),
         Kind::Gone => Some(0.2),
         Kind::Distribution => Some(0.5),

@@ -3,10 +3,13 @@
 //! ```text
 //! {"title": "Tides", "authors": [{"id": "HX_A7"}, {"id": "HX_A9"}], "cites": 3, …}
 //!
-//! title         hash of "Tides"           1 value
-//! authors.id    hash of HX_A7, HX_A9      2 values
-//! cites         hash of 3                 1 value, sum 3
+//! title         hash of "Tides"                        1 value
+//! authors.id    least hash of HX_A7 and HX_A9          2 values
+//! cites         hash of 3                              1 value, sum 3
 //! ```
+//!
+//! Two lists have the same least hash as often as they share items: with probability |A ∩ B| / |A ∪ B| (MinHash). So one
+//! more author is a small change, and other authors are a change.
 //!
 //! The names of references are left out: they are members of the records referred to.
 
@@ -23,9 +26,15 @@ use twox_hash::XxHash3_128;
 
 use crate::drift::limits::is_computed;
 
+/// Counts below this one double from one release to the next.
+const COUNT_JUMP_MIN: f64 = 8.0;
+/// The same for fractions, such as a field-weighted impact.
+const FRACTION_JUMP_MIN: f64 = 1.0;
+
 /// The values that one record has at one member.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Value {
+    /// The least of the values' hashes.
     pub hash: u64,
     /// 0 stands for null.
     pub count: u32,
@@ -44,7 +53,8 @@ impl Value {
     }
 
     fn add(&mut self, bytes: &[u8]) {
-        self.hash = XxHash3_128::oneshot_with_seed(self.hash, bytes) as u64;
+        let hash = XxHash3_128::oneshot(bytes) as u64;
+        self.hash = if self.is_null() { hash } else { self.hash.min(hash) };
         self.count += 1;
     }
 }
@@ -53,8 +63,8 @@ impl Value {
 pub(super) struct Member {
     /// The path below the entity, such as `authors.id`.
     pub path: String,
-    /// Whether the values are numbers that a source computes again for each release.
-    pub is_measure: bool,
+    /// Of numbers that a source computes again for each release: the least number that should neither double nor halve.
+    pub jump_min: Option<f64>,
 }
 
 /// A column of one record, nested as the declaration is.
@@ -77,9 +87,11 @@ pub(super) struct Values<'s> {
 pub(super) fn members_of(entity: Entity) -> Vec<Member> {
     let mut members = Vec::new();
     node(&schema_of(entity), "", &mut members);
-    members.iter_mut().for_each(|member| member.is_measure &= is_computed(entity, &member.path));
+    for member in &mut members {
+        member.jump_min = member.jump_min.filter(|_| is_computed(entity, &member.path));
+    }
     if keys_of(entity).has_citations() {
-        members.push(Member { path: REFERENCES.to_owned(), is_measure: false });
+        members.push(Member { path: REFERENCES.to_owned(), jump_min: None });
     }
     members
 }
@@ -87,8 +99,12 @@ pub(super) fn members_of(entity: Entity) -> Vec<Member> {
 /// Makes the columns of a schema, and lists their members.
 fn node(schema: &Schema, path: &str, members: &mut Vec<Member>) -> Node {
     let mut leaf = |path: String| {
-        let is_measure = matches!(schema, Schema::Number | Schema::Integer { signed: false, .. });
-        members.push(Member { path, is_measure });
+        let jump_min = match schema {
+            Schema::Integer { signed: false, .. } => Some(COUNT_JUMP_MIN),
+            Schema::Number => Some(FRACTION_JUMP_MIN),
+            _ => None,
+        };
+        members.push(Member { path, jump_min });
         Node::Leaf(Value::default())
     };
     match schema {
@@ -205,6 +221,26 @@ impl Column for Node {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_list_differs_as_often_as_its_items() {
+        let hash_of = |items: std::ops::Range<u32>| {
+            let mut value = Value::default();
+            items.for_each(|item| value.add(&item.to_le_bytes()));
+            value.hash
+        };
+        // Of lists of 10 items, the first `common` of which are shared.
+        let differ = |common: u32| {
+            let is_other = |at: &u32| {
+                let from = at * 100;
+                hash_of(from..from + 10) != hash_of(from + 10 - common..from + 20 - common)
+            };
+            (0..10_000).filter(is_other).count()
+        };
+        assert_eq!((differ(10), differ(0)), (0, 10_000));
+        // 9 of 11 items are shared.
+        assert!((1_700..1_940).contains(&differ(9)), "{}", differ(9));
+    }
 
     #[test]
     fn members_have_the_paths_that_select_and_filters_use() {

@@ -29,9 +29,6 @@ const UNITS_PER_WAVE: usize = 16;
 /// chance.
 const CHANCE_DISTANCE: usize = 16;
 
-/// Smaller numbers may double.
-const JUMP_MIN: f64 = 8.0;
-
 /// A record of the current snapshot, and what became of it.
 struct SampledRecord {
     id: u64,
@@ -76,6 +73,12 @@ impl Tally {
         }
     }
 
+    /// The limit that is this share of what chance gives. Few records do not show what chance gives.
+    fn limit(&self, share: f64) -> f64 {
+        let by_chance = self.share().filter(|_| self.of >= RECORDS_MIN).unwrap_or(1.0);
+        (by_chance * share).max(CHANGED_MIN)
+    }
+
     /// `None` if nothing was compared.
     fn share(&self) -> Option<f64> {
         (self.of > 0).then(|| self.differ as f64 / self.of as f64)
@@ -90,9 +93,11 @@ struct MemberTally {
     filled: Tally,
     jumped: Tally,
     /// The old values of the last records.
-    recent: VecDeque<u64>,
+    recent: VecDeque<Value>,
     /// Records whose new value differs from an old value of another record.
-    by_chance: Tally,
+    changed_by_chance: Tally,
+    /// Records whose new number is at least twice, or at most half, of an old number of another record.
+    jumped_by_chance: Tally,
 }
 
 /// A share with the examples of it.
@@ -186,7 +191,8 @@ impl MemberTally {
             filled: Tally::default(),
             jumped: Tally::default(),
             recent: VecDeque::with_capacity(CHANCE_DISTANCE),
-            by_chance: Tally::default(),
+            changed_by_chance: Tally::default(),
+            jumped_by_chance: Tally::default(),
         }
     }
 
@@ -200,16 +206,21 @@ impl MemberTally {
         if new.is_null() {
             return;
         }
-        self.changed.add(old != new, rows);
-        if self.member.is_measure && old.sum.max(new.sum) >= JUMP_MIN {
+        let is_measured =
+            |old: Value| self.member.jump_min.is_some_and(|least| old.sum.max(new.sum) >= least);
+        self.changed.add(old.hash != new.hash, rows);
+        if is_measured(old) {
             self.jumped.add(old.jumps_to(new), rows);
         }
         if self.recent.len() == CHANCE_DISTANCE
             && let Some(other) = self.recent.pop_front()
         {
-            self.by_chance.add(other != new.hash, rows);
+            self.changed_by_chance.add(other.hash != new.hash, rows);
+            if is_measured(other) {
+                self.jumped_by_chance.add(other.jumps_to(new), rows);
+            }
         }
-        self.recent.push_back(old.hash);
+        self.recent.push_back(old);
     }
 
     fn shares(
@@ -217,16 +228,14 @@ impl MemberTally {
         limit: impl Fn(Kind, &str) -> Option<f64>,
     ) -> impl Iterator<Item = Measured<'_>> {
         let path = self.member.path.as_str();
-        let changed = limit(Kind::Changed, path).map(|share| {
-            // As long as few records show how many values differ by chance, all do.
-            let by_chance = self.by_chance.share().filter(|_| self.by_chance.of >= RECORDS_MIN);
-            (by_chance.unwrap_or(1.0) * share).max(CHANGED_MIN)
-        });
+        let [changed, jumped] =
+            [(Kind::Changed, &self.changed_by_chance), (Kind::Jumped, &self.jumped_by_chance)]
+                .map(|(kind, by_chance)| limit(kind, path).map(|share| by_chance.limit(share)));
         [
             Measured::of(path, Kind::Changed, &self.changed, changed),
             Measured::of(path, Kind::Nulled, &self.nulled, limit(Kind::Nulled, path)),
             Measured::of(path, Kind::Filled, &self.filled, limit(Kind::Filled, path)),
-            Measured::of(path, Kind::Jumped, &self.jumped, limit(Kind::Jumped, path)),
+            Measured::of(path, Kind::Jumped, &self.jumped, jumped),
         ]
         .into_iter()
         .flatten()
@@ -348,7 +357,7 @@ mod tests {
     #[test]
     fn values_of_a_member_are_told_apart() {
         let value = |hash, count, sum| Value { hash, count, sum };
-        let mut tally = MemberTally::new(Member { path: "cites".into(), is_measure: true });
+        let mut tally = MemberTally::new(Member { path: "cites".into(), jump_min: Some(8.0) });
         let null = Value::default();
         let pairs = [
             (null, null),
