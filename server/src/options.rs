@@ -235,9 +235,9 @@ impl UpstreamOptions {
         }
         let keys = self.pubkey.iter().map(|path| read_public(path));
         let keys = keys.collect::<Result<Vec<_>, _>>()?;
-        // A request asks another host rather than the same again.
-        let policy =
-            RetryPolicy { timeout: self.fetch_timeout, attempts_max: 1, ..RetryPolicy::default() };
+        // A request asks another host rather than the same again, and each has a part of the time.
+        let timeout = self.fetch_timeout / self.from.len() as u32;
+        let policy = RetryPolicy { timeout, attempts_max: 1, ..RetryPolicy::default() };
         let hosts =
             self.from.iter().map(|url| Host::new(url, AGENT, policy, self.tls_ca.as_deref()));
         let hosts = Hosts::new(hosts.collect::<Result<_, _>>()?);

@@ -266,8 +266,9 @@ impl MirrorDirectory {
         let mut removed = Vec::new();
         for entry in fs::read_dir(&self.path).into_iter().flatten().flatten() {
             let Ok(name) = entry.file_name().into_string() else { continue };
-            // Requests that read it keep its files.
+            // The link `current` is no directory. Requests that read a removed one keep its files.
             if !kept.contains(&name)
+                && entry.file_type().is_ok_and(|kind| kind.is_dir())
                 && entry.path().join(PARTIAL).exists()
                 && fs::remove_dir_all(entry.path()).is_ok()
             {

@@ -31,9 +31,11 @@ use crate::storage::integrity::{CHUNK_BYTES, HASHES, Run, chunk_count, chunk_ran
 
 /// Chunks that are here between two absent ones, and are fetched with them: one request costs more.
 const GAP_CHUNKS_MAX: usize = 2;
-/// Where a round needs no more chunks than this, it fetches whole blocks of as many: a request over a distance takes as
-/// long for them as for one chunk, and neighbours are asked for too.
-const BLOCK_CHUNKS: usize = 4;
+/// A round that needs no more chunks than this fetches whole blocks: over a distance, a block takes as long as a chunk, and
+/// neighbours are asked for too.
+const SMALL_ROUND_CHUNKS: usize = 1;
+/// The chunks of a block.
+const BLOCK_CHUNKS: usize = 3;
 /// The most chunks of one request.
 const REQUEST_CHUNKS_MAX: usize = 128;
 /// Stretches that one attempt notes, before the first that it cannot do without ends it.
@@ -123,7 +125,8 @@ impl Wanted {
         let mut stretches = std::mem::take(&mut *self.lock());
         let address = |of: &Stretch| Arc::as_ptr(&of.file).addr();
         stretches.sort_by_key(|of| (address(of), of.chunks.start));
-        let is_small = stretches.iter().map(|of| of.chunks.len()).sum::<usize>() <= BLOCK_CHUNKS;
+        let is_small =
+            stretches.iter().map(|of| of.chunks.len()).sum::<usize>() <= SMALL_ROUND_CHUNKS;
         let mut missing: Vec<Missing> = Vec::new();
         let mut runs = BTreeSet::new();
         // The file of the stretch before, and the end of its chunks: stretches overlap where one was extended.
@@ -500,15 +503,15 @@ mod tests {
         let chunks =
             |range: Range<u64>| range.start * CHUNK_BYTES as u64..range.end * CHUNK_BYTES as u64;
         let values = |range: Range<u64>| range.start * 32..range.end * 32;
-        // The run of the top level, the two runs of level 0, and blocks of four chunks.
+        // The run of the top level, the two runs of level 0, and the chunks.
         assert_eq!(
             found,
             [
                 (true, values(301..303)),
                 (true, values(0..256)),
                 (true, values(256..301)),
-                (false, chunks(0..4)),
-                (false, chunks(268..272)),
+                (false, chunks(3..4)),
+                (false, chunks(270..271)),
             ]
         );
         for part in &missing {
@@ -516,8 +519,9 @@ mod tests {
             part.accept(&setup.send(part)).unwrap();
             assert!(part.is_here());
         }
-        assert_eq!(archive.bytes(9, 19).unwrap(), &setup.bytes[9..19]);
-        assert!(is_absent(archive.bytes(4 * CHUNK_BYTES, 4 * CHUNK_BYTES + 1)));
+        let at = 3 * CHUNK_BYTES;
+        assert_eq!(archive.bytes(at, at + 10).unwrap(), &setup.bytes[at..at + 10]);
+        assert!(is_absent(archive.bytes(0, 1)));
     }
 
     #[test]
@@ -557,8 +561,9 @@ mod tests {
         }
         collecting.bytes(0, 1).unwrap();
         let file = fs::read(setup.directory.path().join("file")).unwrap();
-        assert_eq!(file[..4 * CHUNK_BYTES], setup.bytes[..4 * CHUNK_BYTES]);
-        assert!(file[4 * CHUNK_BYTES..].iter().all(|byte| *byte == 0));
+        let block = BLOCK_CHUNKS * CHUNK_BYTES;
+        assert_eq!(file[..block], setup.bytes[..block]);
+        assert!(file[block..].iter().all(|byte| *byte == 0));
     }
 
     #[test]

@@ -110,6 +110,9 @@ impl Service {
     /// Logs why a body in pieces ends early, and stops serving a damaged snapshot.
     fn give_up(&self, served: &Arc<ServedSnapshot>, error: &PieceError, id: RequestId) {
         match error {
+            PieceError::Damaged(ReadError::Absent { .. }) => {
+                self.note_overload(Overload::Upstream, CUT_OFF, id);
+            }
             PieceError::Damaged(damage) => {
                 tracing::error!(request = %id, %error, "cannot complete a reply");
                 self.site.snapshots.poison(served, damage);

@@ -30,6 +30,8 @@ struct Mirror {
 struct State {
     /// The average time of a request; zero before the first.
     average: Duration,
+    /// When the requests began that have not ended.
+    underway: Vec<Instant>,
     failures: u32,
     paused_until: Option<Instant>,
 }
@@ -54,7 +56,7 @@ impl Hosts {
         let mut all: Vec<&Mirror> = self.0.iter().collect();
         all.sort_by_key(|mirror| {
             let state = mirror.state();
-            (state.is_paused(), state.average)
+            (state.is_paused(), state.expected())
         });
         all.into_iter().map(|mirror| &mirror.host)
     }
@@ -78,19 +80,20 @@ impl Hosts {
         size_bytes: u64,
     ) -> Result<(usize, Vec<u8>), Unreachable> {
         let mut order: Vec<usize> = (0..self.0.len()).collect();
-        order.sort_by_key(|number| self.0[*number].state().average);
+        order.sort_by_key(|number| self.0[*number].state().expected());
         for number in order {
             let mirror = &self.0[number];
             if mirror.state().is_paused() {
                 continue;
             }
             let begun = Instant::now();
+            mirror.state().underway.push(begun);
             match mirror.host.read_range(path, range.clone(), size_bytes) {
                 Ok(bytes) => {
-                    mirror.state().note(begun.elapsed());
+                    mirror.state().succeed(begun);
                     return Ok((number, bytes));
                 }
-                Err(failure) => mirror.fail(path, &failure),
+                Err(failure) => mirror.fail(path, &failure, begun),
             }
         }
         Err(Unreachable)
@@ -115,8 +118,9 @@ impl Mirror {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn fail(&self, path: &str, failure: &Failure) {
+    fn fail(&self, path: &str, failure: &Failure, begun: Instant) {
         let mut state = self.state();
+        state.end(begun);
         // Several requests fail together, and count once.
         if state.is_paused() {
             return;
@@ -137,8 +141,24 @@ impl State {
         self.paused_until.is_some_and(|until| Instant::now() < until)
     }
 
-    fn note(&mut self, took: Duration) {
+    /// The time that a request may take: at least as long as the oldest one has taken by now. So a host that hangs is
+    /// not asked first again.
+    fn expected(&self) -> Duration {
+        let oldest = self.underway.iter().min().map_or(Duration::ZERO, Instant::elapsed);
+        self.average.max(oldest)
+    }
+
+    fn succeed(&mut self, begun: Instant) {
         self.failures = 0;
+        self.end(begun);
+    }
+
+    /// Ends a request, and counts its time.
+    fn end(&mut self, begun: Instant) {
+        if let Some(place) = self.underway.iter().position(|other| *other == begun) {
+            self.underway.swap_remove(place);
+        }
+        let took = begun.elapsed();
         self.average = match self.average {
             Duration::ZERO => took,
             average => (average * (LATEST_WEIGHT - 1) + took) / LATEST_WEIGHT,
