@@ -52,7 +52,12 @@ impl Response {
 
 impl Connection {
     pub fn open(address: SocketAddr) -> Connection {
-        Connection::from_stream(TcpStream::connect(address).unwrap())
+        Connection::try_open(address).unwrap()
+    }
+
+    /// Opens a connection to a server that may be gone.
+    pub fn try_open(address: SocketAddr) -> io::Result<Connection> {
+        TcpStream::connect(address).map(Connection::from_stream)
     }
 
     /// Opens a connection from a local address, such as `127.0.0.2`.

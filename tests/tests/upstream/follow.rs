@@ -1,0 +1,64 @@
+//! A newer publication is taken over by content; an older one is refused.
+
+use std::fs;
+
+use pinakes_tests::server::Server;
+use pinakes_tests::static_host::Host;
+
+use crate::setup::{Ask, ChangingTree, Edition, Mirror, answers, output, wait_until};
+
+/// The snapshot that answers.
+fn served(server: &Server) -> String {
+    server.get("/domains").header("x-snapshot-id").unwrap().to_owned()
+}
+
+#[test]
+fn a_newer_publication_is_switched_to_and_takes_over_what_is_here() {
+    let tree = ChangingTree::of(Edition::Old);
+    let host = Host::new(tree.path());
+    let mirror = Mirror::empty();
+    let server = mirror.start(&host.url(), &["--from-interval", "1"]);
+    let page = Ask::get("/authors?format=ndjson");
+    let [old] = &answers(Edition::Old, vec![page.clone()])[..] else { panic!("one answer") };
+    old.assert_right(&server);
+    let first = host.take_sent_bytes();
+    tree.becomes(Edition::New);
+    wait_until("the newer snapshot is served", || served(&server) == Edition::New.id());
+    assert_eq!(
+        fs::read_link(mirror.path().join("current")).unwrap().to_str(),
+        Some(&*Edition::New.id())
+    );
+    let [new, fresh] = &answers(Edition::New, vec![page, Ask::get("/outputs/HX_W9999999999")])[..]
+    else {
+        panic!("two answers")
+    };
+    new.assert_right(&server);
+    assert_eq!(fresh.right.status, 200);
+    fresh.assert_right(&server);
+    let second = host.take_sent_bytes();
+    assert!(second < first / 2, "{first} bytes before, {second} bytes behind");
+    // Pages of the older snapshot are gone with its files.
+    wait_until("the older snapshot is removed", || !mirror.snapshot(Edition::Old).exists());
+    assert!(mirror.path().join("current").exists());
+    server.end(&[]);
+}
+
+#[test]
+fn an_older_publication_is_refused() {
+    let tree = ChangingTree::of(Edition::New);
+    let host = Host::new(tree.path());
+    let mirror = Mirror::empty();
+    let right = answers(Edition::New, vec![Ask::get(output(7))]);
+    let server = mirror.start(&host.url(), &["--from-interval", "1"]);
+    right[0].assert_right(&server);
+    tree.becomes(Edition::Old);
+    server.await_log(&["cannot look for a newer publication", "is here; keeping what is here"]);
+    assert_eq!(served(&server), Edition::New.id());
+    right[0].assert_right(&server);
+    server.end(&[]);
+    // Nor at a start.
+    let server = mirror.start(&host.url(), &[]);
+    server.await_log(&["no newer snapshot", "is here; keeping what is here"]);
+    right[0].assert_right(&server);
+    server.end(&[]);
+}

@@ -1,0 +1,13 @@
+//! Tests of mirrors that fetch what requests touch: a server with `--from` before honest, absent and hostile hosts.
+
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod answers;
+mod away;
+mod bucket;
+mod damage;
+mod directory;
+mod fill;
+mod follow;
+mod hostile;
+mod setup;
