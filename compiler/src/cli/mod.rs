@@ -30,13 +30,16 @@ use crate::cli::diff::{DiffArgs, diff};
 use crate::cli::mirror::{KeygenArgs, PublishTreeArgs, PullArgs, keygen, publish_tree, pull};
 use crate::cli::options::{BuildArgs, CompileArgs, LinkArgs, PlanArgs};
 use crate::cli::run::use_threads;
-use crate::cli::snapshot::{FromArgs, open, roll_back_to, show, show_layout, verify, verify_since};
+use crate::cli::snapshot::{
+    open, open_from, roll_back_to, show, show_layout, verify, verify_since,
+};
 use crate::cli::units::plan;
 use crate::error::{Error, Result, STANDARD_OUTPUT};
 use crate::export;
 use crate::export::options::ExportArgs;
 use crate::matching;
 use crate::matching::options::MatchArgs;
+use crate::remote::from::FromArgs;
 
 /// Builds a snapshot for `pinakes-server` from dumps of scholarly metadata.
 #[derive(Debug, Parser)]
@@ -160,7 +163,7 @@ pub fn run(cli: Cli) -> Result<()> {
         Command::Rollback { snapshots, to } => roll_back_to(&snapshots, to.as_deref()),
         Command::Export(args) => {
             use_threads(args.threads)?;
-            let opened = args.from.open(&args.snapshot)?;
+            let opened = open_from(&args.snapshot, &args.from)?;
             opened.outcome(export::run(&args, &opened.snapshot))
         }
         Command::Match(args) => {

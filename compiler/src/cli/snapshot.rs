@@ -4,11 +4,10 @@ use std::{
     fs,
     io::{self, Write},
     os::unix::{ffi::OsStrExt, fs::MetadataExt},
-    path::{Path, PathBuf},
+    path::Path,
     sync::Arc,
 };
 
-use clap::Args;
 use pinakes_format::snapshot::{PARTIAL, Snapshot, VerifiedChunks, read_manifest};
 use pinakes_format::storage::absent::ChunkSource;
 use pinakes_format::storage::mmap::survive_faults;
@@ -21,26 +20,10 @@ use crate::cli::inspect;
 use crate::cli::layout_table::LayoutTable;
 use crate::error::{Error, Result, STANDARD_OUTPUT};
 use crate::remote::USER_AGENT;
+use crate::remote::from::FromArgs;
 use crate::store::directory::{find_snapshot, is_id};
 use crate::store::rollback::roll_back;
 use crate::terminal::escape::escape_path;
-
-/// Where the chunks of a snapshot come from that are not on this disk.
-#[derive(Args, Debug, Default)]
-pub struct FromArgs {
-    /// Published tree, as `https://…` or `s3://BUCKET/PREFIX`, from which the chunks are fetched that are read and not here.
-    /// SNAPSHOTS is then a directory that keeps them; it may be empty.
-    #[arg(long, value_name = "URL", env = "PINAKES_FROM")]
-    from: Option<String>,
-
-    /// Public key of the publisher of `--from`. May be repeated; one of the keys must have signed.
-    #[arg(long = "pubkey", value_name = "FILE", env = "PINAKES_PUBKEY", requires = "from")]
-    pubkeys: Vec<PathBuf>,
-
-    /// PEM file with root certificates for the host of `--from`.
-    #[arg(long, value_name = "FILE", env = "PINAKES_TLS_CA", requires = "from")]
-    tls_ca: Option<PathBuf>,
-}
 
 /// An open snapshot, and where its chunks come from.
 pub(crate) struct OpenedSnapshot {
@@ -59,28 +42,26 @@ impl OpenedSnapshot {
     }
 }
 
-impl FromArgs {
-    /// Opens the snapshot that a host publishes; without `--from`, as [`open`].
-    pub fn open(&self, path: &Path) -> Result<OpenedSnapshot> {
-        let Some(url) = &self.from else {
-            return Ok(OpenedSnapshot { snapshot: open(path)?, source: None });
-        };
-        survive()?;
-        let keys = self.pubkeys.iter().map(|path| read_public(path).map_err(Error::from));
-        let keys = keys.collect::<Result<Vec<_>>>()?;
-        let host = Host::new(url, USER_AGENT, RetryPolicy::default(), self.tls_ca.as_deref())?;
-        let directory = MirrorDirectory::lock(path)?;
-        if let Some(id) = directory.find_newer(&host, &keys)? {
-            directory.make_current(&id)?;
-        }
-        let place = find_snapshot(path)?;
-        let id = place.file_name().unwrap_or_default().to_string_lossy();
-        let source = Arc::new(HostChunks::new(host, &id));
-        let chunks: Arc<dyn ChunkSource> = Arc::clone(&source) as Arc<dyn ChunkSource>;
-        let snapshot = Snapshot::open_fetched(&place, chunks)
-            .map_err(|error| Error::Refused(error.to_string()))?;
-        Ok(OpenedSnapshot { snapshot: snapshot.waiting(), source: Some((source, directory)) })
+/// Opens the snapshot that a host publishes; without `--from`, as [`open`].
+pub(crate) fn open_from(path: &Path, from: &FromArgs) -> Result<OpenedSnapshot> {
+    let Some(url) = &from.from else {
+        return Ok(OpenedSnapshot { snapshot: open(path)?, source: None });
+    };
+    survive()?;
+    let keys = from.pubkeys.iter().map(|path| read_public(path).map_err(Error::from));
+    let keys = keys.collect::<Result<Vec<_>>>()?;
+    let host = Host::new(url, USER_AGENT, RetryPolicy::default(), from.tls_ca.as_deref())?;
+    let directory = MirrorDirectory::lock(path)?;
+    if let Some(id) = directory.find_newer(&host, &keys)? {
+        directory.make_current(&id)?;
     }
+    let place = find_snapshot(path)?;
+    let id = place.file_name().unwrap_or_default().to_string_lossy();
+    let source = Arc::new(HostChunks::new(host, &id));
+    let chunks: Arc<dyn ChunkSource> = Arc::clone(&source) as Arc<dyn ChunkSource>;
+    let snapshot = Snapshot::open_fetched(&place, chunks)
+        .map_err(|error| Error::Refused(error.to_string()))?;
+    Ok(OpenedSnapshot { snapshot: snapshot.waiting(), source: Some((source, directory)) })
 }
 
 fn survive() -> Result<()> {
@@ -111,7 +92,7 @@ fn here_of(place: &Path) -> String {
 }
 
 pub(crate) fn verify(path: &Path, from: &FromArgs) -> Result<()> {
-    let opened = from.open(path)?;
+    let opened = open_from(path, from)?;
     let verified = opened.snapshot.verify().map_err(|error| Error::Refused(error.to_string()));
     opened.outcome(verified)?;
     print(&format!("{} verified: every byte and every record\n", opened.snapshot.manifest().id))
@@ -135,7 +116,7 @@ pub(crate) fn verify_since(path: &Path, since: &str) -> Result<()> {
 }
 
 pub(crate) fn show(path: &Path, json: bool, from: &FromArgs) -> Result<()> {
-    let opened = from.open(path)?;
+    let opened = open_from(path, from)?;
     let snapshot = &opened.snapshot;
     let text =
         if json { pretty(&inspect::as_json(snapshot))? } else { inspect::as_table(snapshot) };
@@ -143,7 +124,7 @@ pub(crate) fn show(path: &Path, json: bool, from: &FromArgs) -> Result<()> {
 }
 
 pub(crate) fn show_layout(path: &Path, json: bool, from: &FromArgs) -> Result<()> {
-    let opened = from.open(path)?;
+    let opened = open_from(path, from)?;
     let table = LayoutTable::measure(&opened.snapshot);
     let table = opened.outcome(table.map_err(|error| Error::Refused(error.to_string())))?;
     let text = if json { pretty(&table.as_json())? } else { table.as_text() };

@@ -9,7 +9,7 @@
 //! options ─► plan ─► jobs, one for each entity ─► rows ─► waves ─► lines, or parquet ─► output
 //! ```
 //!
-//! Imports `error`, `link`, `read`, `store`, `terminal`.
+//! Imports `error`, `link`, `read`, `remote`, `store`, `terminal`.
 
 pub(crate) mod directory;
 pub(crate) mod lines;

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use pinakes_format::entity::Entity;
 use pinakes_format::query::SAMPLE_RECORDS_MAX;
 
-use crate::cli::snapshot::FromArgs;
+use crate::remote::from::FromArgs;
 
 /// The options of `export`.
 #[derive(Args, Debug)]
