@@ -49,9 +49,9 @@ impl Snapshots {
         snapshots
     }
 
-    /// Publishes a snapshot of the inputs as `current`.
+    /// Publishes a snapshot of the inputs, which may be other data, as `current`.
     pub fn add(&self, inputs: &[PathBuf]) -> PathBuf {
-        crate::build(inputs, self.path(), &["--quiet", "--allow-shrink"])
+        crate::build(inputs, self.path(), &["--quiet", "--allow-shrink", "--allow-drift", "all"])
     }
 
     pub fn path(&self) -> &Path {
