@@ -74,7 +74,7 @@ pub struct Options {
     pub admin_host: Vec<String>,
 
     /// Verify every byte and every record of a snapshot before serving it. Without this option the server
-    /// verifies each 64 KiB chunk when a request first reads it.
+    /// verifies each 8 KiB chunk when a request first reads it.
     #[arg(long, env = "PINAKES_VERIFY", value_parser = FalseyValueParser::new())]
     pub verify: bool,
 
@@ -219,7 +219,7 @@ pub struct UpstreamOptions {
     from_interval: Duration,
 
     /// PEM file with the root certificates of the mirrors.
-    #[arg(long, value_name = "FILE", env = "PINAKES_TLS_CA", requires = "from")]
+    #[arg(long, value_name = "FILE", env = "PINAKES_TLS_CA")]
     tls_ca: Option<PathBuf>,
 }
 

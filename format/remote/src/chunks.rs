@@ -1,6 +1,6 @@
 //! Chunks of a published snapshot for a program whose threads may wait.
 
-use std::sync::Mutex;
+use std::{panic::resume_unwind, sync::Mutex, thread::ScopedJoinHandle};
 
 use pinakes_format::storage::absent::{ChunkSource, Missing};
 use pinakes_format::storage::error::ReadError;
@@ -42,9 +42,10 @@ impl HostChunks {
             let sent: Vec<_> = std::thread::scope(|scope| {
                 let reads: Vec<_> =
                     some.iter().map(|part| scope.spawn(|| self.read(part))).collect();
-                // A thread that panicked has printed why.
-                let lost = || Err(RemoteError::Usage("a transfer panicked".into()));
-                reads.into_iter().map(|read| read.join().unwrap_or_else(|_| lost())).collect()
+                let join = |read: ScopedJoinHandle<'_, _>| {
+                    read.join().unwrap_or_else(|panic| resume_unwind(panic))
+                };
+                reads.into_iter().map(join).collect()
             });
             for (part, bytes) in some.iter().zip(sent) {
                 part.accept(&bytes?).map_err(|refused| {

@@ -98,17 +98,13 @@ impl MirrorDirectory {
         Ok(Some(MirrorDirectory { path: path.to_owned(), _lock: lock }))
     }
 
-    /// The directory of snapshots.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// The directory of a snapshot.
     pub fn place(&self, id: &str) -> PathBuf {
         self.path.join(id)
     }
 
-    /// Makes the files of the snapshot that a host publishes, and returns its id; `None` where the snapshot is current.
+    /// Makes the files of the snapshot that a host publishes, and returns its id; `None` where the snapshot is current, or
+    /// another is until a stated time.
     ///
     /// # Errors
     ///
@@ -128,6 +124,11 @@ impl MirrorDirectory {
         {
             let (found, known) = (publication.version.clone(), known.version);
             return Err(PartialError::Older { url: host.display(""), found, known });
+        }
+        // Until its time, the snapshot that is here answers.
+        let is_later = publication.activates_at().is_some_and(|at| at > Utc::now());
+        if is_later && self.current().is_some() {
+            return Ok(None);
         }
         let id = &publication.snapshot.id;
         if !self.has(id) {

@@ -121,7 +121,7 @@ impl Upstream {
                     tracing::info!(
                         snapshot,
                         host,
-                        "a published snapshot is here; fetching what is asked for"
+                        "a snapshot is published; its chunks are fetched when requests touch them"
                     );
                     break;
                 }
@@ -161,9 +161,7 @@ impl Upstream {
             Err(error) => tracing::error!(snapshot = id, %error, "cannot complete the snapshot"),
         }
     }
-}
 
-impl Upstream {
     /// Copies to a snapshot the chunks that an earlier one has too, at the same place of the same file.
     pub(crate) fn take_over(&self, snapshot: &Snapshot, earlier: &Snapshot) {
         let source = self.source(snapshot.path());

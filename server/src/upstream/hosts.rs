@@ -51,14 +51,19 @@ impl Hosts {
         self.0.len()
     }
 
-    /// The hosts, the fastest that does not pause first.
-    pub fn each(&self) -> impl Iterator<Item = &Host> {
-        let mut all: Vec<&Mirror> = self.0.iter().collect();
-        all.sort_by_key(|mirror| {
-            let state = mirror.state();
+    /// The numbers of the hosts: those that do not pause first, of these the fastest.
+    fn order(&self) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.0.len()).collect();
+        order.sort_by_key(|number| {
+            let state = self.0[*number].state();
             (state.is_paused(), state.expected())
         });
-        all.into_iter().map(|mirror| &mirror.host)
+        order
+    }
+
+    /// The hosts, the fastest that does not pause first.
+    pub fn each(&self) -> impl Iterator<Item = &Host> {
+        self.order().into_iter().map(|number| &self.0[number].host)
     }
 
     /// Whether every host pauses after failures.
@@ -79,9 +84,7 @@ impl Hosts {
         range: Range<u64>,
         size_bytes: u64,
     ) -> Result<(usize, Vec<u8>), Unreachable> {
-        let mut order: Vec<usize> = (0..self.0.len()).collect();
-        order.sort_by_key(|number| self.0[*number].state().expected());
-        for number in order {
+        for number in self.order() {
             let mirror = &self.0[number];
             if mirror.state().is_paused() {
                 continue;

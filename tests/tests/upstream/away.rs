@@ -101,7 +101,7 @@ fn killed_servers_leave_only_right_chunks() {
         });
         assert_only_right_chunks(&mirror.snapshot(Edition::Old));
     }
-    // What is here needs no host.
+    // Chunks on the disk need no host.
     let server = mirror.start(NOWHERE, &["--fetch-timeout", "1"]);
     let right =
         all_kinds().iter().filter(|asked| asked.assert_right_or_unavailable(&server)).count();

@@ -71,7 +71,7 @@ fn damaged_records_are_mended() {
     // The requests read a whole list of authors.
     let mirror = serve_damaged("authors/records", 100_000);
     assert_mended(&mirror, "authors/records");
-    // What is mended needs no host.
+    // A mended chunk needs no host.
     let server = Server::start(&mut mirror.command(&[]));
     all_kinds().iter().for_each(|asked| asked.assert_right(&server));
     server.end(&[]);

@@ -1,4 +1,4 @@
-//! A mirror that fetches all: the snapshot becomes the one that `pull` makes. What is here in part needs a host.
+//! A mirror that fetches all: the snapshot becomes the one that `pull` makes. A partial snapshot needs a host.
 
 use std::ffi::OsStr;
 

@@ -20,7 +20,7 @@ use crate::setup::{
 
 /// How long an answer may take where the server waits 1 s for a host: other tests keep the machine busy.
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(4);
-/// The most bytes that a lying host may make the server take, with what lies in the buffers of sockets.
+/// The most bytes that a server may take from a lying host, buffers of sockets included.
 const BYTES_MAX: u64 = 32 << 20;
 const REQUESTS_MAX: usize = 200;
 

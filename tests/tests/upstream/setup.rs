@@ -1,4 +1,4 @@
-//! What the tests share: two signed publications, mirrors of them, and requests with the answers of the complete
+//! Shared by the tests: two signed publications, mirrors of them, and requests with the answers of the complete
 //! snapshot.
 
 use std::{
@@ -55,7 +55,7 @@ impl Edition {
         self.snapshots().join(self.id())
     }
 
-    /// The published tree. That of `New` has both snapshots.
+    /// The published tree. The tree of `New` has both snapshots.
     pub fn tree(self) -> PathBuf {
         published().join(format!("tree-{}", self.name()))
     }
@@ -225,7 +225,7 @@ pub fn assert_only_right_chunks(place: &Path) {
     }
 }
 
-/// A request.
+/// A request that a test sends.
 #[derive(Clone, Debug)]
 pub struct Ask {
     target: String,

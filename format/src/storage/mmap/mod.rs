@@ -8,7 +8,8 @@
 //! check in this program can prevent it.
 //!
 //! The program relies on its own discipline instead: a published file is never written to, only
-//! renamed or unlinked, and both leave a mapping whole. Readers also take no byte for an index, a
+//! renamed or unlinked, and both leave a mapping whole. The one exception is the module
+//! [`absent`](crate::storage::absent), which writes chunks that are not verified, so that nobody uses their bytes. Readers also take no byte for an index, a
 //! length or an enum before a check, and [`Map::check_file`] detects a changed file afterwards.
 //!
 //! # A file that was cut
