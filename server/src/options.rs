@@ -189,13 +189,7 @@ pub struct UpstreamOptions {
 
     /// Public key file (minisign) of the publisher. May be repeated; one of the keys must have signed. Without a key,
     /// the publisher is unknown.
-    #[arg(
-        long,
-        value_name = "FILE",
-        env = "PINAKES_PUBKEY",
-        value_delimiter = ',',
-        requires = "from"
-    )]
+    #[arg(long, value_name = "FILE", env = "PINAKES_PUBKEY", value_delimiter = ',')]
     pubkey: Vec<PathBuf>,
 
     /// Fetch the rest too, while no request fetches, until the snapshot is as one that `pull` made.
