@@ -507,7 +507,7 @@ impl Snapshot {
         }
         match self.row_id(entity, row)? {
             NO_ID => Ok(None),
-            id => Ok(Some(self.unresolved_rows(entity, id)?.start)),
+            _ => self.files_of(entity).ids.first_unresolved_row(row).map(Some),
         }
     }
 

@@ -264,6 +264,27 @@ impl Ids {
         Ok(place(bound(id)?)..place(bound(id.saturating_add(1))?))
     }
 
+    /// The first of the unresolved references with the id of the one in a row. Steps back from the row, further each
+    /// time: the same ids are neighbours.
+    ///
+    /// # Errors
+    ///
+    /// Where the row does not exist, or the bytes are damaged. Cost: two reads for an id with one spelling.
+    pub(crate) fn first_unresolved_row(&self, row: u32) -> Result<u32, ReadError> {
+        let id = self.id(row as usize)?;
+        let (mut first, mut step) = (row, 1);
+        loop {
+            let before = first.saturating_sub(step).max(self.published as u32);
+            if before < first && self.id(before as usize)? == id {
+                (first, step) = (before, step * 2);
+            } else if step == 1 {
+                return Ok(first);
+            } else {
+                step = 1;
+            }
+        }
+    }
+
     /// The row of the record with an id.
     ///
     /// # Errors
@@ -352,5 +373,42 @@ impl Redirects {
     /// As [`Ids::verify`].
     pub(crate) fn verify(&self) -> Result<(), ReadError> {
         verify_fences::<REDIRECT_BYTES>(&self.archive, HEADER_BYTES, self.count)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::entity::Entity;
+    use crate::index::check::archive;
+    use crate::schema::layout::schema_hash;
+    use crate::storage::header::FileKind;
+
+    #[test]
+    fn the_first_unresolved_row_of_an_id_is_found_from_each_spelling() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("ids");
+        // Two records, and then ids with 1 to 9 spellings.
+        let unresolved = (1..10u64).flat_map(|id| (0..id).map(move |_| id));
+        let ids: Vec<u64> = [1, 7].into_iter().chain(unresolved).collect();
+        let header = Header {
+            kind: FileKind::Ids,
+            entity: Some(Entity::Field),
+            published: 2,
+            rows: ids.len() as u64,
+            schema_hash: schema_hash(),
+        };
+        let mut writer = ColumnsWriter::create(&path, header).unwrap();
+        ids.iter().for_each(|id| writer.push(*id).unwrap());
+        for row in [0u32, 1] {
+            writer.push_pair(ids[row as usize], &row.to_le_bytes()).unwrap();
+        }
+        writer.finish().unwrap();
+        let file = Ids::open(archive(&path, FileKind::Ids)).unwrap();
+        for row in 2..ids.len() {
+            let expected = file.unresolved_rows(ids[row]).unwrap().start;
+            assert_eq!(file.first_unresolved_row(row as u32).unwrap(), expected, "row {row}");
+        }
     }
 }
