@@ -164,8 +164,8 @@ impl OrderWriter<'_> {
     fn ids(&self) -> io::Result<FirstPass> {
         let by_id = self.draft.ids(self.entity);
         let ranked = (0..self.draft.count(self.entity)).map(|rank| {
-            let row = by_id.row_at(rank as usize).map_err(io::Error::other)?;
-            Ok(RankedRow { row, value: RankedValue::Next(self.id(row)?) })
+            let (id, row) = by_id.pair(rank as usize).map_err(io::Error::other)?;
+            Ok(RankedRow { row, value: RankedValue::Next(id) })
         });
         FirstPass::new(self.scratch, ranked)
     }
