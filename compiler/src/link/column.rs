@@ -1,10 +1,21 @@
 //! Columns of fixed-width values, written once to an unnamed scratch file and then memory-mapped.
+//!
+//! Ascending keys are found through a table of the places where ranges of keys begin. A binary search waits for memory
+//! at each of its steps, and takes more steps the more keys there are:
+//!
+//! ```text
+//! keys 3 7 8 | 17 30 | 33     ranges of 16 keys from 3 on begin at 0 3 5, and end at 6
+//! find(30): range (30 - 3) / 16 = 1, so between places 3 and 5
+//! ```
 
 use std::{
     fs::File,
     io::{self, BufWriter, Read, Write},
+    ops::{Deref, Range},
+    path::Path,
 };
 
+use pinakes_format::storage::blobs::unnamed_file;
 use pinakes_format::storage::mmap::Map;
 
 use crate::external_sort::{Spill, read_array};
@@ -55,7 +66,12 @@ impl Column {
 
     /// Binary-searches ascending values for the first one that starts with the number `key`.
     pub(crate) fn find(&self, key: u64) -> Option<usize> {
-        let (mut low, mut high) = (0, self.len());
+        self.find_in(0..self.len(), key)
+    }
+
+    /// Binary-searches a range of the values.
+    fn find_in(&self, range: Range<usize>, key: u64) -> Option<usize> {
+        let Range { start: mut low, end: mut high } = range;
         while low < high {
             let middle = low + (high - low) / 2;
             if self.u64(middle)? < key { low = middle + 1 } else { high = middle }
@@ -94,23 +110,102 @@ impl Spill for IdRow {
     }
 }
 
+/// The least average number of values in a range of [`KeyColumn`]. At most twice as many have their range's bounds
+/// and the values within in a few lines of the processor's cache.
+const RANGE_VALUES: usize = 4;
+
+/// Values that start with ascending keys of eight bytes. A lookup costs the same however many there are, if the keys are
+/// spread evenly; else at most log2(values) steps.
+pub(crate) struct KeyColumn {
+    values: Column,
+    first: u64,
+    /// A range has 2 to the power of this many keys.
+    shift: u32,
+    /// The place where each range begins, and the end of the last.
+    starts: Column,
+}
+
+impl KeyColumn {
+    /// Flushes the file and maps it as values of `width` bytes. Reads them once.
+    pub(crate) fn map(
+        file: BufWriter<File>,
+        width: usize,
+        scratch: &Path,
+    ) -> io::Result<KeyColumn> {
+        let values = Column::map(file, width)?;
+        let count = values.len();
+        let first = values.u64(0).unwrap_or(0);
+        let span = count.checked_sub(1).and_then(|last| values.u64(last)).unwrap_or(0) - first;
+        let ranges_max = (count / RANGE_VALUES).max(1) as u64;
+        let shift = (0..u64::BITS - 1).find(|shift| span >> shift < ranges_max);
+        let shift = shift.unwrap_or(u64::BITS - 1);
+        let mut starts = BufWriter::with_capacity(1 << 18, unnamed_file(scratch)?);
+        let mut begun = 0;
+        for at in 0..count {
+            let range = (values.u64(at).unwrap_or(first) - first) >> shift;
+            while begun <= range {
+                write_place(at, &mut starts)?;
+                begun += 1;
+            }
+        }
+        write_place(count, &mut starts)?;
+        Ok(KeyColumn { values, first, shift, starts: Column::map(starts, size_of::<u32>())? })
+    }
+
+    /// The first value with a key.
+    pub(crate) fn find(&self, key: u64) -> Option<usize> {
+        self.values.find_in(self.range(key)?, key)
+    }
+
+    /// The places that may have a key.
+    fn range(&self, key: u64) -> Option<Range<usize>> {
+        let range = usize::try_from(key.checked_sub(self.first)? >> self.shift).ok()?;
+        Some(self.starts.u32(range)? as usize..self.starts.u32(range + 1)? as usize)
+    }
+}
+
+impl Deref for KeyColumn {
+    type Target = Column;
+
+    fn deref(&self) -> &Column {
+        &self.values
+    }
+}
+
+fn write_place(at: usize, starts: &mut impl Write) -> io::Result<()> {
+    starts.write_all(&u32::try_from(at).map_err(io::Error::other)?.to_le_bytes())
+}
+
 /// A map from ids to rows: pairs on disk, ascending by id.
-pub(crate) struct IdRows(Column);
+pub(crate) struct IdRows(KeyColumn);
 
 impl IdRows {
     /// Maps a file of [`IdRow`] values, ascending by id.
-    pub(crate) fn map(file: BufWriter<File>) -> io::Result<IdRows> {
-        Ok(IdRows(Column::map(file, IdRow::BYTES)?))
+    pub(crate) fn map(file: BufWriter<File>, scratch: &Path) -> io::Result<IdRows> {
+        Ok(IdRows(KeyColumn::map(file, IdRow::BYTES, scratch)?))
     }
 
-    /// The row of an id. Costs log2(ids) reads.
     pub(crate) fn row_of(&self, id: u64) -> Option<u32> {
         self.get(self.0.find(id)?).map(|pair| pair.row)
     }
 
-    /// Looks ids up that ascend.
-    pub(crate) fn cursor(&self) -> IdCursor<'_> {
-        IdCursor { pairs: self.0.map.as_chunks().0, at: 0, last: 0 }
+    /// Looks up ids and calls `found` with the mark of each id that has a row. Looks up [`LOOKUPS`] at a time: the
+    /// processor waits for the memory of all of them at once.
+    pub(crate) fn each_row(&self, ids: &[(u64, u32)], mut found: impl FnMut(u32, u32)) {
+        for group in ids.chunks(LOOKUPS) {
+            let mut ranges = [const { 0..0 }; LOOKUPS];
+            for (range, (id, _)) in ranges.iter_mut().zip(group) {
+                *range = self.0.range(*id).unwrap_or_default();
+            }
+            let firsts = ranges.iter().map(|range| self.0.u64(range.start).unwrap_or(0));
+            std::hint::black_box(firsts.fold(0, |sum, first| sum ^ first));
+            for (range, (id, mark)) in ranges.into_iter().zip(group) {
+                let pair = self.0.find_in(range, *id).and_then(|at| self.get(at));
+                if let Some(IdRow { row, .. }) = pair {
+                    found(*mark, row);
+                }
+            }
+        }
     }
 
     pub(crate) fn has(&self, id: u64) -> bool {
@@ -127,34 +222,8 @@ impl IdRows {
     }
 }
 
-/// Looks up the rows of ids. Ascending ids cost log2 of their distance each, and read neighbouring pairs.
-pub(crate) struct IdCursor<'a> {
-    pairs: &'a [[u8; IdRow::BYTES]],
-    /// The index of the last id, or of the first pair after the id.
-    at: usize,
-    last: u64,
-}
-
-impl IdCursor<'_> {
-    /// The row of an id. An id below the last one starts the search again.
-    pub(crate) fn row_of(&mut self, id: u64) -> Option<u32> {
-        if id < self.last {
-            self.at = 0;
-        }
-        self.last = id;
-        // The pairs from `at` to before `end` may have the id: `end` doubles its distance until it is beyond.
-        let rest = &self.pairs[self.at..];
-        let mut end = 1;
-        while end < rest.len() && IdRow::decode(&rest[end - 1]).id < id {
-            end *= 2;
-        }
-        let from = end / 2;
-        let within = &rest[from..end.min(rest.len())];
-        self.at += from + within.partition_point(|pair| IdRow::decode(pair).id < id);
-        let found = self.pairs.get(self.at).map(IdRow::decode)?;
-        (found.id == id).then_some(found.row)
-    }
-}
+/// Ids that are looked up together.
+const LOOKUPS: usize = 32;
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
@@ -162,21 +231,34 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cursor_finds_the_rows_of_ids_in_any_order() {
-        for count in [0, 1, 2, 3, 100] {
+    fn the_row_of_an_id_is_found_however_the_ids_are_spread() {
+        let spread: [fn(u64) -> u64; 4] = [
+            |at| at * 3,
+            |at| at * at * at,
+            |at| 1_000_000 + at / 3 * 3,
+            // All ids but one are in the first of the ranges.
+            |at| if at == 99 { u64::MAX } else { at },
+        ];
+        let directory = tempfile::tempdir().unwrap();
+        for (id_of, count) in
+            spread.into_iter().flat_map(|of| [0, 1, 2, 3, 100].map(|count| (of, count)))
+        {
             let mut file = BufWriter::new(tempfile::tempfile().unwrap());
-            (0..count)
-                .for_each(|row| IdRow { id: u64::from(row) * 3, row }.write(&mut file).unwrap());
-            let by_id = IdRows::map(file).unwrap();
-            let expected = |id: u64| {
-                (id < u64::from(count) * 3 && id.is_multiple_of(3)).then_some(id as u32 / 3)
-            };
-            for step in [1, 2, 7, 290] {
-                let mut cursor = by_id.cursor();
-                for id in (0..310).step_by(step).chain([u64::MAX, 9, 3, 297]) {
-                    assert_eq!(cursor.row_of(id), expected(id), "{id} of {count}");
-                    assert_eq!(cursor.row_of(id), expected(id), "{id} of {count} again");
-                }
+            let pairs: Vec<IdRow> =
+                (0..count).map(|row| IdRow { id: id_of(row.into()), row }).collect();
+            pairs.iter().for_each(|pair| pair.write(&mut file).unwrap());
+            let by_id = IdRows::map(file, directory.path()).unwrap();
+            let ids = pairs
+                .iter()
+                .flat_map(|pair| [pair.id.wrapping_sub(1), pair.id, pair.id.wrapping_add(1)]);
+            let ids: Vec<(u64, u32)> = ids.chain([0, u64::MAX, 301]).zip(0..).collect();
+            let expected = |id| pairs.iter().find(|pair| pair.id == id).map(|pair| pair.row);
+            let mut together = Vec::new();
+            by_id.each_row(&ids, |mark, row| together.push((mark, row)));
+            for (id, mark) in &ids {
+                assert_eq!(by_id.row_of(*id), expected(*id), "{id} of {count}");
+                let at = together.iter().find(|found| found.0 == *mark);
+                assert_eq!(at.map(|found| found.1), expected(*id), "{id} of {count}, together");
             }
         }
     }

@@ -161,7 +161,7 @@ pub fn write_citations(path: &Path, header: Header, references: &[BTreeSet<u32>]
         rows.iter().for_each(|cited| _ = citations[*cited as usize].insert(row));
     }
     for rows in &citations {
-        writer.push_citations(&mut list(rows)).unwrap();
+        writer.push_citations(&rows.iter().copied().collect::<Vec<_>>()).unwrap();
     }
     writer.finish().unwrap()
 }

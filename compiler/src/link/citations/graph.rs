@@ -3,13 +3,12 @@
 use std::{
     fs::File,
     io::{self, BufReader, Read, Write},
+    ops::Range,
     path::Path,
 };
 
 use pinakes_format::entity::Entity;
-use pinakes_format::index::bitset::CHUNK_ROWS;
 use pinakes_format::index::citations::CitationsWriter;
-use pinakes_format::index::postings::PostingsBuilder;
 use pinakes_format::schema::layout::schema_hash;
 use pinakes_format::snapshot::archive_path;
 use pinakes_format::storage::blobs::Spool;
@@ -18,10 +17,8 @@ use pinakes_format::storage::header::{FileKind, Header};
 use crate::error::{Error, Result};
 use crate::external_sort::read_array;
 use crate::link::citations::UNRESOLVED;
-use crate::link::column::Column;
+use crate::link::column::KeyColumn;
 use crate::link::context::{Linker, WrittenFile};
-use crate::link::index::runs::{NoRun, merge};
-use crate::link::index::term_lists::{encode, push_entry};
 use crate::link::radix_sort::sort_by_key;
 
 /// The size of a row as a term.
@@ -40,7 +37,7 @@ impl Linker<'_> {
     pub(crate) fn write_citations(
         &self,
         lists: ReferenceLists,
-        unresolved: &Column,
+        unresolved: &KeyColumn,
         directory: &Path,
     ) -> Result<WrittenFile> {
         let name = archive_path(FileKind::Citations, Some(lists.entity));
@@ -55,9 +52,10 @@ impl Linker<'_> {
         };
         let write = || {
             let mut writer = CitationsWriter::create(&path, header)?;
-            let mut runs = Runs::new(&self.scratch, self.sorter_bytes() / 2);
-            lists.write(unresolved, &mut writer, &mut runs)?;
-            runs.write_citations(&mut writer, rows)?;
+            let targets = 0..u32::try_from(rows).map_err(io::Error::other)?;
+            let mut links = Links::new(&self.scratch, self.sorter_bytes() / 2, targets);
+            lists.write(unresolved, &mut writer, &mut links)?;
+            links.write(&mut |records| writer.push_citations(records))?;
             writer.finish()
         };
         Ok((name, write().map_err(Error::output(&path))?))
@@ -65,27 +63,28 @@ impl Linker<'_> {
 }
 
 impl ReferenceLists {
-    /// Writes the list of each record, and gives its links to `runs`.
+    /// Writes the list of each record, and adds its links.
     fn write(
         mut self,
-        unresolved: &Column,
+        unresolved: &KeyColumn,
         writer: &mut CitationsWriter,
-        runs: &mut Runs,
+        links: &mut Links<'_>,
     ) -> io::Result<()> {
         let (mut bytes, mut targets) = (Vec::new(), Vec::new());
         for record in 0..self.records {
             self.next(unresolved, &mut bytes, &mut targets)?;
             // The merge refuses entities with more records than u32 has numbers.
-            runs.add(record as u32, &targets)?;
+            let record = record as u64;
+            links.add(targets.iter().map(|target| u64::from(*target) << 32 | record))?;
             writer.push_references(&targets)?;
         }
-        runs.close()
+        Ok(())
     }
 
     /// Reads the rows of the next record's references, ascending. `bytes` is reused memory.
     fn next(
         &mut self,
-        unresolved: &Column,
+        unresolved: &KeyColumn,
         bytes: &mut Vec<u8>,
         targets: &mut Vec<u32>,
     ) -> io::Result<()> {
@@ -105,83 +104,172 @@ impl ReferenceLists {
     }
 }
 
-/// The links of the graph by target, as sorted runs of one chunk of records each.
-struct Runs {
-    spool: Spool,
-    bytes: usize,
+/// The links of the graph, divided into parts by their targets. A part is sorted in memory, so that the cost of a link
+/// does not depend on the number of links:
+///
+/// ```text
+/// links of records in order   0→7  0→21  1→3  2→7        targets 0 to 15: 0→7 1→3 2→7     targets 16 to 31: 0→21
+/// sorted by target            1→3  0→7  2→7              the citations of 3: 1, of 7: 0 and 2
+/// ```
+///
+/// A part that does not fit memory is divided again: outputs that are cited most are the first rows.
+struct Links<'s> {
+    scratch: &'s Path,
     bytes_max: usize,
-    /// The chunk and the end of each run.
-    runs: Vec<(u32, usize)>,
-    chunk: u32,
-    /// The target in the upper bits, and the lower half of the record in the lowest 16.
-    links: Vec<u64>,
+    targets: Range<u32>,
+    /// A part has 2 to the power of this many targets.
+    shift: u32,
+    parts: Vec<Part>,
+    spool: Spool,
+    /// Bytes in the spool.
+    bytes: usize,
 }
 
-impl Runs {
-    fn new(scratch: &Path, bytes_max: usize) -> Runs {
-        let spool = Spool::new(scratch);
-        Runs { spool, bytes: 0, bytes_max, runs: Vec::new(), chunk: 0, links: Vec::new() }
+/// The links to a range of targets. A link has the target in the upper half, and the record in the lower.
+#[derive(Default)]
+struct Part {
+    /// The places of the links in the spool.
+    blocks: Vec<Range<usize>>,
+    /// The links that are not in the spool yet.
+    last: Vec<u64>,
+}
+
+/// Writes the ascending records that refer to the next target.
+type PushCitations<'p> = &'p mut (dyn FnMut(&[u32]) -> io::Result<()> + Send);
+
+/// The most parts, each with a block in memory.
+const PARTS_MAX: u32 = 256;
+/// Links of a block.
+const BLOCK_LINKS: usize = 4_096;
+/// Bytes of a link.
+const LINK_BYTES: usize = 8;
+
+impl<'s> Links<'s> {
+    /// No links to `targets`.
+    fn new(scratch: &'s Path, bytes_max: usize, targets: Range<u32>) -> Links<'s> {
+        let of_part = (targets.len() as u32).div_ceil(PARTS_MAX).max(1);
+        let shift = of_part.next_power_of_two().trailing_zeros();
+        let parts = (targets.len() as u64).div_ceil(1 << shift);
+        let parts = (0..parts).map(|_| Part::default()).collect();
+        Links { scratch, bytes_max, targets, shift, parts, spool: Spool::new(scratch), bytes: 0 }
     }
 
-    /// Adds the links of a record; records ascend.
-    fn add(&mut self, record: u32, targets: &[u32]) -> io::Result<()> {
-        let chunk = record / CHUNK_ROWS as u32;
-        // Three times the size: a growing vector has its old and its new buffer for a moment, and the sort
-        // copies the links.
-        if chunk != self.chunk || self.links.len() * size_of::<u64>() * 3 >= self.bytes_max {
-            self.close()?;
-            self.chunk = chunk;
+    /// Adds links to `targets`. The records of each target ascend.
+    fn add(&mut self, links: impl Iterator<Item = u64>) -> io::Result<()> {
+        for link in links {
+            let part = (((link >> 32) as u32 - self.targets.start) >> self.shift) as usize;
+            let Part { blocks, last } = &mut self.parts[part];
+            last.push(link);
+            if last.len() == BLOCK_LINKS {
+                let from = self.bytes;
+                for link in last.drain(..) {
+                    self.spool.write_all(&link.to_le_bytes())?;
+                    self.bytes += LINK_BYTES;
+                }
+                blocks.push(from..self.bytes);
+            }
         }
-        let low = u64::from(record as u16);
-        self.links.extend(targets.iter().map(|target| u64::from(*target) << 16 | low));
         Ok(())
     }
 
-    /// Writes the links in memory as a run.
-    fn close(&mut self) -> io::Result<()> {
-        // Records ascend already.
-        sort_by_key(&mut self.links, |link| (link >> 16).into());
-        let run = encode(&self.links, ROW_BYTES);
-        self.links.clear();
-        if !run.is_empty() {
-            self.spool.write_all(&run)?;
-            self.bytes += run.len();
-            self.runs.push((self.chunk, self.bytes));
-        }
-        Ok(())
-    }
-
-    /// Merges the runs into one list for each of `rows` targets.
-    fn write_citations(mut self, writer: &mut CitationsWriter, rows: usize) -> io::Result<()> {
-        let rows = u32::try_from(rows).map_err(io::Error::other)?;
+    /// Calls `push` with the records that refer to each target, in the order of targets.
+    fn write(mut self, push: PushCitations<'_>) -> io::Result<()> {
         let spool = self.spool.take_map()?;
-        let mut from = 0;
-        let runs = self.runs.iter().map(|(chunk, to)| {
-            let run = &spool[from..*to];
-            from = *to;
-            (*chunk, run)
-        });
-        let (mut next, mut list) = (0, PostingsBuilder::default());
-        let mut push_until = |row: u32, list: &mut PostingsBuilder| {
-            let mut none = PostingsBuilder::default();
-            while next < row {
-                writer.push_citations(&mut none)?;
-                next += 1;
-            }
-            if next < rows {
-                writer.push_citations(list)?;
-                next += 1;
-            }
-            Ok(())
-        };
-        let old = None::<&mut NoRun>;
-        merge(runs, old, split_row, &mut list, push_entry, |list, row| push_until(row, list))?;
-        push_until(rows, &mut list)
+        let mut from = self.targets.start;
+        let mut sorted = None;
+        let last = self.parts.len();
+        let mut parts = std::mem::take(&mut self.parts).into_iter();
+        for _ in 0..=last {
+            // One thread sorts the links of a part while another writes those of the part before.
+            let next = parts.next().map(|part| {
+                let to = from.saturating_add(1 << self.shift).min(self.targets.end);
+                (std::mem::replace(&mut from, to)..to, part)
+            });
+            let (written, next) = rayon::join(
+                || sorted.take().map_or(Ok(()), |part: SortedPart<'_>| part.write(push)),
+                || next.map(|(targets, part)| self.sort(&spool, targets, part)).transpose(),
+            );
+            written?;
+            sorted = next?;
+        }
+        Ok(())
+    }
+
+    /// Sorts the links of a part, or divides a part that does not fit memory.
+    fn sort(&self, spool: &[u8], targets: Range<u32>, part: Part) -> io::Result<SortedPart<'s>> {
+        let Part { blocks, last } = part;
+        let count = blocks.len() * BLOCK_LINKS + last.len();
+        let links = blocks
+            .iter()
+            .flat_map(|block| spool[block.clone()].as_chunks().0)
+            .map(|link| u64::from_le_bytes(*link))
+            .chain(last);
+        // Four times the size: the sort copies the links, and another thread has those of the part before.
+        if count * LINK_BYTES * 4 > self.bytes_max && targets.len() > 1 {
+            let mut divided = Links::new(self.scratch, self.bytes_max, targets);
+            divided.add(links)?;
+            return Ok(SortedPart::Divided(divided));
+        }
+        let mut sorted = Vec::with_capacity(count);
+        sorted.extend(links);
+        // Records ascend already.
+        sort_by_key(&mut sorted, |link| (link >> 32).into());
+        Ok(SortedPart::Sorted(targets, sorted))
     }
 }
 
-/// Splits an entry after the target.
-fn split_row(bytes: &[u8]) -> Option<(u32, &[u8])> {
-    let (row, rest) = bytes.split_first_chunk::<ROW_BYTES>()?;
-    Some((u32::from_be_bytes(*row), rest))
+/// The links to a range of targets, ready to be written.
+enum SortedPart<'s> {
+    Sorted(Range<u32>, Vec<u64>),
+    Divided(Links<'s>),
+}
+
+impl SortedPart<'_> {
+    fn write(self, push: PushCitations<'_>) -> io::Result<()> {
+        let (targets, links) = match self {
+            SortedPart::Divided(links) => return links.write(push),
+            SortedPart::Sorted(targets, links) => (targets, links),
+        };
+        let mut rest = &links[..];
+        let mut records = Vec::new();
+        for target in targets {
+            let count = rest.iter().take_while(|link| (*link >> 32) as u32 == target).count();
+            let (of_target, others) = rest.split_at(count);
+            rest = others;
+            records.clear();
+            records.extend(of_target.iter().map(|link| *link as u32));
+            push(&records)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_target_has_its_records_however_often_the_links_are_divided() {
+        let directory = tempfile::tempdir().unwrap();
+        // Targets up to 999, the smaller ones more often.
+        let references =
+            (0..40_000u32).map(|record| (record, record * 7_919 % 1_000 * (record % 11) / 10));
+        let references: Vec<(u32, u32)> = references.filter(|(_, target)| *target != 5).collect();
+        let mut expected = vec![Vec::new(); 1_001];
+        references.iter().for_each(|(record, target)| expected[*target as usize].push(*record));
+        for bytes_max in [1 << 30, 100_000, 1] {
+            let mut links = Links::new(directory.path(), bytes_max, 0..1_001);
+            let added = references.iter();
+            let added = added.map(|(record, target)| u64::from(*target) << 32 | u64::from(*record));
+            links.add(added).unwrap();
+            let mut written = Vec::new();
+            let mut push = |records: &[u32]| {
+                written.push(records.to_vec());
+                Ok(())
+            };
+            links.write(&mut push).unwrap();
+            assert_eq!(written, expected, "{bytes_max} bytes");
+        }
+    }
 }

@@ -5,7 +5,7 @@
 //! references of unchanged records in the previous snapshot ─renumbered→ the same
 //!   ids without a record  ─sorted→ unresolved references, which get the rows after the records
 //!   rows of each record   ─────→ lists of references
-//!                         ─inverted chunk by chunk, merged→ lists of citations
+//!                         ─divided by target, sorted→ lists of citations
 //! ```
 //!
 //! - `redirected` finds the records that changed because a merge did.
@@ -15,16 +15,16 @@
 //! References do not select: a subset keeps the references of its records. References that lead out of the subset are
 //! unresolved.
 //!
-//! Memory: batches of references, and the links of one chunk of 65,536 records.
+//! Memory: batches of references, and the links to a range of targets.
 //!
-//! Imports `link/{atomic_bitset, column, context, index, radix_sort, record, resolve, take_over}`.
+//! Imports `link/{atomic_bitset, column, context, radix_sort, record, resolve, take_over}`.
 
 mod graph;
 mod redirected;
 mod references;
 
 use crate::link::citations::graph::ReferenceLists;
-use crate::link::column::Column;
+use crate::link::column::KeyColumn;
 
 /// In a resolved list, the row of a reference whose id has no record.
 const UNRESOLVED: u32 = u32::MAX;
@@ -33,7 +33,7 @@ const UNRESOLVED: u32 = u32::MAX;
 pub(crate) struct ResolvedReferences {
     pub lists: ReferenceLists,
     /// Ids without a record, ascending.
-    pub unresolved: Column,
+    pub unresolved: KeyColumn,
     /// References that lead to no record.
     pub dangling: u64,
 }

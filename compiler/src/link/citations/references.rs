@@ -20,7 +20,7 @@ use crate::error::Result;
 use crate::external_sort::{Sorter, Spill, read_array};
 use crate::link::citations::graph::ReferenceLists;
 use crate::link::citations::{ResolvedReferences, UNRESOLVED};
-use crate::link::column::{Column, IdRows};
+use crate::link::column::{IdRows, KeyColumn};
 use crate::link::context::{Linker, check_rows, inconsistent_object};
 use crate::link::radix_sort::sort_by_key;
 use crate::link::record::inputs::LinkInputs;
@@ -185,12 +185,7 @@ impl Targets {
             .map(|((_, id), index)| (*id, index))
             .collect();
         sort_by_key(&mut order, |(id, _)| (*id).into());
-        let mut cursor = by_id.cursor();
-        for (id, index) in order {
-            if let Some(row) = cursor.row_of(id) {
-                rows[index as usize] = row;
-            }
-        }
+        by_id.each_row(&order, |index, row| rows[index as usize] = row);
     }
 }
 
@@ -275,7 +270,7 @@ impl<'a> OldReferences<'a> {
 }
 
 /// Writes each id once, ascending.
-fn write_distinct(sorter: Sorter<UnresolvedId>, scratch: &Path) -> io::Result<Column> {
+fn write_distinct(sorter: Sorter<UnresolvedId>, scratch: &Path) -> io::Result<KeyColumn> {
     let mut file = BufWriter::with_capacity(1 << 18, unnamed_file(scratch)?);
     let mut last = None;
     for id in sorter.finish()? {
@@ -285,5 +280,5 @@ fn write_distinct(sorter: Sorter<UnresolvedId>, scratch: &Path) -> io::Result<Co
         }
         last = Some(id);
     }
-    Column::map(file, size_of::<u64>())
+    KeyColumn::map(file, size_of::<u64>(), scratch)
 }

@@ -74,7 +74,7 @@ impl<'o> Linker<'o> {
                 self.scratch_result(sorter.push(IdRow { id, row }))?;
             }
         }
-        self.scratch_result(sorter.write_sorted().and_then(IdRows::map))
+        self.scratch_result(sorter.write_sorted().and_then(|file| IdRows::map(file, &self.scratch)))
     }
 }
 

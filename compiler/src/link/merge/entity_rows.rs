@@ -230,7 +230,7 @@ impl<'o> Linker<'o> {
             let row = u32::try_from(row).map_err(io::Error::other)?;
             ids.push(IdRow { id: picked.at.place.id, row })?;
         }
-        let by_id = IdRows::map(ids.write_sorted()?)?;
+        let by_id = IdRows::map(ids.write_sorted()?, &self.scratch)?;
         Ok((Column::map(order, EntityRows::ORDER_BYTES)?, by_id))
     }
 }

@@ -19,7 +19,7 @@ use pinakes_format::storage::blobs::unnamed_file;
 use crate::error::Result;
 use crate::external_sort::{Sorter, Spill, read_array};
 use crate::link::atomic_bitset::AtomicBitset;
-use crate::link::column::Column;
+use crate::link::column::{Column, KeyColumn};
 use crate::link::context::{Linker, Segments};
 use crate::link::merge::copies::each_winner;
 use crate::object::id_blocks::{ListedId, Merge};
@@ -27,7 +27,7 @@ use crate::object::{Origin, RecordKey};
 
 /// The merges of one entity, ascending by the merged id, the newest merge of each id.
 pub(crate) struct Merges {
-    rows: Column,
+    rows: KeyColumn,
     /// Which merged ids stay, because a line of their own is newer than the merge.
     alive: AtomicBitset,
 }
@@ -73,7 +73,7 @@ impl Linker<'_> {
         Ok(Redirects { merges, ends })
     }
 
-    fn write_merges(&self, sorter: Sorter<Merge>) -> io::Result<Column> {
+    fn write_merges(&self, sorter: Sorter<Merge>) -> io::Result<KeyColumn> {
         let mut file = BufWriter::new(unnamed_file(&self.scratch)?);
         let mut last: Option<Merge> = None;
         for row in sorter.finish()? {
@@ -87,7 +87,7 @@ impl Linker<'_> {
         if let Some(last) = last {
             ListedId::write(&last, &mut file)?;
         }
-        Column::map(file, Merge::BYTES)
+        KeyColumn::map(file, Merge::BYTES, &self.scratch)
     }
 }
 
@@ -261,7 +261,7 @@ mod tests {
         for (from, to) in pairs {
             ListedId::write(&Merge { from, micros: 0, to }, &mut rows).unwrap();
         }
-        let rows = Column::map(rows, Merge::BYTES).unwrap();
+        let rows = KeyColumn::map(rows, Merge::BYTES, directory.path()).unwrap();
         let staying = AtomicBitset::new(rows.len());
         alive.iter().for_each(|id| _ = staying.insert(rows.find(*id).unwrap()));
         let merges = Merges { rows, alive: staying };

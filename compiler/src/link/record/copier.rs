@@ -24,6 +24,16 @@ pub(crate) enum CopyFrom<'a, 'o> {
     Object(LocatedRecord<'a, 'o>),
 }
 
+impl<'a, 'o> CopyFrom<'a, 'o> {
+    /// The record of an object.
+    pub(crate) fn located(&self) -> Option<&LocatedRecord<'a, 'o>> {
+        match self {
+            CopyFrom::Previous(_) => None,
+            CopyFrom::Object(located) => Some(located),
+        }
+    }
+}
+
 impl<'a, 'o> RecordCopier<'_, 'a, 'o> {
     /// Finds where to copy the record of a row from.
     pub(crate) fn copy_from(&self, entity: Entity, row: usize) -> Result<CopyFrom<'a, 'o>> {

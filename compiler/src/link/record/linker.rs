@@ -114,6 +114,35 @@ impl<'a, 'o> RecordLinker<'a, 'o> {
         Ok(LocatedRecord { row, segment_at, segment, place, blob })
     }
 
+    /// Loads the rows of the symbols of records, before they are linked one after another.
+    pub(crate) fn load_rows<'l>(
+        &self,
+        entity: Entity,
+        records: impl Iterator<Item = &'l LocatedRecord<'a, 'o>>,
+    ) -> Result<()>
+    where
+        'a: 'l,
+        'o: 'l,
+    {
+        let mut symbols = Vec::new();
+        for LocatedRecord { row, segment_at, blob, .. } in records {
+            let mut add = |slot| match slot {
+                Slot::Reference(_, symbol) | Slot::Code(symbol) => {
+                    symbols.push((*segment_at, SlotNumber::number(symbol)));
+                }
+                // A copy has the symbol of a reference, and venues have few sources.
+                Slot::Copy(..) | Slot::SourceType { .. } => {}
+            };
+            with_record!(entity, R => {
+                record::access(blob)
+                    .and_then(|stored| record::visit_slots::<R>(stored.packed, &mut add))
+                    .map_err(broken_object(entity, *row))?;
+            });
+        }
+        self.inputs.resolved.load_together(entity, &symbols);
+        Ok(())
+    }
+
     /// Copies a record to the end of `blobs`, replaces its symbols by rows and completes it. `changes` are the
     /// differences from the previous snapshot, if the link takes anything over.
     pub(crate) fn link(

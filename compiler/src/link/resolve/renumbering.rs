@@ -11,6 +11,7 @@ use pinakes_format::entity::Entity;
 
 use crate::link::atomic_bitset::RankBitset;
 use crate::link::resolve::unresolved::UnresolvedSymbol;
+use crate::object::symbols::Symbol;
 
 /// The new numbers of kept rows and codes.
 pub(crate) struct Renumbering {
@@ -102,7 +103,7 @@ impl Placeholders {
         entity: Entity,
         symbols: impl Iterator<Item = io::Result<UnresolvedSymbol>>,
     ) -> impl Iterator<Item = io::Result<UnresolvedSymbol>> {
-        let placeholder = move |id| Ok(UnresolvedSymbol { kind: entity as u8, id, name: None });
+        let placeholder = move |id| Ok(Symbol { kind: entity as u8, id, name: None }.into());
         let (mut ids, mut symbols) = (self.ids.clone().into_iter().peekable(), symbols.peekable());
         std::iter::from_fn(move || match (symbols.peek(), ids.peek()) {
             (Some(Ok(symbol)), Some(id)) if *id < symbol.id => ids.next().map(placeholder),

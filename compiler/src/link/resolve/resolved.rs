@@ -3,7 +3,7 @@
 //! Two passes, because the rows of unresolved references are known only when all are:
 //!
 //! 1. Look up each symbol's id among the rows; send symbols without a record to a sorter.
-//! 2. Number the sorted unresolved symbols; fill these numbers in.
+//! 2. Number the sorted unresolved symbols, sort these numbers by the places of the symbols, and fill them in.
 
 use std::{
     collections::BTreeSet,
@@ -20,12 +20,12 @@ use pinakes_format::storage::blobs::unnamed_file;
 use rayon::prelude::*;
 
 use crate::error::Result;
-use crate::external_sort::Sorter;
-use crate::link::column::{Column, IdCursor};
+use crate::external_sort::{Sorted, Sorter};
+use crate::link::column::{Column, IdRow};
 use crate::link::context::{Linker, Segments, check_rows, inconsistent_object};
 use crate::link::merge::entity_rows::EntityRows;
 use crate::link::resolve::renumbering::Renumbering;
-use crate::link::resolve::unresolved::{UnresolvedSymbol, UnresolvedSymbols};
+use crate::link::resolve::unresolved::{NO_PLACE, UnresolvedSymbol, UnresolvedSymbols};
 use crate::object::segment::Segment;
 use crate::object::symbols::Symbol;
 use crate::read::institution_types::FIXED;
@@ -45,6 +45,16 @@ pub(crate) struct ResolvedSymbols {
 }
 
 impl ResolvedSymbols {
+    /// Reads the numbers of symbols, each with its segment. Symbols of neighbouring rows are in many segments, so that
+    /// each number is a wait for memory: in a loop without other work the processor waits for several at once.
+    pub(crate) fn load_together(&self, entity: Entity, symbols: &[(usize, u32)]) {
+        let numbers = symbols.iter().filter_map(|(segment_at, symbol)| {
+            let range = self.ranges[entity as usize].get(*segment_at)?;
+            self.numbers.u32(range.start + *symbol as usize)
+        });
+        std::hint::black_box(numbers.fold(0, |sum, number| sum ^ number));
+    }
+
     /// Switches to the row numbers of a subset and its unresolved symbols.
     pub(crate) fn renumbered(
         self,
@@ -94,37 +104,41 @@ impl<'o> Linker<'o> {
         let codes = codes.into_iter().map(|(table, code)| UnresolvedSymbol::code(table, code));
         push(codes.collect())?;
         let all: Vec<_> = segments.iter().flatten().collect();
-        let first_numbers = self.scratch_result(NumbersFile::new(&self.scratch))?;
         // First pass: the rows of symbols with a record. All threads share one sorter for the other symbols.
+        let first_numbers = self.scratch_result(NumbersFile::new(&self.scratch))?;
         let first_pass = all
             .par_iter()
             .map(|segment| {
-                let (numbers, unresolved) = find_records(segment, rows)?;
+                let (numbers, mut unresolved) = find_records(segment, rows)?;
+                let range = self.scratch_result(first_numbers.push(&numbers))?;
+                unresolved.iter_mut().for_each(|symbol| symbol.place += range.start as u64);
                 push(unresolved)?;
-                self.scratch_result(first_numbers.push(&numbers))
+                Ok(range)
             })
             .collect::<Result<Vec<_>>>()?;
         let first_numbers = self.scratch_result(first_numbers.finish())?;
         let sorter = sorter.into_inner().unwrap_or_else(PoisonError::into_inner);
         let sorted = self.scratch_result(sorter.finish())?;
-        let unresolved = self.scratch_result(self.write_unresolved(sorted))?;
+        // The numbers of unresolved symbols by their places, each as an `IdRow`.
+        let mut placed = Sorter::new(&self.scratch, self.sorter_bytes());
+        let number_symbol = |symbol: &UnresolvedSymbol, number: usize| {
+            if symbol.place == NO_PLACE {
+                return Ok(());
+            }
+            let records = rows.get(usize::from(symbol.kind)).map_or(0, |rows| rows.order.len());
+            // More rows than u32 has numbers are refused below.
+            let row = u32::try_from(records + number).unwrap_or(UNRESOLVED);
+            placed.push(IdRow { id: symbol.place, row })
+        };
+        let unresolved = self.scratch_result(self.write_unresolved(sorted, number_symbol))?;
         for (entity, rows) in Entity::all().zip(rows) {
             check_rows(entity, (rows.order.len() + unresolved.range(entity as u8).len()) as u64)?;
         }
-        // Second pass: the unresolved symbols are numbered now.
-        let second_numbers = self.scratch_result(NumbersFile::new(&self.scratch))?;
-        let second_pass = all
-            .par_iter()
-            .zip(first_pass)
-            .map(|(segment, range)| {
-                let numbers = range.map(|at| first_numbers.u32(at));
-                let numbers = fill_unresolved(segment, numbers, rows, &unresolved)?;
-                self.scratch_result(second_numbers.push(&numbers))
-            })
-            .collect::<Result<Vec<_>>>()?;
-        let numbers = self.scratch_result(second_numbers.finish())?;
+        // Second pass: fills the numbers of unresolved symbols in.
+        let fill = || fill_unresolved(&first_numbers, placed.finish()?, &self.scratch);
+        let numbers = self.scratch_result(fill())?;
         numbers.read_by_page();
-        let mut by_segment = second_pass.into_iter();
+        let mut by_segment = first_pass.into_iter();
         let ranges =
             segments.iter().map(|of| by_segment.by_ref().take(of.len()).collect()).collect();
         Ok(ResolvedSymbols { ranges, numbers, unresolved, renumbering: None })
@@ -166,8 +180,8 @@ fn follow_redirects(kind: u8, id: u64, rows: &[EntityRows]) -> u64 {
     }
 }
 
-/// First pass: the row of each symbol that has a record, and the other symbols. Symbols ascend by kind and
-/// id, so the lookups read the ids of each entity front to back.
+/// First pass: the row of each symbol that has a record, and the other symbols with their places in the segment.
+/// Symbols ascend by kind and id, so the lookups read the ids of each entity front to back.
 fn find_records(
     segment: &Segment<'_>,
     rows: &[EntityRows],
@@ -175,45 +189,37 @@ fn find_records(
     segment.read_symbols_ahead();
     let mut numbers = vec![UNRESOLVED; segment.symbols.count()];
     let mut unresolved = Vec::new();
-    let mut cursors: Vec<IdCursor<'_>> = rows.iter().map(|rows| rows.by_id.cursor()).collect();
     for at in segment.symbols.ascending() {
         let (kind, id) = segment.symbols.subject(at).ok_or_else(inconsistent_object)?;
         let id = follow_redirects(kind, id, rows);
         let entity = Entity::from_index(kind);
-        match entity.and_then(|entity| cursors[entity as usize].row_of(id)) {
+        match entity.and_then(|entity| rows[entity as usize].by_id.row_of(id)) {
             Some(row) => *numbers.get_mut(at as usize).ok_or_else(inconsistent_object)? = row,
             None => {
                 let symbol = segment.symbols.get(at).ok_or_else(inconsistent_object)?;
-                unresolved.push(Symbol { id, ..symbol }.into());
+                let symbol = UnresolvedSymbol::from(Symbol { id, ..symbol });
+                unresolved.push(UnresolvedSymbol { place: at.into(), ..symbol });
             }
         }
     }
     Ok((numbers, unresolved))
 }
 
-/// Second pass: replaces [`UNRESOLVED`] by the row after the records, or by the code's number.
+/// Second pass: replaces each [`UNRESOLVED`] by the next number of `placed`, which ascend by place.
 fn fill_unresolved(
-    segment: &Segment<'_>,
-    numbers: impl Iterator<Item = Option<u32>>,
-    rows: &[EntityRows],
-    unresolved: &UnresolvedSymbols,
-) -> Result<Vec<u32>> {
-    segment.read_symbols_ahead();
-    let fill = |(at, number): (usize, Option<u32>)| {
-        let number = number?;
-        if number != UNRESOLVED {
-            return Some(number);
+    first: &Column,
+    mut placed: Sorted<IdRow>,
+    scratch: &Path,
+) -> io::Result<Column> {
+    let mut file = BufWriter::with_capacity(1 << 18, unnamed_file(scratch)?);
+    for (at, number) in first.chunks().iter().enumerate() {
+        let mut number = *number;
+        if u32::from_le_bytes(number) == UNRESOLVED {
+            let next = placed.next().transpose()?.filter(|next| next.id == at as u64);
+            let next = next.ok_or_else(|| io::Error::other("a symbol has no number"))?;
+            number = next.row.to_le_bytes();
         }
-        let symbol = segment.symbols.get(u32::try_from(at).ok()?)?;
-        let id = follow_redirects(symbol.kind, symbol.id, rows);
-        let index = unresolved.find(Symbol { id, ..symbol })?;
-        match Entity::from_index(symbol.kind) {
-            Some(entity) => {
-                let after = index - unresolved.range(symbol.kind).start;
-                u32::try_from(rows[entity as usize].order.len() + after).ok()
-            }
-            None => Some(unresolved.code_number(index)),
-        }
-    };
-    numbers.enumerate().map(|number| fill(number).ok_or_else(inconsistent_object)).collect()
+        file.write_all(&number)?;
+    }
+    Column::map(file, size_of::<u32>())
 }

@@ -27,24 +27,44 @@ const KINDS_MAX: usize = TABLE_FIRST as usize + TABLE_NAMES.len() + 1;
 /// The last table of codes.
 const LAST_TABLE: u8 = TABLE_FIRST + TABLE_NAMES.len() as u8 - 1;
 
-/// A symbol without a record. Sorts by kind, id and name.
+/// A symbol without a record. Sorts by kind, id, name and place.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct UnresolvedSymbol {
     pub kind: u8,
     pub id: u64,
     pub name: Option<String>,
+    /// The place of the symbol's number among those of all segments, or [`NO_PLACE`].
+    pub place: u64,
 }
+
+/// The place of a symbol that is in no segment.
+pub(crate) const NO_PLACE: u64 = u64::MAX;
 
 impl UnresolvedSymbol {
     pub(crate) fn code(table: u8, text: String) -> UnresolvedSymbol {
-        UnresolvedSymbol { kind: table, id: NO_ID, name: Some(text) }
+        UnresolvedSymbol { kind: table, id: NO_ID, name: Some(text), place: NO_PLACE }
+    }
+
+    /// Whether both mean the same.
+    fn is_same(&self, other: &UnresolvedSymbol) -> bool {
+        (self.kind, self.id, &self.name) == (other.kind, other.id, &other.name)
+    }
+
+    /// Writes all but the place.
+    fn write_meaning(&self, out: &mut impl Write) -> io::Result<()> {
+        out.write_all(&[self.kind, u8::from(self.name.is_some())])?;
+        out.write_all(&self.id.to_le_bytes())?;
+        let name = self.name.as_deref().unwrap_or_default();
+        let length = u32::try_from(name.len()).map_err(io::Error::other)?;
+        out.write_all(&length.to_le_bytes())?;
+        out.write_all(name.as_bytes())
     }
 }
 
 impl From<Symbol<'_>> for UnresolvedSymbol {
     fn from(symbol: Symbol<'_>) -> UnresolvedSymbol {
         let Symbol { kind, id, name } = symbol;
-        UnresolvedSymbol { kind, id, name: name.map(str::to_owned) }
+        UnresolvedSymbol { kind, id, name: name.map(str::to_owned), place: NO_PLACE }
     }
 }
 
@@ -53,15 +73,13 @@ const HEAD_BYTES: usize = 14;
 
 impl Spill for UnresolvedSymbol {
     fn write(&self, out: &mut impl Write) -> io::Result<()> {
-        out.write_all(&[self.kind, u8::from(self.name.is_some())])?;
-        out.write_all(&self.id.to_le_bytes())?;
-        let name = self.name.as_deref().unwrap_or_default();
-        let length = u32::try_from(name.len()).map_err(io::Error::other)?;
-        out.write_all(&length.to_le_bytes())?;
-        out.write_all(name.as_bytes())
+        out.write_all(&self.place.to_le_bytes())?;
+        self.write_meaning(out)
     }
 
     fn read(input: &mut impl Read) -> io::Result<Option<UnresolvedSymbol>> {
+        let Some(place) = read_array(input)? else { return Ok(None) };
+        let place = u64::from_le_bytes(place);
         let Some([kind, has_name]) = read_array(input)? else { return Ok(None) };
         let Some(id) = read_array(input)? else { return Ok(None) };
         let Some(length) = read_array(input)? else { return Ok(None) };
@@ -69,7 +87,7 @@ impl Spill for UnresolvedSymbol {
         input.read_exact(&mut name)?;
         let name = String::from_utf8(name).map_err(io::Error::other)?;
         let name = (has_name != 0).then_some(name);
-        Ok(Some(UnresolvedSymbol { kind, id: u64::from_le_bytes(id), name }))
+        Ok(Some(UnresolvedSymbol { kind, id: u64::from_le_bytes(id), name, place }))
     }
 
     fn heap_bytes(&self) -> usize {
@@ -154,10 +172,12 @@ impl UnresolvedSymbols {
 }
 
 impl Linker<'_> {
-    /// Writes symbols that come in ascending order, each once.
+    /// Writes symbols that come in ascending order, each once. Calls `numbered` with every symbol, and its number among
+    /// those of its entity or among all codes.
     pub(crate) fn write_unresolved(
         &self,
         symbols: impl Iterator<Item = io::Result<UnresolvedSymbol>>,
+        mut numbered: impl FnMut(&UnresolvedSymbol, usize) -> io::Result<()>,
     ) -> io::Result<UnresolvedSymbols> {
         let mut file = BufWriter::with_capacity(1 << 18, unnamed_file(&self.scratch)?);
         let mut offsets = BufWriter::with_capacity(1 << 16, unnamed_file(&self.scratch)?);
@@ -166,11 +186,15 @@ impl Linker<'_> {
         let (mut count, mut offset) = (0, 0u64);
         for symbol in symbols {
             let symbol = symbol?;
-            if last.as_ref() == Some(&symbol) {
+            let is_known = last.as_ref().is_some_and(|last| last.is_same(&symbol));
+            first.resize(first.len().max(usize::from(symbol.kind) + 1), count);
+            let number =
+                count - usize::from(is_known) - first[usize::from(symbol.kind.min(TABLE_FIRST))];
+            numbered(&symbol, number)?;
+            if is_known {
                 continue;
             }
-            first.resize(first.len().max(usize::from(symbol.kind) + 1), count);
-            symbol.write(&mut file)?;
+            symbol.write_meaning(&mut file)?;
             offsets.write_all(&offset.to_le_bytes())?;
             let name_bytes = symbol.name.as_ref().map_or(0, String::len);
             offset += (HEAD_BYTES + name_bytes) as u64;

@@ -180,7 +180,7 @@ impl Linker<'_> {
                 IdRow { id, row }.write(&mut file)?;
             }
         }
-        IdRows::map(file)
+        IdRows::map(file, &self.scratch)
     }
 
     fn keep_unresolved(
@@ -208,7 +208,7 @@ impl Linker<'_> {
             .codes()
             .filter(|index| renumbering.codes.rank(unresolved.code_number(*index)).is_some());
         let all = Entity::all().flat_map(of_entity).chain(codes.map(symbol_at));
-        self.scratch_result(self.write_unresolved(all))
+        self.scratch_result(self.write_unresolved(all, |_, _| Ok(())))
     }
 }
 

@@ -15,7 +15,7 @@ use pinakes_format::storage::ids::ColumnsWriter;
 use pinakes_format::storage::names::NamesWriter;
 
 use crate::error::{Error, Result};
-use crate::link::column::{Column, IdRow};
+use crate::link::column::{IdRow, KeyColumn};
 use crate::link::context::{WrittenFile, inconsistent_object};
 use crate::link::record::inputs::LinkInputs;
 
@@ -36,11 +36,11 @@ impl EntityFiles {
         inputs: &LinkInputs<'_>,
         entity: Entity,
         published: usize,
-        referred: Option<&Column>,
+        referred: Option<&KeyColumn>,
         directory: &Path,
     ) -> Result<EntityFiles> {
         let unresolved = inputs.resolved.unresolved.range(entity as u8).len();
-        let unresolved = unresolved + referred.map_or(0, Column::len);
+        let unresolved = unresolved + referred.map_or(0, |ids| ids.len());
         let header = |kind| Header {
             kind,
             entity: Some(entity),
@@ -92,7 +92,7 @@ impl EntityFiles {
         mut self,
         inputs: &LinkInputs<'_>,
         by_id: impl Iterator<Item = IdRow>,
-        referred: Option<&Column>,
+        referred: Option<&KeyColumn>,
         is_subset: bool,
     ) -> Result<Vec<WrittenFile>> {
         let unresolved = &inputs.resolved.unresolved;
@@ -106,7 +106,7 @@ impl EntityFiles {
                 names.push(symbol.id, symbol.name).map_err(refused())?;
             }
         }
-        for at in 0..referred.map_or(0, Column::len) {
+        for at in 0..referred.map_or(0, |ids| ids.len()) {
             let id = referred.and_then(|ids| ids.u64(at)).ok_or_else(inconsistent_object)?;
             self.ids.push(id).map_err(refused())?;
         }

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use crate::error::Result;
 use crate::link::atomic_bitset::AtomicBitset;
-use crate::link::column::{Column, IdRow};
+use crate::link::column::{IdRow, KeyColumn};
 use crate::link::context::{WrittenFile, inconsistent_object};
 use crate::link::record::copier::{CopyFrom, RecordCopier};
 use crate::link::record::type_sums::TypeSums;
@@ -65,7 +65,7 @@ impl RecordsWriter<'_, '_, '_> {
     pub(crate) fn write(
         &self,
         entity: Entity,
-        referred: Option<&Column>,
+        referred: Option<&KeyColumn>,
     ) -> Result<WrittenRecords> {
         if entity.facts().is_generated {
             let files = self.write_institution_types(entity)?;
@@ -146,6 +146,8 @@ impl RecordsWriter<'_, '_, '_> {
                 group.map(|row| self.copier.copy_from(entity, row)).collect();
             let places = places?;
             load_together(&places);
+            let located = places.iter().filter_map(CopyFrom::located);
+            self.copier.linker.load_rows(entity, located)?;
             for place in &places {
                 let from = batch.blobs.len();
                 if from >= self.batch_bytes {
@@ -187,10 +189,7 @@ impl RecordsWriter<'_, '_, '_> {
 /// Reads a byte at both ends of each record of an object. Neighbouring rows are in many segments, so each record is
 /// a wait for memory. In a loop without other work the processor waits for several records at once.
 fn load_together(places: &[CopyFrom<'_, '_>]) {
-    let blobs = places.iter().filter_map(|place| match place {
-        CopyFrom::Object(located) => Some(located.blob),
-        CopyFrom::Previous(_) => None,
-    });
+    let blobs = places.iter().filter_map(CopyFrom::located).map(|located| located.blob);
     let bytes = blobs.map(|blob| {
         blob.first().copied().unwrap_or_default() ^ blob.last().copied().unwrap_or_default()
     });

@@ -21,17 +21,8 @@ pub struct CitationsWriter {
     rows_max: u64,
     references: SectionWriter,
     citations: SectionWriter,
-    /// The rows of a coded list of citations.
-    rows: Vec<u32>,
     /// The bytes of the list that was pushed last.
     list: Vec<u8>,
-}
-
-/// A list in the form in which it is written.
-enum List<'l> {
-    /// At most [`CODED_ROWS_MAX`] rows.
-    Coded(&'l [u32]),
-    Long(&'l mut PostingsBuilder),
 }
 
 /// The section of one direction while it is written.
@@ -69,15 +60,7 @@ impl CitationsWriter {
         };
         let (published, rows_max) = (header.published, header.rows);
         let (references, citations) = (section(rows_max), section(published));
-        Ok(CitationsWriter {
-            file,
-            published,
-            rows_max,
-            references,
-            citations,
-            rows: Vec::new(),
-            list: Vec::new(),
-        })
+        Ok(CitationsWriter { file, published, rows_max, references, citations, list: Vec::new() })
     }
 
     /// Appends the ascending rows that the next record refers to. These lists come before those of
@@ -87,32 +70,19 @@ impl CitationsWriter {
     ///
     /// Fails if the file cannot be written, or every record has a list.
     pub fn push_references(&mut self, rows: &[u32]) -> io::Result<()> {
-        if rows.len() > CODED_ROWS_MAX {
-            let mut list = PostingsBuilder::default();
-            rows.iter().for_each(|row| list.push(row >> 16, &[*row as u16]));
-            return self.push(Direction::References, List::Long(&mut list));
-        }
-        self.push(Direction::References, List::Coded(rows))
+        self.push(Direction::References, rows)
     }
 
-    /// Appends the list of the rows that refer to the next row, and empties `list`.
+    /// Appends the ascending rows that refer to the next row.
     ///
     /// # Errors
     ///
     /// Fails if the file cannot be written, or every row has a list.
-    pub fn push_citations(&mut self, list: &mut PostingsBuilder) -> io::Result<()> {
-        if list.count() as usize > CODED_ROWS_MAX {
-            return self.push(Direction::Citations, List::Long(list));
-        }
-        let mut rows = std::mem::take(&mut self.rows);
-        rows.clear();
-        list.take_rows(&mut rows);
-        let pushed = self.push(Direction::Citations, List::Coded(&rows));
-        self.rows = rows;
-        pushed
+    pub fn push_citations(&mut self, rows: &[u32]) -> io::Result<()> {
+        self.push(Direction::Citations, rows)
     }
 
-    fn push(&mut self, direction: Direction, list: List<'_>) -> io::Result<()> {
+    fn push(&mut self, direction: Direction, rows: &[u32]) -> io::Result<()> {
         let (section, lists_max) = match direction {
             Direction::References => (&mut self.references, self.published),
             Direction::Citations => (&mut self.citations, self.rows_max),
@@ -122,7 +92,7 @@ impl CitationsWriter {
         }
         // A row is below 2^32.
         let is_record = section.lists < self.published;
-        section.add(section.lists as u32, is_record, list, &mut self.list);
+        section.add(section.lists as u32, is_record, rows, &mut self.list);
         self.file.write_all(&self.list)?;
         if section.lists.is_multiple_of(BLOCK_LISTS as u64) || section.lists == lists_max {
             section.offsets.write_all(&self.file.position_bytes().to_le_bytes())?;
@@ -168,25 +138,23 @@ impl CitationsWriter {
 
 impl SectionWriter {
     /// Encodes the list of a row, and notes its length.
-    fn add(&mut self, row: u32, is_record: bool, list: List<'_>, out: &mut Vec<u8>) {
+    fn add(&mut self, row: u32, is_record: bool, rows: &[u32], out: &mut Vec<u8>) {
         out.clear();
-        let count = match &list {
-            List::Coded(rows) => rows.len() as u64,
-            List::Long(list) => list.count().into(),
-        };
+        let count = rows.len() as u64;
         if count > 0 {
             if is_record {
                 self.present.push(row >> 16, &[row as u16]);
             }
             leb128::push(count, out);
         }
-        match list {
-            List::Coded(rows) => code::encode(rows, 0..self.bound, out),
-            List::Long(list) => {
-                let form = out.len();
-                out.push(0);
-                out[form] = list.finish(out).into();
-            }
+        if rows.len() <= CODED_ROWS_MAX {
+            code::encode(rows, 0..self.bound, out);
+        } else {
+            let mut list = PostingsBuilder::default();
+            list.push_rows(rows);
+            let form = out.len();
+            out.push(0);
+            out[form] = list.finish(out).into();
         }
         leb128::push(out.len() as u64, &mut self.lengths);
         self.links += count;

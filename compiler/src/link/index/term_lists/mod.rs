@@ -194,13 +194,13 @@ impl ListsMerge {
 }
 
 /// Encodes sorted postings as a run: terms, and the low half of a row in the lowest 16 bits.
-pub(crate) fn encode<P: Copy + Into<Term>>(postings: &[P], width: usize) -> Vec<u8> {
+fn encode(postings: &[Term], width: usize) -> Vec<u8> {
     let mut run = Vec::with_capacity(postings.len() * (width / 2 + 4));
     let mut lows = Vec::new();
-    let term = |posting: &P| (*posting).into() >> 16;
+    let term = |posting: &Term| posting >> 16;
     for group in postings.chunk_by(|a, b| term(a) == term(b)) {
         lows.clear();
-        lows.extend(group.iter().map(|posting| (*posting).into() as u16));
+        lows.extend(group.iter().map(|posting| *posting as u16));
         let term = term(&group[0]).to_be_bytes();
         write_entry(&term[16 - width..], &lows, &mut run);
     }
@@ -218,11 +218,7 @@ fn write_entry(term: &[u8], lows: &[u16], out: &mut Vec<u8>) {
 }
 
 /// Adds the container of an entry to a list and returns the bytes after the entry.
-pub(crate) fn push_entry<'b>(
-    list: &mut PostingsBuilder,
-    chunk: u32,
-    bytes: &'b [u8],
-) -> io::Result<&'b [u8]> {
+fn push_entry<'b>(list: &mut PostingsBuilder, chunk: u32, bytes: &'b [u8]) -> io::Result<&'b [u8]> {
     let cut = || io::Error::other("a run ends within an entry");
     let (count, rest) = bytes.split_first_chunk::<2>().ok_or_else(cut)?;
     let count = u32::from(u16::from_le_bytes(*count)) + 1;
