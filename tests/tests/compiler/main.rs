@@ -29,7 +29,7 @@
 //! | very large members | `large::members_are_kept_whole_unless_an_option_bounds_them`, `a_work_of_a_million_authors_…` |
 //! | degenerate and equal names | `large::names_that_are_hardly_names_are_kept_and_stay_distinct` |
 //! | topics without a parent | `taxonomy::a_topic_whose_parent_has_no_name_…`, `more_than_1_percent_of_topics_…` |
-//! | merged ids in chains and cycles | `taxonomy::merged_ids_resolve_chains_and_drop_cycles` |
+//! | merged ids in chains and cycles, and lists larger than memory | `taxonomy::merged_ids_resolve_chains_and_drop_cycles`, `large::merged_ids_take_the_same_memory_…` |
 //! | deleted ids, unknown ones, and lists larger than memory | all tests of `deleted` |
 //! | malformed rows of a table | `taxonomy::an_invalid_row_affects_no_other_row`, and unit tests of the compiler |
 //! | manifests with wrong entries | all tests of `manifests` |
