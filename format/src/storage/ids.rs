@@ -406,9 +406,9 @@ mod tests {
         }
         writer.finish().unwrap();
         let file = Ids::open(archive(&path, FileKind::Ids)).unwrap();
-        for row in 2..ids.len() {
-            let expected = file.unresolved_rows(ids[row]).unwrap().start;
-            assert_eq!(file.first_unresolved_row(row as u32).unwrap(), expected, "row {row}");
+        for (row, id) in (0..).zip(ids).skip(2) {
+            let expected = file.unresolved_rows(id).unwrap().start;
+            assert_eq!(file.first_unresolved_row(row).unwrap(), expected, "row {row}");
         }
     }
 }
