@@ -45,6 +45,7 @@ bench: ## Measure both programs against their ceilings; OUTPUTS=1000000 LIST_OUT
 	@target/release/pinakes-bench parquet --outputs $(OUTPUTS)
 	@target/release/pinakes-bench served --outputs $(OUTPUTS)
 	@target/release/pinakes-bench cold --outputs $(COLD_OUTPUTS)
+	@target/release/pinakes-bench mirror --outputs $(COLD_OUTPUTS)
 	@target/release/pinakes-bench nightly --outputs $(OUTPUTS)
 	@target/release/pinakes-bench lists --outputs $(LIST_OUTPUTS)
 	@target/release/pinakes-bench sums --outputs $(LIST_OUTPUTS)

@@ -10,6 +10,7 @@ mod get;
 mod limits;
 mod lists;
 mod matching;
+mod mirror;
 mod names;
 mod nightly;
 mod parquet;
@@ -126,6 +127,19 @@ enum Benchmark {
         #[arg(long, default_value = "2G")]
         memory: String,
     },
+    /// Serve snapshots of several sizes from mirrors that begin empty, over a link of 50 ms and 100 Mbit/s.
+    Mirror {
+        /// Outputs in the generated lean dumps. Searches need texts, and are measured with the outputs of `search`.
+        #[arg(long, value_delimiter = ',', default_value = "1000000,5000000,20000000")]
+        outputs: Vec<u64>,
+        /// Directory of the dumps, the snapshots, the published trees and the mirrors; existing dumps and snapshots
+        /// are reused.
+        #[arg(long, default_value = "target/bench")]
+        dir: PathBuf,
+        /// Memory limit of the compiler, passed on as its `--memory`.
+        #[arg(long, default_value = "2G")]
+        memory: String,
+    },
     /// Read works from Parquet and from gzip JSON lines, and compile both.
     Parquet {
         /// Works in the generated dump.
@@ -203,6 +217,7 @@ fn main() -> ExitCode {
         }
         Benchmark::Served { outputs, dir, memory } => served::run(outputs, &dir, &memory),
         Benchmark::Cold { outputs, dir, memory } => served::run_sizes(&outputs, &dir, &memory),
+        Benchmark::Mirror { outputs, dir, memory } => mirror::run(&outputs, &dir, &memory),
         Benchmark::Nightly { outputs, dir, memory } => nightly::run(outputs, &dir, &memory),
         Benchmark::Parquet { outputs, dir } => parquet::run(outputs, &dir),
         Benchmark::Search { benchmark } => search::run(&benchmark),

@@ -9,11 +9,12 @@ mod served;
 mod speed;
 mod texts;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 
 use crate::Result;
+use crate::served::workloads::Workload;
 use peer::Fields;
 
 /// The measurements of full-text search.
@@ -66,6 +67,12 @@ pub struct Generated {
     /// Memory limit of the compiler, passed on as its `--memory`.
     #[arg(long, default_value = "2G")]
     memory: String,
+}
+
+/// Searches of three words, with the directory of the snapshots that they search.
+pub fn three_words(outputs: u32, dir: &Path, memory: &str) -> Result<(PathBuf, Workload)> {
+    let generated = Generated { outputs, dir: dir.to_owned(), memory: memory.to_owned() };
+    served::three_words(&generated).map(|(inputs, workload)| (inputs.snapshots, workload))
 }
 
 /// Runs one of the measurements.

@@ -42,7 +42,8 @@ pub fn run_cold(generated: &Generated) -> Result<()> {
     cold::run(&inputs.snapshots, &[workload])
 }
 
-fn three_words(generated: &Generated) -> Result<(Inputs, Workload)> {
+/// The searches of the generated outputs, and the snapshot that they search.
+pub fn three_words(generated: &Generated) -> Result<(Inputs, Workload)> {
     let Generated { outputs, dir, memory } = generated;
     let inputs = Inputs::generate(*outputs, dir)?;
     let engine = inputs.open(*outputs, memory)?;

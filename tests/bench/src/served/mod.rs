@@ -7,7 +7,7 @@ mod warm;
 pub(crate) mod workloads;
 pub(crate) mod wrk;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use pinakes_format::snapshot::Snapshot;
 use pinakes_generate::Plan;
@@ -44,14 +44,7 @@ pub fn run(outputs: u64, dir: &Path, memory: &str) -> Result<()> {
 /// Measures cold reads on lean dumps of several sizes: the counts should not grow with the size.
 pub fn run_sizes(sizes: &[u64], dir: &Path, memory: &str) -> Result<()> {
     for outputs in sizes {
-        let snapshots = dir.join(format!("cold-snapshots-{outputs}"));
-        if !snapshots.join("current").exists() {
-            let dump = dir.join(format!("lists-dump-{outputs}"));
-            build::generate(&Plan::lean(*outputs, 1), &dump)?;
-            let (cost, report) = build::compile(&dump, &snapshots, memory, &dir.join("cold.json"))?;
-            build::print_cost(&format!("\nbuild of {outputs} lean outputs"), &cost);
-            println!("  snapshot {} bytes", report["snapshot_bytes"]);
-        }
+        let snapshots = lean_snapshots(*outputs, dir, memory)?;
         let snapshot = Snapshot::open(&snapshots.join("current").canonicalize()?)?;
         let workloads = workloads::all(&snapshot, REQUESTS)?;
         drop(snapshot);
@@ -59,4 +52,17 @@ pub fn run_sizes(sizes: &[u64], dir: &Path, memory: &str) -> Result<()> {
         cold::run(&snapshots, &workloads)?;
     }
     Ok(())
+}
+
+/// The directory with the snapshot of a lean dump; builds the snapshot unless it exists.
+pub fn lean_snapshots(outputs: u64, dir: &Path, memory: &str) -> Result<PathBuf> {
+    let snapshots = dir.join(format!("cold-snapshots-{outputs}"));
+    if !snapshots.join("current").exists() {
+        let dump = dir.join(format!("lists-dump-{outputs}"));
+        build::generate(&Plan::lean(outputs, 1), &dump)?;
+        let (cost, report) = build::compile(&dump, &snapshots, memory, &dir.join("cold.json"))?;
+        build::print_cost(&format!("\nbuild of {outputs} lean outputs"), &cost);
+        println!("  snapshot {} bytes", report["snapshot_bytes"]);
+    }
+    Ok(snapshots)
 }

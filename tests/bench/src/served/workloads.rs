@@ -77,6 +77,24 @@ pub fn records(snapshot: &Snapshot, count: usize) -> Result<Workload> {
     Ok(Workload { name: "record", paths: paths? })
 }
 
+/// Makes `count` requests for records by Zipf's law: the output of rank N is asked for 1/N as often as the first.
+pub fn popular_records(snapshot: &Snapshot, count: usize) -> Result<Workload> {
+    let (mut numbers, outputs) = (Numbers(49), snapshot.count(Entity::Output));
+    let paths = (0..count).map(|_| {
+        let share = f64::from(numbers.below(u32::MAX)) / f64::from(u32::MAX);
+        // The share of the requests for the first N is about ln(N) / ln(outputs).
+        let rank = (f64::from(outputs) + 1.0).powf(share) as u32;
+        record(snapshot, rank.clamp(1, outputs) - 1)
+    });
+    Ok(Workload { name: "record by popularity", paths: paths.collect::<Result<_>>()? })
+}
+
+/// Makes the requests for the first page of each of some years.
+pub fn years(from: u32, count: u32) -> Workload {
+    let path = |year| format!("/outputs?filter=year:{year}&per_page={PER_PAGE}");
+    Workload { name: "page of one filter", paths: (from..from + count).map(path).collect() }
+}
+
 /// The path of the output in a row.
 fn record(snapshot: &Snapshot, row: u32) -> Result<String> {
     let mut path = b"/outputs/".to_vec();
