@@ -14,7 +14,7 @@
 //! reader holds a reference, and it removes chunks of a cache that nobody uses.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
     fs::{self, File, OpenOptions},
     io,
     ops::Range,
@@ -27,7 +27,9 @@ use rustix::fs::{FallocateFlags, OFlags, SeekFrom, fallocate, seek};
 
 use crate::storage::archive::{Archive, ArchiveFile};
 use crate::storage::error::ReadError;
-use crate::storage::integrity::{CHUNK_BYTES, HASHES, Run, chunk_count, chunk_range};
+use crate::storage::integrity::{
+    CHUNK_BYTES, HASHES, RUN_VALUES, Run, VALUE_BYTES, chunk_count, chunk_range,
+};
 
 /// Chunks that are here between two absent ones, and are fetched with them: one request costs more.
 const GAP_CHUNKS_MAX: usize = 2;
@@ -36,6 +38,8 @@ const GAP_CHUNKS_MAX: usize = 2;
 const SMALL_ROUND_CHUNKS: usize = 1;
 /// The chunks of a block.
 const BLOCK_CHUNKS: usize = 3;
+/// Runs of values that are here or are not needed, between two that are fetched: 4 KiB. One request costs more.
+const GAP_RUNS_MAX: usize = 2;
 /// The most chunks of one request.
 const REQUEST_CHUNKS_MAX: usize = 128;
 /// Stretches that one attempt notes, before the first that it cannot do without ends it.
@@ -123,12 +127,12 @@ impl Wanted {
     /// something of which it does not know the length.
     pub fn take(&self, before: &mut FetchedStretches) -> Vec<Missing> {
         let mut stretches = std::mem::take(&mut *self.lock());
-        let address = |of: &Stretch| Arc::as_ptr(&of.file).addr();
-        stretches.sort_by_key(|of| (address(of), of.chunks.start));
+        let address = |file: &Arc<ArchiveFile>| Arc::as_ptr(file).addr();
+        stretches.sort_by_key(|of| (address(&of.file), of.chunks.start));
         let is_small =
             stretches.iter().map(|of| of.chunks.len()).sum::<usize>() <= SMALL_ROUND_CHUNKS;
         let mut missing: Vec<Missing> = Vec::new();
-        let mut runs = BTreeSet::new();
+        let mut runs = BTreeMap::new();
         // The file of the stretch before, and the end of its chunks: stretches overlap where one was extended.
         let mut done = (0, 0);
         for Stretch { file, mut chunks } in stretches {
@@ -138,7 +142,7 @@ impl Wanted {
                 chunks.end = chunks.end.next_multiple_of(BLOCK_CHUNKS);
             }
             chunks.end = all.min(before.extend(&file, &chunks));
-            let known = Arc::as_ptr(&file).addr();
+            let known = address(&file);
             if done.0 == known {
                 chunks.start = chunks.start.max(done.1);
             }
@@ -148,9 +152,7 @@ impl Wanted {
                     continue;
                 }
                 for run in file.verifier.damaged_runs(&file.hashes, chunk) {
-                    if runs.insert((Arc::as_ptr(&file).addr(), run)) {
-                        missing.push(Missing { file: Arc::clone(&file), part: Part::Values(run) });
-                    }
+                    runs.insert((address(&file), run.level, run.number), Arc::clone(&file));
                 }
                 let last = missing.iter_mut().rev().find_map(|of| match &mut of.part {
                     Part::Chunks(chunks) if Arc::ptr_eq(&of.file, &file) => Some(chunks),
@@ -170,9 +172,26 @@ impl Wanted {
                 }
             }
         }
+        let mut last: Option<Missing> = None;
+        for ((_, level, number), file) in runs {
+            match &mut last {
+                Some(Missing { file: before, part: Part::Values(of, numbers) })
+                    if Arc::ptr_eq(before, &file)
+                        && *of == level
+                        && number <= numbers.end + GAP_RUNS_MAX =>
+                {
+                    numbers.end = number + 1;
+                }
+                _ => {
+                    let part = Part::Values(level, number..number + 1);
+                    missing.extend(last.replace(Missing { file, part }));
+                }
+            }
+        }
+        missing.extend(last);
         // Values are written from the root down, and before the chunks below them.
         missing.sort_by_key(|of| match &of.part {
-            Part::Values(run) => (0, usize::MAX - run.level, run.number),
+            Part::Values(level, numbers) => (0, usize::MAX - level, numbers.start),
             Part::Chunks(chunks) => (1, chunks.start, 0),
         });
         missing
@@ -188,7 +207,8 @@ pub struct Missing {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Part {
-    Values(Run),
+    /// Runs of values, side by side in a level.
+    Values(usize, Range<usize>),
     Chunks(Range<usize>),
 }
 
@@ -220,13 +240,13 @@ pub enum Refused {
 impl Missing {
     /// Whether the bytes are values of the hash tree.
     pub fn is_values(&self) -> bool {
-        matches!(self.part, Part::Values(_))
+        matches!(self.part, Part::Values(..))
     }
 
     /// The file, by the manifest's path.
     pub fn path(&self) -> &str {
         match self.part {
-            Part::Values(_) => HASHES,
+            Part::Values(..) => HASHES,
             Part::Chunks(_) => self.file.verifier.file(),
         }
     }
@@ -234,7 +254,10 @@ impl Missing {
     /// The bytes of that file.
     pub fn range(&self) -> Range<u64> {
         let range = match &self.part {
-            Part::Values(run) => self.file.verifier.run_range(*run),
+            Part::Values(level, numbers) => {
+                let range = |number| self.file.verifier.run_range(Run { level: *level, number });
+                range(numbers.start).start..range(numbers.end - 1).end
+            }
             Part::Chunks(chunks) => self.file.bytes_of(chunks),
         };
         range.start as u64..range.end as u64
@@ -243,7 +266,7 @@ impl Missing {
     /// The size of that file.
     pub fn file_bytes(&self) -> u64 {
         match self.part {
-            Part::Values(_) => self.file.hashes.len() as u64,
+            Part::Values(..) => self.file.hashes.len() as u64,
             Part::Chunks(_) => self.file.map.len() as u64,
         }
     }
@@ -273,7 +296,12 @@ impl Missing {
     fn holds(&self, bytes: &[u8]) -> bool {
         let ArchiveFile { verifier, hashes, .. } = &*self.file;
         match &self.part {
-            Part::Values(run) => verifier.holds_run(hashes, *run, bytes),
+            Part::Values(level, numbers) => numbers
+                .clone()
+                .zip(bytes.chunks(RUN_VALUES * VALUE_BYTES))
+                .all(|(number, bytes)| {
+                    verifier.holds_run(hashes, Run { level: *level, number }, bytes)
+                }),
             Part::Chunks(chunks) => {
                 // Of a verified chunk, to which a reader may hold references, the bytes are the same.
                 chunks
@@ -300,7 +328,8 @@ pub(crate) fn take_over(archive: &Archive, earlier: &Archive, source: &dyn Chunk
             }
             let runs = file.verifier.damaged_runs(&file.hashes, chunk).into_iter();
             let runs: Vec<Missing> = runs
-                .map(|run| Missing { file: Arc::clone(file), part: Part::Values(run) })
+                .map(|Run { level, number }| Part::Values(level, number..number + 1))
+                .map(|part| Missing { file: Arc::clone(file), part })
                 .collect();
             if !runs.is_empty() && source.fetch(runs).is_err() {
                 return copied;
@@ -492,12 +521,12 @@ mod tests {
         let chunks =
             |range: Range<u64>| range.start * CHUNK_BYTES as u64..range.end * CHUNK_BYTES as u64;
         let values = |range: Range<u64>| range.start * 32..range.end * 32;
-        // The run of the top level, the two runs of level 0, and the chunks.
+        // The run of the top level, two runs of level 0, and the chunks.
         assert_eq!(
             found,
             [
-                (true, values(301..303)),
-                (true, values(0..256)),
+                (true, values(301..306)),
+                (true, values(0..64)),
                 (true, values(256..301)),
                 (false, chunks(3..4)),
                 (false, chunks(270..271)),

@@ -5,8 +5,15 @@
 //! redirects:  header | by merged id: rows × (merged id u64, id it was merged into u64) | fences
 //! ```
 //!
-//! A *fence* is the first id of 256 ascending pairs. A search reads the fences, which are dense, and
-//! then one block of 256 pairs, instead of a page for each step through the ids.
+//! A *fence* is the first id of 256 ascending pairs. More than 4,096 fences have fences of their own, of 1,024
+//! each, in a layer behind them, and so on. A search reads the last layer, one stretch of each layer before and one
+//! block of 256 pairs, instead of a page for each step through the ids:
+//!
+//! ```text
+//! pairs           20,000,000   12 bytes each; a block has 3 KiB
+//! layer 0             78,125   8 bytes each; the fences below one of layer 1 have 8 KiB
+//! layer 1                 77   read as a whole, at most 32 KiB
+//! ```
 //!
 //! The rows from `published` on are unresolved references: ids and names that records refer to and
 //! no record has, ascending by (id, name). Each spelling of a name has its own row. Without an id, a
@@ -26,6 +33,10 @@ use crate::storage::header::{HEADER_BYTES, Header};
 
 /// The number of pairs for each fence.
 pub const FENCE_IDS: usize = 256;
+/// The number of fences for each fence of the next layer.
+pub const LAYER_FENCES: usize = 1_024;
+/// The most fences of the last layer.
+pub const LAST_LAYER_FENCES_MAX: usize = 4_096;
 /// The size of an id and its row.
 const ID_ROW_BYTES: usize = 12;
 /// The size of a merged id and the id it was merged into.
@@ -36,6 +47,8 @@ pub struct ColumnsWriter {
     file: FileWriter,
     pairs: usize,
     fences: Spool,
+    /// Every 1,024th fence: 15 KiB for 480 million pairs.
+    next_layer: Vec<u64>,
 }
 
 impl ColumnsWriter {
@@ -48,7 +61,7 @@ impl ColumnsWriter {
         let mut file = FileWriter::create(path)?;
         file.write_all(&header.encode())?;
         let fences = Spool::new(path.parent().unwrap_or(Path::new(".")));
-        Ok(ColumnsWriter { file, pairs: 0, fences })
+        Ok(ColumnsWriter { file, pairs: 0, fences, next_layer: Vec::new() })
     }
 
     /// Appends a value to the column.
@@ -68,49 +81,83 @@ impl ColumnsWriter {
     pub fn push_pair(&mut self, id: u64, other: &[u8]) -> io::Result<()> {
         if self.pairs.is_multiple_of(FENCE_IDS) {
             self.fences.write_all(&id.to_le_bytes())?;
+            if self.pairs.is_multiple_of(FENCE_IDS * LAYER_FENCES) {
+                self.next_layer.push(id);
+            }
         }
         self.pairs += 1;
         self.file.write_all(&id.to_le_bytes())?;
         self.file.write_all(other)
     }
 
-    /// Appends the fences, and finishes the file.
+    /// Appends the layers of fences, and finishes the file.
     ///
     /// # Errors
     ///
     /// Where the system refuses.
     pub fn finish(mut self) -> io::Result<Written> {
         self.fences.move_to(&mut self.file)?;
+        for _ in 1..layer_lengths(self.pairs as u64).len() {
+            self.next_layer.iter().try_for_each(|id| self.file.write_all(&id.to_le_bytes()))?;
+            self.next_layer = self.next_layer.iter().step_by(LAYER_FENCES).copied().collect();
+        }
         self.file.finish()
     }
 }
 
-/// The size of the fences of a number of pairs.
-pub fn fences_bytes(pairs: u64) -> u64 {
-    pairs.div_ceil(FENCE_IDS as u64) * 8
+/// The number of fences in each layer above a number of pairs.
+pub fn layer_lengths(pairs: u64) -> Vec<u64> {
+    let mut length = pairs.div_ceil(FENCE_IDS as u64);
+    let mut lengths = vec![length];
+    while length > LAST_LAYER_FENCES_MAX as u64 {
+        length = length.div_ceil(LAYER_FENCES as u64);
+        lengths.push(length);
+    }
+    lengths
 }
 
-/// Searches `count` pairs of `PAIR` bytes from the offset `base`, whose fences end the file; returns
-/// what stands after the id.
+/// The size of the fences of a number of pairs.
+fn fences_bytes(pairs: u64) -> u64 {
+    layer_lengths(pairs).iter().sum::<u64>() * 8
+}
+
+/// Searches `count` pairs of `PAIR` bytes from the offset `base`, whose fences end the file, the last layer last;
+/// returns what stands after the id.
 fn find_by_fences<const PAIR: usize>(
     archive: &Archive,
     base: usize,
     count: usize,
     id: u64,
 ) -> Result<Option<&[u8]>, ReadError> {
+    // The greatest number is no id.
+    let Some(above) = id.checked_add(1) else { return Ok(None) };
     let fences = count.div_ceil(FENCE_IDS);
-    let fences_from = archive.len() - fences * 8;
-    // The last block that begins with the id or one below it.
-    let above = match id.checked_add(1) {
-        Some(next) => archive.lower_bound(fences_from, fences, next)?,
-        None => fences,
-    };
-    let Some(block) = above.checked_sub(1) else { return Ok(None) };
+    let block = last_fence_below(archive, base + count * PAIR, fences, above)?;
+    let Some(block) = block else { return Ok(None) };
     let from = block * FENCE_IDS;
     let pairs = archive.bytes(base + from * PAIR, base + count.min(from + FENCE_IDS) * PAIR)?;
     let (pairs, _) = pairs.as_chunks::<PAIR>();
     let found = pairs.binary_search_by_key(&id, |pair| little_endian(&pair[..8]));
     Ok(found.ok().map(|at| &pairs[at][8..]))
+}
+
+/// Searches a layer of `count` fences at an offset, and the layers behind it, for the last fence below an id; `None`
+/// where there is none.
+fn last_fence_below(
+    archive: &Archive,
+    from: usize,
+    count: usize,
+    id: u64,
+) -> Result<Option<usize>, ReadError> {
+    let searched = if count <= LAST_LAYER_FENCES_MAX {
+        0..count
+    } else {
+        let next = last_fence_below(archive, from + count * 8, count.div_ceil(LAYER_FENCES), id)?;
+        let Some(next) = next else { return Ok(None) };
+        next * LAYER_FENCES..count.min((next + 1) * LAYER_FENCES)
+    };
+    let below = archive.lower_bound(from + searched.start * 8, searched.len(), id)?;
+    Ok((searched.start + below).checked_sub(1))
 }
 
 /// Checks each fence against the id it repeats.
@@ -119,13 +166,17 @@ fn verify_fences<const PAIR: usize>(
     base: usize,
     count: usize,
 ) -> Result<(), ReadError> {
-    let fences_from = archive.len() - count.div_ceil(FENCE_IDS) * 8;
-    for fence in 0..count.div_ceil(FENCE_IDS) {
-        let first = archive.u64_at(base + fence * FENCE_IDS * PAIR)?;
-        if archive.u64_at(fences_from + fence * 8)? != first {
-            let file = archive.header().kind.file_name();
-            return Err(ReadError::corrupt(file, "a fence is not the first id of its block"));
+    let mut fence_at = base + count * PAIR;
+    let mut pairs = FENCE_IDS;
+    for length in layer_lengths(count as u64) {
+        for fence in 0..length as usize {
+            if archive.u64_at(fence_at)? != archive.u64_at(base + fence * pairs * PAIR)? {
+                let file = archive.header().kind.file_name();
+                return Err(ReadError::corrupt(file, "a fence is not the first id of its block"));
+            }
+            fence_at += 8;
         }
+        pairs *= LAYER_FENCES;
     }
     Ok(())
 }
@@ -409,6 +460,43 @@ mod tests {
         for (row, id) in (0..).zip(ids).skip(2) {
             let expected = file.unresolved_rows(id).unwrap().start;
             assert_eq!(file.first_unresolved_row(row).unwrap(), expected, "row {row}");
+        }
+    }
+
+    fn check(pairs: u64) {
+        let (kind, entity, rows) = (FileKind::Redirects, Some(Entity::Field), pairs);
+        let header = Header { kind, entity, published: 0, rows, schema_hash: schema_hash() };
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("redirects");
+        let mut writer = ColumnsWriter::create(&path, header).unwrap();
+        // Every third number from 2 on is an id.
+        let id = |at: u64| at * 3 + 2;
+        (0..pairs).for_each(|at| writer.push_pair(id(at), &(at + 7).to_le_bytes()).unwrap());
+        writer.finish().unwrap();
+        let redirects = Redirects::open(archive(&path, kind)).unwrap();
+        redirects.verify().unwrap();
+        let block = FENCE_IDS as u64;
+        let stretch = block * LAYER_FENCES as u64;
+        let near = [0, block, 2 * block, stretch, 2 * stretch, pairs]
+            .map(|at| at.saturating_sub(2)..at + 2);
+        for at in near.into_iter().flatten() {
+            let expected = (at < pairs).then_some(at + 7);
+            assert_eq!(redirects.target(id(at)).unwrap(), expected, "{at} of {pairs}");
+            assert_eq!(redirects.target(id(at) + 1).unwrap(), None, "{at} of {pairs}");
+        }
+        assert_eq!(redirects.target(0).unwrap(), None);
+        assert_eq!(redirects.target(u64::MAX).unwrap(), None);
+    }
+
+    #[test]
+    fn ids_are_found_below_one_layer_of_fences_and_below_two() {
+        let most = (FENCE_IDS * LAST_LAYER_FENCES_MAX) as u64;
+        assert_eq!(layer_lengths(most), [4_096]);
+        assert_eq!(layer_lengths(most + 1), [4_097, 5]);
+        // The outputs of OpenAlex.
+        assert_eq!(layer_lengths(480_000_000), [1_875_000, 1_832]);
+        for pairs in [0, 1, 255, 256, 257, 2_000, most, most + 1, most + 70_000] {
+            check(pairs);
         }
     }
 }

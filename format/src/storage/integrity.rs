@@ -6,9 +6,9 @@
 //!
 //! ```text
 //! level 0   one value for each chunk of 8 KiB
-//! level 1   one value for each run of 256 values below: 2 MiB of the file
-//! level 2   one value for each run of 256 values below: 512 MiB of the file
-//! …         until a level has at most 256 values
+//! level 1   one value for each run of 64 values below: 512 KiB of the file
+//! level 2   one value for each run of 64 values below: 32 MiB of the file
+//! …         until a level has at most 64 values
 //! root      in the manifest
 //! ```
 //!
@@ -40,9 +40,10 @@ pub const HASHES: &str = "hashes";
 /// dearer; a smaller one makes the hashes larger, here 1/256 of the snapshot.
 pub const CHUNK_BYTES: usize = 8 << 10;
 
-/// The number of values in a run. One value of the next level covers a run. A run is 8 KiB, so the
-/// first touch of a run reads two or three pages of the hashes.
-pub const RUN_VALUES: usize = 256;
+/// The number of values in a run. One value of the next level covers a run. A run is 2 KiB, so the first touch of a
+/// chunk reads one page of the hashes for each level. With larger runs, a mirror fetches more bytes of hashes than of
+/// what they cover; with smaller ones there are more levels.
+pub const RUN_VALUES: usize = 64;
 
 /// The size of a chaining value.
 pub const VALUE_BYTES: usize = 32;
@@ -139,7 +140,7 @@ fn left_length(length: usize) -> usize {
 pub struct TreeWriter {
     /// The level-0 values of the current run.
     run: Vec<ChainingValue>,
-    /// Level 1, complete: 16 MiB for a file of 1 TiB.
+    /// Level 1, complete: 64 MiB for a file of 1 TiB.
     runs: Vec<ChainingValue>,
     chunks: u64,
 }

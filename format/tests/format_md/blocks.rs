@@ -151,9 +151,9 @@ fn levels() -> String {
         ("0 bytes", 0),
         ("8 KiB", 8_192),
         ("8 KiB + 1", 8_193),
-        ("2 MiB", 2 * mib),
-        ("2 MiB + 1", 2 * mib + 1),
-        ("512 MiB", mib << 9),
+        ("512 KiB", mib / 2),
+        ("512 KiB + 1", mib / 2 + 1),
+        ("32 MiB", 32 * mib),
         ("1 TiB", mib * mib),
     ] {
         assert_eq!(level_lengths(size), crate::files::level_lengths(size));

@@ -7,10 +7,13 @@ use blake3::{
     hazmat::{ChainingValue, HasherExt, Mode, merge_subtrees_non_root, merge_subtrees_root},
 };
 
-const VERSION: u8 = 13;
+const VERSION: u8 = 14;
 const CHUNK: usize = 8_192;
-const RUN: usize = 256;
+const RUN: usize = 64;
 const FENCE: usize = 256;
+/// Fences for each fence of the next layer, and the most fences of the last layer.
+const LAYER: usize = 1_024;
+const LAST_LAYER: usize = 4_096;
 
 /// A file as the manifest lists it.
 pub struct Entry {
@@ -187,11 +190,19 @@ impl Archive {
 
     /// Demands that the fences of `count` pairs, which begin at an offset and have a size, end the file.
     fn check_fences(&self, (pairs, pair): (usize, usize), count: usize) {
-        let (fences, from) = (count.div_ceil(FENCE), pairs + pair * count);
-        assert_eq!(self.0.len(), from + 8 * fences);
-        for fence in 0..fences {
-            assert_eq!(self.u64(from + 8 * fence), self.u64(pairs + pair * FENCE * fence));
+        let (mut from, mut apart) = (pairs + pair * count, FENCE);
+        loop {
+            let fences = count.div_ceil(apart);
+            for fence in 0..fences {
+                assert_eq!(self.u64(from + 8 * fence), self.u64(pairs + pair * apart * fence));
+            }
+            from += 8 * fences;
+            apart *= LAYER;
+            if fences <= LAST_LAYER {
+                break;
+            }
         }
+        assert_eq!(self.0.len(), from);
     }
 
     /// In `names`: the id and the name of a row.

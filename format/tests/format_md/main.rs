@@ -37,7 +37,7 @@ use pinakes_format::snapshot::{STRINGS_PREFIX_BYTES, Snapshot};
 use pinakes_format::storage::header::{
     FORMAT_VERSION, FileKind, HEADER_BYTES, Header, LAYOUT, MAGIC,
 };
-use pinakes_format::storage::ids::FENCE_IDS;
+use pinakes_format::storage::ids::{FENCE_IDS, LAST_LAYER_FENCES_MAX, LAYER_FENCES};
 use pinakes_format::storage::integrity::{CHUNK_BYTES, RUN_VALUES, TreeWriter, VALUE_BYTES};
 use pinakes_format::storage::long_text::{DICTIONARY, POOL_BYTES_MAX};
 use pinakes_format::storage::manifest::{ID_DIGITS, MANIFEST_BYTES_MAX};
@@ -172,6 +172,8 @@ fn the_sentences_hold_the_numbers_of_the_code() {
         format!("one value of {VALUE_BYTES} bytes"),
         format!("Always {LAYOUT}."),
         format!("of {FENCE_IDS} consecutive pairs"),
+        format!("A layer of more than {} fences", grouped(LAST_LAYER_FENCES_MAX)),
+        format!("the at most {} fences", grouped(LAYER_FENCES)),
         format!("| {SLOT_BYTES} × rows |"),
         format!("0 to {SLOT_NAME_BYTES} bytes"),
         format!("{NO_NAME}: the row has no name"),
