@@ -22,6 +22,7 @@ use crate::index::orders::Order;
 use crate::index::prefix_stats::{BEST_MAX, Tier};
 use crate::query::{Deadline, QueryError, first_rows, rows_with_codes};
 use crate::snapshot::Snapshot;
+use crate::storage::archive::search_steps;
 use crate::storage::error::ReadError;
 use crate::storage::ids::Ids;
 use crate::text::fold::fold;
@@ -441,12 +442,9 @@ impl<'s> NameSearch<'s> {
         ranks: Range<u32>,
         holds: impl Fn(&str) -> bool,
     ) -> Result<u32, ReadError> {
-        let Range { start: mut low, end: mut high } = ranks;
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if holds(&self.folded(by_name, middle)?) { high = middle } else { low = middle + 1 }
-        }
-        Ok(low)
+        search_steps(ranks, by_name.notes_failures(), |rank| {
+            Ok(!holds(&self.folded(by_name, rank)?))
+        })
     }
 
     fn folded(&self, by_name: Order<'s>, rank: u32) -> Result<String, ReadError> {

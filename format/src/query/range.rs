@@ -49,9 +49,9 @@ impl<'s> ValueRange<'s> {
         codes: Range<u64>,
         ranks: Range<u32>,
     ) -> Result<ValueRange<'s>, ReadError> {
-        let from = order.checkpoints_below(ranks.start)?;
-        let to = order.checkpoints_below(ranks.end.saturating_add(1))?;
-        let (inner_checkpoints, end_rows) = (from..to, OnceCell::new());
+        let from = order.checkpoints_below(ranks.start);
+        let to = order.checkpoints_below(ranks.end.saturating_add(1));
+        let (inner_checkpoints, end_rows) = (from?..to?, OnceCell::new());
         Ok(ValueRange { order, codes, ranks, inner_checkpoints, end_rows })
     }
 

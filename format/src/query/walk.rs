@@ -103,7 +103,8 @@ impl<'a, 's> OrderWalk<'a, 's> {
                 let end =
                     if is_last { self.order.rows() } else { self.order.checkpoint_rank(next)? };
                 let code_at = |rank| self.order.code_of(self.order.row_at(rank)?);
-                code_at(from)? == code_at(end - 1)?
+                let (first, last) = (code_at(from), code_at(end - 1));
+                first? == last?
             }
             _ => false,
         };
@@ -399,7 +400,9 @@ impl<'s> Branch<'s> {
     /// The rows in all intervals.
     fn new(set: &Bitset, order: &Order<'s>) -> Result<Branch<'s>, ReadError> {
         let slices = (0u32..).zip(set.chunks()).map(|(chunk, _)| order.intervals(chunk));
-        let slices = slices.collect::<Result<_, _>>()?;
+        // All are read before one fails: so an attempt notes all that are absent.
+        let slices: Vec<Result<_, _>> = slices.collect();
+        let slices = slices.into_iter().collect::<Result<_, _>>()?;
         Ok(Branch { slices, rows: set.clone(), bit: order.interval_bits() })
     }
 

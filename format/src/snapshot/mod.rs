@@ -724,7 +724,12 @@ impl RecordStore for Snapshot {
     }
 
     fn has_record(&self, entity: Entity, row: u32) -> bool {
-        row < self.count(entity) && !self.suppressed.has(entity, row)
+        // A handle that collects goes on without the record, and notes what else is absent.
+        let is_absent = || {
+            self.is_collecting()
+                && matches!(self.stored(entity, row), Err(ReadError::Absent { .. }))
+        };
+        row < self.count(entity) && !self.suppressed.has(entity, row) && !is_absent()
     }
 
     fn record(&self, entity: Entity, row: u32) -> Result<RecordBytes<'_>, ReadError> {

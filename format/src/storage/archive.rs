@@ -152,6 +152,11 @@ impl Archive {
         matches!(self.reading, Reading::Collects(_) | Reading::Fetches(..))
     }
 
+    /// Whether reads that fail note the chunks that they lack, so that one attempt may try several.
+    pub(crate) fn notes_failures(&self) -> bool {
+        matches!(self.reading, Reading::Collects(_))
+    }
+
     /// The result of a read, or `other` in place of absent bytes, so that one attempt notes more of them. The answer of the
     /// attempt is thrown away.
     pub(crate) fn read_or<T>(&self, read: Result<T, ReadError>, other: T) -> Result<T, ReadError> {
@@ -405,6 +410,47 @@ impl Archive {
             self.fetch(entry.start, entry.end);
         }
     }
+}
+
+/// The steps of binary searches that are tried at once where chunks are fetched.
+const STEPS_AT_ONCE: u32 = 4;
+
+/// Binary-searches a range, at whose first part `is_below` holds; returns the end of that part.
+///
+/// Each step may read several places, each of which depends on the one before. If `tries_more`, a step that fails tries
+/// those that may follow, so that chunks of 15 steps are noted at once.
+pub(crate) fn search_steps(
+    range: Range<u32>,
+    tries_more: bool,
+    is_below: impl Fn(u32) -> Result<bool, ReadError>,
+) -> Result<u32, ReadError> {
+    let Range { start: mut low, end: mut high } = range;
+    while low < high {
+        let middle = low + (high - low) / 2;
+        match is_below(middle) {
+            Ok(true) => low = middle + 1,
+            Ok(false) => high = middle,
+            Err(error) => {
+                if tries_more {
+                    try_steps(low..high, STEPS_AT_ONCE, &is_below);
+                }
+                return Err(error);
+            }
+        }
+    }
+    Ok(low)
+}
+
+#[cold]
+fn try_steps(range: Range<u32>, steps: u32, is_below: &impl Fn(u32) -> Result<bool, ReadError>) {
+    if range.is_empty() || steps == 0 {
+        return;
+    }
+    let middle = range.start + (range.end - range.start) / 2;
+    // A failed read notes its chunk.
+    let _ = is_below(middle);
+    try_steps(range.start..middle, steps - 1, is_below);
+    try_steps(middle + 1..range.end, steps - 1, is_below);
 }
 
 /// Reads a little-endian number of at most eight bytes.

@@ -43,7 +43,7 @@ use crate::index::bitset::{CHUNK_ROWS, ChunkBits, EMPTY_CHUNK, count_set_bits};
 use crate::index::orders::layout::{DIRECTORY_FIELDS, OrderLayout, interval_bits};
 use crate::index::postings::BITSET_BYTES;
 use crate::schema::keys;
-use crate::storage::archive::{Archive, ArchiveError, InArchive, little_endian};
+use crate::storage::archive::{Archive, ArchiveError, InArchive, little_endian, search_steps};
 use crate::storage::error::ReadError;
 use crate::storage::header::HEADER_BYTES;
 use crate::storage::ids::Ids;
@@ -206,6 +206,11 @@ impl<'s> Order<'s> {
         self.spec
     }
 
+    /// Whether reads that fail note the chunks that they lack.
+    pub(crate) fn notes_failures(&self) -> bool {
+        self.archive.notes_failures()
+    }
+
     /// The number of rows.
     pub fn rows(&self) -> u32 {
         self.rows as u32
@@ -272,10 +277,16 @@ impl<'s> Order<'s> {
         mut visit: impl FnMut(u32, u64),
     ) -> Result<(), ReadError> {
         if let RankSource::Ids(ids) = self.source {
-            return rows.iter().try_for_each(|row| {
-                visit(*row, ids.id(*row as usize)?);
-                Ok(())
-            });
+            let mut visited = Ok(());
+            for row in rows {
+                match ids.id(*row as usize) {
+                    Ok(id) => visit(*row, id),
+                    // An attempt notes all absent chunks, not only the first.
+                    Err(error) if self.notes_failures() => visited = Err(error),
+                    Err(error) => return Err(error),
+                }
+            }
+            return visited;
         }
         match self.layout.code_width {
             1 => self.each_code_of::<1>(rows, visit),
@@ -291,6 +302,7 @@ impl<'s> Order<'s> {
         mut visit: impl FnMut(u32, u64),
     ) -> Result<(), ReadError> {
         let at = |row: u32| self.layout.codes_from + row as usize * WIDTH;
+        let mut visited = Ok(());
         while let Some(first) = rows.first() {
             // The ascending rows whose codes lie in the same chunk of the file are read together.
             let end = (at(*first) / CHUNK_BYTES + 1) * CHUNK_BYTES;
@@ -306,13 +318,20 @@ impl<'s> Order<'s> {
             if last as usize >= self.rows {
                 return Err(self.beyond(last));
             }
-            let codes = self.archive.bytes(at(*first), at(last) + WIDTH)?.as_chunks::<WIDTH>().0;
-            for row in together {
-                visit(*row, little_endian(&codes[(row - first) as usize]));
+            match self.archive.bytes(at(*first), at(last) + WIDTH) {
+                Ok(codes) => {
+                    let codes = codes.as_chunks::<WIDTH>().0;
+                    for row in together {
+                        visit(*row, little_endian(&codes[(row - first) as usize]));
+                    }
+                }
+                // An attempt notes all absent chunks, not only the first.
+                Err(error) if self.notes_failures() => visited = Err(error),
+                Err(error) => return Err(error),
             }
             rows = rest;
         }
-        Ok(())
+        visited
     }
 
     /// The code of rows without a value.
@@ -399,10 +418,10 @@ impl<'s> Order<'s> {
             self.archive.lower_bound(from, distinct, value).map(|code| code as u64)
         };
         let to = match high.checked_add(1) {
-            Some(above) => bound(above)?,
-            None => self.layout.distinct as u64,
+            Some(above) => bound(above),
+            None => Ok(self.layout.distinct as u64),
         };
-        Ok(bound(low)?..to)
+        Ok(bound(low)?..to?)
     }
 
     /// Binary-searches the ranks of the rows with these codes. Cost: 4 × log2(rows) reads.
@@ -411,9 +430,13 @@ impl<'s> Order<'s> {
     ///
     /// Fails if the bytes are damaged.
     pub fn ranks_of(&self, codes: Range<u64>) -> Result<Range<u32>, ReadError> {
-        let from = self.first_rank(codes.start)?;
-        let to = if codes.end > codes.start { self.first_rank(codes.end)? } else { from };
-        Ok(from..to)
+        let from = self.first_rank(codes.start);
+        if codes.end <= codes.start {
+            return from.map(|from| from..from);
+        }
+        // Both searches note what is absent before one fails.
+        let to = self.first_rank(codes.end);
+        Ok(from?..to?)
     }
 
     /// Binary-searches the first rank whose code is at least `code`.
@@ -424,13 +447,9 @@ impl<'s> Order<'s> {
         if code == self.no_code() {
             return Ok(self.valued());
         }
-        let (mut low, mut high) = (0, self.rows());
-        while low < high {
-            let middle = low + (high - low) / 2;
-            let below = self.code_of(self.row_at(middle)?)? < code;
-            if below { low = middle + 1 } else { high = middle }
-        }
-        Ok(low)
+        search_steps(0..self.rows(), self.notes_failures(), |rank| {
+            Ok(self.code_of(self.row_at(rank)?)? < code)
+        })
     }
 
     /// Searches outwards for the ranks with the same value as a rank. Cost: 4 × log2(ranks found)
@@ -441,6 +460,13 @@ impl<'s> Order<'s> {
     /// Fails if the rank does not exist or the bytes are damaged.
     pub fn run_of(&self, rank: u32) -> Result<Range<u32>, ReadError> {
         let code = self.code_of(self.row_at(rank)?)?;
+        // Fewer rounds: the steps outwards depend on each other.
+        if self.notes_failures() {
+            return match code == self.no_code() {
+                true => Ok(self.valued()..self.rows()),
+                false => self.ranks_of(code..code + 1),
+            };
+        }
         let is_same = |rank| Ok(self.code_of(self.row_at(rank)?)? == code);
         let before = steps_while(rank, |step| is_same(rank - step))?;
         let after = steps_while(self.rows() - 1 - rank, |step| is_same(rank + step))?;
@@ -471,12 +497,13 @@ impl<'s> Order<'s> {
     ///
     /// Fails if the bytes are damaged.
     pub fn checkpoints_below(&self, rank: u32) -> Result<usize, ReadError> {
-        let (mut low, mut high) = (0, self.layout.checkpoints);
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if self.checkpoint_rank(middle)? < rank { low = middle + 1 } else { high = middle }
-        }
-        Ok(low)
+        let at = |checkpoint| {
+            let from = self.layout.checkpoint_ranks_from + checkpoint * 4;
+            from..from + 4
+        };
+        self.archive.partition_point(self.layout.checkpoints, at, |checkpoint| {
+            Ok(self.checkpoint_rank(checkpoint)? < rank)
+        })
     }
 
     /// The number of bits of an interval's number.
