@@ -196,10 +196,10 @@ pub struct UpstreamOptions {
     #[arg(long, env = "PINAKES_FILL", value_parser = FalseyValueParser::new(), requires = "from")]
     fill: bool,
 
-    /// Most disk space of what was fetched, as `20G`: what was not used for longest is removed. At least 64M; the hash
+    /// Most disk space of what was fetched, as `20G`: what was not used for longest is removed. At least 1M; the hash
     /// tree, 1/256 of the snapshot, is not removed.
     #[arg(long, value_name = "SIZE", env = "PINAKES_CACHE", requires = "from", conflicts_with = "fill",
-          value_parser = parse_memory)]
+          value_parser = parse_cache)]
     cache: Option<usize>,
 
     /// How long a request waits for a mirror. A longer one gets 503, and what it asked for is fetched for the next.
@@ -485,8 +485,20 @@ const KEPT_SETS_SHARE: usize = 4;
 /// The smallest memory of the server, in bytes.
 const MEMORY_BYTES_MIN: usize = 64 << 20;
 
+/// The smallest disk space of a mirror, in bytes.
+const CACHE_BYTES_MIN: usize = 1 << 20;
+
 /// Parses a size such as `256M` or `1G`, of at least 64M.
 fn parse_memory(text: &str) -> Result<usize, String> {
+    parse_bytes(text, MEMORY_BYTES_MIN)
+}
+
+/// Parses a size such as `256M` or `1G`, of at least 1M.
+fn parse_cache(text: &str) -> Result<usize, String> {
+    parse_bytes(text, CACHE_BYTES_MIN)
+}
+
+fn parse_bytes(text: &str, bytes_min: usize) -> Result<usize, String> {
     let (digits, shift) = match text.as_bytes().last() {
         Some(b'M' | b'm') => (&text[..text.len() - 1], 20),
         Some(b'G' | b'g') => (&text[..text.len() - 1], 30),
@@ -494,8 +506,9 @@ fn parse_memory(text: &str) -> Result<usize, String> {
     };
     let number: Option<usize> = digits.parse().ok();
     let bytes = number.and_then(|number| number.checked_mul(1 << shift));
-    let bytes = bytes.filter(|bytes| *bytes >= MEMORY_BYTES_MIN);
-    bytes.ok_or_else(|| "expected a size of at least 64M, such as 256M or 1G".to_owned())
+    let bytes = bytes.filter(|bytes| *bytes >= bytes_min);
+    let least = bytes_min >> 20;
+    bytes.ok_or_else(|| format!("expected a size of at least {least}M, such as 256M or 1G"))
 }
 
 /// Parses a share, above 0 and at most 1: `25%` or `0.25`.

@@ -74,7 +74,16 @@ impl Host {
         tree: PathBuf,
         rule: impl Fn(&HostRequest) -> Behaviour + Send + Sync + 'static,
     ) -> Host {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        Host::at("127.0.0.1", tree, rule)
+    }
+
+    /// Starts a host at an address of this machine.
+    pub fn at(
+        address: &str,
+        tree: PathBuf,
+        rule: impl Fn(&HostRequest) -> Behaviour + Send + Sync + 'static,
+    ) -> Host {
+        let listener = TcpListener::bind((address, 0)).unwrap();
         let address = listener.local_addr().unwrap();
         let log = Arc::new(Log::default());
         let (rule, kept): (Arc<Rule>, _) = (Arc::new(rule), Arc::clone(&log));

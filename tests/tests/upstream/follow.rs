@@ -1,11 +1,13 @@
 //! A newer publication is taken over by content; an older one is refused.
 
-use std::fs;
+use std::{fs, path::PathBuf, time::Duration};
 
+use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
+use pinakes_tests::client::REPLY_TIMEOUT;
 use pinakes_tests::server::Server;
 use pinakes_tests::static_host::Host;
 
-use crate::setup::{Ask, ChangingTree, Edition, Mirror, answers, output, wait_until};
+use crate::setup::{Ask, ChangingTree, Edition, Mirror, answers, output, publish_at, wait_until};
 
 /// The snapshot that answers.
 fn served(server: &Server) -> String {
@@ -60,5 +62,53 @@ fn an_older_publication_is_refused() {
     let server = mirror.start(&host.url(), &[]);
     server.await_log(&["no newer snapshot", "is here; keeping what is here"]);
     right[0].assert_right(&server);
+    server.end(&[]);
+}
+
+/// Publishes the newer snapshot into a tree of its own, for a time.
+fn published_for(activates_at: DateTime<Utc>) -> (tempfile::TempDir, PathBuf) {
+    let directory = tempfile::tempdir().unwrap();
+    let tree = directory.path().join("tree");
+    publish_at(Edition::New, &tree, &activates_at.to_rfc3339_opts(SecondsFormat::Secs, true));
+    (directory, tree)
+}
+
+#[test]
+fn a_publication_with_a_time_is_switched_to_at_the_first_look_after_it() {
+    let tree = ChangingTree::of(Edition::Old);
+    let host = Host::new(tree.path());
+    let mirror = Mirror::empty();
+    let server = mirror.start(&host.url(), &["--from-interval", "1"]);
+    assert_eq!(served(&server), Edition::Old.id());
+    // Whole seconds, as the publication has.
+    let activates_at = DateTime::from_timestamp(Utc::now().timestamp() + 5, 0).unwrap();
+    let (_kept, newer) = published_for(activates_at);
+    assert!(Utc::now() + TimeDelta::seconds(1) < activates_at, "publishing took too long");
+    tree.leads_to(&newer);
+    host.take_sent_bytes();
+    loop {
+        let asked_at = Utc::now();
+        let id = served(&server);
+        if id == Edition::New.id() {
+            assert!(Utc::now() >= activates_at, "too early");
+            break;
+        }
+        let late = asked_at - activates_at;
+        assert!(late < TimeDelta::from_std(REPLY_TIMEOUT).unwrap(), "not switched to");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    // The server has looked before the time, too.
+    let looks = host.asked().iter().filter(|asked| asked.path == "publication.json").count();
+    assert!(looks > 1, "{looks} looks");
+    server.end(&[]);
+}
+
+#[test]
+fn an_empty_mirror_does_not_wait_for_the_time_of_a_publication() {
+    let (_kept, tree) = published_for(Utc::now() + TimeDelta::days(30));
+    let host = Host::new(tree);
+    let mirror = Mirror::empty();
+    let server = mirror.start(&host.url(), &[]);
+    assert_eq!(served(&server), Edition::New.id());
     server.end(&[]);
 }

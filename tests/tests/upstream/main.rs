@@ -5,9 +5,11 @@
 mod answers;
 mod away;
 mod bucket;
+mod cache;
 mod damage;
 mod directory;
 mod fill;
 mod follow;
 mod hostile;
+mod redirect;
 mod setup;

@@ -100,18 +100,23 @@ fn published() -> PathBuf {
             // The newer tree has both.
             let trees = if edition == "old" { &["old", "new"][..] } else { &["new"] };
             for tree in trees {
-                let tree = at(&format!("tree-{tree}"));
-                let mut args = vec!["publish".as_ref(), snapshot.as_os_str(), "--to".as_ref()];
-                args.extend([
-                    tree.as_os_str(),
-                    "--key".as_ref(),
-                    key.as_os_str(),
-                    "--quiet".as_ref(),
-                ]);
-                run(&args);
+                publish(&snapshot, &at(&format!("tree-{tree}")), &key, &[]);
             }
         }
     })
+}
+
+fn publish(snapshot: &Path, tree: &Path, key: &Path, more: &[&str]) {
+    let mut args = vec!["publish".as_ref(), snapshot.as_os_str(), "--to".as_ref()];
+    args.extend([tree.as_os_str(), "--key".as_ref(), key.as_os_str(), "--quiet".as_ref()]);
+    args.extend(more.iter().map(OsStr::new));
+    run(&args);
+}
+
+/// Publishes a snapshot into a tree, for servers that switch at a time.
+pub fn publish_at(edition: Edition, tree: &Path, activates_at: &str) {
+    let key = published().join("ours.key");
+    publish(&edition.snapshot(), tree, &key, &["--activate-at", activates_at]);
 }
 
 /// A directory of snapshots, empty at first.
@@ -442,8 +447,12 @@ impl ChangingTree {
     }
 
     pub fn becomes(&self, edition: Edition) {
+        self.leads_to(&edition.tree());
+    }
+
+    pub fn leads_to(&self, tree: &Path) {
         let fresh = self.0.path().join("fresh");
-        symlink(edition.tree(), &fresh).unwrap();
+        symlink(tree, &fresh).unwrap();
         fs::rename(fresh, self.path()).unwrap();
     }
 }

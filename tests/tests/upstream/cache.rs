@@ -1,0 +1,41 @@
+//! A mirror whose disk has room for a part of the snapshot: what was not used for longest is removed, and answers stay
+//! right.
+
+use std::{fs, os::unix::fs::MetadataExt};
+
+use pinakes_tests::files_below;
+use pinakes_tests::static_host::Host;
+
+use crate::setup::{Edition, Mirror, all_kinds, wait_until};
+
+/// The room: less than all kinds of requests touch.
+const CACHE_BYTES: u64 = 2 << 20;
+/// The most disk space, with the files that the limit does not count.
+const DISK_BYTES_MAX: u64 = CACHE_BYTES + (256 << 10);
+
+/// The disk space of the older snapshot's files.
+fn disk_bytes(mirror: &Mirror) -> u64 {
+    let place = mirror.snapshot(Edition::Old);
+    let blocks = |name: &String| fs::metadata(place.join(name)).unwrap().blocks() * 512;
+    files_below(&place).keys().map(blocks).sum()
+}
+
+#[test]
+fn what_was_not_used_is_removed_and_answers_stay_right() {
+    let host = Host::new(Edition::Old.tree());
+    let mirror = Mirror::empty();
+    let server = mirror.start(&host.url(), &["--cache", "2M"]);
+    for round in 0..3 {
+        host.take_sent_bytes();
+        all_kinds().iter().for_each(|asked| asked.assert_right(&server));
+        // What was removed is fetched again.
+        assert!(round == 0 || host.sent_bytes() > 1 << 20, "{} bytes", host.sent_bytes());
+        wait_until("the disk is near the limit", || disk_bytes(&mirror) <= DISK_BYTES_MAX);
+    }
+    server.end(&[]);
+    // What is left is right, also for a server without a limit.
+    let server = mirror.start(&host.url(), &[]);
+    all_kinds().iter().for_each(|asked| asked.assert_right(&server));
+    assert!(disk_bytes(&mirror) > DISK_BYTES_MAX, "the requests touch less than the limit");
+    server.end(&[]);
+}
