@@ -175,15 +175,14 @@ impl ObjectStore {
             return Ok(None);
         }
         let text = self.read(&version_file(version))?;
-        let hash = text.and_then(|text| String::from_utf8(text).ok());
-        let is_hash =
-            |hash: &String| hash.len() == 64 && hash.bytes().all(|b| b.is_ascii_hexdigit());
-        Ok(hash.filter(is_hash))
+        let text = text.and_then(|text| String::from_utf8(text).ok()).unwrap_or_default();
+        let hash = text.get(..blake3::OUT_LEN * 2).filter(|hash| text == checked(version, hash));
+        Ok(hash.map(str::to_owned))
     }
 
     /// Remembers the hash of a version of a part.
     pub(crate) fn remember_hash(&self, version: &str, hash: &str) -> Result<()> {
-        self.write(&version_file(version), hash.as_bytes())
+        self.write(&version_file(version), checked(version, hash).as_bytes())
     }
 
     /// Whether there is no object yet. A bucket is never new: other hosts may put objects there at any time.
@@ -222,6 +221,11 @@ fn object_file(name: &str) -> String {
 /// The file that remembers the hash of a version.
 fn version_file(version: &str) -> String {
     format!("{version}.hash")
+}
+
+/// A remembered hash, and a check of it: a damaged file is as good as none.
+fn checked(version: &str, hash: &str) -> String {
+    format!("{hash} {}", blake3::hash(format!("{version} {hash}").as_bytes()))
 }
 
 /// Copies a file of a bucket.
