@@ -99,27 +99,22 @@ fn neighbouring_records_of_many_names_stay_within_memory() {
     assert!(peak > 0 && peak < 512 << 20, "{peak} bytes");
 }
 
-/// Both lists are longer than what sorts in memory at once. A second list of twice the lines would take 36 MB more in
-/// memory, with 24 bytes a line.
+/// The list is longer than what sorts in memory at once. In memory it would take 96 MB more, with 24 bytes a line.
 #[test]
 fn merged_ids_take_the_same_memory_however_many() {
-    let lines = size_from_env("PINAKES_MERGES", 1_500_000);
-    let peak_of = |lines: u64| {
-        let mut merges = "merge_date,id,merge_into_id\n".to_owned();
-        for at in 0..lines {
-            let from = at * 1_000_003 % (lines * 2 + 1);
-            merges.push_str(&format!("2026-01-01,A{},A{}\n", from + 1, lines * 3 + at % 1_000));
-        }
-        let workspace = Workspace::new();
-        let author = format!("{{\"id\":\"A{}\",\"display_name\":\"A\"}}\n", lines * 3);
-        let files = [("authors.jsonl", author), ("merged_ids/authors/2026.csv", merges)];
-        write_files(&workspace.input(), files);
-        let (code, peak) = peak_bytes(&workspace.input(), &workspace.out(), &["--memory", "256M"]);
-        assert_eq!(code, Some(0));
-        peak
-    };
-    let (some, twice) = (peak_of(lines), peak_of(lines * 2));
-    assert!(some > 0 && twice < some + (12 << 20), "{some} and {twice} bytes");
+    let lines = size_from_env("PINAKES_MERGES", 4_000_000);
+    let mut merges = "merge_date,id,merge_into_id\n".to_owned();
+    for at in 0..lines {
+        let from = at * 1_000_003 % (lines * 2 + 1);
+        merges.push_str(&format!("2026-01-01,A{},A{}\n", from + 1, lines * 3 + at % 1_000));
+    }
+    let workspace = Workspace::new();
+    let author = format!("{{\"id\":\"A{}\",\"display_name\":\"A\"}}\n", lines * 3);
+    let files = [("authors.jsonl", author), ("merged_ids/authors/2026.csv", merges)];
+    write_files(&workspace.input(), files);
+    let (code, peak) = peak_bytes(&workspace.input(), &workspace.out(), &["--memory", "256M"]);
+    assert_eq!(code, Some(0));
+    assert!(peak > 0 && peak < 180_000_000, "{peak} bytes");
 }
 
 #[test]
