@@ -176,6 +176,9 @@ fn write_place(at: usize, starts: &mut impl Write) -> io::Result<()> {
     starts.write_all(&u32::try_from(at).map_err(io::Error::other)?.to_le_bytes())
 }
 
+/// Ids that are looked up together.
+const LOOKUPS: usize = 32;
+
 /// A map from ids to rows: pairs on disk, ascending by id.
 pub(crate) struct IdRows(KeyColumn);
 
@@ -185,6 +188,7 @@ impl IdRows {
         Ok(IdRows(KeyColumn::map(file, IdRow::BYTES, scratch)?))
     }
 
+    /// The row of an id.
     pub(crate) fn row_of(&self, id: u64) -> Option<u32> {
         self.get(self.0.find(id)?).map(|pair| pair.row)
     }
@@ -221,9 +225,6 @@ impl IdRows {
         self.0.get(index)?.try_into().ok().map(IdRow::decode)
     }
 }
-
-/// Ids that are looked up together.
-const LOOKUPS: usize = 32;
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]

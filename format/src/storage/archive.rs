@@ -380,21 +380,11 @@ impl Archive {
         at: impl Fn(usize) -> Range<usize>,
         is_below: impl Fn(usize) -> Result<bool, ReadError>,
     ) -> Result<usize, ReadError> {
-        let (mut low, mut high) = (0, count);
-        while low < high {
-            let middle = low + (high - low) / 2;
-            match is_below(middle) {
-                Ok(true) => low = middle + 1,
-                Ok(false) => high = middle,
-                Err(error) => {
-                    if self.is_collecting() {
-                        self.fetch_steps(low..high, &at);
-                    }
-                    return Err(error);
-                }
+        binary_search(0..count, is_below, |left| {
+            if self.is_collecting() {
+                self.fetch_steps(left, &at);
             }
-        }
-        Ok(low)
+        })
     }
 
     /// Asks for the entries that the next steps of a binary search may read: all of a short range, and of a longer one
@@ -412,18 +402,33 @@ impl Archive {
     }
 }
 
-/// The steps of binary searches that are tried at once where chunks are fetched.
-const STEPS_AT_ONCE: u32 = 4;
+/// The depth to which a binary search is tried after a failed step: 15 steps.
+const TRIED_DEPTH: u32 = 4;
 
-/// Binary-searches a range, at whose first part `is_below` holds; returns the end of that part.
-///
-/// Each step may read several places, each of which depends on the one before. If `tries_more`, a step that fails tries
-/// those that may follow, so that chunks of 15 steps are noted at once.
+/// Binary-searches a range whose steps read several places, each found by the one before. Returns the end of the first
+/// part, where `is_below` holds. If `tries_more`, a failed step is followed by all steps that may come after it, so that
+/// their absent chunks are noted together.
 pub(crate) fn search_steps(
     range: Range<u32>,
     tries_more: bool,
     is_below: impl Fn(u32) -> Result<bool, ReadError>,
 ) -> Result<u32, ReadError> {
+    let step = |at: usize| is_below(at as u32);
+    let found = binary_search(range.start as usize..range.end as usize, step, |left| {
+        if tries_more {
+            try_steps(left, TRIED_DEPTH, &step);
+        }
+    });
+    found.map(|at| at as u32)
+}
+
+/// Binary-searches a range for the end of its first part, where `is_below` holds. A step that fails ends the search,
+/// after `failed` was called with the range left to search.
+fn binary_search(
+    range: Range<usize>,
+    is_below: impl Fn(usize) -> Result<bool, ReadError>,
+    failed: impl FnOnce(Range<usize>),
+) -> Result<usize, ReadError> {
     let Range { start: mut low, end: mut high } = range;
     while low < high {
         let middle = low + (high - low) / 2;
@@ -431,9 +436,7 @@ pub(crate) fn search_steps(
             Ok(true) => low = middle + 1,
             Ok(false) => high = middle,
             Err(error) => {
-                if tries_more {
-                    try_steps(low..high, STEPS_AT_ONCE, &is_below);
-                }
+                failed(low..high);
                 return Err(error);
             }
         }
@@ -442,15 +445,19 @@ pub(crate) fn search_steps(
 }
 
 #[cold]
-fn try_steps(range: Range<u32>, steps: u32, is_below: &impl Fn(u32) -> Result<bool, ReadError>) {
-    if range.is_empty() || steps == 0 {
+fn try_steps(
+    range: Range<usize>,
+    depth: u32,
+    is_below: &impl Fn(usize) -> Result<bool, ReadError>,
+) {
+    if range.is_empty() || depth == 0 {
         return;
     }
     let middle = range.start + (range.end - range.start) / 2;
     // A failed read notes its chunk.
     let _ = is_below(middle);
-    try_steps(range.start..middle, steps - 1, is_below);
-    try_steps(middle + 1..range.end, steps - 1, is_below);
+    try_steps(range.start..middle, depth - 1, is_below);
+    try_steps(middle + 1..range.end, depth - 1, is_below);
 }
 
 /// Reads a little-endian number of at most eight bytes.

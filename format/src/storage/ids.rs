@@ -121,8 +121,8 @@ fn fences_bytes(pairs: u64) -> u64 {
     layer_lengths(pairs).iter().sum::<u64>() * 8
 }
 
-/// Searches `count` pairs of `PAIR` bytes from the offset `base`, whose fences end the file, the last layer last;
-/// returns what stands after the id.
+/// Searches `count` pairs of `PAIR` bytes from the offset `base`, whose fences end the file, the last layer last.
+/// Returns the bytes of the pair behind the id.
 fn find_by_fences<const PAIR: usize>(
     archive: &Archive,
     base: usize,

@@ -51,7 +51,7 @@ impl Hosts {
         self.0.len()
     }
 
-    /// The numbers of the hosts: those that do not pause first, of these the fastest.
+    /// The numbers of the hosts, paused hosts last, and faster hosts before slower ones.
     fn order(&self) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.0.len()).collect();
         order.sort_by_key(|number| {

@@ -1,5 +1,5 @@
-//! A mirror whose disk has room for a part of the snapshot: what was not used for longest is removed, and answers stay
-//! right.
+//! A mirror whose disk has room for a part of the snapshot. It removes the chunks that were not used for longest, and
+//! answers stay right.
 
 use std::{fs, os::unix::fs::MetadataExt};
 
@@ -21,19 +21,19 @@ fn disk_bytes(mirror: &Mirror) -> u64 {
 }
 
 #[test]
-fn what_was_not_used_is_removed_and_answers_stay_right() {
+fn unused_chunks_are_removed_and_answers_stay_right() {
     let host = Host::new(Edition::Old.tree());
     let mirror = Mirror::empty();
     let server = mirror.start(&host.url(), &["--cache", "2M"]);
     for round in 0..3 {
         host.take_sent_bytes();
         all_kinds().iter().for_each(|asked| asked.assert_right(&server));
-        // What was removed is fetched again.
+        // Removed chunks are fetched again.
         assert!(round == 0 || host.sent_bytes() > 1 << 20, "{} bytes", host.sent_bytes());
         wait_until("the disk is near the limit", || disk_bytes(&mirror) <= DISK_BYTES_MAX);
     }
     server.end(&[]);
-    // What is left is right, also for a server without a limit.
+    // A server without a limit can use the chunks that are left.
     let server = mirror.start(&host.url(), &[]);
     all_kinds().iter().for_each(|asked| asked.assert_right(&server));
     assert!(disk_bytes(&mirror) > DISK_BYTES_MAX, "the requests touch less than the limit");

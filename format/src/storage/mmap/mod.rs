@@ -9,8 +9,9 @@
 //!
 //! The program relies on its own discipline instead: a published file is never written to, only
 //! renamed or unlinked, and both leave a mapping whole. The one exception is the module
-//! [`absent`](crate::storage::absent), which writes chunks that are not verified, so that nobody uses their bytes. Readers also take no byte for an index, a
-//! length or an enum before a check, and [`Map::check_file`] detects a changed file afterwards.
+//! [`absent`](crate::storage::absent): it writes over chunks that are not verified, whose bytes nobody uses.
+//! Readers also take no byte for an index, a length or an enum before a check, and [`Map::check_file`] detects
+//! a changed file afterwards.
 //!
 //! # A file that was cut
 //!

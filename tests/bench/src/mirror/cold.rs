@@ -1,5 +1,4 @@
-//! Cold requests: each is sent to an empty mirror of its own, and its answer is compared with that of the complete
-//! snapshot.
+//! Cold requests. Each goes to an empty mirror of its own, and the complete snapshot must give the same answer.
 
 use std::{collections::BTreeMap, time::Instant};
 
@@ -12,7 +11,7 @@ use crate::{
     served::workloads::Workload,
 };
 
-/// What a request costs on average, and at most.
+/// The cost of a request, on average and at most.
 #[derive(Clone, Copy, Default)]
 pub struct Cost {
     mean: Counts,
@@ -30,7 +29,7 @@ struct Counts {
 /// Files of a line that says where the bytes lie.
 const FILES_SHOWN: usize = 8;
 
-/// Measures `count` requests of each workload, and prints what each costs: on average, and at most.
+/// Measures `count` requests of each workload, and prints their costs.
 pub fn run(
     published: &Published,
     workloads: &[Workload],

@@ -1,7 +1,7 @@
 //! Measures mirrors that begin with an empty disk, before a host of static files that is 50 ms away.
 //!
 //! - [`cold`] counts what a request costs on an empty mirror, by size of the snapshot.
-//! - [`warm`] compares a mirror that has what is asked for with a complete snapshot.
+//! - [`warm`] compares a mirror that has all requested chunks with a complete snapshot.
 //! - [`popular`] counts the requests that a small cache answers.
 
 mod cold;

@@ -1,4 +1,4 @@
-//! Throughput of a mirror that has what is asked for, in turn with a server of the complete snapshot.
+//! Throughput of a mirror that has all requested chunks, in turn with a server of the complete snapshot.
 
 use std::path::Path;
 
