@@ -24,6 +24,8 @@ use std::{path::PathBuf, process::ExitCode};
 
 use clap::{Parser, Subcommand};
 
+use crate::nightly::Changed;
+
 /// The compiler uses mimalloc, so measurements in this process use it too.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -160,6 +162,9 @@ enum Benchmark {
         /// Memory limit of the compiler, passed on as its `--memory`.
         #[arg(long, default_value = "2G")]
         memory: String,
+        /// Change a count that moves no row, in place of the citations.
+        #[arg(long)]
+        rows_stay: bool,
     },
     /// Search texts: relevance, and speed and size beside tantivy.
     Search {
@@ -218,7 +223,10 @@ fn main() -> ExitCode {
         Benchmark::Served { outputs, dir, memory } => served::run(outputs, &dir, &memory),
         Benchmark::Cold { outputs, dir, memory } => served::run_sizes(&outputs, &dir, &memory),
         Benchmark::Mirror { outputs, dir, memory } => mirror::run(&outputs, &dir, &memory),
-        Benchmark::Nightly { outputs, dir, memory } => nightly::run(outputs, &dir, &memory),
+        Benchmark::Nightly { outputs, dir, memory, rows_stay } => {
+            let changed = if rows_stay { Changed::Locations } else { Changed::Citations };
+            nightly::run(outputs, &dir, &memory, changed)
+        }
         Benchmark::Parquet { outputs, dir } => parquet::run(outputs, &dir),
         Benchmark::Search { benchmark } => search::run(&benchmark),
         Benchmark::Match { data, works, ror, dir, memory } => {
