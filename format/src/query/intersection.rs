@@ -277,18 +277,19 @@ impl<'s> Intersection<'s> {
         Ok(self.chunk_counts(deadline)?.iter().map(|count| u64::from(*count)).sum())
     }
 
-    /// Counts the matching rows of each chunk. A single posting list is counted from its directory.
+    /// Counts the matching rows of each chunk. A single posting list is counted from its directory, without its rows.
     pub fn chunk_counts(&self, deadline: Deadline<'_>) -> Result<Vec<u32>, QueryError> {
         if let [clause] = self.clauses.as_slice()
             && let ([Leaf::Postings(list)], false) = (clause.leaves.as_slice(), clause.is_negated)
         {
-            let counts = (0..self.chunks()).map(|chunk| {
+            let mut counts = list.chunk_counts(self.chunks())?;
+            for suppressed in self.suppressed.chunk_by(|one, other| one >> 16 == other >> 16) {
+                let chunk = suppressed[0] >> 16;
                 let view = list.view(chunk)?;
-                let suppressed = rows_in_chunk(self.suppressed, chunk).iter();
-                let left_out = suppressed.filter(|row| view.contains(**row as u16)).count();
-                Ok(view.count() - left_out as u32)
-            });
-            return counts.collect();
+                let left_out = suppressed.iter().filter(|row| view.contains(**row as u16)).count();
+                counts[chunk as usize] -= left_out as u32;
+            }
+            return Ok(counts);
         }
         let mut counts = Vec::with_capacity(self.chunks() as usize);
         for chunk in 0..self.chunks() {

@@ -174,11 +174,13 @@ fn posting_lists_hold_the_rows_they_were_written_from() {
             })
             .unwrap();
             assert!(rows.into_iter().eq(set.rows()), "case {case}, term {term}");
+            let counts = list.chunk_counts(4).unwrap();
             for chunk in 0..4 {
                 let view = list.view(chunk).unwrap();
                 let range = chunk << 16..(chunk + 1) << 16;
                 let expected = set.rows_in(range.clone()).count();
                 assert_eq!(view.count() as usize, expected, "case {case}, chunk {chunk}");
+                assert_eq!(counts[chunk as usize] as usize, expected, "case {case}, chunk {chunk}");
                 for row in range.step_by(977) {
                     let is_in = view.contains(row as u16);
                     assert_eq!(is_in, set.contains(row), "case {case}, row {row}");

@@ -512,6 +512,16 @@ impl<'s> Postings<'s> {
     }
 
     fn container(&self, this: ChunkEntry, next: ChunkEntry) -> Result<ChunkView<'s>, ReadError> {
+        let (bytes, count) = self.container_place(this, next)?;
+        Ok(ChunkView::new(self.archive.bytes(bytes.start, bytes.end)?, count))
+    }
+
+    /// The bytes of a container in the archive, and the number of its rows.
+    fn container_place(
+        &self,
+        this: ChunkEntry,
+        next: ChunkEntry,
+    ) -> Result<(Range<usize>, u32), ReadError> {
         let count = next
             .before
             .checked_sub(this.before)
@@ -528,7 +538,36 @@ impl<'s> Postings<'s> {
             ));
         }
         let from = self.from + this.from as usize;
-        Ok(ChunkView::new(self.archive.bytes(from, from + bytes)?, count))
+        Ok((from..from + bytes, count))
+    }
+
+    /// Counts the rows of each of the first `chunks` chunks. Cost: the entries, no rows; all rows of a short list.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the bytes are inconsistent.
+    pub fn chunk_counts(&self, chunks: u32) -> Result<Vec<u32>, ReadError> {
+        let mut counts = vec![0; chunks as usize];
+        let mut add = |chunk: u32, count: u32| match counts.get_mut(chunk as usize) {
+            Some(known) => {
+                *known += count;
+                Ok(())
+            }
+            None => Err(ReadError::corrupt("postings", "a chunk lies beyond the last row")),
+        };
+        match self.form {
+            Form::Short(bytes) => bytes
+                .as_chunks::<4>()
+                .0
+                .iter()
+                .try_for_each(|row| add(u32::from_le_bytes(*row) >> 16, 1))?,
+            Form::Long { entries, chunks } => (0..chunks).try_for_each(|at| {
+                let this = entry(entries, at);
+                let (_, count) = self.container_place(this, entry(entries, at + 1))?;
+                add(this.chunk, count)
+            })?,
+        }
+        Ok(counts)
     }
 
     /// Calls `visit` with each row, ascending, until `visit` returns false.
