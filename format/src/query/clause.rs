@@ -63,6 +63,30 @@ impl<'s> Clause<'s> {
         self.leaves.iter().all(|leaf| !matches!(leaf, Leaf::Values(_)))
     }
 
+    /// Tells whether the clause matches a row.
+    pub fn contains(&self, row: u32) -> Result<bool, ReadError> {
+        for leaf in &self.leaves {
+            let is_in = match leaf {
+                Leaf::Postings(list) => list.contains(row)?,
+                Leaf::NotPostings(list) => !list.contains(row)?,
+                leaf => leaf.contains(None, row)?,
+            };
+            if is_in {
+                return Ok(!self.is_negated);
+            }
+        }
+        Ok(self.is_negated)
+    }
+
+    /// Asks for all bytes of each posting list at once, unless `lookups` rows touch fewer bytes.
+    pub fn fetch_for(&self, lookups: f64) {
+        for leaf in &self.leaves {
+            if let Leaf::Postings(list) | Leaf::NotPostings(list) = leaf {
+                list.fetch_for(lookups);
+            }
+        }
+    }
+
     /// Evaluates the clause for all of `rows`.
     pub fn to_bitset(&self, rows: u32, deadline: Deadline<'_>) -> Result<Bitset, QueryError> {
         let mut all = Bitset::new(rows);
@@ -156,7 +180,7 @@ impl<'s> Leaf<'s> {
             Leaf::Sorted(sorted) => sorted.binary_search(&row).is_ok(),
             Leaf::Interval(range) => range.contains(&row),
             Leaf::Postings(_) => view.is_some_and(|view| view.contains(row as u16)),
-            Leaf::NotPostings(list) => !list.view(row >> 16)?.contains(row as u16),
+            Leaf::NotPostings(list) => !list.contains(row)?,
             Leaf::Values(values) => values.contains(row)?,
             Leaf::Bitmap(bitmap) => bitmap.contains(row),
         })

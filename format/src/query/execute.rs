@@ -6,6 +6,7 @@ use crate::entity::Entity;
 use crate::index::doc_set::DocSet;
 use crate::index::kept_sets::CountedSet;
 use crate::query::deadline::{Deadline, QueryError};
+use crate::query::first_page::FirstPage;
 use crate::query::intersection::Intersection;
 use crate::query::parse::Query;
 use crate::query::search::{RankedPage, RankedRow, Search, SearchSummary};
@@ -100,8 +101,12 @@ impl Query {
         if let Some(search) = self.search().filter(|_| self.has_scores()) {
             return self.page_by_relevance(search, snapshot, deadline);
         }
-        let matches = self.resolve(snapshot, deadline)?;
-        let keys = self.directed_orders(snapshot)?;
+        let matches = self.resolve(snapshot, deadline);
+        if matches.is_err() && snapshot.is_collecting() {
+            // This attempt also notes the first chunks of the sort.
+            let _ = self.first_page_bytes(snapshot);
+        }
+        let (matches, keys) = (matches?, self.directed_orders(snapshot)?);
         let part = ListPart { from: self.first_position(), rows_max: self.per_page as usize };
         // Without a sort the page is found while counting. A sort needs the whole set first.
         let (count, rows, ordering) = if let Some(sample) = self.sample {
@@ -111,6 +116,10 @@ impl Query {
         } else if is_row_order(&keys) {
             let (count, rows) = self.page_in_row_order(&matches, snapshot, deadline)?;
             (count, rows, "in row order")
+        } else if let Some((count, rows)) =
+            self.first_page(&matches, &keys, part, snapshot, deadline)?
+        {
+            (count, rows, "looked up from the first rank on")
         } else {
             let matching = self.matching_set(&matches, snapshot, deadline)?;
             let rows = self.sorted_rows(matching.named(), &keys, part, snapshot, deadline)?;
@@ -254,6 +263,46 @@ impl Query {
             part.from,
             part.rows_max,
         )
+    }
+
+    /// Counts the matching rows and finds those of a page near the beginning; `None` if the whole set takes less time.
+    fn first_page(
+        &self,
+        matches: &Intersection<'_>,
+        keys: &[DirectedOrder<'_>],
+        part: ListPart,
+        snapshot: &Snapshot,
+        deadline: Deadline<'_>,
+    ) -> Result<Option<(u64, Vec<u32>)>, QueryError> {
+        let (ids, by_id) = (snapshot.ids(self.entity), snapshot.id_order(self.entity)?);
+        let finder = PageFinder { ids, by_id, kept: snapshot.kept(), deadline };
+        let has_lists = keys.iter().any(|key| key.order.spec().lists.is_some());
+        let lists = has_lists.then(|| snapshot.term_lists(self.entity)).transpose()?;
+        // Interval numbers that are here are faster than a long walk.
+        let is_fetched =
+            snapshot.is_fetched() && keys.last().is_some_and(|key| !key.order.has_read_intervals());
+        let first = FirstPage { finder, matches, lists, is_fetched };
+        if !first.is_near(part.from + part.rows_max as u64) {
+            return Ok(None);
+        }
+        let (count, _) = self.counts(matches, snapshot, deadline)?;
+        let left = count.saturating_sub(part.from).min(part.rows_max as u64) as usize;
+        if left == 0 {
+            return Ok(Some((count, Vec::new())));
+        }
+        let rows = first.rows(keys, part.from as usize, left)?;
+        Ok(rows.map(|rows| (count, rows)))
+    }
+
+    /// Reads what [`first_page`](Self::first_page) reads first, so that an attempt notes its absent chunks.
+    fn first_page_bytes(&self, snapshot: &Snapshot) -> Result<(), QueryError> {
+        for key in self.directed_orders(snapshot)? {
+            let list = FirstPage::first_list(key, snapshot.term_lists(self.entity)?);
+            let row = key.order.each_row(0..1, |_| true);
+            list?;
+            row?;
+        }
+        Ok(())
     }
 
     /// Finds the set of the matching rows, and its name if an earlier query may have kept the set.

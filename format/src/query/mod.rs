@@ -11,6 +11,7 @@
 //! Leaf            rows as an index holds them      clause.rs: posting list, value range, bitmap, …
 //! Intersection    the rows of all clauses          intersection.rs: one chunk of 65,536 rows a step
 //! DocSet          the matching rows                doc_set.rs: only if an order needs the whole set
+//! FirstPage       rows near the beginning          first_page.rs: looks rows of an order up in the clauses
 //! SetKey          their name among kept sets       set_key.rs: the next page makes no set again
 //! OrderWalk       positions in an order            walk.rs, sorted_page.rs: by rank checkpoints
 //! RowPage         count, rows of the page, plan    execute.rs
@@ -30,6 +31,7 @@ mod doc_set;
 mod error;
 mod execute;
 mod filter;
+mod first_page;
 mod grammar;
 mod groups;
 mod intersection;

@@ -157,7 +157,7 @@ impl<'s> PageFinder<'s> {
     }
 
     /// Selects the page by the first key, and within the runs of equal values on it by the others.
-    fn select(
+    pub fn select(
         &self,
         rows: &[u32],
         keys: &[DirectedOrder<'s>],

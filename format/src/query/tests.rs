@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use std::{fs::File, io, ops::Range, path::Path, sync::Arc};
+use std::{collections::BTreeMap, fs::File, io, ops::Range, path::Path, sync::Arc};
 
 use crate::entity::Entity;
 use crate::index::bitset::CHUNK_ROWS;
@@ -13,6 +13,7 @@ use crate::index::postings::PostingsBuilder;
 use crate::index::term_lists::{Term, TermListsFile, TermListsWriter};
 use crate::query::clause::{Clause, Leaf};
 use crate::query::deadline::Deadline;
+use crate::query::first_page::FirstPage;
 use crate::query::groups::count_common;
 use crate::query::intersection::Intersection;
 use crate::query::range::ValueRange;
@@ -272,7 +273,12 @@ struct Table {
     specs: Vec<keys::Order>,
     ids_file: Ids,
     orders: OrdersFile,
+    /// The rows of each value, of the columns in `LISTED`.
+    lists: TermListsFile,
 }
+
+/// The columns with posting lists: one of frequent values, and one of rare ones.
+const LISTED: [usize; 2] = [0, 3];
 
 /// Hashes a number, the same way in every run.
 fn mixed(number: u64) -> u64 {
@@ -310,6 +316,7 @@ impl Table {
         specs.push(spec(Values::Texts, false));
         specs.push(spec(Values::Integers, true));
         specs.push(spec(Values::Ids, false));
+        (0..).zip(LISTED).for_each(|(number, column)| specs[column].lists = Some(number));
         Table::write(ids, columns, specs)
     }
 
@@ -369,7 +376,25 @@ impl Table {
         }
         writer.finish().unwrap();
         let orders = OrdersFile::open(open(&path, FileKind::Orders), &specs, ids.len()).unwrap();
-        Table { ids, columns, specs, ids_file, orders }
+        let path = directory.path().join("lists");
+        let mut writer = TermListsWriter::create(&path, header(FileKind::TermLists, 1)).unwrap();
+        for column in LISTED {
+            let mut by_value: BTreeMap<u64, PostingsBuilder> = BTreeMap::new();
+            for (row, value) in (0..).zip(&columns[column]) {
+                value
+                    .iter()
+                    .for_each(|value| by_value.entry(*value).or_default().push_rows(&[row]));
+            }
+            writer.begin(Terms::Values.bytes());
+            for (value, mut list) in by_value {
+                writer.push(Term::from(value), &mut list).unwrap();
+            }
+            writer.end(&mut PostingsBuilder::default()).unwrap();
+        }
+        writer.finish().unwrap();
+        let lists = open(&path, FileKind::TermLists);
+        let lists = TermListsFile::open(lists, &[Terms::Values; LISTED.len()]).unwrap();
+        Table { ids, columns, specs, ids_file, orders, lists }
     }
 
     fn order(&self, number: usize) -> crate::index::orders::Order<'_> {
@@ -434,6 +459,7 @@ fn pages_of_every_set_and_sort_equal_those_of_plain_sorting() {
     // Every sort of all rows, computed once. Sorting a set gives the same order without the rest.
     let plain: Vec<Vec<u32>> =
         sorts.iter().map(|keys| table.sorted((0..ROWS).collect(), keys)).collect();
+    let mut first_pages = 0;
     let cases =
         suppressed.iter().flat_map(|out| (0..).zip(&sets).map(move |(at, set)| (at, set, out)));
     for (number, rows, suppressed) in cases {
@@ -470,14 +496,19 @@ fn pages_of_every_set_and_sort_equal_those_of_plain_sorting() {
                 let from = (from as usize).min(rows.len());
                 let to = (from + 100).min(rows.len());
                 let out = suppressed.len();
-                assert_eq!(
-                    found,
-                    expected[from..to],
-                    "set {number} without {out} rows, {keys:?}, from {from}"
-                );
+                let case = format!("set {number} without {out} rows, {keys:?}, from {from}");
+                assert_eq!(found, expected[from..to], "{case}");
+                for is_fetched in [false, true].into_iter().filter(|_| from < to) {
+                    let lists = Some(&table.lists);
+                    let first = FirstPage { finder, matches: &matches, lists, is_fetched };
+                    let Some(found) = first.rows(&sort, from, to - from).unwrap() else { continue };
+                    assert_eq!(found, expected[from..to], "{case}, as a first page");
+                    first_pages += 1;
+                }
             }
         }
     }
+    assert!(first_pages > 500, "{first_pages}");
 }
 
 #[test]

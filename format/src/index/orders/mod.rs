@@ -511,6 +511,11 @@ impl<'s> Order<'s> {
         interval_bits(self.layout.checkpoints)
     }
 
+    /// Whether the interval numbers of all rows were read before.
+    pub(crate) fn has_read_intervals(&self) -> bool {
+        self.archive.is_verified(self.layout.slices_from..self.layout.checkpoint_ranks_from)
+    }
+
     /// The interval numbers of a chunk's rows. Interval n ends before checkpoint n. Cost: one read.
     ///
     /// # Errors

@@ -28,6 +28,7 @@ use crate::index::bitset::{
 };
 use crate::storage::archive::Archive;
 use crate::storage::error::ReadError;
+use crate::storage::integrity::CHUNK_BYTES;
 
 /// The most rows that an array container holds. A bitmap takes fewer bytes from there on.
 pub const ARRAY_ROWS_MAX: usize = 4_096;
@@ -442,6 +443,10 @@ impl<'s> Postings<'s> {
             return Err(ReadError::corrupt("postings", "a posting list ends before it begins"));
         }
         let form = if is_long {
+            // The number of chunks tells how many bytes to read next: few more than a chunk of the file.
+            if archive.is_collecting() {
+                archive.fetch(from, to.min(from + CHUNK_BYTES));
+            }
             let chunks = archive.u32_at(from)? as usize;
             let bytes = chunks
                 .checked_add(1)
@@ -463,6 +468,15 @@ impl<'s> Postings<'s> {
             Form::Short(bytes)
         };
         Ok(Postings { archive, from, to, form })
+    }
+
+    /// Asks for all bytes of the list at once, where chunks are fetched and `lookups` rows would touch as many bytes.
+    pub(crate) fn fetch_for(&self, lookups: f64) {
+        if self.archive.is_collecting()
+            && lookups * CHUNK_BYTES as f64 >= (self.to - self.from) as f64
+        {
+            self.archive.fetch(self.from, self.to);
+        }
     }
 
     /// The bytes of the list in the archive.
@@ -492,23 +506,30 @@ impl<'s> Postings<'s> {
                 let to = rows.partition_point(|row| u32::from_le_bytes(*row) >> 16 <= chunk);
                 Ok(ChunkView::Short(&bytes[from * 4..to * 4]))
             }
-            Form::Long { entries, chunks } => {
-                let (mut low, mut high) = (0, chunks);
-                while low < high {
-                    let middle = low + (high - low) / 2;
-                    if entry(entries, middle).chunk < chunk {
-                        low = middle + 1
-                    } else {
-                        high = middle
-                    }
-                }
-                let found = entry(entries, low);
-                if low == chunks || found.chunk != chunk {
-                    return Ok(ChunkView::EMPTY);
-                }
-                self.container(found, entry(entries, low + 1))
+            Form::Long { entries, chunks } => match find_entry(entries, chunks, chunk) {
+                Some(at) => self.container(entry(entries, at), entry(entries, at + 1)),
+                None => Ok(ChunkView::EMPTY),
+            },
+        }
+    }
+
+    /// Tells whether the list has a row. Cost: as [`Postings::view`]; of a bitmap, one byte.
+    ///
+    /// # Errors
+    ///
+    /// As [`Postings::view`].
+    pub fn contains(&self, row: u32) -> Result<bool, ReadError> {
+        if let Form::Long { entries, chunks } = self.form
+            && let Some(at) = find_entry(entries, chunks, row >> 16)
+        {
+            let (bytes, count) =
+                self.container_place(entry(entries, at), entry(entries, at + 1))?;
+            if bytes.len() == BITSET_BYTES && count as usize > ARRAY_ROWS_MAX {
+                let byte = bytes.start + usize::from(row as u16 / 8);
+                return Ok(self.archive.bytes(byte, byte + 1)?[0] >> (row % 8) & 1 == 1);
             }
         }
+        Ok(self.view(row >> 16)?.contains(row as u16))
     }
 
     fn container(&self, this: ChunkEntry, next: ChunkEntry) -> Result<ChunkView<'s>, ReadError> {
@@ -598,6 +619,16 @@ impl<'s> Postings<'s> {
         }
         Ok(())
     }
+}
+
+/// Binary-searches the entry of a chunk.
+fn find_entry(entries: &[u8], chunks: usize, chunk: u32) -> Option<usize> {
+    let (mut low, mut high) = (0, chunks);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if entry(entries, middle).chunk < chunk { low = middle + 1 } else { high = middle }
+    }
+    (low < chunks && entry(entries, low).chunk == chunk).then_some(low)
 }
 
 /// Reads an entry. `open` checked the length of the entries, so `at` is in range.
