@@ -28,6 +28,7 @@ impl DocSet {
                 suppressed => DocSet::AllExcept(matches.rows(), suppressed.into()),
             });
         }
+        matches.fetch();
         let mut builder = DocSetBuilder::new(matches.chunks());
         for chunk in 0..matches.chunks() {
             deadline.check()?;

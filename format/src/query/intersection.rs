@@ -154,6 +154,15 @@ impl<'s> Intersection<'s> {
         self.rows.div_ceil(CHUNK_ROWS as u32)
     }
 
+    /// Asks for the posting lists that all chunks need together, where a host sends them.
+    pub fn fetch(&self) {
+        let mut lookups = f64::INFINITY;
+        for (clause, count_max) in self.clauses.iter().zip(&self.counts_max) {
+            clause.fetch_for(lookups);
+            lookups = lookups.min(*count_max as f64);
+        }
+    }
+
     /// Computes the matching rows of a chunk.
     pub fn chunk(&self, chunk: u32) -> Result<ChunkRows, ReadError> {
         let mut found = self.intersect_chunk(chunk)?;
@@ -291,6 +300,7 @@ impl<'s> Intersection<'s> {
             }
             return Ok(counts);
         }
+        self.fetch();
         let mut counts = Vec::with_capacity(self.chunks() as usize);
         for chunk in 0..self.chunks() {
             deadline.check()?;

@@ -56,7 +56,7 @@ use crate::storage::blobs::Blobs;
 use crate::storage::error::ReadError;
 use crate::storage::header::HEADER_BYTES;
 use crate::storage::ids::{Ids, Redirects};
-use crate::storage::integrity::chunk_count;
+use crate::storage::integrity::{CHUNK_BYTES, chunk_count};
 use crate::storage::manifest::Manifest;
 use crate::storage::mmap::Map;
 use crate::storage::names::Names;
@@ -81,6 +81,9 @@ pub const HISTORY: &str = ".history";
 
 /// The file in the directory of a snapshot of which chunks may be absent.
 pub const PARTIAL: &str = "partial";
+
+/// Bytes at the end of an index that hold its directory, or the last layer of fences.
+const END_BYTES: usize = 2 << 10;
 
 /// The directory, in a directory of snapshots, with the suppression list of each snapshot built with one.
 /// Snapshots do not contain the lists, since mirrors publish snapshots.
@@ -273,6 +276,22 @@ impl Snapshot {
     pub fn missing_in(&self, archive: usize, chunks: Range<usize>) -> Vec<Missing> {
         let wanted = Wanted::default();
         self.archives().skip(archive).take(1).for_each(|of| wanted.note_chunks(of, chunks.clone()));
+        wanted.take(&mut FetchedStretches::default())
+    }
+
+    /// The missing ends of the indexes of outputs, with which most requests begin: the directories of lists and orders,
+    /// and the last layer of fences.
+    pub fn missing_ends(&self) -> Vec<Missing> {
+        let (files, wanted) = (self.files_of(Entity::Output), Wanted::default());
+        let indexes = [
+            files.term_lists.as_ref().map(Lazy::archive),
+            files.orders.as_ref().map(Lazy::archive),
+            Some(files.ids.archive()),
+        ];
+        for archive in indexes.into_iter().flatten() {
+            let from = archive.len().saturating_sub(END_BYTES) / CHUNK_BYTES;
+            wanted.note_chunks(archive, from..archive.len().div_ceil(CHUNK_BYTES));
+        }
         wanted.take(&mut FetchedStretches::default())
     }
 

@@ -43,7 +43,7 @@ const GAP_RUNS_MAX: usize = 2;
 /// The most chunks of one request.
 const REQUEST_CHUNKS_MAX: usize = 128;
 /// Stretches that one attempt notes, before the first that it cannot do without ends it.
-const NOTED_MAX: usize = 96;
+const NOTED_MAX: usize = 512;
 /// The chunks that are removed from the disk together: 512 KiB.
 const REMOVED_CHUNKS: usize = 64;
 /// A file of at most this many chunks is fetched as a whole.

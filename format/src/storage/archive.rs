@@ -22,7 +22,7 @@ use crate::storage::integrity::{Verifier, chunk_range, chunks_of};
 use crate::storage::mmap::Map;
 
 /// A binary search of at most this many bytes is fetched as a whole, of more by the ends of parts.
-const SHORT_SEARCH_BYTES: usize = 96 << 10;
+pub(crate) const SHORT_SEARCH_BYTES: usize = 96 << 10;
 /// The parts of a longer search.
 const SEARCHED_PARTS: usize = 16;
 

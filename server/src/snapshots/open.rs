@@ -72,10 +72,12 @@ impl OpenOptions {
 
     /// Maps the files of a snapshot.
     pub(super) fn map(&self, path: &Path) -> Result<Snapshot, OpenError> {
-        match &self.upstream {
-            Some(upstream) => Snapshot::open_fetched(path, upstream.source(path)),
-            None => Snapshot::open_with_mode(path, self.load_mode),
-        }
+        let Some(upstream) = &self.upstream else {
+            return Snapshot::open_with_mode(path, self.load_mode);
+        };
+        let snapshot = Snapshot::open_fetched(path, upstream.source(path))?;
+        upstream.fetch_ends(&snapshot);
+        Ok(snapshot)
     }
 
     /// Maps the files of a snapshot that may be served later. Never copies them.

@@ -132,6 +132,14 @@ impl Upstream {
         outcome
     }
 
+    /// Fetches what most requests read first. If no host sends it now, the requests ask for it again.
+    pub(crate) fn fetch_ends(&self, snapshot: &Snapshot) {
+        let missing = snapshot.missing_ends();
+        if !missing.is_empty() {
+            let _ = self.source(snapshot.path()).fetch(missing);
+        }
+    }
+
     /// Fetches all chunks that are absent, while no request fetches any. Ends when the snapshot is complete, or when
     /// `goes_on` is false.
     pub(crate) fn fill(&self, snapshot: &Snapshot, goes_on: impl Fn() -> bool) {

@@ -27,7 +27,7 @@ use tokio::{
 use crate::upstream::hosts::{Hosts, Unreachable};
 
 /// Transfers at the same time.
-const TRANSFERS_MAX: usize = 32;
+const TRANSFERS_MAX: usize = 64;
 /// Transfers that wait or run. A batch beyond fails at once.
 const WAITING_MAX: usize = 4_096;
 

@@ -25,7 +25,9 @@ use std::{
 
 use crate::index::postings::{Postings, PostingsBuilder};
 use crate::schema::keys::Terms;
-use crate::storage::archive::{Archive, ArchiveError, InArchive, little_endian};
+use crate::storage::archive::{
+    Archive, ArchiveError, InArchive, SHORT_SEARCH_BYTES, little_endian,
+};
 use crate::storage::blobs::Spool;
 use crate::storage::error::ReadError;
 use crate::storage::file_writer::{FileWriter, Written};
@@ -306,6 +308,10 @@ impl TermListsFile {
     /// As [`TermListsFile::lower_bound`].
     pub fn find(&self, lists: usize, term: Term) -> Result<Option<Postings<'_>>, ReadError> {
         let layout = self.layout(lists)?;
+        // The place of the postings is read next.
+        if self.archive.is_collecting() && layout.end() - layout.terms_from <= SHORT_SEARCH_BYTES {
+            self.archive.fetch(layout.terms_from, layout.end());
+        }
         let at = self.lower_bound(lists, term)?;
         if at == layout.terms || self.term(layout, at)? != term {
             return Ok(None);
