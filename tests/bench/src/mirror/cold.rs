@@ -1,6 +1,6 @@
 //! Cold requests. Each goes to an empty mirror of its own, and the complete snapshot must give the same answer.
 
-use std::{collections::BTreeMap, time::Instant};
+use std::{collections::BTreeMap, thread, time::Instant};
 
 use pinakes_tests::slow_link::LinkCounts;
 
@@ -70,6 +70,45 @@ pub fn run(
     print_cost("start", &start);
     costs.push(("start", start));
     Ok(costs)
+}
+
+/// Sends 32 different requests at once to an empty mirror, four of each workload, and prints their cost.
+pub fn run_together(published: &Published, workloads: &[Workload]) -> Result<()> {
+    let complete = Server::pinakes(&published.snapshots)?;
+    let paths = workloads.iter().flat_map(|workload| workload.paths.iter().take(4)).take(32);
+    let link = published.slow_link();
+    let mirror = published.empty_mirror(&link.url(), &[])?;
+    link.take_counts();
+    let begun = Instant::now();
+    let replies: Vec<Result<(Vec<u8>, f64)>> = thread::scope(|scope| {
+        let ask = |path: &str| -> Result<_> {
+            let reply = Client::connect(&mirror.address)?.get(path)?.to_vec();
+            Ok((reply, begun.elapsed().as_secs_f64()))
+        };
+        let asked: Vec<_> = paths.clone().map(|path| scope.spawn(move || ask(path))).collect();
+        let panicked = |_| Err("a client panicked".into());
+        asked.into_iter().map(|asked| asked.join().unwrap_or_else(panicked)).collect()
+    });
+    let counts = link.take_counts();
+    published.host.take_sent_bytes();
+    let mut seconds = Vec::new();
+    for (path, reply) in paths.zip(replies) {
+        let (reply, after) = reply?;
+        if reply != Client::connect(&complete.address)?.get(path)? {
+            return Err(format!("GET {path}: the mirror gives another answer").into());
+        }
+        seconds.push(after);
+    }
+    seconds.sort_by(f64::total_cmp);
+    println!(
+        "{} requests at once: {} rounds, {:.0} KiB, all right; the median after {:.1} s, the last after {:.1} s",
+        seconds.len(),
+        counts.rounds,
+        counts.bytes as f64 / 1024.0,
+        seconds[seconds.len() / 2],
+        seconds[seconds.len() - 1]
+    );
+    Ok(())
 }
 
 /// Prints how the costs grow with the size of the snapshot.

@@ -33,11 +33,13 @@ pub fn run(sizes: &[u64], dir: &Path, memory: &str) -> Result<()> {
         let snapshot = Snapshot::open(&snapshots.join("current").canonicalize()?)?;
         let mut requests = workloads::all(&snapshot, WARM_REQUESTS)?;
         requests.insert(1, workloads::years(2_005, 18));
+        requests.insert(6, workloads::first_pages(REQUESTS as u32));
         let popular = workloads::popular_records(&snapshot, popular::REQUESTS)?;
         drop(snapshot);
         let published = Published::publish(&snapshots, dir)?;
         println!("\n{outputs} outputs, a snapshot of {:.0} MB", published.bytes()? as f64 / 1e6);
         costs.push(cold::run(&published, &requests, REQUESTS)?);
+        cold::run_together(&published, &requests)?;
         popular::run(&published, &popular)?;
         if *outputs == sizes[0] && wrk::is_installed() {
             warm::run(&published, &requests, dir)?;

@@ -95,6 +95,16 @@ pub fn years(from: u32, count: u32) -> Workload {
     Workload { name: "page of one filter", paths: (from..from + count).map(path).collect() }
 }
 
+/// Makes the requests for the first pages of a filter by two sort keys.
+pub fn first_pages(count: u32) -> Workload {
+    let path = |page| {
+        format!(
+            "/outputs?filter=type:article&sort=year:desc,fwci:desc&per_page={PER_PAGE}&page={page}"
+        )
+    };
+    Workload { name: "the same, first pages", paths: (1..=count).map(path).collect() }
+}
+
 /// The path of the output in a row.
 fn record(snapshot: &Snapshot, row: u32) -> Result<String> {
     let mut path = b"/outputs/".to_vec();
