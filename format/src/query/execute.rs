@@ -265,7 +265,8 @@ impl Query {
         )
     }
 
-    /// Counts the matching rows and finds those of a page near the beginning; `None` if the whole set takes less time.
+    /// Counts the matching rows and finds those of a page near the beginning. `None` if the whole set takes less time, as it
+    /// does where the interval numbers of all rows are here.
     fn first_page(
         &self,
         matches: &Intersection<'_>,
@@ -274,14 +275,15 @@ impl Query {
         snapshot: &Snapshot,
         deadline: Deadline<'_>,
     ) -> Result<Option<(u64, Vec<u32>)>, QueryError> {
+        let has_read = |key: &DirectedOrder<'_>| key.order.has_read_intervals();
+        if !snapshot.is_fetched() || keys.last().is_none_or(has_read) {
+            return Ok(None);
+        }
         let (ids, by_id) = (snapshot.ids(self.entity), snapshot.id_order(self.entity)?);
         let finder = PageFinder { ids, by_id, kept: snapshot.kept(), deadline };
         let has_lists = keys.iter().any(|key| key.order.spec().lists.is_some());
         let lists = has_lists.then(|| snapshot.term_lists(self.entity)).transpose()?;
-        // Interval numbers that are here are faster than a long walk.
-        let is_fetched =
-            snapshot.is_fetched() && keys.last().is_some_and(|key| !key.order.has_read_intervals());
-        let first = FirstPage { finder, matches, lists, is_fetched };
+        let first = FirstPage { finder, matches, lists };
         if !first.is_near(part.from + part.rows_max as u64) {
             return Ok(None);
         }

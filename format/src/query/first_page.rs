@@ -1,5 +1,6 @@
 //! Finds a page near the beginning of a sorted list without the set of all matching rows.
 //!
+//! This serves snapshots whose chunks a host has to send. Where all bytes are here, sets that are kept take less time.
 //! An order is walked from its first rank on, and each row is looked up in the posting lists of the filter. A long run of
 //! equal values of the first key becomes one more clause, and the order of the next key is walked; a short run is sorted:
 //!
@@ -22,10 +23,8 @@ use crate::query::sorted_page::{DirectedOrder, PageFinder};
 use crate::schema::keys::Values;
 use crate::storage::error::ReadError;
 
-/// The most ranks of a walk: with more, the set of the filter takes less time.
-const RANKS_MAX: u32 = 4_096;
-/// The most ranks of a walk where a host has to send what the set takes: 1 MiB of ranks.
-const FETCHED_RANKS_MAX: u32 = 1 << 18;
+/// The most ranks of a walk: 1 MiB. With more, the set of the filter takes less time.
+const RANKS_MAX: u32 = 1 << 18;
 /// The most steps of a walk, each of as many ranks as are expected to hold the page.
 const STEPS_MAX: u32 = 4;
 /// The most rows of a run that are sorted.
@@ -35,7 +34,7 @@ const RUNS_MAX: u64 = 32;
 /// Rows behind a page among which the run of its last row must end.
 const ROWS_BEHIND: usize = 15;
 /// The most lookups of rows in the codes of a range, each of which may fetch a chunk.
-const FETCHED_CODES_MAX: f64 = 256.0;
+const CODES_MAX: f64 = 256.0;
 
 /// A clause with the upper bound of its rows.
 type CountedClause<'a, 's> = (u64, &'a Clause<'s>);
@@ -46,19 +45,13 @@ pub(super) struct FirstPage<'q, 's> {
     pub matches: &'q Intersection<'s>,
     /// The lists of orders' values; `None` where the entity has none.
     pub lists: Option<&'s TermListsFile>,
-    /// Whether a host has to send what the set takes.
-    pub is_fetched: bool,
 }
 
 impl<'s> FirstPage<'_, 's> {
     /// Whether a position may lie among the ranks of a walk.
     pub fn is_near(&self, position: u64) -> bool {
         let counts = self.matches.counts_max().iter().copied();
-        self.ranks_before(position as f64, counts) <= f64::from(self.ranks_max())
-    }
-
-    fn ranks_max(&self) -> u32 {
-        if self.is_fetched { FETCHED_RANKS_MAX } else { RANKS_MAX }
+        self.ranks_before(position as f64, counts) <= f64::from(RANKS_MAX)
     }
 
     /// The ranks before which this many rows match, if clauses of these numbers of rows match independently.
@@ -177,14 +170,12 @@ impl<'s> FirstPage<'_, 's> {
     ) -> Result<Option<Vec<u32>>, QueryError> {
         let counts = clauses.iter().map(|(count, _)| *count);
         let expected = self.ranks_before(count as f64, counts);
-        // The keys of fewer rows are gathered in less time.
-        let is_small = clauses.first().is_some_and(|(count, _)| *count as f64 <= expected);
-        if expected > f64::from(self.ranks_max()) || is_small && !self.is_fetched {
+        if expected > f64::from(RANKS_MAX) {
             return Ok(None);
         }
         let mut lookups = expected;
         for (rows, clause) in clauses {
-            if self.is_fetched && !clause.is_stored_by_chunk() && lookups > FETCHED_CODES_MAX {
+            if !clause.is_stored_by_chunk() && lookups > CODES_MAX {
                 return Ok(None);
             }
             clause.fetch_for(lookups);
