@@ -28,8 +28,8 @@ use crate::upstream::hosts::{Hosts, Unreachable};
 
 /// Transfers at the same time.
 const TRANSFERS_MAX: usize = 64;
-/// Transfers that wait or run. A batch beyond fails at once.
-const WAITING_MAX: usize = 4_096;
+/// Transfers that wait or run: those of 32 attempts that note all they can. A batch beyond fails at once.
+const WAITING_MAX: usize = 16_384;
 
 /// Fetches chunks of one snapshot after another from hosts that publish them.
 pub(crate) struct Transfers {
