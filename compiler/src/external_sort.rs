@@ -9,7 +9,7 @@
 
 use std::{
     cmp::Reverse,
-    collections::BinaryHeap,
+    collections::{BinaryHeap, binary_heap::PeekMut},
     fs::File,
     io::{self, BufReader, BufWriter, Read, Seek, Write},
     path::{Path, PathBuf},
@@ -159,11 +159,14 @@ impl<T: Spill> Iterator for Sorted<T> {
         if self.runs.is_empty() {
             return self.memory.next().map(Ok);
         }
-        let Reverse((value, index)) = self.heap.pop()?;
-        match T::read(&mut self.runs[index]) {
-            Ok(next) => self.heap.extend(next.map(|value| Reverse((value, index)))),
+        // Replacing the top moves it once; popping it and pushing the next value would move twice.
+        let mut top = self.heap.peek_mut()?;
+        let Reverse((first, index)) = &mut *top;
+        let value = match T::read(&mut self.runs[*index]) {
+            Ok(Some(next)) => std::mem::replace(first, next),
+            Ok(None) => PeekMut::pop(top).0.0,
             Err(error) => return Some(Err(error)),
-        }
+        };
         Some(Ok(value))
     }
 }
