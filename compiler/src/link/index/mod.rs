@@ -202,17 +202,15 @@ impl Linker<'_> {
             let has_texts = self.has_search && text_paths(entity).is_some();
             has_texts.then(|| self.write_full_text(out, texts, unchanged)).transpose()
         };
-        // The longest work first, so that the threads end together.
-        let lists_and_targets = || rayon::join(lists, targets);
-        let others = || match is_ranked_by_rows(keys) {
-            true => rayon::join(names, || rayon::join(lists_and_targets, orders)),
-            false => {
-                let (lists, (orders, names)) =
-                    rayon::join(lists_and_targets, || (orders(), names()));
-                (names, (lists, orders))
+        // Orders first: they take the longest, and where they leave a thread idle it finds other work.
+        let others = || rayon::join(full_text, || rayon::join(lists, targets));
+        let ((orders, names), (full_text, (lists, targets))) = match is_ranked_by_rows(keys) {
+            true => {
+                let (orders, (names, others)) = rayon::join(orders, || rayon::join(names, others));
+                ((orders, names), others)
             }
+            false => rayon::join(|| (orders(), names()), others),
         };
-        let (full_text, (names, ((lists, targets), orders))) = rayon::join(full_text, others);
         let mut files: Vec<WrittenFile> =
             lists?.into_iter().chain(orders?).chain(targets?).chain(full_text?).collect();
         let names = names?;
