@@ -52,7 +52,7 @@ pub use crate::index::full_text::layout::{FORMS_MAX, POSITION_MAX, TITLE_END, VA
 pub use crate::index::full_text::positions::Occurrence;
 pub use crate::index::full_text::postings::NO_ROW;
 pub use crate::index::full_text::record::each_text;
-pub use crate::index::full_text::write::FullTextWriter;
+pub use crate::index::full_text::write::{EncodedTerm, FullTextWriter, TermEncoder};
 
 fn corrupt(what: &'static str) -> ReadError {
     ReadError::corrupt("full_text", what)

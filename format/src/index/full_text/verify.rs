@@ -134,7 +134,7 @@ mod tests {
     use super::*;
     use crate::entity::Entity;
     use crate::index::check::archive;
-    use crate::index::full_text::{FullTextWriter, Occurrence};
+    use crate::index::full_text::{FullTextWriter, Occurrence, TermEncoder};
     use crate::schema::layout::schema_hash;
     use crate::storage::header::{FileKind, Header};
 
@@ -171,18 +171,23 @@ mod tests {
             schema_hash: schema_hash(),
         };
         let mut writer = FullTextWriter::create(path, header).unwrap();
+        let mut term = TermEncoder::default();
         let mut forms: Vec<(Vec<u8>, &str, u16)> = Vec::new();
         for (stem, step, of_term) in TERMS {
             let mut of_term: Vec<Vec<u8>> =
                 of_term.iter().map(|form| form.as_bytes().to_vec()).collect();
             of_term.sort();
-            writer.begin_term(stem.as_bytes(), of_term.len());
+            term.begin(stem.as_bytes(), of_term.len());
             for row in rows_of(step) {
-                writer
-                    .push(row, 1 + (row % 31) as u8, &occurrences(row, of_term.len() as u16))
-                    .unwrap();
+                let occurrences = occurrences(row, of_term.len() as u16);
+                term.push(row, 1 + (row % 31) as u8, &occurrences);
+                // Terms may be written in pieces.
+                if stem == "frequent" && row % 1_000 == 0 {
+                    writer.write_begun(&mut term).unwrap();
+                }
             }
-            writer.end_term(stem.as_bytes(), &of_term).unwrap();
+            let term = term.end(stem.as_bytes(), &of_term).unwrap();
+            writer.push_term(stem.as_bytes(), term).unwrap();
             forms.extend((0..).zip(of_term).map(|(number, form)| (form, stem, number)));
         }
         forms.sort();

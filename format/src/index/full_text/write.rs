@@ -2,6 +2,7 @@
 
 use std::{
     io::{self, Write},
+    iter,
     path::Path,
 };
 
@@ -24,28 +25,54 @@ pub struct FullTextWriter {
     positions_bytes: u64,
     /// The words of the shortest title of each row so far.
     title_words: Spool,
-    titled_rows: u32,
     terms: TextsWriter,
     forms: TextsWriter,
-    term: TermBuilder,
     payload: Vec<u8>,
 }
 
-/// The list of the current term.
+/// Encodes terms, each in memory of its own: terms are encoded beside each other, and written in their order.
 #[derive(Default)]
-struct TermBuilder {
+pub struct TermEncoder {
     count: u32,
     last_row: Option<u32>,
     pending: Pending,
     block_positions: PositionsBuilder,
     is_title_end: bool,
     has_forms: bool,
+    /// The entries of the blocks so far.
     entries: Vec<u8>,
-    /// Where the list and its positions begin, once a block is written.
-    from: u64,
-    positions_from: u64,
+    encoded: EncodedTerm,
+}
+
+/// A term whose postings are encoded. Without a list, they are in the payload.
+#[derive(Default)]
+pub struct EncodedTerm {
+    payload: Vec<u8>,
+    list: Part,
+    positions: Part,
+    /// The words of the shortest title of each row.
+    title_words: Part,
+}
+
+/// Bytes that may have been written in part.
+#[derive(Default)]
+struct Part {
+    written: u64,
     bytes: Vec<u8>,
-    positions: Vec<u8>,
+}
+
+impl Part {
+    fn length(&self) -> u64 {
+        self.written + self.bytes.len() as u64
+    }
+
+    /// Writes the bytes that are left.
+    fn write(&mut self, out: &mut impl Write) -> io::Result<()> {
+        out.write_all(&self.bytes)?;
+        self.written += self.bytes.len() as u64;
+        self.bytes.clear();
+        Ok(())
+    }
 }
 
 impl FullTextWriter {
@@ -63,124 +90,47 @@ impl FullTextWriter {
             positions: Spool::new(directory),
             positions_bytes: 0,
             title_words: Spool::new(directory),
-            titled_rows: 0,
             terms: TextsWriter::new(directory)?,
             forms: TextsWriter::new(directory)?,
-            term: TermBuilder::default(),
             payload: Vec::new(),
         })
     }
 
-    /// Begins a term with this many forms.
-    pub fn begin_term(&mut self, stem: &[u8], forms: usize) {
-        self.term.is_title_end = stem == TITLE_END.as_bytes();
-        self.term.has_forms = forms > 1;
-    }
-
-    /// Appends a posting of the current term: a row after the last one, its impact, and its occurrences, ascending.
+    /// Writes what is encoded of the current term so far. The next term to be written must be this one.
     ///
     /// # Errors
     ///
     /// Fails if writing fails.
-    pub fn push(&mut self, row: u32, impact: u8, occurrences: &[Occurrence]) -> io::Result<()> {
-        if self.term.is_title_end {
-            self.push_title_words(row, occurrences)?;
-        }
-        let term = &mut self.term;
-        term.pending.rows.push(row);
-        term.pending.impacts.push(u32::from(impact));
-        term.block_positions.push(occurrences);
-        term.count += 1;
-        if term.pending.rows.len() == BLOCK_POSTINGS { self.write_block() } else { Ok(()) }
+    pub fn write_begun(&mut self, term: &mut TermEncoder) -> io::Result<()> {
+        self.write_parts(&mut term.encoded)
     }
 
-    /// Adds the words of a record's shortest title. Titles lie [`VALUE_GAP`] positions apart.
-    fn push_title_words(&mut self, row: u32, ends: &[Occurrence]) -> io::Result<()> {
-        let begins = [0].into_iter().chain(ends.iter().map(|end| end.position + VALUE_GAP));
-        let lengths =
-            ends.iter().zip(begins).map(|(end, begin)| end.position.saturating_sub(begin));
-        let words = lengths.min().unwrap_or(0).min(u8::MAX.into()) as u8;
-        while self.titled_rows < row {
-            self.title_words.write_all(&[0])?;
-            self.titled_rows += 1;
-        }
-        self.titled_rows = row + 1;
-        self.title_words.write_all(&[words])
+    fn write_parts(&mut self, term: &mut EncodedTerm) -> io::Result<()> {
+        let EncodedTerm { list, positions, title_words, .. } = term;
+        self.positions_bytes += positions.bytes.len() as u64;
+        list.write(&mut self.file)?;
+        positions.write(&mut self.positions)?;
+        title_words.write(&mut self.title_words)
     }
 
-    fn write_block(&mut self) -> io::Result<()> {
-        let FullTextWriter { file, positions, positions_bytes, term, .. } = self;
-        if term.entries.is_empty() {
-            (term.from, term.positions_from) = (file.position_bytes(), *positions_bytes);
-        }
-        term.push_entry(file.position_bytes(), *positions_bytes);
-        term.bytes.clear();
-        let before = term.last_row.replace(term.pending.rows[BLOCK_POSTINGS - 1]);
-        term.pending.write_block(before, &mut term.bytes);
-        file.write_all(&term.bytes)?;
-        term.positions.clear();
-        term.block_positions.write(term.has_forms, &mut term.positions);
-        positions.write_all(&term.positions)?;
-        *positions_bytes += term.positions.len() as u64;
-        Ok(())
-    }
-
-    /// Ends the current term, which has a posting. `forms` ascend.
+    /// Writes a term.
     ///
     /// # Errors
     ///
-    /// Fails if the term does not sort after the last one, has no posting, or cannot be written.
-    pub fn end_term(&mut self, stem: &[u8], forms: &[Vec<u8>]) -> io::Result<()> {
-        let mut term = std::mem::take(&mut self.term);
-        if term.count == 0 {
-            return Err(io::Error::other("a term has no posting"));
-        }
-        let has_blocks = !term.entries.is_empty();
-        let has_rest = !term.pending.rows.is_empty();
-        let (mut rest, mut positions) = (Vec::new(), Vec::new());
-        let last_row = term.pending.rows.last().copied().or(term.last_row).unwrap_or_default();
-        let impact_max = term.pending.impacts.iter().copied().max().unwrap_or(0) as u8;
-        term.pending.write_rest(term.last_row, &mut rest);
-        if has_rest {
-            term.block_positions.write(term.has_forms, &mut positions);
-        }
-        let is_inline = !has_blocks && rest.len() + positions.len() <= INLINE_BYTES_MAX;
-        self.payload.clear();
-        leb128::push(u64::from(term.count) << 1 | u64::from(is_inline), &mut self.payload);
-        push_forms(stem, forms, &mut self.payload);
-        if is_inline {
-            leb128::push(rest.len() as u64, &mut self.payload);
-            self.payload.extend_from_slice(&rest);
-            self.payload.extend_from_slice(&positions);
-        } else {
-            if !has_blocks {
-                (term.from, term.positions_from) =
-                    (self.file.position_bytes(), self.positions_bytes);
-            }
-            let entry = Entry {
-                last_row,
-                from: self.file.position_bytes() - term.from,
-                positions_from: self.positions_bytes - term.positions_from,
-                impact_max,
-            };
-            entry.write(&mut term.entries);
-            self.file.write_all(&rest)?;
-            self.file.write_all(&term.entries)?;
-            self.positions.write_all(&positions)?;
-            self.positions_bytes += positions.len() as u64;
-            let to = self.file.position_bytes();
-            for number in [
-                term.from - HEADER_BYTES as u64,
-                to - term.from,
-                term.positions_from,
-                self.positions_bytes - term.positions_from,
-            ] {
-                leb128::push(number, &mut self.payload);
+    /// Fails if the term does not sort after the last one, or cannot be written.
+    pub fn push_term(&mut self, stem: &[u8], mut term: EncodedTerm) -> io::Result<()> {
+        self.write_parts(&mut term)?;
+        let EncodedTerm { mut payload, list, positions, .. } = term;
+        if list.written > 0 {
+            let from = self.file.position_bytes() - list.written;
+            let positions_from = self.positions_bytes - positions.written;
+            for number in
+                [from - HEADER_BYTES as u64, list.written, positions_from, positions.written]
+            {
+                leb128::push(number, &mut payload);
             }
         }
-        term.clear();
-        self.term = term;
-        self.terms.push(stem, &self.payload)
+        self.terms.push(stem, &payload)
     }
 
     /// Appends a form with the stems that it is a form of, ascending, and its number among the forms of each. Forms ascend.
@@ -220,22 +170,95 @@ impl FullTextWriter {
     }
 }
 
-impl TermBuilder {
-    /// Adds the entry of the block that is about to be written.
-    fn push_entry(&mut self, at: u64, positions_at: u64) {
+impl TermEncoder {
+    /// Begins a term with this many forms.
+    pub fn begin(&mut self, stem: &[u8], forms: usize) {
+        self.is_title_end = stem == TITLE_END.as_bytes();
+        self.has_forms = forms > 1;
+    }
+
+    /// Appends a posting: a row after the last one, its impact, and its occurrences, ascending.
+    pub fn push(&mut self, row: u32, impact: u8, occurrences: &[Occurrence]) {
+        if self.is_title_end {
+            self.push_title_words(row, occurrences);
+        }
+        self.pending.rows.push(row);
+        self.pending.impacts.push(u32::from(impact));
+        self.block_positions.push(occurrences);
+        self.count += 1;
+        if self.pending.rows.len() == BLOCK_POSTINGS {
+            self.push_block();
+        }
+    }
+
+    /// Bytes that are encoded and not written.
+    pub fn held_bytes(&self) -> usize {
+        let EncodedTerm { list, positions, title_words, .. } = &self.encoded;
+        list.bytes.len() + positions.bytes.len() + title_words.bytes.len()
+    }
+
+    /// Adds the words of a record's shortest title. Titles lie [`VALUE_GAP`] positions apart.
+    fn push_title_words(&mut self, row: u32, ends: &[Occurrence]) {
+        let begins = [0].into_iter().chain(ends.iter().map(|end| end.position + VALUE_GAP));
+        let lengths =
+            ends.iter().zip(begins).map(|(end, begin)| end.position.saturating_sub(begin));
+        let words = lengths.min().unwrap_or(0).min(u8::MAX.into()) as u8;
+        let title_words = &mut self.encoded.title_words;
+        let without = u64::from(row) - title_words.length();
+        title_words.bytes.extend(iter::repeat_n(0, without as usize));
+        title_words.bytes.push(words);
+    }
+
+    fn push_block(&mut self) {
+        self.push_entry(self.pending.rows[BLOCK_POSTINGS - 1]);
+        let before = self.last_row.replace(self.pending.rows[BLOCK_POSTINGS - 1]);
+        let EncodedTerm { list, positions, .. } = &mut self.encoded;
+        self.pending.write_block(before, &mut list.bytes);
+        self.block_positions.write(self.has_forms, &mut positions.bytes);
+    }
+
+    /// Adds the entry of the postings that are about to be encoded.
+    fn push_entry(&mut self, last_row: u32) {
+        let EncodedTerm { list, positions, .. } = &self.encoded;
         let entry = Entry {
-            last_row: self.pending.rows[BLOCK_POSTINGS - 1],
-            from: at - self.from,
-            positions_from: positions_at - self.positions_from,
+            last_row,
+            from: list.length(),
+            positions_from: positions.length(),
             impact_max: self.pending.impacts.iter().copied().max().unwrap_or(0) as u8,
         };
         entry.write(&mut self.entries);
     }
 
-    /// Prepares for the next term, and keeps the memory.
-    fn clear(&mut self) {
-        self.entries.clear();
-        (self.count, self.last_row) = (0, None);
+    /// Ends the term; `None` if it has no posting. `forms` ascend. Then the next term can begin.
+    pub fn end(&mut self, stem: &[u8], forms: &[Vec<u8>]) -> Option<EncodedTerm> {
+        let TermEncoder { count, last_row, pending, .. } = self;
+        let (count, before) = (std::mem::take(count), last_row.take());
+        let last = pending.rows.last().copied();
+        let last_row = last.or(before)?;
+        let blocks_bytes = self.entries.len();
+        // The last entry is that of the rest, which may have no posting.
+        self.push_entry(last_row);
+        let TermEncoder { pending, block_positions, has_forms, entries, encoded, .. } = self;
+        let mut term = std::mem::take(encoded);
+        let EncodedTerm { payload, list, positions, .. } = &mut term;
+        pending.write_rest(before, &mut list.bytes);
+        if last.is_some() {
+            block_positions.write(*has_forms, &mut positions.bytes);
+        }
+        let is_inline =
+            blocks_bytes == 0 && list.bytes.len() + positions.bytes.len() <= INLINE_BYTES_MAX;
+        leb128::push(u64::from(count) << 1 | u64::from(is_inline), payload);
+        push_forms(stem, forms, payload);
+        match is_inline {
+            true => {
+                leb128::push(list.bytes.len() as u64, payload);
+                payload.append(&mut list.bytes);
+                payload.append(&mut positions.bytes);
+            }
+            false => list.bytes.extend_from_slice(entries),
+        }
+        entries.clear();
+        Some(term)
     }
 }
 

@@ -15,12 +15,14 @@ use std::{
 };
 
 use pinakes_format::index::full_text::{
-    FORMS_MAX, FullText, FullTextWriter, NO_ROW, Occurrence, Postings, Term, TermCursor,
+    EncodedTerm, FORMS_MAX, FullText, FullTextWriter, NO_ROW, Occurrence, Postings, Term,
+    TermCursor, TermEncoder,
 };
 use pinakes_format::schema::texts::Field;
 use pinakes_format::storage::error::ReadError;
 use pinakes_format::storage::file_writer::Written;
 use pinakes_format::storage::header::Header;
+use rayon::prelude::*;
 
 use crate::external_sort::{Sorter, Spill, read_array};
 use crate::link::index::full_text::{TextRuns, take_number, take_text};
@@ -43,7 +45,9 @@ impl TextRuns {
             writer: FullTextWriter::create(path, header)?,
             forms: Sorter::new(scratch, memory_bytes),
             parts: Vec::new(),
-            occurrences: Vec::new(),
+            wave_bytes_max: memory_bytes / 2,
+            wave: Wave::default(),
+            encoded: EncodedWave::default(),
         };
         let mut old = old.map(|(unchanged, index)| OldTerms::open(unchanged, index)).transpose()?;
         let runs = self.runs.iter().map(|run| (run.chunk, &spool[run.from..run.to]));
@@ -55,32 +59,83 @@ impl TextRuns {
             },
             &mut state,
             TermMerge::take,
-            |state, stem| state.end(stem, None),
+            |state, stem| state.end(stem, None).map_err(io_error),
         )?;
+        // The last wave, and then its terms.
+        state.next_wave()?;
+        state.next_wave()?;
         let TermMerge { mut writer, forms, .. } = state;
         write_forms(&mut writer, forms.finish()?)?;
         Ok(writer.finish()?)
     }
 }
 
-/// A term while its parts are collected and written.
-struct TermMerge<'b> {
+/// Terms, while their parts are collected. They are encoded in waves: all threads encode the terms of a wave while one
+/// writes those of the wave before.
+struct TermMerge<'b, 'u> {
     writer: FullTextWriter,
     forms: Sorter<FormOfTerm>,
+    /// The chunk and the bytes of each part of the current term.
+    parts: Vec<(u32, &'b [u8])>,
+    wave_bytes_max: usize,
+    wave: Wave<'b, 'u>,
+    encoded: EncodedWave<'b, 'u>,
+}
+
+/// Terms to be encoded, ascending.
+#[derive(Default)]
+struct Wave<'b, 'u> {
+    /// A term too large to be encoded in memory: the first.
+    large: Option<MergedTerm<'b, 'u>>,
+    terms: Vec<MergedTerm<'b, 'u>>,
+    bytes: usize,
+}
+
+/// A wave whose terms are encoded, except the large one.
+#[derive(Default)]
+struct EncodedWave<'b, 'u> {
+    large: Option<MergedTerm<'b, 'u>>,
+    terms: Vec<Encoded>,
+}
+
+/// A term with its rows.
+struct MergedTerm<'b, 'u> {
+    stem: Vec<u8>,
     /// The chunk and the bytes of each part.
     parts: Vec<(u32, &'b [u8])>,
-    occurrences: Vec<Occurrence>,
+    old: Option<OldTerm<'u>>,
+}
+
+/// An encoded term with its forms.
+struct Encoded {
+    stem: Vec<u8>,
+    forms: Vec<Vec<u8>>,
+    term: EncodedTerm,
+}
+
+/// A term of the previous snapshot.
+#[derive(Clone, Copy)]
+struct OldTerm<'u> {
+    unchanged: &'u Unchanged<'u>,
+    term: Term<'u>,
 }
 
 /// The rows of a term in the previous snapshot.
 struct OldPart<'u> {
     unchanged: &'u Unchanged<'u>,
     postings: Postings<'u>,
+    /// Of the current posting.
+    occurrences: Vec<Occurrence>,
     /// For each form of the term there, its text, if an unchanged row has it.
     forms: Vec<Option<Vec<u8>>>,
 }
 
-impl<'b> TermMerge<'b> {
+/// Bytes of a posting of the previous snapshot, about.
+const OLD_POSTING_BYTES: usize = 8;
+/// Bytes of a large term in memory before they are written.
+const HELD_BYTES: usize = 1 << 20;
+
+impl<'b, 'u> TermMerge<'b, 'u> {
     /// Takes the parts of a term in one run. Returns the bytes behind the entry.
     fn take(&mut self, chunk: u32, bytes: &'b [u8]) -> io::Result<&'b [u8]> {
         let cut = || io::Error::other("a run ends within an entry");
@@ -91,17 +146,78 @@ impl<'b> TermMerge<'b> {
         Ok(rest)
     }
 
-    /// Writes the term with all its rows.
-    fn end(&mut self, stem: &[u8], old: Option<OldPart<'_>>) -> io::Result<()> {
-        self.write(stem, old).map_err(|error| match error {
-            TakeOver::Failed(error) => error,
-            TakeOver::Impossible(reason) => io::Error::other(reason.to_string()),
-        })
+    /// Ends the current term, with its rows in the previous snapshot.
+    fn end(&mut self, stem: &[u8], old: Option<OldTerm<'u>>) -> Taken<()> {
+        let parts = std::mem::take(&mut self.parts);
+        // The rows of the previous snapshot end a term whose parts end it too.
+        if parts.is_empty() && old.is_none() {
+            return Ok(());
+        }
+        let bytes = stem.len() + parts.iter().map(|(_, part)| part.len()).sum::<usize>();
+        let old_bytes = old.map_or(0, |old| old.term.count() as usize * OLD_POSTING_BYTES);
+        let bytes = bytes + old_bytes;
+        let term = MergedTerm { stem: stem.to_vec(), parts, old };
+        if bytes > self.wave_bytes_max {
+            self.next_wave()?;
+            self.wave.large = Some(term);
+            return Ok(());
+        }
+        self.wave.bytes += bytes;
+        self.wave.terms.push(term);
+        if self.wave.bytes > self.wave_bytes_max { self.next_wave() } else { Ok(()) }
     }
 
-    fn write(&mut self, stem: &[u8], mut old: Option<OldPart<'_>>) -> Taken<()> {
-        let TermMerge { writer, parts, occurrences, forms: all_forms } = self;
-        let mut parts: Vec<PartReader<'_>> = PartReader::open_all(parts)?;
+    /// Writes the encoded wave, and encodes the terms collected since.
+    fn next_wave(&mut self) -> Taken<()> {
+        let TermMerge { writer, forms, wave, encoded, .. } = self;
+        let (wave, encoded) = (std::mem::take(wave), std::mem::take(encoded));
+        let (written, terms) = rayon::join(
+            || encoded.write(writer, forms),
+            || {
+                let encode = |encoder: &mut TermEncoder, term: MergedTerm<'_, '_>| {
+                    term.encode(encoder, |_| Ok(())).transpose()
+                };
+                let terms = wave.terms.into_par_iter().map_init(TermEncoder::default, encode);
+                terms.filter_map(|term| term).collect::<Taken<_>>()
+            },
+        );
+        written?;
+        self.encoded = EncodedWave { large: wave.large, terms: terms? };
+        Ok(())
+    }
+}
+
+impl EncodedWave<'_, '_> {
+    fn write(self, writer: &mut FullTextWriter, all_forms: &mut Sorter<FormOfTerm>) -> Taken<()> {
+        let mut encoder = TermEncoder::default();
+        let large = self.large.map(|large| {
+            large.encode(&mut encoder, |term| match term.held_bytes() < HELD_BYTES {
+                true => Ok(()),
+                false => writer.write_begun(term),
+            })
+        });
+        for Encoded { stem, forms, term } in
+            large.transpose()?.flatten().into_iter().chain(self.terms)
+        {
+            writer.push_term(&stem, term)?;
+            for (number, form) in (0..).zip(forms.into_iter().take(FORMS_MAX)) {
+                all_forms.push(FormOfTerm { form, stem: stem.clone(), number })?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl MergedTerm<'_, '_> {
+    /// Encodes the term; `None` if it has no row. Calls `encoded` now and then.
+    fn encode(
+        self,
+        encoder: &mut TermEncoder,
+        mut encoded: impl FnMut(&mut TermEncoder) -> io::Result<()>,
+    ) -> Taken<Option<Encoded>> {
+        let MergedTerm { stem, parts, old } = self;
+        let mut old = old.map(|old| old.part(&stem)).transpose()?;
+        let mut parts: Vec<PartReader<'_>> = PartReader::open_all(&parts)?;
         // Most parts of a frequent term have the same forms.
         let mut lists: Vec<&[u8]> = parts.iter().map(|part| part.forms).collect();
         lists.sort_unstable();
@@ -129,29 +245,31 @@ impl<'b> TermMerge<'b> {
                 old.forms.iter().map(|form| form.as_ref().map_or(0, |form| number(form)))
             })
             .collect();
-        writer.begin_term(stem, forms.len());
-        let mut count = 0;
+        encoder.begin(&stem, forms.len());
+        let mut occurrences = Vec::new();
         for part in &mut parts {
             let numbers = &numbers[lists.partition_point(|list| *list < part.forms)];
-            while let Some((row, impact)) = part.next(numbers, occurrences)? {
+            while let Some((row, impact)) = part.next(numbers, &mut occurrences)? {
                 if let Some(old) = &mut old {
-                    count += old.write_before(row, &old_numbers, writer)?;
+                    old.push_before(row, &old_numbers, encoder, &mut encoded)?;
                 }
-                writer.push(row, impact, occurrences)?;
-                count += 1;
+                encoder.push(row, impact, &occurrences);
+                encoded(encoder)?;
             }
         }
         if let Some(old) = &mut old {
-            count += old.write_before(NO_ROW, &old_numbers, writer)?;
+            old.push_before(NO_ROW, &old_numbers, encoder, &mut encoded)?;
         }
-        if count > 0 {
-            writer.end_term(stem, &forms)?;
-            for (number, form) in (0..).zip(forms.into_iter().take(FORMS_MAX)) {
-                all_forms.push(FormOfTerm { form, stem: stem.to_vec(), number })?;
-            }
-        }
-        self.parts.clear();
-        Ok(())
+        let term = encoder.end(&stem, &forms);
+        Ok(term.map(|term| Encoded { stem, forms, term }))
+    }
+}
+
+/// The error of a step that takes nothing over.
+fn io_error(error: TakeOver<io::Error>) -> io::Error {
+    match error {
+        TakeOver::Failed(error) => error,
+        TakeOver::Impossible(reason) => io::Error::other(reason.to_string()),
     }
 }
 
@@ -248,18 +366,26 @@ impl<'u> OldTerms<'u> {
         Ok(())
     }
 
-    /// The unchanged rows of the current term, and the forms that they have.
-    fn part(&self) -> Taken<Option<OldPart<'u>>> {
-        let Some(term) = self.term else { return Ok(None) };
-        let unchanged = self.unchanged;
+    /// Takes the current term.
+    fn take(&mut self, state: &mut TermMerge<'_, 'u>) -> Taken<()> {
+        let old = self.term.map(|term| OldTerm { unchanged: self.unchanged, term });
+        state.end(&self.stem, old)?;
+        self.advance()
+    }
+}
+
+impl<'u> OldTerm<'u> {
+    /// The unchanged rows of the term, and the forms that they have.
+    fn part(self, stem: &[u8]) -> Taken<OldPart<'u>> {
+        let OldTerm { unchanged, term } = self;
         // Which forms the rows have that count as the last form is not known.
         if term.form_count() == FORMS_MAX {
             return Err(TakeOver::Impossible(Reason::Forms));
         }
-        let texts = term.forms(&self.stem).map_err(unchanged.failure())?;
+        let texts = term.forms(stem).map_err(unchanged.failure())?;
         let forms = used_forms(unchanged, term, texts).map_err(unchanged.failure())?;
         let postings = term.postings().map_err(unchanged.failure())?;
-        Ok(Some(OldPart { unchanged, postings, forms }))
+        Ok(OldPart { unchanged, postings, occurrences: Vec::new(), forms })
     }
 }
 
@@ -288,15 +414,15 @@ fn used_forms(
 }
 
 impl OldPart<'_> {
-    /// Writes the unchanged rows that now stand before a row. Returns their number.
-    fn write_before(
+    /// Adds the unchanged rows that now stand before a row.
+    fn push_before(
         &mut self,
         row: u32,
         numbers: &[u16],
-        writer: &mut FullTextWriter,
-    ) -> Taken<u64> {
-        let OldPart { unchanged, postings, .. } = self;
-        let (mut written, mut occurrences) = (0, Vec::new());
+        encoder: &mut TermEncoder,
+        encoded: &mut impl FnMut(&mut TermEncoder) -> io::Result<()>,
+    ) -> Taken<()> {
+        let OldPart { unchanged, postings, occurrences, .. } = self;
         while postings.row() != NO_ROW {
             if let Some(new) = unchanged.row(postings.row()) {
                 if new > row {
@@ -311,16 +437,16 @@ impl OldPart<'_> {
                     };
                     postings.each_occurrence(field, visit).map_err(unchanged.failure())?;
                 }
-                writer.push(new, impact, &occurrences)?;
-                written += 1;
+                encoder.push(new, impact, occurrences);
+                encoded(encoder)?;
             }
             postings.advance().map_err(unchanged.failure())?;
         }
-        Ok(written)
+        Ok(())
     }
 }
 
-impl<'b> OldRun<&'b [u8], TermMerge<'b>> for OldTerms<'_> {
+impl<'b, 'u> OldRun<&'b [u8], TermMerge<'b, 'u>> for OldTerms<'u> {
     type Error = TakeOver<io::Error>;
 
     fn is_before(&self, stem: Option<&&'b [u8]>) -> bool {
@@ -331,14 +457,12 @@ impl<'b> OldRun<&'b [u8], TermMerge<'b>> for OldTerms<'_> {
         self.term.is_some() && self.stem.as_slice() == *stem
     }
 
-    /// Writes the whole term, so that the merge finds no part of it at its end.
-    fn take(&mut self, state: &mut TermMerge<'b>) -> Taken<()> {
-        let part = self.part()?;
-        state.write(&self.stem, part)?;
-        self.advance()
+    /// Ends the whole term, so that the merge finds no part of it at its end.
+    fn take(&mut self, state: &mut TermMerge<'b, 'u>) -> Taken<()> {
+        self.take(state)
     }
 
-    fn take_alone(&mut self, state: &mut TermMerge<'b>) -> Taken<()> {
+    fn take_alone(&mut self, state: &mut TermMerge<'b, 'u>) -> Taken<()> {
         self.take(state)
     }
 }
