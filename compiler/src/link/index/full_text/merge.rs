@@ -130,6 +130,8 @@ struct OldPart<'u> {
     forms: Vec<Option<Vec<u8>>>,
 }
 
+/// Bytes of a term in a wave, besides its postings, collected and encoded, about.
+const TERM_BYTES: usize = 512;
 /// Bytes of a posting of the previous snapshot, about.
 const OLD_POSTING_BYTES: usize = 8;
 /// Bytes of a large term in memory before they are written.
@@ -153,9 +155,9 @@ impl<'b, 'u> TermMerge<'b, 'u> {
         if parts.is_empty() && old.is_none() {
             return Ok(());
         }
-        let bytes = stem.len() + parts.iter().map(|(_, part)| part.len()).sum::<usize>();
+        let bytes = parts.iter().map(|(_, part)| size_of_val(part) + part.len()).sum::<usize>();
         let old_bytes = old.map_or(0, |old| old.term.count() as usize * OLD_POSTING_BYTES);
-        let bytes = bytes + old_bytes;
+        let bytes = TERM_BYTES + bytes + old_bytes;
         let term = MergedTerm { stem: stem.to_vec(), parts, old };
         if bytes > self.wave_bytes_max {
             self.next_wave()?;
