@@ -21,7 +21,7 @@ use std::{
     io::Read,
     path::Path,
     sync::{
-        Arc,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
 };
@@ -33,6 +33,7 @@ use crate::compile::input::{Part, PartKind};
 use crate::compile::part::{ReadCounts, read_part};
 use crate::error::{Error, Result};
 use crate::object::directory::OBJECT_VERSION;
+use crate::object::segment::SegmentBuilder;
 use crate::object::store::Lookup;
 use crate::object::warnings::Warnings;
 use crate::object::{Check, Object, ObjectStore, ObjectWriter};
@@ -208,11 +209,14 @@ struct ObjectMaker<'a> {
     /// Uncompressed bytes of the parts that were not cached.
     parsed_bytes: AtomicU64,
     copied_lines: AtomicU64,
+    /// The builders of finished objects, at most one for each thread. Another object uses their memory, which would
+    /// otherwise be unmapped, mapped and grown again.
+    spare_builders: Mutex<Vec<SegmentBuilder>>,
 }
 
 impl<'a> ObjectMaker<'a> {
     fn new(objects: &'a ObjectStore, limits: &'a ReadLimits, check: Check) -> ObjectMaker<'a> {
-        let (parsed_bytes, copied_lines) = Default::default();
+        let (parsed_bytes, copied_lines, spare_builders) = Default::default();
         ObjectMaker {
             objects,
             limits,
@@ -221,7 +225,12 @@ impl<'a> ObjectMaker<'a> {
             earlier: None,
             parsed_bytes,
             copied_lines,
+            spare_builders,
         }
+    }
+
+    fn spare_builders(&self) -> MutexGuard<'_, Vec<SegmentBuilder>> {
+        self.spare_builders.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether a part lies in a bucket and this host has not read its version.
@@ -334,7 +343,7 @@ impl<'a> ObjectMaker<'a> {
 
     /// Parses a part into the unfinished object of `place`.
     fn parse(&self, part: &Part, version: &PartVersion, place: &Path) -> Result<ObjectWriter> {
-        let mut writer = ObjectWriter::create(place)?;
+        let mut writer = ObjectWriter::create(place, self.spare_builders().pop())?;
         let read = read_part(part, self.limits, self.earlier.as_ref(), &mut writer);
         version.check(&part.path)?;
         let ReadCounts { uncompressed_bytes, copied_lines } = read?;
@@ -359,7 +368,8 @@ impl<'a> ObjectMaker<'a> {
         part_file::drop_pages(&named.part.path);
         let path = self.objects.object_path(&named.name);
         unfinished.set_path(&path);
-        unfinished.finish(&named.hash)?;
+        let spare = unfinished.finish(&named.hash)?;
+        self.spare_builders().extend(spare);
         let written = Object::open(&path, self.check).map_err(Error::input(&path))?;
         let object = written.ok_or_else(|| Error::Damaged {
             path,

@@ -127,21 +127,21 @@ impl ChainTableBuilder {
         })
     }
 
-    /// Writes the table and empties the builder.
-    pub fn write(&mut self, out: &mut impl std::io::Write) -> std::io::Result<ChainTableShape> {
-        let shape = ChainTableShape {
-            count: self.ends.len() as u64,
-            chains_bytes: self.bytes.len() as u64,
-        };
-        for offset in [0].iter().chain(&self.ends) {
-            out.write_all(&offset.to_le_bytes())?;
-        }
-        out.write_all(&self.bytes)?;
+    /// Removes all chains, and keeps the memory.
+    pub fn clear(&mut self) {
         self.bytes.clear();
         self.ends.clear();
         self.named_by.clear();
         self.known.clear();
-        Ok(shape)
+    }
+
+    /// Writes the table.
+    pub fn write(&self, out: &mut impl std::io::Write) -> std::io::Result<ChainTableShape> {
+        for offset in [0].iter().chain(&self.ends) {
+            out.write_all(&offset.to_le_bytes())?;
+        }
+        out.write_all(&self.bytes)?;
+        Ok(ChainTableShape { count: self.ends.len() as u64, chains_bytes: self.bytes.len() as u64 })
     }
 }
 

@@ -115,6 +115,29 @@ impl SegmentBuilder {
         }
     }
 
+    /// Returns an empty builder that uses the memory of this builder again.
+    pub fn reused(mut self, entity: Entity) -> SegmentBuilder {
+        self.clear();
+        SegmentBuilder { entity, ..self }
+    }
+
+    fn clear(&mut self) {
+        self.blobs.clear();
+        self.keys.clear();
+        self.symbols.clear();
+        self.symbols_before = 0;
+        self.chains.clear();
+        self.next_chains.clear();
+        self.referred.clear();
+        self.references.clear();
+        self.long_texts.clear();
+    }
+
+    /// Bytes of memory that the builder has taken for blobs.
+    pub fn reserved_bytes(&self) -> usize {
+        self.blobs.capacity()
+    }
+
     /// Whether the segment has reached [`SEGMENT_BYTES`].
     pub fn is_full(&self) -> bool {
         self.blobs.len()
@@ -403,10 +426,7 @@ impl SegmentBuilder {
         let symbols = self.symbols.write(out)?;
         let chains = self.chains.write(out)?;
         let records = self.keys.len() as u64;
-        self.symbols_before = 0;
-        self.keys.clear();
-        self.blobs.clear();
-        self.references.clear();
+        self.clear();
         Ok(SegmentShape {
             entity: self.entity as u8,
             from,

@@ -104,8 +104,16 @@ impl SymbolTableBuilder {
         self.names.len() + self.entries.len() * (ENTRY_BYTES + 24)
     }
 
-    /// Writes the table and empties the builder.
-    pub fn write(&mut self, out: &mut impl std::io::Write) -> std::io::Result<SymbolTableShape> {
+    /// Removes all symbols, and keeps the memory.
+    pub fn clear(&mut self) {
+        self.entries.clear();
+        self.names.clear();
+        self.meanings.clear();
+        self.known.clear();
+    }
+
+    /// Writes the table.
+    pub fn write(&self, out: &mut impl std::io::Write) -> std::io::Result<SymbolTableShape> {
         for entry in &self.entries {
             out.write_all(&entry.id.to_le_bytes())?;
             out.write_all(&entry.name_from.to_le_bytes())?;
@@ -119,15 +127,10 @@ impl SymbolTableBuilder {
         for number in order {
             out.write_all(&number.to_le_bytes())?;
         }
-        let shape = SymbolTableShape {
+        Ok(SymbolTableShape {
             count: self.entries.len() as u64,
             names_bytes: self.names.len() as u64,
-        };
-        self.entries.clear();
-        self.names.clear();
-        self.meanings.clear();
-        self.known.clear();
-        Ok(shape)
+        })
     }
 }
 

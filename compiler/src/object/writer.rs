@@ -29,6 +29,8 @@ pub struct ObjectWriter {
     temporary: PathBuf,
     file: BufWriter<HashingFile>,
     builders: Vec<Option<SegmentBuilder>>,
+    /// A builder whose memory the first segment uses.
+    spare: Option<SegmentBuilder>,
     segments: Vec<SegmentShape>,
     side: Option<SideBuilder>,
     sides: Vec<SideShape>,
@@ -61,8 +63,9 @@ impl Write for HashingFile {
 }
 
 impl ObjectWriter {
-    /// Creates the unfinished file of the object at `path`.
-    pub fn create(path: &Path) -> Result<ObjectWriter> {
+    /// Creates the unfinished file of the object at `path`. `spare` is the builder that [`ObjectWriter::finish`] has
+    /// returned for another object.
+    pub fn create(path: &Path, spare: Option<SegmentBuilder>) -> Result<ObjectWriter> {
         let file = UnfinishedFile::create(path)?;
         let temporary = file.path().to_path_buf();
         let file = HashingFile { file, hasher: blake3::Hasher::new(), bytes: 0 };
@@ -70,6 +73,7 @@ impl ObjectWriter {
             temporary,
             file: BufWriter::with_capacity(1 << 18, file),
             builders: Entity::all().map(|_| None).collect(),
+            spare,
             segments: Vec::new(),
             side: None,
             sides: Vec::new(),
@@ -87,7 +91,10 @@ impl ObjectWriter {
         if self.builders[slot].as_ref().is_some_and(SegmentBuilder::is_full) {
             self.close(slot)?;
         }
-        Ok(self.builders[slot].get_or_insert_with(|| SegmentBuilder::new(entity)))
+        Ok(self.builders[slot].get_or_insert_with(|| match self.spare.take() {
+            Some(spare) => spare.reused(entity),
+            None => SegmentBuilder::new(entity),
+        }))
     }
 
     /// Lets the last record of an entity be copied where another part has an equal line. A full segment stays open,
@@ -214,8 +221,8 @@ impl ObjectWriter {
     }
 
     /// Writes the open segments and the directory, and renames the file to its final name. `part` is
-    /// the BLAKE3 hash of the part, in hex.
-    pub fn finish(mut self, part: &str) -> Result<()> {
+    /// the BLAKE3 hash of the part, in hex. Returns the builder that has taken most memory.
+    pub fn finish(mut self, part: &str) -> Result<Option<SegmentBuilder>> {
         // Segments that hold topics come first: closing them derives nodes, which are records of other segments.
         for entity in Entity::all().filter(|entity| entity.facts().taxonomy_level.is_none()) {
             self.close(entity as usize)?;
@@ -240,7 +247,9 @@ impl ObjectWriter {
         })?;
         let written = self.write_directory(&text);
         let hashing = written.and_then(|()| Ok(self.file.into_inner()?));
-        hashing.map_err(Error::output(self.temporary))?.file.finish()
+        hashing.map_err(Error::output(self.temporary))?.file.finish()?;
+        let builders = self.builders.into_iter().flatten().chain(self.spare);
+        Ok(builders.max_by_key(SegmentBuilder::reserved_bytes))
     }
 
     fn write_directory(&mut self, text: &[u8]) -> io::Result<()> {
@@ -272,7 +281,7 @@ mod tests {
     fn a_bad_line_keeps_the_first_bytes_of_a_long_id() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("object");
-        let mut writer = ObjectWriter::create(&path).unwrap();
+        let mut writer = ObjectWriter::create(&path, None).unwrap();
         let line = Line { number: 1, byte_offset: 0, bytes: b"{}", is_too_long: false };
         for id in ["W1".to_owned(), "x".repeat(1 << 20), format!("x{}", "é".repeat(1 << 20))] {
             writer.set_aside("outputs", &line, "bad_id", Some(id)).unwrap();
@@ -290,7 +299,7 @@ mod tests {
     fn the_record_that_fills_a_segment_is_marked_like_all_others() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("object");
-        let mut writer = ObjectWriter::create(&path).unwrap();
+        let mut writer = ObjectWriter::create(&path, None).unwrap();
         let provenance =
             Provenance { origin: Origin::Own, updated_micros: 1, line_hash: None, group: None };
         let name = Some("x".repeat(SEGMENT_BYTES / 4));

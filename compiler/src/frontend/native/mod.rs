@@ -112,7 +112,7 @@ mod tests {
     fn a_record_of_every_entity_needs_only_an_id_and_a_name() {
         let folder = tempfile::tempdir().unwrap();
         for entity in Entity::all() {
-            let mut object = ObjectWriter::create(&folder.path().join("object")).unwrap();
+            let mut object = ObjectWriter::create(&folder.path().join("object"), None).unwrap();
             let mut id = Vec::new();
             entity.write_id(7, &mut id);
             let line = format!(r#"{{"id":"{}","name":"x"}}"#, String::from_utf8(id).unwrap());
