@@ -227,40 +227,34 @@ impl SegmentBuilder {
     ///
     /// Front ends add symbols in the order in which the record holds them, and no others. A copy of the record then
     /// gets the same numbers.
-    fn hash_content<R: Record>(&mut self, packed: &[u8], references: &[u8]) -> io::Result<u128> {
-        let mut meanings = std::mem::take(&mut self.meanings);
+    fn hash_content(
+        &mut self,
+        packed: &[u8],
+        slots: impl Iterator<Item = SlotNumber>,
+        references: &[u8],
+    ) -> io::Result<u128> {
+        let meanings = &mut self.meanings;
         meanings.clear();
         let mut copy = RenumberedCopy::new(packed).map_err(io::Error::other)?;
         let mut next_new = self.symbols_before;
-        let visited = record::visit_slots::<R>(packed, &mut |slot| {
-            let mut add = |symbol: SlotNumber| {
-                if symbol.number() != NO_CODE && symbol.number() >= next_new {
-                    debug_assert_eq!(symbol.number(), next_new, "symbols are out of order");
-                    next_new += 1;
-                }
-                meanings.extend_from_slice(&self.symbols.meaning(symbol.number()).to_le_bytes());
-                copy.put(symbol, 0);
-            };
-            match slot {
-                Slot::Reference(_, symbol) | Slot::Code(symbol) | Slot::Copy(_, symbol) => {
-                    add(symbol)
-                }
-                Slot::SourceType { source, code } => {
-                    add(source);
-                    add(code);
-                }
+        for symbol in slots {
+            if symbol.number() != NO_CODE && symbol.number() >= next_new {
+                debug_assert_eq!(symbol.number(), next_new, "symbols are out of order");
+                next_new += 1;
             }
-        });
-        visited.map_err(io::Error::other)?;
+            let [low, high] = self.symbols.meaning(symbol.number()).map(u64::to_le_bytes);
+            meanings.extend_from_slice(&low);
+            meanings.extend_from_slice(&high);
+            copy.put(symbol, 0);
+        }
         debug_assert_eq!(next_new, self.symbols.count(), "a symbol is of no record");
         self.symbols_before = next_new;
         let content = &mut self.content;
         content.clear();
         copy.finish(content);
-        content.extend_from_slice(&meanings);
+        content.extend_from_slice(meanings);
         content.extend_from_slice(references);
         content.extend_from_slice(&self.long_texts);
-        self.meanings = meanings;
         Ok(hash_content(content))
     }
 
@@ -283,10 +277,12 @@ impl SegmentBuilder {
         self.reserve_blobs();
         let mut packed = std::mem::take(&mut self.packed);
         packed.clear();
-        record.write(&mut self.writer);
-        self.writer.finish(&mut packed);
+        let mut writer = std::mem::take(&mut self.writer);
+        record.write(&mut writer);
+        let slots = writer.finish(&mut packed);
         let references = std::mem::take(&mut self.references);
-        let content_hash = self.hash_content::<R>(&packed, &references[ids_from..]);
+        let content_hash = self.hash_content(&packed, slots, &references[ids_from..]);
+        self.writer = writer;
         self.references = references;
         self.long_texts.clear();
         let content_hash = content_hash?;

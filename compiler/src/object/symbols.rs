@@ -8,6 +8,8 @@
 //! W2 cites W7         symbol 0 again
 //! ```
 
+use std::hash::{BuildHasher, Hasher};
+
 use hashbrown::HashTable;
 use pinakes_format::entity::NO_ID;
 use twox_hash::XxHash3_128;
@@ -30,10 +32,10 @@ pub struct Symbol<'a> {
 /// A symbol table that takes symbols and numbers them in the order of their first appearance.
 #[derive(Default)]
 pub struct SymbolTableBuilder {
-    entries: Vec<Entry>,
+    /// Each entry, and a hash of its symbol. The hash lies beside the entry, because it is read soon after the entry
+    /// was found.
+    entries: Vec<(Entry, [u64; 2])>,
     names: Vec<u8>,
-    /// For each entry, a hash of its symbol.
-    meanings: Vec<u128>,
     /// The bytes of the next symbol that are hashed.
     hashed: Vec<u8>,
     known: HashTable<u32>,
@@ -62,11 +64,10 @@ impl SymbolTableBuilder {
     }
 
     fn number_of(&mut self, symbol: SymbolParts<'_>) -> u32 {
-        use std::hash::BuildHasher;
-        let hash = self.hasher.hash_one(symbol);
+        let hash = hash_of(&self.hasher, symbol);
         let (entries, names) = (&self.entries, &self.names);
         if let Some(known) =
-            self.known.find(hash, |at| name_of(names, entries[*at as usize]) == symbol)
+            self.known.find(hash, |at| name_of(names, entries[*at as usize].0) == symbol)
         {
             return *known;
         }
@@ -74,24 +75,24 @@ impl SymbolTableBuilder {
         // A table has fewer than 2^32 symbols and name bytes: its segment is written at 48 MiB, and
         // the last record before that comes from a line of at most 1 GiB.
         let number = self.entries.len() as u32;
-        self.entries.push(Entry {
+        let entry = Entry {
             id,
             name_from: self.names.len() as u32,
             name_bytes: name.map_or(NO_NAME, |name| name.len() as u32),
             kind,
-        });
+        };
+        self.entries.push((entry, meaning_of(symbol, &mut self.hashed)));
         self.names.extend_from_slice(name.unwrap_or_default());
-        self.meanings.push(meaning_of(symbol, &mut self.hashed));
         let (entries, names, hasher) = (&self.entries, &self.names, &self.hasher);
         self.known.insert_unique(hash, number, |at| {
-            hasher.hash_one(name_of(names, entries[*at as usize]))
+            hash_of(hasher, name_of(names, entries[*at as usize].0))
         });
         number
     }
 
     /// A hash of a symbol of this table, independent of its number and of the table.
-    pub fn meaning(&self, number: u32) -> u128 {
-        self.meanings.get(number as usize).copied().unwrap_or(u128::MAX)
+    pub fn meaning(&self, number: u32) -> [u64; 2] {
+        self.entries.get(number as usize).map_or([u64::MAX; 2], |(_, meaning)| *meaning)
     }
 
     /// The number of symbols.
@@ -108,22 +109,22 @@ impl SymbolTableBuilder {
     pub fn clear(&mut self) {
         self.entries.clear();
         self.names.clear();
-        self.meanings.clear();
         self.known.clear();
     }
 
     /// Writes the table.
     pub fn write(&self, out: &mut impl std::io::Write) -> std::io::Result<SymbolTableShape> {
-        for entry in &self.entries {
-            out.write_all(&entry.id.to_le_bytes())?;
-            out.write_all(&entry.name_from.to_le_bytes())?;
-            out.write_all(&entry.name_bytes.to_le_bytes())?;
-            out.write_all(&u32::from(entry.kind).to_le_bytes())?;
-            out.write_all(&[0; 4])?;
+        for (entry, _) in &self.entries {
+            let mut bytes = [0; ENTRY_BYTES];
+            bytes[..8].copy_from_slice(&entry.id.to_le_bytes());
+            bytes[8..12].copy_from_slice(&entry.name_from.to_le_bytes());
+            bytes[12..16].copy_from_slice(&entry.name_bytes.to_le_bytes());
+            bytes[16] = entry.kind;
+            out.write_all(&bytes)?;
         }
         out.write_all(&self.names)?;
         let mut order: Vec<u32> = (0..self.entries.len() as u32).collect();
-        order.sort_unstable_by_key(|at| name_of(&self.names, self.entries[*at as usize]));
+        order.sort_unstable_by_key(|at| name_of(&self.names, self.entries[*at as usize].0));
         for number in order {
             out.write_all(&number.to_le_bytes())?;
         }
@@ -137,12 +138,23 @@ impl SymbolTableBuilder {
 /// The kind, id and name of a symbol.
 type SymbolParts<'a> = (u8, u64, Option<&'a [u8]>);
 
-fn meaning_of((kind, id, name): SymbolParts<'_>, hashed: &mut Vec<u8>) -> u128 {
+/// Hashes a symbol in two steps, where the tuple has five. A symbol without a name may have the hash of another whose
+/// name is empty.
+#[inline]
+fn hash_of(hasher: &foldhash::fast::RandomState, (kind, id, name): SymbolParts<'_>) -> u64 {
+    let mut hasher = hasher.build_hasher();
+    hasher.write_u64(id.rotate_left(8) ^ u64::from(kind));
+    hasher.write(name.unwrap_or_default());
+    hasher.finish()
+}
+
+fn meaning_of((kind, id, name): SymbolParts<'_>, hashed: &mut Vec<u8>) -> [u64; 2] {
     hashed.clear();
     hashed.extend_from_slice(&[kind, name.is_some().into()]);
     hashed.extend_from_slice(&id.to_le_bytes());
     hashed.extend_from_slice(name.unwrap_or_default());
-    XxHash3_128::oneshot(hashed)
+    let hash = XxHash3_128::oneshot(hashed);
+    [hash as u64, (hash >> 64) as u64]
 }
 
 fn name_of(names: &[u8], entry: Entry) -> SymbolParts<'_> {

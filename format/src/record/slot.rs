@@ -35,7 +35,7 @@ pub enum Slot<T> {
 
 /// How a number of a slot is written.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Form {
+pub(crate) enum Form {
     /// A reference: 0 for that of the last reference, else the number plus 1.
     Reference,
     /// A code, as it is.
@@ -45,7 +45,7 @@ enum Form {
 }
 
 /// A number of a packed record, and the bytes it takes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SlotNumber {
     from: usize,
     to: usize,
@@ -62,6 +62,17 @@ impl SlotNumber {
         let (begin, _) = from.position();
         let number = read(from)?;
         Ok(SlotNumber { from: begin, to: from.position().0, number, form })
+    }
+
+    /// A number that was written to these bytes of a record's members.
+    pub(crate) fn written(bytes: Range<usize>, number: u32, form: Form) -> SlotNumber {
+        SlotNumber { from: bytes.start, to: bytes.end, number, form }
+    }
+
+    /// Adds to the offset of the number in its record.
+    pub(crate) fn move_by(&mut self, bytes: usize) {
+        self.from += bytes;
+        self.to += bytes;
     }
 
     /// Reads a reference.

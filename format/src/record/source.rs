@@ -398,7 +398,7 @@ pub struct SourceKind {
 impl Stored for SourceKind {
     fn write(&self, to: &mut RecordWriter) {
         to.reference(self.source);
-        to.number(self.code.wrapping_add(1).into());
+        to.code_or_none(self.code);
     }
 
     fn read(from: &mut RecordReader<'_>) -> Result<Self, ReadError> {

@@ -100,7 +100,7 @@ macro_rules! target {
         }
     };
     (@write reference $self:ident, $to:ident) => { $to.reference($self.0) };
-    (@write code $self:ident, $to:ident) => { $to.number($self.0.into()) };
+    (@write code $self:ident, $to:ident) => { $to.code($self.0) };
     (@slot reference $number:ident, $entity:ident) => { Slot::Reference(entity($entity), $number) };
     (@slot code $number:ident, $table:ident) => { Slot::Code($number) };
 }

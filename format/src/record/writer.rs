@@ -2,10 +2,13 @@
 //! [`RecordReader`](crate::json::record_reader::RecordReader).
 
 use std::ops::Range;
+use std::vec::Drain;
 
 use crate::json::record_reader::{
     BINARY, DAYS, DIGIT_BITS, MICROSECONDS, MONTHS, POWERS_OF_TEN, REPEATED_BYTES_FREE,
 };
+
+use crate::record::slot::{Form, SlotNumber};
 
 /// Shorter texts are not looked for among earlier texts: a repetition would take as many bytes.
 const REPEATED_TEXT_BYTES: usize = 5;
@@ -23,17 +26,23 @@ pub struct RecordWriter {
     earlier: Vec<Range<usize>>,
     repeated_bytes: usize,
     reference: Option<u32>,
+    slots: Vec<SlotNumber>,
 }
 
 impl RecordWriter {
-    /// Appends the packed record to `out`, and empties the writer.
-    pub fn finish(&mut self, out: &mut Vec<u8>) {
+    /// Appends the packed record to `out`, and empties the writer. Returns the slots in the order of the declaration;
+    /// their offsets are correct for a record that is alone in `out`.
+    pub fn finish(&mut self, out: &mut Vec<u8>) -> Drain<'_, SlotNumber> {
         push_number(self.members.len() as u64, out);
+        for slot in &mut self.slots {
+            slot.move_by(out.len());
+        }
         out.append(&mut self.members);
         out.append(&mut self.texts);
         self.earlier.clear();
         self.repeated_bytes = 0;
         self.reference = None;
+        self.slots.drain(..)
     }
 
     /// Writes the flags of an object, of which it has `bits`.
@@ -58,7 +67,25 @@ impl RecordWriter {
 
     /// Writes the row or symbol of a reference; nothing but a zero where it is that of the last reference.
     pub(crate) fn reference(&mut self, number: u32) {
-        push_reference(number, &mut self.reference, &mut self.members);
+        self.slot(number, Form::Reference, |writer| {
+            push_reference(number, &mut writer.reference, &mut writer.members);
+        });
+    }
+
+    /// Writes a code.
+    pub(crate) fn code(&mut self, code: u32) {
+        self.slot(code, Form::Code, |writer| writer.number(code.into()));
+    }
+
+    /// Writes a code, or [`NO_CODE`](crate::record::value::NO_CODE).
+    pub(crate) fn code_or_none(&mut self, code: u32) {
+        self.slot(code, Form::CodeOrNone, |writer| writer.number(code.wrapping_add(1).into()));
+    }
+
+    fn slot(&mut self, number: u32, form: Form, write: impl FnOnce(&mut RecordWriter)) {
+        let from = self.members.len();
+        write(self);
+        self.slots.push(SlotNumber::written(from..self.members.len(), number, form));
     }
 
     /// Writes a text, or where it is repeated from.

@@ -83,6 +83,21 @@ fn output() -> Output {
 }
 
 #[test]
+fn the_writer_returns_the_slots_that_a_reader_visits() {
+    let (mut writer, mut packed, mut visited) = (RecordWriter::default(), Vec::new(), Vec::new());
+    output().write(&mut writer);
+    let written: Vec<_> = writer.finish(&mut packed).collect();
+    visit_slots::<Output>(&packed, &mut |slot| match slot {
+        Slot::Reference(_, slot) | Slot::Code(slot) | Slot::Copy(_, slot) => visited.push(slot),
+        Slot::SourceType { source, code } => visited.extend([source, code]),
+    })
+    .unwrap();
+    assert!(written.len() > 5);
+    assert_eq!(written, visited);
+    assert_eq!(writer.finish(&mut Vec::new()).count(), 0);
+}
+
+#[test]
 fn a_copy_has_the_new_numbers_and_nothing_else_changes() {
     let packed = pack(&output(), &mut RecordWriter::default());
     let mut copy = RenumberedCopy::new(&packed).unwrap();
