@@ -11,6 +11,9 @@ use serde::{
 use crate::read::identifier::parse_reference;
 use crate::read::lenient::{ColumnarValue, Diagnostics, Lenient, MaybeId, Scalar, Wanted, drain};
 
+/// Ids for which a list takes memory from the start: an output has about as many references.
+const IDS_EXPECTED: usize = 32;
+
 /// The ids of an array that parse, and the number of its non-null elements, or null.
 ///
 /// Ids stay numbers, because a record may have thousands.
@@ -33,7 +36,7 @@ impl<'de, const ENTITY: u8> Visitor<'de> for IdsVisitor<'_, ENTITY> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
         let max = self.diagnostics.limits().array_elements_max.unwrap_or(u64::MAX);
-        let (mut length, mut ids) = (0, Vec::new());
+        let (mut length, mut ids) = (0, Vec::with_capacity(IDS_EXPECTED));
         let Some(entity) = Entity::from_index(ENTITY) else { return Ok(MaybeIds::default()) };
         while let Some(element) = seq.next_element_seed(self.diagnostics.seed::<Given<'_>>())? {
             let Given(Some(id)) = element else { continue };

@@ -24,8 +24,10 @@ use crate::read::lenient::{Diagnostics, Lenient, MaybeNumber, MemberName, drain}
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Abstract(pub Option<String>);
 
+/// Words for which an index takes memory from the start.
+const WORDS_EXPECTED: usize = 128;
+
 /// The words of an index, each once, and the positions with the number of the word.
-#[derive(Default)]
 struct Words<'a> {
     words: Keys<'a, MANY>,
     positions: Vec<(u64, u32)>,
@@ -50,7 +52,10 @@ impl<'de> Visitor<'de> for WordsVisitor<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Words<'de>, A::Error> {
         let diagnostics = self.diagnostics;
-        let mut outer = Words::default();
+        let mut outer = Words {
+            words: Keys::with_capacity(WORDS_EXPECTED),
+            positions: Vec::with_capacity(WORDS_EXPECTED),
+        };
         let mut inner = None;
         while let Some(MemberName(word)) = map.next_key::<MemberName<'de>>()? {
             let is_wrapper = word == "InvertedIndex";

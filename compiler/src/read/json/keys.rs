@@ -15,6 +15,10 @@ pub(crate) struct Keys<'de, const WORDS: usize> {
 }
 
 impl<'de, const WORDS: usize> Keys<'de, WORDS> {
+    pub(crate) fn with_capacity(keys: usize) -> Keys<'de, WORDS> {
+        Keys { keys: Vec::with_capacity(keys), index: KeyIndex::default() }
+    }
+
     /// Adds a key; fails with serde's `duplicate_field` where the object has the key already.
     pub(crate) fn insert<E: serde::de::Error>(&mut self, key: Cow<'de, str>) -> Result<(), E> {
         if self.index.insert(&self.keys, &key) {

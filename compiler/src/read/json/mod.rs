@@ -62,6 +62,9 @@ pub(crate) fn parse_skipping_unread<'de, S: DeserializeSeed<'de>>(
     Parser::new(text, false).parse(seed)
 }
 
+/// Keys for which a parse takes memory from the start.
+const UNREAD_KEYS_EXPECTED: usize = 32;
+
 /// The state of a parse.
 struct Parser<'de> {
     text: &'de str,
@@ -88,7 +91,7 @@ impl<'de> Parser<'de> {
             at: 0,
             depth: 0,
             unescaped: String::new(),
-            unread_keys: Vec::new(),
+            unread_keys: Vec::with_capacity(UNREAD_KEYS_EXPECTED),
         }
     }
 

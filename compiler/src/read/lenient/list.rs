@@ -18,6 +18,9 @@ use crate::read::lenient::wanted::Wanted;
 /// Elements for which a list takes memory before it reads the first one.
 const CAPACITY_MAX: usize = 1_024;
 
+/// Elements for which a list that is not empty takes memory.
+const ELEMENTS_EXPECTED: usize = 8;
+
 /// An element of a [`MaybeList`], which drops null elements.
 pub trait Element {
     fn is_null(&self) -> bool;
@@ -107,6 +110,9 @@ impl<'de, T: Lenient<'de> + Element> Visitor<'de> for ListVisitor<'_, T> {
                 while seq.next_element::<IgnoredAny>()?.is_some() {}
                 self.diagnostics.warn("array_too_long");
                 return Ok(MaybeList(None));
+            }
+            if list.is_empty() {
+                list.reserve(ELEMENTS_EXPECTED);
             }
             list.push(element);
         }
