@@ -386,15 +386,17 @@ impl fmt::Display for Entity {
 
 /// Parses plain ASCII digits without leading zeros, at most [`ID_MAX`].
 pub fn parse_digits(digits: &str) -> Option<u64> {
-    let plain = !digits.is_empty()
-        && digits.len() <= 19
-        && digits.bytes().all(|byte| byte.is_ascii_digit())
-        && (digits.len() == 1 || !digits.starts_with('0'));
-    if !plain {
+    let has_leading_zero = digits.len() > 1 && digits.starts_with('0');
+    if digits.is_empty() || digits.len() > DIGITS_MAX || has_leading_zero {
         return None;
     }
-    digits.parse().ok().filter(|id| *id <= ID_MAX)
+    digits
+        .bytes()
+        .try_fold(0, |id, byte| byte.is_ascii_digit().then(|| id * 10 + u64::from(byte - b'0')))
 }
+
+/// The digits of [`ID_MAX`].
+const DIGITS_MAX: usize = 19;
 
 /// The largest number of an identifier: nineteen nines, which is below [`NO_ID`].
 pub const ID_MAX: u64 = 9_999_999_999_999_999_999;

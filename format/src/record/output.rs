@@ -315,6 +315,18 @@ pub fn keyword_id(name: &str) -> String {
     lower.split_whitespace().collect::<Vec<_>>().join("-")
 }
 
+/// Whether `id` is the [`keyword_id`] of `name`. Letters with single spaces between them, which most names are, take
+/// no memory.
+pub fn is_keyword_id(id: &str, name: &str) -> bool {
+    let is_letters = name.len() == id.len()
+        && name.bytes().zip(id.bytes()).all(|(of_name, of_id)| match of_name {
+            b' ' => of_id == b'-',
+            letter => letter.is_ascii_alphabetic() && of_id == letter.to_ascii_lowercase(),
+        });
+    let has_single_spaces = || name.trim_ascii().len() == name.len() && !name.contains("  ");
+    (is_letters && has_single_spaces()) || keyword_id(name) == id
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -334,6 +346,10 @@ mod tests {
             ("(sic)", "(sic)"),
         ] {
             assert_eq!(keyword_id(name), id);
+            assert!(is_keyword_id(id, name) && !is_keyword_id(&format!("{id}s"), name));
+        }
+        for (name, other) in [("a  b", "a--b"), (" a", "-a"), ("a ", "a-"), ("A b", "A-b")] {
+            assert!(!is_keyword_id(other, name), "{name}");
         }
     }
 }

@@ -41,20 +41,21 @@ impl Deflater {
         Ok(Deflater(compressor))
     }
 
-    /// Appends the frame of `pool` to `out`. The frame of an empty pool is empty.
+    /// Replaces `out` by the frame of `pool`. The frame of an empty pool is empty.
     ///
     /// # Errors
     ///
     /// Where the pool exceeds [`POOL_BYTES_MAX`].
     pub fn deflate(&mut self, pool: &[u8], out: &mut Vec<u8>) -> std::io::Result<()> {
+        out.clear();
         if pool.is_empty() {
             return Ok(());
         }
         if pool.len() > POOL_BYTES_MAX {
             return Err(std::io::Error::other("the long texts of a record exceed 256 MiB"));
         }
-        out.extend_from_slice(&self.0.compress(pool)?);
-        Ok(())
+        out.reserve(zstd::zstd_safe::compress_bound(pool.len()));
+        self.0.compress_to_buffer(pool, out).map(|_| ())
     }
 }
 

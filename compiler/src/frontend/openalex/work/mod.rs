@@ -11,7 +11,7 @@ use pinakes_format::entity::Entity;
 use pinakes_format::record::value::{Id, Orcid, Ref, Timestamp};
 use pinakes_format::record::{
     ApcPaid, Authorship, Biblio, Goal, NormalizedPercentile, OpenAccess, Output, OutputIds,
-    PercentileYear, YearCitations, keyword_id,
+    PercentileYear, YearCitations, is_keyword_id, keyword_id,
 };
 
 use pinakes_format::schema::identifier::Scheme;
@@ -139,15 +139,18 @@ impl RawWork<'_> {
     /// The ids of the keywords; `None` where the names give all of them. A keyword without an id has
     /// the id that its name gives.
     fn keyword_ids(&self) -> Option<Vec<String>> {
-        let mut has_other = false;
-        let ids = self.keywords.filter_map(|keyword| {
-            let keyword = keyword.0.as_ref()?;
-            let by_name = keyword_id(keyword.name()?);
-            let given = keyword.id.as_str().map(|id| id.strip_prefix(KEYWORD_URL).unwrap_or(id));
-            has_other |= given.is_some_and(|id| id != by_name);
-            Some(given.map_or(by_name, str::to_owned))
+        let has_other = self.keywords.objects().any(|keyword| {
+            let given = keyword.name().zip(keyword.given_id());
+            given.is_some_and(|(name, id)| !is_keyword_id(id, name))
         });
-        ids.filter(|_| has_other)
+        if !has_other {
+            return None;
+        }
+        self.keywords.filter_map(|keyword| {
+            let keyword = keyword.0.as_ref()?;
+            let name = keyword.name()?;
+            Some(keyword.given_id().map_or_else(|| keyword_id(name), str::to_owned))
+        })
     }
 
     fn locations_length(&self) -> Option<u64> {
@@ -246,6 +249,10 @@ impl RawApc<'_> {
 impl RawKeyword<'_> {
     fn name(&self) -> Option<&str> {
         self.display_name.as_str().or(self.keyword.as_str())
+    }
+
+    fn given_id(&self) -> Option<&str> {
+        self.id.as_str().map(|id| id.strip_prefix(KEYWORD_URL).unwrap_or(id))
     }
 }
 
