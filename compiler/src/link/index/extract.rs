@@ -37,9 +37,7 @@ pub(crate) struct Extracted {
     /// For each path of target rows, the number of each record's rows, and the rows.
     pub targets: Vec<(Vec<u32>, Vec<u32>)>,
     pub names: RowNames,
-    /// The words of the texts.
-    pub texts: TextBatch,
-    /// The words of the texts, encoded as a run.
+    /// The words of the texts, as a [`TextBatch`] encodes them.
     pub encoded_texts: Vec<u8>,
     /// For each path of target rows, the index of the current row's first term.
     targets_from: Vec<usize>,
@@ -118,8 +116,12 @@ pub(crate) struct Extractor<'a> {
     /// Emptied values of earlier rows. Their memory is used again, instead of growing and being zeroed
     /// by the system for each batch.
     emptied: Mutex<Vec<Extracted>>,
+    /// One for each thread that extracted rows: a batch keeps its words for the next rows.
+    batches: Mutex<Vec<TextBatch>>,
     /// The texts to extract for the full-text index.
     texts: Option<&'static TextPaths>,
+    /// Bytes of the words that each of `batches` may keep.
+    words_bytes_max: usize,
 }
 
 impl<'a> Extractor<'a> {
@@ -147,14 +149,25 @@ impl<'a> Extractor<'a> {
         }
         let parents = keys.ends.iter().map(|end| parents(snapshot, reads, end));
         let parents = parents.collect::<Result<_, TakeOver>>()?;
-        let emptied = Mutex::new(Vec::new());
-        Ok(Extractor { snapshot, reads, entity, keys, codes, parents, emptied, texts: None })
+        let (emptied, batches) = (Mutex::default(), Mutex::default());
+        Ok(Extractor {
+            snapshot,
+            reads,
+            entity,
+            keys,
+            codes,
+            parents,
+            emptied,
+            batches,
+            texts: None,
+            words_bytes_max: 0,
+        })
     }
 
-    /// Extracts texts for the full-text index, too, if the entity has one.
-    pub fn with_texts(mut self) -> Extractor<'a> {
-        self.texts = text_paths(self.entity);
-        self
+    /// Extracts texts for the full-text index, too, if the entity has one. Each thread keeps words of at most
+    /// `words_bytes_max`.
+    pub fn with_texts(self, words_bytes_max: usize) -> Extractor<'a> {
+        Extractor { texts: text_paths(self.entity), words_bytes_max, ..self }
     }
 
     pub fn keys(&self) -> &'static Keys {
@@ -173,7 +186,6 @@ impl<'a> Extractor<'a> {
             columns: vec![Vec::new(); orders],
             targets: vec![Default::default(); self.keys.targets.len()],
             names: RowNames::default(),
-            texts: TextBatch::default(),
             encoded_texts: Vec::new(),
             targets_from: vec![0; self.keys.targets.len()],
             values: vec![None; orders],
@@ -198,12 +210,15 @@ impl<'a> Extractor<'a> {
     pub fn rows(&self, rows: impl IntoIterator<Item = u32>) -> Result<Extracted, TakeOver> {
         let emptied = self.emptied.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut extracted = emptied.unwrap_or_else(|| self.empty());
+        let batch = self.batches.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut batch = batch.unwrap_or_default();
         for row in rows {
             self.row(row, &mut extracted).map_err(self.failure(row))?;
-            self.add_texts(row, &mut extracted.texts).map_err(self.failure(row))?;
+            self.add_texts(row, &mut batch).map_err(self.failure(row))?;
             extracted.end_row();
         }
-        extracted.texts.encode(&mut extracted.encoded_texts);
+        batch.encode(&mut extracted.encoded_texts, self.words_bytes_max);
+        self.batches.lock().unwrap_or_else(PoisonError::into_inner).push(batch);
         Ok(extracted)
     }
 

@@ -45,7 +45,7 @@ impl Linker<'_> {
         let keys = keys_of(out.entity);
         let mut extractor = Extractor::new(out.draft, Reads::New, out.entity)?;
         if self.has_search {
-            extractor = extractor.with_texts();
+            extractor = extractor.with_texts(self.index_bytes() / rayon::current_num_threads());
         }
         let targets = match (keys.targets.is_empty(), unchanged) {
             (true, _) => None,

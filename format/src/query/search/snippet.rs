@@ -105,12 +105,12 @@ impl Marker {
     }
 
     /// Finds the words in a text of a field, ascending, as bytes of the text.
-    pub fn marks(&self, field: Field, text: &str, stemmer: &Stemmer) -> Vec<Range<usize>> {
+    pub fn marks(&self, field: Field, text: &str, stemmer: Stemmer) -> Vec<Range<usize>> {
         self.found(field, text, stemmer).into_iter().map(|(range, _)| range).collect()
     }
 
     /// Finds the words in a text of a field, each with the number of the word of the search.
-    fn found(&self, field: Field, text: &str, stemmer: &Stemmer) -> Vec<(Range<usize>, usize)> {
+    fn found(&self, field: Field, text: &str, stemmer: Stemmer) -> Vec<(Range<usize>, usize)> {
         let mut found: Vec<(Range<usize>, usize)> = Vec::new();
         each_compound(text, |compound| {
             let parts = compound.parts().enumerate().map(|(at, part)| (Some(at), part));
@@ -128,7 +128,7 @@ impl Marker {
     }
 
     /// The number of the first word of the search that a form of a text is.
-    fn word_of(&self, field: Field, form: &str, stemmer: &Stemmer) -> Option<usize> {
+    fn word_of(&self, field: Field, form: &str, stemmer: Stemmer) -> Option<usize> {
         let stem = stemmer.stem(form);
         self.words
             .iter()
@@ -143,7 +143,7 @@ impl Marker {
         &self,
         field: Field,
         text: &str,
-        stemmer: &Stemmer,
+        stemmer: Stemmer,
         length: usize,
     ) -> Option<Excerpt> {
         let found = self.found(field, text, stemmer);
@@ -216,7 +216,7 @@ mod tests {
 
     fn marked(search: &str, is_exact: bool, text: &str) -> String {
         let marker = Search::parse(search, is_exact).unwrap().marker(None);
-        show(text, &marker.marks(Field::Title, text, &Stemmer::of_language(Some("en"))))
+        show(text, &marker.marks(Field::Title, text, Stemmer::of_language(Some("en"))))
     }
 
     fn show(text: &str, marks: &[Range<usize>]) -> String {
@@ -253,7 +253,7 @@ mod tests {
         let summary = SearchSummary { words: SearchedWords::Most, corrected };
         let marker = Search::parse("synovitsi", false).unwrap().marker(Some(&summary));
         let text = "Synovitis of the knee";
-        let marks = marker.marks(Field::Title, text, &Stemmer::of_language(None));
+        let marks = marker.marks(Field::Title, text, Stemmer::of_language(None));
         assert_eq!(show(text, &marks), "[Synovitis] of the knee");
     }
 
@@ -263,21 +263,21 @@ mod tests {
         let stemmer = Stemmer::of_language(None);
         let filler = "lorem ipsum dolor sit amet ".repeat(20);
         let text = format!("alpha alpha alpha {filler}alpha and omega {filler}omega");
-        let excerpt = marker.excerpt(Field::Abstract, &text, &stemmer, 100).unwrap();
+        let excerpt = marker.excerpt(Field::Abstract, &text, stemmer, 100).unwrap();
         let shown = &text[excerpt.range.clone()];
         assert!(shown.contains("alpha and omega") && shown.len() <= 100, "{shown}");
         assert_eq!(excerpt.marks.len(), 2);
         assert!(
             ["lorem", "ipsum", "dolor", "sit", "amet"].iter().any(|word| shown.starts_with(word))
         );
-        let whole = marker.excerpt(Field::Abstract, "an omega", &stemmer, 100).unwrap();
+        let whole = marker.excerpt(Field::Abstract, "an omega", stemmer, 100).unwrap();
         assert_eq!((whole.range, whole.marks.as_slice()), (0..8, std::slice::from_ref(&(3..8))));
-        assert_eq!(marker.excerpt(Field::Abstract, &filler, &stemmer, 100), None);
+        assert_eq!(marker.excerpt(Field::Abstract, &filler, stemmer, 100), None);
         // Characters of several bytes are not cut.
         let text = format!("{0}omega{0}", "é".repeat(500));
-        assert!(marker.excerpt(Field::Abstract, &text, &stemmer, 101).is_none());
+        assert!(marker.excerpt(Field::Abstract, &text, stemmer, 101).is_none());
         let text = format!("{0} omega {0}", "é".repeat(500));
-        let excerpt = marker.excerpt(Field::Abstract, &text, &stemmer, 101).unwrap();
+        let excerpt = marker.excerpt(Field::Abstract, &text, stemmer, 101).unwrap();
         assert!(text[excerpt.range].contains("omega"));
     }
 }

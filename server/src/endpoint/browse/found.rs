@@ -37,7 +37,7 @@ impl Highlighter {
     /// The HTML of a name.
     pub fn name(&self, name: &str, language: Option<&str>) -> String {
         let stemmer = Stemmer::of_language(language);
-        emphasized_with(name, &self.marker.marks(Field::Title, name, &stemmer))
+        emphasized_with(name, &self.marker.marks(Field::Title, name, stemmer))
     }
 
     /// The HTML of the part of a record's abstract that has the most words of the search.
@@ -54,7 +54,7 @@ impl Highlighter {
             return Ok(None);
         };
         let stemmer = Stemmer::of_language(language);
-        let found = self.marker.excerpt(Field::Abstract, &text, &stemmer, EXCERPT_BYTES);
+        let found = self.marker.excerpt(Field::Abstract, &text, stemmer, EXCERPT_BYTES);
         Ok(found.map(|Excerpt { range, marks }| {
             let before = if range.start > 0 { "… " } else { "" };
             let after = if range.end < text.len() { " …" } else { "" };

@@ -25,7 +25,8 @@ use pinakes_format::storage::header::Header;
 use rayon::prelude::*;
 
 use crate::external_sort::{Sorter, Spill, read_array};
-use crate::link::index::full_text::{TextRuns, take_number, take_text};
+use crate::link::index::full_text::batch::split_place;
+use crate::link::index::full_text::{TextRuns, take_number, take_sized, take_text};
 use crate::link::index::runs::{OldRun, merge};
 use crate::link::index::term_lists::Sorting;
 use crate::link::index::unchanged::{Taken, Unchanged};
@@ -75,8 +76,8 @@ impl TextRuns {
 struct TermMerge<'b, 'u> {
     writer: FullTextWriter,
     forms: Sorter<FormOfTerm>,
-    /// The chunk and the bytes of each part of the current term.
-    parts: Vec<(u32, &'b [u8])>,
+    /// The parts of the current term.
+    parts: Vec<Part<'b>>,
     wave_bytes_max: usize,
     wave: Wave<'b, 'u>,
     encoded: EncodedWave<'b, 'u>,
@@ -98,11 +99,13 @@ struct EncodedWave<'b, 'u> {
     terms: Vec<Encoded>,
 }
 
+/// The chunk and the bytes of a term's part.
+type Part<'b> = (u32, &'b [u8]);
+
 /// A term with its rows.
 struct MergedTerm<'b, 'u> {
     stem: Vec<u8>,
-    /// The chunk and the bytes of each part.
-    parts: Vec<(u32, &'b [u8])>,
+    parts: Vec<Part<'b>>,
     old: Option<OldTerm<'u>>,
 }
 
@@ -139,13 +142,9 @@ const HELD_BYTES: usize = 1 << 20;
 
 impl<'b, 'u> TermMerge<'b, 'u> {
     /// Takes the parts of a term in one run. Returns the bytes behind the entry.
-    fn take(&mut self, chunk: u32, bytes: &'b [u8]) -> io::Result<&'b [u8]> {
-        let cut = || io::Error::other("a run ends within an entry");
-        let (length, rest) = bytes.split_first_chunk::<4>().ok_or_else(cut)?;
-        let (parts, rest) =
-            rest.split_at_checked(u32::from_le_bytes(*length) as usize).ok_or_else(cut)?;
-        self.parts.push((chunk, parts));
-        Ok(rest)
+    fn take(&mut self, chunk: u32, mut bytes: &'b [u8]) -> io::Result<&'b [u8]> {
+        self.parts.push((chunk, take_sized(&mut bytes)?));
+        Ok(bytes)
     }
 
     /// Ends the current term, with its rows in the previous snapshot.
@@ -155,7 +154,7 @@ impl<'b, 'u> TermMerge<'b, 'u> {
         if parts.is_empty() && old.is_none() {
             return Ok(());
         }
-        let bytes = parts.iter().map(|(_, part)| size_of_val(part) + part.len()).sum::<usize>();
+        let bytes = parts.iter().map(|(_, part)| size_of::<Part<'_>>() + part.len()).sum::<usize>();
         let old_bytes = old.map_or(0, |old| old.term.count() as usize * OLD_POSTING_BYTES);
         let bytes = TERM_BYTES + bytes + old_bytes;
         let term = MergedTerm { stem: stem.to_vec(), parts, old };
@@ -277,7 +276,11 @@ fn io_error(error: TakeOver<io::Error>) -> io::Error {
 
 /// Takes the forms that a batch encoded.
 fn take_forms(mut bytes: &[u8]) -> io::Result<Vec<&[u8]>> {
-    (0..take_number(&mut bytes)?).map(|_| take_text(&mut bytes)).collect()
+    let mut forms = Vec::new();
+    while !bytes.is_empty() {
+        forms.push(take_text(&mut bytes)?);
+    }
+    Ok(forms)
 }
 
 /// Reads the part of a term that one batch encoded.
@@ -285,29 +288,19 @@ struct PartReader<'b> {
     chunk: u32,
     /// The forms, as the batch encoded them.
     forms: &'b [u8],
-    /// The postings that are left, and their bytes.
-    left: u64,
+    /// The postings that are left.
     bytes: &'b [u8],
 }
 
 impl<'b> PartReader<'b> {
     /// Opens the parts of a term, in the order of rows.
-    fn open_all(runs: &[(u32, &'b [u8])]) -> io::Result<Vec<PartReader<'b>>> {
+    fn open_all(runs: &[Part<'b>]) -> io::Result<Vec<PartReader<'b>>> {
         let mut parts = Vec::new();
-        for (chunk, bytes) in runs {
-            let mut bytes = *bytes;
+        for (chunk, mut bytes) in runs.iter().copied() {
             while !bytes.is_empty() {
-                let forms = bytes;
-                for _ in 0..take_number(&mut bytes)? {
-                    take_text(&mut bytes)?;
-                }
-                let forms = &forms[..forms.len() - bytes.len()];
-                let left = take_number(&mut bytes)?;
-                let length = take_number(&mut bytes)? as usize;
-                let cut = || io::Error::other("a part of a term is cut");
-                let (postings, rest) = bytes.split_at_checked(length).ok_or_else(cut)?;
-                bytes = rest;
-                parts.push(PartReader { chunk: *chunk, forms, left, bytes: postings });
+                let mut bytes = take_sized(&mut bytes)?;
+                let forms = take_text(&mut bytes)?;
+                parts.push(PartReader { chunk, forms, bytes });
             }
         }
         Ok(parts)
@@ -319,10 +312,9 @@ impl<'b> PartReader<'b> {
         numbers: &[u16],
         occurrences: &mut Vec<Occurrence>,
     ) -> io::Result<Option<(u32, u8)>> {
-        if self.left == 0 {
+        if self.bytes.is_empty() {
             return Ok(None);
         }
-        self.left -= 1;
         let cut = || io::Error::other("a posting of a run is cut");
         let ([a, b, impact], rest) = self.bytes.split_first_chunk().ok_or_else(cut)?;
         let row = self.chunk << 16 | u32::from(u16::from_le_bytes([*a, *b]));
@@ -330,14 +322,17 @@ impl<'b> PartReader<'b> {
         let count = take_number(&mut self.bytes)?;
         occurrences.clear();
         for _ in 0..count {
-            let (field, rest) = self.bytes.split_first().ok_or_else(cut)?;
+            let ([a, b, c], rest) = self.bytes.split_first_chunk().ok_or_else(cut)?;
             self.bytes = rest;
-            let position = take_number(&mut self.bytes)? as u32;
-            let form = take_number(&mut self.bytes)? as usize;
+            let (field, position) = split_place(u32::from_le_bytes([*a, *b, *c, 0]));
+            let form = if numbers.len() > 1 { take_number(&mut self.bytes)? as usize } else { 0 };
             let form = numbers.get(form).copied().ok_or_else(cut)?;
-            occurrences.push(Occurrence { field: *field, position, form });
+            occurrences.push(Occurrence { field, position, form });
         }
-        // Numbers of forms ascend with the texts, so that the occurrences still ascend.
+        // A vocabulary numbers forms as it meets them. Two may stand at one position.
+        if !occurrences.is_sorted() {
+            occurrences.sort_unstable();
+        }
         Ok(Some((row, *impact)))
     }
 }

@@ -1,6 +1,6 @@
 //! The full-text index: texts of records, inverted batch by batch and merged term by term.
 //!
-//! - `batch` inverts the texts of a batch of records.
+//! - `batch` inverts the texts of a batch of records; `vocabulary` numbers the words.
 //! - `merge` writes the index from the runs of all chunks, and from the index of the previous snapshot.
 //!
 //! A run holds the terms of one chunk's rows. An entry of a run has one part for each batch, as the batch encoded it:
@@ -12,6 +12,7 @@
 
 pub(crate) mod batch;
 mod merge;
+mod vocabulary;
 
 use std::{
     cmp::Reverse,
@@ -123,18 +124,25 @@ fn write_entry(out: &mut impl Write, stem: &[u8], parts: &[&[u8]]) -> io::Result
     Ok(head.len() + length)
 }
 
-/// Takes an entry off the front of a run: the term, and the rest of the entry.
+/// Takes an entry off the front of a batch: the term and its part.
 fn take_entry<'b>(bytes: &mut &'b [u8]) -> io::Result<Option<(&'b [u8], &'b [u8])>> {
     if bytes.is_empty() {
         return Ok(None);
     }
-    let cut = || io::Error::other("a run ends within an entry");
     let stem = take_text(bytes)?;
+    let part = *bytes;
+    let length = take_sized(bytes)?.len();
+    Ok(Some((stem, &part[..4 + length])))
+}
+
+/// Takes bytes off the front of a run, behind their length as a u32.
+fn take_sized<'b>(bytes: &mut &'b [u8]) -> io::Result<&'b [u8]> {
+    let cut = || io::Error::other("a run ends within an entry");
     let (length, rest) = bytes.split_first_chunk::<4>().ok_or_else(cut)?;
-    let (part, rest) =
+    let (sized, rest) =
         rest.split_at_checked(u32::from_le_bytes(*length) as usize).ok_or_else(cut)?;
     *bytes = rest;
-    Ok(Some((stem, part)))
+    Ok(sized)
 }
 
 /// Takes a number off the front of a run.
