@@ -73,7 +73,7 @@ pub(crate) fn merge<'b, K: Ord + Copy, S, O: OldRun<K, S>>(
     split: impl Fn(&'b [u8]) -> Option<(K, &'b [u8])>,
     state: &mut S,
     mut take: impl FnMut(&mut S, u32, &'b [u8]) -> io::Result<&'b [u8]>,
-    mut finish: impl FnMut(&mut S, K) -> io::Result<()>,
+    mut finish: impl FnMut(&mut S, K) -> Result<(), O::Error>,
 ) -> Result<(), O::Error> {
     let mut cursors = Vec::new();
     // The next key of each run, and the run. Small elements, because the heap moves them.

@@ -339,7 +339,7 @@ impl TextRuns {
                 }
                 Ok(rest)
             },
-            |sink, text| sink.end(text),
+            |sink, text| Ok(sink.end(text)?),
         )
     }
 }

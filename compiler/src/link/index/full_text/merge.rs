@@ -60,7 +60,7 @@ impl TextRuns {
             },
             &mut state,
             TermMerge::take,
-            |state, stem| state.end(stem, None).map_err(io_error),
+            |state, stem| state.end(stem, None),
         )?;
         // The last wave, and then its terms.
         state.next_wave()?;
@@ -263,14 +263,6 @@ impl MergedTerm<'_, '_> {
         }
         let term = encoder.end(&stem, &forms);
         Ok(term.map(|term| Encoded { stem, forms, term }))
-    }
-}
-
-/// The error of a step that takes nothing over.
-fn io_error(error: TakeOver<io::Error>) -> io::Error {
-    match error {
-        TakeOver::Failed(error) => error,
-        TakeOver::Impossible(reason) => io::Error::other(reason.to_string()),
     }
 }
 

@@ -158,7 +158,7 @@ impl<'a> Inverter<'a> {
                 |bytes| split_term(bytes, width),
                 &mut lists,
                 |lists, chunk, bytes| push_entry(&mut lists.list, chunk, bytes),
-                ListsMerge::end_term,
+                |lists, term| Ok(lists.end_term(term)?),
             )?;
             // The rows with any term are one more list, which has no term.
             runs(true).try_for_each(|(chunk, bytes)| {
