@@ -210,7 +210,7 @@ impl EncodedWave<'_, '_> {
 }
 
 impl MergedTerm<'_, '_> {
-    /// Encodes the term; `None` if it has no row. Calls `encoded` now and then.
+    /// Encodes the term; `None` if it has no row. Calls `encoded` after each posting.
     fn encode(
         self,
         encoder: &mut TermEncoder,
