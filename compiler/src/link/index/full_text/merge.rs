@@ -15,22 +15,19 @@ use std::{
 };
 
 use pinakes_format::index::full_text::{
-    EncodedTerm, FORMS_MAX, FullText, FullTextWriter, NO_ROW, Occurrence, Postings, Term,
-    TermCursor, TermEncoder,
+    EncodedTerm, FORMS_MAX, FullText, FullTextWriter, NO_ROW, Occurrence, TermEncoder,
 };
-use pinakes_format::schema::texts::Field;
-use pinakes_format::storage::error::ReadError;
 use pinakes_format::storage::file_writer::Written;
 use pinakes_format::storage::header::Header;
 use rayon::prelude::*;
 
 use crate::external_sort::{Sorter, Spill, read_array};
 use crate::link::index::full_text::batch::split_place;
+use crate::link::index::full_text::old::{OldTerm, OldTerms};
 use crate::link::index::full_text::{TextRuns, take_number, take_sized, take_text};
-use crate::link::index::runs::{OldRun, merge};
+use crate::link::index::runs::merge;
 use crate::link::index::term_lists::Sorting;
 use crate::link::index::unchanged::{Taken, Unchanged};
-use crate::link::take_over::{Reason, TakeOver};
 
 impl TextRuns {
     /// Merges the runs into the index file, with the postings of unchanged rows in the previous snapshot.
@@ -73,7 +70,7 @@ impl TextRuns {
 
 /// Terms, while their parts are collected. They are encoded in waves: all threads encode the terms of a wave while one
 /// writes those of the wave before.
-struct TermMerge<'b, 'u> {
+pub(super) struct TermMerge<'b, 'u> {
     writer: FullTextWriter,
     forms: Sorter<FormOfTerm>,
     /// The parts of the current term.
@@ -116,27 +113,8 @@ struct Encoded {
     term: EncodedTerm,
 }
 
-/// A term of the previous snapshot.
-#[derive(Clone, Copy)]
-struct OldTerm<'u> {
-    unchanged: &'u Unchanged<'u>,
-    term: Term<'u>,
-}
-
-/// The rows of a term in the previous snapshot.
-struct OldPart<'u> {
-    unchanged: &'u Unchanged<'u>,
-    postings: Postings<'u>,
-    /// Of the current posting.
-    occurrences: Vec<Occurrence>,
-    /// For each form of the term there, its text, if an unchanged row has it.
-    forms: Vec<Option<Vec<u8>>>,
-}
-
 /// Bytes of a term in a wave, besides its postings, collected and encoded, about.
 const TERM_BYTES: usize = 512;
-/// Bytes of a posting of the previous snapshot, about.
-const OLD_POSTING_BYTES: usize = 8;
 /// Bytes of a large term in memory before they are written.
 const HELD_BYTES: usize = 1 << 20;
 
@@ -148,15 +126,14 @@ impl<'b, 'u> TermMerge<'b, 'u> {
     }
 
     /// Ends the current term, with its rows in the previous snapshot.
-    fn end(&mut self, stem: &[u8], old: Option<OldTerm<'u>>) -> Taken<()> {
+    pub fn end(&mut self, stem: &[u8], old: Option<OldTerm<'u>>) -> Taken<()> {
         let parts = std::mem::take(&mut self.parts);
         // The rows of the previous snapshot end a term whose parts end it too.
         if parts.is_empty() && old.is_none() {
             return Ok(());
         }
         let bytes = parts.iter().map(|(_, part)| size_of::<Part<'_>>() + part.len()).sum::<usize>();
-        let old_bytes = old.map_or(0, |old| old.term.count() as usize * OLD_POSTING_BYTES);
-        let bytes = TERM_BYTES + bytes + old_bytes;
+        let bytes = TERM_BYTES + bytes + old.map_or(0, OldTerm::bytes);
         let term = MergedTerm { stem: stem.to_vec(), parts, old };
         if bytes > self.wave_bytes_max {
             self.next_wave()?;
@@ -326,133 +303,6 @@ impl<'b> PartReader<'b> {
             occurrences.sort_unstable();
         }
         Ok(Some((row, *impact)))
-    }
-}
-
-/// The terms of the previous snapshot, as one more run of the merge.
-struct OldTerms<'u> {
-    unchanged: &'u Unchanged<'u>,
-    terms: TermCursor<'u>,
-    stem: Vec<u8>,
-    term: Option<Term<'u>>,
-}
-
-impl<'u> OldTerms<'u> {
-    fn open(unchanged: &'u Unchanged<'u>, index: &'u FullText) -> Taken<OldTerms<'u>> {
-        let mut terms =
-            OldTerms { unchanged, terms: index.term_cursor(), stem: Vec::new(), term: None };
-        terms.advance()?;
-        Ok(terms)
-    }
-
-    fn advance(&mut self) -> Taken<()> {
-        let OldTerms { unchanged, terms, stem, term } = self;
-        stem.clear();
-        *term = terms.next_term().map_err(unchanged.failure())?.map(|(text, term)| {
-            stem.extend_from_slice(text);
-            term
-        });
-        Ok(())
-    }
-
-    /// Takes the current term.
-    fn take(&mut self, state: &mut TermMerge<'_, 'u>) -> Taken<()> {
-        let old = self.term.map(|term| OldTerm { unchanged: self.unchanged, term });
-        state.end(&self.stem, old)?;
-        self.advance()
-    }
-}
-
-impl<'u> OldTerm<'u> {
-    /// The unchanged rows of the term, and the forms that they have.
-    fn part(self, stem: &[u8]) -> Taken<OldPart<'u>> {
-        let OldTerm { unchanged, term } = self;
-        // Which forms the rows have that count as the last form is not known.
-        if term.form_count() == FORMS_MAX {
-            return Err(TakeOver::Impossible(Reason::Forms));
-        }
-        let texts = term.forms(stem).map_err(unchanged.failure())?;
-        let forms = used_forms(unchanged, term, texts).map_err(unchanged.failure())?;
-        let postings = term.postings().map_err(unchanged.failure())?;
-        Ok(OldPart { unchanged, postings, occurrences: Vec::new(), forms })
-    }
-}
-
-/// The forms that an unchanged row has. Reads postings until all forms are found.
-fn used_forms(
-    unchanged: &Unchanged<'_>,
-    term: Term<'_>,
-    texts: Vec<Vec<u8>>,
-) -> Result<Vec<Option<Vec<u8>>>, ReadError> {
-    let mut is_used = vec![false; texts.len()];
-    let mut missing = texts.len();
-    let mut postings = term.postings()?;
-    while missing > 0 && postings.row() != NO_ROW {
-        if unchanged.row(postings.row()).is_some() {
-            for field in Field::ALL {
-                postings.each_occurrence(field, |_, form| {
-                    if let Some(used) = is_used.get_mut(usize::from(form)) {
-                        missing -= usize::from(!std::mem::replace(used, true));
-                    }
-                })?;
-            }
-        }
-        postings.advance()?;
-    }
-    Ok(texts.into_iter().zip(is_used).map(|(text, is_used)| is_used.then_some(text)).collect())
-}
-
-impl OldPart<'_> {
-    /// Adds the unchanged rows that now stand before a row.
-    fn push_before(
-        &mut self,
-        row: u32,
-        numbers: &[u16],
-        encoder: &mut TermEncoder,
-        encoded: &mut impl FnMut(&mut TermEncoder) -> io::Result<()>,
-    ) -> Taken<()> {
-        let OldPart { unchanged, postings, occurrences, .. } = self;
-        while postings.row() != NO_ROW {
-            if let Some(new) = unchanged.row(postings.row()) {
-                if new > row {
-                    break;
-                }
-                let impact = postings.impact() as u8;
-                occurrences.clear();
-                for field in Field::ALL {
-                    let visit = |position, form| {
-                        let form = numbers.get(usize::from(form)).copied().unwrap_or(0);
-                        occurrences.push(Occurrence { field: field as u8, position, form });
-                    };
-                    postings.each_occurrence(field, visit).map_err(unchanged.failure())?;
-                }
-                encoder.push(new, impact, occurrences);
-                encoded(encoder)?;
-            }
-            postings.advance().map_err(unchanged.failure())?;
-        }
-        Ok(())
-    }
-}
-
-impl<'b, 'u> OldRun<&'b [u8], TermMerge<'b, 'u>> for OldTerms<'u> {
-    type Error = TakeOver<io::Error>;
-
-    fn is_before(&self, stem: Option<&&'b [u8]>) -> bool {
-        self.term.is_some() && stem.is_none_or(|stem| self.stem.as_slice() < *stem)
-    }
-
-    fn is_at(&self, stem: &&'b [u8]) -> bool {
-        self.term.is_some() && self.stem.as_slice() == *stem
-    }
-
-    /// Ends the whole term, so that the merge finds no part of it at its end.
-    fn take(&mut self, state: &mut TermMerge<'b, 'u>) -> Taken<()> {
-        self.take(state)
-    }
-
-    fn take_alone(&mut self, state: &mut TermMerge<'b, 'u>) -> Taken<()> {
-        self.take(state)
     }
 }
 

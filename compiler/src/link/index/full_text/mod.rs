@@ -1,7 +1,7 @@
 //! The full-text index: texts of records, inverted batch by batch and merged term by term.
 //!
 //! - `batch` inverts the texts of a batch of records; `vocabulary` numbers the words.
-//! - `merge` writes the index from the runs of all chunks, and from the index of the previous snapshot.
+//! - `merge` writes the index from the runs of all chunks, and from the index of the previous snapshot, which `old` reads.
 //!
 //! A run holds the terms of one chunk's rows. An entry of a run has one part for each batch, as the batch encoded it:
 //!
@@ -12,6 +12,7 @@
 
 pub(crate) mod batch;
 mod merge;
+mod old;
 mod vocabulary;
 
 use std::{
