@@ -337,7 +337,12 @@ impl SnapshotManager {
         let (text, now) = (error.to_string(), Instant::now());
         let repeated = refused
             .filter(|(before, at)| *before == text && now.duration_since(*at) < REPEATED_REFUSAL);
-        if repeated.is_none() {
+        let is_new = repeated.is_none();
+        let refused = repeated.or(Some((text, now)));
+        let retry = Some((now + pause, pause));
+        self.set_serving(&mut owner, Serving::Other { retry, refused });
+        // After the change, so that `/health` says it to whoever reads the log.
+        if is_new {
             LOADS.count(Load::Refused);
             tracing::error!(
                 %error,
@@ -345,9 +350,6 @@ impl SnapshotManager {
                 "cannot load the snapshot of `current`; keeping the served snapshot"
             );
         }
-        let refused = repeated.or(Some((text, now)));
-        let retry = Some((now + pause, pause));
-        self.set_serving(&mut owner, Serving::Other { retry, refused });
     }
 
     fn set_serving(&self, owner: &mut Owner, serving: Serving) {
@@ -540,9 +542,10 @@ impl SnapshotManager {
                  snapshot of `current` is intact"
             );
         };
-        tracing::warn!(snapshot = fallback.id(), "serving another snapshot in its place");
-        self.served.store(fallback);
+        // First, so that `/health` never says that the snapshot of `current` is served.
         self.set_serving(owner, Serving::Other { retry: None, refused: None });
+        self.served.store(Arc::clone(&fallback));
+        tracing::warn!(snapshot = fallback.id(), "serving another snapshot in its place");
     }
 
     /// Opens the best snapshot to serve in place of a damaged one. Only the chosen one is opened for serving.
