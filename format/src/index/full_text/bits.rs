@@ -37,6 +37,12 @@ pub(super) fn unpack_one(bytes: &[u8], at: usize, width: u32) -> u32 {
     (word_at(bytes, bit / 8) >> (bit % 8) & mask) as u32
 }
 
+/// Whether the bit at a place is set. Bits beyond the end of `bytes` are not.
+#[inline]
+pub(super) fn is_set(bytes: &[u8], at: usize) -> bool {
+    bytes.get(at / 8).is_some_and(|byte| byte >> (at % 8) & 1 == 1)
+}
+
 /// The place after the n-th set bit of `bytes` at or after the bit `from`, counting from 0.
 ///
 /// ```text

@@ -37,7 +37,7 @@ mod write;
 use std::{borrow::Cow, sync::OnceLock};
 
 use crate::index::full_text::layout::BLOCK_POSTINGS;
-use crate::index::full_text::positions::BlockPositions;
+use crate::index::full_text::positions::{BlockPositions, PositionsBuilder};
 use crate::index::full_text::postings::{Cursor, List, Place};
 use crate::index::full_text::texts::{Texts, TextsCursor};
 use crate::schema::texts::Field;
@@ -471,6 +471,17 @@ impl<'s> Postings<'s> {
     ) -> Result<(), ReadError> {
         let posting = self.open_positions()?;
         self.opened.each(posting, field as usize, visit)
+    }
+
+    /// Adds the positions of the next decoded postings to a block that is being written. `forms` renumbers their forms.
+    fn copy_positions(
+        &mut self,
+        count: usize,
+        to: &mut PositionsBuilder,
+        forms: &[u16],
+    ) -> Result<(), ReadError> {
+        let posting = self.open_positions()?;
+        to.copy(&self.opened, posting..posting + count, forms)
     }
 
     /// Opens the positions of the current block. Returns the place of the current posting in the block.

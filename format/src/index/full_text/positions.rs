@@ -21,9 +21,11 @@
 //!
 //! Cost of the occurrences of a posting: a count of the further ones before them, and their own gaps and forms.
 
-use crate::index::full_text::bits::{bit_after, pack, packed_bytes, unpack_one, width_of};
-use crate::index::full_text::layout::{BLOCK_POSTINGS, POSITION_MAX};
-use crate::schema::texts::FIELDS;
+use std::ops::Range;
+
+use crate::index::full_text::bits::{bit_after, is_set, pack, packed_bytes, unpack_one, width_of};
+use crate::index::full_text::layout::{BLOCK_POSTINGS, POSITION_MAX, VALUE_GAP};
+use crate::schema::texts::{FIELDS, Field};
 use crate::storage::error::ReadError;
 use crate::storage::leb128;
 
@@ -89,6 +91,39 @@ impl PositionsBuilder {
             }
         }
         self.postings += 1;
+    }
+
+    /// Adds postings of an opened block. `forms` renumbers their forms.
+    pub fn copy(
+        &mut self,
+        block: &BlockPositions<'_>,
+        postings: Range<usize>,
+        forms: &[u16],
+    ) -> Result<(), ReadError> {
+        for (values, of_field) in self.fields.iter_mut().zip(&block.fields) {
+            of_field.copy_to(values, self.postings, &postings, forms)?;
+        }
+        self.postings += postings.len() as u8;
+        Ok(())
+    }
+
+    /// The words of each posting's shortest title, if the term stands at the end of each title: 0 without a title.
+    /// Titles lie [`VALUE_GAP`] positions apart.
+    pub fn title_words(&self) -> [u8; BLOCK_POSTINGS] {
+        let FieldValues { places, further, gaps, .. } = &self.fields[Field::Title as usize];
+        let mut words = [0; BLOCK_POSTINGS];
+        let (mut gaps, mut further) = (gaps.iter(), further.iter().peekable());
+        let titled = (0..).zip(&mut words).filter(|(posting, _)| *places >> *posting & 1 == 1);
+        for (number, (_, words)) in (0u8..).zip(titled) {
+            let first = gaps.next().map(|gap| gap.saturating_sub(1));
+            let mut shortest = first.unwrap_or(0);
+            while further.next_if(|of| **of == number).is_some() {
+                let length = gaps.next().map_or(0, |gap| gap.saturating_sub(VALUE_GAP));
+                shortest = shortest.min(length);
+            }
+            *words = shortest.min(u8::MAX.into()) as u8;
+        }
+        words
     }
 
     /// Appends the block of a term, and leaves no postings.
@@ -258,12 +293,16 @@ impl<'s> BlockPositions<'s> {
         for at in begin..end {
             let position = (next + of_field.gaps.get(at)).checked_sub(1);
             let position = position.filter(|at| *at <= POSITION_MAX);
-            let position = position.ok_or(corrupt("a position is too great"))?;
+            let position = position.ok_or_else(too_great)?;
             visit(position, of_field.forms.get(at) as u16);
             next = position + 1;
         }
         Ok(())
     }
+}
+
+fn too_great() -> ReadError {
+    corrupt("a position is too great")
 }
 
 fn miscounted() -> ReadError {
@@ -297,6 +336,9 @@ impl<'s> FieldPositions<'s> {
         if gaps.width == 0 {
             return Err(corrupt("the first position of a posting has no bits"));
         }
+        if gaps.width > width_of(POSITION_MAX + 1) {
+            return Err(too_great());
+        }
         let forms = if has_forms { Packed::open(bytes, count)? } else { Packed::default() };
         Ok(FieldPositions { places, count, further, lasts, gaps, forms, known: (0, 0) })
     }
@@ -322,6 +364,56 @@ impl<'s> FieldPositions<'s> {
         self.known = (posting, begin);
         let end = bit_after(self.lasts, begin, 0)?;
         (end <= self.count).then_some((begin, end))
+    }
+}
+
+impl FieldPositions<'_> {
+    /// Appends the occurrences of some postings, of which the first becomes `posting`.
+    fn copy_to(
+        &self,
+        values: &mut FieldValues,
+        posting: u8,
+        postings: &Range<usize>,
+        forms: &[u16],
+    ) -> Result<(), ReadError> {
+        let places = self.places.checked_shr(postings.start as u32).unwrap_or(0)
+            & all_places(postings.len());
+        let count = places.count_ones() as usize;
+        if count == 0 {
+            return Ok(());
+        }
+        let before = (self.places & all_places(postings.start)).count_ones() as usize;
+        let mut number = values.places.count_ones() as u8;
+        values.places |= places << posting;
+        let occurrences = if self.lasts.is_empty() {
+            let further_before =
+                |end: usize| self.further.partition_point(|of| usize::from(*of) < end);
+            let (from, to) = (further_before(before), further_before(before + count));
+            let further = self.further[from..to].iter().map(|of| of - before as u8 + number);
+            values.further.extend(further);
+            before + from..before + count + to
+        } else {
+            let begin = match before {
+                0 => 0,
+                _ => bit_after(self.lasts, 0, before - 1).ok_or_else(miscounted)?,
+            };
+            let end = bit_after(self.lasts, begin, count - 1).filter(|end| *end <= self.count);
+            let end = end.ok_or_else(miscounted)?;
+            for at in begin..end {
+                match is_set(self.lasts, at) {
+                    true => number += 1,
+                    false => values.further.push(number),
+                }
+            }
+            begin..end
+        };
+        values.gaps.extend(occurrences.clone().map(|at| self.gaps.get(at)));
+        let form_of = |at| {
+            let form = forms.get(self.forms.get(at) as usize).copied();
+            u32::from(form.unwrap_or(0))
+        };
+        values.forms.extend(occurrences.map(form_of));
+        Ok(())
     }
 }
 
@@ -389,6 +481,19 @@ mod tests {
             };
             let expected: Vec<Vec<Occurrence>> = (0..postings).map(of).collect();
             assert_eq!(read_all(&bytes).unwrap(), expected, "{postings} postings, {forms} forms");
+            // Copied in pieces.
+            let numbers: Vec<u16> = (0..forms as u16).collect();
+            for step in [1, 3, 64, postings] {
+                let mut block = BlockPositions::default();
+                block.open(&bytes, postings, has_forms).unwrap();
+                for from in (0..postings).step_by(step) {
+                    let range = from..(from + step).min(postings);
+                    builder.copy(&block, range, &numbers).unwrap();
+                }
+                let mut copied = Vec::new();
+                builder.write(has_forms, &mut copied);
+                assert_eq!(copied, bytes, "{postings} postings, {forms} forms, {step} at once");
+            }
             for length in 0..bytes.len() {
                 assert!(read_all(&bytes[..length]).is_err(), "{length}");
             }

@@ -6,13 +6,13 @@ use std::{
     path::Path,
 };
 
-use crate::index::full_text::layout::{
-    BLOCK_POSTINGS, FORMS_MAX, INLINE_BYTES_MAX, TITLE_END, VALUE_GAP,
-};
+use crate::index::full_text::Postings;
+use crate::index::full_text::layout::{BLOCK_POSTINGS, FORMS_MAX, INLINE_BYTES_MAX, TITLE_END};
 use crate::index::full_text::positions::{Occurrence, PositionsBuilder};
 use crate::index::full_text::postings::{Entry, Pending};
 use crate::index::full_text::texts::TextsWriter;
 use crate::storage::blobs::Spool;
+use crate::storage::error::ReadError;
 use crate::storage::file_writer::{FileWriter, Written};
 use crate::storage::header::{HEADER_BYTES, Header};
 use crate::storage::leb128;
@@ -179,13 +179,41 @@ impl TermEncoder {
 
     /// Appends a posting: a row after the last one, its impact, and its occurrences, ascending.
     pub fn push(&mut self, row: u32, impact: u8, occurrences: &[Occurrence]) {
-        if self.is_title_end {
-            self.push_title_words(row, occurrences);
-        }
         self.pending.rows.push(row);
         self.pending.impacts.push(u32::from(impact));
         self.block_positions.push(occurrences);
-        self.count += 1;
+        self.end_postings(1);
+    }
+
+    /// Appends decoded postings of an earlier index from the current one on, and moves behind them. Their records have `rows`
+    /// now, and `forms` renumbers their forms.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the bytes are damaged.
+    pub fn copy(
+        &mut self,
+        postings: &mut Postings<'_>,
+        mut rows: &[u32],
+        forms: &[u16],
+    ) -> Result<(), ReadError> {
+        while !rows.is_empty() {
+            let space = BLOCK_POSTINGS - self.pending.rows.len();
+            let (now, later) = rows.split_at(space.min(rows.len()));
+            let (_, impacts) = postings.decoded();
+            self.pending.impacts.extend_from_slice(&impacts[..now.len()]);
+            self.pending.rows.extend_from_slice(now);
+            postings.copy_positions(now.len(), &mut self.block_positions, forms)?;
+            postings.pass(now.len())?;
+            self.end_postings(now.len());
+            rows = later;
+        }
+        Ok(())
+    }
+
+    /// Ends as many postings; encodes the block that is full.
+    fn end_postings(&mut self, count: usize) {
+        self.count += count as u32;
         if self.pending.rows.len() == BLOCK_POSTINGS {
             self.push_block();
         }
@@ -197,19 +225,21 @@ impl TermEncoder {
         list.bytes.len() + positions.bytes.len() + title_words.bytes.len()
     }
 
-    /// Adds the words of a record's shortest title. Titles lie [`VALUE_GAP`] positions apart.
-    fn push_title_words(&mut self, row: u32, ends: &[Occurrence]) {
-        let begins = [0].into_iter().chain(ends.iter().map(|end| end.position + VALUE_GAP));
-        let lengths =
-            ends.iter().zip(begins).map(|(end, begin)| end.position.saturating_sub(begin));
-        let words = lengths.min().unwrap_or(0).min(u8::MAX.into()) as u8;
+    /// Adds the words of the shortest title of each record whose posting is about to be encoded.
+    fn push_title_words(&mut self) {
+        if !self.is_title_end {
+            return;
+        }
         let title_words = &mut self.encoded.title_words;
-        let without = u64::from(row) - title_words.length();
-        title_words.bytes.extend(iter::repeat_n(0, without as usize));
-        title_words.bytes.push(words);
+        for (row, words) in self.pending.rows.iter().zip(self.block_positions.title_words()) {
+            let without = u64::from(*row) - title_words.length();
+            title_words.bytes.extend(iter::repeat_n(0, without as usize));
+            title_words.bytes.push(words);
+        }
     }
 
     fn push_block(&mut self) {
+        self.push_title_words();
         self.push_entry(self.pending.rows[BLOCK_POSTINGS - 1]);
         let before = self.last_row.replace(self.pending.rows[BLOCK_POSTINGS - 1]);
         let EncodedTerm { list, positions, .. } = &mut self.encoded;
@@ -236,6 +266,7 @@ impl TermEncoder {
         let last = pending.rows.last().copied();
         let last_row = last.or(before)?;
         let blocks_bytes = self.entries.len();
+        self.push_title_words();
         // The last entry is that of the rest, which may have no posting.
         self.push_entry(last_row);
         let TermEncoder { pending, block_positions, has_forms, entries, encoded, .. } = self;

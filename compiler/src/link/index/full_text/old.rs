@@ -3,7 +3,7 @@
 use std::io;
 
 use pinakes_format::index::full_text::{
-    FORMS_MAX, FullText, NO_ROW, Occurrence, Postings, Term, TermCursor, TermEncoder,
+    FORMS_MAX, FullText, NO_ROW, Postings, Term, TermCursor, TermEncoder,
 };
 use pinakes_format::schema::texts::Field;
 use pinakes_format::storage::error::ReadError;
@@ -27,8 +27,8 @@ pub(super) struct OldTerm<'u> {
 pub(super) struct OldPart<'u> {
     unchanged: &'u Unchanged<'u>,
     postings: Postings<'u>,
-    /// Of the current posting.
-    occurrences: Vec<Occurrence>,
+    /// Rows of decoded postings, as they are now.
+    rows: Vec<u32>,
     /// For each form of the term there, its text, if an unchanged row has it.
     pub forms: Vec<Option<Vec<u8>>>,
 }
@@ -76,7 +76,7 @@ impl<'u> OldTerm<'u> {
         let texts = term.forms(stem).map_err(unchanged.failure())?;
         let forms = used_forms(unchanged, term, texts).map_err(unchanged.failure())?;
         let postings = term.postings().map_err(unchanged.failure())?;
-        Ok(OldPart { unchanged, postings, occurrences: Vec::new(), forms })
+        Ok(OldPart { unchanged, postings, rows: Vec::new(), forms })
     }
 }
 
@@ -113,25 +113,21 @@ impl OldPart<'_> {
         encoder: &mut TermEncoder,
         encoded: &mut impl FnMut(&mut TermEncoder) -> io::Result<()>,
     ) -> Taken<()> {
-        let OldPart { unchanged, postings, occurrences, .. } = self;
+        let OldPart { unchanged, postings, rows, .. } = self;
+        let map = unchanged.row_map();
         while postings.row() != NO_ROW {
-            if let Some(new) = unchanged.row(postings.row()) {
-                if new > row {
+            rows.clear();
+            let now = |old: &u32| map.get(*old).filter(|new| *new < row);
+            rows.extend(postings.decoded_rows().iter().map_while(now));
+            if rows.is_empty() {
+                if map.get(postings.row()).is_some() {
                     break;
                 }
-                let impact = postings.impact() as u8;
-                occurrences.clear();
-                for field in Field::ALL {
-                    let visit = |position, form| {
-                        let form = numbers.get(usize::from(form)).copied().unwrap_or(0);
-                        occurrences.push(Occurrence { field: field as u8, position, form });
-                    };
-                    postings.each_occurrence(field, visit).map_err(unchanged.failure())?;
-                }
-                encoder.push(new, impact, occurrences);
-                encoded(encoder)?;
+                postings.advance().map_err(unchanged.failure())?;
+                continue;
             }
-            postings.advance().map_err(unchanged.failure())?;
+            encoder.copy(postings, rows, numbers).map_err(unchanged.failure())?;
+            encoded(encoder)?;
         }
         Ok(())
     }
