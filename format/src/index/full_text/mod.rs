@@ -473,6 +473,16 @@ impl<'s> Postings<'s> {
         self.opened.each(posting, field as usize, visit)
     }
 
+    /// Calls `visit` with the form of each occurrence in the next decoded postings.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the bytes are damaged.
+    pub fn each_form(&mut self, count: usize, visit: impl FnMut(u16)) -> Result<(), ReadError> {
+        let posting = self.open_positions()?;
+        self.opened.each_form(posting..posting + count, visit)
+    }
+
     /// Adds the positions of the next decoded postings to a block that is being written. `forms` renumbers their forms.
     fn copy_positions(
         &mut self,

@@ -113,15 +113,14 @@ impl PositionsBuilder {
         let FieldValues { places, further, gaps, .. } = &self.fields[Field::Title as usize];
         let mut words = [0; BLOCK_POSTINGS];
         let (mut gaps, mut further) = (gaps.iter(), further.iter().peekable());
-        let titled = (0..).zip(&mut words).filter(|(posting, _)| *places >> *posting & 1 == 1);
-        for (number, (_, words)) in (0u8..).zip(titled) {
+        for (number, posting) in (0u8..).zip(ones_of(*places)) {
             let first = gaps.next().map(|gap| gap.saturating_sub(1));
             let mut shortest = first.unwrap_or(0);
             while further.next_if(|of| **of == number).is_some() {
                 let length = gaps.next().map_or(0, |gap| gap.saturating_sub(VALUE_GAP));
                 shortest = shortest.min(length);
             }
-            *words = shortest.min(u8::MAX.into()) as u8;
+            words[usize::from(posting)] = shortest.min(u8::MAX.into()) as u8;
         }
         words
     }
@@ -141,10 +140,10 @@ impl PositionsBuilder {
             leb128::push(further.len() as u64, out);
             match further.len() <= packed_bytes(gaps.len(), 1) {
                 true => out.extend_from_slice(further),
-                false => pack(&lasts_of(further, places.count_ones() as u8), 1, out),
+                false => write_lasts(further, places.count_ones() as u8, out),
             }
             for numbers in [Some(&*gaps), has_forms.then_some(&*forms)].into_iter().flatten() {
-                let width = width_of(numbers.iter().copied().max().unwrap_or(0));
+                let width = width_of(numbers.iter().fold(0, |all, number| all | number));
                 out.push(width as u8);
                 pack(numbers, width, out);
             }
@@ -162,17 +161,16 @@ fn all_places(postings: usize) -> u128 {
     u128::MAX.checked_shr((BLOCK_POSTINGS - postings) as u32).unwrap_or(0)
 }
 
-/// For each occurrence of some postings, whether it is the last of its posting.
-fn lasts_of(further: &[u8], postings: u8) -> Vec<u32> {
-    let mut further = further.iter().peekable();
-    let mut lasts = Vec::new();
+/// Appends a bit for each occurrence of some postings, set at the last one of a posting.
+fn write_lasts(further: &[u8], postings: u8, out: &mut Vec<u8>) {
+    let from = out.len();
+    out.resize(from + packed_bytes(usize::from(postings) + further.len(), 1), 0);
+    let mut before = 0;
     for posting in 0..postings {
-        while further.next_if(|of| **of == posting).is_some() {
-            lasts.push(0);
-        }
-        lasts.push(1);
+        before += further[before..].iter().take_while(|of| **of == posting).count();
+        let last = usize::from(posting) + before;
+        out[from + last / 8] |= 1 << (last % 8);
     }
-    lasts
 }
 
 /// Appends the places of a field in the shortest way.
@@ -189,7 +187,16 @@ fn write_places(places: u128, guess: u128, out: &mut Vec<u8>) {
         return;
     }
     out.push(kind | count as u8);
-    out.extend((0..BLOCK_POSTINGS as u8).filter(|place| listed >> place & 1 == 1));
+    out.extend(ones_of(listed));
+}
+
+/// The places of the set bits, ascending.
+fn ones_of(mut bits: u128) -> impl Iterator<Item = u8> {
+    std::iter::from_fn(move || {
+        let place = (bits != 0).then(|| bits.trailing_zeros() as u8);
+        bits &= bits.wrapping_sub(1);
+        place
+    })
 }
 
 /// Reads the places of a field, at least one.
@@ -299,6 +306,19 @@ impl<'s> BlockPositions<'s> {
         }
         Ok(())
     }
+
+    /// Calls `visit` with the form of each occurrence of some postings.
+    pub fn each_form(
+        &self,
+        postings: Range<usize>,
+        mut visit: impl FnMut(u16),
+    ) -> Result<(), ReadError> {
+        for field in &self.fields {
+            let Stretch { occurrences, .. } = field.stretch(&postings)?;
+            occurrences.for_each(|at| visit(field.forms.get(at) as u16));
+        }
+        Ok(())
+    }
 }
 
 fn too_great() -> ReadError {
@@ -367,7 +387,37 @@ impl<'s> FieldPositions<'s> {
     }
 }
 
+/// A stretch of a block's postings in one field.
+struct Stretch {
+    /// The postings of the stretch that have the field, a bit each, from the first of the stretch on.
+    places: u128,
+    /// The postings with the field before the stretch.
+    before: usize,
+    occurrences: Range<usize>,
+}
+
 impl FieldPositions<'_> {
+    fn stretch(&self, postings: &Range<usize>) -> Result<Stretch, ReadError> {
+        let places = self.places.checked_shr(postings.start as u32).unwrap_or(0);
+        let places = places & all_places(postings.len());
+        let before = (self.places & all_places(postings.start)).count_ones() as usize;
+        let occurrences = match places.count_ones() as usize {
+            0 => 0..0,
+            count => self.begin_of(before)?..self.begin_of(before + count)?,
+        };
+        Ok(Stretch { places, before, occurrences })
+    }
+
+    /// The place of a posting's first occurrence.
+    fn begin_of(&self, posting: usize) -> Result<usize, ReadError> {
+        if self.lasts.is_empty() {
+            return Ok(posting + self.further.partition_point(|of| usize::from(*of) < posting));
+        }
+        let Some(earlier) = posting.checked_sub(1) else { return Ok(0) };
+        let begin = bit_after(self.lasts, 0, earlier).filter(|begin| *begin <= self.count);
+        begin.ok_or_else(miscounted)
+    }
+
     /// Appends the occurrences of some postings, of which the first becomes `posting`.
     fn copy_to(
         &self,
@@ -376,37 +426,26 @@ impl FieldPositions<'_> {
         postings: &Range<usize>,
         forms: &[u16],
     ) -> Result<(), ReadError> {
-        let places = self.places.checked_shr(postings.start as u32).unwrap_or(0)
-            & all_places(postings.len());
-        let count = places.count_ones() as usize;
-        if count == 0 {
+        let Stretch { places, before, occurrences } = self.stretch(postings)?;
+        if places == 0 {
             return Ok(());
         }
-        let before = (self.places & all_places(postings.start)).count_ones() as usize;
         let mut number = values.places.count_ones() as u8;
         values.places |= places << posting;
-        let occurrences = if self.lasts.is_empty() {
-            let further_before =
-                |end: usize| self.further.partition_point(|of| usize::from(*of) < end);
-            let (from, to) = (further_before(before), further_before(before + count));
-            let further = self.further[from..to].iter().map(|of| of - before as u8 + number);
+        if self.lasts.is_empty() {
+            // The first occurrence of each posting is not listed.
+            let end = before + places.count_ones() as usize;
+            let listed = occurrences.start - before..occurrences.end - end;
+            let further = self.further[listed].iter().map(|of| of - before as u8 + number);
             values.further.extend(further);
-            before + from..before + count + to
         } else {
-            let begin = match before {
-                0 => 0,
-                _ => bit_after(self.lasts, 0, before - 1).ok_or_else(miscounted)?,
-            };
-            let end = bit_after(self.lasts, begin, count - 1).filter(|end| *end <= self.count);
-            let end = end.ok_or_else(miscounted)?;
-            for at in begin..end {
+            for at in occurrences.clone() {
                 match is_set(self.lasts, at) {
                     true => number += 1,
                     false => values.further.push(number),
                 }
             }
-            begin..end
-        };
+        }
         values.gaps.extend(occurrences.clone().map(|at| self.gaps.get(at)));
         let form_of = |at| {
             let form = forms.get(self.forms.get(at) as usize).copied();

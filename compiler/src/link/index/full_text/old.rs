@@ -5,7 +5,6 @@ use std::io;
 use pinakes_format::index::full_text::{
     FORMS_MAX, FullText, NO_ROW, Postings, Term, TermCursor, TermEncoder,
 };
-use pinakes_format::schema::texts::Field;
 use pinakes_format::storage::error::ReadError;
 
 use crate::link::index::full_text::merge::TermMerge;
@@ -89,17 +88,18 @@ fn used_forms(
     let mut is_used = vec![false; texts.len()];
     let mut missing = texts.len();
     let mut postings = term.postings()?;
+    let map = unchanged.row_map();
     while missing > 0 && postings.row() != NO_ROW {
-        if unchanged.row(postings.row()).is_some() {
-            for field in Field::ALL {
-                postings.each_occurrence(field, |_, form| {
-                    if let Some(used) = is_used.get_mut(usize::from(form)) {
-                        missing -= usize::from(!std::mem::replace(used, true));
-                    }
-                })?;
+        let is_kept = |old: &&u32| map.get(**old).is_some();
+        let kept = postings.decoded_rows().iter().take_while(is_kept).count();
+        postings.each_form(kept, |form| {
+            if let Some(used) = is_used.get_mut(usize::from(form)) {
+                missing -= usize::from(!std::mem::replace(used, true));
             }
-        }
-        postings.advance()?;
+        })?;
+        // Behind the kept rows stands a changed one, or no more of the block.
+        let is_more = kept < postings.decoded_rows().len();
+        postings.pass(kept + usize::from(is_more))?;
     }
     Ok(texts.into_iter().zip(is_used).map(|(text, is_used)| is_used.then_some(text)).collect())
 }
