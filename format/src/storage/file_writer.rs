@@ -23,8 +23,9 @@ pub const VALUES: &str = ".values";
 /// Stack of a thread that syncs a file.
 const SYNC_STACK_BYTES: usize = 64 << 10;
 
-/// At most this many files are synced concurrently. Each takes a thread and an open file.
-const SYNCS_MAX: usize = 8;
+/// At most this many files are synced concurrently. Each takes a thread and an open file. The small files of all
+/// entities wait behind one large file.
+const SYNCS_MAX: usize = 32;
 
 /// Bytes of one write. The system takes as long for a write of 8 KiB as for copying its bytes.
 const BUFFER_BYTES: usize = 16 * CHUNK_BYTES;

@@ -98,16 +98,16 @@ impl Linker<'_> {
     fn extract_rows(
         &self,
         extractor: &Extractor<'_>,
-        rows: impl Iterator<Item = u32>,
-        mut add: impl FnMut(&Extracted, BatchEnd) -> Result<()>,
+        rows: impl Iterator<Item = u32> + Send,
+        add: impl FnMut(&Extracted, BatchEnd) -> Result<()> + Send,
     ) -> Result<()> {
         let batches_max = rayon::current_num_threads() * 2;
         let batch_bytes = self.batch_bytes(batches_max);
         let mut rows = rows.peekable();
-        while let Some(first) = rows.peek().copied() {
+        let next_wave = || {
+            let Some(first) = rows.peek().copied() else { return Ok(None) };
             let chunk = first / CHUNK_ROWS as u32;
             let is_in_chunk = |row: &u32| row / CHUNK_ROWS as u32 == chunk;
-            // A wave stays within a chunk, because a run is of one chunk.
             let (mut wave, mut bytes) = (Vec::new(), 0);
             while wave.len() < batches_max * CHANGED_BATCH_ROWS && bytes < batch_bytes * batches_max
             {
@@ -121,14 +121,9 @@ impl Linker<'_> {
                 .par_chunks(CHANGED_BATCH_ROWS)
                 .map(|rows| extractor.rows(rows.iter().copied()))
                 .collect();
-            let batches = batches?;
-            let last = batches.len() - 1;
-            for (at, batch) in batches.into_iter().enumerate() {
-                add(&batch, BatchEnd { chunk, ends_chunk: ends_chunk && at == last })?;
-                extractor.reuse(batch);
-            }
-        }
-        Ok(())
+            Ok(Some(Wave { chunk, ends_chunk, batches: batches? }))
+        };
+        add_waves(extractor, next_wave, add)
     }
 
     fn batch_bytes(&self, wave_batches: usize) -> usize {
@@ -154,19 +149,29 @@ impl Linker<'_> {
         indexes: &mut IndexBuilders<'_>,
         bar: &Bar,
     ) -> Result<()> {
-        let mut next = self.extract_wave(extractor, draft, 0)?;
-        while let Some(wave) = next {
-            // Adds one wave while the other threads extract the next.
-            let (to, length) = (wave.rows.end, wave.rows.len() as u64);
-            let (added, following) = rayon::join(
-                || self.add_wave(extractor, wave, indexes),
-                || self.extract_wave(extractor, draft, to),
-            );
-            added?;
-            bar.advance(length);
-            next = following?;
-        }
-        Ok(())
+        let count = draft.count(extractor.entity());
+        let wave_batches = rayon::current_num_threads() * 2;
+        let batch_bytes = self.batch_bytes(wave_batches);
+        let mut from = 0;
+        let next_wave = || {
+            if from >= count {
+                return Ok(None);
+            }
+            let chunk = from / CHUNK_ROWS as u32;
+            let chunk_end = ((chunk + 1) * CHUNK_ROWS as u32).min(count);
+            let rows = from..chunk_end;
+            let ranges = batches(draft, extractor.entity(), rows, wave_batches, batch_bytes)?;
+            let to = ranges.last().map_or(count, |range| range.end);
+            let batches: Result<Vec<Extracted>> =
+                ranges.into_par_iter().map(|rows| extractor.rows(rows)).collect();
+            bar.advance((to - from).into());
+            from = to;
+            Ok(Some(Wave { chunk, ends_chunk: to == chunk_end, batches: batches? }))
+        };
+        add_waves(extractor, next_wave, |batch, end| {
+            self.scratch_result(indexes.push(batch))?;
+            Ok(self.close_full_run(indexes, end)?)
+        })
     }
 
     /// Extracts the names of unresolved references, which are indexed under their rows after the records.
@@ -190,56 +195,37 @@ impl Linker<'_> {
         }
         Ok(())
     }
-
-    /// Extracts the next rows of a chunk, from `from` on; `None` after the last row.
-    fn extract_wave(
-        &self,
-        extractor: &Extractor<'_>,
-        draft: &Snapshot,
-        from: u32,
-    ) -> Result<Option<Wave>> {
-        let count = draft.count(extractor.entity());
-        if from >= count {
-            return Ok(None);
-        }
-        // Two waves are in memory.
-        let wave_batches = rayon::current_num_threads() * 2;
-        let batch_bytes = self.batch_bytes(wave_batches);
-        let chunk = from / CHUNK_ROWS as u32;
-        let chunk_end = ((chunk + 1) * CHUNK_ROWS as u32).min(count);
-        let rows = from..chunk_end;
-        let ranges = batches(draft, extractor.entity(), rows, wave_batches, batch_bytes)?;
-        let to = ranges.last().map_or(count, |range| range.end);
-        let batches: Result<Vec<Extracted>> =
-            ranges.into_par_iter().map(|rows| extractor.rows(rows)).collect();
-        Ok(Some(Wave { rows: from..to, chunk, ends_chunk: to == chunk_end, batches: batches? }))
-    }
-
-    /// Adds the values of a wave to the indexes.
-    fn add_wave(
-        &self,
-        extractor: &Extractor<'_>,
-        wave: Wave,
-        indexes: &mut IndexBuilders<'_>,
-    ) -> Result<()> {
-        let count = wave.batches.len();
-        for (at, batch) in wave.batches.into_iter().enumerate() {
-            self.scratch_result(indexes.push(&batch))?;
-            extractor.reuse(batch);
-            let ends_chunk = wave.ends_chunk && at + 1 == count;
-            self.close_full_run(indexes, BatchEnd { chunk: wave.chunk, ends_chunk })?;
-        }
-        Ok(())
-    }
 }
 
-/// The values of consecutive rows of one chunk.
+/// The values of rows of one chunk, because a run is of one chunk.
 struct Wave {
-    rows: Range<u32>,
     chunk: u32,
     /// Whether the rows are the last of the chunk.
     ends_chunk: bool,
     batches: Vec<Extracted>,
+}
+
+/// Adds the batches of each wave while other threads extract the next wave. So two waves are in memory.
+fn add_waves(
+    extractor: &Extractor<'_>,
+    mut next_wave: impl FnMut() -> Result<Option<Wave>> + Send,
+    mut add: impl FnMut(&Extracted, BatchEnd) -> Result<()> + Send,
+) -> Result<()> {
+    let mut add_wave = |Wave { chunk, ends_chunk, batches }: Wave| -> Result<()> {
+        let count = batches.len();
+        for (at, batch) in batches.into_iter().enumerate() {
+            add(&batch, BatchEnd { chunk, ends_chunk: ends_chunk && at + 1 == count })?;
+            extractor.reuse(batch);
+        }
+        Ok(())
+    };
+    let mut next = next_wave()?;
+    while let Some(wave) = next {
+        let (added, following) = rayon::join(|| add_wave(wave), &mut next_wave);
+        added?;
+        next = following?;
+    }
+    Ok(())
 }
 
 /// Where a batch ends.
