@@ -108,8 +108,8 @@ impl PositionsBuilder {
         Ok(())
     }
 
-    /// The words of each posting's shortest title, if the term stands at the end of each title: 0 without a title.
-    /// Titles lie [`VALUE_GAP`] positions apart.
+    /// For each posting of the term at the end of titles, the words of the shortest title; 0 without a title. Titles lie
+    /// [`VALUE_GAP`] positions apart.
     pub fn title_words(&self) -> [u8; BLOCK_POSTINGS] {
         let FieldValues { places, further, gaps, .. } = &self.fields[Field::Title as usize];
         let mut words = [0; BLOCK_POSTINGS];
