@@ -82,6 +82,7 @@ impl InputArgs {
                 text_bytes_max: bounds.max_text,
             },
             allow_truncated: self.allow_truncated,
+            is_look: false,
         }
     }
 

@@ -27,6 +27,7 @@ use std::{
 };
 
 use rayon::prelude::*;
+use rustix::fs::Advice;
 
 use crate::compile::earlier::EarlierRecords;
 use crate::compile::input::{Part, PartKind};
@@ -298,7 +299,7 @@ impl<'a> ObjectMaker<'a> {
         if is_settled && let Some(hash) = known.known_hash(&version.name())? {
             return Ok(hash);
         }
-        let file = part_file::open_local(path).map_err(Error::input(path))?;
+        let file = part_file::open_local(path, Advice::Sequential).map_err(Error::input(path))?;
         let hash = hash_bytes(&file, path)?;
         // The version of the file that was hashed: by now, the path may name another.
         let hashed = file.metadata().map_err(Error::input(path))?;
@@ -331,8 +332,9 @@ impl<'a> ObjectMaker<'a> {
             Some(hash) => hash.to_owned(),
             // The parser has no need of the last bytes.
             None => {
-                let hash = PartFile::open(&part.path).map_err(Error::input(&part.path));
-                let hash = hash.and_then(|file| hash_bytes(file, &part.path));
+                let file = PartFile::open(&part.path, Advice::Sequential);
+                let file = file.map_err(Error::input(&part.path));
+                let hash = file.and_then(|file| hash_bytes(file, &part.path));
                 version.check(&part.path)?;
                 hash?
             }

@@ -1,5 +1,6 @@
 //! Limits on what the compiler reads from one part.
 
+use rustix::fs::Advice;
 use serde::{Deserialize, Serialize};
 
 /// Default of the longest line that is parsed.
@@ -28,15 +29,24 @@ pub struct ReadLimits {
     pub members: MemberLimits,
     /// Whether a truncated compressed part yields its complete lines instead of an error.
     pub allow_truncated: bool,
+    /// Whether the first lines are enough, so that little is read from disk.
+    #[serde(skip)]
+    pub is_look: bool,
 }
 
 /// The longest line that detection parses.
 const DETECTION_LINE_BYTES_MAX: usize = 4 << 20;
 
 impl ReadLimits {
-    /// The limits for detecting the kind of a part, with a smaller line buffer.
+    /// The limits for detecting the kind of a part by its first lines, with smaller buffers.
     pub fn for_detection() -> ReadLimits {
-        ReadLimits { line_bytes_max: DETECTION_LINE_BYTES_MAX, ..ReadLimits::default() }
+        let line_bytes_max = DETECTION_LINE_BYTES_MAX;
+        ReadLimits { line_bytes_max, is_look: true, ..ReadLimits::default() }
+    }
+
+    /// How much the system should read ahead.
+    pub(crate) fn advice(&self) -> Advice {
+        if self.is_look { Advice::Random } else { Advice::Sequential }
     }
 
     /// The limits that affect the contents of an object, as a part of the object's name.
@@ -58,6 +68,7 @@ impl Default for ReadLimits {
             part_memory_bytes: 512 << 20,
             members: MemberLimits::default(),
             allow_truncated: false,
+            is_look: false,
         }
     }
 }

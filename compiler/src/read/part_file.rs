@@ -2,7 +2,8 @@
 //!
 //! A dump is larger than memory. A later run reads its new parts twice: for their hashes, and to be parsed. The pages
 //! of a part would take the place of pages that the linker and a server on the same machine need. The system is
-//! therefore told to read ahead far, and to drop the pages of a part that is done.
+//! therefore told to read ahead far, and to drop the pages of a part that is done. Every run looks at the first line of
+//! each part: the system is told to read nothing ahead then.
 
 use std::{
     fs::{self, File},
@@ -24,13 +25,13 @@ pub(crate) enum PartFile {
 }
 
 impl PartFile {
-    /// Opens a part.
-    pub(crate) fn open(path: &Path) -> io::Result<PartFile> {
+    /// Opens a part. The advice tells the system how much to read ahead.
+    pub(crate) fn open(path: &Path, advice: Advice) -> io::Result<PartFile> {
         if is_bucket(path) {
             let file = file::find(path).ok_or(io::ErrorKind::NotFound)?;
             return Ok(PartFile::InBucket(Box::new(RemoteReader::new(file))));
         }
-        open_local(path).map(PartFile::Local)
+        open_local(path, advice).map(PartFile::Local)
     }
 
     pub(crate) fn size_bytes(&self) -> io::Result<u64> {
@@ -58,11 +59,11 @@ impl Read for PartFile {
     }
 }
 
-/// Opens a part on disk, to be read from its begin to its end.
-pub(crate) fn open_local(path: &Path) -> io::Result<File> {
+/// Opens a part on disk. The advice tells the system how much to read ahead.
+pub(crate) fn open_local(path: &Path, advice: Advice) -> io::Result<File> {
     let file = File::open(path)?;
-    // Without the advice, reading takes longer. Pipes and some file systems know no advice.
-    let _ = fadvise(&file, 0, None, Advice::Sequential);
+    // Pipes and some file systems know no advice.
+    let _ = fadvise(&file, 0, None, advice);
     Ok(file)
 }
 
@@ -77,7 +78,7 @@ pub(crate) fn read_whole(path: &Path) -> io::Result<Vec<u8>> {
         return fs::read(path);
     }
     let mut bytes = Vec::new();
-    PartFile::open(path)?.read_to_end(&mut bytes)?;
+    PartFile::open(path, Advice::Sequential)?.read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 

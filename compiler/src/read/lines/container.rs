@@ -6,6 +6,7 @@ use std::{
 };
 
 use flate2::bufread::GzDecoder;
+use rustix::fs::Advice;
 
 use crate::error::{Error, Result};
 use crate::read::lenient::Diagnostics;
@@ -57,7 +58,7 @@ impl Container {
     /// and its last bytes.
     pub fn detect(path: &Path) -> Result<Container> {
         let mut beginning = Vec::with_capacity(4);
-        let mut file = PartFile::open(path).map_err(Error::input(path))?;
+        let mut file = PartFile::open(path, Advice::Random).map_err(Error::input(path))?;
         file.by_ref().take(4).read_to_end(&mut beginning).map_err(Error::input(path))?;
         let container = Container::from_magic(&beginning);
         if container == Container::Plain && Container::from_extension(path) == Container::Parquet {
@@ -73,6 +74,11 @@ impl Container {
     }
 }
 
+/// Bytes that are read from a part at once.
+const PART_BYTES: usize = 1 << 17;
+/// The same where the first line is enough.
+const LOOK_BYTES: usize = 1 << 14;
+
 /// A reader of the uncompressed bytes of a part.
 pub(crate) type PartReader<'d> = BufReader<Box<dyn Read + 'd>>;
 
@@ -83,8 +89,9 @@ pub(crate) fn open<'d>(
     limits: &ReadLimits,
     diagnostics: &'d Diagnostics,
 ) -> Result<PartReader<'d>> {
-    let file = PartFile::open(path).map_err(Error::input(path))?;
-    let mut file = BufReader::with_capacity(1 << 17, file);
+    let file = PartFile::open(path, limits.advice()).map_err(Error::input(path))?;
+    let bytes_at_once = if limits.is_look { LOOK_BYTES } else { PART_BYTES };
+    let mut file = BufReader::with_capacity(bytes_at_once, file);
     let beginning = file.fill_buf().map_err(Error::input(path))?;
     let inner: Box<dyn Read + 'd> = match Container::from_magic(beginning) {
         Container::Gzip => {

@@ -71,7 +71,7 @@ impl<'d> ParquetRows<'d> {
         diagnostics: &'d Diagnostics,
     ) -> Result<ParquetRows<'d>> {
         let texts = Texts::Checked;
-        let file = PartFile::open(path).map_err(Error::input(path))?;
+        let file = PartFile::open(path, limits.advice()).map_err(Error::input(path))?;
         let file = ParquetFile::open(file, wanted, texts, limits, diagnostics);
         Ok(ParquetRows {
             path: path.to_path_buf(),
@@ -129,7 +129,7 @@ impl<'d> ParquetRows<'d> {
         // The warnings about the columns were counted when the file was opened first.
         let diagnostics = Diagnostics::default();
         let (wanted, texts) = (self.wanted, self.texts);
-        let file = PartFile::open(&self.path).map_err(ParquetFault::Read)?;
+        let file = PartFile::open(&self.path, self.limits.advice()).map_err(ParquetFault::Read)?;
         self.file = ParquetFile::open(file, wanted, texts, &self.limits, &diagnostics)?;
         let mut skipped = 0;
         while skipped < self.read_rows {
