@@ -10,7 +10,7 @@ use crate::Nights;
 use crate::dump::{AUTHORS, Dump, WORKS};
 
 /// Exit code of a run that refuses a snapshot for its drift.
-const DRIFTED: i32 = 10;
+pub const DRIFTED: i32 = 10;
 
 /// A release that differs in its members, as after a fault of the producer.
 struct Break {

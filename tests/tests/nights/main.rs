@@ -26,6 +26,7 @@ use pinakes_tests::compiler_run::*;
 use pinakes_tests::values::pick;
 use pinakes_tests::{SeededRng, files_below};
 
+use crate::drift::DRIFTED;
 use crate::dump::{CHANGES, Dump};
 
 /// Outputs of a dump. Their words have more than 256 rows, so that prefixes have statistics.
@@ -87,7 +88,12 @@ impl Nights {
 
     /// As `check`. Also returns the parts that could not be taken over, because the previous snapshot is damaged.
     fn check_parts(&self, what: &str, options: &[&str]) -> (u64, Vec<NotTakenOver>) {
-        let night = self.build(&self.workspace.out(), options);
+        let out = self.workspace.out();
+        let mut night = self.build(&out, options);
+        // A source that is merged into another may be named by a third of so few records.
+        if night.code == DRIFTED {
+            night = self.build(&out, &[options, &["--allow-drift", "all"]].concat());
+        }
         let elsewhere = Workspace::new();
         let scratch = self.build(&elsewhere.out(), options);
         let (found, expected) = (published_path(&night), published_path(&scratch));
