@@ -187,7 +187,8 @@ impl EncodedWave<'_, '_> {
 }
 
 impl MergedTerm<'_, '_> {
-    /// Encodes the term; `None` if it has no row. Calls `encoded` after each posting.
+    /// Encodes the term; `None` if it has no row. Calls `encoded` after each posting, and after postings that
+    /// are copied together.
     fn encode(
         self,
         encoder: &mut TermEncoder,
