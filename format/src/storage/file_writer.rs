@@ -23,8 +23,8 @@ pub const VALUES: &str = ".values";
 /// Stack of a thread that syncs a file.
 const SYNC_STACK_BYTES: usize = 64 << 10;
 
-/// At most this many files are synced concurrently. Each takes a thread and an open file. So many, because the
-/// small files of several entities are written while one large file is synced.
+/// At most this many files are synced concurrently. Each takes a thread and an open file. While one large file is
+/// synced, the small files of several entities are written.
 const SYNCS_MAX: usize = 32;
 
 /// Bytes of one write. The system takes as long for a write of 8 KiB as for copying its bytes.
