@@ -48,10 +48,11 @@ impl fmt::Debug for Deadline<'_> {
     }
 }
 
-/// Steps between two checks of a [`PacedDeadline`].
-const STEPS_PER_CHECK: u32 = 4_096;
+/// Steps between two checks of a [`PacedDeadline`]. A step may be a seek in each word of a search; a check takes as long as
+/// one of these seeks.
+const STEPS_PER_CHECK: u32 = 256;
 
-/// A deadline that a loop checks once in 4,096 steps.
+/// A deadline that a loop checks once in 256 steps.
 pub(super) struct PacedDeadline<'a> {
     deadline: Deadline<'a>,
     steps: u32,

@@ -262,7 +262,7 @@ impl<'s> Group<'s> {
     }
 
     #[inline]
-    fn seek_terms(&mut self, row: u32) -> Result<(), ReadError> {
+    fn seek_terms(&mut self, row: u32) -> Result<(), QueryError> {
         if let [only] = self.terms.as_mut_slice() {
             only.postings.seek(row)?;
             self.row = only.postings.row();
@@ -280,6 +280,7 @@ impl<'s> Group<'s> {
                 let postings = &mut self.terms[top.0.1 as usize].postings;
                 postings.seek(row)?;
                 top.0.0 = postings.row();
+                self.pace.step()?;
             }
         }
         self.row = self.least_row();
@@ -394,7 +395,7 @@ impl<'s> Group<'s> {
             self.merged.at += count;
             if self.merged.row() == NO_ROW {
                 let after = self.merged.rows.last().map_or(self.row, |last| last + 1);
-                return self.seek_terms(after).map_err(QueryError::from);
+                return self.seek_terms(after);
             }
             self.row = self.merged.row();
         } else if let [only] = self.terms.as_mut_slice() {

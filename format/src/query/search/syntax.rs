@@ -14,8 +14,10 @@ use crate::text::analyzer::{Compound, each_compound};
 
 /// The most bytes of a search.
 pub const SEARCH_BYTES_MAX: usize = 16 << 10;
-/// The most clauses of a search.
+/// The most clauses of a search; each part of a compound is one.
 pub const CLAUSES_MAX: usize = 1_000;
+/// The most parts of a compound that stand side by side. A longer compound is cut, and all pieces are required.
+const COMPOUND_PARTS_MAX: usize = 64;
 /// The most parentheses around a clause.
 const DEPTH_MAX: usize = 20;
 /// The most words of a phrase.
@@ -131,7 +133,7 @@ impl Search {
         let tokens = tokenize(text);
         let is_plain = is_plain(text, &tokens);
         let tree = match is_plain {
-            true => plain(text, fields),
+            true => plain(text, fields)?,
             false => {
                 Parser { tokens: &tokens, at: 0, end: text.len(), clauses: 0 }.parse(fields)?
             }
@@ -340,22 +342,47 @@ fn fuzzy_of(word: &str) -> Option<(&str, u32)> {
 }
 
 /// All words of a text, none of them as an operator.
-fn plain(text: &str, fields: u8) -> Node {
+fn plain(text: &str, fields: u8) -> Result<Node, SyntaxError> {
     let mut nodes = Vec::new();
-    each_compound(text, |compound| nodes.extend(units(compound).map(|unit| word(unit, fields))));
-    Node::And { nodes, negated: Vec::new() }
+    let (mut clauses, mut refused_at) = (0, None);
+    each_compound(text, |compound| {
+        clauses += compound.part_count();
+        if clauses > CLAUSES_MAX {
+            refused_at.get_or_insert(compound.source().start);
+            return;
+        }
+        nodes.extend(units(compound).into_iter().map(|unit| word(unit, fields)));
+    });
+    refused_at.map_or(Ok(Node::And { nodes, negated: Vec::new() }), |at| Err(too_many_clauses(at)))
+}
+
+fn too_many_clauses(position: usize) -> SyntaxError {
+    let reason = format!("a search has at most {CLAUSES_MAX} clauses, words included");
+    SyntaxError { position, reason }
 }
 
 /// The units of a compound: its parts are words of their own if nothing joins them, as in `271-280`.
-fn units(compound: &Compound) -> impl Iterator<Item = Unit> {
+fn units(compound: &Compound) -> Vec<Unit> {
     let parts: Vec<String> = compound.parts().map(str::to_owned).collect();
     let joined = compound.joined().map(str::to_owned);
     let is_range = joined.is_none() && parts[0].starts_with(|c: char| c.is_ascii_digit());
-    let units = match is_range {
-        true => parts.into_iter().map(|part| Unit { parts: vec![part], joined: None }).collect(),
-        false => vec![Unit { parts, joined }],
-    };
-    units.into_iter()
+    let parts_max = if is_range { 1 } else { COMPOUND_PARTS_MAX };
+    match parts.len() <= parts_max {
+        true => vec![Unit { parts, joined }],
+        false => {
+            let pieces = parts.chunks(parts_max);
+            pieces.map(|piece| Unit { parts: piece.to_vec(), joined: None }).collect()
+        }
+    }
+}
+
+/// The clauses of a node as the limit counts them.
+fn count_clauses(node: &Node) -> usize {
+    match node {
+        Node::And { nodes, .. } | Node::Or(nodes) => nodes.iter().map(count_clauses).sum(),
+        Node::Leaf(Leaf { kind: LeafKind::Word(Unit { parts, .. }), .. }) => parts.len(),
+        Node::Leaf(_) => 1,
+    }
 }
 
 fn word(unit: Unit, fields: u8) -> Node {
@@ -389,6 +416,12 @@ impl<'t> Parser<'_, 't> {
 
     fn error(&self, reason: impl Into<String>) -> SyntaxError {
         SyntaxError { position: self.position(), reason: reason.into() }
+    }
+
+    /// Counts clauses, of which the last one stands at a byte.
+    fn count(&mut self, clauses: usize, position: usize) -> Result<(), SyntaxError> {
+        self.clauses += clauses;
+        if self.clauses > CLAUSES_MAX { Err(too_many_clauses(position)) } else { Ok(()) }
     }
 
     fn or(&mut self, fields: u8, depth: usize) -> Result<Node, SyntaxError> {
@@ -450,10 +483,7 @@ impl<'t> Parser<'_, 't> {
     fn clause(&mut self, fields: u8, depth: usize) -> Result<Option<Node>, SyntaxError> {
         let position = self.position();
         let refused = |reason: String| SyntaxError { position, reason };
-        self.clauses += 1;
-        if self.clauses > CLAUSES_MAX {
-            return Err(refused(format!("a search has at most {CLAUSES_MAX} clauses")));
-        }
+        self.count(1, position)?;
         let Some(kind) = self.peek().cloned() else {
             return Err(refused("a clause is missing".into()));
         };
@@ -490,7 +520,12 @@ impl<'t> Parser<'_, 't> {
                 let fields = if fields == ANY_FIELD { ANY_TEXT } else { fields };
                 phrase(text, distance, fields).map_err(refused)
             }
-            TokenKind::Word(text) => word_clause(text, fields).map_err(refused),
+            TokenKind::Word(text) => {
+                let node = word_clause(text, fields).map_err(refused)?;
+                let others = node.as_ref().map_or(0, |node| count_clauses(node).saturating_sub(1));
+                self.count(others, position)?;
+                Ok(node)
+            }
             TokenKind::Close => Err(refused("a parenthesis is closed that was not opened".into())),
             TokenKind::And | TokenKind::Or | TokenKind::Not | TokenKind::Minus => {
                 Err(refused("an operator has nothing before it".into()))
@@ -680,6 +715,14 @@ mod tests {
     }
 
     #[test]
+    fn a_compound_of_many_parts_is_cut() {
+        let search = Search::parse(&vec!["a"; 150].join("-"), false).unwrap();
+        let Node::And { nodes, .. } = &search.tree else { panic!("{:?}", search.tree) };
+        let parts = nodes.iter().map(count_clauses);
+        assert_eq!(parts.collect::<Vec<_>>(), [64, 64, 22]);
+    }
+
+    #[test]
     fn an_error_names_its_position() {
         let check = |text: &str, position: usize, reason: &str| {
             let error = Search::parse(text, false).unwrap_err();
@@ -699,6 +742,9 @@ mod tests {
         check("\"a b\"~1001", 0, "at most 1000");
         check(&format!("{}a{} OR b", "(".repeat(21), ")".repeat(21)), 20, "deep");
         check(&format!("x OR {}", "a ".repeat(1_001)), 2_003, "at most 1000 clauses");
+        check(&format!("b OR {}", "a-".repeat(1_000)), 5, "at most 1000 clauses");
+        check(&"a-".repeat(1_001), 0, "at most 1000 clauses");
+        check(&"a ".repeat(1_001), 2_000, "at most 1000 clauses");
         check(&"a".repeat(17_000), SEARCH_BYTES_MAX, "at most 16384 bytes");
     }
 }
