@@ -89,7 +89,7 @@ fn every_bad_record_is_listed_with_position_and_code_and_affects_no_other() {
         (b"not JSON", "not_json"),
         (b"{\"id\":\"W7\"} {\"id\":\"W8\"}", "not_json"),
         (b"{\"id\":\"W7\",\"title\":\"cut sho", "not_json"),
-        (b"{\"id\":\"W7\",\"fwci\":NaN}", "not_json"),
+        (b"{\"id\":\"W7\",\"fwci\":1e400}", "not_json"),
         (b"{\"id\":\"W7\",\"title\":\"\\ud800\"}", "not_json"),
         (b"{\"id\":\"W7\",\"title\":\"a\x01b\"}", "not_json"),
         (b"{\"id\":\"W7\",\"ignored\":\"\\ud800\"}", "not_json"),
@@ -186,6 +186,8 @@ fn a_bad_optional_member_becomes_null_and_never_costs_its_record() {
         ("fwci", "1e308", "fwci", json!(1e308), None),
         ("fwci", "5e-324", "fwci", json!(5e-324), None),
         ("fwci", "\"NaN\"", "fwci", json!(null), Some("not_a_number")),
+        ("fwci", "NaN", "fwci", json!(null), Some("not_a_number")),
+        ("fwci", "-Infinity", "fwci", json!(null), Some("not_a_number")),
         (
             "cited_by_count",
             "9007199254740991",

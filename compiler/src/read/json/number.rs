@@ -52,6 +52,10 @@ impl<'de> Parser<'de> {
         }
         let digits = self.at - digits_from;
         let has_leading_zero = digits > 1 && self.text.as_bytes()[digits_from] == b'0';
+        if digits == 0 && is_negative && self.peek() == b'I' {
+            self.literal(b"Infinity")?;
+            return Ok(Number::Fraction(f64::NEG_INFINITY));
+        }
         if digits == 0 || has_leading_zero {
             return Err(JsonFault::Syntax);
         }

@@ -104,7 +104,11 @@ fn a_text_is_refused_for_its_first_fault() {
         "1e+",
         "+1",
         "1e400",
-        "NaN",
+        "nan",
+        "NaNs",
+        "+Infinity",
+        "-Inf",
+        "--Infinity",
         "nul",
         "truex",
         "{} x",
@@ -167,8 +171,27 @@ fn faults(value: &str) -> [Option<JsonFault>; 4] {
 }
 
 #[test]
+fn numbers_that_are_not_finite_are_read_as_such() {
+    let check = |text: &str, expected: f64| {
+        let read = parse(text, PhantomData::<Vec<f64>>).unwrap();
+        assert_eq!(format!("{read:?}"), format!("{:?}", [expected]), "{text}");
+    };
+    check("[NaN]", f64::NAN);
+    check("[ Infinity ]", f64::INFINITY);
+    check("[-Infinity]", f64::NEG_INFINITY);
+}
+
+#[test]
 fn undeclared_members_are_checked_like_declared_ones() {
-    for good in ["1", "-1.5e3", "\"\\ud83d\\ude00\"", "{\"a\":1,\"b\":{\"a\":1}}", "[null,true]"] {
+    for good in [
+        "NaN",
+        "-Infinity",
+        "1",
+        "-1.5e3",
+        "\"\\ud83d\\ude00\"",
+        "{\"a\":1,\"b\":{\"a\":1}}",
+        "[null,true]",
+    ] {
         assert_eq!(faults(good), [None; 4], "{good}");
     }
     let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
@@ -179,7 +202,7 @@ fn undeclared_members_are_checked_like_declared_ones() {
         ("{\"a\":1,\"\\u0061\":3}", DuplicateKey),
         (many.as_str(), DuplicateKey),
         ("1e400", Syntax),
-        ("NaN", Syntax),
+        ("nan", Syntax),
         ("\"\\ud800\"", Syntax),
         ("\"\\ud800\\u0041\"", Syntax),
         ("\"a\tb\"", Syntax),

@@ -22,6 +22,8 @@ impl Parser<'_> {
             b't' => self.literal(b"true"),
             b'f' => self.literal(b"false"),
             b'n' => self.literal(b"null"),
+            b'N' => self.literal(b"NaN"),
+            b'I' => self.literal(b"Infinity"),
             _ => Err(JsonFault::Syntax),
         }
     }

@@ -100,6 +100,15 @@ impl MaybeNumber {
         }
     }
 
+    /// The fraction; one that is not finite is null and a warning.
+    fn of_fraction(fraction: f64, diagnostics: &Diagnostics) -> MaybeNumber {
+        if fraction.is_finite() {
+            return MaybeNumber::Fraction(fraction);
+        }
+        diagnostics.warn("not_a_number");
+        MaybeNumber::Null
+    }
+
     /// The integer; a fraction is null and a warning.
     pub fn integer(self, diagnostics: &Diagnostics) -> Option<i64> {
         match self {
@@ -179,7 +188,7 @@ impl<'de> Visitor<'de> for NumberVisitor<'_> {
     }
 
     fn visit_f64<E>(self, value: f64) -> Result<MaybeNumber, E> {
-        Ok(MaybeNumber::Fraction(value))
+        Ok(MaybeNumber::of_fraction(value, self.diagnostics))
     }
 
     fn visit_str<E>(self, text: &str) -> Result<MaybeNumber, E> {
@@ -208,7 +217,7 @@ impl<'de> Lenient<'de> for MaybeNumber {
         match value.scalar()? {
             Scalar::Null => Ok(MaybeNumber::Null),
             Scalar::Integer(integer) => Ok(MaybeNumber::Integer(integer)),
-            Scalar::Fraction(fraction) => Ok(MaybeNumber::Fraction(fraction)),
+            Scalar::Fraction(fraction) => Ok(MaybeNumber::of_fraction(fraction, diagnostics)),
             Scalar::Text(text) => Ok(MaybeNumber::parse(text, diagnostics)),
             Scalar::Bool(_) => {
                 diagnostics.warn("not_a_number");
