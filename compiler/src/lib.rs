@@ -9,6 +9,24 @@
 
 #![forbid(unsafe_code)]
 
+/// Writes a line to standard error, as the macro of the standard library does. A reader that is gone changes nothing: `2>&1 |
+/// head` must not end a build.
+macro_rules! eprintln {
+    ($($part:tt)*) => {{
+        let _ = std::io::Write::write_fmt(
+            &mut std::io::stderr(),
+            format_args!("{}\n", format_args!($($part)*)),
+        );
+    }};
+}
+
+/// Like [`eprintln`], without the end of the line.
+macro_rules! eprint {
+    ($($part:tt)*) => {{
+        let _ = std::io::Write::write_fmt(&mut std::io::stderr(), format_args!($($part)*));
+    }};
+}
+
 pub(crate) mod cli;
 pub(crate) mod compile;
 pub(crate) mod diff;

@@ -2,7 +2,10 @@
 
 #![forbid(unsafe_code)]
 
-use std::process::ExitCode;
+use std::{
+    io::{self, Write},
+    process::ExitCode,
+};
 
 use clap::Parser;
 use pinakes_compiler::{Cli, Error, escape_message, handle_signals, run, wait_for_signal_exit};
@@ -24,7 +27,8 @@ fn main() -> ExitCode {
         // As in other filters, `| head` is no failure.
         Err(error) if error.is_closed_pipe() => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {}", escape_message(&error.to_string()));
+            // The exit code says what happened, also where nobody reads.
+            let _ = writeln!(io::stderr(), "error: {}", escape_message(&error.to_string()));
             ExitCode::from(error.exit_code())
         }
     }

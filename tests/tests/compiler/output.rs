@@ -420,3 +420,16 @@ fn little_address_space_ends_the_run_with_0_or_1_and_never_publishes_a_partial_s
         assert_no_leftovers(&workspace.out(), &what);
     }
 }
+
+#[test]
+fn a_build_whose_errors_nobody_reads_publishes() {
+    let workspace = Workspace::new();
+    write_files(&workspace.input(), TINY_DUMP);
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut build = Command::new(program("pinakes-compiler"));
+    build.arg("build").arg(workspace.input()).arg("--out").arg(workspace.out()).stderr(writer);
+    let output = build.output().unwrap();
+    assert!(output.status.success(), "{}", output.status);
+    assert!(workspace.out().join("current").exists());
+}
