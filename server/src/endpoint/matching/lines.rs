@@ -1,12 +1,12 @@
 //! Reads posted lines: JSON lines or CSV, to keys and questions.
 
-use std::{fmt, str};
+use std::{borrow::Cow, fmt, str};
 
 use http::StatusCode;
 use pinakes_format::entity::Entity;
 use pinakes_format::matching::Question;
-use serde::de::{Deserializer, MapAccess, Visitor};
-use serde_json::Value;
+use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, Visitor};
+use serde_json::{Value, value::RawValue};
 
 use crate::endpoint::matching::LineFormat;
 use crate::reply::detail::{Detail, truncate};
@@ -67,8 +67,14 @@ fn read_json(entity: Entity, body: &[u8]) -> Result<Vec<Line>, LinesError> {
         if lines.len() == LINES_MAX {
             return Err(too_many());
         }
-        let (key, question) = match serde_json::from_slice(text) {
-            Ok(members) => from_members(entity, members),
+        let mut line = JsonLine { key: None, question: Question::new(entity), set: Ok(()) };
+        let mut json = serde_json::Deserializer::from_slice(text);
+        let read = line.deserialize(&mut json).and_then(|()| json.end());
+        let (key, question) = match read {
+            Ok(()) => {
+                let question = line.set.and_then(|()| checked(line.question));
+                (line.key.unwrap_or_else(|| "null".to_owned()), question)
+            }
             Err(error) => {
                 let column = error.column();
                 let what = match error.is_data() {
@@ -87,67 +93,94 @@ fn at_line(number: usize, error: &str) -> String {
     format!("line {number}: {error}")
 }
 
-/// The members of a JSON object, in order: a name may come twice.
-struct JsonMembers(Vec<(String, Value)>);
+/// A line in JSON while its members are read, in order: a name may come twice.
+struct JsonLine {
+    key: Option<String>,
+    question: Question,
+    /// The first error in a member.
+    set: Result<(), String>,
+}
 
-impl<'de> serde::Deserialize<'de> for JsonMembers {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<JsonMembers, D::Error> {
-        struct Members;
-        impl<'de> Visitor<'de> for Members {
-            type Value = JsonMembers;
+/// The value of a member that is a part of a question.
+enum PartValue<'de> {
+    Null,
+    Text(Cow<'de, str>),
+    Other,
+}
 
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<JsonMembers, A::Error> {
-                let mut members = Vec::new();
-                while let Some(member) = map.next_entry()? {
-                    members.push(member);
-                }
-                Ok(JsonMembers(members))
-            }
+impl JsonLine {
+    /// Adds a member that is no key.
+    fn set(&mut self, name: &str, value: PartValue<'_>) {
+        if self.set.is_err() {
+            return;
         }
-        from.deserialize_map(Members)
+        self.set = match value {
+            PartValue::Null => Ok(()),
+            PartValue::Text(text) => {
+                self.question.set(name, &text).map_err(|error| error.to_string())
+            }
+            PartValue::Other => Err(format!("`{}` is no text", truncate(name, 64))),
+        };
+    }
+
+    /// Adds the key, which is any JSON.
+    fn set_key(&mut self, key: &RawValue) -> serde_json::Result<()> {
+        let sent_bytes = key.get().len();
+        let text = match sent_bytes <= KEY_BYTES_MAX {
+            true => Some(serde_json::from_str::<Value>(key.get())?.to_string()),
+            false => None,
+        };
+        if self.set.is_ok() && (self.key.is_some() || text.is_none()) {
+            self.set = Err(match self.key {
+                Some(_) => format!("`{KEY}` is given twice; give it once"),
+                None => {
+                    format!("`{KEY}` is {sent_bytes} bytes long; at most {KEY_BYTES_MAX} are taken")
+                }
+            });
+        }
+        if let Some(text) = text {
+            self.key.get_or_insert(text);
+        }
+        Ok(())
     }
 }
 
-fn from_members(
-    entity: Entity,
-    JsonMembers(members): JsonMembers,
-) -> (String, Result<Question, String>) {
-    let mut key = None;
-    let mut question = Question::new(entity);
-    let mut set = Ok(());
-    for (name, value) in members {
-        let is_right = |set: &Result<(), String>| set.is_ok();
-        if name == KEY {
-            let text = value.to_string();
-            if is_right(&set) && (key.is_some() || text.len() > KEY_BYTES_MAX) {
-                set = Err(match key {
-                    Some(_) => format!("`{KEY}` is given twice; give it once"),
-                    None => format!(
-                        "`{KEY}` is {} bytes long; at most {KEY_BYTES_MAX} are taken",
-                        text.len()
-                    ),
-                });
-            }
-            if text.len() <= KEY_BYTES_MAX {
-                key.get_or_insert(text);
-            }
-        } else if is_right(&set) {
-            set = match &value {
-                Value::Null => Ok(()),
-                Value::String(text) => question.set(&name, text).map_err(|error| error.to_string()),
-                Value::Number(number) => {
-                    question.set(&name, &number.to_string()).map_err(|error| error.to_string())
-                }
-                _ => Err(format!("`{}` is no text", truncate(&name, 64))),
-            };
-        }
+/// Reads the members of a line into it: nothing is kept of what a line may not have.
+impl<'de> DeserializeSeed<'de> for &mut JsonLine {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
+        from.deserialize_map(self)
     }
-    let question = set.and_then(|()| checked(question));
-    (key.unwrap_or_else(|| "null".to_owned()), question)
+}
+
+impl<'de> Visitor<'de> for &mut JsonLine {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(name) = map.next_key::<Cow<'de, str>>()? {
+            let value: &RawValue = map.next_value()?;
+            let text = value.get();
+            if name == KEY {
+                self.set_key(value).map_err(A::Error::custom)?;
+                continue;
+            }
+            let value = match text.as_bytes().first() {
+                Some(b'"') => {
+                    PartValue::Text(serde_json::from_str(text).map_err(A::Error::custom)?)
+                }
+                Some(b'n') => PartValue::Null,
+                Some(b'-' | b'0'..=b'9') => PartValue::Text(text.into()),
+                _ => PartValue::Other,
+            };
+            self.set(&name, value);
+        }
+        Ok(())
+    }
 }
 
 fn checked(question: Question) -> Result<Question, String> {
