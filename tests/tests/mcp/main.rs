@@ -106,6 +106,11 @@ fn a_client_of_each_version_begins_and_lists() {
     let unknown = r#"{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2099-01-01"}}}"#;
     let refused = post(&mut connection, &[JSON], unknown);
     assert_eq!((refused.status, refused.json()["error"]["code"].as_i64()), (400, Some(-32022)));
+    for id in ["true", "{}", "[1]"] {
+        let message = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"ping\"}}");
+        let refused = post(&mut connection, &[JSON], &message);
+        assert_eq!((refused.status, &refused.json()["id"]), (400, &Value::Null), "{id}");
+    }
     server.end(&[]);
 }
 

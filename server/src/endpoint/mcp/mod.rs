@@ -29,7 +29,7 @@ use crate::endpoint::Endpoint;
 use crate::endpoint::call::{Answer, Call, Cost, Failure, Planned, Planning};
 use crate::endpoint::mcp::rpc::{
     INVALID_REQUEST, Message, PARSE_ERROR, RpcError, UNKNOWN_METHOD, UNKNOWN_RESOURCE,
-    UNSUPPORTED_VERSION,
+    UNSUPPORTED_VERSION, is_id,
 };
 use crate::endpoint::service::not_found;
 use crate::http::body::refuse_headers;
@@ -110,6 +110,9 @@ fn answer(call: &Call<'_>) -> Answer {
     };
     if message.jsonrpc != "2.0" {
         return refuse(INVALID_REQUEST, "`jsonrpc` must be \"2.0\"");
+    }
+    if !message.id.as_ref().is_none_or(is_id) {
+        return refuse(INVALID_REQUEST, "`id` must be a text, a number or null");
     }
     let version = version(&message.params, call.headers);
     let (Some(id), Some(method)) = (message.id, message.method) else {

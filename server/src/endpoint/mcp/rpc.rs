@@ -32,6 +32,11 @@ pub struct Message {
     pub params: Value,
 }
 
+/// Whether a value is the id of a message.
+pub fn is_id(value: &Value) -> bool {
+    matches!(value, Value::String(_) | Value::Number(_) | Value::Null)
+}
+
 /// The error of a request.
 pub struct RpcError {
     code: i32,
@@ -77,7 +82,10 @@ pub fn as_rpc(mut reply: Reply, posted: Option<&RequestBody>) -> Reply {
     let read = posted.and_then(|posted| serde_json::from_slice::<Message>(posted.text()).ok());
     reply.body = match read.map(|message| message.id) {
         Some(None) => Body::None,
-        id => Body::Text { media_type: JSON, bytes: error.answer(id.flatten().into()) },
+        id => {
+            let id = id.flatten().filter(is_id);
+            Body::Text { media_type: JSON, bytes: error.answer(id.into()) }
+        }
     };
     reply
 }
