@@ -8,7 +8,7 @@ use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
 use pinakes_tests::server::{Server, Snapshots};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// The lists with lines of OpenAlex.
 const LISTS: [&str; 8] =
@@ -229,4 +229,38 @@ fn records_have_the_values_of_their_lines() {
         compare(list, &large.join(list), &listed, &server);
     }
     server.end(&[]);
+}
+
+#[test]
+fn a_selected_member_is_that_of_the_whole_record() {
+    let (_snapshots, server) = crate::serve();
+    let lists = [
+        "works",
+        "authors",
+        "sources",
+        "institutions",
+        "publishers",
+        "funders",
+        "topics",
+        "subfields",
+        "fields",
+        "domains",
+    ];
+    for list in lists {
+        let target = format!("/openalex/{list}?per-page=200");
+        let whole = server.get(&target).json()["results"].as_array().unwrap().clone();
+        let names: BTreeSet<&String> =
+            whole.iter().flat_map(|record| record.as_object().unwrap().keys()).collect();
+        assert!(names.len() > 5, "{list}: {names:?}");
+        for name in names {
+            let selected = server.get(&format!("{target}&select={name}")).json();
+            let expected: Vec<Value> = whole
+                .iter()
+                .map(|record| {
+                    record.get(name).map_or_else(|| json!({}), |value| json!({ name: value }))
+                })
+                .collect();
+            assert_eq!(selected["results"], Value::from(expected), "{list} {name}");
+        }
+    }
 }

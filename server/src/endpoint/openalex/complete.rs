@@ -10,7 +10,7 @@ use crate::endpoint::call::{Answer, Call, Planned, Planning};
 use crate::endpoint::complete::{cost, parse_entity_type};
 use crate::endpoint::complete_query::{self, TextError};
 use crate::endpoint::openalex::names::List;
-use crate::endpoint::openalex::record::{Stored, address_of, short_id};
+use crate::endpoint::openalex::record::{Stored, StoredMembers, address_of, short_id};
 use crate::endpoint::openalex::{bad_query, list_named, refuse_absent};
 use crate::http::parameters::query_pairs;
 use crate::reply::Reply;
@@ -89,7 +89,16 @@ fn render(candidate: Candidate, call: &Call<'_>) -> Result<Value, ReadError> {
 
 /// A text that tells records of the same name apart.
 fn hint(entity: Entity, row: u32, call: &Call<'_>) -> Result<Value, ReadError> {
-    let record = Stored::read(call.snapshot, entity, row)?;
+    let paths = match entity {
+        Entity::Output => "authors.name",
+        Entity::Author => "last_known_institutions",
+        Entity::Source => "host_organization_name",
+        Entity::Institution => "geo",
+        Entity::Topic => "description",
+        _ => return Ok(Value::Null),
+    };
+    let parts = StoredMembers::at(entity, std::iter::once(paths));
+    let record = Stored::read(call.snapshot, entity, row, &parts)?;
     let joined = |names: &[&Value], by: &str| {
         let names: Vec<&str> = names.iter().filter_map(|name| name.as_str()).collect();
         (!names.is_empty()).then(|| names.join(by)).into()

@@ -23,8 +23,23 @@ pub enum Make {
     Known(&'static str),
     /// The address of the id at a path.
     Id(&'static str),
-    /// `None` of a member that the snapshot does not hold.
-    By(fn(&mut Stored<'_>) -> Result<Option<Value>, ReadError>),
+    /// A function of the members at some paths, separated by commas; `None` of a member that the snapshot does not hold.
+    By(&'static str, fn(&mut Stored<'_>) -> Result<Option<Value>, ReadError>),
+    /// A list, each element of an element of the list at a path: elements are made one after the other, since there may be
+    /// thousands.
+    Each(&'static str, fn(&mut Stored<'_>, &Value) -> Result<Value, ReadError>),
+}
+
+impl Member {
+    /// The paths of what the member is made of.
+    pub fn read(&self) -> impl Iterator<Item = &'static str> {
+        let (Make::Of(paths)
+        | Make::Known(paths)
+        | Make::Id(paths)
+        | Make::By(paths, _)
+        | Make::Each(paths, _)) = self.make;
+        paths.split(',').filter(|path| !path.is_empty())
+    }
 }
 
 const fn same(name: &'static str) -> Member {
@@ -42,19 +57,20 @@ const fn known(name: &'static str) -> Member {
 
 const fn by(
     name: &'static str,
+    paths: &'static str,
     make: fn(&mut Stored<'_>) -> Result<Option<Value>, ReadError>,
 ) -> Member {
-    Member { name, make: Make::By(make) }
+    Member { name, make: Make::By(paths, make) }
 }
 
 const ID: Member = Member { name: "id", make: Make::Id("id") };
 const NAME: Member = of("display_name", "name");
 const WORKS_COUNT: Member = of("works_count", "outputs_count");
 const COUNTRY: Member = of("country_code", "country.code");
-const COUNTS: Member = by("counts_by_year", counts_by_year);
-const TOPICS: Member = by("topics", topics);
-const TOPIC_SHARE: Member = by("topic_share", topic_share);
-const ROLES: Member = by("roles", roles);
+const COUNTS: Member = by("counts_by_year", "counts_by_year", counts_by_year);
+const TOPICS: Member = by("topics", "topics", topics);
+const TOPIC_SHARE: Member = by("topic_share", "topics", topic_share);
+const ROLES: Member = by("roles", "roles", roles);
 
 /// The members of the records of an entity, in OpenAlex's order.
 pub fn members(entity: Entity) -> &'static [Member] {
@@ -80,35 +96,42 @@ static WORK: [Member; 45] = [
     NAME,
     of("publication_year", "year"),
     of("publication_date", "date"),
-    by("ids", |work| Ok(Some(ids(work, &["doi", "mag", "pmid", "pmcid"]).into()))),
+    by("ids", "id,ids,doi", |work| Ok(Some(ids(work, &["doi", "mag", "pmid", "pmcid"]).into()))),
     of("language", "language.code"),
-    by("primary_location", |work| {
+    by("primary_location", "primary_venue", |work| {
         let venue = work.at("primary_venue").clone();
         location(work, venue).map(Some)
     }),
     same("type"),
     known("indexed_in"),
     known("open_access"),
-    by("authorships", authorships),
-    by("institutions_distinct_count", |work| Ok(Some(distinct(work, "affiliations", "id")))),
-    by("countries_distinct_count", |work| Ok(Some(distinct(work, "countries", "code")))),
-    by("corresponding_author_ids", |work| {
-        let authors = corresponding(work);
-        let ids = authors.iter().map(|author| address_of(&author["id"]));
+    Member { name: "authorships", make: Make::Each("authors", authorship) },
+    by("institutions_distinct_count", "authors.affiliations.id", |work| {
+        Ok(Some(distinct(work, "affiliations", "id")))
+    }),
+    by("countries_distinct_count", "authors.countries.code", |work| {
+        Ok(Some(distinct(work, "countries", "code")))
+    }),
+    by("corresponding_author_ids", "authors.id,authors.is_corresponding", |work| {
+        let ids = corresponding(work).map(|author| address_of(&author["id"]));
         Ok(Some(ids.filter(|id| !id.is_null()).collect()))
     }),
-    by("corresponding_institution_ids", |work| {
-        let mut ids: Vec<Value> = Vec::new();
-        for author in corresponding(work) {
-            for institution in author["affiliations"].as_array().into_iter().flatten() {
-                let id = address_of(&institution["id"]);
-                if !id.is_null() && !ids.contains(&id) {
-                    ids.push(id);
+    by(
+        "corresponding_institution_ids",
+        "authors.affiliations.id,authors.is_corresponding",
+        |work| {
+            let mut ids: Vec<Value> = Vec::new();
+            for author in corresponding(work) {
+                for institution in author["affiliations"].as_array().into_iter().flatten() {
+                    let id = address_of(&institution["id"]);
+                    if !id.is_null() && !ids.contains(&id) {
+                        ids.push(id);
+                    }
                 }
             }
-        }
-        Ok(Some(ids.into()))
-    }),
+            Ok(Some(ids.into()))
+        },
+    ),
     known("apc_list"),
     same("apc_paid"),
     same("fwci"),
@@ -120,21 +143,21 @@ static WORK: [Member; 45] = [
     same("is_retracted"),
     same("is_paratext"),
     // Exports leave out what is false.
-    by("is_xpac", |work| Ok(Some((work.at("is_xpac") == true).into()))),
-    by("primary_topic", |work| {
+    by("is_xpac", "is_xpac", |work| Ok(Some((work.at("is_xpac") == true).into()))),
+    by("primary_topic", "primary_topic", |work| {
         let primary = work.at("primary_topic").clone();
-        topic(work, primary).map(Some)
+        topic(work, &primary).map(Some)
     }),
     TOPICS,
-    by("keywords", keywords),
+    by("keywords", "keywords,keyword_ids", keywords),
     of("locations_count", "venues_count"),
-    by("locations", |work| {
+    by("locations", "primary_venue,additional_venues", |work| {
         let venues = venues(work);
         let made: Result<Vec<Value>, ReadError> =
             venues.into_iter().map(|venue| location(work, venue)).collect();
         made.map(|made| Some(made.into()))
     }),
-    by("best_oa_location", |work| {
+    by("best_oa_location", "best_oa_venue,primary_venue,additional_venues", |work| {
         let at = work.at("best_oa_venue").as_u64();
         let primary = work.at("primary_venue").clone();
         let venue = match at {
@@ -144,53 +167,53 @@ static WORK: [Member; 45] = [
         };
         location(work, venue).map(Some)
     }),
-    by("sustainable_development_goals", |work| {
+    by("sustainable_development_goals", "sustainable_development_goals", |work| {
         work.each("sustainable_development_goals", |_, goal| {
             let id = goal["id"].as_u64().map(|id| format!("https://metadata.un.org/sdg/{id}"));
             Ok(json!({ "id": id, "display_name": (goal["name"]) }))
         })
     }),
-    by("awards", awards),
-    by("funders", |work| {
+    by("awards", "funders", awards),
+    by("funders", "funders", |work| {
         work.each("funders", |work, funder| {
-            let mut made = reference(&funder);
+            let mut made = reference(funder);
             let found = work.referred(Entity::Funder, &funder["id"])?;
             add(&mut made, "ror", found["ids"].get("ror").cloned());
             Ok(made.into())
         })
     }),
     of("referenced_works_count", "cites"),
-    by("referenced_works", |work| Ok(Some(work.references()))),
-    by("related_works", |_| Ok(Some(json!([])))),
-    by("abstract_inverted_index", |work| Ok(Some(inverted_index(work.at("abstract"))))),
+    by("referenced_works", "references", |work| Ok(Some(work.references()))),
+    by("related_works", "", |_| Ok(Some(json!([])))),
+    by("abstract_inverted_index", "abstract", |work| Ok(Some(inverted_index(work.at("abstract"))))),
     known("counts_by_year"),
-    by("cited_by_api_url", |work| Ok(Some(work.list_address("works", "cites")))),
+    by("cited_by_api_url", "id", |work| Ok(Some(work.list_address("works", "cites")))),
     same("updated_date"),
     same("created_date"),
 ];
 
 static AUTHOR: [Member; 17] = [
     ID,
-    by("orcid", |author| Ok(Some(orcid(author)))),
+    by("orcid", "orcid", |author| Ok(Some(orcid(author)))),
     NAME,
     known("display_name_alternatives"),
     WORKS_COUNT,
     same("cited_by_count"),
     known("summary_stats"),
-    by("ids", |author| {
+    by("ids", "id,ids,orcid", |author| {
         let mut ids = ids(author, &["scopus"]);
         add(&mut ids, "orcid", Some(orcid(author)));
         Ok(Some(ids.into()))
     }),
-    by("affiliations", |author| {
+    by("affiliations", "affiliations", |author| {
         author.each("affiliations", |author, affiliation| {
-            let institution = institution(author, &affiliation)?;
+            let institution = institution(author, affiliation)?;
             Ok(json!({ "institution": institution, "years": (affiliation["years"]) }))
         })
     }),
-    by("last_known_institutions", |author| {
+    by("last_known_institutions", "last_known_institutions", |author| {
         let made = author.each("last_known_institutions", |author, known| {
-            institution(author, &known).map(Value::Object)
+            institution(author, known).map(Value::Object)
         })?;
         Ok(Some(made.unwrap_or_default()))
     }),
@@ -198,7 +221,7 @@ static AUTHOR: [Member; 17] = [
     TOPIC_SHARE,
     COUNTS,
     of("longest_name", "full_name"),
-    by("works_api_url", |author| Ok(Some(author.list_address("works", "author.id")))),
+    by("works_api_url", "id", |author| Ok(Some(author.list_address("works", "author.id")))),
     same("updated_date"),
     same("created_date"),
 ];
@@ -208,9 +231,11 @@ static SOURCE: [Member; 37] = [
     same("issn_l"),
     same("issn"),
     NAME,
-    by("host_organization", |source| Ok(Some(address_of(source.at("host_organization"))))),
+    by("host_organization", "host_organization", |source| {
+        Ok(Some(address_of(source.at("host_organization"))))
+    }),
     same("host_organization_name"),
-    by("host_organization_lineage", |source| {
+    by("host_organization_lineage", "host_organization", |source| {
         let host = source.at("host_organization").clone();
         host_lineage(source, &host).map(Some)
     }),
@@ -229,7 +254,7 @@ static SOURCE: [Member; 37] = [
     same("oa_flip_year"),
     same("first_publication_year"),
     same("last_publication_year"),
-    by("ids", |source| {
+    by("ids", "id,ids,issn_l,issn", |source| {
         let ids = ids(source, &["issn_l", "issn", "mag", "wikidata"]);
         Ok(Some(ids.into()))
     }),
@@ -243,7 +268,7 @@ static SOURCE: [Member; 37] = [
     TOPICS,
     TOPIC_SHARE,
     COUNTS,
-    by("works_api_url", |source| {
+    by("works_api_url", "id", |source| {
         Ok(Some(source.list_address("works", "primary_location.source.id")))
     }),
     same("updated_date"),
@@ -257,22 +282,21 @@ static INSTITUTION: [Member; 27] = [
     NAME,
     COUNTRY,
     same("type"),
-    by("type_id", |institution| {
+    by("type_id", "type", |institution| {
         let code = institution.at("type").as_str();
         Ok(Some(code.map(|code| format!("{ADDRESS}institution-types/{code}")).into()))
     }),
-    by(
-        "lineage",
-        |institution| Ok(held(institution, "lineage").map(|lineage| addresses(&lineage))),
-    ),
+    by("lineage", "lineage", |institution| {
+        Ok(held(institution, "lineage").map(|lineage| addresses(&lineage)))
+    }),
     same("homepage_url"),
     same("image_url"),
     same("image_thumbnail_url"),
     known("display_name_acronyms"),
     known("display_name_alternatives"),
-    by("repositories", |institution| {
+    by("repositories", "repositories", |institution| {
         institution.each("repositories", |institution, repository| {
-            let mut made = reference(&repository);
+            let mut made = reference(repository);
             let found = institution.referred(Entity::Source, &repository["id"])?;
             add_host(institution, &mut made, &found)?;
             Ok(made.into())
@@ -281,15 +305,15 @@ static INSTITUTION: [Member; 27] = [
     WORKS_COUNT,
     same("cited_by_count"),
     known("summary_stats"),
-    by("ids", |institution| {
+    by("ids", "id,ids,ror", |institution| {
         let ids = ids(institution, &["ror", "mag", "grid", "wikipedia", "wikidata"]);
         Ok(Some(ids.into()))
     }),
     known("geo"),
     known("international"),
-    by("associated_institutions", |own| {
+    by("associated_institutions", "associated_institutions", |own| {
         own.each("associated_institutions", |own, other| {
-            let mut made = institution(own, &other)?;
+            let mut made = institution(own, other)?;
             made.shift_remove("lineage");
             made.insert("relationship".into(), other["relationship"].clone());
             Ok(made.into())
@@ -299,7 +323,7 @@ static INSTITUTION: [Member; 27] = [
     ROLES,
     TOPICS,
     TOPIC_SHARE,
-    by("works_api_url", |own| Ok(Some(own.list_address("works", "institutions.id")))),
+    by("works_api_url", "id", |own| Ok(Some(own.list_address("works", "institutions.id")))),
     same("updated_date"),
     same("created_date"),
 ];
@@ -309,12 +333,12 @@ static PUBLISHER: [Member; 18] = [
     NAME,
     known("alternate_titles"),
     same("hierarchy_level"),
-    by("parent_publisher", |publisher| {
+    by("parent_publisher", "parent_publisher", |publisher| {
         let parent = publisher.at("parent_publisher");
         Ok(Some(if parent.is_null() { Value::Null } else { reference(parent).into() }))
     }),
-    by("lineage", |publisher| Ok(Some(addresses(publisher.at("lineage"))))),
-    by("country_codes", |publisher| {
+    by("lineage", "lineage", |publisher| Ok(Some(addresses(publisher.at("lineage"))))),
+    by("country_codes", "countries", |publisher| {
         publisher.each("countries", |_, country| Ok(country["code"].clone()))
     }),
     same("homepage_url"),
@@ -323,7 +347,7 @@ static PUBLISHER: [Member; 18] = [
     WORKS_COUNT,
     same("cited_by_count"),
     known("summary_stats"),
-    by("ids", |publisher| Ok(Some(ids(publisher, &["ror", "wikidata"]).into()))),
+    by("ids", "id,ids", |publisher| Ok(Some(ids(publisher, &["ror", "wikidata"]).into()))),
     COUNTS,
     ROLES,
     same("updated_date"),
@@ -344,7 +368,9 @@ static FUNDER: [Member; 18] = [
     WORKS_COUNT,
     same("cited_by_count"),
     known("summary_stats"),
-    by("ids", |funder| Ok(Some(ids(funder, &["ror", "wikidata", "crossref", "doi"]).into()))),
+    by("ids", "id,ids", |funder| {
+        Ok(Some(ids(funder, &["ror", "wikidata", "crossref", "doi"]).into()))
+    }),
     COUNTS,
     ROLES,
     same("updated_date"),
@@ -356,33 +382,36 @@ static TOPIC: [Member; 14] = [
     NAME,
     same("description"),
     known("keywords"),
-    by("ids", |topic| Ok(Some(ids(topic, &["wikipedia"]).into()))),
+    by("ids", "id,ids", |topic| Ok(Some(ids(topic, &["wikipedia"]).into()))),
     SUBFIELD_OF,
     FIELD_OF,
     DOMAIN_OF,
-    by("siblings", |topic| topic.each("siblings", |_, sibling| Ok(reference(&sibling).into()))),
+    by("siblings", "siblings", |topic| {
+        topic.each("siblings", |_, sibling| Ok(reference(sibling).into()))
+    }),
     WORKS_COUNT,
     same("cited_by_count"),
-    by("works_api_url", |topic| Ok(Some(topic.list_address("works", "topics.id")))),
+    by("works_api_url", "id", |topic| Ok(Some(topic.list_address("works", "topics.id")))),
     same("updated_date"),
     same("created_date"),
 ];
 
-const SUBFIELD_OF: Member = by("subfield", |of| Ok(Some(node("subfields", of.at("subfield")))));
-const FIELD_OF: Member = by("field", |of| Ok(Some(node("fields", of.at("field")))));
-const DOMAIN_OF: Member = by("domain", |of| Ok(Some(node("domains", of.at("domain")))));
+const SUBFIELD_OF: Member =
+    by("subfield", "subfield", |of| Ok(Some(node("subfields", of.at("subfield")))));
+const FIELD_OF: Member = by("field", "field", |of| Ok(Some(node("fields", of.at("field")))));
+const DOMAIN_OF: Member = by("domain", "domain", |of| Ok(Some(node("domains", of.at("domain")))));
 const ALTERNATIVES: Member = known("display_name_alternatives");
 
 static SUBFIELD: [Member; 13] = [
-    by("id", |own| Ok(Some(own_node(own, "subfields")))),
+    by("id", "id", |own| Ok(Some(own_node(own, "subfields")))),
     NAME,
     same("description"),
-    by("ids", |own| Ok(Some(node_ids(own, "subfields")))),
+    by("ids", "id,ids", |own| Ok(Some(node_ids(own, "subfields")))),
     ALTERNATIVES,
     FIELD_OF,
     DOMAIN_OF,
-    by("topics", |own| own.each("topics", |_, topic| Ok(reference(&topic).into()))),
-    by("siblings", |own| own.each("siblings", |_, other| Ok(node("subfields", &other)))),
+    by("topics", "topics", |own| own.each("topics", |_, topic| Ok(reference(topic).into()))),
+    by("siblings", "siblings", |own| own.each("siblings", |_, other| Ok(node("subfields", other)))),
     WORKS_COUNT,
     same("cited_by_count"),
     same("updated_date"),
@@ -390,14 +419,16 @@ static SUBFIELD: [Member; 13] = [
 ];
 
 static FIELD: [Member; 12] = [
-    by("id", |own| Ok(Some(own_node(own, "fields")))),
+    by("id", "id", |own| Ok(Some(own_node(own, "fields")))),
     NAME,
     same("description"),
-    by("ids", |own| Ok(Some(node_ids(own, "fields")))),
+    by("ids", "id,ids", |own| Ok(Some(node_ids(own, "fields")))),
     ALTERNATIVES,
     DOMAIN_OF,
-    by("subfields", |own| own.each("subfields", |_, child| Ok(node("subfields", &child)))),
-    by("siblings", |own| own.each("siblings", |_, other| Ok(node("fields", &other)))),
+    by("subfields", "subfields", |own| {
+        own.each("subfields", |_, child| Ok(node("subfields", child)))
+    }),
+    by("siblings", "siblings", |own| own.each("siblings", |_, other| Ok(node("fields", other)))),
     WORKS_COUNT,
     same("cited_by_count"),
     same("updated_date"),
@@ -405,13 +436,13 @@ static FIELD: [Member; 12] = [
 ];
 
 static DOMAIN: [Member; 11] = [
-    by("id", |own| Ok(Some(own_node(own, "domains")))),
+    by("id", "id", |own| Ok(Some(own_node(own, "domains")))),
     NAME,
     same("description"),
-    by("ids", |own| Ok(Some(node_ids(own, "domains")))),
+    by("ids", "id,ids", |own| Ok(Some(node_ids(own, "domains")))),
     ALTERNATIVES,
-    by("fields", |own| own.each("fields", |_, child| Ok(node("fields", &child)))),
-    by("siblings", |own| own.each("siblings", |_, other| Ok(node("domains", &other)))),
+    by("fields", "fields", |own| own.each("fields", |_, child| Ok(node("fields", child)))),
+    by("siblings", "siblings", |own| own.each("siblings", |_, other| Ok(node("domains", other)))),
     WORKS_COUNT,
     same("cited_by_count"),
     same("updated_date"),
@@ -488,30 +519,28 @@ fn institution(of: &mut Stored<'_>, given: &Value) -> Result<Object, ReadError> 
     Ok(made)
 }
 
-fn authorships(work: &mut Stored<'_>) -> Result<Option<Value>, ReadError> {
-    work.each("authors", |work, author| {
-        let mut who = reference(&author);
-        who.insert("orcid".into(), author["orcid"].clone());
-        let mut institutions = Vec::new();
-        // OpenAlex shows no institution without an id.
-        let affiliations = author["affiliations"].as_array().into_iter().flatten();
-        for affiliation in affiliations.filter(|affiliation| !affiliation["id"].is_null()) {
-            institutions.push(Value::Object(institution(work, affiliation)?));
-        }
-        let countries = author["countries"].as_array().map(|countries| {
-            countries.iter().map(|country| country["code"].clone()).collect::<Value>()
-        });
-        let mut made = Map::new();
-        made.insert("author_position".into(), author["author_position"].clone());
-        made.insert("author".into(), who.into());
-        made.insert("institutions".into(), institutions.into());
-        add(&mut made, "countries", countries);
-        made.insert("is_corresponding".into(), author["is_corresponding"].clone());
-        add(&mut made, "raw_author_name", author.get("raw_author_name").cloned());
-        let strings = author.get("raw_affiliation_strings");
-        add(&mut made, "raw_affiliation_strings", strings.cloned());
-        Ok(made.into())
-    })
+fn authorship(work: &mut Stored<'_>, author: &Value) -> Result<Value, ReadError> {
+    let mut who = reference(author);
+    who.insert("orcid".into(), author["orcid"].clone());
+    let mut institutions = Vec::new();
+    // OpenAlex shows no institution without an id.
+    let affiliations = author["affiliations"].as_array().into_iter().flatten();
+    for affiliation in affiliations.filter(|affiliation| !affiliation["id"].is_null()) {
+        institutions.push(Value::Object(institution(work, affiliation)?));
+    }
+    let countries = author["countries"].as_array().map(|countries| {
+        countries.iter().map(|country| country["code"].clone()).collect::<Value>()
+    });
+    let mut made = Map::new();
+    made.insert("author_position".into(), author["author_position"].clone());
+    made.insert("author".into(), who.into());
+    made.insert("institutions".into(), institutions.into());
+    add(&mut made, "countries", countries);
+    made.insert("is_corresponding".into(), author["is_corresponding"].clone());
+    add(&mut made, "raw_author_name", author.get("raw_author_name").cloned());
+    let strings = author.get("raw_affiliation_strings");
+    add(&mut made, "raw_affiliation_strings", strings.cloned());
+    Ok(made.into())
 }
 
 /// How many different values the authors of a work have at a member of a list of theirs.
@@ -522,9 +551,9 @@ fn distinct(work: &Stored<'_>, list: &str, member: &str) -> Value {
     values.len().into()
 }
 
-fn corresponding(work: &Stored<'_>) -> Vec<Value> {
-    let authors = work.list("authors").into_iter();
-    authors.filter(|author| author["is_corresponding"] == true).collect()
+fn corresponding<'w>(work: &'w Stored<'_>) -> impl Iterator<Item = &'w Value> {
+    let authors = work.at("authors").as_array().into_iter().flatten();
+    authors.filter(|author| author["is_corresponding"] == true)
 }
 
 /// The venues of a work, the primary first.
@@ -587,13 +616,13 @@ fn host_lineage(of: &mut Stored<'_>, host: &Value) -> Result<Value, ReadError> {
 }
 
 /// A topic, and the nodes above it.
-fn topic(of: &mut Stored<'_>, given: Value) -> Result<Value, ReadError> {
+fn topic(of: &mut Stored<'_>, given: &Value) -> Result<Value, ReadError> {
     if given.is_null() {
         return Ok(Value::Null);
     }
-    let mut made = reference(&given);
+    let mut made = reference(given);
     add(&mut made, "count", given.get("count").cloned());
-    add_levels(of, &mut made, &given)?;
+    add_levels(of, &mut made, given)?;
     Ok(made.into())
 }
 

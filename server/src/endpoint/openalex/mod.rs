@@ -38,7 +38,7 @@ use crate::endpoint::call::{Answer, Call, Cost, Failure, Planned, Planning, Thre
 use crate::endpoint::openalex::members::{Member, members};
 use crate::endpoint::openalex::names::List;
 use crate::endpoint::openalex::query::Request;
-use crate::endpoint::openalex::record::Stored;
+use crate::endpoint::openalex::record::{Stored, StoredMembers};
 use crate::endpoint::record::SHARED_BYTES_MAX;
 use crate::endpoint::resolve::parse as parse_identifier;
 use crate::endpoint::service::not_found as unknown_path;
@@ -234,12 +234,13 @@ fn random_row(entity: Entity, snapshot: &Snapshot) -> Result<Option<u32>, ReadEr
     Ok(None)
 }
 
-fn render(entity: Entity, row: u32, members: &[&Member], call: &Call<'_>) -> Answer {
+fn render(entity: Entity, row: u32, members: &[&'static Member], call: &Call<'_>) -> Answer {
     let snapshot = call.snapshot;
     if call.thread == Thread::Shared && snapshot.record_bytes(entity, row)? > SHARED_BYTES_MAX {
         return Err(Failure::WouldWait);
     }
     let mut out = Vec::new();
-    Stored::read(snapshot, entity, row)?.write(members, &mut out)?;
+    let parts = StoredMembers::of_members(entity, members);
+    Stored::read(snapshot, entity, row, &parts)?.write(members, &mut out)?;
     Ok(Reply::json(out))
 }

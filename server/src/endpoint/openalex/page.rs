@@ -12,7 +12,7 @@ use crate::endpoint::groups::{count_groups, display_name, render_value};
 use crate::endpoint::list;
 use crate::endpoint::openalex::names::List;
 use crate::endpoint::openalex::query::{Cursor, Request};
-use crate::endpoint::openalex::record::{Stored, address_of};
+use crate::endpoint::openalex::record::{Stored, StoredMembers, address_of};
 use crate::endpoint::page_rows::PageRows;
 use crate::reply::Reply;
 
@@ -30,8 +30,9 @@ pub fn answer(list: &'static List, request: &Request, call: &Call<'_>) -> Answer
     let place = Place { begun, count: found.count, on_page: found.rows.len(), groups: None };
     let opening = format!("{{\"meta\":{},\"results\":[", meta(request, &query, &place, call));
     let members = request.members.clone();
+    let parts = StoredMembers::of_members(list.entity, &members);
     let write = move |snapshot: &Snapshot, row: u32, out: &mut Vec<u8>| {
-        Stored::read(snapshot, list.entity, row)?.write(&members, out)
+        Stored::read(snapshot, list.entity, row, &parts)?.write(&members, out)
     };
     let scores = found.scores.filter(|_| request.has_score);
     let rows = PageRows::written(list.entity, found.rows, Box::new(write), b"],\"group_by\":[]}");

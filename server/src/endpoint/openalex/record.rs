@@ -7,8 +7,8 @@
 //! reply           {"id":"https://openalex.org/W1","publication_year":2020,"authorships":[…],…}
 //! ```
 //!
-//! A record is read as a line of an export. Each member of the reply is made from that line, so that a selection makes
-//! no others.
+//! A record is read as a line of an export, with what the selected members are made of. Each member of the reply is made
+//! from that line.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -24,7 +24,7 @@ use pinakes_format::storage::error::ReadError;
 use pinakes_format::text::json;
 use serde_json::{Map, Value, json};
 
-use crate::endpoint::openalex::members::{Make, Member};
+use crate::endpoint::openalex::members::{Make, Member, members};
 
 /// The address of OpenAlex's interface.
 const API: &str = "https://api.openalex.org";
@@ -65,12 +65,62 @@ pub struct Stored<'s> {
     referred: HashMap<String, Value>,
 }
 
+/// What is read of the records of a list.
+pub enum StoredMembers {
+    /// All of a record.
+    All,
+    Some {
+        /// `None` where records have none of the members.
+        members: Option<Members>,
+        has_references: bool,
+    },
+}
+
+impl StoredMembers {
+    /// What these members are made of.
+    pub fn of_members(entity: Entity, selected: &[&'static Member]) -> StoredMembers {
+        if selected.len() == members(entity).len() {
+            return StoredMembers::All;
+        }
+        StoredMembers::at(entity, selected.iter().flat_map(|member| member.read()))
+    }
+
+    /// What stands at these paths.
+    pub fn at(entity: Entity, paths: impl Iterator<Item = &'static str>) -> StoredMembers {
+        let mut known: Vec<&str> = Vec::new();
+        let mut has_references = false;
+        for path in paths {
+            has_references |= path == REFERENCES;
+            if !known.contains(&path) && parse_select(entity, View::Export, path).is_ok() {
+                known.push(path);
+            }
+        }
+        let members = parse_select(entity, View::Export, &known.join(",")).ok();
+        StoredMembers::Some { members, has_references }
+    }
+}
+
 impl<'s> Stored<'s> {
-    /// Reads the record in a row.
-    pub fn read(snapshot: &'s Snapshot, entity: Entity, row: u32) -> Result<Stored<'s>, ReadError> {
+    /// Reads parts of the record in a row.
+    pub fn read(
+        snapshot: &'s Snapshot,
+        entity: Entity,
+        row: u32,
+        parts: &StoredMembers,
+    ) -> Result<Stored<'s>, ReadError> {
         let mut writer = JsonWriter::for_export(snapshot);
-        snapshot.render(entity, row, &mut writer)?;
-        if entity == Entity::Output {
+        let mut has_references = entity == Entity::Output;
+        match parts {
+            StoredMembers::All => snapshot.render(entity, row, &mut writer)?,
+            StoredMembers::Some { members, has_references: are_read } => {
+                has_references &= are_read;
+                match members {
+                    Some(members) => members.render(row, &mut writer)?,
+                    None => writer.out.extend_from_slice(b"{}"),
+                }
+            }
+        }
+        if has_references {
             add_all_references(snapshot, entity, row, &mut writer.out)?;
         }
         let line = read_json(&writer.out)?;
@@ -82,19 +132,26 @@ impl<'s> Stored<'s> {
         out.push(b'{');
         let begin = out.len();
         for member in members {
-            let value = match member.make {
-                Make::Of(path) => Some(self.at(path).clone()),
-                Make::Known(path) => Some(self.at(path).clone()).filter(|value| !value.is_null()),
-                Make::Id(path) => Some(address_of(self.at(path))),
-                Make::By(make) => make(self)?,
-            };
-            let Some(value) = value else { continue };
-            if out.len() > begin {
+            let end = out.len();
+            if end > begin {
                 out.push(b',');
             }
             json::string(out, member.name);
             out.push(b':');
-            out.extend_from_slice(value.to_string().as_bytes());
+            let is_made = match member.make {
+                Make::Of(path) => write_json(self.at(path), out)?,
+                Make::Known(path) if self.at(path).is_null() => false,
+                Make::Known(path) => write_json(self.at(path), out)?,
+                Make::Id(path) => write_json(&address_of(self.at(path)), out)?,
+                Make::By(_, make) => match make(self)? {
+                    Some(value) => write_json(&value, out)?,
+                    None => false,
+                },
+                Make::Each(path, make) => self.write_each(path, make, out)?,
+            };
+            if !is_made {
+                out.truncate(end);
+            }
         }
         out.push(b'}');
         Ok(())
@@ -162,15 +219,60 @@ impl<'s> Stored<'s> {
     pub fn each(
         &mut self,
         name: &str,
-        make: impl Fn(&mut Stored<'s>, Value) -> Result<Value, ReadError>,
+        make: impl Fn(&mut Stored<'s>, &Value) -> Result<Value, ReadError>,
     ) -> Result<Option<Value>, ReadError> {
-        if self.at(name).is_null() {
-            return Ok(None);
-        }
-        let made: Result<Vec<Value>, ReadError> =
-            self.list(name).into_iter().map(|value| make(self, value)).collect();
-        made.map(|made| Some(made.into()))
+        let mut made = Vec::new();
+        let add = |stored: &mut Stored<'s>, element: &Value| {
+            made.push(make(stored, element)?);
+            Ok(())
+        };
+        let is_known = self.visit_list(name, add)?;
+        Ok(is_known.then(|| made.into()))
     }
+
+    /// Appends a list of what is made of the elements of a list; tells whether the list is known.
+    fn write_each(
+        &mut self,
+        name: &str,
+        make: fn(&mut Stored<'_>, &Value) -> Result<Value, ReadError>,
+        out: &mut Vec<u8>,
+    ) -> Result<bool, ReadError> {
+        out.push(b'[');
+        let begin = out.len();
+        let is_known = self.visit_list(name, |stored, element| {
+            if out.len() > begin {
+                out.push(b',');
+            }
+            let made = make(stored, element)?;
+            write_json(&made, out).map(drop)
+        })?;
+        out.push(b']');
+        Ok(is_known)
+    }
+
+    /// Visits the elements of a list; tells whether the list is known. The list leaves the line meanwhile, since a list of
+    /// thousands of authors is not copied.
+    fn visit_list(
+        &mut self,
+        name: &str,
+        mut visit: impl FnMut(&mut Stored<'s>, &Value) -> Result<(), ReadError>,
+    ) -> Result<bool, ReadError> {
+        let Some(list) = self.line.get_mut(name).map(Value::take) else { return Ok(false) };
+        let elements = list.as_array();
+        let is_known = elements.is_some();
+        elements.into_iter().flatten().try_for_each(|element| visit(self, element))?;
+        if let Some(place) = self.line.get_mut(name) {
+            *place = list;
+        }
+        Ok(is_known)
+    }
+}
+
+/// Appends a value; always true.
+fn write_json(value: &Value, out: &mut Vec<u8>) -> Result<bool, ReadError> {
+    let written = serde_json::to_writer(out, value);
+    written.map_err(|_| ReadError::Internal("a value cannot be written"))?;
+    Ok(true)
 }
 
 fn read_json(text: &[u8]) -> Result<Map<String, Value>, ReadError> {
