@@ -11,7 +11,7 @@
 //! operators: log, metrics and the admin address. Each folder imports only folders to its left:
 //!
 //! ```text
-//! citation, event_counts, reply < http < admission < net, snapshots < openapi < endpoint < serve < ops < run < stdio, options < cli
+//! citation, event_counts, work_clock < reply < http < admission < net, snapshots < openapi < endpoint < serve < ops < run < stdio, options < cli
 //! ```
 //!
 //! Tests, fuzz targets and benchmarks call single parts through [`parts`].
@@ -34,6 +34,7 @@ pub(crate) mod serve;
 pub(crate) mod snapshots;
 pub(crate) mod stdio;
 pub(crate) mod upstream;
+pub(crate) mod work_clock;
 
 pub use cli::{Cli, CliError, print, write_manual};
 pub use ops::log::{DroppedLines, start_log};
@@ -52,6 +53,7 @@ pub mod parts {
     pub use crate::admission::limits::{
         Clock, ClockReading, Limits, QuotaClass, RateLimiter, SystemClock,
     };
+    pub use crate::endpoint::ENDPOINTS;
     pub use crate::endpoint::complete_query::{TextError, parse as parse_autocomplete_query};
     pub use crate::endpoint::graphql::document::GraphqlRequest;
     pub use crate::endpoint::graphql::field::{Field, FieldSource};

@@ -102,14 +102,15 @@ pub struct Options {
     #[arg(long, value_name = "FILE", env = "PINAKES_SUPPRESS")]
     pub suppress: Option<PathBuf>,
 
-    /// Timeout of one list, autocomplete or GraphQL request. The server replies 503 to a request that takes
-    /// longer.
+    /// Timeout of one list, autocomplete or GraphQL request, without the time in which the system gives the
+    /// server no processor. The server replies 503 to a request that takes longer.
     #[arg(long, value_name = "SECONDS", default_value = "5", env = "PINAKES_LIST_TIMEOUT",
           value_parser = parse_seconds)]
     pub list_timeout: Duration,
 
     /// Largest processor time of one list or autocomplete request, without the verification of chunks. The
-    /// server replies 503 to a request that takes more.
+    /// server replies 503 to a request that takes more. Writing a reply may take more: each further time like
+    /// this counts as a request of the client's minute.
     #[arg(long, value_name = "MILLISECONDS", default_value = "1000", env = "PINAKES_LIST_CPU",
           value_parser = clap::value_parser!(u64).range(1..=60_000))]
     pub list_cpu: u64,

@@ -4,6 +4,7 @@ use std::{
     net::{IpAddr, Ipv4Addr},
     path::PathBuf,
     sync::{Arc, LazyLock, Mutex, Once, PoisonError},
+    time::Duration,
 };
 
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, request::Parts};
@@ -60,6 +61,8 @@ pub struct Gate {
 #[derive(Clone, Copy, Debug)]
 pub struct Admission {
     pub client: Client,
+    /// Whether a trusted proxy passed the request on, so that its forwarding headers count.
+    pub is_proxied: bool,
     /// The client's quotas after the request; `None` for an exempt client or without limits.
     pub quotas: Option<Quotas>,
     /// The decision that refuses the request; `None` admits it.
@@ -157,6 +160,11 @@ impl Gate {
             }
             _ => Admission::unlimited(client),
         };
+        let is_proxied = match head.extensions.get() {
+            Some(Peer::Known(peer)) => self.clients.is_trusted(*peer),
+            _ => false,
+        };
+        let admission = Admission { is_proxied, ..admission };
         if admission.refusal.is_some() && admission.client.address.is_loopback() {
             self.local_refusal.call_once(|| {
                 tracing::info!(
@@ -192,6 +200,22 @@ impl Gate {
         let counted = limiter.count_more(admission.client.key(), class, more, admitted);
         let verdict = Handle::current().block_on(counted);
         Some(StreamCharge { records, more, class, verdict })
+    }
+
+    /// Counts `more` requests of the client's minute for the work of an admitted request. Returns how many were counted
+    /// before the minute was used up, and when the next minute begins if it was.
+    pub async fn charge_work(&self, admission: &Admission, more: u32) -> (u32, Option<Duration>) {
+        let (Some(limiter), Some(_)) = (&self.limiter, admission.quotas) else {
+            return (more, None);
+        };
+        for counted in 0..more {
+            let verdict = limiter.count_work(admission.client.key()).await;
+            if verdict.refusal.is_some() {
+                let wait = Duration::from_millis(verdict.quotas.minute.reset_millis);
+                return (counted, Some(wait));
+            }
+        }
+        (more, None)
     }
 
     /// Takes back what [`Gate::charge_stream`] counted, for a stream that could not begin.
@@ -244,12 +268,12 @@ impl Admission {
         let refusal = verdict.refusal.is_some().then_some(verdict);
         let taken = taken.filter(|_| refusal.is_none());
         let pooled = taken.map(|(class, units)| Pooled { class, units, at: verdict.at });
-        Admission { client, quotas: Some(verdict.quotas), refusal, pooled }
+        Admission { client, is_proxied: false, quotas: Some(verdict.quotas), refusal, pooled }
     }
 
     /// Admits a request that no limit counts.
     fn unlimited(client: Client) -> Admission {
-        Admission { client, quotas: None, refusal: None, pooled: None }
+        Admission { client, is_proxied: false, quotas: None, refusal: None, pooled: None }
     }
 
     /// Writes the rate-limit headers of the reply.

@@ -27,6 +27,7 @@ use tokio::{
 
 use crate::admission::shares::Shares;
 use crate::http::client_address::{Client, network_key};
+use crate::reply::pieces::PIECE_BYTES;
 
 /// How long a reply waits for memory.
 const WAIT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -124,6 +125,11 @@ enum Shortage {
     Budget,
     /// The reply lost its place to a smaller network.
     Refused,
+}
+
+/// The most that a stream may hold between two pieces, so that its client's share of a budget also has room for two pieces.
+pub fn held_bytes_max(budget_bytes: usize) -> usize {
+    (budget_bytes / CLIENT_SHARE).saturating_sub(2 * PIECE_BYTES)
 }
 
 impl ReplyMemory {
@@ -337,14 +343,19 @@ impl Ledger {
 }
 
 impl Reservation {
-    /// Reduces the reservation to the bytes of the finished reply. A reply that proved larger keeps what it
-    /// has.
-    pub fn shrink_to(&self, bytes: usize) {
+    /// Changes the reservation to the bytes of the finished reply. One that proved larger takes what it lacks, even
+    /// beyond its share and the budget: the bytes exist, and later replies wait for them.
+    pub fn resize_to(&self, bytes: usize) {
         let mut ledger = self.memory.lock();
         let Some(held) = ledger.replies.get_mut(&self.number) else { return };
-        let (client, freed) = (held.client, held.bytes.saturating_sub(bytes));
-        held.bytes -= freed;
-        ledger.free(client, freed);
+        let (client, before) = (held.client, std::mem::replace(&mut held.bytes, bytes));
+        match bytes.checked_sub(before) {
+            Some(more) => {
+                ledger.clients.give(client, more, usize::MAX);
+                ledger.networks.give(network_key(client), more, usize::MAX);
+            }
+            None => ledger.free(client, before - bytes),
+        }
         drop(ledger);
         self.memory.freed.notify_waiters();
     }
@@ -431,10 +442,11 @@ mod tests {
         // A reply larger than a share takes the whole share.
         let large = reserve(client(1, 1), 500).unwrap();
         assert_eq!(memory.used_bytes(), 8 * MIB as u64);
-        large.shrink_to(1_000);
+        large.resize_to(1_000);
         assert_eq!(memory.used_bytes(), 1_000);
-        large.shrink_to(5_000);
-        assert_eq!(memory.used_bytes(), 1_000);
+        large.resize_to(9 * MIB);
+        assert_eq!(memory.used_bytes(), 9 * MIB as u64);
+        assert!(reserve(client(1, 1), 1).is_none(), "the client has more than its share");
         drop(large);
         let ledger = memory.lock();
         assert_eq!((ledger.clients.total(), ledger.networks.total()), (0, 0));

@@ -1,12 +1,13 @@
 //! A request to an endpoint, and the plan of the endpoint: a finished reply, or work.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use http::{HeaderMap, Method, header, request::Parts};
 use pinakes_format::entity::Facts;
 use pinakes_format::query::QueryError;
 use pinakes_format::snapshot::{Reads, Snapshot};
 use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::integrity::thread_time_working;
 
 use crate::admission::gate::Admission;
 use crate::endpoint::routes::Matched;
@@ -62,6 +63,8 @@ pub struct Call<'a> {
     /// A handle of the served snapshot, for the thread.
     pub snapshot: &'a Snapshot,
     pub thread: Thread,
+    /// The processor time of an own thread when the call began.
+    pub cpu_at_start: Option<Duration>,
 }
 
 impl<'a> Call<'a> {
@@ -88,6 +91,7 @@ impl<'a> Call<'a> {
             served,
             snapshot: served.handle(thread.reads(site.disk_activity.is_busy())),
             thread,
+            cpu_at_start: (thread == Thread::Own).then(thread_time_working),
         }
     }
 
@@ -96,16 +100,23 @@ impl<'a> Call<'a> {
         Call { snapshot, ..self }
     }
 
-    /// The limits of the call's work.
+    /// The limits of the call's work, whose parts share the processor time.
     pub fn limits(&self) -> WorkLimits {
         let settings = &self.site.settings;
-        WorkLimits { timeout: settings.list_timeout, cpu: settings.list_cpu, thread: self.thread }
+        WorkLimits {
+            timeout: settings.list_timeout,
+            cpu: settings.list_cpu,
+            thread: self.thread,
+            cpu_at_start: self.cpu_at_start,
+        }
     }
 
     /// Scheme, host and named snapshot of the service as the client addresses it, for addresses that other hosts use.
     pub fn origin(&self) -> String {
         let text = |name| self.headers.get(name).and_then(|value| value.to_str().ok());
-        let is_https = text("x-forwarded-proto") == Some("https") || self.site.settings.is_https;
+        let is_forwarded_https =
+            self.admission.is_proxied && text("x-forwarded-proto") == Some("https");
+        let is_https = is_forwarded_https || self.site.settings.is_https;
         let scheme = if is_https { "https" } else { "http" };
         // A named snapshot stays named.
         let prefix = self.sent_path.strip_suffix(self.path).unwrap_or_default();

@@ -8,23 +8,21 @@
 //! 2020,2020,87,87,0,1204,13.8,5                            a group a row
 //! ```
 
-use std::{io, mem};
+use std::mem;
 
-use bytes::Bytes;
 use pinakes_format::query::{GROUP_MEASURES, Group, GroupList, GroupValue, Grouping, Query};
 use pinakes_format::record::csv::write_line;
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
 
+use crate::admission::reply_memory::held_bytes_max;
 use crate::endpoint::call::{Answer, Call};
 use crate::endpoint::groups::{MEMBERS, display_name, render_group, render_value};
 use crate::endpoint::list_stream::StreamFormat;
-use crate::endpoint::page_rows::{PIECE_BYTES, coded_piece};
 use crate::endpoint::statistics::render_number;
 use crate::reply::Reply;
-use crate::reply::coding::Coding;
-use crate::reply::coding::stream::StreamEncoder;
-use crate::reply::pieces::{ListStream, PieceError, PieceSource};
+use crate::reply::detail::Detail;
+use crate::reply::pieces::{ListStream, PIECE_BYTES, PieceBudget, PieceError, PieceSource};
 
 /// Counts the groups of a list and begins their stream. The limits charge a group as a record.
 pub fn answer(
@@ -38,6 +36,15 @@ pub fn answer(
     let time = limits.time();
     let groups =
         limits.run(|deadline| query.all_groups(grouping, call.snapshot, deadline, time))?;
+    let (held, most) = (groups.held_bytes(), held_bytes_max(call.site.settings.reply_memory_bytes));
+    if held > most {
+        let reason = format!(
+            "makes {} groups, of which about {} fit into the memory of a stream; narrow `filter`",
+            groups.len(),
+            (groups.len() as u64).saturating_mul(most as u64) / held as u64
+        );
+        return Ok(Reply::bad_query(vec![Detail::new("group_by", &grouping.text, reason)]));
+    }
     tracing::debug!(groups = groups.len(), format = format.name(), "groups streamed");
     let list = ListStream {
         records: groups.len() as u64,
@@ -46,7 +53,7 @@ pub fn answer(
         file_name: Some(format!("{name}-groups.{}", format.extension()).into()),
     };
     let header = header(grouping);
-    let rows = GroupRows { groups, keys: grouping.keys(), format, header, next: 0, encoder: None };
+    let rows = GroupRows { groups, keys: grouping.keys(), format, header, next: 0 };
     Ok(Reply::in_pieces(Box::new(rows), Some(list)))
 }
 
@@ -69,8 +76,6 @@ struct GroupRows {
     header: Vec<String>,
     /// Position of the next group.
     next: usize,
-    /// `None` before the first piece and once the body has ended.
-    encoder: Option<StreamEncoder>,
 }
 
 impl GroupRows {
@@ -81,7 +86,8 @@ impl GroupRows {
         if self.format == StreamFormat::Csv && !header.is_empty() {
             write_line(header.iter().map(String::as_bytes), &mut out);
         }
-        while out.len() < PIECE_BYTES && self.next < self.groups.len() {
+        let budget = PieceBudget::of_piece();
+        while self.next < self.groups.len() && !budget.is_used(out.len()) {
             let group = self.groups.group(self.next, snapshot)?;
             if self.format == StreamFormat::Csv {
                 write_row(&group, snapshot, &mut out)?;
@@ -136,22 +142,19 @@ fn field_of(value: &GroupValue, snapshot: &Snapshot) -> Result<Vec<u8>, ReadErro
 }
 
 impl PieceSource for GroupRows {
-    fn begin(&mut self, coding: Coding) -> io::Result<()> {
-        self.encoder = Some(StreamEncoder::new(coding, PIECE_BYTES)?);
-        Ok(())
-    }
-
-    fn list_bytes(&self) -> Option<usize> {
-        Some(self.groups.held_bytes())
+    fn held_bytes(&self) -> usize {
+        self.groups.held_bytes()
     }
 
     fn next_bytes(&self, _: &Snapshot) -> usize {
         PIECE_BYTES
     }
 
-    fn next_piece(&mut self, snapshot: &Snapshot) -> Option<Result<Bytes, PieceError>> {
-        self.encoder.as_ref()?;
-        let text = self.render(snapshot);
-        Some(coded_piece(&mut self.encoder, text, self.next == self.groups.len()))
+    fn next_piece(&mut self, snapshot: &Snapshot) -> Result<Vec<u8>, PieceError> {
+        Ok(self.render(snapshot)?)
+    }
+
+    fn is_done(&self) -> bool {
+        self.next == self.groups.len()
     }
 }

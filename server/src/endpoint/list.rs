@@ -29,7 +29,7 @@ use crate::openapi::responses::CACHE_HEADERS;
 use crate::openapi::samples::Sample;
 use crate::openapi::schemas::{Schemas, add_optional, object_of, schema_name};
 use crate::reply::Reply;
-use crate::reply::pieces::ListStream;
+use crate::reply::pieces::{ListStream, PieceBudget};
 
 pub const LIST: Endpoint = Endpoint {
     lists: Lists::Of(|_| true),
@@ -159,7 +159,8 @@ pub fn render(mut rows: PageRows, opening: &[u8], call: &Call<'_>) -> Answer {
     }
     let mut text = Vec::with_capacity(CAPACITY_BYTES);
     text.extend_from_slice(opening);
-    rows.render(call.snapshot, &mut text, WHOLE_BYTES_MAX)?;
+    let budget = PieceBudget::new(WHOLE_BYTES_MAX, call.limits().cpu_left());
+    rows.render(call.snapshot, &mut text, &budget)?;
     // A slow client does not keep the spare capacity allocated.
     text.shrink_to_fit();
     match rows.is_done() {

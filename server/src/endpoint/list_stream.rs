@@ -11,9 +11,8 @@
 //!
 //! A piece that fails aborts the body, and the client sees an incomplete reply.
 
-use std::{io, mem};
+use std::mem;
 
-use bytes::Bytes;
 use pinakes_format::changes::add_all_references;
 use pinakes_format::entity::Entity;
 use pinakes_format::json::render::JsonWriter;
@@ -24,11 +23,9 @@ use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
 
 use crate::citation::{CitationFormat, CitationWriter, Reference};
-use crate::endpoint::page_rows::{JSON_BYTES_PER_STORED, PIECE_BYTES, add_score, coded_piece};
+use crate::endpoint::page_rows::{JSON_BYTES_PER_STORED, add_score};
 use crate::endpoint::work_limits::WorkLimits;
-use crate::reply::coding::Coding;
-use crate::reply::coding::stream::StreamEncoder;
-use crate::reply::pieces::{PieceError, PieceSource};
+use crate::reply::pieces::{PIECE_BYTES, PieceBudget, PieceError, PieceSource};
 
 /// Records that are fetched and rendered together.
 const RECORDS_TOGETHER: usize = 100;
@@ -104,8 +101,6 @@ pub struct ListRows {
     /// Records that are still to be rendered.
     records_left: u64,
     has_begun: bool,
-    /// `None` before the first piece and once the body has ended.
-    encoder: Option<StreamEncoder>,
 }
 
 /// The form in which a stream sends the JSON of its records.
@@ -148,13 +143,12 @@ impl ListRows {
             query: query.clone(),
             members,
             output,
-            limits,
+            limits: limits.of_each_run(),
             cursor,
             rows,
             next: 0,
             records_left: records,
             has_begun: false,
-            encoder: None,
         };
         Ok((stream, records))
     }
@@ -169,11 +163,12 @@ impl ListRows {
                 Output::Citations(writer) => writer.begin(&mut out),
             }
         }
-        while out.len() < PIECE_BYTES && self.records_left > 0 {
+        let budget = PieceBudget::of_piece();
+        while self.records_left > 0 && !budget.is_used(out.len()) {
             if self.next == self.rows.len() {
                 self.find_batch(snapshot)?;
             }
-            out = self.render_some(snapshot, out)?;
+            out = self.render_some(snapshot, out, &budget)?;
         }
         if let (0, Output::Citations(writer)) = (self.records_left, &self.output) {
             writer.finish(&mut out);
@@ -198,7 +193,12 @@ impl ListRows {
     }
 
     /// Renders records of the batch that are fetched together, or as many as fill the piece.
-    fn render_some(&mut self, snapshot: &Snapshot, out: Vec<u8>) -> Result<Vec<u8>, ReadError> {
+    fn render_some(
+        &mut self,
+        snapshot: &Snapshot,
+        out: Vec<u8>,
+        budget: &PieceBudget,
+    ) -> Result<Vec<u8>, ReadError> {
         let end = (self.next + RECORDS_TOGETHER).min(self.rows.len());
         let batch: Vec<_> = (self.next..end).filter_map(|at| self.rows.get(at)).collect();
         let rows: Vec<u32> = batch.iter().map(|(row, _)| *row).collect();
@@ -211,7 +211,7 @@ impl ListRows {
         let mut out = out;
         let mut rendered = 0;
         for (row, ranked) in batch {
-            if out.len() >= PIECE_BYTES {
+            if rendered > 0 && budget.is_used(out.len()) {
                 break;
             }
             match &mut self.output {
@@ -256,17 +256,12 @@ impl ListRows {
 }
 
 impl PieceSource for ListRows {
-    fn begin(&mut self, coding: Coding) -> io::Result<()> {
-        self.encoder = Some(StreamEncoder::new(coding, PIECE_BYTES)?);
-        Ok(())
-    }
-
-    fn list_bytes(&self) -> Option<usize> {
+    fn held_bytes(&self) -> usize {
         let keys = match self.output {
             Output::Citations(_) => CitationWriter::BYTES_MAX,
             _ => 0,
         };
-        Some(RowCursor::BATCH_BYTES_MAX + keys)
+        RowCursor::BATCH_BYTES_MAX + keys
     }
 
     fn next_bytes(&self, snapshot: &Snapshot) -> usize {
@@ -279,9 +274,11 @@ impl PieceSource for ListRows {
         (stored.unwrap_or_default() * JSON_BYTES_PER_STORED).max(PIECE_BYTES)
     }
 
-    fn next_piece(&mut self, snapshot: &Snapshot) -> Option<Result<Bytes, PieceError>> {
-        self.encoder.as_ref()?;
-        let text = self.render(snapshot);
-        Some(coded_piece(&mut self.encoder, text, self.records_left == 0))
+    fn next_piece(&mut self, snapshot: &Snapshot) -> Result<Vec<u8>, PieceError> {
+        self.render(snapshot)
+    }
+
+    fn is_done(&self) -> bool {
+        self.records_left == 0
     }
 }

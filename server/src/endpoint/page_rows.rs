@@ -9,9 +9,8 @@
 //! ,record]}                                  last piece
 //! ```
 
-use std::{io, mem};
+use std::mem;
 
-use bytes::Bytes;
 use pinakes_format::entity::Entity;
 use pinakes_format::json::render::{JsonWriter, Shape};
 use pinakes_format::query::{RELEVANCE_SCORE, RankedRow};
@@ -20,15 +19,10 @@ use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
 
 use crate::endpoint::record::Variant;
-use crate::reply::coding::Coding;
-use crate::reply::coding::stream::StreamEncoder;
-use crate::reply::pieces::{PieceError, PieceSource};
+use crate::reply::pieces::{PIECE_BYTES, PieceBudget, PieceError, PieceSource};
 
 /// A longer page is sent in pieces.
 pub const WHOLE_BYTES_MAX: usize = 1 << 20;
-/// Text of a piece, which one record may exceed.
-pub const PIECE_BYTES: usize = 256 << 10;
-
 /// Bytes of JSON for each byte of a stored record, about: keys, names of references, and long texts.
 pub const JSON_BYTES_PER_STORED: usize = 4;
 
@@ -124,6 +118,12 @@ impl PageRows {
         self.closing.is_none()
     }
 
+    /// Bytes of the rows and scores.
+    fn held_bytes(&self) -> usize {
+        let scores = self.scores.as_ref().map_or(0, |scores| size_of_val(scores.as_slice()));
+        size_of_val(self.rows.as_slice()) + scores
+    }
+
     /// Bytes of the stored records. Reads no record.
     pub fn stored_bytes(&self, snapshot: &Snapshot) -> Result<usize, ReadError> {
         self.rows.iter().map(|row| snapshot.record_bytes(self.entity, *row)).sum()
@@ -137,12 +137,12 @@ impl PageRows {
         stored.unwrap_or_default() * JSON_BYTES_PER_STORED
     }
 
-    /// Appends records, separated by commas, until the text has `bytes_max` or the page ends.
+    /// Appends records, separated by commas, until the budget is used up or the page ends: at least one record.
     pub fn render(
         &mut self,
         snapshot: &Snapshot,
         out: &mut Vec<u8>,
-        bytes_max: usize,
+        budget: &PieceBudget,
     ) -> Result<(), ReadError> {
         let rows = &self.rows[self.next..];
         snapshot.fetch_page(self.entity, rows, Shape::List, |snapshot, entity, row, writer| {
@@ -155,7 +155,7 @@ impl PageRows {
         })?;
         let mut writer = JsonWriter::new(snapshot, Shape::List);
         writer.out = mem::take(out);
-        let rendered = self.render_to(snapshot, &mut writer, bytes_max);
+        let rendered = self.render_to(snapshot, &mut writer, budget);
         *out = writer.out;
         rendered
     }
@@ -164,10 +164,11 @@ impl PageRows {
         &mut self,
         snapshot: &'s Snapshot,
         writer: &mut JsonWriter<'s>,
-        bytes_max: usize,
+        budget: &PieceBudget,
     ) -> Result<(), ReadError> {
+        let first = self.next;
         while let Some(row) = self.rows.get(self.next) {
-            if writer.out.len() >= bytes_max {
+            if self.next > first && budget.is_used(writer.out.len()) {
                 return Ok(());
             }
             if self.next > 0 {
@@ -196,62 +197,40 @@ pub struct PageStream {
     rows: PageRows,
     /// The text of the first piece, until it is taken.
     first: Vec<u8>,
-    /// `None` once the body has ended.
-    encoder: Option<StreamEncoder>,
 }
 
 impl PageStream {
     /// Continues a page after its first piece.
     pub fn new(rows: PageRows, first: Vec<u8>) -> PageStream {
-        PageStream { rows, first, encoder: None }
+        PageStream { rows, first }
     }
 }
 
 impl PieceSource for PageStream {
-    fn begin(&mut self, coding: Coding) -> io::Result<()> {
-        self.encoder = Some(StreamEncoder::new(coding, self.first.len())?);
-        Ok(())
+    fn held_bytes(&self) -> usize {
+        self.rows.held_bytes()
     }
 
-    fn list_bytes(&self) -> Option<usize> {
-        None
+    fn text_bytes_min(&self) -> usize {
+        self.first.len()
     }
 
     fn next_bytes(&self, snapshot: &Snapshot) -> usize {
-        match self.encoder {
-            Some(_) => self.rows.next_record_bytes(snapshot).max(PIECE_BYTES),
-            None => 0,
-        }
+        self.rows.next_record_bytes(snapshot).max(PIECE_BYTES)
     }
 
-    fn next_piece(&mut self, snapshot: &Snapshot) -> Option<Result<Bytes, PieceError>> {
-        self.encoder.as_ref()?;
+    fn next_piece(&mut self, snapshot: &Snapshot) -> Result<Vec<u8>, PieceError> {
         let first = mem::take(&mut self.first);
-        let text = match first.is_empty() {
-            false => Ok(first),
-            true => {
-                let mut text = Vec::with_capacity(2 * PIECE_BYTES);
-                self.rows.render(snapshot, &mut text, PIECE_BYTES).map(|()| text)
-            }
-        };
-        Some(coded_piece(&mut self.encoder, text, self.rows.is_done()))
-    }
-}
-
-/// Codes a rendered piece with the encoder that a body has left. Ends the body after the last piece and after a failure.
-pub fn coded_piece(
-    left: &mut Option<StreamEncoder>,
-    text: Result<Vec<u8>, impl Into<PieceError>>,
-    is_last: bool,
-) -> Result<Bytes, PieceError> {
-    match text {
-        // Coding in memory does not fail.
-        Ok(text) => StreamEncoder::next(left, text, is_last)
-            .map_err(|_| ReadError::Internal("a piece of a body could not be coded").into()),
-        Err(error) => {
-            *left = None;
-            Err(error.into())
+        if !first.is_empty() {
+            return Ok(first);
         }
+        let mut text = Vec::with_capacity(2 * PIECE_BYTES);
+        self.rows.render(snapshot, &mut text, &PieceBudget::of_piece())?;
+        Ok(text)
+    }
+
+    fn is_done(&self) -> bool {
+        self.rows.is_done()
     }
 }
 

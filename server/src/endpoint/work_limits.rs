@@ -1,17 +1,12 @@
-//! Limits on the work for one page of a list or one autocomplete: elapsed time and processor time.
+//! Limits on the work for one page of a list or one autocomplete: processor time, and elapsed time.
 
-use std::{
-    cell::Cell,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use pinakes_format::query::Deadline;
 use pinakes_format::storage::integrity::thread_time_working;
 
 use crate::endpoint::call::Thread;
-
-/// Checks of the deadline for each reading of the processor time, which is a system call.
-const CHECKS_PER_READING: u32 = 64;
+use crate::work_clock::WorkClock;
 
 /// Time of work on a shared thread; longer work is repeated on another thread.
 const SHARED_TIME: Duration = Duration::from_micros(200);
@@ -19,14 +14,28 @@ const SHARED_TIME: Duration = Duration::from_micros(200);
 /// The limits of the work for one reply.
 #[derive(Clone, Copy, Debug)]
 pub struct WorkLimits {
-    /// Time from the start of the work.
+    /// Time from the start of the work, without the time in which the thread waits for a processor.
     pub timeout: Duration,
     /// Processor time of the working thread, without the verification of chunks.
     pub cpu: Duration,
     pub thread: Thread,
+    /// The processor time of the thread when the request's work began, which all work of the request counts from; `None`
+    /// for work that counts from its own start.
+    pub cpu_at_start: Option<Duration>,
 }
 
 impl WorkLimits {
+    /// The same limits for later work, as on further pieces of a body: each run counts from its own start.
+    pub fn of_each_run(self) -> WorkLimits {
+        WorkLimits { cpu_at_start: None, ..self }
+    }
+
+    /// The processor time that is left of the request's.
+    pub fn cpu_left(self) -> Duration {
+        let start = self.cpu_at_start.unwrap_or_else(thread_time_working);
+        self.cpu.saturating_sub(thread_time_working().saturating_sub(start))
+    }
+
     /// The time that work may take at most.
     pub fn time(self) -> Duration {
         self.timeout.min(self.cpu)
@@ -38,14 +47,9 @@ impl WorkLimits {
             let time = SHARED_TIME.min(self.timeout).min(self.cpu);
             return work(Deadline::at(Instant::now() + time));
         }
-        let (started, cpu_started) = (Instant::now(), thread_time_working());
-        let checks = Cell::new(0_u32);
-        let is_over = || {
-            checks.set(checks.get() + 1);
-            let has_spent = checks.get().is_multiple_of(CHECKS_PER_READING)
-                && thread_time_working().saturating_sub(cpu_started) >= self.cpu;
-            has_spent || started.elapsed() >= self.timeout
-        };
+        let cpu_at_start = self.cpu_at_start.unwrap_or_else(thread_time_working);
+        let clock = WorkClock::start_at(cpu_at_start, self.timeout, self.cpu);
+        let is_over = || clock.passed().is_some();
         work(Deadline::when(&is_over).allowing(self.time()))
     }
 }

@@ -446,10 +446,9 @@ fn request_service<H: Handler>(
             } else if unread.is_some() || open.is_last() || *ending.borrow() {
                 headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
             }
-            drop(open);
-            let pieces = response.extensions_mut().remove::<Pieces>();
-            if let Some(pieces) = pieces.and_then(|pieces| pieces.take()) {
-                let body = PiecesBody::new(pieces, state, is_http2);
+            if let Some(pieces) = response.extensions_mut().remove::<Pieces>()
+                && let Ok(body) = pieces.take(open, is_http2)
+            {
                 return Ok(response.map(|_| Either::Right(body)));
             }
             Ok(response.map(|body| match is_http2 {

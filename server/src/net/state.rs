@@ -78,6 +78,11 @@ pub struct OpenRequest {
 }
 
 impl OpenRequest {
+    /// The state of the connection.
+    pub fn state(&self) -> &Arc<ConnectionState> {
+        &self.state
+    }
+
     /// Whether the connection must end with the reply, because the end of the body is unknown.
     pub fn is_last(&self) -> bool {
         self.state.coded.load(Relaxed) == self.number
@@ -203,6 +208,11 @@ impl ConnectionState {
     /// Waits until the connection is to be reset.
     pub async fn evicted(&self) {
         self.evicted.notified().await;
+    }
+
+    /// Whether the server resets the connection.
+    pub fn is_reset(&self) -> bool {
+        self.is_reset.load(Relaxed)
     }
 
     /// Makes the stream reset the connection when it is dropped.

@@ -27,7 +27,7 @@ use crate::reply::coding::encode::encode;
 use crate::reply::coding::{AcceptedCodings, Coding};
 use crate::reply::detail::Detail;
 use crate::reply::etag::{Etags, SnapshotHeaders};
-use crate::reply::pieces::{ListStream, PieceSource};
+use crate::reply::pieces::{CodedPieces, ListStream, PieceSource};
 
 /// Media type of pages.
 pub const HTML: &str = "text/html; charset=utf-8";
@@ -87,7 +87,7 @@ pub enum Body {
     Message(Message),
     /// A body of unknown length.
     Pieces {
-        /// `None` once [`Reply::take_pieces`] took it.
+        /// `None` once it is taken.
         source: Option<Box<dyn PieceSource>>,
         /// The list, if the body is a stream of a whole list, not a page in JSON.
         list: Option<ListStream>,
@@ -352,13 +352,17 @@ impl Reply {
     }
 
     /// Takes the body out of a reply in pieces, and chooses its coding; `None` for other replies.
-    pub fn take_pieces(&mut self) -> Option<Box<dyn PieceSource>> {
-        let coding = self.coding.chosen();
-        let Body::Pieces { source, .. } = &mut self.body else { return None };
-        let mut source = source.take()?;
+    pub fn take_pieces(&mut self) -> Option<CodedPieces> {
         // Starting an encoder in memory does not fail.
-        source.begin(coding).ok()?;
-        Some(source)
+        CodedPieces::new(self.take_source()?, self.coding.chosen()).ok()
+    }
+
+    /// Takes the text out of a reply in pieces; `None` for other replies.
+    pub fn take_source(&mut self) -> Option<Box<dyn PieceSource>> {
+        match &mut self.body {
+            Body::Pieces { source, .. } => source.take(),
+            _ => None,
+        }
     }
 
     /// Makes the response to a request with this method, with the headers of one snapshot. A body in pieces is

@@ -1,6 +1,6 @@
 //! Bodies that are made in pieces: pages of more than a MiB, and streams of whole lists.
 
-use std::{fmt, io};
+use std::{fmt, io, time::Duration};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, header};
@@ -8,25 +8,99 @@ use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
 
 use crate::reply::coding::Coding;
+use crate::reply::coding::stream::StreamEncoder;
+use crate::work_clock::WorkClock;
 
-/// A body that is made in pieces.
+/// Text of a piece, which one record may exceed.
+pub const PIECE_BYTES: usize = 256 << 10;
+/// Processor time of a piece, which one record may exceed.
+const PIECE_TIME: Duration = Duration::from_millis(100);
+
+/// A text that is made in pieces.
 pub trait PieceSource: Send {
-    /// Chooses the coding, before the first piece.
-    ///
-    /// # Errors
-    ///
-    /// The encoder failed, which none does while there is memory.
-    fn begin(&mut self, coding: Coding) -> io::Result<()>;
+    /// The most bytes that the source holds between two pieces.
+    fn held_bytes(&self) -> usize;
 
-    /// The most bytes that a stream of a whole list holds between two pieces; `None` for a page, whose
-    /// pieces together have the time of one reply.
-    fn list_bytes(&self) -> Option<usize>;
+    /// The text has at least this many bytes.
+    fn text_bytes_min(&self) -> usize {
+        PIECE_BYTES
+    }
 
     /// About the bytes of the next piece. Reads no record.
     fn next_bytes(&self, snapshot: &Snapshot) -> usize;
 
+    /// Makes the next piece, possibly empty.
+    fn next_piece(&mut self, snapshot: &Snapshot) -> Result<Vec<u8>, PieceError>;
+
+    /// Whether the last piece is made.
+    fn is_done(&self) -> bool;
+}
+
+/// What a piece may take. A source looks at the budget before each record but the first.
+#[derive(Debug)]
+pub struct PieceBudget {
+    bytes_max: usize,
+    clock: WorkClock,
+}
+
+impl PieceBudget {
+    /// The budget of a piece that is begun now.
+    pub fn of_piece() -> PieceBudget {
+        PieceBudget::new(PIECE_BYTES, PIECE_TIME)
+    }
+
+    /// A budget of text and of processor time from now on.
+    pub fn new(bytes_max: usize, time: Duration) -> PieceBudget {
+        PieceBudget { bytes_max, clock: WorkClock::start(Duration::MAX, time) }
+    }
+
+    /// Whether a text of this length has used the budget up.
+    pub fn is_used(&self, text_bytes: usize) -> bool {
+        text_bytes >= self.bytes_max || self.clock.passed().is_some()
+    }
+}
+
+/// The pieces of a text, coded.
+pub struct CodedPieces {
+    source: Box<dyn PieceSource>,
+    /// `None` once the body has ended.
+    encoder: Option<StreamEncoder>,
+}
+
+impl CodedPieces {
+    /// Codes the pieces of a source.
+    ///
+    /// # Errors
+    ///
+    /// The encoder failed, which none does while there is memory.
+    pub fn new(source: Box<dyn PieceSource>, coding: Coding) -> io::Result<CodedPieces> {
+        let encoder = Some(StreamEncoder::new(coding, source.text_bytes_min())?);
+        Ok(CodedPieces { source, encoder })
+    }
+
+    /// The most bytes that source and encoder hold between two pieces.
+    pub fn held_bytes(&self) -> usize {
+        self.source.held_bytes() + self.encoder.as_ref().map_or(0, StreamEncoder::held_bytes)
+    }
+
+    /// About the bytes of the next piece.
+    pub fn next_bytes(&self, snapshot: &Snapshot) -> usize {
+        self.source.next_bytes(snapshot)
+    }
+
     /// Makes the next piece, possibly empty; `None` at the end.
-    fn next_piece(&mut self, snapshot: &Snapshot) -> Option<Result<Bytes, PieceError>>;
+    pub fn next_piece(&mut self, snapshot: &Snapshot) -> Option<Result<Bytes, PieceError>> {
+        self.encoder.as_ref()?;
+        let piece = self.source.next_piece(snapshot).and_then(|text| {
+            // Coding in memory does not fail.
+            StreamEncoder::next(&mut self.encoder, text, self.source.is_done())
+                .map_err(|_| ReadError::Internal("a piece of a body could not be coded").into())
+        });
+        if piece.is_err() {
+            self.encoder = None;
+        }
+        Some(piece)
+    }
 }
 
 /// Why a body in pieces ends before its end.

@@ -13,9 +13,10 @@ use std::{
 };
 
 use bytes::Bytes;
-use http::{header, request::Parts};
+use http::{StatusCode, header, request::Parts};
 
 use crate::admission::gate::Admission;
+use crate::net::reply_body::BodyEnd;
 use crate::reply::detail::truncate;
 use crate::serve::line_budget::LineBudget;
 use crate::serve::line_form::{Fields, LineForm};
@@ -118,11 +119,17 @@ impl AccessLine {
     /// Writes the line with the response's status.
     pub fn end(mut self, response: &http::Response<Bytes>) {
         self.is_written = true;
-        self.write(response.status().as_u16(), response.body().len());
+        self.write(response.status().as_u16(), response.body().len() as u64, None);
+    }
+
+    /// Writes the line of a response whose body in pieces has ended.
+    pub fn end_pieces(mut self, status: StatusCode, end: BodyEnd, body_bytes: u64) {
+        self.is_written = true;
+        self.write(status.as_u16(), body_bytes, Some(end));
     }
 
     /// Writes the line.
-    fn write(&self, status: u16, body_bytes: usize) {
+    fn write(&self, status: u16, body_bytes: u64, end: Option<BodyEnd>) {
         let Some(sink) = SINK.get() else { return };
         if !tracing::enabled!(target: TARGET, tracing::Level::INFO) {
             return;
@@ -149,6 +156,12 @@ impl AccessLine {
             protocol: self.head.version,
             status,
             body_bytes,
+            end: end.map(|end| match end {
+                BodyEnd::Complete => "complete",
+                BodyEnd::CutOff => "cut_off",
+                BodyEnd::Reset => "reset",
+                BodyEnd::ClientLeft => "client_left",
+            }),
             micros: self.begun.elapsed().as_micros() as u64,
             agent: agent.as_deref(),
         };
@@ -166,7 +179,7 @@ impl AccessLine {
 impl Drop for AccessLine {
     fn drop(&mut self) {
         if !self.is_written {
-            self.write(STATUS_LEFT, 0);
+            self.write(STATUS_LEFT, 0, None);
         }
     }
 }

@@ -36,7 +36,9 @@ pub struct Fields<'r> {
     pub url: &'r str,
     pub protocol: Version,
     pub status: u16,
-    pub body_bytes: usize,
+    pub body_bytes: u64,
+    /// Why a body in pieces ended.
+    pub end: Option<&'static str>,
     pub micros: u64,
     pub agent: Option<&'r str>,
 }
@@ -44,8 +46,8 @@ pub struct Fields<'r> {
 impl LineForm {
     /// Appends the line of a request that ended `at` a time.
     pub fn write(self, at: SystemTime, fields: &Fields<'_>, out: &mut Vec<u8>) {
-        let Fields { request, client, method, url, protocol, agent, .. } = fields;
-        let (status, body_bytes) = (u64::from(fields.status), fields.body_bytes as u64);
+        let Fields { request, client, method, url, protocol, agent, end, .. } = fields;
+        let (status, body_bytes) = (u64::from(fields.status), fields.body_bytes);
         let numbers = [("status", status), ("body_bytes", body_bytes), ("micros", fields.micros)];
         // Writing to memory cannot fail.
         match self {
@@ -61,6 +63,9 @@ impl LineForm {
                     out.extend_from_slice(name.as_bytes());
                     out.push(b'=');
                     json::unsigned(out, number);
+                }
+                if let Some(end) = end {
+                    let _ = write!(out, " end={end}");
                 }
                 if let Some(agent) = agent {
                     out.extend_from_slice(b" agent=");
@@ -83,6 +88,9 @@ impl LineForm {
                     out.extend_from_slice(name.as_bytes());
                     out.extend_from_slice(b"\":");
                     json::unsigned(out, number);
+                }
+                if let Some(end) = end {
+                    let _ = write!(out, ",\"end\":\"{end}\"");
                 }
                 if let Some(agent) = agent {
                     out.extend_from_slice(b",\"agent\":");
@@ -137,6 +145,7 @@ mod tests {
                 protocol: Version::HTTP_11,
                 status: 200,
                 body_bytes: 12,
+                end: None,
                 micros: 345,
                 agent,
             };

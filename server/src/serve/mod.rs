@@ -46,6 +46,7 @@ use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method, StatusCode, header, request::Parts};
 use pinakes_format::storage::absent::{FetchedStretches, Wanted};
 use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::integrity::thread_time_working;
 use tokio::time;
 
 use crate::admission::gate::{Admission, Charge, Gate, Peer, StreamCharge};
@@ -69,7 +70,7 @@ use crate::net::handler::{Handler, ReservedResponse};
 use crate::reply::Reply;
 use crate::serve::access_log::{AccessLine, RequestId, RequestIds};
 use crate::serve::line_budget::LineBudget;
-use crate::serve::pieces::{NextPiece, Shortage};
+use crate::serve::pieces::{CountedWork, NextPiece, Production, Shortage};
 use crate::serve::popular::Popular;
 use crate::serve::threads::{Permits, spawn_work};
 use crate::serve::traffic::Traffic;
@@ -182,7 +183,16 @@ impl Handler for Service {
             headers.insert(X_REQUEST_ID, id);
         }
         underway.end(&answer.response);
-        line.end(&answer.response);
+        match &answer.pieces {
+            None => line.end(&answer.response),
+            Some(pieces) => {
+                let service = Arc::clone(&self);
+                pieces.on_end(move |end, bytes| {
+                    service.traffic.count_body_bytes(bytes);
+                    line.end_pieces(status, end, bytes);
+                });
+            }
+        }
         answer
     }
 }
@@ -322,6 +332,7 @@ impl Service {
             }
         }
         let mut waiting = Waiting::default();
+        let mut counted_work = CountedWork::new(request.admission);
         let (reply, charge, first, served) = loop {
             let permit = match self.permits.acquire(work.cost, client).await {
                 Ok(permit) => permit,
@@ -331,6 +342,7 @@ impl Service {
             let (work, named) = (Arc::clone(&work), named.clone());
             // The work owns its permit: a client that leaves does not free the permit.
             let done = spawn_work(move || {
+                let begun = thread_time_working();
                 let served = named.unwrap_or_else(|| service.site.snapshots.served());
                 let reply = match service.run(&asked, &work, &served, Thread::Own) {
                     Ran::Reply(reply) => reply,
@@ -342,11 +354,17 @@ impl Service {
                 let has_body = asked.head.method != Method::HEAD;
                 let source = if has_body { reply.take_pieces() } else { None };
                 let first = source.map(|source| NextPiece::new(source, &served, &service.site));
+                let cpu = thread_time_working().saturating_sub(begun);
                 drop(permit);
-                Ok((reply, charge, first, served))
+                Ok(((reply, charge, first, served), cpu))
             });
             match done.await {
-                Ok(Ok(done)) => break done,
+                Ok(Ok((done, cpu))) => {
+                    counted_work.add(cpu);
+                    // The reply is made; the minute says what it cost.
+                    self.count_work(&mut counted_work).await;
+                    break done;
+                }
                 Ok(Err((wanted, served))) => {
                     let permit = self.permits.acquire_fetch(client).await;
                     if permit.is_none() || !self.fetch(&wanted, &served, &mut waiting).await {
@@ -361,8 +379,10 @@ impl Service {
         let Some(first) = first else {
             return (self.reserve(reply, &request, &served).await, charge);
         };
+        let is_stream = reply.stream().is_some();
         let response = self.to_response(reply, &request, &served);
-        let response = match self.begin_pieces(first, served, client, request.id).await {
+        let production = Production { is_stream, served, id: request.id, work: counted_work };
+        let response = match self.begin_pieces(first, production).await {
             Ok(pieces) => {
                 ReservedResponse { pieces: Some(pieces), ..ReservedResponse::unreserved(response) }
             }

@@ -3,22 +3,24 @@
 //! ```text
 //! first piece     made by the work that answered the request; without memory for it, the client gets 503
 //! further pieces  each when the client has taken the piece before the last: memory, work permit, work
+//! long work       each --list-cpu of processor time is one more request of the client's minute, and waits for it
 //! failure         the body ends before its end, and the client sees an incomplete reply
 //! ```
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::integrity::thread_time_working;
 use tokio::{sync::mpsc, time};
 
+use crate::admission::gate::Admission;
 use crate::admission::reply_memory::Reservation;
 use crate::endpoint::call::{Cost, Thread};
 use crate::endpoint::site::Site;
 use crate::event_counts::{OVERLOADS, Overload};
-use crate::http::client_address::Client;
 use crate::net::reply_body::Pieces;
-use crate::reply::pieces::{PieceError, PieceSource};
+use crate::reply::pieces::{CodedPieces, PieceError};
 use crate::serve::Service;
 use crate::serve::access_log::RequestId;
 use crate::serve::threads::spawn_work;
@@ -29,19 +31,18 @@ const CUT_OFF: &str = "cutting a reply off";
 
 /// A piece of a body, and what is left of the body.
 pub(super) struct NextPiece {
-    source: Box<dyn PieceSource>,
+    source: CodedPieces,
     piece: Option<Result<Bytes, PieceError>>,
     /// About the bytes of the piece after it.
     further_bytes: usize,
+    /// The processor time of the piece.
+    pub cpu: Duration,
 }
 
 impl NextPiece {
     /// Makes the next piece.
-    pub fn new(
-        mut source: Box<dyn PieceSource>,
-        served: &ServedSnapshot,
-        site: &Site,
-    ) -> NextPiece {
+    pub fn new(mut source: CodedPieces, served: &ServedSnapshot, site: &Site) -> NextPiece {
+        let begun = thread_time_working();
         let snapshot = served.waiting_handle(Thread::Own.reads(site.disk_activity.is_busy()));
         let _reading = site.snapshots.upstream().and_then(|upstream| upstream.attempt());
         let mut piece = match served.is_poisoned() {
@@ -53,7 +54,8 @@ impl NextPiece {
             piece = Some(Err(ReadError::Fault(fault).into()));
         }
         let further_bytes = source.next_bytes(snapshot);
-        NextPiece { source, piece, further_bytes }
+        let cpu = thread_time_working().saturating_sub(begun);
+        NextPiece { source, piece, further_bytes, cpu }
     }
 }
 
@@ -64,16 +66,39 @@ pub(super) enum Shortage {
     Damaged,
 }
 
-/// A body after its first piece.
-struct Production {
-    source: Box<dyn PieceSource>,
-    /// About the bytes of the next piece.
-    bytes: usize,
-    /// The memory of what a stream of a whole list holds between two pieces; `None` for a page.
-    held: Option<Reservation>,
-    served: Arc<ServedSnapshot>,
-    client: Client,
-    id: RequestId,
+/// The processor time of a request, of which each --list-cpu counts as a request of the minute.
+pub(super) struct CountedWork {
+    pub admission: Admission,
+    spent: Duration,
+    counted: u32,
+}
+
+impl CountedWork {
+    /// The work of an admitted request, which is counted once.
+    pub fn new(admission: Admission) -> CountedWork {
+        CountedWork { admission, spent: Duration::ZERO, counted: 1 }
+    }
+
+    /// Adds processor time.
+    pub fn add(&mut self, cpu: Duration) {
+        self.spent += cpu;
+    }
+
+    /// The requests that are still to be counted, where a request has this much processor time.
+    fn due(&self, of_request: Duration) -> u32 {
+        // A request that is begun counts.
+        let requests = self.spent.as_nanos() / of_request.as_nanos().max(1) + 1;
+        u32::try_from(requests).unwrap_or(u32::MAX).saturating_sub(self.counted)
+    }
+}
+
+/// A body in pieces, and what the server holds for it.
+pub(super) struct Production {
+    /// The whole list has a time for each piece, a page one for all pieces.
+    pub is_stream: bool,
+    pub served: Arc<ServedSnapshot>,
+    pub id: RequestId,
+    pub work: CountedWork,
 }
 
 impl Service {
@@ -81,30 +106,25 @@ impl Service {
     /// may still get 503.
     pub(super) async fn begin_pieces(
         self: &Arc<Self>,
-        NextPiece { source, piece, further_bytes }: NextPiece,
-        served: Arc<ServedSnapshot>,
-        client: Client,
-        id: RequestId,
+        next: NextPiece,
+        production: Production,
     ) -> Result<Pieces, Shortage> {
-        let first = match piece {
+        let Production { served, id, work, .. } = &production;
+        let client = work.admission.client;
+        let first = match next.piece {
             Some(Err(error)) => {
-                self.give_up(&served, &error, id);
+                self.give_up(served, &error, *id);
                 return Err(Shortage::Damaged);
             }
             Some(Ok(first)) => first,
             None => Bytes::new(),
         };
-        let held = match source.list_bytes() {
-            Some(bytes) => match self.memory.reserve(client, bytes).await {
-                Some(held) => Some(held),
-                None => return Err(Shortage::Overload(Overload::UnsentReplies)),
-            },
-            None => None,
-        };
+        let no_memory = || Shortage::Overload(Overload::UnsentReplies);
+        let held = self.memory.reserve(client, next.source.held_bytes()).await;
+        let held = held.ok_or_else(no_memory)?;
         let reservation = self.memory.reserve_finished(client, first.len()).await;
-        let reservation = reservation.ok_or(Shortage::Overload(Overload::UnsentReplies))?;
-        let production = Production { source, bytes: further_bytes, held, served, client, id };
-        Ok(self.produce((first, reservation), production))
+        let first = (first, reservation.ok_or_else(no_memory)?);
+        Ok(self.produce(first, next.source, next.further_bytes, held, production))
     }
 
     /// Logs why a body in pieces ends early, and stops serving a damaged snapshot.
@@ -127,21 +147,43 @@ impl Service {
         }
     }
 
+    /// Counts the work of a request as further requests of the client's minute, as far as the minute has room. Returns the
+    /// time until the next minute if it has too little.
+    pub(super) async fn count_work(&self, work: &mut CountedWork) -> Option<Duration> {
+        let due = work.due(self.site.settings.list_cpu);
+        let (counted, wait) = self.gate.charge_work(&work.admission, due).await;
+        work.counted = work.counted.saturating_add(counted);
+        wait
+    }
+
     /// Sends a body in pieces. A piece is made when the client has taken the piece before the last, with memory
     /// that is reserved first, and with a work permit. The client has --reply-timeout for all pieces of a page,
     /// and for each piece of a whole list.
-    fn produce(self: &Arc<Self>, first: (Bytes, Reservation), production: Production) -> Pieces {
-        let Production { mut source, mut bytes, held, served, client, id } = production;
+    fn produce(
+        self: &Arc<Self>,
+        first: (Bytes, Reservation),
+        mut source: CodedPieces,
+        mut bytes: usize,
+        held: Reservation,
+        production: Production,
+    ) -> Pieces {
+        let Production { is_stream, served, id, mut work } = production;
+        let client = work.admission.client;
         let (sender, receiver) = mpsc::channel(1);
         let service = Arc::clone(self);
         let timeout = self.site.settings.reply_timeout;
         let pieces = async move {
+            // Until the body ends.
+            let _held = held;
             sender.send(Some(first)).await.ok()?;
             let mut deadline = time::Instant::now() + timeout;
             loop {
                 let next = async {
                     // Resolves when the client has taken a piece, and fails when it leaves.
                     let place = sender.reserve().await.ok()?;
+                    while let Some(wait) = service.count_work(&mut work).await {
+                        time::sleep(wait).await;
+                    }
                     let Some(reservation) = service.memory.reserve(client, bytes).await else {
                         service.note_overload(Overload::UnsentReplies, CUT_OFF, id);
                         return None;
@@ -163,7 +205,8 @@ impl Service {
                 };
                 let (place, reservation, next) = time::timeout_at(deadline, next).await.ok()??;
                 (source, bytes) = (next.source, next.further_bytes);
-                if held.is_some() {
+                work.add(next.cpu);
+                if is_stream {
                     deadline = time::Instant::now() + timeout;
                 }
                 match next.piece {
@@ -173,7 +216,7 @@ impl Service {
                     }
                     Some(Ok(bytes)) if bytes.is_empty() => {}
                     Some(Ok(bytes)) => {
-                        reservation.shrink_to(bytes.len());
+                        reservation.resize_to(bytes.len());
                         place.send(Some((bytes, reservation)));
                     }
                     Some(Err(error)) => {

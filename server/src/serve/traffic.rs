@@ -130,6 +130,11 @@ impl Traffic {
         RequestInProgress { traffic: self, route, begun: Instant::now(), is_ended: false }
     }
 
+    /// Counts the bytes of a body in pieces.
+    pub fn count_body_bytes(&self, bytes: u64) {
+        self.body_bytes.inc_by(bytes);
+    }
+
     /// Counts a request that a limit refused.
     pub fn refuse(&self, refusal: Refusal) {
         self.limited[limit_number(refusal)].inc();

@@ -237,6 +237,9 @@ fn programs_that_read_pages_find_the_site_and_its_search() {
     assert!(search.text().contains(&template), "{}", search.text());
     let forged = connection.request("GET", "/browse/opensearch.xml", &["X-Forwarded-Proto: \"><x"]);
     assert!(!forged.text().contains("<x"), "{}", forged.text());
+    // Only a trusted proxy names the scheme.
+    let forged = connection.request("GET", "/browse/opensearch.xml", &["X-Forwarded-Proto: https"]);
+    assert!(forged.text().contains(&template), "{}", forged.text());
     let llms = connection.get("/llms.txt");
     assert_eq!(llms.header("content-type"), Some("text/plain; charset=utf-8"));
     for path in ["/docs/API.md", "/openapi.json", "/rate-limit"] {

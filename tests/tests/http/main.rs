@@ -10,6 +10,7 @@ mod autocomplete_replies;
 mod bounds;
 mod changes;
 mod codings;
+mod costs;
 mod damage;
 mod edge;
 mod legacy;

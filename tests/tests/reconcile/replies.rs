@@ -175,3 +175,21 @@ fn a_preview_is_a_page_that_others_may_frame() {
     assert!(!missing.text().contains("<script>"));
     server.end(&[]);
 }
+
+#[test]
+fn equal_ids_and_properties_are_answered_once_and_each_id_is_charged() {
+    let snapshots = Snapshots::from_sample();
+    let arguments = ["--snapshots".as_ref(), snapshots.path().as_os_str()];
+    let server = Server::start(command(&arguments).env_remove("PINAKES_NO_LIMITS"));
+    let mut connection = server.connect();
+    let ids = ["HX_W2900000096", "HX_W1"].repeat(50);
+    let properties = vec![json!({ "id": "year" }); 20];
+    let extend = json!({ "ids": ids, "properties": properties });
+    let reply = post(&mut connection, &format!("extend={}", encoded(&extend.to_string())));
+    assert_eq!(reply.status, 200, "{}", reply.text());
+    assert_eq!(reply.text().matches("HX_W").count(), 2, "{}", reply.text());
+    assert_eq!(reply.json()["meta"].as_array().unwrap().len(), 1);
+    let left = |name: &str| reply.header(name).unwrap().parse::<u64>().unwrap();
+    assert_eq!(left("x-ratelimit-daily-limit") - left("x-ratelimit-daily-remaining"), 2);
+    server.end(&[]);
+}

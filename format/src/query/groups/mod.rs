@@ -150,7 +150,11 @@ impl Query {
             return Err(QueryError::refused("group_by", &grouping.text, reason));
         }
         let groups = counted.in_order(grouping, deadline, 0, found)?;
-        let numbers = counted.numbers(grouping, &groups, deadline, time)?;
+        // Without keys, an empty list for each group would double the memory.
+        let numbers = match grouping.of.names().len() {
+            0 => Vec::new(),
+            _ => counted.numbers(grouping, &groups, deadline, time)?,
+        };
         let tables = counted.sources_of_keys().enumerate().map(|(at, source)| {
             ValueTable::new(source, groups.iter().map(|group| group.codes[at]), deadline)
         });

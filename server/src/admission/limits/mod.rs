@@ -156,6 +156,11 @@ impl RateLimiter {
         Verdict { quotas: self.0.known_quotas(client), ..verdict }
     }
 
+    /// Counts a further request of the minute for the work of an admitted one, or refuses it.
+    pub async fn count_work(&self, client: u64) -> Verdict {
+        self.0.take(client, &[(WindowName::Minute, 1)]).await.1
+    }
+
     /// Takes requests that [`RateLimiter::count_more`] counted back: their reply was not sent.
     pub fn take_back(&self, client: u64, daily: QuotaClass, more: u64, counted: ClockReading) {
         let units = more.saturating_mul(daily.units().into());

@@ -182,8 +182,7 @@ pub fn respond(
     timeout: Duration,
     is_gone: &AtomicBool,
 ) -> Result<Outcome, ReadError> {
-    let deadline = Instant::now() + timeout;
-    let budget = WorkBudget { deadline, cpu_max: settings.cpu, is_gone };
+    let budget = WorkBudget { timeout, cpu_max: settings.cpu, is_gone };
     match run(request, snapshot, settings, &budget) {
         Ok((data, errors)) => {
             let (body, bytes_max) = (response_body(Some(&data), &errors), settings.bytes);

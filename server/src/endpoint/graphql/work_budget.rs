@@ -1,19 +1,20 @@
-//! Limits on the work for one answer: a deadline, processor time, and a client that still waits.
+//! Limits on the work for one answer: elapsed time, processor time, and a client that still waits.
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use pinakes_format::storage::error::ReadError;
-use pinakes_format::storage::integrity::thread_time_working;
 
 use crate::endpoint::graphql::error::Error;
+use crate::work_clock::{PassedLimit, WorkClock};
 
 /// The conditions under which the executor stops before its answer is complete.
 #[derive(Clone, Copy, Debug)]
 pub struct WorkBudget<'a> {
-    pub deadline: Instant,
+    /// Time from the start of the work, without the time in which the thread waits for a processor.
+    pub timeout: Duration,
     /// Processor time of the executing thread, without the time for verifying chunks.
     pub cpu_max: Duration,
     /// Set when the client has closed its connection.
@@ -25,7 +26,7 @@ pub struct WorkBudget<'a> {
 pub enum Halted {
     /// The snapshot is damaged.
     Damaged(ReadError),
-    /// The deadline passed. The cause may be the load of the server rather than the request.
+    /// The timeout passed. The cause may be the load of the server rather than the request.
     Timeout,
     /// The client has closed its connection.
     Gone,
@@ -36,61 +37,31 @@ pub enum Halted {
 /// Measures the work of the current thread against a budget.
 #[derive(Debug)]
 pub struct WorkMeter<'a> {
-    budget: WorkBudget<'a>,
-    cpu_at_start: Duration,
+    clock: WorkClock,
+    cpu_max: Duration,
+    is_gone: &'a AtomicBool,
 }
 
 impl<'a> WorkMeter<'a> {
     /// Starts to measure.
     pub fn start(budget: &WorkBudget<'a>) -> WorkMeter<'a> {
-        WorkMeter { budget: *budget, cpu_at_start: thread_time_working() }
+        let WorkBudget { timeout, cpu_max, is_gone } = *budget;
+        WorkMeter { clock: WorkClock::start(timeout, cpu_max), cpu_max, is_gone }
     }
 
-    /// The limit that the work has reached, if any. Cost: two clock readings.
+    /// The limit that the work has reached, if any. Cost: that of [`WorkClock::passed`].
     pub fn exceeded(&self) -> Option<Halted> {
-        let WorkBudget { deadline, cpu_max, is_gone } = self.budget;
-        if is_gone.load(Ordering::Relaxed) {
+        if self.is_gone.load(Ordering::Relaxed) {
             return Some(Halted::Gone);
         }
-        if Instant::now() >= deadline {
-            return Some(Halted::Timeout);
-        }
-        (thread_time_working().saturating_sub(self.cpu_at_start) >= cpu_max).then(|| {
-            let millis = cpu_max.as_millis();
-            let message = format!("takes more than {millis} ms of processor time; ask in parts");
-            Halted::Exceeded(Error::new(message))
+        self.clock.passed().map(|limit| match limit {
+            PassedLimit::Timeout => Halted::Timeout,
+            PassedLimit::Cpu => {
+                let millis = self.cpu_max.as_millis();
+                let message =
+                    format!("takes more than {millis} ms of processor time; ask in parts");
+                Halted::Exceeded(Error::new(message))
+            }
         })
-    }
-}
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests {
-    use pinakes_format::storage::integrity::{
-        CHUNK_BYTES, Verifier, levels_of, thread_time, thread_time_verifying,
-    };
-
-    use super::*;
-
-    #[test]
-    fn the_meter_counts_own_work_and_not_verification() {
-        let bytes = vec![7; 64 * CHUNK_BYTES];
-        let (levels, root) = (levels_of(&bytes), blake3::hash(&bytes));
-        let is_gone = AtomicBool::new(false);
-        let cpu_max = Duration::from_millis(20);
-        let deadline = Instant::now() + Duration::from_secs(3_600);
-        let meter = WorkMeter::start(&WorkBudget { deadline, cpu_max, is_gone: &is_gone });
-        let before = thread_time_verifying();
-        while thread_time_verifying() - before < 3 * cpu_max {
-            let verifier = Verifier::new("f".into(), bytes.len() as u64, root, 0);
-            verifier.check(&bytes, &levels, 0, bytes.len()).unwrap();
-        }
-        assert!(meter.exceeded().is_none());
-        let before = thread_time();
-        while thread_time() - before < cpu_max {
-            std::hint::black_box(blake3::hash(&bytes[..CHUNK_BYTES]));
-        }
-        let halted = meter.exceeded();
-        assert!(matches!(halted, Some(Halted::Exceeded(_))), "{halted:?}");
     }
 }

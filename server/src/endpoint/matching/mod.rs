@@ -148,6 +148,7 @@ fn answer_lines(facts: &'static Facts, format: LineFormat, call: &Call<'_>) -> A
         file_name: Some(format!("matched-{}.{}", facts.plural, format.stream().name()).into()),
     };
     let held_bytes = posted.text().len();
-    let lines = MatchedLines::new(facts.entity, format, lines, held_bytes, call.limits());
+    let lines =
+        MatchedLines::new(facts.entity, format, lines, held_bytes, call.limits().of_each_run());
     Ok(Reply::in_pieces(Box::new(lines), Some(stream)).uncached())
 }

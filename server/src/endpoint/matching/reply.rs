@@ -1,8 +1,7 @@
 //! Answers posted lines one after the other.
 
-use std::{io, mem};
+use std::mem;
 
-use bytes::Bytes;
 use pinakes_format::entity::Entity;
 use pinakes_format::matching::{Candidate, find_matches};
 use pinakes_format::query::QueryError;
@@ -13,11 +12,8 @@ use pinakes_format::text::json;
 
 use crate::endpoint::matching::LineFormat;
 use crate::endpoint::matching::lines::{KEY, Line};
-use crate::endpoint::page_rows::{PIECE_BYTES, coded_piece};
 use crate::endpoint::work_limits::WorkLimits;
-use crate::reply::coding::Coding;
-use crate::reply::coding::stream::StreamEncoder;
-use crate::reply::pieces::{PieceError, PieceSource};
+use crate::reply::pieces::{PIECE_BYTES, PieceBudget, PieceError, PieceSource};
 
 /// Lines answered together, so that a client sees the first ones soon.
 const LINES_TOGETHER: usize = 50;
@@ -32,8 +28,6 @@ pub struct MatchedLines {
     limits: WorkLimits,
     next: usize,
     has_begun: bool,
-    /// `None` before the first piece and once the body has ended.
-    encoder: Option<StreamEncoder>,
 }
 
 impl MatchedLines {
@@ -44,16 +38,7 @@ impl MatchedLines {
         held_bytes: usize,
         limits: WorkLimits,
     ) -> MatchedLines {
-        MatchedLines {
-            entity,
-            format,
-            lines,
-            held_bytes,
-            limits,
-            next: 0,
-            has_begun: false,
-            encoder: None,
-        }
+        MatchedLines { entity, format, lines, held_bytes, limits, next: 0, has_begun: false }
     }
 
     /// Answers some lines.
@@ -64,14 +49,18 @@ impl MatchedLines {
             write_line(names.into_iter().map(str::as_bytes), &mut out);
         }
         let end = (self.next + LINES_TOGETHER).min(self.lines.len());
+        let budget = PieceBudget::of_piece();
         for line in &self.lines[self.next..end] {
+            if budget.is_used(out.len()) {
+                break;
+            }
+            self.next += 1;
             let (best, error) = self.best(line, snapshot)?;
             match self.format {
                 LineFormat::NdJson => self.write_json(line, best, error, snapshot, &mut out)?,
                 LineFormat::Csv => self.write_row(line, best, error, snapshot, &mut out)?,
             }
         }
-        self.next = end;
         Ok(out)
     }
 
@@ -146,22 +135,19 @@ impl MatchedLines {
 }
 
 impl PieceSource for MatchedLines {
-    fn begin(&mut self, coding: Coding) -> io::Result<()> {
-        self.encoder = Some(StreamEncoder::new(coding, PIECE_BYTES)?);
-        Ok(())
-    }
-
-    fn list_bytes(&self) -> Option<usize> {
-        Some(self.held_bytes)
+    fn held_bytes(&self) -> usize {
+        self.held_bytes
     }
 
     fn next_bytes(&self, _: &Snapshot) -> usize {
         PIECE_BYTES
     }
 
-    fn next_piece(&mut self, snapshot: &Snapshot) -> Option<Result<Bytes, PieceError>> {
-        self.encoder.as_ref()?;
-        let text = self.render(snapshot);
-        Some(coded_piece(&mut self.encoder, text, self.next == self.lines.len()))
+    fn next_piece(&mut self, snapshot: &Snapshot) -> Result<Vec<u8>, PieceError> {
+        Ok(self.render(snapshot)?)
+    }
+
+    fn is_done(&self) -> bool {
+        self.next == self.lines.len()
     }
 }

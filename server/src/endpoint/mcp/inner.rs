@@ -7,7 +7,6 @@ use serde_json::Value;
 use crate::endpoint::call::{Call, Failure, Planned, Planning};
 use crate::endpoint::routes;
 use crate::http::path::URI_BYTES_MAX;
-use crate::reply::coding::Coding;
 use crate::reply::pieces::PieceError;
 use crate::reply::{Body, Reply};
 
@@ -68,21 +67,20 @@ pub fn get(address: String, call: &Call<'_>) -> Result<Inner, Failure> {
 fn read(address: &str, reply: Reply, call: &Call<'_>) -> Result<Inner, Failure> {
     let status = reply.status;
     let mut reply = reply;
-    let pieces = reply.take_pieces();
-    let bytes = match (pieces, reply.body) {
+    let source = reply.take_source();
+    let bytes = match (source, reply.body) {
         (Some(mut source), _) => {
-            // The identity never fails.
-            let _ = source.begin(Coding::Identity);
             let mut bytes = Vec::new();
-            while let Some(piece) = source.next_piece(call.snapshot) {
-                bytes.extend_from_slice(&piece.map_err(|error| match error {
+            while !source.is_done() && bytes.len() <= READ_BYTES_MAX {
+                if call.limits().cpu_left().is_zero() {
+                    return Err(Failure::Deadline);
+                }
+                let piece = source.next_piece(call.snapshot).map_err(|error| match error {
                     PieceError::Damaged(error) => Failure::from(error),
                     PieceError::Deadline => Failure::Deadline,
                     PieceError::Poisoned => Failure::Refused(Box::new(Reply::unavailable())),
-                })?);
-                if bytes.len() > READ_BYTES_MAX {
-                    break;
-                }
+                })?;
+                bytes.extend_from_slice(&piece);
             }
             Bytes::from(bytes)
         }

@@ -5,9 +5,6 @@
 //! {"q0":{"result":[{"id":"HX_I7","name":"Acme University","score":93,"match":true,…}]},…}
 //! ```
 
-use std::io;
-
-use bytes::Bytes;
 use pinakes_format::entity::{Entity, Facts};
 use pinakes_format::matching::{CANDIDATES_MAX, Candidate, Question, find_matches};
 use pinakes_format::query::{QueryError, nearest};
@@ -18,13 +15,10 @@ use serde_json::{Map, Value, json};
 
 use crate::admission::gate::RECORDS_PER_REQUEST;
 use crate::endpoint::call::Call;
-use crate::endpoint::page_rows::{PIECE_BYTES, coded_piece};
 use crate::endpoint::reconcile::{id_text, type_value, types};
 use crate::endpoint::work_limits::WorkLimits;
-use crate::reply::coding::Coding;
-use crate::reply::coding::stream::StreamEncoder;
 use crate::reply::detail::Detail;
-use crate::reply::pieces::{ListStream, PieceError, PieceSource};
+use crate::reply::pieces::{ListStream, PIECE_BYTES, PieceError, PieceSource};
 use crate::reply::{JSON, Reply};
 
 /// The most queries of a batch.
@@ -115,7 +109,14 @@ fn parse_query(key: String, value: Value) -> Result<BatchQuery, String> {
         None => types().collect(),
         Some(OneOrMany::One(name)) => vec![find_type(&name)?],
         Some(OneOrMany::Many(names)) => {
-            names.iter().map(|name| find_type(name)).collect::<Result<Vec<_>, _>>()?
+            let mut chosen: Vec<&Facts> = Vec::new();
+            for name in &names {
+                let facts = find_type(name)?;
+                if chosen.iter().all(|other| other.entity != facts.entity) {
+                    chosen.push(facts);
+                }
+            }
+            chosen
         }
     };
     let mut questions = Vec::new();
@@ -184,7 +185,7 @@ pub fn answer(queries: Vec<BatchQuery>, call: &Call<'_>) -> Reply {
         media_type: JSON,
         file_name: None,
     };
-    let batch = Batch { queries, limits: call.limits(), next: 0, encoder: None };
+    let batch = Batch { queries, limits: call.limits().of_each_run(), next: 0 };
     Reply::in_pieces(Box::new(batch), Some(list))
 }
 
@@ -193,8 +194,6 @@ struct Batch {
     queries: Vec<BatchQuery>,
     limits: WorkLimits,
     next: usize,
-    /// `None` before the first piece and once the body has ended.
-    encoder: Option<StreamEncoder>,
 }
 
 impl Batch {
@@ -228,10 +227,13 @@ fn result(
     snapshot: &Snapshot,
 ) -> Result<Vec<Value>, QueryError> {
     let mut found: Vec<(Entity, Candidate)> = Vec::new();
-    for question in &query.questions {
-        let candidates = limits.run(|deadline| find_matches(snapshot, question, deadline))?;
-        found.extend(candidates.into_iter().map(|candidate| (question.entity(), candidate)));
-    }
+    limits.run(|deadline| {
+        for question in &query.questions {
+            let candidates = find_matches(snapshot, question, deadline)?;
+            found.extend(candidates.into_iter().map(|candidate| (question.entity(), candidate)));
+        }
+        Ok::<_, QueryError>(())
+    })?;
     found.sort_by(|(_, one), (_, other)| other.score.total_cmp(&one.score));
     // Records of several types that a text means leave the decision open.
     let mut matching =
@@ -258,23 +260,20 @@ fn result(
 }
 
 impl PieceSource for Batch {
-    fn begin(&mut self, coding: Coding) -> io::Result<()> {
-        self.encoder = Some(StreamEncoder::new(coding, PIECE_BYTES)?);
-        Ok(())
-    }
-
-    fn list_bytes(&self) -> Option<usize> {
+    fn held_bytes(&self) -> usize {
         // The text of the batch came in a URL or a body of at most 64 KiB.
-        Some(PIECE_BYTES)
+        PIECE_BYTES
     }
 
     fn next_bytes(&self, _: &Snapshot) -> usize {
         PIECE_BYTES
     }
 
-    fn next_piece(&mut self, snapshot: &Snapshot) -> Option<Result<Bytes, PieceError>> {
-        self.encoder.as_ref()?;
-        let text = self.render(snapshot);
-        Some(coded_piece(&mut self.encoder, text, self.next == self.queries.len()))
+    fn next_piece(&mut self, snapshot: &Snapshot) -> Result<Vec<u8>, PieceError> {
+        Ok(self.render(snapshot)?)
+    }
+
+    fn is_done(&self) -> bool {
+        self.next == self.queries.len()
     }
 }

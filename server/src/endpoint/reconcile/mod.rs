@@ -147,7 +147,7 @@ impl Request {
         match self {
             Request::Manifest => Ok(manifest(call)),
             Request::Queries(queries) => Ok(batch::answer(queries.clone(), call)),
-            Request::Extend(extension) => extend::answer(extension, call),
+            Request::Extend(extension) => extend::answer(extension),
         }
     }
 }

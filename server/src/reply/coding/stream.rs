@@ -15,6 +15,10 @@ use crate::reply::coding::encode::level;
 const WINDOW_LOG2: u8 = 17;
 /// Size of brotli's internal buffer.
 const BROTLI_BUFFER_BYTES: usize = 4 << 10;
+/// About the memory of an encoder, as allocated for a body of 1 MiB.
+const ZSTD_BYTES: usize = 1 << 20;
+const BROTLI_BYTES: usize = 1 << 20;
+const GZIP_BYTES: usize = 512 << 10;
 
 /// The encoder of one body.
 pub enum StreamEncoder {
@@ -54,6 +58,16 @@ impl StreamEncoder {
                 StreamEncoder::Gzip(GzEncoder::new(Vec::new(), level))
             }
         })
+    }
+
+    /// About the bytes that the encoder holds between two pieces.
+    pub fn held_bytes(&self) -> usize {
+        match self {
+            StreamEncoder::Identity => 0,
+            StreamEncoder::Zstd(_) => ZSTD_BYTES,
+            StreamEncoder::Brotli(_) => BROTLI_BYTES,
+            StreamEncoder::Gzip(_) => GZIP_BYTES,
+        }
     }
 
     /// Codes a piece; returns the bytes that are coded by now.
