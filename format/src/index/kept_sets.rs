@@ -1,4 +1,4 @@
-//! Sets of rows and counts that a later query of the same filter takes up, within a limit of memory.
+//! Sets of rows, counts and changed postings that a later query takes up, within a limit of memory.
 //!
 //! ```text
 //! GET /outputs?filter=type:article&sort=fwci:desc&page=7     the set is made, and some of its intervals counted
@@ -17,6 +17,7 @@ use quick_cache::sync::{Cache, DefaultLifecycle};
 use quick_cache::{DefaultHashBuilder, OptionsBuilder, Weighter};
 
 use crate::index::doc_set::DocSet;
+use crate::index::full_text::Amended;
 use crate::index::orders::Order;
 
 /// Bytes of an entry besides its key and its rows.
@@ -46,6 +47,7 @@ enum Kept {
     /// The rows of a filter in each chunk.
     ChunkCounts(Arc<[u32]>),
     Set(Arc<CountedSet>),
+    Amended(Arc<Amended>),
 }
 
 #[derive(Clone)]
@@ -56,6 +58,7 @@ impl Weighter<Key, Kept> for Bytes {
         let bytes = match kept {
             Kept::ChunkCounts(counts) => size_of_val(&**counts),
             Kept::Set(set) => set.bytes(),
+            Kept::Amended(amended) => amended.bytes(),
         };
         (ENTRY_BYTES + key.what.len() + bytes) as u64
     }
@@ -123,6 +126,22 @@ impl SnapshotSets {
         let set = Arc::new(CountedSet::new(make()?));
         place.into_iter().for_each(|place| place.keep(Kept::Set(Arc::clone(&set))));
         Ok(set)
+    }
+
+    /// The changed postings of a term.
+    pub fn amended<E>(
+        &self,
+        stem: &str,
+        make: impl FnOnce() -> Result<Amended, E>,
+    ) -> Result<Arc<Amended>, E> {
+        // No filter has this byte, which UTF-8 lacks.
+        let place = self.place(&[&[u8::MAX], stem.as_bytes()].concat());
+        if let Some(Kept::Amended(amended)) = place.as_ref().and_then(Place::find) {
+            return Ok(amended);
+        }
+        let amended = Arc::new(make()?);
+        place.into_iter().for_each(|place| place.keep(Kept::Amended(Arc::clone(&amended))));
+        Ok(amended)
     }
 
     fn place(&self, key: &[u8]) -> Option<Place<'_>> {

@@ -189,6 +189,11 @@ impl<'r> RecordReader<'r> {
         Ok(self.reference)
     }
 
+    /// The row or symbol of the reference that was read last.
+    pub(crate) fn last_reference(&self) -> u32 {
+        self.reference
+    }
+
     /// Reads the number of a list's items. Each item has a byte at least.
     #[inline]
     pub(crate) fn count(&mut self) -> Result<usize, ReadError> {

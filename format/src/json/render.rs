@@ -70,6 +70,16 @@ pub trait RecordStore: Sync {
     /// Whether a row has a record that is not suppressed.
     fn has_record(&self, entity: Entity, row: u32) -> bool;
 
+    /// Whether a reference to a row has an id alone because the record is suppressed. Where records were suppressed, each id
+    /// without a record and a name counts as such: a snapshot that was built without them cannot tell.
+    ///
+    /// # Errors
+    ///
+    /// As [`RecordStore::row_id`].
+    fn is_placeholder(&self, _: Entity, _: u32) -> Result<bool, ReadError> {
+        Ok(false)
+    }
+
     /// The bytes of the record in a row.
     ///
     /// # Errors

@@ -6,7 +6,7 @@
 
 use crate::entity::Entity;
 use crate::record::value::{
-    AnyRef, Code, Date, Id, Json, LongText, NO_CODE, Named, Orcid, ParentRef, Ref, Table,
+    AnyRef, Code, Date, Id, Json, LongText, NO_CODE, Named, Orcid, ParentRef, PrintedName, Ref, Table,
     Timestamp, UtcTimestamp, entity,
 };
 use crate::record::{AuthorOrcid, HostName, OrcidProfile, SourceKind, VenueMetrics, YearPrices};
@@ -137,6 +137,7 @@ leaves! {
     [] f64, |source| source.number();
     [] String, |source| source.text();
     [] LongText, |source| source.long_text();
+    [const E: u8] PrintedName<E>, |source| source.long_text().map(PrintedName);
     [] Date, |source| source.date();
     [] Timestamp, |source| source.timestamp();
     [] UtcTimestamp, |source| source.timestamp().map(|moment| UtcTimestamp::from_micros(moment.micros));

@@ -19,7 +19,7 @@ use crate::record::select::{select_named, select_reference};
 use crate::record::slot::read_code_or_none;
 use crate::record::stored::Stored;
 use crate::record::value::{
-    AnyRef, Code, Date, Id, Json, LongText, NO_CODE, Named, Orcid, ParentRef, Ref, Table,
+    AnyRef, Code, Date, Id, Json, LongText, NO_CODE, Named, Orcid, ParentRef, PrintedName, Ref, Table,
     Timestamp, UtcTimestamp, entity, table,
 };
 use crate::record::{HostName, SourceKind};
@@ -47,6 +47,8 @@ pub enum LeafValue<'r> {
     Orcid(&'r [u8]),
     /// A long text: the offset in the record's pool, and the length.
     LongText(u32, u32),
+    /// A long text beside the record in a row, and null if this record is suppressed.
+    PrintedName(Entity, u32, (u32, u32)),
     /// The identifier of the record.
     Id(Entity, u64),
     /// The record in a row, shown by its identifier.
@@ -111,6 +113,10 @@ leaves! {
         let (offset_bytes, length_bytes) = LongText::range(from)?;
         LeafValue::LongText(offset_bytes, length_bytes)
     };
+    [const E: u8] PrintedName<E>, Schema::LongText, |from| {
+        let row = from.last_reference();
+        LeafValue::PrintedName(entity(E), row, LongText::range(from)?)
+    };
     [] Date, Schema::Date, |from| {
         let (year, month, day) = from.day()?;
         LeafValue::Day(year, month, day)
@@ -165,6 +171,12 @@ impl LeafValue<'_> {
             LeafValue::Json(text) => writer.out.extend_from_slice(text),
             LeafValue::Orcid(orcid) => writer.orcid_url(orcid),
             LeafValue::LongText(offset, length) => writer.long_text(offset, length)?,
+            LeafValue::PrintedName(entity, row, (offset, length)) => {
+                match writer.store().is_placeholder(entity, row)? {
+                    true => writer.null(),
+                    false => writer.long_text(offset, length)?,
+                }
+            }
             LeafValue::Id(entity, id) => writer.id(entity, id),
             LeafValue::IdOf(entity, row) => match writer.store().row_id(entity, row)? {
                 NO_ID => writer.null(),
@@ -223,6 +235,12 @@ impl LeafValue<'_> {
             LeafValue::LongText(offset, length) => {
                 column.text("", writer.long_text_bytes(offset, length)?);
             }
+            LeafValue::PrintedName(entity, row, (offset, length)) => {
+                match writer.store().is_placeholder(entity, row)? {
+                    true => column.null(),
+                    false => column.text("", writer.long_text_bytes(offset, length)?),
+                }
+            }
             LeafValue::Id(entity, id) => column.id(entity, id),
             LeafValue::IdOf(entity, row) => {
                 put_id(entity, writer.store().row_id(entity, row)?, column);
@@ -254,7 +272,9 @@ impl<'r> LeafValue<'r> {
             LeafValue::Number(value) => Gathered::Number(value),
             LeafValue::Text(text) | LeafValue::Orcid(text) => Gathered::Text(utf8(text)?),
             LeafValue::Json(_) => Gathered::Present,
-            LeafValue::LongText(offset, length) => Gathered::LongText(offset, length),
+            LeafValue::LongText(offset, length) | LeafValue::PrintedName(.., (offset, length)) => {
+                Gathered::LongText(offset, length)
+            }
             LeafValue::Id(_, id) => Gathered::Id(id),
             LeafValue::NameOf(entity, row) => Gathered::NameOf(entity, row),
             LeafValue::IdOf(entity, row)

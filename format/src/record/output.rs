@@ -192,7 +192,7 @@ object! {
         /// Reference to the author.
         @flat author: Ref<AUTHOR>,
         /// Name as printed.
-        @key raw_author_name: Option<LongText>,
+        @key raw_author_name: Option<PrintedName<AUTHOR>>,
         /// ORCID iD as URL.
         orcid: Option<Orcid>,
         /// Institutions named in the work.

@@ -221,6 +221,24 @@ impl Stored for LongText {
     }
 }
 
+/// The name, as printed, of the record that the reference before it leads to: null beside a suppressed record.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct PrintedName<const E: u8>(pub LongText);
+
+impl<const E: u8> Stored for PrintedName<E> {
+    fn write(&self, to: &mut RecordWriter) {
+        self.0.write(to);
+    }
+
+    fn read(from: &mut RecordReader<'_>) -> Result<Self, ReadError> {
+        LongText::read(from).map(PrintedName)
+    }
+
+    fn skip(from: &mut RecordReader<'_>) -> Result<(), ReadError> {
+        LongText::skip(from)
+    }
+}
+
 /// A calendar day, without a time zone.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Date {

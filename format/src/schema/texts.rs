@@ -3,7 +3,8 @@
 use std::sync::LazyLock;
 
 use crate::entity::Entity;
-use crate::record::gather::{PathTree, find_path};
+use crate::record::gather::{PathTarget, PathTree, find_path};
+use crate::record::schema::Schema;
 use crate::record::schema_of;
 use crate::text::analyzer::ANALYZER_VERSION;
 
@@ -85,6 +86,9 @@ const OUTPUTS: [(Field, &str); 13] = [
 /// The member with the language of an output, by which its words are stemmed.
 const LANGUAGE: &str = "language.code";
 
+/// The version of the rule by which a word weighs in a record. Each change of an impact raises the version.
+const IMPACTS_VERSION: u32 = 2;
+
 /// The paths of the searched texts of an entity.
 pub struct TextPaths {
     /// The paths, merged. The number of an end is a place in `fields`.
@@ -93,6 +97,18 @@ pub struct TextPaths {
     pub fields: Vec<Field>,
     /// The path of the code of a record's language.
     pub language: PathTree,
+    /// The texts that are names of other records.
+    pub names: Vec<NameTexts>,
+}
+
+/// Names of the records that a record refers to, among its searched texts.
+pub struct NameTexts {
+    /// The field of the names.
+    pub field: Field,
+    /// The entity of the records.
+    pub entity: Entity,
+    /// The filter key of the references.
+    pub key: String,
 }
 
 /// The searched texts of an entity; `None` of an entity without full-text search.
@@ -103,15 +119,19 @@ pub struct TextPaths {
 pub fn text_paths(entity: Entity) -> Option<&'static TextPaths> {
     static PATHS: LazyLock<TextPaths> = LazyLock::new(|| {
         let schema = schema_of(Entity::Output);
-        let mut tree = PathTree::default();
-        for (number, (_, path)) in OUTPUTS.iter().enumerate() {
+        let (mut tree, mut names) = (PathTree::default(), Vec::new());
+        for (number, (field, path)) in OUTPUTS.iter().enumerate() {
             let Some(end) = find_path(&schema, path) else { panic!("no member `{path}`") };
             tree.add(&end.path, number);
+            if let (Schema::Reference(entity), PathTarget::Name) = (end.schema, end.target) {
+                let key = path.replace(".name", ".id");
+                names.push(NameTexts { field: *field, entity, key });
+            }
         }
         let mut language = PathTree::default();
         let Some(end) = find_path(&schema, LANGUAGE) else { panic!("no member `{LANGUAGE}`") };
         language.add(&end.path, 0);
-        TextPaths { tree, fields: OUTPUTS.map(|(field, _)| field).to_vec(), language }
+        TextPaths { tree, fields: OUTPUTS.map(|(field, _)| field).to_vec(), language, names }
     });
     (entity == Entity::Output).then(|| &*PATHS)
 }
@@ -120,7 +140,9 @@ pub fn text_paths(entity: Entity) -> Option<&'static TextPaths> {
 /// full-text search.
 pub(super) fn describe_texts(entity: Entity) -> String {
     let Some(_) = text_paths(entity) else { return String::new() };
-    let mut text = format!("  texts      analyzer {ANALYZER_VERSION}, stems by {LANGUAGE}\n");
+    let mut text = format!(
+        "  texts      analyzer {ANALYZER_VERSION}, impacts {IMPACTS_VERSION}, stems by {LANGUAGE}\n"
+    );
     for (field, path) in OUTPUTS {
         let name = field.name().unwrap_or("imprint");
         text.push_str(&format!("  text       {name}: {path}\n"));

@@ -2,7 +2,8 @@
 //!
 //! `open` maps the files and checks the headers; `lock` keeps an open snapshot from removal; `next` reads the link to a scheduled snapshot;
 //! `lazy` opens an index at its first use; `fetch` starts the reads of a page; `measure` adds up the bytes of records; `watch` detects changes to open files; `verify` checks every byte and every rule of the format.
-//! `suppression_list` reads the ids of a takedown list, `suppressed` resolves them to rows.
+//! `suppression_list` reads the ids of a takedown list, `suppressed` resolves them to rows, and `suppressed_words` collects
+//! the words of their texts.
 //!
 //! Imports `entity`, `index`, `json`, `record`, `schema`, `storage`, `text`.
 
@@ -16,6 +17,7 @@ mod measure;
 pub mod next;
 mod open;
 mod suppressed;
+mod suppressed_words;
 pub mod suppression_list;
 mod verify;
 mod verify_since;
@@ -70,6 +72,7 @@ pub use crate::snapshot::measure::RecordSizes;
 pub use crate::snapshot::open::{open_draft_archive, read_manifest};
 pub(crate) use crate::snapshot::suppressed::PrefixSummaries;
 pub use crate::snapshot::suppressed::Suppressed;
+pub(crate) use crate::snapshot::suppressed_words::{SuppressedWords, language_of};
 pub use crate::snapshot::verify_since::VerifiedChunks;
 
 /// Bytes before the texts of `strings`: the first code of each table, and the number of codes.
@@ -749,6 +752,18 @@ impl RecordStore for Snapshot {
                 && matches!(self.stored(entity, row), Err(ReadError::Absent { .. }))
         };
         row < self.count(entity) && !self.suppressed.has(entity, row) && !is_absent()
+    }
+
+    fn is_placeholder(&self, entity: Entity, row: u32) -> Result<bool, ReadError> {
+        let has_record = row < self.count(entity) && !self.suppressed.has(entity, row);
+        if has_record || !self.has_suppressed() {
+            return Ok(false);
+        }
+        let has_name = match &self.files_of(entity).names {
+            Some(_) => RecordStore::row_name(self, entity, row)?.is_some(),
+            None => false,
+        };
+        Ok(!has_name && RecordStore::row_id(self, entity, row)? != NO_ID)
     }
 
     fn record(&self, entity: Entity, row: u32) -> Result<RecordBytes<'_>, ReadError> {

@@ -5,11 +5,13 @@
 //!
 //! Prefix statistics count suppressed records, so `autocomplete` computes the statistics of the
 //! affected prefixes anew and stores them here. A one-word search then stays one look-up.
+//! `suppressed_words` has the words that the full-text index has of suppressed records.
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use crate::entity::Entity;
 use crate::index::prefix_stats::PrefixSummary;
+use crate::snapshot::suppressed_words::SuppressedWords;
 use crate::snapshot::suppression_list::SuppressionList;
 use crate::snapshot::{LookupResult, Snapshot};
 use crate::storage::error::ReadError;
@@ -24,6 +26,7 @@ pub struct Suppressed {
     /// The digits of the suppression list; `None` without a list.
     digits: Option<Arc<str>>,
     unknown_ids: usize,
+    words: Arc<SuppressedWords>,
 }
 
 /// The suppressed rows of one entity.
@@ -64,6 +67,11 @@ impl Suppressed {
         self.rows_of(entity)?.summaries.get(prefix)
     }
 
+    /// The words that the full-text index has of suppressed records.
+    pub(crate) fn words(&self) -> &SuppressedWords {
+        &self.words
+    }
+
     /// The number of suppressed records of all entities.
     pub fn records(&self) -> usize {
         self.entities.iter().map(|of| of.records).sum()
@@ -92,17 +100,22 @@ impl Snapshot {
             entities.push(snapshot.resolve_rows(entity, list, &mut unknown_ids)?);
         }
         let digits = Some(Arc::clone(list.digits()));
-        snapshot.suppressed = Suppressed { entities: Arc::new(entities), digits, unknown_ids };
+        let rows = |entity: Entity| entities[entity as usize].rows.as_slice();
+        let outputs = &entities[Entity::Output as usize];
+        let outputs = &outputs.rows[..outputs.records];
+        let words = SuppressedWords::new(&snapshot, outputs, rows, &self.suppressed)?;
+        let words = Arc::new(words);
+        snapshot.suppressed = Suppressed { entities: Arc::new(entities), digits, unknown_ids, words };
         Ok(snapshot)
     }
 
     /// Adds replaced prefix statistics: one map for each entity.
     pub(crate) fn with_prefix_summaries(self, summaries: Vec<PrefixSummaries>) -> Snapshot {
-        let Suppressed { entities, digits, unknown_ids } = self.suppressed;
+        let mut suppressed = self.suppressed;
         // Nobody shares the rows of a snapshot that is still being made.
-        let mut entities = Arc::into_inner(entities).unwrap_or_default();
+        let mut entities = Arc::into_inner(suppressed.entities).unwrap_or_default();
         entities.iter_mut().zip(summaries).for_each(|(of, summaries)| of.summaries = summaries);
-        let suppressed = Suppressed { entities: Arc::new(entities), digits, unknown_ids };
+        suppressed.entities = Arc::new(entities);
         Snapshot { suppressed, ..self }
     }
 
@@ -153,6 +166,11 @@ impl Snapshot {
             Some(digits) => digits == list.digits(),
             None => list.is_empty(),
         }
+    }
+
+    /// Whether records are suppressed here, or were when the snapshot was built.
+    pub fn has_suppressed(&self) -> bool {
+        self.suppressed.digits.is_some() || self.manifest().suppression.is_some()
     }
 
     /// The suppressed rows.

@@ -6,12 +6,16 @@
 //! HX_A5      outputs by authors.id, authors by …     every key whose values are ids of authors
 //! an ORCID   outputs by authors.orcid                keys of the scheme, except the keys of the records themselves
 //! ```
+//!
+//! A suppressed id gets the reply of an id that nothing refers to.
 
 use pinakes_format::autocomplete::{ENTITIES, Identifier};
 use pinakes_format::entity::{Entity, Facts, IdFormat};
 use pinakes_format::query::{Deadline, Query, QueryError};
 use pinakes_format::schema::keys::{Key, Kind, keys_of};
-use pinakes_format::snapshot::Snapshot;
+use pinakes_format::json::render::RecordStore;
+use pinakes_format::snapshot::{RecordLookup, Snapshot};
+use pinakes_format::storage::error::ReadError;
 
 use crate::http::path::echo;
 use crate::reply::detail::{DETAILS_MAX, Detail};
@@ -58,7 +62,9 @@ pub fn referring_lists(
     deadline: Deadline<'_>,
 ) -> Result<Vec<ReferringList>, QueryError> {
     let mut found = Vec::new();
-    if !identifier.find_rows(snapshot, &ENTITIES)?.is_empty() {
+    if !identifier.find_rows(snapshot, &ENTITIES)?.is_empty()
+        || is_suppressed(identifier, snapshot)?
+    {
         return Ok(found);
     }
     let value = match identifier {
@@ -82,6 +88,17 @@ pub fn referring_lists(
         }
     }
     Ok(found)
+}
+
+/// Whether an identifier is, or may be, that of a suppressed record.
+fn is_suppressed(identifier: &Identifier, snapshot: &Snapshot) -> Result<bool, ReadError> {
+    let Identifier::Record(entity, id) = identifier else { return Ok(false) };
+    for row in snapshot.rows_with(*entity, snapshot.merged_into(*entity, *id)?)? {
+        if snapshot.is_placeholder(*entity, row)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Whether values of a key refer to an identifier. The identifiers by which records are found are the records'

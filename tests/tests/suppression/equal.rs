@@ -1,5 +1,6 @@
 //! Compares a server that applies a suppression list with a server whose snapshot was linked with the list.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use pinakes_format::entity::{Entity, NO_ID};
@@ -13,7 +14,6 @@ use crate::listed_id;
 use crate::serve_with_list;
 use crate::write_list;
 use pinakes_tests::client::{Connection, Response};
-use pinakes_tests::graphql::post_body;
 use pinakes_tests::query_generator::{Coverage, FilterKey, QueryGenerator};
 use pinakes_tests::server::{Server, Snapshots, make_writable};
 use pinakes_tests::similar_names;
@@ -26,39 +26,51 @@ const NAMES: usize = 120;
 const SHOWN_BYTES: usize = 300;
 
 /// Connections to both servers, and the differences between their replies.
-struct Both<'s> {
+pub struct Both<'s> {
     servers: [&'s Server; 2],
+    /// The names of both snapshots in replies.
+    names: [String; 2],
     served: Connection,
     linked: Connection,
+    pub targets: BTreeSet<String>,
     asked: usize,
     found: usize,
     mismatches: Vec<String>,
 }
 
 impl<'s> Both<'s> {
-    fn new(servers: [&'s Server; 2]) -> Both<'s> {
+    pub fn new(servers: [&'s Server; 2]) -> Both<'s> {
         let [served, linked] = servers.map(Server::connect);
-        Both { servers, served, linked, asked: 0, found: 0, mismatches: Vec::new() }
+        let names = servers.map(|server| {
+            let id = &server.connect().get("/").json()["snapshot_id"];
+            id.as_str().unwrap().to_owned()
+        });
+        let (targets, mismatches) = (BTreeSet::new(), Vec::new());
+        Both { servers, names, served, linked, targets, asked: 0, found: 0, mismatches }
     }
 
     /// Opens new connections, since the servers close idle ones.
-    fn connect(&mut self) {
+    pub fn connect(&mut self) {
         [self.served, self.linked] = self.servers.map(Server::connect);
     }
 
     fn compare(&mut self, asked: &str, served: Response, linked: Response) {
         self.asked += 1;
         self.found += usize::from(served.status == 200);
-        let compared = |response: &Response| {
-            let header = |name| response.header(name).map(str::to_owned);
+        let path = asked.split('?').next().unwrap_or_default();
+        self.targets.insert(path.to_owned());
+        let compared = |response: &Response, name: &str| {
+            let header = |of| response.header(of).map(|text| text.replace(name, "SNAPSHOT"));
             let headers = ["location", "link", "x-total-count"].map(header);
+            let is_json = response.header("content-type") == Some("application/json");
             let text = match response.status {
-                404 => without_differing_lists(response),
+                404 if is_json => without_differing_lists(response),
                 _ => response.text().to_owned(),
             };
-            (response.status, headers, text)
+            (response.status, headers, text.replace(name, "SNAPSHOT"))
         };
-        let (served, linked) = (compared(&served), compared(&linked));
+        let [name, linked_name] = &self.names;
+        let (served, linked) = (compared(&served, name), compared(&linked, linked_name));
         if served != linked {
             let asked: String = asked.chars().take(SHOWN_BYTES).collect();
             let [served, linked] = [served, linked].map(|reply| format!("{reply:?}"));
@@ -76,7 +88,7 @@ impl<'s> Both<'s> {
         }
     }
 
-    fn report(self) {
+    pub fn report(self) {
         let Both { asked, found, mismatches, .. } = self;
         let all = mismatches.join("\n");
         assert!(mismatches.is_empty(), "{} of {asked}:\n{all}", mismatches.len());
@@ -84,22 +96,36 @@ impl<'s> Both<'s> {
         println!("{asked} replies are equal, {found} of them 200");
     }
 
-    fn get(&mut self, target: &str) {
-        // A suppressed record keeps its row, which is a part of scores, and its forms, which corrections read.
-        if target.starts_with("/outputs?") && target.contains("search=") {
-            return;
-        }
+    pub fn get(&mut self, target: &str) {
         let (served, linked) = (self.served.get(target), self.linked.get(target));
         self.compare(target, served, linked);
     }
 
-    fn post(&mut self, question: &str) {
+    /// Compares replies of the snapshots by their names.
+    pub fn get_named(&mut self, target: &str) {
+        let [name, linked_name] = &self.names;
+        let served = self.served.get(&format!("/@{name}{target}"));
+        let linked = self.linked.get(&format!("/@{linked_name}{target}"));
+        self.compare(target, served, linked);
+    }
+
+    /// Compares replies to a body.
+    pub fn send(&mut self, method: &str, path: &str, media_type: &str, body: &str) {
+        let length = body.len();
+        let raw = format!(
+            "{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {media_type}\r\n\
+             Content-Length: {length}\r\n\r\n{body}"
+        );
+        let [served, linked] = [&mut self.served, &mut self.linked].map(|connection| {
+            connection.send(raw.as_bytes()).unwrap();
+            connection.receive_to(method).unwrap()
+        });
+        self.compare(&format!("{path}?{body}"), served, linked);
+    }
+
+    pub fn post(&mut self, question: &str) {
         let body = serde_json::json!({ "query": question }).to_string();
-        let ask = |connection: &mut Connection| {
-            post_body(connection, &["Content-Type: application/json"], body.as_bytes())
-        };
-        let (served, linked) = (ask(&mut self.served), ask(&mut self.linked));
-        self.compare(question, served, linked);
+        self.send("POST", "/graphql", "application/json", &body);
     }
 }
 
@@ -150,7 +176,7 @@ fn may_differ(query: &str) -> bool {
 }
 
 /// A server with a suppression list, and a server whose snapshot was linked with the list.
-struct Pair {
+pub struct Pair {
     full: Snapshots,
     own: tempfile::TempDir,
     served: Server,
@@ -159,16 +185,28 @@ struct Pair {
 
 impl Pair {
     fn start(case: &Case, ids: impl FnOnce(&Snapshots) -> Vec<String>) -> Pair {
-        let (full, own) = (Snapshots::from_inputs(&case.inputs), tempfile::tempdir().unwrap());
+        Pair::start_with(&case.inputs, case.more, ids)
+    }
+
+    pub fn start_with(
+        inputs: &[PathBuf],
+        more: &[&str],
+        ids: impl FnOnce(&Snapshots) -> Vec<String>,
+    ) -> Pair {
+        let (full, own) = (Snapshots::from_inputs(inputs), tempfile::tempdir().unwrap());
         let list = write_list(own.path(), &ids(&full));
         let list_text = list.to_str().unwrap().to_owned();
-        let options = [&["--quiet", "--suppress", &list_text], case.more].concat();
-        let path = pinakes_tests::build(&case.inputs, &own.path().join("out"), &options);
+        let options = [&["--quiet", "--suppress", &list_text], more].concat();
+        let path = pinakes_tests::build(inputs, &own.path().join("out"), &options);
         let (served, linked) = (serve_with_list(&full, &list), Server::serve_one(&path));
         Pair { full, own, served, linked }
     }
 
-    fn end(self) {
+    pub fn servers(&self) -> [&Server; 2] {
+        [&self.served, &self.linked]
+    }
+
+    pub fn end(self) {
         self.served.end(&[]);
         self.linked.end(&[]);
         make_writable(self.own.path());

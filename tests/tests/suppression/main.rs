@@ -6,6 +6,7 @@
 mod equal;
 mod linking;
 mod lists;
+mod words;
 
 use std::{
     fs,

@@ -2,13 +2,14 @@
 //!
 //! ```text
 //! n       = Σ weight(field) × occurrences of the word in the field
-//! length  = Σ weight(field) × words of the field, over title, abstract and authors
+//! length  = 3 × words of the title + words of the abstract + 2 × authors
 //! impact  = n / (n + 1.2 × (¼ + ¾ × length / 120)), in 31sts, rounded, at least 1
 //! idf     = log2((2 × records + 2) / (2 × records with the word + 1)), in 256ths
 //! score   = Σ idf(word) × impact(word, record)
 //! ```
 //!
 //! The mean length of 120 words is a constant of the format: a mean of the snapshot would change all impacts whenever a record is added.
+//! An author counts as two words, with or without a name: else each suppressed author would change all impacts of their outputs.
 
 use crate::schema::texts::{FIELDS, Field};
 
@@ -18,17 +19,17 @@ pub const IMPACT_MAX: u8 = 31;
 pub const IDF_STEPS: u64 = 256;
 /// By field: the weight of an occurrence.
 const WEIGHTS: [u64; FIELDS] = [3, 1, 1, 1, 1, 1];
-/// The fields whose words make a record long.
-const LONG_FIELDS: [Field; 3] = [Field::Title, Field::Abstract, Field::Authors];
+/// The words that an author counts as.
+const AUTHOR_WORDS: u64 = 2;
 /// The length of an average record, in weighted words.
 const MEAN_LENGTH: u64 = 120;
 
-/// Computes the weighted length of a record from the number of words of each field.
-pub fn weighted_length(words: &[u32; FIELDS]) -> u64 {
-    LONG_FIELDS
-        .iter()
-        .map(|field| WEIGHTS[*field as usize] * u64::from(words[*field as usize]))
-        .sum()
+/// Computes the weighted length of a record from the words of its title and its abstract, and from the number of its authors.
+pub fn weighted_length(title: u32, of_abstract: u32, authors: u32) -> u64 {
+    let weight = |field: Field| WEIGHTS[field as usize];
+    weight(Field::Title) * u64::from(title)
+        + weight(Field::Abstract) * u64::from(of_abstract)
+        + AUTHOR_WORDS * u64::from(authors)
 }
 
 /// Computes the impact of a word, from its occurrences in each field and the weighted length of the record.

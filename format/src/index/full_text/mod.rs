@@ -24,6 +24,7 @@
 //!
 //! Cost of [`FullText::term`]: a look-up in the shards, and decoding half a block of about 2 KiB.
 
+mod amended;
 mod bits;
 mod impact;
 mod layout;
@@ -38,7 +39,7 @@ use std::{borrow::Cow, sync::OnceLock};
 
 use crate::index::full_text::layout::BLOCK_POSTINGS;
 use crate::index::full_text::positions::{BlockPositions, PositionsBuilder};
-use crate::index::full_text::postings::{Cursor, List, Place};
+use crate::index::full_text::postings::{Cursor, List, Place as ListPlace};
 use crate::index::full_text::texts::{Texts, TextsCursor};
 use crate::schema::texts::Field;
 use crate::storage::archive::{Archive, ArchiveError, InArchive};
@@ -47,11 +48,12 @@ use crate::storage::header::HEADER_BYTES;
 use crate::storage::leb128;
 use crate::text::analyzer::Languages;
 
-pub use crate::index::full_text::impact::{IDF_STEPS, IMPACT_MAX, idf, impact, weighted_length};
+pub use crate::index::full_text::amended::{Amended, AmendedPosting, Place};
+pub use crate::index::full_text::impact::{IDF_STEPS, IMPACT_MAX, idf, impact};
 pub use crate::index::full_text::layout::{FORMS_MAX, POSITION_MAX, TITLE_END, VALUE_GAP};
 pub use crate::index::full_text::positions::Occurrence;
 pub use crate::index::full_text::postings::NO_ROW;
-pub use crate::index::full_text::record::each_text;
+pub use crate::index::full_text::record::{WordPlaces, each_text};
 pub use crate::index::full_text::write::{EncodedTerm, FullTextWriter, TermEncoder};
 
 fn corrupt(what: &'static str) -> ReadError {
@@ -215,7 +217,7 @@ impl FullText {
             if count as usize >= BLOCK_POSTINGS {
                 return Err(corrupt("a whole block lies in the dictionary"));
             }
-            (List { count, place: Place::Inline(rest) }, PositionsPlace::Inline(positions))
+            (List { count, place: ListPlace::Inline(rest) }, PositionsPlace::Inline(positions))
         } else {
             let mut number =
                 || leb128::take(&mut bytes).and_then(|n| usize::try_from(n).ok()).ok_or_else(cut);

@@ -3,16 +3,71 @@
 use std::str;
 
 use crate::index::encoding::ReferenceLookup;
+use crate::index::full_text::impact::weighted_length;
+use crate::index::full_text::layout::{POSITION_MAX, VALUE_GAP};
 use crate::json::record_reader::RecordReader;
 use crate::json::render::RecordBytes;
 use crate::record::Output;
 use crate::record::gather::{Gather, Gathered};
-use crate::schema::texts::{Field, TextPaths};
+use crate::schema::texts::{FIELDS, Field, TextPaths};
 use crate::storage::error::ReadError;
 use crate::storage::long_text::inflate;
+use crate::text::analyzer::each_compound;
+
+/// Counts the words of a record's texts, and gives each word its place.
+///
+/// ```text
+/// authors "Ada Li", without a name, "Bo Wu"     ada 0, li 1; then 2 × 16 positions; bo 34, wu 35     three authors
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct WordPlaces {
+    /// For each field, the words so far, and the position of the next word.
+    words: [u32; FIELDS],
+    next: [u32; FIELDS],
+    authors: u32,
+}
+
+impl WordPlaces {
+    /// Calls `visit` with each word of the next text of a field, and the word's position. The joined form of a compound
+    /// comes before the compound's first part.
+    pub fn each(&mut self, field: Field, text: &str, mut visit: impl FnMut(&str, u32)) {
+        let at = field as usize;
+        if self.words[at] > 0 {
+            self.next[at] += VALUE_GAP;
+        }
+        self.authors += u32::from(field == Field::Authors);
+        each_compound(text, |compound| {
+            if let Some(joined) = compound.joined() {
+                visit(joined, self.end(field));
+            }
+            for part in compound.parts() {
+                let position = self.end(field);
+                visit(part, position);
+                self.next[at] = position + 1;
+                self.words[at] += 1;
+            }
+        });
+    }
+
+    /// The position after the last word of a field.
+    pub fn end(&self, field: Field) -> u32 {
+        self.next[field as usize].min(POSITION_MAX)
+    }
+
+    /// Whether a field has words.
+    pub fn has(&self, field: Field) -> bool {
+        self.words[field as usize] > 0
+    }
+
+    /// The weighted length of the record.
+    pub fn length(&self) -> u64 {
+        let [title, of_abstract] = [Field::Title, Field::Abstract].map(|at| self.words[at as usize]);
+        weighted_length(title, of_abstract, self.authors)
+    }
+}
 
 /// Calls `visit` with each searched text of a record, field by field in the order of the declaration. A name that
-/// repeats the title is left out, as most do.
+/// repeats the title is left out, as most do. A reference without a name is an empty text.
 ///
 /// Costs a walk over the record, and the decompression of its long texts if it has an abstract.
 ///
@@ -39,9 +94,7 @@ pub fn each_text(
                     return Ok(());
                 }
                 Gathered::Reference(entity, row) | Gathered::NameOf(entity, row) => {
-                    if let Some(name) = lookup.row_name(entity, row)? {
-                        visit(field, name);
-                    }
+                    visit(field, lookup.row_name(entity, row)?.unwrap_or_default());
                     return Ok(());
                 }
                 Gathered::LongText(offset, length) => {

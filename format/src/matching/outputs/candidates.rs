@@ -3,11 +3,10 @@
 use std::collections::HashMap;
 
 use crate::entity::Entity;
-use crate::index::full_text::{FullText, IDF_STEPS, NO_ROW, Term, idf};
+use crate::index::full_text::{IDF_STEPS, NO_ROW, idf};
 use crate::matching::citation::Citation;
-use crate::query::{Deadline, QueryError};
+use crate::query::{Deadline, QueryError, TrueTerm, TrueTerms};
 use crate::snapshot::Snapshot;
-use crate::storage::error::ReadError;
 
 /// Records that are read.
 pub(super) const READ_MAX: usize = 20;
@@ -21,7 +20,7 @@ const RARE_WORDS_MAX: usize = 24;
 pub(super) struct Cited<'q, 's> {
     pub(super) citation: &'q Citation,
     /// By word: the terms, and the bits that the word tells.
-    pub(super) terms: Vec<Vec<Term<'s>>>,
+    pub(super) terms: Vec<Vec<TrueTerm<'s>>>,
     pub(super) bits: Vec<f32>,
     pub(super) places: HashMap<&'q str, Vec<usize>>,
     /// The binary logarithm of the records.
@@ -31,22 +30,22 @@ pub(super) struct Cited<'q, 's> {
 impl<'q, 's> Cited<'q, 's> {
     pub(super) fn new(
         citation: &'q Citation,
-        index: &'s FullText,
+        index: TrueTerms<'s>,
         snapshot: &Snapshot,
-    ) -> Result<Cited<'q, 's>, ReadError> {
-        let records = u64::from(snapshot.count(Entity::Output)).max(1);
+    ) -> Result<Cited<'q, 's>, QueryError> {
+        let records = u64::from(snapshot.visible_count(Entity::Output)).max(1);
         let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
         let (mut terms, mut bits) = (Vec::new(), Vec::new());
         for (at, word) in citation.words.iter().enumerate() {
             let known = places.entry(&word.text).or_default();
             known.push(at);
-            let mut of_word: Vec<Term<'s>> = Vec::new();
+            let mut of_word: Vec<TrueTerm<'s>> = Vec::new();
             let mut with_word = 0;
             if known.len() == 1 && !word.is_stop {
-                for form in index.form(&word.text)? {
+                for form in index.forms(&word.text)? {
                     of_word.extend(index.term(&form.stem)?);
                 }
-                with_word = of_word.iter().map(|term| u64::from(term.count())).max().unwrap_or(0);
+                with_word = of_word.iter().map(|term| term.records).max().unwrap_or(0);
             }
             terms.push(of_word);
             bits.push(match with_word {
@@ -63,37 +62,44 @@ impl<'q, 's> Cited<'q, 's> {
         snapshot: &Snapshot,
         deadline: Deadline<'_>,
     ) -> Result<Vec<u32>, QueryError> {
-        let mut terms: Vec<(f32, Term<'s>)> = Vec::new();
+        let mut terms: Vec<(f32, &TrueTerm<'s>)> = Vec::new();
         for (of_word, bits) in self.terms.iter().zip(&self.bits) {
-            terms.extend(of_word.iter().map(|term| (*bits, *term)));
+            terms.extend(of_word.iter().map(|term| (*bits, term)));
         }
-        terms.sort_by_key(|(_, term)| term.count());
+        terms.sort_by_key(|(_, term)| term.records);
         terms.truncate(RARE_WORDS_MAX);
+        let suppressed = snapshot.suppressed();
+        let has = |term: &TrueTerm<'_>, row| {
+            !suppressed.has(Entity::Output, row) && !term.is_removed(row)
+        };
         let mut found: HashMap<u32, f32> = HashMap::new();
         let mut left = POSTINGS_MAX;
         let mut others = terms.as_slice();
         while let Some(((bits, term), rest)) = others.split_first()
-            && u64::from(term.count()) <= left
+            && term.records <= left
         {
-            left -= u64::from(term.count());
-            let mut postings = term.postings()?;
-            postings.each_below(NO_ROW, |row, _| *found.entry(row).or_default() += bits)?;
+            left -= term.records;
+            let mut postings = term.term.postings()?;
+            postings.each_below(NO_ROW, |row, _| {
+                if has(term, row) {
+                    *found.entry(row).or_default() += bits;
+                }
+            })?;
             others = rest;
         }
         if found.is_empty() {
-            self.rows_of_frequent(others, &mut found, deadline)?;
+            rows_of_frequent(others, &mut found, has, deadline)?;
         }
         let mut rows: Vec<(u32, f32)> = found.into_iter().collect();
-        rows.retain(|(row, _)| !snapshot.suppressed().has(Entity::Output, *row));
         best_first(&mut rows, ROWS_MAX);
         // Ascending, since postings are read in the order of rows.
         rows.sort_unstable_by_key(|(row, _)| *row);
         for (bits, term) in others {
             deadline.check()?;
-            let mut postings = term.postings()?;
+            let mut postings = term.term.postings()?;
             for (row, sum) in &mut rows {
                 postings.seek(*row)?;
-                if postings.row() == *row {
+                if postings.row() == *row && has(term, *row) {
                     *sum += bits;
                 }
             }
@@ -101,43 +107,47 @@ impl<'q, 's> Cited<'q, 's> {
         best_first(&mut rows, READ_MAX);
         Ok(rows.into_iter().map(|(row, _)| row).collect())
     }
+}
 
-    /// The rows that have the two rarest of frequent words, within a bounded number of steps.
-    fn rows_of_frequent(
-        &self,
-        terms: &[(f32, Term<'s>)],
-        found: &mut HashMap<u32, f32>,
-        deadline: Deadline<'_>,
-    ) -> Result<(), QueryError> {
-        let [(bits, rare), rest @ ..] = terms else { return Ok(()) };
-        let mut rare = rare.postings()?;
-        let Some((other_bits, other)) = rest.first() else {
-            // The first rows are the most cited.
-            while rare.row() != NO_ROW && found.len() < READ_MAX {
+/// Finds the rows that have the two rarest of frequent words, within a bounded number of steps.
+fn rows_of_frequent<'s>(
+    terms: &[(f32, &TrueTerm<'s>)],
+    found: &mut HashMap<u32, f32>,
+    has: impl Fn(&TrueTerm<'s>, u32) -> bool,
+    deadline: Deadline<'_>,
+) -> Result<(), QueryError> {
+    let [(bits, rare_term), rest @ ..] = terms else { return Ok(()) };
+    let mut rare = rare_term.term.postings()?;
+    let Some((other_bits, other_term)) = rest.first() else {
+        // The first rows are the most cited.
+        while rare.row() != NO_ROW && found.len() < READ_MAX {
+            if has(rare_term, rare.row()) {
                 found.insert(rare.row(), *bits);
-                rare.advance()?;
             }
-            return Ok(());
-        };
-        let mut other = other.postings()?;
-        for step in 0..4 * POSTINGS_MAX {
-            if rare.row() == NO_ROW || other.row() == NO_ROW {
-                break;
-            }
-            if step % 1_024 == 0 {
-                deadline.check()?;
-            }
-            if rare.row() == other.row() {
-                found.insert(rare.row(), bits + other_bits);
-                rare.advance()?;
-            } else if rare.row() < other.row() {
-                rare.seek(other.row())?;
-            } else {
-                other.seek(rare.row())?;
-            }
+            rare.advance()?;
         }
-        Ok(())
+        return Ok(());
+    };
+    let mut other = other_term.term.postings()?;
+    for step in 0..4 * POSTINGS_MAX {
+        if rare.row() == NO_ROW || other.row() == NO_ROW {
+            break;
+        }
+        if step % 1_024 == 0 {
+            deadline.check()?;
+        }
+        if rare.row() == other.row() {
+            if has(rare_term, rare.row()) && has(other_term, rare.row()) {
+                found.insert(rare.row(), bits + other_bits);
+            }
+            rare.advance()?;
+        } else if rare.row() < other.row() {
+            rare.seek(other.row())?;
+        } else {
+            other.seek(rare.row())?;
+        }
     }
+    Ok(())
 }
 
 /// Keeps the rows with the greatest sums, the best first.

@@ -20,7 +20,7 @@ use crate::matching::outputs::members::Stated;
 use crate::matching::outputs::texts::Texts;
 use crate::matching::outputs::titles::Titled;
 use crate::matching::{CANDIDATES_MAX, Candidate, Evidence, Question};
-use crate::query::{Deadline, QueryError};
+use crate::query::{Deadline, QueryError, TrueTerms};
 use crate::snapshot::Snapshot;
 
 pub(super) use crate::matching::outputs::candidates::best_first;
@@ -65,7 +65,7 @@ pub(super) fn find(
         }
     }
     identified.truncate(READ_MAX);
-    let cited = Cited::new(&citation, index, snapshot)?;
+    let cited = Cited::new(&citation, TrueTerms::new(snapshot, index, deadline), snapshot)?;
     let mut rows = cited.rows(snapshot, deadline)?;
     rows.retain(|row| !identified.contains(row));
     let mut judged = Vec::with_capacity(rows.len());

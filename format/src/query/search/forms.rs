@@ -8,7 +8,7 @@
 //! Both walk the sorted forms of the full-text index. A pattern reads the forms with its first letters. A mistyped word keeps a
 //! row of edit distances for each letter of the current form, and passes over all forms whose beginning is already too far.
 
-use crate::index::full_text::{FormOf, FullText, TITLE_END};
+use crate::index::full_text::{FormCursor, FormOf, FullText, TITLE_END};
 use crate::query::deadline::{Deadline, QueryError};
 
 /// The longest word that stands for similar words, in letters.
@@ -25,11 +25,13 @@ pub(super) struct Found {
     pub terms: Vec<FormOf>,
 }
 
-/// Finds the words of a pattern. Returns at most `max` words, and the number of all.
+/// Finds the words of a pattern. Returns at most `max` words, and the number of all. `live` returns the terms of a word that
+/// count; a word without such terms does not count.
 pub(super) fn with_pattern(
     index: &FullText,
     pattern: &str,
     max: usize,
+    live: impl Fn(&FormCursor<'_>) -> Result<Vec<FormOf>, QueryError>,
     deadline: Deadline<'_>,
 ) -> Result<(Vec<Found>, u64), QueryError> {
     let prefix = &pattern[..pattern.find(['*', '?']).unwrap_or(pattern.len())];
@@ -39,9 +41,10 @@ pub(super) fn with_pattern(
     let (mut found, mut count, mut read) = (Vec::new(), 0, 0u64);
     while let Some(form) = forms.form().filter(|form| form.starts_with(prefix)) {
         if has_pattern(&form, &letters) {
-            count += 1;
-            if found.len() < max {
-                found.push(Found { form: form.into_owned(), terms: forms.terms()? });
+            let terms = live(&forms)?;
+            count += u64::from(!terms.is_empty());
+            if found.len() < max && !terms.is_empty() {
+                found.push(Found { form: form.into_owned(), terms });
             }
         }
         read += 1;
@@ -85,11 +88,13 @@ pub(super) fn has_pattern(word: &str, pattern: &[char]) -> bool {
 }
 
 /// Finds the words that differ from `word` in one to `edits` places: a letter missing, added, changed, or exchanged with its
-/// neighbour. Returns them with their distances, in the order of the words. Nothing for a longer word than 32 letters.
+/// neighbour. Returns them with their distances, in the order of the words. Nothing for a longer word than 32 letters. `live`
+/// as of [`with_pattern`].
 pub(super) fn near(
     index: &FullText,
     word: &str,
     edits: u32,
+    live: impl Fn(&FormCursor<'_>) -> Result<Vec<FormOf>, QueryError>,
     deadline: Deadline<'_>,
 ) -> Result<Vec<(u32, Found)>, QueryError> {
     let letters: Vec<char> = word.chars().collect();
@@ -109,7 +114,10 @@ pub(super) fn near(
             Ok(0) => {}
             // The end of a title is no word.
             Ok(distance) if distance <= edits && form != TITLE_END => {
-                found.push((distance, Found { form, terms: forms.terms()? }));
+                let terms = live(&forms)?;
+                if !terms.is_empty() {
+                    found.push((distance, Found { form, terms }));
+                }
             }
             Ok(_) => {}
             // No form before this text is near.

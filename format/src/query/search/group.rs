@@ -3,10 +3,11 @@
 //! One term is read as it is decoded. A few terms are merged stretch by stretch, many by a heap. Positions are read only where
 //! fields or forms count, and for phrases.
 
-use std::{cmp::Reverse, collections::BinaryHeap};
+use std::{cmp::Reverse, collections::BinaryHeap, sync::Arc};
 
-use crate::index::full_text::{NO_ROW, Postings, Term};
+use crate::index::full_text::{Amended, AmendedPosting, NO_ROW, Postings};
 use crate::query::deadline::{Deadline, PacedDeadline, QueryError};
+use crate::query::search::terms::TrueTerm;
 use crate::schema::texts::{ANY_FIELD, Field};
 use crate::storage::error::ReadError;
 
@@ -21,7 +22,7 @@ pub(super) type SearchWord = (String, Option<String>);
 /// One term of a group, and the forms that count; `None` for all forms.
 #[derive(Clone)]
 pub(super) struct GroupTerm<'s> {
-    pub term: Term<'s>,
+    pub of: TrueTerm<'s>,
     pub forms: Option<Vec<u16>>,
 }
 
@@ -81,6 +82,37 @@ impl CommonRows {
 struct OpenTerm<'s> {
     postings: Postings<'s>,
     forms: Option<Vec<u16>>,
+    /// The postings that change, because suppressed names are left out.
+    amended: Option<Arc<Amended>>,
+}
+
+impl OpenTerm<'_> {
+    /// What is left of the posting of a row, perhaps nothing; `None` of a posting that holds as it is.
+    #[inline]
+    fn amended(&self, row: u32) -> Option<Option<&AmendedPosting>> {
+        self.amended.as_ref()?.of(row)
+    }
+
+    /// Calls `visit` with the position of each occurrence that counts in a field of the current record.
+    fn each_position(
+        &mut self,
+        field: Field,
+        mut visit: impl FnMut(u32),
+    ) -> Result<(), ReadError> {
+        let OpenTerm { postings, forms, amended } = self;
+        let counts = |form| forms.as_ref().is_none_or(|forms| forms.binary_search(&form).is_ok());
+        if let Some(posting) = amended.as_ref().and_then(|amended| amended.of(postings.row())) {
+            let places = posting.iter().flat_map(|posting| &posting.places);
+            let of_field = places.filter(|(of, _, form)| *of == field && counts(*form));
+            of_field.for_each(|(_, position, _)| visit(*position));
+            return Ok(());
+        }
+        postings.each_occurrence(field, |position, form| {
+            if counts(form) {
+                visit(position);
+            }
+        })
+    }
 }
 
 /// The records that have any of some terms.
@@ -92,6 +124,7 @@ pub(super) struct Group<'s> {
     fields: u8,
     /// Whether a record with a term may have none that counts.
     is_checked: bool,
+    exact_count: Option<u64>,
     /// The row of each term but those at the current row, if there are many terms.
     heap: BinaryHeap<Reverse<(u32, u32)>>,
     merged: Merged,
@@ -168,14 +201,21 @@ impl<'s> Group<'s> {
         fields: u8,
         deadline: Deadline<'s>,
     ) -> Result<Group<'s>, QueryError> {
-        let is_checked = fields != ANY_FIELD || terms.iter().any(|term| term.forms.is_some());
-        let open = |GroupTerm { term, forms }: GroupTerm<'s>| {
-            Ok(OpenTerm { postings: term.postings()?, forms })
+        let is_partial = |term: &GroupTerm<'_>| term.forms.is_some() || term.of.amended.is_some();
+        let is_checked = fields != ANY_FIELD || terms.iter().any(is_partial);
+        let exact_count = match terms.as_slice() {
+            [only] if !is_checked => Some(only.of.records),
+            _ => None,
+        };
+        let open = |GroupTerm { of: TrueTerm { term, amended, .. }, forms }: GroupTerm<'s>| {
+            Ok(OpenTerm { postings: term.postings()?, forms, amended })
         };
         let terms = terms.into_iter().map(open).collect::<Result<Vec<_>, ReadError>>()?;
         let (heap, pace) = (BinaryHeap::new(), deadline.paced());
         let merged = Merged::default();
-        let mut group = Group { word: None, terms, fields, is_checked, heap, merged, row: 0, pace };
+        let word = None;
+        let mut group =
+            Group { word, terms, fields, is_checked, exact_count, heap, merged, row: 0, pace };
         group.begin()?;
         Ok(group)
     }
@@ -216,12 +256,9 @@ impl<'s> Group<'s> {
         self.word.as_ref() == Some(word)
     }
 
-    /// The number of records, if it is known before they are read: of one term that counts everywhere.
+    /// The number of records that are not suppressed, if it is known before they are read: of one term that counts everywhere.
     pub fn exact_count(&self) -> Option<u64> {
-        match self.terms.as_slice() {
-            [only] if !self.is_checked => Some(only.postings.count().into()),
-            _ => None,
-        }
+        self.exact_count
     }
 
     /// An upper bound of the records.
@@ -299,18 +336,19 @@ impl<'s> Group<'s> {
     /// Whether a term stands in one of the fields of the current record, in a form that counts.
     fn counts(&mut self) -> Result<bool, ReadError> {
         let Group { terms, fields, row, .. } = self;
-        for OpenTerm { postings, forms } in terms {
-            if postings.row() != *row {
+        for term in terms {
+            if term.postings.row() != *row {
                 continue;
             }
-            if forms.is_none() && *fields == ANY_FIELD {
-                return Ok(true);
+            if term.forms.is_none() && *fields == ANY_FIELD {
+                match term.amended(*row) {
+                    Some(None) => continue,
+                    _ => return Ok(true),
+                }
             }
             for field in Field::of_set(*fields) {
                 let mut counts = false;
-                postings.each_occurrence(field, |_, form| {
-                    counts = counts || counts_form(forms.as_deref(), form);
-                })?;
+                term.each_position(field, |_| counts = true)?;
                 if counts {
                     return Ok(true);
                 }
@@ -335,9 +373,11 @@ impl<'s> Group<'s> {
             return self.merged.impacts.get(self.merged.at).copied().unwrap_or(0);
         }
         let (row, mut greatest) = (self.row, 0);
-        for OpenTerm { postings, .. } in &mut self.terms {
-            if postings.row() == row {
-                greatest = greatest.max(postings.impact());
+        for term in &mut self.terms {
+            if term.postings.row() == row {
+                let left = term.amended(row);
+                let left = left.map(|left| left.map_or(0, |posting| posting.impact));
+                greatest = greatest.max(left.unwrap_or_else(|| term.postings.impact()));
             }
         }
         greatest
@@ -447,11 +487,14 @@ impl<'s> Group<'s> {
     /// The fields of the current record that have a term, in any form; a bit each.
     pub fn fields(&mut self) -> Result<u8, ReadError> {
         let mut fields = 0;
-        for OpenTerm { postings, .. } in &mut self.terms {
+        for term in &mut self.terms {
             // The terms of merged postings may stand before the current row.
-            postings.seek(self.row)?;
-            if postings.row() == self.row {
-                fields |= postings.fields()?;
+            term.postings.seek(self.row)?;
+            if term.postings.row() == self.row {
+                fields |= match term.amended(self.row) {
+                    Some(left) => left.map_or(0, AmendedPosting::fields),
+                    None => term.postings.fields()?,
+                };
             }
         }
         Ok(fields)
@@ -461,15 +504,11 @@ impl<'s> Group<'s> {
     pub fn positions(&mut self, field: Field, into: &mut Vec<u32>) -> Result<(), ReadError> {
         let Group { terms, row, .. } = self;
         let first = into.len();
-        for OpenTerm { postings, forms } in terms {
+        for term in terms {
             // The terms of merged postings may stand before the current row.
-            postings.seek(*row)?;
-            if postings.row() == *row {
-                postings.each_occurrence(field, |position, form| {
-                    if counts_form(forms.as_deref(), form) {
-                        into.push(position);
-                    }
-                })?;
+            term.postings.seek(*row)?;
+            if term.postings.row() == *row {
+                term.each_position(field, |position| into.push(position))?;
             }
         }
         if self.terms.len() > 1 {
@@ -477,10 +516,6 @@ impl<'s> Group<'s> {
         }
         Ok(())
     }
-}
-
-fn counts_form(forms: Option<&[u16]>, form: u16) -> bool {
-    forms.is_none_or(|forms| forms.binary_search(&form).is_ok())
 }
 
 /// Moves all of some groups or matchers to the first row at or after `row` at which all of them are.

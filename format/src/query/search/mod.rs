@@ -3,7 +3,7 @@
 //! ```text
 //! text        "deep learning" -review          what the client wrote
 //! Search      syntax.rs: a tree of clauses, checked
-//! Resolver    plan.rs: words as terms of the index; what is corrected; which words score
+//! Resolver    plan.rs: words as terms of the index (terms.rs); what is corrected; which words score
 //! Matcher     matcher.rs: rows that match, ascending; of words (group.rs), phrases, and most words
 //! RankedRow   rank.rs: rows by descending score; bonus.rs: what the places of words add
 //! ```
@@ -22,18 +22,20 @@ mod rank;
 mod record;
 mod snippet;
 mod syntax;
+mod terms;
 mod word_test;
 
 use crate::entity::Entity;
 use crate::index::doc_set::DocSet;
 use crate::query::deadline::{Deadline, QueryError};
 use crate::query::search::plan::Resolver;
-use crate::query::search::rank::{Ranking, matching_rows};
+use crate::query::search::rank::{Ranking, SuppressedBefore, matching_rows};
 use crate::record::value::Table;
 use crate::snapshot::Snapshot;
 use crate::storage::error::ReadError;
 use crate::text::analyzer::Languages;
 
+pub(crate) use crate::query::search::terms::{TrueTerm, TrueTerms};
 pub use crate::query::search::plan::{SearchSummary, SearchedWords};
 pub use crate::query::search::rank::{RELEVANCE_SCORE, RankedRow};
 pub use crate::query::search::record::RecordTexts;
@@ -72,7 +74,7 @@ impl Search {
         page: (u64, usize),
         deadline: Deadline<'_>,
     ) -> Result<RankedPage, QueryError> {
-        let suppressed = snapshot.suppressed().rows(entity);
+        let suppressed = SuppressedBefore::new(snapshot.suppressed().rows(entity));
         let rows = snapshot.count(entity);
         let ranking = Ranking { rows, filter, suppressed, deadline };
         let mut resolver = self.resolver(snapshot, entity, deadline)?;
@@ -96,7 +98,8 @@ impl Search {
         };
         let languages = index.languages(|| languages_of(snapshot))?;
         let (rows, suppressed) = (snapshot.count(entity), snapshot.suppressed().rows(entity));
-        Ok(Resolver::new(self, index, languages, rows, suppressed, deadline))
+        let terms = TrueTerms::new(snapshot, index, deadline);
+        Ok(Resolver::new(self, terms, languages, rows, suppressed, deadline))
     }
 }
 

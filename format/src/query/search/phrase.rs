@@ -3,6 +3,7 @@
 use crate::index::full_text::NO_ROW;
 use crate::query::deadline::{Deadline, PacedDeadline, QueryError};
 use crate::query::search::group::{CommonRow, CommonRows, Group, seek_all};
+use crate::query::search::terms::Referring;
 use crate::schema::texts::Field;
 use crate::storage::error::ReadError;
 
@@ -21,11 +22,13 @@ pub(super) struct Phrase<'s> {
     common: CommonRows,
     passed: usize,
     /// The places of the two words among the rows that were decoded when the rows were collected.
-    moved: [usize; 2],
+    taken: [usize; 2],
     /// The row from which on the two words may have others; `None` if their rows are not collected.
     next: Option<u32>,
     /// By place: positions of each word in the current record and field.
     positions: Vec<Vec<u32>>,
+    /// Records whose words stand elsewhere without suppressed names; `None` if that makes no difference.
+    moved: Option<Referring<'s>>,
     pace: PacedDeadline<'s>,
 }
 
@@ -48,11 +51,17 @@ impl<'s> Phrase<'s> {
             fields,
             common: CommonRows::default(),
             passed: 0,
-            moved: [0; 2],
+            taken: [0; 2],
             next: Some(0),
             positions,
+            moved: None,
             pace: deadline.paced(),
         }
+    }
+
+    /// Compares the positions without suppressed names.
+    pub fn moving(self, moved: Referring<'s>) -> Phrase<'s> {
+        Phrase { moved: Some(moved), ..self }
     }
 
     /// An upper bound of the records.
@@ -84,9 +93,9 @@ impl<'s> Phrase<'s> {
             }
             match self.common.rows.get(self.passed) {
                 Some(CommonRow { row: common, places }) => {
-                    a.pass(places[0] - self.moved[0])?;
-                    b.pass(places[1] - self.moved[1])?;
-                    self.moved = *places;
+                    a.pass(places[0] - self.taken[0])?;
+                    b.pass(places[1] - self.taken[1])?;
+                    self.taken = *places;
                     row = *common;
                     for other in others {
                         row = row.max(other.seek(row)?);
@@ -98,7 +107,7 @@ impl<'s> Phrase<'s> {
                 None if next == NO_ROW => return Ok(NO_ROW),
                 None => {
                     self.pace.step()?;
-                    (self.passed, self.moved) = (0, [0; 2]);
+                    (self.passed, self.taken) = (0, [0; 2]);
                     self.next = a.collect_common(b, row.max(next), &mut self.common)?;
                 }
             }
@@ -108,7 +117,7 @@ impl<'s> Phrase<'s> {
 
     /// Whether the phrase stands in the record at which all words are.
     fn stands_in_record(&mut self) -> Result<bool, ReadError> {
-        let Phrase { words, places, distance, fields, positions, .. } = self;
+        let Phrase { words, places, distance, fields, positions, moved, .. } = self;
         let rarest = words.first_mut().map_or(Ok(0), Group::fields)?;
         for field in Field::of_set(*fields & rarest) {
             let mut has_all = true;
@@ -116,6 +125,9 @@ impl<'s> Phrase<'s> {
                 let positions = &mut positions[*place];
                 positions.clear();
                 word.positions(field, positions)?;
+                if let Some(moved) = moved {
+                    moved.move_positions(word.row(), field, positions)?;
+                }
                 has_all = !positions.is_empty();
                 if !has_all {
                     break;

@@ -9,7 +9,9 @@
 
 use std::{collections::BTreeMap, str, time::Duration};
 
-use crate::index::full_text::{FormOf, FullText, NO_ROW, Postings, TITLE_END, Term, idf};
+use crate::index::full_text::{
+    FormCursor, FormOf, FullText, NO_ROW, Postings, TITLE_END, Term, VALUE_GAP, idf,
+};
 use crate::query::deadline::{Deadline, QueryError};
 use crate::query::search::forms::{Found, near, with_pattern};
 use crate::query::search::group::{Group, GroupTerm, SearchWord};
@@ -17,6 +19,7 @@ use crate::query::search::matcher::Matcher;
 use crate::query::search::most::Most;
 use crate::query::search::phrase::Phrase;
 use crate::query::search::syntax::{Leaf, LeafKind, Node, PhrasePart, Search, Unit};
+use crate::query::search::terms::TrueTerms;
 use crate::schema::texts::{ANY_FIELD, Field};
 use crate::storage::error::ReadError;
 use crate::text::analyzer::{Languages, is_function_word, is_stop_word};
@@ -135,7 +138,7 @@ type Expansions = BTreeMap<(String, Option<u32>), Vec<Found>>;
 /// A search in a snapshot: what its words stand for, within its limits.
 pub(super) struct Resolver<'s, 'q> {
     search: &'q Search,
-    index: &'s FullText,
+    index: TrueTerms<'s>,
     /// The languages of the records.
     languages: Languages,
     /// The records that are not suppressed.
@@ -156,7 +159,7 @@ pub(super) struct Resolver<'s, 'q> {
 impl<'s, 'q> Resolver<'s, 'q> {
     pub fn new(
         search: &'q Search,
-        index: &'s FullText,
+        index: TrueTerms<'s>,
         languages: Languages,
         rows: u32,
         suppressed: &'s [u32],
@@ -216,7 +219,7 @@ impl<'s, 'q> Resolver<'s, 'q> {
             true => self.sequence(&search.tree, matcher)?,
             false => Vec::new(),
         };
-        Ok(Scoring { words, sequence, title_end: None, index: self.index })
+        Ok(Scoring { words, sequence, title_end: None, index: self.index.index })
     }
 
     /// Which words match, and which were corrected.
@@ -307,7 +310,13 @@ impl<'s, 'q> Resolver<'s, 'q> {
             })
             .collect();
         let groups = all(groups)?;
-        Ok(Matcher::Phrase(Box::new(Phrase::new(groups, distance, fields, self.deadline))))
+        let phrase = Phrase::new(groups, distance, fields, self.deadline);
+        // Only words of different values are so far apart, and a suppressed name may stand between the values.
+        let may_be_nearer = distance.is_some_and(|distance| distance >= VALUE_GAP);
+        Ok(Matcher::Phrase(Box::new(match may_be_nearer && self.index.has_names() {
+            true => phrase.moving(self.index.referring()?),
+            false => phrase,
+        })))
     }
 
     fn part_terms(&mut self, part: &PhrasePart) -> Result<Vec<GroupTerm<'s>>, QueryError> {
@@ -326,8 +335,9 @@ impl<'s, 'q> Resolver<'s, 'q> {
         if let Some(known) = self.expansions.get(&key) {
             return Ok(known.clone());
         }
-        let (found, count) =
-            with_pattern(self.index, pattern, self.expansions_left + 1, self.deadline)?;
+        let (index, max) = (self.index.index, self.expansions_left + 1);
+        let live = |forms: &FormCursor<'_>| self.index.forms_at(forms);
+        let (found, count) = with_pattern(index, pattern, max, live, self.deadline)?;
         self.expand(key, found, count)
     }
 
@@ -337,10 +347,15 @@ impl<'s, 'q> Resolver<'s, 'q> {
         if let Some(known) = self.expansions.get(&key) {
             return Ok(known.clone());
         }
-        let found = near(self.index, word, edits, self.deadline)?;
+        let found = self.near(word, edits)?;
         let found: Vec<Found> = found.into_iter().map(|(_, found)| found).collect();
         let count = found.len() as u64;
         self.expand(key, found, count)
+    }
+
+    fn near(&self, word: &str, edits: u32) -> Result<Vec<(u32, Found)>, QueryError> {
+        let live = |forms: &FormCursor<'_>| self.index.forms_at(forms);
+        near(self.index.index, word, edits, live, self.deadline)
     }
 
     /// Takes the words that a clause stands for off the budget of the search.
@@ -370,14 +385,14 @@ impl<'s, 'q> Resolver<'s, 'q> {
             return Ok(known.clone());
         }
         let terms = match self.search.is_exact {
-            true => self.terms_of_form(&self.index.form(word)?)?,
+            true => self.terms_of_form(&self.index.forms(word)?)?,
             false => {
                 let mut terms = Vec::new();
                 for stem in self.languages.stems(word) {
-                    if let Some(term) = self.index.term(&stem)?
-                        && has_inflection(term, &stem, word, self.languages)?
+                    if let Some(of) = self.index.term(&stem)?
+                        && self.has_inflection(of.term, &stem, word)?
                     {
-                        terms.push(GroupTerm { term, forms: None });
+                        terms.push(GroupTerm { of, forms: None });
                     }
                 }
                 terms
@@ -387,24 +402,35 @@ impl<'s, 'q> Resolver<'s, 'q> {
         Ok(terms)
     }
 
-    fn terms_of_stem(&self, stem: &str) -> Result<Vec<GroupTerm<'s>>, ReadError> {
-        let term = self.index.term(stem)?;
-        Ok(term.map(|term| GroupTerm { term, forms: None }).into_iter().collect())
-    }
-
-    fn terms_of_form(&self, of: &[FormOf]) -> Result<Vec<GroupTerm<'s>>, ReadError> {
-        let mut terms = Vec::with_capacity(of.len());
-        for FormOf { stem, number } in of {
-            if let Some(term) = self.index.term(stem)? {
-                let forms = (term.form_count() > 1).then(|| vec![*number]);
-                terms.push(GroupTerm { term, forms });
+    /// Whether a form of a term may be an inflection of a word.
+    fn has_inflection(&self, term: Term<'_>, stem: &str, word: &str) -> Result<bool, QueryError> {
+        for (form, number) in term.forms(stem.as_bytes())?.iter().zip(0..) {
+            let Ok(form) = str::from_utf8(form) else { continue };
+            let is_one = self.languages.have_inflection(word, form);
+            if is_one && self.index.has_form(form, &FormOf { stem: stem.to_owned(), number })? {
+                return Ok(true);
             }
         }
-        Ok(terms)
+        Ok(false)
+    }
+
+    fn terms_of_stem(&self, stem: &str) -> Result<Vec<GroupTerm<'s>>, QueryError> {
+        let term = self.index.term(stem)?;
+        Ok(term.map(|of| GroupTerm { of, forms: None }).into_iter().collect())
+    }
+
+    fn terms_of_form(&self, of: &[FormOf]) -> Result<Vec<GroupTerm<'s>>, QueryError> {
+        of.iter().filter_map(|of| self.term_of_form(of).transpose()).collect()
+    }
+
+    fn term_of_form(&self, of: &FormOf) -> Result<Option<GroupTerm<'s>>, QueryError> {
+        let Some(term) = self.index.term(&of.stem)? else { return Ok(None) };
+        let forms = (term.term.form_count() > 1).then(|| vec![of.number]);
+        Ok(Some(GroupTerm { of: term, forms }))
     }
 
     /// The terms of words, each once, with the forms of all words.
-    fn terms_of_forms(&self, found: Vec<Found>) -> Result<Vec<GroupTerm<'s>>, ReadError> {
+    fn terms_of_forms(&self, found: Vec<Found>) -> Result<Vec<GroupTerm<'s>>, QueryError> {
         let mut numbers: BTreeMap<String, Vec<u16>> = BTreeMap::new();
         for FormOf { stem, number } in found.into_iter().flat_map(|found| found.terms) {
             numbers.entry(stem).or_default().push(number);
@@ -412,9 +438,9 @@ impl<'s, 'q> Resolver<'s, 'q> {
         let mut terms = Vec::with_capacity(numbers.len());
         for (stem, mut forms) in numbers {
             forms.sort_unstable();
-            if let Some(term) = self.index.term(&stem)? {
-                let forms = (forms.len() < term.form_count()).then_some(forms);
-                terms.push(GroupTerm { term, forms });
+            if let Some(of) = self.index.term(&stem)? {
+                let forms = (forms.len() < of.term.form_count()).then_some(forms);
+                terms.push(GroupTerm { of, forms });
             }
         }
         Ok(terms)
@@ -425,28 +451,11 @@ impl<'s, 'q> Resolver<'s, 'q> {
     }
 
     /// The inverse document frequency of a word with these terms: that of its most frequent term.
-    fn idf(&self, terms: &[GroupTerm<'s>]) -> Result<u64, ReadError> {
-        Ok(match self.records_with(terms)? {
+    fn idf(&self, terms: &[GroupTerm<'_>]) -> u64 {
+        match records_with(terms) {
             0 => 0,
             with_word => idf(self.records, with_word.min(self.records)),
-        })
-    }
-
-    /// The records of the most frequent of some terms. Suppressed records do not count.
-    fn records_with(&self, terms: &[GroupTerm<'s>]) -> Result<u64, ReadError> {
-        let mut greatest = 0;
-        for GroupTerm { term, .. } in terms {
-            let mut count = u64::from(term.count());
-            if !self.suppressed.is_empty() {
-                let mut postings = term.postings()?;
-                for row in self.suppressed {
-                    postings.seek(*row)?;
-                    count -= u64::from(postings.row() == *row);
-                }
-            }
-            greatest = greatest.max(count);
         }
-        Ok(greatest)
     }
 
     /// The terms of a word of a plain search, of its corrections, and of the joined form of its compound.
@@ -473,7 +482,7 @@ impl<'s, 'q> Resolver<'s, 'q> {
         joined: Option<&str>,
     ) -> Result<(u64, Group<'s>), QueryError> {
         let terms = self.word_terms(word, joined)?;
-        Ok((self.idf(&terms)?, self.group(terms, ANY_FIELD)?))
+        Ok((self.idf(&terms), self.group(terms, ANY_FIELD)?))
     }
 
     /// Corrects the words of a plain search that no record has, or very few records.
@@ -488,13 +497,13 @@ impl<'s, 'q> Resolver<'s, 'q> {
             let letters = word.chars().count();
             let edits = MISTYPED_LETTERS.iter().filter(|least| letters >= **least).count() as u32;
             let own = self.terms(&word)?;
-            let own = self.records_with(&own)?;
+            let own = records_with(&own);
             if edits == 0 || own > 1 + self.records / 1_000_000 {
                 continue;
             }
             let mut frequent = Vec::new();
-            for (distance, found) in near(self.index, &word, edits, self.deadline)? {
-                let count = self.records_with(&self.terms_of_form(&found.terms)?)?;
+            for (distance, found) in self.near(&word, edits)? {
+                let count = records_with(&self.terms_of_form(&found.terms)?);
                 if count > FREQUENT_RECORDS.max(4 * own) {
                     frequent.push((distance, u64::MAX - count, found));
                 }
@@ -564,7 +573,7 @@ impl<'s, 'q> Resolver<'s, 'q> {
                 }
                 Scored::Fuzzy(word, edits) => {
                     let mut found = self.fuzzy(word, *edits)?;
-                    found.push(Found { form: word.clone(), terms: self.index.form(word)? });
+                    found.push(Found { form: word.clone(), terms: self.index.forms(word)? });
                     self.expanded_source(found)?
                 }
             };
@@ -604,29 +613,20 @@ impl<'s, 'q> Resolver<'s, 'q> {
     ) -> Result<(u64, ScoreSource<'s>), QueryError> {
         let terms = self.word_terms(word, joined)?;
         match matcher.place_of(&(word.to_owned(), joined.map(str::to_owned))) {
-            Some(place) => Ok((self.idf(&terms)?, ScoreSource::Matcher(place))),
+            Some(place) => Ok((self.idf(&terms), ScoreSource::Matcher(place))),
             None => self.source(terms),
         }
     }
 
     fn source(&self, terms: Vec<GroupTerm<'s>>) -> Result<(u64, ScoreSource<'s>), QueryError> {
-        let idf = self.idf(&terms)?;
+        let idf = self.idf(&terms);
         Ok((idf, ScoreSource::Group(Box::new(self.group(terms, ANY_FIELD)?))))
     }
 }
 
-/// Whether a form of a term may be an inflection of a word.
-fn has_inflection(
-    term: Term<'_>,
-    stem: &str,
-    word: &str,
-    languages: Languages,
-) -> Result<bool, ReadError> {
-    let forms = term.forms(stem.as_bytes())?;
-    let is_one = |form: &Vec<u8>| {
-        str::from_utf8(form).is_ok_and(|form| languages.have_inflection(word, form))
-    };
-    Ok(forms.iter().any(is_one))
+/// The records of the most frequent of some terms.
+fn records_with(terms: &[GroupTerm<'_>]) -> u64 {
+    terms.iter().map(|term| term.of.records).max().unwrap_or(0)
 }
 
 /// The nodes that are required: very frequent words are not, beside others.

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! score = Σ weight(word) × impact(word, record)      each word of the search that scores
-//!       + 4 × (32 - bits of the row + 1)             citations: rows are in their order
+//!       + 4 × (32 - bits of the place + 1)           citations: the place among the rows that are not suppressed
 //! of a plain search, the best 128 records by this score also get
 //!       + 31 × Σ min(idf(a), idf(b)) / 8             neighbours a b of the search, side by side in the title or abstract
 //!       + 31 × Σ weight × (1/4 + 3/4 × words of the search / words of the title)
@@ -15,7 +15,7 @@
 //! A search of plain words scores each match, since it counts them all. Of one word the count is known: blocks whose
 //! greatest impact cannot reach the best are passed over. With operators, records of such blocks are counted, and not scored.
 
-use std::cmp::Reverse;
+use std::{cell::Cell, cmp::Reverse};
 
 use crate::index::doc_set::{DocSet, DocSetBuilder};
 use crate::index::full_text::{IDF_STEPS, IMPACT_MAX, NO_ROW};
@@ -33,8 +33,8 @@ const BEST_MAX: usize = 1 << 14;
 const STRETCH_ROWS: u32 = 1 << 14;
 /// The steps of a score that stand for 1 of `relevance_score`.
 const SCORE_STEPS: u64 = IDF_STEPS * IMPACT_MAX as u64;
-/// The weight of a row's place: less than the least impact of a word in half of the records.
-const ROW_WEIGHT: u32 = 4;
+/// The weight of a place: less than the least impact of a word in half of the records.
+const PLACE_WEIGHT: u32 = 4;
 
 /// The member of records in lists by relevance that has their score.
 pub const RELEVANCE_SCORE: &str = "relevance_score";
@@ -68,15 +68,64 @@ pub(super) struct Ranking<'r> {
     pub rows: u32,
     /// The rows of the other filters; `None` without others.
     pub filter: Option<&'r DocSet>,
-    /// Ascending.
-    pub suppressed: &'r [u32],
+    pub suppressed: SuppressedBefore<'r>,
     pub deadline: Deadline<'r>,
 }
 
+/// Counts the suppressed rows before a row. Rows that ascend are cheap: the next count begins at the last one.
+///
+/// ```text
+/// suppressed rows 3 4 9     row 5: two before it, so that its place is 3
+/// ```
+pub(super) struct SuppressedBefore<'r> {
+    /// Ascending.
+    rows: &'r [u32],
+    last: Cell<usize>,
+}
+
+/// Suppressed rows that are passed one by one, before the others are halved.
+const STEPS_MAX: usize = 8;
+
+impl<'r> SuppressedBefore<'r> {
+    pub fn new(rows: &'r [u32]) -> SuppressedBefore<'r> {
+        SuppressedBefore { rows, last: Cell::new(0) }
+    }
+
+    #[inline]
+    fn count(&self, row: u32) -> usize {
+        if self.rows.is_empty() {
+            return 0;
+        }
+        let mut at = self.last.get();
+        if at > 0 && self.rows[at - 1] >= row {
+            at = 0;
+        }
+        let near = self.rows[at..].iter().take(STEPS_MAX);
+        let steps = near.take_while(|other| **other < row).count();
+        at += steps;
+        if steps == STEPS_MAX {
+            at += self.rows[at..].partition_point(|other| *other < row);
+        }
+        self.last.set(at);
+        at
+    }
+}
+
 impl Ranking<'_> {
-    fn has(&self, row: u32) -> bool {
-        self.filter.is_none_or(|filter| filter.contains(row))
-            && (self.suppressed.is_empty() || self.suppressed.binary_search(&row).is_err())
+    /// The score of the place of a record that may match; `None` of any other record.
+    #[inline]
+    fn place_score(&self, row: u32) -> Option<u32> {
+        if self.filter.is_some_and(|filter| !filter.contains(row)) {
+            return None;
+        }
+        let before = self.suppressed.count(row);
+        let is_suppressed = self.suppressed.rows.get(before) == Some(&row);
+        (!is_suppressed).then(|| place_score(row - before as u32))
+    }
+
+    /// The greatest score of a place from a row on.
+    fn place_score_max(&self, row: u32) -> u32 {
+        place_score(row - self.suppressed.count(row) as u32)
     }
 
     /// Counts the matching records, and finds those from a position on by descending score.
@@ -124,9 +173,9 @@ impl Ranking<'_> {
         {
             let mut matching = 0;
             most.each_scored(&factors, |row, score| {
-                if self.has(row) {
+                if let Some(of_place) = self.place_score(row) {
                     matching += 1;
-                    best.add(row, score.saturating_add(row_score(row)));
+                    best.add(row, score.saturating_add(of_place));
                 }
             })?;
             return Ok((matching, best.finish()));
@@ -146,13 +195,13 @@ impl Ranking<'_> {
         while row != NO_ROW {
             pace.step()?;
             if bound.until.is_none_or(|until| until < row) {
-                bound = Bound::of(matcher, words, row);
+                bound = Bound::of(matcher, words, row, self.place_score_max(row));
             }
-            if self.has(row) {
+            if let Some(of_place) = self.place_score(row) {
                 matching += 1;
                 // No record of these blocks has a greater score.
                 if best.takes(row, bound.score) {
-                    best.add(row, score(matcher, words, row)?);
+                    best.add(row, score(matcher, words, row, of_place)?);
                 }
             }
             row = matcher.seek(row + 1)?;
@@ -168,11 +217,8 @@ impl Ranking<'_> {
         factor: u32,
         mut best: Best,
     ) -> Result<(u64, Vec<RankedRow>), QueryError> {
-        let score = |row, impact| factor.saturating_mul(impact).saturating_add(row_score(row));
-        let known = match (self.filter, self.suppressed) {
-            (None, []) => group.exact_count(),
-            _ => None,
-        };
+        let score = |impact, of_place| factor.saturating_mul(impact).saturating_add(of_place);
+        let known = group.exact_count().filter(|_| self.filter.is_none());
         let mut matching = 0;
         let mut pace = self.deadline.paced();
         let mut row = group.row();
@@ -183,16 +229,16 @@ impl Ranking<'_> {
                 // One block after another.
                 let (impact, last) = group.bound(row);
                 end = last.saturating_add(1);
-                if !best.takes(row, score(row, impact)) {
+                if !best.takes(row, score(impact, self.place_score_max(row))) {
                     row = end;
                     continue;
                 }
                 group.seek(row)?;
             }
             group.each_below(end, |row, impact| {
-                if self.has(row) {
+                if let Some(of_place) = self.place_score(row) {
                     matching += 1;
-                    best.add(row, score(row, impact));
+                    best.add(row, score(impact, of_place));
                 }
             })?;
             row = group.row();
@@ -209,10 +255,10 @@ impl Ranking<'_> {
     ) -> Result<(u64, Vec<RankedRow>), QueryError> {
         let (mut matching, mut row) = (0, 0);
         let mut pace = self.deadline.paced();
-        let mut add = |row, score| {
-            if self.has(row) {
+        let mut add = |row, score: u32| {
+            if let Some(of_place) = self.place_score(row) {
                 matching += 1;
-                best.add(row, score);
+                best.add(row, score.saturating_add(of_place));
             }
         };
         let mut common = CommonRows::default();
@@ -232,8 +278,7 @@ impl Ranking<'_> {
                 break;
             };
             'rows: for CommonRow { row, places: [at_a, at_b] } in &common.rows {
-                let mut score = row_score(*row);
-                score = score.saturating_add(of_a.saturating_mul(impacts_a[*at_a]));
+                let mut score = of_a.saturating_mul(impacts_a[*at_a]);
                 score = score.saturating_add(of_b.saturating_mul(impacts_b[*at_b]));
                 for (group, factor) in others.iter_mut().zip(of_others) {
                     if group.seek(*row)? != *row {
@@ -250,7 +295,7 @@ impl Ranking<'_> {
             if row == NO_ROW {
                 break;
             }
-            let mut score = row_score(row);
+            let mut score = 0u32;
             for (group, factor) in groups.iter_mut().zip(factors) {
                 score = score.saturating_add(factor.saturating_mul(group.current_impact()));
             }
@@ -339,8 +384,8 @@ impl Ranking<'_> {
         let mut row = matcher.seek(0)?;
         while row != NO_ROW {
             pace.step()?;
-            if self.has(row) {
-                visit(row, score(&mut matcher, &mut scoring.words, row)?);
+            if let Some(of_place) = self.place_score(row) {
+                visit(row, score(&mut matcher, &mut scoring.words, row, of_place)?);
             }
             row = matcher.seek(row + 1)?;
         }
@@ -447,8 +492,13 @@ struct Bound {
 }
 
 impl Bound {
-    fn of<'s>(matcher: &mut Matcher<'s>, words: &mut [ScoredWord<'s>], row: u32) -> Bound {
-        let (mut score, mut until) = (u64::from(row_score(row)), NO_ROW);
+    fn of<'s>(
+        matcher: &mut Matcher<'s>,
+        words: &mut [ScoredWord<'s>],
+        row: u32,
+        of_place: u32,
+    ) -> Bound {
+        let (mut score, mut until) = (u64::from(of_place), NO_ROW);
         for ScoredWord { source, weight } in words {
             let Some(group) = source.group(matcher) else { continue };
             let (impact, last) = group.bound(row);
@@ -459,22 +509,23 @@ impl Bound {
     }
 }
 
-/// The score of a row's place: rows are in the order of citations, so that the first are the most cited.
-fn row_score(row: u32) -> u32 {
-    ROW_WEIGHT * row.saturating_add(1).leading_zeros()
+/// The score of a place among the rows: rows are in the order of citations, so that the first are the most cited.
+fn place_score(place: u32) -> u32 {
+    PLACE_WEIGHT * place.saturating_add(1).leading_zeros()
 }
 
 pub(super) fn saturate(score: u64) -> u32 {
     u32::try_from(score).unwrap_or(u32::MAX)
 }
 
-/// The score of the record at which the matcher stands.
+/// The score of the record at which the matcher stands, with the score of its place.
 fn score<'s>(
     matcher: &mut Matcher<'s>,
     words: &mut [ScoredWord<'s>],
     row: u32,
+    of_place: u32,
 ) -> Result<u32, QueryError> {
-    let mut score = u64::from(row_score(row));
+    let mut score = u64::from(of_place);
     for ScoredWord { source, weight } in words {
         if let Some(group) = source.group(matcher) {
             score += *weight * u64::from(group.impact(row)?);
@@ -486,6 +537,16 @@ fn score<'s>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn suppressed_rows_are_counted_whatever_the_order_of_rows() {
+        let rows: Vec<u32> = (0..200).map(|at| at * at / 7 + at).collect();
+        let before = SuppressedBefore::new(&rows);
+        for row in (0..6_000).step_by(3).chain((0..6_000).rev().step_by(17)).chain([0, 5_900, 1]) {
+            let expected = rows.iter().filter(|other| **other < row).count();
+            assert_eq!(before.count(row), expected, "{row}");
+        }
+    }
 
     #[test]
     fn the_best_records_are_those_of_a_sort() {

@@ -5,20 +5,20 @@
 
 use std::collections::BTreeMap;
 
-use crate::index::full_text::VALUE_GAP;
+use crate::index::full_text::WordPlaces;
 use crate::query::search::phrase::{stand_in_order, stand_near};
 use crate::query::search::plan::required;
 use crate::query::search::syntax::{Leaf, LeafKind, Node, PhrasePart, Search, Unit};
 use crate::query::search::word_test::WordTest;
-use crate::schema::texts::{FIELDS, Field};
-use crate::text::analyzer::{Stemmer, each_compound};
+use crate::schema::texts::Field;
+use crate::text::analyzer::Stemmer;
 
 /// The words of a record.
 pub struct RecordTexts {
     stemmer: Stemmer,
     /// For each form: its stem and its places.
     words: BTreeMap<String, Places>,
-    next: [u32; FIELDS],
+    places: WordPlaces,
 }
 
 struct Places {
@@ -31,31 +31,18 @@ impl RecordTexts {
     /// The texts of a record in a language, none so far.
     pub fn new(language: Option<&str>) -> RecordTexts {
         let stemmer = Stemmer::of_language(language);
-        RecordTexts { stemmer, words: BTreeMap::new(), next: [0; FIELDS] }
+        RecordTexts { stemmer, words: BTreeMap::new(), places: WordPlaces::default() }
     }
 
     /// Adds a text.
     pub fn add(&mut self, field: Field, text: &str) {
-        let number = field as usize;
-        if self.next[number] > 0 {
-            self.next[number] += VALUE_GAP;
-        }
-        let RecordTexts { stemmer, words, next } = self;
-        let mut add = |form: &str, position: u32| {
-            let places = words.entry(form.to_owned()).or_insert_with(|| Places {
+        let RecordTexts { stemmer, words, places } = self;
+        places.each(field, text, |form, position| {
+            let of_form = words.entry(form.to_owned()).or_insert_with(|| Places {
                 stem: stemmer.stem(form).into_owned(),
                 at: Vec::new(),
             });
-            places.at.push((field as u8, position));
-        };
-        each_compound(text, |compound| {
-            if let Some(joined) = compound.joined() {
-                add(joined, next[number]);
-            }
-            for part in compound.parts() {
-                add(part, next[number]);
-                next[number] += 1;
-            }
+            of_form.at.push((field as u8, position));
         });
     }
 

@@ -11,7 +11,6 @@ use crate::Entry;
 pub(super) const FIELD_NAMES: [&str; 5] = ["title", "abstract", "author", "venue", "subject"];
 pub(super) const TITLE: usize = 0;
 pub(super) const ABSTRACT: usize = 1;
-const AUTHORS: usize = 2;
 pub(super) const IMPRINT: usize = 5;
 pub(super) const ALL_FIELDS: [usize; 6] = [0, 1, 2, 3, 4, 5];
 
@@ -95,7 +94,7 @@ impl Texts {
         for (field, path) in MEMBERS {
             for text in values(single, path) {
                 // Most names repeat the title.
-                if path == ["name"] && single["title"] == text {
+                if path == ["name"] && (single["title"] == text || single["name"].is_null()) {
                     continue;
                 }
                 if counts[field] > 0 {
@@ -119,10 +118,10 @@ impl Texts {
                 }
             }
         }
-        // Each word of a title weighs as much as three others.
+        // Each word of a title weighs as much as three others, and an author as much as two.
         let weight = |field: usize| if field == TITLE { 3 } else { 1 };
-        let length: u64 =
-            [TITLE, ABSTRACT, AUTHORS].map(|field| weight(field) * counts[field]).iter().sum();
+        let authors = single["authors"].as_array().map_or(0, Vec::len) as u64;
+        let length = 3 * counts[TITLE] + counts[ABSTRACT] + 2 * authors;
         let mut weights: BTreeMap<usize, u64> = BTreeMap::new();
         for field in ALL_FIELDS {
             for (_, spelling) in &record.words[field] {
@@ -153,6 +152,8 @@ fn values(value: &Value, path: &[&str]) -> Vec<String> {
     match value {
         Value::Array(values) => values.iter().flat_map(|value| self::values(value, path)).collect(),
         Value::Object(members) => match path.split_first() {
+            // A reference without a name is an empty text.
+            Some((&"name", [])) if members["name"].is_null() => vec![String::new()],
             Some((name, rest)) => members.get(*name).map_or(Vec::new(), |of| values(of, rest)),
             None => Vec::new(),
         },

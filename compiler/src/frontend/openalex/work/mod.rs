@@ -8,7 +8,7 @@ pub(crate) mod line;
 pub(crate) mod venue;
 
 use pinakes_format::entity::Entity;
-use pinakes_format::record::value::{Id, Orcid, Ref, Timestamp};
+use pinakes_format::record::value::{Id, Orcid, PrintedName, Ref, Timestamp};
 use pinakes_format::record::{
     ApcPaid, Authorship, Biblio, Goal, NormalizedPercentile, OpenAccess, Output, OutputIds,
     PercentileYear, YearCitations, is_keyword_id, keyword_id,
@@ -205,7 +205,10 @@ impl RawAuthorship<'_> {
         Authorship {
             author_position: segment.code(self.author_position.as_str()),
             author: segment.reference(id, name),
-            raw_author_name: self.raw_author_name.as_str().map(|name| segment.long_text(name)),
+            raw_author_name: self
+                .raw_author_name
+                .as_str()
+                .map(|name| PrintedName(segment.long_text(name))),
             orcid: author
                 .and_then(|author| author.orcid.as_str())
                 .map(identifier::bare_orcid)

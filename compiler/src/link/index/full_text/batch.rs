@@ -7,12 +7,10 @@
 //!
 //! Words are looked up in a [`Vocabulary`], which outlives the batch.
 
-use pinakes_format::index::full_text::{
-    POSITION_MAX, TITLE_END, VALUE_GAP, impact, weighted_length,
-};
+use pinakes_format::index::full_text::{POSITION_MAX, TITLE_END, WordPlaces, impact};
 use pinakes_format::schema::texts::{FIELDS, Field};
 use pinakes_format::storage::leb128;
-use pinakes_format::text::analyzer::{Stemmer, each_compound};
+use pinakes_format::text::analyzer::Stemmer;
 
 use crate::link::index::full_text::vocabulary::{Stem, Vocabulary, Word};
 
@@ -31,18 +29,15 @@ pub(crate) struct TextBatch {
     sorted: Vec<Token>,
 }
 
-/// The language of the current row, and the places of its next words.
+/// The language of the current row, and its words so far.
 struct RowState {
     stemmer: Stemmer,
-    /// For each field, the words so far, and the position of the next word.
-    counts: [u32; FIELDS],
-    next: [u32; FIELDS],
+    places: WordPlaces,
 }
 
 impl RowState {
     fn new(language: Option<&str>) -> RowState {
-        let stemmer = Stemmer::of_language(language);
-        RowState { stemmer, counts: [0; FIELDS], next: [0; FIELDS] }
+        RowState { stemmer: Stemmer::of_language(language), places: WordPlaces::default() }
     }
 }
 
@@ -101,32 +96,18 @@ impl TextBatch {
 
     /// Adds a text of the current row.
     pub fn text(&mut self, field: Field, text: &str) {
-        let at = field as usize;
-        if self.row.counts[at] > 0 {
-            self.row.next[at] += VALUE_GAP;
+        let mut places = std::mem::take(&mut self.row.places);
+        places.each(field, text, |word, position| self.token(word, field, position));
+        if field == Field::Title && places.has(field) {
+            self.token(TITLE_END, field, places.end(field));
         }
-        each_compound(text, |compound| {
-            let position = self.row.next[at].min(POSITION_MAX);
-            if let Some(joined) = compound.joined() {
-                self.token(joined, field, position);
-            }
-            for part in compound.parts() {
-                let position = self.row.next[at].min(POSITION_MAX);
-                self.token(part, field, position);
-                self.row.next[at] = position + 1;
-                self.row.counts[at] += 1;
-            }
-        });
-        if field == Field::Title && self.row.counts[at] > 0 {
-            let end = self.row.next[at].min(POSITION_MAX);
-            self.token(TITLE_END, field, end);
-        }
+        self.row.places = places;
     }
 
     /// Ends the current row.
     pub fn end_row(&mut self) {
         if let Some((_, length)) = self.rows.last_mut() {
-            *length = weighted_length(&self.row.counts);
+            *length = self.row.places.length();
         }
         let TextBatch { vocabulary, tokens, stems, .. } = self;
         vocabulary.each_pending(|at, word| {
