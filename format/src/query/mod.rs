@@ -68,11 +68,11 @@ pub use crate::query::parse::{PAGE_SIZE_DEFAULT, PAGE_SIZES, Query, REFERENCES, 
 pub use crate::query::predicate::Predicate;
 pub use crate::query::row_cursor::{RowBatch, RowCursor};
 pub use crate::query::sample::{SAMPLE_RECORDS_MAX, Sample};
-pub(crate) use crate::query::search::{TrueTerm, TrueTerms};
 pub use crate::query::search::{
     CLAUSES_MAX, Excerpt, Marker, RELEVANCE_SCORE, RankedRow, RecordTexts, SEARCH_BYTES_MAX,
     Search, SearchSummary, SearchedWords, SyntaxError,
 };
+pub(crate) use crate::query::search::{TrueTerm, TrueTerms};
 pub use crate::query::select::{member_names, parse_select};
 pub use crate::query::sort::{RELEVANCE, SORT_KEYS_MAX, SortKey};
 pub(crate) use crate::query::sorted_page::{first_rows, rows_with_codes};

@@ -6,8 +6,8 @@
 
 use crate::entity::Entity;
 use crate::record::value::{
-    AnyRef, Code, Date, Id, Json, LongText, NO_CODE, Named, Orcid, ParentRef, PrintedName, Ref, Table,
-    Timestamp, UtcTimestamp, entity,
+    AnyRef, Code, Date, Id, Json, LongText, NO_CODE, Named, Orcid, ParentRef, PrintedName, Ref,
+    Table, Timestamp, UtcTimestamp, entity,
 };
 use crate::record::{AuthorOrcid, HostName, OrcidProfile, SourceKind, VenueMetrics, YearPrices};
 

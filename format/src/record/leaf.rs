@@ -19,8 +19,8 @@ use crate::record::select::{select_named, select_reference};
 use crate::record::slot::read_code_or_none;
 use crate::record::stored::Stored;
 use crate::record::value::{
-    AnyRef, Code, Date, Id, Json, LongText, NO_CODE, Named, Orcid, ParentRef, PrintedName, Ref, Table,
-    Timestamp, UtcTimestamp, entity, table,
+    AnyRef, Code, Date, Id, Json, LongText, NO_CODE, Named, Orcid, ParentRef, PrintedName, Ref,
+    Table, Timestamp, UtcTimestamp, entity, table,
 };
 use crate::record::{HostName, SourceKind};
 use crate::storage::error::ReadError;

@@ -105,7 +105,8 @@ impl Snapshot {
         let outputs = &outputs.rows[..outputs.records];
         let words = SuppressedWords::new(&snapshot, outputs, rows, &self.suppressed)?;
         let words = Arc::new(words);
-        snapshot.suppressed = Suppressed { entities: Arc::new(entities), digits, unknown_ids, words };
+        snapshot.suppressed =
+            Suppressed { entities: Arc::new(entities), digits, unknown_ids, words };
         Ok(snapshot)
     }
 

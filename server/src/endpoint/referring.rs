@@ -11,9 +11,9 @@
 
 use pinakes_format::autocomplete::{ENTITIES, Identifier};
 use pinakes_format::entity::{Entity, Facts, IdFormat};
+use pinakes_format::json::render::RecordStore;
 use pinakes_format::query::{Deadline, Query, QueryError};
 use pinakes_format::schema::keys::{Key, Kind, keys_of};
-use pinakes_format::json::render::RecordStore;
 use pinakes_format::snapshot::{RecordLookup, Snapshot};
 use pinakes_format::storage::error::ReadError;
 

@@ -59,9 +59,8 @@ impl Amended {
 
     /// The bytes in memory.
     pub fn bytes(&self) -> usize {
-        let of_posting = |posting: &AmendedPosting| {
-            size_of::<AmendedPosting>() + size_of_val(&*posting.places)
-        };
+        let of_posting =
+            |posting: &AmendedPosting| size_of::<AmendedPosting>() + size_of_val(&*posting.places);
         let postings = self.rows.iter().filter_map(|(_, posting)| posting.as_deref());
         size_of_val(&*self.rows) + postings.map(of_posting).sum::<usize>()
     }

@@ -61,7 +61,8 @@ impl WordPlaces {
 
     /// The weighted length of the record.
     pub fn length(&self) -> u64 {
-        let [title, of_abstract] = [Field::Title, Field::Abstract].map(|at| self.words[at as usize]);
+        let [title, of_abstract] =
+            [Field::Title, Field::Abstract].map(|at| self.words[at as usize]);
         weighted_length(title, of_abstract, self.authors)
     }
 }

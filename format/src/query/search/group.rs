@@ -94,11 +94,7 @@ impl OpenTerm<'_> {
     }
 
     /// Calls `visit` with the position of each occurrence that counts in a field of the current record.
-    fn each_position(
-        &mut self,
-        field: Field,
-        mut visit: impl FnMut(u32),
-    ) -> Result<(), ReadError> {
+    fn each_position(&mut self, field: Field, mut visit: impl FnMut(u32)) -> Result<(), ReadError> {
         let OpenTerm { postings, forms, amended } = self;
         let counts = |form| forms.as_ref().is_none_or(|forms| forms.binary_search(&form).is_ok());
         if let Some(posting) = amended.as_ref().and_then(|amended| amended.of(postings.row())) {

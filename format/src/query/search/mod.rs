@@ -35,12 +35,12 @@ use crate::snapshot::Snapshot;
 use crate::storage::error::ReadError;
 use crate::text::analyzer::Languages;
 
-pub(crate) use crate::query::search::terms::{TrueTerm, TrueTerms};
 pub use crate::query::search::plan::{SearchSummary, SearchedWords};
 pub use crate::query::search::rank::{RELEVANCE_SCORE, RankedRow};
 pub use crate::query::search::record::RecordTexts;
 pub use crate::query::search::snippet::{Excerpt, Marker};
 pub use crate::query::search::syntax::{CLAUSES_MAX, SEARCH_BYTES_MAX, Search, SyntaxError};
+pub(crate) use crate::query::search::terms::{TrueTerm, TrueTerms};
 
 /// A page of a list by relevance.
 pub(super) struct RankedPage {

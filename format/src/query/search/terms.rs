@@ -21,12 +21,12 @@ use std::{
 
 use crate::entity::Entity;
 use crate::index::doc_set::DocSet;
-use crate::index::kept_sets::CountedSet;
 use crate::index::encoding::ReferenceLookup;
 use crate::index::full_text::{
-    Amended, AmendedPosting, FORMS_MAX, FormCursor, FormOf, FullText, NO_ROW, Place, Postings, Term, WordPlaces, each_text,
-    impact,
+    Amended, AmendedPosting, FORMS_MAX, FormCursor, FormOf, FullText, NO_ROW, Place, Postings,
+    Term, WordPlaces, each_text, impact,
 };
+use crate::index::kept_sets::CountedSet;
 use crate::index::term_lists::Term as ListTerm;
 use crate::query::clause::Clause;
 use crate::query::deadline::{Deadline, QueryError};
@@ -92,13 +92,18 @@ impl<'s> TrueTerms<'s> {
         if !self.words.has(form) {
             return Ok(of);
         }
-        let with_form = |of: FormOf| self.has_form(form, &of).map(|has| has.then_some(of)).transpose();
+        let with_form =
+            |of: FormOf| self.has_form(form, &of).map(|has| has.then_some(of)).transpose();
         of.into_iter().filter_map(with_form).collect()
     }
 
     /// Whether a term has a form in a record that is not suppressed. Reads the postings up to the first such record, if a
     /// suppressed record has the form.
-    pub fn has_form(&self, form: &str, FormOf { stem, number }: &FormOf) -> Result<bool, QueryError> {
+    pub fn has_form(
+        &self,
+        form: &str,
+        FormOf { stem, number }: &FormOf,
+    ) -> Result<bool, QueryError> {
         if !self.words.has(form) {
             return Ok(true);
         }
@@ -216,10 +221,7 @@ impl<'s> TrueTerms<'s> {
     }
 
     /// The texts with names of an entity, and the number of the posting lists of each.
-    fn references(
-        &self,
-        entity: Entity,
-    ) -> Result<Vec<(&'static NameTexts, usize)>, ReadError> {
+    fn references(&self, entity: Entity) -> Result<Vec<(&'static NameTexts, usize)>, ReadError> {
         let names = paths()?.names.iter().filter(|names| names.entity == entity);
         let lists = names.map(|names| match keys_of(Entity::Output).filter(&names.key) {
             Some((_, Index::Lists(lists))) => Ok((names, lists)),
@@ -277,7 +279,8 @@ impl<'s> TrueTerms<'s> {
         let make = || -> Result<DocSet, QueryError> {
             let mut union = Union::new(rows);
             let file = self.snapshot.term_lists(Entity::Output)?;
-            let entities: BTreeSet<Entity> = paths()?.names.iter().map(|names| names.entity).collect();
+            let entities: BTreeSet<Entity> =
+                paths()?.names.iter().map(|names| names.entity).collect();
             for entity in entities {
                 let lists = self.references(entity)?;
                 for row in self.snapshot.suppressed().all_rows(entity) {
@@ -327,7 +330,8 @@ impl Referring<'_> {
             self.read(row)?;
         }
         for position in positions {
-            let at = self.starts.partition_point(|(of, from, _)| (*of, *from) <= (field, *position));
+            let at =
+                self.starts.partition_point(|(of, from, _)| (*of, *from) <= (field, *position));
             if let Some((of, from, to)) = at.checked_sub(1).and_then(|at| self.starts.get(at))
                 && *of == field
             {
@@ -370,7 +374,8 @@ struct Forms<'t> {
 impl<'t> Forms<'t> {
     fn new(stem: &'t str, term: Term<'_>) -> Result<Forms<'t>, ReadError> {
         let forms = term.forms(stem.as_bytes())?.into_iter().zip(0..);
-        let numbers = forms.filter_map(|(form, number)| Some((String::from_utf8(form).ok()?, number)));
+        let numbers =
+            forms.filter_map(|(form, number)| Some((String::from_utf8(form).ok()?, number)));
         Ok(Forms { stem, numbers: numbers.collect() })
     }
 
@@ -391,7 +396,8 @@ fn has_exactly(postings: &mut Postings<'_>, expected: &[Expected]) -> Result<boo
         *left.entry((*field, *number)).or_default() += i64::from(*occurrences);
     }
     for field in Field::of_set(postings.fields()?) {
-        postings.each_occurrence(field, |_, number| *left.entry((field, number)).or_default() -= 1)?;
+        postings
+            .each_occurrence(field, |_, number| *left.entry((field, number)).or_default() -= 1)?;
     }
     Ok(left.values().all(|left| *left == 0))
 }
