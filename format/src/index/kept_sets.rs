@@ -128,20 +128,26 @@ impl SnapshotSets {
         Ok(set)
     }
 
-    /// The changed postings of a term.
+    /// The changed postings of a term. `go_on` computes those that are missing. A computation that fails keeps what it has, so
+    /// that the next one ends sooner.
     pub fn amended<E>(
         &self,
         stem: &str,
-        make: impl FnOnce() -> Result<Amended, E>,
+        go_on: impl FnOnce(&mut Amended) -> Result<(), E>,
     ) -> Result<Arc<Amended>, E> {
         // No filter has this byte, which UTF-8 lacks.
         let place = self.place(&[&[u8::MAX], stem.as_bytes()].concat());
-        if let Some(Kept::Amended(amended)) = place.as_ref().and_then(Place::find) {
-            return Ok(amended);
+        let mut amended = Amended::default();
+        if let Some(Kept::Amended(known)) = place.as_ref().and_then(Place::find) {
+            if known.is_complete() {
+                return Ok(known);
+            }
+            amended = Amended::clone(&known);
         }
-        let amended = Arc::new(make()?);
+        let outcome = go_on(&mut amended);
+        let amended = Arc::new(amended);
         place.into_iter().for_each(|place| place.keep(Kept::Amended(Arc::clone(&amended))));
-        Ok(amended)
+        outcome.map(|()| amended)
     }
 
     fn place(&self, key: &[u8]) -> Option<Place<'_>> {

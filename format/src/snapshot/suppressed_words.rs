@@ -6,8 +6,8 @@
 //! names      ada → author 3, smith → author 3
 //! ```
 //!
-//! A word of a search that is none of these forms has the postings of the index. Cost: each suppressed output is read once,
-//! about 30 µs, and each name of a suppressed author, source or topic. Outputs that refer to these are read by no one here.
+//! The postings of all other words hold as the index has them. Cost: the text of each suppressed output, and the name of each
+//! suppressed author, source and topic. The outputs that refer to suppressed names are not read here.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -23,11 +23,11 @@ use crate::text::analyzer::Stemmer;
 /// The words of suppressed records.
 #[derive(Clone, Default)]
 pub(crate) struct SuppressedWords {
-    /// By language: the forms in suppressed outputs, with their stems.
+    /// By language and form: the stems of the forms in suppressed outputs.
     stems: HashMap<Stemmer, HashMap<Box<str>, Arc<str>>>,
-    /// Of each stem, the suppressed outputs that have it.
+    /// By stem: the number of suppressed outputs with the stem.
     outputs: HashMap<Arc<str>, u32>,
-    /// Of each form in names, the suppressed rows with the name.
+    /// By form: the suppressed rows with the form in their names.
     names: HashMap<Box<str>, Vec<(Entity, u32)>>,
 }
 

@@ -207,3 +207,24 @@ fn the_linker_rejects_a_bad_suppression_list_before_reading() {
     assert!(errors.contains(expected), "{errors}");
     assert!(!out.exists());
 }
+
+#[test]
+fn exports_leave_out_the_printed_name_of_a_suppressed_author() {
+    let setup = Setup::new();
+    let (path, _) = setup.build(&["HX_A1"], &[]);
+    let out = setup.0.path().join("export");
+    let check = |format: &str, more: &[&str]| {
+        pinakes_tests::export(
+            &path,
+            &out,
+            &[&["outputs", "--format", format, "--compress", "none"], more].concat(),
+        );
+        let files = files_below(&out);
+        let text: String = files.values().map(|bytes| String::from_utf8_lossy(bytes)).collect();
+        assert!(text.contains("N. Missing") && !text.contains("A. Example"), "{format}: {text}");
+        fs::remove_dir_all(&out).unwrap();
+    };
+    check("jsonl", &[]);
+    check("csv", &["--select", "id,authors.raw_author_name"]);
+    check("parquet", &[]);
+}

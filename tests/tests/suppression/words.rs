@@ -1,5 +1,5 @@
-//! Compares both ways of suppression word by word: each member of each entity has a word of its own, and each endpoint is
-//! asked for each word.
+//! Compares both ways of suppression word by word: each member of each entity has a distinctive word, and the test asks each
+//! endpoint for each word.
 
 use pinakes_format::entity::{CATALOG, Entity};
 use pinakes_tests::SeededRng;

@@ -10,7 +10,8 @@ use crate::schema::texts::Field;
 /// A place of a term in a record: the field, the position and the number of the form.
 pub type Place = (Field, u32, u16);
 
-/// What stays of a posting.
+/// The rest of a posting without the occurrences in suppressed names.
+#[derive(Clone)]
 pub struct AmendedPosting {
     /// The impact of the occurrences that stay.
     pub impact: u32,
@@ -25,22 +26,39 @@ impl AmendedPosting {
     }
 }
 
-/// The changed postings of a term.
-#[derive(Default)]
+/// The changed postings of a term, as far as they are computed.
+#[derive(Clone, Default)]
 pub struct Amended {
     /// Ascending by row; `None` of a removed posting.
     rows: Vec<(u32, Option<Box<AmendedPosting>>)>,
     removed: u32,
+    /// The rows before this one are computed; `u32::MAX` if all are.
+    next: u32,
 }
 
 impl Amended {
+    /// Whether the changed postings of all rows are computed.
+    pub fn is_complete(&self) -> bool {
+        self.next == u32::MAX
+    }
+
+    /// The first row that is not computed.
+    pub fn next(&self) -> u32 {
+        self.next
+    }
+
+    /// Notes that the rows before a row are computed; `u32::MAX` stands for the end of all rows.
+    pub fn advance(&mut self, next: u32) {
+        self.next = next;
+    }
+
     /// Adds a row. Rows ascend.
     pub fn push(&mut self, row: u32, posting: Option<AmendedPosting>) {
         self.removed += u32::from(posting.is_none());
         self.rows.push((row, posting.map(Box::new)));
     }
 
-    /// What stays of the posting of a row, perhaps nothing; `None` of an unchanged posting.
+    /// Finds a changed posting: its rest, or `Some(None)` of a removed posting. `None` stands for an unchanged posting.
     #[inline]
     pub fn of(&self, row: u32) -> Option<Option<&AmendedPosting>> {
         let at = self.rows.binary_search_by_key(&row, |(row, _)| *row).ok()?;

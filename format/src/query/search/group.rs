@@ -87,7 +87,7 @@ struct OpenTerm<'s> {
 }
 
 impl OpenTerm<'_> {
-    /// What is left of the posting of a row, perhaps nothing; `None` of a posting that holds as it is.
+    /// Finds the changed posting of a row, as [`Amended::of`] does.
     #[inline]
     fn amended(&self, row: u32) -> Option<Option<&AmendedPosting>> {
         self.amended.as_ref()?.of(row)

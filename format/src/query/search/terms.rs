@@ -1,7 +1,7 @@
 //! The terms of the full-text index, as they are without the names of suppressed records.
 //!
-//! An output keeps its row in the postings of a suppressed author's name. What an output has of such a term is worked out
-//! once for each term that a search meets, and kept:
+//! The index holds the names of suppressed authors, sources and topics in the postings of outputs. The first search for a term
+//! of such a name computes the changed postings of the term, and later searches take these up:
 //!
 //! ```text
 //! "Ada Smith" is suppressed    smith is a form of hers; her outputs are 7, 9 and 30
@@ -10,16 +10,18 @@
 //! row 30    also in the title: the record is read          the title stays, with another impact
 //! ```
 //!
-//! Cost of a term that is in no suppressed name: one probe. Of others, once: 0.2 µs for each output of the rows with the
+//! Cost of a term of no suppressed name: one probe of a table for each form. Cost of other terms, once: 0.2 µs for each output of the rows with the
 //! name, and about 50 µs for each record that is read.
 
 use std::{
     cell::Cell,
     collections::{BTreeMap, BTreeSet},
+    ops::Range,
     sync::Arc,
 };
 
 use crate::entity::Entity;
+use crate::index::bitset::CHUNK_ROWS;
 use crate::index::doc_set::DocSet;
 use crate::index::encoding::ReferenceLookup;
 use crate::index::full_text::{
@@ -27,6 +29,7 @@ use crate::index::full_text::{
     Term, WordPlaces, each_text, impact,
 };
 use crate::index::kept_sets::CountedSet;
+use crate::index::postings::Postings as RowPostings;
 use crate::index::term_lists::Term as ListTerm;
 use crate::query::clause::Clause;
 use crate::query::deadline::{Deadline, QueryError};
@@ -64,7 +67,10 @@ pub(crate) struct TrueTerms<'s> {
     deadline: Deadline<'s>,
 }
 
-/// What a row should have of a form, if each suppressed name stands there once: row, field, number of the form, occurrences.
+/// Occurrences that are listed together: 16 MiB.
+const EXPECTED_MAX: u64 = 1 << 20;
+
+/// The occurrences of a form in the suppressed names of a row: row, field, number of the form, occurrences. Counts each name once.
 type Expected = (u32, Field, u16, u32);
 
 impl<'s> TrueTerms<'s> {
@@ -160,44 +166,75 @@ impl<'s> TrueTerms<'s> {
         if forms.numbers.keys().all(|form| self.words.named(form).is_empty()) {
             return Ok(None);
         }
-        let amended = self.snapshot.kept().amended(stem, || self.amend(&forms, term))?;
+        let amended =
+            self.snapshot.kept().amended(stem, |amended| self.amend(&forms, term, amended))?;
         Ok((!amended.is_empty()).then_some(amended))
     }
 
-    fn amend(&self, forms: &Forms<'_>, term: Term<'s>) -> Result<Amended, QueryError> {
-        let expected = self.expected(forms)?;
-        let suppressed = self.snapshot.suppressed().rows(Entity::Output);
-        let mut postings = term.postings()?;
-        let (mut amended, mut outcome) = (Amended::default(), Ok(()));
-        for of_row in expected.chunk_by(|one, other| one.0 == other.0) {
-            self.deadline.check()?;
-            let row = of_row[0].0;
-            if suppressed.binary_search(&row).is_ok() {
-                continue;
-            }
-            postings.seek(row)?;
-            if postings.row() != row {
-                continue;
-            }
-            let posting = match has_exactly(&mut postings, of_row)? {
-                true => Ok(Some(None)),
-                false => self.read_posting(row, forms),
+    /// Computes the changed postings of a term from the first missing row on.
+    fn amend(
+        &self,
+        forms: &Forms<'_>,
+        term: Term<'s>,
+        amended: &mut Amended,
+    ) -> Result<(), QueryError> {
+        let lists = self.lists(forms)?;
+        let chunks = self.snapshot.count(Entity::Output).div_ceil(CHUNK_ROWS as u32);
+        // Rows are taken in stretches, so that a topic of millions of outputs needs no more memory than others.
+        let entries: u64 = lists.iter().map(|list| u64::from(list.rows.count())).sum();
+        let stretches = u32::try_from(entries / EXPECTED_MAX).unwrap_or(u32::MAX).saturating_add(1);
+        let stretch = chunks.div_ceil(stretches).max(1);
+        let (mut postings, mut outcome) = (term.postings()?, Ok(()));
+        for first in (0..chunks).step_by(stretch as usize) {
+            let rows = match stretches {
+                1 => None,
+                _ => Some(first..(first + stretch).min(chunks)),
             };
-            match posting {
-                Ok(Some(posting)) => amended.push(row, posting),
-                Ok(None) => {}
-                // Goes on, so that one attempt notes all chunks that are not on this disk.
-                Err(error) if self.snapshot.is_collecting() => outcome = Err(error),
-                Err(error) => return Err(error.into()),
+            for of_row in expected(&lists, rows)?.chunk_by(|one, other| one.0 == other.0) {
+                self.deadline.check()?;
+                let row = of_row[0].0;
+                if row < amended.next() {
+                    continue;
+                }
+                match self.posting(row, &mut postings, of_row, forms) {
+                    // Goes on, so that one attempt notes all chunks that are not on this disk.
+                    Err(error) if self.snapshot.is_collecting() => outcome = Err(error),
+                    Err(error) => return Err(error.into()),
+                    Ok(_) if outcome.is_err() => {}
+                    Ok(posting) => {
+                        posting.into_iter().for_each(|posting| amended.push(row, posting));
+                        amended.advance(row + 1);
+                    }
+                }
             }
         }
         outcome?;
-        Ok(amended)
+        amended.advance(NO_ROW);
+        Ok(())
     }
 
-    /// What the rows that refer to suppressed names should have of a term's forms, ascending.
-    fn expected(&self, forms: &Forms<'_>) -> Result<Vec<Expected>, QueryError> {
-        let mut expected = Vec::new();
+    /// The rest of a row's posting: `Some(None)` without a rest, `None` of an unchanged posting.
+    fn posting(
+        &self,
+        row: u32,
+        postings: &mut Postings<'_>,
+        expected: &[Expected],
+        forms: &Forms<'_>,
+    ) -> Result<Option<Option<AmendedPosting>>, ReadError> {
+        postings.seek(row)?;
+        if postings.row() != row || self.snapshot.suppressed().has(Entity::Output, row) {
+            return Ok(None);
+        }
+        match has_exactly(postings, expected)? {
+            true => Ok(Some(None)),
+            false => self.read_posting(row, forms),
+        }
+    }
+
+    /// The outputs that refer to the suppressed names with a term's forms.
+    fn lists(&self, forms: &Forms<'_>) -> Result<Vec<NameList<'s>>, QueryError> {
+        let file = self.snapshot.term_lists(Entity::Output)?;
+        let mut found = Vec::new();
         for (form, number) in &forms.numbers {
             for (entity, target) in self.words.named(form) {
                 self.deadline.check()?;
@@ -206,18 +243,14 @@ impl<'s> TrueTerms<'s> {
                 WordPlaces::default().each(Field::Authors, name, |word, _| {
                     occurrences += u32::from(word == form);
                 });
-                for (of, lists) in self.references(*entity)? {
-                    let file = self.snapshot.term_lists(Entity::Output)?;
-                    let Some(list) = file.find(lists, ListTerm::from(*target))? else { continue };
-                    list.each(|row| {
-                        expected.push((row, of.field, *number, occurrences));
-                        true
-                    })?;
+                for (names, lists) in self.references(*entity)? {
+                    let rows = file.find(lists, ListTerm::from(*target))?;
+                    let (field, number) = (names.field, *number);
+                    found.extend(rows.map(|rows| NameList { rows, field, number, occurrences }));
                 }
             }
         }
-        expected.sort_unstable();
-        Ok(expected)
+        Ok(found)
     }
 
     /// The texts with names of an entity, and the number of the posting lists of each.
@@ -230,7 +263,7 @@ impl<'s> TrueTerms<'s> {
         lists.collect()
     }
 
-    /// What stays of a posting, by the record: perhaps nothing; `None` if all does.
+    /// Reads a record for the rest of a posting: `Some(None)` without a rest, `None` of an unchanged posting.
     fn read_posting(
         &self,
         row: u32,
@@ -359,6 +392,38 @@ impl Referring<'_> {
         self.row = row;
         Ok(())
     }
+}
+
+/// The outputs that refer to a suppressed name, and the occurrences of a form in the name.
+struct NameList<'s> {
+    rows: RowPostings<'s>,
+    field: Field,
+    number: u16,
+    occurrences: u32,
+}
+
+/// Lists the occurrences of a term's forms in suppressed names, ascending by row: in some chunks of rows, or in all.
+fn expected(
+    lists: &[NameList<'_>],
+    chunks: Option<Range<u32>>,
+) -> Result<Vec<Expected>, ReadError> {
+    let mut expected = Vec::new();
+    for NameList { rows, field, number, occurrences } in lists {
+        let mut add = |row| {
+            expected.push((row, *field, *number, *occurrences));
+            true
+        };
+        match chunks.clone() {
+            None => rows.each(add)?,
+            Some(chunks) => {
+                for chunk in chunks {
+                    rows.view(chunk)?.each(|low| add(chunk << 16 | u32::from(low)));
+                }
+            }
+        }
+    }
+    expected.sort_unstable();
+    Ok(expected)
 }
 
 fn paths() -> Result<&'static TextPaths, ReadError> {
