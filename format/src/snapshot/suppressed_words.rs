@@ -9,7 +9,7 @@
 //! The postings of all other words hold as the index has them. Cost: the text of each suppressed output, and the name of each
 //! suppressed author, source and topic. The outputs that refer to suppressed names are not read here.
 
-use std::{collections::HashMap, sync::Arc};
+use std::collections::HashMap;
 
 use crate::entity::Entity;
 use crate::index::full_text::{WordPlaces, each_text};
@@ -23,10 +23,12 @@ use crate::text::analyzer::Stemmer;
 /// The words of suppressed records.
 #[derive(Clone, Default)]
 pub(crate) struct SuppressedWords {
-    /// By language and form: the stems of the forms in suppressed outputs.
-    stems: HashMap<Stemmer, HashMap<Box<str>, Arc<str>>>,
-    /// By stem: the number of suppressed outputs with the stem.
-    outputs: HashMap<Arc<str>, u32>,
+    /// By language and form: the numbers of the stems of the forms in suppressed outputs.
+    forms: HashMap<Stemmer, HashMap<Box<str>, u32>>,
+    /// The number of each stem.
+    stems: HashMap<Box<str>, u32>,
+    /// By number of a stem: the suppressed outputs with the stem, and the last of them.
+    outputs: Vec<(u32, u32)>,
     /// By form: the suppressed rows with the form in their names.
     names: HashMap<Box<str>, Vec<(Entity, u32)>>,
 }
@@ -75,24 +77,28 @@ impl SuppressedWords {
     ) -> Result<(), ReadError> {
         let language = language_of(plain, paths, row)?;
         let stemmer = Stemmer::of_language(language);
-        let forms = self.stems.entry(stemmer).or_default();
-        let (mut places, mut stems) = (WordPlaces::default(), Vec::new());
+        let SuppressedWords { forms, stems, outputs, .. } = self;
+        let forms = forms.entry(stemmer).or_default();
+        let mut places = WordPlaces::default();
         each_text(paths, plain.stored(Entity::Output, row)?, plain, |field, text| {
             places.each(field, text, |form, _| {
-                if let Some(stem) = forms.get(form) {
-                    return stems.push(Arc::clone(stem));
-                }
-                let stem = stemmer.stem(form);
-                let known = self.outputs.get_key_value(&*stem).map(|(known, _)| Arc::clone(known));
-                let stem = known.unwrap_or_else(|| Arc::from(&*stem));
-                forms.insert(form.into(), Arc::clone(&stem));
-                stems.push(stem);
+                let number = forms.get(form).copied().unwrap_or_else(|| {
+                    let stem = stemmer.stem(form);
+                    let number = stems.get(&*stem).copied().unwrap_or_else(|| {
+                        let number = outputs.len() as u32;
+                        stems.insert(stem.into(), number);
+                        outputs.push((0, u32::MAX));
+                        number
+                    });
+                    forms.insert(form.into(), number);
+                    number
+                });
+                // An output counts once, in however many of its words the stem occurs.
+                let (count, last) = &mut outputs[number as usize];
+                *count += u32::from(*last != row);
+                *last = row;
             });
-        })?;
-        stems.sort_unstable();
-        stems.dedup();
-        stems.into_iter().for_each(|stem| *self.outputs.entry(stem).or_default() += 1);
-        Ok(())
+        })
     }
 
     fn add_name(&mut self, entity: Entity, row: u32, name: &str) {
@@ -120,12 +126,12 @@ impl SuppressedWords {
 
     /// The number of suppressed outputs that have a stem.
     pub fn outputs(&self, stem: &str) -> u32 {
-        self.outputs.get(stem).copied().unwrap_or(0)
+        self.stems.get(stem).map_or(0, |number| self.outputs[*number as usize].0)
     }
 
     /// Whether a suppressed record has a form, so that perhaps no other record has it.
     pub fn has(&self, form: &str) -> bool {
-        self.names.contains_key(form) || self.stems.values().any(|forms| forms.contains_key(form))
+        self.names.contains_key(form) || self.forms.values().any(|forms| forms.contains_key(form))
     }
 }
 

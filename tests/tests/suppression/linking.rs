@@ -224,7 +224,7 @@ fn exports_leave_out_the_printed_name_of_a_suppressed_author() {
         assert!(text.contains("N. Missing") && !text.contains("A. Example"), "{format}: {text}");
         fs::remove_dir_all(&out).unwrap();
     };
-    check("jsonl", &[]);
+    check("ndjson", &[]);
     check("csv", &["--select", "id,authors.raw_author_name"]);
     check("parquet", &[]);
 }
