@@ -301,6 +301,26 @@ mod tests {
     }
 
     #[test]
+    fn changed_postings_go_on_where_a_computation_failed() {
+        let sets = SnapshotSets::new(&KeptSets::new(1 << 20));
+        let failed = sets.amended("smith", |amended| {
+            amended.push(3, None);
+            amended.advance(4);
+            Err("the deadline")
+        });
+        assert_eq!(failed.err(), Some("the deadline"));
+        let amended = sets.amended("smith", |amended| {
+            assert_eq!(amended.next(), 4);
+            amended.push(7, None);
+            amended.advance(u32::MAX);
+            Ok::<_, ()>(())
+        });
+        assert_eq!(amended.unwrap().removed(), 2);
+        let again = sets.amended("smith", |_| Err(()));
+        assert!(again.is_ok_and(|amended| amended.of(3).is_some_and(|left| left.is_none())));
+    }
+
+    #[test]
     fn each_node_of_interval_counts_is_known_by_its_upper_bits() {
         let counts = IntervalCounts::new(3);
         for (bit, interval) in [(2, 0), (1, 0), (1, 4), (0, 0), (0, 2), (0, 4), (0, 6)] {

@@ -175,6 +175,11 @@ fn posting_lists_hold_the_rows_they_were_written_from() {
             })
             .unwrap();
             assert!(rows.into_iter().eq(set.rows()), "case {case}, term {term}");
+            let mut rows = Vec::new();
+            for chunks in [0..1, 1..3, 3..4] {
+                list.each_in(chunks, |row| rows.push(row)).unwrap();
+            }
+            assert!(rows.into_iter().eq(set.rows()), "case {case}, term {term}");
             let counts = list.chunk_counts(4).unwrap();
             for chunk in 0..4 {
                 let view = list.view(chunk).unwrap();

@@ -619,16 +619,49 @@ impl<'s> Postings<'s> {
         }
         Ok(())
     }
+
+    /// Calls `visit` with each row of some chunks, ascending.
+    ///
+    /// # Errors
+    ///
+    /// As [`Postings::view`].
+    pub fn each_in(&self, chunks: Range<u32>, mut visit: impl FnMut(u32)) -> Result<(), ReadError> {
+        match self.form {
+            Form::Short(bytes) => {
+                let rows = bytes.as_chunks::<4>().0.iter().map(|row| u32::from_le_bytes(*row));
+                rows.filter(|row| chunks.contains(&(row >> 16))).for_each(visit);
+            }
+            Form::Long { entries, chunks: count } => {
+                for at in first_entry(entries, count, chunks.start)..count {
+                    let this = entry(entries, at);
+                    if this.chunk >= chunks.end {
+                        break;
+                    }
+                    self.container(this, entry(entries, at + 1))?.each(|low| {
+                        visit(this.chunk << 16 | u32::from(low));
+                        true
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
 }
 
-/// Binary-searches the entry of a chunk.
-fn find_entry(entries: &[u8], chunks: usize, chunk: u32) -> Option<usize> {
+/// Binary-searches the first entry of a chunk or of a later one.
+fn first_entry(entries: &[u8], chunks: usize, chunk: u32) -> usize {
     let (mut low, mut high) = (0, chunks);
     while low < high {
         let middle = low + (high - low) / 2;
         if entry(entries, middle).chunk < chunk { low = middle + 1 } else { high = middle }
     }
-    (low < chunks && entry(entries, low).chunk == chunk).then_some(low)
+    low
+}
+
+/// Finds the entry of a chunk.
+fn find_entry(entries: &[u8], chunks: usize, chunk: u32) -> Option<usize> {
+    let at = first_entry(entries, chunks, chunk);
+    (at < chunks && entry(entries, at).chunk == chunk).then_some(at)
 }
 
 /// Reads an entry. `open` checked the length of the entries, so `at` is in range.

@@ -186,10 +186,7 @@ impl<'s> TrueTerms<'s> {
         let stretch = chunks.div_ceil(stretches).max(1);
         let (mut postings, mut outcome) = (term.postings()?, Ok(()));
         for first in (0..chunks).step_by(stretch as usize) {
-            let rows = match stretches {
-                1 => None,
-                _ => Some(first..(first + stretch).min(chunks)),
-            };
+            let rows = first..first.saturating_add(stretch);
             for of_row in expected(&lists, rows)?.chunk_by(|one, other| one.0 == other.0) {
                 self.deadline.check()?;
                 let row = of_row[0].0;
@@ -402,25 +399,12 @@ struct NameList<'s> {
     occurrences: u32,
 }
 
-/// Lists the occurrences of a term's forms in suppressed names, ascending by row: in some chunks of rows, or in all.
-fn expected(
-    lists: &[NameList<'_>],
-    chunks: Option<Range<u32>>,
-) -> Result<Vec<Expected>, ReadError> {
+/// Lists the occurrences of a term's forms in suppressed names, in some chunks of rows, ascending by row.
+fn expected(lists: &[NameList<'_>], chunks: Range<u32>) -> Result<Vec<Expected>, ReadError> {
     let mut expected = Vec::new();
     for NameList { rows, field, number, occurrences } in lists {
-        let mut add = |row| {
-            expected.push((row, *field, *number, *occurrences));
-            true
-        };
-        match chunks.clone() {
-            None => rows.each(add)?,
-            Some(chunks) => {
-                for chunk in chunks {
-                    rows.view(chunk)?.each(|low| add(chunk << 16 | u32::from(low)));
-                }
-            }
-        }
+        let add = |row| expected.push((row, *field, *number, *occurrences));
+        rows.each_in(chunks.clone(), add)?;
     }
     expected.sort_unstable();
     Ok(expected)
