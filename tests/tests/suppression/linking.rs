@@ -212,19 +212,14 @@ fn the_linker_rejects_a_bad_suppression_list_before_reading() {
 fn exports_leave_out_the_printed_name_of_a_suppressed_author() {
     let setup = Setup::new();
     let (path, _) = setup.build(&["HX_A1"], &[]);
-    let out = setup.0.path().join("export");
+    let out = setup.0.path().join("outputs");
     let check = |format: &str, more: &[&str]| {
-        pinakes_tests::export(
-            &path,
-            &out,
-            &[&["outputs", "--format", format, "--compress", "none"], more].concat(),
-        );
-        let files = files_below(&out);
-        let text: String = files.values().map(|bytes| String::from_utf8_lossy(bytes)).collect();
+        let options = ["outputs", "--format", format, "--compress", "none"];
+        pinakes_tests::export(&path, &out, &[&options[..], more].concat());
+        let text = String::from_utf8_lossy(&fs::read(&out).unwrap()).into_owned();
         assert!(text.contains("N. Missing") && !text.contains("A. Example"), "{format}: {text}");
-        fs::remove_dir_all(&out).unwrap();
+        fs::remove_file(&out).unwrap();
     };
     check("ndjson", &[]);
     check("csv", &["--select", "id,authors.raw_author_name"]);
-    check("parquet", &[]);
 }

@@ -188,11 +188,11 @@ impl<'s> TrueTerms<'s> {
         for first in (0..chunks).step_by(stretch as usize) {
             let rows = first..first.saturating_add(stretch);
             for of_row in expected(&lists, rows)?.chunk_by(|one, other| one.0 == other.0) {
-                self.deadline.check()?;
                 let row = of_row[0].0;
                 if row < amended.next() {
                     continue;
                 }
+                self.deadline.check()?;
                 match self.posting(row, &mut postings, of_row, forms) {
                     // Goes on, so that one attempt notes all chunks that are not on this disk.
                     Err(error) if self.snapshot.is_collecting() => outcome = Err(error),
