@@ -79,7 +79,7 @@ fn a_suppressed_text_is_not_findable() {
 /// Authors 1 and 2 are Smiths, and suppressed; author 3 is another. Each work has some of them, some have a Smith in the title.
 fn works_of_smiths() -> String {
     let work = |at: u64| {
-        let title = if at % 5 == 0 { "Smith numbers" } else { "Numbers" };
+        let title = if at.is_multiple_of(5) { "Smith numbers" } else { "Numbers" };
         let mut work = titled((at, "en", title));
         let people = [&[1][..], &[2, 3], &[1, 2], &[3]][at as usize % 4];
         let authors = people.iter().map(|who| {
@@ -105,7 +105,7 @@ fn a_search_for_a_suppressed_name_goes_on_where_its_deadline_stopped_another() {
         query.execute(snapshot, deadline).map(|page| (page.count, page.rows, page.scores))
     };
     let expected = page(&open().without(&list).unwrap(), Deadline::NEVER).unwrap();
-    let has_smith = |at: &u64| at % 5 == 0 || at % 4 == 1 || at % 4 == 3;
+    let has_smith = |at: &u64| at.is_multiple_of(5) || at % 4 == 1 || at % 4 == 3;
     assert_eq!(expected.0, (1..400).filter(has_smith).count() as u64);
     let kept = open().keeping(&KeptSets::new(1 << 20)).without(&list).unwrap();
     let mut attempts = 0;
