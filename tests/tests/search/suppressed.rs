@@ -13,13 +13,15 @@ use serde_json::json;
 
 use crate::{encoded, numbers, titled, with_abstract};
 
-/// Records 1 and 2 are suppressed: only these have `zyzzyva`, and `synovitis` is frequent through others.
+/// Records 1, 2 and 5 are suppressed: only these have `zyzzyva`, only 5 is German, and `synovitis` is frequent through others.
 fn lines() -> String {
     let mut works = vec![
         with_abstract(titled((1, "en", "Zyzzyva among the weevils")), "A zyzzyva and its graphene"),
         titled((2, "en", "More zyzzyva and graphene")),
         titled((3, "en", "Graphene sheets")),
         titled((4, "en", "Thin graphene in many other words")),
+        titled((5, "de", "Netzwerke")),
+        titled((6, "en", "The word netzwerk")),
     ];
     works.extend((10..30).map(|id| titled((id, "en", "Synovitis of the knee"))));
     works.iter().map(|work| format!("{work}\n")).collect()
@@ -32,7 +34,7 @@ fn a_suppressed_text_is_not_findable() {
     pinakes_tests::write_files(dump.path(), [("works.jsonl", lines())]);
     let inputs = [dump.path().to_path_buf()];
     let list = own.path().join("suppressed.txt");
-    fs::write(&list, "HX_W1\nHX_W2\n").unwrap();
+    fs::write(&list, "HX_W1\nHX_W2\nHX_W5\n").unwrap();
     let listed = list.to_str().unwrap();
     let whole = pinakes_tests::build(&inputs, &out.path().join("whole"), &[]);
     let linked = pinakes_tests::build(&inputs, &out.path().join("linked"), &["--suppress", listed]);
@@ -66,7 +68,8 @@ fn a_suppressed_text_is_not_findable() {
     }
     // The scores of others are those of a snapshot that never had the suppressed records.
     let [mut one, mut other] = [serving.connect(), linking.connect()];
-    for text in ["graphene", "synovitis knee", "synovitsi", "graphene sheets zyzzyva"] {
+    for text in ["graphene", "synovitis knee", "synovitsi", "graphene sheets zyzzyva", "netzwerken"]
+    {
         let target = format!("/outputs?search={}", encoded(text));
         let (served, linked) = (one.get(&target).json(), other.get(&target).json());
         assert_eq!(served["meta"], linked["meta"], "{text}");
