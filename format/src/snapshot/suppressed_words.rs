@@ -29,8 +29,6 @@ pub(crate) struct SuppressedWords {
     stems: HashMap<Box<str>, u32>,
     /// By number of a stem: the suppressed outputs with the stem, and the last of them.
     outputs: Vec<(u32, u32)>,
-    /// By code of a language: the number of suppressed outputs.
-    languages: HashMap<u32, u32>,
     /// By form: the suppressed rows with the form in their names.
     names: HashMap<Box<str>, Vec<(Entity, u32)>>,
 }
@@ -77,11 +75,9 @@ impl SuppressedWords {
         paths: &TextPaths,
         row: u32,
     ) -> Result<(), ReadError> {
-        let stemmer = Stemmer::of_language(language_of(plain, paths, row)?);
-        let SuppressedWords { forms, stems, outputs, languages, .. } = self;
-        if let Some(code) = language_code(plain, paths, row)? {
-            *languages.entry(code).or_default() += 1;
-        }
+        let language = language_of(plain, paths, row)?;
+        let stemmer = Stemmer::of_language(language);
+        let SuppressedWords { forms, stems, outputs, .. } = self;
         let forms = forms.entry(stemmer).or_default();
         let mut places = WordPlaces::default();
         each_text(paths, plain.stored(Entity::Output, row)?, plain, |field, text| {
@@ -133,11 +129,6 @@ impl SuppressedWords {
         self.stems.get(stem).map_or(0, |number| self.outputs[*number as usize].0)
     }
 
-    /// The number of suppressed outputs in a language, by its code; `None` if there are none.
-    pub fn outputs_in(&self, language: u32) -> Option<u32> {
-        self.languages.get(&language).copied()
-    }
-
     /// Whether a suppressed record has a form, so that perhaps no other record has it.
     pub fn has(&self, form: &str) -> bool {
         self.names.contains_key(form) || self.forms.values().any(|forms| forms.contains_key(form))
@@ -150,19 +141,11 @@ pub(crate) fn language_of<'s>(
     paths: &TextPaths,
     row: u32,
 ) -> Result<Option<&'s str>, ReadError> {
-    language_code(snapshot, paths, row)?.map(|code| snapshot.code(code)).transpose()
-}
-
-fn language_code(
-    snapshot: &Snapshot,
-    paths: &TextPaths,
-    row: u32,
-) -> Result<Option<u32>, ReadError> {
     let mut language = None;
     snapshot.gather(Entity::Output, row, &paths.language, &mut |_, value| {
         if let Gathered::Code(code) = value {
             language = Some(code);
         }
     })?;
-    Ok(language)
+    language.map(|code| snapshot.code(code)).transpose()
 }

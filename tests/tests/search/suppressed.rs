@@ -14,6 +14,7 @@ use serde_json::json;
 use crate::{encoded, numbers, titled, with_abstract};
 
 /// Records 1, 2 and 5 are suppressed: only these have `zyzzyva`, only 5 is German, and `synovitis` is frequent through others.
+/// Both ways of suppression still stem words as German.
 fn lines() -> String {
     let mut works = vec![
         with_abstract(titled((1, "en", "Zyzzyva among the weevils")), "A zyzzyva and its graphene"),

@@ -27,12 +27,10 @@ mod word_test;
 
 use crate::entity::Entity;
 use crate::index::doc_set::DocSet;
-use crate::index::encoding::ReferenceLookup;
 use crate::query::deadline::{Deadline, QueryError};
 use crate::query::search::plan::Resolver;
 use crate::query::search::rank::{Ranking, SuppressedBefore, matching_rows};
 use crate::record::value::Table;
-use crate::schema::keys::{Index, keys_of};
 use crate::snapshot::Snapshot;
 use crate::storage::error::ReadError;
 use crate::text::analyzer::Languages;
@@ -98,10 +96,7 @@ impl Search {
             let reason = "cannot be searched: this snapshot was built without a full-text index; `name.search` finds names";
             return Err(QueryError::refused(self.parameter, &self.text, reason.to_owned()));
         };
-        let languages = match snapshot.suppressed().rows(entity) {
-            [] => index.languages(|| languages_of(snapshot))?,
-            _ => languages_of(snapshot)?,
-        };
+        let languages = index.languages(|| languages_of(snapshot))?;
         let (rows, suppressed) = (snapshot.count(entity), snapshot.suppressed().rows(entity));
         let terms = TrueTerms::new(snapshot, index, deadline);
         Ok(Resolver::new(self, terms, languages, rows, suppressed, deadline))
@@ -110,24 +105,7 @@ impl Search {
 
 /// The languages of a snapshot's records.
 fn languages_of(snapshot: &Snapshot) -> Result<Languages, ReadError> {
-    let mut codes: Vec<&str> = Vec::new();
-    for code in snapshot.codes_of(Table::Language as u8)? {
-        if has_outputs_in(snapshot, code)? {
-            codes.push(snapshot.code(code)?);
-        }
-    }
+    let codes = snapshot.codes_of(Table::Language as u8)?;
+    let codes: Vec<&str> = codes.map(|code| snapshot.code(code)).collect::<Result<_, _>>()?;
     Ok(Languages::of_codes(codes.into_iter()))
-}
-
-/// Whether not all outputs in a language are suppressed.
-fn has_outputs_in(snapshot: &Snapshot, language: u32) -> Result<bool, ReadError> {
-    let suppressed = snapshot.suppressed().words().outputs_in(language);
-    let (Some(suppressed), Some((_, Index::Lists(lists)))) =
-        (suppressed, keys_of(Entity::Output).filter("language.code"))
-    else {
-        return Ok(true);
-    };
-    let term = snapshot.code_term(language)?;
-    let outputs = snapshot.term_lists(Entity::Output)?.find(lists, term)?;
-    Ok(outputs.is_some_and(|outputs| outputs.count() > suppressed))
 }
