@@ -50,6 +50,10 @@ const VOLATILE: [&str; 11] = [
     "domains.fields",
 ];
 
+/// Lists whose items are counted over all compared records: each record may change, and the sum stays.
+const TOTALS: [&str; 4] =
+    ["outputs.authors", "outputs.references", "outputs.additional_venues", "outputs.funders"];
+
 /// Whether the values are computed anew for each release.
 pub(super) fn is_computed(entity: Entity, path: &str) -> bool {
     is_listed(&COMPUTED, entity, path)
@@ -84,7 +88,12 @@ pub(super) fn limit(kind: Kind, entity: Entity, path: &str) -> Option<f64> {
         Kind::Changed | Kind::Nulled => Some(0.25),
         Kind::Jumped => Some(0.5),
         Kind::Moved => Some(0.05),
-        Kind::Gone => Some(0.2),
+        // A dump without one of its parts.
+        Kind::Gone => Some(0.1),
+        Kind::Fewer if is_listed(&TOTALS, entity, path) => Some(0.1),
+        // Twice as many.
+        Kind::More if is_listed(&TOTALS, entity, path) => Some(0.5),
+        Kind::Fewer | Kind::More => None,
         Kind::Distribution => Some(0.5),
     }
 }

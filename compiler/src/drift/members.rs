@@ -4,6 +4,7 @@
 //! {"title": "Tides", "authors": [{"id": "HX_A7"}, {"id": "HX_A9"}], "cites": 3, …}
 //!
 //! title         hash of "Tides"                        1 value
+//! authors                                              2 items
 //! authors.id    least hash of HX_A7 and HX_A9          2 values
 //! cites         hash of 3                              1 value, sum 3
 //! ```
@@ -12,6 +13,9 @@
 //! more author is a small change, and other authors are a change.
 //!
 //! The names of references are left out: they are members of the records referred to.
+//!
+//! An id of the current snapshot that the new one merged stands for the id that it is merged into. What lies beside such a
+//! reference, such as the type of a venue's source, is then of another record, and is not compared.
 
 use pinakes_format::changes::REFERENCES;
 use pinakes_format::entity::Entity;
@@ -20,7 +24,7 @@ use pinakes_format::record::columns::Column;
 use pinakes_format::record::schema::{Schema, Shown};
 use pinakes_format::record::schema_of;
 use pinakes_format::schema::keys::keys_of;
-use pinakes_format::snapshot::{RecordLookup, Snapshot};
+use pinakes_format::snapshot::{LookupResult, RecordLookup, Snapshot};
 use pinakes_format::storage::error::ReadError;
 use twox_hash::XxHash3_128;
 
@@ -40,6 +44,8 @@ pub(super) struct Value {
     pub count: u32,
     /// The sum of numbers.
     pub sum: f64,
+    /// Whether the value lies beside a reference to a merged record.
+    pub is_beside_merged: bool,
 }
 
 impl Value {
@@ -65,14 +71,21 @@ pub(super) struct Member {
     pub path: String,
     /// Of numbers that a source computes again for each release: the least number that should neither double nor halve.
     pub jump_min: Option<f64>,
+    /// Whether the value is the number of a list's items.
+    pub is_list: bool,
 }
 
 /// A column of one record, nested as the declaration is.
 enum Node {
     Skipped,
     Leaf(Value),
+    /// The ids of a reference or of a list of references.
+    Ids(Vec<(Entity, u64)>),
     Object(Vec<Node>),
-    List(Box<Node>),
+    /// An object whose members are those of the surrounding one.
+    Flat(Box<Node>),
+    /// The number of items, where items are objects, and the items.
+    List(Option<u32>, Box<Node>),
 }
 
 /// Reads the values of an entity's records.
@@ -91,7 +104,7 @@ pub(super) fn members_of(entity: Entity) -> Vec<Member> {
         member.jump_min = member.jump_min.filter(|_| is_computed(entity, &member.path));
     }
     if keys_of(entity).has_citations() {
-        members.push(Member { path: REFERENCES.to_owned(), jump_min: None });
+        members.push(Member { path: REFERENCES.to_owned(), jump_min: None, is_list: true });
     }
     members
 }
@@ -104,23 +117,33 @@ fn node(schema: &Schema, path: &str, members: &mut Vec<Member>) -> Node {
             Schema::Number => Some(FRACTION_JUMP_MIN),
             _ => None,
         };
-        members.push(Member { path, jump_min });
+        members.push(Member { path, jump_min, is_list: false });
         Node::Leaf(Value::default())
     };
     match schema {
         Schema::Nullable(inner) | Schema::ByShape { single: inner, .. } => {
             node(inner, path, members)
         }
-        Schema::List(inner) => Node::List(Box::new(node(inner, path, members))),
+        Schema::List(inner) => {
+            let has_objects = matches!(
+                **inner,
+                Schema::Object(_) | Schema::Reference(_) | Schema::ParentReference(_)
+            );
+            if has_objects {
+                members.push(Member { path: path.to_owned(), jump_min: None, is_list: true });
+            }
+            Node::List(has_objects.then_some(0), Box::new(node(inner, path, members)))
+        }
         // Records are found by their ids.
         Schema::Id(_) => Node::Skipped,
         Schema::Reference(_) | Schema::ParentReference(_) => {
-            Node::Object(vec![leaf(join(path, "id")), Node::Skipped])
+            leaf(join(path, "id"));
+            Node::Object(vec![Node::Ids(Vec::new()), Node::Skipped])
         }
         Schema::NamedCode(_) => Node::Object(vec![leaf(join(path, "code")), Node::Skipped]),
         Schema::Object(object) => {
             let columns = object.members.iter().map(|member| match member.shown {
-                Shown::Flat => node(&member.schema, path, members),
+                Shown::Flat => Node::Flat(Box::new(node(&member.schema, path, members))),
                 _ => node(&member.schema, &join(path, member.name), members),
             });
             Node::Object(columns.collect())
@@ -139,30 +162,87 @@ impl<'s> Values<'s> {
         Values { snapshot, entity, tree, writer: JsonWriter::for_export(snapshot) }
     }
 
-    /// The values of the record in a row.
-    pub(super) fn read(&mut self, row: u32) -> Result<Vec<Value>, ReadError> {
+    /// The values of the record in a row, with ids as `merges` has merged them.
+    pub(super) fn read(
+        &mut self,
+        row: u32,
+        merges: Option<&Snapshot>,
+    ) -> Result<Vec<Value>, ReadError> {
         self.snapshot.fill(self.entity, row, &mut self.tree, &mut self.writer)?;
         let mut values = Vec::new();
-        self.tree.take(&mut values);
+        self.tree.take(merges, &mut values)?;
         if keys_of(self.entity).has_citations() {
-            let mut value = Value::default();
             let ids = RecordLookup::references(self.snapshot, self.entity, row)?;
-            ids.iter().for_each(|id| value.add(&id.to_le_bytes()));
-            values.push(value);
+            let ids = ids.iter().map(|id| (self.entity, *id));
+            values.push(value_of_ids(ids, merges)?.0);
         }
         Ok(values)
     }
 }
 
+/// The value of references, and whether one of them leads to a merged record.
+fn value_of_ids(
+    ids: impl Iterator<Item = (Entity, u64)>,
+    merges: Option<&Snapshot>,
+) -> Result<(Value, bool), ReadError> {
+    let (mut value, mut has_merged) = (Value::default(), false);
+    for (entity, id) in ids {
+        let found = merges.map(|merges| merges.find(entity, id)).transpose()?;
+        let into = match found {
+            Some(LookupResult::Merged(into)) => into,
+            _ => id,
+        };
+        has_merged |= into != id;
+        value.add(&into.to_le_bytes());
+    }
+    Ok((value, has_merged))
+}
+
 impl Node {
-    /// Takes the values out of all leaves.
-    fn take(&mut self, values: &mut Vec<Value>) {
+    /// Takes the values out of all leaves. Returns whether a reference leads to a merged record.
+    fn take(
+        &mut self,
+        merges: Option<&Snapshot>,
+        values: &mut Vec<Value>,
+    ) -> Result<bool, ReadError> {
         match self {
             Node::Skipped => {}
             Node::Leaf(value) => values.push(std::mem::take(value)),
-            Node::Object(columns) => columns.iter_mut().for_each(|column| column.take(values)),
-            Node::List(items) => items.take(values),
+            Node::Ids(ids) => {
+                let (value, has_merged) = value_of_ids(ids.drain(..), merges)?;
+                values.push(value);
+                return Ok(has_merged);
+            }
+            Node::Object(columns) => {
+                let from = values.len();
+                let (mut is_reference, mut is_merged) = (false, false);
+                let mut own = Vec::new();
+                for column in columns {
+                    let begin = values.len();
+                    let has_merged = column.take(merges, values)?;
+                    match column {
+                        Node::Ids(_) => (is_reference, is_merged) = (true, has_merged),
+                        Node::Flat(_) if has_merged => own.push(begin..values.len()),
+                        _ => {}
+                    }
+                }
+                if !own.is_empty() {
+                    for (at, value) in values.iter_mut().enumerate().skip(from) {
+                        value.is_beside_merged = !own.iter().any(|own| own.contains(&at));
+                    }
+                }
+                return Ok(is_reference && is_merged);
+            }
+            Node::Flat(inner) => return inner.take(merges, values),
+            Node::List(count, items) => {
+                if let Some(count) = count {
+                    let count = std::mem::take(count);
+                    values.push(Value { count, ..Value::default() });
+                }
+                items.take(merges, values)?;
+            }
         }
+        Ok(false)
     }
 
     fn add(&mut self, bytes: &[u8], number: f64) {
@@ -175,7 +255,10 @@ impl Node {
 
 impl Column for Node {
     fn is_skipped(&self) -> bool {
-        matches!(self, Node::Skipped)
+        match self {
+            Node::Flat(inner) => inner.is_skipped(),
+            node => matches!(node, Node::Skipped),
+        }
     }
 
     fn null(&mut self) {}
@@ -196,8 +279,11 @@ impl Column for Node {
         self.add(rest, 0.0);
     }
 
-    fn id(&mut self, _: Entity, id: u64) {
-        self.add(&id.to_le_bytes(), 0.0);
+    fn id(&mut self, entity: Entity, id: u64) {
+        match self {
+            Node::Ids(ids) => ids.push((entity, id)),
+            other => other.add(&id.to_le_bytes(), 0.0),
+        }
     }
 
     fn day(&mut self, year: u16, month: u8, day: u8) {
@@ -210,11 +296,19 @@ impl Column for Node {
     }
 
     fn object(&mut self) -> &mut [Node] {
-        if let Node::Object(columns) = self { columns } else { &mut [] }
+        match self {
+            Node::Object(columns) => columns,
+            Node::Flat(inner) => inner.object(),
+            _ => &mut [],
+        }
     }
 
-    fn list(&mut self, _: usize) -> Option<&mut Node> {
-        if let Node::List(items) = self { Some(items) } else { None }
+    fn list(&mut self, items: usize) -> Option<&mut Node> {
+        let Node::List(count, inner) = self else { return None };
+        if let Some(count) = count {
+            *count += items as u32;
+        }
+        Some(inner)
     }
 }
 

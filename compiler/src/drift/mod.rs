@@ -63,6 +63,10 @@ pub enum Kind {
     Moved,
     /// Records: the share without a record or a merge now.
     Gone,
+    /// Items of a list in all records before: the share that is missing now.
+    Fewer,
+    /// Items of a list in all records now: the share that is more than before.
+    More,
     /// The distance between the distributions of the values over all records.
     Distribution,
 }
@@ -77,6 +81,8 @@ impl Kind {
             Kind::Jumped => "jumped",
             Kind::Moved => "moved",
             Kind::Gone => "gone",
+            Kind::Fewer => "fewer",
+            Kind::More => "more",
             Kind::Distribution => "distribution",
         }
     }
@@ -133,6 +139,10 @@ impl fmt::Display for Excess {
         match kind {
             Kind::Distribution => {
                 write!(out, "{member}: {share:.1} % of all records moved to other values")?;
+            }
+            Kind::Fewer | Kind::More => {
+                let what = if *kind == Kind::Fewer { "fewer" } else { "more" };
+                write!(out, "{member}: {share:.1} % {what} items in {of} compared records")?;
             }
             kind => {
                 let what = match kind {

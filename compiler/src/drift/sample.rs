@@ -51,6 +51,8 @@ enum Fate {
 enum Shown {
     /// The id of a record, and its rows before and now.
     Rows(u64, [u32; 2]),
+    /// The id of a record, and the numbers of its items before and now.
+    Items(u64, [u32; 2]),
     Text(Example),
 }
 
@@ -98,6 +100,10 @@ struct MemberTally {
     changed_by_chance: Tally,
     /// Records whose new number is at least twice, or at most half, of an old number of another record.
     jumped_by_chance: Tally,
+    /// Of a list: the numbers of items in all records before and now, and records with fewer and with more.
+    items: [u64; 2],
+    fewer: Tally,
+    more: Tally,
 }
 
 /// A share with the examples of it.
@@ -193,12 +199,25 @@ impl MemberTally {
             recent: VecDeque::with_capacity(CHANCE_DISTANCE),
             changed_by_chance: Tally::default(),
             jumped_by_chance: Tally::default(),
+            items: [0; 2],
+            fewer: Tally::default(),
+            more: Tally::default(),
         }
     }
 
     /// Adds the values of one record before and now.
     fn add(&mut self, old: Value, new: Value, (id, rows): (u64, [u32; 2])) {
         let rows = || Shown::Rows(id, rows);
+        if old.is_beside_merged {
+            return;
+        }
+        if self.member.is_list {
+            self.items[0] += u64::from(old.count);
+            self.items[1] += u64::from(new.count);
+            let items = || Shown::Items(id, [old.count, new.count]);
+            self.fewer.add(new.count < old.count, items);
+            self.more.add(new.count > old.count, items);
+        }
         if old.is_null() {
             return self.filled.add(!new.is_null(), rows);
         }
@@ -231,11 +250,19 @@ impl MemberTally {
         let [changed, jumped] =
             [(Kind::Changed, &self.changed_by_chance), (Kind::Jumped, &self.jumped_by_chance)]
                 .map(|(kind, by_chance)| limit(kind, path).map(|share| by_chance.limit(share)));
+        let [before, now] = self.items.map(|items| items as f64);
+        let total = |kind, tally, lost: f64, of: f64| {
+            let measured = Measured::of(path, kind, tally, limit(kind, path))?;
+            let share = if lost > 0.0 { lost / of } else { 0.0 };
+            Some(Measured { share: Share { share, ..measured.share }, ..measured })
+        };
         [
             Measured::of(path, Kind::Changed, &self.changed, changed),
             Measured::of(path, Kind::Nulled, &self.nulled, limit(Kind::Nulled, path)),
             Measured::of(path, Kind::Filled, &self.filled, limit(Kind::Filled, path)),
             Measured::of(path, Kind::Jumped, &self.jumped, jumped),
+            total(Kind::Fewer, &self.fewer, before - now, before),
+            total(Kind::More, &self.more, now - before, now),
         ]
         .into_iter()
         .flatten()
@@ -260,6 +287,10 @@ impl<'m> Measured<'m> {
         let example = |shown: &Shown| -> Compared<Example> {
             Ok(match shown {
                 Shown::Text(example) => example.clone(),
+                Shown::Items(id, counts) => {
+                    let [before, now] = counts.map(|count| format!("{count} items"));
+                    Example { id: entity.id_text(*id), before, now }
+                }
                 Shown::Rows(id, [old, new]) => Example {
                     id: entity.id_text(*id),
                     before: examples::value(before, entity, self.path, *old)
@@ -301,8 +332,13 @@ impl Reader<'_> {
             // The record that has the identifiers of this one, if any.
             let (heir, fate) = match found {
                 LookupResult::Row(new) => {
-                    let old = old_values.read(row).map_err(TakeOver::at(entity, row))?;
-                    let values = new_values.read(new).map_err(new_row(entity, new))?;
+                    let mut old = old_values.read(row, None).map_err(TakeOver::at(entity, row))?;
+                    let values = new_values.read(new, None).map_err(new_row(entity, new))?;
+                    let is_same = |(old, new): (&Value, &Value)| old.hash == new.hash;
+                    if !old.iter().zip(&values).all(is_same) {
+                        let followed = old_values.read(row, Some(now));
+                        old = followed.map_err(new_row(entity, None::<u32>))?;
+                    }
                     (Some(new), Fate::Kept(new, [old, values]))
                 }
                 LookupResult::Merged(into) => {
@@ -356,8 +392,9 @@ mod tests {
 
     #[test]
     fn values_of_a_member_are_told_apart() {
-        let value = |hash, count, sum| Value { hash, count, sum };
-        let mut tally = MemberTally::new(Member { path: "cites".into(), jump_min: Some(8.0) });
+        let value = |hash, count, sum| Value { hash, count, sum, ..Value::default() };
+        let mut tally =
+            MemberTally::new(Member { path: "cites".into(), jump_min: Some(8.0), is_list: false });
         let null = Value::default();
         let pairs = [
             (null, null),

@@ -7,7 +7,7 @@ use pinakes_tests::compiler_run::*;
 use serde_json::{Value, json};
 
 use crate::Nights;
-use crate::dump::{AUTHORS, Dump, WORKS};
+use crate::dump::{AUTHORS, Dump, SOURCES, WORKS};
 
 /// Exit code of a run that refuses a snapshot for its drift.
 pub const DRIFTED: i32 = 10;
@@ -21,7 +21,7 @@ struct Break {
     excesses: &'static [(&'static str, &'static str)],
 }
 
-const BREAKS: [Break; 9] = [
+const BREAKS: [Break; 16] = [
     Break {
         what: "scrambled titles",
         folder: WORKS,
@@ -98,7 +98,74 @@ const BREAKS: [Break; 9] = [
         break_records: |authors| shift(authors, "display_name"),
         excesses: &[("authors.name", "changed")],
     },
+    Break {
+        what: "half of the authors of each work",
+        folder: WORKS,
+        break_records: |works| halve(works, "authorships"),
+        excesses: &[("outputs.authors", "fewer")],
+    },
+    Break {
+        what: "no authors in half of the works",
+        folder: WORKS,
+        break_records: |works| empty_every(2, works, "authorships"),
+        excesses: &[("outputs.authors", "fewer")],
+    },
+    Break {
+        what: "no authors in one of seven works",
+        folder: WORKS,
+        break_records: |works| empty_every(7, works, "authorships"),
+        excesses: &[("outputs.authors", "fewer")],
+    },
+    Break {
+        what: "authors three times",
+        folder: WORKS,
+        break_records: |works| {
+            for work in works {
+                let authors = work["authorships"].as_array_mut().unwrap();
+                *authors = [&authors[..], authors, authors].concat();
+            }
+        },
+        excesses: &[("outputs.authors", "more")],
+    },
+    Break {
+        what: "half of the references of each work",
+        folder: WORKS,
+        break_records: |works| halve(works, "referenced_works"),
+        excesses: &[("outputs.references", "fewer")],
+    },
+    Break {
+        what: "no second locations",
+        folder: WORKS,
+        break_records: |works| {
+            for locations in works.iter_mut().filter_map(|work| work["locations"].as_array_mut()) {
+                locations.truncate(1);
+            }
+        },
+        excesses: &[("outputs.additional_venues", "fewer")],
+    },
+    Break {
+        what: "half of the awards of each work",
+        folder: WORKS,
+        break_records: |works| halve(works, "awards"),
+        excesses: &[("outputs.funders.awards", "fewer")],
+    },
 ];
+
+/// Drops every second item of a list.
+fn halve(records: &mut [&mut Value], member: &str) {
+    for items in records.iter_mut().filter_map(|record| record[member].as_array_mut()) {
+        let mut is_kept = false;
+        items.retain(|_| {
+            is_kept = !is_kept;
+            is_kept
+        });
+    }
+}
+
+/// Empties a list in one of `every` records.
+fn empty_every(every: usize, records: &mut [&mut Value], member: &str) {
+    records.iter_mut().step_by(every).for_each(|record| record[member] = json!([]));
+}
 
 /// Exchanges a member of two records.
 fn exchange(records: &mut [&mut Value], one: usize, other: usize, member: &str) {
@@ -137,7 +204,18 @@ fn a_broken_release_is_refused_and_names_its_members() {
         let run = nights.build(&out, &["--textfile", textfile.to_str().unwrap()]);
         assert_eq!(run.code, DRIFTED, "{what}: {}", run.stderr);
         assert_nothing_published(&out, &before, &run, what);
-        assert_eq!(excesses(&run), expected, "{what}: {}", run.stderr);
+        let found = excesses(&run);
+        match expected {
+            // The members of a list's items go with the items.
+            [(list, "fewer" | "more")] => {
+                assert!(found.contains(&expected[0]), "{what}: {found:?}");
+                assert!(
+                    found.iter().all(|(member, _)| member.starts_with(list)),
+                    "{what}: {found:?}"
+                );
+            }
+            _ => assert_eq!(found, expected, "{what}: {}", run.stderr),
+        }
         let metrics = fs::read_to_string(&textfile).unwrap();
         for excess in run.report["drift"]["excesses"].as_array().unwrap() {
             let [member, kind] = ["member", "kind"].map(|name| excess[name].as_str().unwrap());
@@ -239,6 +317,52 @@ fn release(dump: &mut Dump) {
             }
         }
     }
+}
+
+#[test]
+fn merges_are_followed_however_many_records_refer_to_them() {
+    let mut nights = Nights::new(25);
+    let out = nights.workspace.out();
+    // One source has more than a third of the works, and one author is in each work.
+    let ids = |dump: &mut Dump, folder: &str, at: usize| dump.all(folder)[at]["id"].clone();
+    let [source, other] = [0, 1].map(|at| ids(&mut nights.dump, SOURCES, at));
+    let [author, same] = [3, 4].map(|at| ids(&mut nights.dump, AUTHORS, at));
+    for (at, work) in nights.dump.all(WORKS).into_iter().enumerate() {
+        let location = &mut work["primary_location"];
+        if at % 100 < 60 && location.is_object() && location["source"].is_object() {
+            location["source"]["id"] = source.clone();
+        }
+        if let Some(first) = work["authorships"].as_array_mut().and_then(|all| all.first_mut()) {
+            first["author"]["id"] = author.clone();
+        }
+    }
+    nights.dump.write(&nights.workspace.input());
+    published_path(&nights.build(&out, &[]));
+    for (folder, from, into) in [(SOURCES, &source, &other), (AUTHORS, &author, &same)] {
+        let text = |id: &Value| id.as_str().unwrap().to_owned();
+        nights.dump.merges.insert((folder, text(from)), text(into));
+    }
+    nights.dump.write(&nights.workspace.input());
+    let run = nights.build(&out, &[]);
+    assert_eq!(excesses(&run), [], "{}", run.stderr);
+    published_path(&run);
+}
+
+#[test]
+fn a_dump_without_a_part_is_refused() {
+    let nights = Nights::new(26);
+    let out = nights.workspace.out();
+    let build = |options: &[&str]| build(&[&nights.workspace.input()], &out, options);
+    published_path(&build(&[]));
+    let mut dump = nights.dump.clone();
+    let lost: Vec<String> =
+        dump.all(WORKS).iter().step_by(7).map(|work| work["id"].to_string()).collect();
+    dump.remove(WORKS, &lost);
+    dump.write(&nights.workspace.input());
+    let run = build(&[]);
+    assert_eq!(run.code, DRIFTED, "{}", run.stderr);
+    assert_eq!(excesses(&run), [("outputs.id", "gone")], "{}", run.stderr);
+    published_path(&build(&["--allow-shrink"]));
 }
 
 #[test]

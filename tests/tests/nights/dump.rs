@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 /// Folders of the entities whose records change.
 pub const WORKS: &str = "works";
 pub const AUTHORS: &str = "authors";
-const SOURCES: &str = "sources";
+pub const SOURCES: &str = "sources";
 const INSTITUTIONS: &str = "institutions";
 const TOPICS: &str = "topics";
 /// Words of new names. Some share prefixes, and one is of a script without spaces.
@@ -160,7 +160,7 @@ pub const CHANGES: [(&str, Change); 21] = [
 pub struct Dump {
     records: BTreeMap<&'static str, BTreeMap<String, Value>>,
     removed: Vec<(&'static str, Value)>,
-    merges: BTreeMap<(&'static str, String), String>,
+    pub merges: BTreeMap<(&'static str, String), String>,
     deleted: BTreeSet<String>,
     pub has_side_table: bool,
     touched: u32,
@@ -213,6 +213,12 @@ impl Dump {
     /// The records of a folder, ascending by id.
     pub fn all(&mut self, folder: &str) -> Vec<&mut Value> {
         self.records.get_mut(folder).unwrap().values_mut().collect()
+    }
+
+    /// Removes records of a folder.
+    pub fn remove(&mut self, folder: &str, ids: &[String]) {
+        let records = self.records.get_mut(folder).unwrap();
+        ids.iter().for_each(|id| _ = records.remove(id));
     }
 
     /// Picks a record of a folder.
