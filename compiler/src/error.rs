@@ -317,14 +317,10 @@ impl Error {
         path.as_os_str() == STANDARD_OUTPUT && source.kind() == io::ErrorKind::BrokenPipe
     }
 
-    /// Returns the message without "nothing was published", for an error after publishing.
-    pub fn message_after_publishing(&self) -> String {
-        match self {
-            Error::Output { path, source } => {
-                format!("cannot write `{}`: {source}", escape_path(path))
-            }
-            other => other.to_string(),
-        }
+    /// Returns the message without "nothing was published", for an error after publishing, or of a command that does not
+    /// publish.
+    pub fn message_without_publishing(&self) -> String {
+        self.to_string().replacen("; nothing was published", "", 1)
     }
 
     /// Makes an [`Error::Output`] for `path`, or an [`Error::OutOfMemory`].

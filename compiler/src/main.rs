@@ -15,6 +15,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
+    let publishes = cli.publishes();
     let outcome = match handle_signals() {
         // A panic prints its own message; the exit code is that of an internal error.
         Ok(()) => std::panic::catch_unwind(|| run(cli))
@@ -27,8 +28,12 @@ fn main() -> ExitCode {
         // As in other filters, `| head` is no failure.
         Err(error) if error.is_closed_pipe() => ExitCode::SUCCESS,
         Err(error) => {
+            let message = match publishes {
+                true => error.to_string(),
+                false => error.message_without_publishing(),
+            };
             // The exit code says what happened, also where nobody reads.
-            let _ = writeln!(io::stderr(), "error: {}", escape_message(&error.to_string()));
+            let _ = writeln!(io::stderr(), "error: {}", escape_message(&message));
             ExitCode::from(error.exit_code())
         }
     }

@@ -357,7 +357,7 @@ impl Run {
         let linked = objects.iter().map(|named| &named.object);
         let inputs = reuse::identify(linked, self.selection.as_ref());
         if let Err(error) = reuse::remember(finished, snapshots, inputs) {
-            eprintln!("warning: published, but {}", error.message_after_publishing());
+            eprintln!("warning: published, but {}", error.message_without_publishing());
         }
     }
 }

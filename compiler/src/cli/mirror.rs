@@ -1,6 +1,6 @@
 //! The commands `publish`, `pull` and `keygen`.
 
-use std::{num::NonZeroUsize, path::PathBuf};
+use std::{io, io::Write, num::NonZeroUsize, path::PathBuf};
 
 use chrono::{DateTime, Utc};
 use clap::Args;
@@ -8,7 +8,7 @@ use clap::Args;
 use crate::cli::options::{flag, parse_bytes, parse_memory};
 use crate::cli::run::use_threads;
 use crate::cli::transfer::TransferArgs;
-use crate::error::Result;
+use crate::error::{Error, Result, STANDARD_OUTPUT};
 use crate::mirror::options::PublishOptions;
 use crate::mirror::pull::PullOptions;
 use crate::mirror::run::MirrorRun;
@@ -206,5 +206,6 @@ pub(crate) fn pull(args: PullArgs) -> Result<()> {
 }
 
 pub(crate) fn keygen(args: &KeygenArgs) -> Result<()> {
-    signature::make_keys(&args.key, &args.pubkey)
+    let public = signature::make_keys(&args.key, &args.pubkey)?;
+    writeln!(io::stdout(), "{public}").map_err(Error::output(STANDARD_OUTPUT))
 }

@@ -126,6 +126,14 @@ enum Command {
     },
 }
 
+impl Cli {
+    /// Whether the command makes a snapshot or a publication.
+    pub fn publishes(&self) -> bool {
+        use Command::{Build, Compile, Link, Publish, Pull};
+        matches!(self.command, Build(_) | Compile(_) | Link(_) | Publish(_) | Pull(_))
+    }
+}
+
 /// The version of the program, the commit that it is built from, and the version of the format that it writes.
 fn version() -> String {
     let (version, commit) = (env!("CARGO_PKG_VERSION"), env!("PINAKES_COMMIT"));

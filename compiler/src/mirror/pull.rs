@@ -41,6 +41,8 @@ use crate::store::rolled_back::find_blocked;
 use crate::terminal::escape::escape_path;
 use crate::terminal::progress::Progress;
 
+/// The option that bounds manifests.
+const MAX_MANIFEST: &str = "--max-manifest";
 /// The outcome that a signal prints while files are fetched.
 const FETCHED_IS_KEPT: &str =
     "nothing was published; fetched files are kept, run again to continue";
@@ -132,7 +134,8 @@ impl PullOptions {
             store_publication(self, &fetched)?;
             link::link_snapshot(lock, id, self.choose_link(publication, run))?
         } else {
-            let manifest = fetch_manifest(host, publication, self.manifest_bytes_max)?;
+            let manifest =
+                fetch_manifest(host, publication, self.manifest_bytes_max, Some(MAX_MANIFEST))?;
             // Unfinished downloads of other snapshots only take space from this one.
             snapshot::remove_downloads(&self.out, Some(&manifest));
             let finished = self.fetch(host, publication, &manifest, lock, run)?;
@@ -222,7 +225,7 @@ impl FetchedSnapshot {
         let Some((linked, inputs)) = self.linked else { return };
         let published = Published { path: path.to_path_buf(), ..linked };
         if let Err(error) = reuse::remember(&published, snapshots, inputs) {
-            eprintln!("warning: published, but {}", error.message_after_publishing());
+            eprintln!("warning: published, but {}", error.message_without_publishing());
         }
     }
 }

@@ -70,9 +70,9 @@ fn read_without_checksum(text: &str) -> Option<SecretKey> {
     SecretKey::from_bytes(&bytes).ok()
 }
 
-/// Makes a key pair. Only the owner can read the secret key; it gets the password in [`PASSWORD`], or
-/// none.
-pub fn make_keys(secret: &Path, public: &Path) -> Result<()> {
+/// Makes a key pair, and returns the public key in base64. Only the owner can read the secret key; it gets the password in
+/// [`PASSWORD`], or none.
+pub fn make_keys(secret: &Path, public: &Path) -> Result<String> {
     for path in [secret, public] {
         if fs::symlink_metadata(path).is_ok() {
             let reason = "the file exists, and overwriting it would destroy a key; give another path, or \
@@ -104,7 +104,8 @@ pub fn make_keys(secret: &Path, public: &Path) -> Result<()> {
     write(public, 0o644, &texts.1).inspect_err(|_| {
         // A secret key alone is useless and would block the next `keygen`.
         let _ = fs::remove_file(secret);
-    })
+    })?;
+    Ok(pair.pk.to_base64())
 }
 
 /// Signs a text together with a trusted comment.

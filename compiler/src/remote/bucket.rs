@@ -11,7 +11,7 @@ use std::{
 
 use pinakes_remote::address::SIGNED_FOR;
 use pinakes_remote::exchange::WholeReply;
-use pinakes_remote::host::{Extent, Failure, Host, RetryPolicy};
+use pinakes_remote::host::{Extent, Failure, Host, RetryPolicy, in_region};
 use rusty_s3::actions::{CreateMultipartUpload, ListObjectsV2, ListObjectsV2Response};
 use rusty_s3::{Bucket as SignedBucket, Credentials, S3Action};
 use ureq::http::{HeaderName, Method, StatusCode, header};
@@ -24,6 +24,10 @@ const SCHEME: &str = "s3://";
 const UPLOAD_BYTES: u64 = 16 << 20;
 /// Most parts of an upload.
 const UPLOAD_PARTS_MAX: u64 = 10_000;
+/// Most bytes of a list of files: about 600,000 files, by the names that are usual.
+const LISTED_BYTES_MAX: usize = 96 << 20;
+/// Bytes of a file in a list besides its name, at most.
+const LISTED_FILE_BYTES: usize = 100;
 const IF_NONE_MATCH: (HeaderName, &str) = (header::IF_NONE_MATCH, "*");
 
 /// How this run asks buckets.
@@ -118,6 +122,7 @@ impl Bucket {
                             the bucket permits";
                 Error::Fetch { url, reason: format!("{reason}; {hint}") }
             }
+            Failure::OtherRegion(region) => Error::Fetch { url, reason: in_region(&region) },
             Failure::Mismatch(reason) => Error::Damaged { path: url.into(), reason },
             Failure::Write { path, source } => Error::output(path)(source),
         }
@@ -127,8 +132,19 @@ impl Bucket {
     pub(crate) fn list(&self, prefix: &str) -> Result<Vec<ListedFile>> {
         let mut files = Vec::new();
         let mut token: Option<String> = None;
+        let mut bytes = 0;
         loop {
             let page = self.list_page(prefix, token.as_deref(), None)?;
+            let names = page.contents.iter().map(|file| file.key.len() + LISTED_FILE_BYTES);
+            // A page without files counts, too.
+            bytes += names.sum::<usize>().max(LISTED_FILE_BYTES * 10);
+            if bytes > LISTED_BYTES_MAX {
+                let reason = format!(
+                    "lists more than {} MiB of names; give a longer prefix",
+                    LISTED_BYTES_MAX >> 20
+                );
+                return Err(Error::Fetch { url: self.display(prefix), reason });
+            }
             files.extend(page.contents.into_iter().filter_map(|file| {
                 let (size_bytes, etag) = (file.size?, file.etag?);
                 Some(ListedFile { key: file.key, size_bytes, etag })

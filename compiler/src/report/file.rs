@@ -181,6 +181,6 @@ pub(crate) fn print_published(path: &Path, written: Result<()>) {
     let line = [path.as_os_str().as_bytes(), b"\n"].concat();
     let printed = io::stdout().write_all(&line).map_err(Error::output(STANDARD_OUTPUT));
     for error in [written, printed].into_iter().filter_map(Result::err) {
-        eprintln!("warning: published, but {}", error.message_after_publishing());
+        eprintln!("warning: published, but {}", error.message_without_publishing());
     }
 }

@@ -84,11 +84,11 @@ pub fn prune(
                 ids.into_iter().partition(|id| rolled_back_ids.contains(id));
             prune_snapshots(snapshots, [rolled_back_ids, served].concat(), keep, &mut pruned);
         }
-        Err(error) => pruned.failed.push(error.message_after_publishing()),
+        Err(error) => pruned.failed.push(error.message_without_publishing()),
     }
     if let Some(objects) = objects {
         let outcome = prune_objects(snapshots, objects, &mut pruned);
-        pruned.failed.extend(outcome.err().map(|error| error.message_after_publishing()));
+        pruned.failed.extend(outcome.err().map(|error| error.message_without_publishing()));
     }
     pruned
 }
@@ -108,7 +108,7 @@ fn prune_snapshots(
         match remove_snapshot(snapshots, &id) {
             Ok(true) => pruned.snapshots.push(id),
             Ok(false) => pruned.in_use.push(id),
-            Err(error) => pruned.failed.push(error.message_after_publishing()),
+            Err(error) => pruned.failed.push(error.message_without_publishing()),
         }
     }
 }

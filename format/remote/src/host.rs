@@ -83,6 +83,8 @@ pub enum Failure {
     Changed,
     /// Every attempt will fail.
     Permanent(String),
+    /// The bucket is in this region, and another was asked.
+    OtherRegion(String),
     /// The received bytes are not the published ones.
     Mismatch(String),
     /// The received bytes could not be written.
@@ -310,6 +312,13 @@ impl Host {
                 return Err(temporary.unwrap_or_else(|| Failure::Permanent(status.to_string())));
             }
         }
+        // A store may know no conditions.
+        let found = reply.headers().get(header::ETAG).and_then(|found| found.to_str().ok());
+        if let (Some(asked), Some(found)) = (etag, found)
+            && bare_etag(asked) != bare_etag(found)
+        {
+            return Err(Failure::Changed);
+        }
         if let Some(coding) = reply.headers().get(header::CONTENT_ENCODING)
             && coding != "identity"
         {
@@ -352,16 +361,36 @@ impl Host {
             TransportError::TooManyRedirects => {
                 Failure::Permanent(format!("more than {REDIRECTS_MAX} redirects"))
             }
+            // Amazon redirects nowhere where a bucket is in another region.
+            TransportError::Protocol(ref protocol) => {
+                let region = self.other_region().map(Failure::OtherRegion);
+                region.unwrap_or_else(|| Failure::Temporary(escape_text(&protocol.to_string())))
+            }
             // An untrusted certificate stays untrusted, and a local address local.
             TransportError::Io(error) if error.kind() == io::ErrorKind::InvalidData => {
-                Failure::Permanent(escape_text(&error.to_string()))
+                let mut reason = escape_text(&error.to_string());
+                if reason.contains("UnknownIssuer") {
+                    reason.push_str("; give the certificate of its issuer with `--tls-ca`");
+                }
+                Failure::Permanent(reason)
             }
             TransportError::Io(_)
             | TransportError::HostNotFound
-            | TransportError::ConnectionFailed
-            | TransportError::Protocol(_) => Failure::Temporary(escape_text(&error.to_string())),
+            | TransportError::ConnectionFailed => {
+                Failure::Temporary(escape_text(&error.to_string()))
+            }
             _ => Failure::Permanent(escape_text(&error.to_string())),
         }
+    }
+
+    /// The region that the store states for the bucket of the address, if it is another than the address has.
+    fn other_region(&self) -> Option<String> {
+        let Address::Bucket { bucket, .. } = &self.address else { return None };
+        let asked = self.agent.get(bucket.base_url().as_str()).config();
+        let asked = asked.max_redirects(0).max_redirects_will_error(false).build();
+        let reply = asked.call().ok()?;
+        let region = reply.headers().get("x-amz-bucket-region")?.to_str().ok()?;
+        (region != bucket.region()).then(|| escape_text(region))
     }
 
     /// Repeats `attempt` after a temporary failure, with doubling pauses, at most `attempts_max` times.
@@ -479,6 +508,7 @@ impl Host {
                 RemoteError::Fetch { url, reason: "the file changed; run again".into() }
             }
             Failure::Permanent(reason) => RemoteError::Fetch { url, reason },
+            Failure::OtherRegion(region) => RemoteError::Fetch { url, reason: in_region(&region) },
             Failure::Mismatch(reason) => RemoteError::Damaged { url, reason },
             Failure::Write { path, source } => RemoteError::Write { path, source },
         }
@@ -512,6 +542,16 @@ fn retry_after(headers: &HeaderMap, now: DateTime<Utc>) -> Option<Duration> {
     Some(moment.signed_duration_since(now).to_std().unwrap_or_default())
 }
 
+/// The version that an ETag names: stores differ in how they write it.
+fn bare_etag(etag: &str) -> &str {
+    etag.trim_start_matches("W/").trim_matches('"')
+}
+
+/// Says where a bucket is, and what to do.
+pub fn in_region(region: &str) -> String {
+    format!("the bucket is in the region `{region}`; set `AWS_REGION={region}`")
+}
+
 fn cut_short(bytes: u64) -> String {
     format!("the reply ends after {bytes} bytes")
 }
@@ -527,7 +567,31 @@ fn content_length(headers: &HeaderMap) -> Option<u64> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use std::{io::Write, net::TcpListener};
+
     use super::*;
+
+    #[test]
+    fn a_store_that_sends_another_version_than_asked_for_is_noticed() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        thread::spawn(move || {
+            for mut stream in listener.incoming().flatten() {
+                let _ = stream.read(&mut [0; 4_096]);
+                let head = "HTTP/1.1 206 Partial Content\r\nETag: \"b\"\r\nContent-Range: bytes 0-1/2\r\n\
+                            Content-Length: 2\r\nConnection: close\r\n\r\nhi";
+                stream.write_all(head.as_bytes()).unwrap();
+            }
+        });
+        let host = Host::new(&url, "test", RetryPolicy::default(), None).unwrap();
+        for (etag, is_same) in [("\"a\"", false), ("\"b\"", true), ("W/\"b\"", true), ("b", true)] {
+            let reply = host.request_version("file", 0..2, 2, etag);
+            match is_same {
+                true => assert!(reply.is_ok(), "{etag}: {:?}", reply.err()),
+                false => assert!(matches!(reply, Err(Failure::Changed)), "{etag}"),
+            }
+        }
+    }
 
     #[test]
     fn retry_after_is_a_number_of_seconds_or_a_date() {

@@ -1,7 +1,9 @@
 //! Fetches the manifest of a publication. Its hashes cover all files of the snapshot.
 
 use pinakes_format::snapshot::check_file_list;
-use pinakes_format::storage::manifest::{HASHES, MANIFEST, Manifest};
+use pinakes_format::storage::manifest::{
+    FileEntry, HASHES, MANIFEST, MANIFEST_BYTES_MAX, Manifest, REPORT,
+};
 use pinakes_format::storage::publication::Publication;
 
 use crate::error::{RemoteError, Result};
@@ -16,20 +18,29 @@ pub fn snapshot_path(id: &str, file: &str) -> String {
     format!("{SNAPSHOTS}/{id}/{file}")
 }
 
-/// Fetches and verifies the manifest of a publication.
+/// The largest report. It is read into memory.
+const REPORT_BYTES_MAX: u64 = MANIFEST_BYTES_MAX;
+
+/// Fetches and verifies the manifest of a publication. `option` names the option that sets the limit, if one does.
 ///
 /// # Errors
 ///
 /// The host does not send the manifest, or it is not the published one.
-pub fn fetch_manifest(host: &Host, publication: &Publication, bytes_max: u64) -> Result<Manifest> {
+pub fn fetch_manifest(
+    host: &Host,
+    publication: &Publication,
+    bytes_max: u64,
+    option: Option<&str>,
+) -> Result<Manifest> {
     let published = &publication.snapshot;
     let path = snapshot_path(&published.id, MANIFEST);
     let damaged = |reason: String| RemoteError::Damaged { url: host.display(&path), reason };
     if published.manifest_bytes > bytes_max {
-        return Err(damaged(format!(
-            "{} bytes, more than `--max-manifest` allows ({bytes_max})",
-            published.manifest_bytes
-        )));
+        let bytes = published.manifest_bytes;
+        return Err(damaged(match option {
+            Some(option) => format!("{bytes} bytes, more than `{option}` allows ({bytes_max})"),
+            None => format!("{bytes} bytes; a manifest has at most {bytes_max}"),
+        }));
     }
     let text = host
         .read_file(&path, &Extent::Whole(published.manifest_bytes))
@@ -44,6 +55,13 @@ pub fn fetch_manifest(host: &Host, publication: &Publication, bytes_max: u64) ->
         let file: String = file.chars().take(64).collect();
         damaged(format!("`{}` {cause}", file.escape_debug()))
     })?;
+    let is_long = |entry: &&FileEntry| entry.path == REPORT && entry.size_bytes > REPORT_BYTES_MAX;
+    if let Some(report) = manifest.files.iter().find(is_long) {
+        let bytes = report.size_bytes;
+        return Err(damaged(format!(
+            "`{REPORT}` has {bytes} bytes; it has at most {REPORT_BYTES_MAX}"
+        )));
+    }
     if let Some(entry) = manifest.files.iter().find(|entry| entry.size_bytes == 0)
         && entry.path != HASHES
     {

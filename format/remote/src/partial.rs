@@ -132,7 +132,7 @@ impl MirrorDirectory {
         }
         let id = &publication.snapshot.id;
         if !self.has(id) {
-            let manifest = fetch_manifest(host, publication, MANIFEST_BYTES_MAX)?;
+            let manifest = fetch_manifest(host, publication, MANIFEST_BYTES_MAX, None)?;
             let report = fetch_report(host, &manifest)?;
             self.add(&manifest, &report).map_err(refused)?;
         }

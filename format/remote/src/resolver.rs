@@ -54,6 +54,9 @@ impl<R: Resolver> Resolver for OriginResolver<R> {
     }
 }
 
+/// The first 48 bits of `64:ff9b:1::/48`: translation of addresses for the use of a network alone.
+const LOCAL_NAT64: u128 = 0x0064_ff9b_0001;
+
 /// Whether an address is of this machine, its link or a private network.
 fn is_local(address: IpAddr) -> bool {
     match address.to_canonical() {
@@ -64,14 +67,16 @@ fn is_local(address: IpAddr) -> bool {
                 || address.is_unicast_link_local()
                 || address.is_unique_local()
                 || address.is_multicast()
+                || address.to_bits() >> 80 == LOCAL_NAT64
                 || embedded_ipv4(address).is_some_and(is_local_ipv4)
         }
     }
 }
 
 fn is_local_ipv4(address: Ipv4Addr) -> bool {
-    // 0.0.0.0/8 is this machine, 100.64.0.0/10 the network of a provider.
-    let [first, second, ..] = address.octets();
+    // 0.0.0.0/8 is this machine, 100.64.0.0/10 the network of a provider, 198.18.0.0/15 a laboratory's. Clouds answer
+    // for their machines at 168.63.129.16 and in 192.0.0.0/24.
+    let [first, second, third, _] = address.octets();
     address.is_loopback()
         || address.is_link_local()
         || address.is_private()
@@ -79,6 +84,9 @@ fn is_local_ipv4(address: Ipv4Addr) -> bool {
         || address.is_multicast()
         || first == 0
         || (first == 100 && second & 0xc0 == 64)
+        || (first == 198 && second & 0xfe == 18)
+        || [first, second, third] == [192, 0, 0]
+        || address == Ipv4Addr::new(168, 63, 129, 16)
 }
 
 /// The IPv4 address in an IPv6 address for NAT64 (`64:ff9b::/96`), 6to4 (`2002::/16`), or in the last 32 bits
@@ -148,6 +156,12 @@ mod tests {
             "169-254-169-254",
             "100-64-0-1",
             "0-0-0-0",
+            "168-63-129-16",
+            "192-0-0-192",
+            "198-18-0-1",
+            "198-19-255-254",
+            "64-ff9b-1--a00-1",
+            "64-ff9b-1--808-808",
             "255-255-255-255",
             "--1",
             "--",
@@ -166,8 +180,18 @@ mod tests {
 
     #[test]
     fn addresses_of_the_internet_are_not_local() {
-        let found =
-            resolve_all(&["203-0-113-7", "100-128-0-1", "172-32-0-1", "2606-4700--1", "11-0-0-1"]);
-        assert_eq!(found, [true; 5]);
+        let found = resolve_all(&[
+            "203-0-113-7",
+            "100-128-0-1",
+            "172-32-0-1",
+            "2606-4700--1",
+            "11-0-0-1",
+            "168-63-129-17",
+            "192-0-1-1",
+            "198-20-0-1",
+            "198-17-0-1",
+            "64-ff9b--808-808",
+        ]);
+        assert_eq!(found, [true; 10]);
     }
 }

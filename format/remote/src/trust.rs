@@ -4,7 +4,9 @@ use std::{thread, time::Duration};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use minisign::PublicKey;
-use pinakes_format::storage::publication::{PUBLICATION, PUBLICATION_BYTES_MAX, Publication};
+use pinakes_format::storage::publication::{
+    PUBLICATION, PUBLICATION_BYTES_MAX, PUBLICATIONS, Publication,
+};
 
 use crate::error::{RemoteError, Result};
 use crate::escape::escape_text;
@@ -31,7 +33,7 @@ pub struct FetchedPublication {
 /// Fetches the publication of a host. With keys, one of them must have signed it.
 ///
 /// Fetches a publication and a signature that do not match again until the timeout: the host may be
-/// replacing both.
+/// replacing both. A signature in `publications/` that matches does, too.
 pub fn fetch(host: &Host, keys: &[PublicKey]) -> Result<FetchedPublication> {
     let untrusted =
         |reason: String| RemoteError::Untrusted { url: host.display(PUBLICATION), reason };
@@ -57,6 +59,13 @@ pub fn fetch(host: &Host, keys: &[PublicKey]) -> Result<FetchedPublication> {
                 return Ok(FetchedPublication { publication, text, signer: Some(signer) });
             }
             Err(SignatureError::UnknownKey(reason)) => return Err(untrusted(reason)),
+            // A run of `publish` that ended between the two files left the signature beside the kept publication.
+            Err(SignatureError::Mismatch(_))
+                if let Some(signer) = signer_beside(host, keys, &text) =>
+            {
+                let publication = read(host, &text)?;
+                return Ok(FetchedPublication { publication, text, signer: Some(signer) });
+            }
             Err(SignatureError::Mismatch(reason)) if waited >= timeout => {
                 let seconds = timeout.as_secs();
                 return Err(untrusted(format!(
@@ -70,6 +79,19 @@ pub fn fetch(host: &Host, keys: &[PublicKey]) -> Result<FetchedPublication> {
         waited += next;
         pause = (pause * 2).min(PAUSE_MAX);
     }
+}
+
+/// The signer of a publication by the signature that the host keeps with it.
+fn signer_beside(host: &Host, keys: &[PublicKey], text: &[u8]) -> Option<String> {
+    let id = Publication::read(text).ok()?.snapshot.id;
+    let extent = Extent::UpTo(SIGNATURE_BYTES_MAX);
+    let signature = host.read_file(&kept_signature(&id), &extent).ok()?;
+    verify(keys, text, &signature).ok()
+}
+
+/// The path in a tree of the signature that is written before a publication takes effect.
+pub fn kept_signature(id: &str) -> String {
+    format!("{PUBLICATIONS}/{id}.json.minisig")
 }
 
 fn read(host: &Host, text: &[u8]) -> Result<Publication> {

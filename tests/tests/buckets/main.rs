@@ -5,5 +5,6 @@
 mod inputs;
 mod objects;
 mod proxy;
+mod region;
 mod setup;
 mod transfers;

@@ -3,7 +3,7 @@
 use std::fs;
 
 use pinakes_format::storage::header::FORMAT_VERSION;
-use pinakes_format::storage::manifest::{FileEntry, MANIFEST, Manifest};
+use pinakes_format::storage::manifest::{FileEntry, MANIFEST, Manifest, REPORT};
 use pinakes_format::storage::publication::{PUBLICATION, PUBLICATION_VERSION, Publication};
 use pinakes_tests::write_files;
 
@@ -68,6 +68,10 @@ fn a_manifest_lists_exactly_the_files_of_a_snapshot() {
         &format!("`{third}` has size 0; no file of a snapshot is empty"),
     );
     check(&|files| files[3].blake3 = "../..".into(), "lists an invalid hash");
+    check(
+        &|files| files.iter_mut().find(|of| of.path == REPORT).unwrap().size_bytes = 1 << 40,
+        "`report.json` has 1099511627776 bytes; it has at most 16777216",
+    );
     check(
         &|files| files[3].size_bytes += 8_192,
         "the size of `hashes` does not match the listed files",

@@ -40,6 +40,7 @@ fn a_tree_holds_only_the_publications_that_keep_allows() {
         .collect();
     expected.extend(["publication.json", "publication.json.minisig", ".lock"].map(String::from));
     expected.insert(format!("publications/{}.json", Edition::Tiny.id()));
+    expected.insert(format!("publications/{}.json.minisig", Edition::Tiny.id()));
     assert_eq!(files.into_keys().collect::<BTreeSet<_>>(), expected);
 }
 

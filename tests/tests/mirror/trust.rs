@@ -30,6 +30,24 @@ fn changed(text: &str, line: usize) -> String {
 }
 
 #[test]
+fn a_publication_that_was_killed_before_its_signature_is_trusted() {
+    let setup = Setup::with(Edition::Tiny);
+    let place = setup.tree().join(SIGNATURE);
+    let before = fs::read(&place).unwrap();
+    setup.publish(Edition::Old, &[]);
+    assert_ne!(fs::read(&place).unwrap(), before);
+    // `publish` writes this file last.
+    fs::write(&place, before).unwrap();
+    let host = setup.host();
+    let pulled = setup.pull(&host.url(), &["--quiet"]);
+    setup.assert_current(Edition::Old, &pulled);
+    // The kept signature is removed with its publication.
+    setup.publish(Edition::New, &["--keep", "1"]);
+    let kept = fs::read_dir(setup.tree().join("publications")).unwrap().count();
+    assert_eq!(kept, 2, "the publication and its signature");
+}
+
+#[test]
 fn a_publication_without_a_valid_signature_is_rejected() {
     let setup = Setup::with(Edition::Tiny);
     let host = setup.host();
@@ -114,6 +132,11 @@ fn a_pull_waits_for_an_upload_in_progress() {
     setup.publish(Edition::Old, &[]);
     let host = Host::with_rule(setup.tree(), move |asked| match asked.before {
         0 | 1 if asked.path == SIGNATURE => Behaviour::ServesOther(before.clone()),
+        // As of a tree of an earlier version.
+        _ if asked.path.ends_with(".json.minisig") && asked.path != SIGNATURE => {
+            let head = "HTTP/1.1 404 Not Found\r\nContent-Length: 0";
+            Behaviour::Replies(head.to_owned(), Vec::new())
+        }
         _ => Behaviour::Serves,
     });
     setup.assert_current(Edition::Old, &setup.pull(&host.url(), &["--quiet"]));

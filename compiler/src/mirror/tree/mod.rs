@@ -15,6 +15,7 @@ use pinakes_format::storage::manifest::{MANIFEST, Manifest};
 use pinakes_format::storage::publication::{PUBLICATION, PUBLICATIONS, Publication};
 use pinakes_remote::manifest::SNAPSHOTS;
 use pinakes_remote::signature::SIGNATURE;
+use pinakes_remote::trust::kept_signature;
 use rayon::prelude::*;
 
 use crate::error::{Error, Result};
@@ -103,8 +104,8 @@ impl Tree<'_> {
         placed.map_err(Error::output(&place))
     }
 
-    /// Replaces the publication and its signature. Between the two renames a reader may find the new text
-    /// with the old signature; it refuses them and tries again.
+    /// Replaces the publication and its signature. Between the two renames a reader may find the new text with the old
+    /// signature; the new one is then in `publications/`.
     pub fn replace_publication(
         &self,
         publication: &Publication,
@@ -115,6 +116,11 @@ impl Tree<'_> {
         let comment = format!("pinakes publication\tversion:{version}\tsnapshot:{}", snapshot.id);
         let signature = key.map(|key| sign(key, &text, &comment)).transpose()?;
         self.warn_if_older(publication);
+        let kept = self.path(&kept_signature(&snapshot.id));
+        match &signature {
+            Some(signature) => write_atomically(&kept, signature)?,
+            None => _ = fs::remove_file(kept),
+        }
         write_atomically(&self.path(&format!("{PUBLICATIONS}/{}.json", snapshot.id)), &text)?;
         write_atomically(&self.path(PUBLICATION), &text)?;
         let place = self.path(SIGNATURE);

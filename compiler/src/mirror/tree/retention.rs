@@ -11,6 +11,7 @@ use pinakes_format::storage::manifest::ID_DIGITS;
 use pinakes_format::storage::publication::{PUBLICATION, PUBLICATIONS, Publication, is_hash};
 use pinakes_remote::manifest::SNAPSHOTS;
 use pinakes_remote::signature::SIGNATURE;
+use pinakes_remote::trust::kept_signature;
 
 use crate::error::{Error, Result};
 use crate::mirror::list::ObjectList;
@@ -23,7 +24,7 @@ impl Tree<'_> {
     pub fn remove_leftovers(&self) {
         for (directory, is_ours) in [
             ("", (|name| [PUBLICATION, SIGNATURE].contains(&name)) as fn(&str) -> bool),
-            (PUBLICATIONS, |name| id_of(name).is_some()),
+            (PUBLICATIONS, |name| id_of(name.trim_end_matches(".minisig")).is_some()),
             (OBJECTS, is_object_file),
         ] {
             for name in names_in(&self.path(directory)) {
@@ -58,6 +59,7 @@ impl Tree<'_> {
         }
         for (_, path, publication) in &known[..old] {
             fs::remove_file(path).map_err(Error::output(path))?;
+            let _ = fs::remove_file(self.path(&kept_signature(&publication.snapshot.id)));
             kept.remove(&publication.snapshot.id);
         }
         for id in names_in(&self.path(SNAPSHOTS)) {

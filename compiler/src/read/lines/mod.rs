@@ -124,14 +124,31 @@ impl<'d> Lines<'d> {
 
     /// Returns the next line that is not blank; fails where the part is truncated or damaged.
     pub fn next_line(&mut self) -> Result<Option<Line<'_>>> {
-        while let Some(found) = self.find_line()? {
+        loop {
+            self.skip_blank_lines();
+            let Some(found) = self.find_line()? else { return Ok(None) };
             let line = self.line(found);
             if line.is_too_long || !line.bytes.iter().all(u8::is_ascii_whitespace) {
                 self.diagnostics.at(line.number, line.byte_offset);
                 return Ok(Some(self.line(found)));
             }
         }
-        Ok(None)
+    }
+
+    /// Passes over the blank lines at the front of the reader's buffer together: a part may have gigabytes of them.
+    fn skip_blank_lines(&mut self) {
+        if let Some(count) = self.lent_bytes.take() {
+            self.reader.consume(count + 1);
+        }
+        let buffered = self.reader.buffer();
+        let blank = buffered.iter().position(|byte| !byte.is_ascii_whitespace());
+        let blank = &buffered[..blank.unwrap_or(buffered.len())];
+        // A blank line may be too long, too.
+        let lines = memchr::memrchr(b'\n', blank).filter(|_| blank.len() <= self.line_bytes_max);
+        let bytes = lines.map_or(0, |last| last + 1);
+        self.line += memchr::memchr_iter(b'\n', &blank[..bytes]).count() as u64;
+        self.offset_bytes += bytes as u64;
+        self.reader.consume(bytes);
     }
 
     /// Returns the next line, blank or not, including a trailing carriage return.
@@ -294,6 +311,14 @@ mod tests {
         assert_eq!(lines(b"a\n \n \n").len(), 1);
         assert_eq!(lines(b"\xef\xbb\xbfa\n"), vec![(1, 0, Some("a".into()))]);
         assert!(lines(b"").is_empty());
+        // More than one buffer of blank lines.
+        let blank = [&b"a\n"[..], &b"\n \r\n".repeat(100_000), b"b\n\nc"].concat();
+        let (from, number) = (2 + 400_000, 2 + 200_000);
+        let expected = [(1, 0, "a"), (number, from, "b"), (number + 2, from + 3, "c")];
+        assert_eq!(
+            lines(&blank),
+            expected.map(|(number, at, text)| (number, at, Some(text.into())))
+        );
     }
 
     #[test]
