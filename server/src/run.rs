@@ -325,7 +325,10 @@ async fn follow_mirrors(service: Arc<Service>, upstream: Arc<Upstream>) {
             let earlier = owner.snapshots().served();
             let opened = owner.snapshots().open_served(&finder.directory.place(&id));
             let opened = opened
-                .inspect_err(|error| tracing::error!(%error, "cannot open the newer snapshot"))
+                .inspect_err(|error| {
+                    finder.set_look_refused(true);
+                    tracing::error!(%error, "cannot open the newer snapshot");
+                })
                 .ok()?;
             finder.take_over(&opened.snapshot, &earlier.snapshot);
             Some((id, opened))
@@ -334,7 +337,9 @@ async fn follow_mirrors(service: Arc<Service>, upstream: Arc<Upstream>) {
         Arc::clone(&service).warm(opened).await;
         let (linker, owner) = (Arc::clone(&upstream), Arc::clone(&service));
         let switched = tokio::task::spawn_blocking(move || {
-            if let Err(error) = linker.directory.make_current(&id) {
+            let linked = linker.directory.make_current(&id);
+            linker.set_look_refused(linked.is_err());
+            if let Err(error) = linked {
                 tracing::error!(%error, "cannot switch to the newer snapshot");
                 return;
             }

@@ -126,7 +126,7 @@ mod tests {
         let before = thread_time_verifying();
         while thread_time_verifying() - before < 3 * cpu_max {
             let verifier = Verifier::new("f".into(), bytes.len() as u64, root, 0);
-            assert!(verifier.check(&bytes, &levels, 0, bytes.len()).is_ok());
+            assert!(verifier.check(&bytes[..], &levels[..], 0, bytes.len()).is_ok());
         }
         assert_eq!(clock.passed(), None);
         work(cpu_max);

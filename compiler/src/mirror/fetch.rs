@@ -163,7 +163,7 @@ impl<'h> Fetch<'h> {
             }
             let promised = file.verifier.promised(self.hashes, chunk);
             let is_same =
-                |donor: &ChunkDonor| donor.verifier.promised(&donor.hashes, chunk) == promised;
+                |donor: &ChunkDonor| donor.verifier.promised(&*donor.hashes, chunk) == promised;
             let copied = donors.iter().any(|(found, donor)| is_same(donor) && has(found, buffer));
             if copied {
                 local.write_all_at(buffer, range.start).map_err(Error::output(&file.local_path))?;

@@ -1,6 +1,6 @@
 //! Chunks of a published snapshot for a program whose threads may wait.
 
-use std::{panic::resume_unwind, sync::Mutex, thread::ScopedJoinHandle};
+use std::{ops::Range, panic::resume_unwind, sync::Mutex, thread::ScopedJoinHandle};
 
 use pinakes_format::storage::absent::{ChunkSource, Missing};
 use pinakes_format::storage::error::ReadError;
@@ -48,10 +48,18 @@ impl HostChunks {
                 reads.into_iter().map(join).collect()
             });
             for (part, bytes) in some.iter().zip(sent) {
-                part.accept(&bytes?).map_err(|refused| {
-                    let path = snapshot_path(&self.id, part.path());
-                    self.host.error(&path, Failure::Mismatch(refused.to_string()))
+                let path = snapshot_path(&self.id, part.path());
+                let sent = part.accept(&bytes?).map_err(|refused| {
+                    let path = part.path().into();
+                    RemoteError::Write { path, source: refused.error }
                 })?;
+                if let Some(wrong) = sent.wrong.first() {
+                    let Range { start, end } = wrong.range();
+                    let reason = format!(
+                        "the bytes {start} to {end} do not have the hash that the manifest promises"
+                    );
+                    return Err(self.host.error(&path, Failure::Mismatch(reason)));
+                }
             }
         }
         Ok(())

@@ -10,6 +10,7 @@
 //! ```
 
 use std::{
+    collections::BTreeSet,
     fs::{self, DirBuilder, File, Permissions, TryLockError},
     io::{self, Read, Write},
     os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt, PermissionsExt, symlink},
@@ -19,9 +20,11 @@ use std::{
 use chrono::Utc;
 use minisign::PublicKey;
 use pinakes_format::snapshot::next::CURRENT;
-use pinakes_format::snapshot::{HISTORY, PARTIAL};
+use pinakes_format::snapshot::{HISTORY, PARTIAL, read_manifest};
 use pinakes_format::storage::integrity::levels_of;
-use pinakes_format::storage::manifest::{HASHES, MANIFEST, MANIFEST_BYTES_MAX, Manifest, REPORT};
+use pinakes_format::storage::manifest::{
+    FileEntry, HASHES, MANIFEST, MANIFEST_BYTES_MAX, Manifest, REPORT,
+};
 use pinakes_format::storage::publication::{PUBLICATIONS, Publication, kept_path, read_kept};
 
 use crate::error::RemoteError;
@@ -131,7 +134,7 @@ impl MirrorDirectory {
             return Ok(None);
         }
         let id = &publication.snapshot.id;
-        if !self.has(id) {
+        if !self.place(id).is_dir() {
             let manifest = fetch_manifest(host, publication, MANIFEST_BYTES_MAX, None)?;
             let report = fetch_report(host, &manifest)?;
             self.add(&manifest, &report).map_err(refused)?;
@@ -151,11 +154,6 @@ impl MirrorDirectory {
         read_kept(&self.path, &self.current()?)
     }
 
-    /// Whether a snapshot is here, as a whole or in part.
-    fn has(&self, id: &str) -> bool {
-        self.place(id).join(MANIFEST).is_file()
-    }
-
     /// Makes the directory of a snapshot of which only the report is here.
     fn add(&self, manifest: &Manifest, report: &[u8]) -> io::Result<()> {
         let fresh = self.path.join(format!("{UNFINISHED}partial"));
@@ -163,29 +161,75 @@ impl MirrorDirectory {
         DirBuilder::new().mode(0o755).create(&fresh)?;
         write_new(&fresh.join(PARTIAL), b"")?;
         for entry in &manifest.files {
-            let path = fresh.join(&entry.path);
-            if let Some(directory) = path.parent() {
-                DirBuilder::new().recursive(true).mode(0o755).create(directory)?;
-            }
-            File::options()
-                .write(true)
-                .create_new(true)
-                .mode(0o644)
-                .open(&path)?
-                .set_len(entry.size_bytes)?;
+            make_file(&fresh, entry)?;
         }
-        let (levels_from, _) = manifest.levels_from().ok_or(io::ErrorKind::InvalidData)?;
-        let write = |name: &str, bytes: &[u8], from: usize| {
-            let file = File::options().write(true).open(fresh.join(name))?;
-            file.write_all_at(bytes, from as u64)?;
-            file.sync_all()
-        };
-        write(REPORT, report, 0)?;
-        write(HASHES, &levels_of(report), levels_from.get(REPORT).copied().unwrap_or_default())?;
+        write_report(&fresh, manifest, report)?;
         write_new(&fresh.join(MANIFEST), &manifest.text())?;
         sync(&fresh)?;
         fs::rename(&fresh, self.place(&manifest.id))?;
         sync(&self.path)
+    }
+
+    /// Makes the files of a snapshot anew that are gone or do not have their size, and returns their paths. Chunks of them
+    /// are then absent. A manifest or report that is gone or damaged comes from the first host that sends it.
+    ///
+    /// # Errors
+    ///
+    /// The system refuses, or no host sends the manifest.
+    pub fn mend(&self, id: &str, hosts: &[&Host]) -> Result<Vec<String>, PartialError> {
+        let refused = |error| PartialError::Directory { path: self.path.clone(), error };
+        let place = self.place(id);
+        let here = read_manifest(&place).ok().filter(|manifest| manifest.id == id);
+        let is_manifest_here = here.is_some();
+        let manifest = match here {
+            Some(manifest) => manifest,
+            None => {
+                let publication = read_kept(&self.path, id)
+                    .ok_or_else(|| refused(io::ErrorKind::NotFound.into()))?;
+                let fetched =
+                    ask(hosts, |host| fetch_manifest(host, &publication, MANIFEST_BYTES_MAX, None));
+                fetched.ok_or_else(|| refused(io::ErrorKind::NotFound.into()))??
+            }
+        };
+        let is_whole = |entry: &&FileEntry| {
+            let found = fs::symlink_metadata(place.join(&entry.path));
+            found.is_ok_and(|found| found.is_file() && found.len() == entry.size_bytes)
+        };
+        let broken: Vec<&FileEntry> =
+            manifest.files.iter().filter(|entry| !is_whole(entry)).collect();
+        let mut mended: Vec<String> = broken.iter().map(|entry| entry.path.clone()).collect();
+        let is_report_whole = !mended.iter().any(|path| path == REPORT);
+        let report = is_report_whole.then(|| fs::read(place.join(REPORT)).ok()).flatten();
+        let report = report.filter(|text| is_report(&manifest, text));
+        let is_report_here = report.is_some();
+        if is_manifest_here && is_report_here && mended.is_empty() {
+            return Ok(mended);
+        }
+        // Answers do not need the report. Without it, the snapshot stays partial.
+        let report = report.or_else(|| ask(hosts, |host| fetch_report(host, &manifest))?.ok());
+        let make = || {
+            for directory in directories(&place, &manifest) {
+                DirBuilder::new().recursive(true).mode(0o755).create(&directory)?;
+                fs::set_permissions(&directory, Permissions::from_mode(0o755))?;
+            }
+            if !self.is_partial(id) {
+                write_new(&place.join(PARTIAL), b"")?;
+            }
+            if !is_manifest_here {
+                self.replace(&place.join(MANIFEST), &manifest.text())?;
+            }
+            broken.iter().try_for_each(|entry| make_file(&place, entry))?;
+            if let Some(report) = &report {
+                write_report(&place, &manifest, report)?;
+            }
+            sync(&place)
+        };
+        make().map_err(refused)?;
+        mended.extend((!is_manifest_here).then(|| MANIFEST.to_owned()));
+        mended.extend((!is_report_here && report.is_some()).then(|| REPORT.to_owned()));
+        mended.sort();
+        mended.dedup();
+        Ok(mended)
     }
 
     /// Keeps the publication of a snapshot, for the expiry and the licence, and against a host that goes back.
@@ -236,7 +280,6 @@ impl MirrorDirectory {
     /// Where the hashes are not those of the manifest, or the system refuses.
     pub fn complete(&self, manifest: &Manifest) -> io::Result<()> {
         let place = self.place(&manifest.id);
-        let mut directories = vec![place.clone()];
         for entry in &manifest.files {
             let path = place.join(&entry.path);
             let file = File::open(&path)?;
@@ -249,15 +292,12 @@ impl MirrorDirectory {
                 return Err(io::Error::new(io::ErrorKind::InvalidData, message));
             }
             fs::set_permissions(&path, Permissions::from_mode(0o444))?;
-            directories.extend(path.parent().map(Path::to_owned));
         }
         fs::set_permissions(place.join(MANIFEST), Permissions::from_mode(0o444))?;
         fs::remove_file(place.join(PARTIAL))?;
-        directories.sort();
-        directories.dedup();
-        for directory in &directories {
-            fs::set_permissions(directory, Permissions::from_mode(0o555))?;
-            sync(directory)?;
+        for directory in directories(&place, manifest) {
+            fs::set_permissions(&directory, Permissions::from_mode(0o555))?;
+            sync(&directory)?;
         }
         Ok(())
     }
@@ -288,6 +328,66 @@ impl MirrorDirectory {
     }
 }
 
+/// The directories of a snapshot's files.
+fn directories(place: &Path, manifest: &Manifest) -> BTreeSet<PathBuf> {
+    let of_files = manifest
+        .files
+        .iter()
+        .filter_map(|entry| Some(place.join(&entry.path).parent()?.to_owned()));
+    of_files.chain([place.to_owned()]).collect()
+}
+
+/// Makes a file of the size in the manifest: a hole, but for bytes that are there.
+fn make_file(place: &Path, entry: &FileEntry) -> io::Result<()> {
+    let path = place.join(&entry.path);
+    match fs::symlink_metadata(&path) {
+        Ok(found) if found.is_dir() => fs::remove_dir_all(&path)?,
+        Ok(found) if found.is_file() => fs::set_permissions(&path, Permissions::from_mode(0o644))?,
+        Ok(_) => fs::remove_file(&path)?,
+        Err(_) => {}
+    }
+    if let Some(directory) = path.parent() {
+        DirBuilder::new().recursive(true).mode(0o755).create(directory)?;
+    }
+    let mut options = File::options();
+    let file = options.write(true).create(true).truncate(false).mode(0o644).open(&path)?;
+    file.set_len(entry.size_bytes)
+}
+
+/// Writes the report and the levels of its hash tree, which are here from the beginning.
+fn write_report(place: &Path, manifest: &Manifest, report: &[u8]) -> io::Result<()> {
+    let (levels_from, _) = manifest.levels_from().ok_or(io::ErrorKind::InvalidData)?;
+    let write = |name: &str, bytes: &[u8], from: usize| {
+        let path = place.join(name);
+        fs::set_permissions(&path, Permissions::from_mode(0o644))?;
+        let file = File::options().write(true).open(path)?;
+        file.write_all_at(bytes, from as u64)?;
+        file.sync_all()
+    };
+    write(REPORT, report, 0)?;
+    write(HASHES, &levels_of(report), levels_from.get(REPORT).copied().unwrap_or_default())
+}
+
+fn is_report(manifest: &Manifest, text: &[u8]) -> bool {
+    let entry = manifest.files.iter().find(|entry| entry.path == REPORT);
+    entry.is_some_and(|entry| blake3::hash(text).to_hex().as_str() == entry.blake3)
+}
+
+/// Asks hosts until one answers. Fails as the last one does; `None` without hosts.
+fn ask<T>(
+    hosts: &[&Host],
+    of: impl Fn(&Host) -> Result<T, RemoteError>,
+) -> Option<Result<T, RemoteError>> {
+    let mut outcome = None;
+    for host in hosts {
+        outcome = Some(of(host));
+        if matches!(outcome, Some(Ok(_))) {
+            break;
+        }
+    }
+    outcome
+}
+
 /// Fetches the report of a snapshot, which is no archive and is here from the beginning.
 fn fetch_report(host: &Host, manifest: &Manifest) -> Result<Vec<u8>, RemoteError> {
     let path = snapshot_path(&manifest.id, REPORT);
@@ -298,8 +398,7 @@ fn fetch_report(host: &Host, manifest: &Manifest) -> Result<Vec<u8>, RemoteError
     let entry = manifest.files.iter().find(|entry| entry.path == REPORT).ok_or_else(damaged)?;
     let extent = Extent::Whole(entry.size_bytes);
     let text = host.read_file(&path, &extent).map_err(|failure| host.error(&path, failure))?;
-    let is_its = blake3::hash(&text).to_hex().as_str() == entry.blake3;
-    if is_its { Ok(text) } else { Err(damaged()) }
+    if is_report(manifest, &text) { Ok(text) } else { Err(damaged()) }
 }
 
 fn write_new(path: &Path, text: &[u8]) -> io::Result<()> {

@@ -69,7 +69,7 @@ impl Snapshot {
     ///
     /// Names the file, what was expected and what was found.
     pub fn open_fetched(path: &Path, source: Arc<dyn ChunkSource>) -> Result<Snapshot, OpenError> {
-        let opening = Opening::new(path, LoadMode::Mapped, Some(source))?;
+        let opening = Opening::new(path, LoadMode::Sparse, Some(source))?;
         let schema = &opening.manifest.schema;
         if *schema != schema_digits() {
             let found = u64::from_str_radix(schema, 16).unwrap_or_default();

@@ -74,7 +74,7 @@ impl Snapshot {
         let known = same.and_then(|other| earlier.tree_of(other));
         let tree = self.tree_of(entry).ok_or_else(|| in_file(Cause::Unlisted))?;
         let size_bytes = entry.size_bytes as usize;
-        let (hashes, known_hashes) = (&self.mapped.opened.hashes, &earlier.mapped.opened.hashes);
+        let [hashes, known_hashes] = [self, earlier].map(|of| &*of.mapped.opened.hashes);
         let mut chunks = VerifiedChunks::default();
         let mut bytes = Vec::new();
         for chunk in 0..chunk_count(entry.size_bytes) as usize {

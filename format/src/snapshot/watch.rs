@@ -72,7 +72,7 @@ impl Snapshot {
     ///
     /// # Errors
     ///
-    /// Where a file could not be read, or changed its size.
+    /// Where a file could not be read, or changed its size; of a mirror, also where a file was replaced.
     pub fn check_files(&self) -> Result<Vec<&str>, FileFault> {
         if let Some(fault) = self.fault() {
             return Err(fault);
@@ -81,8 +81,11 @@ impl Snapshot {
         for (file, map) in self.files() {
             match map.check_file(&self.mapped.opened.path.join(file)) {
                 FileChange::None => {}
-                // This process writes chunks to the files of a mirror.
-                FileChange::Written if self.is_fetched() => {}
+                // A chunk cannot be written to a file that is gone.
+                FileChange::Replaced if self.is_fetched() => {
+                    return Err(FileFault::Replaced { file: file.to_owned() });
+                }
+                FileChange::Replaced => {}
                 FileChange::Written => written.push(file),
                 FileChange::Resized { expected, found } => {
                     return Err(FileFault::Resized { file: file.to_owned(), expected, found });

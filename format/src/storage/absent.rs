@@ -5,6 +5,7 @@
 //! missing              chunks side by side, and the values of the hash tree above them                   Missing
 //! sent by a host       each range in one request                                                         bytes
 //! accepted             verified, and written to the file; the next read verifies them once more          Missing::accept
+//! still missing        chunks whose bytes are wrong, one by one, and what nothing here proves             Sent
 //! ```
 //!
 //! Nothing marks a chunk as present: it is present where it has its hash. A file begins as one hole, and a chunk that a
@@ -20,16 +21,17 @@ use std::{
     ops::Range,
     os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt},
     path::Path,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use rustix::fs::{FallocateFlags, OFlags, SeekFrom, fallocate, seek};
 
 use crate::storage::archive::{Archive, ArchiveFile};
 use crate::storage::error::ReadError;
-use crate::storage::integrity::{
-    CHUNK_BYTES, HASHES, RUN_VALUES, Run, VALUE_BYTES, chunk_count, chunk_range,
-};
+use crate::storage::integrity::{CHUNK_BYTES, HASHES, RUN_VALUES, Run, chunk_count, chunk_range};
 
 /// Chunks that are here between two absent ones, and are fetched with them: one request costs more.
 const GAP_CHUNKS_MAX: usize = 2;
@@ -51,7 +53,11 @@ const SMALL_FILE_CHUNKS: usize = 8;
 
 /// The chunks that the readers of one request need and the disk lacks.
 #[derive(Default)]
-pub struct Wanted(Mutex<Vec<Stretch>>);
+pub struct Wanted {
+    stretches: Mutex<Vec<Stretch>>,
+    /// Whether a read failed. A chunk may go between the note and the read.
+    has_failed: AtomicBool,
+}
 
 /// The ends of the stretches that one reader has fetched, with their lengths.
 #[derive(Default)]
@@ -88,7 +94,7 @@ struct Stretch {
 
 impl Wanted {
     fn lock(&self) -> MutexGuard<'_, Vec<Stretch>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.stretches.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Notes those of some chunks that are not here. Cost: a bit test of each, and a hash of each that is not verified.
@@ -116,9 +122,14 @@ impl Wanted {
         self.lock().len() >= NOTED_MAX
     }
 
+    /// Notes that a read failed.
+    pub(super) fn note_failure(&self) {
+        self.has_failed.store(true, Ordering::Relaxed);
+    }
+
     /// Whether nothing was missing.
     pub fn is_empty(&self) -> bool {
-        self.lock().is_empty()
+        self.lock().is_empty() && !self.has_failed.load(Ordering::Relaxed)
     }
 
     /// Takes what is missing: chunks, and the values above them. Each of it is one request.
@@ -151,7 +162,7 @@ impl Wanted {
                 if file.has(chunk) {
                     continue;
                 }
-                for run in file.verifier.damaged_runs(&file.hashes, chunk) {
+                for run in file.verifier.damaged_runs(&*file.hashes, chunk) {
                     runs.insert((address(&file), run.level, run.number), Arc::clone(&file));
                 }
                 let last = missing.iter_mut().rev().find_map(|of| match &mut of.part {
@@ -198,11 +209,22 @@ impl Wanted {
     }
 }
 
-/// Bytes of one file of a snapshot that a host must send.
+/// Bytes of one file of a snapshot that a host must send: pieces side by side, each with a hash of its own.
 #[derive(Clone)]
 pub struct Missing {
     file: Arc<ArchiveFile>,
     part: Part,
+}
+
+/// The outcome of a host's bytes: pieces that were written, and pieces that are missing still.
+#[derive(Default)]
+pub struct Sent {
+    /// The number of pieces that were written.
+    pub written: usize,
+    /// The pieces whose bytes are not those that the manifest promises.
+    pub wrong: Vec<Missing>,
+    /// The pieces that nothing here proves, because values above them are missing or damaged here; and these values.
+    pub unproved: Vec<Missing>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -212,29 +234,14 @@ enum Part {
     Chunks(Range<usize>),
 }
 
-/// Why sent bytes were not written.
+/// Fetched bytes could not be written.
 #[derive(Debug, thiserror::Error)]
-pub enum Refused {
-    /// They are not the bytes that the manifest promises.
-    #[error("the bytes {from} to {to} of `{file}` do not have the hash that the manifest promises")]
-    Damaged {
-        /// The file, by the manifest's path.
-        file: String,
-        /// The offset of the first byte.
-        from: u64,
-        /// The offset after the last byte.
-        to: u64,
-    },
-    /// The file could not be written.
-    #[error(
-        "cannot write `{file}`: {error}; free space, or give the server the right to write there"
-    )]
-    Written {
-        /// The file, by the manifest's path.
-        file: String,
-        /// The system's error.
-        error: io::Error,
-    },
+#[error("cannot write `{file}`: {error}; free space, or give the server the right to write there")]
+pub struct WriteRefused {
+    /// The file, by the manifest's path.
+    pub file: String,
+    /// The system's error.
+    pub error: io::Error,
 }
 
 impl Missing {
@@ -271,46 +278,131 @@ impl Missing {
         }
     }
 
-    /// Verifies the bytes and writes them to the file.
+    /// The pieces one by one.
+    fn pieces(&self) -> Vec<Missing> {
+        let piece = |part| Missing { file: Arc::clone(&self.file), part };
+        match &self.part {
+            Part::Values(level, runs) => {
+                runs.clone().map(|run| piece(Part::Values(*level, run..run + 1))).collect()
+            }
+            Part::Chunks(chunks) => {
+                chunks.clone().map(|chunk| piece(Part::Chunks(chunk..chunk + 1))).collect()
+            }
+        }
+    }
+
+    /// Whether it is one piece.
+    pub fn is_single(&self) -> bool {
+        match &self.part {
+            Part::Values(_, of) | Part::Chunks(of) => of.len() == 1,
+        }
+    }
+
+    /// Parts of it without the pieces that are set apart, and each of these alone.
+    pub fn set_apart(self, is_apart: impl Fn(&Missing) -> bool) -> Vec<Missing> {
+        let pieces = self.pieces();
+        let apart: Vec<bool> = pieces.iter().map(is_apart).collect();
+        if !apart.contains(&true) {
+            return vec![self];
+        }
+        let mut parts: Vec<Missing> = Vec::new();
+        let mut is_closed = true;
+        for (piece, is_apart) in pieces.into_iter().zip(apart) {
+            match (parts.last_mut(), &piece.part) {
+                (
+                    Some(Missing { part: Part::Values(_, last) | Part::Chunks(last), .. }),
+                    Part::Values(_, of) | Part::Chunks(of),
+                ) if !is_closed && !is_apart => last.end = of.end,
+                _ => parts.push(piece),
+            }
+            is_closed = is_apart;
+        }
+        parts
+    }
+
+    /// Writes the pieces that have the promised bytes to the file.
     ///
     /// # Errors
     ///
-    /// Where the bytes are not the promised ones, or cannot be written. Writes all of them or none.
-    pub fn accept(&self, bytes: &[u8]) -> Result<(), Refused> {
-        let range = self.range();
-        let damaged =
-            || Refused::Damaged { file: self.path().to_owned(), from: range.start, to: range.end };
-        let is_promised = bytes.len() as u64 == range.end - range.start && self.holds(bytes);
-        if !is_promised {
-            return Err(damaged());
-        }
-        let write = || match &self.file.fetched_to {
-            Some(directory) => {
-                open_to_write(&directory.join(self.path()))?.write_all_at(bytes, range.start)
+    /// Where the file cannot be written.
+    pub fn accept(&self, bytes: &[u8]) -> Result<Sent, WriteRefused> {
+        let mut sent = Sent::default();
+        let from = self.range().start;
+        // The bytes of right pieces side by side.
+        let mut right: Vec<Range<u64>> = Vec::new();
+        for piece in self.pieces() {
+            let range = piece.range();
+            let holds = bytes
+                .get((range.start - from) as usize..(range.end - from) as usize)
+                .map_or(Ok(false), |bytes| piece.holds(bytes));
+            match holds {
+                Ok(true) => {
+                    sent.written += 1;
+                    match right.last_mut().filter(|last| last.end == range.start) {
+                        Some(last) => last.end = range.end,
+                        None => right.push(range),
+                    }
+                }
+                Ok(false) => sent.wrong.push(piece),
+                Err(values) => {
+                    sent.unproved.extend(values);
+                    sent.unproved.push(piece);
+                }
             }
-            None => Err(io::ErrorKind::Unsupported.into()),
-        };
-        write().map_err(|error| Refused::Written { file: self.path().to_owned(), error })
+        }
+        for range in right {
+            self.write(
+                &bytes[(range.start - from) as usize..(range.end - from) as usize],
+                range.start,
+            )
+            .map_err(|error| WriteRefused { file: self.path().to_owned(), error })?;
+        }
+        Ok(sent)
     }
 
-    fn holds(&self, bytes: &[u8]) -> bool {
-        let ArchiveFile { verifier, hashes, .. } = &*self.file;
-        match &self.part {
-            Part::Values(level, numbers) => numbers
-                .clone()
-                .zip(bytes.chunks(RUN_VALUES * VALUE_BYTES))
-                .all(|(number, bytes)| {
-                    verifier.holds_run(hashes, Run { level: *level, number }, bytes)
-                }),
-            Part::Chunks(chunks) => {
-                // Of a verified chunk, to which a reader may hold references, the bytes are the same.
-                chunks
-                    .clone()
-                    .zip(bytes.chunks(CHUNK_BYTES))
-                    .all(|(chunk, bytes)| verifier.holds(hashes, chunk, bytes).unwrap_or(false))
-            }
-        }
+    fn write(&self, bytes: &[u8], at: u64) -> io::Result<()> {
+        let opened = self.file.open_to_write(self.path())?;
+        let map = if self.is_values() { &*self.file.hashes } else { &self.file.map };
+        map.change_file(&opened, |file| file.write_all_at(bytes, at))
     }
+
+    /// Whether bytes are those of this piece. Returns the values above the piece that are damaged here: they may be damaged
+    /// since they were verified, so they are verified once more before the bytes count as wrong.
+    fn holds(&self, bytes: &[u8]) -> Result<bool, Vec<Missing>> {
+        let ArchiveFile { verifier, hashes, .. } = &*self.file;
+        let holds = || match &self.part {
+            Part::Values(level, runs) => {
+                verifier.holds_run(&**hashes, Run { level: *level, number: runs.start }, bytes)
+            }
+            // Of a verified chunk, to which a reader may hold references, the bytes are the same.
+            Part::Chunks(chunks) => verifier.holds(&**hashes, chunks.start, bytes),
+        };
+        if let Ok(true) = holds() {
+            return Ok(true);
+        }
+        // The place of the value above.
+        let (level, index) = match &self.part {
+            Part::Values(level, runs) => (level + 1, runs.start),
+            Part::Chunks(chunks) => (0, chunks.start),
+        };
+        verifier.forget_values(level, index);
+        holds().map_err(|_| {
+            let chunk = index * RUN_VALUES.pow(level as u32);
+            damaged_values(&self.file, chunk).filter(|of| of.level() >= level).collect()
+        })
+    }
+
+    /// The level of values, 0 of chunks.
+    fn level(&self) -> usize {
+        if let Part::Values(level, _) = self.part { level } else { 0 }
+    }
+}
+
+/// The values above a chunk that are missing or damaged, the top ones first.
+fn damaged_values(file: &Arc<ArchiveFile>, chunk: usize) -> impl Iterator<Item = Missing> {
+    let runs = file.verifier.damaged_runs(&*file.hashes, chunk).into_iter();
+    let part = |Run { level, number }| Part::Values(level, number..number + 1);
+    runs.map(move |run| Missing { file: Arc::clone(file), part: part(run) })
 }
 
 /// Copies the chunks of an earlier file that are the same, at the same place. Fetches the values of the hash tree that
@@ -326,21 +418,17 @@ pub(crate) fn take_over(archive: &Archive, earlier: &Archive, source: &dyn Chunk
             if !other.has(chunk) || file.verifier.is_chunk_verified(chunk) {
                 continue;
             }
-            let runs = file.verifier.damaged_runs(&file.hashes, chunk).into_iter();
-            let runs: Vec<Missing> = runs
-                .map(|Run { level, number }| Part::Values(level, number..number + 1))
-                .map(|part| Missing { file: Arc::clone(file), part })
-                .collect();
-            if !runs.is_empty() && source.fetch(runs).is_err() {
+            let values: Vec<Missing> = damaged_values(file, chunk).collect();
+            if !values.is_empty() && source.fetch(values).is_err() {
                 return copied;
             }
-            let promised = file.verifier.promised(&file.hashes, chunk);
-            if promised == other.verifier.promised(&other.hashes, chunk) {
+            let promised = file.verifier.promised(&*file.hashes, chunk);
+            if promised == other.verifier.promised(&*other.hashes, chunk) {
                 let range = chunk_range(chunk, other.map.len());
                 let part = Part::Chunks(chunk..chunk + 1);
                 let bytes = range.len() as u64;
                 let written = Missing { file: Arc::clone(file), part }.accept(&other.map[range]);
-                copied += written.map_or(0, |()| bytes);
+                copied += written.map_or(0, |sent| if sent.written > 0 { bytes } else { 0 });
             }
         }
     }
@@ -353,7 +441,13 @@ impl ArchiveFile {
         let ArchiveFile { map, hashes, verifier, .. } = self;
         let _kept = self.keep();
         verifier.is_chunk_verified(chunk)
-            || verifier.check_chunk(hashes, chunk, &map[chunk_range(chunk, map.len())]).is_ok()
+            || verifier.check(map, &**hashes, chunk * CHUNK_BYTES, chunk * CHUNK_BYTES + 1).is_ok()
+    }
+
+    /// Opens a file of the snapshot to write chunks to it.
+    fn open_to_write(&self, name: &str) -> io::Result<File> {
+        let directory = self.fetched_to.as_ref().ok_or(io::ErrorKind::Unsupported)?;
+        open_to_write(&directory.join(name))
     }
 
     fn bytes_of(&self, chunks: &Range<usize>) -> Range<usize> {
@@ -412,11 +506,11 @@ impl CachedStretch {
             return 0;
         }
         let range = file.bytes_of(chunks);
-        let path = file.fetched_to.as_ref().map(|directory| directory.join(file.verifier.file()));
-        let removed = path.and_then(|path| {
-            let opened = open_to_write(&path).ok()?;
-            let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-            fallocate(opened, flags, range.start as u64, range.len() as u64).ok()
+        let removed = file.open_to_write(file.verifier.file()).and_then(|opened| {
+            file.map.change_file(&opened, |opened| {
+                let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+                Ok(fallocate(opened, flags, range.start as u64, range.len() as u64)?)
+            })
         });
         removed.map_or(0, |()| range.len() as u64)
     }
@@ -448,7 +542,7 @@ mod tests {
     use super::*;
     use crate::storage::archive::{InArchive, Reading};
     use crate::storage::header::{FileKind, Header};
-    use crate::storage::integrity::{Verifier, levels_of};
+    use crate::storage::integrity::{VALUE_BYTES, Verifier, levels_of};
     use crate::storage::mmap::{LoadMode, Map};
 
     /// More chunks than one run of values has.
@@ -486,7 +580,7 @@ mod tests {
         fn open(&self) -> Archive {
             let map = |name: &str| {
                 let file = File::open(self.directory.path().join(name)).unwrap();
-                Map::load(file, LoadMode::Mapped).unwrap()
+                Map::load(file, LoadMode::Sparse).unwrap()
             };
             let verifier = Verifier::new("file".into(), BYTES as u64, self.root, 0);
             let kind = FileKind::Strings;
@@ -569,8 +663,9 @@ mod tests {
             let sent = setup.send(&part);
             let mut wrong = sent.clone();
             wrong[7] ^= 1;
-            for wrong in [wrong, sent[1..].to_vec(), Vec::new(), [&sent[..], b"x"].concat()] {
-                assert!(matches!(part.accept(&wrong), Err(Refused::Damaged { .. })));
+            for wrong in [wrong, Vec::new()] {
+                let outcome = part.accept(&wrong).unwrap();
+                assert!(!outcome.wrong.is_empty() && outcome.unproved.is_empty());
             }
             assert!(is_absent(collecting.bytes(0, 1)));
             part.accept(&sent).unwrap();
@@ -580,6 +675,60 @@ mod tests {
         let block = BLOCK_CHUNKS * CHUNK_BYTES;
         assert_eq!(file[..block], setup.bytes[..block]);
         assert!(file[block..].iter().all(|byte| *byte == 0));
+    }
+
+    #[test]
+    fn of_a_range_the_right_chunks_are_written() {
+        let setup = Setup::new();
+        fs::write(setup.directory.path().join(HASHES), &setup.levels).unwrap();
+        let archive = setup.open();
+        let part =
+            |chunks| Missing { file: Arc::clone(archive.shared()), part: Part::Chunks(chunks) };
+        let mut bytes = setup.send(&part(10..20));
+        bytes[4 * CHUNK_BYTES] ^= 1;
+        let sent = part(10..20).accept(&bytes).unwrap();
+        let wrong: Vec<_> = sent.wrong.iter().map(|of| of.part.clone()).collect();
+        assert_eq!(
+            (sent.written, &wrong[..], sent.unproved.len()),
+            (9, &[Part::Chunks(14..15)][..], 0)
+        );
+        let range = |chunks: Range<usize>| chunks.start * CHUNK_BYTES..chunks.end * CHUNK_BYTES;
+        for (here, is_here) in [(10..14, true), (14..15, false), (15..20, true)] {
+            let Range { start, end } = range(here);
+            assert_eq!(
+                archive.bytes(start, end).is_ok_and(|of| of == &setup.bytes[start..end]),
+                is_here
+            );
+        }
+        let is_apart = |of: &Missing| {
+            [range(14..15).start as u64, range(17..18).start as u64].contains(&of.range().start)
+        };
+        let parts: Vec<_> =
+            part(10..20).set_apart(is_apart).into_iter().map(|of| of.part).collect();
+        assert_eq!(parts, [10..14, 14..15, 15..17, 17..18, 18..20].map(Part::Chunks));
+    }
+
+    #[test]
+    fn values_that_are_damaged_here_do_not_make_sent_bytes_wrong() {
+        let setup = Setup::new();
+        fs::write(setup.directory.path().join(HASHES), &setup.levels).unwrap();
+        let archive = setup.open();
+        let part = Missing { file: Arc::clone(archive.shared()), part: Part::Chunks(9..10) };
+        // The values are verified, and damaged afterwards.
+        assert!(is_absent(archive.bytes(0, 1)));
+        let hashes = File::options().write(true).open(setup.directory.path().join(HASHES)).unwrap();
+        hashes.write_all_at(&[7; 32], 9 * VALUE_BYTES as u64).unwrap();
+        let sent = part.accept(&setup.send(&part)).unwrap();
+        assert_eq!((sent.written, sent.wrong.len()), (0, 0));
+        let unproved: Vec<_> = sent.unproved.iter().map(|of| of.part.clone()).collect();
+        assert_eq!(unproved, [Part::Values(0, 0..1), Part::Chunks(9..10)]);
+        for missing in &sent.unproved {
+            assert_eq!(missing.accept(&setup.send(missing)).unwrap().written, 1);
+        }
+        assert_eq!(
+            archive.bytes(9 * CHUNK_BYTES, 9 * CHUNK_BYTES + 1).unwrap(),
+            &setup.bytes[9 * CHUNK_BYTES..][..1]
+        );
     }
 
     #[test]
@@ -607,7 +756,9 @@ mod tests {
 
     impl ChunkSource for Host<'_> {
         fn fetch(&self, missing: Vec<Missing>) -> Result<(), ReadError> {
-            missing.iter().for_each(|part| part.accept(&self.0.send(part)).unwrap());
+            for part in &missing {
+                part.accept(&self.0.send(part)).unwrap();
+            }
             Ok(())
         }
     }

@@ -21,6 +21,8 @@ use crate::storage::header::{FileKind, HEADER_BYTES, Header, HeaderError};
 use crate::storage::integrity::{Verifier, chunk_range, chunks_of};
 use crate::storage::mmap::Map;
 
+/// Times that a read fetches its chunks: a small cache may remove one before it is read.
+const FETCHES_MAX: usize = 4;
 /// A binary search of at most this many bytes is fetched as a whole, of more by the ends of parts.
 pub(crate) const SHORT_SEARCH_BYTES: usize = 96 << 10;
 /// The parts of a longer search.
@@ -118,10 +120,10 @@ impl Archive {
         entity: Option<Entity>,
         schema_hash: u64,
     ) -> Result<Archive, ArchiveError> {
-        verifier.verify_top(&hashes).map_err(ReadError::from)?;
-        let head = verifier.check(&map, &hashes, 0, map.len().min(HEADER_BYTES));
-        let head = head.map_err(ReadError::from)?;
-        let header = Header::decode(head, kind, entity, schema_hash)?;
+        verifier.verify_top(&*hashes).map_err(ReadError::from)?;
+        let head = 0..map.len().min(HEADER_BYTES);
+        verifier.check(&map, &*hashes, head.start, head.end).map_err(ReadError::from)?;
+        let header = Header::decode(&map[head], kind, entity, schema_hash)?;
         let file = Arc::new(ArchiveFile {
             map,
             hashes,
@@ -256,21 +258,29 @@ impl Archive {
         }
         let check = || {
             let _kept = self.file.keep();
-            verifier.check(map, hashes, from, to)
+            verifier.check(map, &**hashes, from, to)
         };
         let checked = check();
         if fetched_to.is_none() || checked.is_ok() {
-            return Ok(checked?);
+            return Ok(checked.map(|()| &map[from..to])?);
         }
         if let Reading::Fetches(reads, source) = &self.reading {
-            let missing = {
-                let mut fetched = reads.fetched.lock().unwrap_or_else(PoisonError::into_inner);
-                reads.wanted.take(&mut fetched)
-            };
-            source.fetch(missing)?;
-            if let Ok(bytes) = check() {
-                return Ok(bytes);
+            for _ in 0..FETCHES_MAX {
+                let missing = {
+                    let mut fetched = reads.fetched.lock().unwrap_or_else(PoisonError::into_inner);
+                    reads.wanted.take(&mut fetched)
+                };
+                // The hosts may lack a chunk that is fetched in advance, and send what this read needs.
+                let fetched = source.fetch(missing);
+                if check().is_ok() {
+                    return Ok(&map[from..to]);
+                }
+                fetched?;
+                reads.wanted.note(&self.file, chunks_of(from, to));
             }
+        }
+        if let Reading::Collects(wanted) = &self.reading {
+            wanted.note_failure();
         }
         Err(ReadError::Absent { file: self.file().to_owned() })
     }

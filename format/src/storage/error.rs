@@ -44,12 +44,22 @@ pub enum FileFault {
         /// The size now, in bytes.
         found: u64,
     },
+    /// The file was removed, or replaced by another.
+    #[error(
+        "`{file}` was removed or replaced while it was open; restore the snapshot or rebuild it"
+    )]
+    Replaced {
+        /// The file, by the manifest's path.
+        file: String,
+    },
 }
 
 impl FileFault {
     /// The file, by the manifest's path.
     pub fn file(&self) -> &str {
-        let (FileFault::Unreadable { file, .. } | FileFault::Resized { file, .. }) = self;
+        let (FileFault::Unreadable { file, .. }
+        | FileFault::Resized { file, .. }
+        | FileFault::Replaced { file }) = self;
         file
     }
 }

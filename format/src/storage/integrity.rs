@@ -16,6 +16,7 @@
 //! chunk, and the values above it that are not verified yet.
 
 use std::{
+    borrow::Cow,
     cell::Cell,
     io::{self, Read, Write},
     ops::Range,
@@ -30,6 +31,7 @@ use blake3::{
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::storage::error::Damage;
+use crate::storage::mmap::Map;
 
 /// The name of the file that holds the levels above the chunks of every other file.
 pub const HASHES: &str = "hashes";
@@ -70,6 +72,34 @@ pub fn thread_time_verifying() -> Duration {
 /// The processor time of this thread for requests: [`thread_time`] without [`thread_time_verifying`].
 pub fn thread_time_working() -> Duration {
     thread_time().saturating_sub(thread_time_verifying())
+}
+
+/// A file before it is verified.
+pub trait Unverified {
+    /// The bytes of a range that lies within the file.
+    fn read(&self, range: Range<usize>) -> Cow<'_, [u8]>;
+    /// The size of the file.
+    fn size(&self) -> usize;
+}
+
+impl Unverified for [u8] {
+    fn read(&self, range: Range<usize>) -> Cow<'_, [u8]> {
+        Cow::Borrowed(&self[range])
+    }
+
+    fn size(&self) -> usize {
+        self.len()
+    }
+}
+
+impl Unverified for Map {
+    fn read(&self, range: Range<usize>) -> Cow<'_, [u8]> {
+        Map::read(self, range)
+    }
+
+    fn size(&self) -> usize {
+        self.len()
+    }
 }
 
 /// The number of chunks of a file.
@@ -268,8 +298,7 @@ impl Verifier {
         Verifier { file, size_bytes, root: Hash::from_bytes([0; 32]), levels: Vec::new(), verified }
     }
 
-    /// Verifies the chunks of a range, and returns the bytes of the range. The range must lie within
-    /// the map.
+    /// Verifies the chunks of a range, which must lie within the file.
     ///
     /// Cost: one bit test for each chunk; one read and one hash for each chunk not yet verified.
     ///
@@ -277,20 +306,19 @@ impl Verifier {
     ///
     /// Where a chunk, or a value above it, does not have its hash.
     #[inline]
-    pub fn check<'m>(
+    pub fn check(
         &self,
-        map: &'m [u8],
-        hashes: &[u8],
+        file: &(impl Unverified + ?Sized),
+        hashes: &(impl Unverified + ?Sized),
         from: usize,
         to: usize,
-    ) -> Result<&'m [u8], Damage> {
-        let bytes = &map[from..to];
+    ) -> Result<(), Damage> {
         for chunk in chunks_of(from, to) {
             if !self.is_marked(0, chunk) {
-                self.verify(map, hashes, chunk)?;
+                self.verify(file, hashes, chunk)?;
             }
         }
-        Ok(bytes)
+        Ok(())
     }
 
     /// Whether every chunk of a range is verified.
@@ -309,7 +337,12 @@ impl Verifier {
     /// # Errors
     ///
     /// Where a value above the chunk is damaged.
-    pub fn holds(&self, hashes: &[u8], chunk: usize, bytes: &[u8]) -> Result<bool, Damage> {
+    pub fn holds(
+        &self,
+        hashes: &(impl Unverified + ?Sized),
+        chunk: usize,
+        bytes: &[u8],
+    ) -> Result<bool, Damage> {
         if self.levels.is_empty() {
             return Ok(blake3::hash(bytes) == self.root);
         }
@@ -319,7 +352,7 @@ impl Verifier {
 
     /// The runs of values above a chunk that cannot be verified, the top one first. Without the value above it, no run can be
     /// verified that was not before.
-    pub fn damaged_runs(&self, hashes: &[u8], chunk: usize) -> Vec<Run> {
+    pub fn damaged_runs(&self, hashes: &(impl Unverified + ?Sized), chunk: usize) -> Vec<Run> {
         let mut damaged = Vec::new();
         for level in (0..self.levels.len()).rev() {
             let index = chunk / RUN_VALUES.pow(level as u32);
@@ -341,16 +374,33 @@ impl Verifier {
     }
 
     /// Whether bytes are those of a run of values, by the value above it in the hashes.
-    pub fn holds_run(&self, hashes: &[u8], run: Run, bytes: &[u8]) -> bool {
+    ///
+    /// # Errors
+    ///
+    /// Where a value above the run is damaged.
+    pub fn holds_run(
+        &self,
+        hashes: &(impl Unverified + ?Sized),
+        run: Run,
+        bytes: &[u8],
+    ) -> Result<bool, Damage> {
         let (values, rest) = bytes.as_chunks::<VALUE_BYTES>();
-        if !rest.is_empty() || values.is_empty() {
-            return false;
-        }
+        let is_whole = rest.is_empty() && bytes.len() == self.run_range(run).len();
         if run.level + 1 == self.levels.len() {
-            return values.len() > 1 && root(values) == self.root;
+            return Ok(is_whole && values.len() > 1 && root(values) == self.root);
         }
-        self.verify_value(hashes, run.level + 1, run.number).is_ok()
-            && self.value(hashes, run.level + 1, run.number) == Some(run_value(values))
+        self.verify_value(hashes, run.level + 1, run.number)?;
+        let expected = self.value(hashes, run.level + 1, run.number);
+        Ok(is_whole && expected == Some(run_value(values)))
+    }
+
+    /// Marks the values above a chunk as not verified, from a level on.
+    pub fn forget_values(&self, level: usize, index: usize) {
+        let mut index = index / RUN_VALUES;
+        for marks in &self.verified[level + 1..] {
+            marks[index / 64].fetch_and(!(1 << (index % 64)), Ordering::AcqRel);
+            index /= RUN_VALUES;
+        }
     }
 
     /// Where in the hashes the values of a range's chunks are, run by run, without verified runs.
@@ -405,9 +455,15 @@ impl Verifier {
     }
 
     #[cold]
-    fn verify(&self, map: &[u8], hashes: &[u8], chunk: usize) -> Result<(), Damage> {
+    fn verify(
+        &self,
+        file: &(impl Unverified + ?Sized),
+        hashes: &(impl Unverified + ?Sized),
+        chunk: usize,
+    ) -> Result<(), Damage> {
         let begun = thread_time();
-        let verified = self.check_chunk(hashes, chunk, &map[chunk_range(chunk, map.len())]);
+        let bytes = file.read(chunk_range(chunk, file.size()));
+        let verified = self.check_chunk(hashes, chunk, &bytes);
         SPENT.set(SPENT.get() + thread_time().saturating_sub(begun));
         verified
     }
@@ -419,7 +475,12 @@ impl Verifier {
     /// # Errors
     ///
     /// Where the chunk, or a value above it, does not have its hash.
-    pub fn check_chunk(&self, hashes: &[u8], chunk: usize, bytes: &[u8]) -> Result<(), Damage> {
+    pub fn check_chunk(
+        &self,
+        hashes: &(impl Unverified + ?Sized),
+        chunk: usize,
+        bytes: &[u8],
+    ) -> Result<(), Damage> {
         if !self.holds(hashes, chunk, bytes)? {
             return Err(self.damage(chunk as u64));
         }
@@ -434,7 +495,11 @@ impl Verifier {
 
     /// The expected value of a chunk, not verified itself; the root for a file of one chunk. `None`
     /// beyond the file's end.
-    pub fn promised(&self, hashes: &[u8], chunk: usize) -> Option<ChainingValue> {
+    pub fn promised(
+        &self,
+        hashes: &(impl Unverified + ?Sized),
+        chunk: usize,
+    ) -> Option<ChainingValue> {
         match self.levels.first() {
             Some((_, length)) if chunk as u64 >= *length => None,
             Some(_) => self.value(hashes, 0, chunk),
@@ -443,7 +508,12 @@ impl Verifier {
     }
 
     /// Verifies the run of a value against the value above it, and so on up to the root.
-    fn verify_value(&self, hashes: &[u8], level: usize, index: usize) -> Result<(), Damage> {
+    fn verify_value(
+        &self,
+        hashes: &(impl Unverified + ?Sized),
+        level: usize,
+        index: usize,
+    ) -> Result<(), Damage> {
         let run = index / RUN_VALUES;
         let is_top = level + 1 == self.levels.len();
         // One bit covers all values of a run. The top level is one run, covered by the root.
@@ -453,21 +523,18 @@ impl Verifier {
         if !is_top {
             self.verify_value(hashes, level + 1, run)?;
         }
-        let length = self.levels[level].1 as usize;
-        let from = run * RUN_VALUES;
-        let values: Option<Vec<ChainingValue>> = (from..length.min(from + RUN_VALUES))
-            .map(|index| self.value(hashes, level, index))
-            .collect();
-        let holds = match values {
-            None => false,
-            Some(values) if is_top => values.len() > 1 && root(&values) == self.root,
-            Some(values) => self.value(hashes, level + 1, run) == Some(run_value(&values)),
+        let range = self.run_range(Run { level, number: run });
+        let holds = range.end <= hashes.size() && {
+            let bytes = hashes.read(range.clone());
+            let (values, _) = bytes.as_chunks::<VALUE_BYTES>();
+            match is_top {
+                true => values.len() > 1 && root(values) == self.root,
+                false => self.value(hashes, level + 1, run) == Some(run_value(values)),
+            }
         };
         if !holds {
             // The values in `hashes` are damaged, not the chunk.
-            let from = self.levels[level].0 + from * VALUE_BYTES;
-            let to = self.levels[level].0 + length.min(run * RUN_VALUES + RUN_VALUES) * VALUE_BYTES;
-            let (from, to) = (from as u64, to as u64);
+            let (from, to) = (range.start as u64, range.end as u64);
             let file = HASHES.to_owned();
             return Err(Damage { file, chunk: from / CHUNK_BYTES as u64, from, to });
         }
@@ -480,16 +547,22 @@ impl Verifier {
     /// # Errors
     ///
     /// Where the last level is damaged.
-    pub fn verify_top(&self, hashes: &[u8]) -> Result<(), Damage> {
+    pub fn verify_top(&self, hashes: &(impl Unverified + ?Sized)) -> Result<(), Damage> {
         match self.levels.len() {
             0 => Ok(()),
             levels => self.verify_value(hashes, levels - 1, 0),
         }
     }
 
-    fn value(&self, hashes: &[u8], level: usize, index: usize) -> Option<ChainingValue> {
+    fn value(
+        &self,
+        hashes: &(impl Unverified + ?Sized),
+        level: usize,
+        index: usize,
+    ) -> Option<ChainingValue> {
         let from = self.levels[level].0 + index * VALUE_BYTES;
-        hashes.get(from..from + VALUE_BYTES)?.try_into().ok()
+        let is_there = from + VALUE_BYTES <= hashes.size();
+        is_there.then(|| hashes.read(from..from + VALUE_BYTES).as_ref().try_into().ok())?
     }
 
     fn damage(&self, chunk: u64) -> Damage {
@@ -530,8 +603,8 @@ mod tests {
             assert_eq!(root, blake3::hash(&bytes[..length]), "{length}");
             assert_eq!(stored.len() as u64, levels_bytes(length as u64));
             let verifier = Verifier::new("f".into(), length as u64, root, 0);
-            verifier.verify_top(&stored).unwrap();
-            verifier.check(&bytes[..length], &stored, 0, length).unwrap();
+            verifier.verify_top(&stored[..]).unwrap();
+            verifier.check(&bytes[..length], &stored[..], 0, length).unwrap();
         }
     }
 
@@ -542,7 +615,7 @@ mod tests {
         let verifier = Verifier::new("f".into(), bytes.len() as u64, root, 0);
         let spent = || {
             let before = thread_time_verifying();
-            verifier.check(&bytes, &stored, 0, 5 * CHUNK_BYTES).unwrap();
+            verifier.check(&bytes[..], &stored[..], 0, 5 * CHUNK_BYTES).unwrap();
             thread_time_verifying() - before
         };
         assert!(spent() > Duration::ZERO);
@@ -551,8 +624,8 @@ mod tests {
         let torn = vec![0; stored.len()];
         let mut levels = stored.clone();
         levels[5 * VALUE_BYTES..].copy_from_slice(&torn[5 * VALUE_BYTES..]);
-        verifier.verify_top(&levels).unwrap();
-        assert!(verifier.check(&bytes, &levels, 5 * CHUNK_BYTES, bytes.len()).is_err());
+        verifier.verify_top(&levels[..]).unwrap();
+        assert!(verifier.check(&bytes[..], &levels[..], 5 * CHUNK_BYTES, bytes.len()).is_err());
     }
 
     #[test]
@@ -561,16 +634,17 @@ mod tests {
         let (root, stored) = tree(&bytes);
         let verifier = Verifier::new("f".into(), bytes.len() as u64, root, 0);
         assert_eq!(verifier.progress(), (4, 0));
-        verifier.check(&bytes, &stored, CHUNK_BYTES, 3 * CHUNK_BYTES).unwrap();
+        verifier.check(&bytes[..], &stored[..], CHUNK_BYTES, 3 * CHUNK_BYTES).unwrap();
         assert_eq!(verifier.progress(), (4, 2));
         bytes[CHUNK_BYTES] ^= 1;
-        verifier.check(&bytes, &stored, CHUNK_BYTES, CHUNK_BYTES + 1).unwrap();
+        verifier.check(&bytes[..], &stored[..], CHUNK_BYTES, CHUNK_BYTES + 1).unwrap();
         verifier.forget();
         assert_eq!(verifier.progress(), (4, 0));
-        let error = verifier.check(&bytes, &stored, CHUNK_BYTES, CHUNK_BYTES + 1).unwrap_err();
+        let error =
+            verifier.check(&bytes[..], &stored[..], CHUNK_BYTES, CHUNK_BYTES + 1).unwrap_err();
         assert_eq!((error.file.as_str(), error.chunk), ("f", 1));
         assert!(
-            verifier.check(&bytes, &vec![0; stored.len()], 0, 1).is_err(),
+            verifier.check(&bytes[..], &vec![0; stored.len()][..], 0, 1).is_err(),
             "the values were not forgotten"
         );
     }
@@ -583,14 +657,14 @@ mod tests {
         for at in (0..bytes.len()).step_by(997) {
             let mut damaged = bytes.clone();
             damaged[at] ^= 1;
-            let error = fresh().check(&damaged, &stored, at, at + 1).unwrap_err();
+            let error = fresh().check(&damaged[..], &stored[..], at, at + 1).unwrap_err();
             assert_eq!(error.chunk as usize, at / CHUNK_BYTES);
         }
         for at in 0..stored.len() {
             let mut damaged = stored.clone();
             damaged[at] ^= 1;
-            assert!(fresh().check(&bytes, &damaged, 0, 1).is_err());
-            assert!(fresh().verify_top(&damaged).is_err());
+            assert!(fresh().check(&bytes[..], &damaged[..], 0, 1).is_err());
+            assert!(fresh().verify_top(&damaged[..]).is_err());
         }
     }
 }

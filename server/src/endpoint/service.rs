@@ -276,7 +276,9 @@ const TROUBLES: &str = "The current issues, the most serious first. `unavailable
                         invalid, and the previous list is in force. `disk_damaged`: bytes on the disk \
                         were damaged, and were fetched from a mirror and written again. `disk_refused`: what \
                         a mirror sent could not be written. `mirror_away`: no mirror sends what is not \
-                        here. `stale`: the snapshot was pulled from \
+                        here. `mirror_damaged`: a mirror sends wrong bytes of some chunks, which are not \
+                        written. `publication_refused`: the last look for a newer publication failed, or \
+                        the newer snapshot cannot be opened. `stale`: the snapshot was pulled from \
                         a mirror and has expired. `counters_away`: the store of the limits of a fleet does \
                         not answer, and the server counts alone. `clock_jumped`: the system's clock \
                         jumped within the last hour.";

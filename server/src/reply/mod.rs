@@ -16,7 +16,10 @@ pub(crate) mod pieces;
 pub(crate) mod static_body;
 pub(crate) mod static_page;
 
-use std::{sync::LazyLock, time::SystemTime};
+use std::{
+    sync::LazyLock,
+    time::{Duration, SystemTime},
+};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
@@ -281,6 +284,15 @@ impl Reply {
     pub fn unavailable() -> Reply {
         Reply::error(StatusCode::SERVICE_UNAVAILABLE, "Service temporarily unavailable")
             .with((header::RETRY_AFTER, RETRY_SECONDS))
+    }
+
+    /// Makes a 503 of something that may pass in some time.
+    pub fn unavailable_for(pause: Duration) -> Reply {
+        let mut reply =
+            Reply::error(StatusCode::SERVICE_UNAVAILABLE, "Service temporarily unavailable");
+        let seconds = pause.as_secs() + 1;
+        reply.headers.push((header::RETRY_AFTER, seconds.into()));
+        reply
     }
 
     /// Makes a 500 without details, which are in the log.

@@ -39,7 +39,7 @@ use std::{
     net::Ipv4Addr,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use bytes::Bytes;
@@ -77,6 +77,7 @@ use crate::serve::traffic::Traffic;
 use crate::snapshots::disk_activity::DiskActivity;
 use crate::snapshots::manager::SnapshotManager;
 use crate::snapshots::served::ServedSnapshot;
+use crate::upstream::transfers::Unsent;
 
 /// Header that links a 500 or 503 to the log lines of the request.
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -331,6 +332,8 @@ impl Service {
                 return (self.small(reply, &request), None);
             }
         }
+        // Nothing of what the request has fetched is removed before it is read.
+        let _reading = self.site.snapshots.upstream().and_then(|upstream| upstream.attempt());
         let mut waiting = Waiting::default();
         let mut counted_work = CountedWork::new(request.admission);
         let (reply, charge, first, served) = loop {
@@ -366,11 +369,15 @@ impl Service {
                     break done;
                 }
                 Ok(Err((wanted, served))) => {
-                    let permit = self.permits.acquire_fetch(client).await;
-                    if permit.is_none() || !self.fetch(&wanted, &served, &mut waiting).await {
+                    let fetched = match self.permits.acquire_fetch(client).await {
+                        Some(_permit) => self.fetch(&wanted, &served, &mut waiting).await,
+                        None => Err(None),
+                    };
+                    if let Err(pause) = fetched {
                         let overload = Overload::Upstream;
                         self.note_overload(overload, "answering 503", request.id);
-                        return (self.small(Reply::unavailable(), &request), None);
+                        let reply = pause.map_or_else(Reply::unavailable, Reply::unavailable_for);
+                        return (self.small(reply, &request), None);
                     }
                 }
                 Err(_) => return (self.small(Reply::internal(), &request), None),
@@ -426,11 +433,17 @@ impl Service {
         }
     }
 
-    /// Fetches what an attempt lacked; false if the mirrors do not send it while the request has time.
-    async fn fetch(&self, wanted: &Wanted, served: &ServedSnapshot, waiting: &mut Waiting) -> bool {
-        let Some(upstream) = self.site.snapshots.upstream() else { return false };
+    /// Fetches what an attempt lacked, or a part of it. If the mirrors send nothing of it while the request has time,
+    /// returns the time until another request may succeed.
+    async fn fetch(
+        &self,
+        wanted: &Wanted,
+        served: &ServedSnapshot,
+        waiting: &mut Waiting,
+    ) -> Result<(), Option<Duration>> {
+        let upstream = self.site.snapshots.upstream().ok_or(None)?;
         if waiting.rounds == ROUNDS_MAX {
-            return false;
+            return Err(None);
         }
         let deadline = *waiting
             .deadline
@@ -439,8 +452,16 @@ impl Service {
         waiting.rounds += 1;
         tracing::debug!(round = waiting.rounds, transfers = missing.len(), "fetching");
         let source = upstream.snapshot_source(served.snapshot.path());
-        let batch = upstream.transfers.begin(&source, missing);
-        matches!(time::timeout_at(deadline, batch).await, Ok(Ok(Ok(()))))
+        let batch = upstream.transfers.begin(&source, missing, deadline.into_std());
+        match time::timeout_at(deadline, batch).await {
+            Ok(Ok(Ok(()))) => Ok(()),
+            // Pieces that were fetched in advance may be lacking, and the request does not need these yet.
+            Ok(Ok(Err(Unsent { has_progress: true, .. }))) => Ok(()),
+            ended => {
+                let unsent = ended.ok().and_then(Result::ok).and_then(Result::err);
+                Err(Some(upstream.transfers.let_down(unsent)))
+            }
+        }
     }
 
     /// Does work on one snapshot. The reply is readable and coded.

@@ -2,13 +2,13 @@
 
 use std::{
     sync::{
-        Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
     time::{Duration, Instant, SystemTime},
 };
 
-use crate::upstream::transfers::Transfers;
+use crate::upstream::follow::Upstream;
 
 /// Interval at which the log repeats an issue that persists.
 const REMINDER_INTERVAL: Duration = Duration::from_secs(3_600);
@@ -32,6 +32,10 @@ pub enum HealthIssue {
     DiskRefused,
     /// No mirror sends what is not here.
     MirrorAway,
+    /// A mirror sends wrong bytes of some chunks.
+    MirrorDamaged,
+    /// The last look for a newer publication failed, or the newer snapshot cannot be opened.
+    PublicationRefused,
     /// The publication of the served snapshot has expired.
     Stale,
     /// The store of a fleet's counters is away, so that the server counts alone.
@@ -42,13 +46,15 @@ pub enum HealthIssue {
 
 impl HealthIssue {
     /// All issues, the most severe first.
-    pub const ALL: [HealthIssue; 9] = [
+    pub const ALL: [HealthIssue; 11] = [
         HealthIssue::Unavailable,
         HealthIssue::Fallback,
         HealthIssue::SuppressionListRefused,
         HealthIssue::DiskDamaged,
         HealthIssue::DiskRefused,
         HealthIssue::MirrorAway,
+        HealthIssue::MirrorDamaged,
+        HealthIssue::PublicationRefused,
         HealthIssue::Stale,
         HealthIssue::CountersAway,
         HealthIssue::ClockJumped,
@@ -63,6 +69,8 @@ impl HealthIssue {
             HealthIssue::DiskDamaged => "disk_damaged",
             HealthIssue::DiskRefused => "disk_refused",
             HealthIssue::MirrorAway => "mirror_away",
+            HealthIssue::MirrorDamaged => "mirror_damaged",
+            HealthIssue::PublicationRefused => "publication_refused",
             HealthIssue::Stale => "stale",
             HealthIssue::CountersAway => "counters_away",
             HealthIssue::ClockJumped => "clock_jumped",
@@ -71,14 +79,12 @@ impl HealthIssue {
 }
 
 /// Issues that outlive a served snapshot; all snapshots of a server share one state.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct HealthState {
     is_fallback: AtomicBool,
     is_list_refused: AtomicBool,
     are_counters_away: AtomicBool,
-    is_disk_damaged: AtomicBool,
-    is_disk_refused: AtomicBool,
-    is_mirror_away: AtomicBool,
+    upstream: Option<Arc<Upstream>>,
     clock: Mutex<ClockWatch>,
 }
 
@@ -112,6 +118,16 @@ impl ClockWatch {
 }
 
 impl HealthState {
+    /// No issue so far, of a server with these mirrors.
+    pub(crate) fn new(upstream: Option<Arc<Upstream>>) -> HealthState {
+        HealthState { upstream, ..HealthState::default() }
+    }
+
+    /// Whether the mirrors of the server, if any, have an issue.
+    pub(crate) fn has_mirror(&self, issue: impl Fn(&Upstream) -> bool) -> bool {
+        self.upstream.as_deref().is_some_and(issue)
+    }
+
     /// Sets whether the server serves another snapshot than the snapshot of `current`.
     pub fn set_fallback(&self, is_fallback: bool) {
         self.is_fallback.store(is_fallback, Relaxed);
@@ -120,28 +136,6 @@ impl HealthState {
     /// Sets whether the suppression list's file is refused.
     pub fn set_list_refused(&self, is_refused: bool) {
         self.is_list_refused.store(is_refused, Relaxed);
-    }
-
-    /// Sets what the transfers from mirrors met.
-    pub(crate) fn set_mirror(&self, transfers: &Transfers) {
-        self.is_disk_damaged.store(transfers.mended() > 0, Relaxed);
-        self.is_disk_refused.store(transfers.is_write_refused(), Relaxed);
-        self.is_mirror_away.store(transfers.hosts.are_away(), Relaxed);
-    }
-
-    /// Whether a chunk of a complete snapshot was damaged since the start.
-    pub fn is_disk_damaged(&self) -> bool {
-        self.is_disk_damaged.load(Relaxed)
-    }
-
-    /// Whether the last fetched chunk could not be written.
-    pub fn is_disk_refused(&self) -> bool {
-        self.is_disk_refused.load(Relaxed)
-    }
-
-    /// Whether no mirror answers.
-    pub fn is_mirror_away(&self) -> bool {
-        self.is_mirror_away.load(Relaxed)
     }
 
     /// Sets whether the store of a fleet's counters is away.

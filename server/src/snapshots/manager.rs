@@ -135,7 +135,7 @@ impl SnapshotManager {
         source: &SnapshotSource,
         options: OpenOptions,
     ) -> Result<SnapshotManager, LoadError> {
-        let health = Arc::new(HealthState::default());
+        let health = Arc::new(HealthState::new(options.upstream.clone()));
         let mut poisoned = BTreeSet::new();
         // The version first: a link that replaces this link meanwhile then has another version.
         let (link, opened, directory) = match source {
@@ -225,9 +225,6 @@ impl SnapshotManager {
     /// Also watches the system's clock, and logs reminders of issues that persist. Cost without changes: four `stat` calls.
     pub fn apply_changes(&self) {
         self.health.watch_clock();
-        if let Some(upstream) = self.upstream() {
-            self.health.set_mirror(&upstream.transfers);
-        }
         self.apply_suppression(false);
         let served = self.served();
         served.freshness.log_expiry(&served.snapshot);
@@ -528,13 +525,21 @@ impl SnapshotManager {
         });
         let id = damaged.id();
         tracing::error!(snapshot = id, %error, "snapshot poisoned: no more requests are answered from it");
-        owner.poisoned.insert(id.to_owned());
+        // Each chunk of a mirror is verified at its next touch, and so a mended snapshot is no other danger.
+        let is_mended = damaged.snapshot.is_fetched() && matches!(error, ReadError::Fault(_));
+        if !is_mended {
+            owner.poisoned.insert(id.to_owned());
+        }
         let mut retained = self.retained.load().to_vec();
         retained.retain(|kept| kept.id() != id);
         self.retained.store(Arc::new(retained));
         // An earlier snapshot needs no replacement, and a served one may be replaced already.
         if !Arc::ptr_eq(&self.served(), damaged) {
             return;
+        }
+        if is_mended {
+            let retry = Some((Instant::now(), RETRY_PAUSE_FIRST));
+            return self.set_serving(owner, Serving::Other { retry, refused: None });
         }
         let Some(fallback) = self.open_fallback(owner, damaged) else {
             return tracing::error!(

@@ -75,6 +75,7 @@ impl OpenOptions {
         let Some(upstream) = &self.upstream else {
             return Snapshot::open_with_mode(path, self.load_mode);
         };
+        upstream.mend(path);
         let snapshot = Snapshot::open_fetched(path, upstream.source(path))?;
         upstream.fetch_ends(&snapshot);
         Ok(snapshot)

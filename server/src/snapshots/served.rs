@@ -12,6 +12,7 @@ use crate::event_counts::{LOADS, Load};
 use crate::reply::etag::SnapshotHeaders;
 use crate::snapshots::freshness::Freshness;
 use crate::snapshots::health::{HealthIssue, HealthState};
+use crate::upstream::follow::Upstream;
 
 /// A snapshot that requests are answered from.
 pub struct ServedSnapshot {
@@ -86,13 +87,16 @@ impl ServedSnapshot {
 
     /// Current health issues, the most severe first.
     pub fn health_issues(&self, now: DateTime<Utc>) -> Vec<HealthIssue> {
+        let has_mirror = |issue: fn(&Upstream) -> bool| self.health.has_mirror(issue);
         let is_present = |issue: &HealthIssue| match issue {
             HealthIssue::Unavailable => self.is_poisoned(),
             HealthIssue::Fallback => !self.is_poisoned() && self.health.is_fallback(),
             HealthIssue::SuppressionListRefused => self.health.is_list_refused(),
-            HealthIssue::DiskDamaged => self.health.is_disk_damaged(),
-            HealthIssue::DiskRefused => self.health.is_disk_refused(),
-            HealthIssue::MirrorAway => self.health.is_mirror_away(),
+            HealthIssue::DiskDamaged => has_mirror(Upstream::is_disk_damaged),
+            HealthIssue::DiskRefused => has_mirror(|of| of.transfers.is_write_refused()),
+            HealthIssue::MirrorAway => has_mirror(|of| of.transfers.are_hosts_away()),
+            HealthIssue::MirrorDamaged => has_mirror(|of| of.transfers.hosts.are_rotten()),
+            HealthIssue::PublicationRefused => has_mirror(Upstream::is_look_refused),
             HealthIssue::Stale => self.freshness.expired_at(now).is_some(),
             HealthIssue::CountersAway => self.health.are_counters_away(),
             HealthIssue::ClockJumped => self.health.has_clock_jumped(),

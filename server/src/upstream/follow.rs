@@ -1,11 +1,19 @@
 //! The publications of the mirrors: the first one, newer ones, and the chunks that nobody asked for yet.
 
-use std::{path::Path, sync::Arc, thread, time::Duration};
+use std::{
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::Duration,
+};
 
 use arc_swap::ArcSwap;
 use minisign::PublicKey;
 use pinakes_format::snapshot::{PARTIAL, Snapshot};
-use pinakes_format::storage::absent::ChunkSource;
+use pinakes_format::storage::absent::{ChunkSource, Missing};
 use pinakes_remote::partial::{MirrorDirectory, PartialError};
 
 use crate::upstream::cache::Hand;
@@ -16,6 +24,8 @@ const FILL_CHUNKS: usize = 128;
 /// The pause of the filling while requests fetch, and after a failure.
 const FILL_PAUSE: Duration = Duration::from_millis(100);
 const FILL_PAUSE_FAILED: Duration = Duration::from_secs(5);
+/// The pause before the filling asks again for the chunks that no mirror sends right.
+const FILL_PAUSE_LEFT: Duration = Duration::from_secs(60);
 
 /// The pause while attempts end that may read what is removed.
 const ATTEMPTS_PAUSE: Duration = Duration::from_millis(5);
@@ -26,6 +36,10 @@ pub struct Upstream {
     pub(crate) directory: MirrorDirectory,
     keys: Vec<PublicKey>,
     pub(crate) upkeep: Upkeep,
+    /// Whether the last look for a publication failed, or its snapshot cannot be opened.
+    is_look_refused: AtomicBool,
+    /// Whether the server has made files of a snapshot anew since its start.
+    has_mended_files: AtomicBool,
     /// Held by each attempt of a request: its count tells when all attempts that began before have ended.
     attempts: ArcSwap<()>,
 }
@@ -59,6 +73,8 @@ impl Upstream {
             directory,
             keys,
             upkeep,
+            is_look_refused: AtomicBool::new(false),
+            has_mended_files: AtomicBool::new(false),
             attempts: ArcSwap::default(),
         };
         match upstream
@@ -115,6 +131,9 @@ impl Upstream {
         let mut outcome = Ok(None);
         for host in self.transfers.hosts.each() {
             outcome = self.directory.find_newer(host, &self.keys);
+            if outcome.is_ok() {
+                self.transfers.note_here();
+            }
             match &outcome {
                 Ok(Some(snapshot)) => {
                     let host = host.display("");
@@ -129,7 +148,43 @@ impl Upstream {
                 Err(error) => tracing::warn!(%error, "cannot use the publication of a mirror"),
             }
         }
+        // A newer snapshot must open, too.
+        if !matches!(outcome, Ok(Some(_))) {
+            self.set_look_refused(outcome.is_err());
+        }
         outcome
+    }
+
+    /// Whether the last look for a publication failed, or its snapshot cannot be opened.
+    pub(crate) fn is_look_refused(&self) -> bool {
+        self.is_look_refused.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_look_refused(&self, is_refused: bool) {
+        self.is_look_refused.store(is_refused, Ordering::Relaxed);
+    }
+
+    /// Whether bytes of a complete snapshot were damaged on the disk since the start.
+    pub(crate) fn is_disk_damaged(&self) -> bool {
+        self.transfers.mended() > 0 || self.has_mended_files.load(Ordering::Relaxed)
+    }
+
+    /// Makes the files of a snapshot anew that are gone or were cut. Their chunks are fetched when requests touch them.
+    pub(crate) fn mend(&self, place: &Path) {
+        let id = place.file_name().unwrap_or_default().to_string_lossy();
+        let hosts: Vec<_> = self.transfers.hosts.each().collect();
+        match self.directory.mend(&id, &hosts) {
+            Ok(files) if files.is_empty() => {}
+            Ok(files) => {
+                self.has_mended_files.store(true, Ordering::Relaxed);
+                tracing::error!(
+                    snapshot = %id,
+                    ?files,
+                    "the disk lied: files were gone or cut, and are made anew; their chunks are fetched again"
+                );
+            }
+            Err(error) => tracing::error!(snapshot = %id, %error, "cannot mend the snapshot"),
+        }
     }
 
     /// Fetches what most requests read first. If no host sends it now, the requests ask for it again.
@@ -140,11 +195,12 @@ impl Upstream {
         }
     }
 
-    /// Fetches all chunks that are absent, while no request fetches any. Ends when the snapshot is complete, or when
-    /// `goes_on` is false.
+    /// Fetches all chunks that are absent, while no request fetches any. Ends when the snapshot is complete but for chunks
+    /// that no mirror sends right, or when `goes_on` is false.
     pub(crate) fn fill(&self, snapshot: &Snapshot, goes_on: impl Fn() -> bool) {
         let id = &snapshot.manifest().id;
         let source = self.source(snapshot.path());
+        let mut left: Vec<Missing> = Vec::new();
         for (file, chunks) in snapshot.chunk_counts().into_iter().enumerate() {
             let mut next = 0;
             while next < chunks {
@@ -158,11 +214,24 @@ impl Upstream {
                 let end = chunks.min(next + FILL_CHUNKS);
                 let missing = snapshot.missing_in(file, next..end);
                 if !missing.is_empty() && source.fetch(missing).is_err() {
-                    thread::sleep(FILL_PAUSE_FAILED);
-                    continue;
+                    if self.transfers.hosts.are_paused() || self.transfers.is_write_refused() {
+                        thread::sleep(FILL_PAUSE_FAILED);
+                        continue;
+                    }
+                    left.extend(snapshot.missing_in(file, next..end));
                 }
                 next = end;
             }
+        }
+        if let Some(first) = left.first() {
+            tracing::error!(
+                snapshot = id,
+                ranges = left.len(),
+                file = first.path(),
+                from = first.range().start,
+                "everything is here but what no mirror sends right; asking again in a minute"
+            );
+            return thread::sleep(FILL_PAUSE_LEFT);
         }
         match self.directory.complete(snapshot.manifest()) {
             Ok(()) => tracing::info!(snapshot = id, "the snapshot is complete"),

@@ -5,17 +5,17 @@
 //! the next one finds the chunks.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     io,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
         mpsc,
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
-use pinakes_format::storage::absent::{ChunkSource, Missing, Refused};
+use pinakes_format::storage::absent::{ChunkSource, Missing};
 use pinakes_format::storage::error::ReadError;
 use pinakes_remote::manifest::snapshot_path;
 use tokio::{
@@ -24,10 +24,14 @@ use tokio::{
     task::JoinHandle,
 };
 
-use crate::upstream::hosts::{Hosts, Unreachable};
+use crate::upstream::hosts::{Hosts, Place, Unreachable};
 
 /// Transfers at the same time.
 const TRANSFERS_MAX: usize = 64;
+/// Times that a batch asks for what it still lacks.
+const ROUNDS_MAX: usize = 32;
+/// When to try again after a host that does not answer at all.
+const HANG_PAUSE: Duration = Duration::from_secs(10);
 /// Transfers that wait or run: those of 32 attempts that note all they can. A batch beyond fails at once.
 const WAITING_MAX: usize = 16_384;
 
@@ -45,6 +49,28 @@ pub(crate) struct Transfers {
     mended: AtomicU64,
     /// Whether the last write failed.
     is_write_refused: AtomicBool,
+    /// Whether a request got nothing since a host last sent something.
+    is_away: AtomicBool,
+}
+
+/// A batch of which no host sends all in time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Unsent {
+    /// When a host may be asked again.
+    pub again: Instant,
+    /// Whether some of the batch was written, by this batch or another.
+    pub has_progress: bool,
+}
+
+/// The outcome of one round of transfers.
+#[derive(Default)]
+struct Accepted {
+    /// Missing pieces. Values precede the chunks that the values prove.
+    missing: Vec<Missing>,
+    /// When a host may be asked again for what none sent; `None` if all was sent.
+    lost: Option<Instant>,
+    has_progress: bool,
+    is_write_refused: bool,
 }
 
 /// The snapshot and the file of chunks, and the offset of the first.
@@ -69,6 +95,7 @@ impl Transfers {
     /// Transfers from these hosts.
     pub fn new(hosts: Hosts, timeout: Duration) -> io::Result<Transfers> {
         let runtime = Builder::new_multi_thread()
+            .enable_time()
             .worker_threads(1)
             .max_blocking_threads(TRANSFERS_MAX)
             .thread_name("upstream")
@@ -81,6 +108,7 @@ impl Transfers {
             underway: Mutex::default(),
             mended: AtomicU64::new(0),
             is_write_refused: AtomicBool::new(false),
+            is_away: AtomicBool::new(false),
         })
     }
 
@@ -94,20 +122,40 @@ impl Transfers {
         self.is_write_refused.load(Ordering::Relaxed)
     }
 
+    /// Whether a request got nothing since a host last sent something.
+    pub fn are_hosts_away(&self) -> bool {
+        self.is_away.load(Ordering::Relaxed)
+    }
+
+    /// Notes that a host answered.
+    pub fn note_here(&self) {
+        self.is_away.store(false, Ordering::Relaxed);
+    }
+
+    /// Notes that a request got nothing: of a batch, or because no batch ended in time. Returns the time until another try
+    /// may succeed.
+    pub fn let_down(&self, unsent: Option<Unsent>) -> Duration {
+        if unsent.is_none() || self.hosts.are_paused() {
+            self.is_away.store(true, Ordering::Relaxed);
+        }
+        unsent.map_or(HANG_PAUSE, |of| of.again.saturating_duration_since(Instant::now()))
+    }
+
     /// Whether no transfer waits or runs.
     pub fn are_idle(&self) -> bool {
         self.waiting.load(Ordering::Relaxed) == 0
     }
 
-    /// Starts to fetch what is missing of a snapshot.
+    /// Starts to fetch missing pieces of a snapshot, and asks again until the deadline for pieces that no host sent.
     pub fn begin(
         self: &Arc<Self>,
         source: &SnapshotSource,
         missing: Vec<Missing>,
-    ) -> JoinHandle<Result<(), Unreachable>> {
+        deadline: Instant,
+    ) -> JoinHandle<Result<(), Unsent>> {
         let (transfers, id) = (Arc::clone(self), Arc::clone(&source.id));
         let is_complete = source.is_complete;
-        self.runtime.spawn(async move { transfers.fetch(id, is_complete, missing).await })
+        self.runtime.spawn(async move { transfers.fetch(id, is_complete, missing, deadline).await })
     }
 
     async fn fetch(
@@ -115,21 +163,24 @@ impl Transfers {
         id: Arc<str>,
         is_complete: bool,
         missing: Vec<Missing>,
-    ) -> Result<(), Unreachable> {
+        deadline: Instant,
+    ) -> Result<(), Unsent> {
         let count = missing.len();
         if self.waiting.fetch_add(count, Ordering::Relaxed) + count > WAITING_MAX {
             self.waiting.fetch_sub(count, Ordering::Relaxed);
-            return Err(Unreachable);
+            return Err(Unsent { again: Instant::now(), has_progress: false });
         }
         let (claim, mine, others) = self.claim(&id, missing);
-        let fetched = Arc::clone(&self).fetch_mine(&id, is_complete, mine).await;
+        let fetched = Arc::clone(&self).fetch_mine(&id, is_complete, mine, deadline).await;
         drop(claim);
         self.waiting.fetch_sub(count, Ordering::Relaxed);
+        let has_waited = !others.is_empty();
         for mut other in others {
             // Ends with an error when the other batch does.
             while other.changed().await.is_ok() {}
         }
         fetched
+            .map_err(|unsent| Unsent { has_progress: unsent.has_progress || has_waited, ..unsent })
     }
 
     /// Claims what no other batch fetches. Values of the hash tree are fetched by each batch that needs them.
@@ -162,81 +213,119 @@ impl Transfers {
         self.underway.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Fetches pieces until all are here, or no host will send the rest before the deadline.
     async fn fetch_mine(
         self: Arc<Self>,
         id: &Arc<str>,
         is_complete: bool,
-        mut missing: Vec<Missing>,
-    ) -> Result<(), Unreachable> {
-        // Each host that sends wrong bytes is left alone, and the others are asked.
-        for _ in 0..self.hosts.count() {
+        missing: Vec<Missing>,
+        deadline: Instant,
+    ) -> Result<(), Unsent> {
+        let mut missing = missing;
+        let mut has_progress = false;
+        for _ in 0..ROUNDS_MAX {
+            let is_rotten = |piece: &Missing| self.hosts.is_rotten(&place(id, piece));
+            missing = missing.into_iter().flat_map(|part| part.set_apart(is_rotten)).collect();
             let reads: Vec<_> = missing
                 .iter()
                 .map(|part| {
-                    let (transfers, part) = (Arc::clone(&self), part.clone());
-                    let path = snapshot_path(id, part.path());
-                    let read = move || transfers.hosts.read(&path, part.range(), part.file_bytes());
+                    let (transfers, part, place) =
+                        (Arc::clone(&self), part.clone(), place(id, part));
+                    let read =
+                        move || transfers.hosts.read(&place, part.range(), part.file_bytes());
                     self.runtime.handle().spawn_blocking(read)
                 })
                 .collect();
             let mut sent = Vec::with_capacity(reads.len());
             for read in reads {
-                sent.push(read.await.unwrap_or(Err(Unreachable)));
+                sent.push(read.await.unwrap_or(Err(Unreachable { again: Instant::now() })));
             }
-            let transfers = Arc::clone(&self);
-            let accept = move || transfers.accept(missing, sent, is_complete);
+            let (transfers, id) = (Arc::clone(&self), Arc::clone(id));
+            let accept = move || transfers.accept(&id, missing, sent, is_complete);
             let accepted = self.runtime.handle().spawn_blocking(accept).await;
-            missing = accepted.unwrap_or(Err(Unreachable))?;
-            if missing.is_empty() {
+            let Ok(accepted) = accepted else {
+                return Err(Unsent { again: Instant::now(), has_progress });
+            };
+            has_progress |= accepted.has_progress;
+            if accepted.missing.is_empty() && accepted.lost.is_none() {
                 return Ok(());
             }
+            // Pieces that wait for a pause to end are asked for after it; the others at once.
+            let again = accepted.lost.unwrap_or_else(Instant::now);
+            if accepted.is_write_refused || again >= deadline {
+                return Err(Unsent { again, has_progress });
+            }
+            tokio::time::sleep_until(again.into()).await;
+            missing = accepted.missing;
         }
-        Err(Unreachable)
+        Err(Unsent { again: Instant::now(), has_progress })
     }
 
-    /// Writes what was sent and has the right hash. Returns what was not right.
+    /// Writes what was sent and has the right hash.
     fn accept(
         &self,
-        missing: Vec<Missing>,
+        id: &Arc<str>,
+        parts: Vec<Missing>,
         sent: Vec<Result<(usize, Vec<u8>), Unreachable>>,
         is_complete: bool,
-    ) -> Result<Vec<Missing>, Unreachable> {
-        let (mut wrong, mut is_lost) = (Vec::new(), false);
-        for (part, sent) in missing.into_iter().zip(sent) {
-            let Ok((host, bytes)) = sent else {
-                is_lost = true;
-                continue;
+    ) -> Accepted {
+        let mut accepted = Accepted::default();
+        let mut unproved = BTreeMap::new();
+        for (part, sent) in parts.into_iter().zip(sent) {
+            let (host, bytes) = match sent {
+                Ok(sent) => sent,
+                Err(Unreachable { again }) => {
+                    accepted.lost = Some(accepted.lost.map_or(again, |before| before.min(again)));
+                    accepted.missing.push(part);
+                    continue;
+                }
             };
-            match part.accept(&bytes) {
-                Ok(()) => {
-                    self.is_write_refused.store(false, Ordering::Relaxed);
-                    if is_complete {
-                        self.mended.fetch_add(1, Ordering::Relaxed);
-                        let (file, from) = (part.path(), part.range().start);
-                        tracing::error!(
-                            file,
-                            from,
-                            "the disk lied: a chunk was damaged, and is fetched and written again"
-                        );
-                    }
-                }
-                // The values above a wrong value are missing still, and so what is below is not known to be wrong.
-                Err(refused @ Refused::Damaged { .. }) => {
-                    if wrong.is_empty() && !is_lost {
-                        self.hosts.distrust(host, &refused.to_string());
-                    }
-                    wrong.push(part);
-                }
-                Err(refused @ Refused::Written { .. }) => {
+            self.note_here();
+            let outcome = match part.accept(&bytes) {
+                Ok(outcome) => outcome,
+                Err(refused) => {
                     if !self.is_write_refused.swap(true, Ordering::Relaxed) {
                         tracing::error!(error = %refused, "cannot keep a fetched chunk");
                     }
-                    is_lost = true;
+                    accepted.is_write_refused = true;
+                    accepted.missing.push(part);
+                    continue;
+                }
+            };
+            if outcome.written > 0 {
+                accepted.has_progress = true;
+                self.hosts.note_right(host);
+                self.is_write_refused.store(false, Ordering::Relaxed);
+                if is_complete {
+                    self.mended.fetch_add(outcome.written as u64, Ordering::Relaxed);
+                    let (file, from) = (part.path(), part.range().start);
+                    tracing::error!(
+                        file,
+                        from,
+                        "the disk lied: a chunk was damaged, and is fetched and written again"
+                    );
                 }
             }
+            for wrong in outcome.wrong {
+                self.hosts.note_wrong(host, place(id, &wrong), part.is_single());
+                accepted.missing.push(wrong);
+            }
+            for piece in outcome.unproved {
+                unproved.insert(
+                    (!piece.is_values(), piece.range().start, piece.path().to_owned()),
+                    piece,
+                );
+            }
         }
-        if is_lost { Err(Unreachable) } else { Ok(wrong) }
+        // Values before the chunks that they prove.
+        accepted.missing.splice(0..0, unproved.into_values());
+        accepted
     }
+}
+
+/// The path of a piece at a host, and the offset of the piece.
+fn place(id: &str, part: &Missing) -> Place {
+    (snapshot_path(id, part.path()), part.range().start)
 }
 
 impl Drop for Claim<'_> {
@@ -258,12 +347,16 @@ impl SnapshotSource {
 impl ChunkSource for SnapshotSource {
     fn fetch(&self, missing: Vec<Missing>) -> Result<(), ReadError> {
         let file = missing.first().map(|part| part.path().to_owned()).unwrap_or_default();
-        let batch = self.transfers.begin(self, missing);
+        let deadline = Instant::now() + self.transfers.timeout;
+        let batch = self.transfers.begin(self, missing, deadline);
         let (sender, receiver) = mpsc::channel();
         self.transfers.runtime.spawn(async move { sender.send(batch.await) });
         match receiver.recv_timeout(self.transfers.timeout) {
             Ok(Ok(Ok(()))) => Ok(()),
-            _ => Err(ReadError::Absent { file }),
+            ended => {
+                self.transfers.let_down(ended.ok().and_then(Result::ok).and_then(Result::err));
+                Err(ReadError::Absent { file })
+            }
         }
     }
 }

@@ -17,13 +17,15 @@ use pinakes_tests::client::{Connection, REPLY_TIMEOUT};
 use pinakes_tests::server::{Server, Snapshots, command, make_writable};
 
 /// All health issues, the most severe first.
-const ISSUES: [&str; 9] = [
+const ISSUES: [&str; 11] = [
     "unavailable",
     "fallback",
     "takedowns_refused",
     "disk_damaged",
     "disk_refused",
     "mirror_away",
+    "mirror_damaged",
+    "publication_refused",
     "stale",
     "counters_away",
     "clock_jumped",

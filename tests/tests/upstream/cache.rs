@@ -21,6 +21,22 @@ fn disk_bytes(mirror: &Mirror) -> u64 {
 }
 
 #[test]
+fn a_small_cache_answers_many_clients() {
+    let host = Host::new(Edition::Old.tree());
+    let mirror = Mirror::empty();
+    let server = mirror.start(&host.url(), &["--cache", "2M"]);
+    std::thread::scope(|scope| {
+        for client in 0..8 {
+            let (asks, server) = (all_kinds().iter().cycle().skip(client * 7), &server);
+            let asks = asks.take(all_kinds().len());
+            scope.spawn(move || asks.for_each(|asked| asked.assert_right(server)));
+        }
+    });
+    wait_until("the disk is near the limit", || disk_bytes(&mirror) <= DISK_BYTES_MAX);
+    server.end(&[]);
+}
+
+#[test]
 fn unused_chunks_are_removed_and_answers_stay_right() {
     let host = Host::new(Edition::Old.tree());
     let mirror = Mirror::empty();

@@ -70,20 +70,24 @@ fn a_suppressed_record_is_not_fetched() {
 struct SmallDisk(tempfile::TempDir);
 
 impl SmallDisk {
-    /// Mounts an empty file system of some MiB; prints a skip message and returns `None` where that is not allowed.
-    fn mount(mib: u64, test: &str) -> Option<SmallDisk> {
+    /// Mounts an empty file system of 16 MiB; prints a skip message and returns `None` where that is not allowed.
+    fn mount(kind: &str, test: &str) -> Option<SmallDisk> {
         let disk = SmallDisk(tempfile::tempdir().unwrap());
         let image = disk.0.path().join("image");
-        fs::File::create(&image).unwrap().set_len(mib << 20).unwrap();
-        fs::create_dir(disk.path()).unwrap();
-        let run = |name: &str, args: &[&OsStr]| {
-            Command::new(name).args(args).output().is_ok_and(|of| of.status.success())
+        fs::File::create(&image).unwrap().set_len(16 << 20).unwrap();
+        let place = disk.path();
+        fs::create_dir(&place).unwrap();
+        let run = |name: &str, args: &[&str], paths: &[&Path]| {
+            let ran = Command::new(name).args(args).args(paths).output();
+            ran.is_ok_and(|of| of.status.success())
         };
-        let is_mounted = run("mkfs.ext4", &["-q".as_ref(), image.as_os_str()])
-            && run(
-                "mount",
-                &["-o".as_ref(), "loop".as_ref(), image.as_os_str(), disk.path().as_os_str()],
-            );
+        let is_mounted = match kind {
+            "tmpfs" => run("mount", &["-t", "tmpfs", "-o", "size=16m", "tmpfs"], &[&place]),
+            _ => {
+                run("mkfs.ext4", &["-q"], &[&image])
+                    && run("mount", &["-o", "loop"], &[&image, &place])
+            }
+        };
         if !is_mounted {
             eprintln!("skipped: {test}: nobody may mount a file system here");
         }
@@ -117,10 +121,16 @@ fn take_all_space(disk: &Path) -> PathBuf {
 
 #[test]
 fn a_full_disk_makes_only_what_is_absent_unavailable() {
-    let Some(disk) = SmallDisk::mount(16, "a_full_disk_makes_only_what_is_absent_unavailable")
-    else {
-        return;
-    };
+    fill_and_free("ext4", "a_full_disk_makes_only_what_is_absent_unavailable");
+}
+
+#[test]
+fn a_full_tmpfs_makes_only_what_is_absent_unavailable() {
+    fill_and_free("tmpfs", "a_full_tmpfs_makes_only_what_is_absent_unavailable");
+}
+
+fn fill_and_free(kind: &str, test: &str) {
+    let Some(disk) = SmallDisk::mount(kind, test) else { return };
     let host = Host::new(Edition::Old.tree());
     let mirror = Mirror::at(disk.path().join("mirror"));
     let server = mirror.start(&host.url(), &["--fetch-timeout", "2"]);
@@ -133,8 +143,10 @@ fn a_full_disk_makes_only_what_is_absent_unavailable() {
     assert_unavailable(&record.ask.send(server.address()));
     assert!(absent.iter().any(|asked| !asked.assert_right_or_unavailable(&server)));
     here.iter().for_each(|asked| asked.assert_right(&server));
+    assert_eq!(server.get("/health").json()["troubles"].to_string(), "[\"disk_refused\"]");
     fs::remove_file(taken).unwrap();
     wait_until("the record is right", || record.assert_right_or_unavailable(&server));
+    assert_eq!(server.get("/health").json()["troubles"].to_string(), "[]");
     absent[0].assert_right(&server);
     server.end(&["cannot keep a fetched chunk"]);
 }

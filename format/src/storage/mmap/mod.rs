@@ -37,16 +37,21 @@
 mod regions;
 
 use std::{
+    borrow::Cow,
     fs::{self, File},
     io::{self, IoSliceMut, Read},
     ops::{Deref, Range},
-    os::{fd::IntoRawFd, unix::fs::MetadataExt},
+    os::{
+        fd::IntoRawFd,
+        unix::fs::{FileExt, MetadataExt},
+    },
     path::{Path, PathBuf},
     ptr,
     sync::{
         Mutex, OnceLock, PoisonError,
         atomic::{AtomicI32, Ordering::SeqCst},
     },
+    time::SystemTime,
 };
 
 use libc::{c_int, c_void, siginfo_t};
@@ -66,8 +71,9 @@ pub struct Map {
     bytes: Option<memmap2::Mmap>,
     /// The file's identity at the last check; `None` where a change cannot matter.
     identity: Option<Mutex<Identity>>,
-    /// The file of a [`LoadMode::Mapped`] map; `None` of other maps.
+    /// The file of a [`LoadMode::Mapped`] or [`LoadMode::Sparse`] map; `None` of other maps.
     by_row: Option<File>,
+    is_sparse: bool,
 }
 
 /// The unit in which the system reads a mapped file.
@@ -84,6 +90,9 @@ pub enum LoadMode {
     /// Maps the file for a reader of single rows; the system reads only the pages that are asked for.
     /// Keeps a file descriptor.
     Mapped,
+    /// As [`LoadMode::Mapped`], for a file with holes that this process fills: [`Map::read`] reads the file rather than
+    /// the mapping.
+    Sparse,
     /// Copies the file into memory, and locks the copy there if the system permits. A later change
     /// of the file has no effect. (Locking a mapping would not help: its pages vanish with the end
     /// of a cut file.)
@@ -105,8 +114,10 @@ struct Identity {
 pub enum FileChange {
     /// No change was detected.
     None,
-    /// The file was written to, or touched.
+    /// The file was written to, or touched, by another process.
     Written,
+    /// The file was removed, or replaced by another. The mapping is whole.
+    Replaced,
     /// The file was cut or extended.
     Resized {
         /// The mapped size, in bytes.
@@ -125,12 +136,16 @@ impl Identity {
             modified: (metadata.mtime(), metadata.mtime_nsec()),
         }
     }
+
+    fn is_same_file(self, other: Identity) -> bool {
+        (self.device, self.inode) == (other.device, other.inode)
+    }
 }
 
 impl Map {
     /// A map of no bytes.
     pub fn empty() -> Map {
-        Map { region: None, bytes: None, identity: None, by_row: None }
+        Map { region: None, bytes: None, identity: None, by_row: None, is_sparse: false }
     }
 
     /// Maps a whole file for a reader of all of it.
@@ -149,7 +164,7 @@ impl Map {
         let region = REGIONS.enter(map.as_ptr().expose_provenance(), map.len());
         let region = region.ok_or_else(|| io::Error::other("too many files are mapped already"))?;
         let identity = Some(Mutex::new(identity));
-        Ok(Map { region: Some(region), bytes: Some(map), identity, by_row: None })
+        Ok(Map { region: Some(region), bytes: Some(map), identity, ..Map::empty() })
     }
 
     /// Maps or copies a whole file.
@@ -161,12 +176,13 @@ impl Map {
         let mut map = match mode {
             LoadMode::Scanned => return Map::open(&file),
             LoadMode::Pinned => return Map::pin(&file),
-            LoadMode::Mapped => Map::open(&file)?,
+            LoadMode::Mapped | LoadMode::Sparse => Map::open(&file)?,
         };
         if map.bytes.is_some() {
             map.read_by_page();
             let _ = fadvise(&file, 0, None, rustix::fs::Advice::Random);
             map.by_row = Some(file);
+            map.is_sparse = mode == LoadMode::Sparse;
         }
         Ok(map)
     }
@@ -190,6 +206,54 @@ impl Map {
             // Without the advice every answer is the same, and costs larger reads.
             let _ = bytes.advise(Advice::Random);
         }
+    }
+
+    /// The bytes of a range that may lie in a hole, or behind the end of a file that was cut: zeros there.
+    ///
+    /// Where memory is the disk, the first access to a mapped hole takes memory, and raises SIGBUS if none is left. So a
+    /// sparse file is read without its mapping.
+    pub fn read(&self, range: Range<usize>) -> Cow<'_, [u8]> {
+        match self.by_row.as_ref().filter(|_| self.is_sparse) {
+            None => Cow::Borrowed(&self[range]),
+            Some(file) => {
+                let mut bytes = vec![0; range.len()];
+                let mut read = 0;
+                // After an error the bytes stay zeros, which do not have their hash.
+                while let Ok(count @ 1..) =
+                    file.read_at(&mut bytes[read..], (range.start + read) as u64)
+                {
+                    read += count;
+                }
+                Cow::Owned(bytes)
+            }
+        }
+    }
+
+    /// Writes bytes to the file, which is opened at `opened` to be written. [`Map::check_file`] does not report the write,
+    /// but reports a change by another process that came before.
+    ///
+    /// # Errors
+    ///
+    /// Where the system refuses, or another file is at the path now.
+    pub fn change_file(
+        &self,
+        opened: &File,
+        change: impl FnOnce(&File) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let Some(identity) = &self.identity else { return change(opened) };
+        let mut known = identity.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = Identity::new(&opened.metadata()?);
+        if !before.is_same_file(*known) {
+            return Err(io::Error::other("another file is in its place"));
+        }
+        let changed = change(opened);
+        // The system's times are coarse: another process that writes in the same tick would leave the same one. Without
+        // the right to set the time, such a write is missed.
+        let _ = opened.set_modified(SystemTime::now());
+        if before == *known {
+            *known = Identity::new(&opened.metadata()?);
+        }
+        changed
     }
 
     /// Starts to read a range from disk, as one request, where the file is read by row. Returns
@@ -237,13 +301,20 @@ impl Map {
 
     /// Detects a change of the file since the last call; `path` is where the file was opened.
     ///
-    /// A removed or replaced file is no change: the mapping keeps the opened file whole.
+    /// The mapping keeps a removed or replaced file whole.
     pub fn check_file(&self, path: &Path) -> FileChange {
         let Some(identity) = &self.identity else { return FileChange::None };
-        let Ok(metadata) = fs::symlink_metadata(path) else { return FileChange::None };
-        let found = Identity::new(&metadata);
         let mut known = identity.lock().unwrap_or_else(PoisonError::into_inner);
-        if (found.device, found.inode) != (known.device, known.inode) || found == *known {
+        let metadata = match fs::symlink_metadata(path) {
+            Ok(metadata) => metadata,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return FileChange::Replaced,
+            Err(_) => return FileChange::None,
+        };
+        let found = Identity::new(&metadata);
+        if !found.is_same_file(*known) {
+            return FileChange::Replaced;
+        }
+        if found == *known {
             return FileChange::None;
         }
         let expected = known.size_bytes;
@@ -469,18 +540,48 @@ mod tests {
     }
 
     #[test]
-    fn a_change_is_reported_once_and_a_replaced_file_is_no_change() {
+    fn a_change_is_reported_once_and_a_replaced_file_always() {
         let mut file = file_of(b"12345678");
         let map = Map::open(file.as_file()).unwrap();
         assert_eq!(map.check_file(file.path()), FileChange::None);
-        let touched = std::time::SystemTime::UNIX_EPOCH;
+        let touched = SystemTime::UNIX_EPOCH;
         file.as_file().set_modified(touched).unwrap();
         assert_eq!(map.check_file(file.path()), FileChange::Written);
         assert_eq!(map.check_file(file.path()), FileChange::None);
         file.write_all(b"9").unwrap();
         assert_eq!(map.check_file(file.path()), FileChange::Resized { expected: 8, found: 9 });
         let other = file_of(b"x");
-        assert_eq!(map.check_file(other.path()), FileChange::None);
-        assert_eq!(map.check_file(&file.path().join("absent")), FileChange::None);
+        assert_eq!(map.check_file(other.path()), FileChange::Replaced);
+        assert_eq!(map.check_file(&file.path().with_extension("absent")), FileChange::Replaced);
+    }
+
+    #[test]
+    fn a_write_of_this_process_is_no_change_and_hides_none() {
+        let file = file_of(b"12345678");
+        let map = Map::load(file.reopen().unwrap(), LoadMode::Sparse).unwrap();
+        let write = |bytes: &'static [u8]| {
+            let opened = OpenOptions::new().write(true).open(file.path()).unwrap();
+            map.change_file(&opened, |file| file.write_all_at(bytes, 2)).unwrap();
+        };
+        let write_outside = || file.as_file().write_all_at(b"x", 0).unwrap();
+        write(b"ab");
+        assert_eq!(
+            (map.check_file(file.path()), &*map.read(1..5)),
+            (FileChange::None, &b"2ab5"[..])
+        );
+        for round in 0..100 {
+            // Within one tick of the system's clock.
+            write(b"cd");
+            write_outside();
+            assert_eq!(map.check_file(file.path()), FileChange::Written, "{round}");
+            assert_eq!(map.check_file(file.path()), FileChange::None, "{round}");
+            write_outside();
+            write(b"ef");
+            assert_eq!(map.check_file(file.path()), FileChange::Written, "{round}");
+        }
+        let other = file_of(b"12345678");
+        map.change_file(other.as_file(), |_| Ok(())).unwrap_err();
+        cut(&file, 3);
+        assert_eq!(&*map.read(0..8), b"x2e\0\0\0\0\0");
     }
 }
