@@ -26,12 +26,13 @@ impl Identifier {
         let mut found = Vec::new();
         for entity in entities.iter().copied() {
             let rows = match self {
-                Identifier::Record(of, id) if *of == entity => rows_by_id(snapshot, entity, *id)?,
-                Identifier::Record(..) => Vec::new(),
+                Identifier::Record(of, id) if *of == entity => rows_by_id(snapshot, entity, *id),
+                Identifier::Record(..) => Ok(Vec::new()),
                 Identifier::External(scheme, normal) => {
-                    rows_by_external_id(snapshot, entity, *scheme, normal)?
+                    rows_by_external_id(snapshot, entity, *scheme, normal)
                 }
             };
+            let rows = snapshot.or_noted(rows)?;
             if !rows.is_empty() {
                 found.push((entity, rows));
             }

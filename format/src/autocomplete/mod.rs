@@ -130,9 +130,12 @@ impl Completion {
         }
         let mut merged = CandidateMerge::new(self.entities.len());
         for entity in &self.entities {
-            let search = NameSearch::new(snapshot, *entity, deadline)?;
-            let (count, top) = search_words(&search, &self.folded)?;
-            merged.add(&search, count, &top)?;
+            let mut add = || {
+                let search = NameSearch::new(snapshot, *entity, deadline)?;
+                let (count, top) = search_words(&search, &self.folded)?;
+                Ok::<_, QueryError>(merged.add(&search, count, &top)?)
+            };
+            snapshot.or_noted(add())?;
         }
         Ok(merged.finish())
     }
@@ -207,7 +210,7 @@ fn search_word(search: &NameSearch<'_>, word: &str) -> Result<(u64, Vec<(Tier, u
     found.retain(|(row, _)| !suppressed.has(search.entity, *row));
     let mut top = TopRows::default();
     for (row, tier) in &found {
-        top.offer(&search.ranking, *tier, *row)?;
+        search.snapshot.or_noted(top.offer(&search.ranking, *tier, *row))?;
     }
     Ok((found.len() as u64, top.rows()))
 }
@@ -242,8 +245,8 @@ impl CandidateMerge {
             let key = match self.entities {
                 1 => (tier, false, place, entity_rank, 0),
                 _ => {
-                    let cited = search.citations_descending(row)?;
-                    let id = search.snapshot.row_id(entity, row)?;
+                    let cited = search.snapshot.or_noted(search.citations_descending(row))?;
+                    let id = search.snapshot.or_noted(search.snapshot.row_id(entity, row))?;
                     (tier, cited.is_none(), cited.unwrap_or_default(), entity_rank, id)
                 }
             };

@@ -265,13 +265,16 @@ impl<'s> NameSearch<'s> {
         let mut top = TopRows::default();
         let mut others = Vec::new();
         for row in rows.iter().copied() {
-            match self.snapshot.name(self.entity, row)?.map(fold) {
-                Some(name) if name == folded => top.offer(&self.ranking, Tier::Equals, row)?,
-                Some(name) if name.starts_with(folded) => {
-                    top.offer(&self.ranking, Tier::Begins, row)?;
+            let name = self.snapshot.or_noted(self.snapshot.name(self.entity, row))?;
+            let tier = match name.map(fold) {
+                Some(name) if name == folded => Tier::Equals,
+                Some(name) if name.starts_with(folded) => Tier::Begins,
+                _ => {
+                    others.push(row);
+                    continue;
                 }
-                _ => others.push(row),
-            }
+            };
+            self.snapshot.or_noted(top.offer(&self.ranking, tier, row))?;
         }
         if others.is_empty() {
             return Ok(top);
@@ -280,7 +283,7 @@ impl<'s> NameSearch<'s> {
         for row in others {
             let is_alternative = alternatives.binary_search(&row).is_ok();
             let tier = if is_alternative { Tier::Alternative } else { Tier::Words };
-            top.offer(&self.ranking, tier, row)?;
+            self.snapshot.or_noted(top.offer(&self.ranking, tier, row))?;
         }
         Ok(top)
     }

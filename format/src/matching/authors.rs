@@ -55,7 +55,7 @@ pub(super) fn find(
     found.dedup();
     let mut candidates = Vec::new();
     for row in found {
-        let has_name = has_name(snapshot, row, &words)?;
+        let has_name = snapshot.or_noted(has_name(snapshot, row, &words))?;
         // A work has many authors; an ORCID iD has one, whatever the name.
         if has_name || hint == "orcid" {
             let score = if has_name { 0.95 } else { 0.3 };
@@ -155,7 +155,7 @@ fn of_affiliation(
     for row in rows {
         deadline.check()?;
         let mut is_there = false;
-        if let Some(mut from) = snapshot.reader(Entity::Author, row)? {
+        if let Some(mut from) = snapshot.or_noted(snapshot.reader(Entity::Author, row))? {
             Author::gather(&mut from, &INSTITUTIONS, &mut |_, value| {
                 if let Gathered::Reference(_, place) = value {
                     is_there |= places.contains(&place);

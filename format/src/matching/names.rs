@@ -83,7 +83,7 @@ pub(super) fn find(
     for row in rows(snapshot, entity, &words, deadline)? {
         deadline.check()?;
         if let Some((agreement, has_country)) =
-            agreement_of(snapshot, entity, row, &words, country)?
+            snapshot.or_noted(agreement_of(snapshot, entity, row, &words, country))?
         {
             found.push((agreement, has_country, row));
         }
@@ -132,7 +132,7 @@ fn rows(
     let mut known: Vec<String> = Vec::new();
     for word in words {
         let is_telling = word.text.chars().count() >= letters_min && !is_long(&word.text);
-        if is_telling && is_known(&word.text)? && !known.contains(&word.text) {
+        if is_telling && snapshot.or_noted(is_known(&word.text))? && !known.contains(&word.text) {
             known.push(word.text.clone());
         }
     }

@@ -24,11 +24,11 @@ impl Candidate {
         out: &mut Vec<u8>,
     ) -> Result<(), ReadError> {
         let mut id = Vec::new();
-        entity.write_id(snapshot.row_id(entity, self.row)?, &mut id);
+        entity.write_id(snapshot.or_noted(snapshot.row_id(entity, self.row))?, &mut id);
         out.extend_from_slice(b"\"id\":\"");
         out.extend_from_slice(&id);
         out.extend_from_slice(b"\",\"name\":");
-        match snapshot.name(entity, self.row)? {
+        match snapshot.or_noted(snapshot.name(entity, self.row))? {
             Some(name) => json::string(out, name),
             None => out.extend_from_slice(b"null"),
         }

@@ -6,6 +6,7 @@ use std::{
 };
 
 use crate::query::error::ParamError;
+use crate::snapshot::MayBeAbsent;
 use crate::storage::error::ReadError;
 
 /// Why a query has no result.
@@ -25,6 +26,12 @@ pub enum QueryError {
     /// The query reached its deadline.
     #[error("the query reached its deadline")]
     Deadline,
+}
+
+impl MayBeAbsent for QueryError {
+    fn is_absent(&self) -> bool {
+        matches!(self, QueryError::Damaged(error) if error.is_absent())
+    }
 }
 
 impl QueryError {

@@ -45,8 +45,12 @@ pub(crate) fn rows_of_words(
             found.take().map(DocSet::into_clause).into_iter().collect();
         for word in words {
             let mut union = Union::new(rows);
-            add_prefix(snapshot, entity, cut_word(word), deadline, &mut union)?;
+            let added = add_prefix(snapshot, entity, cut_word(word), deadline, &mut union);
+            let is_read = snapshot.or_noted(added.map(|()| true))?;
             let leaves = union.into_leaves();
+            if !is_read {
+                continue;
+            }
             if leaves.is_empty() {
                 return Ok(DocSet::Sorted(Vec::new()));
             }
@@ -160,7 +164,8 @@ fn sort_by_rarity<'w>(
     let mut counted = Vec::with_capacity(distinct.len());
     for word in distinct {
         // A prefix without statistics has few rows.
-        let count = statistics.summary(word.as_bytes())?.map_or(0, |answer| answer.count);
+        let summary = snapshot.or_noted(statistics.summary(word.as_bytes()))?;
+        let count = summary.map_or(0, |answer| answer.count);
         counted.push((count, word));
     }
     counted.sort_unstable();

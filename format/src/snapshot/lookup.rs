@@ -118,8 +118,8 @@ impl RecordLookup for Snapshot {
             rows.push(row);
             true
         })?;
-        let ids: Result<Vec<u64>, ReadError> =
-            rows.into_iter().map(|row| Snapshot::row_id(self, entity, row)).collect();
+        let id = |row| self.or_noted(Snapshot::row_id(self, entity, row));
+        let ids: Result<Vec<u64>, ReadError> = rows.into_iter().map(id).collect();
         let mut ids = ids?;
         ids.sort_unstable();
         Ok(ids)

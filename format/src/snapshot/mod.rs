@@ -282,13 +282,14 @@ impl Snapshot {
         wanted.take(&mut FetchedStretches::default())
     }
 
-    /// The missing ends of the indexes of outputs, with which most requests begin: the directories of lists and orders,
-    /// and the last layer of fences.
+    /// The missing ends of the indexes of outputs, with which most requests begin: the directories of lists, orders and
+    /// texts, and the last layer of fences.
     pub fn missing_ends(&self) -> Vec<Missing> {
         let (files, wanted) = (self.files_of(Entity::Output), Wanted::default());
         let indexes = [
             files.term_lists.as_ref().map(Lazy::archive),
             files.orders.as_ref().map(Lazy::archive),
+            files.full_text.as_ref().map(Lazy::archive),
             Some(files.ids.archive()),
         ];
         for archive in indexes.into_iter().flatten() {
@@ -300,10 +301,26 @@ impl Snapshot {
 
     /// The result of a read. A handle that collects has noted absent bytes, and answers nothing in their place: so one
     /// attempt notes all that a page of records refers to, and its answer is thrown away.
-    fn or_noted<T: Default>(&self, read: Result<T, ReadError>) -> Result<T, ReadError> {
+    ///
+    /// Work that reads one thing after another, none of which decides what is read next, passes each read through here.
+    ///
+    /// # Errors
+    ///
+    /// As the read; absent bytes are no error of a handle that collects.
+    pub fn or_noted<T: Default, E: MayBeAbsent>(&self, read: Result<T, E>) -> Result<T, E> {
         match read {
-            Err(ReadError::Absent { .. }) if self.is_collecting() => Ok(T::default()),
+            Err(error) if error.is_absent() && self.is_collecting() => Ok(T::default()),
             read => read,
+        }
+    }
+
+    /// Notes the record in a row, if it is not on this disk and this handle notes that.
+    pub fn note_record(&self, entity: Entity, row: u32) {
+        if self.is_collecting() {
+            let records = &self.files_of(entity).records;
+            records.fetch_offsets(row as usize);
+            // Without its offsets, the record is noted by the next attempt.
+            let _ = records.fetch(row as usize);
         }
     }
 
@@ -655,7 +672,7 @@ impl Snapshot {
     ///
     /// Where the bytes are damaged, or are no record.
     pub fn reader(&self, entity: Entity, row: u32) -> Result<Option<RecordReader<'_>>, ReadError> {
-        if !self.has_record(entity, row) {
+        if row >= self.count(entity) || self.suppressed.has(entity, row) {
             return Ok(None);
         }
         RecordReader::new(self.stored(entity, row)?.packed).map(Some)
@@ -713,6 +730,18 @@ impl Snapshot {
             return Err(ReadError::corrupt("records", "a row has no record"));
         }
         record::legacy::render(entity, self.stored(entity, row)?.packed, writer)
+    }
+}
+
+/// An error that may stand for bytes that are not on this disk.
+pub trait MayBeAbsent {
+    /// Whether the bytes are not on this disk.
+    fn is_absent(&self) -> bool;
+}
+
+impl MayBeAbsent for ReadError {
+    fn is_absent(&self) -> bool {
+        matches!(self, ReadError::Absent { .. })
     }
 }
 

@@ -145,7 +145,8 @@ pub fn render(
         if at > 0 {
             body.push(b',');
         }
-        autocomplete::render(snapshot, candidate.entity, candidate.row, &mut body)?;
+        let rendered = autocomplete::render(snapshot, candidate.entity, candidate.row, &mut body);
+        snapshot.or_noted(rendered)?;
     }
     body.extend_from_slice(b"]}");
     Ok(Bytes::from(body))

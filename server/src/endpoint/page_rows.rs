@@ -160,6 +160,19 @@ impl PageRows {
         rendered
     }
 
+    fn render_record<'s>(
+        &self,
+        snapshot: &'s Snapshot,
+        row: u32,
+        writer: &mut JsonWriter<'s>,
+    ) -> Result<(), ReadError> {
+        match &self.form {
+            RecordForm::Whole(variant) => (variant.render)(snapshot, self.entity, row, writer),
+            RecordForm::Selected(members) => members.render(row, writer),
+            RecordForm::Written(write) => write(snapshot, row, &mut writer.out),
+        }
+    }
+
     fn render_to<'s>(
         &mut self,
         snapshot: &'s Snapshot,
@@ -175,12 +188,12 @@ impl PageRows {
                 writer.out.push(b',');
             }
             let begin = writer.out.len();
-            match &self.form {
-                RecordForm::Whole(variant) => {
-                    (variant.render)(snapshot, self.entity, *row, writer)?;
-                }
-                RecordForm::Selected(members) => members.render(*row, writer)?,
-                RecordForm::Written(write) => write(snapshot, *row, &mut writer.out)?,
+            let row = *row;
+            let rendered = self.render_record(snapshot, row, writer);
+            if rendered.is_err() {
+                snapshot.or_noted(rendered)?;
+                self.next += 1;
+                continue;
             }
             if let Some(ranked) = self.scores.as_ref().and_then(|scores| scores.get(self.next)) {
                 add_score(&mut writer.out, begin, *ranked);

@@ -14,4 +14,5 @@ mod follow;
 mod hostile;
 mod redirect;
 mod rotten;
+mod rounds;
 mod setup;

@@ -243,7 +243,7 @@ impl Ask {
         Ask { target: target.into(), body: None }
     }
 
-    fn post(target: &str, of: &'static str, body: impl Into<String>) -> Ask {
+    pub fn post(target: &str, of: &'static str, body: impl Into<String>) -> Ask {
         Ask { target: target.to_owned(), body: Some((of, body.into())) }
     }
 

@@ -32,7 +32,9 @@ const BITS_LACKING: f32 = 2.0;
 const WINDOW_READ: usize = 8;
 
 /// The rows of a word of the text.
+#[derive(Default)]
 enum WordRows<'s> {
+    #[default]
     None,
     /// Ascending.
     Few(Vec<u32>),
@@ -91,23 +93,22 @@ pub(super) fn rows(
             continue;
         }
         // Looks a replaced word up as its English form.
-        let cursor = dictionary.seek(token.word.text.as_bytes())?;
-        let entry = cursor.current().filter(|(text, _)| *text == token.word.text.as_bytes());
-        let rows = match entry {
-            None => WordRows::None,
-            Some((_, rows)) => {
-                let count = rows.count().max(1);
-                bits[at] = (all / f64::from(count)).log2().max(0.1) as f32;
-                match &rows {
-                    EntryRows::Postings(list) if list.count() > FEW_ROWS => WordRows::Many(rows),
-                    _ => {
-                        let mut few = Vec::with_capacity(count as usize);
-                        rows.each(|row| few.push(row))?;
-                        WordRows::Few(few)
-                    }
+        let mut look_up = || -> Result<WordRows<'_>, ReadError> {
+            let cursor = dictionary.seek(token.word.text.as_bytes())?;
+            let entry = cursor.current().filter(|(text, _)| *text == token.word.text.as_bytes());
+            let Some((_, rows)) = entry else { return Ok(WordRows::None) };
+            let count = rows.count().max(1);
+            bits[at] = (all / f64::from(count)).log2().max(0.1) as f32;
+            match &rows {
+                EntryRows::Postings(list) if list.count() > FEW_ROWS => Ok(WordRows::Many(rows)),
+                _ => {
+                    let mut few = Vec::with_capacity(count as usize);
+                    rows.each(|row| few.push(row))?;
+                    Ok(WordRows::Few(few))
                 }
             }
         };
+        let rows = snapshot.or_noted(look_up())?;
         known.insert(&token.word.text, at);
         places.push(words.len());
         words.push(rows);
@@ -133,7 +134,8 @@ pub(super) fn rows(
             if !read.is_empty() && read.len() + count > WINDOW_ROWS || count > MANY_ROWS {
                 break;
             }
-            words[places[*at]].each(|row| read.push((row, bits[*at])))?;
+            let each = words[places[*at]].each(|row| read.push((row, bits[*at])));
+            snapshot.or_noted(each)?;
             others = rest;
         }
         read.sort_unstable_by_key(|(row, _)| *row);
@@ -147,7 +149,8 @@ pub(super) fn rows(
         best_first(&mut best, WINDOW_LOOKED_UP);
         for at in others {
             for (row, sum) in &mut best {
-                *sum += if words[places[*at]].has(*row)? { bits[*at] } else { 0.0 };
+                let has = snapshot.or_noted(words[places[*at]].has(*row))?;
+                *sum += if has { bits[*at] } else { 0.0 };
             }
         }
         best.retain(|(row, sum)| {
@@ -159,8 +162,8 @@ pub(super) fn rows(
                 let words = match lacking.get(row) {
                     Some(words) => *words,
                     None => {
-                        let name =
-                            snapshot.row_name(Entity::Institution, *row)?.unwrap_or_default();
+                        let name = snapshot.row_name(Entity::Institution, *row);
+                        let name = snapshot.or_noted(name)?.unwrap_or_default();
                         let words = affiliation.lacks(&fold(name)).0;
                         lacking.insert(*row, words);
                         words

@@ -105,7 +105,8 @@ pub(super) fn find(
     let mut cities = HashSet::new();
     for row in rows {
         deadline.check()?;
-        found.extend(best_name(snapshot, row, &affiliation, &bits, &mut cities)?);
+        let named = best_name(snapshot, row, &affiliation, &bits, &mut cities);
+        found.extend(snapshot.or_noted(named)?);
     }
     for of in &mut found {
         of.is_elsewhere = !of.has_city && affiliation.has_city_behind(of.span.end - 1, &cities);

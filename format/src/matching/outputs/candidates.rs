@@ -42,8 +42,8 @@ impl<'q, 's> Cited<'q, 's> {
             let mut of_word: Vec<TrueTerm<'s>> = Vec::new();
             let mut with_word = 0;
             if known.len() == 1 && !word.is_stop {
-                for form in index.forms(&word.text)? {
-                    of_word.extend(index.term(&form.stem)?);
+                for form in snapshot.or_noted(index.forms(&word.text))? {
+                    of_word.extend(snapshot.or_noted(index.term(&form.stem))?);
                 }
                 with_word = of_word.iter().map(|term| term.records).max().unwrap_or(0);
             }
@@ -79,12 +79,15 @@ impl<'q, 's> Cited<'q, 's> {
             && term.records <= left
         {
             left -= term.records;
-            let mut postings = term.term.postings()?;
-            postings.each_below(NO_ROW, |row, _| {
-                if has(term, row) {
-                    *found.entry(row).or_default() += bits;
-                }
-            })?;
+            let mut add = || -> Result<(), ReadError> {
+                let mut postings = term.term.postings()?;
+                postings.each_below(NO_ROW, |row, _| {
+                    if has(term, row) {
+                        *found.entry(row).or_default() += bits;
+                    }
+                })
+            };
+            snapshot.or_noted(add())?;
             others = rest;
         }
         if found.is_empty() {
@@ -96,13 +99,17 @@ impl<'q, 's> Cited<'q, 's> {
         rows.sort_unstable_by_key(|(row, _)| *row);
         for (bits, term) in others {
             deadline.check()?;
-            let mut postings = term.term.postings()?;
-            for (row, sum) in &mut rows {
-                postings.seek(*row)?;
-                if postings.row() == *row && has(term, *row) {
-                    *sum += bits;
+            let mut look_up = || -> Result<(), ReadError> {
+                let mut postings = term.term.postings()?;
+                for (row, sum) in &mut rows {
+                    postings.seek(*row)?;
+                    if postings.row() == *row && has(term, *row) {
+                        *sum += bits;
+                    }
                 }
-            }
+                Ok(())
+            };
+            snapshot.or_noted(look_up())?;
         }
         best_first(&mut rows, READ_MAX);
         Ok(rows.into_iter().map(|(row, _)| row).collect())

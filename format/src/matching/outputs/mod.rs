@@ -60,7 +60,8 @@ pub(super) fn find(
     };
     let mut identified = Vec::new();
     for identifier in &citation.identifiers {
-        for (_, rows) in identifier.find_rows(snapshot, &[Entity::Output])? {
+        let found = identifier.find_rows(snapshot, &[Entity::Output]);
+        for (_, rows) in snapshot.or_noted(found)? {
             identified.extend(rows);
         }
     }
@@ -71,7 +72,7 @@ pub(super) fn find(
     let mut judged = Vec::with_capacity(rows.len());
     for (at, row) in identified.iter().chain(&rows).enumerate() {
         deadline.check()?;
-        let texts = Texts::read(snapshot, *row)?;
+        let texts = snapshot.or_noted(Texts::read(snapshot, *row))?;
         judged.extend(cited.judge(*row, &texts, at < identified.len()));
     }
     judged

@@ -76,10 +76,10 @@ impl<'s> Texts<'s> {
             _ => {}
         })?;
         for row in authors {
-            texts.authors.extend(snapshot.row_name(Entity::Author, row)?);
+            texts.authors.extend(snapshot.or_noted(snapshot.row_name(Entity::Author, row))?);
         }
         for row in venues {
-            texts.venues.extend(snapshot.row_name(Entity::Source, row)?);
+            texts.venues.extend(snapshot.or_noted(snapshot.row_name(Entity::Source, row))?);
         }
         Ok(texts)
     }

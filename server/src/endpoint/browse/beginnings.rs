@@ -50,11 +50,16 @@ impl Beginnings {
                 let mut query = Query::new(entity);
                 // The keys of the table take ids, and the id is one.
                 let Ok(()) = query.add_filter(&format!("{key}:{id}")) else { continue };
-                let list = beginning(heading, &query, (facts.entity, row), snapshot, deadline)?;
-                if heading == OUTPUTS && list.as_ref().is_some_and(|list| list.found > 1) {
+                let list = beginning(heading, &query, (facts.entity, row), snapshot, deadline);
+                // The groups are noted with the list, if chunks of it are absent.
+                let has_many = list
+                    .as_ref()
+                    .map_or(true, |list| list.as_ref().is_some_and(|list| list.found > 1));
+                let list = snapshot.or_noted(list)?;
+                if heading == OUTPUTS && has_many {
                     let keys = tables::of(facts.entity).output_groups;
-                    let groups = groups::of_record(&query, keys, id, snapshot, deadline, limits)?;
-                    found.groups = groups;
+                    let groups = groups::of_record(&query, keys, id, snapshot, deadline, limits);
+                    found.groups = snapshot.or_noted(groups)?;
                 }
                 found.lists.extend(list);
             }
@@ -80,7 +85,7 @@ fn beginning(
     let query = Query { page: NonZeroU32::MIN, per_page: BEGINNING, ..query.clone() };
     let answer = query.execute(snapshot, deadline)?;
     let listed = match heading {
-        REFERENCES => snapshot.references(of, row)?.len() as u64,
+        REFERENCES => snapshot.or_noted(snapshot.references(of, row))?.len() as u64,
         _ => answer.count,
     };
     let missing = listed.saturating_sub(answer.count);

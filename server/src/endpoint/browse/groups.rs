@@ -88,7 +88,11 @@ pub fn groups(
             Ok(groups) => groups,
             Err(QueryError::Refused { .. }) => continue,
             Err(QueryError::Deadline) => break,
-            Err(QueryError::Damaged(error)) => return Err(error),
+            // On a mirror, the groups of all keys are fetched together.
+            Err(QueryError::Damaged(error)) => {
+                snapshot.or_noted(Err::<(), _>(error))?;
+                continue;
+            }
         };
         if key == YEAR {
             let year = |group: &Group| match group.values.first() {
@@ -100,8 +104,8 @@ pub fn groups(
         let largest = groups.page.iter().map(|group| group.count).max().unwrap_or(0).max(1);
         let bars: Result<Vec<Bar>, ReadError> =
             groups.page.iter().map(|group| bar(group, key, largest, &address, snapshot)).collect();
-        let bars = bars?;
-        let left_out = groups.total - bars.len() as u64;
+        let bars = snapshot.or_noted(bars)?;
+        let left_out = groups.total.saturating_sub(bars.len() as u64);
         let (heading, more) = (label(key), address.opening(key));
         found.push(KeyGroups { key, heading, bars, left_out, more });
     }

@@ -207,21 +207,35 @@ fn find(
 ) -> Result<Found, QueryError> {
     let mut query = request.query.clone();
     let names = filters::add_names(&mut query, &request.names, snapshot, deadline)?;
-    let answer = query.execute(snapshot, deadline)?;
+    let answer = query.execute(snapshot, deadline);
+    let groups = count_groups(&query, request, snapshot, deadline, limits);
+    // The groups do not need the answer: on a mirror, both are fetched together.
+    let groups = snapshot.or_noted(groups)?;
+    let answer = answer?;
     let nothing = match answer.count {
         0 => NothingFound::explain(&query, snapshot, deadline)?,
         _ => None,
     };
     let marks = Highlighter::new(&query, answer.search.as_ref());
     let rows = list_rows::found_rows(query.entity, &answer.rows, marks.as_ref(), snapshot)?;
+    let (count, search) = (answer.count, answer.search);
+    Ok(Found { query, names, count, search, nothing, rows, groups })
+}
+
+/// Counts the groups that the page shows, or opens.
+fn count_groups(
+    query: &Query,
+    request: &ListPageRequest,
+    snapshot: &Snapshot,
+    deadline: Deadline<'_>,
+    limits: WorkLimits,
+) -> Result<Vec<KeyGroups>, ReadError> {
     let shown = tables::of(query.entity).groups;
     let more = filters::choices(query.entity).filter(|key| !shown.contains(key));
     let opened = request.opened.as_deref();
     let other = query.keys.filters().find(|key| Some(*key) == opened && !shown.contains(key));
     let keys = shown.iter().copied().chain(more.filter(|key| Some(*key) != other)).chain(other);
-    let groups = groups::groups(&query, keys, opened, snapshot, deadline, limits)?;
-    let (count, search) = (answer.count, answer.search);
-    Ok(Found { query, names, count, search, nothing, rows, groups })
+    groups::groups(query, keys, opened, snapshot, deadline, limits)
 }
 
 fn layout(

@@ -87,7 +87,7 @@ pub fn found_rows(
 ) -> Result<Vec<ListRow>, ReadError> {
     snapshot.fetch_page(entity, rows, Shape::List, Snapshot::render)?;
     let mut writer = JsonWriter::new(snapshot, Shape::List);
-    let row = |row: &u32| {
+    let mut row = |row: &u32| -> Result<Option<ListRow>, ReadError> {
         writer.out.clear();
         snapshot.render(entity, *row, &mut writer)?;
         let value = Preview::parse(&writer.out);
@@ -97,7 +97,7 @@ pub fn found_rows(
             listed.name = highlighter.name(&name_of(&value), language.as_deref());
             listed.excerpt = highlighter.excerpt(*row, language.as_deref(), snapshot)?;
         }
-        Ok(listed)
+        Ok(Some(listed))
     };
-    rows.iter().map(row).collect()
+    rows.iter().filter_map(|at| snapshot.or_noted(row(at)).transpose()).collect()
 }

@@ -164,9 +164,13 @@ impl Node {
         let of_all = |nodes: Vec<Node>| -> Result<Vec<Node>, ReadError> {
             nodes.into_iter().map(|node| node.without_dead_links(snapshot)).collect()
         };
+        let is_dead = |entity, number| {
+            let found = snapshot.find(entity, number);
+            snapshot.or_noted(found.map(|found| found == LookupResult::Absent))
+        };
         Ok(match self {
             Node::Link { entity, id, text } => match entity.parse_id(&id) {
-                Some(number) if snapshot.find(entity, number)? == LookupResult::Absent => {
+                Some(number) if is_dead(entity, number)? => {
                     let list = |(_, listed, key): (&'static str, Entity, &str)| {
                         let route = listed.facts().route;
                         format!("/browse/{route}?filter={key}:{id}")

@@ -82,11 +82,13 @@ fn answer(record: NamedRecord<'_>, call: &Call<'_>) -> Answer {
     if let Some(reply) = html::not_modified(call) {
         return Ok(reply);
     }
+    // On a mirror, the record and the lists that it leads to are fetched together.
+    let id = id_text(facts.entity, record.id);
+    let beginnings = Beginnings::find(facts, row, &id, snapshot, call.limits());
+    let beginnings = snapshot.or_noted(beginnings)?;
     let json = json_of(facts.entity, row, snapshot)?;
     let is_output = facts.entity == Entity::Output;
     let reference = is_output.then(|| Reference::read(&json)).transpose()?;
-    let id = id_text(facts.entity, record.id);
-    let beginnings = Beginnings::find(facts, row, &id, snapshot, call.limits())?;
     let path = format!("/{}/{id}", facts.route);
     let page = layout(facts, id, &Preview::parse(&json), reference.as_ref(), beginnings, call)?;
     let links = reference.and_then(|reference| citation::link_header(&reference, &path));

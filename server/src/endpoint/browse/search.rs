@@ -100,8 +100,8 @@ fn answer(text: &str, completion: &Completion, call: &Call<'_>) -> Answer {
     let snapshot = call.snapshot;
     let mut page = SearchPage::new(text, call.site.other_pages());
     let named = call.limits().run(|deadline| {
-        let named = completion.execute(snapshot, deadline)?;
-        (page.found, page.note) = find_outputs(text, snapshot, deadline)?;
+        let named = snapshot.or_noted(completion.execute(snapshot, deadline))?;
+        (page.found, page.note) = snapshot.or_noted(find_outputs(text, snapshot, deadline))?;
         page.tabs = tabs(text, snapshot, deadline)?;
         Ok::<_, QueryError>(named)
     })?;
@@ -171,8 +171,9 @@ fn tabs(text: &str, snapshot: &Snapshot, deadline: Deadline<'_>) -> Result<Vec<T
         if query.add_search(text).is_err() {
             continue;
         }
-        let count = match query.execute(snapshot, deadline) {
-            Ok(answer) if answer.count > 0 => thousands(answer.count),
+        let count = query.execute(snapshot, deadline).map(|answer| answer.count);
+        let count = match snapshot.or_noted(count) {
+            Ok(count) if count > 0 => thousands(count),
             Ok(_) | Err(QueryError::Refused { .. }) => continue,
             Err(error) => return Err(error),
         };
@@ -185,7 +186,8 @@ fn tabs(text: &str, snapshot: &Snapshot, deadline: Deadline<'_>) -> Result<Vec<T
 fn name_cards(found: &Candidates, snapshot: &Snapshot) -> Result<Vec<NameCard>, ReadError> {
     let mut cards = Vec::new();
     for candidate in found.best.iter().take(NAMES_MAX) {
-        let rows = list_rows::rows(candidate.entity, &[candidate.row], snapshot)?;
+        let rows = list_rows::rows(candidate.entity, &[candidate.row], snapshot);
+        let rows = snapshot.or_noted(rows)?;
         let kind = candidate.entity.facts().label;
         cards.extend(rows.into_iter().map(|row| NameCard { kind, row }));
     }

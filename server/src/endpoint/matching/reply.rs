@@ -55,7 +55,7 @@ impl MatchedLines {
                 break;
             }
             self.next += 1;
-            let (best, error) = self.best(line, snapshot)?;
+            let (best, error) = snapshot.or_noted(self.best(line, snapshot))?;
             match self.format {
                 LineFormat::NdJson => self.write_json(line, best, error, snapshot, &mut out)?,
                 LineFormat::Csv => self.write_row(line, best, error, snapshot, &mut out)?,

@@ -57,7 +57,7 @@ fn text(raw: &str) -> Result<String, Vec<Detail>> {
 fn answer(completion: &Completion, call: &Call<'_>) -> Answer {
     let found = call.limits().run(|deadline| completion.execute(call.snapshot, deadline))?;
     let results: Result<Vec<Value>, ReadError> =
-        found.best.iter().map(|candidate| render(*candidate, call)).collect();
+        found.best.iter().map(|found| call.snapshot.or_noted(render(*found, call))).collect();
     let results = results?;
     let meta = json!({ "count": (found.count), "page": 1, "per_page": (results.len()) });
     Ok(Reply::json(json!({ "meta": meta, "results": results }).to_string()))
@@ -65,6 +65,8 @@ fn answer(completion: &Completion, call: &Call<'_>) -> Answer {
 
 fn render(candidate: Candidate, call: &Call<'_>) -> Result<Value, ReadError> {
     let Candidate { entity, row, .. } = candidate;
+    // Read first: on a mirror, the record is fetched together with what the completion shows.
+    let hint = call.snapshot.or_noted(hint(entity, row, call))?;
     let mut text = Vec::new();
     autocomplete::render(call.snapshot, entity, row, &mut text)?;
     let found: Value = serde_json::from_slice(&text)
@@ -79,7 +81,7 @@ fn render(candidate: Candidate, call: &Call<'_>) -> Result<Value, ReadError> {
         "id": id,
         "short_id": (format!("{name}/{short}")),
         "display_name": (found["name"]),
-        "hint": (hint(entity, row, call)?),
+        "hint": hint,
         "cited_by_count": (found["cited_by_count"]),
         "works_count": (found["outputs_count"]),
         "entity_type": singular,

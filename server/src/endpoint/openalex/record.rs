@@ -11,17 +11,18 @@
 //! from that line.
 
 use std::collections::HashMap;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 use pinakes_format::changes::add_all_references;
 use pinakes_format::entity::Entity;
-use pinakes_format::json::render::JsonWriter;
+use pinakes_format::json::render::{JsonWriter, RecordBytes, RecordStore};
 use pinakes_format::query::{REFERENCES, parse_select};
 use pinakes_format::record::members::{Members, View};
 use pinakes_format::schema::identifier::parse_record_id;
 use pinakes_format::snapshot::{LookupResult, Snapshot};
 use pinakes_format::storage::error::ReadError;
 use pinakes_format::text::json;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use crate::endpoint::openalex::members::{Make, Member, members};
@@ -61,6 +62,8 @@ pub struct Stored<'s> {
     snapshot: &'s Snapshot,
     /// The record as a line of an export.
     line: Map<String, Value>,
+    /// The rows of records that were referred to, by id.
+    rows: HashMap<(Entity, u64), u32>,
     /// Members of records that this one refers to, by id.
     referred: HashMap<String, Value>,
 }
@@ -108,7 +111,8 @@ impl<'s> Stored<'s> {
         row: u32,
         parts: &StoredMembers,
     ) -> Result<Stored<'s>, ReadError> {
-        let mut writer = JsonWriter::for_export(snapshot);
+        let store = NotedRows::new(snapshot);
+        let mut writer = JsonWriter::for_export(&store);
         let mut has_references = entity == Entity::Output;
         match parts {
             StoredMembers::All => snapshot.render(entity, row, &mut writer)?,
@@ -121,10 +125,11 @@ impl<'s> Stored<'s> {
             }
         }
         if has_references {
-            add_all_references(snapshot, entity, row, &mut writer.out)?;
+            snapshot.or_noted(add_all_references(snapshot, entity, row, &mut writer.out))?;
         }
-        let line = read_json(&writer.out)?;
-        Ok(Stored { snapshot, line, referred: HashMap::new() })
+        // Null of a record that is noted as absent.
+        let line = read_json::<Option<Object>>(&writer.out)?.unwrap_or_default();
+        Ok(Stored { snapshot, line, rows: store.into_rows(), referred: HashMap::new() })
     }
 
     /// Appends the record with these members.
@@ -192,12 +197,13 @@ impl<'s> Stored<'s> {
         if let Some(known) = self.referred.get(text) {
             return Ok(known.clone());
         }
-        let found = self.look_up(entity, text)?;
+        let snapshot = self.snapshot;
+        let found = snapshot.or_noted(self.look_up(entity, text))?;
         self.referred.insert(text.to_owned(), found.clone());
         Ok(found)
     }
 
-    fn look_up(&self, entity: Entity, text: &str) -> Result<Value, ReadError> {
+    fn look_up(&mut self, entity: Entity, text: &str) -> Result<Value, ReadError> {
         let (Some((of, id)), Some(members)) = (parse_record_id(text), SELECTIONS.get(&entity))
         else {
             return Ok(Value::Null);
@@ -205,14 +211,21 @@ impl<'s> Stored<'s> {
         if of != entity {
             return Ok(Value::Null);
         }
-        let found = match self.snapshot.find(entity, id)? {
-            LookupResult::Merged(into) => self.snapshot.find(entity, into)?,
-            found => found,
+        let found = match self.rows.get(&(entity, id)) {
+            Some(row) => LookupResult::Row(*row),
+            None => match self.snapshot.find(entity, id)? {
+                LookupResult::Merged(into) => self.snapshot.find(entity, into)?,
+                found => found,
+            },
         };
         let LookupResult::Row(row) = found else { return Ok(Value::Null) };
-        let mut writer = members.writer(self.snapshot);
+        let store = NotedRows::new(self.snapshot);
+        let mut writer = members.writer(&store);
         members.render(row, &mut writer)?;
-        read_json(&writer.out).map(Value::Object)
+        // Null of a record that is noted as absent.
+        let found = read_json(&writer.out)?;
+        self.rows.extend(store.into_rows());
+        Ok(found)
     }
 
     /// Makes objects of a list from its elements; `None` of a list that is not known.
@@ -275,7 +288,70 @@ fn write_json(value: &Value, out: &mut Vec<u8>) -> Result<bool, ReadError> {
     Ok(true)
 }
 
-fn read_json(text: &[u8]) -> Result<Map<String, Value>, ReadError> {
+/// A snapshot that notes the rows of the records that a record refers to: these need not be found by their ids. On a mirror,
+/// records whose members others show are fetched together with the names of all.
+struct NotedRows<'s> {
+    snapshot: &'s Snapshot,
+    rows: Mutex<HashMap<(Entity, u64), u32>>,
+}
+
+impl<'s> NotedRows<'s> {
+    fn new(snapshot: &'s Snapshot) -> NotedRows<'s> {
+        NotedRows { snapshot, rows: Mutex::default() }
+    }
+
+    fn into_rows(self) -> HashMap<(Entity, u64), u32> {
+        self.rows.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn note(&self, entity: Entity, row: u32, id: u64) {
+        let has_record = row < self.snapshot.count(entity);
+        if !has_record
+            || self.snapshot.suppressed().has(entity, row)
+            || !SELECTIONS.contains_key(&entity)
+        {
+            return;
+        }
+        self.snapshot.note_record(entity, row);
+        self.rows.lock().unwrap_or_else(PoisonError::into_inner).insert((entity, id), row);
+    }
+}
+
+impl RecordStore for NotedRows<'_> {
+    fn row_id(&self, entity: Entity, row: u32) -> Result<u64, ReadError> {
+        let id = RecordStore::row_id(self.snapshot, entity, row)?;
+        self.note(entity, row, id);
+        Ok(id)
+    }
+
+    fn row_name(&self, entity: Entity, row: u32) -> Result<Option<&str>, ReadError> {
+        RecordStore::row_name(self.snapshot, entity, row)
+    }
+
+    fn reference(&self, entity: Entity, row: u32) -> Result<(u64, Option<&[u8]>), ReadError> {
+        let (id, name) = RecordStore::reference(self.snapshot, entity, row)?;
+        self.note(entity, row, id);
+        Ok((id, name))
+    }
+
+    fn code(&self, code: u32) -> Result<&[u8], ReadError> {
+        RecordStore::code(self.snapshot, code)
+    }
+
+    fn code_name(&self, code: u32) -> Result<Option<&[u8]>, ReadError> {
+        RecordStore::code_name(self.snapshot, code)
+    }
+
+    fn has_record(&self, entity: Entity, row: u32) -> bool {
+        RecordStore::has_record(self.snapshot, entity, row)
+    }
+
+    fn record(&self, entity: Entity, row: u32) -> Result<RecordBytes<'_>, ReadError> {
+        RecordStore::record(self.snapshot, entity, row)
+    }
+}
+
+fn read_json<T: DeserializeOwned>(text: &[u8]) -> Result<T, ReadError> {
     let read = serde_json::from_slice(text);
     read.map_err(|_| ReadError::corrupt("records", "a record is not JSON"))
 }
