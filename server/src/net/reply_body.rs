@@ -25,7 +25,7 @@ pub type Piece = Option<(Bytes, Reservation)>;
 pub enum BodyEnd {
     /// With its last byte.
     Complete,
-    /// The producer stopped.
+    /// The producer stopped: memory, a permit or a mirror was short, or the snapshot proved damaged.
     CutOff,
     /// The server reset the connection: the client was too slow, or its memory was needed.
     Reset,

@@ -36,7 +36,7 @@ pub trait PieceSource: Send {
     fn is_done(&self) -> bool;
 }
 
-/// What a piece may take. A source looks at the budget before each record but the first.
+/// The text and the processor time of one piece. A source looks at the budget before each record but the first.
 #[derive(Debug)]
 pub struct PieceBudget {
     bytes_max: usize,

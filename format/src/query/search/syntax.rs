@@ -418,7 +418,7 @@ impl<'t> Parser<'_, 't> {
         SyntaxError { position: self.position(), reason: reason.into() }
     }
 
-    /// Counts clauses, of which the last one stands at a byte.
+    /// Counts clauses. An error names `position`.
     fn count(&mut self, clauses: usize, position: usize) -> Result<(), SyntaxError> {
         self.clauses += clauses;
         if self.clauses > CLAUSES_MAX { Err(too_many_clauses(position)) } else { Ok(()) }

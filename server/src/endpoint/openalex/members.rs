@@ -31,7 +31,7 @@ pub enum Make {
 }
 
 impl Member {
-    /// The paths of what the member is made of.
+    /// The paths in the stored record that the member needs.
     pub fn read(&self) -> impl Iterator<Item = &'static str> {
         let (Make::Of(paths)
         | Make::Known(paths)

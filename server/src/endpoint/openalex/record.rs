@@ -7,8 +7,8 @@
 //! reply           {"id":"https://openalex.org/W1","publication_year":2020,"authorships":[…],…}
 //! ```
 //!
-//! A record is read as a line of an export, with what the selected members are made of. Each member of the reply is made
-//! from that line.
+//! The dialect reads a record as a line of an export, with the members that the selection needs, and makes each member of the
+//! reply from that line.
 
 use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex, PoisonError};
@@ -68,7 +68,7 @@ pub struct Stored<'s> {
     referred: HashMap<String, Value>,
 }
 
-/// What is read of the records of a list.
+/// The members that the dialect reads of the records of a list.
 pub enum StoredMembers {
     /// All of a record.
     All,
@@ -80,7 +80,7 @@ pub enum StoredMembers {
 }
 
 impl StoredMembers {
-    /// What these members are made of.
+    /// The stored members that these members need.
     pub fn of_members(entity: Entity, selected: &[&'static Member]) -> StoredMembers {
         if selected.len() == members(entity).len() {
             return StoredMembers::All;
@@ -88,7 +88,7 @@ impl StoredMembers {
         StoredMembers::at(entity, selected.iter().flat_map(|member| member.read()))
     }
 
-    /// What stands at these paths.
+    /// The stored members at these paths.
     pub fn at(entity: Entity, paths: impl Iterator<Item = &'static str>) -> StoredMembers {
         let mut known: Vec<&str> = Vec::new();
         let mut has_references = false;
@@ -243,7 +243,7 @@ impl<'s> Stored<'s> {
         Ok(is_known.then(|| made.into()))
     }
 
-    /// Appends a list of what is made of the elements of a list; tells whether the list is known.
+    /// Appends a list with an element for each element of a stored list; tells whether the stored list is known.
     fn write_each(
         &mut self,
         name: &str,

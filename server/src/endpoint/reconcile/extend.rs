@@ -106,7 +106,7 @@ pub fn answer(extension: &Extension) -> Answer {
 /// The cells of records, which are read one after the other.
 struct Cells {
     extension: Extension,
-    /// What is read of the records of an entity; `None` where they have none of the properties.
+    /// The members that are read of an entity's records; `None` where the records have none of the properties.
     selections: BTreeMap<Entity, Option<Members>>,
     /// Index of the next id.
     next: usize,
@@ -170,7 +170,7 @@ impl Cells {
     }
 }
 
-/// What the properties name of the records of an entity.
+/// The members of an entity's records that the properties name.
 fn selected(entity: Entity, properties: &[Property]) -> Option<Members> {
     let names = properties.iter().map(|Property { id }| id.trim());
     let known = names.filter(|name| parse_select(entity, View::Single, name).is_ok());
