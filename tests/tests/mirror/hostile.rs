@@ -287,6 +287,8 @@ fn text_of_a_host_is_escaped_and_truncated_in_errors() {
         format!("\u{1b}]0;pwned\u{7}\u{9b}31m\r\nerror: all is well\u{202e}{}", "A".repeat(9_000));
     let member = serde_json::to_string(&evil).unwrap();
     let tree = setup.tree();
+    // As of a tree of an earlier version.
+    fs::remove_file(tree.join(format!("publications/{id}.json.minisig"))).unwrap();
     let read = |path: &str| fs::read_to_string(tree.join(path)).unwrap();
     let text = read(PUBLICATION);
     let manifest = format!("snapshots/{id}/manifest.json");

@@ -234,10 +234,12 @@ fn keygen_writes_both_keys_or_none() {
         ("new", "nowhere/new", "nowhere/new", missing),
     ] {
         let made = run(&["keygen", "--key", &at(key), "--pubkey", &at(pubkey)]);
-        let error =
-            format!("error: cannot write `{}`: {reason}; nothing was published\n", at(refused));
+        let error = format!("error: cannot write `{}`: {reason}\n", at(refused));
         assert_eq!((made.code, made.stderr), (Some(6), error));
         assert!(!setup.path().join("new").exists(), "{key} {pubkey}: keygen wrote one key");
         assert_eq!(fs::read_to_string(at("there")).unwrap(), "another's");
     }
+    let made = run(&["keygen", "--key", &at("new"), "--pubkey", &at("new.pub")]);
+    let public = fs::read_to_string(at("new.pub")).unwrap();
+    assert_eq!(Some(made.stdout.trim_end()), public.lines().nth(1));
 }
