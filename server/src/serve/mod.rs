@@ -25,7 +25,7 @@
 //! - [`access_log`] writes a line for each request, [`traffic`] counts requests, and [`popular`] the addresses that warm a
 //!   new snapshot of a mirror.
 //!
-//! Imports `admission`, `endpoint`, `event_counts`, `http`, `net`, `reply`, `snapshots`.
+//! Imports `admission`, `endpoint`, `event_counts`, `http`, `net`, `reply`, `snapshots`, `upstream`.
 
 pub(crate) mod access_log;
 pub(crate) mod line_budget;
