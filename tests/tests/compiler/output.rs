@@ -326,7 +326,8 @@ fn a_loss_of_one_in_five_records_ends_the_run_with_4() {
         let text: String = (1..=count).map(work).collect();
         write_files(&workspace.input(), [("works.jsonl", text)]);
     };
-    works(100);
+    // So few records that the drift gate does not judge which of them are gone.
+    works(99);
     published_path(&build(&[&workspace.input()], &workspace.out(), &[]));
     works(80);
     published_path(&build(&[&workspace.input()], &workspace.out(), &[]));
