@@ -27,7 +27,7 @@ async def ask():
     async with Client(address) as client:
         tools = (await client.list_tools()).tools
         print("tools", *sorted(tool.name for tool in tools))
-        found = answer(await client.call_tool("search", {"query": "structure nucleic acid", "filter": "year:<1960"}))
+        found = answer(await client.call_tool("search", {"query": "structure for deoxyribose nucleic acid", "filter": "year:<1960"}))
         first = found["result"]["results"][0]
         print(first["id"], first["name"], sep=" | ")
         citing = answer(await client.call_tool("cited_by", {"id": first["id"]}))

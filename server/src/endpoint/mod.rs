@@ -18,7 +18,7 @@
 //! - [`page_rows`] renders the records of a page, whole or in pieces, [`list_stream`] those of a whole list, and
 //!   [`groups`] a page of the groups of a list, [`group_stream`] all of them. [`referring`] finds the lists that a name without a record stands in.
 //!
-//! Imports `admission`, `citation`, `event_counts`, `http`, `openapi`, `reply`, `snapshots`.
+//! Imports `admission`, `citation`, `event_counts`, `http`, `openapi`, `reply`, `snapshots`, `work_clock`.
 
 pub(crate) mod browse;
 pub(crate) mod call;

@@ -7,7 +7,7 @@
 //! An endpoint makes a [`Reply`]. The server then changes its links ([`crate::http::named_snapshot`]), codes its
 //! body ([`Reply::coded`]), and turns it into a response ([`Reply::into_response`]).
 //!
-//! Imports no other folder.
+//! Imports `work_clock`.
 
 pub(crate) mod coding;
 pub(crate) mod detail;

@@ -77,7 +77,7 @@ fn dearest() -> [(&'static str, Vec<Dearest>); ENDPOINTS.len()] {
             vec![
                 get(format!("/outputs?search={search}&per_page=100")),
                 get(format!("/outputs?search={fuzzy}")),
-                get(format!("/outputs?search={}", vec!["of"; 1_000].join("-"))),
+                get(format!("/outputs?search={}", vec!["of"; 5_000].join("-"))),
                 get("/outputs?per_page=100"),
                 get("/outputs?format=csv&select=authors"),
                 get("/outputs?format=bibtex"),

@@ -132,7 +132,7 @@ const LINES: &[(&str, &str)] = &[
     (r#"{"id":"HX_A1","name":"x","summary_stats":{"h_index":1,"h_index":1}}"#, "duplicate_key"),
     (r#"{"id":"HX_A1","name":"x","unknown":[{"a":1,"a":1}]}"#, "duplicate_key"),
     (r#"{"id":"HX_A1","name":"x""#, "not_json"),
-    (r#"{"id":"HX_A1","name":"x","outputs_count":NaN}"#, "not_json"),
+    (r#"{"id":"HX_A1","name":"x","outputs_count":1e400}"#, "not_json"),
     (r#"{"id":"HX_A1","name":"x","unknown":1e400}"#, "not_json"),
     (r#"{"id":"HX_A1","name":"x","unknown":"\ud800"}"#, "not_json"),
     (r#"{"id":"HX_A1","display_name":"x","works_count":1}"#, "not_native"),

@@ -13,12 +13,13 @@ use crate::openapi::schemas::{add_optional, object_of, text};
 pub fn describe(route: &Route, document: &mut Document<'_>) -> Result<(), ReadError> {
     let version = || json!({ "type": "string", "const": "2.0" });
     let any = || json!({});
+    let id = || json!({ "type": ["string", "number", "null"] });
     let mut message =
         object_of("A message of JSON-RPC.", [("jsonrpc", "The version of JSON-RPC.", version())]);
     add_optional(
         &mut message,
         [
-            ("id", "A string or a number. A message without one has no answer.", any()),
+            ("id", "The answer repeats it. A message without an `id` has no answer.", id()),
             ("method", "The method, such as `tools/list`.", text()),
             ("params", "The parameters of the method.", any()),
         ],
@@ -34,7 +35,7 @@ pub fn describe(route: &Route, document: &mut Document<'_>) -> Result<(), ReadEr
             "An answer of JSON-RPC.",
             [
                 ("jsonrpc", "", version()),
-                ("id", "The `id` of the message.", any()),
+                ("id", "The `id` of the message.", id()),
                 (name, "", value),
             ],
         )
