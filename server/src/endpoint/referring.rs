@@ -90,15 +90,18 @@ pub fn referring_lists(
     Ok(found)
 }
 
-/// Whether an identifier is, or may be, that of a suppressed record.
+/// Whether an identifier is, or may be, that of a suppressed record: no reference has its name. A reference may lack the name
+/// for its own reasons, such as that of a source to its host.
 fn is_suppressed(identifier: &Identifier, snapshot: &Snapshot) -> Result<bool, ReadError> {
     let Identifier::Record(entity, id) = identifier else { return Ok(false) };
+    let mut is_referred_to = false;
     for row in snapshot.rows_with(*entity, snapshot.merged_into(*entity, *id)?)? {
-        if snapshot.is_placeholder(*entity, row)? {
-            return Ok(true);
+        if !snapshot.is_placeholder(*entity, row)? {
+            return Ok(false);
         }
+        is_referred_to = true;
     }
-    Ok(false)
+    Ok(is_referred_to)
 }
 
 /// Whether values of a key refer to an identifier. The identifiers by which records are found are the records'

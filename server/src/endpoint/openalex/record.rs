@@ -346,6 +346,10 @@ impl RecordStore for NotedRows<'_> {
         RecordStore::has_record(self.snapshot, entity, row)
     }
 
+    fn is_placeholder(&self, entity: Entity, row: u32) -> Result<bool, ReadError> {
+        RecordStore::is_placeholder(self.snapshot, entity, row)
+    }
+
     fn record(&self, entity: Entity, row: u32) -> Result<RecordBytes<'_>, ReadError> {
         RecordStore::record(self.snapshot, entity, row)
     }
