@@ -60,7 +60,7 @@ impl WorkClock {
             cpu_max,
             started,
             cpu_at_start,
-            queued_at_start: time_queued(),
+            queued_at_start: if timeout == Duration::MAX { Duration::ZERO } else { time_queued() },
             next_measurement: Cell::new(first),
         }
     }
@@ -76,12 +76,15 @@ impl WorkClock {
         let Some(cpu_left) = cpu_left.filter(|left| !left.is_zero()) else {
             return Some(PassedLimit::Cpu);
         };
-        let queued = time_queued().saturating_sub(self.queued_at_start);
-        let elapsed = (now - self.started).saturating_sub(queued);
-        let Some(time_left) = self.timeout.checked_sub(elapsed).filter(|left| !left.is_zero())
-        else {
-            return Some(PassedLimit::Timeout);
-        };
+        let mut time_left = Duration::MAX;
+        if self.timeout < Duration::MAX {
+            let queued = time_queued().saturating_sub(self.queued_at_start);
+            let elapsed = (now - self.started).saturating_sub(queued);
+            time_left = self.timeout.saturating_sub(elapsed);
+            if time_left.is_zero() {
+                return Some(PassedLimit::Timeout);
+            }
+        }
         let interval = cpu_left.min(time_left);
         let interval = interval.clamp(MEASUREMENT_INTERVAL_MIN, MEASUREMENT_INTERVAL_MAX);
         self.next_measurement.set(now + interval);

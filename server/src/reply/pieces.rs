@@ -40,7 +40,8 @@ pub trait PieceSource: Send {
 #[derive(Debug)]
 pub struct PieceBudget {
     bytes_max: usize,
-    clock: WorkClock,
+    /// `None` without a limit of time.
+    clock: Option<WorkClock>,
 }
 
 impl PieceBudget {
@@ -51,12 +52,18 @@ impl PieceBudget {
 
     /// A budget of text and of processor time from now on.
     pub fn new(bytes_max: usize, time: Duration) -> PieceBudget {
-        PieceBudget { bytes_max, clock: WorkClock::start(Duration::MAX, time) }
+        PieceBudget { bytes_max, clock: Some(WorkClock::start(Duration::MAX, time)) }
+    }
+
+    /// A budget of text alone, for work that is short.
+    pub fn of_bytes(bytes_max: usize) -> PieceBudget {
+        PieceBudget { bytes_max, clock: None }
     }
 
     /// Whether a text of this length has used the budget up.
     pub fn is_used(&self, text_bytes: usize) -> bool {
-        text_bytes >= self.bytes_max || self.clock.passed().is_some()
+        text_bytes >= self.bytes_max
+            || self.clock.as_ref().is_some_and(|clock| clock.passed().is_some())
     }
 }
 
