@@ -14,8 +14,8 @@
 //!
 //! The names of references are left out: they are members of the records referred to.
 //!
-//! An id of the current snapshot that the new snapshot merged stands for the id of the remaining record. The members beside
-//! such a reference, such as the type of a venue's source, belong to another record then, and are not compared.
+//! An id of the current snapshot that the new snapshot merged stands for the id of the remaining record. The comparison
+//! leaves out the members beside such a reference, such as the type of a venue's source: they belong to the remaining record.
 
 use pinakes_format::changes::REFERENCES;
 use pinakes_format::entity::Entity;

@@ -76,9 +76,7 @@ pub trait RecordStore: Sync {
     /// # Errors
     ///
     /// As [`RecordStore::row_id`].
-    fn is_placeholder(&self, _: Entity, _: u32) -> Result<bool, ReadError> {
-        Ok(false)
-    }
+    fn is_placeholder(&self, entity: Entity, row: u32) -> Result<bool, ReadError>;
 
     /// The bytes of the record in a row.
     ///

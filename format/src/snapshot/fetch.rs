@@ -113,6 +113,11 @@ impl RecordStore for NameFetcher<'_> {
         RecordStore::has_record(self.snapshot, entity, row)
     }
 
+    fn is_placeholder(&self, _: Entity, _: u32) -> Result<bool, ReadError> {
+        // The answer would read the name, whose read is only begun here.
+        Ok(false)
+    }
+
     fn record(&self, entity: Entity, row: u32) -> Result<RecordBytes<'_>, ReadError> {
         RecordStore::record(self.snapshot, entity, row)
     }

@@ -90,8 +90,8 @@ pub fn referring_lists(
     Ok(found)
 }
 
-/// Whether an identifier is, or may be, that of a suppressed record: no reference has its name. A reference may lack the name
-/// for its own reasons, such as that of a source to its host.
+/// Whether an identifier is, or may be, that of a suppressed record: records refer to the identifier, and no reference has a
+/// name. A single reference without a name decides nothing: a source names its host by id alone.
 fn is_suppressed(identifier: &Identifier, snapshot: &Snapshot) -> Result<bool, ReadError> {
     let Identifier::Record(entity, id) = identifier else { return Ok(false) };
     let mut is_referred_to = false;

@@ -1,5 +1,5 @@
-//! Files of a mirror that another program overwrites, cuts or removes: the change is noticed, and what is not right is
-//! fetched anew.
+//! Another program overwrites, cuts or removes files of a mirror: the server notices the change, and fetches the chunks
+//! again.
 
 use std::{
     fs::{self, File},
@@ -72,7 +72,7 @@ fn a_file_that_is_overwritten_is_noticed_and_fetched_anew() {
             "`{file}` is not fetched again"
         );
     }
-    // Neither the host is blamed, nor what the server writes itself is a change.
+    // The server blames no host, and takes no write of its own for a change.
     assert!(!server.log().contains("wrong bytes"), "{}", server.log());
     let noticed = server.log().matches("was written to or touched").count();
     assert_eq!(noticed, changes.len(), "{}", server.log());

@@ -51,7 +51,7 @@ fn rotten_host() -> (Host, Arc<AtomicBool>) {
     (host, is_rotten)
 }
 
-/// The rows of outputs whose records lie in the rotten chunk, and beside it.
+/// The outputs with records in the rotten chunk, and the outputs with records in other chunks.
 fn rows_around() -> (Vec<u32>, Vec<u32>) {
     let snapshot = Snapshot::open(&Edition::Old.snapshot()).unwrap();
     let mut sizes = (0..snapshot.count(Entity::Output))

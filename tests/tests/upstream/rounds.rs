@@ -1,4 +1,4 @@
-//! What each row of the table of endpoints costs on an empty mirror: at most ten transfers wait for one another.
+//! Each row of the table of endpoints on an empty mirror: at most ten transfers wait for one another.
 
 use std::{sync::Mutex, thread, time::Duration};
 
