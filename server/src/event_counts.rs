@@ -4,6 +4,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use pinakes_answer::GraphqlOutcome;
+
 /// A closed set of reasons, with their names in metrics.
 pub trait Reason: Copy + 'static {
     /// Names of all reasons, by number.
@@ -64,21 +66,6 @@ reasons! {
         /// Sending HTTP/2 frames that carry neither requests nor bodies.
         Frames = "frames",
     }
-    /// Outcome of a GraphQL request.
-    GraphqlOutcome {
-        /// Answered.
-        Answered = "answered",
-        /// Refused: malformed, invalid by the schema, or too deep.
-        Invalid = "invalid",
-        /// Refused: its estimated cost exceeds a limit.
-        Costly = "costly",
-        /// Stopped at the limit of bytes or processor time.
-        Stopped = "stopped",
-        /// Stopped at the timeout.
-        Timeout = "timeout",
-        /// Stopped because the client left.
-        Gone = "gone",
-    }
     /// Outcome of opening a snapshot to serve.
     Load {
         Opened = "opened",
@@ -92,6 +79,14 @@ reasons! {
         Fault = "fault",
         /// Bytes that match their hash are not a valid record.
         Content = "content",
+    }
+}
+
+impl Reason for GraphqlOutcome {
+    const NAMES: &'static [&'static str] = &GraphqlOutcome::NAMES;
+
+    fn number(self) -> usize {
+        self as usize
     }
 }
 
@@ -125,7 +120,8 @@ pub static SLOW_CLIENTS: EventCounts<{ SlowClient::NAMES.len() }> = EventCounts:
 /// Connections closed because a client did something too often.
 pub static EXCESSES: EventCounts<{ Excess::NAMES.len() }> = EventCounts::new();
 /// GraphQL requests by outcome.
-pub static GRAPHQL_OUTCOMES: EventCounts<{ GraphqlOutcome::NAMES.len() }> = EventCounts::new();
+pub static GRAPHQL_OUTCOMES: EventCounts<{ <GraphqlOutcome as Reason>::NAMES.len() }> =
+    EventCounts::new();
 /// Snapshots opened or refused.
 pub static LOADS: EventCounts<{ Load::NAMES.len() }> = EventCounts::new();
 /// Snapshots that proved damaged.

@@ -4,14 +4,14 @@
 //!
 //! 1. [`net`] accepts the connection, bounds it and reads the request.
 //! 2. [`serve`] asks [`admission`] whether the client may proceed, finds the endpoint, and chooses a thread.
-//! 3. The [`endpoint`] computes the [`reply`] from a snapshot that [`snapshots`] keeps open.
+//! 3. The crate `pinakes_answer` makes the reply from a snapshot that [`snapshots`] keeps open.
 //! 4. [`net`] sends the reply.
 //!
 //! [`run`](mod@run) starts and stops the process; [`stdio`] answers over standard input and output instead. [`ops`] serves
 //! operators: log, metrics and the admin address. Each folder imports only folders to its left:
 //!
 //! ```text
-//! citation, event_counts, work_clock < reply < http < admission < net, snapshots < openapi < endpoint < serve < ops < run < stdio, options < cli
+//! event_counts, process_clock < http < admission < net, snapshots < serve < ops < run < stdio, options < cli
 //! ```
 //!
 //! Tests, fuzz targets and benchmarks call single parts through [`parts`].
@@ -19,22 +19,18 @@
 #![forbid(unsafe_code)]
 
 pub(crate) mod admission;
-pub(crate) mod citation;
 pub(crate) mod cli;
-pub(crate) mod endpoint;
 pub(crate) mod event_counts;
 pub(crate) mod http;
 pub(crate) mod net;
-pub(crate) mod openapi;
 pub(crate) mod ops;
 pub(crate) mod options;
-pub(crate) mod reply;
+pub(crate) mod process_clock;
 pub(crate) mod run;
 pub(crate) mod serve;
 pub(crate) mod snapshots;
 pub(crate) mod stdio;
 pub(crate) mod upstream;
-pub(crate) mod work_clock;
 
 pub use cli::{Cli, CliError, print, write_manual};
 pub use ops::log::{DroppedLines, start_log};
@@ -50,30 +46,15 @@ pub use stdio::converse;
 pub mod parts {
     pub use crate::admission::gate::{Gate, Peer};
     pub use crate::admission::limits::counts_file::FileError;
-    pub use crate::admission::limits::{
-        Clock, ClockReading, Limits, QuotaClass, RateLimiter, SystemClock,
-    };
-    pub use crate::endpoint::ENDPOINTS;
-    pub use crate::endpoint::complete_query::{TextError, parse as parse_autocomplete_query};
-    pub use crate::endpoint::graphql::document::GraphqlRequest;
-    pub use crate::endpoint::graphql::field::{Field, FieldSource};
-    pub use crate::endpoint::graphql::options::Settings;
-    pub use crate::endpoint::graphql::types::ObjectType;
-    pub use crate::endpoint::graphql::{Outcome, respond, types};
-    pub use crate::endpoint::list_query::{ListRequest, parse as parse_list_query};
-    pub use crate::endpoint::routes::{Matched, Route, charge, find};
-    pub use crate::endpoint::site::ServiceSettings;
+    pub use crate::admission::limits::{Clock, ClockReading, Limits, RateLimiter, SystemClock};
     pub use crate::http::client_address::{Client, ClientResolver, ForwardingHeader};
-    pub use crate::http::path::{decode, echo, echo_path, segments};
     pub use crate::net::connection::{ConnectionSettings, Preface, Timeouts};
     pub use crate::net::handler::Handler;
     pub use crate::net::limiter::ConnectionLimiter;
     pub use crate::net::proxy_protocol::read_header as read_proxy_header;
     pub use crate::net::tls::Certificate;
-    pub use crate::reply::coding::encode::{CODED_BYTES_MIN, encode_at, level};
-    pub use crate::reply::coding::{AcceptedCodings, Coding};
-    pub use crate::reply::detail::{DETAILS_MAX, Detail};
-    pub use crate::reply::etag::SnapshotHeaders;
+    pub use crate::process_clock::PROCESS_CLOCK;
+    pub use crate::serve::settings::ServiceSettings;
     pub use crate::serve::traffic::Traffic;
     pub use redis::Client as StoreClient;
 

@@ -12,6 +12,7 @@ use std::{
 };
 
 use http::{Request, header};
+use pinakes_answer::{BODY_BYTES_MAX, INVALID_REQUEST, JSON, MCP, Message, RpcError, Settings};
 use serde_json::Value;
 use tokio::{
     runtime::Runtime,
@@ -19,15 +20,12 @@ use tokio::{
 };
 
 use crate::admission::gate::{Gate, Peer};
-use crate::endpoint::mcp::MCP;
-use crate::endpoint::mcp::rpc::{INVALID_REQUEST, Message, RpcError};
-use crate::endpoint::site::ServiceSettings;
-use crate::http::body::{BODY_BYTES_MAX, RequestBody};
+use crate::http::body::RequestBody;
 use crate::http::client_address::{ClientResolver, ForwardingHeader};
 use crate::net::handler::Handler;
-use crate::reply::JSON;
 use crate::run::{activate, follow, keep_mirror};
 use crate::serve::Service;
+use crate::serve::settings::ServiceSettings;
 use crate::snapshots::manager::SnapshotManager;
 
 /// Messages that are answered at the same time: as many as one client has work permits, so that none waits for a permit.
@@ -44,7 +42,8 @@ pub fn converse(snapshots: SnapshotManager, settings: ServiceSettings) -> io::Re
     let runtime = Runtime::new()?;
     let header = ForwardingHeader::XForwardedFor;
     let clients = ClientResolver { trusted: Vec::new(), header, exempt: Vec::new() };
-    let settings = ServiceSettings { has_mcp: true, ..settings };
+    let answers = Settings { has_mcp: true, ..settings.answers };
+    let settings = ServiceSettings { answers, ..settings };
     let service = Service::new(snapshots, Gate::new(clients, None, None), settings);
     let outcome = answer_lines(&runtime, Arc::new(service), io::stdin().lock());
     runtime.shutdown_background();

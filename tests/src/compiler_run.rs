@@ -8,11 +8,12 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-use crate::{TINY_DUMP, compiler, files_below, program, sample, write_files};
 use pinakes_format::entity::Entity;
 use pinakes_format::record::members::{Members, View};
 use pinakes_format::snapshot::Snapshot;
 use serde_json::{Value, json};
+
+use crate::{TINY_DUMP, compiler, files_below, program, sample, write_files};
 
 const WORKS_PART: &str = "data/jsonl/works/updated_date=2026-02-01/part_0000.gz";
 

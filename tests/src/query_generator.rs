@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::SeededRng;
 use pinakes_oracle::{Key, Kind, Library, Lists};
 use serde_json::Value;
 
+use crate::SeededRng;
 use crate::values::{chance, invalid_value, percent_encode, pick, quote, random_value};
 
 /// Whether queries may search words of names.

@@ -11,11 +11,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-pub use crate::make_writable;
 use pinakes_format::snapshot::Snapshot;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::client::{Connection, REPLY_TIMEOUT, Response};
+
+pub use crate::make_writable;
 
 /// Longest time an idle server may take to exit: half of its grace period for open requests.
 const EXIT_TIME_MAX: Duration = Duration::from_secs(5);

@@ -11,9 +11,10 @@ use std::{
     time::Duration,
 };
 
+use pinakes_answer::{GraphqlSettings, Settings};
 use pinakes_server::parts::{
     ClientResolver, Clock, ClockReading, ConnectionLimiter, ConnectionSettings, Connections,
-    ForwardingHeader, Gate, Limits, Preface, RateLimiter, ServiceSettings, Settings, Timeouts,
+    ForwardingHeader, Gate, Limits, Preface, RateLimiter, ServiceSettings, Timeouts,
 };
 use pinakes_server::{Service, SnapshotManager, SnapshotSource};
 use tokio::{
@@ -83,20 +84,23 @@ impl InProcessServer {
             .map(|limits| RateLimiter::new(limits, Box::new(SteppingClock(AtomicU64::new(0)))));
         let gate = Gate::new(clients, counters, None);
         let bounds = ServiceSettings {
-            list_timeout: LIST_TIMEOUT,
+            answers: Settings {
+                list_timeout: LIST_TIMEOUT,
+                list_cpu: Duration::from_secs(60),
+                held_bytes_max: 64 << 20,
+                graphql: GraphqlSettings::DEFAULT,
+                has_docs: true,
+                has_browse: true,
+                has_mcp: true,
+                has_openalex: true,
+                is_https: false,
+                is_behind_network: false,
+                data_licence: None,
+            },
             disk_reads: 16,
-            list_cpu: Duration::from_secs(60),
             reply_memory_bytes: 64 << 20,
             reply_timeout: Duration::from_secs(600),
-            graphql: Settings::default(),
-            has_docs: true,
-            has_browse: true,
-            has_mcp: true,
-            has_openalex: true,
-            is_https: false,
             refused_lines: 20,
-            is_behind_network: false,
-            data_licence: None,
         };
         let service = Arc::new(Service::new(manager, gate, bounds));
         let connections = Connections::new(Arc::clone(&service), SETTINGS, None).into();

@@ -1,7 +1,8 @@
 //! Random filter values: values of records, written in equivalent and nearly equivalent forms.
 
-use crate::SeededRng;
 use pinakes_oracle::{Key, Kind};
+
+use crate::SeededRng;
 
 /// Longest record value used in a query, in bytes, which keeps URLs below the limit.
 const VALUE_BYTES_MAX: usize = 300;

@@ -8,15 +8,12 @@ use std::{
 };
 
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, request::Parts};
+use pinakes_answer::{Caller, Charge, LIMIT_HEADERS, QuotaClass, Quotas, RECORDS_PER_REQUEST};
 use tokio::runtime::Handle;
 
 use crate::admission::limits::fleet::FleetWindows;
-use crate::admission::limits::{ClockReading, QuotaClass, Quotas, RateLimiter, Usage, Verdict};
+use crate::admission::limits::{ClockReading, RateLimiter, Usage, Verdict};
 use crate::http::client_address::{Client, ClientResolver};
-use crate::reply::LIMIT_HEADERS;
-
-/// Records of a stream for each request that it counts as: a page has as many.
-pub const RECORDS_PER_REQUEST: u64 = 100;
 
 /// The peer of a request's connection, in the extensions of the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,21 +26,6 @@ pub enum Peer {
         /// Address of the proxy.
         proxy: IpAddr,
     },
-}
-
-/// The limits that a request counts towards.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Charge {
-    /// Nothing: OPTIONS, and the request for the limits themselves.
-    None,
-    /// One request of the minute of free requests.
-    Free,
-    /// One request of the minute.
-    Minute,
-    /// One request of the minute and one of the day.
-    Daily(QuotaClass),
-    /// A completion of the pages' search box: 10 requests of the free minute, and a tenth of a page of the day.
-    Completion,
 }
 
 /// Identifies clients and applies the rate limits.
@@ -274,6 +256,11 @@ impl Admission {
     /// Admits a request that no limit counts.
     fn unlimited(client: Client) -> Admission {
         Admission { client, is_proxied: false, quotas: None, refusal: None, pooled: None }
+    }
+
+    /// The client as answers see it.
+    pub fn caller(&self) -> Caller {
+        Caller { address: self.client.address, is_proxied: self.is_proxied, quotas: self.quotas }
     }
 
     /// Writes the rate-limit headers of the reply.

@@ -4,7 +4,7 @@
 //! concurrent work, and [`reply_memory`] the memory for replies, of one client and of all; both count by
 //! [`shares`].
 //!
-//! Imports `http`, `reply`.
+//! Imports `http`.
 
 pub(crate) mod fair_queue;
 pub(crate) mod gate;

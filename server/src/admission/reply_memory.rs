@@ -20,6 +20,7 @@ use std::{
     time::Duration,
 };
 
+use pinakes_answer::PIECE_BYTES;
 use tokio::{
     sync::Notify,
     time::{self, Instant},
@@ -27,7 +28,6 @@ use tokio::{
 
 use crate::admission::shares::Shares;
 use crate::http::client_address::{Client, network_key};
-use crate::reply::pieces::PIECE_BYTES;
 
 /// How long a reply waits for memory.
 const WAIT_TIMEOUT: Duration = Duration::from_secs(5);

@@ -11,18 +11,12 @@ use std::{
 };
 
 use bytes::Bytes;
-use http::{HeaderMap, StatusCode, header, request::Parts};
+use http::{StatusCode, header, request::Parts};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::{Body, Incoming};
+use pinakes_answer::{Detail, Posted, Reply};
 use tokio::time::timeout;
 
-use crate::reply::Reply;
-use crate::reply::detail::Detail;
-
-/// Largest body of most routes.
-pub const BODY_BYTES_MAX: usize = 65_536;
-/// The media type of a form.
-pub const FORM: &str = "application/x-www-form-urlencoded";
 /// How long a client may take to send a body.
 const BODY_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -102,14 +96,12 @@ impl RequestBody {
         ClientGoneGuard(Arc::clone(self))
     }
 
-    /// Whether the client is gone.
-    pub fn is_client_gone(&self) -> &AtomicBool {
-        &self.is_client_gone
-    }
-
-    /// The bytes, after [`RequestBody::read`]; empty before.
-    pub fn text(&self) -> &[u8] {
-        self.text.get().map_or(&[], |text| text)
+    /// The body as endpoints see it: without bytes before [`RequestBody::read`].
+    pub fn posted(&self) -> Posted<'_> {
+        Posted {
+            text: self.text.get().map_or(&[], |text| text),
+            is_client_gone: &self.is_client_gone,
+        }
     }
 
     fn take(&self) -> Option<Incoming> {
@@ -132,35 +124,6 @@ impl RequestBody {
 /// The length of a body by its head; `None` for a body in chunks.
 pub fn announced_bytes(head: &Parts) -> Option<u64> {
     head.headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
-}
-
-/// The reply to a request whose body the server does not read: of another media type, or compressed.
-pub fn refuse_headers(headers: &HeaderMap, media_types: &[&str]) -> Option<Reply> {
-    let unsupported =
-        |message: &str| Some(Reply::error(StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
-    let mut encodings = headers.get_all(header::CONTENT_ENCODING).iter();
-    if encodings.any(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity")) {
-        return unsupported("Content-Encoding is not supported");
-    }
-    if !media_types.iter().any(|media_type| has_media_type(headers, media_type)) {
-        return unsupported(&format!("Content-Type must be {}", media_types.join(" or ")));
-    }
-    None
-}
-
-/// Whether the request has exactly one `Content-Type`, which is this one in UTF-8.
-fn has_media_type(headers: &HeaderMap, media_type: &str) -> bool {
-    let mut types = headers.get_all(header::CONTENT_TYPE).iter();
-    let (Some(one), None) = (types.next(), types.next()) else { return false };
-    let Ok(text) = one.to_str() else { return false };
-    let mut parts = text.split(';').map(str::trim);
-    parts.next().is_some_and(|name| name.eq_ignore_ascii_case(media_type))
-        && parts.all(|parameter| match parameter.split_once('=') {
-            Some((name, value)) if name.eq_ignore_ascii_case("charset") => {
-                value.trim_matches('"').eq_ignore_ascii_case("utf-8")
-            }
-            _ => true,
-        })
 }
 
 fn too_long(bytes_max: usize) -> Reply {
@@ -196,9 +159,11 @@ mod tests {
         task::{Context, Poll},
     };
 
-    use http::{HeaderValue, Method};
+    use http::Method;
     use http_body_util::Full;
     use hyper::body::Frame;
+
+    use pinakes_answer::BODY_BYTES_MAX;
 
     use super::*;
 
@@ -218,7 +183,7 @@ mod tests {
     }
 
     fn status(refusal: Reply) -> (u16, bool) {
-        let headers = crate::reply::etag::SnapshotHeaders::new("0123");
+        let headers = pinakes_answer::SnapshotHeaders::new("0123");
         let response = refusal.into_response(&Method::POST, &headers);
         let is_closing = response.headers().get(header::CONNECTION).is_some();
         (response.status().as_u16(), is_closing)
@@ -237,33 +202,11 @@ mod tests {
     }
 
     #[test]
-    fn the_server_reads_one_content_type() {
-        let check = |values: &[&'static str], expected: bool| {
-            let headers: HeaderMap = values
-                .iter()
-                .map(|value| (header::CONTENT_TYPE, HeaderValue::from_static(value)))
-                .collect();
-            let found = refuse_headers(&headers, &["application/json"]).is_none();
-            assert_eq!(found, expected, "{values:?}");
-        };
-        check(&["application/json"], true);
-        check(&["Application/JSON; charset=UTF-8"], true);
-        check(&["application/json;charset=\"utf-8\"; x=y"], true);
-        check(&[], false);
-        check(&["application/json", "application/json"], false);
-        check(&["application/json; charset=latin1"], false);
-        check(&["text/plain"], false);
-        check(&["application/graphql"], false);
-        check(&["application/x-www-form-urlencoded"], false);
-        check(&["multipart/form-data; boundary=a"], false);
-    }
-
-    #[test]
     fn dropping_the_guard_marks_the_client_as_gone() {
         let body = Arc::new(RequestBody::default());
         let guard = body.client_gone_guard();
-        assert!(!body.is_client_gone().load(Ordering::Relaxed));
+        assert!(!body.posted().is_client_gone.load(Ordering::Relaxed));
         drop(guard);
-        assert!(body.is_client_gone().load(Ordering::Relaxed));
+        assert!(body.posted().is_client_gone.load(Ordering::Relaxed));
     }
 }

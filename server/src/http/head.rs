@@ -3,16 +3,8 @@
 use http::{
     HeaderMap, HeaderValue, Method, StatusCode, Version, header, request::Parts, uri::Authority,
 };
+use pinakes_answer::{Detail, READ_METHODS, Reply};
 
-use crate::reply::Reply;
-use crate::reply::detail::Detail;
-
-/// Methods of paths that read.
-pub const READ_METHODS: &str = "GET, HEAD, OPTIONS";
-/// Methods of paths that take a body.
-pub const POST_METHODS: &str = "POST, OPTIONS";
-/// Methods of paths that read, and take a body for more of the same.
-pub const READ_AND_POST_METHODS: &str = "GET, HEAD, POST, OPTIONS";
 /// Most headers of a request.
 pub const HEADERS_MAX: usize = 64;
 /// Most bytes of a request's headers.
@@ -24,11 +16,6 @@ const METHOD_BYTES_MAX: usize = 64;
 /// shows only one of the two.
 #[derive(Clone, Copy, Debug)]
 pub struct TwoLengths;
-
-/// The method as messages name it: `GET` for `HEAD`.
-pub fn method_word(method: &Method) -> &str {
-    if *method == Method::HEAD { "GET" } else { method.as_str() }
-}
 
 /// The reply to a malformed or oversized head, after which the connection closes.
 pub fn refuse(head: &Parts) -> Option<Reply> {
@@ -98,7 +85,7 @@ fn is_host(authority: &Authority) -> bool {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::reply::etag::SnapshotHeaders;
+    use pinakes_answer::SnapshotHeaders;
 
     fn status(method: &str, uri: &str, headers: &[(&str, &str)]) -> Option<u16> {
         let mut request = http::Request::builder().method(method).uri(uri);

@@ -1,11 +1,7 @@
-//! HTTP requests, apart from any endpoint: heads, paths, parameters, bodies and clients.
+//! Requests before their answers: heads that HTTP forbids, bodies, and the addresses of clients.
 //!
-//! Imports `reply`.
+//! Imports no other folder.
 
-pub(crate) mod accept;
 pub(crate) mod body;
 pub(crate) mod client_address;
 pub(crate) mod head;
-pub(crate) mod named_snapshot;
-pub(crate) mod parameters;
-pub(crate) mod path;

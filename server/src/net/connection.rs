@@ -10,18 +10,19 @@ use std::{
     net::IpAddr,
     pin::pin,
     sync::{Arc, Weak},
-    time::Duration,
+    time::{Duration, SystemTime},
 };
 
 use bytes::Bytes;
 use http::{HeaderValue, Method, Version, header, request::Parts};
 use http_body_util::{Either, Empty};
-use hyper::{body::Incoming, server::conn, service::Service as _};
+use hyper::{body::Incoming, ext::ReasonPhrase, server::conn, service::Service as _};
 use hyper_util::{
     rt::{TokioExecutor, TokioIo, TokioTimer},
     server::graceful::GracefulConnection,
     service::TowerToHyperService,
 };
+use pinakes_answer::{Reply, SnapshotHeaders, reason_phrase};
 use tokio::{
     io::{AsyncRead, AsyncWrite, AsyncWriteExt},
     sync::watch,
@@ -31,8 +32,7 @@ use warp::Filter;
 
 use crate::admission::gate::Peer;
 use crate::event_counts::{SLOW_CLIENTS, SlowClient};
-use crate::http::body;
-use crate::http::body::ReceivedBody;
+use crate::http::body::{self, ReceivedBody};
 use crate::http::client_address::{Client, network_key};
 use crate::http::head::{HEADER_BYTES_MAX, TwoLengths};
 use crate::net::frame_meter::FrameMeter;
@@ -43,8 +43,6 @@ use crate::net::reply_body::{Pieces, PiecesBody};
 use crate::net::request_target::{HEAD_BYTES_MAX, HEAD_HEADERS_MAX, LenientStream};
 use crate::net::state::{ConnectionState, MonitoredStream, PacedBody, Socket};
 use crate::net::tls::Handshakes;
-use crate::reply::Reply;
-use crate::reply::etag::SnapshotHeaders;
 
 /// Heads over 16 KiB that the server reads concurrently, in total and for each client.
 const LONG_HEADS_MAX: u32 = 128;
@@ -491,6 +489,18 @@ fn attach_head(
     (request, body)
 }
 
+/// Adds what the answer leaves to its host: the date, and the reason of a status whose name RFC 9110 changed.
+fn complete(response: &mut http::Response<Bytes>) {
+    // hyper keeps a date until the clock reaches the next second, which a clock set back takes long to do.
+    if let Ok(date) = HeaderValue::try_from(httpdate::fmt_http_date(SystemTime::now())) {
+        response.headers_mut().insert(header::DATE, date);
+    }
+    let reason = reason_phrase(response.status());
+    if response.status().canonical_reason() != Some(reason) {
+        response.extensions_mut().insert(ReasonPhrase::from_static(reason.as_bytes()));
+    }
+}
+
 /// The warp filter that passes every request to the handler, and never rejects.
 fn every_request<H: Handler>(
     service: Arc<H>,
@@ -513,6 +523,7 @@ fn every_request<H: Handler>(
                 if let Some(pieces) = pieces {
                     response.extensions_mut().insert(pieces);
                 }
+                complete(&mut response);
                 response.map(|body| state.track_unsent(body, reservation))
             }
         },

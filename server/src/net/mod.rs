@@ -3,7 +3,7 @@
 //! [`connection::Connections`] hands each request to a [`handler::Handler`], so that the folder knows no
 //! route.
 //!
-//! Imports `admission`, `event_counts`, `http`, `reply`.
+//! Imports `admission`, `event_counts`, `http`.
 
 pub(crate) mod connection;
 pub(crate) mod frame_meter;

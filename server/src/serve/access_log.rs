@@ -14,10 +14,10 @@ use std::{
 
 use bytes::Bytes;
 use http::{StatusCode, header, request::Parts};
+use pinakes_answer::truncate;
 
 use crate::admission::gate::Admission;
 use crate::net::reply_body::BodyEnd;
-use crate::reply::detail::truncate;
 use crate::serve::line_budget::LineBudget;
 use crate::serve::line_form::{Fields, LineForm};
 

@@ -22,16 +22,19 @@
 //! records on disk would delay every other. Blocking threads yield the processor to them.
 //!
 //! - [`threads`] has the permits and the blocking threads, [`pieces`] sends bodies in pieces.
+//! - [`host`] is what the server gives to answers, [`settings`] its options.
 //! - [`access_log`] writes a line for each request, [`traffic`] counts requests, and [`popular`] the addresses that warm a
 //!   new snapshot of a mirror.
 //!
-//! Imports `admission`, `endpoint`, `event_counts`, `http`, `net`, `reply`, `snapshots`, `upstream`.
+//! Imports `admission`, `event_counts`, `http`, `net`, `process_clock`, `snapshots`, `upstream`.
 
 pub(crate) mod access_log;
+pub(crate) mod host;
 pub(crate) mod line_budget;
 pub(crate) mod line_form;
 mod pieces;
 mod popular;
+pub(crate) mod settings;
 pub(crate) mod threads;
 pub(crate) mod traffic;
 
@@ -44,39 +47,32 @@ use std::{
 
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method, StatusCode, header, request::Parts};
+use pinakes_answer::{
+    Answerer, Asked, BODY_BYTES_MAX, Call, Caller, Charge, Cost, Failure, Matched, NamedSnapshot,
+    Planned, Reply, SURROGATE_KEY, ServedSnapshot, Thread, Work, charge, entered, find, not_open,
+};
 use pinakes_format::storage::absent::{FetchedStretches, Wanted};
 use pinakes_format::storage::error::ReadError;
 use pinakes_format::storage::integrity::thread_time_working;
 use tokio::time;
 
-use crate::admission::gate::{Admission, Charge, Gate, Peer, StreamCharge};
+use crate::admission::gate::{Admission, Gate, Peer, StreamCharge};
 use crate::admission::reply_memory::ReplyMemory;
-use crate::endpoint::browse;
-use crate::endpoint::call::{Call, Cost, Failure, Planned, Planning, Thread, Work};
-use crate::endpoint::changes::not_open;
-use crate::endpoint::mcp::MCP;
-use crate::endpoint::mcp::rpc::as_rpc;
-use crate::endpoint::routes::Matched;
-use crate::endpoint::service::not_found;
-use crate::endpoint::site::{ServiceSettings, Site};
-use crate::endpoint::{openalex, routes, too_many};
 use crate::event_counts::{OVERLOADS, Overload};
-use crate::http::body::{BODY_BYTES_MAX, RequestBody};
+use crate::http::body::{self, RequestBody};
 use crate::http::client_address::ClientResolver;
-use crate::http::named_snapshot::{NamedSnapshot, SURROGATE_KEY};
-use crate::http::path::URI_BYTES_MAX;
-use crate::http::{body, head};
+use crate::http::head;
 use crate::net::handler::{Handler, ReservedResponse};
-use crate::reply::Reply;
 use crate::serve::access_log::{AccessLine, RequestId, RequestIds};
+use crate::serve::host::ServerHost;
 use crate::serve::line_budget::LineBudget;
 use crate::serve::pieces::{CountedWork, NextPiece, Production, Shortage};
 use crate::serve::popular::Popular;
+use crate::serve::settings::ServiceSettings;
 use crate::serve::threads::{Permits, spawn_work};
 use crate::serve::traffic::Traffic;
 use crate::snapshots::disk_activity::DiskActivity;
 use crate::snapshots::manager::SnapshotManager;
-use crate::snapshots::served::ServedSnapshot;
 use crate::upstream::transfers::Unsent;
 
 /// Header that links a 500 or 503 to the log lines of the request.
@@ -88,7 +84,8 @@ const SMALL_BYTES: usize = 16 << 10;
 
 /// Answers requests from the served snapshot.
 pub struct Service {
-    site: Site,
+    settings: ServiceSettings,
+    host: ServerHost,
     gate: Gate,
     permits: Permits,
     memory: Arc<ReplyMemory>,
@@ -106,6 +103,7 @@ struct Request {
     /// `None` for an unknown path.
     matched: Option<Matched>,
     admission: Admission,
+    caller: Caller,
     id: RequestId,
 }
 
@@ -115,9 +113,18 @@ impl Request {
         NamedSnapshot::split(self.head.uri.path()).0
     }
 
-    /// The path without the snapshot that it names.
-    fn path(&self) -> &str {
-        NamedSnapshot::split(self.head.uri.path()).1
+    /// The request as answers see it.
+    fn asked(&self) -> Asked<'_> {
+        let uri = &self.head.uri;
+        Asked {
+            method: &self.head.method,
+            path: uri.path(),
+            query: uri.query().unwrap_or_default(),
+            uri_bytes: uri.path_and_query().map_or(0, |sent| sent.as_str().len()),
+            headers: &self.head.headers,
+            posted: body::from_head(&self.head).map(|posted| posted.posted()),
+            caller: &self.caller,
+        }
     }
 }
 
@@ -127,34 +134,34 @@ impl Handler for Service {
     }
 
     fn takes_body(&self, head: &Parts) -> bool {
-        let matched = || routes::find(NamedSnapshot::split(head.uri.path()).1);
+        let matched = || find(NamedSnapshot::split(head.uri.path()).1);
         head.method == Method::POST
             && matched().is_some_and(|found| found.route.endpoint.takes(&Method::POST))
     }
 
     fn overloaded(&self) -> http::Response<Bytes> {
         OVERLOADS.count(Overload::LongHeads);
-        let served = self.site.snapshots.served();
+        let served = self.host.snapshots.served();
         Reply::unavailable().closing().into_response(&Method::GET, served.reply_headers())
     }
 
     async fn answer(self: Arc<Self>, head: Arc<Parts>) -> ReservedResponse {
-        let head = openalex::address::entered(&head, false).map_or(head, Arc::new);
+        let head = entered(&head, false).map_or(head, Arc::new);
         let id = self.requests.next();
-        let matched = routes::find(NamedSnapshot::split(head.uri.path()).1);
-        let charge = routes::charge(&head.method, matched);
+        let matched = find(NamedSnapshot::split(head.uri.path()).1);
+        let charge = charge(&head.method, matched);
         let admission = self.gate.admit(&head, charge).await;
         // From here on the request is counted and logged, also when the client leaves.
         let is_free = matches!(charge, Charge::None | Charge::Free);
         let lines = Arc::clone(&self.lines);
         let line = AccessLine::begin(Arc::clone(&head), &admission, id, lines, is_free);
         let underway = self.traffic.begin(matched);
-        let request = Arc::new(Request { head, matched, admission, id });
+        let caller = admission.caller();
+        let request = Arc::new(Request { head, matched, admission, caller, id });
         let (mut answer, stream) = match admission.refusal {
             Some(verdict) => {
                 verdict.refusal.into_iter().for_each(|refusal| self.traffic.refuse(refusal));
-                let refuse = matched.map_or(too_many as fn(_) -> _, |at| at.route.endpoint.refuse);
-                (self.small(refuse(verdict), &request), None)
+                (self.small(verdict.reply(), &request), None)
             }
             None => Arc::clone(&self).find(&request).await,
         };
@@ -166,7 +173,7 @@ impl Handler for Service {
         }
         let status = answer.response.status();
         if status == StatusCode::OK
-            && self.site.snapshots.upstream().is_some()
+            && self.host.snapshots.upstream().is_some()
             && self.popular.is_sampled()
         {
             self.count_popular(&request.head);
@@ -203,7 +210,7 @@ pub struct DialectAlone(pub Arc<Service>);
 
 impl DialectAlone {
     fn entered(head: &Parts) -> Option<Parts> {
-        openalex::address::entered(head, true)
+        entered(head, true)
     }
 }
 
@@ -234,12 +241,12 @@ impl Service {
     async fn find(self: Arc<Self>, request: &Arc<Request>) -> Charged {
         let named = match request.named() {
             None => None,
-            Some(named) => match self.site.snapshots.named(named.id) {
+            Some(named) => match self.host.snapshots.named(named.id) {
                 Some(served) => Some(served),
                 None => return (self.small(not_open(StatusCode::GONE, named.id), request), None),
             },
         };
-        let served = named.clone().unwrap_or_else(|| self.site.snapshots.served());
+        let served = named.clone().unwrap_or_else(|| self.host.snapshots.served());
         let reply = match self.plan(request, &served) {
             Ok(Planned::Work(work)) => match self.run_here(request, &work, &served) {
                 Some(reply) => reply,
@@ -252,31 +259,11 @@ impl Service {
 
     /// Checks a request, and finishes the reply to one that needs no work.
     fn plan(&self, request: &Request, served: &Arc<ServedSnapshot>) -> Result<Planned, Reply> {
-        let head = &*request.head;
-        if let Some(refusal) = head::refuse(head) {
+        if let Some(refusal) = head::refuse(&request.head) {
             return Err(refusal);
         }
-        // Reads of a snapshot's files are for the work alone, so that every thread may plan.
-        let call = Call::new(head, &request.admission, &self.site, served, Thread::Shared);
-        let planned = guard(request.id, || {
-            if call.uri_bytes > URI_BYTES_MAX {
-                let message = format!("URI exceeds {URI_BYTES_MAX} bytes");
-                return Err(Reply::error(StatusCode::URI_TOO_LONG, message));
-            }
-            let matched = request.matched.ok_or_else(|| not_found(&call))?;
-            let endpoint = matched.route.endpoint;
-            match call.method {
-                &Method::OPTIONS => return Ok(Planned::Reply(Reply::options(endpoint.methods))),
-                method if !endpoint.takes(method) => {
-                    return Err(Reply::method_not_allowed(endpoint.methods));
-                }
-                _ => {}
-            }
-            if endpoint.needs_snapshot && served.is_poisoned() {
-                return Err(Reply::unavailable());
-            }
-            (endpoint.plan)(&Planning { call, matched })
-        });
+        let planned =
+            guard(request.id, || self.answerer().plan(request.asked(), request.matched, served));
         planned.and_then(|planned| planned)
     }
 
@@ -289,7 +276,7 @@ impl Service {
     ) -> Option<Reply> {
         let is_tried = match work.cost {
             Cost::Small => true,
-            Cost::Short => !self.site.disk_activity.is_busy(),
+            Cost::Short => !self.host.disk_activity.is_busy(),
             Cost::Large => false,
         };
         if !is_tried {
@@ -297,7 +284,7 @@ impl Service {
         }
         let begun = Instant::now();
         let ran = self.run(request, work, served, Thread::Shared);
-        self.site.disk_activity.note_small_work(begun.elapsed());
+        self.host.disk_activity.note_small_work(begun.elapsed());
         match ran {
             Ran::Reply(reply) => Some(reply),
             Ran::Elsewhere | Ran::Absent(_) => None,
@@ -333,7 +320,7 @@ impl Service {
             }
         }
         // Nothing of what the request has fetched is removed before it is read.
-        let _reading = self.site.snapshots.upstream().and_then(|upstream| upstream.attempt());
+        let _reading = self.host.snapshots.upstream().and_then(|upstream| upstream.attempt());
         let mut waiting = Waiting::default();
         let mut counted_work = CountedWork::new(request.admission);
         let (reply, charge, first, served) = loop {
@@ -346,7 +333,7 @@ impl Service {
             // The work owns its permit: a client that leaves does not free the permit.
             let done = spawn_work(move || {
                 let begun = thread_time_working();
-                let served = named.unwrap_or_else(|| service.site.snapshots.served());
+                let served = named.unwrap_or_else(|| service.host.snapshots.served());
                 let reply = match service.run(&asked, &work, &served, Thread::Own) {
                     Ran::Reply(reply) => reply,
                     Ran::Absent(wanted) => return Err((wanted, served)),
@@ -356,7 +343,7 @@ impl Service {
                 let (mut reply, charge) = service.charge_stream(reply, &asked);
                 let has_body = asked.head.method != Method::HEAD;
                 let source = if has_body { reply.take_pieces() } else { None };
-                let first = source.map(|source| NextPiece::new(source, &served, &service.site));
+                let first = source.map(|source| NextPiece::new(source, &served, &service.host));
                 let cpu = thread_time_working().saturating_sub(begun);
                 drop(permit);
                 Ok(((reply, charge, first, served), cpu))
@@ -408,8 +395,7 @@ impl Service {
     fn count_popular(&self, head: &Parts) {
         let target = head.uri.path_and_query().map_or("/", |target| target.as_str());
         let (named, path) = NamedSnapshot::split(head.uri.path());
-        let needs_snapshot =
-            || routes::find(path).is_some_and(|at| at.route.endpoint.needs_snapshot);
+        let needs_snapshot = || find(path).is_some_and(|at| at.route.endpoint.needs_snapshot);
         if head.method == Method::GET && named.is_none() && needs_snapshot() {
             self.popular.count(target);
         }
@@ -423,9 +409,10 @@ impl Service {
                 http::Request::get(&*target).header(header::HOST, "").extension(peer).body(());
             let Ok(asked) = asked else { continue };
             let head = Arc::new(asked.into_parts().0);
-            let matched = routes::find(head.uri.path());
+            let matched = find(head.uri.path());
             let admission = self.gate.admit(&head, Charge::None).await;
-            let request = Arc::new(Request { head, matched, admission, id: self.requests.next() });
+            let (caller, id) = (admission.caller(), self.requests.next());
+            let request = Arc::new(Request { head, matched, admission, caller, id });
             if let Ok(Planned::Work(work)) = self.plan(&request, &served) {
                 let named = Some(Arc::clone(&served));
                 Arc::clone(&self).run_elsewhere(request, work.into(), named).await;
@@ -441,7 +428,7 @@ impl Service {
         served: &ServedSnapshot,
         waiting: &mut Waiting,
     ) -> Result<(), Option<Duration>> {
-        let upstream = self.site.snapshots.upstream().ok_or(None)?;
+        let upstream = self.host.snapshots.upstream().ok_or(None)?;
         if waiting.rounds == ROUNDS_MAX {
             return Err(None);
         }
@@ -475,8 +462,8 @@ impl Service {
         if served.is_poisoned() {
             return Ran::Reply(self.readable(Reply::unavailable(), request));
         }
-        let _reading = self.site.snapshots.upstream().and_then(|upstream| upstream.attempt());
-        let call = Call::new(&request.head, &request.admission, &self.site, served, thread);
+        let _reading = self.host.snapshots.upstream().and_then(|upstream| upstream.attempt());
+        let call = self.answerer().call(request.asked(), served, thread);
         let attempt = |call: &Call<'_>| {
             guard(request.id, || {
                 // Links are changed before the body is coded.
@@ -495,7 +482,7 @@ impl Service {
         }
         let damaged = |snapshot: &Arc<ServedSnapshot>, error: &ReadError| {
             tracing::error!(request = %request.id, path = ?call.path, %error, "cannot answer");
-            self.site.snapshots.poison(snapshot, error);
+            self.host.snapshots.poison(snapshot, error);
             Reply::unavailable()
         };
         // Checked last: a read past the end of a truncated file gives zeros and sets the fault.
@@ -530,31 +517,21 @@ impl Service {
             self.gate.charge_stream(&request.admission, stream.records, stream.weight)
         });
         let reply = match &charge {
-            Some(StreamCharge { verdict, .. }) if verdict.refusal.is_some() => {
-                let text = charge.map(|charge| charge.message()).unwrap_or_default();
-                let (seconds, at) = (verdict.reset_seconds(), verdict.reset_at());
-                self.readable(Reply::too_many(text, seconds, Some(at)), request)
+            Some(charge) if charge.verdict.refusal.is_some() => {
+                self.readable(charge.verdict.reply_saying(charge.message()), request)
             }
             _ => reply,
         };
         (reply, charge)
     }
 
-    /// The reply as a client of this path reads it: an error below `/browse` is a page, and an error of `/mcp` one of
-    /// its protocol. Other methods than those of browsers and of the protocol get the error of the interface.
+    fn answerer(&self) -> Answerer<'_> {
+        Answerer { settings: &self.settings.answers, host: &self.host }
+    }
+
+    /// The reply as a client of its path reads it.
     fn readable(&self, reply: Reply, request: &Request) -> Reply {
-        let is_read = matches!(request.head.method, Method::GET | Method::HEAD);
-        let is_page = self.site.settings.has_browse && is_read && browse::is_below(request.path());
-        let reply = if is_page { browse::as_page(reply, self.site.other_pages()) } else { reply };
-        let is_rpc = self.site.settings.has_mcp
-            && request.head.method == Method::POST
-            && request.matched.is_some_and(|at| at.route.endpoint.path == MCP.path);
-        let posted = body::from_head(&request.head).map(|posted| &**posted);
-        let reply = if is_rpc { as_rpc(reply, posted) } else { reply };
-        match request.named() {
-            Some(named) => named.keep_in(reply),
-            None => reply,
-        }
+        self.answerer().readable(reply, request.asked(), request.matched)
     }
 
     /// The response with a readable reply from one snapshot.
@@ -564,12 +541,7 @@ impl Service {
         request: &Request,
         served: &ServedSnapshot,
     ) -> http::Response<Bytes> {
-        let mut response = reply.into_response(&request.head.method, served.reply_headers());
-        if let Some(named) = request.named() {
-            let is_behind_network = self.site.settings.is_behind_network;
-            named.make_immutable(response.headers_mut(), is_behind_network);
-        }
-        response
+        self.answerer().response(reply, request.asked(), served)
     }
 
     /// The response with a readable reply, and its memory. A large reply without free memory waits and keeps its
@@ -598,7 +570,7 @@ impl Service {
     /// The response with a short reply, which needs no memory of its own.
     fn small(&self, reply: Reply, request: &Request) -> ReservedResponse {
         let reply = self.readable(reply, request);
-        let served = self.site.snapshots.served();
+        let served = self.host.snapshots.served();
         let response = reply.into_response(&request.head.method, served.reply_headers());
         ReservedResponse::unreserved(response)
     }
@@ -659,14 +631,15 @@ impl Service {
             traffic: Traffic::new(),
             lines: Arc::new(LineBudget::new(settings.refused_lines)),
             popular: Popular::default(),
-            site: Site { settings, snapshots, disk_activity: DiskActivity::new() },
+            host: ServerHost { snapshots, disk_activity: DiskActivity::new() },
+            settings,
             gate,
         }
     }
 
     /// The owner of the served snapshot, which opens and follows snapshots.
     pub fn snapshots(&self) -> &SnapshotManager {
-        &self.site.snapshots
+        &self.host.snapshots
     }
 
     /// The gate that applies the request limits before routing.
@@ -676,7 +649,7 @@ impl Service {
 
     /// Options and limits that endpoints apply.
     pub fn settings(&self) -> &ServiceSettings {
-        &self.site.settings
+        &self.settings
     }
 
     /// Counters of requests, for the metrics.
@@ -691,7 +664,7 @@ impl Service {
 
     /// Whether requests wait for the disk.
     pub fn disk_activity(&self) -> &DiskActivity {
-        &self.site.disk_activity
+        &self.host.disk_activity
     }
 
     /// Log lines left out since the start, because refused requests wrote too many.
@@ -710,7 +683,7 @@ mod tests {
         let ids = RequestIds::new();
         let reply = guard(ids.next(), || -> u32 { panic!("out of bounds") }).unwrap_err();
         let response =
-            reply.into_response(&Method::GET, &crate::reply::etag::SnapshotHeaders::new("0123"));
+            reply.into_response(&Method::GET, &pinakes_answer::SnapshotHeaders::new("0123"));
         assert_eq!(response.status(), 500);
         let body = r#"{"statusCode":500,"error":"Internal Server Error","message":"Internal server error"}"#;
         assert_eq!(response.body(), body);

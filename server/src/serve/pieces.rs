@@ -10,21 +10,19 @@
 use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
+use pinakes_answer::{CodedPieces, Cost, Host, PieceError, ServedSnapshot, Thread};
 use pinakes_format::storage::error::ReadError;
 use pinakes_format::storage::integrity::thread_time_working;
 use tokio::{sync::mpsc, time};
 
 use crate::admission::gate::Admission;
 use crate::admission::reply_memory::Reservation;
-use crate::endpoint::call::{Cost, Thread};
-use crate::endpoint::site::Site;
 use crate::event_counts::{OVERLOADS, Overload};
 use crate::net::reply_body::Pieces;
-use crate::reply::pieces::{CodedPieces, PieceError};
 use crate::serve::Service;
 use crate::serve::access_log::RequestId;
+use crate::serve::host::ServerHost;
 use crate::serve::threads::spawn_work;
-use crate::snapshots::served::ServedSnapshot;
 
 /// The reaction of the server to a shortage during a reply, for the log.
 const CUT_OFF: &str = "cutting a reply off";
@@ -41,13 +39,13 @@ pub(super) struct NextPiece {
 
 impl NextPiece {
     /// Makes the next piece.
-    pub fn new(mut source: CodedPieces, served: &ServedSnapshot, site: &Site) -> NextPiece {
+    pub fn new(mut source: CodedPieces, served: &ServedSnapshot, host: &ServerHost) -> NextPiece {
         let begun = thread_time_working();
-        let snapshot = served.waiting_handle(Thread::Own.reads(site.disk_activity.is_busy()));
-        let _reading = site.snapshots.upstream().and_then(|upstream| upstream.attempt());
+        let snapshot = served.waiting_handle(Thread::Own.reads(host.is_disk_busy()));
+        let _reading = host.snapshots.upstream().and_then(|upstream| upstream.attempt());
         let mut piece = match served.is_poisoned() {
             true => Some(Err(PieceError::Poisoned)),
-            false => source.next_piece(snapshot),
+            false => source.next_piece(snapshot, host.clock()),
         };
         // Checked last: a read past the end of a truncated file gives zeros and sets the fault.
         if let Some(fault) = snapshot.fault().filter(|_| !served.is_poisoned()) {
@@ -135,7 +133,7 @@ impl Service {
             }
             PieceError::Damaged(damage) => {
                 tracing::error!(request = %id, %error, "cannot complete a reply");
-                self.site.snapshots.poison(served, damage);
+                self.host.snapshots.poison(served, damage);
             }
             PieceError::Poisoned => {
                 tracing::error!(request = %id, %error, "cannot complete a reply");
@@ -150,7 +148,7 @@ impl Service {
     /// Counts the work of a request as further requests of the client's minute, as far as the minute has room. Returns the
     /// time until the next minute if it has too little.
     pub(super) async fn count_work(&self, work: &mut CountedWork) -> Option<Duration> {
-        let due = work.due(self.site.settings.list_cpu);
+        let due = work.due(self.settings.answers.list_cpu);
         let (counted, wait) = self.gate.charge_work(&work.admission, due).await;
         work.counted = work.counted.saturating_add(counted);
         wait
@@ -171,7 +169,7 @@ impl Service {
         let client = work.admission.client;
         let (sender, receiver) = mpsc::channel(1);
         let service = Arc::clone(self);
-        let timeout = self.site.settings.reply_timeout;
+        let timeout = self.settings.reply_timeout;
         let pieces = async move {
             // Until the body ends.
             let _held = held;
@@ -197,7 +195,7 @@ impl Service {
                     };
                     let (served, service) = (Arc::clone(&served), Arc::clone(&service));
                     let work = move || {
-                        let next = NextPiece::new(source, &served, &service.site);
+                        let next = NextPiece::new(source, &served, &service.host);
                         drop(permit);
                         next
                     };

@@ -2,11 +2,11 @@
 
 use std::{cell::Cell, sync::Arc};
 
+use pinakes_answer::Cost;
 use rustix::process::nice;
 use tokio::task::{self, JoinHandle};
 
 use crate::admission::fair_queue::{FairQueue, Permit, PermitLimits};
-use crate::endpoint::call::Cost;
 use crate::event_counts::Overload;
 use crate::http::client_address::Client;
 

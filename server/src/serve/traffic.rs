@@ -10,14 +10,13 @@ use std::{
 
 use bytes::Bytes;
 use http::{StatusCode, header};
+use pinakes_answer::{Coding, Matched, QuotaClass, Route, routes};
 use prometheus::{
     Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, Opts, Registry,
     proto::MetricFamily,
 };
 
-use crate::admission::limits::{QuotaClass, Refusal};
-use crate::endpoint::routes::{Matched, Route};
-use crate::reply::coding::Coding;
+use crate::admission::limits::Refusal;
 
 /// Statuses with their own label, including [`STATUS_LEFT`]; other statuses share the label `other`.
 const STATUSES: [u16; 18] =
@@ -109,7 +108,7 @@ impl Traffic {
         registry.register(Box::new(body_bytes.clone())).expect(UNIQUE);
         registry.register(Box::new(codings.clone())).expect(UNIQUE);
         registry.register(Box::new(limited.clone())).expect(UNIQUE);
-        let routes = 1 + Route::all().len();
+        let routes = 1 + routes().len();
         Traffic {
             registry,
             requests,
@@ -212,7 +211,7 @@ mod tests {
     use prometheus::TextEncoder;
 
     use super::*;
-    use crate::endpoint::routes::find;
+    use pinakes_answer::find;
 
     fn response(
         status: u16,

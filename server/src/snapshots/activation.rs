@@ -14,11 +14,12 @@ use std::{
 };
 
 use chrono::{DateTime, SecondsFormat, Utc};
+use pinakes_answer::ServedSnapshot;
 use pinakes_format::snapshot::next::{NEXT, NextSnapshot};
 
+use crate::snapshots::freshness;
 use crate::snapshots::link_version::LinkVersion;
 use crate::snapshots::manager::SnapshotManager;
-use crate::snapshots::served::ServedSnapshot;
 
 /// The link `next`, as the owner last saw it.
 #[derive(Default)]
@@ -93,7 +94,7 @@ impl SnapshotManager {
         let known = before.and_then(|before| before.opened);
         let opened = match known.filter(|known| known.snapshot.path() == path) {
             Some(known) => {
-                known.freshness.refresh(&known.snapshot);
+                freshness::refresh(&known);
                 Ok(known)
             }
             None => {

@@ -1,4 +1,4 @@
-//! Health issues of the server, under the same names in `/health`, metrics and log.
+//! The health issues of the server.
 
 use std::{
     sync::{
@@ -8,6 +8,9 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
+use chrono::{DateTime, Utc};
+use pinakes_answer::{HealthIssue, ServedSnapshot};
+
 use crate::upstream::follow::Upstream;
 
 /// Interval at which the log repeats an issue that persists.
@@ -16,67 +19,6 @@ const REMINDER_INTERVAL: Duration = Duration::from_secs(3_600);
 const CLOCK_JUMP_SECONDS: f64 = 60.0;
 /// How long a jump of the clock is a health issue.
 const CLOCK_ISSUE_DURATION: Duration = Duration::from_secs(3_600);
-
-/// An issue that an operator should resolve.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HealthIssue {
-    /// No snapshot can be served: the served snapshot proved damaged, and no fallback exists.
-    Unavailable,
-    /// The server refused the snapshot of `current`, or found it damaged, and serves another.
-    Fallback,
-    /// The server refused the suppression list's file and keeps the previous list.
-    SuppressionListRefused,
-    /// A chunk of a complete snapshot was damaged on the disk, and was fetched from a mirror and written again.
-    DiskDamaged,
-    /// A chunk that a mirror sent could not be written.
-    DiskRefused,
-    /// No mirror sends what is not here.
-    MirrorAway,
-    /// A mirror sends wrong bytes of some chunks.
-    MirrorDamaged,
-    /// The last look for a newer publication failed, or the newer snapshot cannot be opened.
-    PublicationRefused,
-    /// The publication of the served snapshot has expired.
-    Stale,
-    /// The store of a fleet's counters is away, so that the server counts alone.
-    CountersAway,
-    /// The system's clock jumped within the last hour.
-    ClockJumped,
-}
-
-impl HealthIssue {
-    /// All issues, the most severe first.
-    pub const ALL: [HealthIssue; 11] = [
-        HealthIssue::Unavailable,
-        HealthIssue::Fallback,
-        HealthIssue::SuppressionListRefused,
-        HealthIssue::DiskDamaged,
-        HealthIssue::DiskRefused,
-        HealthIssue::MirrorAway,
-        HealthIssue::MirrorDamaged,
-        HealthIssue::PublicationRefused,
-        HealthIssue::Stale,
-        HealthIssue::CountersAway,
-        HealthIssue::ClockJumped,
-    ];
-
-    /// Name in `/health`, metrics and log.
-    pub fn name(self) -> &'static str {
-        match self {
-            HealthIssue::Unavailable => "unavailable",
-            HealthIssue::Fallback => "fallback",
-            HealthIssue::SuppressionListRefused => "takedowns_refused",
-            HealthIssue::DiskDamaged => "disk_damaged",
-            HealthIssue::DiskRefused => "disk_refused",
-            HealthIssue::MirrorAway => "mirror_away",
-            HealthIssue::MirrorDamaged => "mirror_damaged",
-            HealthIssue::PublicationRefused => "publication_refused",
-            HealthIssue::Stale => "stale",
-            HealthIssue::CountersAway => "counters_away",
-            HealthIssue::ClockJumped => "clock_jumped",
-        }
-    }
-}
 
 /// Issues that outlive a served snapshot; all snapshots of a server share one state.
 #[derive(Default)]
@@ -123,8 +65,27 @@ impl HealthState {
         HealthState { upstream, ..HealthState::default() }
     }
 
+    /// The current issues while a snapshot is served, the most severe first.
+    pub fn issues(&self, served: &ServedSnapshot, now: DateTime<Utc>) -> Vec<HealthIssue> {
+        let has_mirror = |issue: fn(&Upstream) -> bool| self.has_mirror(issue);
+        let is_present = |issue: &HealthIssue| match issue {
+            HealthIssue::Unavailable => served.is_poisoned(),
+            HealthIssue::Fallback => !served.is_poisoned() && self.is_fallback(),
+            HealthIssue::SuppressionListRefused => self.is_list_refused(),
+            HealthIssue::DiskDamaged => has_mirror(Upstream::is_disk_damaged),
+            HealthIssue::DiskRefused => has_mirror(|of| of.transfers.is_write_refused()),
+            HealthIssue::MirrorAway => has_mirror(|of| of.transfers.are_hosts_away()),
+            HealthIssue::MirrorDamaged => has_mirror(|of| of.transfers.hosts.are_rotten()),
+            HealthIssue::PublicationRefused => has_mirror(Upstream::is_look_refused),
+            HealthIssue::Stale => served.freshness.expired_at(now).is_some(),
+            HealthIssue::CountersAway => self.are_counters_away(),
+            HealthIssue::ClockJumped => self.has_clock_jumped(),
+        };
+        HealthIssue::ALL.into_iter().filter(is_present).collect()
+    }
+
     /// Whether the mirrors of the server, if any, have an issue.
-    pub(crate) fn has_mirror(&self, issue: impl Fn(&Upstream) -> bool) -> bool {
+    fn has_mirror(&self, issue: impl Fn(&Upstream) -> bool) -> bool {
         self.upstream.as_deref().is_some_and(issue)
     }
 

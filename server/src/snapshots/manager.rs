@@ -21,6 +21,7 @@ use std::{
 
 use arc_swap::ArcSwap;
 use chrono::{DateTime, Utc};
+use pinakes_answer::ServedSnapshot;
 use pinakes_format::index::kept_sets::KeptSets;
 use pinakes_format::snapshot::next::{CURRENT, resolve_link};
 use pinakes_format::storage::error::ReadError;
@@ -29,12 +30,11 @@ use tokio::sync::watch;
 
 use crate::event_counts::{LOADS, Load, POISONED, Poison};
 use crate::snapshots::activation::NextLink;
-use crate::snapshots::fallback;
-use crate::snapshots::health::{self, HealthState, Reminder};
+use crate::snapshots::freshness::{self, newly_opened};
+use crate::snapshots::health::{HealthState, Reminder};
 use crate::snapshots::link_version::LinkVersion;
 use crate::snapshots::open::{LoadError, OpenOptions};
-use crate::snapshots::retained;
-use crate::snapshots::served::ServedSnapshot;
+use crate::snapshots::{fallback, health, retained};
 use crate::upstream::follow::Upstream;
 
 /// Pauses before the snapshot of `current` is loaded again after a failure, which may pass: the first, and
@@ -153,7 +153,7 @@ impl SnapshotManager {
             false => Serving::Target,
         };
         let manager = SnapshotManager {
-            served: ArcSwap::from_pointee(ServedSnapshot::newly_opened(opened, &health)),
+            served: ArcSwap::from_pointee(newly_opened(opened)),
             retained: ArcSwap::default(),
             directory,
             options,
@@ -227,7 +227,7 @@ impl SnapshotManager {
         self.health.watch_clock();
         self.apply_suppression(false);
         let served = self.served();
-        served.freshness.log_expiry(&served.snapshot);
+        freshness::log_expiry(&served);
         self.log_reminders(&served);
         let Some(directory) = &self.directory else { return };
         self.follow_next(directory);
@@ -247,7 +247,7 @@ impl SnapshotManager {
 
     /// Logs issues that persist, when a reminder is due.
     fn log_reminders(&self, served: &ServedSnapshot) {
-        let issues = served.health_issues(Utc::now());
+        let issues = self.health.issues(served, Utc::now());
         if self.owner().reminder.is_due(!issues.is_empty(), Instant::now()) {
             issues.into_iter().for_each(|issue| health::log_reminder(served.id(), issue));
         }
@@ -313,7 +313,7 @@ impl SnapshotManager {
             Ok(Some(loaded)) => self.serve(loaded),
             Ok(None) => {
                 self.set_serving(&mut self.owner(), Serving::Target);
-                served.freshness.refresh(&served.snapshot);
+                freshness::refresh(&served);
                 tracing::info!(
                     snapshot = served.id(),
                     "`current` still points to the served snapshot"
@@ -367,7 +367,7 @@ impl SnapshotManager {
             self.owner().poisoned.remove(&id);
             tracing::info!(snapshot = id, "the snapshot is intact again");
         }
-        Ok(Arc::new(ServedSnapshot::newly_opened(opened, &self.health)))
+        Ok(Arc::new(newly_opened(opened)))
     }
 
     /// Answers from another snapshot.
@@ -401,7 +401,7 @@ impl SnapshotManager {
         known.extend(before);
         let open = |path: &Path| {
             let opened = self.options.open(path)?;
-            Ok(Arc::new(ServedSnapshot::newly_opened(opened, &self.health)))
+            Ok(Arc::new(newly_opened(opened)))
         };
         let served = self.served();
         unwanted.insert(served.id().to_owned());
@@ -477,7 +477,7 @@ impl SnapshotManager {
     ) -> Result<Option<Arc<ServedSnapshot>>, ReadError> {
         let updated = self.options.suppressed(&opened.snapshot)?;
         Ok(updated.map(|snapshot| {
-            let updated = ServedSnapshot::new(snapshot, &self.health);
+            let updated = freshness::served(snapshot);
             if opened.is_poisoned() {
                 updated.poison();
             }
@@ -568,7 +568,7 @@ impl SnapshotManager {
             let opened = opened.map_err(LoadError::from).and_then(|of| self.options.prepare(of));
             match opened {
                 Ok(opened) => {
-                    return Some(Arc::new(ServedSnapshot::newly_opened(opened, &self.health)));
+                    return Some(Arc::new(newly_opened(opened)));
                 }
                 Err(error) => {
                     if matches!(error, LoadError::Damaged { .. }) {

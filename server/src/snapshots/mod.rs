@@ -1,14 +1,14 @@
 //! The served snapshot: which snapshot the server answers from, and when another replaces it.
 //!
 //! - [`manager`] owns all open snapshots: follows `current`, takes a damaged snapshot out of service, applies the
-//!   list of suppressed ids. [`served`] is a snapshot that requests hold.
+//!   list of suppressed ids.
 //! - [`open`] opens a snapshot for serving. [`fallback`] lists the snapshots that may replace a lost one, and
 //!   [`retained`] those that stay open for requests that name them.
 //! - [`activation`] switches to a scheduled snapshot at its time; [`link_version`] tells links apart.
 //! - [`suppression`] reloads the list of suppressed ids, [`freshness`] reads expiry and licence.
-//! - [`health`] names issues for operators, and [`disk_activity`] watches how much is read from disk.
+//! - [`health`] knows the issues of the server, and [`disk_activity`] watches how much is read from disk.
 //!
-//! Imports `event_counts`, `reply`, `upstream`.
+//! Imports `event_counts`, `upstream`.
 
 pub(crate) mod activation;
 pub(crate) mod disk_activity;
@@ -19,5 +19,4 @@ pub(crate) mod link_version;
 pub(crate) mod manager;
 pub(crate) mod open;
 pub(crate) mod retained;
-pub(crate) mod served;
 pub(crate) mod suppression;

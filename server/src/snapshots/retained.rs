@@ -2,12 +2,12 @@
 
 use std::{collections::BTreeSet, fs, path::Path, sync::Arc};
 
+use pinakes_answer::ServedSnapshot;
 use pinakes_format::snapshot::{HISTORY, OpenError, Snapshot};
 use pinakes_format::storage::manifest::Manifest;
 
 use crate::snapshots::fallback;
 use crate::snapshots::open::LoadError;
-use crate::snapshots::served::ServedSnapshot;
 
 /// Opens the snapshots that were published before the served one, the latest first; of the `known` ones, takes
 /// those that are open.

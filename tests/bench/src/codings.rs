@@ -15,9 +15,8 @@ use pinakes_format::entity::{CATALOG, Facts};
 use pinakes_format::json::render::{JsonWriter, Shape};
 use pinakes_format::query::Deadline;
 use pinakes_format::snapshot::Snapshot;
-use pinakes_server::parts::{
-    AcceptedCodings, CODED_BYTES_MIN, Coding, SnapshotHeaders, encode_at, level,
-};
+use pinakes_answer::parts::{AcceptedCodings, CODED_BYTES_MIN, encode_at, level};
+use pinakes_answer::{Coding, SnapshotHeaders};
 
 use crate::Result;
 

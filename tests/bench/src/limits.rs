@@ -6,10 +6,8 @@ use std::{net::IpAddr, time::Instant};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, request::Parts};
-use pinakes_server::parts::{
-    ClientResolver, ForwardingHeader, Gate, Limits, Peer, RateLimiter, SystemClock, Traffic,
-    charge, find,
-};
+use pinakes_answer::{charge, find};
+use pinakes_server::parts::{ClientResolver, ForwardingHeader, Gate, Limits, Peer, RateLimiter, SystemClock, Traffic};
 
 use crate::{Result, process::anonymous_bytes};
 

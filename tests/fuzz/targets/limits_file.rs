@@ -12,7 +12,8 @@ use std::{
 };
 
 use libfuzzer_sys::fuzz_target;
-use pinakes_server::parts::{Clock, ClockReading, FileError, Limits, QuotaClass, RateLimiter};
+use pinakes_answer::QuotaClass;
+use pinakes_server::parts::{Clock, ClockReading, FileError, Limits, RateLimiter};
 use tempfile::TempDir;
 
 const LIMITS: Limits = Limits {

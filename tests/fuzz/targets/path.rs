@@ -3,7 +3,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use pinakes_server::parts::{decode, echo, echo_path, find, segments};
+use pinakes_answer::parts::{decode, echo, segments};
+use pinakes_answer::{echo_path, find};
 
 // Longest echo of an id and of a path, in bytes, with the ellipsis.
 const ID_BYTES_MAX: usize = 64 + '…'.len_utf8();

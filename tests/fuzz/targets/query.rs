@@ -5,9 +5,8 @@
 use libfuzzer_sys::fuzz_target;
 use pinakes_format::query::{EXPRESSIONS_MAX, PAGE_SIZES, SAMPLE_RECORDS_MAX, SORT_KEYS_MAX};
 use pinakes_fuzz::entity_and_text;
-use pinakes_server::parts::{
-    DETAILS_MAX, Detail, ListRequest, TextError, parse_autocomplete_query, parse_list_query,
-};
+use pinakes_answer::parts::{DETAILS_MAX, ListRequest, TextError, parse_autocomplete_query, parse_list_query};
+use pinakes_answer::Detail;
 
 /// Longest echo of a value, in bytes, with the ellipsis.
 const SHOWN_BYTES_MAX: usize = 64 + '…'.len_utf8();

@@ -2,9 +2,10 @@
 
 use std::{net::IpAddr, sync::Arc, time::Duration};
 
+use pinakes_answer::{GraphqlSettings, Settings};
 use pinakes_server::parts::{
     Certificate, ClientResolver, ConnectionLimiter, ConnectionSettings, Connections,
-    ForwardingHeader, Gate, Preface, ServiceSettings, Settings, Timeouts,
+    ForwardingHeader, Gate, Preface, ServiceSettings, Timeouts,
 };
 use pinakes_server::{Service, SnapshotManager, SnapshotSource};
 use tokio::{
@@ -55,20 +56,23 @@ impl Bench {
         let gate = Gate::new(clients, None, None);
         let list_timeout = Duration::from_secs(5);
         let bounds = ServiceSettings {
-            list_timeout,
+            answers: Settings {
+                list_timeout,
+                list_cpu: list_timeout,
+                held_bytes_max: 8 << 20,
+                graphql: GraphqlSettings::DEFAULT,
+                has_docs: true,
+                has_browse: true,
+                has_mcp: true,
+                has_openalex: true,
+                is_https: false,
+                is_behind_network: false,
+                data_licence: None,
+            },
             disk_reads: 16,
-            list_cpu: list_timeout,
             reply_memory_bytes: 8 << 20,
             reply_timeout: Duration::from_secs(600),
-            graphql: Settings::default(),
-            has_docs: true,
-            has_browse: true,
-            has_mcp: true,
-            has_openalex: true,
-            is_https: false,
             refused_lines: 20,
-            is_behind_network: false,
-            data_licence: None,
         };
         let service = Arc::new(Service::new(manager, gate, bounds));
         let tls =

@@ -8,7 +8,8 @@ use std::{
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-use pinakes_server::parts::{Clock, ClockReading, Limits, QuotaClass, RateLimiter, StoreClient};
+use pinakes_answer::QuotaClass;
+use pinakes_server::parts::{Clock, ClockReading, Limits, RateLimiter, StoreClient};
 use pinakes_tests::client::REPLY_TIMEOUT;
 use tokio::task::JoinSet;
 

@@ -6,13 +6,15 @@ use std::{
     time::Duration,
 };
 
+use pinakes_answer::GraphqlSettings;
+use pinakes_answer::parts::{GraphqlRequest, Outcome, respond};
 use pinakes_format::storage::integrity::CHUNK_BYTES;
-use pinakes_server::parts::{GraphqlRequest, Outcome, Settings, respond};
-
-use crate::schema::Types;
+use pinakes_server::parts::PROCESS_CLOCK;
 use pinakes_tests::client::Connection;
 use pinakes_tests::graphql::{ask, messages, post_body};
 use pinakes_tests::server::{Server, Snapshots, command};
+
+use crate::schema::Types;
 
 fn bounded(snapshots: &Snapshots, more: &[&str]) -> Server {
     let mut args = vec!["--snapshots", snapshots.path().to_str().unwrap()];
@@ -124,10 +126,12 @@ fn work_ends_after_the_client_has_gone() {
     let asking = GraphqlRequest { query, variables: Default::default(), operation_name: None };
     // Complete work would read five million records, which takes noticeably long.
     let far = Duration::from_secs(3_600);
-    let settings = Settings { has_page: false, records: u64::MAX, bytes: usize::MAX, cpu: far };
+    let settings =
+        GraphqlSettings { has_page: false, records: u64::MAX, bytes: usize::MAX, cpu: far };
     let is_gone = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        let answering = scope.spawn(|| respond(asking, &snapshot, &settings, far, &is_gone));
+        let answering =
+            scope.spawn(|| respond(asking, &snapshot, &settings, far, &is_gone, &PROCESS_CLOCK));
         is_gone.store(true, Ordering::Relaxed);
         let outcome = answering.join().unwrap();
         assert!(matches!(outcome, Ok(Outcome::Gone)), "{outcome:?}");

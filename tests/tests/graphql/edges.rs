@@ -1,12 +1,12 @@
 //! References from record to record: each leads to the whole record, and lists lead back.
 
 use pinakes_format::entity::CATALOG;
+use pinakes_tests::graphql::{ask, data, messages};
+use pinakes_tests::server::{Server, Snapshots};
 use serde_json::{Value, json};
 
 use crate::records::{each_record, type_of};
 use crate::schema::Types;
-use pinakes_tests::graphql::{ask, data, messages};
-use pinakes_tests::server::{Server, Snapshots};
 
 /// Selects every reference below a type: its id and name, and the referenced record's id and name.
 fn references(types: &Types, of: &str) -> Option<String> {

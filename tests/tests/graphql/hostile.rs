@@ -1,10 +1,9 @@
 //! Hostile queries: each is refused or harmless, and the reply to a refused query is short.
 
-use serde_json::{Value, json};
-
 use pinakes_tests::client::Connection;
 use pinakes_tests::graphql::{messages, post_body};
 use pinakes_tests::server::{Server, Snapshots};
+use serde_json::{Value, json};
 
 /// Most bytes of the reply to a refused query.
 const REFUSAL_BYTES_MAX: usize = 1_024;

@@ -2,13 +2,13 @@
 
 use pinakes_oracle::Lists;
 use pinakes_tests::SeededRng;
+use pinakes_tests::graphql::{ask, ask_with, messages};
+use pinakes_tests::query_generator::{Coverage, QueryGenerator};
+use pinakes_tests::server::{Server, Snapshots};
 use serde_json::{Map, Value, json};
 
 use crate::records::type_of;
 use crate::schema::Types;
-use pinakes_tests::graphql::{ask, ask_with, messages};
-use pinakes_tests::query_generator::{Coverage, QueryGenerator};
-use pinakes_tests::server::{Server, Snapshots};
 
 /// Number of random queries.
 const QUESTIONS: usize = 3_000;

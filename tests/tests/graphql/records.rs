@@ -2,12 +2,12 @@
 
 use pinakes_format::entity::{CATALOG, Facts};
 use pinakes_tests::SeededRng;
-use serde_json::{Map, Value};
-
-use crate::schema::Types;
 use pinakes_tests::client::Connection;
 use pinakes_tests::graphql::{ask, ask_with, data, messages};
 use pinakes_tests::server::{Server, Snapshots};
+use serde_json::{Map, Value};
+
+use crate::schema::Types;
 
 /// Calls `each` with the path and the id of every record.
 pub fn each_record(

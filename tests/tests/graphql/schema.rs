@@ -4,11 +4,10 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
-
 use pinakes_tests::client::Connection;
 use pinakes_tests::graphql::data;
 use pinakes_tests::server::{Server, Snapshots};
+use serde_json::Value;
 
 /// Fields of the schema's types, read by introspection.
 pub struct Types(BTreeMap<String, Vec<Field>>);

@@ -1,9 +1,8 @@
 //! Partial errors: wrong fields are `null` with an error and its path, other fields are answered.
 
-use serde_json::{Value, json};
-
 use pinakes_tests::graphql::{ask, messages, post_body};
 use pinakes_tests::server::{Server, Snapshots, command};
+use serde_json::{Value, json};
 
 const JSON: &str = "Content-Type: application/json";
 const OWN: &str = "Accept: application/graphql-response+json";

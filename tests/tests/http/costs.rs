@@ -5,7 +5,7 @@ use std::{
     sync::atomic::{AtomicBool, AtomicU64, Ordering},
 };
 
-use pinakes_server::parts::ENDPOINTS;
+use pinakes_answer::ENDPOINTS;
 use pinakes_tests::server::{Server, Snapshots, command};
 use serde_json::{Value, json};
 

@@ -246,7 +246,7 @@ fn only_harmless_characters_of_a_target_are_repaired() {
 fn debug_logs_show_the_execution_of_a_list_query() {
     let snapshots = Snapshots::from_sample();
     let target = "/outputs?filter=is_oa:true,year:>2000&sort=name";
-    for (level, is_logged) in [("info", false), ("pinakes_server=debug", true), ("debug", true)] {
+    for (level, is_logged) in [("info", false), ("pinakes_answer=debug", true), ("debug", true)] {
         let mut command = command(&["--snapshots".as_ref(), snapshots.path().as_os_str()]);
         let server = Server::start(command.env("PINAKES_LOG", level));
         assert_eq!(server.get(target).status, 200);

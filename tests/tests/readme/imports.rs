@@ -10,7 +10,9 @@ use std::{
 use pinakes_tests::root;
 
 /// The crates whose folders the map lists.
-const CRATES: [&str; 3] = ["format/src", "compiler/src", "server/src"];
+const CRATES: [&str; 4] = ["format/src", "compiler/src", "server/answer/src", "server/src"];
+/// The folders whose files import each other in one direction.
+const WITHOUT_CIRCLES: [&str; 1] = ["server/answer/src"];
 
 /// The Rust files of a folder or of a single file, without modules of tests.
 fn files(path: &Path) -> Vec<PathBuf> {
@@ -154,4 +156,104 @@ fn folders_of_the_linker_import_what_their_headers_say() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The files of a folder by the path that code names them by, such as `list::page`; a folder's `mod.rs` by the name of the folder.
+fn modules(folder: &Path) -> BTreeMap<String, PathBuf> {
+    let path_of = |file: &Path| {
+        let below = file.strip_prefix(folder).unwrap().with_extension("");
+        let names = below.iter().map(|name| name.to_string_lossy().into_owned());
+        names.filter(|name| name != "mod" && name != "lib").collect::<Vec<_>>().join("::")
+    };
+    files(folder).into_iter().map(|file| (path_of(&file), file)).collect()
+}
+
+/// The paths that code names after `crate::`, also those in braces.
+fn named_paths(code: &str) -> Vec<String> {
+    fn read(code: &str, prefix: &str, found: &mut Vec<String>) -> usize {
+        let is_path = |of: char| of.is_alphanumeric() || of == '_' || of == ':';
+        let end = code.find(|of: char| !is_path(of)).unwrap_or(code.len());
+        let path = format!("{prefix}{}", &code[..end]);
+        if !code[end..].starts_with('{') {
+            found.push(path);
+            return end;
+        }
+        let mut at = end + 1;
+        loop {
+            at += code[at..].find(|of: char| !of.is_whitespace() && of != ',').unwrap();
+            if code[at..].starts_with('}') {
+                return at + 1;
+            }
+            // At least one character, such as that of `*`.
+            at += read(&code[at..], &path, found).max(1);
+        }
+    }
+    let mut found = Vec::new();
+    let begins = code.match_indices("crate::").filter(|(at, _)| !code[..*at].ends_with('$'));
+    for (at, begin) in begins {
+        read(&code[at + begin.len()..], "", &mut found);
+    }
+    found
+}
+
+/// The modules that a module imports, or whose items it names as a child's.
+fn imported(name: &str, file: &Path, known: &BTreeMap<String, PathBuf>) -> BTreeSet<String> {
+    let code = code(file);
+    let mut paths = named_paths(&code);
+    for child in known.keys() {
+        let own = child.strip_prefix(name).map(|rest| rest.strip_prefix("::").unwrap_or(rest));
+        let own = own.filter(|own| !own.is_empty() && !own.contains("::"));
+        let is_child =
+            own.is_some() && (name.is_empty() || child.starts_with(&format!("{name}::")));
+        if let Some(own) = own.filter(|_| is_child)
+            && code.match_indices(&format!("{own}::")).any(|(at, _)| {
+                !code[..at].ends_with(|of: char| of.is_alphanumeric() || of == '_' || of == ':')
+            })
+        {
+            paths.push(child.clone());
+        }
+    }
+    let module_of = |path: &String| {
+        let mut path = path.trim_end_matches(':');
+        loop {
+            if known.contains_key(path) {
+                return Some(path.to_owned());
+            }
+            path = path.rsplit_once("::")?.0;
+        }
+    };
+    paths.iter().filter_map(module_of).filter(|found| found != name).collect()
+}
+
+#[test]
+fn files_import_each_other_in_one_direction() {
+    for folder in WITHOUT_CIRCLES {
+        let modules = modules(&root().join(folder));
+        let mut left: BTreeMap<String, BTreeSet<String>> = modules
+            .iter()
+            .map(|(name, file)| (name.clone(), imported(name, file, &modules)))
+            .collect();
+        assert!(left.len() > 20, "{folder}");
+        // Takes away the modules that import nothing that is left; those of a circle, and above one, stay.
+        loop {
+            let names: BTreeSet<String> = left.keys().cloned().collect();
+            let before = left.len();
+            left.retain(|_, imports| !imports.is_disjoint(&names));
+            if left.len() == before {
+                break;
+            }
+        }
+        // And those that nothing imports, so that the circles alone are left.
+        loop {
+            let needed: BTreeSet<String> = left.values().flatten().cloned().collect();
+            let before = left.len();
+            left.retain(|name, _| needed.contains(name));
+            if left.len() == before {
+                break;
+            }
+        }
+        let names: BTreeSet<String> = left.keys().cloned().collect();
+        left.values_mut().for_each(|imports| imports.retain(|name| names.contains(name)));
+        assert!(left.is_empty(), "files of {folder} import each other: {left:#?}");
+    }
 }

@@ -21,9 +21,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use pinakes_answer::QuotaClass;
+
 use crate::admission::limits::local::{Counts, LocalWindows};
 use crate::admission::limits::table::ClientCounts;
-use crate::admission::limits::{CLIENTS_MAX, ClockReading, QuotaClass};
+use crate::admission::limits::{CLIENTS_MAX, ClockReading};
 use crate::http::client_address::network_key;
 
 /// First bytes of the file; the last byte is the version.
@@ -210,9 +212,10 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
+    use crate::admission::limits::Limits;
+    use crate::admission::limits::Refusal;
     use crate::admission::limits::clock::manual::{ManualClock, START_MILLIS};
     use crate::admission::limits::tests::Counters;
-    use crate::admission::limits::{Limits, Refusal};
 
     const LIMITS: Limits = Limits {
         minute: 30,

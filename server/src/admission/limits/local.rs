@@ -2,10 +2,12 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use pinakes_answer::{Quota, QuotaClass, Quotas};
+
 use crate::admission::limits::table::{ClientCounts, ClientTable};
 use crate::admission::limits::{
-    Clock, ClockReading, DAY_MILLIS, FREE_CLIENTS_MAX, Limits, MINUTE_MILLIS, Need, Quota,
-    QuotaClass, Quotas, Usage, Verdict, WindowName, day_of,
+    Clock, ClockReading, DAY_MILLIS, FREE_CLIENTS_MAX, Limits, MINUTE_MILLIS, Need, Usage, Verdict,
+    WindowName, day_of,
 };
 use crate::http::client_address::network_key;
 

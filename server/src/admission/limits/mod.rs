@@ -29,11 +29,14 @@ mod verdict;
 
 use std::{path::Path, sync::Arc, time::Duration};
 
-pub use crate::admission::limits::clock::{Clock, ClockReading, SystemClock};
+use pinakes_answer::{Quota, QuotaClass, Quotas};
+
 use crate::admission::limits::counts_file::FileError;
 use crate::admission::limits::fleet::FleetWindows;
 use crate::admission::limits::local::LocalWindows;
-pub use crate::admission::limits::quota::{Limits, Quota, QuotaClass, Quotas, Usage};
+
+pub use crate::admission::limits::clock::{Clock, ClockReading, SystemClock};
+pub use crate::admission::limits::quota::{Limits, Usage};
 pub use crate::admission::limits::verdict::{Refusal, Verdict};
 
 /// Largest number of clients that a limiter can count exactly.

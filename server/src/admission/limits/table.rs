@@ -14,7 +14,7 @@ use std::{
     ops::Range,
 };
 
-use crate::admission::limits::QuotaClass;
+use pinakes_answer::QuotaClass;
 
 /// Marks the end of the list.
 const NONE: u32 = u32::MAX;

@@ -1,7 +1,8 @@
 //! The decision on a request, and the messages to clients that a limit refuses.
 
+use pinakes_answer::{Quota, QuotaClass, Quotas, Reply};
+
 use crate::admission::limits::clock::ClockReading;
-use crate::admission::limits::quota::{Quota, QuotaClass, Quotas};
 
 /// Which limit refused a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +48,17 @@ impl Verdict {
     pub fn reset_at(&self) -> u64 {
         let left_millis = self.exhausted().map_or(0, |left| left.reset_millis);
         (self.at.utc + left_millis).div_ceil(1_000)
+    }
+
+    /// The reply 429 to the refused client.
+    pub fn reply(&self) -> Reply {
+        self.reply_saying(self.message().unwrap_or_default())
+    }
+
+    /// The reply 429 with another message.
+    pub fn reply_saying(&self, message: String) -> Reply {
+        let minute = (self.refusal == Some(Refusal::Minute)).then_some(self.quotas.minute.limit);
+        Reply::too_many(message, self.reset_seconds(), self.reset_at(), minute)
     }
 
     /// The message to the refused client.

@@ -16,23 +16,21 @@ use std::{
 };
 
 use bytes::Bytes;
+use chrono::Utc;
 use http::{Method, Request, Response, StatusCode, header, uri::Authority};
 use http_body_util::Full;
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use pinakes_answer::{Reply, echo_path, health_of, method_word, ready};
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::watch,
     time,
 };
 
-use crate::endpoint::service;
-use crate::http::head::method_word;
-use crate::http::path::echo_path;
 use crate::net::limiter::ConnectionPermit;
 use crate::ops::admin::connections::{AdminConnections, IdleGuard};
 use crate::ops::metrics::Metrics;
-use crate::reply::Reply;
 
 /// Most open connections.
 const CONNECTIONS_MAX: u32 = 64;
@@ -214,14 +212,15 @@ fn reply_to(method: &Method, path: &str, metrics: &Metrics) -> Reply {
         "/health" => |metrics| {
             let of = metrics.service();
             let served = of.snapshots().served();
-            service::health(&served, of.settings().data_licence.as_deref())
+            let (now, licence) = (Utc::now(), of.settings().answers.data_licence());
+            health_of(&served, &of.snapshots().health().issues(&served, now), now, licence)
         },
         "/ready" => |metrics| {
             let served = metrics.service().snapshots().served();
             if served.is_poisoned() {
                 return Reply::unavailable();
             }
-            service::ready(&served.snapshot)
+            ready(&served.snapshot)
         },
         path => {
             let message = format!("Cannot {} {}", method_word(method), echo_path(path));

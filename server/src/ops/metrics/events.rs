@@ -1,8 +1,10 @@
 //! Metrics of rare events, from [`crate::event_counts`].
 
+use pinakes_answer::GraphqlOutcome;
+
 use crate::event_counts::{
-    EXCESSES, Excess, GRAPHQL_OUTCOMES, GraphqlOutcome, LOADS, Load, OVERLOADS, Overload, POISONED,
-    Poison, SLOW_CLIENTS, SlowClient,
+    EXCESSES, Excess, GRAPHQL_OUTCOMES, LOADS, Load, OVERLOADS, Overload, POISONED, Poison,
+    SLOW_CLIENTS, SlowClient,
 };
 use crate::ops::metrics::family::Families;
 

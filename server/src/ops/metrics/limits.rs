@@ -1,8 +1,10 @@
 //! Metrics of the request limits: known clients, and use of the daily pools.
 
+use pinakes_answer::QuotaClass;
+
 use crate::admission::gate::Gate;
+use crate::admission::limits::Usage;
 use crate::admission::limits::fleet::store::StoreCalls;
-use crate::admission::limits::{QuotaClass, Usage};
 use crate::ops::metrics::family::Families;
 
 /// Adds the use of the limits; adds nothing if limits are off.

@@ -7,6 +7,7 @@ use std::{
 };
 
 use chrono::{DateTime, NaiveDate, NaiveDateTime, Utc};
+use pinakes_answer::HealthIssue;
 use pinakes_format::entity::CATALOG;
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::integrity::CHUNK_BYTES;
@@ -14,7 +15,6 @@ use pinakes_format::storage::manifest::MANIFEST;
 use pinakes_format::storage::mmap;
 
 use crate::ops::metrics::family::Families;
-use crate::snapshots::health::HealthIssue;
 use crate::snapshots::manager::SnapshotManager;
 use crate::upstream::transfers::Transfers;
 
@@ -22,7 +22,7 @@ use crate::upstream::transfers::Transfers;
 pub fn collect(snapshots: &SnapshotManager, families: &Families) {
     let served = snapshots.served();
     let snapshot = &served.snapshot;
-    let issues = served.health_issues(Utc::now());
+    let issues = snapshots.health().issues(&served, Utc::now());
     let is_present = |issue: HealthIssue| f64::from(u8::from(issues.contains(&issue)));
     families.gauges(
         "pinakes_trouble",

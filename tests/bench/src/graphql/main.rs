@@ -25,9 +25,9 @@ use clap::Parser;
 use peak_alloc::PeakAlloc;
 use pinakes_format::snapshot::Snapshot;
 use pinakes_generate::Random;
-use pinakes_server::parts::{GraphqlRequest, Outcome, Settings, respond};
+use pinakes_answer::parts::{GraphqlRequest, Outcome, respond};
+use pinakes_answer::GraphqlSettings;
 use rustix::time::{ClockId, clock_gettime};
-
 use queries::QueryGenerator;
 
 #[global_allocator]
@@ -249,8 +249,8 @@ fn graphql_request(query: &str) -> GraphqlRequest {
     GraphqlRequest { query: query.to_owned(), variables: Default::default(), operation_name: None }
 }
 
-fn settings() -> Settings {
-    Settings { has_page: false, records: 2_000, bytes: 4_000_000, cpu: Duration::from_millis(100) }
+fn settings() -> GraphqlSettings {
+    GraphqlSettings { has_page: false, records: 2_000, bytes: 4_000_000, cpu: Duration::from_millis(100) }
 }
 
 /// Runs a query [`RUNS`] times; the ending and cost of the fastest run.

@@ -5,7 +5,7 @@ use pinakes_format::schema::keys::{Key, keys_of};
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
 use pinakes_generate::Random;
-use pinakes_server::parts::{Field, FieldSource, ObjectType};
+use pinakes_answer::parts::{Field, FieldSource, ObjectType};
 
 /// Maximum depth of fields below a root field; the server refuses deeper queries.
 const DEPTH_MAX: u64 = 9;
@@ -104,7 +104,7 @@ impl<'s> QueryGenerator<'s> {
 }
 
 fn object(name: &str) -> Option<&'static ObjectType> {
-    pinakes_server::parts::types().get(name)
+    pinakes_answer::parts::types().get(name)
 }
 
 fn list_arguments(random: &mut Random, entity: Entity, is_root: bool) -> String {

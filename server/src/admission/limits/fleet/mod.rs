@@ -27,12 +27,14 @@ use std::{
     time::Duration,
 };
 
+use pinakes_answer::{Quota, QuotaClass, Quotas};
+
 use crate::admission::limits::fleet::store::{Answer, Question, Store, StoreCalls};
 use crate::admission::limits::fleet::window::{Known, Window};
 use crate::admission::limits::table::ClientTable;
 use crate::admission::limits::{
-    Clock, ClockReading, FREE_CLIENTS_MAX, Limits, MINUTE_MILLIS, Need, Quota, QuotaClass, Quotas,
-    Usage, Verdict, WindowName, day_of,
+    Clock, ClockReading, FREE_CLIENTS_MAX, Limits, MINUTE_MILLIS, Need, Usage, Verdict, WindowName,
+    day_of,
 };
 use crate::http::client_address::network_key;
 

@@ -5,13 +5,14 @@ use std::{
     time::Duration,
 };
 
+use pinakes_answer::QuotaClass;
 use redis::aio::MultiplexedConnection;
 use tokio::time;
 
+use crate::admission::limits::WindowName;
 use crate::admission::limits::fleet::store::StoreError;
 use crate::admission::limits::fleet::window::Window;
 use crate::admission::limits::fleet::{ClientWindows, FleetCounts, FleetWindows};
-use crate::admission::limits::{QuotaClass, WindowName};
 
 /// Pause between two attempts to connect.
 const RETRY_INTERVAL: Duration = Duration::from_millis(250);

@@ -1,0 +1,112 @@
+//! What a host calls, in this order, for each request.
+//!
+//! ```text
+//! find, charge    the row of the table, and what the request counts towards
+//! plan            a reply, or work and how much it is
+//! call, Work::run the work on a thread of the host, as often as it takes: a reply, or why there is none
+//! readable        errors in the form of the path, links below the snapshot that the path names
+//! response        status, headers and body; a body in pieces is taken out of the reply before
+//! ```
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::{Method, Response, StatusCode};
+
+use crate::define::call::{Asked, Call};
+use crate::define::endpoint::Reader;
+use crate::define::host::Host;
+use crate::define::plan::{Planned, Planning};
+use crate::define::route::Matched;
+use crate::define::served::ServedSnapshot;
+use crate::define::settings::Settings;
+use crate::define::thread::Thread;
+use crate::pages;
+use crate::reply::Reply;
+use crate::request::named_snapshot::NamedSnapshot;
+use crate::request::path::URI_BYTES_MAX;
+use crate::table::Table;
+
+/// Makes the answers of one host.
+#[derive(Clone, Copy)]
+pub struct Answerer<'a> {
+    /// Options of the host.
+    pub settings: &'a Settings,
+    /// The program around.
+    pub host: &'a dyn Host,
+}
+
+impl<'a> Answerer<'a> {
+    /// The request over one snapshot, for work on a thread.
+    pub fn call(
+        self,
+        asked: Asked<'a>,
+        served: &'a Arc<ServedSnapshot>,
+        thread: Thread,
+    ) -> Call<'a> {
+        Call::new(asked, self.settings, self.host, &Table, served, thread)
+    }
+
+    /// Checks a request, and finishes the reply to one that needs no work. Reads no file of the snapshot, so that every
+    /// thread may plan.
+    ///
+    /// # Errors
+    ///
+    /// The reply to an invalid request.
+    pub fn plan(
+        self,
+        asked: Asked<'_>,
+        matched: Option<Matched>,
+        served: &Arc<ServedSnapshot>,
+    ) -> Result<Planned, Reply> {
+        let call = Answerer::call(self, asked, served, Thread::Shared);
+        if call.uri_bytes > URI_BYTES_MAX {
+            let message = format!("URI exceeds {URI_BYTES_MAX} bytes");
+            return Err(Reply::error(StatusCode::URI_TOO_LONG, message));
+        }
+        let Matched { route, segment } = matched.ok_or_else(|| call.not_found())?;
+        let endpoint = route.endpoint;
+        match call.method {
+            &Method::OPTIONS => return Ok(Planned::Reply(Reply::options(endpoint.methods))),
+            method if !endpoint.takes(method) => {
+                return Err(Reply::method_not_allowed(endpoint.methods));
+            }
+            _ => {}
+        }
+        if endpoint.needs_snapshot && served.is_poisoned() {
+            return Err(Reply::unavailable());
+        }
+        (endpoint.plan)(&Planning { call, path: &route.path, segment })
+    }
+
+    /// The reply as a client of its path reads it: an error in the form of the path, and links below the snapshot that the
+    /// path names.
+    pub fn readable(self, reply: Reply, asked: Asked<'_>, matched: Option<Matched>) -> Reply {
+        let (named, path) = NamedSnapshot::split(asked.path);
+        let form = match matched {
+            Some(matched) => matched.route.endpoint.errors,
+            None if pages::is_below(path) => pages::as_page,
+            None => |reply, _: &Reader<'_>| reply,
+        };
+        let Asked { method, posted, .. } = asked;
+        let reply = form(reply, &Reader { method, posted, settings: self.settings });
+        match named {
+            Some(named) => named.keep_in(reply),
+            None => reply,
+        }
+    }
+
+    /// The response with a readable reply from one snapshot.
+    pub fn response(
+        self,
+        reply: Reply,
+        asked: Asked<'_>,
+        served: &ServedSnapshot,
+    ) -> Response<Bytes> {
+        let mut response = reply.into_response(asked.method, served.reply_headers());
+        if let (Some(named), _) = NamedSnapshot::split(asked.path) {
+            named.make_immutable(response.headers_mut(), self.settings.is_behind_network);
+        }
+        response
+    }
+}

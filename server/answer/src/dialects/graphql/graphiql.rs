@@ -1,0 +1,58 @@
+//! The GraphiQL page at `/graphiql`.
+
+use std::sync::LazyLock;
+
+use crate::define::charge::Charge;
+use crate::define::endpoint::Endpoint;
+use crate::define::plan::{Planning, page_or_not_found};
+use crate::openapi::operation::{GRAPHQL_TAG, Operation};
+use crate::reply::static_page::{Asset, HTML, SCRIPT, STYLE, StaticPage, TEXT};
+
+pub const PAGE: Endpoint = Endpoint {
+    describe: Some(|route, document| {
+        let operation = Operation::html_page("graphiql", "A page to write GraphQL queries in");
+        document.add(&route.path, Operation { tag: GRAPHQL_TAG, ..operation });
+        Ok(())
+    }),
+    ..Endpoint::new("/graphiql", Charge::Free, |planning| {
+        page_or_not_found(&FILES, is_on(planning), None, planning)
+    })
+};
+
+pub const PAGE_PART: Endpoint = Endpoint::new("/graphiql/{part}", Charge::Free, |planning| {
+    page_or_not_found(&FILES, is_on(planning), Some(planning.segment()), planning)
+});
+
+fn is_on(planning: &Planning<'_>) -> bool {
+    planning.call.settings.graphql.has_page
+}
+
+static FILES: LazyLock<StaticPage> = LazyLock::new(|| StaticPage {
+    assets: vec![
+        Asset::new("index.html", HTML, include_bytes!("../../../graphiql/index.html")),
+        Asset::new("page.js", SCRIPT, include_bytes!("../../../graphiql/page.js")),
+        Asset::from_gzip("graphiql.js", SCRIPT, include_bytes!("../../../graphiql/graphiql.js.gz")),
+        Asset::from_gzip(
+            "graphiql.css",
+            STYLE,
+            include_bytes!("../../../graphiql/graphiql.css.gz"),
+        ),
+        Asset::from_gzip("react.js", SCRIPT, include_bytes!("../../../graphiql/react.js.gz")),
+        Asset::from_gzip(
+            "react-dom.js",
+            SCRIPT,
+            include_bytes!("../../../graphiql/react-dom.js.gz"),
+        ),
+        Asset::from_gzip("licences.txt", TEXT, include_bytes!("../../../graphiql/licences.txt.gz")),
+    ],
+});
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_part_unpacks_and_the_page_names_no_other_part() {
+        FILES.check("/graphiql");
+    }
+}

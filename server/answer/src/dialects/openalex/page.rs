@@ -1,0 +1,129 @@
+//! A page of a list, or of its groups, in OpenAlex's frame.
+
+use std::time::Duration;
+
+use pinakes_format::query::{GroupValue, Grouping, Query, ResultKind};
+use pinakes_format::snapshot::Snapshot;
+use pinakes_format::storage::error::ReadError;
+use serde_json::{Value, json};
+
+use crate::define::call::Call;
+use crate::define::failure::Answer;
+use crate::dialects::openalex::names::List;
+use crate::dialects::openalex::query::{Cursor, Request};
+use crate::dialects::openalex::record::{stored_members, write};
+use crate::dialects::openalex::stored::Stored;
+use crate::dialects::openalex::values::{ADDRESS, address_of};
+use crate::list::groups::count_groups;
+use crate::list::page;
+use crate::list::rows::PageRows;
+use crate::list::values::{display_name, render_value};
+use crate::reply::Reply;
+
+/// The name and the value of the group of records without a value.
+const UNKNOWN: &str = "unknown";
+
+/// Answers a list.
+pub fn answer(list: &'static List, request: &Request, call: &Call<'_>) -> Answer {
+    let begun = call.now();
+    let query = request.resolved(call.snapshot)?;
+    if let ResultKind::Groups(grouping) = &query.result_kind {
+        return groups(&query, grouping, request, begun, call);
+    }
+    let found = call.limits().run(|deadline| query.execute(call.snapshot, deadline))?;
+    let place = Place { begun, count: found.count, on_page: found.rows.len(), groups: None };
+    let opening = format!("{{\"meta\":{},\"results\":[", meta(request, &query, &place, call));
+    let members = request.members.clone();
+    let parts = stored_members(list.entity, &members);
+    let write_row = move |snapshot: &Snapshot, row: u32, out: &mut Vec<u8>| {
+        write(&mut Stored::read(snapshot, list.entity, row, &parts)?, &members, out)
+    };
+    let scores = found.scores.filter(|_| request.has_score);
+    let rows =
+        PageRows::written(list.entity, found.rows, Box::new(write_row), b"],\"group_by\":[]}");
+    // The time that a query took differs from reply to reply.
+    page::render(rows.with_scores(scores), opening.as_bytes(), call).map(Reply::uncached)
+}
+
+/// Where a page is among all.
+struct Place {
+    begun: Duration,
+    /// Matching records.
+    count: u64,
+    /// Records or groups of the page.
+    on_page: usize,
+    /// All groups, if groups are counted.
+    groups: Option<u64>,
+}
+
+fn meta(request: &Request, query: &Query, place: &Place, call: &Call<'_>) -> Value {
+    let page = match request.is_by_cursor {
+        true => Value::Null,
+        false => query.page.get().into(),
+    };
+    let mut meta = json!({
+        "count": (place.count),
+        "db_response_time_ms": (call.micros_since(place.begun) / 1_000),
+        "page": page,
+        "per_page": (query.per_page),
+        "groups_count": (place.groups),
+    });
+    if request.is_by_cursor {
+        let end = query.first_position() + place.on_page as u64;
+        let is_last = end >= place.groups.unwrap_or(total(query, place));
+        let next = (!is_last).then(|| Cursor::text(&call.snapshot.manifest().id, end));
+        meta["next_cursor"] = next.into();
+    }
+    meta
+}
+
+/// The records that all pages have together.
+fn total(query: &Query, place: &Place) -> u64 {
+    query.sample.map_or(place.count, |sample| place.count.min(sample.records.into()))
+}
+
+fn groups(
+    query: &Query,
+    grouping: &Grouping,
+    request: &Request,
+    begun: Duration,
+    call: &Call<'_>,
+) -> Answer {
+    let groups = count_groups(query, grouping, call)?;
+    let on_page = groups.page.len();
+    let place = Place { begun, count: groups.count, on_page, groups: Some(groups.total) };
+    let made: Result<Vec<Value>, ReadError> = groups
+        .page
+        .iter()
+        .map(|group| {
+            let value = group.values.first().unwrap_or(&GroupValue::Null);
+            let (key, name) = (key_of(value, call.snapshot)?, display_name(value, call.snapshot)?);
+            let name = name.map_or_else(|| key.clone(), |name| name.into_owned());
+            Ok(json!({ "key": key, "key_display_name": name, "count": (group.count) }))
+        })
+        .collect();
+    let meta = meta(request, query, &place, call);
+    let body = json!({ "meta": meta, "results": [], "group_by": (made?) });
+    Ok(Reply::json(body.to_string()).uncached())
+}
+
+/// A value as OpenAlex prints it, which is always a text.
+fn key_of(value: &GroupValue, snapshot: &Snapshot) -> Result<String, ReadError> {
+    let mut text = Vec::new();
+    match value {
+        GroupValue::Null => return Ok(UNKNOWN.to_owned()),
+        GroupValue::Record { entity, id, .. } if entity.facts().letter.is_none() => {
+            let level = List::of(*entity).map_or("", List::name);
+            return Ok(format!("{}{level}/{id}", ADDRESS));
+        }
+        value => render_value(value, snapshot, &mut text)?,
+    }
+    let text = String::from_utf8_lossy(&text);
+    let text = text.trim_matches('"');
+    Ok(match value {
+        GroupValue::Record { .. } => {
+            address_of(&text.into()).as_str().unwrap_or_default().to_owned()
+        }
+        _ => text.to_owned(),
+    })
+}

@@ -1,0 +1,571 @@
+//! Parses the query of a list in OpenAlex's words into the [`Query`] of the interface.
+//!
+//! ```text
+//! filter=authorships.institutions.ror:04wxnsj81,publication_year:>2020
+//!        authors.affiliations.id, looked up later        year:>2020
+//! ```
+
+use std::num::NonZeroU32;
+
+use pinakes_format::autocomplete::Identifier;
+use pinakes_format::entity::Entity;
+use pinakes_format::query::{
+    Grouping, Operand, ParamError, Query, RELEVANCE, RELEVANCE_SCORE, ResultKind,
+    SAMPLE_RECORDS_MAX, Sample, nearest, split_filter,
+};
+use pinakes_format::schema::keys::Kind;
+use pinakes_format::snapshot::Snapshot;
+use pinakes_format::storage::error::ReadError;
+
+use crate::dialects::openalex::members::{Member, members};
+use crate::dialects::openalex::names::{KeyName, List};
+use crate::dialects::openalex::values::ADDRESS;
+use crate::list::query::{PAGE_MAX, SEARCH_EXACT};
+use crate::reply::detail::{DETAILS_MAX, Detail};
+use crate::request::named_snapshot::is_snapshot_id;
+use crate::request::parameters::{GIVEN_TWICE, query_pairs};
+
+/// The most records, or groups, of a page.
+const PER_PAGE_MAX: u32 = 200;
+/// The end of a `group_by` that counts the records without a value too.
+const INCLUDE_UNKNOWN: &str = ":include_unknown";
+/// The cursor of the first page.
+const FIRST_CURSOR: &str = "*";
+
+/// The collections of OpenAlex that codes belong to.
+const COLLECTIONS: [&str; 11] = [
+    "types",
+    "work-types",
+    "source-types",
+    "institution-types",
+    "countries",
+    "languages",
+    "licenses",
+    "oa-statuses",
+    "keywords",
+    "sdg",
+    "sdgs",
+];
+
+/// The parameters, each with its names.
+const PARAMETERS: [&[&str]; 13] = [
+    &["filter"],
+    &["search"],
+    &[SEARCH_EXACT],
+    &["search.semantic"],
+    &["group_by", "group-by", "groupby"],
+    &["sort"],
+    &["select"],
+    &["sample"],
+    &["seed"],
+    &["per_page", "per-page"],
+    &["page"],
+    &["cursor"],
+    // Options of OpenAlex without a meaning here.
+    &["data-version", "include_xpac", "include-xpac"],
+];
+
+/// A checked request for a list.
+pub struct Request {
+    pub query: Query,
+    lookups: Vec<Lookup>,
+    /// The members to show.
+    pub members: Vec<&'static Member>,
+    pub has_score: bool,
+    /// Whether pages are by cursor.
+    pub is_by_cursor: bool,
+}
+
+/// An expression whose ids are those of the records with other identifiers.
+struct Lookup {
+    /// The index of the expression.
+    expression: usize,
+    entity: Entity,
+    identifiers: Vec<Identifier>,
+}
+
+/// A place in a list of one snapshot.
+pub struct Cursor {
+    pub snapshot: String,
+    position: u64,
+}
+
+impl Cursor {
+    /// Parses a cursor of an earlier page.
+    pub fn parse(text: &str) -> Option<Cursor> {
+        let (snapshot, position) = text.split_once('-')?;
+        let position = position.parse().ok()?;
+        is_snapshot_id(snapshot).then(|| Cursor { snapshot: snapshot.to_owned(), position })
+    }
+
+    /// The text of the cursor of a place.
+    pub fn text(snapshot: &str, position: u64) -> String {
+        format!("{snapshot}-{position}")
+    }
+}
+
+impl Request {
+    /// Parses the text after the `?`.
+    ///
+    /// # Errors
+    ///
+    /// The invalid parameters, at most ten.
+    pub fn parse(
+        list: &'static List,
+        raw: &str,
+        snapshot: &Snapshot,
+    ) -> Result<Request, Vec<Detail>> {
+        let request = Request {
+            query: Query::new(list.entity),
+            lookups: Vec::new(),
+            members: members(list.entity).iter().collect(),
+            has_score: true,
+            is_by_cursor: false,
+        };
+        let mut parser = Parser { list, given: Vec::new(), request, details: Vec::new() };
+        parser.read(raw);
+        parser.parse_all(&snapshot.manifest().id);
+        parser.details.truncate(DETAILS_MAX);
+        if parser.details.is_empty() { Ok(parser.request) } else { Err(parser.details) }
+    }
+
+    /// The query, with the ids of the records that identifiers were given of.
+    ///
+    /// Cost: one look-up for each identifier.
+    pub fn resolved(&self, snapshot: &Snapshot) -> Result<Query, ReadError> {
+        let mut query = self.query.clone();
+        for Lookup { expression, entity, identifiers } in &self.lookups {
+            let mut operands = Vec::new();
+            for identifier in identifiers {
+                for (_, rows) in identifier.find_rows(snapshot, &[*entity])? {
+                    for row in rows {
+                        operands.push(Operand::Record(*entity, snapshot.row_id(*entity, row)?));
+                    }
+                }
+            }
+            if operands.is_empty() {
+                operands.push(Operand::Nothing);
+            }
+            query.filter[*expression].operands = operands;
+        }
+        Ok(query)
+    }
+}
+
+struct Parser {
+    list: &'static List,
+    /// The parameters that are not yet parsed: name, value.
+    given: Vec<(String, String)>,
+    request: Request,
+    details: Vec<Detail>,
+}
+
+impl Parser {
+    /// Splits the query into parameters.
+    fn read(&mut self, raw: &str) {
+        for pair in query_pairs(raw) {
+            let (name, value) = match pair {
+                Ok(pair) => pair,
+                Err(detail) => {
+                    self.details.push(detail);
+                    continue;
+                }
+            };
+            let Some(names) = PARAMETERS.iter().find(|names| names.contains(&&*name)) else {
+                let known = PARAMETERS.into_iter().flatten().copied();
+                let hint = nearest(&name, known)
+                    .map_or(String::new(), |known| format!("; did you mean `{known}`?"));
+                self.refuse(&name, &value, format!("is no parameter of this list{hint}"));
+                continue;
+            };
+            match self.given.iter().any(|(given, _)| names.contains(&&**given)) {
+                // Scripts send what their users left empty.
+                _ if value.trim().is_empty() => {}
+                true => self.refuse(&name, &value, GIVEN_TWICE.to_owned()),
+                false => self.given.push((name, value)),
+            }
+        }
+    }
+
+    /// Takes a parameter by its usual name.
+    fn take(&mut self, usual: &str) -> Option<(String, String)> {
+        let names = PARAMETERS.iter().find(|names| names.contains(&usual))?;
+        let at = self.given.iter().position(|(name, _)| names.contains(&&**name))?;
+        Some(self.given.swap_remove(at))
+    }
+
+    fn refuse(&mut self, parameter: &str, value: &str, reason: String) {
+        self.details.push(Detail::new(parameter, value, reason));
+    }
+
+    fn refuse_all(&mut self, parameter: &str, given: Option<&str>, errors: Vec<ParamError>) {
+        for error in errors {
+            self.refuse(parameter, given.unwrap_or(&error.text), error.reason);
+        }
+    }
+
+    fn parse_all(&mut self, snapshot: &str) {
+        if let Some((_, text)) = self.take("filter") {
+            for expression in expressions(&text) {
+                self.add_expression(&expression);
+            }
+        }
+        if let Some((name, text)) = self.take("search") {
+            let added = self.request.query.add_search(&text);
+            self.refuse_all(&name, None, added.err().unwrap_or_default());
+        }
+        if let Some((name, text)) = self.take(SEARCH_EXACT) {
+            match self.request.query.is_searched() {
+                true => {
+                    let reason = "does not go with `search`; leave out one of the two";
+                    self.refuse(&name, &text, reason.to_owned());
+                }
+                false => {
+                    let added = self.request.query.add_exact_search(&text);
+                    self.refuse_all(&name, None, added.err().unwrap_or_default());
+                }
+            }
+        }
+        self.request.query.rank_by_filter();
+        if let Some((name, text)) = self.take("search.semantic") {
+            self.refuse(&name, &text, "is not offered; use `search`".to_owned());
+        }
+        if let Some((name, text)) = self.take("group_by") {
+            self.group_by(&name, &text);
+        }
+        if let Some((_, text)) = self.take("sort") {
+            self.sort(&text);
+        }
+        if let Some((_, text)) = self.take("select") {
+            self.select(&text);
+        }
+        self.sample();
+        self.pages(snapshot);
+    }
+
+    fn add_expression(&mut self, text: &str) {
+        let Some((name, value)) = text.split_once(':') else {
+            let reason = "lacks its colon; an expression is `key:value`";
+            return self.refuse("filter", text, reason.to_owned());
+        };
+        let (name, value) = (name.trim_matches(' '), value.trim_matches(' '));
+        let Some(found) = self.list.key(name).filter(|found| self.has_filter(found)) else {
+            let reason = self.unknown_key(name, "filter");
+            return self.refuse("filter", text, reason);
+        };
+        let (key, entity) = match found {
+            KeyName::Same(key) => (key, None),
+            KeyName::LookedUp(key, entity) => (key, Some(entity)),
+        };
+        if let Some(entity) = entity {
+            return self.look_up(text, key, entity, value);
+        }
+        let kind = self.request.query.keys.filter(key).map(|(key, _)| key.kind);
+        let is_many = self.request.query.keys.filter(key).is_some_and(|(key, _)| key.is_many);
+        for value in if is_many { conjuncts(kind, value) } else { vec![value] } {
+            let translated = format!("{key}:{}", translated(kind, value));
+            let added = self.request.query.add_filter(&translated);
+            self.refuse_all("filter", Some(text), added.err().unwrap_or_default());
+        }
+    }
+
+    /// Adds an expression whose ids are known once the snapshot's files are read.
+    fn look_up(&mut self, text: &str, key: &str, entity: Entity, value: &str) {
+        let (sign, values) = match value.strip_prefix('!') {
+            Some(values) => ("!", values),
+            None => ("", value),
+        };
+        let mut identifiers = Vec::new();
+        for value in values.split('|').map(str::trim) {
+            let Some(identifier) = Identifier::parse(value) else {
+                let reason = format!("`{value}` is no identifier of {}", entity.facts().plural);
+                return self.refuse("filter", text, reason);
+            };
+            identifiers.push(identifier);
+        }
+        // The first id takes the place of the ids that `Request::resolved` finds.
+        let mut any = Vec::new();
+        entity.write_id(1, &mut any);
+        let any = format!("{key}:{sign}{}", String::from_utf8_lossy(&any));
+        match self.request.query.add_filter(&any) {
+            Ok(()) => {
+                let expression = self.request.query.filter.len() - 1;
+                self.request.query.filter[expression].text = text.to_owned();
+                self.request.lookups.push(Lookup { expression, entity, identifiers });
+            }
+            Err(errors) => self.refuse_all("filter", Some(text), errors),
+        }
+    }
+
+    fn has_filter(&self, found: &KeyName<'_>) -> bool {
+        let (KeyName::Same(key) | KeyName::LookedUp(key, _)) = found;
+        self.request.query.keys.filter(key).is_some()
+    }
+
+    fn has_sort(&self, key: &str) -> bool {
+        self.request.query.keys.sorts().any(|known| known == key)
+    }
+
+    /// Why a key is refused, with the nearest name that the list knows.
+    fn unknown_key(&self, name: &str, parameter: &str) -> String {
+        let keys = self.request.query.keys;
+        let known: Vec<&str> = match parameter {
+            "sort" => keys.sorts().flat_map(|key| self.list.names(key)).collect(),
+            "group_by" => Grouping::key_names(keys).flat_map(|key| self.list.names(key)).collect(),
+            _ => keys.filters().flat_map(|key| self.list.names(key)).collect(),
+        };
+        let hint = nearest(name, known.into_iter())
+            .map_or(String::new(), |known| format!("; did you mean `{known}`?"));
+        let list = self.list.name();
+        format!(
+            "`{name}` is no key of {list} here, as no index holds it{hint}; `/openalex` lists the keys"
+        )
+    }
+
+    fn sort(&mut self, text: &str) {
+        let is_of_groups = matches!(self.request.query.result_kind, ResultKind::Groups(_));
+        let mut parts = Vec::new();
+        for part in text.split(',').map(str::trim) {
+            let (name, direction) = match part.split_once(':') {
+                Some((name, direction)) => (name, direction),
+                None if part == RELEVANCE_SCORE => (part, "desc"),
+                None => match part.strip_prefix('-') {
+                    Some(name) => (name, "desc"),
+                    None => (part, "asc"),
+                },
+            };
+            let key = match self.list.key(name) {
+                _ if is_of_groups && ["count", "key"].contains(&name) => name,
+                // Names that match a search have no score, and the most used come first.
+                _ if name == RELEVANCE_SCORE && self.is_scoreless() => continue,
+                _ if name == RELEVANCE_SCORE => RELEVANCE,
+                Some(KeyName::Same(key)) if self.has_sort(key) => key,
+                _ => {
+                    let reason = self.unknown_key(name, "sort");
+                    self.refuse("sort", part, reason);
+                    continue;
+                }
+            };
+            parts.push(format!("{key}:{direction}"));
+        }
+        if parts.iter().any(|part| part.starts_with(RELEVANCE)) && !self.request.query.is_searched()
+        {
+            let reason = "sorts by the relevance of a search, and needs `search`";
+            return self.refuse("sort", text, reason.to_owned());
+        }
+        if !parts.is_empty() {
+            let set = self.request.query.set_sort(&parts.join(","));
+            self.refuse_all("sort", Some(text), set.err().unwrap_or_default());
+        }
+    }
+
+    /// Whether the list has a search whose records have no score.
+    fn is_scoreless(&self) -> bool {
+        self.request.query.is_searched() && !self.request.query.keys.has_full_text()
+    }
+
+    fn group_by(&mut self, parameter: &str, text: &str) {
+        let (name, has_unknown) = match text.strip_suffix(INCLUDE_UNKNOWN) {
+            Some(name) => (name, true),
+            None => (text, false),
+        };
+        let known = match self.list.key(name) {
+            Some(KeyName::Same(key)) => {
+                Grouping::key_names(self.request.query.keys).find(|known| *known == key)
+            }
+            _ => None,
+        };
+        let Some(key) = known else {
+            let reason = self.unknown_key(name, "group_by");
+            return self.refuse(parameter, text, reason);
+        };
+        let set = self.request.query.set_group_by(key);
+        if let ResultKind::Groups(grouping) = &mut self.request.query.result_kind
+            && !has_unknown
+        {
+            grouping.leave_out_null();
+        }
+        self.refuse_all(parameter, Some(text), set.err().unwrap_or_default());
+    }
+
+    fn select(&mut self, text: &str) {
+        let all = members(self.list.entity);
+        let mut selected = Vec::new();
+        let mut has_score = false;
+        for name in text.split(',').map(str::trim) {
+            match all.iter().find(|member| member.name == name) {
+                Some(member) => selected.push(member),
+                None if name == RELEVANCE_SCORE => has_score = true,
+                None => {
+                    let reason = "is no member of these records, or is not at the root of them";
+                    self.refuse("select", name, reason.to_owned());
+                }
+            }
+        }
+        self.request.members = selected;
+        self.request.has_score = has_score;
+    }
+
+    fn sample(&mut self) {
+        let (sample, seed) = (self.take("sample"), self.take("seed"));
+        // A seed is any text.
+        let seed = seed.map_or(0, |(_, text)| {
+            text.parse().unwrap_or_else(|_| {
+                text.bytes()
+                    .fold(0u64, |seed, byte| seed.wrapping_mul(31).wrapping_add(u64::from(byte)))
+            })
+        });
+        let Some((name, text)) = sample else { return };
+        if matches!(self.request.query.result_kind, ResultKind::Groups(_)) {
+            let reason = "does not go with `group_by`; leave out one of the two";
+            return self.refuse(&name, &text, reason.to_owned());
+        }
+        match text.parse().ok().filter(|records| (1..=SAMPLE_RECORDS_MAX).contains(records)) {
+            Some(records) => self.request.query.sample = Some(Sample { records, seed }),
+            None => {
+                let reason = format!("must be a whole number from 1 to {SAMPLE_RECORDS_MAX}");
+                self.refuse(&name, &text, reason);
+            }
+        }
+    }
+
+    fn pages(&mut self, snapshot: &str) {
+        let has_groups = matches!(self.request.query.result_kind, ResultKind::Groups(_));
+        if has_groups {
+            self.request.query.per_page = PER_PAGE_MAX;
+        }
+        if let Some((name, text)) = self.take("per_page") {
+            match text.parse().ok().filter(|size| (1..=PER_PAGE_MAX).contains(size)) {
+                Some(size) => self.request.query.per_page = size,
+                None => {
+                    let reason = format!("must be a whole number from 1 to {PER_PAGE_MAX}");
+                    self.refuse(&name, &text, reason);
+                }
+            }
+        }
+        let (page, cursor) = (self.take("page"), self.take("cursor"));
+        match (page, cursor) {
+            (Some((name, text)), Some(_)) => {
+                let reason = "does not go with `cursor`; leave out one of the two";
+                self.refuse(&name, &text, reason.to_owned());
+            }
+            (Some((name, text)), None) => {
+                let page: Option<NonZeroU32> = text.parse().ok();
+                match page.filter(|page| page.get() <= PAGE_MAX) {
+                    Some(page) => self.request.query.page = page,
+                    None => {
+                        let reason = format!("must be a whole number from 1 to {PAGE_MAX}");
+                        self.refuse(&name, &text, reason);
+                    }
+                }
+            }
+            (None, Some((name, text))) => {
+                self.request.is_by_cursor = true;
+                if text != FIRST_CURSOR
+                    && let Err(reason) = self.go_on(&text, snapshot)
+                {
+                    self.refuse(&name, &text, reason.to_owned());
+                }
+            }
+            (None, None) => {}
+        }
+    }
+
+    /// Goes on from a cursor of an earlier page.
+    fn go_on(&mut self, text: &str, snapshot: &str) -> Result<(), &'static str> {
+        let cursor =
+            Cursor::parse(text).ok_or("must be `*`, or `meta.next_cursor` of the page before")?;
+        if cursor.snapshot != snapshot {
+            return Err("is of another snapshot than the path names");
+        }
+        let size = u64::from(self.request.query.per_page);
+        if cursor.position % size != 0 {
+            return Err("is of pages of another size; keep `per_page` as it was");
+        }
+        let page = u32::try_from(cursor.position / size + 1).ok().and_then(NonZeroU32::new);
+        let page = page.filter(|page| page.get() <= PAGE_MAX);
+        self.request.query.page = page.ok_or("is past the last page")?;
+        Ok(())
+    }
+}
+
+/// Whether a part of a filter begins with a key.
+fn has_key(part: &str) -> bool {
+    let is_of_keys = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b' ');
+    part.split_once(':')
+        .is_some_and(|(key, _)| !key.trim_matches(' ').contains(' ') && key.bytes().all(is_of_keys))
+}
+
+/// The expressions of a filter. A part without a key continues the value before it, because clients search whole titles
+/// with their commas.
+fn expressions(text: &str) -> Vec<String> {
+    let mut expressions: Vec<String> = Vec::new();
+    for part in split_filter(text).filter(|part| !part.is_empty()) {
+        match expressions.last_mut() {
+            Some(last) if !has_key(part) => {
+                last.push_str(", ");
+                last.push_str(part);
+            }
+            _ => expressions.push(part.to_owned()),
+        }
+    }
+    expressions
+}
+
+/// The parts of a value that must all hold, `fr+gb` of the codes or ids of a list. A plus sign in a URL is a space.
+fn conjuncts(kind: Option<Kind>, value: &str) -> Vec<&str> {
+    match kind {
+        Some(Kind::Id(_) | Kind::AnyId | Kind::Code)
+            if !value.is_empty() && !value.contains(['"', '|']) =>
+        {
+            value.split(['+', ' ']).filter(|part| !part.is_empty()).collect()
+        }
+        _ => vec![value],
+    }
+}
+
+/// A value in the spelling of the interface's filters.
+fn translated(kind: Option<Kind>, value: &str) -> String {
+    let is_search = kind == Some(Kind::Search);
+    let is_text = is_search || matches!(kind, Some(Kind::Words | Kind::Text));
+    let is_code = matches!(kind, Some(Kind::Code | Kind::Integer));
+    let (sign, values) = match value.strip_prefix('!') {
+        Some(values) => ("!", values),
+        None => ("", value),
+    };
+    let alternatives: Vec<String> = split_alternatives(values)
+        .map(|value| match value {
+            "null" => value.to_owned(),
+            // A search has phrases in quotes; other quotes are those of the value. An operator stays one, and
+            // is refused.
+            value if is_search || is_text && !value.starts_with(['"', '<', '>', '!']) => {
+                format!("\"{}\"", value.replace('"', "\"\""))
+            }
+            value => {
+                let value = if is_code { code_of(value) } else { value };
+                if value.contains(',') { format!("\"{value}\"") } else { value.to_owned() }
+            }
+        })
+        .collect();
+    format!("{sign}{}", alternatives.join("|"))
+}
+
+/// Splits alternatives at the bars outside of quotes.
+fn split_alternatives(values: &str) -> impl Iterator<Item = &str> {
+    let mut is_quoted = false;
+    let parts = values.split(move |c| {
+        is_quoted ^= c == '"';
+        c == '|' && !is_quoted
+    });
+    parts.map(|part| part.trim_matches(' '))
+}
+
+/// A code without the address or the collection that OpenAlex gives it: `FR` of `countries/FR`.
+fn code_of(value: &str) -> &str {
+    let goal = value.strip_prefix("https://metadata.un.org/");
+    let bare = goal.or_else(|| value.strip_prefix(ADDRESS)).unwrap_or(value);
+    match bare.split_once('/') {
+        Some((collection, code)) if COLLECTIONS.contains(&collection) => code,
+        _ => bare,
+    }
+}

@@ -1,0 +1,249 @@
+//! References to outputs in the formats of reference managers: BibTeX, RIS and CSL-JSON.
+//!
+//! A [`Reference`] is read from the JSON of an output, of a list or of a single record. Each format is a file:
+//!
+//! ```text
+//! {"authors":[{"name":"Ada van Berg"}],"year":2020,"title":"On DNA",…}
+//!
+//! bibtex   @article{berg2020on, author = {van Berg, Ada}, title = {On {DNA}}, …
+//! ris      TY  - JOUR / AU  - van Berg, Ada / TI  - On DNA / PY  - 2020
+//! csl      {"type":"article-journal","author":[{"family":"Berg","given":"Ada",…}],"title":"On DNA",…}
+//! apa      van Berg, A. (2020). On DNA.
+//! ```
+//!
+//! [`kinds`] has the types of all formats in one table, and [`names`] finds the parts of names.
+//!
+//! Imports no other folder.
+
+pub(crate) mod apa;
+mod bibtex;
+mod csl;
+mod keys;
+pub(crate) mod kinds;
+pub(crate) mod names;
+pub(crate) mod reference;
+mod ris;
+
+use pinakes_format::storage::error::ReadError;
+use serde_json::{Value, json};
+
+use crate::formats::keys::Keys;
+use crate::formats::reference::Reference;
+
+/// A format of reference managers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CitationFormat {
+    /// Entries of BibTeX.
+    Bibtex,
+    /// Records of RIS.
+    Ris,
+    /// Items of CSL-JSON.
+    Csl,
+}
+
+impl CitationFormat {
+    /// All formats.
+    pub const ALL: [CitationFormat; 3] =
+        [CitationFormat::Bibtex, CitationFormat::Ris, CitationFormat::Csl];
+
+    /// The value of the parameter `format`.
+    pub fn name(self) -> &'static str {
+        match self {
+            CitationFormat::Bibtex => "bibtex",
+            CitationFormat::Ris => "ris",
+            CitationFormat::Csl => "csl-json",
+        }
+    }
+
+    /// The name for people.
+    pub fn label(self) -> &'static str {
+        match self {
+            CitationFormat::Bibtex => "BibTeX",
+            CitationFormat::Ris => "RIS",
+            CitationFormat::Csl => "CSL-JSON",
+        }
+    }
+
+    /// The extension of file names.
+    pub fn extension(self) -> &'static str {
+        match self {
+            CitationFormat::Bibtex => "bib",
+            CitationFormat::Ris => "ris",
+            CitationFormat::Csl => "json",
+        }
+    }
+
+    /// The value of `Content-Type`, which `Accept` may ask for.
+    pub fn media_type(self) -> &'static str {
+        match self {
+            CitationFormat::Bibtex => "application/x-bibtex",
+            CitationFormat::Ris => "application/x-research-info-systems",
+            CitationFormat::Csl => "application/vnd.citationstyles.csl+json",
+        }
+    }
+
+    /// The schema of a body, of a whole list or of one output.
+    pub fn schema(self, is_list: bool) -> Value {
+        let item = || json!({ "description": "An item of CSL-JSON.", "type": "object" });
+        match (self, is_list) {
+            (CitationFormat::Csl, true) => json!({ "type": "array", "items": (item()) }),
+            (CitationFormat::Csl, false) => item(),
+            _ => json!({ "type": "string" }),
+        }
+    }
+}
+
+/// Writes the references of a list or of one record in a format.
+#[derive(Debug)]
+pub struct CitationWriter {
+    format: CitationFormat,
+    /// The keys of BibTeX; of other formats, none are kept.
+    keys: Keys,
+    is_in_list: bool,
+    has_begun: bool,
+}
+
+impl CitationWriter {
+    /// Most bytes that a writer holds between two references.
+    pub const BYTES_MAX: usize = Keys::BYTES_MAX;
+
+    /// Writes a list of so many references.
+    pub fn of_list(format: CitationFormat, references: u64) -> CitationWriter {
+        let has_keys = format == CitationFormat::Bibtex;
+        let keys = Keys::new(if has_keys { references } else { 0 });
+        CitationWriter { format, keys, is_in_list: true, has_begun: false }
+    }
+
+    /// A single reference in a format.
+    pub fn of_record(format: CitationFormat, reference: &Reference) -> Result<Vec<u8>, ReadError> {
+        let mut writer = CitationWriter { is_in_list: false, ..CitationWriter::of_list(format, 1) };
+        let mut out = Vec::new();
+        writer.write(reference, &mut out)?;
+        writer.finish(&mut out);
+        Ok(out)
+    }
+
+    /// Writes what precedes the references.
+    pub fn begin(&self, out: &mut Vec<u8>) {
+        if self.is_in_list && self.format == CitationFormat::Csl {
+            out.push(b'[');
+        }
+    }
+
+    /// Writes a reference.
+    pub fn write(&mut self, reference: &Reference, out: &mut Vec<u8>) -> Result<(), ReadError> {
+        let is_first = !std::mem::replace(&mut self.has_begun, true);
+        match self.format {
+            CitationFormat::Bibtex => bibtex::write(reference, &self.keys.next(reference), out),
+            CitationFormat::Ris => ris::write(reference, out),
+            CitationFormat::Csl => {
+                if !is_first {
+                    out.extend_from_slice(b",\n");
+                }
+                csl::write(reference, out)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes what follows the references.
+    pub fn finish(&self, out: &mut Vec<u8>) {
+        if self.format == CitationFormat::Csl {
+            out.extend_from_slice(if self.is_in_list { b"]\n" } else { b"\n" });
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn write(format: CitationFormat, records: &[Value]) -> String {
+        let mut writer = CitationWriter::of_list(format, records.len() as u64);
+        let mut out = Vec::new();
+        writer.begin(&mut out);
+        for record in records {
+            let reference = Reference::read(record.to_string().as_bytes()).unwrap();
+            writer.write(&reference, &mut out).unwrap();
+        }
+        writer.finish(&mut out);
+        String::from_utf8(out).unwrap()
+    }
+
+    fn article() -> Value {
+        serde_json::json!({
+            "id": "HX_W7", "doi": "https://doi.org/10.1000/a_b", "title": "On DNA & 100% of {it}\n",
+            "year": 2020, "date": "2020-03-09", "type": "article", "language": {"code": "en"},
+            "authors": [{"name": "Ada van Berg"}, {"name": "李 学"}, {"name": "Ministry of Food and Health"}],
+            "primary_venue": {"source": {"name": "Annals of_Things", "type": "journal"}},
+            "biblio": {"volume": "3", "issue": "4", "first_page": "12", "last_page": "19"},
+        })
+    }
+
+    #[test]
+    fn bibtex_has_a_key_and_protects_capitals_and_signs() {
+        let expected = "@article{berg2020on,\n  author = {van Berg, Ada and 学, 李 and {Ministry of Food and Health}},\n  \
+            title = {On {DNA} \\& 100\\% of \\{it\\}},\n  journal = {Annals of\\_Things},\n  year = {2020},\n  \
+            month = mar,\n  volume = {3},\n  number = {4},\n  pages = {12--19},\n  doi = {10.1000/a_b},\n  \
+            url = {https://doi.org/10.1000/a_b},\n  language = {en},\n}\n\n";
+        assert_eq!(write(CitationFormat::Bibtex, &[article()]), expected);
+    }
+
+    #[test]
+    fn braces_of_bibtex_are_balanced() {
+        let check = |title: &str, expected: &str| {
+            let json = serde_json::json!({ "title": title });
+            let expected = format!("  title = {{{expected}}},\n");
+            let text = write(CitationFormat::Bibtex, &[json]);
+            assert!(text.ends_with(&(expected + "}\n\n")), "{text}");
+        };
+        check("{a}", "\\{a\\}");
+        check("a } b {", "a \\textbraceright{} b \\textbraceleft{}");
+        check("a {B c}", "a \\{B c\\}");
+        check("Of pH and\tB\\C", "Of {pH} and {B\\textbackslash{}C}");
+        check("a--b ``c'' ~^", "a-{}-b `{}`c'{}' \\textasciitilde{}\\textasciicircum{}");
+    }
+
+    #[test]
+    fn names_have_the_order_of_each_format() {
+        let authors = serde_json::json!([{ "name": "Ada van Berg Jr." }, { "name": " " }]);
+        let records = [serde_json::json!({ "authors": authors })];
+        let bibtex = write(CitationFormat::Bibtex, &records);
+        assert!(bibtex.contains("author = {van Berg, Jr., Ada}"), "{bibtex}");
+        let ris = write(CitationFormat::Ris, &records);
+        assert!(ris.contains("AU  - van Berg, Ada, Jr.\r\nER"), "{ris}");
+    }
+
+    #[test]
+    fn ris_has_a_tag_on_each_line() {
+        let expected = "TY  - JOUR\r\nID  - HX_W7\r\nAU  - van Berg, Ada\r\nAU  - 学, 李\r\n\
+            AU  - Ministry of Food and Health\r\nTI  - On DNA & 100% of {it}\r\nT2  - Annals of_Things\r\n\
+            PY  - 2020\r\nDA  - 2020/03/09\r\nVL  - 3\r\nIS  - 4\r\nSP  - 12\r\nEP  - 19\r\nDO  - 10.1000/a_b\r\n\
+            UR  - https://doi.org/10.1000/a_b\r\nLA  - en\r\nER  - \r\n\r\n";
+        assert_eq!(write(CitationFormat::Ris, &[article()]), expected);
+    }
+
+    #[test]
+    fn csl_items_are_a_list() {
+        let text = write(CitationFormat::Csl, &[article(), serde_json::json!({"id": "HX_W8"})]);
+        let items: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(
+            items,
+            serde_json::json!([
+                {
+                    "id": "HX_W7", "type": "article-journal", "title": "On DNA & 100% of {it}",
+                    "author": [
+                        {"family": "Berg", "given": "Ada", "non-dropping-particle": "van"},
+                        {"family": "学", "given": "李"},
+                        {"literal": "Ministry of Food and Health"},
+                    ],
+                    "issued": {"date-parts": [[2020, 3, 9]]}, "container-title": "Annals of_Things",
+                    "volume": "3", "issue": "4", "page": "12-19", "DOI": "10.1000/a_b",
+                    "URL": "https://doi.org/10.1000/a_b", "language": "en",
+                },
+                {"id": "HX_W8", "type": "document"},
+            ])
+        );
+    }
+}

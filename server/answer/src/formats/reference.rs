@@ -1,0 +1,213 @@
+//! An output as reference formats see it.
+
+use pinakes_format::storage::error::ReadError;
+use serde::Deserialize;
+
+use crate::formats::kinds::{self, Kind};
+use crate::formats::names::Name;
+
+/// The members of an output that lists of references need, as `select` has them.
+pub const MEMBERS: &str = "id,doi,title,name,year,date,language,type,authors.name,biblio,keywords,\
+    primary_venue.landing_page_url,primary_venue.source.name,primary_venue.source.type";
+/// Address of DOIs.
+const DOI_RESOLVER: &str = "https://doi.org/";
+
+/// An output as its JSON shows it.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Reference {
+    /// The id of the record.
+    pub id: Option<String>,
+    doi: Option<String>,
+    title: Option<String>,
+    name: Option<String>,
+    /// The year of publication.
+    pub year: Option<i64>,
+    date: Option<String>,
+    language: Option<Language>,
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    authors: Option<Vec<Author>>,
+    primary_venue: Option<Venue>,
+    biblio: Option<Biblio>,
+    open_access: Option<OpenAccess>,
+    r#abstract: Option<String>,
+    keywords: Option<Vec<Option<String>>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Language {
+    code: Option<String>,
+}
+
+/// An author of an output.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Author {
+    name: Option<String>,
+    /// ORCID iD as URL; only of single records.
+    pub orcid: Option<String>,
+}
+
+impl Author {
+    /// The name as the record has it, not split.
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Venue {
+    source: Option<Source>,
+    landing_page_url: Option<String>,
+    pdf_url: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Source {
+    name: Option<String>,
+    #[serde(rename = "type")]
+    kind: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Biblio {
+    volume: Option<String>,
+    issue: Option<String>,
+    first_page: Option<String>,
+    last_page: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct OpenAccess {
+    oa_url: Option<String>,
+}
+
+impl Reference {
+    /// Reads the JSON of an output.
+    pub fn read(json: &[u8]) -> Result<Reference, ReadError> {
+        serde_json::from_slice(json).map_err(|_| ReadError::Internal("an output is no reference"))
+    }
+
+    /// The type in each vocabulary.
+    pub fn kind(&self) -> &'static Kind {
+        let source = self.source().and_then(|source| source.kind.as_deref());
+        kinds::find(self.kind.as_deref().unwrap_or_default(), source.unwrap_or_default())
+    }
+
+    fn source(&self) -> Option<&Source> {
+        self.primary_venue.as_ref()?.source.as_ref()
+    }
+
+    /// The title, or else the name.
+    pub fn title(&self) -> Option<&str> {
+        self.title.as_deref().or(self.name.as_deref())
+    }
+
+    /// The name of the journal, the proceedings or the book.
+    pub fn container(&self) -> Option<&str> {
+        self.source()?.name.as_deref()
+    }
+
+    /// The authors with a name, in their order.
+    pub fn authors(&self) -> impl Iterator<Item = (Name<'_>, &Author)> {
+        let authors = self.authors.iter().flatten();
+        let named = authors.filter_map(|author| Some((author.name.as_deref()?, author)));
+        let named = named.filter(|(name, _)| !name.trim().is_empty());
+        named.map(|(name, author)| (Name::of(name), author))
+    }
+
+    pub fn names(&self) -> impl Iterator<Item = Name<'_>> {
+        self.authors().map(|(name, _)| name)
+    }
+
+    /// The DOI as URL.
+    pub fn doi_url(&self) -> Option<&str> {
+        self.doi.as_deref().filter(|doi| doi.starts_with(DOI_RESOLVER))
+    }
+
+    /// The DOI without the address of its resolver.
+    pub fn doi(&self) -> Option<&str> {
+        let doi = self.doi.as_deref()?;
+        Some(doi.strip_prefix(DOI_RESOLVER).unwrap_or(doi))
+    }
+
+    /// The address of a page about the output: the DOI as URL, or else the landing page.
+    pub fn address(&self) -> Option<&str> {
+        let landing = || self.primary_venue.as_ref()?.landing_page_url.as_deref();
+        self.doi_url().or_else(landing)
+    }
+
+    /// The address of a free copy, and whether the copy is known to be a PDF.
+    pub fn free_copy(&self) -> Option<(&str, bool)> {
+        let pdf = || self.primary_venue.as_ref()?.pdf_url.as_deref();
+        let copy = || self.open_access.as_ref()?.oa_url.as_deref();
+        pdf().map(|pdf| (pdf, true)).or_else(|| Some((copy()?, false)))
+    }
+
+    fn biblio(&self, of: impl Fn(&Biblio) -> &Option<String>) -> Option<&str> {
+        of(self.biblio.as_ref()?).as_deref().filter(|text| !text.is_empty())
+    }
+
+    pub fn volume(&self) -> Option<&str> {
+        self.biblio(|biblio| &biblio.volume)
+    }
+
+    pub fn issue(&self) -> Option<&str> {
+        self.biblio(|biblio| &biblio.issue)
+    }
+
+    pub fn first_page(&self) -> Option<&str> {
+        self.biblio(|biblio| &biblio.first_page)
+    }
+
+    pub fn last_page(&self) -> Option<&str> {
+        self.biblio(|biblio| &biblio.last_page)
+    }
+
+    /// The first and last page with a dash between, or the only page.
+    pub fn pages(&self, dash: &str) -> Option<String> {
+        let pages = match (self.first_page(), self.last_page()) {
+            (Some(first), Some(last)) if first != last => format!("{first}{dash}{last}"),
+            (Some(page), _) | (None, Some(page)) => page.to_owned(),
+            (None, None) => return None,
+        };
+        Some(one_line(&pages))
+    }
+
+    /// Code of the language.
+    pub fn language(&self) -> Option<&str> {
+        self.language.as_ref()?.code.as_deref()
+    }
+
+    pub fn r#abstract(&self) -> Option<&str> {
+        self.r#abstract.as_deref()
+    }
+
+    pub fn keywords(&self) -> impl Iterator<Item = &str> {
+        self.keywords.iter().flatten().filter_map(Option::as_deref)
+    }
+
+    /// Year, month and day as far as they are known. A date of another year than `year` does not count.
+    pub fn date(&self) -> Vec<i64> {
+        let parts = self.date.as_deref().and_then(|date| date.get(..10));
+        let parts: Option<Vec<i64>> =
+            parts.map(|date| date.split('-').filter_map(|part| part.parse().ok()).collect());
+        match (self.year, parts) {
+            (year, Some(parts)) if year.is_none_or(|year| parts.first() == Some(&year)) => parts,
+            (Some(year), _) => vec![year],
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// A text in one line: white space and control characters are one space each time.
+pub fn one_line(text: &str) -> String {
+    let words = text.split(|letter: char| letter.is_whitespace() || letter.is_control());
+    words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,48 @@
+//! Records of RIS: a tag and a value on each line, which ends with CRLF.
+
+use crate::formats::names::Name;
+use crate::formats::reference::{Reference, one_line};
+
+/// Writes a record.
+pub(super) fn write(reference: &Reference, out: &mut Vec<u8>) {
+    let (kind, container) = reference.kind().ris;
+    let mut line = |tag: &str, value: &str| {
+        out.extend_from_slice(format!("{tag}  - {value}\r\n").as_bytes());
+    };
+    line("TY", kind);
+    let mut lines = |tag, value: Option<&str>| {
+        if let Some(value) = value.map(one_line).filter(|value| !value.is_empty()) {
+            line(tag, &value);
+        }
+    };
+    lines("ID", reference.id.as_deref());
+    reference.names().for_each(|name| lines("AU", Some(&author(&name))));
+    lines("TI", reference.title());
+    lines(container, reference.container());
+    let date = reference.date();
+    if let Some(year) = date.first() {
+        lines("PY", Some(&year.to_string()));
+    }
+    if let [year, month, day] = date.as_slice() {
+        lines("DA", Some(&format!("{year}/{month:02}/{day:02}")));
+    }
+    lines("VL", reference.volume());
+    lines("IS", reference.issue());
+    lines("SP", reference.first_page());
+    lines("EP", reference.last_page());
+    lines("DO", reference.doi());
+    lines("UR", reference.address());
+    lines("LA", reference.language());
+    lines("AB", reference.r#abstract());
+    reference.keywords().for_each(|word| lines("KW", Some(word)));
+    out.extend_from_slice(b"ER  - \r\n\r\n");
+}
+
+/// Last name, given name and suffix, as RIS has them.
+fn author(name: &Name<'_>) -> String {
+    match name {
+        Name::Whole(name) => (*name).to_owned(),
+        Name::Person { given, suffix: "", .. } => format!("{}, {given}", name.family()),
+        Name::Person { given, suffix, .. } => format!("{}, {given}, {suffix}", name.family()),
+    }
+}

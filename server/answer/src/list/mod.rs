@@ -1,0 +1,22 @@
+//! `/outputs` and the lists of the other entities: a page, groups, statistics, linked records, or a whole stream.
+//!
+//! - [`query`] parses the parameters, and [`parameters`] describes them.
+//! - [`page`] answers a page of records, which [`rows`] renders whole or in pieces, and [`stream`] a whole list.
+//! - [`groups`] answers a page of the groups of a list, and [`group_stream`] all of them; [`statistics`] sums a list up, and
+//!   [`values`] prints values of both.
+//! - [`linked`] has the lists of the outputs that an output refers to, or that refer to it.
+//! - [`search_form`] answers a list whose query no URL holds.
+//!
+//! Imports `define`, `formats`, `openapi`, `record`, `reply`, `request`.
+
+pub(crate) mod group_stream;
+pub(crate) mod groups;
+pub(crate) mod linked;
+pub(crate) mod page;
+pub(crate) mod parameters;
+pub(crate) mod query;
+pub(crate) mod rows;
+pub(crate) mod search_form;
+pub(crate) mod statistics;
+pub(crate) mod stream;
+pub(crate) mod values;

@@ -1,0 +1,277 @@
+//! `/outputs` and the lists of the other entities: a page of records, the groups of a list, or a whole list as a
+//! stream.
+
+use pinakes_format::entity::Facts;
+use pinakes_format::json::render::Shape;
+use pinakes_format::query::{
+    Expression, Grouping, Operand, Query, ResultKind, SearchSummary, SearchedWords,
+};
+use pinakes_format::schema::keys::keys_of;
+use pinakes_format::storage::error::ReadError;
+use pinakes_format::text::json;
+use serde_json::{Value, json};
+
+use crate::define::call::Call;
+use crate::define::charge::{Charge, QuotaClass};
+use crate::define::endpoint::{Endpoint, Lists};
+use crate::define::failure::{Answer, Failure};
+use crate::define::path::RoutePath;
+use crate::define::plan::{Cost, Planned, Planning};
+use crate::define::thread::Thread;
+use crate::list::query::ListRequest;
+use crate::list::rows::{PageRows, PageStream, WHOLE_BYTES_MAX};
+use crate::list::stream::{ListRows, StreamFormat};
+use crate::list::{group_stream, groups, parameters, query};
+use crate::openapi::document::Document;
+use crate::openapi::operation::{LIST_STATUSES, Operation, json_content, page, page_meta};
+use crate::openapi::responses::CACHE_HEADERS;
+use crate::openapi::samples::Sample;
+use crate::openapi::schemas::{Schemas, add_optional, object_of, schema_name};
+use crate::record::single::{CURRENT, SHARED_BYTES_MAX};
+use crate::reply::Reply;
+use crate::reply::pieces::{ListStream, PieceBudget};
+
+pub const LIST: Endpoint = Endpoint {
+    lists: Lists::Of(|_| true),
+    describe: Some(describe),
+    ..Endpoint::new("/{list}", Charge::Daily(QuotaClass::List), plan)
+};
+
+/// How many records of a list a streamed record with members of single records costs.
+pub const SINGLE_WEIGHT: u64 = 4;
+/// Capacity of a page's buffer at the start.
+const CAPACITY_BYTES: usize = 256 << 10;
+
+fn plan(planning: &Planning<'_>) -> Result<Planned, Reply> {
+    let (call, facts) = (&planning.call, planning.facts());
+    let list = query::parse(facts.entity, call.query).map_err(Reply::bad_query)?;
+    Ok(Planned::unless_current(call, cost(&list, call), move |call| {
+        answer(&list, facts.plural, call)
+    }))
+}
+
+/// How much work a list is. A page in the order of the rows is found without reading an order.
+pub fn cost(list: &ListRequest, call: &Call<'_>) -> Cost {
+    let ListRequest { query, format } = list;
+    let is_page = matches!(query.result_kind, ResultKind::List) && format.is_none();
+    let is_in_row_order = query.sort.is_empty() && query.sample.is_none();
+    match is_page && is_in_row_order {
+        true => Cost::of_rows(call.snapshot.count(query.entity).into()),
+        false => Cost::Large,
+    }
+}
+
+/// Answers a list: a page, groups, or a stream, which browsers save under a name.
+pub fn answer(list: &ListRequest, name: &str, call: &Call<'_>) -> Answer {
+    let query = &list.query;
+    match (list.format, &query.result_kind) {
+        (Some(format), ResultKind::Groups(grouping)) => {
+            group_stream::answer(query, grouping, format, name, call)
+        }
+        (Some(format), _) => stream(query, format, name, call),
+        (None, ResultKind::Groups(grouping)) => groups::answer(query, grouping, call),
+        (None, _) => answer_page(query, call),
+    }
+}
+
+fn answer_page(query: &Query, call: &Call<'_>) -> Answer {
+    let begun = call.now();
+    let found = call.limits().run(|deadline| query.execute(call.snapshot, deadline))?;
+    let micros = call.micros_since(begun);
+    // `?` escapes the plan, which quotes the client's filter.
+    tracing::debug!(micros, plan = ?found.plan.to_string(), "list answered");
+    let mut opening = b"{\"meta\":{\"count\":".to_vec();
+    json::unsigned(&mut opening, found.count);
+    opening.extend_from_slice(b",\"page\":");
+    json::unsigned(&mut opening, u64::from(query.page.get()));
+    opening.extend_from_slice(b",\"per_page\":");
+    json::unsigned(&mut opening, u64::from(query.per_page));
+    if let Some(summary) = &found.search {
+        opening.extend_from_slice(b",\"search\":");
+        write_summary(summary, &mut opening);
+    }
+    if found.count == 0
+        && let Some(hint) = search_hint(query)
+    {
+        opening.extend_from_slice(b",\"hint\":");
+        json::string(&mut opening, &hint);
+    }
+    opening.extend_from_slice(b"},\"results\":[");
+    let rows = PageRows::new(&CURRENT, query.entity, found.rows, b"]}").with_scores(found.scores);
+    render(rows.selecting(query.select.clone()), &opening, call)
+}
+
+/// Writes the summary of a search.
+///
+/// ```text
+/// {"words":"most","corrected":{"synovitsi":["synovitis"]}}
+/// ```
+pub fn write_summary(summary: &SearchSummary, out: &mut Vec<u8>) {
+    out.extend_from_slice(b"{\"words\":");
+    json::string(out, summary.words.name());
+    out.extend_from_slice(b",\"corrected\":{");
+    for (at, (word, corrections)) in summary.corrected.iter().enumerate() {
+        if at > 0 {
+            out.push(b',');
+        }
+        json::string(out, word);
+        for (at, correction) in corrections.iter().enumerate() {
+            out.extend_from_slice(if at > 0 { b"," } else { b":[" });
+            json::string(out, correction);
+        }
+        out.push(b']');
+    }
+    out.extend_from_slice(b"}}");
+}
+
+/// Names the key that finds words, for an empty list whose filter compares the whole of a text.
+pub fn search_hint(query: &Query) -> Option<String> {
+    let is_text = |operand: &Operand| matches!(operand, Operand::Term(_) | Operand::Nothing);
+    let compares = |expression: &&Expression| {
+        !expression.is_negated && expression.operands.iter().any(is_text)
+    };
+    query.filter.iter().filter(compares).find_map(|expression| {
+        let key = expression.key;
+        let search = query.keys.search_of(key)?;
+        Some(format!(
+            "`{}` compares the whole value; `{}` finds words of it",
+            key.name, search.name
+        ))
+    })
+}
+
+/// Begins the stream of a whole list in a format.
+fn stream(query: &Query, format: StreamFormat, name: &str, call: &Call<'_>) -> Answer {
+    let (rows, records) = ListRows::begin(query, format, call.limits(), call.snapshot)?;
+    tracing::debug!(records, format = format.name(), "list streamed");
+    let media_type = format.media_type();
+    let file_name = Some(format!("{name}.{}", format.extension()).into());
+    let weight = if query.selects_single() { SINGLE_WEIGHT } else { 1 };
+    let list = ListStream { records, weight, media_type, file_name };
+    Ok(Reply::in_pieces(Box::new(rows), Some(list)))
+}
+
+/// Renders a page after its opening text: whole, or to be sent in pieces if the page is long.
+pub fn render(mut rows: PageRows, opening: &[u8], call: &Call<'_>) -> Answer {
+    let is_shared = call.thread == Thread::Shared;
+    if is_shared && rows.stored_bytes(call.snapshot)? > SHARED_BYTES_MAX {
+        return Err(Failure::WouldWait);
+    }
+    let mut text = Vec::with_capacity(CAPACITY_BYTES);
+    text.extend_from_slice(opening);
+    // Pages that a shared thread renders are short: reading its times would cost a tenth of such a page.
+    let budget = match is_shared {
+        true => PieceBudget::of_bytes(WHOLE_BYTES_MAX),
+        false => PieceBudget::new(call.host.clock(), WHOLE_BYTES_MAX, call.limits().cpu_left()),
+    };
+    rows.render(call.snapshot, &mut text, &budget)?;
+    // A slow client does not keep the spare capacity allocated.
+    text.shrink_to_fit();
+    match rows.is_done() {
+        true => Ok(Reply::json(text)),
+        // Further pieces need permits.
+        false if is_shared => Err(Failure::WouldWait),
+        false => Ok(Reply::in_pieces(Box::new(PageStream::new(rows, text)), None)),
+    }
+}
+
+fn describe(route: &RoutePath, document: &mut Document<'_>) -> Result<(), ReadError> {
+    let facts = route.facts();
+    let keys = keys_of(facts.entity);
+    let sample = Sample::read(document.snapshot, facts.entity, keys)?;
+    let get_by_id = format!("get_{}", facts.singular);
+    let first = json!({
+        "operationId": get_by_id,
+        "parameters": { "id": "$response.body#/results/0/id" },
+        "description": "The first record of the page.",
+    });
+    let operation = Operation {
+        tag: facts.plural,
+        description: "Without `sort` the most used records come first. Ties come in id order.",
+        parameters: parameters::CURRENT.parameters(keys, &sample),
+        headers: CACHE_HEADERS.to_vec(),
+        statuses: LIST_STATUSES.to_vec(),
+        links: if facts.has_single { json!({ "first": first }) } else { Value::Null },
+        ..Operation::new(
+            format!("list_{}", facts.plural.replace('-', "_")),
+            format!("A page of the list of {}", facts.plural.replace('-', " ")),
+            content(facts, document),
+        )
+    };
+    document.add(&route.path, operation);
+    Ok(())
+}
+
+/// The members of `meta` of a page of records.
+fn describe_meta() -> Value {
+    let mut meta = page_meta(&["count", "page", "per_page"]);
+    let doc = "Present where nothing matches and the filter compares the whole of a text: the key that finds words.";
+    meta["properties"]["hint"] = json!({ "description": doc, "type": "string" });
+    meta
+}
+
+/// The body of a list: a page of records, whole or with selected members, a page of groups where the list
+/// has them, or a stream. Groups come first, because clients that try all in turn would take groups for an
+/// empty page of records.
+pub fn content(facts: &'static Facts, document: &mut Document<'_>) -> Value {
+    let schemas = &mut document.schemas;
+    let record = schemas.record(facts.entity, Shape::List);
+    let has_full_text = keys_of(facts.entity).has_full_text();
+    let meta_name = if has_full_text { "SearchedPageMeta" } else { "PageMeta" };
+    let meta = |schemas: &mut Schemas| {
+        schemas.define(meta_name, |_| {
+            let mut meta = describe_meta();
+            if has_full_text {
+                let doc = "The summary of the search; only in lists with `search`.";
+                add_optional(&mut meta, [("search", doc, describe_summary())]);
+            }
+            meta
+        })
+    };
+    let whole = schemas.define(&format!("{}Page", schema_name(facts.entity)), |schemas| {
+        page(meta(schemas), record)
+    });
+    let mut pages = Vec::with_capacity(3);
+    if Grouping::key_names(keys_of(facts.entity)).next().is_some() {
+        pages.push(groups::describe_page(schemas));
+    }
+    let selected_name = if has_full_text { "SelectedSearchedPage" } else { "SelectedPage" };
+    let selected = schemas.define(selected_name, |schemas| {
+        let doc = "The members that `select` names, of a record of the list.";
+        let record = json!({ "description": doc, "type": "object" });
+        page(meta(schemas), record)
+    });
+    pages.extend([whole, selected]);
+    let mut content = json_content(json!({ "anyOf": pages }));
+    for format in StreamFormat::of(facts.entity) {
+        let (media_type, _) =
+            format.media_type().split_once(';').unwrap_or((format.media_type(), ""));
+        let schema = match format {
+            StreamFormat::Citation(format) => format.schema(true),
+            _ => json!({ "type": "string" }),
+        };
+        content[media_type] = json!({ "schema": schema });
+    }
+    content
+}
+
+/// The schema of `meta.search`.
+fn describe_summary() -> Value {
+    let names = [SearchedWords::All, SearchedWords::Most].map(SearchedWords::name);
+    let words = "Whether the matching records have all words, or only most of them.";
+    let corrected = "The words that also stand for similar words, with these.";
+    object_of(
+        "Which words of a search the records have, and which words were corrected.",
+        [
+            ("words", words, json!({ "type": "string", "enum": names })),
+            (
+                "corrected",
+                corrected,
+                json!({
+                    "type": "object",
+                    "additionalProperties": { "type": "array", "items": { "type": "string" } },
+                }),
+            ),
+        ],
+    )
+}

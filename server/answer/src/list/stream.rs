@@ -1,0 +1,288 @@
+//! A stream of a whole list, in JSON lines, CSV or a format of reference managers.
+//!
+//! The stream holds one batch of row numbers, at most 512 KiB, and renders them piece by piece, so its memory
+//! does not depend on the list. Finding a batch and rendering a piece each have a work permit of their own:
+//!
+//! ```text
+//! count, first batch    before the reply's head, so that the client may still get 400, 429 or 503
+//! pieces of 256 KiB     each when the client has taken the piece before
+//! next batch            with the first of its pieces, within --list-timeout and --list-cpu
+//! ```
+//!
+//! A piece that fails aborts the body, and the client sees an incomplete reply.
+
+use std::mem;
+
+use pinakes_format::changes::add_all_references;
+use pinakes_format::entity::Entity;
+use pinakes_format::json::render::JsonWriter;
+use pinakes_format::query::{Query, QueryError, REFERENCES, RELEVANCE_SCORE, RowBatch, RowCursor};
+use pinakes_format::record::csv::CsvTable;
+use pinakes_format::record::members::{Members, View};
+use pinakes_format::snapshot::Snapshot;
+use pinakes_format::storage::error::ReadError;
+
+use crate::define::work_limits::WorkLimits;
+use crate::formats::reference::Reference;
+use crate::formats::{CitationFormat, CitationWriter};
+use crate::list::rows::{JSON_BYTES_PER_STORED, add_score};
+use crate::reply::pieces::{PIECE_BYTES, PieceBudget, PieceError, PieceSource};
+
+/// Records that are fetched and rendered together.
+const RECORDS_TOGETHER: usize = 100;
+
+/// The format of a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StreamFormat {
+    /// One record as JSON on each line.
+    NdJson,
+    /// One record on each row, after a header.
+    Csv,
+    /// References to outputs.
+    Citation(CitationFormat),
+}
+
+impl StreamFormat {
+    /// The formats of all lists.
+    pub const OF_ALL: [StreamFormat; 2] = [StreamFormat::NdJson, StreamFormat::Csv];
+
+    /// The formats of the list of an entity.
+    pub fn of(entity: Entity) -> impl Iterator<Item = StreamFormat> {
+        let citations = CitationFormat::ALL.into_iter().filter(move |_| entity == Entity::Output);
+        StreamFormat::OF_ALL.into_iter().chain(citations.map(StreamFormat::Citation))
+    }
+
+    /// The value of the parameter.
+    pub fn name(self) -> &'static str {
+        match self {
+            StreamFormat::NdJson => "ndjson",
+            StreamFormat::Csv => "csv",
+            StreamFormat::Citation(format) => format.name(),
+        }
+    }
+
+    /// The name for people.
+    pub fn label(self) -> &'static str {
+        match self {
+            StreamFormat::NdJson => "JSON lines",
+            StreamFormat::Csv => "CSV",
+            StreamFormat::Citation(format) => format.label(),
+        }
+    }
+
+    /// The extension of file names.
+    pub fn extension(self) -> &'static str {
+        match self {
+            StreamFormat::Citation(format) => format.extension(),
+            format => format.name(),
+        }
+    }
+
+    /// The value of `Content-Type`.
+    pub fn media_type(self) -> &'static str {
+        match self {
+            StreamFormat::NdJson => "application/x-ndjson",
+            StreamFormat::Csv => "text/csv; charset=utf-8; header=present",
+            StreamFormat::Citation(format) => format.media_type(),
+        }
+    }
+}
+
+/// A whole list that is sent in pieces.
+pub struct ListRows {
+    query: Query,
+    members: Members,
+    output: Output,
+    limits: WorkLimits,
+    cursor: RowCursor,
+    /// The rows of the current batch.
+    rows: RowBatch,
+    /// Index of the next row of the batch.
+    next: usize,
+    /// Records that are still to be rendered.
+    records_left: u64,
+    has_begun: bool,
+}
+
+/// The form in which a stream sends the JSON of its records.
+enum Output {
+    Lines,
+    Table(CsvTable),
+    Citations(CitationWriter),
+}
+
+impl ListRows {
+    /// Counts the records of a list, and finds the first of them. Returns the stream and the count.
+    pub fn begin(
+        query: &Query,
+        format: StreamFormat,
+        limits: WorkLimits,
+        snapshot: &Snapshot,
+    ) -> Result<(ListRows, u64), QueryError> {
+        let mut cursor = RowCursor::default();
+        let (records, rows) = limits.run(|deadline| {
+            let records = query.count(snapshot, deadline)?;
+            Ok::<_, QueryError>((records, query.next_batch(&mut cursor, snapshot, deadline)?))
+        })?;
+        let all = || Members::all(query.entity, View::List);
+        let members = query.select.clone().unwrap_or_else(all);
+        let output = match format {
+            StreamFormat::NdJson => Output::Lines,
+            StreamFormat::Csv => {
+                let table = match query.has_scores() {
+                    true => CsvTable::with_member_after_id(&members, RELEVANCE_SCORE),
+                    false => CsvTable::new(&members),
+                };
+                let lists = query.selects_references;
+                Output::Table(if lists { table.with_list(REFERENCES) } else { table })
+            }
+            StreamFormat::Citation(format) => {
+                Output::Citations(CitationWriter::of_list(format, records))
+            }
+        };
+        let stream = ListRows {
+            query: query.clone(),
+            members,
+            output,
+            limits: limits.of_each_run(),
+            cursor,
+            rows,
+            next: 0,
+            records_left: records,
+            has_begun: false,
+        };
+        Ok((stream, records))
+    }
+
+    /// Renders records until the text is as long as a piece or the list ends.
+    fn render(&mut self, snapshot: &Snapshot, budget: &PieceBudget) -> Result<Vec<u8>, PieceError> {
+        let mut out = Vec::with_capacity(2 * PIECE_BYTES);
+        if !mem::replace(&mut self.has_begun, true) {
+            match &self.output {
+                Output::Lines => {}
+                Output::Table(table) => table.write_header(&mut out),
+                Output::Citations(writer) => writer.begin(&mut out),
+            }
+        }
+        while self.records_left > 0 && !budget.is_used(out.len()) {
+            if self.next == self.rows.len() {
+                self.find_batch(snapshot)?;
+            }
+            out = self.render_some(snapshot, out, budget)?;
+        }
+        if let (0, Output::Citations(writer)) = (self.records_left, &self.output) {
+            writer.finish(&mut out);
+        }
+        Ok(out)
+    }
+
+    fn find_batch(&mut self, snapshot: &Snapshot) -> Result<(), PieceError> {
+        let (query, cursor) = (&self.query, &mut self.cursor);
+        // Freed first, so that the stream never holds two batches.
+        self.rows = RowBatch::Unranked(Vec::new());
+        let found = self.limits.run(|deadline| query.next_batch(cursor, snapshot, deadline));
+        self.rows = found.map_err(|error| match error {
+            QueryError::Damaged(error) => PieceError::Damaged(error),
+            QueryError::Deadline | QueryError::Refused { .. } => PieceError::Deadline,
+        })?;
+        self.next = 0;
+        match self.rows.is_empty() {
+            true => Err(ReadError::Internal("a list has fewer rows than were counted").into()),
+            false => Ok(()),
+        }
+    }
+
+    /// Renders records of the batch that are fetched together, or as many as fill the piece.
+    fn render_some(
+        &mut self,
+        snapshot: &Snapshot,
+        out: Vec<u8>,
+        budget: &PieceBudget,
+    ) -> Result<Vec<u8>, ReadError> {
+        let end = (self.next + RECORDS_TOGETHER).min(self.rows.len());
+        let batch: Vec<_> = (self.next..end).filter_map(|at| self.rows.get(at)).collect();
+        let rows: Vec<u32> = batch.iter().map(|(row, _)| *row).collect();
+        let members = &self.members;
+        let references = self.query.selects_references.then_some(self.query.entity);
+        let render = |_: &_, _, row, writer: &mut JsonWriter<'_>| members.render(row, writer);
+        // Starts the reads of all of them first, while the disk is busy.
+        snapshot.fetch_page(self.query.entity, &rows, members.view().shape(), render)?;
+        let mut writer = members.writer(snapshot);
+        let mut out = out;
+        let mut rendered = 0;
+        for (row, ranked) in batch {
+            if rendered > 0 && budget.is_used(out.len()) {
+                break;
+            }
+            match &mut self.output {
+                Output::Table(table) => {
+                    writer.out.clear();
+                    members.render(row, &mut writer)?;
+                    if let Some(ranked) = ranked {
+                        add_score(&mut writer.out, 0, ranked);
+                    }
+                    if let Some(entity) = references {
+                        add_all_references(snapshot, entity, row, &mut writer.out)?;
+                    }
+                    table.write_row(&writer.out, &mut out)?;
+                }
+                Output::Citations(citations) => {
+                    writer.out.clear();
+                    members.render(row, &mut writer)?;
+                    citations.write(&Reference::read(&writer.out)?, &mut out)?;
+                }
+                Output::Lines => {
+                    // The record is written at the end of the piece, not copied there.
+                    mem::swap(&mut writer.out, &mut out);
+                    let begin = writer.out.len();
+                    let line = members.render(row, &mut writer);
+                    mem::swap(&mut writer.out, &mut out);
+                    line?;
+                    if let Some(ranked) = ranked {
+                        add_score(&mut out, begin, ranked);
+                    }
+                    if let Some(entity) = references {
+                        add_all_references(snapshot, entity, row, &mut out)?;
+                    }
+                    out.push(b'\n');
+                }
+            }
+            rendered += 1;
+        }
+        self.next += rendered;
+        self.records_left = self.records_left.saturating_sub(rendered as u64);
+        Ok(out)
+    }
+}
+
+impl PieceSource for ListRows {
+    fn held_bytes(&self) -> usize {
+        let keys = match self.output {
+            Output::Citations(_) => CitationWriter::BYTES_MAX,
+            _ => 0,
+        };
+        RowCursor::BATCH_BYTES_MAX + keys
+    }
+
+    fn next_bytes(&self, snapshot: &Snapshot) -> usize {
+        // Damage is found again, and reported, when the record is rendered. The first record of the next
+        // batch is not known yet.
+        let stored = self
+            .rows
+            .get(self.next)
+            .map(|(row, _)| snapshot.record_bytes(self.query.entity, row).unwrap_or_default());
+        (stored.unwrap_or_default() * JSON_BYTES_PER_STORED).max(PIECE_BYTES)
+    }
+
+    fn next_piece(
+        &mut self,
+        snapshot: &Snapshot,
+        budget: &PieceBudget,
+    ) -> Result<Vec<u8>, PieceError> {
+        self.render(snapshot, budget)
+    }
+
+    fn is_done(&self) -> bool {
+        self.records_left == 0
+    }
+}

@@ -1,0 +1,52 @@
+//! `/docs`, the documentation page: Swagger UI, which reads `/openapi.json`.
+
+use std::sync::LazyLock;
+
+use crate::define::charge::Charge;
+use crate::define::endpoint::Endpoint;
+use crate::define::plan::{Planning, page_or_not_found};
+use crate::openapi::operation::Operation;
+use crate::reply::static_page::{Asset, HTML, SCRIPT, STYLE, StaticPage, TEXT};
+
+pub const DOCS: Endpoint = Endpoint {
+    describe: Some(|route, document| {
+        document.add(&route.path, Operation::html_page("docs", "This document as a page"));
+        Ok(())
+    }),
+    ..Endpoint::new("/docs", Charge::Free, |planning| {
+        page_or_not_found(&PAGE, is_on(planning), None, planning)
+    })
+};
+
+pub const DOCS_PART: Endpoint = Endpoint::new("/docs/{part}", Charge::Free, |planning| {
+    page_or_not_found(&PAGE, is_on(planning), Some(planning.segment()), planning)
+});
+
+fn is_on(planning: &Planning<'_>) -> bool {
+    planning.call.settings.has_docs
+}
+
+/// The guide to the interface, as it stands in the repository.
+const MARKDOWN: &str = "text/markdown; charset=utf-8";
+
+static PAGE: LazyLock<StaticPage> = LazyLock::new(|| StaticPage {
+    assets: vec![
+        Asset::new("index.html", HTML, include_bytes!("../../docs/index.html")),
+        Asset::new("page.js", SCRIPT, include_bytes!("../../docs/page.js")),
+        Asset::new("page.css", STYLE, include_bytes!("../../docs/page.css")),
+        Asset::new("API.md", MARKDOWN, include_bytes!("../../../API.md")),
+        Asset::from_gzip("swagger-ui.js", SCRIPT, include_bytes!("../../docs/swagger-ui.js.gz")),
+        Asset::from_gzip("swagger-ui.css", STYLE, include_bytes!("../../docs/swagger-ui.css.gz")),
+        Asset::from_gzip("licences.txt", TEXT, include_bytes!("../../docs/licences.txt.gz")),
+    ],
+});
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_part_unpacks_and_the_page_names_no_other_part() {
+        PAGE.check("/docs");
+    }
+}

@@ -1,0 +1,150 @@
+//! Errors as pages: the status, the message of the interface, and advice.
+
+use std::mem;
+
+use askama::Template;
+use http::{HeaderMap, Method, StatusCode};
+
+use crate::define::endpoint::Reader;
+use crate::define::settings::OtherPages;
+use crate::pages::html;
+use crate::pages::html::Frame;
+use crate::pages::labels::{label, plural, thousands};
+use crate::referring::ReferringList;
+use crate::reply::{Body, Reply, reason_phrase};
+use crate::request::accept::prefers;
+
+#[derive(Template)]
+#[template(path = "browse/error.html")]
+struct ErrorPage {
+    frame: Frame,
+    status: u16,
+    reason: &'static str,
+    /// HTML of the message.
+    message: String,
+    details: Vec<ErrorDetail>,
+    /// Lists of the records that refer to what was not found: text and address.
+    lists: Vec<(String, String)>,
+    advice: &'static str,
+}
+
+/// A parameter, and why it is refused.
+struct ErrorDetail {
+    parameter: String,
+    value: String,
+    /// HTML of the reason.
+    reason: String,
+}
+
+/// The HTML of a message: text between backticks is code.
+fn with_code(message: &str) -> String {
+    let mut html = String::new();
+    let parts: Vec<&str> = message.split('`').collect();
+    // A backtick without its partner is a character.
+    let pairs = (parts.len() - 1) / 2;
+    for (at, part) in parts.iter().enumerate() {
+        let is_code = at % 2 == 1 && at < 2 * pairs;
+        match is_code {
+            true => html.push_str(&format!("<code>{}</code>", html::escaped(part))),
+            false if at > 2 * pairs => html.push_str(&format!("`{}", html::escaped(part))),
+            false => html.push_str(&html::escaped(part)),
+        }
+    }
+    html
+}
+
+/// The page instead of a reply that is an error; other replies as they are.
+///
+/// Other methods than those of browsers get the error of the interface.
+pub fn as_page(mut reply: Reply, reader: &Reader<'_>) -> Reply {
+    let status = reply.status;
+    let is_error = status.is_client_error() || status.is_server_error();
+    let is_read = matches!(*reader.method, Method::GET | Method::HEAD);
+    if reader.settings.has_browse && is_read && is_error && matches!(reply.body, Body::Message(_)) {
+        error_page(&mut reply, Vec::new(), reader.settings.other_pages());
+    }
+    reply
+}
+
+/// The page of an id without a record, which offers the lists of the records that refer to the id.
+pub fn without_record(mut reply: Reply, lists: &[ReferringList], others: OtherPages) -> Reply {
+    error_page(&mut reply, page_links(lists), others);
+    reply
+}
+
+/// Text and address of the pages of lists.
+pub fn page_links(lists: &[ReferringList]) -> Vec<(String, String)> {
+    let link = |list: &ReferringList| {
+        let (plural, key) = (plural(list.facts), label(list.key));
+        let count = thousands(list.count);
+        (format!("{plural} by “{key}”: {count}"), list.path("/browse"))
+    };
+    lists.iter().map(link).collect()
+}
+
+/// Replaces the message of a reply by its page.
+fn error_page(reply: &mut Reply, lists: Vec<(String, String)>, others: OtherPages) {
+    let (status, Body::Message(message)) = (reply.status, &mut reply.body) else { return };
+    let message = mem::take(message);
+    let reason = reason_phrase(status);
+    let details = message.details.unwrap_or_default().into_iter().map(|detail| ErrorDetail {
+        reason: with_code(&detail.reason),
+        parameter: detail.parameter,
+        value: detail.value,
+    });
+    let page = ErrorPage {
+        frame: Frame::new(reason, others),
+        status: status.as_u16(),
+        reason,
+        message: with_code(&message.text),
+        details: details.collect(),
+        lists,
+        advice: advice(status),
+    };
+    reply.body = html::with_status(status, &page, Vec::new()).body;
+    reply.headers.extend(html::page_headers());
+}
+
+/// The advice to a person who gets this status.
+fn advice(status: StatusCode) -> &'static str {
+    match status {
+        StatusCode::BAD_REQUEST => "Correct the address, or begin again with the list.",
+        StatusCode::NOT_FOUND => "Search for the name, or choose a list above.",
+        StatusCode::TOO_MANY_REQUESTS => {
+            "These are the limits of the service. On a server of your own, the option --no-limits turns \
+             them off."
+        }
+        StatusCode::SERVICE_UNAVAILABLE => {
+            "Try again in half a minute. A narrower filter takes less time."
+        }
+        _ => "Begin again with the first page.",
+    }
+}
+
+/// Whether a request is for a page for people, or for a path below theirs.
+pub fn is_below(path: &str) -> bool {
+    path.strip_prefix("/browse").is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Whether `/` leads to the pages: the client names HTML, as browsers do, and prefers it to JSON.
+pub fn is_for_people(headers: &HeaderMap) -> bool {
+    prefers(headers, "text/html")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_stands_between_two_backticks() {
+        for (message, expected) in [
+            ("did you mean `year`?", "did you mean <code>year</code>?"),
+            ("`a` or `<b>`", "<code>a</code> or <code>&lt;b&gt;</code>"),
+            ("a ` alone", "a ` alone"),
+            ("`a` and `", "<code>a</code> and `"),
+            ("none", "none"),
+        ] {
+            assert_eq!(with_code(message), expected);
+        }
+    }
+}

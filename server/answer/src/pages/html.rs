@@ -1,0 +1,251 @@
+//! Parts of every page: the frame, headers, ETags, and names with emphasis.
+
+use std::{fmt::Write, ops::Range, sync::LazyLock};
+
+use askama::Template;
+use bytes::Bytes;
+use http::{HeaderName, HeaderValue, StatusCode, header};
+use pinakes_format::entity::Entity;
+use pinakes_format::storage::error::ReadError;
+
+use crate::define::call::Call;
+use crate::define::failure::Answer;
+use crate::define::plan::{Cost, Planned};
+use crate::define::served::ServedSnapshot;
+use crate::define::settings::OtherPages;
+use crate::pages::labels::plural;
+use crate::pages::{tables, templates};
+use crate::reply::etag::Etags;
+use crate::reply::{HTML, Reply};
+
+/// Content security policy: a page loads only files of this server, and runs no script of its own text.
+const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; \
+                      connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+/// The parts of a page around its content.
+#[derive(Clone, Debug)]
+pub struct Frame {
+    /// Title in the browser's tab.
+    pub title: String,
+    /// The text that search engines show below the title; empty for none.
+    pub description: String,
+    /// The path that the page has without parameters that change nothing of its content.
+    pub canonical: Option<String>,
+    /// Text in the search box.
+    pub searched: String,
+    /// The entity whose list or record the page shows.
+    pub entity: Option<Entity>,
+    pub others: OtherPages,
+}
+
+impl Frame {
+    /// The frame of a page with a title.
+    pub fn new(title: &str, others: OtherPages) -> Frame {
+        Frame {
+            title: title.to_owned(),
+            description: String::new(),
+            canonical: None,
+            searched: String::new(),
+            entity: None,
+            others,
+        }
+    }
+
+    /// The lists in the order of navigation: heading, path, and whether the page belongs to the list.
+    pub fn lists(&self) -> Vec<(String, String, bool)> {
+        let list = |shown: &tables::Shown| {
+            let facts = shown.entity.facts();
+            (plural(facts), format!("/browse/{}", facts.route), self.entity == Some(shown.entity))
+        };
+        tables::navigated().map(list).collect()
+    }
+
+    /// The entities that completion finds, with the paths of their lists, for the script.
+    pub fn completed(&self) -> String {
+        let completed =
+            tables::all().filter(|shown| shown.entity.facts().autocomplete_order.is_some());
+        let pairs: Vec<String> = completed
+            .map(|shown| shown.entity.facts())
+            .map(|facts| format!("{}={}", facts.singular, facts.route))
+            .collect();
+        pairs.join(" ")
+    }
+}
+
+/// Headers of every page.
+pub fn page_headers() -> Vec<(HeaderName, HeaderValue)> {
+    vec![
+        (header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY)),
+        (header::REFERRER_POLICY, HeaderValue::from_static("same-origin")),
+    ]
+}
+
+/// The ETags of pages: they change with the snapshot, with the program, and with the links to other pages.
+fn etags(served: &ServedSnapshot, others: OtherPages) -> Etags {
+    static VERSION: LazyLock<String> = LazyLock::new(templates::digits);
+    let digits = format!("{}{}{}", *VERSION, u8::from(others.docs), u8::from(others.graphiql));
+    served.reply_headers().etags_of_version(&digits)
+}
+
+/// The reply 304 to a client that has the current page.
+pub fn not_modified(call: &Call<'_>) -> Option<Reply> {
+    let etags = etags(call.served, call.settings.other_pages());
+    let coding = etags.matching_coding(call.headers)?;
+    Some(Reply::not_modified_tagged(&etags, coding))
+}
+
+/// Work of a page, unless the client has the current page.
+pub fn unless_current(
+    call: &Call<'_>,
+    run: impl Fn(&Call<'_>) -> Answer + Send + Sync + 'static,
+) -> Planned {
+    not_modified(call).map_or_else(|| Planned::work(Cost::Large, run), Planned::Reply)
+}
+
+/// The reply with a page that the snapshot alone determines.
+pub fn reply(page: &impl Template, call: &Call<'_>) -> Answer {
+    let etags = etags(call.served, call.settings.other_pages());
+    Ok(Reply::tagged(HTML, render(page)?, etags).with_headers(page_headers()))
+}
+
+/// The reply with a page that clients do not keep.
+pub fn uncached(page: &impl Template) -> Reply {
+    with_status(StatusCode::OK, page, page_headers())
+}
+
+/// The reply with a page, a status and headers.
+pub fn with_status(
+    status: StatusCode,
+    page: &impl Template,
+    headers: Vec<(HeaderName, HeaderValue)>,
+) -> Reply {
+    match render(page) {
+        Ok(body) => Reply::text(status, HTML, body).with_headers(headers),
+        Err(_) => Reply::internal(),
+    }
+}
+
+/// The HTML of a page.
+fn render(page: &impl Template) -> Result<Bytes, ReadError> {
+    // Writing to memory does not fail.
+    let mut text =
+        page.render().map_err(|_| ReadError::Internal("a page could not be rendered"))?;
+    text.shrink_to_fit();
+    Ok(text.into())
+}
+
+/// Tags without attributes that names hold, and that cannot change more than the look of their text.
+const EMPHASIS: [&str; 6] = ["i", "b", "em", "strong", "sub", "sup"];
+
+/// The HTML of a name. Emphasis is kept if all its tags are closed in order; every other character is
+/// escaped.
+pub fn emphasized(name: &str) -> String {
+    emphasized_with(name, &[])
+}
+
+/// The HTML of a name with marked ranges. A mark ends before a tag and begins again after it.
+pub fn emphasized_with(name: &str, marks: &[Range<usize>]) -> String {
+    let (mut html, mut open) = (String::with_capacity(name.len()), Vec::new());
+    let mut rest = name;
+    let plain = |name: &str| marked(name, 0..name.len(), marks);
+    while let Some(at) = rest.find('<') {
+        let begin = name.len() - rest.len();
+        html.push_str(&marked(name, begin..begin + at, marks));
+        rest = &rest[at..];
+        match tag(rest) {
+            Some((tag, false, length)) => {
+                open.push(tag);
+                let _ = write!(html, "<{tag}>");
+                rest = &rest[length..];
+            }
+            Some((tag, true, length)) if open.last() == Some(&tag) => {
+                open.pop();
+                let _ = write!(html, "</{tag}>");
+                rest = &rest[length..];
+            }
+            Some((_, true, _)) => return plain(name),
+            None => {
+                html.push_str("&lt;");
+                rest = &rest[1..];
+            }
+        }
+    }
+    html.push_str(&marked(name, name.len() - rest.len()..name.len(), marks));
+    if open.is_empty() { html } else { plain(name) }
+}
+
+/// The HTML of a part of a text, without emphasis, with marked ranges.
+pub fn marked(text: &str, part: Range<usize>, marks: &[Range<usize>]) -> String {
+    let (mut html, mut end) = (String::with_capacity(part.len()), part.start);
+    for mark in marks {
+        let (from, to) = (mark.start.max(end), mark.end.min(part.end));
+        if from < to {
+            escape(&text[end..from], &mut html);
+            html.push_str("<mark>");
+            escape(&text[from..to], &mut html);
+            html.push_str("</mark>");
+            end = to;
+        }
+    }
+    escape(&text[end..part.end], &mut html);
+    html
+}
+
+/// The tag of emphasis that a text begins with: its name, whether it closes, and its bytes.
+fn tag(text: &str) -> Option<(&'static str, bool, usize)> {
+    let inner = &text[1..text.find('>')?];
+    let (name, closes) = inner.strip_prefix('/').map_or((inner, false), |name| (name, true));
+    let known = EMPHASIS.into_iter().find(|known| name.eq_ignore_ascii_case(known))?;
+    Some((known, closes, inner.len() + 2))
+}
+
+/// A text as HTML or XML.
+pub fn escaped(text: &str) -> String {
+    let mut html = String::with_capacity(text.len());
+    escape(text, &mut html);
+    html
+}
+
+fn escape(text: &str, html: &mut String) {
+    for character in text.chars() {
+        match character {
+            '&' => html.push_str("&amp;"),
+            '<' => html.push_str("&lt;"),
+            '>' => html.push_str("&gt;"),
+            '"' => html.push_str("&quot;"),
+            '\'' => html.push_str("&#39;"),
+            other => html.push(other),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn emphasis_is_kept_and_all_else_escaped() {
+        let check = |name: &str, expected: &str| assert_eq!(emphasized(name), expected);
+        check("Notes on <i>E. coli</i>", "Notes on <i>E. coli</i>");
+        check("H<SUB>2</SUB>O & <b><i>x</i></b>", "H<sub>2</sub>O &amp; <b><i>x</i></b>");
+        check("<i>open", "&lt;i&gt;open");
+        check("closed</i>", "closed&lt;/i&gt;");
+        check("<i><b>x</i></b>", "&lt;i&gt;&lt;b&gt;x&lt;/i&gt;&lt;/b&gt;");
+        check("<script>alert(1)</script>", "&lt;script&gt;alert(1)&lt;/script&gt;");
+        check("<i onclick=\"x\">y", "&lt;i onclick=&quot;x&quot;&gt;y");
+        check("a < b > c '\"<", "a &lt; b &gt; c &#39;&quot;&lt;");
+        check("<i>é</i>", "<i>é</i>");
+        check("", "");
+    }
+
+    #[test]
+    fn marks_end_before_tags_and_begin_again() {
+        let check = |name: &str, mark: Range<usize>, expected: &str| {
+            assert_eq!(emphasized_with(name, &[mark]), expected);
+        };
+        check("a b & c", 2..5, "a <mark>b &amp;</mark> c");
+        check("H<sub>2</sub>O", 0..14, "<mark>H</mark><sub><mark>2</mark></sub><mark>O</mark>");
+        check("<i>open", 3..7, "&lt;i&gt;<mark>open</mark>");
+        assert_eq!(marked("one two three", 4..13, &[0..3, 4..7]), "<mark>two</mark> three");
+    }
+}

@@ -1,0 +1,392 @@
+//! The page of a list: filters as chips, sort, count, records, groups, other pages.
+
+use std::collections::BTreeSet;
+
+use askama::Template;
+use pinakes_format::entity::{Entity, Facts};
+use pinakes_format::query::{Deadline, Expression, Operand, Query, QueryError, SearchSummary};
+use pinakes_format::schema::keys::Kind;
+use pinakes_format::snapshot::{LookupResult, Snapshot};
+use pinakes_format::storage::error::ReadError;
+
+use crate::define::call::Call;
+use crate::define::charge::RECORDS_PER_REQUEST;
+use crate::define::failure::Answer;
+use crate::define::plan::{Planned, Planning};
+use crate::define::work_limits::WorkLimits;
+use crate::list::query;
+use crate::list::query::{Dialect, Parameter};
+use crate::list::stream::StreamFormat;
+use crate::pages::address::{Address, GROUPS};
+use crate::pages::filters::{FieldContent, FilledForm, FilterForm, FoundName, TypedName};
+use crate::pages::found::{Highlighter, NothingFound, SearchNote};
+use crate::pages::groups::{KeyGroups, id_text};
+use crate::pages::html::Frame;
+use crate::pages::labels::{label, plural, thousands};
+use crate::pages::list_rows::ListRow;
+use crate::pages::orders::{Order, orders};
+use crate::pages::{filters, groups, html, list_rows, tables};
+use crate::reply::Reply;
+use crate::reply::detail::Detail;
+use crate::request::parameters::{GIVEN_TWICE, query_pairs};
+
+/// The parameters of lists on pages: those of records in REST.
+const PAGES: Dialect = Dialect {
+    parameters: &[
+        ("page", Parameter::Page),
+        ("per_page", Parameter::PerPage),
+        ("per-page", Parameter::PerPage),
+        ("filter", Parameter::Filter),
+        ("sort", Parameter::Sort),
+        ("search", Parameter::Search),
+        (query::SEARCH_EXACT, Parameter::SearchExact),
+    ],
+    foreign: &[("group_by", "the page shows groups by itself; the JSON groups by any key")],
+    ..query::CURRENT
+};
+/// Alternatives that a chip names.
+const NAMED_MAX: usize = 3;
+
+/// A checked request for the page of a list.
+#[derive(Clone, Debug)]
+struct ListPageRequest {
+    query: Query,
+    /// Names that become expressions once their records are found.
+    names: Vec<TypedName>,
+    /// The key whose groups are all shown.
+    opened: Option<String>,
+}
+
+/// Parses the text after the `?` of a list's page. The form sends fields that stay empty, which count as
+/// absent, and expressions in fields of their own.
+///
+/// # Errors
+///
+/// The invalid parameters, at most ten.
+fn parse(facts: &Facts, raw: &str) -> Result<ListPageRequest, Vec<Detail>> {
+    let (mut pairs, mut form, mut opened) = (Vec::new(), FilledForm::default(), None);
+    let mut filled = BTreeSet::new();
+    for pair in query_pairs(raw) {
+        match pair {
+            Ok((_, text)) if text.trim().is_empty() => {}
+            Ok((name, text)) if name == GROUPS => {
+                match Query::new(facts.entity).set_group_by(&text) {
+                    Ok(()) => opened = Some(text),
+                    Err(_) => {
+                        pairs.push(Err(Detail::new(&name, &text, "is no key that groups the list")))
+                    }
+                }
+            }
+            Ok((name, text)) if form.take(facts.entity, &name, &text) => {
+                if !filled.insert(name.clone()) {
+                    pairs.push(Err(Detail::new(&name, &text, GIVEN_TWICE)));
+                }
+            }
+            other => pairs.push(other),
+        }
+    }
+    form.finish(facts.entity);
+    if !form.expressions.is_empty() {
+        let expressions = form.expressions.join(",");
+        let filter = pairs.iter_mut().flatten().find(|(name, _)| name == "filter");
+        match filter {
+            Some((_, filter)) => *filter = format!("{filter},{expressions}"),
+            None => pairs.push(Ok(("filter".to_owned(), expressions))),
+        }
+    }
+    let query = query::parse_pairs(Query::new(facts.entity), &PAGES, pairs.into_iter())?;
+    Ok(ListPageRequest { query, names: form.names, opened })
+}
+
+#[derive(Template)]
+#[template(path = "browse/list.html")]
+struct ListPage {
+    frame: Frame,
+    heading: String,
+    path: String,
+    count: String,
+    chips: Vec<Chip>,
+    /// Names that a reader typed, with their records.
+    names: Vec<FoundName>,
+    /// The fields of filters; `None` of a list that takes neither filters nor searches.
+    form: Option<FilterForm>,
+    /// Orders that people name, and all others.
+    orders: (Vec<Order>, Vec<Order>),
+    address: Address,
+    search: String,
+    /// Whether the search looks into all texts.
+    has_full_text: bool,
+    note: Option<SearchNote>,
+    /// Why nothing was found.
+    nothing: Option<NothingFound>,
+    rows: Vec<ListRow>,
+    first: u64,
+    groups: Vec<KeyGroups>,
+    /// Other keys that the list can be counted by, and their labels.
+    countable: Vec<(&'static str, String)>,
+    pages: Pages,
+    json: String,
+    /// All of the list as one file: name of the format, and address.
+    files: Vec<(&'static str, String)>,
+    /// How many lists of the day a file counts as.
+    file_lists: String,
+}
+
+/// The page of a list, and the ways to others.
+struct Pages {
+    number: String,
+    count: String,
+    first: Option<String>,
+    previous: Option<String>,
+    next: Option<String>,
+    last: Option<String>,
+}
+
+impl Pages {
+    fn new(query: &Query, address: &Address, found: u64) -> Pages {
+        let page = u64::from(query.page.get());
+        let pages = found.div_ceil(query.per_page.into()).max(1);
+        // Pages have 32 bits; a list has fewer records.
+        let url = |page: u64| address.at_page(u32::try_from(page).unwrap_or(u32::MAX)).page_url();
+        Pages {
+            number: thousands(page),
+            count: thousands(pages),
+            first: (page > 2).then(|| url(1)),
+            // From beyond the end the way back is the last page.
+            previous: (page > 1).then(|| url((page - 1).min(pages))),
+            next: (page < pages).then(|| url(page + 1)),
+            last: (page + 1 < pages).then(|| url(pages)),
+        }
+    }
+
+    /// Whether there is another page.
+    fn are_several(&self) -> bool {
+        self.previous.is_some() || self.next.is_some()
+    }
+}
+
+/// An expression of the filter, and the list without it.
+struct Chip {
+    key: String,
+    value: String,
+    href: String,
+}
+
+/// The result of a query.
+struct Found {
+    query: Query,
+    names: Vec<FoundName>,
+    count: u64,
+    search: Option<SearchSummary>,
+    nothing: Option<NothingFound>,
+    rows: Vec<ListRow>,
+    /// Groups of keys of the form and of the table.
+    groups: Vec<KeyGroups>,
+}
+
+/// Plans the page of a list.
+pub fn plan(planning: &Planning<'_>) -> Result<Planned, Reply> {
+    let call = &planning.call;
+    let request = parse(planning.facts(), call.query).map_err(Reply::bad_query)?;
+    Ok(html::unless_current(call, move |call| answer(&request, call)))
+}
+
+/// Makes the page. List and groups share the time of one list.
+fn answer(request: &ListPageRequest, call: &Call<'_>) -> Answer {
+    let (snapshot, limits) = (call.snapshot, call.limits());
+    let found = limits.run(|deadline| find(request, snapshot, deadline, limits))?;
+    let address = Address::new(&found.query);
+    let chips = chips(&found, &address, snapshot)?;
+    html::reply(&layout(found, address, chips, request.opened.as_deref(), call), call)
+}
+
+fn find(
+    request: &ListPageRequest,
+    snapshot: &Snapshot,
+    deadline: Deadline<'_>,
+    limits: WorkLimits,
+) -> Result<Found, QueryError> {
+    let mut query = request.query.clone();
+    let names = filters::add_names(&mut query, &request.names, snapshot, deadline)?;
+    let answer = query.execute(snapshot, deadline);
+    let groups = count_groups(&query, request, snapshot, deadline, limits);
+    // The groups do not need the answer: on a mirror, both are fetched together.
+    let groups = snapshot.or_noted(groups)?;
+    let answer = answer?;
+    let nothing = match answer.count {
+        0 => NothingFound::explain(&query, snapshot, deadline)?,
+        _ => None,
+    };
+    let marks = Highlighter::new(&query, answer.search.as_ref());
+    let rows = list_rows::found_rows(query.entity, &answer.rows, marks.as_ref(), snapshot)?;
+    let (count, search) = (answer.count, answer.search);
+    Ok(Found { query, names, count, search, nothing, rows, groups })
+}
+
+/// Counts the groups that the page shows, or opens.
+fn count_groups(
+    query: &Query,
+    request: &ListPageRequest,
+    snapshot: &Snapshot,
+    deadline: Deadline<'_>,
+    limits: WorkLimits,
+) -> Result<Vec<KeyGroups>, ReadError> {
+    let shown = tables::of(query.entity).groups;
+    let more = filters::choices(query.entity).filter(|key| !shown.contains(key));
+    let opened = request.opened.as_deref();
+    let other = query.keys.filters().find(|key| Some(*key) == opened && !shown.contains(key));
+    let keys = shown.iter().copied().chain(more.filter(|key| Some(*key) != other)).chain(other);
+    groups::groups(query, keys, opened, snapshot, deadline, limits)
+}
+
+fn layout(
+    found: Found,
+    address: Address,
+    chips: Vec<Chip>,
+    opened: Option<&str>,
+    call: &Call<'_>,
+) -> ListPage {
+    let query = &found.query;
+    let facts = query.entity.facts();
+    let typed = query.search().map_or("", |search| search.text.as_str());
+    let exact = address.exactly().page_url();
+    let note = found.search.as_ref().and_then(|summary| SearchNote::new(typed, summary, exact));
+    let has_filters = query.keys.filters().next().is_some();
+    let form = has_filters.then(|| FilterForm::new(query, &address, &found.groups));
+    let shown = tables::of(query.entity).groups;
+    let mut groups = found.groups;
+    groups.retain(|group| shown.contains(&group.key) || opened == Some(group.key));
+    groups.iter_mut().filter(|group| opened != Some(group.key)).for_each(KeyGroups::shorten);
+    groups.retain(KeyGroups::is_telling);
+    let can_group = |key: &&str| Query::new(query.entity).set_group_by(key).is_ok();
+    let other_keys = query.keys.filters().filter(|key| !shown.contains(key)).filter(can_group);
+    let files = StreamFormat::of(query.entity);
+    ListPage {
+        frame: Frame {
+            description: format!("{} with filters, counts and downloads", plural(facts)),
+            entity: Some(query.entity),
+            ..Frame::new(&plural(facts), call.settings.other_pages())
+        },
+        heading: plural(facts),
+        path: format!("/browse/{}", facts.route),
+        count: thousands(found.count),
+        chips,
+        names: found.names,
+        form,
+        orders: orders(query, &address.sort),
+        search: address.search.clone().unwrap_or_default(),
+        has_full_text: query.keys.has_full_text(),
+        note: note.filter(|_| found.count > 0),
+        nothing: found.nothing,
+        rows: found.rows,
+        first: query.first_position() + 1,
+        groups,
+        countable: other_keys.map(|key| (key, label(key))).collect(),
+        pages: Pages::new(query, &address, found.count),
+        json: address.json_url(),
+        files: files.map(|format| (format.label(), address.stream_url(format))).collect(),
+        file_lists: thousands(found.count.div_ceil(RECORDS_PER_REQUEST).max(1)),
+        address,
+    }
+}
+
+fn chips(found: &Found, address: &Address, snapshot: &Snapshot) -> Result<Vec<Chip>, ReadError> {
+    let (mut chips, mut at) = (Vec::new(), 0);
+    for expression in &found.query.filter {
+        let href = match expression.searched() {
+            Some(_) => address.without_search(),
+            None => {
+                at += 1;
+                address.without(at - 1)
+            }
+        };
+        let (key, value) = match expression.searched() {
+            Some(words) => ("Search".to_owned(), words.to_owned()),
+            None => (label(expression.key.name), value_words(expression, &found.groups, snapshot)?),
+        };
+        chips.push(Chip { key, value, href: href.page_url() });
+    }
+    Ok(chips)
+}
+
+/// The values of an expression, with the names of records, and with the names that groups have for codes.
+fn value_words(
+    expression: &Expression,
+    groups: &[KeyGroups],
+    snapshot: &Snapshot,
+) -> Result<String, ReadError> {
+    let written = expression.text.split_once(':').map_or("", |(_, value)| value.trim());
+    let written = written.trim_start_matches('!').trim();
+    let of_key = groups.iter().find(|group| group.key == expression.key.name);
+    let group = of_key
+        .and_then(|group| group.bars.iter().find(|bar| bar.value.as_deref() == Some(written)));
+    let written = match (group, expression.key.kind, written) {
+        (Some(group), ..) => group.name.as_str(),
+        (None, Kind::Boolean, "true") => "yes",
+        (None, Kind::Boolean, "false") => "no",
+        _ => written,
+    };
+    let mut names = Vec::new();
+    for operand in expression.operands.iter().take(NAMED_MAX) {
+        if let Operand::Record(entity, id) = operand {
+            let name = record_name(*entity, *id, snapshot)?;
+            names.push(name.unwrap_or_else(|| id_text(*entity, *id)));
+        }
+    }
+    let left_out = expression.operands.len().saturating_sub(NAMED_MAX);
+    let words = match (names.is_empty(), left_out) {
+        (true, _) => written.replace('|', " or "),
+        (false, 0) => names.join(" or "),
+        (false, left_out) => format!("{} or {left_out} more", names.join(", ")),
+    };
+    Ok(if expression.is_negated { format!("not {words}") } else { words })
+}
+
+/// The name of an id, which may be merged, or have no record: as in groups.
+fn record_name(entity: Entity, id: u64, snapshot: &Snapshot) -> Result<Option<String>, ReadError> {
+    let (id, found) = match snapshot.find(entity, id)? {
+        LookupResult::Merged(into) => (into, snapshot.find(entity, into)?),
+        found => (id, found),
+    };
+    if let LookupResult::Row(row) = found {
+        return Ok(snapshot.name(entity, row)?.map(str::to_owned));
+    }
+    let unresolved = snapshot.unresolved_rows(entity, id)?.next();
+    let name = unresolved.map(|row| snapshot.name_of_id(entity, row)).transpose()?.flatten();
+    Ok(name.map(str::to_owned))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_form_adds_an_expression_and_sends_empty_fields() {
+        let check = |raw: &str, expected: Option<&str>| {
+            let query = parse(Entity::Output.facts(), raw).ok();
+            assert_eq!(
+                query.map(|request| Address::new(&request.query).page_url()).as_deref(),
+                expected,
+                "{raw}"
+            );
+        };
+        check("", Some("/browse/outputs"));
+        check("filter=&search=&sort=&key=&value=", Some("/browse/outputs"));
+        check("key=year&value=%3E2020", Some("/browse/outputs?filter=year:>2020"));
+        check(
+            "filter=type:article&key=year&value=2020",
+            Some("/browse/outputs?filter=type:article,year:2020"),
+        );
+        check(
+            "key=authors.name&value=a,+b",
+            Some("/browse/outputs?filter=authors.name:%22a,%20b%22"),
+        );
+        check("key=year&value=", Some("/browse/outputs"));
+        check("value=2020", Some("/browse/outputs"));
+        check("key=nothing&value=1", None);
+        check("key=year&value=x", None);
+        check("group_by=type", None);
+        check("page=0", None);
+    }
+}

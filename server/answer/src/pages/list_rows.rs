@@ -1,0 +1,103 @@
+//! The records of a list, a few members of each.
+
+use askama::Template;
+use pinakes_format::entity::Entity;
+use pinakes_format::json::render::{JsonWriter, Shape};
+use pinakes_format::snapshot::Snapshot;
+use pinakes_format::storage::error::ReadError;
+
+use crate::pages::found::Highlighter;
+use crate::pages::html::emphasized;
+use crate::pages::members::{LabelledMember, Node, declaration, member_at, record_path};
+use crate::pages::preview::Preview;
+use crate::pages::tables;
+
+/// Items that the leading member of a row shows, such as authors.
+pub const LEAD_ITEMS_MAX: usize = 6;
+
+/// A record in a list.
+#[derive(Debug, Template)]
+#[template(path = "browse/row.html")]
+pub struct ListRow {
+    /// The page of the record; `None` where the record has none.
+    pub href: Option<String>,
+    /// HTML of the name.
+    pub name: String,
+    pub lead: Option<Node>,
+    /// HTML of the part of the abstract that a search found.
+    pub excerpt: Option<String>,
+    pub members: Vec<LabelledMember>,
+}
+
+impl ListRow {
+    /// The row of a record's value.
+    fn new(entity: Entity, value: &Preview, snapshot: &Snapshot) -> Result<ListRow, ReadError> {
+        let (shown, declared) = (tables::of(entity), declaration(entity));
+        let member = |path: &str| member_at(declared, value, path);
+        let id = value.get("id").text().unwrap_or_default();
+        let members = shown.members.iter().filter_map(|path| member(path)).collect();
+        Ok(ListRow {
+            href: entity.facts().has_single.then(|| record_path(entity, &id)),
+            name: name_html(value),
+            lead: lead(entity, value, LEAD_ITEMS_MAX, snapshot)?,
+            excerpt: None,
+            members: LabelledMember::without_dead_links(members, snapshot)?,
+        })
+    }
+}
+
+/// The leading member of a record's value: of a list, the first items.
+pub fn lead(
+    entity: Entity,
+    value: &Preview,
+    items_max: usize,
+    snapshot: &Snapshot,
+) -> Result<Option<Node>, ReadError> {
+    let path = tables::of(entity).lead;
+    let member = path.and_then(|path| member_at(declaration(entity), value, path));
+    let beginning = member.map(|member| member.node.beginning(items_max));
+    beginning.map(|node| node.without_dead_links(snapshot)).transpose()
+}
+
+/// The HTML of a record's name, or of the words that stand for it.
+pub fn name_html(value: &Preview) -> String {
+    emphasized(&name_of(value))
+}
+
+/// A record's name, or the words that stand for it.
+pub fn name_of(value: &Preview) -> String {
+    value.get("name").text().unwrap_or_else(|| "Without a title".to_owned())
+}
+
+/// The rows of an entity's records.
+///
+/// Cost: the JSON of one record at a time.
+pub fn rows(entity: Entity, rows: &[u32], snapshot: &Snapshot) -> Result<Vec<ListRow>, ReadError> {
+    found_rows(entity, rows, None, snapshot)
+}
+
+/// The rows of an entity's records, with the words of a search marked.
+///
+/// Cost: as [`rows`], and the abstract of each record.
+pub fn found_rows(
+    entity: Entity,
+    rows: &[u32],
+    highlighter: Option<&Highlighter>,
+    snapshot: &Snapshot,
+) -> Result<Vec<ListRow>, ReadError> {
+    snapshot.fetch_page(entity, rows, Shape::List, Snapshot::render)?;
+    let mut writer = JsonWriter::new(snapshot, Shape::List);
+    let mut row = |row: &u32| -> Result<Option<ListRow>, ReadError> {
+        writer.out.clear();
+        snapshot.render(entity, *row, &mut writer)?;
+        let value = Preview::parse(&writer.out);
+        let mut listed = ListRow::new(entity, &value, snapshot)?;
+        if let Some(highlighter) = highlighter {
+            let language = value.get("language").get("code").text();
+            listed.name = highlighter.name(&name_of(&value), language.as_deref());
+            listed.excerpt = highlighter.excerpt(*row, language.as_deref(), snapshot)?;
+        }
+        Ok(Some(listed))
+    };
+    rows.iter().filter_map(|at| snapshot.or_noted(row(at)).transpose()).collect()
+}

@@ -1,0 +1,175 @@
+//! The page of a record: what identifies it, its lists and counts, and in a closed part all else.
+
+use askama::Template;
+use http::StatusCode;
+use pinakes_format::entity::{Entity, Facts, IdFormat};
+use pinakes_format::json::render::{JsonWriter, Shape};
+use pinakes_format::snapshot::Snapshot;
+use pinakes_format::storage::error::ReadError;
+
+use crate::define::call::Call;
+use crate::define::failure::Answer;
+use crate::define::plan::{Cost, Planned, Planning};
+use crate::formats::reference::Reference;
+use crate::pages::beginnings::Beginnings;
+use crate::pages::chart::ByYear;
+use crate::pages::citation::Citation;
+use crate::pages::groups::id_text;
+use crate::pages::html::Frame;
+use crate::pages::list_rows::LEAD_ITEMS_MAX;
+use crate::pages::members::{LabelledMember, Node, declaration, members};
+use crate::pages::preview::Preview;
+use crate::pages::profile::Profile;
+use crate::pages::{chart, citation, error, html, list_rows, tables};
+use crate::record::single::{CURRENT, NamedRecord, Variant, find, lists_of, parse_id};
+use crate::reply::Reply;
+use crate::reply::detail::truncate;
+
+/// The paths of pages of records.
+const PAGES: Variant =
+    Variant { root: "/browse", spelling: IdFormat::CURRENT, render: Snapshot::render };
+/// Members that stand above the others, as texts.
+const TEXTS: [&str; 2] = ["abstract", "description"];
+/// The member that is drawn.
+const BY_YEAR: &str = "counts_by_year";
+/// Members that a page shows elsewhere, or that repeat another.
+const HIDDEN: [&str; 5] = ["id", "name", BY_YEAR, "venues_count", "image_thumbnail_url"];
+/// Bytes of the description that search engines show.
+const DESCRIPTION_BYTES: usize = 300;
+
+#[derive(Template)]
+#[template(path = "browse/record.html")]
+struct RecordPage {
+    frame: Frame,
+    kind: &'static str,
+    id: String,
+    /// HTML of the name.
+    name: String,
+    /// The member that stands by itself in rows of lists, too.
+    lead: Option<Node>,
+    profile: Profile,
+    texts: Vec<LabelledMember>,
+    by_year: Option<ByYear>,
+    /// Members that stand on the page.
+    sections: Vec<LabelledMember>,
+    /// Members of the closed part.
+    rest: Vec<LabelledMember>,
+    beginnings: Beginnings,
+    json: String,
+    /// Parts for reference managers; of outputs alone.
+    citation: Option<Citation>,
+}
+
+/// Plans the page of a record.
+pub fn plan(planning: &Planning<'_>) -> Result<Planned, Reply> {
+    let (facts, segment) = (planning.facts(), planning.segment);
+    let id = parse_id(&CURRENT, facts, planning.segment())?;
+    Ok(Planned::work(Cost::Large, move |call| {
+        answer(NamedRecord { facts, id, raw_id: segment.text_in(call.path) }, call)
+    }))
+}
+
+/// Makes the page.
+fn answer(record: NamedRecord<'_>, call: &Call<'_>) -> Answer {
+    let (facts, snapshot) = (record.facts, call.snapshot);
+    let row = match find(&PAGES, record, "", call)? {
+        Ok(row) => row,
+        Err(reply) if reply.status == StatusCode::NOT_FOUND => {
+            let lists = lists_of(record, call)?;
+            return Ok(error::without_record(reply, &lists, call.settings.other_pages()));
+        }
+        Err(reply) => return Ok(reply),
+    };
+    if let Some(reply) = html::not_modified(call) {
+        return Ok(reply);
+    }
+    // On a mirror, the record and the lists that it leads to are fetched together.
+    let id = id_text(facts.entity, record.id);
+    let beginnings = Beginnings::find(facts, row, &id, snapshot, call.limits());
+    let beginnings = snapshot.or_noted(beginnings)?;
+    let json = json_of(facts.entity, row, snapshot)?;
+    let is_output = facts.entity == Entity::Output;
+    let reference = is_output.then(|| Reference::read(&json)).transpose()?;
+    let path = format!("/{}/{id}", facts.route);
+    let page = layout(facts, id, &Preview::parse(&json), reference.as_ref(), beginnings, call)?;
+    let links = reference.and_then(|reference| citation::link_header(&reference, &path));
+    Ok(html::reply(&page, call)?.with_headers(links.into_iter().collect()))
+}
+
+/// A record's value.
+pub fn value_of(entity: Entity, row: u32, snapshot: &Snapshot) -> Result<Preview, ReadError> {
+    Ok(Preview::parse(&json_of(entity, row, snapshot)?))
+}
+
+fn json_of(entity: Entity, row: u32, snapshot: &Snapshot) -> Result<Vec<u8>, ReadError> {
+    let mut writer = JsonWriter::new(snapshot, Shape::Single);
+    snapshot.fetch_page(entity, &[row], Shape::Single, Snapshot::render)?;
+    snapshot.render(entity, row, &mut writer)?;
+    Ok(writer.out)
+}
+
+fn layout(
+    facts: &'static Facts,
+    id: String,
+    value: &Preview,
+    reference: Option<&Reference>,
+    beginnings: Beginnings,
+    call: &Call<'_>,
+) -> Result<RecordPage, ReadError> {
+    let (entity, snapshot, shown) = (facts.entity, call.snapshot, tables::of(facts.entity));
+    let name = list_rows::name_of(value);
+    let profile = Profile::new(entity, value, reference, &beginnings, snapshot)?;
+    // A title is most often the name.
+    let title = Node::Text(name.clone());
+    let mut found = members(declaration(entity), value);
+    found.retain(|member| {
+        let name = member.name.as_str();
+        let is_above = HIDDEN.contains(&name)
+            || shown.lead == Some(name)
+            || shown.about.contains(&name)
+            || shown.links.iter().any(|(path, _)| *path == name)
+            || shown.numbers.iter().any(|(path, ..)| *path == name);
+        !is_above && member.node != title
+    });
+    let found = LabelledMember::without_dead_links(found, snapshot)?.into_iter();
+    let (texts, found): (Vec<LabelledMember>, Vec<LabelledMember>) =
+        found.partition(|member| TEXTS.contains(&member.name.as_str()));
+    let (mut sections, rest): (Vec<LabelledMember>, Vec<LabelledMember>) =
+        found.into_iter().partition(|member| shown.sections.contains(&member.name.as_str()));
+    sections.sort_by_key(|member| shown.sections.iter().position(|name| *name == member.name));
+    let path = format!("/{}/{id}", facts.route);
+    Ok(RecordPage {
+        frame: Frame {
+            description: description(facts, &name, &texts, &profile),
+            canonical: Some(format!("/browse{path}")),
+            entity: Some(entity),
+            ..Frame::new(&name, call.settings.other_pages())
+        },
+        kind: facts.label,
+        name: list_rows::name_html(value),
+        lead: list_rows::lead(entity, value, 3 * LEAD_ITEMS_MAX, snapshot)?,
+        profile,
+        texts,
+        by_year: chart::by_year(value.get(BY_YEAR)),
+        sections,
+        rest,
+        beginnings,
+        citation: reference.map(|reference| Citation::new(reference, &path)),
+        json: path,
+        id,
+    })
+}
+
+/// The description of a page: the beginning of the record's text, or its kind and what it is about.
+fn description(facts: &Facts, name: &str, texts: &[LabelledMember], profile: &Profile) -> String {
+    let text = texts.iter().find_map(|member| match &member.node {
+        Node::Text(text) | Node::Paragraph(text) => Some(text.clone()),
+        _ => None,
+    });
+    let about = || {
+        let numbers = profile.numbers.iter().map(|of| format!("{} {}", of.number, of.words));
+        let numbers: Vec<String> = numbers.collect();
+        format!("{}: {name}. {}", facts.label, numbers.join(", "))
+    };
+    truncate(&text.unwrap_or_else(about), DESCRIPTION_BYTES)
+}

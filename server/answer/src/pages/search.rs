@@ -1,0 +1,199 @@
+//! The page of a search: the best names of all kinds, and the outputs by their texts. An identifier leads to its record.
+
+use askama::Template;
+use http::StatusCode;
+use pinakes_format::autocomplete::{Candidates, Completion, ENTITIES};
+use pinakes_format::entity::Entity;
+use pinakes_format::query::{Deadline, Query, QueryError};
+use pinakes_format::schema::keys::keys_of;
+use pinakes_format::snapshot::Snapshot;
+use pinakes_format::storage::error::ReadError;
+
+use crate::complete::candidates::lists_without_record;
+use crate::complete::query;
+use crate::complete::query::TextError;
+use crate::define::call::Call;
+use crate::define::failure::Answer;
+use crate::define::plan::{Planned, Planning};
+use crate::define::settings::OtherPages;
+use crate::pages::address::Address;
+use crate::pages::error::page_links;
+use crate::pages::found::{Highlighter, NothingFound, SearchNote};
+use crate::pages::groups::id_text;
+use crate::pages::html::Frame;
+use crate::pages::labels::{plural, thousands};
+use crate::pages::list_rows::ListRow;
+use crate::pages::members::record_path;
+use crate::pages::{html, list_rows, tables};
+use crate::reply::Reply;
+
+/// Names that the page shows, of the ten that completion finds.
+const NAMES_MAX: usize = 5;
+
+/// Plans the page of a search. The text after the `?` is one that autocomplete takes too; without words, the page
+/// asks for them.
+pub fn plan(planning: &Planning<'_>) -> Result<Planned, Reply> {
+    let call = &planning.call;
+    let text = match query::parse(call.query) {
+        Ok(text) => text,
+        Err(TextError::Missing) => {
+            let page = SearchPage::new("", call.settings.other_pages());
+            return Ok(Planned::Reply(html::uncached(&page)));
+        }
+        Err(TextError::Invalid(details)) => return Err(Reply::bad_query(details)),
+    };
+    let completion = Completion::new(ENTITIES.to_vec(), &text);
+    Ok(html::unless_current(call, move |call| answer(&text, &completion, call)))
+}
+
+#[derive(Template)]
+#[template(path = "browse/search.html")]
+struct SearchPage {
+    frame: Frame,
+    text: String,
+    names: Vec<NameCard>,
+    /// The best outputs by their texts; `None` where the snapshot has no full-text index.
+    found: Option<FoundOutputs>,
+    note: Option<SearchNote>,
+    /// Lists of the records that refer to the text, if it is an identifier without a record: text and address.
+    referring: Vec<(String, String)>,
+    tabs: Vec<Tab>,
+}
+
+/// A record that has the words in its names.
+struct NameCard {
+    kind: &'static str,
+    row: ListRow,
+}
+
+/// The same words in one list.
+struct Tab {
+    heading: String,
+    count: String,
+    href: String,
+}
+
+/// The best outputs of a full-text search.
+#[derive(Default)]
+struct FoundOutputs {
+    rows: Vec<ListRow>,
+    /// The next page of the list; `None` if all records are shown.
+    next: Option<String>,
+    nothing: Option<NothingFound>,
+    /// Why the search was refused.
+    refused: Option<String>,
+}
+
+impl SearchPage {
+    fn new(text: &str, others: OtherPages) -> SearchPage {
+        let title = if text.is_empty() { "Search".to_owned() } else { format!("Search: {text}") };
+        SearchPage {
+            frame: Frame { searched: text.to_owned(), ..Frame::new(&title, others) },
+            text: text.to_owned(),
+            names: Vec::new(),
+            found: None,
+            note: None,
+            referring: Vec::new(),
+            tabs: Vec::new(),
+        }
+    }
+}
+
+/// Makes the page. Names, outputs and counts share the time of one list.
+fn answer(text: &str, completion: &Completion, call: &Call<'_>) -> Answer {
+    let snapshot = call.snapshot;
+    let mut page = SearchPage::new(text, call.settings.other_pages());
+    let named = call.limits().run(|deadline| {
+        let named = snapshot.or_noted(completion.execute(snapshot, deadline))?;
+        (page.found, page.note) = snapshot.or_noted(find_outputs(text, snapshot, deadline))?;
+        page.tabs = tabs(text, snapshot, deadline)?;
+        Ok::<_, QueryError>(named)
+    })?;
+    if let Some(path) = only_record(completion, &named, snapshot)? {
+        return Ok(Reply::redirect(StatusCode::SEE_OTHER, &path, "One record has it".to_owned()));
+    }
+    page.names = name_cards(&named, snapshot)?;
+    page.referring = page_links(&lists_without_record(completion, &named, call)?);
+    html::reply(&page, call)
+}
+
+/// The page of the one record that has the identifier; `None` if the text is no identifier, or not of one record.
+fn only_record(
+    completion: &Completion,
+    named: &Candidates,
+    snapshot: &Snapshot,
+) -> Result<Option<String>, ReadError> {
+    let (Some(_), 1, [found]) = (completion.identifier(), named.count, &named.best[..]) else {
+        return Ok(None);
+    };
+    let id = id_text(found.entity, snapshot.row_id(found.entity, found.row)?);
+    Ok(Some(record_path(found.entity, &id)))
+}
+
+/// Finds the best outputs by their texts, and what the page says of other words than those typed.
+fn find_outputs(
+    text: &str,
+    snapshot: &Snapshot,
+    deadline: Deadline<'_>,
+) -> Result<(Option<FoundOutputs>, Option<SearchNote>), QueryError> {
+    let refused = |reason: String| {
+        (Some(FoundOutputs { refused: Some(reason), ..FoundOutputs::default() }), None)
+    };
+    if snapshot.full_text(Entity::Output)?.is_none() {
+        return Ok((None, None));
+    }
+    let mut query = Query::new(Entity::Output);
+    if let Err(errors) = query.add_search(text) {
+        return Ok(refused(errors.into_iter().map(|error| error.reason).collect()));
+    }
+    let answer = match query.execute(snapshot, deadline) {
+        Ok(answer) => answer,
+        Err(QueryError::Refused { error, .. }) => {
+            return Ok(refused(format!("`{}` {}", error.text, error.reason)));
+        }
+        Err(error) => return Err(error),
+    };
+    let marks = Highlighter::new(&query, answer.search.as_ref());
+    let rows = list_rows::found_rows(query.entity, &answer.rows, marks.as_ref(), snapshot)?;
+    let address = Address::new(&query);
+    let nothing = match answer.count {
+        0 => NothingFound::explain(&query, snapshot, deadline)?,
+        _ => None,
+    };
+    let note = answer.search.filter(|_| answer.count > 0);
+    let note =
+        note.and_then(|summary| SearchNote::new(text, &summary, address.exactly().page_url()));
+    let next = (answer.count > rows.len() as u64).then(|| address.at_page(2).page_url());
+    Ok((Some(FoundOutputs { rows, next, nothing, refused: None }), note))
+}
+
+/// The lists that have records with the words, and how many.
+fn tabs(text: &str, snapshot: &Snapshot, deadline: Deadline<'_>) -> Result<Vec<Tab>, QueryError> {
+    let mut tabs = Vec::new();
+    for shown in tables::all().filter(|of| keys_of(of.entity).filters().next().is_some()) {
+        let mut query = Query::new(shown.entity);
+        if query.add_search(text).is_err() {
+            continue;
+        }
+        let count = query.execute(snapshot, deadline).map(|answer| answer.count);
+        let count = match snapshot.or_noted(count) {
+            Ok(count) if count > 0 => thousands(count),
+            Ok(_) | Err(QueryError::Refused { .. }) => continue,
+            Err(error) => return Err(error),
+        };
+        let heading = plural(shown.entity.facts());
+        tabs.push(Tab { heading, count, href: Address::new(&query).page_url() });
+    }
+    Ok(tabs)
+}
+
+fn name_cards(found: &Candidates, snapshot: &Snapshot) -> Result<Vec<NameCard>, ReadError> {
+    let mut cards = Vec::new();
+    for candidate in found.best.iter().take(NAMES_MAX) {
+        let rows = list_rows::rows(candidate.entity, &[candidate.row], snapshot);
+        let rows = snapshot.or_noted(rows)?;
+        let kind = candidate.entity.facts().label;
+        cards.extend(rows.into_iter().map(|row| NameCard { kind, row }));
+    }
+    Ok(cards)
+}

@@ -1,0 +1,149 @@
+//! The operations of `/reconcile` in the OpenAPI document.
+
+use http::StatusCode;
+use pinakes_format::entity::{CATALOG, IdFormat};
+use pinakes_format::schema::keys::keys_of;
+use pinakes_format::storage::error::ReadError;
+use serde_json::{Value, json};
+
+use crate::define::path::RoutePath;
+use crate::openapi::document::Document;
+use crate::openapi::operation::{
+    LIST_STATUSES, Operation, PostOperation, RECONCILE_TAG, json_content, text_content,
+};
+use crate::openapi::parameters::{path_parameter, query_parameter};
+use crate::openapi::responses::{CACHE_HEADERS, headers};
+use crate::openapi::samples::Sample;
+use crate::openapi::schemas::{count, object_of, text};
+use crate::reconcile::types::types;
+use crate::request::body::FORM;
+
+const QUERIES_DOC: &str = "A JSON object: for each key a query, with the members `query`, `type`, `limit` and `properties`.";
+const EXTEND_DOC: &str =
+    "A JSON object: `ids` of records, and `properties`, each with the `id` of a member of records.";
+
+/// Adds the manifest, the batches of queries and the data extension.
+pub fn describe(route: &RoutePath, document: &mut Document<'_>) -> Result<(), ReadError> {
+    let facts = &CATALOG[0];
+    let sample = Sample::read(document.snapshot, facts.entity, keys_of(facts.entity))?;
+    let queries = json!({ "q0": { "query": (sample.word), "type": (facts.route) } }).to_string();
+    let id = sample.id(&IdFormat::CURRENT, facts.entity);
+    let extend = json!({ "ids": [id], "properties": [{ "id": "name" }] }).to_string();
+    let content = || json_content(json!({ "type": "object" }));
+    let get = Operation {
+        tag: RECONCILE_TAG,
+        description: "The manifest without parameters; else each query counts as a page of a list.",
+        parameters: vec![
+            query_parameter("queries", QUERIES_DOC, text(), [Some(("one", queries.clone()))]),
+            query_parameter("extend", EXTEND_DOC, text(), []),
+        ],
+        statuses: vec![StatusCode::TOO_MANY_REQUESTS],
+        ..Operation::new(
+            "reconcile",
+            "The Reconciliation Service API 0.2 of the W3C community group",
+            content(),
+        )
+    };
+    let form = json!({
+        "type": "object",
+        "oneOf": [{ "required": ["queries"] }, { "required": ["extend"] }],
+        "properties": {
+            "queries": { "description": QUERIES_DOC, "type": "string" },
+            "extend": { "description": EXTEND_DOC, "type": "string" },
+        },
+    });
+    let examples = json!({
+        "queries": { "value": { "queries": queries } },
+        "extend": { "value": { "extend": extend } },
+    });
+    let post = PostOperation {
+        id: "reconcile_form".to_owned(),
+        tag: RECONCILE_TAG,
+        summary: "Queries or a data extension in a form".to_owned(),
+        description: "Takes what no URL holds.".to_owned(),
+        request: json!({ FORM: { "schema": form, "examples": examples } }),
+        content: content(),
+    };
+    document.add_both(&route.path, get, post);
+    Ok(())
+}
+
+/// Adds the suggestions for typed text.
+pub fn describe_suggest(route: &RoutePath, document: &mut Document<'_>) -> Result<(), ReadError> {
+    let kind = json!({ "type": "string", "enum": ["entity", "type", "property"] });
+    let item =
+        object_of("An entity, a type or a property.", [("id", "", text()), ("name", "", text())]);
+    let result = json!({ "type": "array", "items": item });
+    let operation = Operation {
+        tag: RECONCILE_TAG,
+        parameters: vec![
+            path_parameter("kind", "What is suggested.", kind, Some("entity".into())),
+            query_parameter("prefix", "The typed text.", text(), []),
+            type_parameter(),
+            query_parameter("cursor", "Suggestions to pass over.", count(), []),
+            limit_parameter(),
+        ],
+        headers: CACHE_HEADERS.to_vec(),
+        statuses: LIST_STATUSES.into_iter().chain([StatusCode::NOT_FOUND]).collect(),
+        ..Operation::new(
+            "reconcile_suggest",
+            "Entities, types or properties for a typed text",
+            json_content(object_of("Suggestions.", [("result", "", result)])),
+        )
+    };
+    document.add(&route.path, operation);
+    Ok(())
+}
+
+/// Adds the properties of a type.
+pub fn describe_properties(
+    route: &RoutePath,
+    document: &mut Document<'_>,
+) -> Result<(), ReadError> {
+    let item = object_of("A member of records.", [("id", "", text()), ("name", "", text())]);
+    let properties = json!({ "type": "array", "items": item });
+    let operation = Operation {
+        tag: RECONCILE_TAG,
+        parameters: vec![type_parameter(), limit_parameter()],
+        statuses: vec![StatusCode::TOO_MANY_REQUESTS],
+        ..Operation::new(
+            "reconcile_properties",
+            "The properties of a type",
+            json_content(object_of("Properties.", [("properties", "", properties)])),
+        )
+    };
+    document.add(&route.path, operation);
+    Ok(())
+}
+
+/// Adds the page of a record.
+pub fn describe_preview(route: &RoutePath, document: &mut Document<'_>) -> Result<(), ReadError> {
+    let facts = &CATALOG[0];
+    let sample = Sample::read(document.snapshot, facts.entity, keys_of(facts.entity))?;
+    let example = sample.id(&IdFormat::CURRENT, facts.entity).map(|id| ("record", id));
+    let mut id = query_parameter("id", "The identifier of a record.", text(), [example]);
+    id["required"] = true.into();
+    let page = || text_content("text/html");
+    let operation = Operation {
+        tag: RECONCILE_TAG,
+        parameters: vec![id],
+        statuses: vec![StatusCode::TOO_MANY_REQUESTS],
+        ..Operation::new("reconcile_preview", "A small page of a record, for a frame", page())
+    };
+    document.add(&route.path, operation);
+    document.paths[&route.path]["get"]["responses"]["404"] = json!({
+        "description": "No record has this identifier.",
+        "headers": (headers(&[])),
+        "content": (page()),
+    });
+    Ok(())
+}
+
+fn type_parameter() -> Value {
+    let routes: Vec<&str> = types().map(|facts| facts.route).collect();
+    query_parameter("type", "The path of a list.", json!({ "type": "string", "enum": routes }), [])
+}
+
+fn limit_parameter() -> Value {
+    query_parameter("limit", "Largest number of results.", count(), [])
+}

@@ -1,0 +1,158 @@
+//! `/resolve/{identifier}`: from an identifier in any spelling to the record that has it.
+
+use http::StatusCode;
+use pinakes_format::autocomplete::{ENTITIES, Identifier, find_identified};
+use pinakes_format::entity::{CATALOG, Entity, IdFormat};
+use pinakes_format::schema::keys::keys_of;
+use pinakes_format::storage::error::ReadError;
+use pinakes_format::text::fold::fold;
+use serde_json::{Value, json};
+
+use crate::complete::candidates;
+use crate::define::call::Call;
+use crate::define::charge::Charge;
+use crate::define::endpoint::Endpoint;
+use crate::define::failure::Answer;
+use crate::define::path::RoutePath;
+use crate::define::plan::{Cost, Planned, Planning};
+use crate::openapi::document::Document;
+use crate::openapi::operation::{AUTOCOMPLETE_TAG, Operation, json_content};
+use crate::openapi::parameters::path_parameter;
+use crate::openapi::samples::Sample;
+use crate::referring;
+use crate::referring::referring_lists;
+use crate::reply::detail::Detail;
+use crate::reply::{JSON, Reply};
+use crate::request::path::{decode, echo};
+
+pub const RESOLVE: Endpoint = Endpoint {
+    describe: Some(describe),
+    ..Endpoint::new("/resolve/{identifier}", Charge::Minute, plan)
+};
+
+/// Parses the rest of a path as an identifier: bare, with its label, or as a URL, raw or percent-encoded.
+pub fn parse(raw: &str) -> Option<Identifier> {
+    let decoded = decode(raw)?;
+    let text = decoded.trim();
+    // Proxies merge the two slashes of a raw URL.
+    let merged = ["https:/", "http:/"].iter().find_map(|protocol| text.strip_prefix(protocol));
+    Identifier::parse(text).or_else(|| Identifier::parse(merged?))
+}
+
+/// Whether the rest of a path is an identifier, in a spelling that no path of a record has.
+pub fn is_foreign(raw: &str) -> bool {
+    parse(raw).is_some()
+}
+
+/// The detail of a 400 to an identifier in place of an id: where its record is.
+pub fn detail(raw: &str) -> Option<Detail> {
+    let reason = match parse(raw)? {
+        Identifier::Record(entity, id) => format!(
+            "is an id in the spelling of another service; the record is `{}`",
+            path_of(entity, id)
+        ),
+        Identifier::External(..) => {
+            "is an identifier of another system; `/resolve/` and the identifier finds its record"
+                .to_owned()
+        }
+    };
+    Some(Detail::new("id", &echo(raw), reason))
+}
+
+/// The path of a record.
+fn path_of(entity: Entity, id: u64) -> String {
+    let mut text = Vec::new();
+    IdFormat::CURRENT.write(entity, id, &mut text);
+    format!("/{}/{}", entity.facts().route, String::from_utf8_lossy(&text))
+}
+
+/// 404 to a text that is no identifier, or an identifier that no record has.
+fn not_found(raw: &str) -> Reply {
+    let message = format!("Nothing with identifier {} found", echo(raw));
+    Reply::error(StatusCode::NOT_FOUND, message)
+}
+
+fn plan(planning: &Planning<'_>) -> Result<Planned, Reply> {
+    let segment = planning.segment;
+    let identifier = parse(planning.segment()).ok_or_else(|| not_found(planning.segment()))?;
+    Ok(Planned::work(Cost::Small, move |call| {
+        answer(&identifier, segment.text_in(call.path), call)
+    }))
+}
+
+/// 303 to the record that has the identifier, or 300 with candidates where several records have it.
+///
+/// Cost: one look-up for each entity, and the best ten of the records found.
+fn answer(identifier: &Identifier, raw: &str, call: &Call<'_>) -> Answer {
+    let (snapshot, limits) = (call.snapshot, call.limits());
+    let folded = decode(raw).map(|text| fold(&text)).unwrap_or_default();
+    let found = limits
+        .run(|deadline| find_identified(identifier, &ENTITIES, &folded, snapshot, deadline))?;
+    match found.best.as_slice() {
+        [] => {
+            let lists = limits.run(|deadline| referring_lists(identifier, snapshot, deadline))?;
+            Ok(not_found(raw).with_details(referring::details(&lists, raw)))
+        }
+        [record] if found.count == 1 => {
+            let location = path_of(record.entity, snapshot.row_id(record.entity, record.row)?);
+            let id = location.rsplit('/').next().unwrap_or_default();
+            let label = record.entity.facts().label;
+            let message = format!("{label} with identifier {} is {id}", echo(raw));
+            Ok(Reply::redirect(StatusCode::SEE_OTHER, &location, message))
+        }
+        _ => {
+            let candidates = candidates::render(&found, &[], snapshot)?;
+            Ok(Reply::text(StatusCode::MULTIPLE_CHOICES, JSON, candidates))
+        }
+    }
+}
+
+fn describe(route: &RoutePath, document: &mut Document<'_>) -> Result<(), ReadError> {
+    let facts = &CATALOG[0];
+    let sample = Sample::read(document.snapshot, facts.entity, keys_of(facts.entity))?;
+    let identifier = json!({ "type": "string" });
+    let doc = "A DOI, ORCID, ROR id, ISSN, PMID, MAG id, OpenAlex id or `HX_` id: bare, with its label such as \
+               `doi:`, or as a URL. Slashes may stay as they are. Numbers of PubMed and MAG need \
+               `pmid:` or `mag:`.";
+    let id = sample.id(&IdFormat::CURRENT, facts.entity).map(Value::from);
+    let operation = Operation {
+        tag: AUTOCOMPLETE_TAG,
+        description: "One record gets 303, several records 300 with candidates.",
+        parameters: vec![path_parameter("identifier", doc, identifier, id)],
+        success: StatusCode::MULTIPLE_CHOICES,
+        headers: Vec::new(),
+        statuses: vec![StatusCode::SEE_OTHER, StatusCode::NOT_FOUND, StatusCode::TOO_MANY_REQUESTS],
+        ..Operation::new(
+            "resolve",
+            "The record with an identifier of any system",
+            json_content(candidates::describe_page(&mut document.schemas)),
+        )
+    };
+    document.add(&route.path, operation);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_identifier_is_parsed_raw_encoded_and_with_merged_slashes() {
+        let expected = Identifier::parse("10.1000/a(b)");
+        assert!(expected.is_some());
+        for raw in [
+            "10.1000/a(b)",
+            "10.1000%2Fa%28b%29",
+            "https://doi.org/10.1000/a(b)",
+            "https:/doi.org/10.1000/a(b)",
+            "https%3A%2F%2Fdoi.org%2F10.1000%2Fa(b)",
+            "doi:10.1000/a(b)",
+            "%20DOI:10.1000/A(B)%20",
+        ] {
+            assert_eq!(parse(raw), expected, "{raw}");
+        }
+        for raw in ["", "x", "17", "%zz", "%ff", "https://example.org/10.1000/a"] {
+            assert_eq!(parse(raw), None, "{raw}");
+        }
+    }
+}
