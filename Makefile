@@ -12,6 +12,8 @@ SECONDS ?= 60
 TEST_THREADS ?= $(shell expr 4 \* $$(nproc))
 FUZZ_TARGETS ?= path query filter forwarded head proxy limits_file line table container parquet manifest
 FUZZ := target/fuzz
+# Where tests say that they are skipped.
+SKIPS := $(CURDIR)/target/skips.txt
 BUILD_BENCH := cargo build --release --locked -p pinakes-compiler -p pinakes-server && \
 	cargo build --release --locked --manifest-path tests/bench/Cargo.toml --target-dir target
 
@@ -28,8 +30,10 @@ run: ## Build both programs, compile the sample and serve it
 build: ## Build both programs and all tests
 	@cargo build --locked --workspace --all-targets
 
-test: build ## Build everything and run all tests
-	@tests/scratch cargo test --locked --workspace -- --test-threads $(TEST_THREADS)
+test: build ## Build everything, run all tests, and list those that were skipped
+	@rm -f $(SKIPS)
+	@PINAKES_SKIPS=$(SKIPS) tests/scratch cargo test --locked --workspace -- --test-threads $(TEST_THREADS); code=$$?; \
+		if test -s $(SKIPS); then echo "skipped tests:"; sort -u $(SKIPS); fi; exit $$code
 
 lint: ## Check formatting and lints, also of benchmarks and fuzz targets
 	@cargo fmt --all --check

@@ -11,7 +11,7 @@ use std::{
 
 use rusty_s3::{Bucket, Credentials, S3Action, UrlStyle};
 
-use crate::{files_below, root};
+use crate::{files_below, root, skip};
 
 /// The key and the secret that both stores take.
 pub const CREDENTIAL: &str = "S3RVER";
@@ -44,7 +44,7 @@ impl BucketStore {
             command
         };
         BucketStore::start(run).or_else(|| {
-            eprintln!("skipped: {test}: no moto_server; .ci/run installs it into target/moto");
+            skip(test, "no moto_server; .ci/run installs it into target/moto");
             None
         })
     }
@@ -60,7 +60,7 @@ impl BucketStore {
             command
         };
         BucketStore::start(run).or_else(|| {
-            eprintln!("skipped: {test}: no s3rver; .ci/run installs it into target/s3rver");
+            skip(test, "no s3rver; .ci/run installs it into target/s3rver");
             None
         })
     }

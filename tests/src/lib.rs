@@ -8,6 +8,9 @@
 )]
 
 use std::{
+    fmt::Display,
+    fs::OpenOptions,
+    io::Write,
     path::{Path, PathBuf},
     process::{Command, Output},
 };
@@ -54,13 +57,33 @@ pub fn sample() -> PathBuf {
     root().join("data/sample")
 }
 
+/// Says that a test is skipped: on standard error, and in the file that `PINAKES_SKIPS` names, which `make test` prints at its
+/// end.
+///
+/// # Panics
+///
+/// If the file cannot be written.
+pub fn skip(test: &str, why: impl Display) {
+    eprintln!("skipped: {test}: {why}");
+    if let Some(file) = std::env::var_os("PINAKES_SKIPS") {
+        let file = OpenOptions::new().create(true).append(true).open(file);
+        let written = file.and_then(|mut file| writeln!(file, "{test}: {why}"));
+        written.expect("the file of skipped tests can be written");
+    }
+}
+
+/// Returns the name of the test whose thread calls this.
+pub fn running_test() -> String {
+    std::thread::current().name().unwrap_or_default().to_owned()
+}
+
 /// Returns a path below the optional directory of real records, or prints that `test` is skipped.
 pub fn real_data(path: &str, test: &str) -> Option<PathBuf> {
     let place = root().join("../shared/data").join(path);
     if place.exists() {
         return Some(place);
     }
-    eprintln!("skipped: {test}: {} is not there", place.display());
+    skip(test, format!("{} is not there", place.display()));
     None
 }
 
@@ -77,7 +100,7 @@ pub fn spark_python(test: &str) -> Option<PathBuf> {
     if imports.is_ok_and(|imports| imports.status.success()) && java.is_ok() {
         return Some(python);
     }
-    eprintln!("skipped: {test}: no pyspark or no Java; .ci/run installs both");
+    skip(test, "no pyspark or no Java; .ci/run installs both");
     None
 }
 

@@ -123,6 +123,8 @@ object! {
         is_published: Option<bool>,
         /// The journal, repository or other source.
         source: Option<PrimaryVenueSource>,
+        /// The name of the source as the location prints it; null where the source has a name.
+        @key raw_source_name: Option<String>,
     }
 }
 

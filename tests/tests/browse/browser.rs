@@ -5,6 +5,7 @@
 use std::{path::Path, process::Command};
 
 use pinakes_tests::server::{Server, Snapshots};
+use pinakes_tests::skip;
 
 #[test]
 fn every_page_works_in_chromium() {
@@ -14,9 +15,9 @@ fn every_page_works_in_chromium() {
     probe.arg("-e").arg("require(process.argv[1] + '/playwright-core')").arg(&modules);
     let has_modules = probe.output().is_ok_and(|output| output.status.success());
     if !has_modules || !Path::new("/usr/bin/chromium").exists() {
-        eprintln!(
-            "skipped: every_page_works_in_chromium: chromium, node or playwright-core is missing; .ci/run \
-             installs them"
+        skip(
+            "every_page_works_in_chromium",
+            "chromium, node or playwright-core is missing; .ci/run installs them",
         );
         return;
     }

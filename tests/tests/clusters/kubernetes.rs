@@ -3,6 +3,7 @@
 
 use std::{fs, path::Path, process::Command};
 
+use pinakes_tests::skip;
 use pinakes_tests::{compiler, root};
 
 use crate::setup::{Cluster, example};
@@ -23,7 +24,7 @@ fn the_indexed_job_matches_the_schema_of_kubernetes() {
     let test = "the_indexed_job_matches_the_schema_of_kubernetes";
     let python = root().join("target/kubernetes/bin/python");
     if !python.is_file() {
-        return eprintln!("skipped: {test}: no kubernetes-validate; .ci/run installs it");
+        return skip(test, "no kubernetes-validate; .ci/run installs it");
     }
     let manifest = example("kubernetes.yaml");
     let (valid, output) = is_valid(&python, &manifest);

@@ -10,6 +10,7 @@ use std::{
 };
 
 use pinakes_tests::compiler_run::*;
+use pinakes_tests::skip;
 use pinakes_tests::{compiler_with_hangups, files_below, program, real_sample, root, sample};
 use serde_json::Value;
 
@@ -190,7 +191,7 @@ pub fn has_program(name: &str, test: &str) -> bool {
     let mut places = std::env::split_paths(&paths).chain([PathBuf::from("/usr/sbin")]);
     let is_there = places.any(|place| place.join(name).is_file());
     if !is_there {
-        eprintln!("skipped: {test}: no {name}; .ci/run installs it");
+        skip(test, format!("no {name}; .ci/run installs it"));
     }
     is_there
 }

@@ -9,6 +9,7 @@ use std::{
 };
 
 use pinakes_tests::files_below;
+use pinakes_tests::skip;
 
 use crate::setup::{Cluster, Flaky, example, has_program, root_hash};
 
@@ -45,7 +46,7 @@ impl Slurm {
             return None;
         }
         if !rustix::process::geteuid().is_root() {
-            eprintln!("skipped: {test}: slurmd needs root");
+            skip(test, "slurmd needs root");
             return None;
         }
         let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap();

@@ -12,6 +12,7 @@ use std::{
 
 use pinakes_format::storage::header::FORMAT_VERSION;
 use pinakes_tests::server::{Server, Snapshots};
+use pinakes_tests::skip;
 
 const PROGRAMS: [&str; 2] = ["pinakes-server", "pinakes-compiler"];
 
@@ -272,7 +273,7 @@ fn bash_completes_an_option_by_the_script() {
              echo \"${{COMPREPLY[@]}}\""
         );
         let Ok(output) = Command::new("bash").args(["-c", &asked]).output() else {
-            return eprintln!("skipped: bash_completes_an_option_by_the_script: no bash");
+            return skip("bash_completes_an_option_by_the_script", "no bash");
         };
         assert_eq!(printed(&output).trim(), expected, "{output:?}");
     }

@@ -8,10 +8,10 @@ use std::{
     process::Command,
 };
 
+use pinakes_tests::compiler_run::*;
+use pinakes_tests::skip;
 use pinakes_tests::{program, write_files};
 use serde_json::json;
-
-use pinakes_tests::compiler_run::*;
 
 #[test]
 fn missing_or_unknown_inputs_end_the_run_with_3_and_empty_inputs_with_4() {
@@ -124,7 +124,10 @@ fn an_input_without_read_permission_ends_the_run_with_3() {
     if is_root {
         let found = Command::new("setpriv").arg("--version").output();
         if found.is_err() {
-            return eprintln!("skipped: an_input_without_read_permission…: `setpriv` is missing");
+            return skip(
+                "an_input_without_read_permission_ends_the_run_with_3",
+                "`setpriv` is missing",
+            );
         }
         command.push(program("pinakes-compiler").into_os_string());
     }

@@ -7,11 +7,11 @@ use std::{
     process::{Command, Stdio},
 };
 
+use pinakes_tests::compiler_run::*;
+use pinakes_tests::skip;
 use pinakes_tests::{TINY_DUMP, program, sample, write_files};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
-
-use pinakes_tests::compiler_run::*;
 
 #[test]
 fn an_output_that_cannot_be_written_ends_the_run_with_6() {
@@ -75,12 +75,12 @@ fn a_full_disk_ends_the_run_with_6_and_publishes_nothing() {
             .args([disk.as_path(), &workspace.out(), &program("pinakes-compiler"), &sample()])
             .output();
         let Ok(output) = output else {
-            return eprintln!("skipped: {test}: `unshare` is missing");
+            return skip(test, "`unshare` is missing");
         };
         let errors = String::from_utf8_lossy(&output.stderr);
         match output.status.code() {
             Some(99) | Some(1) if codes.is_empty() => {
-                return eprintln!("skipped: {test}: cannot mount a disk: {errors}");
+                return skip(test, format!("cannot mount a disk: {errors}"));
             }
             // The disk is too small for a copy of the published snapshot.
             Some(98) => continue,
@@ -231,7 +231,10 @@ fn an_output_that_other_users_can_redirect_ends_the_run_with_2() {
     assert!(run.stderr.contains("may be written by everybody"), "{}", run.stderr);
     assert_nothing_published(&workspace.out(), &before, &run, "writable by everybody");
     if rustix::process::geteuid().is_root() {
-        return eprintln!("skipped: a read-only output: root may write anyway");
+        return skip(
+            "an_output_that_other_users_can_redirect_ends_the_run_with_2",
+            "root may write into a read-only output",
+        );
     }
     fs::set_permissions(workspace.out(), fs::Permissions::from_mode(0o555)).unwrap();
     let run = build(&[&tiny], &workspace.out(), &[]);
@@ -309,7 +312,7 @@ fn an_unprivileged_owner_of_the_output_builds_twice() {
             .arg(owned.join("out"))
             .output();
         let Ok(output) = output else {
-            return eprintln!("skipped: {test}: `setpriv` is missing");
+            return skip(test, "`setpriv` is missing");
         };
         let errors = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(0), "night {night}: {errors}");

@@ -20,10 +20,11 @@ use std::{
 };
 
 use pinakes_format::snapshot::Snapshot;
+use pinakes_tests::compiler_run::*;
+use pinakes_tests::skip;
 use pinakes_tests::{SeededRng, TINY_DUMP, files_below, program, sample, write_files};
 
 use crate::steps::*;
-use pinakes_tests::compiler_run::*;
 
 /// System calls whose last three uses publish and prune.
 const PUBLISHING: [&str; 3] = ["fsync", "rename", "symlink"];
@@ -165,7 +166,7 @@ fn check(model: &Model, worker: usize, step: &Step, fault: Fault) {
 fn after_any_failed_or_last_call_the_old_or_the_new_snapshot_is_current() {
     let test = "after_any_failed_or_last_call_the_old_or_the_new_snapshot_is_current";
     if !has_strace() {
-        return eprintln!("skipped: {test}: `strace` is missing or may not trace");
+        return skip(test, "`strace` is missing or may not trace");
     }
     let model = Model::new();
     let steps = steps_of_a_build(&model.input(), &model.copy(0));
@@ -207,7 +208,7 @@ fn after_any_failed_or_last_call_the_old_or_the_new_snapshot_is_current() {
 fn a_full_disk_ends_a_build_that_takes_index_entries_over() {
     let test = "a_full_disk_ends_a_build_that_takes_index_entries_over";
     if !has_strace() {
-        return eprintln!("skipped: {test}: `strace` is missing or may not trace");
+        return skip(test, "`strace` is missing or may not trace");
     }
     let model = Model::new();
     let night = build(&[&model.input()], &model.copy(1), &["--threads", "1"]);
@@ -227,7 +228,7 @@ fn a_full_disk_ends_a_build_that_takes_index_entries_over() {
 fn a_killed_repair_leaves_the_damaged_or_the_repaired_snapshot() {
     let test = "a_killed_repair_leaves_the_damaged_or_the_repaired_snapshot";
     if !has_strace() {
-        return eprintln!("skipped: {test}: `strace` is missing or may not trace");
+        return skip(test, "`strace` is missing or may not trace");
     }
     let model = Model::new();
     let tiny = model.directory.path().join("tiny");

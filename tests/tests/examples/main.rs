@@ -14,6 +14,7 @@ use std::{
 };
 
 use pinakes_tests::server::{Server, Snapshots};
+use pinakes_tests::skip;
 use serde_json::Value;
 
 fn example(name: &str) -> PathBuf {
@@ -53,7 +54,7 @@ fn find(installed: &str, program: &str, check: &[&str], test: &str) -> Option<Pa
             return Some(program);
         }
     }
-    eprintln!("skipped: {test}: no {program} passes {check:?}; .ci/run installs it");
+    skip(test, format!("no {program} passes {check:?}; .ci/run installs it"));
     None
 }
 
@@ -124,7 +125,7 @@ fn the_python_example_reads_the_works_of_an_institution() {
 
 #[test]
 fn the_pyalex_example_reads_a_mirror() {
-    let test = "the_pyalex_example_…";
+    let test = "the_pyalex_example_reads_a_mirror";
     let Some(python) = find("openalex/bin", "python", &["-c", "import pyalex"], test) else {
         return;
     };
@@ -150,7 +151,7 @@ fn the_pyalex_example_reads_a_mirror() {
 
 #[test]
 fn the_reconciler_example_finds_the_records_of_titles() {
-    let test = "the_reconciler_example_…";
+    let test = "the_reconciler_example_finds_the_records_of_titles";
     let check = ["-c", "import pandas, numpy, reconciler; numpy.NaN"];
     let Some(python) = find("reconciler/bin", "python", &check, test) else { return };
     let served = Served::new();
@@ -168,7 +169,7 @@ fn the_reconciler_example_finds_the_records_of_titles() {
 
 #[test]
 fn the_mcp_example_calls_the_tools_of_a_language_model() {
-    let test = "the_mcp_example_…";
+    let test = "the_mcp_example_calls_the_tools_of_a_language_model";
     let check = ["-c", "from mcp import Client"];
     let Some(python) = find("mcp/bin", "python", &check, test) else { return };
     let served = Served::new();
@@ -263,16 +264,14 @@ fn the_generated_python_client_reads_lists_records_and_errors() {
 
 #[test]
 fn the_generated_typescript_client_passes_the_compiler_and_reads_lists() {
-    let test = "the_generated_typescript_client_…";
+    let test = "the_generated_typescript_client_passes_the_compiler_and_reads_lists";
     let Some(node) = node(test) else { return };
     let modules = pinakes_tests::root().join("target/examples-node/node_modules");
     if !["openapi-typescript", "openapi-fetch", "typescript"]
         .iter()
         .all(|name| modules.join(name).exists())
     {
-        return eprintln!(
-            "skipped: {test}: no openapi-typescript; .ci/run installs it into target/examples-node"
-        );
+        return skip(test, "no openapi-typescript; .ci/run installs it into target/examples-node");
     }
     let served = Served::new();
     let directory = tempfile::tempdir().unwrap();
@@ -316,10 +315,10 @@ fn tables() -> Option<&'static Path> {
 
 #[test]
 fn the_duckdb_example_asks_an_exported_table() {
-    let test = "the_duckdb_example_…";
+    let test = "the_duckdb_example_asks_an_exported_table";
     let Some(python) = python(test) else { return };
     let Some(tables) = tables() else {
-        return eprintln!("skipped: {test}: this compiler exports no Parquet");
+        return skip(test, "this compiler exports no Parquet");
     };
     let served = Served::new();
     let printed = run(Command::new(python).arg(example("python_duckdb.py")).env("TABLES", tables));

@@ -11,6 +11,7 @@ use pinakes_format::entity::Entity;
 use pinakes_format::record::members::{Member, Members, View};
 use pinakes_tests::client::Connection;
 use pinakes_tests::server::Server;
+use pinakes_tests::skip;
 use serde_json::{Map, Value};
 
 use crate::Setup;
@@ -104,9 +105,7 @@ fn remove_unshown(value: &mut Value, shown: &[Member]) {
 
 fn check(test: &str, engine: &str) {
     let Some(python) = python(engine) else {
-        eprintln!(
-            "skipped: {test}: no python3 has {engine}; .ci/run installs it into target/tables"
-        );
+        skip(test, format!("no python3 has {engine}; .ci/run installs it into target/tables"));
         return;
     };
     let setup = Setup::from_sample();

@@ -8,6 +8,7 @@ use std::{
 };
 
 use pinakes_tests::client::REPLY_TIMEOUT;
+use pinakes_tests::skip;
 use rustix::process::{Pid, Signal, kill_process};
 
 /// A store of counters; dropping it kills the process.
@@ -21,7 +22,7 @@ impl Store {
     pub fn start(test: &str) -> Option<Store> {
         let directory = tempfile::tempdir().unwrap();
         let Some(process) = run(&directory) else {
-            eprintln!("skipped: {test}: no redis-server; .ci/run installs it");
+            skip(test, "no redis-server; .ci/run installs it");
             return None;
         };
         Some(Store { directory, process })

@@ -5,6 +5,7 @@
 use std::{path::PathBuf, process::Command};
 
 use pinakes_tests::server::{Server, Snapshots};
+use pinakes_tests::skip;
 
 /// Finds a Python with gql: in `target/gql`, or the system's.
 fn python() -> Option<PathBuf> {
@@ -19,9 +20,9 @@ fn python() -> Option<PathBuf> {
 #[test]
 fn an_independent_client_reads_the_schema_and_validates_its_queries() {
     let Some(python) = python() else {
-        eprintln!(
-            "skipped: an_independent_client_reads_the_schema_and_validates_its_queries: no python3 has gql; \
-             .ci/run installs it into target/gql"
+        skip(
+            "an_independent_client_reads_the_schema_and_validates_its_queries",
+            "no python3 has gql; .ci/run installs it into target/gql",
         );
         return;
     };

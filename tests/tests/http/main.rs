@@ -13,6 +13,7 @@ mod codings;
 mod costs;
 mod damage;
 mod edge;
+mod hosts;
 mod legacy;
 mod limits;
 mod lists;

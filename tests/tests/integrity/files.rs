@@ -3,13 +3,10 @@
 use std::{fs, os::unix::fs::symlink, path::Path, process::Command};
 
 use pinakes_format::storage::manifest::MANIFEST;
+use pinakes_tests::skip;
 use pinakes_tests::{SeededRng, TINY_DUMP};
 
-use crate::Copy;
-use crate::THREADS;
-use crate::files_of;
-use crate::sample_files;
-use crate::tiny_files;
+use crate::{Copy, THREADS, files_of, sample_files, tiny_files};
 
 /// Returns every length of a short file, or about 200 lengths of a long file.
 fn truncated_lengths(length: usize) -> Vec<usize> {
@@ -92,7 +89,7 @@ fn opening_names_a_missing_or_special_file() {
                 copy.assert_refused(name, "replaced by a pipe");
                 fs::remove_file(&path).unwrap();
             }
-            _ => eprintln!("skipped: {test}: pipes: no `mkfifo` here"),
+            _ => skip(test, "pipes: no `mkfifo` here"),
         }
         copy.restore(name);
     }

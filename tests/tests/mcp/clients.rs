@@ -6,12 +6,13 @@
 use std::{path::PathBuf, process::Command};
 
 use pinakes_tests::server::{Server, Snapshots, command};
+use pinakes_tests::skip;
 use serde_json::Value;
 
 fn installed(path: &str, test: &str) -> Option<PathBuf> {
     let found = pinakes_tests::root().join("target").join(path);
     if !found.exists() {
-        eprintln!("skipped: {test}: no target/{path}; .ci/run installs it");
+        skip(test, format!("no target/{path}; .ci/run installs it"));
         return None;
     }
     Some(found)

@@ -9,6 +9,7 @@ use std::{
 };
 
 use pinakes_format::storage::publication::PUBLICATION;
+use pinakes_tests::skip;
 
 use crate::setup::{Edition, Setup, command};
 
@@ -16,7 +17,7 @@ use crate::setup::{Edition, Setup, command};
 fn minisign(test: &str, args: &[&Path]) -> Option<Output> {
     let output = Command::new("minisign").args(args).stdin(Stdio::null()).output();
     if output.is_err() {
-        eprintln!("skipped: {test}: no minisign; .ci/run installs it");
+        skip(test, "no minisign; .ci/run installs it");
     }
     output.ok()
 }

@@ -11,6 +11,7 @@ use std::{
 
 use pinakes_format::storage::publication::PUBLICATION;
 use pinakes_tests::certificates::LOCALHOST;
+use pinakes_tests::skip;
 
 use crate::setup::{Edition, Setup};
 
@@ -40,7 +41,7 @@ fn program(test: &str) -> Option<PathBuf> {
         asked.is_ok_and(|status| status.success())
     });
     if found.is_none() {
-        eprintln!("skipped: {test}: no nginx; .ci/run installs it");
+        skip(test, "no nginx; .ci/run installs it");
     }
     found
 }

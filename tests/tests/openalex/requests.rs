@@ -283,6 +283,28 @@ fn limits_count_and_refuse_in_openalex_shape() {
 }
 
 #[test]
+fn every_error_has_the_shape_of_openalex() {
+    let (_snapshots, server) = serve();
+    let mut connection = server.connect();
+    let long = format!("/openalex/works?search={}", "a".repeat(17_000));
+    let mut check = |request: &str, status: u16| {
+        connection.send(format!("{request}\r\nHost: a\r\n\r\n").as_bytes()).unwrap();
+        let reply = connection.receive().unwrap();
+        assert_eq!(reply.status, status, "{request:.200}");
+        let body = reply.json();
+        let members: Vec<&String> = body.as_object().unwrap().keys().collect();
+        assert_eq!(members, ["error", "message"], "{request:.200}");
+    };
+    check("GET /openalex/works?filter=nothing:1 HTTP/1.1", 400);
+    check("GET /openalex/nothing HTTP/1.1", 404);
+    check("GET /openalex/works/W1 HTTP/1.1", 404);
+    check("DELETE /openalex/works HTTP/1.1", 405);
+    check("POST /openalex/works HTTP/1.1", 405);
+    check(&format!("GET {long} HTTP/1.1"), 414);
+    server.end(&[]);
+}
+
+#[test]
 fn keys_of_clients_reach_no_log() {
     let (_snapshots, server) = serve();
     let mut connection = server.connect();

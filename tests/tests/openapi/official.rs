@@ -9,6 +9,7 @@ use std::{
 };
 
 use pinakes_tests::server::{Server, Snapshots};
+use pinakes_tests::skip;
 
 /// Time limit of Schemathesis in seconds, besides its fixed requests to every operation.
 const SECONDS: &str = "30";
@@ -23,7 +24,7 @@ fn tool(name: &str, test: &str) -> Option<PathBuf> {
         asked.is_ok_and(|output| output.status.success())
     });
     if found.is_none() {
-        eprintln!("skipped: {test}: no {name}; .ci/run installs it into target/openapi");
+        skip(test, format!("no {name}; .ci/run installs it into target/openapi"));
     }
     found
 }

@@ -17,9 +17,10 @@ use fuser::{
     INodeNo, LockOwner, MountOption, OpenFlags, ReplyAttr, ReplyData, ReplyDirectory, ReplyEntry,
     Request,
 };
+use pinakes_tests::server::{Server, Snapshots};
+use pinakes_tests::skip;
 
 use crate::faults::{answers, judge, targets};
-use pinakes_tests::server::{Server, Snapshots};
 
 /// Time for which the kernel may cache attributes.
 const ATTRIBUTES_TTL: Duration = Duration::from_secs(3_600);
@@ -63,7 +64,7 @@ impl Disk {
         let mut config = Config::default();
         config.mount_options = vec![MountOption::RO, MountOption::FSName("failing".into())];
         let Ok(session) = fuser::spawn_mount(failing, mounted.path(), &config) else {
-            eprintln!("skipped: {test}: nobody may mount a file system here");
+            skip(test, "nobody may mount a file system here");
             return None;
         };
         Some(Disk { session, mounted, paths, is_failing, reads })

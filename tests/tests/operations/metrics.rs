@@ -12,9 +12,9 @@ use std::{
 
 use pinakes_format::entity::CATALOG;
 use pinakes_format::snapshot::Snapshot;
-
 use pinakes_tests::client::{Connection, REPLY_TIMEOUT};
 use pinakes_tests::server::{Server, Snapshots, command, make_writable};
+use pinakes_tests::skip;
 
 /// Samples by name with labels, as written.
 pub type Samples = BTreeMap<String, f64>;
@@ -249,7 +249,7 @@ fn prometheus_accepts_the_metrics() {
     let text = text(admin);
     server.end(&[]);
     let Some(checked) = promtool(&["check", "metrics"], &text) else {
-        eprintln!("skipped: prometheus_accepts_the_metrics: promtool is not there");
+        skip("prometheus_accepts_the_metrics", "promtool is not there");
         return;
     };
     let output = String::from_utf8_lossy(&checked.stderr);

@@ -7,6 +7,7 @@
 use std::{fs, path::Path, process::Command};
 
 use pinakes_tests::certificates::LOCALHOST;
+use pinakes_tests::skip;
 use serde_json::Value;
 
 fn root() -> std::path::PathBuf {
@@ -17,7 +18,7 @@ fn root() -> std::path::PathBuf {
 fn the_notice_has_the_licence_of_every_linked_crate() {
     let mut command = Command::new(root().join(".packages/licences"));
     let Ok(output) = command.arg("x86_64-unknown-linux-musl").output() else {
-        return eprintln!("skipped: the_notice_has_…: no python3");
+        return skip("the_notice_has_the_licence_of_every_linked_crate", "no python3");
     };
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{errors}");
@@ -103,7 +104,7 @@ fn nginx_accepts_its_examples() {
         );
         fs::write(at(name), whole).unwrap();
         let Some((is_valid, said)) = check("nginx", &["-t", "-q", "-c", &at(name)]) else {
-            return eprintln!("skipped: nginx_accepts_its_examples: no nginx; .ci/run installs it");
+            return skip("nginx_accepts_its_examples", "no nginx; .ci/run installs it");
         };
         assert!(is_valid && !said.contains("[warn]"), "{name}: {said}");
     }
@@ -115,7 +116,7 @@ fn caddy_accepts_its_example() {
     let example = example.to_str().unwrap();
     let args = ["validate", "--adapter", "caddyfile", "--config", example];
     let Some((is_valid, said)) = check("caddy", &args) else {
-        return eprintln!("skipped: caddy_accepts_its_example: no caddy; .ci/run installs it");
+        return skip("caddy_accepts_its_example", "no caddy; .ci/run installs it");
     };
     assert!(is_valid, "{said}");
 }

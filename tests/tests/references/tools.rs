@@ -9,8 +9,8 @@ use std::{
     process::Command,
 };
 
-use pinakes_tests::real_sample;
 use pinakes_tests::server::{Server, Snapshots};
+use pinakes_tests::{real_sample, running_test, skip};
 use serde_json::Value;
 
 use crate::{hostile_snapshots, records};
@@ -21,7 +21,8 @@ fn run(command: &mut Command) -> Option<String> {
     let output = match command.output() {
         Ok(output) => output,
         Err(_) => {
-            eprintln!("skipped: there is no {:?}; .ci/run installs it", command.get_program());
+            let program = command.get_program();
+            skip(&running_test(), format!("no {program:?}; .ci/run installs it"));
             return None;
         }
     };
@@ -43,8 +44,9 @@ fn python() -> Option<PathBuf> {
         .output()
         .is_ok_and(|output| output.status.success());
     if !is_installed {
-        eprintln!(
-            "skipped: target/citations has no bibtexparser, rispy, extruct; .ci/run installs them"
+        skip(
+            &running_test(),
+            "target/citations has no bibtexparser, rispy, extruct; .ci/run installs them",
         );
     }
     is_installed.then_some(python)
@@ -116,7 +118,10 @@ fn tools_read_hostile_references() {
 fn citation_js_reads_the_references_of_the_sample() {
     let (Some(python), modules) = (python(), root("target/citations-node")) else { return };
     if !modules.join("node_modules/@citation-js/core").exists() {
-        return eprintln!("skipped: target/citations-node has no citation-js; .ci/run installs it");
+        return skip(
+            &running_test(),
+            "target/citations-node has no citation-js; .ci/run installs it",
+        );
     }
     let directory = tempfile::tempdir().unwrap();
     let folder = directory.path();

@@ -5,6 +5,8 @@
 
 use std::{collections::BTreeSet, fs, process::Command};
 
+use pinakes_tests::skip;
+
 /// Maximum exposure of a unit, in tenths of systemd's scale from 0 to 10.
 const EXPOSURE_TENTHS_MAX: u32 = 15;
 
@@ -52,7 +54,7 @@ fn systemd_rates_the_units_as_hardened() {
         let threshold = format!("--threshold={EXPOSURE_TENTHS_MAX}");
         analyze.args(["security", "--no-pager", "--offline=true", &threshold]).arg(&path);
         let Ok(output) = analyze.output() else {
-            eprintln!("skipped: systemd_rates_the_units_as_hardened: systemd-analyze is not there");
+            skip("systemd_rates_the_units_as_hardened", "systemd-analyze is not there");
             return;
         };
         let text = String::from_utf8_lossy(&output.stdout);
@@ -101,7 +103,10 @@ fn systemd_accepts_the_units_and_the_timers() {
         let mut analyze = Command::new("systemd-analyze");
         analyze.args(["verify", "--man=no"]).arg(directory.path().join(name));
         let Ok(output) = analyze.output() else {
-            return eprintln!("skipped: systemd_accepts_…: systemd-analyze is not there");
+            return skip(
+                "systemd_accepts_the_units_and_the_timers",
+                "systemd-analyze is not there",
+            );
         };
         let errors = String::from_utf8_lossy(&output.stderr);
         // systemd-analyze also names units of the machine, which are no concern of this test.

@@ -8,6 +8,7 @@ use std::{
 };
 
 use pinakes_tests::compiler;
+use pinakes_tests::skip;
 use pinakes_tests::static_host::Host;
 
 use crate::setup::{
@@ -89,7 +90,7 @@ impl SmallDisk {
             }
         };
         if !is_mounted {
-            eprintln!("skipped: {test}: nobody may mount a file system here");
+            skip(test, "nobody may mount a file system here");
         }
         is_mounted.then_some(disk)
     }

@@ -10,6 +10,7 @@ use std::{
     },
 };
 
+use pinakes_tests::skip;
 use pinakes_tests::static_host::{Behaviour, Host};
 
 use crate::setup::{Ask, Edition, Mirror, answers, assert_unavailable, output};
@@ -40,7 +41,7 @@ fn a_redirect_to_a_local_address_is_not_followed() {
     if !unshared(&NETWORK.replace("exec \"$0\" \"$@\"", "true"), &[])
         .is_ok_and(|of| of.status.success())
     {
-        return eprintln!("skipped: {NAME}: nobody may make a network here");
+        return skip(NAME, "nobody may make a network here");
     }
     let ran = unshared(NETWORK, &["--exact", NAME, "--nocapture"]).unwrap();
     let printed = String::from_utf8_lossy(&ran.stdout) + String::from_utf8_lossy(&ran.stderr);

@@ -6,8 +6,8 @@
 //! ```
 
 use crate::formats::kinds;
-use crate::formats::names::Name;
-use crate::formats::reference::{Reference, one_line};
+use crate::formats::names::{Name, one_line};
+use crate::formats::reference::Reference;
 
 /// Authors that are all named; of more, the first 19 and the last are.
 const AUTHORS_MAX: usize = 20;
@@ -27,7 +27,7 @@ impl Formatted {
     /// Formats a reference.
     pub fn new(reference: &Reference) -> Formatted {
         let kind = reference.kind();
-        let title = one_line(reference.title().unwrap_or("[No title]"));
+        let title = reference.title().map_or("[No title]".to_owned(), |title| title.tagged());
         let year = reference.year.map_or("n.d.".to_owned(), |year| year.to_string());
         let authors = authors(reference);
         // The title of a work without authors comes first.
@@ -36,7 +36,7 @@ impl Formatted {
             false => (ended(&authors), ended(&title)),
         };
         let before = format!("{first} ({year}).");
-        let container = reference.container().map(one_line);
+        let container = reference.container();
         let (volume, issue) = (reference.volume(), reference.issue());
         let pages = reference.pages("–");
         let mut formatted = match container {

@@ -3,8 +3,8 @@
 use pinakes_format::storage::error::ReadError;
 use serde_json::{Map, Value, json};
 
-use crate::formats::names::Name;
-use crate::formats::reference::{Reference, one_line};
+use crate::formats::names::{Name, one_line};
+use crate::formats::reference::Reference;
 
 /// Writes an item.
 pub(super) fn write(reference: &Reference, out: &mut Vec<u8>) -> Result<(), ReadError> {
@@ -17,16 +17,17 @@ pub(super) fn write(reference: &Reference, out: &mut Vec<u8>) -> Result<(), Read
     };
     add("id", reference.id.clone());
     add("type", Some(kind.to_owned()));
-    add("title", reference.title().map(one_line));
-    add(container, reference.container().map(one_line));
+    add("title", reference.title().map(|title| title.tagged()));
+    add(container, reference.container());
     add("volume", reference.volume().map(one_line));
     add("issue", reference.issue().map(one_line));
     add("page", reference.pages("-"));
     add("DOI", reference.doi().map(str::to_owned));
     add("URL", reference.address().map(str::to_owned));
     add("language", reference.language().map(str::to_owned));
-    add("abstract", reference.r#abstract().map(str::to_owned));
+    add("abstract", reference.r#abstract());
     add("keyword", Some(reference.keywords().collect::<Vec<_>>().join(", ")));
+    add("status", reference.is_retracted.then(|| "retracted".to_owned()));
     let authors: Vec<Value> = reference.names().map(|name| author(&name)).collect();
     if !authors.is_empty() {
         item.insert("author".to_owned(), authors.into());

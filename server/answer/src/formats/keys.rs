@@ -67,7 +67,7 @@ fn hash(key: &str) -> u64 {
 fn key(reference: &Reference) -> String {
     let family = reference.names().next().map(|name| ascii_word(name.family_without_particles()));
     let year = reference.year.map(|year| year.to_string());
-    let word = reference.title().map(first_ascii_word);
+    let word = reference.title().map(|title| first_ascii_word(&title.text()));
     let key: String = [family, year, word].into_iter().flatten().collect();
     if key.is_empty() { "anonymous".to_owned() } else { key }
 }

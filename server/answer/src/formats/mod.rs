@@ -22,17 +22,21 @@ mod keys;
 pub(crate) mod kinds;
 pub(crate) mod names;
 pub(crate) mod reference;
+pub(crate) mod rich;
 mod ris;
 
+use pinakes_format::entity::Entity;
+use pinakes_format::query::parse_select;
+use pinakes_format::record::members::{Members, View};
 use pinakes_format::storage::error::ReadError;
 use serde_json::{Value, json};
 
 use crate::formats::keys::Keys;
-use crate::formats::reference::Reference;
+use crate::formats::reference::{MEMBERS, Reference};
 
 /// A format of reference managers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CitationFormat {
+pub enum ReferenceFormat {
     /// Entries of BibTeX.
     Bibtex,
     /// Records of RIS.
@@ -41,44 +45,44 @@ pub enum CitationFormat {
     Csl,
 }
 
-impl CitationFormat {
+impl ReferenceFormat {
     /// All formats.
-    pub const ALL: [CitationFormat; 3] =
-        [CitationFormat::Bibtex, CitationFormat::Ris, CitationFormat::Csl];
+    pub const ALL: [ReferenceFormat; 3] =
+        [ReferenceFormat::Bibtex, ReferenceFormat::Ris, ReferenceFormat::Csl];
 
     /// The value of the parameter `format`.
     pub fn name(self) -> &'static str {
         match self {
-            CitationFormat::Bibtex => "bibtex",
-            CitationFormat::Ris => "ris",
-            CitationFormat::Csl => "csl-json",
+            ReferenceFormat::Bibtex => "bibtex",
+            ReferenceFormat::Ris => "ris",
+            ReferenceFormat::Csl => "csl-json",
         }
     }
 
     /// The name for people.
     pub fn label(self) -> &'static str {
         match self {
-            CitationFormat::Bibtex => "BibTeX",
-            CitationFormat::Ris => "RIS",
-            CitationFormat::Csl => "CSL-JSON",
+            ReferenceFormat::Bibtex => "BibTeX",
+            ReferenceFormat::Ris => "RIS",
+            ReferenceFormat::Csl => "CSL-JSON",
         }
     }
 
     /// The extension of file names.
     pub fn extension(self) -> &'static str {
         match self {
-            CitationFormat::Bibtex => "bib",
-            CitationFormat::Ris => "ris",
-            CitationFormat::Csl => "json",
+            ReferenceFormat::Bibtex => "bib",
+            ReferenceFormat::Ris => "ris",
+            ReferenceFormat::Csl => "json",
         }
     }
 
     /// The value of `Content-Type`, which `Accept` may ask for.
     pub fn media_type(self) -> &'static str {
         match self {
-            CitationFormat::Bibtex => "application/x-bibtex",
-            CitationFormat::Ris => "application/x-research-info-systems",
-            CitationFormat::Csl => "application/vnd.citationstyles.csl+json",
+            ReferenceFormat::Bibtex => "application/x-bibtex",
+            ReferenceFormat::Ris => "application/x-research-info-systems",
+            ReferenceFormat::Csl => "application/vnd.citationstyles.csl+json",
         }
     }
 
@@ -86,37 +90,55 @@ impl CitationFormat {
     pub fn schema(self, is_list: bool) -> Value {
         let item = || json!({ "description": "An item of CSL-JSON.", "type": "object" });
         match (self, is_list) {
-            (CitationFormat::Csl, true) => json!({ "type": "array", "items": (item()) }),
-            (CitationFormat::Csl, false) => item(),
+            (ReferenceFormat::Csl, true) => json!({ "type": "array", "items": (item()) }),
+            (ReferenceFormat::Csl, false) => item(),
             _ => json!({ "type": "string" }),
         }
     }
 }
 
+/// The members of outputs that references need.
+pub fn members() -> Members {
+    let view = View::Export;
+    // A test reads them.
+    parse_select(Entity::Output, view, MEMBERS)
+        .unwrap_or_else(|_| Members::all(Entity::Output, view))
+}
+
 /// Writes the references of a list or of one record in a format.
 #[derive(Debug)]
-pub struct CitationWriter {
-    format: CitationFormat,
+pub struct ReferenceWriter {
+    format: ReferenceFormat,
     /// The keys of BibTeX; of other formats, none are kept.
     keys: Keys,
+    /// The database that references name: the snapshot.
+    database: String,
     is_in_list: bool,
     has_begun: bool,
 }
 
-impl CitationWriter {
+impl ReferenceWriter {
     /// Most bytes that a writer holds between two references.
     pub const BYTES_MAX: usize = Keys::BYTES_MAX;
 
-    /// Writes a list of so many references.
-    pub fn of_list(format: CitationFormat, references: u64) -> CitationWriter {
-        let has_keys = format == CitationFormat::Bibtex;
+    /// Writes a list of so many references of a snapshot.
+    pub fn of_list(format: ReferenceFormat, references: u64, snapshot_id: &str) -> ReferenceWriter {
+        let has_keys = format == ReferenceFormat::Bibtex;
         let keys = Keys::new(if has_keys { references } else { 0 });
-        CitationWriter { format, keys, is_in_list: true, has_begun: false }
+        let database = format!("Pinakes snapshot {snapshot_id}");
+        ReferenceWriter { format, keys, database, is_in_list: true, has_begun: false }
     }
 
     /// A single reference in a format.
-    pub fn of_record(format: CitationFormat, reference: &Reference) -> Result<Vec<u8>, ReadError> {
-        let mut writer = CitationWriter { is_in_list: false, ..CitationWriter::of_list(format, 1) };
+    pub fn of_record(
+        format: ReferenceFormat,
+        reference: &Reference,
+        snapshot_id: &str,
+    ) -> Result<Vec<u8>, ReadError> {
+        let mut writer = ReferenceWriter {
+            is_in_list: false,
+            ..ReferenceWriter::of_list(format, 1, snapshot_id)
+        };
         let mut out = Vec::new();
         writer.write(reference, &mut out)?;
         writer.finish(&mut out);
@@ -125,7 +147,7 @@ impl CitationWriter {
 
     /// Writes what precedes the references.
     pub fn begin(&self, out: &mut Vec<u8>) {
-        if self.is_in_list && self.format == CitationFormat::Csl {
+        if self.is_in_list && self.format == ReferenceFormat::Csl {
             out.push(b'[');
         }
     }
@@ -134,9 +156,9 @@ impl CitationWriter {
     pub fn write(&mut self, reference: &Reference, out: &mut Vec<u8>) -> Result<(), ReadError> {
         let is_first = !std::mem::replace(&mut self.has_begun, true);
         match self.format {
-            CitationFormat::Bibtex => bibtex::write(reference, &self.keys.next(reference), out),
-            CitationFormat::Ris => ris::write(reference, out),
-            CitationFormat::Csl => {
+            ReferenceFormat::Bibtex => bibtex::write(reference, &self.keys.next(reference), out),
+            ReferenceFormat::Ris => ris::write(reference, &self.database, out),
+            ReferenceFormat::Csl => {
                 if !is_first {
                     out.extend_from_slice(b",\n");
                 }
@@ -148,7 +170,7 @@ impl CitationWriter {
 
     /// Writes what follows the references.
     pub fn finish(&self, out: &mut Vec<u8>) {
-        if self.format == CitationFormat::Csl {
+        if self.format == ReferenceFormat::Csl {
             out.extend_from_slice(if self.is_in_list { b"]\n" } else { b"\n" });
         }
     }
@@ -159,8 +181,8 @@ impl CitationWriter {
 mod tests {
     use super::*;
 
-    fn write(format: CitationFormat, records: &[Value]) -> String {
-        let mut writer = CitationWriter::of_list(format, records.len() as u64);
+    fn write(format: ReferenceFormat, records: &[Value]) -> String {
+        let mut writer = ReferenceWriter::of_list(format, records.len() as u64, "0123");
         let mut out = Vec::new();
         writer.begin(&mut out);
         for record in records {
@@ -187,7 +209,7 @@ mod tests {
             title = {On {DNA} \\& 100\\% of \\{it\\}},\n  journal = {Annals of\\_Things},\n  year = {2020},\n  \
             month = mar,\n  volume = {3},\n  number = {4},\n  pages = {12--19},\n  doi = {10.1000/a_b},\n  \
             url = {https://doi.org/10.1000/a_b},\n  language = {en},\n}\n\n";
-        assert_eq!(write(CitationFormat::Bibtex, &[article()]), expected);
+        assert_eq!(write(ReferenceFormat::Bibtex, &[article()]), expected);
     }
 
     #[test]
@@ -195,13 +217,24 @@ mod tests {
         let check = |title: &str, expected: &str| {
             let json = serde_json::json!({ "title": title });
             let expected = format!("  title = {{{expected}}},\n");
-            let text = write(CitationFormat::Bibtex, &[json]);
+            let text = write(ReferenceFormat::Bibtex, &[json]);
             assert!(text.ends_with(&(expected + "}\n\n")), "{text}");
         };
         check("{a}", "\\{a\\}");
         check("a } b {", "a \\textbraceright{} b \\textbraceleft{}");
         check("a {B c}", "a \\{B c\\}");
         check("Of pH and\tB\\C", "Of {pH} and {B\\textbackslash{}C}");
+        check(
+            "Spin in <sub>x</sub> RuO<sub>2</sub><sup>10+</sup> &amp; films",
+            "Spin in $_x$ {RuO$_2$$^{10+}$} \\& films",
+        );
+        check("A <i>new E. coli</i> p<i>K</i>a", "A \\emph{new {E.} coli} {p\\emph{K}a}");
+        check(
+            "The energy of ${\\mathit{K}}_{24}$ there",
+            "The energy of ${\\mathit{K}}_{24}$ there",
+        );
+        check("CLUSTAL W: improving it: Better", "{CLUSTAL} {W}: {improving} it: {Better}");
+        check("x<sub>ä b</sub>", "x\\textsubscript{ä} \\textsubscript{b}");
         check("a--b ``c'' ~^", "a-{}-b `{}`c'{}' \\textasciitilde{}\\textasciicircum{}");
     }
 
@@ -209,10 +242,13 @@ mod tests {
     fn names_have_the_order_of_each_format() {
         let authors = serde_json::json!([{ "name": "Ada van Berg Jr." }, { "name": " " }]);
         let records = [serde_json::json!({ "authors": authors })];
-        let bibtex = write(CitationFormat::Bibtex, &records);
+        let bibtex = write(ReferenceFormat::Bibtex, &records);
         assert!(bibtex.contains("author = {van Berg, Jr., Ada}"), "{bibtex}");
-        let ris = write(CitationFormat::Ris, &records);
-        assert!(ris.contains("AU  - van Berg, Ada, Jr.\r\nER"), "{ris}");
+        let ris = write(ReferenceFormat::Ris, &records);
+        assert!(
+            ris.contains("AU  - van Berg, Ada, Jr.\r\nDB  - Pinakes snapshot 0123\r\nER"),
+            "{ris}"
+        );
     }
 
     #[test]
@@ -220,13 +256,60 @@ mod tests {
         let expected = "TY  - JOUR\r\nID  - HX_W7\r\nAU  - van Berg, Ada\r\nAU  - 学, 李\r\n\
             AU  - Ministry of Food and Health\r\nTI  - On DNA & 100% of {it}\r\nT2  - Annals of_Things\r\n\
             PY  - 2020\r\nDA  - 2020/03/09\r\nVL  - 3\r\nIS  - 4\r\nSP  - 12\r\nEP  - 19\r\nDO  - 10.1000/a_b\r\n\
-            UR  - https://doi.org/10.1000/a_b\r\nLA  - en\r\nER  - \r\n\r\n";
-        assert_eq!(write(CitationFormat::Ris, &[article()]), expected);
+            UR  - https://doi.org/10.1000/a_b\r\nLA  - en\r\n\
+            DB  - Pinakes snapshot 0123\r\nER  - \r\n\r\n";
+        assert_eq!(write(ReferenceFormat::Ris, &[article()]), expected);
+    }
+
+    #[test]
+    fn what_is_not_linked_is_as_printed_and_a_retraction_is_said() {
+        let record = serde_json::json!({
+            "title": "A <i>thing</i>", "type": "book-chapter", "is_retracted": true,
+            "authors": [
+                { "name": null, "raw_author_name": "Nobody Known" },
+                { "name": "Corporación Universitaria Remington, Manizales, Colombia" },
+                { "name": "Ana Garcia Lopez", "raw_author_name": "Garcia Lopez, A." },
+            ],
+            "primary_venue": { "source": null, "raw_source_name": "The World Summit &amp; more" },
+            "abstract": "<jats:p>On &lt;i&gt;it&lt;/i&gt;.</jats:p>",
+        });
+        let records = [record];
+        let bibtex = write(ReferenceFormat::Bibtex, &records);
+        for part in [
+            "author = {Known, Nobody and {Corporación Universitaria Remington, Manizales, Colombia} and Garcia Lopez, Ana}",
+            "title = {A \\emph{thing}}",
+            "booktitle = {The World Summit \\& more}",
+            "abstract = {On it.}",
+            "note = {Retracted}",
+        ] {
+            assert!(bibtex.contains(part), "{bibtex}");
+        }
+        let ris = write(ReferenceFormat::Ris, &records);
+        for part in [
+            "AU  - Known, Nobody\r\nAU  - Corporación Universitaria Remington - Manizales - Colombia\r\nAU  - Garcia Lopez, Ana\r\n",
+            "TI  - A thing\r\nT2  - The World Summit & more\r\n",
+            "AB  - On it.\r\nN1  - Retracted\r\nDB  - Pinakes snapshot 0123\r\n",
+        ] {
+            assert!(ris.contains(part), "{ris}");
+        }
+        let items: Value = serde_json::from_str(&write(ReferenceFormat::Csl, &records)).unwrap();
+        assert_eq!(items[0]["title"], "A <i>thing</i>");
+        assert_eq!(items[0]["status"], "retracted");
+        assert_eq!(
+            items[0]["author"][0],
+            serde_json::json!({"family": "Known", "given": "Nobody"})
+        );
+    }
+
+    #[test]
+    fn a_record_has_all_members_that_references_read() {
+        let members = parse_select(Entity::Output, View::Export, MEMBERS);
+        assert!(members.is_ok());
     }
 
     #[test]
     fn csl_items_are_a_list() {
-        let text = write(CitationFormat::Csl, &[article(), serde_json::json!({"id": "HX_W8"})]);
+        let text = write(ReferenceFormat::Csl, &[article(), serde_json::json!({"id": "HX_W8"})]);
         let items: Value = serde_json::from_str(&text).unwrap();
         assert_eq!(
             items,

@@ -2,27 +2,98 @@
 
 use pinakes_format::text::fold::fold;
 
-/// Words before a last name that belong to it.
-const PARTICLES: [&str; 22] = [
-    "af", "al", "bin", "da", "das", "de", "degli", "dei", "del", "della", "den", "der", "di", "do",
-    "dos", "du", "el", "la", "le", "ten", "van", "von",
+/// Words before a last name that belong to it: those that the name parsers of CSL (citeproc-js) and of `nameparser` know,
+/// for languages whose names have them before the last word.
+const PARTICLES: [&str; 32] = [
+    "af", "al", "av", "bin", "da", "das", "de", "degli", "dei", "del", "dell'", "della", "delle",
+    "den", "der", "di", "do", "dos", "du", "el", "la", "las", "le", "los", "ten", "ter", "van",
+    "vande", "vander", "vom", "von", "zu",
 ];
+/// Particles that also begin with a capital letter. The others are, so written, middle names or initials.
+const CAPITAL_PARTICLES: [&str; 23] = [
+    "Da", "De", "Degli", "Dei", "Del", "Della", "Delle", "Den", "Der", "Di", "Do", "Dos", "Du",
+    "El", "La", "Las", "Le", "Los", "Ter", "Van", "Vande", "Vander", "Von",
+];
+/// Vietnamese last names, which stand first: `Van` and `Le` behind them are middle names.
+const VIETNAMESE: [&str; 18] = [
+    "bui", "cao", "dang", "dinh", "do", "doan", "duong", "ho", "hoang", "huynh", "le", "ngo",
+    "nguyen", "pham", "phan", "tran", "trinh", "vu",
+];
+/// Words between the two last names of a person: `Ortega y Gasset`, `Prat i Soler`, `Eça e Silva`.
+const BETWEEN_LAST_NAMES: [&str; 3] = ["e", "i", "y"];
 /// Words after a last name.
 const SUFFIXES: [&str; 7] = ["jr", "jr.", "sr", "sr.", "ii", "iii", "iv"];
-/// Words that names of people do not have.
-const OF_ORGANISATIONS: [&str; 12] = [
+/// Words that names of people do not have: kinds of organisations and their legal forms, as the names of ROR have them most
+/// often, without those that are last names too (`Press`, `School`, `Church`).
+const OF_ORGANISATIONS: [&str; 68] = [
+    "academy",
+    "administration",
+    "agency",
     "and",
+    "asociación",
+    "associação",
     "association",
+    "authority",
+    "bureau",
+    "center",
+    "centre",
+    "centro",
     "collaboration",
+    "collaborators",
+    "commission",
     "committee",
+    "company",
+    "confederation",
     "consortium",
+    "corp",
+    "corp.",
+    "corporación",
+    "corporation",
+    "council",
     "department",
+    "directorate",
+    "federation",
+    "fondation",
     "for",
+    "foundation",
+    "fundación",
+    "fundação",
+    "gmbh",
     "group",
+    "hospital",
+    "inc",
+    "inc.",
+    "initiative",
+    "institut",
     "institute",
+    "instituto",
+    "investigators",
+    "laboratories",
+    "laboratory",
+    "llc",
+    "ltd",
+    "ltd.",
+    "ministerio",
+    "ministry",
+    "ministère",
+    "museum",
+    "network",
     "of",
+    "office",
+    "organisation",
     "organization",
+    "programme",
+    "secretariat",
+    "sociedad",
+    "società",
+    "society",
+    "société",
+    "team",
+    "union",
+    "universidad",
+    "universidade",
     "university",
+    "université",
 ];
 /// Characters that a word of a key keeps.
 const WORD_MAX: usize = 32;
@@ -37,6 +108,32 @@ pub enum Name<'n> {
 }
 
 impl<'n> Name<'n> {
+    /// Finds the parts of a name that a work may print otherwise: a printed name with one comma says where the last name begins.
+    pub fn printed_as(name: &'n str, printed: Option<&str>) -> Name<'n> {
+        let found = Name::of(name);
+        let Name::Person { suffix, .. } = found else { return found };
+        let family = printed.and_then(|printed| printed.split_once(','));
+        let Some((family, given)) = family.filter(|(_, given)| !given.contains(',')) else {
+            return found;
+        };
+        if is_suffix(given.trim()) || is_of_organisation(family) || name.contains(',') {
+            return found;
+        }
+        // The words of the last name are the last of the name, before a suffix.
+        let words = family.split_whitespace().count();
+        let whole = name.trim().strip_suffix(suffix).unwrap_or(name).trim_end();
+        let mut begin = whole.len();
+        for _ in 0..words {
+            begin = whole[..begin].trim_end().rfind(char::is_whitespace).map_or(0, |at| at + 1);
+        }
+        let (before, last) = whole.split_at(begin);
+        if words == 0 || before.trim().is_empty() || fold(last) != fold(family) {
+            return found;
+        }
+        let (particles, family) = split_particles(last.trim());
+        Name::Person { given: before.trim(), particles, family, suffix }
+    }
+
     /// Finds the parts of a name. A name with a comma begins with the last name.
     pub fn of(name: &'n str) -> Name<'n> {
         let name = name.trim();
@@ -62,14 +159,23 @@ impl<'n> Name<'n> {
         }
     }
 
-    /// Splits a name before the last word and the particles that precede the last word.
+    /// Splits a name before the last word, the particles that precede the last word, and a first of two last names.
     fn of_words(name: &'n str, suffix: &'n str) -> Name<'n> {
         let Some((given, _)) = name.rsplit_once(char::is_whitespace) else {
             return Name::Whole(name);
         };
         let mut given = given.trim_end();
+        if let Some((before, between)) = given.rsplit_once(char::is_whitespace)
+            && BETWEEN_LAST_NAMES.contains(&between)
+            && let Some((before, _)) = before.trim_end().rsplit_once(char::is_whitespace)
+        {
+            given = before.trim_end();
+        }
+        let first = name.split_whitespace().next().unwrap_or_default();
+        let has_capital_particles = !VIETNAMESE.contains(&fold(first).as_str());
         while let Some((before, word)) = given.rsplit_once(char::is_whitespace)
-            && PARTICLES.contains(&word)
+            && (PARTICLES.contains(&word)
+                || (has_capital_particles && CAPITAL_PARTICLES.contains(&word)))
         {
             given = before.trim_end();
         }
@@ -116,6 +222,12 @@ fn split_particles(family: &str) -> (&str, &str) {
 fn is_of_organisation(name: &str) -> bool {
     let mut words = name.split_whitespace();
     words.any(|word| OF_ORGANISATIONS.contains(&word.to_lowercase().as_str()))
+}
+
+/// A text in one line: white space and control characters are one space each time.
+pub fn one_line(text: &str) -> String {
+    let words = text.split(|letter: char| letter.is_whitespace() || letter.is_control());
+    words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
 /// The first ASCII letters and digits of a text in small letters, accents removed.
@@ -167,9 +279,44 @@ mod tests {
         check("李学", "李学");
         check("van", "van");
         check("van Berg", "van||Berg|");
+        check("Rossana De Leo", "Rossana||De Leo|");
+        check("Robert M. La Follette", "Robert M.||La Follette|");
+        check("Jean-François Le Bas", "Jean-François||Le Bas|");
+        check("Juan De La Cruz Jr.", "Juan||De La Cruz|Jr.");
+        check("José Ortega y Gasset", "José||Ortega y Gasset|");
+        check("Jesús Vilá y Rico", "Jesús||Vilá y Rico|");
+        check("Maria de Prat i Soler", "Maria|de|Prat i Soler|");
+        check("Nguyen Van Anh", "Nguyen Van||Anh|");
+        check("Nguyễn Thị Le Hoa", "Nguyễn Thị Le||Hoa|");
+        check("Paul T. Costa, Jr.", "Paul T.||Costa|Jr.");
+        check("Sandra Sand", "Sandra||Sand|");
+        check("Sand and Gravel Association", "Sand and Gravel Association");
+        check("Microsoft Corporation", "Microsoft Corporation");
+        check("R Core Team", "R Core Team");
+        check("American Psychiatric Association", "American Psychiatric Association");
+        check(
+            "Corporación Universitaria Remington, Manizales, Colombia",
+            "Corporación Universitaria Remington, Manizales, Colombia",
+        );
         check("Institute of Things", "Institute of Things");
         check(" , ", ",");
         check("a,b,c", "a,b,c");
+    }
+
+    #[test]
+    fn a_printed_name_with_a_comma_says_where_the_last_name_begins() {
+        let check = |name: &str, printed: &str, expected: [&str; 2]| {
+            let found = Name::printed_as(name, Some(printed));
+            let Name::Person { given, .. } = &found else { panic!("{name}") };
+            assert_eq!([*given, &found.family()], expected, "{name}, {printed}");
+        };
+        check("Ana Garcia Lopez", "García López, A.", ["Ana", "Garcia Lopez"]);
+        check("Ana Garcia Lopez", "Lopez, Ana Garcia", ["Ana Garcia", "Lopez"]);
+        check("Ada van Berg Jr.", "van Berg, A.", ["Ada", "van Berg"]);
+        check("Ada Berg", "Someone, Else", ["Ada", "Berg"]);
+        check("Ada Berg", "Ada Berg", ["Ada", "Berg"]);
+        check("Ada Berg", "Ada Berg, Jr.", ["Ada", "Berg"]);
+        check("Ada Berg", "Ada Berg, ", ["Ada", "Berg"]);
     }
 
     #[test]

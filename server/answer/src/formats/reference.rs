@@ -1,14 +1,16 @@
 //! An output as reference formats see it.
 
 use pinakes_format::storage::error::ReadError;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
 use crate::formats::kinds::{self, Kind};
-use crate::formats::names::Name;
+use crate::formats::names::{Name, one_line};
+use crate::formats::rich::Rich;
 
-/// The members of an output that lists of references need, as `select` has them.
-pub const MEMBERS: &str = "id,doi,title,name,year,date,language,type,authors.name,biblio,keywords,\
-    primary_venue.landing_page_url,primary_venue.source.name,primary_venue.source.type";
+/// The members of an output that references need, as a selection of an export has them.
+pub const MEMBERS: &str = "id,doi,title,name,year,date,language,type,authors.name,authors.raw_author_name,biblio,\
+    keywords,abstract,is_retracted,primary_venue.landing_page_url,primary_venue.raw_source_name,\
+    primary_venue.source.name,primary_venue.source.type";
 /// Address of DOIs.
 const DOI_RESOLVER: &str = "https://doi.org/";
 
@@ -33,6 +35,14 @@ pub struct Reference {
     open_access: Option<OpenAccess>,
     r#abstract: Option<String>,
     keywords: Option<Vec<Option<String>>>,
+    /// Whether the work was retracted.
+    #[serde(deserialize_with = "or_false")]
+    pub is_retracted: bool,
+}
+
+/// A null counts as false.
+fn or_false<'de, D: Deserializer<'de>>(value: D) -> Result<bool, D::Error> {
+    Ok(Option::deserialize(value)?.unwrap_or_default())
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -46,14 +56,16 @@ struct Language {
 #[serde(default)]
 pub struct Author {
     name: Option<String>,
+    /// The name as the work prints it.
+    raw_author_name: Option<String>,
     /// ORCID iD as URL; only of single records.
     pub orcid: Option<String>,
 }
 
 impl Author {
-    /// The name as the record has it, not split.
+    /// The name as the record has it, not split; or else as the work prints it.
     pub fn name(&self) -> Option<&str> {
-        self.name.as_deref()
+        self.name.as_deref().or(self.raw_author_name.as_deref())
     }
 }
 
@@ -63,6 +75,8 @@ struct Venue {
     source: Option<Source>,
     landing_page_url: Option<String>,
     pdf_url: Option<String>,
+    /// The name of the source as the work prints it.
+    raw_source_name: Option<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -105,21 +119,25 @@ impl Reference {
     }
 
     /// The title, or else the name.
-    pub fn title(&self) -> Option<&str> {
-        self.title.as_deref().or(self.name.as_deref())
+    pub fn title(&self) -> Option<Rich> {
+        self.title.as_deref().or(self.name.as_deref()).map(Rich::of)
     }
 
-    /// The name of the journal, the proceedings or the book.
-    pub fn container(&self) -> Option<&str> {
-        self.source()?.name.as_deref()
+    /// The name of the journal, the proceedings or the book: of the record that the venue refers to, or else as printed.
+    pub fn container(&self) -> Option<String> {
+        let known = self.source().and_then(|source| source.name.as_deref());
+        let printed = || self.primary_venue.as_ref()?.raw_source_name.as_deref();
+        known.or_else(printed).map(|name| Rich::of(name).text())
     }
 
     /// The authors with a name, in their order.
     pub fn authors(&self) -> impl Iterator<Item = (Name<'_>, &Author)> {
         let authors = self.authors.iter().flatten();
-        let named = authors.filter_map(|author| Some((author.name.as_deref()?, author)));
+        let named = authors.filter_map(|author| Some((author.name()?, author)));
         let named = named.filter(|(name, _)| !name.trim().is_empty());
-        named.map(|(name, author)| (Name::of(name), author))
+        named.map(|(name, author)| {
+            (Name::printed_as(name, author.raw_author_name.as_deref()), author)
+        })
     }
 
     pub fn names(&self) -> impl Iterator<Item = Name<'_>> {
@@ -185,8 +203,8 @@ impl Reference {
         self.language.as_ref()?.code.as_deref()
     }
 
-    pub fn r#abstract(&self) -> Option<&str> {
-        self.r#abstract.as_deref()
+    pub fn r#abstract(&self) -> Option<String> {
+        self.r#abstract.as_deref().map(|text| Rich::of(text).text())
     }
 
     pub fn keywords(&self) -> impl Iterator<Item = &str> {
@@ -204,10 +222,4 @@ impl Reference {
             _ => Vec::new(),
         }
     }
-}
-
-/// A text in one line: white space and control characters are one space each time.
-pub fn one_line(text: &str) -> String {
-    let words = text.split(|letter: char| letter.is_whitespace() || letter.is_control());
-    words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }

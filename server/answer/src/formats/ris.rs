@@ -1,10 +1,10 @@
 //! Records of RIS: a tag and a value on each line, which ends with CRLF.
 
-use crate::formats::names::Name;
-use crate::formats::reference::{Reference, one_line};
+use crate::formats::names::{Name, one_line};
+use crate::formats::reference::Reference;
 
 /// Writes a record.
-pub(super) fn write(reference: &Reference, out: &mut Vec<u8>) {
+pub(super) fn write(reference: &Reference, database: &str, out: &mut Vec<u8>) {
     let (kind, container) = reference.kind().ris;
     let mut line = |tag: &str, value: &str| {
         out.extend_from_slice(format!("{tag}  - {value}\r\n").as_bytes());
@@ -17,8 +17,8 @@ pub(super) fn write(reference: &Reference, out: &mut Vec<u8>) {
     };
     lines("ID", reference.id.as_deref());
     reference.names().for_each(|name| lines("AU", Some(&author(&name))));
-    lines("TI", reference.title());
-    lines(container, reference.container());
+    lines("TI", reference.title().map(|title| title.text()).as_deref());
+    lines(container, reference.container().as_deref());
     let date = reference.date();
     if let Some(year) = date.first() {
         lines("PY", Some(&year.to_string()));
@@ -33,15 +33,20 @@ pub(super) fn write(reference: &Reference, out: &mut Vec<u8>) {
     lines("DO", reference.doi());
     lines("UR", reference.address());
     lines("LA", reference.language());
-    lines("AB", reference.r#abstract());
+    lines("AB", reference.r#abstract().as_deref());
     reference.keywords().for_each(|word| lines("KW", Some(word)));
+    if reference.is_retracted {
+        lines("N1", Some("Retracted"));
+    }
+    lines("DB", Some(database));
     out.extend_from_slice(b"ER  - \r\n\r\n");
 }
 
 /// Last name, given name and suffix, as RIS has them.
 fn author(name: &Name<'_>) -> String {
     match name {
-        Name::Whole(name) => (*name).to_owned(),
+        // A comma would end a last name.
+        Name::Whole(name) => name.replace(", ", " - ").replace(',', " "),
         Name::Person { given, suffix: "", .. } => format!("{}, {given}", name.family()),
         Name::Person { given, suffix, .. } => format!("{}, {given}, {suffix}", name.family()),
     }

@@ -146,7 +146,8 @@ fn stream(query: &Query, format: StreamFormat, name: &str, call: &Call<'_>) -> A
     tracing::debug!(records, format = format.name(), "list streamed");
     let media_type = format.media_type();
     let file_name = Some(format!("{name}.{}", format.extension()).into());
-    let weight = if query.selects_single() { SINGLE_WEIGHT } else { 1 };
+    let is_whole = query.selects_single() || matches!(format, StreamFormat::References(_));
+    let weight = if is_whole { SINGLE_WEIGHT } else { 1 };
     let list = ListStream { records, weight, media_type, file_name };
     Ok(Reply::in_pieces(Box::new(rows), Some(list)))
 }
@@ -247,7 +248,7 @@ pub fn content(facts: &'static Facts, document: &mut Document<'_>) -> Value {
         let (media_type, _) =
             format.media_type().split_once(';').unwrap_or((format.media_type(), ""));
         let schema = match format {
-            StreamFormat::Citation(format) => format.schema(true),
+            StreamFormat::References(format) => format.schema(true),
             _ => json!({ "type": "string" }),
         };
         content[media_type] = json!({ "schema": schema });

@@ -12,7 +12,6 @@ use pinakes_format::query::{
 };
 use pinakes_format::schema::keys::{Keys, keys_of};
 
-use crate::formats::reference::MEMBERS;
 use crate::list::stream::StreamFormat;
 use crate::reply::detail::{DETAILS_MAX, Detail};
 use crate::request::parameters::{GIVEN_TWICE, query_pairs};
@@ -329,10 +328,6 @@ impl QueryParser {
         if let (Some(sample), Some(seed)) = (&mut self.query.sample, self.seed) {
             sample.seed = seed;
         }
-        if let Some(StreamFormat::Citation(_)) = self.format {
-            // The list of outputs has these members.
-            let _ = self.query.set_stream_select(MEMBERS);
-        }
         Ok(ListRequest { query: self.query, format: self.format })
     }
 
@@ -348,7 +343,7 @@ impl QueryParser {
             }
         }
         let has_groups = matches!(self.query.result_kind, ResultKind::Groups(_));
-        let is_citation = matches!(self.format, Some(StreamFormat::Citation(_)));
+        let is_citation = matches!(self.format, Some(StreamFormat::References(_)));
         let names = self.dialect.parameters.iter();
         let sums_groups = names.clone().any(|(_, known)| *known == Parameter::GroupBy);
         let is_searched = self.given.iter().any(|given| given.parameter == Parameter::Search);

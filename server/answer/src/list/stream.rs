@@ -23,8 +23,9 @@ use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
 
 use crate::define::work_limits::WorkLimits;
+use crate::formats;
 use crate::formats::reference::Reference;
-use crate::formats::{CitationFormat, CitationWriter};
+use crate::formats::{ReferenceFormat, ReferenceWriter};
 use crate::list::rows::{JSON_BYTES_PER_STORED, add_score};
 use crate::reply::pieces::{PIECE_BYTES, PieceBudget, PieceError, PieceSource};
 
@@ -39,7 +40,7 @@ pub enum StreamFormat {
     /// One record on each row, after a header.
     Csv,
     /// References to outputs.
-    Citation(CitationFormat),
+    References(ReferenceFormat),
 }
 
 impl StreamFormat {
@@ -48,8 +49,8 @@ impl StreamFormat {
 
     /// The formats of the list of an entity.
     pub fn of(entity: Entity) -> impl Iterator<Item = StreamFormat> {
-        let citations = CitationFormat::ALL.into_iter().filter(move |_| entity == Entity::Output);
-        StreamFormat::OF_ALL.into_iter().chain(citations.map(StreamFormat::Citation))
+        let references = ReferenceFormat::ALL.into_iter().filter(move |_| entity == Entity::Output);
+        StreamFormat::OF_ALL.into_iter().chain(references.map(StreamFormat::References))
     }
 
     /// The value of the parameter.
@@ -57,7 +58,7 @@ impl StreamFormat {
         match self {
             StreamFormat::NdJson => "ndjson",
             StreamFormat::Csv => "csv",
-            StreamFormat::Citation(format) => format.name(),
+            StreamFormat::References(format) => format.name(),
         }
     }
 
@@ -66,14 +67,14 @@ impl StreamFormat {
         match self {
             StreamFormat::NdJson => "JSON lines",
             StreamFormat::Csv => "CSV",
-            StreamFormat::Citation(format) => format.label(),
+            StreamFormat::References(format) => format.label(),
         }
     }
 
     /// The extension of file names.
     pub fn extension(self) -> &'static str {
         match self {
-            StreamFormat::Citation(format) => format.extension(),
+            StreamFormat::References(format) => format.extension(),
             format => format.name(),
         }
     }
@@ -83,7 +84,7 @@ impl StreamFormat {
         match self {
             StreamFormat::NdJson => "application/x-ndjson",
             StreamFormat::Csv => "text/csv; charset=utf-8; header=present",
-            StreamFormat::Citation(format) => format.media_type(),
+            StreamFormat::References(format) => format.media_type(),
         }
     }
 }
@@ -108,7 +109,7 @@ pub struct ListRows {
 enum Output {
     Lines,
     Table(CsvTable),
-    Citations(CitationWriter),
+    References(ReferenceWriter),
 }
 
 impl ListRows {
@@ -125,7 +126,10 @@ impl ListRows {
             Ok::<_, QueryError>((records, query.next_batch(&mut cursor, snapshot, deadline)?))
         })?;
         let all = || Members::all(query.entity, View::List);
-        let members = query.select.clone().unwrap_or_else(all);
+        let members = match format {
+            StreamFormat::References(_) => formats::members(),
+            _ => query.select.clone().unwrap_or_else(all),
+        };
         let output = match format {
             StreamFormat::NdJson => Output::Lines,
             StreamFormat::Csv => {
@@ -136,9 +140,11 @@ impl ListRows {
                 let lists = query.selects_references;
                 Output::Table(if lists { table.with_list(REFERENCES) } else { table })
             }
-            StreamFormat::Citation(format) => {
-                Output::Citations(CitationWriter::of_list(format, records))
-            }
+            StreamFormat::References(format) => Output::References(ReferenceWriter::of_list(
+                format,
+                records,
+                &snapshot.manifest().id,
+            )),
         };
         let stream = ListRows {
             query: query.clone(),
@@ -161,7 +167,7 @@ impl ListRows {
             match &self.output {
                 Output::Lines => {}
                 Output::Table(table) => table.write_header(&mut out),
-                Output::Citations(writer) => writer.begin(&mut out),
+                Output::References(writer) => writer.begin(&mut out),
             }
         }
         while self.records_left > 0 && !budget.is_used(out.len()) {
@@ -170,7 +176,7 @@ impl ListRows {
             }
             out = self.render_some(snapshot, out, budget)?;
         }
-        if let (0, Output::Citations(writer)) = (self.records_left, &self.output) {
+        if let (0, Output::References(writer)) = (self.records_left, &self.output) {
             writer.finish(&mut out);
         }
         Ok(out)
@@ -226,10 +232,10 @@ impl ListRows {
                     }
                     table.write_row(&writer.out, &mut out)?;
                 }
-                Output::Citations(citations) => {
+                Output::References(references) => {
                     writer.out.clear();
                     members.render(row, &mut writer)?;
-                    citations.write(&Reference::read(&writer.out)?, &mut out)?;
+                    references.write(&Reference::read(&writer.out)?, &mut out)?;
                 }
                 Output::Lines => {
                     // The record is written at the end of the piece, not copied there.
@@ -258,7 +264,7 @@ impl ListRows {
 impl PieceSource for ListRows {
     fn held_bytes(&self) -> usize {
         let keys = match self.output {
-            Output::Citations(_) => CitationWriter::BYTES_MAX,
+            Output::References(_) => ReferenceWriter::BYTES_MAX,
             _ => 0,
         };
         RowCursor::BATCH_BYTES_MAX + keys

@@ -12,9 +12,9 @@ use percent_encoding::utf8_percent_encode;
 use serde_json::{Value, json};
 
 use crate::formats::apa::Formatted;
-use crate::formats::names::Name;
-use crate::formats::reference::{Reference, one_line};
-use crate::formats::{CitationFormat, kinds};
+use crate::formats::names::{Name, one_line};
+use crate::formats::reference::Reference;
+use crate::formats::{ReferenceFormat, kinds};
 use crate::pages::html::emphasized;
 use crate::reply::JSON;
 use crate::request::path::OUTSIDE_URI;
@@ -44,19 +44,19 @@ impl Citation {
     /// Makes the parts from an output and the path of its JSON.
     pub fn new(reference: &Reference, path: &str) -> Citation {
         let formatted = Formatted::new(reference);
-        let file = |format: CitationFormat| (format.label(), file_path(path, format));
+        let file = |format: ReferenceFormat| (format.label(), file_path(path, format));
         Citation {
             before: emphasized(&formatted.before),
             italic: emphasized(&formatted.italic),
             after: emphasized(&formatted.after),
-            files: CitationFormat::ALL.map(file).to_vec(),
+            files: ReferenceFormat::ALL.map(file).to_vec(),
             tags: tags(reference),
             json_ld: in_script(&json_ld(reference)),
         }
     }
 }
 
-fn file_path(path: &str, format: CitationFormat) -> String {
+fn file_path(path: &str, format: ReferenceFormat) -> String {
     format!("{path}?format={}", format.name())
 }
 
@@ -68,13 +68,13 @@ fn tags(reference: &Reference) -> Vec<(&'static str, String)> {
             tags.push((name, value));
         }
     };
-    add("citation_title", reference.title());
+    add("citation_title", reference.title().map(|title| title.text()).as_deref());
     for (name, author) in reference.authors().take(TAGGED_AUTHORS_MAX) {
         add("citation_author", Some(&inverted(&name)));
         add("citation_author_orcid", author.orcid.as_deref());
     }
     add("citation_publication_date", date(reference, "/").as_deref());
-    add(reference.kind().tag, reference.container());
+    add(reference.kind().tag, reference.container().as_deref());
     add("citation_volume", reference.volume());
     add("citation_issue", reference.issue());
     add("citation_firstpage", reference.first_page());
@@ -114,7 +114,7 @@ fn json_ld(reference: &Reference) -> Value {
     };
     let text = |value: Option<&str>| value.map(|value| Value::from(one_line(value)));
     add("@id", text(reference.doi_url()));
-    add("name", text(reference.title()));
+    add("name", reference.title().map(|title| title.text().into()));
     let authors: Vec<Value> = reference
         .authors()
         .take(TAGGED_AUTHORS_MAX)
@@ -136,9 +136,9 @@ fn json_ld(reference: &Reference) -> Value {
     add("datePublished", date(reference, "-").map(Value::from));
     match reference.container() {
         Some(name) if kind.csl.1 == "publisher" => {
-            add("publisher", Some(json!({ "@type": "Organization", "name": (one_line(name)) })));
+            add("publisher", Some(json!({ "@type": "Organization", "name": (one_line(&name)) })));
         }
-        container => add("isPartOf", part_of(reference, container)),
+        container => add("isPartOf", part_of(reference, container.as_deref())),
     }
     add("pageStart", text(reference.first_page()));
     add("pageEnd", text(reference.last_page()));
@@ -147,7 +147,7 @@ fn json_ld(reference: &Reference) -> Value {
     add("identifier", doi);
     add("url", text(reference.address().filter(|address| is_web(address))));
     add("inLanguage", text(reference.language()));
-    add("abstract", text(reference.r#abstract()));
+    add("abstract", text(reference.r#abstract().as_deref()));
     let keywords: Vec<String> = reference.keywords().map(one_line).collect();
     add("keywords", (!keywords.is_empty()).then(|| keywords.into()));
     work
@@ -157,7 +157,7 @@ fn json_ld(reference: &Reference) -> Value {
 fn part_of(reference: &Reference, container: Option<&str>) -> Option<Value> {
     let is_article = *reference.kind() == kinds::ARTICLE;
     let class = if is_article { "Periodical" } else { "CreativeWork" };
-    let mut part = container.map(|name| json!({ "@type": class, "name": (one_line(name)) }));
+    let mut part = container.map(|name| json!({ "@type": class, "name": (one_line(&name)) }));
     for (class, member, number) in [
         ("PublicationVolume", "volumeNumber", reference.volume()),
         ("PublicationIssue", "issueNumber", reference.issue()),
@@ -199,7 +199,7 @@ pub fn link_header(reference: &Reference, path: &str) -> Option<(HeaderName, Hea
         add(copy, if is_pdf { "rel=\"item\"; type=\"application/pdf\"" } else { "rel=\"item\"" });
     }
     add(path, &format!("rel=\"describedby\"; type=\"{JSON}\""));
-    for format in CitationFormat::ALL {
+    for format in ReferenceFormat::ALL {
         let rest = format!("rel=\"describedby\"; type=\"{}\"", format.media_type());
         add(&file_path(path, format), &rest);
     }

@@ -5,7 +5,8 @@ use pinakes_format::record::schema::ObjectSchema;
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
 
-use crate::formats::reference::{Reference, one_line};
+use crate::formats::names::one_line;
+use crate::formats::reference::Reference;
 use crate::pages::beginnings::Beginnings;
 use crate::pages::labels::thousands;
 use crate::pages::members::{LabelledMember, Node, declaration, member_at, members};

@@ -18,7 +18,7 @@ use crate::define::path::RoutePath;
 use crate::define::plan::{Cost, Planned, Planning};
 use crate::define::thread::Thread;
 use crate::formats::reference::Reference;
-use crate::formats::{CitationFormat, CitationWriter};
+use crate::formats::{ReferenceFormat, ReferenceWriter};
 use crate::openapi::document::Document;
 use crate::openapi::operation::{Operation, RECORD_STATUSES, json_content};
 use crate::openapi::parameters::{path_parameter, query_parameter};
@@ -26,7 +26,6 @@ use crate::openapi::responses::CACHE_HEADERS;
 use crate::openapi::samples::Sample;
 use crate::openapi::schemas::own_id;
 use crate::record::resolve;
-use crate::referring;
 use crate::referring::{ReferringList, referring_lists};
 use crate::reply::Reply;
 use crate::reply::detail::Detail;
@@ -34,6 +33,7 @@ use crate::reply::etag::Etags;
 use crate::request::accept::prefers;
 use crate::request::parameters::query_pairs;
 use crate::request::path::{decode, echo};
+use crate::{formats, referring};
 
 pub const RECORD: Endpoint = Endpoint {
     lists: Lists::Of(|facts| facts.has_single),
@@ -82,13 +82,13 @@ pub fn plan(variant: &'static Variant, planning: &Planning<'_>) -> Result<Planne
 }
 
 /// The format of reference managers that a request for an output asks for, by `format` or else by `Accept`.
-fn citation_format(facts: &Facts, call: &Call<'_>) -> Result<Option<CitationFormat>, Vec<Detail>> {
+fn citation_format(facts: &Facts, call: &Call<'_>) -> Result<Option<ReferenceFormat>, Vec<Detail>> {
     if facts.entity != Entity::Output {
         return Ok(None);
     }
     let mut pairs = query_pairs(call.query).flatten();
     let named = pairs.find(|(name, _)| name == "format");
-    let formats = CitationFormat::ALL.into_iter();
+    let formats = ReferenceFormat::ALL.into_iter();
     match named {
         Some((name, value)) => {
             let format = formats.clone().find(|format| format.name() == value);
@@ -132,7 +132,7 @@ fn run(variant: &Variant, record: NamedRecord<'_>, call: &Call<'_>) -> Answer {
 }
 
 /// Answers with the reference to an output in a format of reference managers.
-fn cite(record: NamedRecord<'_>, format: CitationFormat, call: &Call<'_>) -> Answer {
+fn cite(record: NamedRecord<'_>, format: ReferenceFormat, call: &Call<'_>) -> Answer {
     let row = match find(&CURRENT, record, "", call)? {
         Ok(row) => row,
         Err(reply) => return Ok(reply),
@@ -141,8 +141,13 @@ fn cite(record: NamedRecord<'_>, format: CitationFormat, call: &Call<'_>) -> Ans
     let reply = match etags.matching_coding(call.headers) {
         Some(coding) => Reply::not_modified_tagged(&etags, coding),
         None => {
-            let json = render(&CURRENT, record.facts.entity, row, call)?;
-            let text = CitationWriter::of_record(format, &Reference::read(&json)?)?;
+            refuse_long(record.facts.entity, row, call)?;
+            let members = formats::members();
+            let mut writer = members.writer(call.snapshot);
+            members.render(row, &mut writer)?;
+            let reference = Reference::read(&writer.out)?;
+            let id = &call.snapshot.manifest().id;
+            let text = ReferenceWriter::of_record(format, &reference, id)?;
             let name = format!(
                 "{}.{}",
                 id_text(&CURRENT, record.facts.entity, record.id),
@@ -160,16 +165,25 @@ fn cite(record: NamedRecord<'_>, format: CitationFormat, call: &Call<'_>) -> Ans
 }
 
 /// The tags of references in a format: those of JSON are the snapshot's own.
-fn etags(format: CitationFormat, call: &Call<'_>) -> Etags {
+fn etags(format: ReferenceFormat, call: &Call<'_>) -> Etags {
     let digits = match format {
-        CitationFormat::Bibtex => "1",
-        CitationFormat::Ris => "2",
-        CitationFormat::Csl => "3",
+        ReferenceFormat::Bibtex => "1",
+        ReferenceFormat::Ris => "2",
+        ReferenceFormat::Csl => "3",
     };
     call.served.reply_headers().etags_of_version(digits)
 }
 
-/// The JSON of a record. A shared thread renders no long record.
+/// A shared thread renders no long record.
+fn refuse_long(entity: Entity, row: u32, call: &Call<'_>) -> Result<(), Failure> {
+    let is_shared = call.thread == Thread::Shared;
+    match is_shared && call.snapshot.record_bytes(entity, row)? > SHARED_BYTES_MAX {
+        true => Err(Failure::WouldWait),
+        false => Ok(()),
+    }
+}
+
+/// The JSON of a record.
 fn render(
     variant: &Variant,
     entity: Entity,
@@ -177,9 +191,7 @@ fn render(
     call: &Call<'_>,
 ) -> Result<Vec<u8>, Failure> {
     let snapshot = call.snapshot;
-    if call.thread == Thread::Shared && snapshot.record_bytes(entity, row)? > SHARED_BYTES_MAX {
-        return Err(Failure::WouldWait);
-    }
+    refuse_long(entity, row, call)?;
     let mut writer = JsonWriter::new(snapshot, Shape::Single);
     writer.out.reserve(CAPACITY_BYTES);
     (variant.render)(snapshot, entity, row, &mut writer)?;
@@ -268,11 +280,11 @@ fn describe(route: &RoutePath, document: &mut Document<'_>) -> Result<(), ReadEr
     let mut parameters = vec![path_parameter("id", &doc, own_id(facts.entity), example)];
     let mut content = json_content(record);
     if facts.entity == Entity::Output {
-        let formats = CitationFormat::ALL.map(CitationFormat::name);
+        let formats = ReferenceFormat::ALL.map(ReferenceFormat::name);
         let doc = "A file of reference managers instead of JSON. `Accept` with the media type does the same.";
         let schema = json!({ "type": "string", "enum": formats });
         parameters.push(query_parameter("format", doc, schema, []));
-        for format in CitationFormat::ALL {
+        for format in ReferenceFormat::ALL {
             content[format.media_type()] = json!({ "schema": (format.schema(false)) });
         }
     }

@@ -11,6 +11,7 @@ use std::sync::Mutex;
 
 use pinakes_tests::certificates::OPENALEX;
 use pinakes_tests::server::{Server, Snapshots, command};
+use pinakes_tests::skip;
 
 /// The address of the mirror, which other programs do not listen on.
 const ADDRESS: &str = "127.77.69.83";
@@ -46,7 +47,7 @@ impl Mirror {
         let hosts = file("hosts", &format!("127.0.0.1 localhost\n{ADDRESS} api.openalex.org\n"));
         let tried = in_hosts(&hosts, Path::new("true")).output();
         if !tried.is_ok_and(|tried| tried.status.success()) {
-            eprintln!("skipped: {test}: only root can give a program another /etc/hosts");
+            skip(test, "only root can give a program another /etc/hosts");
             return None;
         }
         let snapshots = Snapshots::from_inputs(&[large]);
@@ -93,7 +94,7 @@ fn installed(program: &str, import: &str, test: &str) -> Option<PathBuf> {
     if found.is_ok_and(|found| found.status.success()) {
         return Some(folder.join(program));
     }
-    eprintln!("skipped: {test}: target/openalex lacks what `{import}` needs; .ci/run installs it");
+    skip(test, format!("target/openalex lacks what `{import}` needs; .ci/run installs it"));
     None
 }
 

@@ -78,6 +78,7 @@ members! {
         pub(super) is_accepted: MaybeBool,
         pub(super) is_published: MaybeBool,
         pub(super) source: MaybeObject<RawLocationSource<'a>>,
+        pub(super) raw_source_name: MaybeText<'a>,
     }
 }
 

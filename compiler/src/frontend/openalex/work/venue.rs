@@ -35,6 +35,7 @@ impl RawWork<'_> {
             is_accepted: location.is_accepted.0,
             is_published: location.is_published.0,
             source: location.source.0.as_ref().map(|source| source.primary(segment, diagnostics)),
+            raw_source_name: location.printed_source(),
         })
     }
 
@@ -134,10 +135,24 @@ impl RawLocation<'_> {
     /// Whether every member is null.
     fn is_null(&self) -> bool {
         let flags = [self.is_oa, self.is_accepted, self.is_published];
-        let texts = [&self.id, &self.landing_page_url, &self.pdf_url, &self.license, &self.version];
+        let texts = [
+            &self.id,
+            &self.landing_page_url,
+            &self.pdf_url,
+            &self.license,
+            &self.version,
+            &self.raw_source_name,
+        ];
         flags.iter().all(|flag| flag.0.is_none())
             && texts.iter().all(|text| text.0.is_none())
             && self.source.0.as_ref().is_none_or(RawLocationSource::is_null)
+    }
+
+    /// The printed name of the source, where the source itself has none.
+    fn printed_source(&self) -> Option<String> {
+        let source = self.source.0.as_ref();
+        let is_named = source.is_some_and(|source| source.display_name.as_str().is_some());
+        if is_named { None } else { self.raw_source_name.to_owned() }
     }
 
     fn venue(&self, segment: &mut SegmentBuilder, diagnostics: &Diagnostics) -> Venue {
@@ -173,6 +188,7 @@ impl<'a> RawHostVenue<'a> {
                 display_name: self.display_name.clone(),
                 kind: self.kind.clone(),
             })),
+            raw_source_name: MaybeText(None),
         };
         (!location.is_null()).then_some(location)
     }

@@ -593,6 +593,10 @@ fn location(work: &mut Stored<'_>, venue: Value) -> Result<Value, ReadError> {
     for name in ["version", "is_accepted", "is_published"] {
         made.insert(name.into(), venue.remove(name).unwrap_or_default());
     }
+    // Kept of primary locations without a source.
+    if let Some(printed) = venue.remove("raw_source_name").filter(|printed| !printed.is_null()) {
+        made.insert("raw_source_name".into(), printed);
+    }
     Ok(made.into())
 }
 
