@@ -10,7 +10,7 @@ use std::{
 use pinakes_tests::root;
 
 /// The crates whose folders the map lists.
-const CRATES: [&str; 3] = ["format/src", "compiler/src", "server/src"];
+const CRATES: [&str; 4] = ["format/src", "format/store/src", "compiler/src", "server/src"];
 
 /// The Rust files of a folder or of a single file, without modules of tests.
 fn files(path: &Path) -> Vec<PathBuf> {
