@@ -208,7 +208,7 @@ impl Run {
         snapshots: Option<&Path>,
     ) -> Result<(CompileStage, Option<Published>)> {
         let skipped = inputs.skipped_paths();
-        let limits = args.read_limits(self.work.part_memory_bytes());
+        let limits = args.read_limits(self.work.memory, self.work.part_memory_bytes());
         let (parts, progress) = (inputs.parts, self.progress);
         let mut stage =
             self.within_memory(|| compile(parts, objects, &limits, Check::Directory, progress))?;
