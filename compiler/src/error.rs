@@ -5,7 +5,7 @@ use std::{io, path::PathBuf};
 use pinakes_format::entity::Entity;
 use pinakes_format::storage::error::ReadError;
 use pinakes_remote::error::RemoteError;
-use pinakes_remote::partial::PartialError;
+use pinakes_store::error::StoreError;
 
 use crate::terminal::escape::escape_path;
 
@@ -57,15 +57,16 @@ impl From<Unreadable> for Error {
     }
 }
 
-impl From<PartialError> for Error {
-    fn from(error: PartialError) -> Error {
+impl From<StoreError> for Error {
+    fn from(error: StoreError) -> Error {
         match error {
-            PartialError::Remote(error) => error.into(),
-            PartialError::Locked(path) => {
-                Error::Locked { path: path.join(".lock"), pid: "unknown".into() }
-            }
-            PartialError::Directory { path, error } => Error::output(path)(error),
-            error @ PartialError::Older { .. } => Error::Refused(error.to_string()),
+            StoreError::Remote(error) => error.into(),
+            StoreError::Locked { path, pid } => Error::Locked { path, pid },
+            StoreError::Read { path, source } => Error::input(path)(source),
+            StoreError::Content { path, reason } => Error::Input { path, reason },
+            StoreError::Write { path, source } => Error::output(path)(source),
+            StoreError::Refused(reason) => Error::Refused(reason),
+            StoreError::Unsafe { .. } => Error::Usage(error.to_string()),
         }
     }
 }

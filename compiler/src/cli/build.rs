@@ -7,6 +7,9 @@ use std::{
 };
 
 use pinakes_format::snapshot::next::CURRENT;
+use pinakes_store::lock::LockedDirectory;
+use pinakes_store::rolled_back::find_blocked;
+use pinakes_store::suppressed;
 
 use crate::cli::acceptance::empty_entities;
 use crate::cli::objects::{NamedObject, named, open_all};
@@ -31,10 +34,7 @@ use crate::object::warnings::Warnings;
 use crate::object::{Check, Object, ObjectStore, gather};
 use crate::plan::Plan;
 use crate::store::interrupt;
-use crate::store::lock::OutputLock;
 use crate::store::prune::{ObjectDirectory, prune};
-use crate::store::rolled_back::find_blocked;
-use crate::store::suppressed;
 use crate::terminal::escape::escape_path;
 
 pub(crate) fn build(args: BuildArgs) -> Result<()> {
@@ -160,7 +160,7 @@ impl Run {
         open: impl Fn(Check) -> Result<T>,
         find: impl Fn(&T) -> Option<Published>,
         publish: &PublishArgs,
-    ) -> Result<(T, Option<Published>, OutputLock)> {
+    ) -> Result<(T, Option<Published>, LockedDirectory)> {
         let mut opened = open(Check::Directory)?;
         let was_linked = find(&opened).is_some();
         if !was_linked {
@@ -208,7 +208,7 @@ impl Run {
         snapshots: Option<&Path>,
     ) -> Result<(CompileStage, Option<Published>)> {
         let skipped = inputs.skipped_paths();
-        let limits = args.read_limits(self.work.part_memory_bytes());
+        let limits = args.read_limits(self.work.memory, self.work.part_memory_bytes());
         let (parts, progress) = (inputs.parts, self.progress);
         let mut stage =
             self.within_memory(|| compile(parts, objects, &limits, Check::Directory, progress))?;
@@ -256,7 +256,7 @@ impl Run {
         objects: &mut [NamedObject],
         linked: Option<Published>,
         args: &PublishArgs,
-        lock: OutputLock,
+        lock: LockedDirectory,
         quarantine: PathBuf,
         kept_objects: Option<ObjectDirectory<'_>>,
     ) -> Result<Option<PathBuf>> {
@@ -317,7 +317,7 @@ impl Run {
     fn link_objects(
         &mut self,
         objects: &mut [NamedObject],
-        lock: &OutputLock,
+        lock: &LockedDirectory,
     ) -> Result<Published> {
         let forecast = self.forecast(objects, lock);
         let begun = Instant::now();

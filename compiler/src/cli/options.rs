@@ -69,11 +69,10 @@ pub(crate) struct BoundArgs {
 }
 
 impl InputArgs {
-    /// Returns the limits on one part.
-    pub(crate) fn read_limits(&self, part_memory_bytes: u64) -> ReadLimits {
+    /// Returns the limits on one part, of a run with this memory.
+    pub(crate) fn read_limits(&self, memory_bytes: u64, part_memory_bytes: u64) -> ReadLimits {
         let bounds = &self.bounds;
-        ReadLimits {
-            line_bytes_max: usize::try_from(bounds.max_line).unwrap_or(usize::MAX),
+        let limits = ReadLimits {
             inflated_bytes_max: bounds.max_inflated,
             zstd_window_log_max: bounds.zstd_window_max,
             part_memory_bytes,
@@ -82,8 +81,9 @@ impl InputArgs {
                 text_bytes_max: bounds.max_text,
             },
             allow_truncated: self.allow_truncated,
-            is_look: false,
-        }
+            ..ReadLimits::default()
+        };
+        limits.with_lines(bounds.max_line, memory_bytes)
     }
 
     /// Returns how strictly to check dumps against their manifests.

@@ -7,6 +7,10 @@ use std::{
 };
 
 use pinakes_format::snapshot::suppression_list::SuppressionList;
+use pinakes_store::directory::current;
+use pinakes_store::lock::LockedDirectory;
+use pinakes_store::rolled_back::BlockedSnapshot;
+use pinakes_store::suppressed::{name_ids, shown_again};
 
 use crate::cli::acceptance::find_excess;
 use crate::cli::objects::NamedObject;
@@ -20,11 +24,9 @@ use crate::link::selection::RecordSelection;
 use crate::report::file::{ReportFiles, print_published};
 use crate::report::quarantine::BadRecord;
 use crate::report::{RunReport, quarantine};
+use crate::store::directory::lock_output;
 use crate::store::interrupt;
-use crate::store::lock::{OutputLock, lock_output};
 use crate::store::prune::PruneReport;
-use crate::store::rolled_back::BlockedSnapshot;
-use crate::store::suppressed::refuse_unsuppressing;
 use crate::terminal::escape::escape_path;
 use crate::terminal::progress::{Progress, terminal_width};
 
@@ -95,7 +97,7 @@ impl Run {
     }
 
     /// Locks the output, and writes the report of the run that now holds it.
-    pub(crate) fn lock(&self, publish: &PublishArgs) -> Result<OutputLock> {
+    pub(crate) fn lock(&self, publish: &PublishArgs) -> Result<LockedDirectory> {
         let lock = lock_output(&publish.out)?;
         interrupt::remove_on_signal(lock.scratch(), interrupt::NOTHING_PUBLISHED);
         self.check_suppression(publish)?;
@@ -107,10 +109,15 @@ impl Run {
     fn check_suppression(&self, publish: &PublishArgs) -> Result<()> {
         let none = SuppressionList::default();
         let list = self.selection.as_ref().map_or(&none, RecordSelection::suppression);
-        if publish.allow_unsuppress {
+        let Some(before) = current(&publish.out).filter(|_| !publish.allow_unsuppress) else {
             return Ok(());
-        }
-        refuse_unsuppressing(&publish.out, list)
+        };
+        let shown = match shown_again(&publish.out, &before, list) {
+            Ok(shown) if shown.is_empty() => return Ok(()),
+            Ok(shown) => name_ids(&shown),
+            Err(()) => "records of another suppression list".to_owned(),
+        };
+        Err(Error::Unsuppressed { shown, before })
     }
 
     /// Lists the bad records of the compile stage, and checks their number.
@@ -159,7 +166,11 @@ impl Run {
     }
 
     /// Prints and reports what the link is expected to take.
-    pub(crate) fn forecast(&mut self, objects: &[NamedObject], lock: &OutputLock) -> LinkForecast {
+    pub(crate) fn forecast(
+        &mut self,
+        objects: &[NamedObject],
+        lock: &LockedDirectory,
+    ) -> LinkForecast {
         let linked = objects.iter().map(|named| &named.object);
         let last_rate = self.report.link_records_per_second;
         let forecast = LinkForecast::new(linked, lock.scratch(), self.work.memory, last_rate);

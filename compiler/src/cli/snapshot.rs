@@ -11,18 +11,19 @@ use std::{
 use pinakes_format::snapshot::{PARTIAL, Snapshot, VerifiedChunks, read_manifest};
 use pinakes_format::storage::absent::ChunkSource;
 use pinakes_format::storage::mmap::survive_faults;
-use pinakes_remote::chunks::HostChunks;
 use pinakes_remote::host::{Host, RetryPolicy};
-use pinakes_remote::partial::MirrorDirectory;
 use pinakes_remote::signature::read_public;
+use pinakes_store::chunks::HostChunks;
+use pinakes_store::directory::is_id;
+use pinakes_store::partial::{Found, MirrorDirectory};
+use pinakes_store::rollback::roll_back;
 
 use crate::cli::inspect;
 use crate::cli::layout_table::LayoutTable;
 use crate::error::{Error, Result, STANDARD_OUTPUT};
 use crate::remote::USER_AGENT;
 use crate::remote::from::FromArgs;
-use crate::store::directory::{find_snapshot, is_id};
-use crate::store::rollback::roll_back;
+use crate::store::directory::find_snapshot;
 use crate::terminal::escape::escape_path;
 
 /// An open snapshot, and where its chunks come from.
@@ -52,8 +53,10 @@ pub(crate) fn open_from(path: &Path, from: &FromArgs) -> Result<OpenedSnapshot> 
     let keys = keys.collect::<Result<Vec<_>>>()?;
     let host = Host::new(url, USER_AGENT, RetryPolicy::default(), from.tls_ca.as_deref())?;
     let directory = MirrorDirectory::lock(path)?;
-    if let Some(id) = directory.find_newer(&host, &keys)? {
-        directory.make_current(&id)?;
+    match directory.find_newer(&host, &keys)? {
+        Found::Newer(id) => directory.make_current(&id)?,
+        Found::Blocked(blocked) => eprintln!("warning: {}", blocked.warning()),
+        Found::Nothing => {}
     }
     let place = find_snapshot(path)?;
     let id = place.file_name().unwrap_or_default().to_string_lossy();

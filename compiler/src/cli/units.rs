@@ -13,13 +13,16 @@ use crate::terminal::progress::terminal_width;
 const ARRAY_VARIABLES: [&str; 4] =
     ["SLURM_ARRAY_TASK_ID", "JOB_COMPLETION_INDEX", "AWS_BATCH_JOB_ARRAY_INDEX", "PBS_ARRAY_INDEX"];
 
+/// The default of `--memory`, with which machines compile the units of a plan.
+const PLANNED_MEMORY_BYTES: u64 = 2 << 30;
+
 /// Writes a plan, and prints its size and what it found.
 pub(crate) fn plan(args: PlanArgs) -> Result<()> {
     args.transfer.configure();
     refuse_inside(&args.input, &args.out, "--out")?;
     let inputs = input::find(&args.input.inputs, args.input.manifest_policy())?;
-    // The memory of a part belongs to the run that compiles it.
-    let plan = Plan::new(inputs, args.units, args.input.read_limits(0))?;
+    // The memory of a part belongs to the run that compiles it. What a record may take is part of the plan.
+    let plan = Plan::new(inputs, args.units, args.input.read_limits(PLANNED_MEMORY_BYTES, 0))?;
     plan.write(&args.out)?;
     if !args.quiet {
         let mut report = RunReport::new("plan");

@@ -121,7 +121,8 @@ impl PartReader<'_> {
             Ok(text) => text,
             Err(code) => return self.object.set_aside(entity.facts().plural, line, code, None),
         };
-        let warnings = self.diagnostics.total();
+        let (diagnostics, warnings) = (self.diagnostics, self.diagnostics.total());
+        let _memory = diagnostics.begin_record(line_bytes);
         let mut reader = self.line_reader(Some(hash), text);
         let outcome = front_end.read_line(entity, text, &mut reader).map(|()| hash);
         let is_good = outcome.is_ok() && self.diagnostics.total() == warnings;
@@ -137,12 +138,14 @@ impl PartReader<'_> {
 
     /// Reads a Parquet file, row by row.
     fn read_rows(&mut self, front_end: FrontEnd, entity: Entity) -> Result<u64> {
-        let mut rows = open_rows(self.part, front_end, entity, self.limits, self.diagnostics)?;
+        let diagnostics = self.diagnostics;
+        let mut rows = open_rows(self.part, front_end, entity, self.limits, diagnostics)?;
         while let Some(batch) = rows.next_batch()? {
             let columns = batch.columns();
             for (number, row) in columns.rows() {
                 self.diagnostics.at(number, 0);
                 self.object.report.count_read(entity.facts().plural);
+                let _memory = diagnostics.begin_record(0);
                 let mut reader = self.line_reader(None, "");
                 let outcome = front_end.read_row(entity, row, &mut reader);
                 let outcome = outcome.map(|()| reader.line_hash.unwrap_or_default());

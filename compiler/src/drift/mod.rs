@@ -12,7 +12,7 @@
 //! Cost: reads at most 10,000 records of each entity in both snapshots, and the lengths of posting lists. The size of the
 //! dump does not matter. ARCHITECTURE.md says how the limits were chosen.
 //!
-//! Imports `error`, `link`, `store`, `terminal`.
+//! Imports `error`, `link`, `terminal`.
 
 mod examples;
 mod groups;
@@ -30,6 +30,7 @@ use std::{
 use pinakes_format::entity::Entity;
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::manifest::Manifest;
+use pinakes_store::directory;
 use serde::Serialize;
 
 use crate::drift::groups::{distance, grouped_keys};
@@ -38,7 +39,6 @@ use crate::drift::sample::EntitySample;
 use crate::error::{Error, Result};
 use crate::link::context::unreadable;
 use crate::link::take_over::TakeOver;
-use crate::store::directory;
 use crate::terminal::progress::Progress;
 
 /// The result of a step that reads both snapshots. [`TakeOver::Impossible`] stands for damage of the current one.

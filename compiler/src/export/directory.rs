@@ -1,5 +1,7 @@
 //! The output directory of an export, which gets all files or none.
 
+use pinakes_store::directory::remove_tree;
+use pinakes_store::files::try_lock;
 use std::{
     fs::{self, File},
     io::ErrorKind,
@@ -7,8 +9,7 @@ use std::{
 };
 
 use crate::error::{Error, Result};
-use crate::store::directory::{refuse_standard_output, remove_tree};
-use crate::store::files::try_lock;
+use crate::store::directory::refuse_standard_output;
 use crate::store::interrupt;
 
 /// Prefix of the scratch directory of an unfinished export.

@@ -1,6 +1,7 @@
 //! Where an export goes: a directory of files, one file, or standard output. After a failure, a
 //! directory or file has its earlier content.
 
+use pinakes_store::directory::remove_tree;
 use std::{
     fs::{self, File},
     io::{self, BufWriter, Stdout, Write},
@@ -9,7 +10,6 @@ use std::{
 
 use crate::error::{Error, Result, STANDARD_OUTPUT};
 use crate::export::directory::ExportDirectory;
-use crate::store::directory::remove_tree;
 use crate::store::interrupt;
 use crate::terminal::escape::escape_path;
 

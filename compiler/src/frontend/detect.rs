@@ -11,6 +11,7 @@ pub use crate::frontend::side::detect::{DetectedTable, detect_side_table, requir
 pub use crate::frontend::taxonomy_csv::is_header as is_taxonomy_header;
 use crate::read::identifier;
 use crate::read::json_tree::{JsonMembers, JsonValue};
+use crate::read::lenient::Diagnostics;
 use crate::read::parquet::ParquetRows;
 
 /// The member that names a native record; no OpenAlex record has it.
@@ -46,7 +47,9 @@ pub(crate) fn has_native_columns(rows: &ParquetRows<'_>) -> bool {
 /// {"id":"https://openalex.org/A1"}     Other
 /// ```
 pub fn detect_dialect(line: &str) -> LineDialect {
-    let Ok(line) = JsonValue::parse(line) else { return LineDialect::Other };
+    let Ok(line) = JsonValue::parse(line, &Diagnostics::default()) else {
+        return LineDialect::Other;
+    };
     let Some(members) = line.members() else { return LineDialect::Other };
     let has = |name: &str| members.keys().any(|key| key == name);
     if !has(NAME) || has(OPENALEX_NAME) {

@@ -11,14 +11,15 @@ use pinakes_format::json::render::{JsonWriter, Shape};
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::snapshot::next::CURRENT;
 use pinakes_format::storage::manifest::{MANIFEST, Manifest};
+use pinakes_store::lock::LockedDirectory;
+use pinakes_store::publish::{move_into_place, switch_link};
 
 use crate::error::{Error, Result};
 use crate::link::merge::orphans::Orphans;
 use crate::link::take_over::NotTakenOver;
 use crate::link::tally::{SideTally, Tally};
 use crate::store::interrupt::publish_uninterrupted;
-use crate::store::lock::OutputLock;
-use crate::store::publish::{move_into_place, switch_link};
+use crate::terminal::escape::escape_path;
 
 /// Records of each entity that the self-check renders, about.
 const CHECKED_ROWS: u32 = 1_000;
@@ -45,29 +46,36 @@ pub struct Published {
 
 /// Moves a finished snapshot to the output directory and makes it the current one. After an error
 /// `current` is unchanged.
-pub fn publish(finished: &mut Published, lock: &OutputLock) -> Result<()> {
+pub fn publish(finished: &mut Published, lock: &LockedDirectory) -> Result<()> {
     let id = &finished.manifest.id;
-    finished.path =
-        publish_uninterrupted(|| move_into_place(&finished.path, lock.directory(), id, CURRENT))?;
+    finished.path = place(&finished.path, lock, id, CURRENT)?;
     Ok(())
+}
+
+fn place(finished: &Path, lock: &LockedDirectory, id: &str, link: &str) -> Result<PathBuf> {
+    let placed = publish_uninterrupted(|| move_into_place(finished, lock.directory(), id, link))?;
+    if placed.was_damaged {
+        eprintln!("`{}` was damaged; this run replaces it", escape_path(&placed.path));
+    }
+    Ok(placed.path)
 }
 
 /// Checks a complete snapshot in a directory next to the output, publishes it like [`publish`] as `current` or
 /// `next`, and returns its path. After an error the link is unchanged.
 pub fn publish_directory(
     directory: &Path,
-    lock: &OutputLock,
+    lock: &LockedDirectory,
     id: &str,
     link: &str,
 ) -> Result<PathBuf> {
     self_check(directory)?;
-    publish_uninterrupted(|| move_into_place(directory, lock.directory(), id, link))
+    place(directory, lock, id, link)
 }
 
 /// Points `current` or `next` at a complete snapshot of the output directory and returns its path. After an
 /// error the link is unchanged.
-pub fn link_snapshot(lock: &OutputLock, id: &str, link: &str) -> Result<PathBuf> {
-    publish_uninterrupted(|| switch_link(lock.directory(), id, link))
+pub fn link_snapshot(lock: &LockedDirectory, id: &str, link: &str) -> Result<PathBuf> {
+    Ok(publish_uninterrupted(|| switch_link(lock.directory(), id, link))?)
 }
 
 /// Refuses a snapshot in which an entity has less than four fifths of the current snapshot's records,

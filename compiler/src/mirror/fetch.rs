@@ -16,11 +16,11 @@ use std::{
 use pinakes_format::storage::integrity::{CHUNK_BYTES, Verifier, chunk_count};
 use pinakes_format::storage::mmap::Map;
 use pinakes_remote::host::{Extent, Failure, Host, Reply};
+use pinakes_store::files::open_regular;
 use rayon::prelude::*;
 use rustix::fs::{OFlags, SeekFrom, seek};
 
 use crate::error::{Error, Result};
-use crate::store::files::open_regular;
 use crate::terminal::progress::{Bar, Progress};
 
 /// Most chunks in one request (4 MiB).

@@ -8,9 +8,9 @@ use std::{
 
 use pinakes_format::storage::mmap::Map;
 use pinakes_remote::host::{Extent, Failure, Host};
+use pinakes_store::files::{hash_of, open_regular};
 
 use crate::error::{Error, Result};
-use crate::store::files::open_regular;
 
 /// Size of the read buffer in bytes.
 const PIECE_BYTES: usize = 64 << 10;
@@ -22,7 +22,7 @@ const PIECE_BYTES: usize = 64 << 10;
 /// The host does not send the file, or the file does not have the hash `blake3`.
 pub fn fetch(host: &Host, path: &str, place: &Path, size_bytes: u64, blake3: &str) -> Result<Map> {
     if let Ok(file) = open_regular(place)
-        && hash_of(&file).is_some_and(|found| found == blake3)
+        && hash_of(&file).is_ok_and(|found| found == blake3)
     {
         return Map::open(&file).map_err(Error::input(place));
     }
@@ -40,12 +40,6 @@ pub fn fetch(host: &Host, path: &str, place: &Path, size_bytes: u64, blake3: &st
     levels.file.sync_all().map_err(Error::output(place))?;
     let file = open_regular(place).map_err(Error::input(place))?;
     Map::open(&file).map_err(Error::input(place))
-}
-
-fn hash_of(file: &File) -> Option<String> {
-    let mut hasher = blake3::Hasher::new();
-    hasher.update_reader(file).ok()?;
-    Some(hasher.finalize().to_hex().to_string())
 }
 
 /// The file, as far as it was received.

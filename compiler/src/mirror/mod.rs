@@ -15,7 +15,6 @@
 //! Imports `error`, `link`, `object`, `remote`, `report`, `store`, `terminal`.
 
 pub(crate) mod fetch;
-pub(crate) mod last_seen;
 pub(crate) mod levels;
 pub(crate) mod list;
 pub(crate) mod objects;

@@ -11,6 +11,11 @@ use pinakes_format::storage::integrity::{Verifier, levels_bytes};
 use pinakes_format::storage::manifest::{MANIFEST, Manifest};
 use pinakes_format::storage::publication::PublishedObjects;
 use pinakes_remote::host::{Extent, Host};
+use pinakes_store::files::{
+    check_free_space, hash_of, make_directory, open_regular, refuse_unsafe_subdirectories,
+    refuse_writable_by_others, try_lock,
+};
+use pinakes_store::lock::LockedDirectory;
 use rayon::prelude::*;
 
 use crate::error::{Error, Result};
@@ -21,11 +26,6 @@ use crate::mirror::fetch::{Fetch, TargetFile, TransferStats};
 use crate::mirror::list::{ListedObject, ObjectList};
 use crate::mirror::{levels, object_path};
 use crate::object::{Check, Object};
-use crate::store::files::{
-    check_free_space, make_directory, open_regular, refuse_unsafe_subdirectories,
-    refuse_writable_by_others, try_lock,
-};
-use crate::store::lock::OutputLock;
 use crate::terminal::escape::escape_text;
 use crate::terminal::progress::Progress;
 
@@ -46,7 +46,7 @@ pub struct FetchedObjects {
 /// for downloads is a link, which would redirect writing and removing files.
 pub fn refuse_unsafe_directory(directory: &Path) -> Result<()> {
     refuse_writable_by_others(directory)?;
-    refuse_unsafe_subdirectories(directory, &[FETCHED])
+    Ok(refuse_unsafe_subdirectories(directory, &[FETCHED])?)
 }
 
 /// Fetches those objects of a publication that `directory` does not hold.
@@ -147,9 +147,7 @@ fn lock(directory: &Path) -> Result<File> {
 
 /// Computes the hash of a file in hex; `None` if the file cannot be read.
 fn hash_at(path: &Path) -> Option<String> {
-    let mut hasher = blake3::Hasher::new();
-    hasher.update_reader(open_regular(path).ok()?).ok()?;
-    Some(hasher.finalize().to_hex().to_string())
+    hash_of(&open_regular(path).ok()?).ok()
 }
 
 /// Opens objects in parallel; fails if one is damaged or of another version.
@@ -169,7 +167,7 @@ pub fn link(
     objects: &[Object],
     manifest: &Manifest,
     unchanged: UnchangedSource,
-    lock: &OutputLock,
+    lock: &LockedDirectory,
     memory_bytes: usize,
     progress: Progress,
 ) -> Result<Published> {

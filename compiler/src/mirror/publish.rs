@@ -13,6 +13,10 @@ use pinakes_format::storage::publication::{
     PUBLICATION, PUBLICATION_VERSION, PUBLICATIONS, Publication, PublishedSnapshot,
 };
 use pinakes_remote::manifest::SNAPSHOTS;
+use pinakes_store::files::{
+    make_directory, refuse_unsafe_subdirectories, refuse_writable_by_others,
+};
+use pinakes_store::lock::LockedDirectory;
 
 use crate::error::{Error, Result};
 use crate::mirror::OBJECTS;
@@ -21,11 +25,8 @@ use crate::mirror::run::MirrorRun;
 use crate::mirror::signature::read_secret;
 use crate::mirror::tree::Tree;
 use crate::store::directory::find_snapshot;
-use crate::store::files::{
-    make_directory, refuse_unsafe_subdirectories, refuse_writable_by_others,
-};
+use crate::store::directory::lock_output;
 use crate::store::interrupt;
-use crate::store::lock::{OutputLock, lock_output};
 use crate::terminal::escape::escape_path;
 
 /// The outcome that a signal prints while a tree is written.
@@ -73,7 +74,7 @@ pub fn publish(options: &PublishOptions, run: &mut MirrorRun) -> Result<PathBuf>
 }
 
 /// Hides the lock file and the scratch directory from a web server that runs as another user.
-fn hide_private_files(lock: &OutputLock) -> Result<()> {
+fn hide_private_files(lock: &LockedDirectory) -> Result<()> {
     for (path, mode) in [(lock.directory().join(".lock"), 0o600), (lock.scratch().into(), 0o700)] {
         fs::set_permissions(&path, fs::Permissions::from_mode(mode))
             .map_err(Error::output(path))?;

@@ -13,31 +13,29 @@ use minisign::PublicKey;
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::snapshot::next::{CURRENT, NEXT};
 use pinakes_format::storage::manifest::{MANIFEST, Manifest};
-use pinakes_format::storage::publication::{PUBLICATION, PUBLICATIONS, Publication, kept_path};
+use pinakes_format::storage::publication::{PUBLICATION, PUBLICATIONS, Publication};
 use pinakes_remote::error::RemoteError;
 use pinakes_remote::host::{Host, RetryPolicy};
 use pinakes_remote::manifest::fetch_manifest;
 use pinakes_remote::signature::read_public;
 use pinakes_remote::trust::{self, FetchedPublication, check_age};
+use pinakes_store::directory::current;
+use pinakes_store::files::{refuse_unsafe_subdirectories, refuse_writable_by_others};
+use pinakes_store::lock::LockedDirectory;
+use pinakes_store::publications;
+use pinakes_store::publish::is_intact;
+use pinakes_store::rolled_back::find_blocked;
 
 use crate::error::{Error, Result};
 use crate::link;
 use crate::link::{Published, UnchangedSource, reuse};
 use crate::mirror::fetch::TransferStats;
-use crate::mirror::last_seen::SeenVersions;
 use crate::mirror::run::MirrorRun;
 use crate::mirror::{objects, snapshot};
 use crate::remote::USER_AGENT;
-use crate::store::directory::current;
-use crate::store::files::{
-    is_temporary_name, make_directory, refuse_unsafe_subdirectories, refuse_writable_by_others,
-    write_atomically,
-};
+use crate::store::directory::lock_output;
 use crate::store::interrupt;
-use crate::store::lock::{OutputLock, lock_output};
 use crate::store::prune::prune;
-use crate::store::publish::is_intact;
-use crate::store::rolled_back::find_blocked;
 use crate::terminal::escape::escape_path;
 use crate::terminal::progress::Progress;
 
@@ -115,7 +113,7 @@ impl PullOptions {
         &self,
         host: &Host,
         keys: &[PublicKey],
-        lock: &OutputLock,
+        lock: &LockedDirectory,
         run: &mut MirrorRun,
     ) -> Result<PathBuf> {
         let fetched = trust::fetch(host, keys)?;
@@ -131,7 +129,7 @@ impl PullOptions {
         let is_here = fs::symlink_metadata(&place).is_ok();
         let path = if is_here && is_complete(&place, publication, self.progress)? {
             run.report.was_here = true;
-            store_publication(self, &fetched)?;
+            publications::keep(&self.out, &fetched)?;
             link::link_snapshot(lock, id, self.choose_link(publication, run))?
         } else {
             let manifest =
@@ -143,14 +141,14 @@ impl PullOptions {
             if let Some(path) = self.check_blocked(id, run)? {
                 return Ok(path);
             }
-            store_publication(self, &fetched)?;
+            publications::keep(&self.out, &fetched)?;
             let link = self.choose_link(publication, run);
             let path = link::publish_directory(&finished.path, lock, id, link)?;
             finished.remember(&path, &self.out);
             path
         };
         snapshot::remove_downloads(&self.out, None);
-        remove_stale_publications(&self.out);
+        publications::remove_stale(&self.out);
         Ok(path)
     }
 
@@ -180,7 +178,7 @@ impl PullOptions {
         host: &Host,
         publication: &Publication,
         manifest: &Manifest,
-        lock: &OutputLock,
+        lock: &LockedDirectory,
         run: &mut MirrorRun,
     ) -> Result<FetchedSnapshot> {
         let (connections, progress) = (self.connections, self.progress);
@@ -253,16 +251,7 @@ fn accept(
     let FetchedPublication { publication, signer, .. } = fetched;
     let url = host.display(PUBLICATION);
     let is_stale = check_age(publication, &url, Utc::now(), options.allow_stale)?;
-    let address = host.display("");
-    let mut names = vec![format!("address {}", address.trim_end_matches('/'))];
-    names.extend(signer.as_ref().map(|signer| format!("key {signer}")));
-    let seen = SeenVersions::read(&options.out)?;
-    if let Some(reason) = seen.rollback_reason(&names, publication)
-        && !options.allow_rollback
-    {
-        return Err(Error::Untrusted { url, reason });
-    }
-    seen.remember(&options.out, &names, publication)?;
+    publications::accept(&options.out, host, fetched, None, options.allow_rollback)?;
     match signer {
         Some(signer) => run.print_progress("signed", &format!("by key {signer}")),
         // Printed with `--quiet` too, because it limits what the result guarantees.
@@ -302,22 +291,4 @@ fn is_complete(place: &Path, publication: &Publication, progress: Progress) -> R
     let is_intact = is_intact(place, &manifest, |bytes| bar.advance(bytes));
     bar.end();
     Ok(is_intact && Snapshot::open(place).is_ok())
-}
-
-/// Stores the publication for servers, before they see the snapshot.
-fn store_publication(options: &PullOptions, fetched: &FetchedPublication) -> Result<()> {
-    make_directory(&options.out.join(PUBLICATIONS))?;
-    write_atomically(&kept_path(&options.out, &fetched.publication.snapshot.id), &fetched.text)
-}
-
-/// Removes publications of removed snapshots, and temporary files of killed runs.
-fn remove_stale_publications(snapshots: &Path) {
-    let entries = fs::read_dir(snapshots.join(PUBLICATIONS)).into_iter().flatten().flatten();
-    for entry in entries {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let id = name.strip_suffix(".json").filter(|id| id.len() == 16);
-        if is_temporary_name(&name) || id.is_some_and(|id| !snapshots.join(id).is_dir()) {
-            let _ = fs::remove_file(entry.path());
-        }
-    }
 }

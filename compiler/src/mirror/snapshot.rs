@@ -16,12 +16,12 @@ use pinakes_format::storage::manifest::{
 use pinakes_format::storage::mmap::Map;
 use pinakes_remote::host::Host;
 use pinakes_remote::manifest::snapshot_path;
+use pinakes_store::directory::remove_tree;
+use pinakes_store::files::{check_free_space, make_directory, open_regular, write_atomically};
 
 use crate::error::{Error, Result};
 use crate::mirror::fetch::{ChunkDonor, Fetch, TargetFile, TransferStats};
 use crate::mirror::levels;
-use crate::store::directory::remove_tree;
-use crate::store::files::{check_free_space, make_directory, open_regular, write_atomically};
 use crate::terminal::progress::Progress;
 
 /// Prefix of directories for unfinished downloads. They survive a failed run, so that the next continues.

@@ -1,6 +1,6 @@
 //! Abstracts: dumps hold them as inverted indexes from word to positions.
 
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
 use serde::{
     Deserializer,
@@ -61,6 +61,7 @@ impl<'de> Visitor<'de> for WordsVisitor<'_> {
             let is_wrapper = word == "InvertedIndex";
             // The cast is exact: a line has fewer than 2^32 bytes, so fewer keys.
             let number = outer.words.as_slice().len() as u32;
+            diagnostics.hold(size_of::<Cow<'_, str>>())?;
             outer.words.insert(word)?;
             let positions = &mut outer.positions;
             match map.next_value_seed(IndexValue { diagnostics, number, positions })? {
@@ -98,6 +99,7 @@ impl<'de> Visitor<'de> for IndexValue<'_, '_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
         while let Some(position) = seq.next_element_seed(self.diagnostics.seed::<MaybeNumber>())? {
+            self.diagnostics.hold(size_of::<(u64, u32)>())?;
             let position = position.count(self.diagnostics);
             self.positions.extend(position.map(|at| (at, self.number)));
         }

@@ -6,16 +6,16 @@
 use std::{borrow::Cow, cell::Cell, fmt, marker::PhantomData};
 
 use serde::{
-    Deserialize, Deserializer,
+    Deserializer,
     de::{
-        Error as _, IntoDeserializer, MapAccess, SeqAccess, Visitor,
+        DeserializeSeed, Error as _, IntoDeserializer, MapAccess, SeqAccess, Visitor,
         value::{Error, MapDeserializer, SeqDeserializer},
     },
     forward_to_deserialize_any,
 };
 
 use crate::read::json::{self, JsonFault};
-use crate::read::lenient::MemberName;
+use crate::read::lenient::{Diagnostics, MemberName};
 
 /// Up to this number of members, the search for a duplicate compares pairs; above, it sorts.
 const FEW_MEMBERS: usize = 48;
@@ -54,8 +54,23 @@ impl<'a> JsonValue<'a> {
     /// # Errors
     ///
     /// Where the text has a [`JsonFault`].
-    pub(crate) fn parse(text: &'a str) -> Result<JsonValue<'a>, JsonFault> {
-        json::parse(text, PhantomData)
+    pub(crate) fn parse(
+        text: &'a str,
+        diagnostics: &Diagnostics,
+    ) -> Result<JsonValue<'a>, JsonFault> {
+        json::parse(text, TreeVisitor(diagnostics))
+    }
+
+    /// Reads a value of any input.
+    ///
+    /// # Errors
+    ///
+    /// Where the input cannot be read.
+    pub(crate) fn read<D: Deserializer<'a>>(
+        deserializer: D,
+        diagnostics: &Diagnostics,
+    ) -> Result<JsonValue<'a>, D::Error> {
+        TreeVisitor(diagnostics).deserialize(deserializer)
     }
 
     /// The members; `None` for anything but an object.
@@ -114,9 +129,21 @@ impl<'a> JsonMembers<'a> {
     }
 }
 
-struct TreeVisitor;
+/// The memory that an object in a list takes, with the part of the record that is built from it.
+const OBJECT_BYTES: usize = 256;
 
-impl<'de> Visitor<'de> for TreeVisitor {
+#[derive(Clone, Copy)]
+struct TreeVisitor<'d>(&'d Diagnostics);
+
+impl<'de> DeserializeSeed<'de> for TreeVisitor<'_> {
+    type Value = JsonValue<'de>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for TreeVisitor<'_> {
     type Value = JsonValue<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -153,7 +180,10 @@ impl<'de> Visitor<'de> for TreeVisitor {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
         let mut list = Vec::new();
-        while let Some(element) = seq.next_element()? {
+        while let Some(element) = seq.next_element_seed(self)? {
+            let is_object = matches!(element, JsonValue::Object(_));
+            let bytes = if is_object { OBJECT_BYTES } else { size_of::<JsonValue<'_>>() };
+            self.0.hold(bytes)?;
             list.push(element);
         }
         Ok(JsonValue::List(list))
@@ -162,8 +192,9 @@ impl<'de> Visitor<'de> for TreeVisitor {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut object = JsonMembers::default();
         while let Some((MemberName(key), value)) =
-            map.next_entry::<MemberName<'de>, JsonValue<'de>>()?
+            map.next_entry_seed(PhantomData::<MemberName<'de>>, self)?
         {
+            self.0.hold(size_of::<JsonMember<'_>>())?;
             object.members.push(JsonMember { key, value, is_requested: Cell::new(false) });
         }
         if object.has_duplicate() {
@@ -173,9 +204,10 @@ impl<'de> Visitor<'de> for TreeVisitor {
     }
 }
 
-impl<'de> Deserialize<'de> for JsonValue<'de> {
+#[cfg(test)]
+impl<'de> serde::Deserialize<'de> for JsonValue<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(TreeVisitor)
+        TreeVisitor(&Diagnostics::default()).deserialize(deserializer)
     }
 }
 

@@ -54,7 +54,11 @@ const BAD_RECORDS: &[Code] = &[
         "a file of OpenAlex lines contains a line written by `export`",
         "move the line to a file of its own",
     ),
-    code("line_too_long", "the line is longer than `--max-line`", "raise `--max-line`"),
+    code(
+        "line_too_long",
+        "the line is longer than `--max-line`, or than a third of `--memory`",
+        "raise `--max-line` or `--memory`",
+    ),
     code("no_id", "the record has no id, or its id is not a string", FIX_LINE),
     code("no_name", "the record has no name, and its entity requires one", "add a name"),
     code(
@@ -76,6 +80,12 @@ const BAD_RECORDS: &[Code] = &[
     ),
     code("not_utf8", "the line is not valid UTF-8", "convert the file (`iconv -t UTF-8`)"),
     code("ragged_row", "the row has more or fewer cells than the header", "fix the row"),
+    code(
+        "takes_memory",
+        "the line and the lists of its record take more than 64 MiB of memory; with a raised `--max-line`, more than a third of \
+         `--memory`",
+        "raise `--max-line` and `--memory`, or shorten the record with `--max-array`",
+    ),
     code("too_deep", "arrays and objects are nested deeper than 127 levels", FIX_LINE),
     code(
         "too_large",

@@ -16,6 +16,7 @@ pub(crate) mod run_info;
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
+use pinakes_store::rolled_back::BlockedSnapshot;
 use serde::Serialize;
 
 use crate::compile::CompileStage;
@@ -27,7 +28,6 @@ use crate::report::codes::Code;
 use crate::report::quarantine::Quarantine;
 use crate::report::run_info::RunInfo;
 use crate::store::prune::PruneReport;
-use crate::store::rolled_back::BlockedSnapshot;
 use crate::terminal::escape::escape_path;
 
 const DAY_MICROS: i64 = 24 * 60 * 60 * 1_000_000;

@@ -12,8 +12,8 @@ use std::{
 };
 
 use pinakes_format::storage::mmap::stop_at_faults;
+use pinakes_store::directory::remove_tree;
 
-use crate::store::directory::remove_tree;
 use crate::terminal::escape::escape_path;
 
 /// Instructions for the signal thread.

@@ -15,11 +15,11 @@ use std::{
 };
 
 use pinakes_format::storage::manifest::{MANIFEST, Manifest};
+use pinakes_store::files::{remove_temporary_files, write_atomically};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::read::file_version::FileVersion;
-use crate::store::files::{remove_temporary_files, write_atomically};
 
 /// Directory of the records.
 const LINK_RECORDS: &str = ".linked";
@@ -66,7 +66,7 @@ impl LinkRecord {
             fs::rename(state, &kept).map_err(Error::output(&kept))?;
         }
         let text = serde_json::to_vec(self).map_err(|error| Error::Internal(error.to_string()))?;
-        write_atomically(&directory.join(id), &text)
+        Ok(write_atomically(&directory.join(id), &text)?)
     }
 
     /// Finds the id and the record of a snapshot that was linked from `inputs`.

@@ -1,25 +1,13 @@
-//! The directory of snapshots: `SNAPSHOTS/<id>/`, the link `current`, and the files beside them.
+//! What a run keeps in the directory of snapshots beside the snapshots. The crate `pinakes-store` has the directory itself.
 //!
-//! - `lock` admits one run at a time and removes what killed runs left.
-//! - `publish` moves a finished snapshot to its final name and points `current` at it.
-//! - `next` makes a scheduled snapshot current when its time has come.
-//! - `history` records the order of publishing.
-//! - `rollback` points `current` at an earlier snapshot; `rolled_back` lists the snapshots left behind.
-//! - `suppressed` keeps the suppression list of each snapshot, `link_record` the inputs of its link.
+//! - `directory` finds snapshots, and locks the output directory.
+//! - `link_record` keeps the inputs of the link of each snapshot.
 //! - `prune` removes old snapshots and objects.
-//! - `interrupt` handles signals; `directory` and `files` hold shared helpers.
+//! - `interrupt` handles signals.
 //!
 //! Imports `error`, `object`, `read`, `terminal`.
 
 pub(crate) mod directory;
-pub(crate) mod files;
-pub(crate) mod history;
 pub(crate) mod interrupt;
 pub(crate) mod link_record;
-pub(crate) mod lock;
-pub(crate) mod next;
 pub(crate) mod prune;
-pub(crate) mod publish;
-pub(crate) mod rollback;
-pub(crate) mod rolled_back;
-pub(crate) mod suppressed;

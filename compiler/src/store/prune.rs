@@ -6,14 +6,14 @@ use std::{
 
 use pinakes_format::snapshot::next::{CURRENT, NEXT};
 use pinakes_format::storage::manifest::{MANIFEST, Manifest};
+use pinakes_store::directory::linked;
+use pinakes_store::lock::LockedDirectory;
+use pinakes_store::publish::remove_snapshot;
+use pinakes_store::{history, rolled_back};
 use serde::Serialize;
 
 use crate::error::{Error, Result};
 use crate::object::directory::part_of;
-use crate::store::directory::linked;
-use crate::store::lock::OutputLock;
-use crate::store::publish::remove_snapshot;
-use crate::store::{history, rolled_back};
 
 /// The object directory of the run that just published.
 #[derive(Clone, Copy, Debug)]
@@ -71,7 +71,7 @@ impl PruneReport {
 ///
 /// Failures become messages in the report, because the new snapshot is published already.
 pub fn prune(
-    lock: &OutputLock,
+    lock: &LockedDirectory,
     keep: NonZeroUsize,
     objects: Option<ObjectDirectory<'_>>,
 ) -> PruneReport {
@@ -84,7 +84,7 @@ pub fn prune(
                 ids.into_iter().partition(|id| rolled_back_ids.contains(id));
             prune_snapshots(snapshots, [rolled_back_ids, served].concat(), keep, &mut pruned);
         }
-        Err(error) => pruned.failed.push(error.message_without_publishing()),
+        Err(error) => pruned.failed.push(error.to_string()),
     }
     if let Some(objects) = objects {
         let outcome = prune_objects(snapshots, objects, &mut pruned);
@@ -108,7 +108,7 @@ fn prune_snapshots(
         match remove_snapshot(snapshots, &id) {
             Ok(true) => pruned.snapshots.push(id),
             Ok(false) => pruned.in_use.push(id),
-            Err(error) => pruned.failed.push(error.message_without_publishing()),
+            Err(error) => pruned.failed.push(error.to_string()),
         }
     }
 }

@@ -20,8 +20,8 @@ use pinakes_answer::Settings;
 use pinakes_format::index::kept_sets::KeptSets;
 use pinakes_format::storage::mmap::LoadMode;
 use pinakes_remote::host::{Host, RetryPolicy};
-use pinakes_remote::partial::PartialError;
 use pinakes_remote::signature::read_public;
+use pinakes_store::error::StoreError;
 
 use crate::admission::gate::Gate;
 use crate::admission::limits::{CLIENTS_MAX, Limits, RateLimiter, SystemClock};
@@ -230,7 +230,7 @@ impl UpstreamOptions {
     /// # Errors
     ///
     /// An option is invalid, or the mirrors cannot be used and nothing is here.
-    pub fn open(&self, snapshots: &Path) -> Result<Option<Upstream>, PartialError> {
+    pub fn open(&self, snapshots: &Path) -> Result<Option<Upstream>, StoreError> {
         if self.from.is_empty() {
             return Ok(None);
         }
@@ -248,8 +248,8 @@ impl UpstreamOptions {
                  nothing proves who wrote that list"
             );
         }
-        let refused = |error| PartialError::Directory { path: snapshots.to_owned(), error };
-        let transfers = Transfers::new(hosts, self.fetch_timeout).map_err(refused)?;
+        let transfers = Transfers::new(hosts, self.fetch_timeout);
+        let transfers = transfers.map_err(StoreError::write(snapshots))?;
         let upkeep = Upkeep {
             interval: self.from_interval,
             fills: self.fill,

@@ -14,7 +14,8 @@ use arc_swap::ArcSwap;
 use minisign::PublicKey;
 use pinakes_format::snapshot::{PARTIAL, Snapshot};
 use pinakes_format::storage::absent::{ChunkSource, Missing};
-use pinakes_remote::partial::{MirrorDirectory, PartialError};
+use pinakes_store::error::StoreError;
+use pinakes_store::partial::{Found, MirrorDirectory};
 
 use crate::upstream::cache::Hand;
 use crate::upstream::transfers::{SnapshotSource, Transfers};
@@ -66,7 +67,7 @@ impl Upstream {
         transfers: Transfers,
         keys: Vec<PublicKey>,
         upkeep: Upkeep,
-    ) -> Result<Upstream, PartialError> {
+    ) -> Result<Upstream, StoreError> {
         let directory = MirrorDirectory::lock(path)?;
         let upstream = Upstream {
             transfers: Arc::new(transfers),
@@ -127,26 +128,33 @@ impl Upstream {
     /// # Errors
     ///
     /// The failure of the last host.
-    pub(crate) fn find_newer(&self) -> Result<Option<String>, PartialError> {
+    pub(crate) fn find_newer(&self) -> Result<Option<String>, StoreError> {
         let mut outcome = Ok(None);
         for host in self.transfers.hosts.each() {
-            outcome = self.directory.find_newer(host, &self.keys);
-            if outcome.is_ok() {
-                self.transfers.note_here();
-            }
-            match &outcome {
-                Ok(Some(snapshot)) => {
+            let found = match self.directory.find_newer(host, &self.keys) {
+                Ok(found) => found,
+                Err(error) => {
+                    tracing::warn!(%error, "cannot use the publication of a mirror");
+                    outcome = Err(error);
+                    continue;
+                }
+            };
+            self.transfers.note_here();
+            outcome = Ok(None);
+            match found {
+                Found::Newer(snapshot) => {
                     let host = host.display("");
                     tracing::info!(
                         snapshot,
                         host,
                         "a snapshot is published; its chunks are fetched when requests touch them"
                     );
-                    break;
+                    outcome = Ok(Some(snapshot));
                 }
-                Ok(None) => break,
-                Err(error) => tracing::warn!(%error, "cannot use the publication of a mirror"),
+                Found::Blocked(blocked) => tracing::warn!("{}", blocked.warning()),
+                Found::Nothing => {}
             }
+            break;
         }
         // A newer snapshot must open, too.
         if !matches!(outcome, Ok(Some(_))) {

@@ -10,7 +10,7 @@
 //! - [`transfers`] fetches what a request lacks, and writes what has the right hash.
 //! - [`follow`] looks for newer publications, and fills the snapshot; [`cache`] bounds its disk space.
 //!
-//! The crate `pinakes-remote` makes the files of a published snapshot of which nothing is here yet.
+//! The crate `pinakes-store` has the directory, and makes the files of a published snapshot of which nothing is here yet.
 //!
 //! A chunk that is damaged on the disk is fetched as an absent one is, and written over.
 //!

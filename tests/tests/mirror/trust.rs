@@ -177,7 +177,7 @@ fn an_older_publication_is_rejected_unless_rollback_is_allowed() {
     write_files(&setup.tree(), before);
     let older = format!(
         "version {old} is older than version {new}, which was accepted before; if this is intended, pass \
-         `--allow-rollback`"
+         `--allow-rollback` to `pull`"
     );
     // From the same address, and from another address with the same key.
     for host in [&host, &other] {

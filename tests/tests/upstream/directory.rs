@@ -23,7 +23,7 @@ fn a_directory_has_one_writer() {
     let second = mirror.command_from(&[&host.url()], &[]).output().unwrap();
     let errors = String::from_utf8_lossy(&second.stderr);
     assert_eq!(second.status.code(), Some(1), "{errors}");
-    assert!(errors.contains("is in use"), "{errors}");
+    assert!(errors.contains("is locked by another run (pid "), "{errors}");
 
     let (out, pubkey, url) = (mirror.path(), pubkey(), host.url());
     let args: [&OsStr; 6] = [

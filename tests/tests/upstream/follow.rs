@@ -10,7 +10,7 @@ use pinakes_tests::static_host::Host;
 use crate::setup::{Ask, ChangingTree, Edition, Mirror, answers, output, publish_at, wait_until};
 
 /// The snapshot that answers.
-fn served(server: &Server) -> String {
+pub fn served(server: &Server) -> String {
     server.get("/domains").header("x-snapshot-id").unwrap().to_owned()
 }
 
@@ -54,13 +54,13 @@ fn an_older_publication_is_refused() {
     let server = mirror.start(&host.url(), &["--from-interval", "1"]);
     right[0].assert_right(&server);
     tree.becomes(Edition::Old);
-    server.await_log(&["cannot look for a newer publication", "is here; keeping what is here"]);
+    server.await_log(&["cannot look for a newer publication", "is older than version"]);
     assert_eq!(served(&server), Edition::New.id());
     right[0].assert_right(&server);
     server.end(&[]);
     // Nor at a start.
     let server = mirror.start(&host.url(), &[]);
-    server.await_log(&["no newer snapshot", "is here; keeping what is here"]);
+    server.await_log(&["no newer snapshot", "is older than version"]);
     right[0].assert_right(&server);
     server.end(&[]);
 }

@@ -16,3 +16,4 @@ mod redirect;
 mod rotten;
 mod rounds;
 mod setup;
+mod writers;

@@ -12,7 +12,6 @@ use pinakes_format::entity::Entity;
 use pinakes_format::record::Record;
 use pinakes_format::schema::keys::keys_of;
 use pinakes_format::with_record;
-use serde::Deserialize;
 
 use crate::frontend::detect::{NAME, OPENALEX_NAME};
 use crate::frontend::native::tree_cursor::{TreeCursor, warn_of_unknown_members};
@@ -26,7 +25,9 @@ use crate::read::{identifier, times};
 
 /// Reads one line of an entity's part into the object.
 pub fn read_line(entity: Entity, text: &str, reader: &mut LineReader<'_>) -> Result<(), BadRecord> {
-    let line = JsonValue::parse(text)?;
+    let line = JsonValue::parse(text, reader.diagnostics)?;
+    // What is read of the tree has been counted with it.
+    let _counted = reader.diagnostics.begin_record(0);
     let Some(members) = line.members() else {
         return Err(BadRecord::Quarantine { code: "not_a_record", id: None });
     };
@@ -39,7 +40,8 @@ pub fn read_row(
     row: Row<'_, '_>,
     reader: &mut LineReader<'_>,
 ) -> Result<(), BadRecord> {
-    let tree = JsonValue::deserialize(row)?;
+    let tree = JsonValue::read(row, reader.diagnostics)?;
+    let _counted = reader.diagnostics.begin_record(0);
     let Some(members) = tree.members() else {
         return Err(BadRecord::Quarantine { code: "not_a_record", id: None });
     };
@@ -48,7 +50,7 @@ pub fn read_row(
 
 /// Parses one row and drops it.
 pub fn parse_row(row: Row<'_, '_>) -> Result<(), RowFault> {
-    JsonValue::deserialize(row).map(drop)
+    JsonValue::read(row, &Diagnostics::default()).map(drop)
 }
 
 fn keep<R: Record>(
@@ -99,7 +101,7 @@ fn member<'t, T: Lenient<'t>>(
 
 /// Parses one line and drops it.
 pub fn parse_line(text: &str) -> Result<(), JsonFault> {
-    JsonValue::parse(text).map(drop)
+    JsonValue::parse(text, &Diagnostics::default()).map(drop)
 }
 
 #[cfg(test)]

@@ -194,7 +194,7 @@ impl ValueSource for TreeCursor<'_, '_, '_> {
             names.unwrap_or_default().0.map(|names| names.to_json().0)
         };
         // A table has the object as a text.
-        match self.at.text().and_then(|text| JsonValue::parse(text).ok()) {
+        match self.at.text().and_then(|text| JsonValue::parse(text, self.diagnostics).ok()) {
             Some(inside) => names(&inside),
             None => names(self.at),
         }

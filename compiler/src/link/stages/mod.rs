@@ -21,6 +21,7 @@ mod merged;
 mod selected;
 mod written;
 
+use pinakes_store::lock::LockedDirectory;
 use std::fs;
 
 use crate::error::{Error, Result};
@@ -31,14 +32,13 @@ use crate::link::selection::RecordSelection;
 use crate::link::stages::merged::Merged;
 use crate::link::take_over::TakenPart;
 use crate::object::Object;
-use crate::store::lock::OutputLock;
 use crate::terminal::progress::Progress;
 
 /// Links objects, or the selected records of them, into a complete and checked snapshot in the
 /// scratch directory. The snapshot is not published yet.
 pub fn link(
     objects: &[&Object],
-    lock: &OutputLock,
+    lock: &LockedDirectory,
     selection: Option<&RecordSelection>,
     unchanged: UnchangedSource,
     memory_bytes: usize,

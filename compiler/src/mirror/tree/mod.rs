@@ -16,14 +16,14 @@ use pinakes_format::storage::publication::{PUBLICATION, PUBLICATIONS, Publicatio
 use pinakes_remote::manifest::SNAPSHOTS;
 use pinakes_remote::signature::SIGNATURE;
 use pinakes_remote::trust::kept_signature;
+use pinakes_store::files::{make_directory, open_regular, sync_directory, write_atomically};
+use pinakes_store::lock::LockedDirectory;
+use pinakes_store::publish::is_intact;
 use rayon::prelude::*;
 
 use crate::error::{Error, Result};
 use crate::mirror::options::PublishOptions;
 use crate::mirror::signature::sign;
-use crate::store::files::{make_directory, open_regular, sync_directory, write_atomically};
-use crate::store::lock::OutputLock;
-use crate::store::publish::is_intact;
 use crate::terminal::escape::escape_path;
 use crate::terminal::progress::Progress;
 
@@ -32,7 +32,7 @@ pub struct Tree<'a> {
     /// The options of `publish`.
     pub options: &'a PublishOptions,
     /// The lock on the tree.
-    pub lock: &'a OutputLock,
+    pub lock: &'a LockedDirectory,
     /// Manifest of the snapshot.
     pub manifest: &'a Manifest,
 }

@@ -8,6 +8,7 @@ use std::{
 
 use pinakes_format::storage::integrity::read_levels;
 use pinakes_format::storage::publication::PublishedObjects;
+use pinakes_store::files::{open_regular, write_atomically};
 use rayon::prelude::*;
 
 use crate::error::{Error, Result};
@@ -17,7 +18,6 @@ use crate::mirror::tree::{Tree, link_or_copy};
 use crate::mirror::{object_path, objects};
 use crate::object::directory::OBJECT_VERSION;
 use crate::object::{Check, Object};
-use crate::store::files::{open_regular, write_atomically};
 
 impl Tree<'_> {
     /// Adds the objects that the snapshot was linked from. Links them first and compares the root hash,

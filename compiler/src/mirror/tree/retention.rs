@@ -12,12 +12,12 @@ use pinakes_format::storage::publication::{PUBLICATION, PUBLICATIONS, Publicatio
 use pinakes_remote::manifest::SNAPSHOTS;
 use pinakes_remote::signature::SIGNATURE;
 use pinakes_remote::trust::kept_signature;
+use pinakes_store::directory::remove_tree;
 
 use crate::error::{Error, Result};
 use crate::mirror::list::ObjectList;
 use crate::mirror::tree::Tree;
 use crate::mirror::{OBJECTS, object_path};
-use crate::store::directory::remove_tree;
 
 impl Tree<'_> {
     /// Removes unfinished files of killed runs. The lock proves that no such run is alive.

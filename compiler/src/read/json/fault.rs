@@ -17,6 +17,8 @@ pub enum JsonFault {
     DuplicateKey,
     /// More than [`DEPTH_MAX`](super::DEPTH_MAX) arrays and objects enclose a value.
     TooDeep,
+    /// The lists of the record take more memory than they may.
+    TakesMemory,
 }
 
 impl JsonFault {
@@ -27,6 +29,7 @@ impl JsonFault {
             JsonFault::Shape => "not_a_record",
             JsonFault::DuplicateKey => "duplicate_key",
             JsonFault::TooDeep => "too_deep",
+            JsonFault::TakesMemory => "takes_memory",
         }
     }
 }
@@ -42,6 +45,10 @@ impl std::error::Error for JsonFault {}
 impl serde::de::Error for JsonFault {
     fn custom<T: fmt::Display>(_: T) -> JsonFault {
         JsonFault::Shape
+    }
+
+    fn invalid_length(_: usize, _: &dyn serde::de::Expected) -> JsonFault {
+        JsonFault::TakesMemory
     }
 
     fn duplicate_field(_: &'static str) -> JsonFault {

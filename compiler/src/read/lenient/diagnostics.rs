@@ -3,11 +3,16 @@
 use std::{
     cell::{Cell, RefCell},
     collections::BTreeMap,
+    sync::{Mutex, MutexGuard, PoisonError},
 };
 
 use serde::{Deserialize, Serialize};
 
 use crate::read::limits::{MemberLimits, ReadLimits};
+
+/// A record that takes more memory is read while no other such record is.
+const LARGE_RECORD_BYTES: u64 = 32 << 20;
+static LARGE_RECORD: Mutex<()> = Mutex::new(());
 
 /// The start of a line or row in an uncompressed part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,18 +40,59 @@ pub struct Diagnostics {
     warnings: RefCell<BTreeMap<&'static str, WarningCount>>,
     /// The number of all warnings.
     total: Cell<u64>,
+    /// The memory that the record may take; `None` without a limit.
+    record_bytes_max: Option<u64>,
+    /// The memory of the current record, and the lock of a large one.
+    record_bytes: Cell<u64>,
+    is_large: RefCell<Option<MutexGuard<'static, ()>>>,
+}
+
+/// Counts the memory of one record. Dropped at the record's end.
+pub struct RecordMemory<'d>(&'d Diagnostics);
+
+impl Drop for RecordMemory<'_> {
+    fn drop(&mut self) {
+        self.0.record_bytes.set(0);
+        self.0.is_large.take();
+    }
 }
 
 impl Diagnostics {
     /// Makes the diagnostics of one part. No text of a part is longer than its longest line.
     pub fn new(limits: &ReadLimits) -> Diagnostics {
+        let record_bytes_max = Some(limits.record_bytes_max);
         let line_bytes_max = limits.line_bytes_max as u64;
         let text_bytes_max = limits.members.text_bytes_max.unwrap_or(u64::MAX);
         let limits = MemberLimits {
             text_bytes_max: Some(text_bytes_max.min(line_bytes_max)),
             ..limits.members
         };
-        Diagnostics { limits, ..Diagnostics::default() }
+        Diagnostics { limits, record_bytes_max, ..Diagnostics::default() }
+    }
+
+    /// Begins to count the memory of a record, with the bytes of its line.
+    pub fn begin_record(&self, line_bytes: usize) -> RecordMemory<'_> {
+        self.record_bytes.set(line_bytes as u64);
+        RecordMemory(self)
+    }
+
+    /// Counts memory that the record takes.
+    ///
+    /// # Errors
+    ///
+    /// serde's `invalid_length` where the record takes more than it may.
+    pub fn hold<E: serde::de::Error>(&self, bytes: usize) -> Result<(), E> {
+        let held = self.record_bytes.get() + bytes as u64;
+        self.record_bytes.set(held);
+        let Some(max) = self.record_bytes_max else { return Ok(()) };
+        if held > max {
+            return Err(E::invalid_length(bytes, &"a record that takes less memory"));
+        }
+        if held > LARGE_RECORD_BYTES && self.is_large.borrow().is_none() {
+            let lock = LARGE_RECORD.lock().unwrap_or_else(PoisonError::into_inner);
+            self.is_large.replace(Some(lock));
+        }
+        Ok(())
     }
 
     /// Limits beyond which a member becomes null.

@@ -111,8 +111,10 @@ impl<'de, T: Lenient<'de> + Element> Visitor<'de> for ListVisitor<'_, T> {
                 self.diagnostics.warn("array_too_long");
                 return Ok(MaybeList(None));
             }
-            if list.is_empty() {
-                list.reserve(ELEMENTS_EXPECTED);
+            if list.len() == list.capacity() {
+                let more = list.len().max(ELEMENTS_EXPECTED);
+                self.diagnostics.hold(more * size_of::<T>())?;
+                list.reserve_exact(more);
             }
             list.push(element);
         }
@@ -145,6 +147,7 @@ impl<'de, T: Lenient<'de> + Element> Lenient<'de> for MaybeList<T> {
         for element in elements {
             let element = T::read_columnar(element, diagnostics)?;
             if !element.is_null() {
+                diagnostics.hold(size_of::<T>())?;
                 list.push(element);
             }
         }

@@ -99,6 +99,7 @@ impl<'de> Visitor<'de> for PairsVisitor<'_> {
         let mut keys = Keys::<MANY>::default();
         while let Some(MemberName(key)) = map.next_key::<MemberName<'de>>()? {
             let value = map.next_value_seed(self.diagnostics.seed())?;
+            self.diagnostics.hold(size_of::<(Cow<'_, str>, MaybeText<'_>, Cow<'_, str>)>())?;
             keys.insert(key.clone())?;
             pairs.push((key, value));
         }

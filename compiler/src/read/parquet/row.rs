@@ -28,6 +28,8 @@ pub(crate) enum RowFault {
     TooLong,
     /// An object has a member twice.
     DuplicateKey,
+    /// The lists of the record take more memory than they may.
+    TakesMemory,
     Shape,
 }
 
@@ -38,6 +40,7 @@ impl RowFault {
             RowFault::NotUtf8 => "not_utf8",
             RowFault::TooLong => "line_too_long",
             RowFault::DuplicateKey => "duplicate_key",
+            RowFault::TakesMemory => "takes_memory",
             RowFault::Shape => "not_a_record",
         }
     }
@@ -54,6 +57,10 @@ impl std::error::Error for RowFault {}
 impl serde::de::Error for RowFault {
     fn custom<T: fmt::Display>(_: T) -> RowFault {
         RowFault::Shape
+    }
+
+    fn invalid_length(_: usize, _: &dyn serde::de::Expected) -> RowFault {
+        RowFault::TakesMemory
     }
 
     fn duplicate_field(_: &'static str) -> RowFault {

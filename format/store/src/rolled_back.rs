@@ -11,9 +11,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::error::{Error, Result};
-use crate::store::directory::{current, is_id, temporary_path};
-use crate::terminal::escape::escape_path;
+use pinakes_remote::escape::escape_path;
+
+use crate::directory::{current, is_id, temporary_path};
+use crate::error::{Result, StoreError};
 
 /// Name of the file.
 const ROLLED_BACK: &str = ".rolled-back";
@@ -65,7 +66,7 @@ pub fn find_blocked(snapshots: &Path, id: &str) -> Result<Option<BlockedSnapshot
 ///
 /// Example: with the order `a b c d`, going from `c` to `a` blocks `b` and `c`; then going from `a` to
 /// `b` leaves only `c` blocked.
-pub(crate) fn update(
+pub fn update(
     snapshots: &Path,
     ids: &[String],
     from: Option<&str>,
@@ -91,7 +92,7 @@ pub(crate) fn update(
     };
     write().map_err(|error| {
         let _ = fs::remove_file(&fresh);
-        Error::output(&path)(error)
+        StoreError::write(&path)(error)
     })?;
     Ok(now)
 }
@@ -101,7 +102,7 @@ pub(crate) fn update(
 /// # Errors
 ///
 /// The file exists but cannot be read.
-pub(crate) fn read(snapshots: &Path) -> Result<BTreeSet<String>> {
+pub fn read(snapshots: &Path) -> Result<BTreeSet<String>> {
     let path = snapshots.join(ROLLED_BACK);
     match fs::read(&path) {
         Ok(text) => {
@@ -109,7 +110,7 @@ pub(crate) fn read(snapshots: &Path) -> Result<BTreeSet<String>> {
             Ok(text.lines().map(str::trim).filter(|id| is_id(id)).map(str::to_owned).collect())
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(BTreeSet::new()),
-        Err(error) => Err(Error::input(path)(error)),
+        Err(error) => Err(StoreError::read(path)(error)),
     }
 }
 

@@ -1,8 +1,6 @@
-//! The directory of a mirror that fetches chunks on demand: its lock, a published snapshot of which nothing is here yet,
-//! and the link `current`.
+//! A snapshot whose chunks are fetched on demand: a published snapshot of which nothing is here yet.
 //!
 //! ```text
-//! .lock                    held by this server: no other server, `build` or `pull` writes here
 //! current -> 4c…           renamed to another snapshot in one step
 //! 4c…/partial              marks a snapshot of which chunks may be absent; removed when all are here
 //! 4c…/outputs/records      a hole of the published size, into which chunks are written
@@ -11,66 +9,47 @@
 
 use std::{
     collections::BTreeSet,
-    fs::{self, DirBuilder, File, Permissions, TryLockError},
-    io::{self, Read, Write},
-    os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt, PermissionsExt, symlink},
+    fs::{self, DirBuilder, File, Permissions},
+    io::{self, Write},
+    os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
 };
 
 use chrono::Utc;
 use minisign::PublicKey;
 use pinakes_format::snapshot::next::CURRENT;
-use pinakes_format::snapshot::{HISTORY, PARTIAL, read_manifest};
+use pinakes_format::snapshot::{PARTIAL, read_manifest};
 use pinakes_format::storage::integrity::levels_of;
 use pinakes_format::storage::manifest::{
     FileEntry, HASHES, MANIFEST, MANIFEST_BYTES_MAX, Manifest, REPORT,
 };
-use pinakes_format::storage::publication::{PUBLICATIONS, Publication, kept_path, read_kept};
+use pinakes_format::storage::publication::{PUBLICATION, read_kept};
+use pinakes_remote::error::RemoteError;
+use pinakes_remote::host::{Extent, Host};
+use pinakes_remote::manifest::{fetch_manifest, snapshot_path};
+use pinakes_remote::trust;
 
-use crate::error::RemoteError;
-use crate::host::{Extent, Host};
-use crate::manifest::{fetch_manifest, snapshot_path};
-use crate::trust;
+use crate::directory::{current, remove_tree};
+use crate::error::{Result, StoreError};
+use crate::files::{hash_of, sync_directory};
+use crate::lock::LockedDirectory;
+use crate::publications;
+use crate::publish::{make_read_only, switch_link};
+use crate::rolled_back::{BlockedSnapshot, find_blocked};
 
-/// The beginning of names that a later run of the compiler removes.
-const UNFINISHED: &str = ".tmp-";
-
-/// Why a mirror cannot begin, or cannot follow its hosts.
-#[derive(Debug, thiserror::Error)]
-pub enum PartialError {
-    /// No host sends a publication that is trusted.
-    #[error(transparent)]
-    Remote(#[from] RemoteError),
-    /// Another process writes to the directory.
-    #[error(
-        "`{}` is in use: another server with `--from`, or a run of the compiler, writes there; give another directory",
-        .0.display()
-    )]
-    Locked(PathBuf),
-    /// The directory cannot be written.
-    #[error("cannot write `{}`: {error}", path.display())]
-    Directory {
-        /// The directory.
-        path: PathBuf,
-        /// The system's error.
-        error: io::Error,
-    },
-    /// A host sends an older publication than the one that is here.
-    #[error("{url} publishes version {found}, and {known} is here; keeping what is here")]
-    Older {
-        /// The address of the host.
-        url: String,
-        /// The version that the host publishes.
-        found: String,
-        /// The version of the snapshot that is here.
-        known: String,
-    },
+/// The locked directory of a mirror that fetches chunks on demand.
+pub struct MirrorDirectory {
+    lock: LockedDirectory,
 }
 
-/// A locked directory of snapshots.
-pub struct MirrorDirectory {
-    path: PathBuf,
-    _lock: File,
+/// What a host publishes, beside what is here.
+pub enum Found {
+    /// The current snapshot, or one whose time has not come.
+    Nothing,
+    /// A snapshot that is not current, by its id. Its files are made.
+    Newer(String),
+    /// A snapshot that was rolled back from.
+    Blocked(BlockedSnapshot),
 }
 
 impl MirrorDirectory {
@@ -78,86 +57,60 @@ impl MirrorDirectory {
     ///
     /// # Errors
     ///
-    /// Another process holds the lock, or the system refuses.
-    pub fn lock(path: &Path) -> Result<MirrorDirectory, PartialError> {
-        let refused = |error| PartialError::Directory { path: path.to_owned(), error };
-        let locked = MirrorDirectory::try_lock(path).map_err(refused)?;
-        locked.ok_or_else(|| PartialError::Locked(path.to_owned()))
+    /// As [`LockedDirectory::lock`].
+    pub fn lock(path: &Path) -> Result<MirrorDirectory> {
+        Ok(MirrorDirectory { lock: LockedDirectory::lock(path)? })
     }
 
-    fn try_lock(path: &Path) -> io::Result<Option<MirrorDirectory>> {
-        DirBuilder::new().recursive(true).mode(0o755).create(path)?;
-        let mut options = File::options();
-        let mut lock =
-            options.create(true).truncate(false).read(true).write(true).open(path.join(".lock"))?;
-        match lock.try_lock() {
-            Err(TryLockError::WouldBlock) => return Ok(None),
-            Err(TryLockError::Error(error)) => return Err(error),
-            Ok(()) => {}
-        }
-        let id = format!("{}\n", std::process::id());
-        lock.set_len(0)?;
-        lock.write_all(id.as_bytes())?;
-        Ok(Some(MirrorDirectory { path: path.to_owned(), _lock: lock }))
+    fn path(&self) -> &Path {
+        self.lock.directory()
     }
 
     /// The directory of a snapshot.
     pub fn place(&self, id: &str) -> PathBuf {
-        self.path.join(id)
+        self.path().join(id)
     }
 
-    /// Makes the files of the snapshot that a host publishes, and returns its id; `None` where the snapshot is current, or
-    /// another is until a stated time.
+    /// Looks at the publication of a host, and makes the files of its snapshot.
     ///
     /// # Errors
     ///
-    /// The publication is not trusted or older than what is here, the host fails, or the system refuses.
-    pub fn find_newer(
-        &self,
-        host: &Host,
-        keys: &[PublicKey],
-    ) -> Result<Option<String>, PartialError> {
-        let refused = |error| PartialError::Directory { path: self.path.clone(), error };
+    /// The publication is not trusted or older than one that was accepted, the host fails, or the system refuses.
+    pub fn find_newer(&self, host: &Host, keys: &[PublicKey]) -> Result<Found> {
         let fetched = trust::fetch(host, keys)?;
         let publication = &fetched.publication;
         // An expired publication is used; a server says that it is stale.
-        trust::check_age(publication, &host.display(""), Utc::now(), true)?;
-        if let Some(known) = self.publication()
-            && publication.version_at() < known.version_at()
-        {
-            let (found, known) = (publication.version.clone(), known.version);
-            return Err(PartialError::Older { url: host.display(""), found, known });
+        trust::check_age(publication, &host.display(PUBLICATION), Utc::now(), true)?;
+        let here = self.current();
+        // Of several hosts without keys, one may have fallen behind the others.
+        let known = here.as_ref().and_then(|id| read_kept(self.path(), id));
+        publications::accept(self.path(), host, &fetched, known.as_ref(), false)?;
+        let id = &publication.snapshot.id;
+        if let Some(blocked) = find_blocked(self.path(), id)? {
+            return Ok(Found::Blocked(blocked));
         }
         // Until its time, the snapshot that is here answers.
-        let is_later = publication.activates_at().is_some_and(|at| at > Utc::now());
-        if is_later && self.current().is_some() {
-            return Ok(None);
+        if here.is_some() && publication.activates_at().is_some_and(|at| at > Utc::now()) {
+            return Ok(Found::Nothing);
         }
-        let id = &publication.snapshot.id;
         if !self.place(id).is_dir() {
             let manifest = fetch_manifest(host, publication, MANIFEST_BYTES_MAX, None)?;
             let report = fetch_report(host, &manifest)?;
-            self.add(&manifest, &report).map_err(refused)?;
+            self.add(&manifest, &report).map_err(StoreError::write(self.place(id)))?;
         }
-        self.keep_publication(id, &fetched.text).map_err(refused)?;
-        Ok((self.current().as_ref() != Some(id)).then(|| id.clone()))
+        publications::keep(self.path(), &fetched)?;
+        Ok(if here.as_ref() == Some(id) { Found::Nothing } else { Found::Newer(id.clone()) })
     }
 
     /// The id of the snapshot of `current`.
     pub fn current(&self) -> Option<String> {
-        let target = fs::read_link(self.path.join(CURRENT)).ok()?;
-        target.to_str().map(str::to_owned)
-    }
-
-    /// The publication of the snapshot of `current`; `None` where it was built here.
-    fn publication(&self) -> Option<Publication> {
-        read_kept(&self.path, &self.current()?)
+        current(self.path())
     }
 
     /// Makes the directory of a snapshot of which only the report is here.
     fn add(&self, manifest: &Manifest, report: &[u8]) -> io::Result<()> {
-        let fresh = self.path.join(format!("{UNFINISHED}partial"));
-        let _ = fs::remove_dir_all(&fresh);
+        let fresh = self.lock.scratch().join(&manifest.id);
+        remove_tree(&fresh);
         DirBuilder::new().mode(0o755).create(&fresh)?;
         write_new(&fresh.join(PARTIAL), b"")?;
         for entry in &manifest.files {
@@ -165,9 +118,9 @@ impl MirrorDirectory {
         }
         write_report(&fresh, manifest, report)?;
         write_new(&fresh.join(MANIFEST), &manifest.text())?;
-        sync(&fresh)?;
+        sync_directory(&fresh)?;
         fs::rename(&fresh, self.place(&manifest.id))?;
-        sync(&self.path)
+        sync_directory(self.path())
     }
 
     /// Makes the files of a snapshot anew that are gone or do not have their size, and returns their paths. Chunks of them
@@ -176,19 +129,20 @@ impl MirrorDirectory {
     /// # Errors
     ///
     /// The system refuses, or no host sends the manifest.
-    pub fn mend(&self, id: &str, hosts: &[&Host]) -> Result<Vec<String>, PartialError> {
-        let refused = |error| PartialError::Directory { path: self.path.clone(), error };
+    pub fn mend(&self, id: &str, hosts: &[&Host]) -> Result<Vec<String>> {
         let place = self.place(id);
+        let refused = StoreError::write(&place);
         let here = read_manifest(&place).ok().filter(|manifest| manifest.id == id);
         let is_manifest_here = here.is_some();
         let manifest = match here {
             Some(manifest) => manifest,
             None => {
-                let publication = read_kept(&self.path, id)
-                    .ok_or_else(|| refused(io::ErrorKind::NotFound.into()))?;
+                let gone =
+                    || StoreError::read(place.join(MANIFEST))(io::ErrorKind::NotFound.into());
+                let publication = read_kept(self.path(), id).ok_or_else(gone)?;
                 let fetched =
                     ask(hosts, |host| fetch_manifest(host, &publication, MANIFEST_BYTES_MAX, None));
-                fetched.ok_or_else(|| refused(io::ErrorKind::NotFound.into()))??
+                fetched.ok_or_else(gone)??
             }
         };
         let is_whole = |entry: &&FileEntry| {
@@ -207,6 +161,7 @@ impl MirrorDirectory {
         }
         // Answers do not need the report. Without it, the snapshot stays partial.
         let report = report.or_else(|| ask(hosts, |host| fetch_report(host, &manifest))?.ok());
+        let fresh = self.lock.scratch().join(MANIFEST);
         let make = || {
             for directory in directories(&place, &manifest) {
                 DirBuilder::new().recursive(true).mode(0o755).create(&directory)?;
@@ -216,13 +171,15 @@ impl MirrorDirectory {
                 write_new(&place.join(PARTIAL), b"")?;
             }
             if !is_manifest_here {
-                self.replace(&place.join(MANIFEST), &manifest.text())?;
+                let _ = fs::remove_file(&fresh);
+                write_new(&fresh, &manifest.text())?;
+                fs::rename(&fresh, place.join(MANIFEST))?;
             }
             broken.iter().try_for_each(|entry| make_file(&place, entry))?;
             if let Some(report) = &report {
                 write_report(&place, &manifest, report)?;
             }
-            sync(&place)
+            sync_directory(&place)
         };
         make().map_err(refused)?;
         mended.extend((!is_manifest_here).then(|| MANIFEST.to_owned()));
@@ -232,40 +189,13 @@ impl MirrorDirectory {
         Ok(mended)
     }
 
-    /// Keeps the publication of a snapshot, for the expiry and the licence, and against a host that goes back.
-    fn keep_publication(&self, id: &str, text: &[u8]) -> io::Result<()> {
-        let directory = self.path.join(PUBLICATIONS);
-        DirBuilder::new().recursive(true).mode(0o755).create(&directory)?;
-        self.replace(&kept_path(&self.path, id), text)
-    }
-
     /// Makes a snapshot current.
     ///
     /// # Errors
     ///
     /// The link cannot be replaced.
-    pub fn make_current(&self, id: &str) -> Result<(), PartialError> {
-        let linked = self.link(id);
-        linked.map_err(|error| PartialError::Directory { path: self.path.clone(), error })
-    }
-
-    fn link(&self, id: &str) -> io::Result<()> {
-        if self.current().as_deref() == Some(id) {
-            return Ok(());
-        }
-        let mut history = String::new();
-        let read =
-            File::open(self.path.join(HISTORY)).and_then(|mut of| of.read_to_string(&mut history));
-        read.or_else(
-            |error| if error.kind() == io::ErrorKind::NotFound { Ok(0) } else { Err(error) },
-        )?;
-        history.push_str(&format!("{id}\n"));
-        self.replace(&self.path.join(HISTORY), history.as_bytes())?;
-        let fresh = self.path.join(format!("{UNFINISHED}current"));
-        let _ = fs::remove_file(&fresh);
-        symlink(id, &fresh)?;
-        fs::rename(&fresh, self.path.join(CURRENT))?;
-        sync(&self.path)
+    pub fn make_current(&self, id: &str) -> Result<()> {
+        switch_link(self.path(), id, CURRENT).map(drop)
     }
 
     /// Whether chunks of a snapshot may be absent.
@@ -281,31 +211,24 @@ impl MirrorDirectory {
     pub fn complete(&self, manifest: &Manifest) -> io::Result<()> {
         let place = self.place(&manifest.id);
         for entry in &manifest.files {
-            let path = place.join(&entry.path);
-            let file = File::open(&path)?;
+            let file = File::open(place.join(&entry.path))?;
             file.sync_all()?;
             // The hashes of other files prove those alone.
             let is_proved = ![HASHES, REPORT].contains(&entry.path.as_str());
-            if !is_proved && hash(&file)?.to_hex().as_str() != entry.blake3 {
+            if !is_proved && hash_of(&file)? != entry.blake3 {
                 let message =
                     format!("`{}` does not have the hash that the manifest promises", entry.path);
                 return Err(io::Error::new(io::ErrorKind::InvalidData, message));
             }
-            fs::set_permissions(&path, Permissions::from_mode(0o444))?;
         }
-        fs::set_permissions(place.join(MANIFEST), Permissions::from_mode(0o444))?;
         fs::remove_file(place.join(PARTIAL))?;
-        for directory in directories(&place, manifest) {
-            fs::set_permissions(&directory, Permissions::from_mode(0o555))?;
-            sync(&directory)?;
-        }
-        Ok(())
+        make_read_only(&place)
     }
 
     /// Removes the snapshots of which chunks may be absent, but for these. Returns their ids.
     pub fn remove_partial(&self, kept: &[String]) -> Vec<String> {
         let mut removed = Vec::new();
-        for entry in fs::read_dir(&self.path).into_iter().flatten().flatten() {
+        for entry in fs::read_dir(self.path()).into_iter().flatten().flatten() {
             let Ok(name) = entry.file_name().into_string() else { continue };
             // The link `current` is no directory. Requests that read a removed one keep its files.
             if !kept.contains(&name)
@@ -317,14 +240,6 @@ impl MirrorDirectory {
             }
         }
         removed
-    }
-
-    fn replace(&self, path: &Path, text: &[u8]) -> io::Result<()> {
-        let fresh = self.path.join(format!("{UNFINISHED}written"));
-        let _ = fs::remove_file(&fresh);
-        write_new(&fresh, text)?;
-        fs::rename(&fresh, path)?;
-        sync(path.parent().unwrap_or(&self.path))
     }
 }
 
@@ -376,8 +291,8 @@ fn is_report(manifest: &Manifest, text: &[u8]) -> bool {
 /// Asks hosts until one answers. Fails as the last one does; `None` without hosts.
 fn ask<T>(
     hosts: &[&Host],
-    of: impl Fn(&Host) -> Result<T, RemoteError>,
-) -> Option<Result<T, RemoteError>> {
+    of: impl Fn(&Host) -> std::result::Result<T, RemoteError>,
+) -> Option<std::result::Result<T, RemoteError>> {
     let mut outcome = None;
     for host in hosts {
         outcome = Some(of(host));
@@ -389,7 +304,7 @@ fn ask<T>(
 }
 
 /// Fetches the report of a snapshot, which is no archive and is here from the beginning.
-fn fetch_report(host: &Host, manifest: &Manifest) -> Result<Vec<u8>, RemoteError> {
+fn fetch_report(host: &Host, manifest: &Manifest) -> std::result::Result<Vec<u8>, RemoteError> {
     let path = snapshot_path(&manifest.id, REPORT);
     let damaged = || {
         let reason = "does not have the hash that the manifest promises".to_owned();
@@ -405,14 +320,4 @@ fn write_new(path: &Path, text: &[u8]) -> io::Result<()> {
     let mut file = File::options().write(true).create_new(true).mode(0o644).open(path)?;
     file.write_all(text)?;
     file.sync_all()
-}
-
-fn hash(file: &File) -> io::Result<blake3::Hash> {
-    let mut hasher = blake3::Hasher::new();
-    hasher.update_reader(file)?;
-    Ok(hasher.finalize())
-}
-
-fn sync(directory: &Path) -> io::Result<()> {
-    File::open(directory)?.sync_all()
 }

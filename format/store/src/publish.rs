@@ -14,11 +14,18 @@ use rustix::{
     io::Errno,
 };
 
-use crate::error::{Error, Result};
-use crate::store::directory::{linked, remove_tree, temporary_path};
-use crate::store::files::{open_regular, sync_directory};
-use crate::store::{history, next, suppressed};
-use crate::terminal::escape::escape_path;
+use crate::directory::{linked, remove_tree, temporary_path};
+use crate::error::{Result, StoreError};
+use crate::files::{hash_of, open_regular, sync_directory};
+use crate::{history, next, suppressed};
+
+/// A snapshot that has its final name.
+pub struct Placed {
+    /// The snapshot's directory.
+    pub path: PathBuf,
+    /// Whether a damaged snapshot of that name was replaced.
+    pub was_damaged: bool,
+}
 
 /// Moves the finished directory to its final name and points a link at it: `current` or `next`.
 ///
@@ -28,12 +35,7 @@ use crate::terminal::escape::escape_path;
 /// # Errors
 ///
 /// The system refuses a step; the snapshot published before is still current.
-pub(crate) fn move_into_place(
-    finished: &Path,
-    snapshots: &Path,
-    id: &str,
-    link: &str,
-) -> Result<PathBuf> {
+pub fn move_into_place(finished: &Path, snapshots: &Path, id: &str, link: &str) -> Result<Placed> {
     next::make_way(snapshots, link)?;
     let place = snapshots.join(id);
     let before = linked(snapshots, link);
@@ -41,20 +43,17 @@ pub(crate) fn move_into_place(
     // An equal id means equal bytes, unless the disk damaged some.
     let is_new = fs::symlink_metadata(&place).is_err();
     let is_damaged = !is_new && !matches_finished(finished, &place);
-    if is_damaged {
-        eprintln!("`{}` was damaged; this run replaces it", escape_path(&place));
-    }
     let fresh = temporary_path(snapshots, if is_new { "placed" } else { link });
     let put = || {
-        symlink(id, &fresh).map_err(Error::output(&fresh))?;
+        symlink(id, &fresh).map_err(StoreError::write(&fresh))?;
         if is_new || is_damaged {
-            finalize(finished, snapshots, &place).map_err(Error::output(&place))?;
+            finalize(finished, snapshots, &place).map_err(StoreError::write(&place))?;
         }
-        sync_directory(snapshots).map_err(Error::output(&place))?;
+        sync_directory(snapshots).map_err(StoreError::write(&place))?;
         let path = snapshots.join(link);
         fs::rename(&fresh, &path)
             .and_then(|()| sync_directory(snapshots))
-            .map_err(Error::output(&path))
+            .map_err(StoreError::write(&path))
     };
     put().inspect_err(|_| {
         if linked(snapshots, link) != before {
@@ -65,7 +64,7 @@ pub(crate) fn move_into_place(
         }
         remove_tree(&fresh);
     })?;
-    Ok(place)
+    Ok(Placed { path: place, was_damaged: is_damaged })
 }
 
 /// Whether the published snapshot has exactly the files that the finished one's manifest lists.
@@ -80,7 +79,7 @@ fn matches_finished(finished: &Path, place: &Path) -> bool {
 /// # Errors
 ///
 /// The system refuses a step; the link is unchanged.
-pub(crate) fn switch_link(snapshots: &Path, id: &str, link: &str) -> Result<PathBuf> {
+pub fn switch_link(snapshots: &Path, id: &str, link: &str) -> Result<PathBuf> {
     next::make_way(snapshots, link)?;
     let before = linked(snapshots, link);
     history::append(snapshots, id)?;
@@ -89,23 +88,22 @@ pub(crate) fn switch_link(snapshots: &Path, id: &str, link: &str) -> Result<Path
         if linked(snapshots, link) != before {
             restore_link(snapshots, link, before.as_deref());
         }
-        Error::output(snapshots.join(link))(error)
+        StoreError::write(snapshots.join(link))(error)
     })?;
     Ok(snapshots.join(id))
 }
 
 /// Whether a snapshot's directory holds the bytes that a manifest lists. Reads every file; calls
 /// `advance` with the size of each file read.
-pub(crate) fn is_intact(place: &Path, manifest: &Manifest, advance: impl Fn(u64) + Sync) -> bool {
+pub fn is_intact(place: &Path, manifest: &Manifest, advance: impl Fn(u64) + Sync) -> bool {
     let has_hash = |entry: &FileEntry| -> io::Result<bool> {
         let file = open_regular(&place.join(&entry.path))?;
         if file.metadata()?.len() != entry.size_bytes {
             return Ok(false);
         }
-        let mut hasher = blake3::Hasher::new();
-        hasher.update_reader(file)?;
+        let found = hash_of(&file)?;
         advance(entry.size_bytes);
-        Ok(hasher.finalize().to_hex().as_str() == entry.blake3)
+        Ok(found == entry.blake3)
     };
     fs::read(place.join(MANIFEST)).is_ok_and(|text| text == manifest.text())
         && manifest.files.par_iter().all(|entry| has_hash(entry).unwrap_or(false))
@@ -155,7 +153,7 @@ fn restore_link(snapshots: &Path, link: &str, before: Option<&str>) {
 }
 
 /// Points a link at a snapshot in one step and syncs the directory.
-pub(crate) fn point_link(snapshots: &Path, link: &str, id: &str) -> io::Result<()> {
+pub fn point_link(snapshots: &Path, link: &str, id: &str) -> io::Result<()> {
     let fresh = temporary_path(snapshots, link);
     let pointed = symlink(id, &fresh).and_then(|()| fs::rename(&fresh, snapshots.join(link)));
     if pointed.is_err() {
@@ -166,23 +164,24 @@ pub(crate) fn point_link(snapshots: &Path, link: &str, id: &str) -> io::Result<(
 
 /// Removes a snapshot and returns whether it is gone; keeps it if a process has it open. Renames it
 /// first, so that a half-removed snapshot never has a snapshot's name.
-pub(crate) fn remove_snapshot(snapshots: &Path, id: &str) -> Result<bool> {
+pub fn remove_snapshot(snapshots: &Path, id: &str) -> Result<bool> {
     let place = snapshots.join(id);
-    let Some(_lock) = lock_exclusive(&place).map_err(Error::output(&place))? else {
+    let Some(_lock) = lock_exclusive(&place).map_err(StoreError::write(&place))? else {
         return Ok(false);
     };
     let gone = temporary_path(snapshots, format!("gone-{id}"));
-    fs::rename(&place, &gone).map_err(Error::output(&place))?;
+    fs::rename(&place, &gone).map_err(StoreError::write(&place))?;
     suppressed::forget(snapshots, id);
     remove_tree(&gone);
     if gone.exists() {
         let error = io::Error::other("part of it cannot be removed; the next run tries again");
-        return Err(Error::output(&gone)(error));
+        return Err(StoreError::write(&gone)(error));
     }
     Ok(true)
 }
 
-fn make_read_only(directory: &Path) -> io::Result<()> {
+/// Makes a directory and all below read-only, and syncs the directories.
+pub fn make_read_only(directory: &Path) -> io::Result<()> {
     for entry in fs::read_dir(directory)? {
         let path = entry?.path();
         if path.is_dir() {

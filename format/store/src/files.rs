@@ -12,8 +12,7 @@ use rustix::{
     io::Errno,
 };
 
-use crate::error::{Error, Result};
-use crate::terminal::escape::escape_path;
+use crate::error::{Result, StoreError};
 
 /// Separates the final name of a temporary file from the writing process's id.
 const UNFINISHED: &str = ".tmp-";
@@ -23,7 +22,7 @@ const STICKY: u32 = 0o1000;
 /// Refuses a directory that other users may write or replace through its parent: they could exchange
 /// verified data before it is used. Checks both a link and its target.
 pub fn refuse_writable_by_others(directory: &Path) -> Result<()> {
-    let absolute = std::path::absolute(directory).map_err(Error::output(directory))?;
+    let absolute = std::path::absolute(directory).map_err(StoreError::write(directory))?;
     // `components` drops a trailing slash, which would make the system follow a link.
     let absolute: PathBuf = absolute.components().collect();
     let target = fs::canonicalize(&absolute).ok();
@@ -41,10 +40,8 @@ pub fn refuse_writable_by_others(directory: &Path) -> Result<()> {
 pub fn refuse_unsafe_subdirectories(directory: &Path, names: &[&str]) -> Result<()> {
     for place in names.iter().map(|name| directory.join(name)) {
         if fs::symlink_metadata(&place).is_ok_and(|metadata| !metadata.is_dir()) {
-            let place = escape_path(&place);
-            return Err(Error::Usage(format!(
-                "`{place}` is not a directory; remove it and run again"
-            )));
+            let reason = "is not a directory; remove it and run again";
+            return Err(StoreError::Unsafe { path: place, reason });
         }
         refuse_if_writable(&place, false)?;
     }
@@ -58,11 +55,9 @@ fn refuse_if_writable(place: &Path, is_parent: bool) -> Result<()> {
     if !is_open || is_parent && mode & STICKY != 0 {
         return Ok(());
     }
-    Err(Error::Usage(format!(
-        "`{}` may be written by other users, who could exchange verified files; give another directory, or \
-         protect it (`chmod go-w`)",
-        escape_path(place)
-    )))
+    let reason = "may be written by other users, who could exchange verified files; give another directory, or protect \
+                  it (`chmod go-w`)";
+    Err(StoreError::Unsafe { path: place.to_owned(), reason })
 }
 
 /// Checks that the directory's disk has `bytes` free, less the space that the files in `filled` already
@@ -76,13 +71,13 @@ pub fn check_free_space(directory: &Path, bytes: u64, filled: &[&Path]) -> Resul
         .fold(0, u64::saturating_add);
     let free = rustix::fs::statvfs(directory)
         .map(|stat| stat.f_bavail.saturating_mul(stat.f_frsize))
-        .map_err(|error| Error::output(directory)(error.into()))?;
+        .map_err(|error| StoreError::write(directory)(error.into()))?;
     let wanted = bytes.saturating_sub(taken);
     if wanted <= free {
         return Ok(());
     }
     let reason = format!("{wanted} more bytes are needed, {free} are free");
-    Err(Error::output(directory)(io::Error::new(io::ErrorKind::StorageFull, reason)))
+    Err(StoreError::write(directory)(io::Error::new(io::ErrorKind::StorageFull, reason)))
 }
 
 /// Creates a directory that everybody may read, whatever the umask. Keeps an existing one unchanged.
@@ -92,7 +87,7 @@ pub fn make_directory(path: &Path) -> Result<()> {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         Err(error) => Err(error),
     }
-    .map_err(Error::output(path))
+    .map_err(StoreError::write(path))
 }
 
 /// Writes a small file atomically: a reader finds the old or the new file, complete.
@@ -114,7 +109,7 @@ pub fn write_atomically(path: &Path, text: &[u8]) -> Result<()> {
     if written.is_err() {
         let _ = fs::remove_file(fresh);
     }
-    written.map_err(Error::output(path))
+    written.map_err(StoreError::write(path))
 }
 
 /// Whether a name is a temporary name of [`write_atomically`].
@@ -125,8 +120,8 @@ pub fn is_temporary_name(name: &str) -> bool {
 
 /// Removes the temporary files that killed runs of [`write_atomically`] left in a directory. The caller holds a lock
 /// that keeps other runs from writing there.
-pub(crate) fn remove_temporary_files(directory: &Path) -> Result<()> {
-    for entry in fs::read_dir(directory).map_err(Error::output(directory))?.flatten() {
+pub fn remove_temporary_files(directory: &Path) -> Result<()> {
+    for entry in fs::read_dir(directory).map_err(StoreError::write(directory))?.flatten() {
         if is_temporary_name(&entry.file_name().to_string_lossy()) {
             // A file that stays harms nobody.
             let _ = fs::remove_file(entry.path());
@@ -145,12 +140,23 @@ pub fn sync_directory(directory: &Path) -> io::Result<()> {
 /// # Errors
 ///
 /// The file system refuses locks.
-pub(crate) fn try_lock(file: &File) -> io::Result<bool> {
+pub fn try_lock(file: &File) -> io::Result<bool> {
     match flock(file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(true),
         Err(Errno::WOULDBLOCK) => Ok(false),
         Err(error) => Err(error.into()),
     }
+}
+
+/// Computes the hash of a file, in hex.
+///
+/// # Errors
+///
+/// The file cannot be read.
+pub fn hash_of(file: &File) -> io::Result<String> {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update_reader(file)?;
+    Ok(hasher.finalize().to_hex().to_string())
 }
 
 /// Opens a regular file for reading, without following a link.

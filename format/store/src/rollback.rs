@@ -8,12 +8,12 @@ use std::{
 use pinakes_format::snapshot::next::{CURRENT, NEXT};
 use pinakes_format::snapshot::{Snapshot, read_manifest};
 
-use crate::error::{Error, Result};
-use crate::store::directory::{current, linked};
-use crate::store::lock::refuse_shared;
-use crate::store::publish::point_link;
-use crate::store::suppressed::{list_of, name_ids, shown_again};
-use crate::store::{history, next, rolled_back};
+use crate::directory::{current, linked};
+use crate::error::{Result, StoreError};
+use crate::lock::refuse_shared;
+use crate::publish::point_link;
+use crate::suppressed::{list_of, name_ids, shown_again};
+use crate::{history, next, rolled_back};
 
 /// The result of a rollback.
 #[derive(Debug)]
@@ -51,15 +51,15 @@ pub fn roll_back(snapshots: &Path, id: Option<&str>) -> Result<Rollback> {
     let newest = scheduled.clone().or_else(|| from.clone());
     let rolled_back = rolled_back::read(snapshots)?;
     let id = find(&ids, &rolled_back, newest.as_deref(), id)
-        .map_err(|reason| Error::Input { path: snapshots.to_path_buf(), reason })?;
+        .map_err(|reason| StoreError::Content { path: snapshots.to_path_buf(), reason })?;
     let path = snapshots.join(id);
     // No run removes the snapshot while it is open here.
-    let snapshot = Snapshot::open(&path).map_err(|error| Error::Refused(error.to_string()))?;
+    let snapshot = Snapshot::open(&path).map_err(|error| StoreError::Refused(error.to_string()))?;
     let rolled_back = rolled_back::update(snapshots, &ids, newest.as_deref(), id)?;
     let blocked = newest.filter(|newest| rolled_back.contains(newest));
     next::make_way(snapshots, CURRENT)?;
     if from.as_deref() != Some(id) {
-        point_link(snapshots, CURRENT, id).map_err(Error::output(snapshots.join(CURRENT)))?;
+        point_link(snapshots, CURRENT, id).map_err(StoreError::write(snapshots.join(CURRENT)))?;
     }
     let unsuppressed = from.as_ref().and_then(|from| name_unsuppressed(snapshots, from, id));
     let newest_updated_date = snapshot.manifest().source.newest_updated_date.clone();

@@ -15,16 +15,16 @@ use std::{
 
 use pinakes_format::snapshot::HISTORY;
 
-use crate::error::{Error, Result};
-use crate::store::directory::{current, is_id, temporary_path};
+use crate::directory::{current, is_id, temporary_path};
+use crate::error::{Result, StoreError};
 
 /// Returns the ids of the existing snapshots, the oldest first.
 ///
 /// # Errors
 ///
 /// The directory cannot be read.
-pub(crate) fn read_order(snapshots: &Path) -> Result<Vec<String>> {
-    let mut existing = list_snapshots(snapshots).map_err(Error::input(snapshots))?;
+pub fn read_order(snapshots: &Path) -> Result<Vec<String>> {
+    let mut existing = list_snapshots(snapshots).map_err(StoreError::read(snapshots))?;
     // Lines that name no existing snapshot are ignored.
     let text = fs::read(snapshots.join(HISTORY)).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
@@ -67,7 +67,7 @@ fn list_snapshots(snapshots: &Path) -> io::Result<Vec<((i64, i64), String)>> {
 /// # Errors
 ///
 /// The file cannot be written.
-pub(crate) fn append(snapshots: &Path, id: &str) -> Result<()> {
+pub fn append(snapshots: &Path, id: &str) -> Result<()> {
     let mut ids = read_order(snapshots)?;
     let before = current(snapshots);
     ids.retain(|other| other != id && Some(other) != before.as_ref());
@@ -84,7 +84,7 @@ pub(crate) fn append(snapshots: &Path, id: &str) -> Result<()> {
     };
     write().map_err(|error| {
         let _ = fs::remove_file(&fresh);
-        Error::output(&path)(error)
+        StoreError::write(&path)(error)
     })
 }
 

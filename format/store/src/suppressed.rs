@@ -15,38 +15,37 @@ use pinakes_format::entity::Entity;
 use pinakes_format::snapshot::suppression_list::SuppressionList;
 use pinakes_format::snapshot::{SUPPRESSION_LISTS, read_manifest};
 
-use crate::error::{Error, Result};
-use crate::store::directory::current;
-use crate::store::files::{remove_temporary_files, write_atomically};
+use crate::error::{Result, StoreError};
+use crate::files::{remove_temporary_files, write_atomically};
 
 /// Ids that a message names; of further ids it tells the number.
 const NAMED_MAX: usize = 20;
 
 /// Keeps the list of a snapshot, before the snapshot is published, and removes what killed runs left. The caller
 /// holds the lock on the directory of snapshots.
-pub(crate) fn keep(snapshots: &Path, id: &str, list: &SuppressionList) -> Result<()> {
+pub fn keep(snapshots: &Path, id: &str, list: &SuppressionList) -> Result<()> {
     let directory = snapshots.join(SUPPRESSION_LISTS);
     let made = fs::DirBuilder::new().mode(0o700).create(&directory);
     if let Err(error) = made
         && error.kind() != ErrorKind::AlreadyExists
     {
-        return Err(Error::output(&directory)(error));
+        return Err(StoreError::write(&directory)(error));
     }
     remove_temporary_files(&directory)?;
     let path = directory.join(id);
     write_atomically(&path, list.text().as_bytes())?;
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).map_err(Error::output(&path))
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).map_err(StoreError::write(&path))
 }
 
 /// Removes the list of a removed snapshot.
-pub(crate) fn forget(snapshots: &Path, id: &str) {
+pub fn forget(snapshots: &Path, id: &str) {
     // A list that stays harms nobody.
     let _ = fs::remove_file(snapshots.join(SUPPRESSION_LISTS).join(id));
 }
 
 /// The ids that the snapshot `before` leaves out and a snapshot built with `list` shows. `Err` holds no ids:
 /// the list of `before` is not here, and differs from `list`.
-pub(crate) fn shown_again(
+pub fn shown_again(
     snapshots: &Path,
     before: &str,
     list: &SuppressionList,
@@ -62,26 +61,15 @@ pub(crate) fn shown_again(
 }
 
 /// The list that a snapshot was built with; `None` if it is not here.
-pub(crate) fn list_of(snapshots: &Path, id: &str) -> Option<SuppressionList> {
+pub fn list_of(snapshots: &Path, id: &str) -> Option<SuppressionList> {
     match read_manifest(&snapshots.join(id)).ok()?.suppression {
         None => Some(SuppressionList::default()),
         Some(_) => SuppressionList::read(&snapshots.join(SUPPRESSION_LISTS).join(id)).ok(),
     }
 }
 
-/// Refuses to build a snapshot that shows a record which the current one leaves out.
-pub(crate) fn refuse_unsuppressing(snapshots: &Path, list: &SuppressionList) -> Result<()> {
-    let Some(before) = current(snapshots) else { return Ok(()) };
-    let shown = match shown_again(snapshots, &before, list) {
-        Ok(shown) if shown.is_empty() => return Ok(()),
-        Ok(shown) => name_ids(&shown),
-        Err(()) => "records of another suppression list".to_owned(),
-    };
-    Err(Error::Unsuppressed { shown, before })
-}
-
 /// Names ids in a message.
-pub(crate) fn name_ids(ids: &[(Entity, u64)]) -> String {
+pub fn name_ids(ids: &[(Entity, u64)]) -> String {
     let name = |(entity, id): &(Entity, u64)| {
         let mut text = match entity.facts().letter {
             Some(_) => Vec::new(),

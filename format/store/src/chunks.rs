@@ -4,10 +4,9 @@ use std::{ops::Range, panic::resume_unwind, sync::Mutex, thread::ScopedJoinHandl
 
 use pinakes_format::storage::absent::{ChunkSource, Missing};
 use pinakes_format::storage::error::ReadError;
-
-use crate::error::RemoteError;
-use crate::host::{Failure, Host};
-use crate::manifest::snapshot_path;
+use pinakes_remote::error::RemoteError;
+use pinakes_remote::host::{Failure, Host};
+use pinakes_remote::manifest::snapshot_path;
 
 /// Transfers at the same time.
 const TRANSFERS_MAX: usize = 16;
