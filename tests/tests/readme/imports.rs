@@ -1,4 +1,4 @@
-//! Folders import only what their headers and the map of the code say.
+//! Folders import only what their headers and the map of the code say, and no files import each other in a circle.
 #![allow(clippy::unwrap_used)]
 
 use std::{
@@ -11,8 +11,9 @@ use pinakes_tests::root;
 
 /// The crates whose folders the map lists.
 const CRATES: [&str; 5] = ["format/src", "format/store/src", "compiler/src", "server/answer/src", "server/src"];
-/// The folders whose files import each other in one direction.
-const WITHOUT_CIRCLES: [&str; 1] = ["server/answer/src"];
+
+/// The folders whose files must not import each other in a circle, each with the `src` that paths begin at.
+const WITHOUT_CIRCLES: [(&str, &str); 2] = [("format/src", "query"), ("server/answer/src", "")];
 
 /// The Rust files of a folder or of a single file, without modules of tests.
 fn files(path: &Path) -> Vec<PathBuf> {
@@ -36,6 +37,75 @@ fn code(path: &Path) -> String {
     let text = text.split("#[cfg(test)]\n#[allow").next().unwrap_or_default();
     let lines = text.lines().filter(|line| !line.trim_start().starts_with("//"));
     lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Adds the paths that a path or a tree of paths names: `a::{b, c::d}` names `a::b` and `a::c::d`. Returns the rest.
+fn add_paths<'t>(text: &'t str, before: &[&'t str], found: &mut Vec<Vec<&'t str>>) -> &'t str {
+    let text = text.trim_start();
+    if let Some(mut rest) = text.strip_prefix('{') {
+        loop {
+            // A comma may stand before the end.
+            rest = rest.trim_start_matches([',', ' ', '\n']);
+            match rest.strip_prefix('}') {
+                Some(rest) => return rest,
+                None if rest.is_empty() => return rest,
+                None => rest = add_paths(rest, before, found).trim_start(),
+            }
+        }
+    }
+    let end = text.find(|of: char| !of.is_alphanumeric() && !"_*".contains(of));
+    let end = end.unwrap_or(text.len());
+    let (name, rest) = text.split_at(end);
+    let path = [before, &[name]].concat();
+    match rest.strip_prefix("::") {
+        Some(rest) => add_paths(rest, &path, found),
+        None => {
+            found.push(path);
+            rest
+        }
+    }
+}
+
+/// The files that a file imports by paths from `crate::`, out of `modules`: the last module of each path.
+fn imported_files(path: &Path, modules: &BTreeMap<Vec<String>, PathBuf>) -> BTreeSet<PathBuf> {
+    let code = code(path).replace("pub(in crate::", "pub(in ");
+    let mut paths = Vec::new();
+    for (_, text) in code.match_indices("crate::").map(|(at, root)| code.split_at(at + root.len()))
+    {
+        add_paths(text, &[], &mut paths);
+    }
+    let file_of = |path: Vec<&str>| {
+        let path: Vec<String> = path.into_iter().map(str::to_owned).collect();
+        (1..=path.len()).rev().find_map(|length| modules.get(&path[..length]).cloned())
+    };
+    let mut found: BTreeSet<PathBuf> = paths.into_iter().filter_map(file_of).collect();
+    found.remove(path);
+    found
+}
+
+/// The files below a folder that stand in a circle of imports.
+fn in_circles(src: &Path, folder: &Path) -> Vec<PathBuf> {
+    let module = |path: &PathBuf| {
+        let path = path.strip_prefix(src).unwrap().with_extension("");
+        let names = path.iter().map(|name| name.to_string_lossy().into_owned());
+        names.filter(|name| name != "mod").collect::<Vec<_>>()
+    };
+    let modules: BTreeMap<_, _> =
+        files(folder).into_iter().map(|path| (module(&path), path)).collect();
+    let mut left: BTreeMap<PathBuf, BTreeSet<PathBuf>> =
+        modules.values().map(|path| (path.clone(), imported_files(path, &modules))).collect();
+    // Files that import nothing, then files that import only these, and so on: circles remain, and files above them.
+    // The same from the other end leaves circles, and what lies between two of them.
+    loop {
+        let imported: BTreeSet<PathBuf> = left.values().flatten().cloned().collect();
+        let count = left.len();
+        left.retain(|path, imports| !imports.is_empty() && imported.contains(path));
+        let paths: BTreeSet<PathBuf> = left.keys().cloned().collect();
+        left.values_mut().for_each(|imports| imports.retain(|path| paths.contains(path)));
+        if left.len() == count {
+            return left.into_keys().collect();
+        }
+    }
 }
 
 /// The folders and files beside a folder that it imports, by paths that begin with `root`.
@@ -158,102 +228,28 @@ fn folders_of_the_linker_import_what_their_headers_say() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The files of a folder by the path that code names them by, such as `list::page`; a folder's `mod.rs` by the name of the folder.
-fn modules(folder: &Path) -> BTreeMap<String, PathBuf> {
-    let path_of = |file: &Path| {
-        let below = file.strip_prefix(folder).unwrap().with_extension("");
-        let names = below.iter().map(|name| name.to_string_lossy().into_owned());
-        names.filter(|name| name != "mod" && name != "lib").collect::<Vec<_>>().join("::")
-    };
-    files(folder).into_iter().map(|file| (path_of(&file), file)).collect()
-}
-
-/// The paths that code names after `crate::`, also those in braces.
-fn named_paths(code: &str) -> Vec<String> {
-    fn read(code: &str, prefix: &str, found: &mut Vec<String>) -> usize {
-        let is_path = |of: char| of.is_alphanumeric() || of == '_' || of == ':';
-        let end = code.find(|of: char| !is_path(of)).unwrap_or(code.len());
-        let path = format!("{prefix}{}", &code[..end]);
-        if !code[end..].starts_with('{') {
-            found.push(path);
-            return end;
-        }
-        let mut at = end + 1;
-        loop {
-            at += code[at..].find(|of: char| !of.is_whitespace() && of != ',').unwrap();
-            if code[at..].starts_with('}') {
-                return at + 1;
-            }
-            // At least one character, such as that of `*`.
-            at += read(&code[at..], &path, found).max(1);
-        }
+#[test]
+fn no_files_import_each_other_in_a_circle() {
+    for (src, folder) in WITHOUT_CIRCLES {
+        let src = root().join(src);
+        let found = in_circles(&src, &src.join(folder));
+        assert!(found.is_empty(), "files in or between circles of imports: {found:#?}");
     }
-    let mut found = Vec::new();
-    let begins = code.match_indices("crate::").filter(|(at, _)| !code[..*at].ends_with('$'));
-    for (at, begin) in begins {
-        read(&code[at + begin.len()..], "", &mut found);
-    }
-    found
-}
-
-/// The modules that a module imports, or whose items it names as a child's.
-fn imported(name: &str, file: &Path, known: &BTreeMap<String, PathBuf>) -> BTreeSet<String> {
-    let code = code(file);
-    let mut paths = named_paths(&code);
-    for child in known.keys() {
-        let own = child.strip_prefix(name).map(|rest| rest.strip_prefix("::").unwrap_or(rest));
-        let own = own.filter(|own| !own.is_empty() && !own.contains("::"));
-        let is_child =
-            own.is_some() && (name.is_empty() || child.starts_with(&format!("{name}::")));
-        if let Some(own) = own.filter(|_| is_child)
-            && code.match_indices(&format!("{own}::")).any(|(at, _)| {
-                !code[..at].ends_with(|of: char| of.is_alphanumeric() || of == '_' || of == ':')
-            })
-        {
-            paths.push(child.clone());
-        }
-    }
-    let module_of = |path: &String| {
-        let mut path = path.trim_end_matches(':');
-        loop {
-            if known.contains_key(path) {
-                return Some(path.to_owned());
-            }
-            path = path.rsplit_once("::")?.0;
-        }
-    };
-    paths.iter().filter_map(module_of).filter(|found| found != name).collect()
 }
 
 #[test]
-fn files_import_each_other_in_one_direction() {
-    for folder in WITHOUT_CIRCLES {
-        let modules = modules(&root().join(folder));
-        let mut left: BTreeMap<String, BTreeSet<String>> = modules
-            .iter()
-            .map(|(name, file)| (name.clone(), imported(name, file, &modules)))
-            .collect();
-        assert!(left.len() > 20, "{folder}");
-        // Takes away the modules that import nothing that is left; those of a circle, and above one, stay.
-        loop {
-            let names: BTreeSet<String> = left.keys().cloned().collect();
-            let before = left.len();
-            left.retain(|_, imports| !imports.is_disjoint(&names));
-            if left.len() == before {
-                break;
-            }
-        }
-        // And those that nothing imports, so that the circles alone are left.
-        loop {
-            let needed: BTreeSet<String> = left.values().flatten().cloned().collect();
-            let before = left.len();
-            left.retain(|name, _| needed.contains(name));
-            if left.len() == before {
-                break;
-            }
-        }
-        let names: BTreeSet<String> = left.keys().cloned().collect();
-        left.values_mut().for_each(|imports| imports.retain(|name| names.contains(name)));
-        assert!(left.is_empty(), "files of {folder} import each other: {left:#?}");
-    }
+fn a_circle_of_three_files_is_found() {
+    let src = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| fs::write(src.path().join("a").join(name), text).unwrap();
+    fs::create_dir_all(src.path().join("a/b")).unwrap();
+    write("mod.rs", "pub use crate::a::{b::One, two::Two};");
+    write("b/mod.rs", "use crate::a::three::Three;\npub(in crate::a) struct One;");
+    write("two.rs", "fn two() -> crate::a::b::One {}");
+    write("three.rs", "use std::fs;\n// crate::a::two\n");
+    assert_eq!(in_circles(src.path(), &src.path().join("a")), Vec::<PathBuf>::new());
+    write("three.rs", "use crate::a::{\n    four::{Four, five},\n    two::Two,\n};");
+    write("four.rs", "");
+    let found = in_circles(src.path(), &src.path().join("a"));
+    let names = ["a/b/mod.rs", "a/three.rs", "a/two.rs"];
+    assert_eq!(found, names.map(|name| src.path().join(name)));
 }

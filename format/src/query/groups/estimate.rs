@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::index::bitset::CHUNK_ROWS;
 use crate::index::doc_set::DocSet;
-use crate::query::groups::count::{COUNTERS_MAX, LISTED_MAX};
+use crate::query::groups::counter::{COUNTERS_MAX, LISTED_MAX};
 use crate::query::groups::source::Source;
 
 /// The time to sort one of these occurrences.

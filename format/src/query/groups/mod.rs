@@ -15,10 +15,12 @@
 //! before it is begun.
 
 mod count;
+mod counter;
 mod estimate;
-mod grouping;
 mod page;
 mod source;
+mod statistics;
+mod value;
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -27,20 +29,25 @@ use std::time::Duration;
 use crate::entity::Entity;
 use crate::index::kept_sets::CountedSet;
 use crate::index::orders::Order;
-use crate::query::deadline::{Deadline, QueryError};
-use crate::query::groups::count::CodeGroup;
+use crate::query::groups::count::count_codes;
+use crate::query::groups::counter::{CodeGroup, Counted, NULL};
+use crate::query::groups::estimate::check;
 use crate::query::groups::page::PageOrder;
-use crate::query::parse::Query;
-use crate::query::statistics::{GroupNumbers, group_numbers};
+use crate::query::groups::source::Source;
+use crate::query::groups::statistics::group_numbers;
+use crate::query::parse::grouping::Grouping;
+use crate::query::parse::query::Query;
+use crate::query::rows::deadline::{Deadline, QueryError};
 use crate::snapshot::Snapshot;
 use crate::storage::error::ReadError;
 
-pub(super) use crate::query::groups::count::{Counted, count_codes};
-pub(super) use crate::query::groups::estimate::check;
-pub use crate::query::groups::grouping::{GROUP_KEYS_MAX, GROUPS_MAX, Grouping};
-pub(super) use crate::query::groups::source::Source;
 #[cfg(test)]
 pub(super) use crate::query::groups::source::count_common;
+pub use crate::query::groups::statistics::{
+    CitationIndex, GROUP_MEASURES, GroupNumbers, INDEXES, KeyStatistics, MEASURES, Measure,
+    Measured, Number, OutputStatistics, Statistics,
+};
+pub use crate::query::groups::value::GroupValue;
 
 /// The most groups of a stream, which are held until the last is sent: 24 MiB.
 const GROUPS_STREAMED_MAX: usize = 1 << 20;
@@ -69,30 +76,6 @@ pub struct Group {
     pub count: u64,
     /// The records' numbers, for each key of `of`.
     pub of: Vec<GroupNumbers>,
-}
-
-/// The value of a key that the records of a group share.
-#[derive(Clone, Debug, PartialEq)]
-pub enum GroupValue {
-    /// The records have no value.
-    Null,
-    /// A boolean.
-    Boolean(bool),
-    /// An integer.
-    Integer(i64),
-    /// A record, or an unresolved reference.
-    Record {
-        /// Its entity.
-        entity: Entity,
-        /// Its id.
-        id: u64,
-        /// Its row, or the first row of unresolved references with the id.
-        row: u32,
-    },
-    /// The number of a code.
-    Code(u32),
-    /// An identifier in another system.
-    Text(String),
 }
 
 impl Query {
@@ -193,7 +176,7 @@ impl Query {
             _ => Vec::new(),
         };
         if !grouping.has_null {
-            groups.retain(|group| group.codes.iter().all(|code| *code != source::NULL));
+            groups.retain(|group| group.codes.iter().all(|code| *code != NULL));
         }
         let is_same_key = grouping.is_same_key();
         Ok(CountedGroups { set, rows, sources, orders: orders?, groups, is_same_key })
@@ -264,7 +247,7 @@ impl<'s> CountedGroups<'s> {
                 let mut counted = Counted { codes: Vec::with_capacity(length), null: 0 };
                 for pair in &pairs[from..from + length] {
                     match pair.codes[1] {
-                        source::NULL => counted.null = pair.count,
+                        NULL => counted.null = pair.count,
                         code => counted.codes.push((code, pair.count)),
                     }
                 }
@@ -311,7 +294,7 @@ impl ValueTable {
 
     fn value(&self, code: u64, snapshot: &Snapshot) -> Result<GroupValue, ReadError> {
         match self {
-            _ if code == source::NULL => Ok(GroupValue::Null),
+            _ if code == NULL => Ok(GroupValue::Null),
             ValueTable::Rows(entity) => {
                 let id = snapshot.row_id(*entity, code as u32)?;
                 Ok(GroupValue::Record { entity: *entity, id, row: code as u32 })

@@ -2,10 +2,10 @@
 
 use std::cmp::Ordering;
 
-use crate::query::deadline::{Deadline, QueryError};
-use crate::query::groups::count::CodeGroup;
-use crate::query::groups::grouping::{GroupPart, GroupSort};
+use crate::query::groups::counter::CodeGroup;
 use crate::query::groups::source::{Rank, Source};
+use crate::query::parse::grouping::{GroupPart, GroupSort};
+use crate::query::rows::deadline::{Deadline, QueryError};
 use crate::storage::error::ReadError;
 
 /// The order of groups.

@@ -9,11 +9,11 @@
 use std::cmp::Reverse;
 
 use crate::index::full_text::{IMPACT_MAX, VALUE_GAP};
-use crate::query::deadline::QueryError;
+use crate::query::rows::deadline::QueryError;
 use crate::query::search::matcher::Matcher;
 use crate::query::search::phrase::{places_in_order, stand_in_order};
 use crate::query::search::plan::Scoring;
-use crate::query::search::rank::{RankedRow, WINDOW, saturate};
+use crate::query::search::score::{RankedRow, WINDOW, saturate};
 use crate::schema::texts::Field;
 use crate::storage::error::ReadError;
 

@@ -9,7 +9,7 @@
 //! row of edit distances for each letter of the current form, and passes over all forms whose beginning is already too far.
 
 use crate::index::full_text::{FormCursor, FormOf, FullText, TITLE_END};
-use crate::query::deadline::{Deadline, QueryError};
+use crate::query::rows::deadline::{Deadline, QueryError};
 
 /// The longest word that stands for similar words, in letters.
 pub(super) const FUZZY_LETTERS_MAX: usize = 32;

@@ -6,7 +6,7 @@
 use std::{cmp::Reverse, collections::BinaryHeap, sync::Arc};
 
 use crate::index::full_text::{Amended, AmendedPosting, NO_ROW, Postings};
-use crate::query::deadline::{Deadline, PacedDeadline, QueryError};
+use crate::query::rows::deadline::{Deadline, PacedDeadline, QueryError};
 use crate::query::search::terms::TrueTerm;
 use crate::schema::texts::{ANY_FIELD, Field};
 use crate::storage::error::ReadError;

@@ -11,7 +11,7 @@
 //! phrases, fields and forms, and only in records that have the words.
 
 use crate::index::full_text::NO_ROW;
-use crate::query::deadline::{PacedDeadline, QueryError};
+use crate::query::rows::deadline::{PacedDeadline, QueryError};
 use crate::query::search::group::{Group, POSTING_NANOSECONDS, SearchWord, seek_all};
 use crate::query::search::most::Most;
 use crate::query::search::phrase::Phrase;

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! text        "deep learning" -review          what the client wrote
-//! Search      syntax.rs: a tree of clauses, checked
+//! Search      parse/search.rs: a tree of clauses, checked
 //! Resolver    plan.rs: words as terms of the index (terms.rs); what is corrected; which words score
 //! Matcher     matcher.rs: rows that match, ascending; of words (group.rs), phrases, and most words
 //! RankedRow   rank.rs: rows by descending score; bonus.rs: what the places of words add
@@ -20,14 +20,15 @@ mod phrase;
 mod plan;
 mod rank;
 mod record;
+mod score;
 mod snippet;
-mod syntax;
 mod terms;
 mod word_test;
 
 use crate::entity::Entity;
 use crate::index::doc_set::DocSet;
-use crate::query::deadline::{Deadline, QueryError};
+use crate::query::parse::search::Search;
+use crate::query::rows::deadline::{Deadline, QueryError};
 use crate::query::search::plan::Resolver;
 use crate::query::search::rank::{Ranking, SuppressedBefore, matching_rows};
 use crate::record::value::Table;
@@ -36,10 +37,9 @@ use crate::storage::error::ReadError;
 use crate::text::analyzer::Languages;
 
 pub use crate::query::search::plan::{SearchSummary, SearchedWords};
-pub use crate::query::search::rank::{RELEVANCE_SCORE, RankedRow};
 pub use crate::query::search::record::RecordTexts;
+pub use crate::query::search::score::{RELEVANCE_SCORE, RankedRow};
 pub use crate::query::search::snippet::{Excerpt, Marker};
-pub use crate::query::search::syntax::{CLAUSES_MAX, SEARCH_BYTES_MAX, Search, SyntaxError};
 pub(crate) use crate::query::search::terms::{TrueTerm, TrueTerms};
 
 /// A page of a list by relevance.

@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 
 use crate::index::full_text::NO_ROW;
-use crate::query::deadline::{Deadline, PacedDeadline, QueryError};
+use crate::query::rows::deadline::{Deadline, PacedDeadline, QueryError};
 use crate::query::search::group::Group;
 
 /// Records in which the words of a search have at least a weight together.

@@ -1,7 +1,7 @@
 //! Words side by side, or with a distance: in records that have all words, by the positions of the words.
 
 use crate::index::full_text::NO_ROW;
-use crate::query::deadline::{Deadline, PacedDeadline, QueryError};
+use crate::query::rows::deadline::{Deadline, PacedDeadline, QueryError};
 use crate::query::search::group::{CommonRow, CommonRows, Group, seek_all};
 use crate::query::search::terms::Referring;
 use crate::schema::texts::Field;

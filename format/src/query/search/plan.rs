@@ -12,13 +12,13 @@ use std::{collections::BTreeMap, str, time::Duration};
 use crate::index::full_text::{
     FormCursor, FormOf, FullText, NO_ROW, Postings, TITLE_END, Term, VALUE_GAP, idf,
 };
-use crate::query::deadline::{Deadline, QueryError};
+use crate::query::parse::search::{Leaf, LeafKind, Node, PhrasePart, Search, Unit};
+use crate::query::rows::deadline::{Deadline, QueryError};
 use crate::query::search::forms::{Found, near, with_pattern};
 use crate::query::search::group::{Group, GroupTerm, SearchWord};
 use crate::query::search::matcher::Matcher;
 use crate::query::search::most::Most;
 use crate::query::search::phrase::Phrase;
-use crate::query::search::syntax::{Leaf, LeafKind, Node, PhrasePart, Search, Unit};
 use crate::query::search::terms::TrueTerms;
 use crate::schema::texts::{ANY_FIELD, Field};
 use crate::storage::error::ReadError;

@@ -18,49 +18,20 @@
 use std::{cell::Cell, cmp::Reverse};
 
 use crate::index::doc_set::{DocSet, DocSetBuilder};
-use crate::index::full_text::{IDF_STEPS, IMPACT_MAX, NO_ROW};
-use crate::query::deadline::{Deadline, QueryError};
+use crate::index::full_text::NO_ROW;
+use crate::query::rows::deadline::{Deadline, QueryError};
 use crate::query::search::bonus::add_bonuses;
 use crate::query::search::group::{CommonRow, CommonRows, Group, seek_all};
 use crate::query::search::matcher::Matcher;
 use crate::query::search::plan::{Resolver, ScoreSource, ScoredWord, Scoring};
+use crate::query::search::score::{RankedRow, WINDOW, saturate};
 
-/// The records whose words are compared with the order of a plain search.
-pub(super) const WINDOW: usize = 128;
 /// The most records that are kept while the best are found. A later page costs two passes more.
 const BEST_MAX: usize = 1 << 14;
 /// Rows of a word that are a step towards the next check of the deadline.
 const STRETCH_ROWS: u32 = 1 << 14;
-/// The steps of a score that stand for 1 of `relevance_score`.
-const SCORE_STEPS: u64 = IDF_STEPS * IMPACT_MAX as u64;
 /// The weight of a place: less than the least impact of a word in half of the records.
 const PLACE_WEIGHT: u32 = 4;
-
-/// The member of records in lists by relevance that has their score.
-pub const RELEVANCE_SCORE: &str = "relevance_score";
-
-/// A record of a list by relevance.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RankedRow {
-    /// A row of the list's entity.
-    pub row: u32,
-    /// In steps of 1/7,936.
-    pub score: u32,
-}
-
-impl RankedRow {
-    /// The score as a decimal number with at most six digits, three of them after the point if the number is below 1,000.
-    pub fn relevance_score(&self) -> String {
-        let thousandths = u64::from(self.score) * 1_000 / SCORE_STEPS;
-        match thousandths {
-            0..1_000_000 => {
-                let text = format!("{}.{:03}", thousandths / 1_000, thousandths % 1_000);
-                text.trim_end_matches('0').trim_end_matches('.').to_owned()
-            }
-            _ => (thousandths / 1_000).min(999_999).to_string(),
-        }
-    }
-}
 
 /// The rows that a list by relevance is made of.
 pub(super) struct Ranking<'r> {
@@ -512,10 +483,6 @@ impl Bound {
 /// The score of a place among the rows: rows are in the order of citations, so that the first are the most cited.
 fn place_score(place: u32) -> u32 {
     PLACE_WEIGHT * place.saturating_add(1).leading_zeros()
-}
-
-pub(super) fn saturate(score: u64) -> u32 {
-    u32::try_from(score).unwrap_or(u32::MAX)
 }
 
 /// The score of the record at which the matcher stands, with the score of its place.

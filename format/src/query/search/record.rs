@@ -6,9 +6,9 @@
 use std::collections::BTreeMap;
 
 use crate::index::full_text::WordPlaces;
+use crate::query::parse::search::{Leaf, LeafKind, Node, PhrasePart, Search, Unit};
 use crate::query::search::phrase::{stand_in_order, stand_near};
 use crate::query::search::plan::required;
-use crate::query::search::syntax::{Leaf, LeafKind, Node, PhrasePart, Search, Unit};
 use crate::query::search::word_test::WordTest;
 use crate::schema::texts::Field;
 use crate::text::analyzer::Stemmer;

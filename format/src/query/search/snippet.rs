@@ -11,8 +11,8 @@
 
 use std::{collections::BTreeSet, ops::Range};
 
+use crate::query::parse::search::{Leaf, LeafKind, Node, PhrasePart, Search};
 use crate::query::search::plan::SearchSummary;
-use crate::query::search::syntax::{Leaf, LeafKind, Node, PhrasePart, Search};
 use crate::query::search::word_test::WordTest;
 use crate::schema::texts::Field;
 use crate::text::analyzer::{Compound, Languages, Stemmer, each_compound, is_stop_word};

@@ -31,10 +31,10 @@ use crate::index::full_text::{
 use crate::index::kept_sets::CountedSet;
 use crate::index::postings::Postings as RowPostings;
 use crate::index::term_lists::Term as ListTerm;
-use crate::query::clause::Clause;
-use crate::query::deadline::{Deadline, QueryError};
-use crate::query::intersection::Intersection;
-use crate::query::union::Union;
+use crate::query::rows::clause::Clause;
+use crate::query::rows::deadline::{Deadline, QueryError};
+use crate::query::rows::intersection::Intersection;
+use crate::query::rows::union::Union;
 use crate::schema::keys::{Index, keys_of};
 use crate::schema::texts::{FIELDS, Field, NameTexts, TextPaths, text_paths};
 use crate::snapshot::{Snapshot, SuppressedWords, language_of};

@@ -21,19 +21,17 @@ use crate::index::orders::{Order, integer_of};
 use crate::index::postings::Postings;
 use crate::index::targets::TargetsFile;
 use crate::index::term_lists::{Term, TermListsFile};
-use crate::query::deadline::{Deadline, QueryError};
-use crate::query::groups::count::{Counted, Counter};
-use crate::query::groups::grouping::GroupIndex;
-use crate::query::groups::{GroupValue, count};
-use crate::query::intersection::ChunkRows;
+use crate::query::groups::counter::{COUNTERS_MAX, Counted, Counter, NULL};
+use crate::query::groups::value::GroupValue;
+use crate::query::parse::grouping::GroupIndex;
+use crate::query::rows::deadline::{Deadline, QueryError};
+use crate::query::rows::intersection::ChunkRows;
 use crate::record::gather::PathTree;
 use crate::schema::identifier::Scheme;
 use crate::schema::keys::{Direction, Keys, keys_of};
 use crate::snapshot::Snapshot;
 use crate::storage::error::ReadError;
 
-/// The code of rows without a value.
-pub(super) const NULL: u64 = u64::MAX;
 /// Posting lists or records read between two checks of the deadline.
 const READS_PER_CHECK: usize = 256;
 
@@ -179,7 +177,7 @@ impl<'s> Source<'s> {
             Source::Order(order) => order.no_code() < u64::from(order.rows()) / 64,
             Source::Targets(targets) => {
                 let terms = targets.terms.terms(targets.lists).unwrap_or(usize::MAX);
-                u64::from(targets.rows) <= count::COUNTERS_MAX && terms < targets.file_rows() / 8
+                u64::from(targets.rows) <= COUNTERS_MAX && terms < targets.file_rows() / 8
             }
             Source::Links(_) | Source::Identifiers(_) => false,
         }

@@ -1,11 +1,11 @@
 //! Codes from target rows and from the citation graph: the rows referred to.
 
 use crate::index::targets::CHUNK_BLOCKS;
-use crate::query::deadline::{Deadline, QueryError};
-use crate::query::groups::count::Counted;
+use crate::query::groups::counter::Counted;
 use crate::query::groups::source::{
     LinksSource, NULL, READS_PER_CHECK, TargetsSource, count_union,
 };
+use crate::query::rows::deadline::{Deadline, QueryError};
 use crate::schema::keys::Direction;
 use crate::storage::error::ReadError;
 

@@ -20,25 +20,25 @@ use std::{ops::Range, sync::Arc};
 use crate::index::doc_set::DocSet;
 use crate::index::kept_sets::{CountedSet, SnapshotSets};
 use crate::index::orders::Order;
-use crate::query::clause::{Clause, Leaf};
-use crate::query::deadline::{Deadline, QueryError};
-use crate::query::intersection::Intersection;
-use crate::query::range::{ValueRange, codes_of_value};
-use crate::query::set_key::SetKey;
-use crate::query::walk::OrderWalk;
+use crate::query::page::set_key::SetKey;
+use crate::query::page::walk::OrderWalk;
+use crate::query::rows::clause::{Clause, Leaf};
+use crate::query::rows::deadline::{Deadline, QueryError};
+use crate::query::rows::intersection::Intersection;
+use crate::query::rows::range::{ValueRange, codes_of_value};
 use crate::storage::error::ReadError;
 use crate::storage::ids::Ids;
 
 /// An order with a direction: one key of a sort.
 #[derive(Clone, Copy)]
-pub(super) struct DirectedOrder<'s> {
+pub(in crate::query) struct DirectedOrder<'s> {
     pub order: Order<'s>,
     /// Whether the sort runs against the order as it is stored.
     pub is_reversed: bool,
 }
 
 /// A set of rows, and its name if the set may be kept for later queries.
-pub(super) struct MatchingSet {
+pub(in crate::query) struct MatchingSet {
     pub set: Arc<CountedSet>,
     pub name: Option<SetKey>,
 }
@@ -51,7 +51,7 @@ impl MatchingSet {
 
 /// A borrowed [`MatchingSet`].
 #[derive(Clone, Copy)]
-pub(super) struct NamedSet<'q> {
+pub(in crate::query) struct NamedSet<'q> {
     pub set: &'q CountedSet,
     pub name: Option<&'q SetKey>,
 }
@@ -119,7 +119,7 @@ pub(crate) fn rows_with_codes(
 
 /// Finds pages of sets of one entity.
 #[derive(Clone, Copy)]
-pub(super) struct PageFinder<'s> {
+pub(in crate::query) struct PageFinder<'s> {
     pub ids: &'s Ids,
     /// The order by id, which breaks every tie.
     pub by_id: Order<'s>,

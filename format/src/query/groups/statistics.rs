@@ -19,103 +19,26 @@ use std::time::Duration;
 
 use crate::index::kept_sets::CountedSet;
 use crate::index::orders::{Order, integer_of, number_of};
-use crate::query::deadline::{Deadline, QueryError};
-use crate::query::error::{ParamError, not_numeric, unknown_statistics_key};
-use crate::query::grammar::trim;
-use crate::query::groups::{Counted, GroupValue, Grouping, Source, count_codes};
-use crate::query::intersection::Intersection;
-use crate::query::parse::Query;
-use crate::query::walk::OrderWalk;
-use crate::schema::keys::{Index, Key, Keys, Values};
+use crate::query::groups::count::count_codes;
+use crate::query::groups::counter::Counted;
+use crate::query::groups::estimate::check;
+use crate::query::groups::source::Source;
+use crate::query::groups::value::GroupValue;
+use crate::query::page::walk::OrderWalk;
+use crate::query::parse::grouping::Grouping;
+use crate::query::parse::query::Query;
+use crate::query::parse::statistics_keys::{CITATIONS, StatisticsKeys};
+use crate::query::rows::deadline::{Deadline, QueryError};
+use crate::query::rows::intersection::Intersection;
+use crate::schema::keys::Values;
 use crate::snapshot::Snapshot;
 use crate::storage::error::ReadError;
 
-/// The most keys of one request.
-pub const STATISTICS_KEYS_MAX: usize = 10;
-/// The key of the citation indexes, and of statistics where no other is named.
-const CITATIONS: &str = "cited_by_count";
 /// The keys by which outputs are shared out.
 const STATUS: &str = "open_access.oa_status";
 const YEAR: &str = "year";
 /// Citations from which an output counts in the i10-index.
 const I10: i64 = 10;
-
-/// The keys whose values are summed up, each with its order.
-#[derive(Clone, Debug, Default)]
-pub struct StatisticsKeys {
-    text: String,
-    keys: Vec<(&'static Key, usize)>,
-}
-
-impl StatisticsKeys {
-    /// The key that requests without `of` ask for; none where the entity does not have it.
-    fn default_of(keys: &'static Keys) -> StatisticsKeys {
-        StatisticsKeys::parse(keys, CITATIONS).unwrap_or_default()
-    }
-
-    /// Parses the keys of `of`.
-    pub(super) fn parse(
-        keys: &'static Keys,
-        text: &str,
-    ) -> Result<StatisticsKeys, Vec<ParamError>> {
-        let (mut parsed, mut errors) = (Vec::<(&'static Key, usize)>::new(), Vec::new());
-        for name in text.split(',').map(trim).take(STATISTICS_KEYS_MAX + 1) {
-            match numeric_key(keys, name) {
-                Ok((_, order)) if parsed.iter().any(|(_, known)| *known == order) => {
-                    errors.push(ParamError::new(name, "is named a second time; name it once"));
-                }
-                Ok(key) => parsed.push(key),
-                Err(error) => errors.push(error),
-            }
-        }
-        if text.split(',').count() > STATISTICS_KEYS_MAX {
-            let reason = format!("names more than {STATISTICS_KEYS_MAX} keys");
-            errors.push(ParamError::new(text, reason));
-        }
-        if !errors.is_empty() {
-            return Err(errors);
-        }
-        Ok(StatisticsKeys { text: text.to_owned(), keys: parsed })
-    }
-
-    /// The parameter, as the client wrote it.
-    pub(super) fn text(&self) -> &str {
-        &self.text
-    }
-
-    /// The names of the keys.
-    pub fn names(&self) -> impl ExactSizeIterator<Item = &'static str> + '_ {
-        self.keys.iter().map(|(key, _)| key.name)
-    }
-
-    /// The orders of the keys.
-    pub(super) fn orders(&self) -> impl Iterator<Item = usize> + '_ {
-        self.keys.iter().map(|(_, order)| *order)
-    }
-
-    /// The names of all keys with numbers.
-    pub fn all_names(keys: &Keys) -> impl Iterator<Item = &'static str> + Clone {
-        keys.keys.iter().filter(|key| order_of(keys, key).is_some()).map(|key| key.name)
-    }
-}
-
-/// The order of a key's numbers.
-fn order_of(keys: &Keys, key: &Key) -> Option<usize> {
-    let order = match (key.filter, key.sort) {
-        (Some(Index::Order(order)), _) | (_, Some(order)) => order,
-        _ => return None,
-    };
-    matches!(keys.orders[order].values, Values::Integers | Values::Numbers).then_some(order)
-}
-
-fn numeric_key(keys: &'static Keys, name: &str) -> Result<(&'static Key, usize), ParamError> {
-    let known = keys.keys.iter().find(|key| key.name == name);
-    let key = known.ok_or_else(|| unknown_statistics_key(keys, name))?;
-    match order_of(keys, key) {
-        Some(order) => Ok((key, order)),
-        None => Err(not_numeric(keys, key)),
-    }
-}
 
 /// The statistics of a query's matching records.
 #[derive(Clone, Debug, PartialEq)]
@@ -158,7 +81,7 @@ pub struct GroupNumbers {
 pub const GROUP_MEASURES: [&str; 3] = ["sum", "mean", "median"];
 
 /// Sums up the numbers of a group.
-pub(super) fn group_numbers(
+pub(in crate::query) fn group_numbers(
     key: &'static str,
     order: Order<'_>,
     counted: &Counted,
@@ -279,12 +202,6 @@ pub struct OutputStatistics {
 }
 
 impl Query {
-    /// Makes the query sum up the matching records, by the key that most requests ask for.
-    pub fn sum_up(&mut self) {
-        self.result_kind =
-            crate::query::parse::ResultKind::Statistics(StatisticsKeys::default_of(self.keys));
-    }
-
     /// Computes the statistics of all matching records. Page and sort of the query have no effect.
     ///
     /// Cost: for each key, the matching rows.
@@ -303,16 +220,16 @@ impl Query {
         let set = self.matching_set(&matches, snapshot, deadline)?.set;
         let rows = snapshot.count(self.entity);
         let orders: Result<Vec<Order<'_>>, ReadError> =
-            keys.keys.iter().map(|(_, order)| snapshot.order(self.entity, *order)).collect();
+            keys.orders().map(|order| snapshot.order(self.entity, order)).collect();
         let orders = orders?;
         for order in &orders {
-            crate::query::groups::check(&[Source::Order(*order)], &set.rows, rows, time)
-                .map_err(|reason| QueryError::refused("of", &keys.text, reason))?;
+            check(&[Source::Order(*order)], &set.rows, rows, time)
+                .map_err(|reason| QueryError::refused("of", keys.text(), reason))?;
         }
         let mut of = Vec::with_capacity(orders.len());
-        for ((key, _), order) in keys.keys.iter().zip(orders) {
+        for (key, order) in keys.names().zip(orders) {
             let counted = count_codes(&mut Source::Order(order), &set.rows, rows, deadline)?;
-            of.push(key_statistics(key.name, order, &counted)?);
+            of.push(key_statistics(key, order, &counted)?);
         }
         let outputs = match self.keys.filter(STATUS) {
             Some(_) => Some(self.output_statistics(snapshot, &matches, &set, rows, deadline)?),

@@ -20,7 +20,7 @@ use crate::index::bitset::Bitset;
 use crate::index::doc_set::DocSet;
 use crate::index::kept_sets::{CountedSet, IntervalCounts};
 use crate::index::orders::{IntervalSlices, Order};
-use crate::query::deadline::{Deadline, QueryError};
+use crate::query::rows::deadline::{Deadline, QueryError};
 use crate::storage::error::ReadError;
 use crate::storage::ids::Ids;
 
@@ -28,7 +28,7 @@ use crate::storage::ids::Ids;
 const RANKS_PER_READ: u32 = 4_096;
 
 /// A walk over one order, restricted to a set.
-pub(super) struct OrderWalk<'a, 's> {
+pub(in crate::query) struct OrderWalk<'a, 's> {
     set: &'a CountedSet,
     order: Order<'s>,
     /// Ties of the order are sorted by id.

@@ -3,8 +3,6 @@
 use rapidfuzz::distance::osa;
 
 use crate::entity::IdFormat;
-use crate::query::groups::Grouping;
-use crate::query::statistics::StatisticsKeys;
 use crate::record::legacy::LEGACY;
 use crate::schema::keys::{Bound, Key, Keys, Kind};
 
@@ -85,7 +83,7 @@ fn distance(known: &str, name: &str, letters: &osa::BatchComparator<char>) -> us
     }
 }
 
-pub(super) fn unknown_filter_key(keys: &Keys, name: &str) -> ParamError {
+pub(in crate::query) fn unknown_filter_key(keys: &Keys, name: &str) -> ParamError {
     let route = keys.route;
     if keys.filters().next().is_none() {
         return ParamError::new(name, format!("/{route} takes no filter"));
@@ -97,7 +95,7 @@ pub(super) fn unknown_filter_key(keys: &Keys, name: &str) -> ParamError {
     ParamError::new(name, format!("{what}; {}", suggest(name, keys.filters())))
 }
 
-pub(super) fn unknown_sort_key(keys: &Keys, name: &str) -> ParamError {
+pub(in crate::query) fn unknown_sort_key(keys: &Keys, name: &str) -> ParamError {
     let route = keys.route;
     if keys.sorts().next().is_none() {
         return ParamError::new(name, format!("/{route} takes no sort"));
@@ -122,48 +120,13 @@ pub(super) fn unknown_sort_key(keys: &Keys, name: &str) -> ParamError {
     ParamError::new(name, format!("{what}; {}", suggest(name, keys.sorts())))
 }
 
-pub(super) fn unknown_group_key(keys: &Keys, name: &str) -> ParamError {
-    let known = suggest(name, Grouping::key_names(keys));
-    ParamError::new(name, format!("is nothing /{} is grouped by; {known}", keys.route))
-}
-
-/// Says why a key that filters does not group.
-pub(super) fn not_grouping(keys: &Keys, key: &Key) -> ParamError {
-    let what = match key.kind {
-        Kind::Id(_) => "differs for each record",
-        Kind::Day(_) | Kind::Moment(_) => "is a date",
-        Kind::Number => "is a fractional number",
-        Kind::Words | Kind::Search | Kind::Text => "is a text",
-        _ => "has no groups",
-    };
-    let known = suggest_others(key.name, Grouping::key_names(keys));
-    ParamError::new(key.name, format!("{what}, and nothing is grouped by it; {known}"))
-}
-
-pub(super) fn unknown_member(route: &str, name: &str, members: &[String]) -> ParamError {
+pub(in crate::query) fn unknown_member(route: &str, name: &str, members: &[String]) -> ParamError {
     let known = suggest(name, members.iter().map(String::as_str));
     ParamError::new(name, format!("is no member of the records of /{route}; {known}"))
 }
 
-pub(super) fn unknown_statistics_key(keys: &Keys, name: &str) -> ParamError {
-    let known = suggest(name, StatisticsKeys::all_names(keys));
-    ParamError::new(name, format!("is no number of /{}; {known}", keys.route))
-}
-
-/// Says why a key has no statistics.
-pub(super) fn not_numeric(keys: &Keys, key: &Key) -> ParamError {
-    let what = if key.is_many { "has several values a record" } else { "is no number" };
-    let known = suggest_others(key.name, StatisticsKeys::all_names(keys));
-    ParamError::new(key.name, format!("{what}, and has no statistics; {known}"))
-}
-
-pub(super) fn unknown_group_sort(text: &str, keys: usize) -> ParamError {
-    let known = if keys > 1 { "`count`, `key` and `key2`" } else { "`count` and `key`" };
-    ParamError::new(text, format!("does not sort groups; there are {known}"))
-}
-
 /// Suggests the name that was meant, or lists known names.
-fn suggest<'n>(name: &str, names: impl Iterator<Item = &'n str> + Clone) -> String {
+pub(super) fn suggest<'n>(name: &str, names: impl Iterator<Item = &'n str> + Clone) -> String {
     let renamed = OPENALEX_NAMES.iter().find(|(openalex, _)| *openalex == name);
     let renamed = renamed.map_or(name, |(_, here)| *here);
     // A client of one interface may use the name that a member has in the other.
@@ -183,7 +146,10 @@ fn suggest<'n>(name: &str, names: impl Iterator<Item = &'n str> + Clone) -> Stri
 }
 
 /// Lists known names, or the most similar ones of many.
-fn suggest_others<'n>(name: &str, names: impl Iterator<Item = &'n str> + Clone) -> String {
+pub(super) fn suggest_others<'n>(
+    name: &str,
+    names: impl Iterator<Item = &'n str> + Clone,
+) -> String {
     let near = by_distance(name, names.clone());
     let quoted = |name: &str| format!("`{name}`");
     let count = names.clone().count();
@@ -197,7 +163,7 @@ fn suggest_others<'n>(name: &str, names: impl Iterator<Item = &'n str> + Clone) 
 
 /// How a value is written in its expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ValueForm {
+pub(in crate::query) enum ValueForm {
     Bare,
     /// In quotes, where ranges and `null` are plain text.
     Quoted,
@@ -206,7 +172,7 @@ pub(super) enum ValueForm {
 }
 
 /// Says what a value of a key must be.
-pub(super) fn expected_value(key: &Key, form: ValueForm) -> String {
+pub(in crate::query) fn expected_value(key: &Key, form: ValueForm) -> String {
     let value = single_value(key);
     let more = match key.kind {
         Kind::Boolean if form == ValueForm::Bare => {
@@ -268,7 +234,7 @@ fn single_value(key: &Key) -> String {
 }
 
 /// Says why a key takes no comparison.
-pub(super) fn not_comparable(key: &Key) -> String {
+pub(in crate::query) fn not_comparable(key: &Key) -> String {
     let instead = match key.kind {
         Kind::Identifier(_) | Kind::Code | Kind::Text => {
             "a text that begins with `<` or `>` belongs in quotes".to_owned()

@@ -1,10 +1,10 @@
 //! Parses the keys of `group_by`, and the sort of groups.
 
 use crate::entity::Entity;
-use crate::query::error::{ParamError, not_grouping, unknown_group_key, unknown_group_sort};
-use crate::query::grammar::trim;
-use crate::query::sort::parse_direction;
-use crate::query::statistics::StatisticsKeys;
+use crate::query::parse::error::{ParamError, suggest, suggest_others};
+use crate::query::parse::grammar::trim;
+use crate::query::parse::sort::parse_direction;
+use crate::query::parse::statistics_keys::StatisticsKeys;
 use crate::schema::identifier::Scheme;
 use crate::schema::keys::{Direction, Index, Key, Keys, Kind, Terms, Values};
 
@@ -18,20 +18,20 @@ pub const GROUPS_MAX: usize = 200;
 pub struct Grouping {
     /// The keys as the client wrote them.
     pub text: String,
-    pub(super) keys: Vec<GroupKey>,
+    pub(in crate::query) keys: Vec<GroupKey>,
     /// The keys whose numbers are summed up for each group.
     pub of: StatisticsKeys,
     /// What groups are sorted by; the remaining keys break ties.
-    pub(super) sort: Vec<GroupSort>,
+    pub(in crate::query) sort: Vec<GroupSort>,
     /// Whether records without a value are a group.
-    pub(super) has_null: bool,
+    pub(in crate::query) has_null: bool,
     /// Lists only this many groups, the largest, whatever the page; `None` to list pages.
-    pub(super) largest: Option<usize>,
+    pub(in crate::query) largest: Option<usize>,
 }
 
 /// A key that groups are counted by.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct GroupKey {
+pub(in crate::query) struct GroupKey {
     key: &'static Key,
     pub index: GroupIndex,
 }
@@ -55,14 +55,14 @@ pub(in crate::query) enum GroupIndex {
 
 /// A part of the order of groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct GroupSort {
+pub(in crate::query) struct GroupSort {
     pub by: GroupPart,
     pub is_descending: bool,
 }
 
 /// What groups can be sorted by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum GroupPart {
+pub(in crate::query) enum GroupPart {
     Count,
     /// The value of a key, by its number.
     Key(usize),
@@ -163,7 +163,7 @@ impl Grouping {
     }
 
     /// Whether both keys are the same: groups are pairs of different values that a record has.
-    pub(super) fn is_same_key(&self) -> bool {
+    pub(in crate::query) fn is_same_key(&self) -> bool {
         matches!(&self.keys[..], [one, other] if one.key.name == other.key.name)
     }
 
@@ -250,4 +250,27 @@ fn group_key(keys: &'static Keys, name: &str) -> Result<GroupKey, ParamError> {
         Some(index) => Ok(GroupKey { key, index }),
         None => Err(not_grouping(keys, key)),
     }
+}
+
+fn unknown_group_key(keys: &Keys, name: &str) -> ParamError {
+    let known = suggest(name, Grouping::key_names(keys));
+    ParamError::new(name, format!("is nothing /{} is grouped by; {known}", keys.route))
+}
+
+/// Says why a key that filters does not group.
+fn not_grouping(keys: &Keys, key: &Key) -> ParamError {
+    let what = match key.kind {
+        Kind::Id(_) => "differs for each record",
+        Kind::Day(_) | Kind::Moment(_) => "is a date",
+        Kind::Number => "is a fractional number",
+        Kind::Words | Kind::Search | Kind::Text => "is a text",
+        _ => "has no groups",
+    };
+    let known = suggest_others(key.name, Grouping::key_names(keys));
+    ParamError::new(key.name, format!("{what}, and nothing is grouped by it; {known}"))
+}
+
+fn unknown_group_sort(text: &str, keys: usize) -> ParamError {
+    let known = if keys > 1 { "`count`, `key` and `key2`" } else { "`count` and `key`" };
+    ParamError::new(text, format!("does not sort groups; there are {known}"))
 }

@@ -8,13 +8,12 @@ use std::ops::Range;
 use crate::index::bitset::{Bitset, CHUNK_ROWS, ChunkBits, EMPTY_CHUNK, union};
 use crate::index::chunk_bits::{set_all, set_range, set_rows};
 use crate::index::postings::{ChunkView, Postings};
-use crate::query::deadline::{Deadline, QueryError};
-use crate::query::range::ValueRange;
-use crate::query::search::SearchSummary;
+use crate::query::rows::deadline::{Deadline, QueryError};
+use crate::query::rows::range::ValueRange;
 use crate::storage::error::ReadError;
 
 /// A set of rows in the form that an index or an earlier step holds.
-pub(super) enum Leaf<'s> {
+pub(in crate::query) enum Leaf<'s> {
     /// Ascending rows.
     Sorted(Vec<u32>),
     Interval(Range<u32>),
@@ -26,19 +25,17 @@ pub(super) enum Leaf<'s> {
 }
 
 /// One expression of a filter.
-pub(super) struct Clause<'s> {
+pub(in crate::query) struct Clause<'s> {
     pub is_negated: bool,
     pub leaves: Vec<Leaf<'s>>,
     /// The expression as the client wrote it; empty for a clause that no expression made.
     pub text: String,
-    /// The summary of the list's search; `None` for other expressions.
-    pub searched: Option<SearchSummary>,
 }
 
 impl<'s> Clause<'s> {
     /// The union of leaves that no expression of the client made.
     pub fn internal(leaves: Vec<Leaf<'s>>) -> Clause<'s> {
-        Clause { is_negated: false, leaves, text: String::new(), searched: None }
+        Clause { is_negated: false, leaves, text: String::new() }
     }
 
     /// An upper bound of the rows that match, out of `rows`.

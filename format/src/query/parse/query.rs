@@ -3,18 +3,18 @@
 use std::{num::NonZeroU32, sync::Arc};
 
 use crate::entity::Entity;
-use crate::query::error::ParamError;
-use crate::query::filter::{
+use crate::query::parse::error::ParamError;
+use crate::query::parse::filter::{
     EXPRESSIONS_MAX, Expression, SEARCHED, full_text_search, parse_filter, parse_search,
 };
-use crate::query::grammar::trim;
-use crate::query::groups::Grouping;
-use crate::query::operand::Operand;
-use crate::query::sample::Sample;
-use crate::query::search::Search;
-use crate::query::select::parse_select;
-use crate::query::sort::{SortKey, parse_sort};
-use crate::query::statistics::StatisticsKeys;
+use crate::query::parse::grammar::trim;
+use crate::query::parse::grouping::Grouping;
+use crate::query::parse::operand::Operand;
+use crate::query::parse::sample::Sample;
+use crate::query::parse::search::Search;
+use crate::query::parse::select::parse_select;
+use crate::query::parse::sort::{SortKey, parse_sort};
+use crate::query::parse::statistics_keys::StatisticsKeys;
 use crate::record::legacy::LegacyEntity;
 use crate::record::members::{Members, View};
 use crate::schema::keys::{Direction, Index, Keys, keys_of, keys_of_legacy};
@@ -169,7 +169,7 @@ impl Query {
     }
 
     /// The query without the search that its list is ordered by.
-    pub(super) fn without_search(&self) -> Query {
+    pub(in crate::query) fn without_search(&self) -> Query {
         let filter = self.filter.iter().filter(|expression| {
             !matches!(
                 (expression.searched(), expression.operands.as_slice()),
@@ -277,6 +277,11 @@ impl Query {
             }
         }
         Ok(())
+    }
+
+    /// Makes the query sum up the matching records, by the key that most requests ask for.
+    pub fn sum_up(&mut self) {
+        self.result_kind = ResultKind::Statistics(StatisticsKeys::default_of(self.keys));
     }
 
     fn check_expressions(&self, text: &str) -> Result<(), Vec<ParamError>> {

@@ -3,11 +3,11 @@
 use std::hash::{Hash, Hasher};
 
 use crate::entity::Entity;
-use crate::query::filter::Expression;
+use crate::query::parse::filter::Expression;
 
 /// The name of a set: what its rows follow from, in bytes. No name is the beginning of another of its kind.
 #[derive(Clone)]
-pub(super) struct SetKey(Vec<u8>);
+pub(in crate::query) struct SetKey(Vec<u8>);
 
 /// Collects the bytes that a value hashes. `derive(Hash)` writes lengths before lists, so that different values
 /// give different bytes.
@@ -52,7 +52,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::query::parse::Query;
+    use crate::query::parse::query::Query;
 
     #[test]
     fn different_filters_and_runs_have_different_keys() {

@@ -1,7 +1,7 @@
 //! Parses the sort keys of a query.
 
-use crate::query::error::{ParamError, unknown_sort_key};
-use crate::query::grammar::trim;
+use crate::query::parse::error::{ParamError, unknown_sort_key};
+use crate::query::parse::grammar::trim;
 use crate::schema::keys::{Key, Keys};
 
 /// The most keys of one sort.
@@ -12,7 +12,7 @@ pub const RELEVANCE: &str = "relevance";
 
 /// The keys of a sort, and the place of relevance among them.
 #[derive(Clone, Debug, Default)]
-pub(super) struct ParsedSort {
+pub(in crate::query) struct ParsedSort {
     pub keys: Vec<SortKey>,
     /// The number of keys before relevance; `None` without relevance.
     pub relevance: Option<usize>,
@@ -29,7 +29,10 @@ pub struct SortKey {
     pub is_descending: bool,
 }
 
-pub(super) fn parse_sort(keys: &'static Keys, text: &str) -> Result<ParsedSort, Vec<ParamError>> {
+pub(in crate::query) fn parse_sort(
+    keys: &'static Keys,
+    text: &str,
+) -> Result<ParsedSort, Vec<ParamError>> {
     let mut sort = ParsedSort::default();
     let mut errors = Vec::new();
     let twice = |text| ParamError::new(text, "sorts by a key a second time; name it once");
@@ -80,7 +83,7 @@ fn parse_sort_key(keys: &'static Keys, text: &str) -> Result<SortKey, ParamError
 }
 
 /// Splits a key of a sort into its name and whether the sort descends.
-pub(super) fn parse_direction(text: &str) -> Result<(&str, bool), ParamError> {
+pub(in crate::query) fn parse_direction(text: &str) -> Result<(&str, bool), ParamError> {
     let (name, direction) = text.split_once(':').unwrap_or((text, "asc"));
     let is_descending = match trim(direction) {
         "asc" => false,

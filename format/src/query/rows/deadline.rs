@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::query::error::ParamError;
+use crate::query::parse::error::ParamError;
 use crate::snapshot::MayBeAbsent;
 use crate::storage::error::ReadError;
 
@@ -36,7 +36,11 @@ impl MayBeAbsent for QueryError {
 
 impl QueryError {
     /// Refuses the value of a parameter.
-    pub(super) fn refused(parameter: &'static str, text: &str, reason: String) -> QueryError {
+    pub(in crate::query) fn refused(
+        parameter: &'static str,
+        text: &str,
+        reason: String,
+    ) -> QueryError {
         QueryError::Refused { parameter, error: ParamError::new(text, reason) }
     }
 }
@@ -60,7 +64,7 @@ impl fmt::Debug for Deadline<'_> {
 const STEPS_PER_CHECK: u32 = 256;
 
 /// A deadline that a loop checks once in 256 steps.
-pub(super) struct PacedDeadline<'a> {
+pub(in crate::query) struct PacedDeadline<'a> {
     deadline: Deadline<'a>,
     steps: u32,
 }
@@ -102,12 +106,12 @@ impl<'a> Deadline<'a> {
     }
 
     /// The time that the work may take, if it is stated.
-    pub(super) fn allowed(self) -> Option<Duration> {
+    pub(in crate::query) fn allowed(self) -> Option<Duration> {
         self.allowed
     }
 
     /// The deadline for a loop of many short steps.
-    pub(super) fn paced(self) -> PacedDeadline<'a> {
+    pub(in crate::query) fn paced(self) -> PacedDeadline<'a> {
         PacedDeadline { deadline: self, steps: 0 }
     }
 

@@ -16,10 +16,10 @@
 use crate::index::orders::Order;
 use crate::index::postings::Postings;
 use crate::index::term_lists::{Term, TermListsFile};
-use crate::query::clause::{Clause, Leaf};
-use crate::query::deadline::QueryError;
-use crate::query::intersection::Intersection;
-use crate::query::sorted_page::{DirectedOrder, PageFinder};
+use crate::query::page::sorted_page::{DirectedOrder, PageFinder};
+use crate::query::rows::clause::{Clause, Leaf};
+use crate::query::rows::deadline::QueryError;
+use crate::query::rows::intersection::Intersection;
 use crate::schema::keys::Values;
 use crate::storage::error::ReadError;
 
@@ -40,7 +40,7 @@ const CODES_MAX: f64 = 256.0;
 type CountedClause<'a, 's> = (u64, &'a Clause<'s>);
 
 /// Finds first pages of the rows that match a filter.
-pub(super) struct FirstPage<'q, 's> {
+pub(in crate::query) struct FirstPage<'q, 's> {
     pub finder: PageFinder<'s>,
     pub matches: &'q Intersection<'s>,
     /// The lists of orders' values; `None` where the entity has none.

@@ -7,7 +7,7 @@ use crate::index::orders::Order;
 use crate::storage::error::ReadError;
 
 /// The codes of one value; of [`Order::no_code`], the codes of rows without a value.
-pub(super) fn codes_of_value(order: Order<'_>, code: u64) -> Range<u64> {
+pub(in crate::query) fn codes_of_value(order: Order<'_>, code: u64) -> Range<u64> {
     if code == order.no_code() { code..u64::MAX } else { code..code + 1 }
 }
 
@@ -21,7 +21,7 @@ pub(super) fn codes_of_value(order: Order<'_>, code: u64) -> Range<u64> {
 /// from checkpoints                    200 ─────────── 400
 /// from the order, row by row    130 ─ 200             400 ─ 470
 /// ```
-pub(super) struct ValueRange<'s> {
+pub(in crate::query) struct ValueRange<'s> {
     order: Order<'s>,
     codes: Range<u64>,
     ranks: Range<u32>,

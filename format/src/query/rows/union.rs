@@ -6,8 +6,8 @@
 use crate::index::bitset::{Bitset, CHUNK_ROWS};
 use crate::index::doc_set::DocSet;
 use crate::index::postings::Postings;
-use crate::query::clause::Leaf;
-use crate::query::range::ValueRange;
+use crate::query::rows::clause::Leaf;
+use crate::query::rows::range::ValueRange;
 use crate::storage::error::ReadError;
 
 /// Leaves up to which small posting lists stay leaves of their own.
@@ -22,7 +22,7 @@ const GATHERED_MIN: usize = 4_096;
 const GATHERED_RANGE_ROWS_MAX: usize = 4_096;
 
 /// Builder of a union of rows.
-pub(super) struct Union<'s> {
+pub(in crate::query) struct Union<'s> {
     /// Rows of the entity.
     rows: u32,
     leaves: Vec<Leaf<'s>>,

@@ -31,7 +31,7 @@ pub struct Sample {
 
 impl Sample {
     /// Draws positions among `matching` rows, in the order of the draws.
-    pub(super) fn positions(self, snapshot_id: &str, matching: u64) -> Vec<u64> {
+    pub(in crate::query) fn positions(self, snapshot_id: &str, matching: u64) -> Vec<u64> {
         let records = u64::from(self.records.min(SAMPLE_RECORDS_MAX)).min(matching);
         let mut hasher = blake3::Hasher::new_derive_key(CONTEXT);
         hasher.update(&self.seed.to_le_bytes()).update(snapshot_id.as_bytes());

@@ -5,14 +5,15 @@ use std::{cmp::Reverse, fmt, sync::Arc};
 use crate::entity::Entity;
 use crate::index::doc_set::DocSet;
 use crate::index::kept_sets::CountedSet;
-use crate::query::deadline::{Deadline, QueryError};
-use crate::query::first_page::FirstPage;
-use crate::query::intersection::Intersection;
-use crate::query::parse::Query;
-use crate::query::search::{RankedPage, RankedRow, Search, SearchSummary};
-use crate::query::set_key::SetKey;
-use crate::query::sort::RELEVANCE;
-use crate::query::sorted_page::{DirectedOrder, MatchingSet, NamedSet, PageFinder};
+use crate::query::page::first_page::FirstPage;
+use crate::query::page::set_key::SetKey;
+use crate::query::page::sorted_page::{DirectedOrder, MatchingSet, NamedSet, PageFinder};
+use crate::query::parse::query::Query;
+use crate::query::parse::search::Search;
+use crate::query::parse::sort::RELEVANCE;
+use crate::query::rows::deadline::{Deadline, QueryError};
+use crate::query::rows::intersection::Intersection;
+use crate::query::search::{RankedPage, RankedRow, SearchSummary};
 use crate::snapshot::Snapshot;
 use crate::storage::error::ReadError;
 
@@ -77,7 +78,7 @@ impl fmt::Display for QueryPlan {
 
 /// A part of an ordered list.
 #[derive(Clone, Copy)]
-pub(super) struct ListPart {
+pub(in crate::query) struct ListPart {
     /// Position of the first row.
     pub from: u64,
     pub rows_max: usize,
@@ -101,12 +102,12 @@ impl Query {
         if let Some(search) = self.search().filter(|_| self.has_scores()) {
             return self.page_by_relevance(search, snapshot, deadline);
         }
-        let matches = self.resolve(snapshot, deadline);
-        if matches.is_err() && snapshot.is_collecting() {
+        let resolved = self.resolve_search(snapshot, deadline);
+        if resolved.is_err() && snapshot.is_collecting() {
             // This attempt also notes the first chunks of the sort.
             let _ = self.first_page_bytes(snapshot);
         }
-        let (matches, keys) = (matches?, self.directed_orders(snapshot)?);
+        let ((matches, search), keys) = (resolved?, self.directed_orders(snapshot)?);
         let part = ListPart { from: self.first_position(), rows_max: self.per_page as usize };
         // Without a sort the page is found while counting. A sort needs the whole set first.
         let (count, rows, ordering) = if let Some(sample) = self.sample {
@@ -144,7 +145,6 @@ impl Query {
             ordering,
             count,
         };
-        let search = matches.clauses().iter().find_map(|clause| clause.searched.clone());
         Ok(RowPage { count, rows, scores: None, search, plan })
     }
 
@@ -177,7 +177,7 @@ impl Query {
 
     /// Counts the matching records, and finds those from a position on by descending relevance, or by relevance and other
     /// keys.
-    pub(super) fn ranked_rows(
+    pub(in crate::query) fn ranked_rows(
         &self,
         search: &Search,
         page: (u64, usize),
@@ -248,7 +248,7 @@ impl Query {
     }
 
     /// Collects the rows of a part of a set in the order of the sort.
-    pub(super) fn sorted_rows(
+    pub(in crate::query) fn sorted_rows(
         &self,
         set: NamedSet<'_>,
         keys: &[DirectedOrder<'_>],
@@ -308,7 +308,7 @@ impl Query {
     }
 
     /// Finds the set of the matching rows, and its name if an earlier query may have kept the set.
-    pub(super) fn matching_set(
+    pub(in crate::query) fn matching_set(
         &self,
         matches: &Intersection<'_>,
         snapshot: &Snapshot,
@@ -326,7 +326,7 @@ impl Query {
 
     /// Counts the matching rows, and those of each chunk, unless an earlier query kept the counts. Without a
     /// filter, chunks are not counted.
-    pub(super) fn counts(
+    pub(in crate::query) fn counts(
         &self,
         matches: &Intersection<'_>,
         snapshot: &Snapshot,
@@ -341,7 +341,7 @@ impl Query {
         Ok((counts.iter().map(|count| u64::from(*count)).sum(), counts))
     }
 
-    pub(super) fn directed_orders<'s>(
+    pub(in crate::query) fn directed_orders<'s>(
         &self,
         snapshot: &'s Snapshot,
     ) -> Result<Vec<DirectedOrder<'s>>, QueryError> {
@@ -384,7 +384,7 @@ impl Query {
 }
 
 /// Whether the order of the sort is the order of the rows.
-pub(super) fn is_row_order(keys: &[DirectedOrder<'_>]) -> bool {
+pub(in crate::query) fn is_row_order(keys: &[DirectedOrder<'_>]) -> bool {
     match keys {
         [] => true,
         [key] => key.order.is_row_order() && !key.is_reversed,
@@ -400,7 +400,7 @@ pub(super) fn is_row_order(keys: &[DirectedOrder<'_>]) -> bool {
 /// row minus own index              3  3  7     unsuppressed rows before each
 /// position 5: two are at most 5, so the list starts at row 5 + 2 = 7
 /// ```
-pub(super) fn unsuppressed_rows_from(
+pub(in crate::query) fn unsuppressed_rows_from(
     matches: &Intersection<'_>,
     position: u32,
 ) -> impl Iterator<Item = u32> {

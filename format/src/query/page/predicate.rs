@@ -17,10 +17,11 @@ use crate::index::encoding::{folded_term, index_entry, named_value, order_value}
 use crate::index::full_text::each_text;
 use crate::index::orders::sortable_integer;
 use crate::index::term_lists::{Term, any_row_term};
-use crate::query::filter::Expression;
-use crate::query::operand::Operand;
-use crate::query::parse::Query;
-use crate::query::search::{RecordTexts, Search};
+use crate::query::parse::filter::Expression;
+use crate::query::parse::operand::Operand;
+use crate::query::parse::query::Query;
+use crate::query::parse::search::Search;
+use crate::query::search::RecordTexts;
 use crate::record::gather::{Gathered, PathTarget, PathTree};
 use crate::schema::keys::{Direction, Index, Keys, PathUse, Terms, keys_of};
 use crate::schema::texts::text_paths;

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::query::error::{ParamError, unknown_filter_key};
-use crate::query::grammar::{RawExpression, RawTest, RawValue, parse_expression, split};
-use crate::query::operand::{Operand, parse_comparison, parse_operand, words_operand};
-use crate::query::search::{Search, SyntaxError};
+use crate::query::parse::error::{ParamError, unknown_filter_key};
+use crate::query::parse::grammar::{RawExpression, RawTest, RawValue, parse_expression, split};
+use crate::query::parse::operand::{Operand, parse_comparison, parse_operand, words_operand};
+use crate::query::parse::search::{Search, SyntaxError};
 use crate::schema::identifier::{parse_record_id, strip_id_prefix};
 use crate::schema::keys::{Index, Key, Keys};
 use crate::schema::texts::ANY_FIELD;
@@ -39,7 +39,7 @@ pub struct Expression {
 }
 
 /// Prefix of the text of an expression that a search made. No key has this name.
-pub(super) const SEARCHED: &str = "search=";
+pub(in crate::query) const SEARCHED: &str = "search=";
 
 impl Expression {
     /// The words of the search that made the expression; `None` of an expression of a filter.
@@ -49,7 +49,7 @@ impl Expression {
 }
 
 /// Parses a filter. Returns one error for each wrong expression, at most 10.
-pub(super) fn parse_filter(
+pub(in crate::query) fn parse_filter(
     keys: &'static Keys,
     text: &str,
 ) -> Result<Vec<Expression>, Vec<ParamError>> {
@@ -73,7 +73,10 @@ pub(super) fn parse_filter(
 
 /// Turns the text of a search into an expression of the key `name.search`. If the text is the id of a
 /// record of the list, the expression also finds this record.
-pub(super) fn parse_search(keys: &'static Keys, text: &str) -> Result<Expression, Vec<ParamError>> {
+pub(in crate::query) fn parse_search(
+    keys: &'static Keys,
+    text: &str,
+) -> Result<Expression, Vec<ParamError>> {
     let (key, index) = keys.filter(SEARCH).ok_or_else(|| vec![unknown_filter_key(keys, SEARCH)])?;
     if text.bytes().any(|byte| byte.is_ascii_control()) {
         return Err(vec![ParamError::new(text, "holds a control character")]);
@@ -85,7 +88,7 @@ pub(super) fn parse_search(keys: &'static Keys, text: &str) -> Result<Expression
 
 /// Turns a full-text search into an expression, if the list has one. The id of a record of the list, unless the
 /// words are exact, finds this record alone.
-pub(super) fn full_text_search(
+pub(in crate::query) fn full_text_search(
     keys: &'static Keys,
     text: &str,
     is_exact: bool,

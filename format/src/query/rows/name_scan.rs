@@ -4,10 +4,10 @@
 
 use crate::entity::Entity;
 use crate::index::term_lists::{Term, TermListsFile, text_term};
-use crate::query::clause::Clause;
-use crate::query::deadline::{Deadline, QueryError};
-use crate::query::operand::Operand;
-use crate::query::union::Union;
+use crate::query::parse::operand::Operand;
+use crate::query::rows::clause::Clause;
+use crate::query::rows::deadline::{Deadline, QueryError};
+use crate::query::rows::union::Union;
 use crate::snapshot::Snapshot;
 use crate::text::fold::fold;
 
@@ -18,7 +18,7 @@ const NAMES_PER_CHECK: u32 = 256;
 /// have a term for each row of `target`.
 ///
 /// Cost: each name of `target` is folded once, whatever the number of operands.
-pub(super) fn add_rows<'s>(
+pub(in crate::query) fn add_rows<'s>(
     snapshot: &'s Snapshot,
     file: &'s TermListsFile,
     lists: usize,

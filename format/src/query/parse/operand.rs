@@ -12,10 +12,10 @@ use std::sync::Arc;
 use crate::entity::{Entity, IdFormat, parse_digits};
 use crate::index::orders::{sortable_integer, sortable_number};
 use crate::index::term_lists::{Term, text_term};
-use crate::query::dates::{Unit, reversed};
-use crate::query::error::{ValueForm, expected_value, not_comparable};
-use crate::query::grammar::{Comparison, RawValue};
-use crate::query::search::{Search, SyntaxError};
+use crate::query::parse::dates::{Unit, reversed};
+use crate::query::parse::error::{ValueForm, expected_value, not_comparable};
+use crate::query::parse::grammar::{Comparison, RawValue};
+use crate::query::parse::search::{Search, SyntaxError};
 use crate::schema::identifier::{parse_record_id, strip_id_prefix};
 use crate::schema::keys::{Bound, Index, Key, Kind};
 use crate::text::fold::fold;
@@ -42,7 +42,7 @@ pub enum Operand {
 }
 
 /// Parses an alternative. The error says what the value must be.
-pub(super) fn parse_operand(key: &Key, value: &RawValue<'_>) -> Result<Operand, String> {
+pub(in crate::query) fn parse_operand(key: &Key, value: &RawValue<'_>) -> Result<Operand, String> {
     let text = &*value.text;
     let is_bound = matches!(
         key.kind,
@@ -100,7 +100,7 @@ pub(super) fn parse_operand(key: &Key, value: &RawValue<'_>) -> Result<Operand, 
 }
 
 /// Parses the value of a comparison. The error says what the value must be.
-pub(super) fn parse_comparison(
+pub(in crate::query) fn parse_comparison(
     key: &Key,
     comparison: Comparison,
     value: &RawValue<'_>,
@@ -135,7 +135,7 @@ fn search_operand(key: &Key, text: &str) -> Result<Operand, String> {
 }
 
 /// The operand of a search; [`Operand::Nothing`] if the text folds to nothing.
-pub(super) fn words_operand(text: &str) -> Operand {
+pub(in crate::query) fn words_operand(text: &str) -> Operand {
     let folded = fold(text);
     let words: Vec<String> = folded.split(' ').map(str::to_owned).collect();
     if words.iter().all(|word| !word.is_empty()) { Operand::Words(words) } else { Operand::Nothing }
@@ -251,7 +251,7 @@ fn parse_number(text: &str) -> Option<f64> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::query::grammar::{RawTest, parse_expression};
+    use crate::query::parse::grammar::{RawTest, parse_expression};
     use crate::schema::keys::keys_of;
 
     fn parse(entity: Entity, text: &str) -> Result<Operand, String> {

@@ -12,18 +12,18 @@ use chrono::{Datelike, Days, Months, NaiveDate, NaiveTime};
 use crate::index::orders::sortable_integer;
 
 /// First and last value, as ascending numbers.
-pub(super) type Interval = (u64, u64);
+pub(in crate::query) type Interval = (u64, u64);
 
 /// The unit in which a key's values are ordered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Unit {
+pub(in crate::query) enum Unit {
     Days,
     Microseconds,
 }
 
 impl Unit {
     /// Parses a year, a month or a day; in microseconds also a time, as records show times.
-    pub(super) fn parse(self, text: &str) -> Option<Interval> {
+    pub(in crate::query) fn parse(self, text: &str) -> Option<Interval> {
         match parse_period(text) {
             Some(period) => Some(self.interval(period)),
             None if self == Unit::Microseconds => {
@@ -36,7 +36,7 @@ impl Unit {
 
     /// Parses a range of years: `a-b`, `a-` or `-b`. `None` for other texts; the error says that the ends are
     /// reversed.
-    pub(super) fn parse_years(self, text: &str) -> Option<Result<Interval, String>> {
+    pub(in crate::query) fn parse_years(self, text: &str) -> Option<Result<Interval, String>> {
         let (from, to) = text.split_once('-')?;
         let year = |text: &str| if text.len() == 4 { parse_period(text) } else { None };
         let first = if from.is_empty() { NaiveDate::MIN } else { year(from)?.0 };
@@ -70,7 +70,10 @@ impl Unit {
 }
 
 /// The error of a range whose ends are reversed.
-pub(super) fn reversed(low: impl std::fmt::Display, high: impl std::fmt::Display) -> String {
+pub(in crate::query) fn reversed(
+    low: impl std::fmt::Display,
+    high: impl std::fmt::Display,
+) -> String {
     format!("is a range that ends before it begins; write `{low}-{high}`")
 }
 

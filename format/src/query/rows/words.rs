@@ -9,10 +9,10 @@ use crate::index::dictionary::EntryRows;
 use crate::index::doc_set::DocSet;
 use crate::index::postings::Postings;
 use crate::index::term_lists::{TermListsFile, text_term};
-use crate::query::clause::Clause;
-use crate::query::deadline::{Deadline, QueryError};
-use crate::query::intersection::Intersection;
-use crate::query::union::Union;
+use crate::query::rows::clause::Clause;
+use crate::query::rows::deadline::{Deadline, QueryError};
+use crate::query::rows::intersection::Intersection;
+use crate::query::rows::union::Union;
 use crate::record::gather::{Gather, Gathered, PathTree};
 use crate::schema::keys::keys_of;
 use crate::snapshot::Snapshot;
@@ -81,7 +81,7 @@ pub(crate) fn rows_of_words(
 /// Finds the ascending rows that posting lists of prefixes have for each of the words.
 ///
 /// Cost: the rows of each word.
-pub(super) fn rows_of_prefixes(
+pub(in crate::query) fn rows_of_prefixes(
     file: &TermListsFile,
     lists: usize,
     words: &[String],
@@ -173,7 +173,7 @@ fn sort_by_rarity<'w>(
 }
 
 /// Adds the rows whose names hold a word with this prefix.
-pub(super) fn add_prefix<'s>(
+pub(in crate::query) fn add_prefix<'s>(
     snapshot: &'s Snapshot,
     entity: Entity,
     prefix: &str,
@@ -212,7 +212,7 @@ pub(super) fn add_prefix<'s>(
 }
 
 /// Adds the rows whose names hold each of the words as a prefix.
-pub(super) fn add_words<'s>(
+pub(in crate::query) fn add_words<'s>(
     snapshot: &'s Snapshot,
     entity: Entity,
     words: &[String],

@@ -14,13 +14,13 @@
 
 use crate::index::doc_set::DocSet;
 use crate::index::kept_sets::CountedSet;
-use crate::query::deadline::{Deadline, QueryError};
-use crate::query::execute::{ListPart, is_row_order, unsuppressed_rows_from};
-use crate::query::intersection::Intersection;
-use crate::query::parse::Query;
-use crate::query::sample::Sample;
+use crate::query::page::execute::{ListPart, is_row_order, unsuppressed_rows_from};
+use crate::query::page::sorted_page::{DirectedOrder, NamedSet};
+use crate::query::parse::query::Query;
+use crate::query::parse::sample::Sample;
+use crate::query::rows::deadline::{Deadline, QueryError};
+use crate::query::rows::intersection::Intersection;
 use crate::query::search::RankedRow;
-use crate::query::sorted_page::{DirectedOrder, NamedSet};
 use crate::snapshot::Snapshot;
 
 /// Rows of a batch in row order, which the rows of one chunk may exceed.
@@ -138,7 +138,7 @@ impl Query {
 
     /// Counts the records of a sample and finds those of a page, in the order of the sort, or of the draws
     /// without a sort.
-    pub(super) fn sample_page(
+    pub(in crate::query) fn sample_page(
         &self,
         sample: Sample,
         matches: &Intersection<'_>,
@@ -233,7 +233,7 @@ fn rows_at(
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::query::clause::{Clause, Leaf};
+    use crate::query::rows::clause::{Clause, Leaf};
 
     /// Intersections over 3.5 chunks, with the rows that match.
     fn intersections(check: impl Fn(&Intersection<'_>, &[u32])) {

@@ -8,7 +8,7 @@
 //! A query without operators, fields, stars and quotes is *plain*: a title or a citation as somebody typed it. Nothing in a
 //! plain query is an error.
 
-use crate::query::error::nearest;
+use crate::query::parse::error::nearest;
 use crate::schema::texts::{ANY_FIELD, Field};
 use crate::text::analyzer::{Compound, each_compound};
 
@@ -55,13 +55,13 @@ pub struct Search {
     /// Whether the search is plain.
     pub is_plain: bool,
     /// The parameter that the search is a value of.
-    pub(super) parameter: &'static str,
-    pub(super) tree: Node,
+    pub(in crate::query) parameter: &'static str,
+    pub(in crate::query) tree: Node,
 }
 
 /// A node of a search.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Node {
+pub(in crate::query) enum Node {
     /// All of these, without any of the negated.
     And {
         nodes: Vec<Node>,
@@ -74,13 +74,13 @@ pub(super) enum Node {
 
 /// A clause that looks up words, in the fields of a set.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Leaf {
+pub(in crate::query) struct Leaf {
     pub fields: u8,
     pub kind: LeafKind,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) enum LeafKind {
+pub(in crate::query) enum LeafKind {
     /// One word, or several that no space separates.
     Word(Unit),
     /// Any word within this many changes.
@@ -93,14 +93,14 @@ pub(super) enum LeafKind {
 
 /// A word of a phrase.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) enum PhrasePart {
+pub(in crate::query) enum PhrasePart {
     Word(String),
     Pattern(String),
 }
 
 /// The words of a compound: `COVID-19` has two, and the joined form `covid19`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Unit {
+pub(in crate::query) struct Unit {
     pub parts: Vec<String>,
     pub joined: Option<String>,
 }

@@ -1,8 +1,8 @@
 //! Parses the members that `select` names.
 
 use crate::entity::Entity;
-use crate::query::error::{ParamError, unknown_member};
-use crate::query::grammar::trim;
+use crate::query::parse::error::{ParamError, unknown_member};
+use crate::query::parse::grammar::trim;
 use crate::record::members::{Member, Members, View};
 
 /// Wrong members that are reported.

@@ -14,15 +14,15 @@ use crate::index::bitset::{
 };
 use crate::index::chunk_bits::{clear_rows, rows_in_chunk, set_all};
 use crate::index::postings::{ARRAY_ROWS_MAX, ChunkView};
-use crate::query::clause::{Clause, Leaf};
-use crate::query::deadline::{Deadline, QueryError};
+use crate::query::rows::clause::{Clause, Leaf};
+use crate::query::rows::deadline::{Deadline, QueryError};
 use crate::storage::error::ReadError;
 
 /// Rows up to which an array is looked up row by row; for more rows, the clause's bits are set first.
 const LOOKUPS_MAX: usize = 64;
 
 /// The intersection of a filter's clauses, without suppressed rows.
-pub(super) struct Intersection<'s> {
+pub(in crate::query) struct Intersection<'s> {
     /// By ascending upper bound of rows.
     clauses: Vec<Clause<'s>>,
     /// The upper bound of each clause's rows.
@@ -34,7 +34,7 @@ pub(super) struct Intersection<'s> {
 }
 
 /// The matching rows of one chunk, as their lower 16 bits.
-pub(super) enum ChunkRows {
+pub(in crate::query) enum ChunkRows {
     /// Ascending.
     Array(Vec<u16>),
     Bits(Box<ChunkBits>),

@@ -6,10 +6,10 @@ use crate::index::bitset::{Bitset, CHUNK_ROWS, EMPTY_CHUNK, intersect};
 use crate::index::chunk_bits::{rows_in_chunk, set_all};
 use crate::index::doc_set::{DocSet, DocSetBuilder, SORTED_ROWS_MAX};
 use crate::index::orders::Order;
-use crate::query::clause::{Clause, Leaf};
-use crate::query::deadline::{Deadline, QueryError};
-use crate::query::intersection::{ChunkRows, Intersection};
-use crate::query::range::{ValueRange, codes_of_value};
+use crate::query::rows::clause::{Clause, Leaf};
+use crate::query::rows::deadline::{Deadline, QueryError};
+use crate::query::rows::intersection::{ChunkRows, Intersection};
+use crate::query::rows::range::{ValueRange, codes_of_value};
 use crate::storage::error::ReadError;
 
 /// A run of equal values is read rank by rank up to this fraction of all rows: reading the bits of all interval
@@ -18,7 +18,7 @@ const RUN_ROWS_DIVISOR: usize = 64;
 
 impl DocSet {
     /// Evaluates an intersection for all chunks.
-    pub(super) fn from_intersection(
+    pub(in crate::query) fn from_intersection(
         matches: &Intersection<'_>,
         deadline: Deadline<'_>,
     ) -> Result<DocSet, QueryError> {
@@ -77,7 +77,12 @@ impl DocSet {
     }
 
     /// The set's rows in a chunk of an entity with this many rows, or with `is_complement` the others.
-    pub(super) fn chunk_rows(&self, chunk: u32, rows: u32, is_complement: bool) -> ChunkRows {
+    pub(in crate::query) fn chunk_rows(
+        &self,
+        chunk: u32,
+        rows: u32,
+        is_complement: bool,
+    ) -> ChunkRows {
         if let (DocSet::Sorted(sorted), false) = (self, is_complement) {
             let lows = rows_in_chunk(sorted, chunk).iter().map(|row| *row as u16);
             return ChunkRows::Array(lows.collect());
@@ -91,7 +96,7 @@ impl DocSet {
     }
 
     /// Turns the set into a clause of another intersection.
-    pub(super) fn into_clause(self) -> Clause<'static> {
+    pub(in crate::query) fn into_clause(self) -> Clause<'static> {
         let (is_negated, leaf) = match self {
             DocSet::All(rows) => (false, Leaf::Interval(0..rows)),
             DocSet::AllExcept(_, others) => (true, Leaf::Sorted(others.into_vec())),

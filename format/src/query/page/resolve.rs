@@ -6,18 +6,18 @@ use crate::entity::Entity;
 use crate::index::bitset::{Bitset, CHUNK_ROWS};
 use crate::index::citations::RowList;
 use crate::index::term_lists::{Term, TermListsFile, any_row_term};
-use crate::query::clause::{Clause, Leaf};
-use crate::query::deadline::{Deadline, QueryError};
-use crate::query::filter::Expression;
-use crate::query::intersection::Intersection;
-use crate::query::name_scan;
-use crate::query::operand::Operand;
-use crate::query::parse::Query;
-use crate::query::predicate::Predicate;
-use crate::query::range::ValueRange;
+use crate::query::page::predicate::Predicate;
+use crate::query::parse::filter::Expression;
+use crate::query::parse::operand::Operand;
+use crate::query::parse::query::Query;
+use crate::query::rows::clause::{Clause, Leaf};
+use crate::query::rows::deadline::{Deadline, QueryError};
+use crate::query::rows::intersection::Intersection;
+use crate::query::rows::name_scan;
+use crate::query::rows::range::ValueRange;
+use crate::query::rows::union::Union;
+use crate::query::rows::words::{add_words, rows_of_prefixes, rows_of_words};
 use crate::query::search::SearchSummary;
-use crate::query::union::Union;
-use crate::query::words::{add_words, rows_of_prefixes, rows_of_words};
 use crate::schema::keys::{Direction, Index, Terms, keys_of};
 use crate::snapshot::{LookupResult, RecordLookup, Snapshot};
 use crate::storage::error::ReadError;
@@ -29,14 +29,24 @@ const BITMAPS_MAX: usize = 4;
 
 impl Query {
     /// Resolves the filter to the intersection of its clauses, without suppressed rows.
-    pub(super) fn resolve<'s>(
+    pub(in crate::query) fn resolve<'s>(
         &self,
         snapshot: &'s Snapshot,
         deadline: Deadline<'s>,
     ) -> Result<Intersection<'s>, QueryError> {
-        let clauses = self.clauses(snapshot, deadline)?;
+        Ok(self.resolve_search(snapshot, deadline)?.0)
+    }
+
+    /// Resolves the filter as [`resolve`](Self::resolve) does. Also returns the summary of the list's search; `None` for
+    /// lists without one.
+    pub(super) fn resolve_search<'s>(
+        &self,
+        snapshot: &'s Snapshot,
+        deadline: Deadline<'s>,
+    ) -> Result<(Intersection<'s>, Option<SearchSummary>), QueryError> {
+        let (clauses, searched) = self.clauses(snapshot, deadline)?;
         let matches = Intersection::new(clauses, snapshot.count(self.entity));
-        Ok(matches.without(snapshot.suppressed().rows(self.entity)))
+        Ok((matches.without(snapshot.suppressed().rows(self.entity)), searched))
     }
 
     /// Resolves each expression. Clauses beyond the first four bitmaps are intersected into a single
@@ -45,12 +55,15 @@ impl Query {
         &self,
         snapshot: &'s Snapshot,
         deadline: Deadline<'s>,
-    ) -> Result<Vec<Clause<'s>>, QueryError> {
+    ) -> Result<(Vec<Clause<'s>>, Option<SearchSummary>), QueryError> {
         let rows = snapshot.count(self.entity);
         let (mut clauses, mut bitmaps) = (Vec::with_capacity(self.filter.len()), 0);
-        let mut folded: Option<(Bitset, String, Option<SearchSummary>)> = None;
+        let mut searched = None;
+        let mut folded: Option<(Bitset, String)> = None;
         for expression in &self.filter {
-            let clause = resolve_expression(snapshot, self.entity, expression, deadline)?;
+            let (clause, summary) =
+                resolve_expression(snapshot, self.entity, expression, deadline)?;
+            searched = searched.or(summary);
             bitmaps += clause.bitmaps();
             if clause.bitmaps() == 0 || bitmaps <= BITMAPS_MAX {
                 clauses.push(clause);
@@ -58,29 +71,28 @@ impl Query {
             }
             let bitmap = clause.to_bitset(rows, deadline)?;
             folded = Some(match folded {
-                None => (bitmap, clause.text, clause.searched),
-                Some((mut all, text, searched)) => {
+                None => (bitmap, clause.text),
+                Some((mut all, text)) => {
                     all.intersect_with(&bitmap);
-                    (all, format!("{text},{}", clause.text), searched.or(clause.searched))
+                    (all, format!("{text},{}", clause.text))
                 }
             });
         }
-        clauses.extend(folded.map(|(all, text, searched)| Clause {
-            text,
-            searched,
-            ..Clause::internal(vec![Leaf::Bitmap(all)])
-        }));
-        Ok(clauses)
+        let folded =
+            folded.map(|(all, text)| Clause { text, ..Clause::internal(vec![Leaf::Bitmap(all)]) });
+        clauses.extend(folded);
+        Ok((clauses, searched))
     }
 }
 
-/// Resolves one expression to the union of its operands' rows.
+/// Resolves one expression to the union of its operands' rows. Also returns the summary of the list's search, if the
+/// expression is that search.
 fn resolve_expression<'s>(
     snapshot: &'s Snapshot,
     entity: Entity,
     expression: &Expression,
     deadline: Deadline<'s>,
-) -> Result<Clause<'s>, QueryError> {
+) -> Result<(Clause<'s>, Option<SearchSummary>), QueryError> {
     let mut union = Union::new(snapshot.count(entity));
     let mut searched = None;
     if let Index::NamesScanned { entity: target, rows } = expression.index {
@@ -97,7 +109,7 @@ fn resolve_expression<'s>(
         searched = resolver.searched.filter(|_| expression.searched().is_some());
     }
     let (leaves, text) = (union.into_leaves(), expression.text.clone());
-    Ok(Clause { is_negated: expression.is_negated, leaves, text, searched })
+    Ok((Clause { is_negated: expression.is_negated, leaves, text }, searched))
 }
 
 struct ExpressionResolver<'s> {
