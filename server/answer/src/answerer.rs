@@ -1,4 +1,4 @@
-//! What a host calls, in this order, for each request.
+//! The calls of a host, in this order, for each request.
 //!
 //! ```text
 //! find, charge    the row of the table, and what the request counts towards
@@ -32,7 +32,7 @@ use crate::table::Table;
 pub struct Answerer<'a> {
     /// Options of the host.
     pub settings: &'a Settings,
-    /// The program around.
+    /// The program that the answers are made in.
     pub host: &'a dyn Host,
 }
 

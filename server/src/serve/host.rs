@@ -1,4 +1,4 @@
-//! What the server gives to the answers that it hosts.
+//! The server as the host of answers.
 
 use std::sync::Arc;
 

@@ -100,17 +100,16 @@ impl PlainHost {
         };
         let matched = find(path);
         let mut reply = match answerer.plan(asked, matched, &self.0) {
-            Ok(Planned::Reply(reply)) | Err(reply) => reply,
+            Ok(Planned::Reply(reply)) | Err(reply) => answerer.readable(reply, asked, matched),
             Ok(Planned::Work(work)) => {
                 let call = answerer.call(asked, &self.0, Thread::Own);
                 match (work.run)(&call) {
-                    Ok(reply) => reply,
-                    Err(Failure::Refused(reply)) => *reply,
+                    Ok(reply) => answerer.readable(reply, asked, matched).coded(headers),
+                    Err(Failure::Refused(reply)) => answerer.readable(*reply, asked, matched),
                     Err(_) => panic!("{target} has no reply"),
                 }
             }
         };
-        reply = answerer.readable(reply, asked, matched).coded(headers);
         let mut pieces = reply.take_pieces();
         let response = answerer.response(reply, asked, &self.0);
         let mut whole = response.body().to_vec();

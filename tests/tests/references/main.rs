@@ -90,6 +90,22 @@ pub fn records(connection: &mut Connection, target: &str) -> Vec<Value> {
     reply.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
+/// A text without tags of these names.
+pub fn without(text: &str, tags: &[&str]) -> String {
+    let mut text = text.to_owned();
+    for tag in tags {
+        for form in [format!("<{tag}>"), format!("</{tag}>")] {
+            text = text.replace(&form, "");
+        }
+    }
+    text
+}
+
+/// A title in one line, without the markup of the test's records.
+pub fn plain(title: &str) -> String {
+    one_line(&without(title, &["b", "em", "i", "p", "strong", "sub", "sup"]).replace("&amp;", "&"))
+}
+
 /// A text in one line, as references have it.
 pub fn one_line(text: &str) -> String {
     let words = text.split(|letter: char| letter.is_whitespace() || letter.is_control());

@@ -60,7 +60,7 @@ def plain(text):
 
 def letters(text):
     """The letters and digits of a name in order of the alphabet: readers put the parts of names in different orders."""
-    return "".join(sorted(c for c in unicodedata.normalize("NFC", text or "") if c.isalnum()))
+    return "".join(sorted(c for c in unicodedata.normalize("NFKC", text or "") if c.isalnum()))
 
 
 def class_of(record):
@@ -174,6 +174,9 @@ def main(tool, path, records):
         reference["authors"] = [letters(name) for name in reference["authors"]]
         # CSL has tags of its own, and a formula, a sub- or a superscript is TeX in BibTeX.
         reference["title"] = re.sub(r"</?(i|sub|sup)>", "", reference["title"])
+        if not of_record["venue"]:
+            # The lines do not show the printed name of a source without a record.
+            reference["venue"], reference["type"] = "", reference["type"][:1]
         title = of_record["title"]
         if title != line(record.get("title") or record.get("name")) or "$" in title:
             reference["title"], of_record["title"] = letters(reference["title"]), letters(title)

@@ -61,15 +61,17 @@ fn an_output_is_the_reference_that_reference_managers_save() {
     let server = Server::serve(&hostile_snapshots());
     let mut connection = server.connect();
     let bibtex = "@article{example2024on,\n  author = {Example, Ada and Missing, Nemo},\n  \
-        title = {On <i>testing</i>},\n  journal = {Journal of Tests},\n  year = {2024},\n  month = may,\n  \
+        title = {On \\emph{testing}},\n  journal = {Journal of Tests},\n  year = {2024},\n  month = may,\n  \
         volume = {1},\n  number = {2},\n  pages = {3--4},\n  doi = {10.5555/1},\n  \
         url = {https://doi.org/10.5555/1},\n  language = {en},\n  abstract = {Every byte is a byte},\n  \
         keywords = {Testing},\n}\n\n";
     assert_eq!(body(&mut connection, "/outputs/HX_W1?format=bibtex"), bibtex);
     let ris = "TY  - JOUR\r\nID  - HX_W1\r\nAU  - Example, Ada\r\nAU  - Missing, Nemo\r\n\
-        TI  - On <i>testing</i>\r\nT2  - Journal of Tests\r\nPY  - 2024\r\nDA  - 2024/05/06\r\nVL  - 1\r\n\
+        TI  - On testing\r\nT2  - Journal of Tests\r\nPY  - 2024\r\nDA  - 2024/05/06\r\nVL  - 1\r\n\
         IS  - 2\r\nSP  - 3\r\nEP  - 4\r\nDO  - 10.5555/1\r\nUR  - https://doi.org/10.5555/1\r\nLA  - en\r\n\
-        AB  - Every byte is a byte\r\nKW  - Testing\r\nER  - \r\n\r\n";
+        AB  - Every byte is a byte\r\nKW  - Testing\r\nDB  - Pinakes snapshot {id}\r\nER  - \r\n\r\n";
+    let id = connection.get("/ready").json()["snapshot_id"].as_str().unwrap().to_owned();
+    let ris = ris.replace("{id}", &id);
     assert_eq!(body(&mut connection, "/outputs/HX_W1?format=ris"), ris);
     let csl = connection.get("/outputs/HX_W1?format=csl-json").json();
     let expected = serde_json::json!({

@@ -27,14 +27,14 @@ pub struct Caller {
     pub address: IpAddr,
     /// Whether a trusted proxy passed the request on, so that its forwarding headers count.
     pub is_proxied: bool,
-    /// What is left of the client's limits; `None` for a client without limits.
+    /// The rest of the client's limits; `None` for a client without limits.
     pub quotas: Option<Quotas>,
 }
 
 /// A request, as a host read it.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked<'a> {
-    /// The method.
+    /// `GET`, or another method.
     pub method: &'a Method,
     /// The path as sent, with the snapshot that it may name.
     pub path: &'a str,
@@ -42,11 +42,11 @@ pub struct Asked<'a> {
     pub query: &'a str,
     /// Bytes of path and query, including the `?`.
     pub uri_bytes: usize,
-    /// The headers.
+    /// The headers as sent.
     pub headers: &'a HeaderMap,
     /// The body; `None` for endpoints that take no body.
     pub posted: Option<Posted<'a>>,
-    /// The client.
+    /// The client, and its use of the limits.
     pub caller: &'a Caller,
 }
 
@@ -66,7 +66,7 @@ pub trait Interface: Sync {
 /// A request to an endpoint, with the snapshot that answers it.
 #[derive(Clone, Copy)]
 pub struct Call<'a> {
-    /// The method.
+    /// `GET`, or another method.
     pub method: &'a Method,
     /// The path of the endpoint as sent: not decoded, not normalized.
     pub path: &'a str,
@@ -76,7 +76,7 @@ pub struct Call<'a> {
     pub query: &'a str,
     /// Bytes of path and query, including the `?`.
     pub uri_bytes: usize,
-    /// The headers.
+    /// The headers as sent.
     pub headers: &'a HeaderMap,
     /// The body; `None` for endpoints that take no body.
     pub posted: Option<Posted<'a>>,
@@ -84,7 +84,7 @@ pub struct Call<'a> {
     pub caller: &'a Caller,
     /// Options of the host.
     pub settings: &'a Settings,
-    /// The program around.
+    /// The program that the answers are made in.
     pub host: &'a dyn Host,
     /// All endpoints, for those that answer by way of others.
     pub interface: &'static dyn Interface,

@@ -1,4 +1,4 @@
-//! What requests count towards. The host counts them and has the limits.
+//! The limits that requests count towards. The host counts the requests and has the limits.
 
 /// Records of a stream for each request that it counts as: a page has as many.
 pub const RECORDS_PER_REQUEST: u64 = 100;
@@ -85,7 +85,7 @@ impl Quota {
 /// The limits of one client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quotas {
-    /// The minute.
+    /// Requests of the minute that the client began.
     pub minute: Quota,
     /// The day by [`QuotaClass`], in [units](QuotaClass::units).
     pub daily: [Quota; QuotaClass::COUNT],

@@ -1,4 +1,4 @@
-//! What the answerer knows of a path, for routing, limits, metrics, the choice of a thread and the OpenAPI document.
+//! The row of a path: its limits, metrics, plan, form of errors, and part of the OpenAPI document.
 
 use std::fmt;
 
@@ -50,7 +50,7 @@ pub type ErrorForm = fn(Reply, &Reader<'_>) -> Reply;
 /// The request that an error answers.
 #[derive(Clone, Copy, Debug)]
 pub struct Reader<'a> {
-    /// The method.
+    /// `GET`, or another method.
     pub method: &'a Method,
     /// The body, as far as it was read.
     pub posted: Option<Posted<'a>>,

@@ -1,4 +1,4 @@
-//! What work ends with: a reply, or why there is none.
+//! The end of work: a reply, or why there is none.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What the program around the answerer gives: other snapshots, the state of the disk, its issues, and a clock.
+//! The program around the answerer, which gives other snapshots, the state of the disk, its issues, and a clock.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ pub trait Host: Sync {
     fn count(&self, event: Event);
 }
 
-/// What the status of a reply does not tell.
+/// An event that the status of a reply does not tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A GraphQL request ended.

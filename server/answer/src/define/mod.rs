@@ -1,4 +1,4 @@
-//! What every endpoint is made of, the lowest first.
+//! The parts of every endpoint, the lowest first.
 //!
 //! - A host gives [`settings`], its [`host`] functions and a [`served`] snapshot. [`charge`], [`health`] and [`freshness`]
 //!   are facts that both sides name alike.

@@ -11,7 +11,7 @@ use crate::request::path::Segment;
 
 /// A request that an endpoint plans: the call, and what its path says.
 pub struct Planning<'a> {
-    /// The request.
+    /// The request, over the snapshot that answers it.
     pub call: Call<'a>,
     /// The path of the endpoint, of one list if it is of lists.
     pub path: &'static RoutePath,
@@ -35,7 +35,7 @@ impl<'a> Planning<'a> {
 pub enum Planned {
     /// The finished reply to a request that needs no work.
     Reply(Reply),
-    /// What is left to do.
+    /// The work that answers the request.
     Work(Work),
 }
 

@@ -135,7 +135,7 @@ fn subjects(lists: Lists) -> Vec<Subject> {
     }
 }
 
-/// Whether a list is one of those that a path stands for.
+/// Whether a path of the table stands for a list.
 fn is_of(subject: Subject, lists: Lists) -> bool {
     match (subject, lists) {
         (Subject::None, Lists::None) | (Subject::Legacy(_), Lists::Legacy) => true,

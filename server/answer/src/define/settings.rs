@@ -44,9 +44,9 @@ impl Settings {
 /// The other pages of the server that exist.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OtherPages {
-    /// The documentation.
+    /// Whether `/docs` exists.
     pub docs: bool,
-    /// GraphiQL.
+    /// Whether `/graphiql` exists.
     pub graphiql: bool,
 }
 

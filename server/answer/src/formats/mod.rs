@@ -231,7 +231,7 @@ mod tests {
         check("A <i>new E. coli</i> p<i>K</i>a", "A \\emph{new {E.} coli} {p\\emph{K}a}");
         check(
             "The energy of ${\\mathit{K}}_{24}$ there",
-            "The energy of ${\\mathit{K}}_{24}$ there",
+            "The energy of {${\\mathit{K}}_{24}$} there",
         );
         check("CLUSTAL W: improving it: Better", "{CLUSTAL} {W}: {improving} it: {Better}");
         check("x<sub>ä b</sub>", "x\\textsubscript{ä} \\textsubscript{b}");

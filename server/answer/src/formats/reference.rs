@@ -126,7 +126,11 @@ impl Reference {
     /// The name of the journal, the proceedings or the book: of the record that the venue refers to, or else as printed.
     pub fn container(&self) -> Option<String> {
         let known = self.source().and_then(|source| source.name.as_deref());
-        let printed = || self.primary_venue.as_ref()?.raw_source_name.as_deref();
+        // Some dumps print an address.
+        let printed = || {
+            let printed = self.primary_venue.as_ref()?.raw_source_name.as_deref()?;
+            (!printed.contains("://")).then_some(printed)
+        };
         known.or_else(printed).map(|name| Rich::of(name).text())
     }
 

@@ -7,7 +7,7 @@
 //! BibTeX   Spin in {RuO$_2$} \& films
 //! ```
 //!
-//! Tags and entities may be escaped once more, as dumps have them (`&amp;lt;i&amp;gt;`). What is no known tag is text.
+//! Tags and entities may be escaped once more, as dumps have them (`&amp;lt;i&amp;gt;`). Other tags are text.
 
 use html_escape::decode_html_entities;
 

@@ -1,4 +1,4 @@
-//! What a request says: its path, parameters, headers and body, read but not checked.
+//! The parts of a request: its path, parameters, headers and body, read but not checked.
 //!
 //! Imports `reply`.
 
