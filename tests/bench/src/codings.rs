@@ -10,13 +10,13 @@ use http::{
     HeaderMap,
     header::{ACCEPT_ENCODING, IF_NONE_MATCH},
 };
+use pinakes_answer::parts::{AcceptedCodings, CODED_BYTES_MIN, encode_at, level};
+use pinakes_answer::{Coding, SnapshotHeaders};
 use pinakes_format::autocomplete::{Completion, ENTITIES, render};
 use pinakes_format::entity::{CATALOG, Facts};
 use pinakes_format::json::render::{JsonWriter, Shape};
 use pinakes_format::query::Deadline;
 use pinakes_format::snapshot::Snapshot;
-use pinakes_answer::parts::{AcceptedCodings, CODED_BYTES_MIN, encode_at, level};
-use pinakes_answer::{Coding, SnapshotHeaders};
 
 use crate::Result;
 

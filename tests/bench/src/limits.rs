@@ -7,7 +7,9 @@ use std::{net::IpAddr, time::Instant};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, request::Parts};
 use pinakes_answer::{charge, find};
-use pinakes_server::parts::{ClientResolver, ForwardingHeader, Gate, Limits, Peer, RateLimiter, SystemClock, Traffic};
+use pinakes_server::parts::{
+    ClientResolver, ForwardingHeader, Gate, Limits, Peer, RateLimiter, SystemClock, Traffic,
+};
 
 use crate::{Result, process::anonymous_bytes};
 

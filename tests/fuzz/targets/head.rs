@@ -9,6 +9,7 @@ use std::{
 
 use libfuzzer_sys::fuzz_target;
 use tokio::runtime::Runtime;
+
 use pinakes_tests::reply_checker::{self, ReplyChecker};
 use pinakes_tests::serving::{Ending, InProcessServer};
 

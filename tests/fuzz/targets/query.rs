@@ -3,10 +3,12 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use pinakes_answer::Detail;
+use pinakes_answer::parts::{
+    DETAILS_MAX, ListRequest, TextError, parse_autocomplete_query, parse_list_query,
+};
 use pinakes_format::query::{EXPRESSIONS_MAX, PAGE_SIZES, SAMPLE_RECORDS_MAX, SORT_KEYS_MAX};
 use pinakes_fuzz::entity_and_text;
-use pinakes_answer::parts::{DETAILS_MAX, ListRequest, TextError, parse_autocomplete_query, parse_list_query};
-use pinakes_answer::Detail;
 
 /// Longest echo of a value, in bytes, with the ellipsis.
 const SHOWN_BYTES_MAX: usize = 64 + '…'.len_utf8();

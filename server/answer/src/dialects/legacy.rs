@@ -118,7 +118,7 @@ pub fn parse(variant: &LegacyEntity, raw: &str) -> Result<Query, Vec<Detail>> {
 /// The reply 429 to a request beyond the minute has a shorter message than that of other lists, without the times.
 fn without_reset(mut reply: Reply, _: &Reader<'_>) -> Reply {
     if let Body::Message(message) = &mut reply.body
-        && let Some(limit) = message.minute_limit
+        && let Some(limit) = message.reset.as_ref().and_then(|reset| reset.minute_limit)
     {
         message.text = format!("Rate limit exceeded. Maximum {limit} requests per minute.");
         message.reset = None;

@@ -157,7 +157,7 @@ fn json_ld(reference: &Reference) -> Value {
 fn part_of(reference: &Reference, container: Option<&str>) -> Option<Value> {
     let is_article = *reference.kind() == kinds::ARTICLE;
     let class = if is_article { "Periodical" } else { "CreativeWork" };
-    let mut part = container.map(|name| json!({ "@type": class, "name": (one_line(&name)) }));
+    let mut part = container.map(|name| json!({ "@type": class, "name": (one_line(name)) }));
     for (class, member, number) in [
         ("PublicationVolume", "volumeNumber", reference.volume()),
         ("PublicationIssue", "issueNumber", reference.issue()),

@@ -99,8 +99,17 @@ pub struct Message {
     pub text: String,
     /// Errors in parameters.
     pub details: Option<Vec<Detail>>,
-    /// When a limit ends: seconds from now, and seconds since 1970.
-    pub reset: Option<(u64, u64)>,
+    /// When a limit ends. Boxed, because few replies have it.
+    pub reset: Option<Box<Reset>>,
+}
+
+/// The end of a limit that refuses a request.
+#[derive(Clone, Copy, Debug)]
+pub struct Reset {
+    /// Seconds from now.
+    pub seconds: u64,
+    /// Seconds since 1970.
+    pub at: u64,
     /// The requests that a client has in a minute, if it used them up.
     pub minute_limit: Option<u32>,
 }
@@ -276,8 +285,8 @@ impl Reply {
         reset_at: u64,
         minute_limit: Option<u32>,
     ) -> Reply {
-        let reset = Some((retry_seconds, reset_at));
-        let message = Message { text, details: None, reset, minute_limit };
+        let reset = Reset { seconds: retry_seconds, at: reset_at, minute_limit };
+        let message = Message { text, details: None, reset: Some(Box::new(reset)) };
         let mut reply = Reply::new(StatusCode::TOO_MANY_REQUESTS, Body::Message(message));
         reply.headers.push((header::RETRY_AFTER, HeaderValue::from(retry_seconds)));
         reply
@@ -497,8 +506,8 @@ impl Message {
             status_code: status.as_u16(),
             error: reason_phrase(status),
             message: &self.text,
-            reset_in_seconds: self.reset.map(|(seconds, _)| seconds),
-            reset_at_utc: self.reset.map(|(_, at)| utc(at)),
+            reset_in_seconds: self.reset.as_ref().map(|reset| reset.seconds),
+            reset_at_utc: self.reset.as_ref().map(|reset| utc(reset.at)),
             details: self.details.as_deref(),
         };
         // Strings and numbers always serialise.

@@ -23,12 +23,13 @@ use std::{
 
 use clap::Parser;
 use peak_alloc::PeakAlloc;
+use pinakes_answer::GraphqlSettings;
+use pinakes_answer::parts::{GraphqlRequest, Outcome, respond};
 use pinakes_format::snapshot::Snapshot;
 use pinakes_generate::Random;
-use pinakes_answer::parts::{GraphqlRequest, Outcome, respond};
-use pinakes_answer::GraphqlSettings;
-use rustix::time::{ClockId, clock_gettime};
+use pinakes_server::parts::PROCESS_CLOCK;
 use queries::QueryGenerator;
+use rustix::time::{ClockId, clock_gettime};
 
 #[global_allocator]
 static HEAP: PeakAlloc = PeakAlloc;
@@ -227,8 +228,14 @@ fn measure_disconnect(snapshot: &Snapshot, costliest: &[CostlyQuery]) -> Result<
     let half = Duration::from_secs_f64(first.cost.millis / 2e3);
     let (outcome, delay) = std::thread::scope(|scope| {
         let running = scope.spawn(|| {
-            let outcome =
-                respond(graphql_request(&query), snapshot, &settings(), TIMEOUT, &is_gone);
+            let outcome = respond(
+                graphql_request(&query),
+                snapshot,
+                &settings(),
+                TIMEOUT,
+                &is_gone,
+                &PROCESS_CLOCK,
+            );
             (outcome, Instant::now())
         });
         std::thread::sleep(half);
@@ -250,7 +257,12 @@ fn graphql_request(query: &str) -> GraphqlRequest {
 }
 
 fn settings() -> GraphqlSettings {
-    GraphqlSettings { has_page: false, records: 2_000, bytes: 4_000_000, cpu: Duration::from_millis(100) }
+    GraphqlSettings {
+        has_page: false,
+        records: 2_000,
+        bytes: 4_000_000,
+        cpu: Duration::from_millis(100),
+    }
 }
 
 /// Runs a query [`RUNS`] times; the ending and cost of the fastest run.
@@ -270,7 +282,7 @@ fn measure_query(snapshot: &Snapshot, query: &str) -> Result<(Ending, Cost)> {
     HEAP.reset_peak_usage();
     let before = HEAP.current_usage();
     let begun = thread_cpu();
-    let outcome = respond(request, snapshot, &settings(), TIMEOUT, &is_gone)?;
+    let outcome = respond(request, snapshot, &settings(), TIMEOUT, &is_gone, &PROCESS_CLOCK)?;
     let millis = (thread_cpu() - begun).as_secs_f64() * 1e3;
     let heap_bytes = HEAP.peak_usage().saturating_sub(before) as f64;
     let (ending, body) = match outcome {

@@ -1,11 +1,11 @@
 //! Generates random GraphQL queries from the schema: any fields, any arguments, ids of existing records.
 
+use pinakes_answer::parts::{Field, FieldSource, ObjectType};
 use pinakes_format::entity::Entity;
 use pinakes_format::schema::keys::{Key, keys_of};
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
 use pinakes_generate::Random;
-use pinakes_answer::parts::{Field, FieldSource, ObjectType};
 
 /// Maximum depth of fields below a root field; the server refuses deeper queries.
 const DEPTH_MAX: u64 = 9;

@@ -6,8 +6,8 @@ use pinakes_format::entity::Entity;
 use pinakes_format::query::{Deadline, Query};
 use pinakes_format::snapshot::Snapshot;
 
-use crate::Result;
 use super::ListPage;
+use crate::Result;
 
 /// A snapshot, queried in this process.
 pub struct Engine {

@@ -4,8 +4,8 @@ use std::{collections::HashSet, path::Path, time::Instant};
 
 use rusqlite::{Connection, Statement, params};
 
-use crate::Result;
 use super::works::{Work, each_work};
+use crate::Result;
 
 const TABLES: &str = "
 CREATE TABLE outputs (

@@ -1,10 +1,10 @@
 //! The list queries for both engines.
 
-use crate::Result;
 use super::{
     sqlite::Database,
     terms::{Filter, PagePosition, Sort, alternatives},
 };
+use crate::Result;
 
 /// Sort keys; SQLite's columns have the same names.
 const KEYS: [&str; 9] = [

@@ -11,11 +11,11 @@ use std::{
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, Statement, params};
 
-use crate::Result;
 use super::{
     ListPage,
     terms::{Filter, PER_PAGE},
 };
+use crate::Result;
 
 /// Timeout of one query.
 pub const TIMEOUT: Duration = Duration::from_secs(3);

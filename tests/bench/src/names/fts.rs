@@ -8,8 +8,8 @@ use std::{path::Path, time::Instant};
 
 use rusqlite::{Connection, OpenFlags, Statement, params};
 
-use crate::Result;
 use super::authors::each_author;
+use crate::Result;
 
 /// Candidates of a reply.
 const CANDIDATES_MAX: usize = 10;

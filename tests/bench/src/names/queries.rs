@@ -4,11 +4,11 @@ use std::{collections::HashSet, ops::RangeInclusive};
 
 use pinakes_generate::Random;
 
-use crate::Result;
 use super::{
     authors::{Words, top},
     engine::Engine,
 };
+use crate::Result;
 
 /// Number of prefixes of random words of the dump.
 const RANDOM_PREFIXES: usize = 20_000;

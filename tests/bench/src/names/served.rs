@@ -2,14 +2,14 @@
 
 use std::{path::Path, time::Instant};
 
-use crate::{
-    Result,
-    serve::{Client, Server, bare_path},
-};
 use super::{
     engine::ROUTE,
     queries::{Group, sample},
     times::median,
+};
+use crate::{
+    Result,
+    serve::{Client, Server, bare_path},
 };
 
 /// Rounds for each server; the servers take turns.

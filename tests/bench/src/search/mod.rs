@@ -12,10 +12,10 @@ mod texts;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use peer::Fields;
 
 use crate::Result;
 use crate::served::workloads::Workload;
+use peer::Fields;
 
 /// The measurements of full-text search.
 #[derive(Subcommand)]

@@ -12,11 +12,11 @@ use tantivy::{
     tokenizer::{PreTokenizedString, Token},
 };
 
-use crate::Result;
 use super::{
     engine::{Engine, Found, IndexBytes},
     texts::Texts,
 };
+use crate::Result;
 
 /// How tantivy stores the texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]

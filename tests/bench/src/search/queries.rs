@@ -7,8 +7,8 @@ use std::{collections::HashMap, fmt::Write as _};
 
 use pinakes_generate::Random;
 
-use crate::Result;
 use super::{engine::Engine, peer::PeerQuery, texts::Texts};
+use crate::Result;
 
 /// Queries of each group.
 const QUERIES: usize = 60;

@@ -8,8 +8,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{Result, build, dump::number};
 use super::engine::Engine;
+use crate::{Result, build, dump::number};
 
 /// Aims: nDCG@10 and recall@100 of a collection.
 const COLLECTIONS: [(&str, f64, f64); 2] = [("cranfield", 0.37, 0.731), ("cacm", 0.52, 0.691)];

@@ -1,11 +1,11 @@
 //! Searches of three words over HTTP: warm with 32 connections, and cold.
 
+use super::{Generated, queries::Draw, speed::Inputs};
 use crate::{
     Result,
     serve::Server,
     served::{cold, workloads::Workload, wrk},
 };
-use super::{Generated, queries::Draw, speed::Inputs};
 
 /// Requests of the workload.
 const REQUESTS: usize = 2_000;

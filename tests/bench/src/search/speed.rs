@@ -5,11 +5,6 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::{
-    Result, build,
-    names::times::median,
-    process::{Cost, measure, sibling_program},
-};
 use super::{
     Generated,
     clock::{micros_of, thread_seconds},
@@ -17,6 +12,11 @@ use super::{
     peer::{Fields, Peer},
     queries::{Aim, Draw, Group, QueryPair, Wanted},
     texts::{Texts, id_of},
+};
+use crate::{
+    Result, build,
+    names::times::median,
+    process::{Cost, measure, sibling_program},
 };
 
 /// Timed runs of a query by each engine …
