@@ -77,6 +77,7 @@ use crate::serve::traffic::Traffic;
 use crate::snapshots::disk_activity::DiskActivity;
 use crate::snapshots::manager::SnapshotManager;
 use crate::snapshots::served::ServedSnapshot;
+use crate::upstream::cache::Turn;
 use crate::upstream::transfers::Unsent;
 
 /// Header that links a 500 or 503 to the log lines of the request.
@@ -333,7 +334,8 @@ impl Service {
             }
         }
         // Nothing of what the request has fetched is removed before it is read.
-        let _reading = self.site.snapshots.upstream().and_then(|upstream| upstream.attempt());
+        let upstream = self.site.snapshots.upstream();
+        let mut reading = upstream.and_then(|upstream| upstream.attempt());
         let mut waiting = Waiting::default();
         let mut counted_work = CountedWork::new(request.admission);
         let (reply, charge, first, served) = loop {
@@ -343,6 +345,7 @@ impl Service {
             };
             let (service, asked) = (Arc::clone(&self), Arc::clone(&request));
             let (work, named) = (Arc::clone(&work), named.clone());
+            let has_turn = waiting.turn.is_some();
             // The work owns its permit: a client that leaves does not free the permit.
             let done = spawn_work(move || {
                 let begun = thread_time_working();
@@ -353,10 +356,16 @@ impl Service {
                     // Only a shared thread gives up.
                     Ran::Elsewhere => Reply::internal(),
                 };
+                // The first piece may fetch. The work waits for no turn, because it holds a permit: it is done again.
+                let upstream = service.site.snapshots.upstream();
+                let upstream = upstream.filter(|_| !has_turn && reply.has_pieces());
+                let turn = upstream.map(|upstream| upstream.try_turn().ok_or(()));
+                let Ok(turn) = turn.transpose() else { return Err((Arc::default(), served)) };
                 let (mut reply, charge) = service.charge_stream(reply, &asked);
                 let has_body = asked.head.method != Method::HEAD;
                 let source = if has_body { reply.take_pieces() } else { None };
                 let first = source.map(|source| NextPiece::new(source, &served, &service.site));
+                drop(turn);
                 let cpu = thread_time_working().saturating_sub(begun);
                 drop(permit);
                 Ok(((reply, charge, first, served), cpu))
@@ -369,7 +378,16 @@ impl Service {
                     break done;
                 }
                 Ok(Err((wanted, served))) => {
-                    let fetched = match self.permits.acquire_fetch(client).await {
+                    if waiting.turn.is_none()
+                        && let Some(upstream) = upstream
+                    {
+                        drop(reading.take());
+                        waiting.turn = upstream.turn().await;
+                        reading = upstream.attempt();
+                    }
+                    let has_turn = waiting.turn.is_some();
+                    let permit = self.permits.acquire_fetch(client).await.filter(|_| has_turn);
+                    let fetched = match permit {
                         Some(_permit) => self.fetch(&wanted, &served, &mut waiting).await,
                         None => Err(None),
                     };
@@ -435,12 +453,7 @@ impl Service {
 
     /// Fetches what an attempt lacked, or a part of it. If the mirrors send nothing of it while the request has time,
     /// returns the time until another request may succeed.
-    async fn fetch(
-        &self,
-        wanted: &Wanted,
-        served: &ServedSnapshot,
-        waiting: &mut Waiting,
-    ) -> Result<(), Option<Duration>> {
+    async fn fetch(&self, wanted: &Wanted, waiting: &mut Waiting) -> Result<(), Option<Duration>> {
         let upstream = self.site.snapshots.upstream().ok_or(None)?;
         if waiting.rounds == ROUNDS_MAX {
             return Err(None);
@@ -635,6 +648,7 @@ enum Ran {
 /// A request whose chunks are fetched.
 #[derive(Default)]
 struct Waiting {
+    turn: Option<Turn>,
     rounds: u32,
     fetched: FetchedStretches,
     deadline: Option<time::Instant>,

@@ -188,6 +188,15 @@ impl Service {
                         service.note_overload(Overload::UnsentReplies, CUT_OFF, id);
                         return None;
                     };
+                    // Before the permit, for which requests with a turn wait.
+                    let turn = match service.site.snapshots.upstream() {
+                        Some(upstream) => upstream.turn().await,
+                        None => None,
+                    };
+                    if turn.is_none() && service.site.snapshots.upstream().is_some() {
+                        service.note_overload(Overload::Upstream, CUT_OFF, id);
+                        return None;
+                    }
                     let permit = match service.permits.acquire(Cost::Large, client).await {
                         Ok(permit) => permit,
                         Err(overload) => {
@@ -198,7 +207,7 @@ impl Service {
                     let (served, service) = (Arc::clone(&served), Arc::clone(&service));
                     let work = move || {
                         let next = NextPiece::new(source, &served, &service.site);
-                        drop(permit);
+                        drop((permit, turn));
                         next
                     };
                     Some((place, reservation, spawn_work(work).await.ok()?))
