@@ -77,10 +77,17 @@ fn cached_document(snapshot: &Snapshot) -> Result<Arc<StaticBody>, ReadError> {
 /// Generates the document, with examples from a snapshot.
 fn document(snapshot: &Snapshot) -> Result<Value, ReadError> {
     let mut document = Document::new(snapshot);
+    // Of a mirror, all that the paths lack is noted first, and fetched together.
+    let mut absent = None;
     for route in Route::all() {
-        if let Some(describe) = route.endpoint.describe {
-            describe(route, &mut document)?;
+        let Some(describe) = route.endpoint.describe else { continue };
+        match describe(route, &mut document) {
+            Err(error @ ReadError::Absent { .. }) => _ = absent.get_or_insert(error),
+            described => described?,
         }
+    }
+    if let Some(absent) = absent {
+        return Err(absent);
     }
     let Document { mut schemas, paths, .. } = document;
     for (name, schema) in responses::error_schemas() {

@@ -36,15 +36,17 @@ pub(crate) mod threads;
 pub(crate) mod traffic;
 
 use std::{
+    collections::BTreeMap,
     net::Ipv4Addr,
     panic::{AssertUnwindSafe, catch_unwind},
+    path::PathBuf,
     sync::Arc,
     time::{Duration, Instant},
 };
 
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method, StatusCode, header, request::Parts};
-use pinakes_format::storage::absent::{FetchedStretches, Wanted};
+use pinakes_format::storage::absent::{FetchedStretches, Missing, Wanted};
 use pinakes_format::storage::error::ReadError;
 use pinakes_format::storage::integrity::thread_time_working;
 use tokio::time;
@@ -352,7 +354,7 @@ impl Service {
                 let served = named.unwrap_or_else(|| service.site.snapshots.served());
                 let reply = match service.run(&asked, &work, &served, Thread::Own) {
                     Ran::Reply(reply) => reply,
-                    Ran::Absent(wanted) => return Err((wanted, served)),
+                    Ran::Absent(wanted) => return Err(wanted),
                     // Only a shared thread gives up.
                     Ran::Elsewhere => Reply::internal(),
                 };
@@ -360,7 +362,7 @@ impl Service {
                 let upstream = service.site.snapshots.upstream();
                 let upstream = upstream.filter(|_| !has_turn && reply.has_pieces());
                 let turn = upstream.map(|upstream| upstream.try_turn().ok_or(()));
-                let Ok(turn) = turn.transpose() else { return Err((Arc::default(), served)) };
+                let Ok(turn) = turn.transpose() else { return Err(Arc::default()) };
                 let (mut reply, charge) = service.charge_stream(reply, &asked);
                 let has_body = asked.head.method != Method::HEAD;
                 let source = if has_body { reply.take_pieces() } else { None };
@@ -377,7 +379,7 @@ impl Service {
                     self.count_work(&mut counted_work).await;
                     break done;
                 }
-                Ok(Err((wanted, served))) => {
+                Ok(Err(wanted)) => {
                     if waiting.turn.is_none()
                         && let Some(upstream) = upstream
                     {
@@ -388,7 +390,7 @@ impl Service {
                     let has_turn = waiting.turn.is_some();
                     let permit = self.permits.acquire_fetch(client).await.filter(|_| has_turn);
                     let fetched = match permit {
-                        Some(_permit) => self.fetch(&wanted, &served, &mut waiting).await,
+                        Some(_permit) => self.fetch(&wanted, &mut waiting).await,
                         None => Err(None),
                     };
                     if let Err(pause) = fetched {
@@ -464,17 +466,30 @@ impl Service {
         let missing = wanted.take(&mut waiting.fetched);
         waiting.rounds += 1;
         tracing::debug!(round = waiting.rounds, transfers = missing.len(), "fetching");
-        let source = upstream.snapshot_source(served.snapshot.path());
-        let batch = upstream.transfers.begin(&source, missing, deadline.into_std());
-        match time::timeout_at(deadline, batch).await {
-            Ok(Ok(Ok(()))) => Ok(()),
-            // Pieces that were fetched in advance may be lacking, and the request does not need these yet.
-            Ok(Ok(Err(Unsent { has_progress: true, .. }))) => Ok(()),
-            ended => {
-                let unsent = ended.ok().and_then(Result::ok).and_then(Result::err);
-                Err(Some(upstream.transfers.let_down(unsent)))
+        // A request that compares two snapshots may lack chunks of both.
+        let mut missing_of: BTreeMap<PathBuf, Vec<Missing>> = BTreeMap::new();
+        for part in missing {
+            missing_of.entry(part.snapshot().to_owned()).or_default().push(part);
+        }
+        let batches: Vec<_> = missing_of
+            .into_iter()
+            .map(|(place, missing)| {
+                let source = upstream.snapshot_source(&place);
+                upstream.transfers.begin(&source, missing, deadline.into_std())
+            })
+            .collect();
+        for batch in batches {
+            match time::timeout_at(deadline, batch).await {
+                Ok(Ok(Ok(()))) => {}
+                // Pieces that were fetched in advance may be lacking, and the request does not need these yet.
+                Ok(Ok(Err(Unsent { has_progress: true, .. }))) => {}
+                ended => {
+                    let unsent = ended.ok().and_then(Result::ok).and_then(Result::err);
+                    return Err(Some(upstream.transfers.let_down(unsent)));
+                }
             }
         }
+        Ok(())
     }
 
     /// Does work on one snapshot. The reply is readable and coded.

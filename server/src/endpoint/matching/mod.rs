@@ -148,7 +148,10 @@ fn answer_lines(facts: &'static Facts, format: LineFormat, call: &Call<'_>) -> A
         file_name: Some(format!("matched-{}.{}", facts.plural, format.stream().name()).into()),
     };
     let held_bytes = posted.text().len();
-    let lines =
+    let mut lines =
         MatchedLines::new(facts.entity, format, lines, held_bytes, call.limits().of_each_run());
+    if call.snapshot.is_fetched() {
+        lines.prepare(call.snapshot)?;
+    }
     Ok(Reply::in_pieces(Box::new(lines), Some(stream)).uncached())
 }

@@ -41,6 +41,13 @@ impl MatchedLines {
         MatchedLines { entity, format, lines, held_bytes, limits, next: 0, has_begun: false }
     }
 
+    /// Reads what the first lines need, so that a mirror fetches it together. Costs as much as answering these lines.
+    pub fn prepare(&mut self, snapshot: &Snapshot) -> Result<(), ReadError> {
+        self.render(snapshot)?;
+        (self.next, self.has_begun) = (0, false);
+        Ok(())
+    }
+
     /// Answers some lines.
     fn render(&mut self, snapshot: &Snapshot) -> Result<Vec<u8>, ReadError> {
         let mut out = Vec::new();
