@@ -30,9 +30,9 @@ use pinakes_format::storage::absent::{CachedStretch, StretchPlace};
 /// Space is freed down to this share of the limit, in percent.
 const FREED_TO_PERCENT: u64 = 90;
 
-/// What requests may fetch beyond the size of the cache.
+/// Bytes that requests may fetch beyond the size of the cache.
 const SPARE_BYTES: u64 = 4 << 20;
-/// What a request fetches, about.
+/// About the bytes that a request fetches.
 const TURN_BYTES: u64 = 512 << 10;
 
 /// The room of a cache for what requests fetch.
