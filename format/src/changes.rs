@@ -229,11 +229,13 @@ pub fn next_changes(
         if before.suppressed().has(entity, row) {
             continue;
         }
-        let id = before.row_id(entity, row).map_err(ChangesError::Before)?;
-        let change = match after.find(entity, id).map_err(ChangesError::After)? {
-            LookupResult::Row(_) => continue,
-            LookupResult::Merged(into) => Change::Merged(into),
-            LookupResult::Absent => Change::Removed,
+        let id = before.or_noted(before.row_id(entity, row).map(Some));
+        let Some(id) = id.map_err(ChangesError::Before)? else { continue };
+        let found = after.or_noted(after.find(entity, id).map(Some));
+        let change = match found.map_err(ChangesError::After)? {
+            None | Some(LookupResult::Row(_)) => continue,
+            Some(LookupResult::Merged(into)) => Change::Merged(into),
+            Some(LookupResult::Absent) => Change::Removed,
         };
         changes.push((id, change));
     }
@@ -263,23 +265,31 @@ fn compare(
     let [old, new] = [before, after].map(|snapshot| NativeRecords::new(snapshot, entity));
     let mut pairs = Vec::with_capacity(rows.len());
     for row in rows.iter().copied().filter(|row| !after.suppressed().has(entity, *row)) {
-        let id = after.row_id(entity, row).map_err(ChangesError::After)?;
-        match before.find(entity, id).map_err(ChangesError::Before)? {
-            LookupResult::Row(old_row) => pairs.push((id, old_row, row)),
-            LookupResult::Merged(_) | LookupResult::Absent => changes.push((id, Change::Added)),
+        let id = after.or_noted(after.row_id(entity, row).map(Some));
+        let Some(id) = id.map_err(ChangesError::After)? else { continue };
+        let found = before.or_noted(before.find(entity, id).map(Some));
+        match found.map_err(ChangesError::Before)? {
+            None => {}
+            Some(LookupResult::Row(old_row)) => pairs.push((id, old_row, row)),
+            Some(LookupResult::Merged(_) | LookupResult::Absent) => {
+                changes.push((id, Change::Added));
+            }
         }
     }
     let old_rows: Vec<u32> = pairs.iter().map(|(_, old_row, _)| *old_row).collect();
     let new_rows: Vec<u32> = pairs.iter().map(|(.., row)| *row).collect();
-    old.fetch(&old_rows).map_err(ChangesError::Before)?;
-    new.fetch(&new_rows).map_err(ChangesError::After)?;
+    before.or_noted(old.fetch(&old_rows)).map_err(ChangesError::Before)?;
+    after.or_noted(new.fetch(&new_rows)).map_err(ChangesError::After)?;
     let (mut old_page, mut new_page) = (old.page(), new.page());
     for (id, old_row, row) in pairs {
         old_page.out.clear();
         new_page.out.clear();
-        old.render(old_row, &mut old_page).map_err(ChangesError::Before)?;
-        new.render(row, &mut new_page).map_err(ChangesError::After)?;
-        if old_page.out != new_page.out {
+        // Of a handle that notes what is absent, a line may be cut; the part is thrown away then.
+        let rendered = old.render(old_row, &mut old_page).map(|()| true);
+        let is_old_here = before.or_noted(rendered).map_err(ChangesError::Before)?;
+        let rendered = new.render(row, &mut new_page).map(|()| true);
+        let is_new_here = after.or_noted(rendered).map_err(ChangesError::After)?;
+        if is_old_here && is_new_here && old_page.out != new_page.out {
             let members = differing_members(&old_page.out, &new_page.out);
             changes.push((id, Change::Changed(members.map_err(ChangesError::After)?)));
         }

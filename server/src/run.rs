@@ -51,6 +51,8 @@ const NOT_SENT_BYTES_MAX: u32 = 32 << 10;
 const FOLLOW_INTERVAL: Duration = Duration::from_millis(500);
 /// How often the disk space of a mirror is looked at.
 const UPKEEP_INTERVAL: Duration = Duration::from_secs(1);
+/// The pause between two removals of chunks.
+const UPKEEP_PAUSE: Duration = Duration::from_millis(20);
 /// File descriptors reserved for other uses than connections: a snapshot keeps about 100, and several may be
 /// open during a change of snapshot.
 const FILES_RESERVED: u64 = 512;
@@ -307,7 +309,9 @@ pub(crate) fn keep_mirror(service: &Arc<Service>) {
             }
             keeper.remove_excess(&served.snapshot, &mut hand);
             drop(served);
-            std::thread::sleep(UPKEEP_INTERVAL);
+            keeper.transfers.room.await_excess(UPKEEP_INTERVAL);
+            // Requests may use all that is here.
+            std::thread::sleep(UPKEEP_PAUSE);
         }
     });
 }

@@ -21,7 +21,7 @@ pub(crate) fn plan(args: PlanArgs) -> Result<()> {
     args.transfer.configure();
     refuse_inside(&args.input, &args.out, "--out")?;
     let inputs = input::find(&args.input.inputs, args.input.manifest_policy())?;
-    // The memory of a part belongs to the run that compiles it. What a record may take is part of the plan.
+    // The memory of a part belongs to the run that compiles it, and the limit of a record to the plan.
     let plan = Plan::new(inputs, args.units, args.input.read_limits(PLANNED_MEMORY_BYTES, 0))?;
     plan.write(&args.out)?;
     if !args.quiet {

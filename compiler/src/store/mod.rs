@@ -1,4 +1,4 @@
-//! What a run keeps in the directory of snapshots beside the snapshots. The crate `pinakes-store` has the directory itself.
+//! Records of links, and pruning. The crate `pinakes-store` has the directory of snapshots.
 //!
 //! - `directory` finds snapshots, and locks the output directory.
 //! - `link_record` keeps the inputs of the link of each snapshot.

@@ -99,6 +99,8 @@ pub struct Snapshot {
     suppressed: Suppressed,
     kept: Arc<SnapshotSets>,
     reads: Reads,
+    /// Where a handle that reads [`Reads::Collecting`] notes chunks.
+    wanted: Option<Arc<Wanted>>,
 }
 
 /// How a handle reads bytes that may have to come from the disk.
@@ -227,7 +229,17 @@ impl Snapshot {
     #[must_use]
     pub fn collecting(&self, wanted: &Arc<Wanted>) -> Snapshot {
         let mapped = Arc::new(self.mapped.reading(&Reading::Collects(Arc::clone(wanted))));
-        Snapshot { mapped, reads: Reads::Collecting, ..self.clone() }
+        let wanted = Some(Arc::clone(wanted));
+        Snapshot { mapped, reads: Reads::Collecting, wanted, ..self.clone() }
+    }
+
+    /// A handle of another snapshot that reads as this one does, and notes chunks where this one notes them.
+    #[must_use]
+    pub fn beside(&self, other: &Snapshot) -> Snapshot {
+        match &self.wanted {
+            Some(wanted) => other.collecting(wanted),
+            None => other.reading(self.reads),
+        }
     }
 
     /// A handle of the same snapshot whose reads wait until chunks are sent that are not on this disk; the handle itself

@@ -251,7 +251,7 @@ impl<'p> Opening<'p> {
         let opened = Arc::new(Opened { path, manifest, _lock: lock, hashes, source });
         let mapped = Arc::new(Mapped { opened, entities, strings });
         let (suppressed, kept) = (Suppressed::default(), Arc::default());
-        let snapshot = Snapshot { mapped, suppressed, kept, reads: Reads::OneByOne };
+        let snapshot = Snapshot { mapped, suppressed, kept, reads: Reads::OneByOne, wanted: None };
         snapshot.check_readable()?;
         Ok(snapshot)
     }

@@ -258,6 +258,11 @@ impl Missing {
         }
     }
 
+    /// The directory of the snapshot whose file it is.
+    pub fn snapshot(&self) -> &Path {
+        self.file.fetched_to.as_deref().unwrap_or(Path::new(""))
+    }
+
     /// The bytes of that file.
     pub fn range(&self) -> Range<u64> {
         let range = match &self.part {

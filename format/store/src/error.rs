@@ -14,7 +14,7 @@ pub enum StoreError {
     /// A directory that other users could redirect or change.
     #[error("`{}` {reason}", escape_path(path))]
     Unsafe {
-        /// The directory.
+        /// Path of the directory.
         path: PathBuf,
         /// The fault, and the next step.
         reason: &'static str,
@@ -26,7 +26,7 @@ pub enum StoreError {
         escape_path(path)
     )]
     Locked {
-        /// The lock file.
+        /// Path of the lock file.
         path: PathBuf,
         /// Process id from the lock file, or `unknown`.
         pid: String,

@@ -42,7 +42,7 @@ pub struct MirrorDirectory {
     lock: LockedDirectory,
 }
 
-/// What a host publishes, beside what is here.
+/// The publication of a host, compared with the current snapshot.
 pub enum Found {
     /// The current snapshot, or one whose time has not come.
     Nothing,

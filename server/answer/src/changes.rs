@@ -177,8 +177,8 @@ impl Changes {
             return Ok(Reply::unavailable());
         }
         let damaged = |error| Failure::OtherDamaged(Arc::clone(&self.since), error);
-        let reads = call.thread.reads(call.host.is_disk_busy());
-        let (before, after) = (self.since.waiting_handle(reads), call.snapshot);
+        // A mirror fetches absent chunks of both snapshots together.
+        let (before, after) = (&call.snapshot.beside(&self.since.snapshot), call.snapshot);
         let from = self.query.from;
         let is_same = before.manifest().id == after.manifest().id;
         let found = match is_same {
@@ -189,6 +189,7 @@ impl Changes {
             return Err(damaged(ReadError::Fault(fault)));
         }
         let (changes, next) = found.map_err(|error| match error {
+            ChangesError::Before(error @ ReadError::Absent { .. }) => error.into(),
             ChangesError::Before(error) => damaged(error),
             ChangesError::After(error) => error.into(),
             ChangesError::Refused(error) => error.into(),

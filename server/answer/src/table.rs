@@ -120,12 +120,16 @@ impl Interface for Table {
     }
 
     fn describe(&self, document: &mut Document<'_>) -> Result<(), ReadError> {
+        // Of a mirror, all that the paths lack is noted first, and fetched together.
+        let mut absent = None;
         for route in routes() {
-            if let Some(describe) = route.endpoint.describe {
-                describe(&route.path, document)?;
+            let Some(describe) = route.endpoint.describe else { continue };
+            match describe(&route.path, document) {
+                Err(error @ ReadError::Absent { .. }) => _ = absent.get_or_insert(error),
+                described => described?,
             }
         }
-        Ok(())
+        absent.map_or(Ok(()), Err)
     }
 }
 

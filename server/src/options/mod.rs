@@ -36,6 +36,7 @@ use crate::run::ListenOptions;
 use crate::serve::settings::ServiceSettings;
 use crate::serve::threads::default_disk_reads;
 use crate::snapshots::manager::SnapshotSource;
+use crate::upstream::cache::Room;
 use crate::upstream::follow::{Upkeep, Upstream};
 use crate::upstream::hosts::Hosts;
 use crate::upstream::transfers::Transfers;
@@ -203,8 +204,8 @@ pub struct UpstreamOptions {
     #[arg(long, env = "PINAKES_FILL", value_parser = FalseyValueParser::new(), requires = "from")]
     fill: bool,
 
-    /// Most disk space of what was fetched, as `20G`: what was not used for longest is removed. At least 1M; the hash
-    /// tree, 1/256 of the snapshot, is not removed.
+    /// Most disk space of what was fetched, as `20G`: what was not used for longest is removed. At least 1M. Requests may
+    /// fetch 4 MiB beyond it; the hash tree, 1/256 of the snapshot, is not removed.
     #[arg(long, value_name = "SIZE", env = "PINAKES_CACHE", requires = "from", conflicts_with = "fill",
           value_parser = parse_cache)]
     cache: Option<usize>,
@@ -248,13 +249,10 @@ impl UpstreamOptions {
                  nothing proves who wrote that list"
             );
         }
-        let transfers = Transfers::new(hosts, self.fetch_timeout);
+        let cache_bytes = self.cache.map(|bytes| bytes as u64);
+        let transfers = Transfers::new(hosts, self.fetch_timeout, Room::new(cache_bytes));
         let transfers = transfers.map_err(StoreError::write(snapshots))?;
-        let upkeep = Upkeep {
-            interval: self.from_interval,
-            fills: self.fill,
-            cache_bytes: self.cache.map(|bytes| bytes as u64),
-        };
+        let upkeep = Upkeep { interval: self.from_interval, fills: self.fill, cache_bytes };
         Upstream::open(snapshots, transfers, keys, upkeep).map(Some)
     }
 }

@@ -39,8 +39,10 @@ pub(crate) mod threads;
 pub(crate) mod traffic;
 
 use std::{
+    collections::BTreeMap,
     net::Ipv4Addr,
     panic::{AssertUnwindSafe, catch_unwind},
+    path::PathBuf,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -51,7 +53,7 @@ use pinakes_answer::{
     Answerer, Asked, BODY_BYTES_MAX, Call, Caller, Charge, Cost, Failure, Matched, NamedSnapshot,
     Planned, Reply, SURROGATE_KEY, ServedSnapshot, Thread, Work, charge, entered, find, not_open,
 };
-use pinakes_format::storage::absent::{FetchedStretches, Wanted};
+use pinakes_format::storage::absent::{FetchedStretches, Missing, Wanted};
 use pinakes_format::storage::error::ReadError;
 use pinakes_format::storage::integrity::thread_time_working;
 use tokio::time;
@@ -73,6 +75,7 @@ use crate::serve::threads::{Permits, spawn_work};
 use crate::serve::traffic::Traffic;
 use crate::snapshots::disk_activity::DiskActivity;
 use crate::snapshots::manager::SnapshotManager;
+use crate::upstream::cache::Turn;
 use crate::upstream::transfers::Unsent;
 
 /// Header that links a 500 or 503 to the log lines of the request.
@@ -320,7 +323,8 @@ impl Service {
             }
         }
         // Nothing of what the request has fetched is removed before it is read.
-        let _reading = self.host.snapshots.upstream().and_then(|upstream| upstream.attempt());
+        let upstream = self.host.snapshots.upstream();
+        let mut reading = upstream.and_then(|upstream| upstream.attempt());
         let mut waiting = Waiting::default();
         let mut counted_work = CountedWork::new(request.admission);
         let (reply, charge, first, served) = loop {
@@ -330,20 +334,27 @@ impl Service {
             };
             let (service, asked) = (Arc::clone(&self), Arc::clone(&request));
             let (work, named) = (Arc::clone(&work), named.clone());
+            let has_turn = waiting.turn.is_some();
             // The work owns its permit: a client that leaves does not free the permit.
             let done = spawn_work(move || {
                 let begun = thread_time_working();
                 let served = named.unwrap_or_else(|| service.host.snapshots.served());
                 let reply = match service.run(&asked, &work, &served, Thread::Own) {
                     Ran::Reply(reply) => reply,
-                    Ran::Absent(wanted) => return Err((wanted, served)),
+                    Ran::Absent(wanted) => return Err(wanted),
                     // Only a shared thread gives up.
                     Ran::Elsewhere => Reply::internal(),
                 };
+                // The first piece may fetch. The work waits for no turn, because it holds a permit: it is done again.
+                let upstream = service.host.snapshots.upstream();
+                let upstream = upstream.filter(|_| !has_turn && reply.has_pieces());
+                let turn = upstream.map(|upstream| upstream.try_turn().ok_or(()));
+                let Ok(turn) = turn.transpose() else { return Err(Arc::default()) };
                 let (mut reply, charge) = service.charge_stream(reply, &asked);
                 let has_body = asked.head.method != Method::HEAD;
                 let source = if has_body { reply.take_pieces() } else { None };
                 let first = source.map(|source| NextPiece::new(source, &served, &service.host));
+                drop(turn);
                 let cpu = thread_time_working().saturating_sub(begun);
                 drop(permit);
                 Ok(((reply, charge, first, served), cpu))
@@ -355,9 +366,18 @@ impl Service {
                     self.count_work(&mut counted_work).await;
                     break done;
                 }
-                Ok(Err((wanted, served))) => {
-                    let fetched = match self.permits.acquire_fetch(client).await {
-                        Some(_permit) => self.fetch(&wanted, &served, &mut waiting).await,
+                Ok(Err(wanted)) => {
+                    if waiting.turn.is_none()
+                        && let Some(upstream) = upstream
+                    {
+                        drop(reading.take());
+                        waiting.turn = upstream.turn().await;
+                        reading = upstream.attempt();
+                    }
+                    let has_turn = waiting.turn.is_some();
+                    let permit = self.permits.acquire_fetch(client).await.filter(|_| has_turn);
+                    let fetched = match permit {
+                        Some(_permit) => self.fetch(&wanted, &mut waiting).await,
                         None => Err(None),
                     };
                     if let Err(pause) = fetched {
@@ -422,12 +442,7 @@ impl Service {
 
     /// Fetches what an attempt lacked, or a part of it. If the mirrors send nothing of it while the request has time,
     /// returns the time until another request may succeed.
-    async fn fetch(
-        &self,
-        wanted: &Wanted,
-        served: &ServedSnapshot,
-        waiting: &mut Waiting,
-    ) -> Result<(), Option<Duration>> {
+    async fn fetch(&self, wanted: &Wanted, waiting: &mut Waiting) -> Result<(), Option<Duration>> {
         let upstream = self.host.snapshots.upstream().ok_or(None)?;
         if waiting.rounds == ROUNDS_MAX {
             return Err(None);
@@ -438,17 +453,30 @@ impl Service {
         let missing = wanted.take(&mut waiting.fetched);
         waiting.rounds += 1;
         tracing::debug!(round = waiting.rounds, transfers = missing.len(), "fetching");
-        let source = upstream.snapshot_source(served.snapshot.path());
-        let batch = upstream.transfers.begin(&source, missing, deadline.into_std());
-        match time::timeout_at(deadline, batch).await {
-            Ok(Ok(Ok(()))) => Ok(()),
-            // Pieces that were fetched in advance may be lacking, and the request does not need these yet.
-            Ok(Ok(Err(Unsent { has_progress: true, .. }))) => Ok(()),
-            ended => {
-                let unsent = ended.ok().and_then(Result::ok).and_then(Result::err);
-                Err(Some(upstream.transfers.let_down(unsent)))
+        // A request that compares two snapshots may lack chunks of both.
+        let mut missing_of: BTreeMap<PathBuf, Vec<Missing>> = BTreeMap::new();
+        for part in missing {
+            missing_of.entry(part.snapshot().to_owned()).or_default().push(part);
+        }
+        let batches: Vec<_> = missing_of
+            .into_iter()
+            .map(|(place, missing)| {
+                let source = upstream.snapshot_source(&place);
+                upstream.transfers.begin(&source, missing, deadline.into_std())
+            })
+            .collect();
+        for batch in batches {
+            match time::timeout_at(deadline, batch).await {
+                Ok(Ok(Ok(()))) => {}
+                // Pieces that were fetched in advance may be lacking, and the request does not need these yet.
+                Ok(Ok(Err(Unsent { has_progress: true, .. }))) => {}
+                ended => {
+                    let unsent = ended.ok().and_then(Result::ok).and_then(Result::err);
+                    return Err(Some(upstream.transfers.let_down(unsent)));
+                }
             }
         }
+        Ok(())
     }
 
     /// Does work on one snapshot. The reply is readable and coded.
@@ -607,6 +635,7 @@ enum Ran {
 /// A request whose chunks are fetched.
 #[derive(Default)]
 struct Waiting {
+    turn: Option<Turn>,
     rounds: u32,
     fetched: FetchedStretches,
     deadline: Option<time::Instant>,

@@ -186,6 +186,15 @@ impl Service {
                         service.note_overload(Overload::UnsentReplies, CUT_OFF, id);
                         return None;
                     };
+                    // Before the permit, for which requests with a turn wait.
+                    let turn = match service.host.snapshots.upstream() {
+                        Some(upstream) => upstream.turn().await,
+                        None => None,
+                    };
+                    if turn.is_none() && service.host.snapshots.upstream().is_some() {
+                        service.note_overload(Overload::Upstream, CUT_OFF, id);
+                        return None;
+                    }
                     let permit = match service.permits.acquire(Cost::Large, client).await {
                         Ok(permit) => permit,
                         Err(overload) => {
@@ -196,7 +205,7 @@ impl Service {
                     let (served, service) = (Arc::clone(&served), Arc::clone(&service));
                     let work = move || {
                         let next = NextPiece::new(source, &served, &service.host);
-                        drop(permit);
+                        drop((permit, turn));
                         next
                     };
                     Some((place, reservation, spawn_work(work).await.ok()?))

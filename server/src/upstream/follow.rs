@@ -17,7 +17,7 @@ use pinakes_format::storage::absent::{ChunkSource, Missing};
 use pinakes_store::error::StoreError;
 use pinakes_store::partial::{Found, MirrorDirectory};
 
-use crate::upstream::cache::Hand;
+use crate::upstream::cache::{Hand, Turn};
 use crate::upstream::transfers::{SnapshotSource, Transfers};
 
 /// Chunks that are fetched together while nobody asks: 1 MiB.
@@ -97,10 +97,23 @@ impl Upstream {
         self.upkeep.cache_bytes.is_some().then(|| self.attempts.load_full())
     }
 
+    /// The right of a request to fetch, if there is room; `None` where it must wait.
+    pub(crate) fn try_turn(&self) -> Option<Turn> {
+        self.transfers.room.try_turn()
+    }
+
+    /// Waits for the right of a request to fetch. A request that waits reads nothing, so that chunks are removed.
+    pub(crate) async fn turn(&self) -> Option<Turn> {
+        self.transfers.room.turn(self.transfers.timeout).await
+    }
+
     /// Removes what was not used for longest, if the files take more than the cache has.
     pub(crate) fn remove_excess(&self, snapshot: &Snapshot, hand: &mut Hand) {
         let Some(limit) = self.upkeep.cache_bytes else { return };
-        if !self.directory.is_partial(&snapshot.manifest().id) || !hand.mark(snapshot, limit) {
+        let used = snapshot.allocated_bytes();
+        self.transfers.room.measure(used);
+        if !self.directory.is_partial(&snapshot.manifest().id) || !hand.mark(snapshot, used, limit)
+        {
             return;
         }
         let before = self.attempts.swap(Arc::new(()));
@@ -108,6 +121,7 @@ impl Upstream {
             thread::sleep(ATTEMPTS_PAUSE);
         }
         let bytes = hand.remove_marked();
+        self.transfers.room.measure(snapshot.allocated_bytes());
         tracing::debug!(bytes, "removed what was not used for longest");
     }
 

@@ -24,6 +24,7 @@ use tokio::{
     task::JoinHandle,
 };
 
+use crate::upstream::cache::Room;
 use crate::upstream::hosts::{Hosts, Place, Unreachable};
 
 /// Transfers at the same time.
@@ -38,6 +39,8 @@ const WAITING_MAX: usize = 16_384;
 /// Fetches chunks of one snapshot after another from hosts that publish them.
 pub(crate) struct Transfers {
     pub hosts: Hosts,
+    /// The room for what is fetched.
+    pub room: Arc<Room>,
     /// The longest time for which a request waits.
     pub timeout: Duration,
     /// Lives as long as the process: a batch may end after everything else.
@@ -93,7 +96,7 @@ struct Claim<'t> {
 
 impl Transfers {
     /// Transfers from these hosts.
-    pub fn new(hosts: Hosts, timeout: Duration) -> io::Result<Transfers> {
+    pub fn new(hosts: Hosts, timeout: Duration, room: Arc<Room>) -> io::Result<Transfers> {
         let runtime = Builder::new_multi_thread()
             .enable_time()
             .worker_threads(1)
@@ -102,6 +105,7 @@ impl Transfers {
             .build()?;
         Ok(Transfers {
             hosts,
+            room,
             timeout,
             runtime: Box::leak(Box::new(runtime)),
             waiting: AtomicUsize::new(0),
@@ -155,6 +159,8 @@ impl Transfers {
     ) -> JoinHandle<Result<(), Unsent>> {
         let (transfers, id) = (Arc::clone(self), Arc::clone(&source.id));
         let is_complete = source.is_complete;
+        let bytes = missing.iter().map(|part| part.range().end - part.range().start).sum();
+        self.room.fetch(bytes);
         self.runtime.spawn(async move { transfers.fetch(id, is_complete, missing, deadline).await })
     }
 

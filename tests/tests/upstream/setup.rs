@@ -17,13 +17,17 @@ use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::integrity::CHUNK_BYTES;
 use pinakes_generate::Plan;
 use pinakes_tests::client::{Connection, REPLY_TIMEOUT, Response, request};
+use pinakes_tests::compiler_run::size_from_env;
 use pinakes_tests::server::{Server, command};
 use pinakes_tests::{
     build, compiler, files_below, make_writable, program, shared_directory, write_files,
 };
 
-/// Outputs of the dump, so that the large files have several thousand chunks and three levels of hashes.
-const OUTPUTS: u64 = 4_000;
+/// Outputs of the dump, so that the large files have several thousand chunks and three levels of hashes. `PINAKES_OUTPUTS`
+/// sets another number, to count rounds of a larger snapshot.
+pub fn outputs() -> u64 {
+    size_from_env("PINAKES_OUTPUTS", 4_000)
+}
 
 /// A snapshot that is published.
 #[derive(Clone, Copy, Debug)]
@@ -79,7 +83,7 @@ pub fn pubkey() -> PathBuf {
 /// Makes the publications once for all tests.
 fn published() -> PathBuf {
     let made_of = [program("pinakes-compiler"), std::env::current_exe().unwrap()];
-    let name = format!("publications of {}", made_of[0].display());
+    let name = format!("publications of {} outputs of {}", outputs(), made_of[0].display());
     shared_directory(&name, &made_of, |directory| {
         let at = |name: &str| directory.join(name);
         let [key, pubkey] = ["ours.key", "ours.pub"].map(at);
@@ -92,7 +96,7 @@ fn published() -> PathBuf {
         ]);
         let dumps = tempfile::tempdir().unwrap();
         let [dump, more] = ["dump", "more"].map(|name| dumps.path().join(name));
-        pinakes_generate::write_dump(&Plan::new(OUTPUTS, 49), &dump, 2).unwrap();
+        pinakes_generate::write_dump(&Plan::new(outputs(), 49), &dump, 2).unwrap();
         let work = r#"{"id":"https://openalex.org/W9999999999","title":"One more","updated_date":"2026-12-31"}"#;
         write_files(&more, [("works/part_000.jsonl", work)]);
         for (edition, inputs) in [("old", vec![dump.clone()]), ("new", vec![dump, more])] {
@@ -404,7 +408,7 @@ fn asks() -> Vec<Ask> {
     ]
     .map(Ask::get)
     .into();
-    for row in [0, 17, 1_000, OUTPUTS as u32 - 1] {
+    for row in [0, 17, 1_000, outputs() as u32 - 1] {
         let target = output(row);
         asks.extend([Ask::get(target.clone()), Ask::get(format!("{target}/references"))]);
         asks.extend([

@@ -106,7 +106,6 @@ fn a_snapshot_that_was_rolled_back_does_not_come_back() {
     tree.becomes(Edition::New);
     mirror.pull(&host.url());
     roll_back(&mirror, &[]);
-    // Neither at the start nor at a look.
     let server = mirror.start(&host.url(), &["--from-interval", "1"]);
     server.await_log(&[&Edition::New.id(), "was rolled back from"]);
     let looks = || host.asked().iter().filter(|asked| asked.path == "publication.json").count();

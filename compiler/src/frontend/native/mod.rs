@@ -26,7 +26,7 @@ use crate::read::{identifier, times};
 /// Reads one line of an entity's part into the object.
 pub fn read_line(entity: Entity, text: &str, reader: &mut LineReader<'_>) -> Result<(), BadRecord> {
     let line = JsonValue::parse(text, reader.diagnostics)?;
-    // What is read of the tree has been counted with it.
+    // Parsing has counted the whole tree.
     let _counted = reader.diagnostics.begin_record(0);
     let Some(members) = line.members() else {
         return Err(BadRecord::Quarantine { code: "not_a_record", id: None });

@@ -228,11 +228,15 @@ impl Query {
         }
         let mut of = Vec::with_capacity(orders.len());
         for (key, order) in keys.names().zip(orders) {
-            let counted = count_codes(&mut Source::Order(order), &set.rows, rows, deadline)?;
-            of.push(key_statistics(key, order, &counted)?);
+            let counted = count_codes(&mut Source::Order(order), &set.rows, rows, deadline);
+            let summed = counted.and_then(|counted| Ok(key_statistics(key, order, &counted)?));
+            of.extend(snapshot.or_noted(summed.map(Some))?);
         }
         let outputs = match self.keys.filter(STATUS) {
-            Some(_) => Some(self.output_statistics(snapshot, &matches, &set, rows, deadline)?),
+            Some(_) => {
+                let summed = self.output_statistics(snapshot, &matches, &set, rows, deadline);
+                snapshot.or_noted(summed.map(Some))?
+            }
             None => None,
         };
         Ok(Statistics { count: set.rows.count(), of, outputs })
@@ -259,13 +263,16 @@ impl Query {
         deadline: Deadline<'_>,
     ) -> Result<OutputStatistics, QueryError> {
         let cited = snapshot.order_by(self.entity, CITATIONS)?;
-        let [h_index, g_index] = citation_indexes(matches, cited)?;
-        let from_ten = cited.ranks_of(cited.codes_between(
-            crate::index::orders::sortable_integer(I10),
-            crate::index::orders::sortable_integer(i64::MAX),
-        )?)?;
-        let walk = OrderWalk::new(set, cited, snapshot.ids(self.entity), deadline);
-        let i10_index = walk.count_before(from_ten.end)?;
+        let [h_index, g_index] = snapshot.or_noted(citation_indexes(matches, cited))?;
+        let count_from_ten = || {
+            let from_ten = cited.ranks_of(cited.codes_between(
+                crate::index::orders::sortable_integer(I10),
+                crate::index::orders::sortable_integer(i64::MAX),
+            )?)?;
+            let walk = OrderWalk::new(set, cited, snapshot.ids(self.entity), deadline);
+            walk.count_before(from_ten.end)
+        };
+        let i10_index = snapshot.or_noted(count_from_ten())?;
         let grouped = |key: &str| -> Result<Vec<(GroupValue, u64)>, QueryError> {
             let index = Grouping::index_of(self.keys, key)
                 .ok_or(ReadError::Internal("a key of statistics does not group"))?;
@@ -278,12 +285,13 @@ impl Query {
             groups.extend((counted.null > 0).then_some((GroupValue::Null, counted.null)));
             Ok(groups)
         };
-        let mut open_access = grouped(STATUS)?;
+        let mut open_access = snapshot.or_noted(grouped(STATUS))?;
         open_access.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-        let years = grouped(YEAR)?.into_iter().map(|(value, count)| match value {
-            GroupValue::Integer(year) => (Some(year), count),
-            _ => (None, count),
-        });
+        let years =
+            snapshot.or_noted(grouped(YEAR))?.into_iter().map(|(value, count)| match value {
+                GroupValue::Integer(year) => (Some(year), count),
+                _ => (None, count),
+            });
         let mut by_year: Vec<(Option<i64>, u64)> = years.collect();
         by_year.sort_by_key(|(year, _)| (year.is_none(), *year));
         Ok(OutputStatistics { h_index, i10_index, g_index, open_access, by_year })

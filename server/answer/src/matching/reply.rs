@@ -40,6 +40,13 @@ impl MatchedLines {
         MatchedLines { entity, format, lines, held_bytes, limits, next: 0, has_begun: false }
     }
 
+    /// Reads what the first lines need, so that a mirror fetches it together. Costs as much as answering these lines.
+    pub fn prepare(&mut self, snapshot: &Snapshot, budget: &PieceBudget) -> Result<(), ReadError> {
+        self.render(snapshot, budget)?;
+        (self.next, self.has_begun) = (0, false);
+        Ok(())
+    }
+
     /// Answers some lines.
     fn render(&mut self, snapshot: &Snapshot, budget: &PieceBudget) -> Result<Vec<u8>, ReadError> {
         let mut out = Vec::new();

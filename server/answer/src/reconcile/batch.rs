@@ -15,6 +15,7 @@ use serde_json::{Map, Value, json};
 
 use crate::define::call::Call;
 use crate::define::charge::RECORDS_PER_REQUEST;
+use crate::define::failure::Answer;
 use crate::define::work_limits::WorkLimits;
 use crate::reconcile::types::{id_text, type_value, types};
 use crate::reply::detail::Detail;
@@ -178,16 +179,22 @@ fn text_of(value: &Value) -> Option<String> {
 }
 
 /// Begins the reply: each query counts as a search.
-pub fn answer(queries: Vec<BatchQuery>, call: &Call<'_>) -> Reply {
+pub fn answer(queries: Vec<BatchQuery>, call: &Call<'_>) -> Answer {
     let list = ListStream {
         records: queries.len() as u64,
         weight: RECORDS_PER_REQUEST,
         media_type: JSON,
         file_name: None,
     };
-    let batch = Batch { queries, limits: call.limits().of_each_run(), next: 0 };
-    Reply::in_pieces(Box::new(batch), Some(list))
+    let mut batch = Batch { queries, limits: call.limits().of_each_run(), next: 0 };
+    if call.snapshot.is_fetched() {
+        batch.prepare(call.snapshot)?;
+    }
+    Ok(Reply::in_pieces(Box::new(batch), Some(list)))
 }
+
+/// Queries of a batch that a mirror prepares together. Preparing a query costs as much as answering it.
+const PREPARED_MAX: usize = 10;
 
 /// A batch whose queries are answered in pieces.
 struct Batch {
@@ -197,12 +204,21 @@ struct Batch {
 }
 
 impl Batch {
+    /// Reads what the first queries need, so that a mirror fetches it together.
+    fn prepare(&mut self, snapshot: &Snapshot) -> Result<(), ReadError> {
+        for _ in 0..PREPARED_MAX.min(self.queries.len()) {
+            self.render(snapshot)?;
+        }
+        self.next = 0;
+        Ok(())
+    }
+
     /// Answers the next query.
     fn render(&mut self, snapshot: &Snapshot) -> Result<Vec<u8>, ReadError> {
         let mut out = Vec::new();
         out.push(if self.next == 0 { b'{' } else { b',' });
         let query = &self.queries[self.next];
-        let answer = match result(query, self.limits, snapshot) {
+        let answer = match snapshot.or_noted(result(query, self.limits, snapshot)) {
             Ok(result) => json!({ "result": result }),
             Err(QueryError::Damaged(error)) => return Err(error),
             Err(error @ (QueryError::Deadline | QueryError::Refused { .. })) => {
@@ -248,8 +264,8 @@ fn result(
             .iter()
             .map(|evidence| json!({ "id": (evidence.what), "value": (evidence.agrees) }));
         result.push(json!({
-            "id": (id_text(entity, snapshot.row_id(entity, candidate.row)?)),
-            "name": (snapshot.name(entity, candidate.row)?.unwrap_or_default()),
+            "id": (id_text(entity, snapshot.or_noted(snapshot.row_id(entity, candidate.row))?)),
+            "name": (snapshot.or_noted(snapshot.name(entity, candidate.row))?.unwrap_or_default()),
             "score": ((candidate.score * 100.0).floor() as u8),
             "match": (candidate.is_match && is_decided),
             "type": [(type_value(entity.facts()))],

@@ -16,6 +16,7 @@ use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value, json};
 
+use crate::define::call::Call;
 use crate::define::charge::RECORDS_PER_REQUEST;
 use crate::define::failure::Answer;
 use crate::reconcile::types::{find, types};
@@ -86,20 +87,23 @@ fn each_once<T: PartialEq>(items: Vec<T>) -> Vec<T> {
 }
 
 /// Begins the reply with the cells: each record counts as a search.
-pub fn answer(extension: &Extension) -> Answer {
+pub fn answer(extension: &Extension, call: &Call<'_>) -> Answer {
     let list = ListStream {
         records: extension.ids.len() as u64,
         weight: RECORDS_PER_REQUEST,
         media_type: JSON,
         file_name: None,
     };
-    let cells = Cells {
+    let mut cells = Cells {
         extension: extension.clone(),
         selections: BTreeMap::new(),
         next: 0,
         values_left: REPLY_VALUES_MAX,
         is_done: false,
     };
+    if call.snapshot.is_fetched() {
+        cells.prepare(call.snapshot, &PieceBudget::of_piece(call.host.clock()))?;
+    }
     Ok(Reply::in_pieces(Box::new(cells), Some(list)))
 }
 
@@ -115,6 +119,13 @@ struct Cells {
 }
 
 impl Cells {
+    /// Reads what the first piece needs, so that a mirror fetches it together.
+    fn prepare(&mut self, snapshot: &Snapshot, budget: &PieceBudget) -> Result<(), ReadError> {
+        self.render(snapshot, budget)?;
+        (self.next, self.values_left, self.is_done) = (0, REPLY_VALUES_MAX, false);
+        Ok(())
+    }
+
     fn render(&mut self, snapshot: &Snapshot, budget: &PieceBudget) -> Result<Vec<u8>, ReadError> {
         let mut out = Vec::new();
         if self.next == 0 {
@@ -128,7 +139,7 @@ impl Cells {
                 return Ok(out);
             }
             let id = Value::from(id.as_str());
-            let cells = self.cells(snapshot)?;
+            let cells = snapshot.or_noted(self.cells(snapshot))?;
             let comma = if self.next == 0 { "" } else { "," };
             out.extend_from_slice(format!("{comma}{id}:{cells}").as_bytes());
             self.next += 1;

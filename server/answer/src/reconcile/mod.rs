@@ -104,8 +104,8 @@ impl Request {
     fn answer(&self, call: &Call<'_>) -> Answer {
         match self {
             Request::Manifest => Ok(manifest(call)),
-            Request::Queries(queries) => Ok(batch::answer(queries.clone(), call)),
-            Request::Extend(extension) => extend::answer(extension),
+            Request::Queries(queries) => batch::answer(queries.clone(), call),
+            Request::Extend(extension) => extend::answer(extension, call),
         }
     }
 }

@@ -91,13 +91,14 @@ fn suggest_entities(parameters: &Parameters, call: &Call<'_>) -> Answer {
     };
     let entities = ENTITIES.iter().copied().filter(of_type).collect();
     let completion = Completion::new(entities, &parameters.prefix);
-    let found = call.limits().run(|deadline| completion.execute(call.snapshot, deadline))?;
+    let snapshot = call.snapshot;
+    let found = call.limits().run(|deadline| completion.execute(snapshot, deadline))?;
     let mut results = Vec::new();
     for candidate in &found.best {
         let (entity, row) = (candidate.entity, candidate.row);
         results.push(json!({
-            "id": (id_text(entity, call.snapshot.row_id(entity, row)?)),
-            "name": (call.snapshot.name(entity, row)?.unwrap_or_default()),
+            "id": (id_text(entity, snapshot.or_noted(snapshot.row_id(entity, row))?)),
+            "name": (snapshot.or_noted(snapshot.name(entity, row))?.unwrap_or_default()),
             "description": (entity.facts().label),
             "notable": [(type_value(entity.facts()))],
         }));

@@ -375,6 +375,11 @@ impl Reply {
         self
     }
 
+    /// Whether the body is made in pieces.
+    pub fn has_pieces(&self) -> bool {
+        matches!(self.body, Body::Pieces { source: Some(_), .. })
+    }
+
     /// Takes the body out of a reply in pieces, and chooses its coding; `None` for other replies.
     pub fn take_pieces(&mut self) -> Option<CodedPieces> {
         // Starting an encoder in memory does not fail.
