@@ -113,9 +113,9 @@ impl Run {
             return Ok(());
         };
         let shown = match shown_again(&publish.out, &before, list) {
-            Ok(shown) if shown.is_empty() => return Ok(()),
-            Ok(shown) => name_ids(&shown),
-            Err(()) => "records of another suppression list".to_owned(),
+            Some(shown) if shown.is_empty() => return Ok(()),
+            Some(shown) => name_ids(&shown),
+            None => "records of another suppression list".to_owned(),
         };
         Err(Error::Unsuppressed { shown, before })
     }

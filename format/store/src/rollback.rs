@@ -76,9 +76,9 @@ fn name_unsuppressed(snapshots: &Path, from: &str, to: &str) -> Option<String> {
         return (digits(from).is_some() && digits(from) != digits(to)).then(unknown);
     };
     match shown_again(snapshots, from, &list) {
-        Ok(shown) if shown.is_empty() => None,
-        Ok(shown) => Some(name_ids(&shown)),
-        Err(()) => Some(unknown()),
+        Some(shown) if shown.is_empty() => None,
+        Some(shown) => Some(name_ids(&shown)),
+        None => Some(unknown()),
     }
 }
 

@@ -43,21 +43,21 @@ pub fn forget(snapshots: &Path, id: &str) {
     let _ = fs::remove_file(snapshots.join(SUPPRESSION_LISTS).join(id));
 }
 
-/// The ids that the snapshot `before` leaves out and a snapshot built with `list` shows. `Err` holds no ids:
+/// The ids that the snapshot `before` leaves out and a snapshot built with `list` shows. `None` if
 /// the list of `before` is not here, and differs from `list`.
 pub fn shown_again(
     snapshots: &Path,
     before: &str,
     list: &SuppressionList,
-) -> std::result::Result<Vec<(Entity, u64)>, ()> {
-    let Ok(manifest) = read_manifest(&snapshots.join(before)) else { return Ok(Vec::new()) };
-    let Some(digits) = manifest.suppression else { return Ok(Vec::new()) };
+) -> Option<Vec<(Entity, u64)>> {
+    let Ok(manifest) = read_manifest(&snapshots.join(before)) else { return Some(Vec::new()) };
+    let Some(digits) = manifest.suppression else { return Some(Vec::new()) };
     if *digits == **list.digits() {
-        return Ok(Vec::new());
+        return Some(Vec::new());
     }
     let known = SuppressionList::read(&snapshots.join(SUPPRESSION_LISTS).join(before));
-    let known = known.ok().filter(|known| *digits == **known.digits()).ok_or(())?;
-    Ok(known.without(list).collect())
+    let known = known.ok().filter(|known| *digits == **known.digits())?;
+    Some(known.without(list).collect())
 }
 
 /// The list that a snapshot was built with; `None` if it is not here.
