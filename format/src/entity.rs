@@ -147,7 +147,7 @@ entities! { $
         is_referenced: false,
         dump_names: &["works", "outputs"],
         external_ids: &["doi"],
-        searched_ids: &["doi", "ids.pmid", "ids.mag"],
+        searched_ids: &["doi", "ids.pmid", "ids.pmcid", "ids.mag"],
         autocomplete_order: Some(2),
     }
     /// Authors.

@@ -25,6 +25,8 @@ pub enum Scheme {
     Issn,
     /// Numbers of articles in PubMed.
     Pmid,
+    /// Numbers of articles in PubMed Central, with or without `PMC`.
+    Pmcid,
     /// Numbers of Microsoft Academic Graph.
     Mag,
     /// Ids of awards, which are no records: `HX_` and `G` and a number, in the spellings of
@@ -40,8 +42,15 @@ struct Prefixes {
 
 impl Scheme {
     /// Every scheme that a text alone can name, by its form or its prefix.
-    pub const NAMED: [Scheme; 6] =
-        [Scheme::Doi, Scheme::Orcid, Scheme::Ror, Scheme::Issn, Scheme::Pmid, Scheme::Mag];
+    pub const NAMED: [Scheme; 7] = [
+        Scheme::Doi,
+        Scheme::Orcid,
+        Scheme::Ror,
+        Scheme::Issn,
+        Scheme::Pmid,
+        Scheme::Pmcid,
+        Scheme::Mag,
+    ];
 
     /// The scheme of the values of a filter key, by the key's last segment.
     pub fn of_key(key: &str) -> Scheme {
@@ -54,6 +63,7 @@ impl Scheme {
             Some("ror") => Scheme::Ror,
             Some("issn" | "issn_l") => Scheme::Issn,
             Some("pmid") => Scheme::Pmid,
+            Some("pmcid") => Scheme::Pmcid,
             Some("mag") => Scheme::Mag,
             _ => Scheme::Plain,
         }
@@ -69,6 +79,9 @@ impl Scheme {
                 ("issn:", &["portal.issn.org/resource/issn/", "issn.org/resource/issn/"])
             }
             Scheme::Pmid => ("pmid:", &["pubmed.ncbi.nlm.nih.gov/", "ncbi.nlm.nih.gov/pubmed/"]),
+            Scheme::Pmcid => {
+                ("pmcid:", &["pmc.ncbi.nlm.nih.gov/articles/", "ncbi.nlm.nih.gov/pmc/articles/"])
+            }
             Scheme::Mag => ("mag:", &[]),
         };
         Prefixes { label, addresses }
@@ -89,11 +102,14 @@ impl Scheme {
         if self == Scheme::Issn && is_issn_without_hyphen(&normal) {
             normal.insert(4, '-');
         }
+        if self == Scheme::Pmcid && normal.strip_prefix("pmc").is_some_and(is_number) {
+            normal.drain(..3);
+        }
         normal
     }
 
-    /// The normal form of a text that is a complete identifier of this scheme. A number of PubMed or
-    /// of Microsoft Academic Graph needs its prefix, since any number looks the same.
+    /// The normal form of a text that is a complete identifier of this scheme. A number of PubMed, PubMed Central or
+    /// Microsoft Academic Graph needs its prefix, since any number looks the same.
     pub fn parse(self, text: &str) -> Option<String> {
         let normal = self.normal(text);
         let is_complete = match self {
@@ -105,6 +121,7 @@ impl Scheme {
             Scheme::Pmid | Scheme::Mag => {
                 is_number(&normal) && self.bare(&text.to_ascii_lowercase()).is_some()
             }
+            Scheme::Pmcid => is_number(&normal) && normal != text,
         };
         is_complete.then_some(normal)
     }

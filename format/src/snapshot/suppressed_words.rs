@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! suppressed: output 7 "On zyzzyvas", author 3 "Ada Smith"
-//! stems      en: on → on, zyzzyvas → zyzzyva        outputs   on 1, zyzzyva 1
+//! terms      en: on → on, zyzzyvas → zyzzyva        outputs   on 1, zyzzyva 1
 //! names      ada → author 3, smith → author 3
 //! ```
 //!
@@ -23,11 +23,11 @@ use crate::text::analyzer::Stemmer;
 /// The words of suppressed records.
 #[derive(Clone, Default)]
 pub(crate) struct SuppressedWords {
-    /// By language and form: the numbers of the stems of the forms in suppressed outputs.
+    /// By language and form: the numbers of the terms of the forms in suppressed outputs.
     forms: HashMap<Stemmer, HashMap<Box<str>, u32>>,
-    /// The number of each stem.
-    stems: HashMap<Box<str>, u32>,
-    /// By number of a stem: the suppressed outputs with the stem, and the last of them.
+    /// The number of each term.
+    terms: HashMap<Box<str>, u32>,
+    /// By number of a term: the suppressed outputs with the term, and the last of them.
     outputs: Vec<(u32, u32)>,
     /// By form: the suppressed rows with the form in their names.
     names: HashMap<Box<str>, Vec<(Entity, u32)>>,
@@ -77,23 +77,23 @@ impl SuppressedWords {
     ) -> Result<(), ReadError> {
         let language = language_of(plain, paths, row)?;
         let stemmer = Stemmer::of_language(language);
-        let SuppressedWords { forms, stems, outputs, .. } = self;
+        let SuppressedWords { forms, terms, outputs, .. } = self;
         let forms = forms.entry(stemmer).or_default();
         let mut places = WordPlaces::default();
         each_text(paths, plain.stored(Entity::Output, row)?, plain, |field, text| {
             places.each(field, text, |form, _| {
                 let number = forms.get(form).copied().unwrap_or_else(|| {
-                    let stem = stemmer.stem(form);
-                    let number = stems.get(&*stem).copied().unwrap_or_else(|| {
+                    let term = stemmer.term(form);
+                    let number = terms.get(&*term).copied().unwrap_or_else(|| {
                         let number = outputs.len() as u32;
-                        stems.insert(stem.into(), number);
+                        terms.insert(term.into(), number);
                         outputs.push((0, u32::MAX));
                         number
                     });
                     forms.insert(form.into(), number);
                     number
                 });
-                // An output counts once, in however many of its words the stem occurs.
+                // An output counts once, in however many of its words the term occurs.
                 let (count, last) = &mut outputs[number as usize];
                 *count += u32::from(*last != row);
                 *last = row;
@@ -124,9 +124,9 @@ impl SuppressedWords {
         self.names.get(form).map_or(&[], Vec::as_slice)
     }
 
-    /// The number of suppressed outputs that have a stem.
-    pub fn outputs(&self, stem: &str) -> u32 {
-        self.stems.get(stem).map_or(0, |number| self.outputs[*number as usize].0)
+    /// The number of suppressed outputs that have a term.
+    pub fn outputs(&self, term: &str) -> u32 {
+        self.terms.get(term).map_or(0, |number| self.outputs[*number as usize].0)
     }
 
     /// Whether a suppressed record has a form, so that perhaps no other record has it.

@@ -2,6 +2,7 @@
 //!
 //! Imports no other folder.
 
+pub mod abbreviations;
 pub mod analyzer;
 pub mod fold;
 pub mod json;

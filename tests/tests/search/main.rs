@@ -1,10 +1,12 @@
-//! The full-text search of outputs over HTTP: words, operators, corrections, scores, limits, the form, and suppressed
-//! records.
+//! The full-text search of outputs over HTTP: words, languages, operators, corrections, identifiers, scores, limits, the form,
+//! and suppressed records.
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod form;
 mod hostile;
+mod identifiers;
+mod languages;
 mod operators;
 mod order;
 mod suppressed;

@@ -63,11 +63,11 @@ fn operators_and_fields_choose_records() {
 }
 
 #[test]
-fn a_search_without_its_words_finds_most_of_them_and_says_what_was_corrected() {
+fn a_search_with_few_records_finds_most_of_its_words_and_says_what_was_corrected() {
     let (_snapshots, server) = served();
     let mut connection = server.connect();
     let list = search(&mut connection, "synovitsi of the knee", "");
-    let summary = json!({ "words": "most", "corrected": { "synovitsi": ["synovitis"] } });
+    let summary = json!({ "words": "most", "all": 1, "corrected": { "synovitsi": ["synovitis"] } });
     assert_eq!(list["meta"]["search"], summary);
     assert_eq!(numbers(&list)[0], 1);
     // A filter removes records and changes nothing else.
@@ -80,8 +80,21 @@ fn a_search_without_its_words_finds_most_of_them_and_says_what_was_corrected() {
         let list = search(&mut connection, "synovitsi of the knee", sorted);
         assert_eq!(list["meta"]["search"], summary, "{sorted}");
     }
+    // Records with all words come first, however few; those with most words follow.
     let list = search(&mut connection, "synovitis knee", "");
+    assert_eq!(list["meta"]["search"], json!({ "words": "most", "all": 1, "corrected": {} }));
+    assert_eq!((numbers(&list)[0], &list["meta"]["count"]), (1, &json!(8)));
+    // A search whose records all have all words says so.
+    let list = search(&mut connection, "synovitis", "");
     assert_eq!(list["meta"]["search"], json!({ "words": "all", "corrected": {} }));
+    // The corrected words are all there.
+    let list = search(&mut connection, "pigmants", "");
+    let summary = json!({ "words": "all", "corrected": { "pigmants": ["pigments"] } });
+    assert_eq!((numbers(&list), &list["meta"]["search"]), (vec![3], &summary));
+    // Words in capitals, abbreviations and words of three letters stay.
+    for text in ["PIGMANTS", "univ", "wom"] {
+        assert_eq!(found(&mut connection, text), Vec::<u64>::new(), "{text}");
+    }
     // A search with operators is not corrected.
     assert_eq!(found(&mut connection, "synovitsi AND knee"), Vec::<u64>::new());
     // Lists without a search, and searches of names, have no such member.
@@ -171,5 +184,49 @@ fn a_search_works_wherever_filters_do() {
         "{ outputs(search: \"(a OR\") { meta { count } } }",
     );
     assert_eq!(wrong["data"]["outputs"], Value::Null, "{wrong}");
+    server.end(&[]);
+}
+
+#[test]
+fn ten_records_with_all_words_are_no_few() {
+    let mut works: Vec<Value> = (1..11).map(|id| titled((id, "en", "Blue whales"))).collect();
+    works.extend((11..200).map(|id| titled((id, "en", "Whales without more"))));
+    works.push(titled((300, "en", "Blue notes, long and without any of the animals")));
+    let snapshots = snapshots(&works);
+    let server = Server::serve(&snapshots);
+    let mut connection = server.connect();
+    let list = search(&mut connection, "blue whales", "");
+    assert_eq!(list["meta"]["search"], json!({ "words": "all", "corrected": {} }));
+    assert_eq!(list["meta"]["count"], 10);
+    let list = search(&mut connection, "notes whales animals", "");
+    assert_eq!(list["meta"]["search"], json!({ "words": "most", "all": 0, "corrected": {} }));
+    assert_eq!(numbers(&list)[0], 300);
+    let list = search(&mut connection, "blue animals long", "");
+    assert_eq!(list["meta"]["search"]["all"], 1);
+    assert_eq!(numbers(&list)[0], 300, "the only record with all words");
+    let scores: Vec<f64> = list["results"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|record| record["relevance_score"].as_f64().unwrap())
+        .collect();
+    assert!(scores.is_sorted_by(|one, next| one >= next), "{scores:?}");
+    server.end(&[]);
+}
+
+#[test]
+fn a_dash_in_a_text_is_no_operator() {
+    let (_snapshots, server) = served();
+    let mut connection = server.connect();
+    for (text, expected) in [
+        ("rabbits -review", &[2][..]),
+        ("rabbits - review", &[2]),
+        ("title:rabbits -review", &[]),
+        ("rabb* -review", &[]),
+        ("\"rabbits\" -review", &[]),
+        ("rabbits NOT review", &[]),
+    ] {
+        assert_eq!(found(&mut connection, text), expected, "{text}");
+    }
     server.end(&[]);
 }

@@ -48,7 +48,7 @@ struct Comparison<'l> {
 struct Found {
     count: u64,
     rows: Vec<(usize, u64)>,
-    is_most: bool,
+    all: Option<u64>,
     corrected: Vec<(String, Vec<String>)>,
 }
 
@@ -110,7 +110,7 @@ impl<'l> Comparison<'l> {
             (Ok(expected), Ok(found)) => (expected, found),
         };
         self.matched += usize::from(!expected.rows.is_empty());
-        self.most += usize::from(expected.is_most);
+        self.most += usize::from(expected.all.is_some());
         self.corrected += usize::from(!expected.corrected.is_empty());
         let rows = match sort {
             None => expected.rows,
@@ -123,8 +123,8 @@ impl<'l> Comparison<'l> {
         };
         let count = rows.len() as u64;
         let corrected: Vec<(String, Vec<String>)> = expected.corrected.into_iter().collect();
-        let is_same = found.count == count
-            && (found.is_most, &found.corrected) == (expected.is_most, &corrected);
+        let is_same =
+            found.count == count && (found.all, &found.corrected) == (expected.all, &corrected);
         let differs = found.rows.iter().zip(&rows).position(|(found, expected)| found != expected);
         match differs {
             None if is_same && found.rows.len() == rows.len() => Ok(()),
@@ -134,11 +134,11 @@ impl<'l> Comparison<'l> {
                     format!("{:?}", rows.iter().skip(at).take(4).collect::<Vec<_>>())
                 };
                 Err(format!(
-                    "expected {count} rows, {} {corrected:?}, from {at} on {}\n  found    {} rows, {} {:?}, from {at} on {}",
-                    expected.is_most,
+                    "expected {count} rows, {:?} {corrected:?}, from {at} on {}\n  found    {} rows, {:?} {:?}, from {at} on {}",
+                    expected.all,
                     shown(&rows),
                     found.count,
-                    found.is_most,
+                    found.all,
                     found.corrected,
                     shown(&found.rows),
                 ))
@@ -174,7 +174,10 @@ impl<'l> Comparison<'l> {
         Ok(Found {
             count,
             rows,
-            is_most: summary.words == SearchedWords::Most,
+            all: match summary.words {
+                SearchedWords::All => None,
+                SearchedWords::Most { all } => Some(all),
+            },
             corrected: summary.corrected.into_iter().collect(),
         })
     }

@@ -8,8 +8,9 @@
 //! form: the terms that the word is a form of, as suffixes of the form, each with the form's number in the term
 //! ```
 //!
-//! A *term* is the stem of a word, in the language of the record that holds the word. A *form* is the word as the record spells it,
-//! folded. So one list answers a search for any inflection, and positions tell the forms apart:
+//! A *term* is the stem of a word, in the language of the record that holds the word, and a mark of the language. A *form* is
+//! the word as the record spells it, folded. So one list for each language answers a search for any inflection, and positions
+//! tell the forms apart:
 //!
 //! ```text
 //! term "network"  forms "network", "networks"   postings (row 3, impact 9) …   positions: abstract 4, form 1
@@ -46,7 +47,7 @@ use crate::storage::archive::{Archive, ArchiveError, InArchive};
 use crate::storage::error::ReadError;
 use crate::storage::header::HEADER_BYTES;
 use crate::storage::leb128;
-use crate::text::analyzer::Languages;
+use crate::text::analyzer::{Languages, stem_of};
 
 pub use crate::index::full_text::amended::{Amended, AmendedPosting, Place};
 pub use crate::index::full_text::impact::{IDF_STEPS, IMPACT_MAX, idf, impact};
@@ -174,6 +175,31 @@ impl FullText {
             Some(bytes) => self.read_term(bytes).map(Some),
             None => Ok(None),
         }
+    }
+
+    /// Finds some of the terms, which ascend. The terms of one stem are neighbours: the first is looked up, the others are
+    /// near.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the bytes are damaged.
+    pub fn terms_of<'t>(&self, terms: &'t [String]) -> Result<Vec<(&'t str, Term<'_>)>, ReadError> {
+        let mut cursor = self.terms.cursor(&self.archive);
+        let (mut found, mut stem) = (Vec::new(), None);
+        for term in terms {
+            if stem.replace(stem_of(term)) == Some(stem_of(term)) {
+                while cursor.current().is_some_and(|(text, _)| text < term.as_bytes()) {
+                    cursor.advance()?;
+                }
+            } else {
+                cursor.seek(term.as_bytes())?;
+            }
+            if let Some((_, bytes)) = cursor.current().filter(|(text, _)| *text == term.as_bytes())
+            {
+                found.push((term.as_str(), self.read_term(bytes)?));
+            }
+        }
+        Ok(found)
     }
 
     /// A cursor before the first term.
@@ -320,6 +346,24 @@ impl<'s> Term<'s> {
         };
         let forms: Option<Vec<Vec<u8>>> = (0..self.forms).map(form).collect();
         forms.ok_or(corrupt("a form shares more than its term"))
+    }
+
+    /// The number of a form among those of the term with this stem; `None` of another form.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a form shares more than the stem.
+    pub fn number_of(&self, stem: &[u8], form: &[u8]) -> Result<Option<u16>, ReadError> {
+        let mut bytes = self.suffixes;
+        for number in 0..self.forms as u16 {
+            let (shared, suffix) = take_suffix(&mut bytes)
+                .filter(|(shared, _)| *shared <= stem.len())
+                .ok_or(corrupt("a form shares more than its term"))?;
+            if form.strip_prefix(&stem[..shared]) == Some(suffix) {
+                return Ok(Some(number));
+            }
+        }
+        Ok(None)
     }
 
     /// Opens the postings at the first one.

@@ -145,6 +145,8 @@ impl Query {
             ordering,
             count,
         };
+        let search =
+            search.or_else(|| self.searched_identifier().map(SearchSummary::of_identifier));
         Ok(RowPage { count, rows, scores: None, search, plan })
     }
 

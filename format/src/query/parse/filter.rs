@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use crate::index::term_lists::text_term;
 use crate::query::parse::error::{ParamError, unknown_filter_key};
 use crate::query::parse::grammar::{RawExpression, RawTest, RawValue, parse_expression, split};
+use crate::query::parse::identifier::{Identifier, IdentifierOf};
 use crate::query::parse::operand::{Operand, parse_comparison, parse_operand, words_operand};
 use crate::query::parse::search::{Search, SyntaxError};
-use crate::schema::identifier::{parse_record_id, strip_id_prefix};
+use crate::schema::identifier::parse_record_id;
 use crate::schema::keys::{Index, Key, Keys};
 use crate::schema::texts::ANY_FIELD;
 
@@ -20,8 +22,6 @@ const SEARCH: &str = "name.search";
 
 /// The key of the ids of a list's own records.
 const ID: &str = "id";
-/// The most bytes of a bare id that a full-text search takes for a word.
-const ID_WORD_BYTES_MAX: usize = 5;
 
 /// One condition on a record.
 #[derive(Clone, Debug)]
@@ -86,8 +86,8 @@ pub(in crate::query) fn parse_search(
     Ok(Expression { key, index, is_negated: false, operands, text: format!("{SEARCHED}{text}") })
 }
 
-/// Turns a full-text search into an expression, if the list has one. The id of a record of the list, unless the
-/// words are exact, finds this record alone.
+/// Turns a full-text search into an expression, if the list has one. A search that is one identifier finds the record that has
+/// the identifier, or nothing, unless its words are exact.
 pub(in crate::query) fn full_text_search(
     keys: &'static Keys,
     text: &str,
@@ -97,11 +97,10 @@ pub(in crate::query) fn full_text_search(
     let Some((key, index)) = found.and_then(|key| Some((key, key.filter?))) else {
         return Ok(None);
     };
-    if let Some(id) = own_id(keys, text).filter(|_| !is_exact && !is_word(text))
-        && let Some((key, index)) = keys.filter(ID)
+    if let Some(identifier) = Identifier::parse(text).filter(|_| !is_exact)
+        && let Some(expression) = identified(keys, identifier.of, format!("{SEARCHED}{text}"))
     {
-        let (operands, text) = (vec![id], format!("{SEARCHED}{text}"));
-        return Ok(Some(Expression { key, index, is_negated: false, operands, text }));
+        return Ok(Some(expression));
     }
     let search = Search::parse(text, is_exact).map_err(|SyntaxError { position, reason }| {
         vec![ParamError::new(text, format!("at byte {position}: {reason}"))]
@@ -111,10 +110,19 @@ pub(in crate::query) fn full_text_search(
     Ok(Some(Expression { key, index, is_negated: false, operands, text }))
 }
 
-/// Whether an id may as well be a word, such as `W3`: the id is bare and has fewer than five digits.
-fn is_word(id: &str) -> bool {
-    let id = id.trim();
-    strip_id_prefix(id).is_none() && !id.contains('/') && id.len() <= ID_WORD_BYTES_MAX
+/// The expression that finds the record of a list with an identifier. Records of other lists are none.
+fn identified(keys: &'static Keys, of: IdentifierOf, text: String) -> Option<Expression> {
+    let (key, operands) = match of {
+        IdentifierOf::Record(entity, id) if keys.route == entity.facts().route => {
+            (ID, vec![Operand::Record(entity, id)])
+        }
+        IdentifierOf::Values(key, values) => {
+            (key, values.iter().map(|value| Operand::Term(text_term(value))).collect())
+        }
+        IdentifierOf::Record(..) | IdentifierOf::Others(_) => (ID, vec![Operand::Nothing]),
+    };
+    let (key, index) = keys.filter(key)?;
+    Some(Expression { key, index, is_negated: false, operands, text })
 }
 
 /// The record of the list whose id a text is.

@@ -5,6 +5,8 @@ pub(super) mod error;
 pub(super) mod filter;
 pub(super) mod grammar;
 pub(super) mod grouping;
+mod hint;
+mod identifier;
 pub(super) mod operand;
 pub(super) mod query;
 pub(super) mod sample;
@@ -17,6 +19,8 @@ pub use crate::query::parse::error::{ParamError, nearest};
 pub use crate::query::parse::filter::{EXPRESSIONS_MAX, Expression};
 pub use crate::query::parse::grammar::split as split_filter;
 pub use crate::query::parse::grouping::{GROUP_KEYS_MAX, GROUPS_MAX, Grouping};
+pub use crate::query::parse::hint::search_hint;
+pub use crate::query::parse::identifier::SearchedIdentifier;
 pub use crate::query::parse::operand::Operand;
 pub use crate::query::parse::query::{
     PAGE_SIZE_DEFAULT, PAGE_SIZES, Query, REFERENCES, ResultKind,

@@ -9,6 +9,7 @@ use crate::query::parse::filter::{
 };
 use crate::query::parse::grammar::trim;
 use crate::query::parse::grouping::Grouping;
+use crate::query::parse::identifier::{Identifier, SearchedIdentifier};
 use crate::query::parse::operand::Operand;
 use crate::query::parse::sample::Sample;
 use crate::query::parse::search::Search;
@@ -155,6 +156,21 @@ impl Query {
     /// Whether the query has a search. The search may be the id of a record, which has no relevance.
     pub fn is_searched(&self) -> bool {
         self.filter.iter().any(|expression| expression.searched().is_some())
+    }
+
+    /// The text of the list's search; `None` for a list without one.
+    pub fn searched_text(&self) -> Option<&str> {
+        self.filter.iter().find_map(Expression::searched)
+    }
+
+    /// The identifier that a search of texts is as a whole; `None` for other searches.
+    pub(in crate::query) fn searched_identifier(&self) -> Option<SearchedIdentifier> {
+        let is_words =
+            |expression: &Expression| matches!(expression.operands[..], [Operand::Search(_)]);
+        let mut searches = self.filter.iter().filter(|expression| !is_words(expression));
+        let text = searches.find_map(Expression::searched)?;
+        let identifier = self.keys.has_full_text().then(|| Identifier::parse(text))?;
+        identifier.map(Identifier::searched)
     }
 
     /// Whether the list is ordered by relevance, and by no other key.

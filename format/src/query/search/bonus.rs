@@ -1,10 +1,12 @@
-//! Adds to the scores of the best records of a plain search what the places of their words are worth.
+//! Adds to the scores of the best records what the places and the forms of their words are worth.
 //!
 //! ```text
-//! search "deep learning"   title "Deep learning"                     neighbours, and the whole title
-//!                          title "Learning deep architectures"       none
-//!                          abstract "… of deep learning …"           neighbours
+//! search "deep learning"   title "Deep learning"                     both as typed; neighbours, and the whole title
+//!                          title "Learning deep architectures"       both as typed
+//!                          abstract "… of deep learned features …"   deep as typed; neighbours
 //! ```
+//!
+//! Only a plain search compares the places of words.
 
 use std::cmp::Reverse;
 
@@ -12,98 +14,127 @@ use crate::index::full_text::{IMPACT_MAX, VALUE_GAP};
 use crate::query::rows::deadline::QueryError;
 use crate::query::search::matcher::Matcher;
 use crate::query::search::phrase::{places_in_order, stand_in_order};
-use crate::query::search::plan::Scoring;
-use crate::query::search::score::{RankedRow, WINDOW, saturate};
+use crate::query::search::score::{PLACE_SCORE_MAX, RankedRow, WINDOW, saturate};
+use crate::query::search::scoring::Scoring;
 use crate::schema::texts::Field;
 use crate::storage::error::ReadError;
 
-/// Adds to the scores of the best records what the places of their words are worth, and sorts them again: so that the first
-/// `wanted` are right. Reads no places of records that cannot be among these.
-///
-/// ```text
-/// scores 90 80 70 60   at most, with a bonus   120 130 75 110   wanted: 1
-/// the first two are read: 95 and 112           70 and 60 cannot pass 112
-/// ```
-pub(super) fn add_bonuses<'s>(
-    search: &mut Scoring<'s>,
-    matcher: &mut Matcher<'s>,
-    best: &mut [RankedRow],
-    wanted: usize,
-) -> Result<(), QueryError> {
-    if search.sequence.is_empty() {
-        return Ok(());
-    }
-    let window = best.len().min(WINDOW);
-    let best = &mut best[..window];
-    let bonuses = Bonuses::new(search);
-    let mut rest = Vec::with_capacity(best.len());
-    for ranked in &*best {
-        rest.push((bonuses.bound(search, ranked)?, *ranked));
-    }
-    // First come the records with the greatest bounds.
-    let first = (2 * wanted).min(rest.len());
-    if first < rest.len() {
-        rest.select_nth_unstable_by_key(first, |(bound, ranked)| (Reverse(*bound), ranked.row));
-    }
-    let mut round: Vec<RankedRow> = rest.drain(..first).map(|(_, ranked)| ranked).collect();
-    let mut read: Vec<RankedRow> = Vec::with_capacity(best.len());
-    let mut positions = vec![Vec::new(); search.sequence.len()];
-    // There are one or two rounds: the second has all records that the first one did not rule out.
-    while !round.is_empty() {
-        // Postings are read in the order of rows.
-        round.sort_unstable_by_key(|ranked| ranked.row);
-        search.rewind(matcher)?;
-        for ranked in &mut round {
-            let bonus = bonuses.of(search, matcher, ranked.row, &mut positions)?;
-            ranked.score = saturate(u64::from(ranked.score) + bonus);
-        }
-        read.append(&mut round);
-        read.sort_unstable_by_key(|ranked| (Reverse(ranked.score), ranked.row));
-        let least = wanted.checked_sub(1).and_then(|last| read.get(last));
-        let least = least.map_or(0, |ranked| ranked.score);
-        let others = rest.extract_if(.., |(bound, _)| *bound >= least);
-        round.extend(others.map(|(_, ranked)| ranked));
-    }
-    read.extend(rest.into_iter().map(|(_, ranked)| ranked));
-    best.copy_from_slice(&read);
-    Ok(())
-}
+/// Of a word's greatest score, the part that the form of the search adds.
+const TYPED_SHARE: u64 = 16;
 
 /// The fields whose words are compared with the order of a search. A word alone has no neighbour in an abstract.
 fn compared_fields(words: usize) -> &'static [Field] {
     if words == 1 { &[Field::Title] } else { &[Field::Title, Field::Abstract] }
 }
 
-/// Bonuses to scores for the places of a search's words.
-struct Bonuses {
+/// Bonuses to scores for the places and the forms of a search's words.
+pub(super) struct Bonuses {
     /// The weights of all words.
     weights: u64,
     /// The idf of all neighbours.
     neighbours: u64,
     words: u64,
+    /// For each word that scores, what a record gets that has the form of the search.
+    typed: Vec<u64>,
 }
 
 impl Bonuses {
-    fn new(search: &Scoring<'_>) -> Bonuses {
-        let neighbours = search.sequence.array_windows::<2>().map(|[a, b]| a.0.min(b.0));
+    pub fn new(search: &Scoring<'_>) -> Bonuses {
+        let neighbours = search.sequence.array_windows::<2>().map(|[a, b]| a.0.min(b.0)).sum();
+        let typed = search.words.iter().map(|word| match word.has_typed {
+            // More than what the places of two records among all can differ by.
+            true => u64::from(IMPACT_MAX) * word.weight / TYPED_SHARE + u64::from(PLACE_SCORE_MAX),
+            false => 0,
+        });
         Bonuses {
+            typed: typed.collect(),
             weights: search.words.iter().map(|word| word.weight).sum(),
-            neighbours: neighbours.sum(),
+            neighbours,
             words: search.sequence.len() as u64,
         }
+    }
+
+    /// Whether no record has a bonus.
+    pub fn is_empty(&self) -> bool {
+        self.words == 0 && self.typed_max() == 0
+    }
+
+    /// The greatest bonus.
+    pub fn max(&self) -> u64 {
+        self.sum(self.neighbours, 4 * COVERED) + self.typed_max()
+    }
+
+    fn typed_max(&self) -> u64 {
+        self.typed.iter().sum()
     }
 
     fn sum(&self, neighbours: u64, coverage: u64) -> u64 {
         u64::from(IMPACT_MAX) * (neighbours / 8 + self.weights * coverage / COVERED / 4)
     }
 
-    /// The greatest score that a record may have with its bonus: as if its shortest title had all words.
+    /// Adds the bonuses to the scores of the best records, and sorts the records again: so that the first `wanted` are right.
+    /// Reads no places of records that cannot be among these.
+    ///
+    /// ```text
+    /// scores 90 80 70 60   at most, with a bonus   120 130 75 110   wanted: 1
+    /// the first two are read: 95 and 112           70 and 60 cannot pass 112
+    /// ```
+    pub fn add_to<'s>(
+        &self,
+        search: &mut Scoring<'s>,
+        matcher: &mut Matcher<'s>,
+        best: &mut [RankedRow],
+        wanted: usize,
+    ) -> Result<(), QueryError> {
+        if self.is_empty() {
+            return Ok(());
+        }
+        let window = best.len().min(WINDOW);
+        let best = &mut best[..window];
+        let mut rest = Vec::with_capacity(best.len());
+        for ranked in &*best {
+            rest.push((self.bound(search, ranked)?, *ranked));
+        }
+        // First come the records with the greatest bounds.
+        let first = (2 * wanted).min(rest.len());
+        if first < rest.len() {
+            rest.select_nth_unstable_by_key(first, |(bound, ranked)| (Reverse(*bound), ranked.row));
+        }
+        let mut round: Vec<RankedRow> = rest.drain(..first).map(|(_, ranked)| ranked).collect();
+        let mut read: Vec<RankedRow> = Vec::with_capacity(best.len());
+        let mut positions = vec![Vec::new(); search.sequence.len()];
+        // There are one or two rounds: the second has all records that the first one did not rule out.
+        while !round.is_empty() {
+            // Postings are read in the order of rows.
+            round.sort_unstable_by_key(|ranked| ranked.row);
+            search.rewind(matcher)?;
+            for ranked in &mut round {
+                let bonus = self.of(search, matcher, ranked.row, &mut positions)?;
+                ranked.score = saturate(u64::from(ranked.score) + bonus);
+            }
+            read.append(&mut round);
+            read.sort_unstable_by_key(|ranked| (Reverse(ranked.score), ranked.row));
+            let least = wanted.checked_sub(1).and_then(|last| read.get(last));
+            let least = least.map_or(0, |ranked| ranked.score);
+            let others = rest.extract_if(.., |(bound, _)| *bound >= least);
+            round.extend(others.map(|(_, ranked)| ranked));
+        }
+        read.extend(rest.into_iter().map(|(_, ranked)| ranked));
+        best.copy_from_slice(&read);
+        Ok(())
+    }
+
+    /// The greatest score that a record may have with its bonus: as if its shortest title had all words, as typed.
     fn bound(&self, search: &Scoring<'_>, ranked: &RankedRow) -> Result<u32, ReadError> {
-        let coverage = match u64::from(search.index.title_words(ranked.row)?) {
-            title_words if title_words < self.words => 0,
-            title_words => coverage(self.words, title_words),
+        let coverage = match self.words {
+            0 => 0,
+            words => match u64::from(search.index.title_words(ranked.row)?) {
+                title_words if title_words < words => 0,
+                title_words => coverage(words, title_words),
+            },
         };
-        Ok(saturate(u64::from(ranked.score) + self.sum(self.neighbours, coverage)))
+        let bonus = self.sum(self.neighbours, coverage) + self.typed_max();
+        Ok(saturate(u64::from(ranked.score) + bonus))
     }
 
     /// The bonus of a record. Rows ascend.
@@ -117,7 +148,8 @@ impl Bonuses {
         // The pairs of neighbours that stand side by side, a bit each.
         let mut side_by_side = 0u32;
         let mut coverage = 0;
-        for field in compared_fields(search.sequence.len()) {
+        let fields = if self.words == 0 { &[] } else { compared_fields(search.sequence.len()) };
+        for field in fields {
             for ((_, source), positions) in search.sequence.iter_mut().zip(&mut *positions) {
                 positions.clear();
                 if let Some(group) = source.group(matcher)
@@ -135,7 +167,28 @@ impl Bonuses {
         }
         let pairs = search.sequence.array_windows::<2>().enumerate();
         let pairs = pairs.filter(|(number, _)| side_by_side >> number & 1 == 1);
-        Ok(self.sum(pairs.map(|(_, [a, b])| a.0.min(b.0)).sum(), coverage))
+        let of_places = self.sum(pairs.map(|(_, [a, b])| a.0.min(b.0)).sum(), coverage);
+        Ok(of_places + self.of_forms(search, matcher, row)?)
+    }
+
+    /// The bonus of a record for the words that it has as the search has them.
+    fn of_forms<'s>(
+        &self,
+        search: &mut Scoring<'s>,
+        matcher: &mut Matcher<'s>,
+        row: u32,
+    ) -> Result<u64, QueryError> {
+        let mut bonus = 0;
+        for (word, typed) in search.words.iter_mut().zip(&self.typed) {
+            if *typed > 0
+                && let Some(group) = word.source.group(matcher)
+                && group.seek(row)? == row
+                && group.is_typed()?
+            {
+                bonus += typed;
+            }
+        }
+        Ok(bonus)
     }
 }
 

@@ -8,23 +8,17 @@ use std::{cmp::Reverse, collections::BinaryHeap, sync::Arc};
 use crate::index::full_text::{Amended, AmendedPosting, NO_ROW, Postings};
 use crate::query::rows::deadline::{Deadline, PacedDeadline, QueryError};
 use crate::query::search::terms::TrueTerm;
+use crate::query::search::word_terms::{GroupTerm, WordTerms};
 use crate::schema::texts::{ANY_FIELD, Field};
 use crate::storage::error::ReadError;
 
 /// Time of a posting that is read one after another.
 pub(super) const POSTING_NANOSECONDS: u64 = 2;
-/// Terms up to which the row of a group is the least of all; with more, a heap finds it.
-const SCANNED_TERMS_MAX: usize = 8;
+/// Terms up to which the row of a group is the least of all; with more, a heap finds it. A word has a term for each language.
+const SCANNED_TERMS_MAX: usize = 32;
 
 /// A word of a search, and the joined form of the compound that it is a part of.
 pub(super) type SearchWord = (String, Option<String>);
-
-/// One term of a group, and the forms that count; `None` for all forms.
-#[derive(Clone)]
-pub(super) struct GroupTerm<'s> {
-    pub of: TrueTerm<'s>,
-    pub forms: Option<Vec<u16>>,
-}
 
 /// Rows that two groups have.
 #[derive(Default)]
@@ -82,6 +76,10 @@ impl CommonRows {
 struct OpenTerm<'s> {
     postings: Postings<'s>,
     forms: Option<Vec<u16>>,
+    /// The number of the form that the search has.
+    typed: Option<u16>,
+    /// The number of forms.
+    form_count: usize,
     /// The postings that change, because suppressed names are left out.
     amended: Option<Arc<Amended>>,
 }
@@ -95,7 +93,7 @@ impl OpenTerm<'_> {
 
     /// Calls `visit` with the position of each occurrence that counts in a field of the current record.
     fn each_position(&mut self, field: Field, mut visit: impl FnMut(u32)) -> Result<(), ReadError> {
-        let OpenTerm { postings, forms, amended } = self;
+        let OpenTerm { postings, forms, amended, .. } = self;
         let counts = |form| forms.as_ref().is_none_or(|forms| forms.binary_search(&form).is_ok());
         if let Some(posting) = amended.as_ref().and_then(|amended| amended.of(postings.row())) {
             let places = posting.iter().flat_map(|posting| &posting.places);
@@ -141,8 +139,8 @@ struct Merged {
     impacts: Vec<u32>,
     /// The place of the current row.
     at: usize,
-    /// Rows and impacts while they are sorted.
-    unsorted: Vec<(u32, Reverse<u32>)>,
+    /// Rows and impacts while they are sorted: the row in the upper half, in the lower the complement of the impact.
+    unsorted: Vec<u64>,
 }
 
 impl Merged {
@@ -175,37 +173,39 @@ impl Merged {
             let before = unsorted.len();
             let (rows, impacts) = postings.decoded();
             let count = rows.partition_point(|row| *row <= last);
-            let decoded = rows[..count].iter().copied().zip(impacts.iter().copied());
-            unsorted.extend(decoded.map(|(row, impact)| (row, Reverse(impact))));
+            let decoded = rows[..count].iter().zip(impacts);
+            unsorted
+                .extend(decoded.map(|(row, impact)| u64::from(*row) << 32 | u64::from(!impact)));
             sources += usize::from(unsorted.len() > before);
         }
         if sources > 1 {
-            unsorted.sort_unstable();
+            // Merges the rows of the terms, which ascend.
+            unsorted.sort();
             // Of equal rows the greatest impact comes first.
-            unsorted.dedup_by_key(|(row, _)| *row);
+            unsorted.dedup_by_key(|posting| *posting >> 32);
         }
         rows.clear();
-        rows.extend(unsorted.iter().map(|(row, _)| row));
+        rows.extend(unsorted.iter().map(|posting| (posting >> 32) as u32));
         impacts.clear();
-        impacts.extend(unsorted.iter().map(|(_, Reverse(impact))| impact));
+        impacts.extend(unsorted.iter().map(|posting| !(*posting as u32)));
     }
 }
 
 impl<'s> Group<'s> {
     pub fn new(
-        terms: Vec<GroupTerm<'s>>,
+        WordTerms { terms, are_disjoint, .. }: WordTerms<'s>,
         fields: u8,
         deadline: Deadline<'s>,
     ) -> Result<Group<'s>, QueryError> {
         let is_partial = |term: &GroupTerm<'_>| term.forms.is_some() || term.of.amended.is_some();
         let is_checked = fields != ANY_FIELD || terms.iter().any(is_partial);
-        let exact_count = match terms.as_slice() {
-            [only] if !is_checked => Some(only.of.records),
-            _ => None,
-        };
-        let open = |GroupTerm { of: TrueTerm { term, amended, .. }, forms }: GroupTerm<'s>| {
-            Ok(OpenTerm { postings: term.postings()?, forms, amended })
-        };
+        let is_known = !is_checked && (are_disjoint || terms.len() == 1);
+        let exact_count = is_known.then(|| terms.iter().map(|term| term.of.records).sum());
+        let open =
+            |GroupTerm { of: TrueTerm { term, amended, .. }, forms, typed }: GroupTerm<'s>| {
+                let (postings, form_count) = (term.postings()?, term.form_count());
+                Ok(OpenTerm { postings, forms, typed, form_count, amended })
+            };
         let terms = terms.into_iter().map(open).collect::<Result<Vec<_>, ReadError>>()?;
         let (heap, pace) = (BinaryHeap::new(), deadline.paced());
         let merged = Merged::default();
@@ -252,7 +252,8 @@ impl<'s> Group<'s> {
         self.word.as_ref() == Some(word)
     }
 
-    /// The number of records that are not suppressed, if it is known before they are read: of one term that counts everywhere.
+    /// The number of records that are not suppressed, if it is known before they are read: of terms that count everywhere,
+    /// of which no record has two.
     pub fn exact_count(&self) -> Option<u64> {
         self.exact_count
     }
@@ -494,6 +495,33 @@ impl<'s> Group<'s> {
             }
         }
         Ok(fields)
+    }
+
+    /// Whether the current record has the form of the search.
+    pub fn is_typed(&mut self) -> Result<bool, ReadError> {
+        for term in &mut self.terms {
+            let Some(typed) = term.typed else { continue };
+            // The terms of merged postings may stand before the current row.
+            term.postings.seek(self.row)?;
+            if term.postings.row() != self.row {
+                continue;
+            }
+            if let Some(left) = term.amended(self.row) {
+                let mut places = left.iter().flat_map(|posting| &posting.places);
+                if places.any(|(_, _, form)| *form == typed) {
+                    return Ok(true);
+                }
+                continue;
+            }
+            let mut is_typed = term.form_count == 1;
+            for field in Field::of_set(if is_typed { 0 } else { term.postings.fields()? }) {
+                term.postings.each_occurrence(field, |_, form| is_typed |= form == typed)?;
+            }
+            if is_typed {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Appends the positions of the terms in a field of the current record, ascending.

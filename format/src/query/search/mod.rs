@@ -3,7 +3,8 @@
 //! ```text
 //! text        "deep learning" -review          what the client wrote
 //! Search      parse/search.rs: a tree of clauses, checked
-//! Resolver    plan.rs: words as terms of the index (terms.rs); what is corrected; which words score
+//! Words       words.rs: words as terms of the index (terms.rs), with corrections (correct.rs)
+//! Resolver    plan.rs: the tree as a matcher; which records a plain search lists; scoring.rs: which words score
 //! Matcher     matcher.rs: rows that match, ascending; of words (group.rs), phrases, and most words
 //! RankedRow   rank.rs: rows by descending score; bonus.rs: what the places of words add
 //! ```
@@ -12,6 +13,7 @@
 //! `snippet` marks the words of a search in the texts of a record; `word_test` serves both.
 
 mod bonus;
+mod correct;
 mod forms;
 mod group;
 mod matcher;
@@ -20,10 +22,15 @@ mod phrase;
 mod plan;
 mod rank;
 mod record;
+mod required;
 mod score;
+mod scoring;
 mod snippet;
+mod summary;
 mod terms;
+mod word_terms;
 mod word_test;
+mod words;
 
 use crate::entity::Entity;
 use crate::index::doc_set::DocSet;
@@ -36,10 +43,10 @@ use crate::snapshot::Snapshot;
 use crate::storage::error::ReadError;
 use crate::text::analyzer::Languages;
 
-pub use crate::query::search::plan::{SearchSummary, SearchedWords};
 pub use crate::query::search::record::RecordTexts;
 pub use crate::query::search::score::{RELEVANCE_SCORE, RankedRow};
 pub use crate::query::search::snippet::{Excerpt, Marker};
+pub use crate::query::search::summary::{SearchSummary, SearchedWords};
 pub(crate) use crate::query::search::terms::{TrueTerm, TrueTerms};
 
 /// A page of a list by relevance.
@@ -76,7 +83,7 @@ impl Search {
     ) -> Result<RankedPage, QueryError> {
         let suppressed = SuppressedBefore::new(snapshot.suppressed().rows(entity));
         let rows = snapshot.count(entity);
-        let ranking = Ranking { rows, filter, suppressed, deadline };
+        let ranking = Ranking::new(rows, filter, suppressed, deadline);
         let mut resolver = self.resolver(snapshot, entity, deadline)?;
         let (count, rows) = ranking.page(&mut resolver, page)?;
         Ok(RankedPage { count, rows, summary: resolver.summary() })

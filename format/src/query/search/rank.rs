@@ -3,11 +3,16 @@
 //! ```text
 //! score = Σ weight(word) × impact(word, record)      each word of the search that scores
 //!       + 4 × (32 - bits of the place + 1)           citations: the place among the rows that are not suppressed
-//! of a plain search, the best 128 records by this score also get
+//! the best 128 records by this score also get
+//!       + Σ 31 × weight(word) / 16 + 128             each word that the record has as typed
+//! and of a plain search
 //!       + 31 × Σ min(idf(a), idf(b)) / 8             neighbours a b of the search, side by side in the title or abstract
 //!       + 31 × Σ weight × (1/4 + 3/4 × words of the search / words of the title)
 //!                                                    the whole search in a title
 //! ```
+//!
+//! In a list of records with most words, those with all words come first: they also get the greatest score that records can
+//! have without.
 //!
 //! All numbers are integers. Ties are in the order of rows. A record outside of the best 128 has no bonus, and no record
 //! within has a lower score than one outside; so the order of the others is that of their scores.
@@ -20,18 +25,19 @@ use std::{cell::Cell, cmp::Reverse};
 use crate::index::doc_set::{DocSet, DocSetBuilder};
 use crate::index::full_text::NO_ROW;
 use crate::query::rows::deadline::{Deadline, QueryError};
-use crate::query::search::bonus::add_bonuses;
+use crate::query::search::bonus::Bonuses;
 use crate::query::search::group::{CommonRow, CommonRows, Group, seek_all};
 use crate::query::search::matcher::Matcher;
-use crate::query::search::plan::{Resolver, ScoreSource, ScoredWord, Scoring};
-use crate::query::search::score::{RankedRow, WINDOW, saturate};
+use crate::query::search::plan::Resolver;
+use crate::query::search::score::{PLACE_SCORE_MAX, RankedRow, WINDOW, saturate};
+use crate::query::search::scoring::{ScoreSource, ScoredWord, Scoring};
 
 /// The most records that are kept while the best are found. A later page costs two passes more.
 const BEST_MAX: usize = 1 << 14;
 /// Rows of a word that are a step towards the next check of the deadline.
 const STRETCH_ROWS: u32 = 1 << 14;
 /// The weight of a place: less than the least impact of a word in half of the records.
-const PLACE_WEIGHT: u32 = 4;
+const PLACE_WEIGHT: u32 = PLACE_SCORE_MAX / u32::BITS;
 
 /// The rows that a list by relevance is made of.
 pub(super) struct Ranking<'r> {
@@ -41,6 +47,8 @@ pub(super) struct Ranking<'r> {
     pub filter: Option<&'r DocSet>,
     pub suppressed: SuppressedBefore<'r>,
     pub deadline: Deadline<'r>,
+    /// The records with all words, in a list of records with most words, and what their scores get.
+    first: (Vec<u32>, u32),
 }
 
 /// Counts the suppressed rows before a row. Rows that ascend are cheap: the next count begins at the last one.
@@ -82,7 +90,16 @@ impl<'r> SuppressedBefore<'r> {
     }
 }
 
-impl Ranking<'_> {
+impl<'r> Ranking<'r> {
+    pub fn new(
+        rows: u32,
+        filter: Option<&'r DocSet>,
+        suppressed: SuppressedBefore<'r>,
+        deadline: Deadline<'r>,
+    ) -> Ranking<'r> {
+        Ranking { rows, filter, suppressed, deadline, first: (Vec::new(), 0) }
+    }
+
     /// The score of the place of a record that may match; `None` of any other record.
     #[inline]
     fn place_score(&self, row: u32) -> Option<u32> {
@@ -91,17 +108,26 @@ impl Ranking<'_> {
         }
         let before = self.suppressed.count(row);
         let is_suppressed = self.suppressed.rows.get(before) == Some(&row);
-        (!is_suppressed).then(|| place_score(row - before as u32))
+        (!is_suppressed).then(|| place_score(row - before as u32) + self.first_score(row))
+    }
+
+    /// What a record with all words gets in a list of records with most words.
+    #[inline]
+    fn first_score(&self, row: u32) -> u32 {
+        let (first, score) = &self.first;
+        if first.binary_search(&row).is_ok() { *score } else { 0 }
     }
 
     /// The greatest score of a place from a row on.
     fn place_score_max(&self, row: u32) -> u32 {
-        place_score(row - self.suppressed.count(row) as u32)
+        let (first, score) = &self.first;
+        let of_first = if first.last().is_some_and(|last| *last >= row) { *score } else { 0 };
+        place_score(row - self.suppressed.count(row) as u32) + of_first
     }
 
     /// Counts the matching records, and finds those from a position on by descending score.
     pub fn page(
-        &self,
+        mut self,
         search: &mut Resolver<'_, '_>,
         (first, count): (u64, usize),
     ) -> Result<(u64, Vec<RankedRow>), QueryError> {
@@ -109,23 +135,28 @@ impl Ranking<'_> {
         let mut begin = || {
             let matcher = search.matcher()?;
             let scoring = search.scoring(&matcher)?;
-            Ok((matcher, scoring))
+            Ok((matcher, scoring, search.first().map(<[u32]>::to_vec)))
         };
+        let (mut matcher, mut scoring, with_all) = begin()?;
+        let bonuses = Bonuses::new(&scoring);
+        if let Some(rows) = with_all {
+            let max = scoring.words_max() + bonuses.max() + u64::from(PLACE_SCORE_MAX);
+            self.first = (rows, saturate(max).min(u32::MAX / 2));
+        }
         if last > BEST_MAX as u64 {
-            let (matching, mut page) = self.late_page(&mut begin, (first, count))?;
+            let begin = || begin().map(|(matcher, scoring, _)| (matcher, scoring));
+            let (matching, mut page) = self.late_page(begin, (first, count))?;
             // The first batch of a stream begins with the window.
             if first == 0 {
                 let wanted = page.len();
-                let (mut matcher, mut scoring) = begin()?;
-                add_bonuses(&mut scoring, &mut matcher, &mut page, wanted)?;
+                bonuses.add_to(&mut scoring, &mut matcher, &mut page, wanted)?;
             }
             return Ok((matching, page));
         }
-        let (mut matcher, mut scoring) = begin()?;
-        let window = if scoring.sequence.is_empty() { 0 } else { WINDOW };
+        let window = if bonuses.is_empty() { 0 } else { WINDOW };
         let kept = (last as usize).max(window);
         let (matching, mut best) = self.best(&mut matcher, &mut scoring.words, kept)?;
-        add_bonuses(&mut scoring, &mut matcher, &mut best, last as usize)?;
+        bonuses.add_to(&mut scoring, &mut matcher, &mut best, last as usize)?;
         let page = best.into_iter().skip(first as usize).take(count);
         Ok((matching, page.collect()))
     }
@@ -423,7 +454,7 @@ impl Best {
 /// The weights of the `count` words of a matcher, in its order; `None` if words score that it does not have.
 fn factors(words: &[ScoredWord<'_>], count: usize) -> Option<Vec<u32>> {
     let mut factors = vec![0; count];
-    for ScoredWord { source, weight } in words {
+    for ScoredWord { source, weight, .. } in words {
         let ScoreSource::Matcher(place) = source else { return None };
         *factors.get_mut(*place)? = u32::try_from(*weight).unwrap_or(u32::MAX);
     }
@@ -470,7 +501,7 @@ impl Bound {
         of_place: u32,
     ) -> Bound {
         let (mut score, mut until) = (u64::from(of_place), NO_ROW);
-        for ScoredWord { source, weight } in words {
+        for ScoredWord { source, weight, .. } in words {
             let Some(group) = source.group(matcher) else { continue };
             let (impact, last) = group.bound(row);
             score += *weight * u64::from(impact);
@@ -493,7 +524,7 @@ fn score<'s>(
     of_place: u32,
 ) -> Result<u32, QueryError> {
     let mut score = u64::from(of_place);
-    for ScoredWord { source, weight } in words {
+    for ScoredWord { source, weight, .. } in words {
         if let Some(group) = source.group(matcher) {
             score += *weight * u64::from(group.impact(row)?);
         }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use crate::index::full_text::WordPlaces;
 use crate::query::parse::search::{Leaf, LeafKind, Node, PhrasePart, Search, Unit};
 use crate::query::search::phrase::{stand_in_order, stand_near};
-use crate::query::search::plan::required;
+use crate::query::search::required::required;
 use crate::query::search::word_test::WordTest;
 use crate::schema::texts::Field;
 use crate::text::analyzer::Stemmer;
@@ -16,13 +16,13 @@ use crate::text::analyzer::Stemmer;
 /// The words of a record.
 pub struct RecordTexts {
     stemmer: Stemmer,
-    /// For each form: its stem and its places.
+    /// For each form: its term and its places.
     words: BTreeMap<String, Places>,
     places: WordPlaces,
 }
 
 struct Places {
-    stem: String,
+    term: String,
     /// Field and position.
     at: Vec<(u8, u32)>,
 }
@@ -39,7 +39,7 @@ impl RecordTexts {
         let RecordTexts { stemmer, words, places } = self;
         places.each(field, text, |form, position| {
             let of_form = words.entry(form.to_owned()).or_insert_with(|| Places {
-                stem: stemmer.stem(form).into_owned(),
+                term: stemmer.term(form).into_owned(),
                 at: Vec::new(),
             });
             of_form.at.push((field as u8, position));
@@ -48,7 +48,7 @@ impl RecordTexts {
 
     /// The positions in a field of the words that a test accepts.
     fn positions(&self, field: Field, test: &WordTest) -> Vec<u32> {
-        let words = self.words.iter().filter(|(form, places)| test.accepts(form, &places.stem));
+        let words = self.words.iter().filter(|(form, places)| test.accepts(form, &places.term));
         let at = words.flat_map(|(_, places)| &places.at);
         let mut positions: Vec<u32> =
             at.filter(|(of, _)| *of == field as u8).map(|(_, position)| *position).collect();

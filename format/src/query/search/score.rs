@@ -4,6 +4,8 @@ use crate::index::full_text::{IDF_STEPS, IMPACT_MAX};
 
 /// The records whose words are compared with the order of a plain search.
 pub(super) const WINDOW: usize = 128;
+/// No place among all records is worth more.
+pub(super) const PLACE_SCORE_MAX: u32 = 128;
 /// The steps of a score that stand for 1 of `relevance_score`.
 const SCORE_STEPS: u64 = IDF_STEPS * IMPACT_MAX as u64;
 /// The member of records in lists by relevance that has their score.

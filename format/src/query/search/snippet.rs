@@ -12,7 +12,7 @@
 use std::{collections::BTreeSet, ops::Range};
 
 use crate::query::parse::search::{Leaf, LeafKind, Node, PhrasePart, Search};
-use crate::query::search::plan::SearchSummary;
+use crate::query::search::summary::SearchSummary;
 use crate::query::search::word_test::WordTest;
 use crate::schema::texts::Field;
 use crate::text::analyzer::{Compound, Languages, Stemmer, each_compound, is_stop_word};
@@ -52,13 +52,13 @@ impl Search {
         }
         let corrected = summary.iter().flat_map(|summary| &summary.corrected);
         for (word, corrections) in corrected {
-            let stems = Languages::ALL.stems(word);
+            let terms = Languages::ALL.terms(word);
             for known in &mut marker.words {
-                if let WordTest::Stems(known) = &mut known.test
-                    && stems.iter().any(|stem| known.contains(stem))
+                if let WordTest::Terms(known) = &mut known.test
+                    && terms.iter().any(|term| known.contains(term))
                 {
                     known.extend(
-                        corrections.iter().flat_map(|correction| Languages::ALL.stems(correction)),
+                        corrections.iter().flat_map(|correction| Languages::ALL.terms(correction)),
                     );
                 }
             }
@@ -129,10 +129,10 @@ impl Marker {
 
     /// The number of the first word of the search that a form of a text is.
     fn word_of(&self, field: Field, form: &str, stemmer: Stemmer) -> Option<usize> {
-        let stem = stemmer.stem(form);
+        let term = stemmer.term(form);
         self.words
             .iter()
-            .position(|word| word.fields & field.bit() != 0 && word.test.accepts(form, &stem))
+            .position(|word| word.fields & field.bit() != 0 && word.test.accepts(form, &term))
     }
 
     /// Finds the part of a text of at most about `length` bytes that has the most different words of the search; `None` if
@@ -212,7 +212,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::query::search::plan::SearchedWords;
+    use crate::query::search::summary::SearchedWords;
 
     fn marked(search: &str, is_exact: bool, text: &str) -> String {
         let marker = Search::parse(search, is_exact).unwrap().marker(None);
@@ -250,7 +250,7 @@ mod tests {
     #[test]
     fn corrected_words_are_marked() {
         let corrected = BTreeMap::from([("synovitsi".into(), vec!["synovitis".into()])]);
-        let summary = SearchSummary { words: SearchedWords::Most, corrected };
+        let summary = SearchSummary { words: SearchedWords::All, corrected, identifier: None };
         let marker = Search::parse("synovitsi", false).unwrap().marker(Some(&summary));
         let text = "Synovitis of the knee";
         let marks = marker.marks(Field::Title, text, Stemmer::of_language(None));

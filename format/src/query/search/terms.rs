@@ -150,12 +150,28 @@ impl<'s> TrueTerms<'s> {
 
     /// Finds a term; `None` if no record has it.
     pub fn term(&self, stem: &str) -> Result<Option<TrueTerm<'s>>, QueryError> {
-        let Some(term) = self.index.term(stem)? else { return Ok(None) };
+        match self.index.term(stem)? {
+            Some(term) => self.true_term(stem, term),
+            None => Ok(None),
+        }
+    }
+
+    fn true_term(&self, stem: &str, term: Term<'s>) -> Result<Option<TrueTerm<'s>>, QueryError> {
         let amended = self.amended(stem, term)?;
         let removed = amended.as_ref().map_or(0, |amended| amended.removed());
         let lost = u64::from(self.words.outputs(stem)) + u64::from(removed);
         let records = u64::from(term.count()).saturating_sub(lost);
         Ok((records > 0).then_some(TrueTerm { term, amended, records }))
+    }
+
+    /// Finds those of some terms, which ascend, that a record has.
+    pub fn terms<'t>(
+        &self,
+        names: &'t [String],
+    ) -> Result<Vec<(&'t str, TrueTerm<'s>)>, QueryError> {
+        let found = self.index.terms_of(names)?.into_iter();
+        let found = found.map(|(name, term)| Ok(self.true_term(name, term)?.map(|of| (name, of))));
+        found.filter_map(Result::transpose).collect()
     }
 
     fn amended(&self, stem: &str, term: Term<'s>) -> Result<Option<Arc<Amended>>, QueryError> {
@@ -434,7 +450,7 @@ impl<'t> Forms<'t> {
         // Forms past the limit count as the last one.
         let is_full = self.numbers.len() >= FORMS_MAX;
         let number = known.or(is_full.then_some(FORMS_MAX as u16 - 1))?;
-        (stemmer.stem(word) == self.stem).then_some(number)
+        (stemmer.term(word) == self.stem).then_some(number)
     }
 }
 

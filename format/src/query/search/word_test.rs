@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use rapidfuzz::distance::osa;
 
 use crate::query::search::forms::{FUZZY_LETTERS_MAX, has_pattern};
+use crate::text::abbreviations::same_words;
 use crate::text::analyzer::Languages;
 
 /// A word of a search.
@@ -12,8 +13,8 @@ use crate::text::analyzer::Languages;
 pub(super) enum WordTest {
     /// The word as it is written.
     Exact(String),
-    /// The stems of the word in all languages.
-    Stems(BTreeSet<String>),
+    /// The terms of the word in all languages.
+    Terms(BTreeSet<String>),
     /// The letters of a pattern.
     Pattern(Vec<char>),
     /// A word, and the greatest number of changes.
@@ -25,7 +26,11 @@ impl WordTest {
     pub fn of_word(word: &str, is_exact: bool) -> WordTest {
         match is_exact {
             true => WordTest::Exact(word.to_owned()),
-            false => WordTest::Stems(Languages::ALL.stems(word).into_iter().collect()),
+            false => {
+                let mut terms: BTreeSet<String> = Languages::ALL.terms(word).into_iter().collect();
+                terms.extend(same_words(word).flat_map(|other| Languages::ALL.terms(other)));
+                WordTest::Terms(terms)
+            }
         }
     }
 
@@ -34,11 +39,11 @@ impl WordTest {
         WordTest::Pattern(pattern.chars().collect())
     }
 
-    /// Whether a text has the word, given a form in the text and its stem in the language of the record.
-    pub fn accepts(&self, form: &str, stem: &str) -> bool {
+    /// Whether a text has the word, given a form in the text and its term in the language of the record.
+    pub fn accepts(&self, form: &str, term: &str) -> bool {
         match self {
             WordTest::Exact(word) => form == word,
-            WordTest::Stems(stems) => stems.contains(stem),
+            WordTest::Terms(terms) => terms.contains(term),
             WordTest::Pattern(pattern) => has_pattern(form, pattern),
             WordTest::Near(word, edits) => {
                 word.chars().count() <= FUZZY_LETTERS_MAX

@@ -143,6 +143,7 @@ const OUTPUTS: &[Line] = &[
     f("open_access.oa_status"),
     f("ids.mag").identifier(),
     f("ids.pmid").identifier(),
+    f("ids.pmcid").identifier(),
     f("primary_venue.id").identifier(),
     f("primary_venue.source.id"),
     f("primary_venue.source.name"),

@@ -6,6 +6,8 @@ use snowball_stemmers_rs::Algorithm;
 pub(super) struct Language {
     /// ISO 639-1 codes.
     pub codes: &'static [&'static str],
+    /// The script of its words. Words in other scripts are their own stems.
+    pub script: Script,
     /// The algorithm of the Snowball project.
     pub algorithm: Algorithm,
     /// Endings without accents, and the endings that the algorithm knows for them; the first match
@@ -16,13 +18,38 @@ pub(super) struct Language {
     pub stop_words: &'static [&'static str],
 }
 
-/// A language without changed endings.
+/// A script in which words are inflected.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Script {
+    Arabic,
+    Cyrillic,
+    Greek,
+    Latin,
+}
+
+impl Script {
+    /// The script of a folded word, by its first letter; `None` of a word with a digit or a sign, and of other scripts.
+    pub fn of(word: &str) -> Option<Script> {
+        if !word.chars().all(char::is_alphabetic) {
+            return None;
+        }
+        Some(match word.chars().next()? {
+            ..'\u{370}' | '\u{1e00}'..'\u{1f00}' => Script::Latin,
+            '\u{370}'..'\u{400}' | '\u{1f00}'..'\u{2000}' => Script::Greek,
+            '\u{400}'..'\u{530}' => Script::Cyrillic,
+            '\u{600}'..'\u{700}' | '\u{750}'..'\u{780}' => Script::Arabic,
+            _ => return None,
+        })
+    }
+}
+
+/// A language in Latin script without changed endings.
 const fn plain(
     codes: &'static [&'static str],
     algorithm: Algorithm,
     stop_words: &'static [&'static str],
 ) -> Language {
-    Language { codes, algorithm, endings: &[], stop_words }
+    Language { codes, script: Script::Latin, algorithm, endings: &[], stop_words }
 }
 
 /// In folded texts, `й` is `и`.
@@ -34,13 +61,17 @@ const CYRILLIC_ENDINGS: &[(&str, &str)] =
 /// Left out are languages whose algorithm needs marks that folding removes (Hindi, Tamil, Nepali), and
 /// Persian, whose algorithm takes off the beginnings of common nouns.
 pub(super) static LANGUAGES: &[Language] = &[
-    plain(
-        &["ar"],
-        Algorithm::Arabic,
-        &["في", "من", "على", "الى", "عن", "مع", "هذا", "هذه", "التي", "الذي", "ان", "او", "و"],
-    ),
+    Language {
+        script: Script::Arabic,
+        ..plain(
+            &["ar"],
+            Algorithm::Arabic,
+            &["في", "من", "على", "الى", "عن", "مع", "هذا", "هذه", "التي", "الذي", "ان", "او", "و"],
+        )
+    },
     Language {
         codes: &["ca"],
+        script: Script::Latin,
         algorithm: Algorithm::Catalan,
         endings: &[("cio", "ció"), ("sio", "sió")],
         stop_words: &[
@@ -73,34 +104,37 @@ pub(super) static LANGUAGES: &[Language] = &[
             "auf", "bei", "aus", "als", "an", "am", "ist",
         ],
     ),
-    plain(
-        &["el"],
-        Algorithm::Greek,
-        &[
-            "το",
-            "οι",
-            "τα",
-            "του",
-            "τησ",
-            "των",
-            "τον",
-            "την",
-            "τη",
-            "τουσ",
-            "τισ",
-            "και",
-            "σε",
-            "στο",
-            "στη",
-            "στην",
-            "στον",
-            "με",
-            "για",
-            "απο",
-            "ωσ",
-            "ειναι",
-        ],
-    ),
+    Language {
+        script: Script::Greek,
+        ..plain(
+            &["el"],
+            Algorithm::Greek,
+            &[
+                "το",
+                "οι",
+                "τα",
+                "του",
+                "τησ",
+                "των",
+                "τον",
+                "την",
+                "τη",
+                "τουσ",
+                "τισ",
+                "και",
+                "σε",
+                "στο",
+                "στη",
+                "στην",
+                "στον",
+                "με",
+                "για",
+                "απο",
+                "ωσ",
+                "ειναι",
+            ],
+        )
+    },
     plain(
         &["en"],
         Algorithm::English,
@@ -124,6 +158,7 @@ pub(super) static LANGUAGES: &[Language] = &[
     ),
     Language {
         codes: &["fr"],
+        script: Script::Latin,
         algorithm: Algorithm::French,
         endings: &[("ee", "ée"), ("ees", "ées")],
         stop_words: &[
@@ -179,6 +214,7 @@ pub(super) static LANGUAGES: &[Language] = &[
     ),
     Language {
         codes: &["pt"],
+        script: Script::Latin,
         algorithm: Algorithm::Portuguese,
         // Plurals become singulars, because the algorithm leaves short words in `-ões` apart.
         endings: &[
@@ -204,6 +240,7 @@ pub(super) static LANGUAGES: &[Language] = &[
     ),
     Language {
         codes: &["ru"],
+        script: Script::Cyrillic,
         algorithm: Algorithm::Russian,
         endings: CYRILLIC_ENDINGS,
         stop_words: &[
@@ -226,6 +263,7 @@ pub(super) static LANGUAGES: &[Language] = &[
     ),
     Language {
         codes: &["uk"],
+        script: Script::Cyrillic,
         algorithm: Algorithm::Ukrainian,
         endings: CYRILLIC_ENDINGS,
         stop_words: &[

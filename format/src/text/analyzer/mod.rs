@@ -28,14 +28,14 @@ mod stems;
 use std::ops::Range;
 
 use self::scanner::{PART_BYTES_MAX, Scanner};
-pub use self::stems::{Languages, Stemmer, is_function_word, is_stop_word};
+pub use self::stems::{Languages, Stemmer, is_function_word, is_stop_word, stem_of};
 use super::fold;
 
 /// The version of the analyzer. The schema hash of snapshots includes the version, because snapshots
 /// store words and stems.
 ///
 /// Every change of a word, a stem, a stop word or the version of the stemming crate raises the version.
-pub const ANALYZER_VERSION: u32 = 1;
+pub const ANALYZER_VERSION: u32 = 2;
 
 /// The words of a text that no space separates: `COVID-19`, `L'État`, `学习方法`.
 #[derive(Default)]

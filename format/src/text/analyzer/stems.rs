@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, collections::HashSet, sync::LazyLock};
 
-use super::languages::{LANGUAGES, Language};
+use super::languages::{LANGUAGES, Language, Script};
 use crate::text::fold::fold;
 
 /// English words that questions are made of, ascending. They are no stop words: a search of few words requires them.
@@ -127,7 +127,7 @@ pub fn is_stop_word(word: &str) -> bool {
     WORDS.contains(word)
 }
 
-/// Reduces the inflected forms of a language's words to one stem: `studies` and `study` to `studi`.
+/// Reduces the inflected forms of a language's words to one term: `studies` and `study` to `studi`.
 ///
 /// Cost: about a microsecond for each word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -150,23 +150,49 @@ impl Stemmer {
         self.language.unwrap_or(u8::MAX)
     }
 
-    /// Returns the stem of a folded word. Words with a digit or a sign, as in `covid19` and `c++`, are
-    /// their own stems.
-    pub fn stem(self, word: &str) -> Cow<'_, str> {
-        match self.language {
-            Some(number) => LANGUAGES[usize::from(number)].stem(word),
+    /// Returns the term of a folded word: the stem, and behind it the mark of the language. The terms of two words are equal
+    /// if both have one stem in one language.
+    ///
+    /// ```text
+    /// networks   English, or unknown: network      Spanish: networks + mark of Spanish
+    ///            no stemmer, or another script:    networks + mark of no language
+    /// covid19    any language: covid19             сети in English: сети      网络 in any language: 网络
+    /// ```
+    ///
+    /// The stem of a word with a digit or a sign, or of a script without a stemmer, is the word in all languages, and has no
+    /// mark. English terms have none either, since most records are English.
+    pub fn term(self, word: &str) -> Cow<'_, str> {
+        let Some(script) = Script::of(word) else { return Cow::Borrowed(word) };
+        let language =
+            self.language.filter(|number| LANGUAGES[usize::from(*number)].script == script);
+        match language {
+            Some(number) if LANGUAGES[usize::from(number)].codes == ["en"] => {
+                LANGUAGES[usize::from(number)].stem(word)
+            }
+            Some(number) => marked(&LANGUAGES[usize::from(number)].stem(word), number + 1),
+            None if script == Script::Latin => marked(word, NO_LANGUAGE),
             None => Cow::Borrowed(word),
         }
     }
 }
 
+/// The mark of a Latin word that is its own stem, because its language has no stemmer or another script.
+const NO_LANGUAGE: u8 = b' ' - 1;
+const _: () = assert!(LANGUAGES.len() < NO_LANGUAGE as usize);
+
+/// Appends a mark, which sorts before all letters: the terms of a stem are neighbours.
+fn marked<'w>(stem: &str, mark: u8) -> Cow<'w, str> {
+    Cow::Owned(format!("{stem}{}", char::from(mark)))
+}
+
+/// The stem of a term, without the mark of its language.
+pub fn stem_of(term: &str) -> &str {
+    term.trim_end_matches(|c| c < ' ')
+}
+
 impl Language {
-    /// Returns the stem of a folded word. Stems are folded, and only the empty word's is empty.
+    /// Returns the stem of a folded word of letters. Stems are folded, and only the empty word's is empty.
     fn stem<'w>(&self, word: &'w str) -> Cow<'w, str> {
-        let is_letters = word.chars().all(char::is_alphabetic);
-        if !is_letters {
-            return Cow::Borrowed(word);
-        }
         let algorithm = snowball_stemmers_rs::Stemmer::create(self.algorithm);
         let changed = |(folded, ending): &(&str, &str)| {
             word.strip_suffix(folded).map(|start| format!("{start}{ending}"))
@@ -197,29 +223,16 @@ impl Languages {
         Languages(bits.fold(0, |all, bit| all | bit))
     }
 
-    fn each(self) -> impl Iterator<Item = &'static Language> {
-        let all = LANGUAGES.iter().enumerate();
-        all.filter(move |(number, _)| self.0 >> number & 1 == 1).map(|(_, language)| language)
-    }
-
-    /// The stems of a folded word in these languages, in ascending order and without duplicates. The word itself is among
-    /// them, as the stem in languages without a stemmer.
-    pub fn stems(self, word: &str) -> Vec<String> {
-        let stems = self.each().map(|language| language.stem(word).into_owned());
-        let mut stems: Vec<String> = stems.chain([word.to_owned()]).collect();
-        stems.sort_unstable();
-        stems.dedup();
-        stems
-    }
-
-    /// Whether two folded words have one stem in one of these languages, so that one may be an inflection of the other.
-    ///
-    /// ```text
-    /// networks, network      the English stem of both is network
-    /// synovitsi, synovitis   the Finnish stem of one and the English stem of the other is synov; no language has one for both
-    /// ```
-    pub fn have_inflection(self, word: &str, other: &str) -> bool {
-        word == other || self.each().any(|language| language.stem(word) == language.stem(other))
+    /// The terms of a folded word in records of these languages, and of languages without a stemmer; ascending, without
+    /// duplicates.
+    pub fn terms(self, word: &str) -> Vec<String> {
+        let languages = (0..LANGUAGES.len() as u8).filter(|number| self.0 >> number & 1 == 1);
+        let languages = languages.map(Some).chain([None]);
+        let mut terms: Vec<String> =
+            languages.map(|language| Stemmer { language }.term(word).into_owned()).collect();
+        terms.sort_unstable();
+        terms.dedup();
+        terms
     }
 }
 

@@ -4,7 +4,7 @@
 use pinakes_format::entity::Facts;
 use pinakes_format::json::render::Shape;
 use pinakes_format::query::{
-    Expression, Grouping, Operand, Query, ResultKind, SearchSummary, SearchedWords,
+    Expression, Grouping, Operand, Query, ResultKind, SearchSummary, SearchedWords, search_hint,
 };
 use pinakes_format::schema::keys::keys_of;
 use pinakes_format::storage::error::ReadError;
@@ -90,9 +90,7 @@ fn answer_page(query: &Query, call: &Call<'_>) -> Answer {
         opening.extend_from_slice(b",\"search\":");
         write_summary(summary, &mut opening);
     }
-    if found.count == 0
-        && let Some(hint) = search_hint(query)
-    {
+    if let Some(hint) = hint(query, found.count) {
         opening.extend_from_slice(b",\"hint\":");
         json::string(&mut opening, &hint);
     }
@@ -104,11 +102,15 @@ fn answer_page(query: &Query, call: &Call<'_>) -> Answer {
 /// Writes the summary of a search.
 ///
 /// ```text
-/// {"words":"most","corrected":{"synovitsi":["synovitis"]}}
+/// {"words":"most","all":3,"corrected":{"synovitsi":["synovitis"]}}
 /// ```
 pub fn write_summary(summary: &SearchSummary, out: &mut Vec<u8>) {
     out.extend_from_slice(b"{\"words\":");
     json::string(out, summary.words.name());
+    if let SearchedWords::Most { all } = summary.words {
+        out.extend_from_slice(b",\"all\":");
+        json::unsigned(out, all);
+    }
     out.extend_from_slice(b",\"corrected\":{");
     for (at, (word, corrections)) in summary.corrected.iter().enumerate() {
         if at > 0 {
@@ -121,11 +123,22 @@ pub fn write_summary(summary: &SearchSummary, out: &mut Vec<u8>) {
         }
         out.push(b']');
     }
-    out.extend_from_slice(b"}}");
+    out.push(b'}');
+    if let Some(identifier) = &summary.identifier {
+        out.extend_from_slice(b",\"identifier\":");
+        json::string(out, identifier.kind);
+    }
+    out.push(b'}');
 }
 
-/// Names the key that finds words, for an empty list whose filter compares the whole of a text.
-pub fn search_hint(query: &Query) -> Option<String> {
+/// How to write here what a search has of the syntax of other databases; or, for an empty list whose filter compares the whole
+/// of a text, the key that finds words.
+pub fn hint(query: &Query, count: u64) -> Option<String> {
+    let searched = query.searched_text().filter(|_| query.keys.has_full_text());
+    searched.and_then(search_hint).or_else(|| words_hint(query).filter(|_| count == 0))
+}
+
+fn words_hint(query: &Query) -> Option<String> {
     let is_text = |operand: &Operand| matches!(operand, Operand::Term(_) | Operand::Nothing);
     let compares = |expression: &&Expression| {
         !expression.is_negated && expression.operands.iter().any(is_text)
@@ -206,7 +219,8 @@ fn describe(route: &RoutePath, document: &mut Document<'_>) -> Result<(), ReadEr
 /// The members of `meta` of a page of records.
 fn describe_meta() -> Value {
     let mut meta = page_meta(&["count", "page", "per_page"]);
-    let doc = "Present where nothing matches and the filter compares the whole of a text: the key that finds words.";
+    let doc = "Present where nothing matches and the filter compares the whole of a text: the key that finds words. Also \
+               where `search` has syntax of another database: how it is written here.";
     meta["properties"]["hint"] = json!({ "description": doc, "type": "string" });
     meta
 }
@@ -258,13 +272,14 @@ pub fn content(facts: &'static Facts, document: &mut Document<'_>) -> Value {
 
 /// The schema of `meta.search`.
 fn describe_summary() -> Value {
-    let names = [SearchedWords::All, SearchedWords::Most].map(SearchedWords::name);
-    let words = "Whether the matching records have all words, or only most of them.";
+    let words = "Whether the matching records have all words; or, if fewer than ten have all, most of them.";
+    let all = "The records of the snapshot that have all words; only with `most`.";
+    let identifier = "The kind of the identifier that the search is as a whole: only the record with the identifier matches.";
     let corrected = "The words that also stand for similar words, with these.";
-    object_of(
+    let mut summary = object_of(
         "Which words of a search the records have, and which words were corrected.",
         [
-            ("words", words, json!({ "type": "string", "enum": names })),
+            ("words", words, json!({ "type": "string", "enum": (SearchedWords::NAMES) })),
             (
                 "corrected",
                 corrected,
@@ -274,5 +289,11 @@ fn describe_summary() -> Value {
                 }),
             ),
         ],
-    )
+    );
+    let optional = [
+        ("all", all, json!({ "type": "integer", "minimum": 0, "maximum": 9 })),
+        ("identifier", identifier, json!({ "type": "string" })),
+    ];
+    add_optional(&mut summary, optional);
+    summary
 }

@@ -5,6 +5,7 @@ use std::num::NonZeroU32;
 use pinakes_format::json::render::JsonWriter;
 use pinakes_format::query::{
     Deadline, Excerpt, Marker, Query, QueryError, SearchSummary, SearchedWords, parse_select,
+    search_hint,
 };
 use pinakes_format::record::members::{Members, View};
 use pinakes_format::schema::texts::Field;
@@ -68,8 +69,10 @@ impl Highlighter {
 pub struct SearchNote {
     /// The search with the words that were found; `None` if no word was corrected.
     pub corrected: Option<String>,
-    /// Whether no record has all words, and those with most of them are shown.
-    pub has_most: bool,
+    /// The records that have all words, if those with most of them are shown too.
+    pub with_all: Option<u64>,
+    /// How to write what the search has of the syntax of another database.
+    pub hint: Option<String>,
     /// The search as typed, and its page.
     pub typed: String,
     pub href: String,
@@ -88,10 +91,14 @@ impl SearchNote {
                 end = source.end;
             }
         });
-        let has_most = summary.words == SearchedWords::Most;
+        let with_all = match summary.words {
+            SearchedWords::All => None,
+            SearchedWords::Most { all } => Some(all),
+        };
+        let hint = search_hint(typed);
         let corrected = (end > 0).then(|| corrected + &typed[end..]);
-        let is_note = has_most || corrected.is_some();
-        is_note.then(|| SearchNote { corrected, has_most, typed: typed.to_owned(), href })
+        let is_note = with_all.is_some() || hint.is_some() || corrected.is_some();
+        is_note.then(|| SearchNote { corrected, with_all, hint, typed: typed.to_owned(), href })
     }
 }
 
@@ -105,7 +112,22 @@ pub struct NothingFound {
     pub words: Vec<String>,
     /// The search without these, and its page.
     pub without: Option<(String, String)>,
+    /// The name of the identifier that the search is, and the page of its system.
+    pub identifier: Option<(&'static str, Option<String>)>,
 }
+
+/// The names of identifiers on pages.
+const IDENTIFIERS: [(&str, &str); 9] = [
+    ("doi", "DOI"),
+    ("arxiv", "arXiv id"),
+    ("pmid", "PMID"),
+    ("pmcid", "PMCID"),
+    ("orcid", "ORCID iD"),
+    ("ror", "ROR id"),
+    ("issn", "ISSN"),
+    ("openalex", "OpenAlex id"),
+    ("id", "id"),
+];
 
 impl NothingFound {
     /// Tries each word of a search alone; `None` of a list without a search.
@@ -113,9 +135,16 @@ impl NothingFound {
     /// Cost: a list for each word.
     pub fn explain(
         query: &Query,
+        summary: Option<&SearchSummary>,
         snapshot: &Snapshot,
         deadline: Deadline<'_>,
     ) -> Result<Option<NothingFound>, QueryError> {
+        if let Some(found) = summary.and_then(|of| of.identifier.as_ref()) {
+            let name = IDENTIFIERS.iter().find(|(kind, _)| *kind == found.kind);
+            let name = name.map_or(found.kind, |(_, name)| *name);
+            let identifier = Some((name, found.address.clone()));
+            return Ok(Some(NothingFound { words: Vec::new(), without: None, identifier }));
+        }
         let address = Address::new(query);
         let Some(typed) = &address.search else { return Ok(None) };
         let (mut words, mut rest): (Vec<String>, Vec<&str>) = (Vec::new(), Vec::new());
@@ -138,7 +167,7 @@ impl NothingFound {
             let href = address.searching(&rest).page_url();
             (rest, href)
         });
-        Ok(Some(NothingFound { words, without }))
+        Ok(Some(NothingFound { words, without, identifier: None }))
     }
 }
 
@@ -173,13 +202,17 @@ mod tests {
         let note = |typed: &str, words: SearchedWords| {
             let corrected =
                 BTreeMap::from([("synovitsi".to_owned(), vec!["synovitis".to_owned()])]);
-            SearchNote::new(typed, &SearchSummary { words, corrected }, String::new())
+            let summary = SearchSummary { words, corrected, identifier: None };
+            SearchNote::new(typed, &summary, String::new())
         };
-        let found = note("Synovitsi of the knee!", SearchedWords::Most);
+        let found = note("Synovitsi of the knee!", SearchedWords::Most { all: 0 });
         let found = found.and_then(|note| note.corrected);
         assert_eq!(found.as_deref(), Some("synovitis of the knee!"));
-        let found = note("knee", SearchedWords::Most).map(|note| (note.corrected, note.has_most));
-        assert_eq!(found, Some((None, true)));
+        let found = note("knee", SearchedWords::Most { all: 0 })
+            .map(|note| (note.corrected, note.with_all));
+        assert_eq!(found, Some((None, Some(0))));
         assert_eq!(note("knee", SearchedWords::All), None);
+        let hint = note("knee ADJ3 pain", SearchedWords::All).and_then(|note| note.hint);
+        assert!(hint.is_some_and(|hint| hint.contains("`ADJ3`")));
     }
 }

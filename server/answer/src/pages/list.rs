@@ -214,7 +214,7 @@ fn find(
     let groups = snapshot.or_noted(groups)?;
     let answer = answer?;
     let nothing = match answer.count {
-        0 => NothingFound::explain(&query, snapshot, deadline)?,
+        0 => NothingFound::explain(&query, answer.search.as_ref(), snapshot, deadline)?,
         _ => None,
     };
     let marks = Highlighter::new(&query, answer.search.as_ref());
@@ -276,7 +276,7 @@ fn layout(
         orders: orders(query, &address.sort),
         search: address.search.clone().unwrap_or_default(),
         has_full_text: query.keys.has_full_text(),
-        note: note.filter(|_| found.count > 0),
+        note: note.filter(|note| found.count > 0 || note.hint.is_some()),
         nothing: found.nothing,
         rows: found.rows,
         first: query.first_position() + 1,

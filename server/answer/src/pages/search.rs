@@ -157,12 +157,12 @@ fn find_outputs(
     let rows = list_rows::found_rows(query.entity, &answer.rows, marks.as_ref(), snapshot)?;
     let address = Address::new(&query);
     let nothing = match answer.count {
-        0 => NothingFound::explain(&query, snapshot, deadline)?,
+        0 => NothingFound::explain(&query, answer.search.as_ref(), snapshot, deadline)?,
         _ => None,
     };
-    let note = answer.search.filter(|_| answer.count > 0);
-    let note =
-        note.and_then(|summary| SearchNote::new(text, &summary, address.exactly().page_url()));
+    let exact = address.exactly().page_url();
+    let note = answer.search.and_then(|summary| SearchNote::new(text, &summary, exact));
+    let note = note.filter(|note| answer.count > 0 || note.hint.is_some());
     let next = (answer.count > rows.len() as u64).then(|| address.at_page(2).page_url());
     Ok((Some(FoundOutputs { rows, next, nothing, refused: None }), note))
 }

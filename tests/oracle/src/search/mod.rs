@@ -6,7 +6,9 @@
 //! ```text
 //! score = Σ idf(word) × impact(word, record)            words of the search, negated ones excepted
 //!       + 4 × (32 - bits of the row + 1)
-//! of a search without syntax, the best 128 records also get
+//! the best 128 records also get
+//!       + Σ (31 × idf / 16 + 128)                       words that the record has as typed
+//! and of a search without syntax
 //!       + 31 × Σ min(idf(a), idf(b)) / 8                neighbours a b of the search, side by side in the title or abstract
 //!       + 31 × Σ idf × (1/4 + 3/4 × words of the search / words of the title)
 //!                                                       the whole search in a title
@@ -17,16 +19,18 @@
 //! - **Punctuation** where a clause may stand is no clause, and no error.
 //! - **A year and four other words** beside quotes make a citation, which has no syntax.
 //! - **Compounds** (`COVID-19`) are found joined, or by their parts as a phrase. In a phrase their parts are words.
-//! - **Frequency** of a word that has several stems is that of its most frequent stem.
+//! - **Frequency** of a pattern, or of a word with changes, is that of the most frequent stem; of a word and its
+//!   corrections, that of the most frequent word.
 //! - **Corrections** are the nearest words that more than two records and more than four times as many records as the word
-//!   itself have: at most eight, the most frequent ones.
+//!   itself have: at most eight, the most frequent ones. A word of no record has the nearest words else.
 
 mod syntax;
 mod texts;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use pinakes_format::text::analyzer::{is_function_word, is_stop_word};
+use pinakes_format::text::abbreviations::{is_abbreviation, same_words};
+use pinakes_format::text::analyzer::{each_compound, is_function_word, is_stop_word, stem_of};
 
 use crate::Entry;
 use crate::query::Refused;
@@ -49,8 +53,8 @@ pub struct Search {
 pub struct Searched {
     /// The matching rows and their scores, the best first.
     pub rows: Vec<(usize, u64)>,
-    /// Whether the records match most words, because none matches all.
-    pub is_most: bool,
+    /// The number of records with all words, if records with most words follow these.
+    pub all: Option<u64>,
     /// The words that also stand for other words, with these.
     pub corrected: BTreeMap<String, Vec<String>>,
 }
@@ -65,6 +69,8 @@ enum Relevant {
 
 /// A word and its weight.
 struct Weighed {
+    /// The word as typed, and its compound without hyphens; nothing of patterns and changes.
+    typed: Vec<String>,
     stems: BTreeSet<usize>,
     /// For each spelling whether it is the word.
     spellings: Vec<bool>,
@@ -115,31 +121,47 @@ impl Search {
             return Err(Refused("patterns that stand for too many words"));
         }
         let mut rows = evaluation.matching(&clause);
-        let mut is_most = false;
-        if let Some(words) = plain.as_ref().filter(|_| rows.is_empty()) {
-            is_most = true;
-            evaluation.correct(words);
-            rows = evaluation.matching_most(words);
+        let mut first = None;
+        if let Some(words) = plain.as_ref().filter(|_| rows.len() < 10) {
+            if rows.is_empty() {
+                evaluation.correct(words, &capitals(text));
+                rows = evaluation.matching(&clause);
+            }
+            let most = evaluation.matching_most(words);
+            if rows.len() < 10 && most.len() > rows.len() {
+                first = Some(std::mem::replace(&mut rows, most));
+            }
         }
         rows.retain(|row| selects(*row));
-        let words = evaluation.relevant_words(&clause, is_most);
+        let words = evaluation.relevant_words(&clause, first.is_some());
         let score = |row: usize| {
             let record = &self.texts.records[row];
             let bits = (row + 1).ilog2() as u64 + 1;
             let words = words.iter().map(|word| word.weight * word.impact(record));
             words.sum::<u64>() + 4 * (32 - bits)
         };
+        let in_order = plain.as_ref().map(|plain| evaluation.in_order(plain)).unwrap_or_default();
+        let all_weights: u64 = words.iter().map(|word| word.weight).sum();
+        let typed: Vec<u64> = words.iter().map(|word| evaluation.typed_bonus(word)).collect();
+        // No record without all words has a greater score than those with all words.
+        let pairs: u64 = in_order.windows(2).map(|pair| pair[0].weight.min(pair[1].weight)).sum();
+        let of_first = 31 * (2 * all_weights + pairs / 8) + typed.iter().sum::<u64>() + 128;
+        let is_first = |row| first.as_ref().is_some_and(|first| first.contains(&row));
+        let score = |row| score(row) + if is_first(row) { of_first } else { 0 };
         let mut rows: Vec<(usize, u64)> = rows.into_iter().map(|row| (row, score(row))).collect();
         let by_score = |(row, score): &(usize, u64)| (u64::MAX - score, *row);
         rows.sort_by_key(by_score);
-        if let Some(plain) = &plain {
-            let all_weights: u64 = words.iter().map(|word| word.weight).sum();
-            let best = rows.len().min(ORDERED_RECORDS);
-            evaluation.reward_order(plain, all_weights, &mut rows[..best]);
-            rows[..best].sort_by_key(by_score);
+        let best = rows.len().min(ORDERED_RECORDS);
+        evaluation.reward_order(&in_order, all_weights, &mut rows[..best]);
+        for (row, score) in &mut rows[..best] {
+            let record = &self.texts.records[*row];
+            let has = |word: &Weighed| evaluation.has_typed(word, record);
+            let found = words.iter().zip(&typed).filter(|(word, _)| has(word));
+            *score += found.map(|(_, bonus)| bonus).sum::<u64>();
         }
+        rows[..best].sort_by_key(by_score);
         let corrected = evaluation.corrected;
-        Ok(Searched { rows, is_most, corrected })
+        Ok(Searched { rows, all: first.map(|first| first.len() as u64), corrected })
     }
 }
 
@@ -167,19 +189,25 @@ impl Evaluation<'_> {
         if self.is_exact {
             return self.spellings(|form, _| form == word);
         }
-        let stems = self.stems(word);
+        let stems: BTreeSet<usize> = self.alternatives(word).into_iter().flatten().collect();
         self.spellings(|_, stem| stems.contains(&stem))
     }
 
+    /// The terms of a word, of what it abbreviates or what abbreviates it, and of each correction.
+    fn alternatives(&self, word: &str) -> Vec<BTreeSet<usize>> {
+        if self.is_exact {
+            return vec![self.stems_of(&self.spellings(|form, _| form == word))];
+        }
+        let others = same_words(word).map(|other| self.stems(other));
+        let corrected = self.corrected.get(word).into_iter().flatten();
+        let corrected =
+            corrected.map(|word| self.stems_of(&self.spellings(|form, _| form == word)));
+        [self.stems(word)].into_iter().chain(others).chain(corrected).collect()
+    }
+
     fn stems(&self, word: &str) -> BTreeSet<usize> {
-        let stems = self.texts.languages.stems(word);
-        let stems = stems.iter().filter_map(|stem| self.texts.stems.get(stem).copied());
-        // Stems of two languages may be equal by chance.
-        let has_inflection = |stem: &usize| {
-            let mut forms = self.texts.spellings.iter().filter(|spelling| spelling.stem == *stem);
-            forms.any(|spelling| self.texts.languages.have_inflection(word, &spelling.form))
-        };
-        stems.filter(has_inflection).collect()
+        let stems = self.texts.languages.terms(word);
+        stems.iter().filter_map(|stem| self.texts.stems.get(stem).copied()).collect()
     }
 
     /// The spellings within some changes of a word. Longer words than 32 letters have none.
@@ -279,13 +307,15 @@ impl Evaluation<'_> {
     }
 
     /// Finds what words stand for that no record has, or hardly one.
-    fn correct(&mut self, words: &[Word]) {
+    fn correct(&mut self, words: &[Word], capitals: &BTreeSet<String>) {
         let records = self.texts.records.len() as u64;
         for word in words.iter().flat_map(|word| &word.parts) {
             let letters = word.chars().count();
             let edits = usize::from(letters >= 4) + usize::from(letters >= 8);
-            let own = self.greatest_count(&self.stems(word));
+            let own = self.count(&self.stems(word));
             if is_function_word(word)
+                || is_abbreviation(word)
+                || capitals.contains(word)
                 || self.is_exact
                 || edits == 0
                 || own > 1 + records / 1_000_000
@@ -300,15 +330,18 @@ impl Evaluation<'_> {
                     candidates.entry(&spelling.form).or_default().insert(spelling.stem);
                 }
             }
-            let mut candidates: Vec<(usize, u64, &str)> = candidates
+            // Frequent words come first, however far they are.
+            let mut candidates: Vec<(bool, usize, u64, &str)> = candidates
                 .iter()
-                .map(|(form, stems)| (distance(&letters, form), self.greatest_count(stems), *form))
-                .filter(|(_, count, _)| *count > 2 && *count > 4 * own)
-                .map(|(distance, count, form)| (distance, u64::MAX - count, form))
+                .map(|(form, stems)| (distance(&letters, form), self.count(stems), *form))
+                .map(|(distance, count, form)| {
+                    (count <= 2.max(4 * own), distance, u64::MAX - count, form)
+                })
+                .filter(|(is_rare, ..)| !is_rare || own == 0)
                 .collect();
             candidates.sort_unstable();
-            let nearest = candidates.first().map(|candidate| candidate.0);
-            candidates.retain(|candidate| Some(candidate.0) == nearest);
+            let nearest = candidates.first().map(|candidate| (candidate.0, candidate.1));
+            candidates.retain(|candidate| Some((candidate.0, candidate.1)) == nearest);
             candidates.truncate(8);
             if !candidates.is_empty() {
                 let forms = candidates.iter().map(|(.., form)| (*form).to_owned());
@@ -317,23 +350,49 @@ impl Evaluation<'_> {
         }
     }
 
-    /// The number of records with the most frequent of these stems.
+    /// The number of records with a word of these terms, of which a record has one.
+    fn count(&self, stems: &BTreeSet<usize>) -> u64 {
+        stems.iter().map(|stem| self.texts.counts[*stem]).sum()
+    }
+
+    /// The number of records with the most frequent stem of these terms, in all languages.
     fn greatest_count(&self, stems: &BTreeSet<usize>) -> u64 {
-        stems.iter().map(|stem| self.texts.counts[*stem]).max().unwrap_or(0)
+        let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
+        for (term, number) in self.texts.stems.iter().filter(|(_, number)| stems.contains(number)) {
+            *counts.entry(stem_of(term)).or_default() += self.texts.counts[*number];
+        }
+        counts.into_values().max().unwrap_or(0)
+    }
+
+    fn idf(&self, count: u64) -> u64 {
+        let records = self.texts.records.len() as u64;
+        if count == 0 { 0 } else { idf(records, count.min(records)) }
     }
 
     /// A word of a search without syntax, with all that it stands for.
     fn weighed(&self, word: &str, joined: Option<&str>) -> Weighed {
-        let corrected = self.corrected.get(word).into_iter().flatten();
-        let corrections: BTreeSet<&str> = corrected.map(String::as_str).collect();
-        let of_corrections = self.spellings(|form, _| corrections.contains(form));
-        let corrected_stems = self.stems_of(&of_corrections);
-        let mut spellings = self.spellings(|_, stem| corrected_stems.contains(&stem));
-        for word in [Some(word), joined].into_iter().flatten() {
-            let of_word = self.word(word);
-            spellings.iter_mut().zip(of_word).for_each(|(is_one, of_word)| *is_one |= of_word);
+        let words = [Some(word), joined].into_iter().flatten();
+        let alternatives: Vec<BTreeSet<usize>> =
+            words.clone().flat_map(|word| self.alternatives(word)).collect();
+        let count = alternatives.iter().map(|stems| self.count(stems)).max().unwrap_or(0);
+        let of_words: Vec<Vec<bool>> = words.clone().map(|word| self.word(word)).collect();
+        let number = 0..self.texts.spellings.len();
+        Weighed {
+            typed: if self.is_exact { Vec::new() } else { words.map(str::to_owned).collect() },
+            stems: alternatives.into_iter().flatten().collect(),
+            spellings: number.map(|at| of_words.iter().any(|of_word| of_word[at])).collect(),
+            weight: self.idf(count),
         }
-        self.weigh(spellings)
+    }
+
+    /// What a record gets for a word as typed.
+    fn typed_bonus(&self, word: &Weighed) -> u64 {
+        if word.typed.is_empty() || word.weight == 0 { 0 } else { 31 * word.weight / 16 + 128 }
+    }
+
+    fn has_typed(&self, word: &Weighed, record: &Record) -> bool {
+        let mut words = record.words.iter().flatten();
+        words.any(|(_, spelling)| word.typed.contains(&self.texts.spellings[*spelling].form))
     }
 
     /// The stems of some spellings.
@@ -344,11 +403,8 @@ impl Evaluation<'_> {
 
     fn weigh(&self, spellings: Vec<bool>) -> Weighed {
         let stems = self.stems_of(&spellings);
-        let weight = match self.greatest_count(&stems) {
-            0 => 0,
-            count => idf(self.texts.records.len() as u64, count),
-        };
-        Weighed { stems, spellings, weight }
+        let weight = self.idf(self.greatest_count(&stems));
+        Weighed { typed: Vec::new(), stems, spellings, weight }
     }
 
     /// The rows that have at least half of the weight of the words; any word where these are few.
@@ -371,14 +427,11 @@ impl Evaluation<'_> {
             let has = |word: &&Weighed| word.impact(record) > 0;
             words.iter().filter(has).map(|word| word.weight).sum()
         };
-        let weights: Vec<(usize, u64)> =
-            (0..self.texts.records.len()).map(|row| (row, weight(&row))).collect();
+        let rows = 0..self.texts.records.len();
+        let weights: Vec<(usize, u64)> = rows.map(|row| (row, weight(&row))).collect();
         let with = |least: u64| -> BTreeSet<usize> {
-            weights
-                .iter()
-                .filter(|(_, weight)| *weight >= least.max(1))
-                .map(|(row, _)| *row)
-                .collect()
+            let found = weights.iter().filter(|(_, weight)| *weight >= least.max(1));
+            found.map(|(row, _)| *row).collect()
         };
         let half = with(all.div_ceil(2));
         if half.len() >= 100 { half } else { with(1) }
@@ -414,14 +467,16 @@ impl Evaluation<'_> {
         self.weigh(self.spellings(|_, stem| stems.contains(&stem)))
     }
 
+    /// The words of a search without syntax in order; none of a search that is too long for a title.
+    fn in_order(&self, words: &[Word]) -> Vec<Weighed> {
+        let words = words.iter().flat_map(|word| &word.parts);
+        let words: Vec<Weighed> = words.map(|word| self.weighed(word, None)).collect();
+        if words.len() > 31 { Vec::new() } else { words }
+    }
+
     /// Adds to the scores what the order of the words is worth.
-    fn reward_order(&self, words: &[Word], all_weights: u64, rows: &mut [(usize, u64)]) {
-        let words: Vec<Weighed> = words
-            .iter()
-            .flat_map(|word| &word.parts)
-            .map(|word| self.weighed(word, None))
-            .collect();
-        if words.is_empty() || words.len() > 31 {
+    fn reward_order(&self, words: &[Weighed], all_weights: u64, rows: &mut [(usize, u64)]) {
+        if words.is_empty() {
             return;
         }
         let pair_of = |pair: &[Weighed]| Words {
@@ -432,7 +487,7 @@ impl Evaluation<'_> {
             .windows(2)
             .map(|pair| (pair_of(pair), pair[0].weight.min(pair[1].weight)))
             .collect();
-        let whole = pair_of(&words);
+        let whole = pair_of(words);
         for (row, score) in rows {
             let record = &self.texts.records[*row];
             let found = pairs.iter().filter(|(pair, _)| pair.stands_in(record, &[TITLE, ABSTRACT]));
@@ -497,6 +552,19 @@ impl Words {
             }
         })
     }
+}
+
+/// The folded words that a text has in capitals.
+fn capitals(text: &str) -> BTreeSet<String> {
+    let mut words = BTreeSet::new();
+    each_compound(text, |compound| {
+        let source = &text[compound.source()];
+        let is_word = source.chars().any(char::is_uppercase);
+        if is_word && !source.chars().any(char::is_lowercase) {
+            words.extend(compound.parts().map(str::to_owned));
+        }
+    });
+    words
 }
 
 /// Whether a clause is a very frequent word.

@@ -75,6 +75,8 @@ enum Piece {
     And,
     Or,
     Not,
+    /// A hyphen before a clause: an operator in a search that has syntax without it.
+    Hyphen,
     Open,
     Close,
     Field(String),
@@ -109,12 +111,11 @@ fn pieces(text: &str) -> Vec<Piece> {
         let (piece, length) = match first {
             '(' => (Piece::Open, 1),
             ')' => (Piece::Close, 1),
-            '-' if may_negate && begins_clause(&rest[1..]) => (Piece::Not, 1),
+            '-' if may_negate && begins_clause(&rest[1..]) => (Piece::Hyphen, 1),
             _ if is_quote(first) => quoted(rest),
             _ => word_or_field(rest),
         };
-        may_negate =
-            matches!(piece, Piece::Open | Piece::Field(_)) || (piece == Piece::Not && length == 1);
+        may_negate = matches!(piece, Piece::Open | Piece::Field(_) | Piece::Hyphen);
         pieces.push(piece);
         at += length;
     }
@@ -342,7 +343,7 @@ impl Reader<'_> {
                 Some(Piece::And) => self.at += 1,
                 _ => {}
             }
-            if self.next_is(&Piece::Not) {
+            if self.next_is(&Piece::Not) || self.next_is(&Piece::Hyphen) {
                 self.at += 1;
                 into = &mut unwanted;
             }
@@ -365,7 +366,7 @@ impl Reader<'_> {
         let piece = self.pieces.get(self.at).cloned().ok_or(Refused("a clause is missing"))?;
         self.at += 1;
         match piece {
-            Piece::And | Piece::Or | Piece::Not | Piece::Close => {
+            Piece::And | Piece::Or | Piece::Not | Piece::Hyphen | Piece::Close => {
                 Err(Refused("an operator stands for a clause"))
             }
             Piece::Quote => Err(Refused("an unclosed quote")),

@@ -34,7 +34,7 @@ const MEMBERS: [(usize, &[&str]); 13] = [
 /// The least distance between the words of two values, such as two authors.
 const GAP: u32 = 16;
 
-/// A word as records spell it, and its stem in the language of a record.
+/// A word as records spell it, and its term: the stem in the language of a record, with the mark of the language.
 #[derive(Debug)]
 pub(super) struct Spelling {
     pub form: String,
@@ -60,7 +60,7 @@ pub(super) struct Texts {
     pub records: Vec<Record>,
     pub spellings: Vec<Spelling>,
     pub stems: BTreeMap<String, usize>,
-    /// For each stem, the number of records that have it.
+    /// For each term, the number of records that have the term.
     pub counts: Vec<u64>,
     known: BTreeMap<(String, usize), usize>,
 }
@@ -133,7 +133,7 @@ impl Texts {
     }
 
     fn spelling(&mut self, form: &str, stemmer: &Stemmer) -> usize {
-        let stem = stemmer.stem(form).into_owned();
+        let stem = stemmer.term(form).into_owned();
         let stems = self.stems.len();
         let stem = *self.stems.entry(stem).or_insert(stems);
         if stem == self.counts.len() {

@@ -1,4 +1,4 @@
-//! Words that a thread has met, with their stems and the forms of each stem.
+//! Words that a thread has met, with their stems and the forms of each stem. A stem has the mark of its language here.
 //!
 //! ```text
 //! "networks" in English → stem 3, form 1      stem 3: "network"   forms "network", "networks"
@@ -119,7 +119,7 @@ impl Vocabulary {
 
     fn new_word(&mut self, text: &str, stemmer: Stemmer) -> Word {
         let Vocabulary { stems, known_stems, hasher, .. } = self;
-        let stem = stemmer.stem(text);
+        let stem = stemmer.term(text);
         let hash = hasher.hash_one(stem.as_bytes());
         let known =
             known_stems.find(hash, |at| stems[*at as usize].text() == stem.as_bytes()).copied();
@@ -179,7 +179,7 @@ impl Stem {
         &self.bytes[self.text_bytes as usize..]
     }
 
-    /// The number of a form, which may be new. Two languages may give one form the same stem.
+    /// The number of a form, which may be new.
     fn form(&mut self, text: &str) -> u32 {
         let (mut rest, mut number) = (self.forms(), 0);
         while let Ok(known) = take_text(&mut rest) {
@@ -215,7 +215,7 @@ mod tests {
     fn words_keep_their_stems_and_forms_until_the_limit() {
         let long = "pneumonoultramicroscopicsilicovolcanoconioses";
         let words = ["networks", "network", "networks", " ", long, "covid19", long];
-        let stem = Stemmer::of_language(Some("en")).stem(long);
+        let stem = Stemmer::of_language(Some("en")).term(long);
         let expected = [
             ("network", 0),
             ("network", 1),
@@ -230,8 +230,10 @@ mod tests {
         for _ in 0..2 {
             assert_eq!(look_up(&mut vocabulary, "en", &words), expected);
         }
-        // A word keeps its number in another language with the same stem.
-        assert_eq!(look_up(&mut vocabulary, "ja", &["network"]), [("network".to_owned(), 1)]);
+        // In another language the word has another term.
+        let of_other = Stemmer::of_language(Some("ja")).term("network").into_owned();
+        assert_ne!(of_other, "network");
+        assert_eq!(look_up(&mut vocabulary, "ja", &["network"]), [(of_other, 0)]);
         let of = |at: usize| -> String { "abcdefghij".repeat(3)[at..at + 3].to_owned() };
         let others: Vec<String> = (0..20).map(of).collect();
         let others: Vec<&str> = others.iter().map(String::as_str).collect();

@@ -21,7 +21,7 @@ use crate::dialects::graphql::plan::{
     AutocompletePlan, ListPlan, NamedMember, PageMember, Plan, RootValue, SCORE,
 };
 use crate::dialects::graphql::work_budget::{Halted, WorkBudget, WorkMeter};
-use crate::list::page::{search_hint, write_summary};
+use crate::list::page::{hint, write_summary};
 use crate::reply::BAD_QUERY_MESSAGE;
 use crate::reply::detail::Detail;
 
@@ -168,7 +168,7 @@ impl Executor<'_, '_> {
                             };
                         }
                         "hint" => {
-                            return match search_hint(query).filter(|_| answer.count == 0) {
+                            return match hint(query, answer.count) {
                                 Some(hint) => json::string(out, &hint),
                                 None => out.extend_from_slice(b"null"),
                             };

@@ -134,7 +134,8 @@ pub fn meta_field(name: &'static str) -> Field {
         ),
         "hint" => (
             "String",
-            "The key that finds words, if nothing matches and the filter compares the whole of a text.",
+            "The key that finds words, if nothing matches and the filter compares the whole of a text; or how to write \
+             what the search has of the syntax of another database.",
         ),
         _ => ("Int!", "Largest number of records on a page."),
     };
