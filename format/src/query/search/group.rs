@@ -515,7 +515,9 @@ impl<'s> Group<'s> {
             }
             let mut is_typed = term.form_count == 1;
             for field in Field::of_set(if is_typed { 0 } else { term.postings.fields()? }) {
-                term.postings.each_occurrence(field, |_, form| is_typed |= form == typed)?;
+                if !is_typed {
+                    term.postings.each_occurrence(field, |_, form| is_typed |= form == typed)?;
+                }
             }
             if is_typed {
                 return Ok(true);

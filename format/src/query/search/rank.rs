@@ -111,7 +111,7 @@ impl<'r> Ranking<'r> {
         (!is_suppressed).then(|| place_score(row - before as u32) + self.first_score(row))
     }
 
-    /// What a record with all words gets in a list of records with most words.
+    /// The addition to the score of a record with all words, in a list of records with most words.
     #[inline]
     fn first_score(&self, row: u32) -> u32 {
         let (first, score) = &self.first;
