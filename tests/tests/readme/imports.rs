@@ -95,8 +95,8 @@ fn in_circles(src: &Path, folder: &Path) -> Vec<PathBuf> {
         files(folder).into_iter().map(|path| (module(&path), path)).collect();
     let mut left: BTreeMap<PathBuf, BTreeSet<PathBuf>> =
         modules.values().map(|path| (path.clone(), imported_files(path, &modules))).collect();
-    // Files that import nothing, then files that import only these, and so on: circles remain, and files above them.
-    // The same from the other end leaves circles, and what lies between two of them.
+    // Removes files that import nothing, and files that no other file imports, until none is left to remove. Circles remain,
+    // and the files between two circles.
     loop {
         let imported: BTreeSet<PathBuf> = left.values().flatten().cloned().collect();
         let count = left.len();

@@ -17,7 +17,7 @@ const ARXIV_DOI: &str = "10.48550/arxiv.";
 /// The two halves of a serial number that are also a range of years.
 const YEARS: std::ops::RangeInclusive<u32> = 1500..=2099;
 
-/// An identifier.
+/// An identifier, and its kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::query) struct Identifier {
     /// The name of its kind, in answers.
@@ -34,7 +34,7 @@ pub struct SearchedIdentifier {
     pub address: Option<String>,
 }
 
-/// What has an identifier.
+/// The records with an identifier.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::query) enum IdentifierOf {
     /// The record with an id.

@@ -59,7 +59,7 @@ impl Bonuses {
         self.words == 0 && self.typed_max() == 0
     }
 
-    /// The greatest bonus.
+    /// The bonus of a record whose title is the search as typed.
     pub fn max(&self) -> u64 {
         self.sum(self.neighbours, 4 * COVERED) + self.typed_max()
     }

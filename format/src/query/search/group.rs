@@ -7,6 +7,7 @@ use std::{cmp::Reverse, collections::BinaryHeap, sync::Arc};
 
 use crate::index::full_text::{Amended, AmendedPosting, NO_ROW, Postings};
 use crate::query::rows::deadline::{Deadline, PacedDeadline, QueryError};
+use crate::query::search::common_rows::CommonRows;
 use crate::query::search::terms::TrueTerm;
 use crate::query::search::word_terms::{GroupTerm, WordTerms};
 use crate::schema::texts::{ANY_FIELD, Field};
@@ -19,58 +20,6 @@ const SCANNED_TERMS_MAX: usize = 32;
 
 /// A word of a search, and the joined form of the compound that it is a part of.
 pub(super) type SearchWord = (String, Option<String>);
-
-/// Rows that two groups have.
-#[derive(Default)]
-pub(super) struct CommonRows {
-    /// Ascending.
-    pub rows: Vec<CommonRow>,
-    /// The places of a group's rows, plus one, by the distance from a row; zeros between two calls.
-    places: Vec<u16>,
-}
-
-/// A row that two groups have, and its place among the decoded rows of each.
-pub(super) struct CommonRow {
-    pub row: u32,
-    pub places: [usize; 2],
-}
-
-/// Distances between the decoded rows of a group up to which the rows of another are looked up in a table.
-const TABLE_ROWS: usize = 1 << 13;
-/// Rows from which on a table pays.
-const TABLE_MIN: usize = 6;
-
-impl CommonRows {
-    /// Collects the rows that two ascending lists share. `rows` do not begin before `others`, nor end after them.
-    ///
-    /// ```text
-    /// rows 12 15    table from 10 on: 0 0 1 0 0 2 0    others 10 12 16: 0, 1, 0 → 12 at the places 0 and 1
-    /// ```
-    fn collect(&mut self, rows: &[u32], others: &[u32]) {
-        let CommonRows { rows: common, places } = self;
-        common.clear();
-        let (first, last) = (others[0], others[others.len() - 1]);
-        if rows.len() < TABLE_MIN || (last - first) as usize >= TABLE_ROWS {
-            for (at, row) in rows.iter().enumerate() {
-                if let Ok(other_at) = others.binary_search(row) {
-                    common.push(CommonRow { row: *row, places: [at, other_at] });
-                }
-            }
-            return;
-        }
-        places.resize(TABLE_ROWS, 0);
-        let distance = |row: u32| row.wrapping_sub(first) as usize % TABLE_ROWS;
-        for (row, place) in rows.iter().zip(1..) {
-            places[distance(*row)] = place;
-        }
-        for (other_at, row) in others.iter().enumerate() {
-            if let Some(at) = usize::from(places[distance(*row)]).checked_sub(1) {
-                common.push(CommonRow { row: *row, places: [at, other_at] });
-            }
-        }
-        rows.iter().for_each(|row| places[distance(*row)] = 0);
-    }
-}
 
 /// The postings of a term of a group.
 struct OpenTerm<'s> {
@@ -515,7 +464,9 @@ impl<'s> Group<'s> {
             }
             let mut is_typed = term.form_count == 1;
             for field in Field::of_set(if is_typed { 0 } else { term.postings.fields()? }) {
-                term.postings.each_occurrence(field, |_, form| is_typed |= form == typed)?;
+                if !is_typed {
+                    term.postings.each_occurrence(field, |_, form| is_typed |= form == typed)?;
+                }
             }
             if is_typed {
                 return Ok(true);
@@ -564,39 +515,5 @@ pub(super) fn seek_all<M>(
             }
         }
         return Ok(row);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn common_rows_are_the_rows_of_both_lists_with_their_places() {
-        let mut seed = 7u32;
-        let mut next = |below: u32| {
-            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            (seed >> 8) % below
-        };
-        let mut common = CommonRows::default();
-        // The table and the look-up of single rows, in turn.
-        for round in 0..400 {
-            let gap_max = [2, 9, 60, 1_000][round % 4];
-            let mut others = vec![next(1_000)];
-            while others.len() < 128 {
-                others.push(others[others.len() - 1] + 1 + next(gap_max));
-            }
-            let mut rows: Vec<u32> = others.iter().copied().filter(|_| next(3) == 0).collect();
-            let (first, last) = (others[0], others[127]);
-            rows.extend((0..next(100)).map(|_| first + next(last - first)));
-            rows.sort_unstable();
-            rows.dedup();
-            common.collect(&rows, &others);
-            let found = common.rows.iter().map(|common| (common.row, common.places));
-            let place = |list: &[u32], row| list.iter().position(|other| *other == row);
-            let both = rows.iter().filter_map(|row| Some((*row, place(&others, *row)?)));
-            let expected = both.map(|(row, at)| (row, [place(&rows, row).unwrap_or_default(), at]));
-            assert!(found.eq(expected), "{round}: {rows:?} {others:?}");
-        }
     }
 }

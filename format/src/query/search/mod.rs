@@ -13,6 +13,7 @@
 //! `snippet` marks the words of a search in the texts of a record; `word_test` serves both.
 
 mod bonus;
+mod common_rows;
 mod correct;
 mod forms;
 mod group;

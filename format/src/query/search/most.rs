@@ -31,23 +31,40 @@ const WINDOW_ROWS: u32 = 1 << 12;
 const WINDOW_SHARE: u64 = 64;
 
 impl<'s> Most<'s> {
-    pub fn new(
-        mut words: Vec<(u64, Group<'s>)>,
-        weight_min: u64,
-        deadline: Deadline<'s>,
-    ) -> Most<'s> {
+    /// Records with half of the weight of all words.
+    pub fn new(mut words: Vec<(u64, Group<'s>)>, deadline: Deadline<'s>) -> Most<'s> {
         words.sort_by_key(|(weight, _)| Reverse(*weight));
-        let mut rest: u64 = words.iter().map(|(weight, _)| weight).sum();
-        let mut needed = 0;
-        for (weight, _) in &words {
-            if rest < weight_min.max(1) {
+        let mut most = Most { words, needed: 0, weight_min: 1, deadline, pace: deadline.paced() };
+        most.require(most.weight().div_ceil(2));
+        most
+    }
+
+    /// The weight of all words.
+    fn weight(&self) -> u64 {
+        self.words.iter().map(|(weight, _)| weight).sum()
+    }
+
+    fn require(&mut self, weight_min: u64) {
+        self.weight_min = weight_min.max(1);
+        let mut rest = self.weight();
+        self.needed = 0;
+        for (weight, _) in &self.words {
+            if rest < self.weight_min {
                 break;
             }
             rest -= weight;
-            needed += 1;
+            self.needed += 1;
         }
-        let weight_min = weight_min.max(1);
-        Most { words, needed, weight_min, deadline, pace: deadline.paced() }
+    }
+
+    /// Takes records with any of the words from here on.
+    pub fn require_any(&mut self) {
+        self.require(1);
+    }
+
+    /// Moves back to the first record.
+    pub fn rewind(&mut self) -> Result<(), QueryError> {
+        self.words.iter_mut().try_for_each(|(_, word)| word.rewind())
     }
 
     /// The words, by descending weight.

@@ -2,7 +2,8 @@
 
 use crate::index::full_text::NO_ROW;
 use crate::query::rows::deadline::{Deadline, PacedDeadline, QueryError};
-use crate::query::search::group::{CommonRow, CommonRows, Group, seek_all};
+use crate::query::search::common_rows::{CommonRow, CommonRows};
+use crate::query::search::group::{Group, seek_all};
 use crate::query::search::terms::Referring;
 use crate::schema::texts::Field;
 use crate::storage::error::ReadError;

@@ -78,12 +78,12 @@ impl<'s, 'q> Resolver<'s, 'q> {
         if known.is_some_and(|count| count >= ALL_RECORDS_MIN as u64) {
             return Ok(matcher);
         }
-        let mut first = self.first_rows(&mut matcher, ALL_RECORDS_MIN)?;
+        let mut first = self.first_rows(ALL_RECORDS_MIN, |row| matcher.seek(row))?;
         // A search without records may be mistyped. Looking for near words is dear, and a search with records needs none.
         let words = words_of(&search.tree);
         if first.is_empty() && self.words.correct(words.iter().map(|(word, _)| &**word))? {
             matcher = self.checked_node(&search.tree)?;
-            first = self.first_rows(&mut matcher, ALL_RECORDS_MIN)?;
+            first = self.first_rows(ALL_RECORDS_MIN, |row| matcher.seek(row))?;
         }
         if first.len() < ALL_RECORDS_MIN
             && let Some(most) = self.most_besides(&first)?
@@ -100,19 +100,21 @@ impl<'s, 'q> Resolver<'s, 'q> {
 
     /// The matcher of records with most words, if these are more than the `first` ones, which have all words.
     fn most_besides(&mut self, first: &[u32]) -> Result<Option<Matcher<'s>>, QueryError> {
-        let tree = &self.search.tree;
-        let mut half = self.most(tree, 1)?;
-        let found = self.first_rows(&mut half, MOST_RECORDS_MIN)?;
-        let halves = u64::from(found.len() >= MOST_RECORDS_MIN);
-        let mut most = self.most(tree, halves)?;
+        let mut most = self.most(&self.search.tree)?;
+        let half = self.first_rows(MOST_RECORDS_MIN, |row| most.seek(row))?;
+        if half.len() < MOST_RECORDS_MIN {
+            most.require_any();
+        }
+        most.rewind()?;
         // A search that has found something is not refused because of what follows.
         if !first.is_empty() && most.nanoseconds() > MOST_NANOSECONDS_MAX {
             return Ok(None);
         }
-        self.check_cost(&most)?;
+        self.check_cost(most.nanoseconds())?;
         // Records with all words have most of them.
-        let has_others = self.first_rows(&mut most, first.len() + 1)?.len() > first.len();
-        has_others.then(|| self.most(tree, halves)).transpose()
+        let found = self.first_rows(first.len() + 1, |row| most.seek(row))?;
+        most.rewind()?;
+        Ok((found.len() > first.len()).then_some(Matcher::Most(most)))
     }
 
     /// The records with all words of the search, ascending, if records with most words follow these.
@@ -121,9 +123,9 @@ impl<'s, 'q> Resolver<'s, 'q> {
     }
 
     /// Refuses a search that would surely take longer than it may.
-    fn check_cost(&self, matcher: &Matcher<'_>) -> Result<(), QueryError> {
+    fn check_cost(&self, nanoseconds: u64) -> Result<(), QueryError> {
         let Some(allowed) = self.deadline.allowed() else { return Ok(()) };
-        let needed = Duration::from_nanos(matcher.nanoseconds());
+        let needed = Duration::from_nanos(nanoseconds);
         if needed <= allowed {
             return Ok(());
         }
@@ -155,22 +157,26 @@ impl<'s, 'q> Resolver<'s, 'q> {
         SearchSummary { words, corrected: corrected.collect(), identifier: None }
     }
 
-    /// The first matching rows that are not suppressed, at most `max`.
-    fn first_rows(&self, matcher: &mut Matcher<'_>, max: usize) -> Result<Vec<u32>, QueryError> {
+    /// The first rows that are not suppressed, at most `max`. `seek` moves to the first matching row at or after a row.
+    fn first_rows(
+        &self,
+        max: usize,
+        mut seek: impl FnMut(u32) -> Result<u32, QueryError>,
+    ) -> Result<Vec<u32>, QueryError> {
         let mut rows = Vec::new();
-        let mut row = matcher.seek(0)?;
+        let mut row = seek(0)?;
         while row != NO_ROW && rows.len() < max {
             if self.suppressed.binary_search(&row).is_err() {
                 rows.push(row);
             }
-            row = matcher.seek(row + 1)?;
+            row = seek(row + 1)?;
         }
         Ok(rows)
     }
 
     fn checked_node(&mut self, node: &Node) -> Result<Matcher<'s>, QueryError> {
         let matcher = self.node(node)?;
-        self.check_cost(&matcher)?;
+        self.check_cost(matcher.nanoseconds())?;
         Ok(matcher)
     }
 
@@ -256,8 +262,8 @@ impl<'s, 'q> Resolver<'s, 'q> {
         Group::new(terms, fields, self.deadline)
     }
 
-    /// The matcher of words with this many halves of the weight of all words, and of at least one word.
-    fn most(&mut self, tree: &Node, halves: u64) -> Result<Matcher<'s>, QueryError> {
+    /// The records with half of the weight of all words.
+    fn most(&mut self, tree: &Node) -> Result<Most<'s>, QueryError> {
         let mut words = Vec::new();
         for word in subject_words(tree) {
             let terms = self.words.terms_with_joined(&word.0, word.1.as_deref())?;
@@ -266,8 +272,7 @@ impl<'s, 'q> Resolver<'s, 'q> {
                 words.push((weight, self.group(terms, ANY_FIELD)?.of_word(word)));
             }
         }
-        let all: u64 = words.iter().map(|(weight, _)| weight).sum();
-        Ok(Matcher::Most(Most::new(words, (all * halves).div_ceil(2), self.deadline)))
+        Ok(Most::new(words, self.deadline))
     }
 }
 

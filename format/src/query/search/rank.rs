@@ -26,7 +26,8 @@ use crate::index::doc_set::{DocSet, DocSetBuilder};
 use crate::index::full_text::NO_ROW;
 use crate::query::rows::deadline::{Deadline, QueryError};
 use crate::query::search::bonus::Bonuses;
-use crate::query::search::group::{CommonRow, CommonRows, Group, seek_all};
+use crate::query::search::common_rows::{CommonRow, CommonRows};
+use crate::query::search::group::{Group, seek_all};
 use crate::query::search::matcher::Matcher;
 use crate::query::search::plan::Resolver;
 use crate::query::search::score::{PLACE_SCORE_MAX, RankedRow, WINDOW, saturate};
@@ -111,7 +112,7 @@ impl<'r> Ranking<'r> {
         (!is_suppressed).then(|| place_score(row - before as u32) + self.first_score(row))
     }
 
-    /// What a record with all words gets in a list of records with most words.
+    /// The addition to the score of a record with all words, in a list of records with most words.
     #[inline]
     fn first_score(&self, row: u32) -> u32 {
         let (first, score) = &self.first;

@@ -79,13 +79,13 @@ impl Engine {
 
     /// The English stem of a word.
     pub fn stem(&self, word: &str) -> String {
-        self.english.stem(word).into_owned()
+        self.english.term(word).into_owned()
     }
 
     /// Appends the English stems of a text's words.
     pub fn stems(&self, text: &str, into: &mut Vec<String>) {
         each_compound(text, |compound| {
-            into.extend(compound.parts().map(|part| self.english.stem(part).into_owned()));
+            into.extend(compound.parts().map(|part| self.english.term(part).into_owned()));
         });
     }
 
