@@ -100,9 +100,11 @@ impl Diagnostics {
         self.limits
     }
 
-    /// Sets the position of the following warnings.
+    /// Begins a line or a row: the position of the following warnings, and the memory of the record in it.
     pub fn at(&self, line: u64, byte_offset: u64) {
         self.position.set(LinePosition { line, byte_offset });
+        self.record_bytes.set(0);
+        self.is_large.take();
     }
 
     /// Counts a warning under `code`.
@@ -127,5 +129,25 @@ impl Diagnostics {
     #[cfg(test)]
     pub fn counts(&self) -> BTreeMap<&'static str, u64> {
         self.warnings.borrow().iter().map(|(code, warned)| (*code, warned.count)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Error;
+
+    use super::*;
+
+    #[test]
+    fn each_line_has_memory_of_its_own() {
+        let diagnostics = Diagnostics { record_bytes_max: Some(100), ..Diagnostics::default() };
+        for line in 1..4 {
+            diagnostics.at(line, 0);
+            assert!(diagnostics.hold::<Error>(60).is_ok());
+            assert!(diagnostics.hold::<Error>(40).is_ok());
+            assert!(diagnostics.hold::<Error>(1).is_err());
+        }
+        drop(diagnostics.begin_record(70));
+        assert!(diagnostics.hold::<Error>(100).is_ok());
     }
 }

@@ -234,7 +234,7 @@ mod tests {
             "The energy of {${\\mathit{K}}_{24}$} there",
         );
         check("CLUSTAL W: improving it: Better", "{CLUSTAL} {W:} {improving} it: {Better}");
-        check("x<sub>ä b</sub>", "x\\textsubscript{ä} \\textsubscript{b}");
+        check("x<sub>ä b</sub>", "x\\textsubscript{ä} $_b$");
         check("a--b ``c'' ~^", "a-{}-b `{}`c'{}' \\textasciitilde{}\\textasciicircum{}");
     }
 
