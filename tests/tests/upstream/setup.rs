@@ -237,7 +237,7 @@ pub fn assert_only_right_chunks(place: &Path) {
 /// A request that a test sends.
 #[derive(Clone, Debug)]
 pub struct Ask {
-    target: String,
+    pub target: String,
     /// The type of a posted body, and the body.
     body: Option<(&'static str, String)>,
 }
