@@ -147,3 +147,32 @@ fn outputs_of_every_type_have_a_formatted_reference() {
     }
     server.end(&[]);
 }
+
+#[test]
+fn an_author_and_a_source_without_a_record_have_their_printed_names() {
+    let dump = tempfile::tempdir().unwrap();
+    let work = json!({
+        "id": "https://openalex.org/W7", "title": "On <i>tests</i>", "type": "book-chapter",
+        "is_retracted": true, "updated_date": "2026-01-10",
+        "authorships": [{ "author": null, "raw_author_name": "Nobody Known" }],
+        "primary_location": { "is_oa": false, "source": null, "raw_source_name": "The World Summit" },
+    });
+    std::fs::create_dir(dump.path().join("works")).unwrap();
+    std::fs::write(dump.path().join("works/part.jsonl"), format!("{work}\n")).unwrap();
+    let server = Server::serve(&Snapshots::from_inputs(&[dump.path().to_owned()]));
+    let html = server.get("/browse/outputs/HX_W7").text().to_owned();
+    for tag in [
+        "<meta name=\"citation_author\" content=\"Known, Nobody\">",
+        "<meta name=\"citation_inbook_title\" content=\"The World Summit\">",
+    ] {
+        assert!(html.contains(tag), "{html}");
+    }
+    let ris = server.get("/outputs/HX_W7?format=ris").text().to_owned();
+    let lines = "AU  - Known, Nobody\r\nTI  - On tests\r\nT2  - The World Summit\r\n";
+    assert!(ris.contains(lines) && ris.contains("N1  - Retracted\r\n"), "{ris}");
+    let listed = server.get("/outputs?format=ris").text().to_owned();
+    assert_eq!(listed, ris);
+    let work = server.get("/openalex/works/W7").json();
+    assert_eq!(work["primary_location"]["raw_source_name"], "The World Summit");
+    server.end(&[]);
+}

@@ -32,7 +32,7 @@ use pinakes_format::storage::error::ReadError;
 use serde_json::{Value, json};
 
 use crate::formats::keys::Keys;
-use crate::formats::reference::{MEMBERS, Reference};
+use crate::formats::reference::{MEMBERS, PAGE_MEMBERS, Reference};
 
 /// A format of reference managers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,10 +99,18 @@ impl ReferenceFormat {
 
 /// The members of outputs that references need.
 pub fn members() -> Members {
+    selected(MEMBERS)
+}
+
+/// The members of outputs that their pages need for references.
+pub fn page_members() -> Members {
+    selected(&format!("{MEMBERS},{PAGE_MEMBERS}"))
+}
+
+fn selected(names: &str) -> Members {
     let view = View::Export;
     // A test reads them.
-    parse_select(Entity::Output, view, MEMBERS)
-        .unwrap_or_else(|_| Members::all(Entity::Output, view))
+    parse_select(Entity::Output, view, names).unwrap_or_else(|_| Members::all(Entity::Output, view))
 }
 
 /// Writes the references of a list or of one record in a format.
@@ -303,8 +311,9 @@ mod tests {
 
     #[test]
     fn a_record_has_all_members_that_references_read() {
-        let members = parse_select(Entity::Output, View::Export, MEMBERS);
-        assert!(members.is_ok());
+        for names in [MEMBERS, PAGE_MEMBERS] {
+            assert!(parse_select(Entity::Output, View::Export, names).is_ok(), "{names}");
+        }
     }
 
     #[test]

@@ -11,6 +11,8 @@ use crate::formats::rich::Rich;
 pub const MEMBERS: &str = "id,doi,title,name,year,date,language,type,authors.name,authors.raw_author_name,biblio,\
     keywords,abstract,is_retracted,primary_venue.landing_page_url,primary_venue.raw_source_name,\
     primary_venue.source.name,primary_venue.source.type";
+/// The members that pages of outputs show besides.
+pub const PAGE_MEMBERS: &str = "authors.orcid,open_access.oa_url,primary_venue.pdf_url";
 /// Address of DOIs.
 const DOI_RESOLVER: &str = "https://doi.org/";
 

@@ -10,6 +10,7 @@ use pinakes_format::storage::error::ReadError;
 use crate::define::call::Call;
 use crate::define::failure::Answer;
 use crate::define::plan::{Cost, Planned, Planning};
+use crate::formats;
 use crate::formats::reference::Reference;
 use crate::pages::beginnings::Beginnings;
 use crate::pages::chart::ByYear;
@@ -69,6 +70,14 @@ pub fn plan(planning: &Planning<'_>) -> Result<Planned, Reply> {
     }))
 }
 
+/// The reference to an output, with printed names where none is linked.
+fn reference(row: u32, snapshot: &Snapshot) -> Result<Reference, ReadError> {
+    let members = formats::page_members();
+    let mut writer = members.writer(snapshot);
+    members.render(row, &mut writer)?;
+    Reference::read(&writer.out)
+}
+
 /// Makes the page.
 fn answer(record: NamedRecord<'_>, call: &Call<'_>) -> Answer {
     let (facts, snapshot) = (record.facts, call.snapshot);
@@ -89,7 +98,7 @@ fn answer(record: NamedRecord<'_>, call: &Call<'_>) -> Answer {
     let beginnings = snapshot.or_noted(beginnings)?;
     let json = json_of(facts.entity, row, snapshot)?;
     let is_output = facts.entity == Entity::Output;
-    let reference = is_output.then(|| Reference::read(&json)).transpose()?;
+    let reference = is_output.then(|| reference(row, snapshot)).transpose()?;
     let path = format!("/{}/{id}", facts.route);
     let page = layout(facts, id, &Preview::parse(&json), reference.as_ref(), beginnings, call)?;
     let links = reference.and_then(|reference| citation::link_header(&reference, &path));
