@@ -14,7 +14,7 @@ use crate::setup::{Ask, ChangingTree, Edition, Mirror, answers, outputs, three_w
 
 /// The most transfers of one request that wait for one another.
 const ROUNDS_MAX: usize = 10;
-/// A page for people with a search that records with most words follow: the groups beside it wait for both.
+/// The same of a page for people whose search lists records with all words, then records with most words.
 const SEARCH_PAGE_ROUNDS_MAX: usize = 12;
 /// The delay of each transfer.
 const ROUND_TRIP: Duration = Duration::from_millis(30);

@@ -2,8 +2,7 @@
 
 use pinakes_format::text::fold::fold;
 
-/// Words before a last name that belong to it: those that the name parsers of CSL (citeproc-js) and of `nameparser` know,
-/// for languages whose names have them before the last word.
+/// Words before a last name that belong to it, in the languages of western Europe and in Arabic names.
 const PARTICLES: [&str; 32] = [
     "af", "al", "av", "bin", "da", "das", "de", "degli", "dei", "del", "dell'", "della", "delle",
     "den", "der", "di", "do", "dos", "du", "el", "la", "las", "le", "los", "ten", "ter", "van",
@@ -23,8 +22,8 @@ const VIETNAMESE: [&str; 18] = [
 const BETWEEN_LAST_NAMES: [&str; 3] = ["e", "i", "y"];
 /// Words after a last name.
 const SUFFIXES: [&str; 7] = ["jr", "jr.", "sr", "sr.", "ii", "iii", "iv"];
-/// Words that names of people do not have: kinds of organisations and their legal forms, as the names of ROR have them most
-/// often, without those that are last names too (`Press`, `School`, `Church`).
+/// Words that names of people do not have: kinds of organisations and their legal forms, without those that are last names
+/// too (`Press`, `School`, `Church`).
 const OF_ORGANISATIONS: [&str; 68] = [
     "academy",
     "administration",

@@ -385,7 +385,7 @@ impl Evaluation<'_> {
         }
     }
 
-    /// What a record gets for a word as typed.
+    /// The bonus of a record for a word as typed.
     fn typed_bonus(&self, word: &Weighed) -> u64 {
         if word.typed.is_empty() || word.weight == 0 { 0 } else { 31 * word.weight / 16 + 128 }
     }
