@@ -59,7 +59,7 @@ impl<'a> Answerer<'a> {
         matched: Option<Matched>,
         served: &Arc<ServedSnapshot>,
     ) -> Result<Planned, Reply> {
-        let call = Answerer::call(self, asked, served, Thread::Shared);
+        let call = self.call(asked, served, Thread::Shared);
         if call.uri_bytes > URI_BYTES_MAX {
             let message = format!("URI exceeds {URI_BYTES_MAX} bytes");
             return Err(Reply::error(StatusCode::URI_TOO_LONG, message));

@@ -25,6 +25,8 @@ pub(crate) mod reference;
 pub(crate) mod rich;
 mod ris;
 
+use std::sync::LazyLock;
+
 use pinakes_format::entity::Entity;
 use pinakes_format::query::parse_select;
 use pinakes_format::record::members::{Members, View};
@@ -98,14 +100,11 @@ impl ReferenceFormat {
 }
 
 /// The members of outputs that references need.
-pub fn members() -> Members {
-    selected(MEMBERS)
-}
+pub static REFERENCE_MEMBERS: LazyLock<Members> = LazyLock::new(|| selected(MEMBERS));
 
 /// The members of outputs that their pages need for references.
-pub fn page_members() -> Members {
-    selected(&format!("{MEMBERS},{PAGE_MEMBERS}"))
-}
+pub static PAGE_REFERENCE_MEMBERS: LazyLock<Members> =
+    LazyLock::new(|| selected(&format!("{MEMBERS},{PAGE_MEMBERS}")));
 
 fn selected(names: &str) -> Members {
     let view = View::Export;

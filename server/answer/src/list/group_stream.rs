@@ -145,10 +145,6 @@ impl PieceSource for GroupRows {
         self.groups.held_bytes()
     }
 
-    fn next_bytes(&self, _: &Snapshot) -> usize {
-        PIECE_BYTES
-    }
-
     fn next_piece(
         &mut self,
         snapshot: &Snapshot,

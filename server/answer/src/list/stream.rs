@@ -127,7 +127,7 @@ impl ListRows {
         })?;
         let all = || Members::all(query.entity, View::List);
         let members = match format {
-            StreamFormat::References(_) => formats::members(),
+            StreamFormat::References(_) => formats::REFERENCE_MEMBERS.clone(),
             _ => query.select.clone().unwrap_or_else(all),
         };
         let output = match format {

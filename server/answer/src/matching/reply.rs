@@ -12,7 +12,7 @@ use pinakes_format::text::json;
 
 use crate::define::work_limits::WorkLimits;
 use crate::matching::lines::{KEY, Line, LineFormat};
-use crate::reply::pieces::{PIECE_BYTES, PieceBudget, PieceError, PieceSource};
+use crate::reply::pieces::{PieceBudget, PieceError, PieceSource};
 
 /// Lines answered together, so that a client sees the first ones soon.
 const LINES_TOGETHER: usize = 50;
@@ -142,10 +142,6 @@ impl MatchedLines {
 impl PieceSource for MatchedLines {
     fn held_bytes(&self) -> usize {
         self.held_bytes
-    }
-
-    fn next_bytes(&self, _: &Snapshot) -> usize {
-        PIECE_BYTES
     }
 
     fn next_piece(

@@ -72,9 +72,8 @@ pub fn plan(planning: &Planning<'_>) -> Result<Planned, Reply> {
 
 /// The reference to an output, with printed names where none is linked.
 fn reference(row: u32, snapshot: &Snapshot) -> Result<Reference, ReadError> {
-    let members = formats::page_members();
-    let mut writer = members.writer(snapshot);
-    members.render(row, &mut writer)?;
+    let mut writer = formats::PAGE_REFERENCE_MEMBERS.writer(snapshot);
+    formats::PAGE_REFERENCE_MEMBERS.render(row, &mut writer)?;
     Reference::read(&writer.out)
 }
 

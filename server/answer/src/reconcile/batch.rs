@@ -281,10 +281,6 @@ impl PieceSource for Batch {
         PIECE_BYTES
     }
 
-    fn next_bytes(&self, _: &Snapshot) -> usize {
-        PIECE_BYTES
-    }
-
     fn next_piece(&mut self, snapshot: &Snapshot, _: &PieceBudget) -> Result<Vec<u8>, PieceError> {
         Ok(self.render(snapshot)?)
     }

@@ -194,10 +194,6 @@ impl PieceSource for Cells {
         PIECE_BYTES
     }
 
-    fn next_bytes(&self, _: &Snapshot) -> usize {
-        PIECE_BYTES
-    }
-
     fn next_piece(
         &mut self,
         snapshot: &Snapshot,

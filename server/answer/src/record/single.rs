@@ -71,7 +71,7 @@ pub struct NamedRecord<'a> {
 pub fn plan(variant: &'static Variant, planning: &Planning<'_>) -> Result<Planned, Reply> {
     let (facts, segment) = (planning.facts(), planning.segment);
     let id = parse_id(variant, facts, planning.segment())?;
-    let format = citation_format(facts, &planning.call).map_err(Reply::bad_query)?;
+    let format = reference_format(facts, &planning.call).map_err(Reply::bad_query)?;
     Ok(Planned::work(Cost::Small, move |call| {
         let record = NamedRecord { facts, id, raw_id: segment.text_in(call.path) };
         match format {
@@ -82,7 +82,10 @@ pub fn plan(variant: &'static Variant, planning: &Planning<'_>) -> Result<Planne
 }
 
 /// The format of reference managers that a request for an output asks for, by `format` or else by `Accept`.
-fn citation_format(facts: &Facts, call: &Call<'_>) -> Result<Option<ReferenceFormat>, Vec<Detail>> {
+fn reference_format(
+    facts: &Facts,
+    call: &Call<'_>,
+) -> Result<Option<ReferenceFormat>, Vec<Detail>> {
     if facts.entity != Entity::Output {
         return Ok(None);
     }
@@ -142,9 +145,8 @@ fn cite(record: NamedRecord<'_>, format: ReferenceFormat, call: &Call<'_>) -> An
         Some(coding) => Reply::not_modified_tagged(&etags, coding),
         None => {
             refuse_long(record.facts.entity, row, call)?;
-            let members = formats::members();
-            let mut writer = members.writer(call.snapshot);
-            members.render(row, &mut writer)?;
+            let mut writer = formats::REFERENCE_MEMBERS.writer(call.snapshot);
+            formats::REFERENCE_MEMBERS.render(row, &mut writer)?;
             let reference = Reference::read(&writer.out)?;
             let id = &call.snapshot.manifest().id;
             let text = ReferenceWriter::of_record(format, &reference, id)?;
