@@ -59,6 +59,21 @@ pub struct InProcessServer {
     places: Arc<ConnectionLimiter>,
 }
 
+/// Answers of all kinds, within bounds that no test of a whole answer reaches.
+pub const ANSWER_SETTINGS: Settings = Settings {
+    list_timeout: LIST_TIMEOUT,
+    list_cpu: Duration::from_secs(60),
+    held_bytes_max: 64 << 20,
+    graphql: GraphqlSettings::DEFAULT,
+    has_docs: true,
+    has_browse: true,
+    has_mcp: true,
+    has_openalex: true,
+    is_https: false,
+    is_behind_network: false,
+    data_licence: None,
+};
+
 /// A clock that each reading advances.
 struct SteppingClock(AtomicU64);
 
@@ -84,19 +99,7 @@ impl InProcessServer {
             .map(|limits| RateLimiter::new(limits, Box::new(SteppingClock(AtomicU64::new(0)))));
         let gate = Gate::new(clients, counters, None);
         let bounds = ServiceSettings {
-            answers: Settings {
-                list_timeout: LIST_TIMEOUT,
-                list_cpu: Duration::from_secs(60),
-                held_bytes_max: 64 << 20,
-                graphql: GraphqlSettings::DEFAULT,
-                has_docs: true,
-                has_browse: true,
-                has_mcp: true,
-                has_openalex: true,
-                is_https: false,
-                is_behind_network: false,
-                data_licence: None,
-            },
+            answers: ANSWER_SETTINGS,
             disk_reads: 16,
             reply_memory_bytes: 64 << 20,
             reply_timeout: Duration::from_secs(600),

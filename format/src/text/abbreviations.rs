@@ -31,7 +31,8 @@ pub fn is_abbreviation(word: &str) -> bool {
     ABBREVIATIONS.iter().any(|(short, _)| *short == word)
 }
 
-/// The words that a folded word of a search also finds: those that the word stands for, or the abbreviations of the word.
+/// The words that a folded word of a search also finds: its long forms where the word is an abbreviation, its
+/// abbreviations where the word is a long form.
 ///
 /// ```text
 /// univ → university    university → univ    j → journal    journal → none

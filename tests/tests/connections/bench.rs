@@ -2,12 +2,13 @@
 
 use std::{net::IpAddr, sync::Arc, time::Duration};
 
-use pinakes_answer::{GraphqlSettings, Settings};
+use pinakes_answer::Settings;
 use pinakes_server::parts::{
     Certificate, ClientResolver, ConnectionLimiter, ConnectionSettings, Connections,
     ForwardingHeader, Gate, Preface, ServiceSettings, Timeouts,
 };
 use pinakes_server::{Service, SnapshotManager, SnapshotSource};
+use pinakes_tests::serving::ANSWER_SETTINGS;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt, DuplexStream},
     time::Instant,
@@ -60,14 +61,7 @@ impl Bench {
                 list_timeout,
                 list_cpu: list_timeout,
                 held_bytes_max: 8 << 20,
-                graphql: GraphqlSettings::DEFAULT,
-                has_docs: true,
-                has_browse: true,
-                has_mcp: true,
-                has_openalex: true,
-                is_https: false,
-                is_behind_network: false,
-                data_licence: None,
+                ..ANSWER_SETTINGS
             },
             disk_reads: 16,
             reply_memory_bytes: 8 << 20,

@@ -9,11 +9,14 @@ use std::{
 use chrono::{DateTime, Utc};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use pinakes_answer::{
-    Answerer, Asked, Caller, Clock, Event, Failure, GraphqlSettings, HealthIssue, Host, HostClock,
-    Planned, Posted, ServedSnapshot, Settings, Thread, find,
+    Answerer, Asked, Caller, Clock, Event, Failure, HealthIssue, Host, HostClock, Planned, Posted,
+    ServedSnapshot, Thread, find,
 };
 use pinakes_format::snapshot::Snapshot;
-use pinakes_tests::server::{Server, Snapshots};
+use pinakes_tests::{
+    server::{Server, Snapshots},
+    serving::ANSWER_SETTINGS,
+};
 
 /// A clock that measures no processor time.
 #[derive(Debug)]
@@ -70,20 +73,7 @@ impl PlainHost {
         headers: &HeaderMap,
         body: &[u8],
     ) -> (StatusCode, HeaderMap, Vec<u8>) {
-        let settings = Settings {
-            list_timeout: Duration::from_secs(60),
-            list_cpu: Duration::from_secs(60),
-            held_bytes_max: 8 << 20,
-            graphql: GraphqlSettings::DEFAULT,
-            has_docs: true,
-            has_browse: true,
-            has_mcp: true,
-            has_openalex: true,
-            is_https: false,
-            is_behind_network: false,
-            data_licence: None,
-        };
-        let answerer = Answerer { settings: &settings, host: self };
+        let answerer = Answerer { settings: &ANSWER_SETTINGS, host: self };
         let address = IpAddr::V4(Ipv4Addr::LOCALHOST);
         let caller = Caller { address, is_proxied: false, quotas: None };
         let (path, query) = target.split_once('?').unwrap_or((target, ""));

@@ -193,7 +193,7 @@ impl Evaluation<'_> {
         self.spellings(|_, stem| stems.contains(&stem))
     }
 
-    /// The terms of a word, of what it abbreviates or what abbreviates it, and of each correction.
+    /// The stems of a word, of its long forms and abbreviations, and of each correction: one set each.
     fn alternatives(&self, word: &str) -> Vec<BTreeSet<usize>> {
         if self.is_exact {
             return vec![self.stems_of(&self.spellings(|form, _| form == word))];
@@ -350,7 +350,7 @@ impl Evaluation<'_> {
         }
     }
 
-    /// The number of records with a word of these terms, of which a record has one.
+    /// The sum of the numbers of records of these stems. A record in one language has at most one of them.
     fn count(&self, stems: &BTreeSet<usize>) -> u64 {
         stems.iter().map(|stem| self.texts.counts[*stem]).sum()
     }
@@ -385,7 +385,7 @@ impl Evaluation<'_> {
         }
     }
 
-    /// The bonus of a record for a word as typed.
+    /// The points of a record that has the word exactly as typed.
     fn typed_bonus(&self, word: &Weighed) -> u64 {
         if word.typed.is_empty() || word.weight == 0 { 0 } else { 31 * word.weight / 16 + 128 }
     }
