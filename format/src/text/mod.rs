@@ -6,5 +6,6 @@ pub mod abbreviations;
 pub mod analyzer;
 pub mod fold;
 pub mod json;
+pub mod tags;
 pub mod time;
 pub mod unseen;

@@ -4,6 +4,7 @@
 //! bytes behind it, unless it consumes them.
 
 use super::greek;
+use crate::text::tags::TagKind;
 
 /// The effect of markup on the word around the markup.
 #[derive(Debug, PartialEq, Eq, Clone, Copy)]
@@ -37,60 +38,6 @@ impl Markup {
     }
 }
 
-/// Tags of bold and italic text, without the prefix `jats:`.
-const EMPHASIS_TAGS: &[&str] =
-    &["b", "bold", "em", "emph", "i", "inf", "ital", "italic", "it", "strong"];
-
-/// Other tags that stand inside words, without the prefixes `jats:` and `mml:`.
-const INLINE_TAGS: &[&str] = &[
-    "a",
-    "abbr",
-    "bdi",
-    "big",
-    "cite",
-    "code",
-    "font",
-    "kbd",
-    "mark",
-    "math",
-    "mfrac",
-    "mi",
-    "mn",
-    "mo",
-    "monospace",
-    "mover",
-    "mrow",
-    "ms",
-    "msqrt",
-    "mstyle",
-    "msub",
-    "msubsup",
-    "msup",
-    "mtext",
-    "munder",
-    "named-content",
-    "roman",
-    "s",
-    "sans-serif",
-    "sb",
-    "sc",
-    "scp",
-    "small",
-    "smallcaps",
-    "span",
-    "strike",
-    "styled-content",
-    "sub",
-    "sup",
-    "tt",
-    "u",
-    "underline",
-    "var",
-];
-
-/// Tags that separate words, where entities hide their brackets.
-const BLOCK_TAGS: [&str; 9] = ["br", "div", "li", "ol", "p", "sec", "td", "title", "ul"];
-
 /// Reads the tag at the beginning of a text: `</?[A-Za-z][^>]*>`, the syntax that folding removes.
 ///
 /// The text must contain a `>`; the caller knows the last one, which keeps `<a<a<a…` linear.
@@ -103,18 +50,17 @@ pub(super) fn tag(text: &str) -> Option<Markup> {
     let bytes = memchr::memchr(b'>', text.as_bytes())? + 1;
     let ends = |c: char| c.is_ascii_whitespace() || c == '>' || c == '/';
     let name = &name[..name.find(ends).unwrap_or(name.len())];
-    let meaning = inline_meaning(name, content.starts_with('/')).unwrap_or(Meaning::Separator);
+    let kind = TagKind::of(name).unwrap_or(TagKind::Block);
+    let meaning = tag_meaning(kind, content.starts_with('/'));
     Some(Markup::new(bytes, meaning))
 }
 
-/// The meaning of a tag that stands inside words.
-fn inline_meaning(name: &str, is_end: bool) -> Option<Meaning> {
-    let local = name.rsplit(':').next().unwrap_or(name);
-    let is_among = |names: &[&str]| names.iter().any(|other| other.eq_ignore_ascii_case(local));
-    match is_among(EMPHASIS_TAGS) {
-        true if is_end => Some(Meaning::EmphasisEnd),
-        true => Some(Meaning::EmphasisStart),
-        false => is_among(INLINE_TAGS).then_some(Meaning::Transparent),
+fn tag_meaning(kind: TagKind, is_end: bool) -> Meaning {
+    match kind {
+        TagKind::Italic | TagKind::Bold if is_end => Meaning::EmphasisEnd,
+        TagKind::Italic | TagKind::Bold => Meaning::EmphasisStart,
+        TagKind::Sub | TagKind::Super | TagKind::Inline => Meaning::Transparent,
+        TagKind::Formula | TagKind::Block => Meaning::Separator,
     }
 }
 
@@ -134,9 +80,7 @@ pub(super) fn escaped_tag(text: &str) -> Option<Markup> {
     let name_bytes = content.bytes().take(16).take_while(u8::is_ascii_alphanumeric).count();
     let (name, rest) = content.split_at(name_bytes);
     let close = entity(rest).filter(|close| close.meaning == Meaning::Character('>'))?;
-    let is_block = BLOCK_TAGS.iter().any(|block| block.eq_ignore_ascii_case(name));
-    let block = is_block.then_some(Meaning::Separator);
-    let meaning = inline_meaning(name, text.starts_with('/')).or(block)?;
+    let meaning = tag_meaning(TagKind::of(name)?, text.starts_with('/'));
     Some(Markup::new(text.len() - rest.len() + close.bytes, meaning))
 }
 

@@ -10,6 +10,7 @@
 //! Tags and entities may be escaped once more, as dumps have them (`&amp;lt;i&amp;gt;`). Other tags are text.
 
 use html_escape::decode_html_entities;
+use pinakes_format::text::tags::TagKind;
 
 use crate::formats::names::one_line;
 
@@ -28,58 +29,6 @@ pub enum Style {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Rich(pub Vec<(Style, String)>);
 
-/// Tags without an own style, by their local names.
-const PLAIN_TAGS: [&str; 46] = [
-    "a",
-    "abbr",
-    "b",
-    "bold",
-    "big",
-    "br",
-    "div",
-    "emph",
-    "font",
-    "h1",
-    "h2",
-    "h3",
-    "inline-formula",
-    "li",
-    "math",
-    "mathvariant",
-    "menclose",
-    "mfenced",
-    "mfrac",
-    "mi",
-    "mn",
-    "mo",
-    "monospace",
-    "mover",
-    "mpadded",
-    "mroot",
-    "mrow",
-    "ms",
-    "mspace",
-    "msqrt",
-    "mstyle",
-    "msub",
-    "msubsup",
-    "msup",
-    "mtext",
-    "munder",
-    "named-content",
-    "p",
-    "roman",
-    "sc",
-    "scp",
-    "semantics",
-    "span",
-    "strong",
-    "title",
-    "u",
-];
-const ITALIC_TAGS: [&str; 4] = ["em", "i", "it", "italic"];
-const SUB_TAGS: [&str; 3] = ["inf", "sb", "sub"];
-const SUPER_TAGS: [&str; 2] = ["sp", "sup"];
 /// The longest tag that is read; what is longer is text.
 const TAG_BYTES_MAX: usize = 512;
 
@@ -156,19 +105,18 @@ impl Rich {
             return;
         }
         let outer = *style;
-        let is = |names: &[&str]| names.contains(&tag.name.as_str());
-        *style = match () {
-            () if is(&ITALIC_TAGS) => Style::Italic,
-            () if is(&SUB_TAGS) => Style::Sub,
-            () if is(&SUPER_TAGS) => Style::Super,
-            () => outer,
+        *style = match tag.kind {
+            TagKind::Italic => Style::Italic,
+            TagKind::Sub => Style::Sub,
+            TagKind::Super => Style::Super,
+            TagKind::Bold | TagKind::Inline | TagKind::Formula | TagKind::Block => outer,
         };
         open.push(Open { name: tag.name.clone(), children: 0, outer });
     }
 
     /// A block or a line break stands between words.
     fn separate(&mut self, tag: &Tag) {
-        if ["br", "div", "li", "p", "title", "mspace"].contains(&tag.name.as_str()) {
+        if tag.kind == TagKind::Block {
             self.push(Style::Plain, " ");
         }
     }
@@ -219,6 +167,7 @@ impl Rich {
 struct Tag {
     /// The local name, in small letters.
     name: String,
+    kind: TagKind,
     is_end: bool,
     is_empty: bool,
 }
@@ -237,9 +186,8 @@ fn tag(text: &str) -> Option<(Tag, usize)> {
         return None;
     }
     let name = name.rsplit(':').next().unwrap_or(name).to_ascii_lowercase();
-    let known: [&[&str]; 4] = [&PLAIN_TAGS, &ITALIC_TAGS, &SUB_TAGS, &SUPER_TAGS];
-    let is_known = known.iter().any(|names| names.contains(&name.as_str()));
-    is_known.then_some((Tag { name, is_end, is_empty }, end + 2))
+    let kind = TagKind::of(&name)?;
+    Some((Tag { name, kind, is_end, is_empty }, end + 2))
 }
 
 /// The length of a formula between dollars, which is TeX with its braces closed.
@@ -305,6 +253,7 @@ mod tests {
         );
         check("n <b and c> d", "n <b and c> d", "n <b and c> d");
         check("<i class=\"x\">a</i> <BR /> b", "a b", "<i>a</i> b");
+        check("<small>A</small> <tt>b</tt><ul><ital>c</ital></ul>", "A b c", "A b <i>c</i>");
         check("One<br/>two <title>three</title>", "One two three", "One two three");
         check("&nbsp;é &eacute; &unknown; &", "é é &unknown; &", "é é &unknown; &");
         check(
