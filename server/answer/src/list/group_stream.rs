@@ -78,28 +78,6 @@ struct GroupRows {
     next: usize,
 }
 
-impl GroupRows {
-    /// Renders groups until the text is as long as a piece or the groups end.
-    fn render(&mut self, snapshot: &Snapshot, budget: &PieceBudget) -> Result<Vec<u8>, ReadError> {
-        let mut out = Vec::with_capacity(PIECE_BYTES + 1_024);
-        let header = mem::take(&mut self.header);
-        if self.format == StreamFormat::Csv && !header.is_empty() {
-            write_line(header.iter().map(String::as_bytes), &mut out);
-        }
-        while self.next < self.groups.len() && !budget.is_used(out.len()) {
-            let group = self.groups.group(self.next, snapshot)?;
-            if self.format == StreamFormat::Csv {
-                write_row(&group, snapshot, &mut out)?;
-            } else {
-                render_group(&group, self.keys, snapshot, &mut out)?;
-                out.push(b'\n');
-            }
-            self.next += 1;
-        }
-        Ok(out)
-    }
-}
-
 /// Appends a group as a row of a table.
 fn write_row(group: &Group, snapshot: &Snapshot, out: &mut Vec<u8>) -> Result<(), ReadError> {
     let mut fields: Vec<Vec<u8>> = Vec::with_capacity(8);
@@ -150,7 +128,22 @@ impl PieceSource for GroupRows {
         snapshot: &Snapshot,
         budget: &PieceBudget,
     ) -> Result<Vec<u8>, PieceError> {
-        Ok(self.render(snapshot, budget)?)
+        let mut out = Vec::with_capacity(PIECE_BYTES + 1_024);
+        let header = mem::take(&mut self.header);
+        if self.format == StreamFormat::Csv && !header.is_empty() {
+            write_line(header.iter().map(String::as_bytes), &mut out);
+        }
+        while self.next < self.groups.len() && !budget.is_used(out.len()) {
+            let group = self.groups.group(self.next, snapshot)?;
+            if self.format == StreamFormat::Csv {
+                write_row(&group, snapshot, &mut out)?;
+            } else {
+                render_group(&group, self.keys, snapshot, &mut out)?;
+                out.push(b'\n');
+            }
+            self.next += 1;
+        }
+        Ok(out)
     }
 
     fn is_done(&self) -> bool {

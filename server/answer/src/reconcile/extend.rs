@@ -5,7 +5,7 @@
 //! {"meta":[{"id":"authors.name",…}],"rows":{"HX_W1":{"authors.name":[{"str":"Ada Berg"},…]}}}
 //! ```
 
-use std::{borrow::Cow, collections::BTreeMap, fmt};
+use std::{borrow::Cow, collections::BTreeMap, fmt, mem};
 
 use pinakes_format::entity::Entity;
 use pinakes_format::query::{member_names, nearest, parse_select};
@@ -99,6 +99,7 @@ pub fn answer(extension: &Extension, call: &Call<'_>) -> Answer {
         selections: BTreeMap::new(),
         next: 0,
         values_left: REPLY_VALUES_MAX,
+        has_begun: false,
         is_done: false,
     };
     if call.snapshot.is_fetched() {
@@ -115,6 +116,7 @@ struct Cells {
     /// Index of the next id.
     next: usize,
     values_left: usize,
+    has_begun: bool,
     is_done: bool,
 }
 
@@ -122,13 +124,14 @@ impl Cells {
     /// Reads what the first piece needs, so that a mirror fetches it together.
     fn prepare(&mut self, snapshot: &Snapshot, budget: &PieceBudget) -> Result<(), ReadError> {
         self.render(snapshot, budget)?;
-        (self.next, self.values_left, self.is_done) = (0, REPLY_VALUES_MAX, false);
+        (self.next, self.values_left) = (0, REPLY_VALUES_MAX);
+        (self.has_begun, self.is_done) = (false, false);
         Ok(())
     }
 
     fn render(&mut self, snapshot: &Snapshot, budget: &PieceBudget) -> Result<Vec<u8>, ReadError> {
         let mut out = Vec::new();
-        if self.next == 0 {
+        if !mem::replace(&mut self.has_begun, true) {
             let names = self.extension.properties.iter();
             let meta: Value =
                 names.map(|Property { id }| json!({ "id": id, "name": id })).collect();
