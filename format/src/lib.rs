@@ -18,6 +18,7 @@
 //! - [`autocomplete`]: ranked search of names.
 //! - [`matching`]: which record a text of people means.
 //! - [`changes`]: what differs between two snapshots.
+//! - [`formats`]: references for reference managers, and tables.
 //!
 //! # Example
 //!
@@ -28,6 +29,7 @@
 pub mod autocomplete;
 pub mod changes;
 pub mod entity;
+pub mod formats;
 pub mod index;
 pub mod json;
 pub mod matching;

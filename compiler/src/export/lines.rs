@@ -1,11 +1,20 @@
-//! Writes records as lines: native JSON, or rows of CSV. All threads render and compress, a unit of 512
-//! rows each; the units are written in order.
+//! Writes records as text: native JSON lines, rows of CSV, a workbook, or references. All threads render a unit of 512 rows
+//! each; the units are written in order.
+//!
+//! ```text
+//! JSON lines, CSV          rows ─► text, compressed ─► file        on all threads
+//! workbook, references     rows ─► JSON ─► text, compressed ─► file     JSON on all threads, the rest on one: a workbook is
+//!                                                                 one stream of Deflate, and keys of BibTeX are counted
+//! ```
 
 use std::io::{self, Write};
 
 use flate2::write::GzEncoder;
 use pinakes_format::changes::add_references;
 use pinakes_format::entity::Entity;
+use pinakes_format::formats::reference::Reference;
+use pinakes_format::formats::table::{Columns, RowWriter, TableCells, TableOptions};
+use pinakes_format::formats::{self, ReferenceFormat, ReferenceWriter};
 use pinakes_format::json::render::JsonWriter;
 use pinakes_format::record::csv::CsvTable;
 use pinakes_format::record::members::{Members, View};
@@ -38,107 +47,232 @@ pub(crate) struct Written {
     pub(crate) records: u64,
     /// Size of the file in bytes.
     pub(crate) bytes: u64,
+    /// What is too long.
+    pub(crate) long: Long,
+}
+
+/// Counts of lines and cells that readers of an export may refuse.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Long {
     /// Number of lines longer than the default of `--max-line`.
-    pub(crate) long_lines: u64,
+    pub(crate) lines: u64,
+    /// Number of cells longer than spreadsheets hold, or cut.
+    pub(crate) cells: u64,
 }
 
-/// Consecutive lines, compressed.
+/// The form of the records in a file.
+#[derive(Clone, Copy)]
+pub(crate) enum Form {
+    /// Native JSON.
+    Json,
+    /// Rows of CSV or of a workbook.
+    Table(Columns, TableOptions),
+    /// References for reference managers.
+    References(ReferenceFormat),
+}
+
+/// Consecutive records as text.
 #[derive(Default)]
-struct Lines {
+struct Part {
+    /// Compressed, unless it is JSON for [`Sequel`].
     bytes: Vec<u8>,
+    /// The ends of the records in JSON for [`Sequel`].
+    ends: Vec<usize>,
     rows: u64,
-    long_lines: u64,
+    long: Long,
 }
 
-/// How a record becomes a line.
-struct LineFormat<'s> {
+/// How a record becomes text.
+struct RecordFormat<'s> {
     snapshot: &'s Snapshot,
     entity: Entity,
     members: Members,
-    /// `None` for JSON.
-    table: Option<CsvTable>,
+    /// Cells of CSV; `None` for JSON.
+    cells: Option<(TableCells, TableOptions)>,
     has_references: bool,
-    compression: Compression,
+    /// `None` for JSON that one thread goes on with.
+    compression: Option<Compression>,
 }
 
-/// Writes the records of a job to a file, and syncs the file.
+/// A writer on one thread, which takes the JSON of all records in their order.
+enum Sequel {
+    References(ReferenceWriter),
+    Workbook(TableCells, RowWriter),
+}
+
+/// Writes the records of a job, so many, to a file, and syncs the file.
 pub(crate) fn write(
     snapshot: &Snapshot,
     job: &Job,
-    is_csv: bool,
+    records: u64,
+    form: Form,
     compression: Compression,
     mut file: OutputFile,
     bar: &Bar,
 ) -> Result<Written, WriteError> {
     let entity = job.entity;
-    let members = job.select.clone().unwrap_or_else(|| Members::all(entity, View::Export));
-    let table = is_csv.then(|| CsvTable::new(&members));
-    let has_references = !is_csv && job.select.is_none() && keys_of(entity).has_citations();
-    let format = LineFormat { snapshot, entity, members, table, has_references, compression };
-    let mut written = Written { records: 0, bytes: 0, long_lines: 0 };
-    let mut write_all = |made: Vec<Lines>| -> Result<(), WriteError> {
-        for lines in made {
-            file.write_all(&lines.bytes)?;
-            written.records += lines.rows;
-            written.long_lines += lines.long_lines;
-            bar.advance(lines.rows);
+    let id = &snapshot.manifest().id;
+    let members = match form {
+        Form::References(_) => formats::REFERENCE_MEMBERS.clone(),
+        Form::Table(Columns::References, _) => formats::TABLE_REFERENCE_MEMBERS.clone(),
+        Form::Json | Form::Table(Columns::Members, _) => {
+            job.select.clone().unwrap_or_else(|| Members::all(entity, View::Export))
+        }
+    };
+    let cells_of = |columns| match columns {
+        Columns::Members => TableCells::Members(CsvTable::new(&members)),
+        Columns::References => TableCells::References { database: formats::database_of(id) },
+    };
+    let (cells, mut sequel) = match form {
+        Form::Json => (None, None),
+        Form::References(references) => {
+            let writer = ReferenceWriter::of_list(references, records, id);
+            (None, Some(Sequel::References(writer)))
+        }
+        Form::Table(columns, table) if table.is_workbook => {
+            (None, Some(Sequel::Workbook(cells_of(columns), RowWriter::new(table))))
+        }
+        Form::Table(columns, table) => (Some((cells_of(columns), table)), None),
+    };
+    let is_native = matches!(form, Form::Json) && job.select.is_none();
+    let has_references = is_native && keys_of(entity).has_citations();
+    let of_parts = sequel.is_none().then_some(compression);
+    let format =
+        RecordFormat { snapshot, entity, members, cells, has_references, compression: of_parts };
+    let mut written = Written { records: 0, bytes: 0, long: Long::default() };
+    let mut text = Vec::new();
+    if let Some(sequel) = &mut sequel {
+        sequel.begin(&mut text)?;
+    }
+    let mut write_all = |parts: Vec<Part>| -> Result<(), WriteError> {
+        for part in parts {
+            match &mut sequel {
+                None => file.write_all(&part.bytes)?,
+                Some(sequel) => {
+                    sequel.write(&part, &mut text)?;
+                    if text.len() >= PART_BYTES {
+                        file.write_all(&compressed(compression, &text)?)?;
+                        text.clear();
+                    }
+                }
+            }
+            written.records += part.rows;
+            written.long.lines += part.long.lines;
+            written.long.cells += part.long.cells;
+            bar.advance(part.rows);
         }
         Ok(())
     };
     write_all(vec![format.header()?])?;
     let mut rows = ListedRows::new(snapshot, &job.query, job.limit, UNIT_ROWS);
     in_order(&mut rows, |rows| format.render(rows), write_all)?;
+    if let Some(sequel) = &mut sequel {
+        written.long.cells += sequel.finish(&mut text)?;
+        file.write_all(&compressed(compression, &text)?)?;
+    }
     written.bytes = file.finish()?;
     Ok(written)
 }
 
-impl LineFormat<'_> {
-    /// The header of CSV; nothing for JSON.
-    fn header(&self) -> Result<Lines, WriteError> {
-        let Some(table) = &self.table else { return Ok(Lines::default()) };
+impl Sequel {
+    fn begin(&mut self, text: &mut Vec<u8>) -> Result<(), ReadError> {
+        match self {
+            Sequel::References(writer) => writer.begin(text),
+            Sequel::Workbook(cells, writer) => cells.write_header(writer, text)?,
+        }
+        Ok(())
+    }
+
+    /// Writes the records of a part.
+    fn write(&mut self, part: &Part, text: &mut Vec<u8>) -> Result<(), ReadError> {
+        let mut from = 0;
+        for end in &part.ends {
+            let json = &part.bytes[from..*end];
+            match self {
+                Sequel::References(writer) => writer.write(&Reference::read(json)?, text)?,
+                Sequel::Workbook(cells, writer) => cells.write(json, writer, text)?,
+            }
+            from = *end;
+        }
+        Ok(())
+    }
+
+    /// Ends the file. Returns the number of cells that are too long.
+    fn finish(&mut self, text: &mut Vec<u8>) -> Result<u64, ReadError> {
+        match self {
+            Sequel::References(writer) => {
+                writer.finish(text);
+                Ok(0)
+            }
+            Sequel::Workbook(_, writer) => {
+                writer.finish(text)?;
+                Ok(writer.long_cells)
+            }
+        }
+    }
+}
+
+impl RecordFormat<'_> {
+    /// The header of CSV; nothing for other formats.
+    fn header(&self) -> Result<Part, WriteError> {
+        let (Some((cells, table)), Some(compression)) = (&self.cells, self.compression) else {
+            return Ok(Part::default());
+        };
         let mut header = Vec::new();
-        table.write_header(&mut header);
-        let mut encoder = Encoder::new(self.compression)?;
-        encoder.write_all(&header)?;
-        Ok(Lines { bytes: encoder.finish()?, ..Lines::default() })
+        let mut writer = RowWriter::new(*table);
+        writer.begin(&mut header);
+        cells.write_header(&mut writer, &mut header)?;
+        Ok(Part { bytes: compressed(compression, &header)?, ..Part::default() })
     }
 
     /// Renders rows, until [`PART_BYTES`] are reached. Returns the number of rows taken.
-    fn render(&self, rows: &[u32]) -> Result<(Lines, usize), WriteError> {
-        let mut encoder = Encoder::new(self.compression)?;
+    fn render(&self, rows: &[u32]) -> Result<(Part, usize), WriteError> {
+        let mut encoder = self.compression.map(Encoder::new).transpose()?;
         let mut writer = self.members.writer(self.snapshot);
-        let mut table = self.table.clone();
+        let mut table =
+            self.cells.as_ref().map(|(cells, table)| (cells.clone(), RowWriter::new(*table)));
         let mut text = Vec::new();
-        let mut lines = Lines::default();
+        let mut part = Part::default();
         let mut part_bytes = 0;
         for row in rows {
             let from = text.len();
-            let rendered = self.render_line(*row, &mut writer, &mut table, &mut text);
+            let rendered = self.render_record(*row, &mut writer, &mut table, &mut text);
             rendered.map_err(|error| WriteError::Record(self.entity, *row, error))?;
-            lines.rows += 1;
-            lines.long_lines += u64::from(writer.out.len() > LINE_BYTES_MAX);
+            part.rows += 1;
+            let is_long = table.is_none() && writer.out.len() > LINE_BYTES_MAX;
+            part.long.lines += u64::from(is_long);
             writer.out.clear();
             part_bytes += text.len() - from;
-            if text.len() >= TEXT_BYTES {
-                encoder.write_all(&text)?;
-                text.clear();
+            match &mut encoder {
+                Some(encoder) if text.len() >= TEXT_BYTES => {
+                    encoder.write_all(&text)?;
+                    text.clear();
+                }
+                Some(_) => {}
+                None => part.ends.push(text.len()),
             }
             if part_bytes >= PART_BYTES {
                 break;
             }
         }
-        encoder.write_all(&text)?;
-        lines.bytes = encoder.finish()?;
-        let taken = lines.rows as usize;
-        Ok((lines, taken))
+        part.bytes = match encoder {
+            Some(mut encoder) => {
+                encoder.write_all(&text)?;
+                encoder.finish()?
+            }
+            None => text,
+        };
+        part.long.cells = table.map_or(0, |(_, writer)| writer.long_cells);
+        let taken = part.rows as usize;
+        Ok((part, taken))
     }
 
-    /// Appends the line of a record. The page gets its JSON.
-    fn render_line(
+    /// Appends the text of a record. The writer gets its JSON.
+    fn render_record(
         &self,
         row: u32,
         writer: &mut JsonWriter<'_>,
-        table: &mut Option<CsvTable>,
+        table: &mut Option<(TableCells, RowWriter)>,
         text: &mut Vec<u8>,
     ) -> Result<(), ReadError> {
         self.members.render(row, writer)?;
@@ -146,7 +280,7 @@ impl LineFormat<'_> {
             add_references(self.snapshot, self.entity, row, &mut writer.out)?;
         }
         match table {
-            Some(table) => table.write_row(&writer.out, text),
+            Some((cells, rows)) => cells.write(&writer.out, rows, text),
             None => {
                 text.extend_from_slice(&writer.out);
                 text.push(b'\n');
@@ -154,6 +288,13 @@ impl LineFormat<'_> {
             }
         }
     }
+}
+
+/// A text as one unit of a compression.
+fn compressed(compression: Compression, text: &[u8]) -> io::Result<Vec<u8>> {
+    let mut encoder = Encoder::new(compression)?;
+    encoder.write_all(text)?;
+    encoder.finish()
 }
 
 /// The compressor of a unit.

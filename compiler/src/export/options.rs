@@ -1,9 +1,12 @@
 //! The options of `export`.
 
-use std::path::PathBuf;
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use pinakes_format::entity::Entity;
+use pinakes_format::formats::ReferenceFormat;
+use pinakes_format::formats::table::TableOptions;
 use pinakes_format::query::SAMPLE_RECORDS_MAX;
 
 use crate::remote::from::FromArgs;
@@ -25,9 +28,21 @@ pub struct ExportArgs {
     #[arg(long, value_name = "FILE|DIR|-", env = "PINAKES_EXPORT")]
     pub(super) out: PathBuf,
 
-    /// Format of the files.
-    #[arg(long, value_enum, default_value_t = Format::Ndjson)]
-    pub(super) format: Format,
+    /// Format of the files. [default: by the end of the file's name; ndjson without one]
+    #[arg(long, value_enum)]
+    pub(super) format: Option<Format>,
+
+    /// Columns of CSV and of workbooks.
+    #[arg(long, value_enum, default_value_t = ColumnsArg::Members)]
+    pub(super) columns: ColumnsArg,
+
+    /// Begin CSV with a byte order mark, by which Excel reads UTF-8.
+    #[arg(long)]
+    pub(super) bom: bool,
+
+    /// Cut cells to so many characters, of UTF-16; spreadsheets hold 32,767.
+    #[arg(long, value_name = "N")]
+    pub(super) max_cell: Option<NonZeroU32>,
 
     /// Export only the records of ENTITY that match, as `outputs:year:>2020,is_oa:true`. ENTITY may be left
     /// out if only one is exported. FILTER has the syntax of the list's `filter`. Several must all hold.
@@ -73,7 +88,7 @@ pub struct ExportArgs {
     #[arg(long)]
     pub(super) integer_ids: bool,
 
-    /// Compression of ndjson and CSV. [default: zst in a directory; for a file, by the end of its name]
+    /// Compression of all formats but Parquet and workbooks. [default: zst in a directory; for a file, by the end of its name]
     #[arg(long, value_enum, env = "PINAKES_COMPRESS")]
     pub(super) compress: Option<Compression>,
 
@@ -90,6 +105,50 @@ pub struct ExportArgs {
     pub(super) quiet: bool,
 }
 
+impl ExportArgs {
+    /// The format that is asked for, or that the name of the one file tells.
+    ///
+    /// # Errors
+    ///
+    /// Why the name tells none, or another one than is asked for.
+    pub(super) fn format(&self, is_file: bool) -> Result<Format, String> {
+        let name = self.out.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let plain = [".zst", ".gz"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
+        let end = Path::new(plain).extension().map(|end| end.to_string_lossy().into_owned());
+        let end = end.filter(|_| is_file).unwrap_or_default();
+        let told: Vec<Format> = Format::with_extension(&end).collect();
+        match (self.format, told.as_slice()) {
+            (None, [format]) => Ok(*format),
+            // A name without an end is that of a device, or of a file that nobody opens by its name.
+            (None, []) if end.is_empty() => Ok(Format::Ndjson),
+            (None, _) => {
+                Err(format!("the name `{name}` does not tell the format; give `--format` too"))
+            }
+            (Some(format), []) => Ok(format),
+            (Some(format), told) if told.contains(&format) => Ok(format),
+            (Some(format), [told, ..]) => Err(format!(
+                "the name `{name}` is of another format than `--format {}`; end it with `.{}`, or write `--format {}`",
+                shown(format),
+                format.extension(),
+                shown(*told)
+            )),
+        }
+    }
+
+    /// How tables are written.
+    pub(super) fn table(&self, format: Format) -> Option<TableOptions> {
+        format.is_table().then_some(TableOptions {
+            is_workbook: format == Format::Xlsx,
+            has_bom: self.bom,
+            cell_max: self.max_cell,
+        })
+    }
+}
+
+fn shown(format: Format) -> String {
+    format.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+}
+
 /// Format of the files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
@@ -99,7 +158,27 @@ pub enum Format {
     Csv,
     /// Apache Parquet, with nested columns.
     Parquet,
+    /// A workbook with the rows of CSV, for up to 1,048,575 records.
+    Xlsx,
+    /// Entries of BibTeX, of outputs.
+    Bibtex,
+    /// Records of RIS, of outputs.
+    Ris,
+    /// Items of CSL-JSON, of outputs.
+    CslJson,
 }
+
+/// Columns of tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ColumnsArg {
+    /// The members of records, by their paths.
+    Members,
+    /// Those that programs for reviews read of outputs: title, authors, year, journal, abstract, keywords, DOI.
+    References,
+}
+
+/// Other ends of the names of files with JSON lines.
+const LINE_EXTENSIONS: [&str; 2] = ["ndjson", "json"];
 
 impl Format {
     /// Returns the ending of a file's name, without compression.
@@ -108,7 +187,40 @@ impl Format {
             Format::Ndjson => "jsonl",
             Format::Csv => "csv",
             Format::Parquet => "parquet",
+            Format::Xlsx => "xlsx",
+            Format::Bibtex | Format::Ris | Format::CslJson => {
+                self.references().map_or("", ReferenceFormat::extension)
+            }
         }
+    }
+
+    /// Returns the formats whose files may end so.
+    fn with_extension(extension: &str) -> impl Iterator<Item = Format> {
+        let extension = extension.to_ascii_lowercase();
+        Format::value_variants().iter().copied().filter(move |format| {
+            let is_lines = *format == Format::Ndjson;
+            format.extension() == extension || is_lines && LINE_EXTENSIONS.contains(&&*extension)
+        })
+    }
+
+    /// Returns the format of reference managers, if it is one.
+    pub(super) fn references(self) -> Option<ReferenceFormat> {
+        match self {
+            Format::Bibtex => Some(ReferenceFormat::Bibtex),
+            Format::Ris => Some(ReferenceFormat::Ris),
+            Format::CslJson => Some(ReferenceFormat::Csl),
+            Format::Ndjson | Format::Csv | Format::Parquet | Format::Xlsx => None,
+        }
+    }
+
+    /// Returns whether the format is a table of cells.
+    pub(super) fn is_table(self) -> bool {
+        matches!(self, Format::Csv | Format::Xlsx)
+    }
+
+    /// Returns whether the files are compressed already.
+    pub(super) fn is_compressed(self) -> bool {
+        matches!(self, Format::Parquet | Format::Xlsx)
     }
 }
 

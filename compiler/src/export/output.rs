@@ -33,8 +33,7 @@ impl Output {
         if is_one_file && path == Path::new("-") {
             return Ok(Output::Standard);
         }
-        let names_directory = path.is_dir() || path.as_os_str().as_encoded_bytes().ends_with(b"/");
-        if is_one_file && !names_directory {
+        if is_one_file && !names_directory(path) {
             return ExportFile::begin(path, message).map(Output::File);
         }
         if path.is_file() {
@@ -84,6 +83,11 @@ impl Output {
             Output::Standard => Ok(()),
         }
     }
+}
+
+/// Whether an output is a directory, by its name or because there is one.
+pub(crate) fn names_directory(path: &Path) -> bool {
+    path.is_dir() || path.as_os_str().as_encoded_bytes().ends_with(b"/")
 }
 
 fn buffered(file: File) -> BufWriter<File> {

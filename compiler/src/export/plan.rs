@@ -8,7 +8,7 @@ use pinakes_format::query::{ParamError, Query, RELEVANCE, Sample, parse_select};
 use pinakes_format::record::members::{Members, View};
 
 use crate::error::{Error, Result};
-use crate::export::options::{Compression, ExportArgs, Format};
+use crate::export::options::{ColumnsArg, Compression, ExportArgs, Format};
 use crate::link::selection::add_filter;
 
 /// The records of one entity, and their members.
@@ -33,8 +33,8 @@ impl Job {
 /// # Errors
 ///
 /// Options that do not parse, or contradict each other.
-pub(crate) fn plan(args: &ExportArgs) -> Result<Vec<Job>> {
-    check(args)?;
+pub(crate) fn plan(args: &ExportArgs, format: Format) -> Result<Vec<Job>> {
+    check(args, format)?;
     let mut refused = Refusals::default();
     let is_chosen = |entity: &Entity| args.entities.is_empty() || args.entities.contains(entity);
     let entities: Vec<Entity> = Entity::all().filter(is_chosen).collect();
@@ -75,7 +75,7 @@ pub(crate) fn plan(args: &ExportArgs) -> Result<Vec<Job>> {
 }
 
 /// Refuses options that do not go together.
-fn check(args: &ExportArgs) -> Result<()> {
+fn check(args: &ExportArgs, format: Format) -> Result<()> {
     let refuse = |text: &str| Err(Error::Usage(format!("{text}; nothing was exported")));
     if args.entities.len() != 1 && (args.sort.is_some() || args.select.is_some()) {
         return refuse(
@@ -86,15 +86,28 @@ fn check(args: &ExportArgs) -> Result<()> {
     if has_search && args.entities != [Entity::Output] {
         return refuse("`--search` is of outputs; name `outputs` as the one ENTITY");
     }
-    if args.format == Format::Parquet && args.compress.is_some_and(|by| by != Compression::None) {
-        return refuse(
-            "`--compress` is for ndjson and csv; the columns of Parquet are always compressed",
-        );
+    if format.is_compressed() && args.compress.is_some_and(|by| by != Compression::None) {
+        return refuse("`--compress` is for text; Parquet and workbooks are always compressed");
     }
-    if args.integer_ids && args.format != Format::Parquet {
+    let has_references = args.columns == ColumnsArg::References;
+    if (has_references || args.max_cell.is_some()) && !format.is_table() {
+        return refuse("`--columns` and `--max-cell` need `--format csv` or `--format xlsx`");
+    }
+    if args.bom && format != Format::Csv {
+        return refuse("`--bom` needs `--format csv`");
+    }
+    if has_references || format.references().is_some() {
+        if args.entities != [Entity::Output] {
+            return refuse("references are of outputs; name `outputs` as the one ENTITY");
+        }
+        if args.select.is_some() {
+            return refuse("`--select` is of members; those of references are fixed");
+        }
+    }
+    if args.integer_ids && format != Format::Parquet {
         return refuse("`--integer-ids` needs `--format parquet`");
     }
-    if args.edges && args.format != Format::Parquet {
+    if args.edges && format != Format::Parquet {
         return refuse("`--edges` needs `--format parquet`");
     }
     if args.edges && !args.entities.is_empty() && !args.entities.contains(&Entity::Output) {

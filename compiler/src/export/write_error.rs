@@ -44,6 +44,12 @@ impl WriteError {
     }
 }
 
+impl From<ReadError> for WriteError {
+    fn from(error: ReadError) -> WriteError {
+        WriteError::Query(QueryError::Damaged(error))
+    }
+}
+
 /// The error of a row that cannot be read.
 pub(crate) fn damaged(entity: Entity, row: usize, error: &ReadError) -> Error {
     Error::Refused(format!("row {row} of {entity}: {error}; nothing was exported"))

@@ -1,6 +1,6 @@
 //! The tags in titles and abstracts: HTML, JATS and MathML.
 
-/// What a tag does to the text inside it.
+/// The effect of a tag on its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TagKind {
     /// Sets it in italics.

@@ -5,12 +5,12 @@
 //! only each other in one direction:
 //!
 //! ```text
-//! clock < reply < request, formats < openapi < define < referring < complete < record < list < matching, changes
+//! clock < reply < request < openapi < define < referring < complete < record < list < matching, changes
 //!       < pages < reconcile, dialects < meta < table < answerer
 //! ```
 //!
 //! - [`reply`] is status, headers and body; [`request`] reads paths, parameters and bodies.
-//! - [`formats`] writes references for reference managers, [`openapi`] has the parts of the document.
+//! - [`openapi`] has the parts of the document.
 //! - [`define`] says what an endpoint is; [`table`] has all of them.
 
 #![forbid(unsafe_code)]
@@ -21,7 +21,6 @@ pub(crate) mod clock;
 pub(crate) mod complete;
 pub(crate) mod define;
 pub(crate) mod dialects;
-pub(crate) mod formats;
 pub(crate) mod list;
 pub(crate) mod matching;
 pub(crate) mod meta;

@@ -139,8 +139,8 @@ const refine = async (browser, javaScriptEnabled) => {
   await page.getByText("More filters").click();
   await page.getByLabel("Add a filter").selectOption("type");
   await page.getByLabel("with the value").fill("article");
-  await page.getByRole("button", { name: "Filter", exact: true }).click();
-  await page.waitForURL(/key=type/);
+  await page.getByRole("button", { name: "Apply", exact: true }).click();
+  await page.waitForURL(/filter=type:article$/);
   const articles = await count(page);
   assert.ok(articles > 0 && articles < all, `${articles} of ${all}`);
   await page.locator(".group a").first().click();
@@ -174,7 +174,7 @@ const name = async (browser, javaScriptEnabled) => {
     await page.locator(".suggestions li").first().waitFor();
     await box.press("ArrowDown");
     await box.press("Enter");
-    await page.waitForURL(/with.authors.affiliations.id=HX_I/);
+    await page.waitForURL(/filter=authors.affiliations.id:HX_I/);
   } else {
     await box.fill("univ");
     await box.press("Enter");
@@ -191,7 +191,7 @@ const fold = async (browser) => {
   const context = await browser.newContext({ viewport: { width: 390, height: 800 }, javaScriptEnabled: false });
   const { page, problems } = await watched(context);
   await page.goto(`${base}/browse/outputs`);
-  const form = page.getByRole("form", { name: "Filters", exact: true });
+  const form = page.getByRole("group", { name: "Filters", exact: true });
   assert.strictEqual(await form.isVisible(), false);
   await page.getByText("Filters and counts").click();
   assert.strictEqual(await form.isVisible(), true);

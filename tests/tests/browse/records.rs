@@ -105,12 +105,12 @@ fn texts_that_look_like_html_stay_texts() {
         "/browse/outputs?search=alert",
         "/browse/search?query=alert",
         "/browse/search?query=%3Cscript%3Ealert(1)%3C/script%3E",
-        "/browse/outputs?search=%22%3E%3Cscript%3E&key=%3Cscript%3E&value=",
+        "/browse/outputs?search=%22%3E%3Cscript%3E",
         "/browse/outputs?filter=keywords:%22%22%22%3E%3Csvg%20onload%3Dalert(5)%3E%22",
         "/browse/outputs?filter=authors.id:HX_A3",
         "/browse/outputs?with.authors.id=%22%3E%3Cscript%3E&with.year.from=1",
         "/browse/outputs?with.funders.id=%3Cimg%20src=x%3E",
-        "/browse/outputs?with.type=%3Cscript%3E,nothing:1",
+        "/browse/outputs?filter=type:%22%3Cscript%3E,nothing:1%22",
         "/browse/search?query=zzqq%20%22%3Cscript%3E%22",
     ] {
         page(&mut connection, path, 200);

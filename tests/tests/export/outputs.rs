@@ -107,7 +107,7 @@ fn a_file_is_replaced_when_it_is_complete_and_kept_after_a_failure() {
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
     fs::write(&records, bytes).unwrap();
-    for options in ["outputs", "outputs --format csv", "outputs --format parquet"] {
+    for options in ["outputs", "outputs --integer-ids", "outputs --format parquet"] {
         let output = setup.run(&file, options);
         let errors = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(8), "{options}: {errors}");

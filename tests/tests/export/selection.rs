@@ -1,5 +1,7 @@
 //! Which records and members an export has, compared with the lists of the interface.
 
+use std::fs;
+
 use pinakes_tests::client::Connection;
 use pinakes_tests::server::Server;
 use serde_json::Value;
@@ -57,7 +59,7 @@ fn an_export_has_the_records_of_the_list_in_its_order() {
 fn a_filter_of_an_entity_leaves_the_other_entities_whole() {
     let setup = Setup::from_sample();
     let directory = setup.export("all", "--where outputs:year:<0 --compress none");
-    let count = |name: &str| std::fs::read_to_string(directory.join(name)).unwrap().lines().count();
+    let count = |name: &str| fs::read_to_string(directory.join(name)).unwrap().lines().count();
     assert_eq!(count("outputs.jsonl"), 0);
     assert!(count("authors.jsonl") > 0);
     // A list of merged ids belongs to all records of an entity.
@@ -132,6 +134,62 @@ fn options_that_do_not_parse_or_fit_are_refused_with_reasons() {
     check("outputs --sample 10001", "10001");
     check("outputs --edges", "`--edges` needs `--format parquet`");
     check("authors --edges --format parquet", "`--edges` are those of outputs");
-    check("outputs --format parquet --compress zst", "`--compress` is for ndjson and csv");
-    check("outputs --format xlsx", "possible values: ndjson, csv, parquet");
+    check("outputs --format parquet --compress zst", "`--compress` is for text");
+    check("outputs --format xml", "possible values: ndjson, csv, parquet, xlsx");
+    check("authors --format ris", "references are of outputs");
+    check("outputs --format csv --columns references --select id", "`--select` is of members");
+    check("outputs --format ndjson --max-cell 9", "`--max-cell` need `--format csv`");
+    check("outputs --format xlsx --bom", "`--bom` needs `--format csv`");
+}
+
+#[test]
+fn the_end_of_a_name_tells_the_format_and_files_equal_the_streams_of_the_server() {
+    let setup = Setup::from_sample();
+    let server = Server::serve_one(&setup.snapshot);
+    let mut connection = server.connect();
+    let mut check = |name: &str, options: &str, target: &str| {
+        let out = setup.beside(name);
+        let output = setup.run(&out, options);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{name} {options}: {errors}");
+        let expected = connection.get(target);
+        assert_eq!(expected.status, 200, "{target}: {}", expected.text());
+        assert!(fs::read(&out).unwrap() == expected.body, "{name} {options} differs from {target}");
+    };
+    check("o.bib", "outputs", "/outputs?format=bibtex");
+    check("o.ris", "outputs --where year:>2000", "/outputs?filter=year:>2000&format=ris");
+    check("o.json", "outputs --format csl-json --limit 9999", "/outputs?format=csl-json");
+    check("none.ris", "outputs --where year:>2999", "/outputs?filter=year:>2999&format=ris");
+    check(
+        "review.csv",
+        "outputs --columns references --bom --max-cell 80",
+        "/outputs?format=csv&columns=references&bom=true&max_cell=80",
+    );
+    check("review.xlsx", "outputs --columns references", "/outputs?format=xlsx&columns=references");
+    check(
+        "names.xlsx",
+        "authors --select id,name,cited_by_count",
+        "/authors?select=id,name,cited_by_count&format=xlsx",
+    );
+    server.end(&[]);
+    let lines = setup.export("o.ndjson.gz", "outputs");
+    assert_eq!(fs::read(lines).unwrap()[..2], [0x1f, 0x8b]);
+}
+
+#[test]
+fn a_name_of_another_format_than_is_asked_for_is_refused() {
+    let setup = Setup::from_sample();
+    for (name, options, says) in [
+        ("o.csv", "outputs --format ndjson", "is of another format than `--format ndjson`"),
+        ("o.csv.gz", "outputs --format parquet", "is of another format than `--format parquet`"),
+        ("o.json", "outputs", "does not tell the format"),
+        ("o.txt", "outputs", "does not tell the format; give `--format` too"),
+    ] {
+        let out = setup.beside(name);
+        let output = setup.run(&out, options);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{name} {options}: {errors}");
+        assert!(errors.contains(says), "{name} {options}: {errors}");
+        assert!(!out.exists(), "{name}");
+    }
 }

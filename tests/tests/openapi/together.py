@@ -3,11 +3,15 @@
 import schemathesis
 
 # `group_by` counts records, and shows none of them; `sort` takes other keys than in its examples.
-NOT_OF_GROUPS = {"select", "sample", "seed", "format", "sort"}
+NOT_OF_GROUPS = {"select", "sample", "seed", "format", "sort", "columns"}
 # `format` sends the whole list.
 NOT_OF_STREAMS = {"page", "per_page"}
 # Formats of reference managers have fixed members.
 CITATIONS = {"bibtex", "ris", "csl-json"}
+# Parameters of tables, and the formats of each; `columns` has its example without `select`.
+OF_TABLES = {"columns": {"csv", "xlsx"}, "max_cell": {"csv", "xlsx"}, "bom": {"csv"}}
+# A feed has records in an order of its own.
+NOT_OF_FEEDS = {"select", "sample"}
 # Parameters whose grammars the document gives in words.
 IN_WORDS = {"filter", "sort", "search", "search.exact", "queries", "extend"}
 # Members that pages of lists have; single records and streams have more.
@@ -43,6 +47,12 @@ def is_allowed(path, parameters):
     if "format" in names and names & NOT_OF_STREAMS:
         return False
     if str(parameters.get("format")) in CITATIONS and "select" in names:
+        return False
+    if any(str(parameters.get("format")) not in formats for name, formats in OF_TABLES.items() if name in names):
+        return False
+    if str(parameters.get("columns")) == "references" and "select" in names:
+        return False
+    if str(parameters.get("format")) == "atom" and names & NOT_OF_FEEDS:
         return False
     if "group_by" in names and names & NOT_OF_GROUPS:
         return False

@@ -235,8 +235,8 @@ fn formats_of_references_are_of_outputs_and_have_fixed_members() {
         check(&format!("/outputs?group_by=year&format={format}"), "group_by", "has no groups");
         check(&format!("/outputs?format={format}&page=1"), "page", "sends the whole list");
     }
-    let names = "must be `ndjson`, `csv`, `bibtex`, `ris` or `csl-json`";
+    let names = "must be `ndjson`, `csv`, `xlsx`, `bibtex`, `ris`, `csl-json` or `atom`";
     check("/outputs?format=bib", "format", names);
-    check("/authors?format=bib", "format", "must be `ndjson` or `csv`; without");
+    check("/authors?format=bib", "format", "must be `ndjson`, `csv` or `xlsx`; without");
     server.end(&[]);
 }

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
+mod feeds;
 mod limits;
 mod refused;
 mod samples;

@@ -7,8 +7,7 @@ const PAGE: &str =
 const GROUPS: &str = "does not go with `group_by`, which counts records; leave out one of the two";
 const SAMPLE: &str = "must be a whole number from 1 to 10000";
 const SEED: &str = "must be a whole number from 0 to 18446744073709551615";
-const FORMAT: &str =
-    "must be `ndjson`, `csv`, `bibtex`, `ris` or `csl-json`; without `format`, pages are JSON";
+const FORMAT: &str = "must be `ndjson`, `csv`, `xlsx`, `bibtex`, `ris`, `csl-json` or `atom`; without `format`, pages are JSON";
 
 #[test]
 fn wrong_members_are_refused_with_the_nearest() {

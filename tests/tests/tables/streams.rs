@@ -1,5 +1,8 @@
 //! Streams hold the whole list: the concatenated pages, as JSON lines and as CSV.
 
+use std::io::Cursor;
+
+use calamine::{Reader, Xlsx};
 use pinakes_oracle::{Cells, value_paths};
 use pinakes_tests::client::{Connection, Response, decode};
 use pinakes_tests::server::{Server, Snapshots};
@@ -51,6 +54,42 @@ fn check_list(connection: &mut Connection, target: &str) -> usize {
         paths.iter().filter(|path| !columns.contains(&path.as_str())).collect();
     assert!(missing.is_empty(), "{target}: no columns {missing:?}");
     records.len()
+}
+
+/// The cells of the first sheet of a workbook.
+fn sheet(workbook: &[u8]) -> Vec<Vec<String>> {
+    let mut workbook: Xlsx<_> = Xlsx::new(Cursor::new(workbook)).unwrap();
+    let sheet = workbook.worksheet_range_at(0).unwrap().unwrap();
+    sheet.rows().map(|row| row.iter().map(ToString::to_string).collect()).collect()
+}
+
+#[test]
+fn a_workbook_has_the_cells_of_the_table() {
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
+    let mut connection = server.connect();
+    for target in [
+        "/outputs?select=id,title,year,authors.name&max_cell=40",
+        "/outputs?columns=references",
+        "/authors?filter=outputs_count:>3",
+        "/outputs?group_by=year&of=cited_by_count",
+        "/outputs?filter=year:2999",
+    ] {
+        let workbook = connection.get(&format!("{target}&format=xlsx"));
+        assert_eq!(workbook.status, 200, "{target}: {}", workbook.text());
+        let csv = connection.get(&format!("{target}&format=csv"));
+        let rows = csv::ReaderBuilder::new().has_headers(false).from_reader(csv.text().as_bytes());
+        let rows: Vec<Vec<String>> = rows
+            .into_records()
+            .map(|row| row.unwrap().iter().map(str::to_owned).collect())
+            .collect();
+        let found = sheet(&workbook.body);
+        assert_eq!(found.len(), rows.len(), "{target}");
+        for (found, row) in found.iter().zip(&rows) {
+            assert_eq!(found[..], row[..found.len()], "{target}");
+            assert!(row[found.len()..].iter().all(String::is_empty), "{target}: {row:?}");
+        }
+    }
 }
 
 const QUERIES: [&str; 7] = [

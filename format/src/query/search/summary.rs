@@ -1,4 +1,4 @@
-//! What a search found of its words.
+//! The words of a search that records have.
 
 use std::collections::BTreeMap;
 

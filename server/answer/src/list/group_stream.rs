@@ -1,4 +1,4 @@
-//! A stream of all groups of a list, in JSON lines or CSV.
+//! A stream of all groups of a list, in JSON lines or a table.
 //!
 //! The groups are counted and sorted before the reply's head. The stream holds their codes and counts, and names
 //! them piece by piece:
@@ -10,15 +10,15 @@
 
 use std::mem;
 
+use pinakes_format::formats::table::RowWriter;
 use pinakes_format::query::{GROUP_MEASURES, Group, GroupList, GroupValue, Grouping, Query};
-use pinakes_format::record::csv::write_line;
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
 
 use crate::define::call::Call;
 use crate::define::failure::Answer;
 use crate::list::groups::{MEMBERS, render_group};
-use crate::list::stream::StreamFormat;
+use crate::list::stream::StreamRequest;
 use crate::list::values::{display_name, render_number, render_value};
 use crate::reply::Reply;
 use crate::reply::detail::Detail;
@@ -28,7 +28,7 @@ use crate::reply::pieces::{ListStream, PIECE_BYTES, PieceBudget, PieceError, Pie
 pub fn answer(
     query: &Query,
     grouping: &Grouping,
-    format: StreamFormat,
+    stream: StreamRequest,
     name: &str,
     call: &Call<'_>,
 ) -> Answer {
@@ -45,15 +45,16 @@ pub fn answer(
         );
         return Ok(Reply::bad_query(vec![Detail::new("group_by", &grouping.text, reason)]));
     }
-    tracing::debug!(groups = groups.len(), format = format.name(), "groups streamed");
+    tracing::debug!(groups = groups.len(), format = stream.format.name(), "groups streamed");
     let list = ListStream {
         records: groups.len() as u64,
         weight: 1,
-        media_type: format.media_type(),
-        file_name: Some(format!("{name}-groups.{}", format.extension()).into()),
+        media_type: stream.format.media_type(),
+        file_name: Some(format!("{name}-groups.{}", stream.format.extension()).into()),
     };
     let header = header(grouping);
-    let rows = GroupRows { groups, keys: grouping.keys(), format, header, next: 0 };
+    let table = stream.table().map(RowWriter::new);
+    let rows = GroupRows { groups, keys: grouping.keys(), table, header, next: 0 };
     Ok(Reply::in_pieces(Box::new(rows), Some(list)))
 }
 
@@ -71,15 +72,16 @@ fn header(grouping: &Grouping) -> Vec<String> {
 struct GroupRows {
     groups: GroupList,
     keys: usize,
-    format: StreamFormat,
+    /// `None` for JSON lines.
+    table: Option<RowWriter>,
     /// The names of the columns, until they are sent.
     header: Vec<String>,
     /// Position of the next group.
     next: usize,
 }
 
-/// Appends a group as a row of a table.
-fn write_row(group: &Group, snapshot: &Snapshot, out: &mut Vec<u8>) -> Result<(), ReadError> {
+/// The cells of a group.
+fn cells_of(group: &Group, snapshot: &Snapshot) -> Result<Vec<Vec<u8>>, ReadError> {
     let mut fields: Vec<Vec<u8>> = Vec::with_capacity(8);
     for value in &group.values {
         fields.push(field_of(value, snapshot)?);
@@ -99,8 +101,7 @@ fn write_row(group: &Group, snapshot: &Snapshot, out: &mut Vec<u8>) -> Result<()
             fields.push(field);
         }
     }
-    write_line(fields.iter().map(Vec::as_slice), out);
-    Ok(())
+    Ok(fields)
 }
 
 /// A value as a cell: its text, and nothing for null.
@@ -120,7 +121,7 @@ fn field_of(value: &GroupValue, snapshot: &Snapshot) -> Result<Vec<u8>, ReadErro
 
 impl PieceSource for GroupRows {
     fn held_bytes(&self) -> usize {
-        self.groups.held_bytes()
+        self.groups.held_bytes() + self.table.as_ref().map_or(0, RowWriter::held_bytes)
     }
 
     fn next_piece(
@@ -130,18 +131,26 @@ impl PieceSource for GroupRows {
     ) -> Result<Vec<u8>, PieceError> {
         let mut out = Vec::with_capacity(PIECE_BYTES + 1_024);
         let header = mem::take(&mut self.header);
-        if self.format == StreamFormat::Csv && !header.is_empty() {
-            write_line(header.iter().map(String::as_bytes), &mut out);
+        if let Some(table) = self.table.as_mut().filter(|_| !header.is_empty()) {
+            table.begin(&mut out);
+            table.write(header.iter().map(String::as_bytes), &mut out)?;
         }
         while self.next < self.groups.len() && !budget.is_used(out.len()) {
             let group = self.groups.group(self.next, snapshot)?;
-            if self.format == StreamFormat::Csv {
-                write_row(&group, snapshot, &mut out)?;
-            } else {
-                render_group(&group, self.keys, snapshot, &mut out)?;
-                out.push(b'\n');
+            match &mut self.table {
+                Some(table) => {
+                    let cells = cells_of(&group, snapshot)?;
+                    table.write(cells.iter().map(Vec::as_slice), &mut out)?;
+                }
+                None => {
+                    render_group(&group, self.keys, snapshot, &mut out)?;
+                    out.push(b'\n');
+                }
             }
             self.next += 1;
+        }
+        if let Some(table) = self.table.as_mut().filter(|_| self.next == self.groups.len()) {
+            table.finish(&mut out)?;
         }
         Ok(out)
     }

@@ -2,6 +2,7 @@
 //! stream.
 
 use pinakes_format::entity::Facts;
+use pinakes_format::formats::workbook::SHEET_ROWS_MAX;
 use pinakes_format::json::render::Shape;
 use pinakes_format::query::{
     Expression, Grouping, Operand, Query, ResultKind, SearchSummary, SearchedWords, search_hint,
@@ -20,15 +21,16 @@ use crate::define::plan::{Cost, Planned, Planning};
 use crate::define::thread::Thread;
 use crate::list::query::ListRequest;
 use crate::list::rows::{PageRows, PageStream, WHOLE_BYTES_MAX};
-use crate::list::stream::{ListRows, StreamFormat};
-use crate::list::{group_stream, groups, parameters, query};
+use crate::list::stream::{ListRows, StreamFormat, StreamRequest};
+use crate::list::{feed, group_stream, groups, parameters, query};
 use crate::openapi::document::Document;
 use crate::openapi::operation::{LIST_STATUSES, Operation, json_content, page, page_meta};
 use crate::openapi::responses::CACHE_HEADERS;
 use crate::openapi::samples::Sample;
-use crate::openapi::schemas::{Schemas, add_optional, object_of, schema_name};
+use crate::openapi::schemas::{Schemas, add_optional, object_of, reference_file, schema_name};
 use crate::record::single::{CURRENT, SHARED_BYTES_MAX};
 use crate::reply::Reply;
+use crate::reply::detail::Detail;
 use crate::reply::pieces::{ListStream, PieceBudget};
 
 pub const LIST: Endpoint = Endpoint {
@@ -52,8 +54,8 @@ fn plan(planning: &Planning<'_>) -> Result<Planned, Reply> {
 
 /// How much work a list is. A page in the order of the rows is found without reading an order.
 pub fn cost(list: &ListRequest, call: &Call<'_>) -> Cost {
-    let ListRequest { query, format } = list;
-    let is_page = matches!(query.result_kind, ResultKind::List) && format.is_none();
+    let ListRequest { query, stream, is_feed } = list;
+    let is_page = matches!(query.result_kind, ResultKind::List) && stream.is_none() && !is_feed;
     let is_in_row_order = query.sort.is_empty() && query.sample.is_none();
     match is_page && is_in_row_order {
         true => Cost::of_rows(call.snapshot.count(query.entity).into()),
@@ -64,11 +66,14 @@ pub fn cost(list: &ListRequest, call: &Call<'_>) -> Cost {
 /// Answers a list: a page, groups, or a stream, which browsers save under a name.
 pub fn answer(list: &ListRequest, name: &str, call: &Call<'_>) -> Answer {
     let query = &list.query;
-    match (list.format, &query.result_kind) {
-        (Some(format), ResultKind::Groups(grouping)) => {
-            group_stream::answer(query, grouping, format, name, call)
+    if list.is_feed {
+        return feed::answer(query, call);
+    }
+    match (list.stream, &query.result_kind) {
+        (Some(stream), ResultKind::Groups(grouping)) => {
+            group_stream::answer(query, grouping, stream, name, call)
         }
-        (Some(format), _) => stream(query, format, name, call),
+        (Some(stream), _) => answer_stream(query, stream, name, call),
         (None, ResultKind::Groups(grouping)) => groups::answer(query, grouping, call),
         (None, _) => answer_page(query, call),
     }
@@ -154,12 +159,20 @@ fn words_hint(query: &Query) -> Option<String> {
 }
 
 /// Begins the stream of a whole list in a format.
-fn stream(query: &Query, format: StreamFormat, name: &str, call: &Call<'_>) -> Answer {
-    let (rows, records) = ListRows::begin(query, format, call.limits(), call.snapshot)?;
+fn answer_stream(query: &Query, stream: StreamRequest, name: &str, call: &Call<'_>) -> Answer {
+    let format = stream.format;
+    let (rows, records) = ListRows::begin(query, stream, call.limits(), call.snapshot)?;
+    if format == StreamFormat::Xlsx && records >= SHEET_ROWS_MAX {
+        let reason = format!(
+            "holds {} records below its header, and the list has {records}; narrow `filter`, or write `csv`",
+            SHEET_ROWS_MAX - 1
+        );
+        return Ok(Reply::bad_query(vec![Detail::new("format", format.name(), reason)]));
+    }
     tracing::debug!(records, format = format.name(), "list streamed");
     let media_type = format.media_type();
     let file_name = Some(format!("{name}.{}", format.extension()).into());
-    let is_whole = query.selects_single() || matches!(format, StreamFormat::References(_));
+    let is_whole = query.selects_single() || stream.has_whole_references();
     let weight = if is_whole { SINGLE_WEIGHT } else { 1 };
     let list = ListStream { records, weight, media_type, file_name };
     Ok(Reply::in_pieces(Box::new(rows), Some(list)))
@@ -258,11 +271,16 @@ pub fn content(facts: &'static Facts, document: &mut Document<'_>) -> Value {
     });
     pages.extend([whole, selected]);
     let mut content = json_content(json!({ "anyOf": pages }));
+    if feed::is_of(facts.entity) {
+        let (media_type, _) = feed::MEDIA_TYPE.split_once(';').unwrap_or_default();
+        content[media_type] = json!({ "schema": { "type": "string" } });
+    }
     for format in StreamFormat::of(facts.entity) {
         let (media_type, _) =
             format.media_type().split_once(';').unwrap_or((format.media_type(), ""));
         let schema = match format {
-            StreamFormat::References(format) => format.schema(true),
+            StreamFormat::References(format) => reference_file(format, true),
+            StreamFormat::Xlsx => json!({ "type": "string", "format": "binary" }),
             _ => json!({ "type": "string" }),
         };
         content[media_type] = json!({ "schema": schema });

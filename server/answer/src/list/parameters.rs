@@ -1,6 +1,7 @@
 //! Describes the parameters of lists for the OpenAPI document, from the tables that the parsers use.
 
 use pinakes_format::entity::CATALOG;
+use pinakes_format::formats::table::Columns;
 use pinakes_format::query::{
     GROUP_KEYS_MAX, Grouping, PAGE_SIZE_DEFAULT, PAGE_SIZES, REFERENCES, SAMPLE_RECORDS_MAX,
     STATISTICS_KEYS_MAX, StatisticsKeys, member_names,
@@ -10,9 +11,9 @@ use pinakes_format::schema::keys::{Key, Keys};
 use serde_json::{Value, json};
 
 use crate::define::charge::RECORDS_PER_REQUEST;
-use crate::list::query;
 use crate::list::query::{Dialect, PAGE_MAX, Parameter, parameters};
 use crate::list::stream::StreamFormat;
+use crate::list::{feed, query};
 use crate::openapi::parameters::query_parameter;
 use crate::openapi::patterns;
 use crate::openapi::samples::Sample;
@@ -74,11 +75,20 @@ sample is the beginning of a larger one. `meta.count` counts the sample. Does no
 const CITATIONS: &str = " `bibtex`, `ris` and `csl-json` are files of reference managers; they go without `select` \
 and `group_by`.";
 
+/// The rules of `columns`.
+const COLUMNS: &str = "With `format=csv` or `format=xlsx`: `references` has the columns that programs for reviews read, \
+`title`, `authors`, `year`, `journal`, `abstract`, `keywords`, `doi` and others, each a text without markup; `members` has \
+the members of records. Without `select` and `group_by`.";
+
+/// The rules of `max_cell`.
+const MAX_CELL: &str = "With `format=csv` or `format=xlsx`: cuts longer cells to so many characters, of UTF-16, the last of \
+which is `…`. A cell of a workbook never has more than 32,767, which spreadsheets hold.";
+
 /// The rules of `format`.
 const FORMAT: &str = "Sends the whole list as one stream: `ndjson` has the JSON of a record on each line, `csv` has \
-a header and a row for each record. A column is a member without members of its own, named by its path, such as \
+a header and a row for each record, `xlsx` is the same table as a workbook. A column is a member without members of its own, named by its path, such as \
 `authors.name`. The values of a list are separated by `; `, and a null in a list is an empty value. With `group_by`, \
-all groups are the lines or rows. Without `page` and `per_page`. A stream that ends early is an incomplete reply.";
+all groups are the lines or rows. `atom` is a feed of the 50 newest records. Without `page` and `per_page`. A stream that ends early is an incomplete reply.";
 
 fn quoted(names: &[&str]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" ")
@@ -231,14 +241,28 @@ impl ListParameters {
             Parameter::Format => {
                 let facts = CATALOG.iter().find(|facts| facts.route == keys.route);
                 let of_list = facts.into_iter().flat_map(|facts| StreamFormat::of(facts.entity));
-                let formats: Vec<&str> = of_list.map(StreamFormat::name).collect();
+                let mut formats: Vec<&str> = of_list.map(StreamFormat::name).collect();
                 let has_citations = formats.len() > StreamFormat::OF_ALL.len();
+                formats.extend(facts.filter(|facts| feed::is_of(facts.entity)).map(|_| feed::NAME));
                 let citations = if has_citations { CITATIONS } else { "" };
                 let doc = format!(
                     "{FORMAT}{citations} It counts as one request of the day for each \
                      {RECORDS_PER_REQUEST} records begun."
                 );
                 query_parameter(name, &doc, json!({ "type": "string", "enum": formats }), [])
+            }
+            Parameter::Columns => {
+                let names: Vec<&str> = Columns::ALL.into_iter().map(Columns::name).collect();
+                query_parameter(name, COLUMNS, json!({ "type": "string", "enum": names }), [])
+            }
+            Parameter::Bom => {
+                let doc =
+                    "With `format=csv`: begins with a byte order mark, by which Excel reads UTF-8.";
+                query_parameter(name, doc, json!({ "type": "boolean" }), [])
+            }
+            Parameter::MaxCell => {
+                let schema = json!({ "type": "integer", "minimum": 1, "maximum": (u32::MAX) });
+                query_parameter(name, MAX_CELL, schema, [])
             }
             Parameter::Of if self.sums_groups() => {
                 let names: Vec<&str> = StatisticsKeys::all_names(keys).collect();

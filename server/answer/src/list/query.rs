@@ -6,13 +6,15 @@
 use std::num::NonZeroU32;
 
 use pinakes_format::entity::Entity;
+use pinakes_format::formats::table::{Columns, TableOptions};
 use pinakes_format::query::{
     Grouping, PAGE_SIZES, ParamError, Query, RELEVANCE, ResultKind, SAMPLE_RECORDS_MAX, Sample,
     nearest,
 };
 use pinakes_format::schema::keys::{Keys, keys_of};
 
-use crate::list::stream::StreamFormat;
+use crate::list::feed;
+use crate::list::stream::{StreamFormat, StreamRequest};
 use crate::reply::detail::{DETAILS_MAX, Detail};
 use crate::request::parameters::{GIVEN_TWICE, query_pairs};
 
@@ -58,6 +60,9 @@ pub const CURRENT: Dialect = Dialect {
         ("sample", Parameter::Sample),
         ("seed", Parameter::Seed),
         ("format", Parameter::Format),
+        ("columns", Parameter::Columns),
+        ("bom", Parameter::Bom),
+        ("max_cell", Parameter::MaxCell),
     ],
     per_page: parse_per_page,
     sort: Query::set_sort,
@@ -91,8 +96,10 @@ pub type ParseValue = fn(&mut Query, &str) -> Result<(), Vec<ParamError>>;
 pub struct ListRequest {
     /// The records, and their page.
     pub query: Query,
-    /// The format of a stream of the whole list; `None` for a page in JSON.
-    pub format: Option<StreamFormat>,
+    /// A stream of the whole list; `None` for a page in JSON.
+    pub stream: Option<StreamRequest>,
+    /// Whether the answer is a feed of the newest records.
+    pub is_feed: bool,
 }
 
 /// Parses the text after the `?` of a list's URL.
@@ -139,6 +146,9 @@ fn parse_request(
         query,
         seed: None,
         format: None,
+        is_feed: false,
+        columns: Columns::Members,
+        table: TableOptions::default(),
         details: Vec::new(),
     };
     let mut pairs: Vec<Result<(String, String), Detail>> = pairs.collect();
@@ -190,6 +200,12 @@ pub enum Parameter {
     Seed,
     /// The format of a stream of the whole list.
     Format,
+    /// The columns of a table.
+    Columns,
+    /// Whether a table of CSV begins with a byte order mark.
+    Bom,
+    /// Most characters of a cell.
+    MaxCell,
 }
 
 /// The parameters of the list that has these keys, by name.
@@ -205,7 +221,10 @@ pub fn parameters(
         Parameter::Select | Parameter::Sample | Parameter::Seed | Parameter::Format => true,
         Parameter::GroupBy | Parameter::Of => groups,
         Parameter::Filter | Parameter::Search => filters,
+        Parameter::Bom | Parameter::MaxCell => true,
         Parameter::SearchExact => keys.has_full_text(),
+        // Outputs alone have references.
+        Parameter::Columns => keys.has_citations(),
         Parameter::Sort => sorts,
     })
 }
@@ -236,6 +255,7 @@ pub fn arguments(
             Parameter::GroupBy | Parameter::Of => return None,
             // A document names the members, and GraphQL has no streams.
             Parameter::Select | Parameter::Format => return None,
+            Parameter::Columns | Parameter::Bom | Parameter::MaxCell => return None,
             Parameter::Sample | Parameter::Seed => return None,
         };
         Some((name, type_name, doc))
@@ -263,6 +283,9 @@ struct QueryParser {
     query: Query,
     seed: Option<u64>,
     format: Option<StreamFormat>,
+    is_feed: bool,
+    columns: Columns,
+    table: TableOptions,
     details: Vec<Detail>,
 }
 
@@ -299,8 +322,17 @@ impl QueryParser {
                 self.query.sample = Some(Sample { records, seed: 0 });
             }),
             Parameter::Seed => parse_seed(value).map(|seed| self.seed = Some(seed)),
+            Parameter::Format if value == feed::NAME && feed::is_of(self.query.entity) => {
+                self.is_feed = true;
+                Ok(())
+            }
             Parameter::Format => {
                 parse_format(self.query.entity, value).map(|format| self.format = Some(format))
+            }
+            Parameter::Columns => parse_columns(value).map(|columns| self.columns = columns),
+            Parameter::Bom => parse_bom(value).map(|has_bom| self.table.has_bom = has_bom),
+            Parameter::MaxCell => {
+                parse_cell_max(value).map(|most| self.table.cell_max = Some(most))
             }
         };
         if let Err(reason) = parsed {
@@ -328,7 +360,9 @@ impl QueryParser {
         if let (Some(sample), Some(seed)) = (&mut self.query.sample, self.seed) {
             sample.seed = seed;
         }
-        Ok(ListRequest { query: self.query, format: self.format })
+        let (columns, table) = (self.columns, self.table);
+        let stream = self.format.map(|format| StreamRequest { format, columns, table });
+        Ok(ListRequest { query: self.query, stream, is_feed: self.is_feed })
     }
 
     fn check_together(&mut self) {
@@ -344,6 +378,8 @@ impl QueryParser {
         }
         let has_groups = matches!(self.query.result_kind, ResultKind::Groups(_));
         let is_citation = matches!(self.format, Some(StreamFormat::References(_)));
+        let is_table = matches!(self.format, Some(StreamFormat::Csv | StreamFormat::Xlsx));
+        let has_references = self.columns == Columns::References;
         let names = self.dialect.parameters.iter();
         let sums_groups = names.clone().any(|(_, known)| *known == Parameter::GroupBy);
         let is_searched = self.given.iter().any(|given| given.parameter == Parameter::Search);
@@ -357,6 +393,24 @@ impl QueryParser {
                 }
                 Parameter::GroupBy if is_citation => {
                     "does not go with this `format`, which has no groups; leave out one of the two"
+                }
+                Parameter::Page
+                | Parameter::PerPage
+                | Parameter::Select
+                | Parameter::GroupBy
+                | Parameter::Sample
+                    if self.is_feed =>
+                {
+                    "does not go with `format=atom`, a feed of the newest records; leave out one of the two"
+                }
+                Parameter::Columns | Parameter::MaxCell if !is_table => {
+                    "is of tables; write `format=csv` or `format=xlsx` too, or leave it out"
+                }
+                Parameter::Bom if self.format != Some(StreamFormat::Csv) => {
+                    "is of `csv`; write `format=csv` too, or leave it out"
+                }
+                Parameter::Select | Parameter::GroupBy if has_references => {
+                    "does not go with the columns of references, which are fixed; leave out one of the two"
                 }
                 Parameter::Select | Parameter::Sample | Parameter::Seed if has_groups => {
                     "does not go with `group_by`, which counts records; leave out one of the two"
@@ -415,16 +469,32 @@ fn parse_format(entity: Entity, value: &str) -> Result<StreamFormat, String> {
     format.ok_or_else(|| {
         let is_known = StreamFormat::of(Entity::Output).any(|format| format.name() == value);
         if is_known {
-            return "is a format of outputs; here it must be `ndjson` or `csv`".to_owned();
+            return "is a format of outputs; here it must be `ndjson`, `csv` or `xlsx`".to_owned();
         }
-        let names: Vec<String> =
-            StreamFormat::of(entity).map(|format| format!("`{}`", format.name())).collect();
+        let known = StreamFormat::of(entity).map(StreamFormat::name);
+        let feed = feed::is_of(entity).then_some(feed::NAME);
+        let names: Vec<String> = known.chain(feed).map(|name| format!("`{name}`")).collect();
         let names = match names.as_slice() {
             [names @ .., last] => format!("{} or {last}", names.join(", ")),
             [] => String::new(),
         };
         format!("must be {names}; without `format`, pages are JSON")
     })
+}
+
+fn parse_columns(value: &str) -> Result<Columns, String> {
+    let columns = Columns::ALL.into_iter().find(|columns| columns.name() == value);
+    columns.ok_or_else(|| "must be `members` or `references`".to_owned())
+}
+
+fn parse_bom(value: &str) -> Result<bool, String> {
+    value.parse().map_err(|_| "must be `true` or `false`".to_owned())
+}
+
+fn parse_cell_max(value: &str) -> Result<NonZeroU32, String> {
+    let most = parse_digits(value).and_then(|most| u32::try_from(most).ok());
+    most.and_then(NonZeroU32::new)
+        .ok_or_else(|| format!("must be a whole number from 1 to {}", u32::MAX))
 }
 
 fn parse_per_page(value: &str) -> Result<u32, String> {
@@ -523,7 +593,10 @@ mod tests {
         type Found = (Option<(u32, u64)>, Option<StreamFormat>);
         let check = |raw: &str, expected: Option<Found>| {
             let found = parse(Entity::Output, raw).ok().map(|list| {
-                (list.query.sample.map(|sample| (sample.records, sample.seed)), list.format)
+                (
+                    list.query.sample.map(|sample| (sample.records, sample.seed)),
+                    list.stream.map(|stream| stream.format),
+                )
             });
             assert_eq!(found, expected, "{raw}");
         };
@@ -531,6 +604,8 @@ mod tests {
         check("seed=7&sample=010000", Some((Some((10_000, 7)), None)));
         check("sample=5&seed=18446744073709551615", Some((Some((5, u64::MAX)), None)));
         check("format=csv", Some((None, Some(StreamFormat::Csv))));
+        check("format=xlsx&max_cell=9", Some((None, Some(StreamFormat::Xlsx))));
+        check("format=csv&bom=true&columns=references", Some((None, Some(StreamFormat::Csv))));
         check("format=ndjson&sample=5&sort=id", Some((Some((5, 0)), Some(StreamFormat::NdJson))));
         for raw in [
             "sample=0",
@@ -542,6 +617,17 @@ mod tests {
             "sample=1&sample=1",
             "format=xml",
             "format=",
+            "format=atom&page=2",
+            "format=atom&group_by=type",
+            "format=csv&columns=all",
+            "format=ndjson&columns=references",
+            "columns=references",
+            "format=csv&columns=references&select=id",
+            "format=xlsx&columns=references&group_by=type",
+            "format=xlsx&bom=true",
+            "format=csv&bom=yes",
+            "format=csv&max_cell=0",
+            "max_cell=100",
             "format=csv&page=1",
             "per-page=10&format=csv",
             "format=csv&group_by=type&page=1",

@@ -1,4 +1,4 @@
-//! A stream of a whole list, in JSON lines, CSV or a format of reference managers.
+//! A stream of a whole list: JSON lines, a table, or a format of reference managers.
 //!
 //! The stream holds one batch of row numbers, at most 512 KiB, and renders them piece by piece, so its memory
 //! does not depend on the list. Finding a batch and rendering a piece each have a work permit of their own:
@@ -23,11 +23,11 @@ use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
 
 use crate::define::work_limits::WorkLimits;
-use crate::formats;
-use crate::formats::reference::Reference;
-use crate::formats::{ReferenceFormat, ReferenceWriter};
 use crate::list::rows::{JSON_BYTES_PER_STORED, add_score};
 use crate::reply::pieces::{PIECE_BYTES, PieceBudget, PieceError, PieceSource};
+use pinakes_format::formats::reference::Reference;
+use pinakes_format::formats::table::{Columns, RowWriter, TableCells, TableOptions};
+use pinakes_format::formats::{self, ReferenceFormat, ReferenceWriter};
 
 /// Records that are fetched and rendered together.
 const RECORDS_TOGETHER: usize = 100;
@@ -39,13 +39,16 @@ pub enum StreamFormat {
     NdJson,
     /// One record on each row, after a header.
     Csv,
+    /// The same as a workbook.
+    Xlsx,
     /// References to outputs.
     References(ReferenceFormat),
 }
 
 impl StreamFormat {
     /// The formats of all lists.
-    pub const OF_ALL: [StreamFormat; 2] = [StreamFormat::NdJson, StreamFormat::Csv];
+    pub const OF_ALL: [StreamFormat; 3] =
+        [StreamFormat::NdJson, StreamFormat::Csv, StreamFormat::Xlsx];
 
     /// The formats of the list of an entity.
     pub fn of(entity: Entity) -> impl Iterator<Item = StreamFormat> {
@@ -58,6 +61,7 @@ impl StreamFormat {
         match self {
             StreamFormat::NdJson => "ndjson",
             StreamFormat::Csv => "csv",
+            StreamFormat::Xlsx => "xlsx",
             StreamFormat::References(format) => format.name(),
         }
     }
@@ -67,6 +71,7 @@ impl StreamFormat {
         match self {
             StreamFormat::NdJson => "JSON lines",
             StreamFormat::Csv => "CSV",
+            StreamFormat::Xlsx => "Excel",
             StreamFormat::References(format) => format.label(),
         }
     }
@@ -84,8 +89,36 @@ impl StreamFormat {
         match self {
             StreamFormat::NdJson => "application/x-ndjson",
             StreamFormat::Csv => "text/csv; charset=utf-8; header=present",
+            StreamFormat::Xlsx => {
+                "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+            }
             StreamFormat::References(format) => format.media_type(),
         }
+    }
+}
+
+/// A stream as a client asks for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StreamRequest {
+    /// Lines, a table, or references.
+    pub format: StreamFormat,
+    /// The columns of a table.
+    pub columns: Columns,
+    /// How a table is written.
+    pub table: TableOptions,
+}
+
+impl StreamRequest {
+    /// A table, if the format is one.
+    pub fn table(&self) -> Option<TableOptions> {
+        let is_workbook = self.format == StreamFormat::Xlsx;
+        let is_table = is_workbook || self.format == StreamFormat::Csv;
+        is_table.then_some(TableOptions { is_workbook, ..self.table })
+    }
+
+    /// Whether records have members of single records, whatever is selected.
+    pub fn has_whole_references(&self) -> bool {
+        matches!(self.format, StreamFormat::References(_)) || self.columns == Columns::References
     }
 }
 
@@ -108,7 +141,7 @@ pub struct ListRows {
 /// The form in which a stream sends the JSON of its records.
 enum Output {
     Lines,
-    Table(CsvTable),
+    Table(TableCells, RowWriter),
     References(ReferenceWriter),
 }
 
@@ -116,7 +149,7 @@ impl ListRows {
     /// Counts the records of a list, and finds the first of them. Returns the stream and the count.
     pub fn begin(
         query: &Query,
-        format: StreamFormat,
+        stream: StreamRequest,
         limits: WorkLimits,
         snapshot: &Snapshot,
     ) -> Result<(ListRows, u64), QueryError> {
@@ -126,25 +159,26 @@ impl ListRows {
             Ok::<_, QueryError>((records, query.next_batch(&mut cursor, snapshot, deadline)?))
         })?;
         let all = || Members::all(query.entity, View::List);
-        let members = match format {
-            StreamFormat::References(_) => formats::REFERENCE_MEMBERS.clone(),
-            _ => query.select.clone().unwrap_or_else(all),
+        let members = match (stream.format, stream.columns) {
+            (StreamFormat::References(_), _) => formats::REFERENCE_MEMBERS.clone(),
+            (_, Columns::References) => formats::TABLE_REFERENCE_MEMBERS.clone(),
+            (_, Columns::Members) => query.select.clone().unwrap_or_else(all),
         };
-        let output = match format {
-            StreamFormat::NdJson => Output::Lines,
-            StreamFormat::Csv => {
-                let table = match query.has_scores() {
-                    true => CsvTable::with_member_after_id(&members, RELEVANCE_SCORE),
-                    false => CsvTable::new(&members),
-                };
-                let lists = query.selects_references;
-                Output::Table(if lists { table.with_list(REFERENCES) } else { table })
+        let id = &snapshot.manifest().id;
+        let output = match (stream.format, stream.table()) {
+            (StreamFormat::References(format), _) => {
+                Output::References(ReferenceWriter::of_list(format, records, id))
             }
-            StreamFormat::References(format) => Output::References(ReferenceWriter::of_list(
-                format,
-                records,
-                &snapshot.manifest().id,
-            )),
+            (_, Some(table)) => {
+                let cells = match stream.columns {
+                    Columns::References => {
+                        TableCells::References { database: formats::database_of(id) }
+                    }
+                    Columns::Members => TableCells::Members(csv_table(query, &members)),
+                };
+                Output::Table(cells, RowWriter::new(table))
+            }
+            (_, None) => Output::Lines,
         };
         let stream = ListRows {
             query: query.clone(),
@@ -164,9 +198,12 @@ impl ListRows {
     fn render(&mut self, snapshot: &Snapshot, budget: &PieceBudget) -> Result<Vec<u8>, PieceError> {
         let mut out = Vec::with_capacity(2 * PIECE_BYTES);
         if !mem::replace(&mut self.has_begun, true) {
-            match &self.output {
+            match &mut self.output {
                 Output::Lines => {}
-                Output::Table(table) => table.write_header(&mut out),
+                Output::Table(cells, writer) => {
+                    writer.begin(&mut out);
+                    cells.write_header(writer, &mut out)?;
+                }
                 Output::References(writer) => writer.begin(&mut out),
             }
         }
@@ -176,8 +213,10 @@ impl ListRows {
             }
             out = self.render_some(snapshot, out, budget)?;
         }
-        if let (0, Output::References(writer)) = (self.records_left, &self.output) {
-            writer.finish(&mut out);
+        match (self.records_left, &mut self.output) {
+            (0, Output::References(writer)) => writer.finish(&mut out),
+            (0, Output::Table(_, writer)) => writer.finish(&mut out)?,
+            _ => {}
         }
         Ok(out)
     }
@@ -221,16 +260,16 @@ impl ListRows {
                 break;
             }
             match &mut self.output {
-                Output::Table(table) => {
+                Output::Table(cells, rows) => {
                     writer.out.clear();
                     members.render(row, &mut writer)?;
-                    if let Some(ranked) = ranked {
+                    if let (Some(ranked), TableCells::Members(_)) = (ranked, &cells) {
                         add_score(&mut writer.out, 0, ranked);
                     }
                     if let Some(entity) = references {
                         add_all_references(snapshot, entity, row, &mut writer.out)?;
                     }
-                    table.write_row(&writer.out, &mut out)?;
+                    cells.write(&writer.out, rows, &mut out)?;
                 }
                 Output::References(references) => {
                     writer.out.clear();
@@ -261,13 +300,23 @@ impl ListRows {
     }
 }
 
+/// The table of the members of a list, with its scores and the ids of references where they are selected.
+fn csv_table(query: &Query, members: &Members) -> CsvTable {
+    let table = match query.has_scores() {
+        true => CsvTable::with_member_after_id(members, RELEVANCE_SCORE),
+        false => CsvTable::new(members),
+    };
+    if query.selects_references { table.with_list(REFERENCES) } else { table }
+}
+
 impl PieceSource for ListRows {
     fn held_bytes(&self) -> usize {
-        let keys = match self.output {
+        let held = match &self.output {
             Output::References(_) => ReferenceWriter::BYTES_MAX,
-            _ => 0,
+            Output::Table(_, writer) => writer.held_bytes(),
+            Output::Lines => 0,
         };
-        RowCursor::BATCH_BYTES_MAX + keys
+        RowCursor::BATCH_BYTES_MAX + held
     }
 
     fn next_bytes(&self, snapshot: &Snapshot) -> usize {

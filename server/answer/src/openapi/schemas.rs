@@ -1,6 +1,7 @@
 //! The schemas of records, generated from their declarations; a new member needs no change here.
 
 use pinakes_format::entity::{Entity, ID_MAX, IdFormat};
+use pinakes_format::formats::ReferenceFormat;
 use pinakes_format::json::render::Shape;
 use pinakes_format::query::RELEVANCE_SCORE;
 use pinakes_format::record::legacy::LegacyEntity;
@@ -26,6 +27,16 @@ const LEGACY_PREFIX: &str = "Older";
 pub struct Schemas {
     /// By name, in the order of their first use.
     pub named: Map<String, Value>,
+}
+
+/// The schema of a file of references, of a whole list or of one output.
+pub fn reference_file(format: ReferenceFormat, is_list: bool) -> Value {
+    let item = || json!({ "description": "An item of CSL-JSON.", "type": "object" });
+    match (format, is_list) {
+        (ReferenceFormat::Csl, true) => json!({ "type": "array", "items": (item()) }),
+        (ReferenceFormat::Csl, false) => item(),
+        _ => json!({ "type": "string" }),
+    }
 }
 
 /// A reference to a defined schema.

@@ -2,6 +2,7 @@
 
 use pinakes_format::query::{PAGE_SIZE_DEFAULT, Query, RELEVANCE};
 
+use crate::list::feed;
 use crate::list::query::SEARCH_EXACT;
 use crate::list::stream::StreamFormat;
 use crate::request::parameters::encoded;
@@ -118,6 +119,13 @@ impl Address {
     pub fn stream_url(&self, format: StreamFormat) -> String {
         let format = ("format", format.name().to_owned());
         format!("/{}{}", self.route, query_text(self.set().into_iter().chain([format])))
+    }
+
+    /// Path and query of the feed of the newest records.
+    pub fn feed_url(&self) -> String {
+        let [filter, search, _] = self.set();
+        let format = ("format", feed::NAME.to_owned());
+        format!("/{}{}", self.route, query_text([filter, search, format].into_iter()))
     }
 
     fn parameters(&self) -> String {

@@ -1,5 +1,7 @@
 //! Counts by year, as a drawing and as a table.
 
+use std::collections::BTreeMap;
+
 use crate::pages::labels::{label, thousands};
 use crate::pages::preview::Preview;
 
@@ -67,8 +69,13 @@ pub fn by_year(list: &Preview) -> Option<ByYear> {
     let newest = &years[years.len().saturating_sub(YEARS_MAX)..];
     // Of zeros alone there is nothing to draw.
     let charts = names.iter().filter(|name| DRAWN.contains(name)).filter_map(|name| {
-        let counts: Vec<(i64, i64)> =
+        let known: BTreeMap<i64, i64> =
             newest.iter().map(|(year, of)| (*year, count(of, name))).collect();
+        let (first, last) = (*known.keys().next()?, *known.keys().next_back()?);
+        // A year without a line has a bar of no height, so that years are as far apart as they are.
+        let years = first.max(last.saturating_sub(YEARS_MAX as i64 - 1))..=last;
+        let counts: Vec<(i64, i64)> =
+            years.map(|year| (year, known.get(&year).copied().unwrap_or(0))).collect();
         counts.iter().any(|(_, count)| *count > 0).then(|| chart(name, &counts))
     });
     Some(ByYear {

@@ -9,13 +9,14 @@
 
 use http::{HeaderName, HeaderValue, header};
 use percent_encoding::utf8_percent_encode;
+use pinakes_format::formats::apa::Formatted;
+use pinakes_format::formats::names::{Name, one_line};
+use pinakes_format::formats::reference::Reference;
+use pinakes_format::formats::{ReferenceFormat, kinds};
 use serde_json::{Value, json};
 
-use crate::formats::apa::Formatted;
-use crate::formats::names::{Name, one_line};
-use crate::formats::reference::Reference;
-use crate::formats::{ReferenceFormat, kinds};
 use crate::pages::html::emphasized;
+use crate::pages::labels::thousands;
 use crate::reply::JSON;
 use crate::request::path::OUTSIDE_URI;
 
@@ -52,6 +53,47 @@ impl Citation {
             files: ReferenceFormat::ALL.map(file).to_vec(),
             tags: tags(reference),
             json_ld: in_script(&json_ld(reference)),
+        }
+    }
+}
+
+/// Links below a row of a list: what cites the output, a free copy, and the reference.
+#[derive(Debug)]
+pub struct RowLinks {
+    /// The number of citations, and the list of what cites the output.
+    pub cited_by: Option<(String, String)>,
+    /// The label and the address of a free copy.
+    pub copy: Option<(&'static str, String)>,
+    /// HTML of the formatted reference: before, in and after the italics.
+    pub before: String,
+    pub italic: String,
+    pub after: String,
+    /// Names of formats, and the addresses of files.
+    pub files: Vec<(&'static str, String)>,
+}
+
+impl RowLinks {
+    /// Makes the links of an output with an id.
+    pub fn new(reference: &Reference, id: &str) -> RowLinks {
+        let Formatted { before, italic, after } = Formatted::new(reference);
+        let cited = reference.cited_by_count.filter(|count| *count > 0);
+        let cited_by = cited.map(|count| {
+            let list = format!("/browse/outputs?filter=references:{id}");
+            (thousands(count.unsigned_abs()), list)
+        });
+        let copy = reference.free_copy().filter(|(address, _)| is_web(address));
+        let copy = copy.map(|(address, is_pdf)| {
+            (if is_pdf { "PDF" } else { "Free copy" }, address.to_owned())
+        });
+        let path = format!("/outputs/{id}");
+        let file = |format: ReferenceFormat| (format.label(), file_path(&path, format));
+        RowLinks {
+            cited_by,
+            copy,
+            before: emphasized(&before),
+            italic: emphasized(&italic),
+            after: emphasized(&after),
+            files: ReferenceFormat::ALL.map(file).to_vec(),
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use askama::Template;
+use http::StatusCode;
 use pinakes_format::entity::{Entity, Facts};
 use pinakes_format::query::{Deadline, Expression, Operand, Query, QueryError, SearchSummary};
 use pinakes_format::schema::keys::Kind;
@@ -14,9 +15,9 @@ use crate::define::charge::RECORDS_PER_REQUEST;
 use crate::define::failure::Answer;
 use crate::define::plan::{Planned, Planning};
 use crate::define::work_limits::WorkLimits;
-use crate::list::query;
 use crate::list::query::{Dialect, Parameter};
 use crate::list::stream::StreamFormat;
+use crate::list::{feed, query};
 use crate::pages::address::{Address, GROUPS};
 use crate::pages::filters::{FieldContent, FilledForm, FilterForm, FoundName, TypedName};
 use crate::pages::found::{Highlighter, NothingFound, SearchNote};
@@ -55,6 +56,8 @@ struct ListPageRequest {
     names: Vec<TypedName>,
     /// The key whose groups are all shown.
     opened: Option<String>,
+    /// Whether a form sent it: with empty parameters, or filters in fields of their own.
+    is_of_form: bool,
 }
 
 /// Parses the text after the `?` of a list's page. The form sends fields that stay empty, which count as
@@ -65,10 +68,11 @@ struct ListPageRequest {
 /// The invalid parameters, at most ten.
 fn parse(facts: &Facts, raw: &str) -> Result<ListPageRequest, Vec<Detail>> {
     let (mut pairs, mut form, mut opened) = (Vec::new(), FilledForm::default(), None);
+    let mut is_of_form = false;
     let mut filled = BTreeSet::new();
     for pair in query_pairs(raw) {
         match pair {
-            Ok((_, text)) if text.trim().is_empty() => {}
+            Ok((_, text)) if text.trim().is_empty() => is_of_form = true,
             Ok((name, text)) if name == GROUPS => {
                 match Query::new(facts.entity).set_group_by(&text) {
                     Ok(()) => opened = Some(text),
@@ -78,6 +82,7 @@ fn parse(facts: &Facts, raw: &str) -> Result<ListPageRequest, Vec<Detail>> {
                 }
             }
             Ok((name, text)) if form.take(facts.entity, &name, &text) => {
+                is_of_form = true;
                 if !filled.insert(name.clone()) {
                     pairs.push(Err(Detail::new(&name, &text, GIVEN_TWICE)));
                 }
@@ -95,7 +100,7 @@ fn parse(facts: &Facts, raw: &str) -> Result<ListPageRequest, Vec<Detail>> {
         }
     }
     let query = query::parse_pairs(Query::new(facts.entity), &PAGES, pairs.into_iter())?;
-    Ok(ListPageRequest { query, names: form.names, opened })
+    Ok(ListPageRequest { query, names: form.names, opened, is_of_form })
 }
 
 #[derive(Template)]
@@ -126,6 +131,8 @@ struct ListPage {
     countable: Vec<(&'static str, String)>,
     pages: Pages,
     json: String,
+    /// The feed of the newest records.
+    feed: Option<String>,
     /// All of the list as one file: name of the format, and address.
     files: Vec<(&'static str, String)>,
     /// How many lists of the day a file counts as.
@@ -188,6 +195,16 @@ struct Found {
 pub fn plan(planning: &Planning<'_>) -> Result<Planned, Reply> {
     let call = &planning.call;
     let request = parse(planning.facts(), call.query).map_err(Reply::bad_query)?;
+    // The address of a list has no empty parameters. A page for typed names says which records they are taken as.
+    if request.is_of_form && request.names.is_empty() {
+        let address = Address::new(&request.query);
+        let path = match &request.opened {
+            Some(key) => address.opening(key),
+            None => address.page_url(),
+        };
+        let said = "The list has this address".to_owned();
+        return Ok(Planned::Reply(Reply::redirect(StatusCode::SEE_OTHER, &path, said)));
+    }
     Ok(html::unless_current(call, move |call| answer(&request, call)))
 }
 
@@ -284,6 +301,7 @@ fn layout(
         countable: other_keys.map(|key| (key, label(key))).collect(),
         pages: Pages::new(query, &address, found.count),
         json: address.json_url(),
+        feed: feed::is_of(query.entity).then(|| address.feed_url()),
         files: files.map(|format| (format.label(), address.stream_url(format))).collect(),
         file_lists: thousands(found.count.div_ceil(RECORDS_PER_REQUEST).max(1)),
         address,

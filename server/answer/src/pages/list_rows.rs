@@ -2,10 +2,12 @@
 
 use askama::Template;
 use pinakes_format::entity::Entity;
+use pinakes_format::formats::reference::Reference;
 use pinakes_format::json::render::{JsonWriter, Shape};
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
 
+use crate::pages::citation::RowLinks;
 use crate::pages::found::Highlighter;
 use crate::pages::html::emphasized;
 use crate::pages::members::{LabelledMember, Node, declaration, member_at, record_path};
@@ -27,6 +29,8 @@ pub struct ListRow {
     /// HTML of the part of the abstract that a search found.
     pub excerpt: Option<String>,
     pub members: Vec<LabelledMember>,
+    /// Citations, a free copy and the reference, of an output.
+    pub links: Option<RowLinks>,
 }
 
 impl ListRow {
@@ -42,6 +46,7 @@ impl ListRow {
             lead: lead(entity, value, LEAD_ITEMS_MAX, snapshot)?,
             excerpt: None,
             members: LabelledMember::without_dead_links(members, snapshot)?,
+            links: None,
         })
     }
 }
@@ -92,6 +97,11 @@ pub fn found_rows(
         snapshot.render(entity, *row, &mut writer)?;
         let value = Preview::parse(&writer.out);
         let mut listed = ListRow::new(entity, &value, snapshot)?;
+        if entity == Entity::Output {
+            let reference = Reference::read(&writer.out)?;
+            let id = reference.id.as_deref().unwrap_or_default();
+            listed.links = Some(RowLinks::new(&reference, id));
+        }
         if let Some(highlighter) = highlighter {
             let language = value.get("language").get("code").text();
             listed.name = highlighter.name(&name_of(&value), language.as_deref());

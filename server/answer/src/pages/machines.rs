@@ -23,7 +23,8 @@ use crate::reply::static_body::StaticBody;
 use crate::reply::static_page::TEXT;
 
 const ROBOTS: &str = include_str!("../../templates/browse/robots.txt");
-const LLMS: &str = include_str!("../../templates/browse/llms.txt");
+/// The text of `/llms.txt`.
+pub const LLMS: &str = include_str!("../../templates/browse/llms.txt");
 /// The file with the description of the search.
 pub const OPEN_SEARCH: &str = "opensearch.xml";
 /// Records of each list that the map of the site names: the first in the order of lists.

@@ -17,7 +17,7 @@
 //! Entities differ by the rows of [`tables`] and the words of [`labels`]. A page takes the time of one list,
 //! whatever it shows: groups that would take longer are left out.
 //!
-//! Imports `complete`, `define`, `formats`, `list`, `openapi`, `record`, `referring`, `reply`, `request`.
+//! Imports `complete`, `define`, `list`, `openapi`, `record`, `referring`, `reply`, `request`.
 
 mod address;
 mod beginnings;
@@ -33,7 +33,7 @@ mod html;
 mod labels;
 mod list;
 pub(crate) mod list_rows;
-mod machines;
+pub(crate) mod machines;
 mod members;
 mod orders;
 mod preview;

@@ -7,14 +7,12 @@ use pinakes_format::schema::keys::Kind;
 use crate::pages::labels::label;
 
 /// Values of `sort` that people name.
-const NAMED: [(&str, &str); 8] = [
+const NAMED: [(&str, &str); 6] = [
     ("cited_by_count:desc", "Most cited"),
     ("outputs_count:desc", "Most outputs"),
     ("date:desc", "Newest"),
     ("date:asc", "Oldest"),
-    ("cited_by_count:asc", "Least cited"),
     ("created_date:desc", "Added last"),
-    ("updated_date:desc", "Changed last"),
     ("name:asc", "Name, A to Z"),
 ];
 

@@ -5,14 +5,14 @@ use pinakes_format::record::schema::ObjectSchema;
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
 
-use crate::formats::names::one_line;
-use crate::formats::reference::Reference;
 use crate::pages::beginnings::Beginnings;
 use crate::pages::labels::thousands;
 use crate::pages::members::{LabelledMember, Node, declaration, member_at, members};
 use crate::pages::preview::Preview;
 use crate::pages::tables;
 use crate::pages::tables::Shown;
+use pinakes_format::formats::names::one_line;
+use pinakes_format::formats::reference::Reference;
 
 /// A number of a record, and the part of it that the snapshot has.
 pub struct Number {

@@ -10,8 +10,6 @@ use pinakes_format::storage::error::ReadError;
 use crate::define::call::Call;
 use crate::define::failure::Answer;
 use crate::define::plan::{Cost, Planned, Planning};
-use crate::formats;
-use crate::formats::reference::Reference;
 use crate::pages::beginnings::Beginnings;
 use crate::pages::chart::ByYear;
 use crate::pages::citation::Citation;
@@ -25,6 +23,8 @@ use crate::pages::{chart, citation, error, html, list_rows, tables};
 use crate::record::single::{CURRENT, NamedRecord, Variant, find, lists_of, parse_id};
 use crate::reply::Reply;
 use crate::reply::detail::truncate;
+use pinakes_format::formats;
+use pinakes_format::formats::reference::Reference;
 
 /// The paths of pages of records.
 const PAGES: Variant =

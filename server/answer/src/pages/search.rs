@@ -2,7 +2,7 @@
 
 use askama::Template;
 use http::StatusCode;
-use pinakes_format::autocomplete::{Candidates, Completion, ENTITIES};
+use pinakes_format::autocomplete::{Candidate, Candidates, Completion, ENTITIES, Tier};
 use pinakes_format::entity::Entity;
 use pinakes_format::query::{Deadline, Query, QueryError};
 use pinakes_format::schema::keys::keys_of;
@@ -52,6 +52,8 @@ struct SearchPage {
     frame: Frame,
     text: String,
     names: Vec<NameCard>,
+    /// Records of which an alternative name begins with the words.
+    other_names: Vec<NameCard>,
     /// The best outputs by their texts; `None` where the snapshot has no full-text index.
     found: Option<FoundOutputs>,
     note: Option<SearchNote>,
@@ -91,6 +93,7 @@ impl SearchPage {
             frame: Frame { searched: text.to_owned(), ..Frame::new(&title, others) },
             text: text.to_owned(),
             names: Vec::new(),
+            other_names: Vec::new(),
             found: None,
             note: None,
             referring: Vec::new(),
@@ -112,7 +115,9 @@ fn answer(text: &str, completion: &Completion, call: &Call<'_>) -> Answer {
     if let Some(path) = only_record(completion, &named, snapshot)? {
         return Ok(Reply::redirect(StatusCode::SEE_OTHER, &path, "One record has it".to_owned()));
     }
-    page.names = name_cards(&named, snapshot)?;
+    let is_other = |of: &&Candidate| of.tier == Tier::Alternative;
+    page.names = name_cards(named.best.iter().filter(|of| !is_other(of)), snapshot)?;
+    page.other_names = name_cards(named.best.iter().filter(is_other), snapshot)?;
     page.referring = page_links(&lists_without_record(completion, &named, call)?);
     html::reply(&page, call)
 }
@@ -187,9 +192,12 @@ fn tabs(text: &str, snapshot: &Snapshot, deadline: Deadline<'_>) -> Result<Vec<T
     Ok(tabs)
 }
 
-fn name_cards(found: &Candidates, snapshot: &Snapshot) -> Result<Vec<NameCard>, ReadError> {
+fn name_cards<'c>(
+    found: impl Iterator<Item = &'c Candidate>,
+    snapshot: &Snapshot,
+) -> Result<Vec<NameCard>, ReadError> {
     let mut cards = Vec::new();
-    for candidate in found.best.iter().take(NAMES_MAX) {
+    for candidate in found.take(NAMES_MAX) {
         let rows = list_rows::rows(candidate.entity, &[candidate.row], snapshot);
         let rows = snapshot.or_noted(rows)?;
         let kind = candidate.entity.facts().label;

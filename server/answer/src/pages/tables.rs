@@ -69,7 +69,7 @@ const SHOWN: [Shown; Entity::COUNT] = [
     Shown {
         entity: Entity::Output,
         lead: Some("authors"),
-        members: &["year", "type", "primary_venue.source", "cited_by_count"],
+        members: &["year", "type", "primary_venue.source"],
         groups: &["year", "type", "open_access.oa_status", "primary_topic.field.id"],
         filters: &[
             "year",

@@ -1,6 +1,6 @@
 //! One record: by its id in [`single`], by an identifier of any system in [`resolve`].
 //!
-//! Imports `complete`, `define`, `formats`, `openapi`, `referring`, `reply`, `request`.
+//! Imports `complete`, `define`, `openapi`, `referring`, `reply`, `request`.
 
 pub(crate) mod resolve;
 pub(crate) mod single;

@@ -17,15 +17,14 @@ use crate::define::failure::{Answer, Failure};
 use crate::define::path::RoutePath;
 use crate::define::plan::{Cost, Planned, Planning};
 use crate::define::thread::Thread;
-use crate::formats::reference::Reference;
-use crate::formats::{ReferenceFormat, ReferenceWriter};
 use crate::openapi::document::Document;
 use crate::openapi::operation::{Operation, RECORD_STATUSES, json_content};
 use crate::openapi::parameters::{path_parameter, query_parameter};
 use crate::openapi::responses::CACHE_HEADERS;
 use crate::openapi::samples::Sample;
-use crate::openapi::schemas::own_id;
+use crate::openapi::schemas::{own_id, reference_file};
 use crate::record::resolve;
+use crate::referring;
 use crate::referring::{ReferringList, referring_lists};
 use crate::reply::Reply;
 use crate::reply::detail::Detail;
@@ -33,7 +32,8 @@ use crate::reply::etag::Etags;
 use crate::request::accept::prefers;
 use crate::request::parameters::query_pairs;
 use crate::request::path::{decode, echo};
-use crate::{formats, referring};
+use pinakes_format::formats::reference::Reference;
+use pinakes_format::formats::{self, ReferenceFormat, ReferenceWriter};
 
 pub const RECORD: Endpoint = Endpoint {
     lists: Lists::Of(|facts| facts.has_single),
@@ -287,7 +287,7 @@ fn describe(route: &RoutePath, document: &mut Document<'_>) -> Result<(), ReadEr
         let schema = json!({ "type": "string", "enum": formats });
         parameters.push(query_parameter("format", doc, schema, []));
         for format in ReferenceFormat::ALL {
-            content[format.media_type()] = json!({ "schema": (format.schema(false)) });
+            content[format.media_type()] = json!({ "schema": (reference_file(format, false)) });
         }
     }
     let operation = Operation {

@@ -1,6 +1,6 @@
 //! Items of CSL-JSON, which citation processors read.
 
-use pinakes_format::storage::error::ReadError;
+use crate::storage::error::ReadError;
 use serde_json::{Map, Value, json};
 
 use crate::formats::names::{Name, one_line};

@@ -10,16 +10,20 @@
 //! Tags and entities may be escaped once more, as dumps have them (`&amp;lt;i&amp;gt;`). Other tags are text.
 
 use html_escape::decode_html_entities;
-use pinakes_format::text::tags::TagKind;
 
 use crate::formats::names::one_line;
+use crate::text::tags::TagKind;
 
 /// How a part of a title is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
+    /// As the rest of the text.
     Plain,
+    /// Emphasis.
     Italic,
+    /// Subscript.
     Sub,
+    /// Superscript.
     Super,
     /// TeX between dollars, dollars included.
     Formula,

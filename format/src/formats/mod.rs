@@ -1,4 +1,4 @@
-//! References to outputs in the formats of reference managers: BibTeX, RIS and CSL-JSON.
+//! Lists for other programs: references to outputs in the formats of reference managers, and tables.
 //!
 //! A [`Reference`] is read from the JSON of an output, of a list or of a single record. Each format is a file:
 //!
@@ -11,30 +11,32 @@
 //! apa      van Berg, A. (2020). On DNA.
 //! ```
 //!
-//! [`kinds`] has the types of all formats in one table, and [`names`] finds the parts of names.
+//! [`kinds`] has the types of all formats in one table, and [`names`] finds the parts of names. [`table`] writes CSV and
+//! workbooks, of the members of any record or of references.
 //!
-//! Imports no other folder.
+//! Imports `entity`, `query`, `record`, `storage`, `text`.
 
-pub(crate) mod apa;
+pub mod apa;
 mod bibtex;
 mod csl;
 mod keys;
-pub(crate) mod kinds;
-pub(crate) mod names;
-pub(crate) mod reference;
-pub(crate) mod rich;
+pub mod kinds;
+pub mod names;
+pub mod reference;
+pub mod rich;
 mod ris;
+pub mod table;
+pub mod workbook;
+pub mod xml;
 
 use std::sync::LazyLock;
 
-use pinakes_format::entity::Entity;
-use pinakes_format::query::parse_select;
-use pinakes_format::record::members::{Members, View};
-use pinakes_format::storage::error::ReadError;
-use serde_json::{Value, json};
-
+use crate::entity::Entity;
 use crate::formats::keys::Keys;
-use crate::formats::reference::{MEMBERS, PAGE_MEMBERS, Reference};
+use crate::formats::reference::{MEMBERS, PAGE_MEMBERS, Reference, TABLE_MEMBERS};
+use crate::query::parse_select;
+use crate::record::members::{Members, View};
+use crate::storage::error::ReadError;
 
 /// A format of reference managers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,16 +89,6 @@ impl ReferenceFormat {
             ReferenceFormat::Csl => "application/vnd.citationstyles.csl+json",
         }
     }
-
-    /// The schema of a body, of a whole list or of one output.
-    pub fn schema(self, is_list: bool) -> Value {
-        let item = || json!({ "description": "An item of CSL-JSON.", "type": "object" });
-        match (self, is_list) {
-            (ReferenceFormat::Csl, true) => json!({ "type": "array", "items": (item()) }),
-            (ReferenceFormat::Csl, false) => item(),
-            _ => json!({ "type": "string" }),
-        }
-    }
 }
 
 /// The members of outputs that references need.
@@ -105,6 +97,15 @@ pub static REFERENCE_MEMBERS: LazyLock<Members> = LazyLock::new(|| selected(MEMB
 /// The members of outputs that their pages need for references.
 pub static PAGE_REFERENCE_MEMBERS: LazyLock<Members> =
     LazyLock::new(|| selected(&format!("{MEMBERS},{PAGE_MEMBERS}")));
+
+/// The members of outputs that tables of references need.
+pub static TABLE_REFERENCE_MEMBERS: LazyLock<Members> =
+    LazyLock::new(|| selected(&format!("{MEMBERS},{TABLE_MEMBERS}")));
+
+/// The database that references of a snapshot name.
+pub fn database_of(snapshot_id: &str) -> String {
+    format!("Pinakes snapshot {snapshot_id}")
+}
 
 fn selected(names: &str) -> Members {
     let view = View::Export;
@@ -132,7 +133,7 @@ impl ReferenceWriter {
     pub fn of_list(format: ReferenceFormat, references: u64, snapshot_id: &str) -> ReferenceWriter {
         let has_keys = format == ReferenceFormat::Bibtex;
         let keys = Keys::new(if has_keys { references } else { 0 });
-        let database = format!("Pinakes snapshot {snapshot_id}");
+        let database = database_of(snapshot_id);
         ReferenceWriter { format, keys, database, is_in_list: true, has_begun: false }
     }
 
@@ -186,6 +187,8 @@ impl ReferenceWriter {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use serde_json::Value;
+
     use super::*;
 
     fn write(format: ReferenceFormat, records: &[Value]) -> String {

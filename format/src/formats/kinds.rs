@@ -15,6 +15,7 @@ pub struct Kind {
     pub tag: &'static str,
 }
 
+/// An article in a journal.
 pub static ARTICLE: Kind = Kind {
     bibtex: ("article", "journal"),
     ris: ("JOUR", "T2"),
@@ -31,6 +32,7 @@ static CONFERENCE_PAPER: Kind = Kind {
     tag: "citation_conference_title",
 };
 
+/// A chapter of a book.
 pub static CHAPTER: Kind = Kind {
     bibtex: ("incollection", "booktitle"),
     ris: ("CHAP", "T2"),

@@ -1,6 +1,6 @@
 //! Names of authors in parts, and words of keys.
 
-use pinakes_format::text::fold::fold;
+use crate::text::fold::fold;
 
 /// Words before a last name that belong to it, in the languages of western Europe and in Arabic names.
 const PARTICLES: [&str; 32] = [
@@ -101,7 +101,16 @@ const WORD_MAX: usize = 32;
 #[derive(Debug, PartialEq, Eq)]
 pub enum Name<'n> {
     /// Of a person: `Ada van Berg Jr.`
-    Person { given: &'n str, particles: &'n str, family: &'n str, suffix: &'n str },
+    Person {
+        /// `Ada`
+        given: &'n str,
+        /// `van`
+        particles: &'n str,
+        /// `Berg`
+        family: &'n str,
+        /// `Jr.`
+        suffix: &'n str,
+    },
     /// Of an organisation, or one that has no parts.
     Whole(&'n str),
 }

@@ -1,6 +1,6 @@
 //! An output as reference formats see it.
 
-use pinakes_format::storage::error::ReadError;
+use crate::storage::error::ReadError;
 use serde::{Deserialize, Deserializer};
 
 use crate::formats::kinds::{self, Kind};
@@ -13,6 +13,11 @@ pub const MEMBERS: &str = "id,doi,title,name,year,date,language,type,authors.nam
     primary_venue.source.name,primary_venue.source.type";
 /// The members that pages of outputs show besides.
 pub const PAGE_MEMBERS: &str = "authors.orcid,open_access.oa_url,primary_venue.pdf_url";
+/// The members of outputs that tables show besides.
+pub const TABLE_MEMBERS: &str = "cited_by_count";
+/// The members of outputs that feeds show.
+pub const FEED_MEMBERS: &str =
+    "id,doi,title,name,authors.name,authors.raw_author_name,abstract,created_date,updated_date";
 /// Address of DOIs.
 const DOI_RESOLVER: &str = "https://doi.org/";
 
@@ -40,6 +45,8 @@ pub struct Reference {
     /// Whether the work was retracted.
     #[serde(deserialize_with = "or_false")]
     pub is_retracted: bool,
+    /// The number of outputs that cite it; only of tables.
+    pub cited_by_count: Option<i64>,
 }
 
 /// A null counts as false.
@@ -116,6 +123,11 @@ impl Reference {
         kinds::find(self.kind.as_deref().unwrap_or_default(), source.unwrap_or_default())
     }
 
+    /// The type, as the record names it.
+    pub fn type_name(&self) -> Option<&str> {
+        self.kind.as_deref()
+    }
+
     fn source(&self) -> Option<&Source> {
         self.primary_venue.as_ref()?.source.as_ref()
     }
@@ -146,6 +158,7 @@ impl Reference {
         })
     }
 
+    /// The names of the authors.
     pub fn names(&self) -> impl Iterator<Item = Name<'_>> {
         self.authors().map(|(name, _)| name)
     }
@@ -178,18 +191,22 @@ impl Reference {
         of(self.biblio.as_ref()?).as_deref().filter(|text| !text.is_empty())
     }
 
+    /// The volume of the journal.
     pub fn volume(&self) -> Option<&str> {
         self.biblio(|biblio| &biblio.volume)
     }
 
+    /// The issue of the volume.
     pub fn issue(&self) -> Option<&str> {
         self.biblio(|biblio| &biblio.issue)
     }
 
+    /// The page on which the output begins.
     pub fn first_page(&self) -> Option<&str> {
         self.biblio(|biblio| &biblio.first_page)
     }
 
+    /// The page on which the output ends.
     pub fn last_page(&self) -> Option<&str> {
         self.biblio(|biblio| &biblio.last_page)
     }
@@ -209,10 +226,12 @@ impl Reference {
         self.language.as_ref()?.code.as_deref()
     }
 
+    /// The abstract, without markup.
     pub fn r#abstract(&self) -> Option<String> {
         self.r#abstract.as_deref().map(|text| Rich::of(text).text())
     }
 
+    /// The keywords that have a text.
     pub fn keywords(&self) -> impl Iterator<Item = &str> {
         self.keywords.iter().flatten().filter_map(Option::as_deref)
     }
