@@ -19,6 +19,8 @@ use crate::matching::rows::Row;
 
 /// The columns of each candidate.
 const COLUMNS: [&str; 4] = ["id", "name", "score", "match"];
+/// The column that tells whether a candidate is sure. A text that means no record has `false`, a bad line nothing.
+const MATCH: usize = 3;
 /// The member with a line that is no JSON object.
 const INPUT: &str = "pinakes_input";
 
@@ -138,7 +140,11 @@ impl<'s> Answerer<'s> {
                 Some(candidate) => self.push_cells(candidate, &mut fields)?,
                 None => {
                     let added = COLUMNS.len() + self.selected.len();
+                    let match_at = fields.len() + MATCH;
                     fields.resize(fields.len() + added, Vec::new());
+                    if number == 0 && outcome == Outcome::Nothing {
+                        fields[match_at] = b"false".to_vec();
+                    }
                 }
             }
         }
@@ -208,7 +214,8 @@ impl<'s> Answerer<'s> {
             if number > 0 {
                 out.push(b',');
             }
-            self.write_members(found.get(number), number, &mut out)?;
+            let means_nothing = number == 0 && outcome == Outcome::Nothing;
+            self.write_members(found.get(number), means_nothing, number, &mut out)?;
         }
         out.extend_from_slice(b"}\n");
         Ok((out, outcome))
@@ -218,6 +225,7 @@ impl<'s> Answerer<'s> {
     fn write_members(
         &self,
         candidate: Option<&Candidate>,
+        means_nothing: bool,
         number: usize,
         out: &mut Vec<u8>,
     ) -> std::result::Result<(), ReadError> {
@@ -227,6 +235,9 @@ impl<'s> Answerer<'s> {
             candidate.write_members(self.snapshot, self.entity, &mut text)?;
             text.push(b'}');
             values = parsed(&text)?;
+        }
+        if means_nothing {
+            values.insert(COLUMNS[MATCH].to_owned(), Value::Bool(false));
         }
         for (at, name) in COLUMNS.iter().enumerate() {
             let comma = if at > 0 { "," } else { "" };

@@ -163,6 +163,23 @@ pub fn find_identified(
     Ok(merged.finish())
 }
 
+/// The first rows whose own name is a folded text.
+///
+/// Cost: two binary searches by names.
+///
+/// # Errors
+///
+/// If the snapshot is damaged or the deadline passes.
+pub(crate) fn rows_of_name(
+    snapshot: &Snapshot,
+    entity: Entity,
+    folded: &str,
+    rows_max: usize,
+    deadline: Deadline<'_>,
+) -> Result<Vec<u32>, QueryError> {
+    Ok(NameSearch::new(snapshot, entity, deadline)?.rows_of_name(folded, rows_max)?)
+}
+
 /// Counts the records of an entity that match a folded text by name, and finds the top ten.
 fn search_words(
     search: &NameSearch<'_>,

@@ -288,6 +288,12 @@ impl<'s> NameSearch<'s> {
         Ok(top)
     }
 
+    /// The first rows whose own name is a folded text.
+    pub fn rows_of_name(&self, folded: &str, rows_max: usize) -> Result<Vec<u32>, ReadError> {
+        let named = self.main_names(folded)?;
+        named.equals.ranks.take(rows_max).map(|rank| named.by_name.row_at(rank)).collect()
+    }
+
     /// Finds the main names that begin with a text. `alternatives` of the result stays empty.
     fn main_names(&self, folded: &str) -> Result<NameMatches<'s>, ReadError> {
         let by_name = self.snapshot.order_by(self.entity, "name")?;

@@ -17,6 +17,10 @@ pub(super) struct Citation {
     pub title: Option<Range<usize>>,
     /// Whether the client names the author.
     pub has_author: bool,
+    /// Whether the text may name a venue: it is whole, or has a part for it.
+    pub may_have_venue: bool,
+    /// The volume, where its place tells it: `12(3)`, `vol. 12`, or a part of its own.
+    pub volume: Option<String>,
 }
 
 impl Citation {
@@ -36,8 +40,45 @@ impl Citation {
         let doi = question.get("doi").and_then(|doi| Scheme::Doi.parse(doi.trim()));
         identifiers.extend(doi.map(|doi| Identifier::External(Scheme::Doi, doi)));
         let has_author = question.get("author").is_some();
-        Citation { identifiers, words, title, has_author }
+        let may_have_venue = ["text", "venue"].iter().any(|name| question.get(name).is_some());
+        let given = question.get("volume").map(|volume| volume.trim().to_owned());
+        let volume = given.or_else(|| volume_of(question.get("text").unwrap_or_default()));
+        Citation { identifiers, words, title, has_author, may_have_venue, volume }
     }
+}
+
+/// The volume that a citation states: before the issue in brackets, or behind its name. A year before brackets is none.
+///
+/// ```text
+/// Nature 521(7553), 436        521
+/// Nature, vol. 521, no. 7553   521
+/// ```
+fn volume_of(text: &str) -> Option<String> {
+    let number = |digits: &str| {
+        let is_number =
+            (1..=3).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_digit());
+        is_number.then(|| digits.to_owned())
+    };
+    let before_issue = text.match_indices('(').find_map(|(at, _)| {
+        let issue = text[at + 1..].split(')').next()?;
+        let is_issue =
+            !issue.is_empty() && issue.len() <= 5 && issue.bytes().all(|b| b.is_ascii_digit());
+        // A year in brackets follows the volume, or the authors.
+        let is_year = issue.len() == 4 && (issue.starts_with("19") || issue.starts_with("20"));
+        let before = text[..at].trim_end();
+        let digits = before.rsplit(|c: char| !c.is_ascii_digit()).next()?;
+        number(digits).filter(|_| is_issue && !is_year)
+    });
+    let lower = text.to_ascii_lowercase();
+    let behind_name = || {
+        ["vol. ", "vol ", "volume "].iter().find_map(|name| {
+            let (before, rest) = lower.split_once(name)?;
+            let is_word = before.chars().next_back().is_none_or(|c| !c.is_alphanumeric());
+            let digits = rest.split(|c: char| !c.is_ascii_digit()).next()?;
+            number(digits).filter(|_| is_word)
+        })
+    };
+    before_issue.or_else(behind_name)
 }
 
 /// Takes the identifiers and the addresses out of a text.

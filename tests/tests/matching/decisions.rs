@@ -46,10 +46,29 @@ fn a_citation_finds_its_work_in_any_style_and_with_mistakes() {
     // Equal titles by one author in one year: the volume decides, or nothing does.
     check("Costa A. Editorial. Journal of Careful Studies. 2010;8:1.", Some(6));
     check("Costa A. Editorial. Journal of Careful Studies. 2010.", None);
+    // Another year, another volume, and words before the title of the record.
+    check(
+        "Berg P. Migration of juvenile salmon in regulated rivers. J Care Stud. 1996;4:100.",
+        None,
+    );
+    check(
+        "Berg P. Migration of juvenile salmon in regulated rivers. J Care Stud. 1999;9(1):100.",
+        None,
+    );
+    check(
+        "Roe J. (2012). Shape of a wave at the shore. Journal of Careful Studies, 3(1), 8.",
+        None,
+    );
+    check("Roe J. (2012). Data from: Shape of a wave at the shore. Dryad.", Some(9));
     // Works that the snapshot lacks.
     check("Young, K. (1991). The theory of planned behavior. Annals of Nothing, 3, 12-15.", None);
     check("Smith J. A different paper altogether. Nature. 2011;400:12.", None);
     check("***", None);
+    // A sure score says so, whatever the citation leaves out.
+    let found =
+        candidates(&mut connection, "outputs", &[("text", "Ajzen 1991 planned behavior 50 179")]);
+    let is_low = |of: &serde_json::Value| of["match"] == true && of["score"].as_f64() < Some(0.7);
+    assert!(!found.as_array().unwrap().iter().any(is_low), "{found:#}");
     server.end(&[]);
 }
 

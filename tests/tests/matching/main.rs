@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 /// A work: number, title, first author, year, volume, first page.
 type Work = (u64, &'static str, &'static str, u32, &'static str, &'static str);
 
-const WORKS: [Work; 8] = [
+const WORKS: [Work; 9] = [
     (1, "The theory of planned behavior", "Icek Ajzen", 1991, "50", "179"),
     (
         2,
@@ -32,6 +32,7 @@ const WORKS: [Work; 8] = [
     (6, "Editorial", "Ana Costa", 2010, "8", "1"),
     (7, "Migration of juvenile salmon in regulated rivers", "Per Berg", 1999, "4", "100"),
     (8, "Migration of juvenile salmon in regulated rivers: a reply", "Ola Lund", 2000, "5", "20"),
+    (9, "Data from: Shape of a wave at the shore", "Jane Roe", 2012, "", ""),
 ];
 
 fn line(work: Work) -> Value {

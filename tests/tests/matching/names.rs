@@ -9,7 +9,7 @@ use crate::candidates;
 /// An institution: number, name, acronym, alternative name, city, country, parent.
 type Institution = (u64, &'static str, &'static str, &'static str, &'static str, &'static str, u64);
 
-const INSTITUTIONS: [Institution; 10] = [
+const INSTITUTIONS: [Institution; 16] = [
     (1, "University of Chicago", "", "UChicago", "Chicago", "US", 0),
     (2, "Argonne National Laboratory", "ANL", "", "Lemont", "US", 0),
     (
@@ -36,6 +36,20 @@ const INSTITUTIONS: [Institution; 10] = [
     (8, "Ashgrove College", "", "", "Ashgrove", "US", 0),
     (9, "Ashgrove College", "", "", "Ashgrove", "AU", 0),
     (10, "Northern Lakes University", "", "", "Lakeside", "US", 0),
+    (11, "Northumbria University", "", "", "Newcastle upon Tyne", "GB", 0),
+    (
+        12,
+        "Newcastle University",
+        "",
+        "University of Newcastle upon Tyne",
+        "Newcastle upon Tyne",
+        "GB",
+        0,
+    ),
+    (13, "Chongqing University", "", "", "Chongqing", "CN", 0),
+    (14, "Université Paris Cité", "", "University of Paris", "Paris", "FR", 0),
+    (15, "University of Education", "", "", "Lahore", "PK", 0),
+    (16, "University of Okara", "", "University of Education, Lahore", "Okara", "PK", 0),
 ];
 
 /// A source: number, name, alternate title, ISSN.
@@ -141,6 +155,13 @@ fn an_affiliation_finds_the_institutions_that_it_names() {
         ),
         ("Klinikum rechts der Isar, Technische Universität München, Munich, Germany", &[5]),
         ("Lehrstuhl für Physik, Technische Universität München, Munich, Germany", &[4]),
+        // A whole name beats a shorter name that the city completes, and a former name of another institution.
+        ("Northumbria Univ, Newcastle Upon Tyne NE1 8ST, Tyne & Wear, England", &[11]),
+        ("School of Engineering, Newcastle University, Newcastle upon Tyne, UK", &[12]),
+        ("University of Education, Lahore, Pakistan", &[15]),
+        // A hospital is not its university.
+        ("Chongqing University, Chongqing, China", &[13]),
+        ("Chongqing University Cancer Hospital, Chongqing, China", &[]),
         // The country decides between equal names, or nothing does.
         ("Ashgrove College, Ashgrove, Australia", &[9]),
         ("Ashgrove College, Ashgrove", &[]),
@@ -156,6 +177,8 @@ fn an_affiliation_finds_the_institutions_that_it_names() {
     ] {
         check(&mut connection, "institutions", &[("text", text)], expected);
     }
+    let paris = candidates(&mut connection, "institutions", &[("text", "University of Paris")]);
+    assert_eq!(paris[0]["id"], "HX_I14", "{paris:#}");
     let college = ("text", "Ashgrove College, Ashgrove");
     for country in ["AU", "Australia"] {
         check(&mut connection, "institutions", &[college, ("country", country)], &[9]);

@@ -6,11 +6,15 @@ use std::ops::Range;
 use crate::autocomplete::Identifier;
 use crate::matching::countries::{NAME_WORDS_MAX, country_code, country_of};
 use crate::matching::institutions::vocabulary::{
-    QUALIFIERS, UNIVERSITY, common, is_between, is_faculty, split,
+    HOSPITAL, QUALIFIERS, UNIVERSITY, common, is_between, is_faculty, split,
 };
 use crate::matching::words::Word;
 use crate::text::fold::fold;
 
+/// Words behind the name of a university among which `hospital` makes another name.
+const HOSPITAL_WORDS_MAX: usize = 3;
+/// Words up to which a text with some small letters has acronyms.
+const FEW_TOKENS: usize = 6;
 /// Words of an affiliation that are read.
 const TOKENS_MAX: usize = 300;
 
@@ -78,18 +82,20 @@ impl Affiliation {
                 is_after_between = is_between;
             }
             // Names do not go on behind a semicolon.
-            segment += if part.ends_with([';', '|', '\n']) { 2 } else { 1 };
+            segment += if part.ends_with([';', '\n']) { 2 } else { 1 };
         }
         if let Some(country) = country {
             countries = country_code(country).into_iter().collect();
         }
         let letters = text.chars().filter(|c| c.is_alphabetic()).count();
         let capitals = text.chars().filter(|c| c.is_uppercase()).count();
+        // "GREYC, CNRS, Caen" has few words, and not all in capitals.
+        let is_mixed = capitals * 2 < letters || capitals < letters && tokens.len() <= FEW_TOKENS;
         let mut of_capitals = HashSet::new();
         let mut identifiers = Vec::new();
         for chunk in text.split(|c: char| c.is_whitespace() || ",;()".contains(c)) {
             let is_capital = chunk.chars().all(|c| !c.is_lowercase());
-            if capitals * 2 < letters && is_capital && chunk.len() > 1 {
+            if is_mixed && is_capital && chunk.len() > 1 {
                 of_capitals.insert(fold(chunk));
             }
             let is_named = chunk.contains("ror.org/") || chunk.contains("openalex.org/");
@@ -142,10 +148,25 @@ impl Affiliation {
         let before = span.start.checked_sub(1).map(|at| &tokens[at]);
         let before = before.filter(|before| before.segment == tokens[span.start].segment);
         let goes_on = is_university(span.end - 1) && next.is_some_and(|next| next.is_after_between);
+        // "Chongqing University Cancer Hospital" is another organisation than the university.
+        let rest = tokens[span.end..]
+            .iter()
+            .take_while(|token| token.segment == segment && !token.is_after_between);
+        let is_hospital = span.clone().any(is_university)
+            && !span.clone().any(|at| tokens[at].word.text == HOSPITAL)
+            && rest.take(HOSPITAL_WORDS_MAX).any(|token| token.word.text == HOSPITAL);
         let began = is_university(span.start)
             && !tokens[span.start].is_after_between
             && before.is_some_and(|before| QUALIFIERS.contains(&before.folded.as_str()));
-        goes_on || began
+        // "Robert Wood Johnson Medical School" is not the foundation.
+        let behind = || {
+            let inside = |token: &&Token| token.segment == segment && is_faculty(&token.folded);
+            tokens[span.end..].iter().take_while(inside)
+        };
+        let is_school = |token: &Token| ["college", "school"].contains(&token.folded.as_str());
+        let has_school = behind().any(is_school)
+            && !span.clone().any(|at| is_university(at) || is_school(&tokens[at]));
+        goes_on || is_hospital || has_school || began
     }
 
     /// Whether a segment behind a token, before the next semicolon, is one of some folded cities.
@@ -159,6 +180,17 @@ impl Affiliation {
             is_next
         });
         near.any(|(text, _)| cities.contains(text))
+    }
+
+    /// Whether a name goes on in another segment than it begins in.
+    pub fn is_across(&self, span: &Range<usize>) -> bool {
+        self.tokens[span.start].segment != self.tokens[span.end - 1].segment
+    }
+
+    /// Whether a segment names a ministry: "Department for Transport".
+    pub fn is_ministry(&self, segment: usize) -> bool {
+        let named = self.segments.iter().find(|(_, known)| *known == segment);
+        named.is_some_and(|(text, _)| text.starts_with("department for "))
     }
 
     /// Whether the text has a folded name, as whole words.

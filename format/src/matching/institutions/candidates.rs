@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 
+use crate::autocomplete::rows_of_name;
 use crate::entity::Entity;
 use crate::index::dictionary::EntryRows;
 use crate::matching::institutions::BITS_PLACED;
-use crate::matching::institutions::affiliation::{Affiliation, Token};
+use crate::matching::institutions::affiliation::Affiliation;
 use crate::matching::institutions::vocabulary::DEPARTMENTS;
 use crate::matching::outputs::best_first;
-use crate::query::QueryError;
+use crate::query::{Deadline, QueryError};
 use crate::snapshot::Snapshot;
 use crate::storage::error::ReadError;
 use crate::text::fold::fold;
@@ -18,8 +19,8 @@ const LONG_SEGMENT: usize = 6;
 const PART_WORDS: usize = 4;
 /// Rows of a word from which on the rows of other words are looked up among them.
 const FEW_ROWS: u32 = 1_000;
-/// Greatest number of rows of a word that is read beside another word.
-const MANY_ROWS: usize = 5_000;
+/// Greatest number of rows of a word that is read.
+const MANY_ROWS: usize = 10_000;
 /// Rows of a window's rarest words that are read.
 const WINDOW_ROWS: usize = 300;
 /// Rows of a window that are looked up in the lists of its other words.
@@ -77,6 +78,7 @@ impl WordRows<'_> {
 pub(super) fn rows(
     snapshot: &Snapshot,
     affiliation: &Affiliation,
+    deadline: Deadline<'_>,
 ) -> Result<(Vec<u32>, Vec<f32>), QueryError> {
     let dictionary = snapshot.words(Entity::Institution)?;
     let all = f64::from(snapshot.count(Entity::Institution).max(1));
@@ -116,9 +118,11 @@ pub(super) fn rows(
     let segments = tokens.last().map_or(0, |last| last.segment + 1);
     let mut found: Vec<u32> = Vec::new();
     let mut read: Vec<(u32, f32)> = Vec::new();
+    // Segments of common words alone: more rows than are compared have them.
+    let mut crowded: Vec<usize> = Vec::new();
     // By row: the words of the own name that the text lacks. Windows share rows.
     let mut lacking: HashMap<u32, usize> = HashMap::new();
-    for (from, to) in windows(tokens, segments) {
+    for (from, to) in windows(affiliation, segments) {
         let mut window: Vec<usize> = Vec::with_capacity(to - from);
         for at in from..to {
             if window.iter().all(|known| places[*known] != places[at]) && bits[at] > 0.0 {
@@ -137,6 +141,11 @@ pub(super) fn rows(
             let each = words[places[*at]].each(|row| read.push((row, bits[*at])));
             snapshot.or_noted(each)?;
             others = rest;
+        }
+        keep_common(&mut read, others.first().map(|at| &words[places[*at]]), snapshot)?;
+        let is_empty = read.is_empty() && !window.is_empty();
+        if is_empty || read.len() > WINDOW_LOOKED_UP {
+            crowded.push(tokens[from].segment);
         }
         read.sort_unstable_by_key(|(row, _)| *row);
         let mut best: Vec<(u32, f32)> = Vec::with_capacity(read.len());
@@ -175,13 +184,59 @@ pub(super) fn rows(
         best_first(&mut best, WINDOW_READ);
         found.extend(best.into_iter().map(|(row, _)| row));
     }
+    add_named(snapshot, affiliation, &crowded, deadline, &mut found)?;
     found.sort_unstable();
     found.dedup();
     Ok((found, bits))
 }
 
+/// Keeps the rows that another word has too, if many rows of common words were read: `national research centre` has no rare one.
+fn keep_common(
+    read: &mut Vec<(u32, f32)>,
+    other: Option<&WordRows<'_>>,
+    snapshot: &Snapshot,
+) -> Result<(), QueryError> {
+    let Some(other) = other.filter(|_| read.len() > WINDOW_LOOKED_UP) else { return Ok(()) };
+    let mut kept = Vec::new();
+    for (row, bits) in read.iter().copied() {
+        if snapshot.or_noted(other.has(row))? {
+            kept.push((row, bits));
+        }
+    }
+    if !kept.is_empty() {
+        *read = kept;
+    }
+    Ok(())
+}
+
+/// Adds the rows of which an alternative name is a whole segment, or the own name a segment of common words.
+fn add_named(
+    snapshot: &Snapshot,
+    affiliation: &Affiliation,
+    crowded: &[usize],
+    deadline: Deadline<'_>,
+    found: &mut Vec<u32>,
+) -> Result<(), QueryError> {
+    let Some(alternatives) = snapshot.alternatives(Entity::Institution)? else { return Ok(()) };
+    for (segment, number) in affiliation.segments.iter().filter(|(text, _)| text.contains(' ')) {
+        if crowded.contains(number) {
+            let named = rows_of_name(snapshot, Entity::Institution, segment, WINDOW_READ, deadline);
+            found.extend(snapshot.or_noted(named)?);
+        }
+        let mut add = || -> Result<(), ReadError> {
+            let cursor = alternatives.seek(segment.as_bytes())?;
+            let entry = cursor.current().filter(|(text, _)| *text == segment.as_bytes());
+            entry.map_or(Ok(()), |(_, rows)| rows.each(|row| found.push(row)))
+        };
+        snapshot.or_noted(add())?;
+    }
+    found.retain(|row| !snapshot.suppressed().has(Entity::Institution, *row));
+    Ok(())
+}
+
 /// The tokens of each segment, of each two neighbours, and of the parts of a long segment.
-fn windows(tokens: &[Token], segments: usize) -> Vec<(usize, usize)> {
+fn windows(affiliation: &Affiliation, segments: usize) -> Vec<(usize, usize)> {
+    let tokens = &affiliation.tokens;
     let mut windows = Vec::new();
     let place_of = |segment: usize| tokens.partition_point(|token| token.segment < segment);
     for segment in 0..segments {
@@ -190,7 +245,8 @@ fn windows(tokens: &[Token], segments: usize) -> Vec<(usize, usize)> {
             continue;
         }
         // A department is no institution, unless the segment goes on with its name.
-        let is_department = DEPARTMENTS.contains(&tokens[from].word.text.as_str());
+        let is_department = DEPARTMENTS.contains(&tokens[from].word.text.as_str())
+            && !affiliation.is_ministry(tokens[from].segment);
         if is_department && to - from <= PART_WORDS {
             continue;
         }

@@ -100,7 +100,7 @@ pub(super) fn find(
             return Ok(found);
         }
     }
-    let (rows, bits) = rows(snapshot, &affiliation)?;
+    let (rows, bits) = rows(snapshot, &affiliation, deadline)?;
     let mut found = Vec::new();
     let mut cities = HashSet::new();
     for row in rows {
@@ -161,10 +161,8 @@ fn decide(mut found: Vec<Found>, tokens: &[Token]) -> Vec<Candidate> {
         chosen.contains(&at) && found[at].is_sure() && !is_rivalled[at] && !is_parent(at)
     };
     let mut order: Vec<(bool, usize)> = (0..found.len()).map(|at| (!is_sure(at), at)).collect();
-    // The sure ones in the order of the text.
-    order.sort_by_key(|(is_unsure, at)| {
-        (*is_unsure, if *is_unsure { *at } else { found[*at].span.start }, *at)
-    });
+    // The sure ones first; among them, too, the name that tells most.
+    order.sort_unstable();
     order.truncate(CANDIDATES_MAX);
     let candidates = order.into_iter().map(|(is_unsure, at)| {
         let Found { row, bits, quality, has_city, has_country, .. } = found[at];

@@ -5,9 +5,9 @@ use std::sync::LazyLock;
 
 use crate::entity::Entity;
 use crate::matching::countries::country_of;
-use crate::matching::institutions::Found;
 use crate::matching::institutions::affiliation::Affiliation;
 use crate::matching::institutions::places::{Place, part_of, place_of, school_of, words_of_name};
+use crate::matching::institutions::{Found, QUALITY_SURE};
 use crate::matching::tree_of;
 use crate::record::Institution;
 use crate::record::gather::{Gather, Gathered, PathTree};
@@ -17,6 +17,8 @@ use crate::text::fold::fold;
 
 /// How well a part of a name agrees.
 const QUALITY_PARTIAL: f32 = 0.65;
+/// The same in another city, too little to be sure: `université paris xii` of `université paris xii val de marne`, in Créteil.
+const QUALITY_PARTIAL_ELSEWHERE: f32 = 0.5;
 /// Bonus in bits for the own name over alternative names.
 const BITS_OWN: f32 = 1.2;
 /// Letters of an acronym that are too few to tell anything.
@@ -82,7 +84,9 @@ struct Best {
 impl Best {
     fn offer(&mut self, place: Option<Place>, is_acronym: bool) {
         let Some(place) = place else { return };
-        if self.place.as_ref().is_none_or(|known| place.bits > known.bits) {
+        // A name that agrees well beats words that tell more and agree less.
+        let rank = |place: &Place| (place.quality >= QUALITY_SURE, place.bits);
+        if self.place.as_ref().is_none_or(|known| rank(&place) > rank(known)) {
             *self = Best { place: Some(place), is_acronym };
         }
     }
@@ -119,7 +123,7 @@ impl Record<'_, '_> {
                 best.offer(place.filter(is_alone), true);
             }
         }
-        if best.place.is_none() && self.has_city {
+        if best.place.is_none() {
             best.offer(self.part(), false);
         }
         best
@@ -148,8 +152,19 @@ impl Record<'_, '_> {
             words.pop();
             place = place_of(&words, affiliation, self.bits);
         }
-        if let Some(place) = place.as_mut().filter(|_| is_own) {
-            place.bits += BITS_OWN;
+        if let Some(place) = &mut place {
+            let is_across = affiliation.is_across(&place.span);
+            if is_own {
+                place.bits += BITS_OWN;
+            } else if is_across && !self.has_city {
+                // "University of Education, Lahore" was a name of another university, in Okara: its city tells nothing.
+                let tokens = &affiliation.tokens;
+                let first = tokens[place.span.start].segment;
+                let is_behind = |at: &usize| tokens[*at].segment != first;
+                let behind: f32 =
+                    place.span.clone().filter(is_behind).map(|at| self.bits[at]).sum();
+                place.bits -= behind * place.quality;
+            }
         }
         best.offer(place, is_single);
     }
@@ -161,11 +176,8 @@ impl Record<'_, '_> {
             part_of(&words, self.affiliation, self.bits)
                 .or_else(|| school_of(&words, self.affiliation, self.bits))
         });
-        part.map(|(span, told)| Place {
-            span,
-            bits: told * QUALITY_PARTIAL,
-            quality: QUALITY_PARTIAL,
-        })
+        let quality = if self.has_city { QUALITY_PARTIAL } else { QUALITY_PARTIAL_ELSEWHERE };
+        part.map(|(span, told)| Place { span, bits: told * quality, quality })
     }
 }
 

@@ -9,6 +9,10 @@ use crate::matching::institutions::vocabulary::{
 use crate::matching::institutions::{BITS_PLACED, BITS_RARE};
 use crate::matching::words::{Word, abbreviates, likeness};
 
+/// How well a name agrees that begins within a segment and goes on in the next: "Northumbria Univ, Newcastle Upon Tyne" has no
+/// University of Newcastle. Too little to be sure.
+const QUALITY_ACROSS: f32 = 0.5;
+
 /// A place of a name in a text.
 pub(super) struct Place {
     /// The words of the text.
@@ -76,7 +80,7 @@ pub(super) fn place_of(
         }
         let begins = start == 0 || tokens[start - 1].segment != segment;
         if run.iter().any(|token| token.segment != segment) {
-            quality *= if begins { 0.95 } else { 0.6 };
+            quality *= if begins { 0.95 } else { QUALITY_ACROSS };
         }
         if is_other_order {
             quality *= if begins || run[0].is_after_between { 0.9 } else { 0.5 };

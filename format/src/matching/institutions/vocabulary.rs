@@ -41,6 +41,9 @@ const SAME: [&[&str]; 12] = [
 /// The word for a university.
 pub(super) const UNIVERSITY: &str = SAME[0][0];
 
+/// The word for a hospital.
+pub(super) const HOSPITAL: &str = SAME[2][0];
+
 /// Words between the words of names. The stop words of all languages would include `para` and `mit`.
 const BETWEEN: [&str; 38] = [
     "a", "al", "am", "and", "at", "d", "da", "das", "de", "del", "della", "der", "des", "di",

@@ -19,11 +19,13 @@ pub(super) enum Stated {
     Near,
     Nothing,
     Other,
+    /// Another value, in a place that tells that it is meant.
+    Contradicted,
 }
 
 impl Stated {
     fn points(self, of: [f32; 4]) -> f32 {
-        of[self as usize]
+        of[(self as usize).min(Stated::Other as usize)]
     }
 
     pub(super) fn evidence(self, what: &'static str) -> Option<Evidence> {
@@ -69,23 +71,21 @@ impl Members {
         let Members { author, year, venue, volume, page } = *self;
         let points = self.points();
         let is_whole = share >= 0.93;
-        let needed = 2.6 - 0.1 * strength
-            + if year == Stated::Other { 1.0 } else { 0.0 }
-            + if !is_whole && page == Stated::Other { 1.0 } else { 0.0 };
+        let needed =
+            2.6 - 0.1 * strength + if !is_whole && page == Stated::Other { 1.0 } else { 0.0 };
         let needed = needed.clamp(1.0, 4.0);
         let is_title_alone = share >= 0.95 && unexplained == 0 && strength >= TITLE_STRENGTH;
         let has_place = [venue, volume, page].contains(&Stated::Same);
         let is_place = [year, venue, volume, page].iter().all(|stated| *stated == Stated::Same);
         let is_by_author = is_whole && author == Stated::Same && year == Stated::Same;
-        let is_elsewhere = volume == Stated::Other && page == Stated::Other
+        let is_elsewhere = year == Stated::Other
+            || volume == Stated::Contradicted
+            || volume == Stated::Other && page == Stated::Other
             || !is_whole && venue == Stated::Other && !has_place;
         let has_title =
             share >= 0.75 && (points >= needed || is_by_author || is_title_alone && points >= 0.0);
-        let has_half = share >= 0.5
-            && points >= needed
-            && author == Stated::Same
-            && page == Stated::Same
-            && year != Stated::Other;
+        let has_half =
+            share >= 0.5 && points >= needed && author == Stated::Same && page == Stated::Same;
         let is_author_alone = has_no_title && author == Stated::Same;
         !is_elsewhere && (has_title || has_half || is_place && (is_author_alone || share >= 0.9))
     }
@@ -115,7 +115,7 @@ impl Cited<'_, '_> {
         };
         let venue = match (texts.venues.is_empty(), has_venue) {
             (_, true) => Stated::Same,
-            (false, false) if around.after > 0 => Stated::Other,
+            (false, false) if around.after > 0 && self.citation.may_have_venue => Stated::Other,
             _ => Stated::Nothing,
         };
         let numbers = text.iter().enumerate().filter(|(at, word)| word.is_number && !within(*at));
@@ -124,7 +124,13 @@ impl Cited<'_, '_> {
             Stated::Other if !has_numbers => Stated::Nothing,
             stated => stated,
         };
-        let members = Members { author, year, venue, volume: absent(volume), page: absent(page) };
+        let volume = match (volume, &self.citation.volume, texts.volume) {
+            (Stated::Other, Some(stated), Some(volume)) if is_other_number(stated, volume) => {
+                Stated::Contradicted
+            }
+            (volume, ..) => absent(volume),
+        };
+        let members = Members { author, year, venue, volume, page: absent(page) };
         (members, around.after)
     }
 
@@ -223,6 +229,12 @@ impl Cited<'_, '_> {
             !found.is_empty()
         })
     }
+}
+
+/// Whether two volumes are different numbers.
+fn is_other_number(a: &str, b: &str) -> bool {
+    let number = |text: &str| text.trim().parse::<u32>().ok();
+    matches!((number(a), number(b)), (Some(a), Some(b)) if a != b)
 }
 
 /// The year that a word is, perhaps with a letter behind: `2004a`.

@@ -46,8 +46,11 @@ impl Judged {
 const LEAD: f32 = 0.65;
 /// How much of the title the citation has at least, unless it has the page.
 const SHARE_MIN: f32 = 0.25;
+/// The score of a sure candidate is at least this, whatever the citation leaves out.
+const SURE_MIN: f32 = 0.7;
 /// The score of the least candidate.
 const SCORE_MIN: f32 = 0.15;
+
 /// Finds the outputs that a citation may mean.
 pub(super) fn find(
     snapshot: &Snapshot,
@@ -91,6 +94,9 @@ fn decide(judged: &mut [Judged]) {
             best.is_identified && !rival.is_identified || best.rank() - rival.rank() >= LEAD
         });
         best.candidate.is_match = best.suffices && leads;
+        if best.candidate.is_match {
+            best.candidate.score = best.candidate.score.max(SURE_MIN);
+        }
     }
 }
 
@@ -113,7 +119,8 @@ impl Cited<'_, '_> {
         // Words behind the title, before a venue that is known, continue another title.
         let continued = if members.venue == Stated::Same || is_main { after } else { 0 };
         let share = self.share_of_title(&aligned, continued);
-        let is_other_work = self.is_other_work(&title, &aligned, &is_explained);
+        let is_other_work = self.is_other_work(&title, &aligned, &is_explained)
+            || self.is_other_type(texts, members.venue == Stated::Same);
         let unexplained = self.citation.words.iter().zip(&is_explained);
         let unexplained = unexplained.filter(|(word, is)| !**is && word.is_content()).count();
         let suffices = match is_identified {

@@ -13,7 +13,7 @@ use crate::storage::error::ReadError;
 const AUTHORS_MAX: usize = 40;
 
 /// The members of an output that the decision reads.
-const MEMBERS: [&str; 10] = [
+const MEMBERS: [&str; 11] = [
     "title",
     "name",
     "year",
@@ -24,6 +24,7 @@ const MEMBERS: [&str; 10] = [
     "biblio.issue",
     "biblio.first_page",
     "biblio.last_page",
+    "type",
 ];
 const TITLE: usize = 0;
 const NAME: usize = 1;
@@ -35,6 +36,7 @@ const VOLUME: usize = 6;
 const ISSUE: usize = 7;
 const FIRST_PAGE: usize = 8;
 const LAST_PAGE: usize = 9;
+const TYPE: usize = 10;
 
 static TREE: LazyLock<PathTree> = LazyLock::new(|| tree_of(Entity::Output, &MEMBERS));
 
@@ -49,12 +51,14 @@ pub(super) struct Texts<'s> {
     pub(super) issue: Option<&'s str>,
     pub(super) first_page: Option<&'s str>,
     pub(super) last_page: Option<&'s str>,
+    /// The type, as records name it.
+    pub(super) kind: Option<&'s str>,
 }
 
 impl<'s> Texts<'s> {
     pub(super) fn read(snapshot: &'s Snapshot, row: u32) -> Result<Texts<'s>, ReadError> {
         let mut texts = Texts::default();
-        let (mut authors, mut venues) = (Vec::new(), Vec::new());
+        let (mut authors, mut venues, mut kind) = (Vec::new(), Vec::new(), None);
         let Some(mut from) = snapshot.reader(Entity::Output, row)? else { return Ok(texts) };
         Output::gather(&mut from, &TREE, &mut |end, value| match (end, value) {
             (TITLE | NAME, Gathered::Text(title)) if !texts.titles.contains(&title) => {
@@ -73,8 +77,10 @@ impl<'s> Texts<'s> {
             (ISSUE, Gathered::Text(text)) => texts.issue = Some(text),
             (FIRST_PAGE, Gathered::Text(text)) => texts.first_page = Some(text),
             (LAST_PAGE, Gathered::Text(text)) => texts.last_page = Some(text),
+            (TYPE, Gathered::Code(code)) => kind = Some(code),
             _ => {}
         })?;
+        texts.kind = kind.map(|code| snapshot.code(code)).transpose()?;
         for row in authors {
             texts.authors.extend(snapshot.or_noted(snapshot.row_name(Entity::Author, row))?);
         }

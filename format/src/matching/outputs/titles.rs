@@ -154,7 +154,13 @@ impl Cited<'_, '_> {
             let tells = is_marker(&word.text) || is_negation(&word.text);
             !aligned.found[*at] && tells && is_missing(word)
         });
-        if numerals.count() + marked.count() > 0 {
+        // "Data from: On DNA" is not "On DNA".
+        let begins_otherwise = title
+            .iter()
+            .zip(&aligned.found)
+            .find(|(word, _)| word.is_content())
+            .is_some_and(|(word, is_found)| !is_found && is_missing(word));
+        if begins_otherwise || numerals.count() + marked.count() > 0 {
             return true;
         }
         let Range { start, end } = aligned.window;
@@ -177,6 +183,38 @@ impl Cited<'_, '_> {
             || part
             || before.any(|(word, _)| is_marker(&word.text))
             || behind.any(|(word, is_explained)| !is_explained && is_marker(&word.text))
+    }
+}
+
+/// The types of records that are cited as what they are, each with words of which a citation then has one.
+const CITED_TYPES: [(&str, &[&str]); 4] = [
+    (
+        "dataset",
+        &[
+            "data",
+            "dataset",
+            "datasets",
+            "database",
+            "dryad",
+            "figshare",
+            "zenodo",
+            "dataverse",
+            "pangaea",
+            "osf",
+        ],
+    ),
+    ("peer-review", &["review", "referee"]),
+    ("software", &["software", "code", "package", "program", "zenodo", "github", "version"]),
+    ("supplementary-materials", &["supplement", "supplementary", "figshare", "additional"]),
+];
+
+impl Cited<'_, '_> {
+    /// Whether the record is of a type that the citation does not speak of, so that it means the article of the same title.
+    pub(super) fn is_other_type(&self, texts: &Texts<'_>, has_venue: bool) -> bool {
+        let named = CITED_TYPES.iter().find(|(kind, _)| texts.kind == Some(kind));
+        !has_venue
+            && named
+                .is_some_and(|(_, words)| words.iter().all(|word| !self.places.contains_key(word)))
     }
 }
 

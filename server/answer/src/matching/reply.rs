@@ -131,6 +131,9 @@ impl MatchedLines {
             score = best.score_text();
             is_match = if best.is_match { "true" } else { "false" };
         }
+        if best.is_none() && error.is_none() {
+            is_match = "false";
+        }
         let error = error.unwrap_or_default();
         let cells = [line.key.as_str(), name, &score, is_match, &error].map(str::as_bytes);
         let [key, name, score, is_match, error] = cells;
