@@ -63,7 +63,7 @@ fn the_inspector_lists_and_calls_the_tools_over_both_transports() {
             serde_json::from_str(&printed).unwrap_or_else(|error| panic!("{error}: {printed}"))
         };
         let listed = ask(&["--method", "tools/list"]);
-        assert_eq!(listed["tools"].as_array().unwrap().len(), 7, "{listed}");
+        assert_eq!(listed["tools"].as_array().unwrap().len(), 8, "{listed}");
         let call = ["--method", "tools/call", "--tool-name", "search", "--tool-arg"];
         let found = ask(&[&call[..], &["query=structure"]].concat());
         assert!(found["structuredContent"]["result"]["meta"]["count"].as_u64() > Some(0));

@@ -12,10 +12,11 @@ use serde_json::{Value, json};
 
 const JSON: &str = "Content-Type: application/json";
 /// A call of each tool.
-const CALLS: [(&str, &str); 7] = [
+const CALLS: [(&str, &str); 8] = [
     ("search", r#"{"query":"structure","filter":"year:>1900","page":1}"#),
     ("get", r#"{"id":"HX_W2900000096"}"#),
     ("match", r#"{"list":"sources","text":"Nature"}"#),
+    ("cite", r#"{"ids":["HX_W2900000096"]}"#),
     ("cited_by", r#"{"id":"HX_W2900000096"}"#),
     ("references", r#"{"id":"HX_W2900000096"}"#),
     ("count", r#"{"group_by":"type"}"#),
@@ -94,7 +95,9 @@ fn a_client_of_each_version_begins_and_lists() {
     let tools = ask(&mut connection, "tools/list", json!({}))["tools"].clone();
     let names: Vec<&str> =
         tools.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["search", "get", "match", "cited_by", "references", "count", "statistics"]);
+    let expected =
+        ["search", "get", "match", "cite", "cited_by", "references", "count", "statistics"];
+    assert_eq!(names, expected);
     for tool in tools.as_array().unwrap() {
         assert_eq!(tool["inputSchema"]["type"], "object");
         assert_eq!(tool["annotations"]["readOnlyHint"], true);
@@ -178,6 +181,76 @@ fn each_tool_answers_as_the_interface_does() {
 }
 
 #[test]
+fn several_records_come_in_one_call_and_by_any_identifier() {
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
+    let mut connection = server.connect();
+    let found = tool(&mut connection, "search", json!({ "query": "structure", "abstract": true }));
+    let records = found["result"]["results"].as_array().unwrap().clone();
+    let mut ids: Vec<Value> = records.iter().map(|record| record["id"].clone()).collect();
+    let mut with_text = 0;
+    for record in &records {
+        let whole = connection.get(&format!("/outputs/{}", record["id"].as_str().unwrap())).json();
+        let text = whole["abstract"].as_str().unwrap_or_default();
+        let shown = record["abstract"].as_str().unwrap_or_default().trim_end_matches('…');
+        assert!(text.starts_with(shown), "{record}");
+        assert_eq!(text.chars().count().min(1_000), shown.chars().count());
+        with_text += usize::from(!shown.is_empty());
+    }
+    assert!(with_text > 0);
+    ids.push("10.9999/none".into());
+    let members = json!({ "ids": ids, "members": ["id", "abstract"] });
+    let several = tool(&mut connection, "get", members)["results"].clone();
+    for (record, got) in records.iter().zip(several.as_array().unwrap()) {
+        assert_eq!(got["result"]["id"], record["id"]);
+        assert_eq!(got["result"]["abstract"], record["abstract"]);
+    }
+    let absent = several.as_array().unwrap().last().unwrap();
+    assert!(absent["error"].as_str().unwrap().contains("found"), "{absent}");
+    let many: Vec<u32> = (0..26).collect();
+    let many: Vec<String> = many.iter().map(|id| format!("HX_W{id}")).collect();
+    assert!(failure(&mut connection, "get", json!({ "ids": many })).contains("1 to 25"));
+    // By a DOI, and with what the snapshot lacks.
+    let watson = connection.get("/outputs/HX_W2900000096").json();
+    for (name, list) in [("cited_by", "citations"), ("references", "references")] {
+        let by_doi = tool(&mut connection, name, json!({ "id": watson["doi"] }));
+        let by_id = tool(&mut connection, name, json!({ "id": "HX_W2900000096" }));
+        assert_eq!(by_doi, by_id);
+        let count = by_id["result"]["meta"]["count"].as_u64().unwrap();
+        if list == "citations" {
+            let counted = watson["cited_by_count"].as_u64().unwrap();
+            let note = format!(
+                "the record counts {counted} citations, of which this snapshot has {count}"
+            );
+            assert_eq!(by_id["note"], note);
+        }
+    }
+    let works = tool(&mut connection, "search", json!({ "list": "works", "query": "structure" }));
+    assert_eq!(works["result"]["results"].as_array().unwrap().len(), records.len());
+    server.end(&[]);
+}
+
+#[test]
+fn references_are_those_of_the_interface() {
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
+    let mut connection = server.connect();
+    let watson = "HX_W2900000096";
+    for format in ["bibtex", "ris", "csl-json"] {
+        let cited = tool(&mut connection, "cite", json!({ "ids": [watson], "format": format }));
+        let file = connection.get(&format!("/outputs/{watson}?format={format}"));
+        assert_eq!(cited["references"], json!([file.text().trim_end()]));
+    }
+    let text = tool(&mut connection, "cite", json!({ "ids": [watson, watson] }));
+    let reference = text["references"][0].as_str().unwrap();
+    assert!(reference.starts_with("Watson, J. D., & Crick, F. (1953). "), "{reference}");
+    assert_eq!(text["references"][1], reference);
+    let read = ask(&mut connection, "resources/read", json!({ "uri": "pinakes://llms.txt" }));
+    assert_eq!(read["contents"][0]["text"], connection.get("/llms.txt").text());
+    server.end(&[]);
+}
+
+#[test]
 fn a_long_record_is_short_in_lists_and_given_by_its_members() {
     let author = |id: u32| json!({ "author": { "id": (format!("https://openalex.org/A{id}")), "display_name": "Ada" } });
     let authors: Vec<Value> = (1..=1_000).map(author).collect();
@@ -193,10 +266,17 @@ fn a_long_record_is_short_in_lists_and_given_by_its_members() {
     let listed = connection.get("/outputs?select=authors.name&format=ndjson").json();
     let all = listed["authors"].as_array().unwrap().len();
     assert_eq!(record["more_authors"], all - 5);
-    let said = failure(&mut connection, "get", json!({ "id": "HX_W1" }));
-    assert!(said.contains("at most 32768. Ask for less, by `members`"), "{said}");
-    let bytes = connection.get("/outputs/HX_W1").json()["authors"].to_string().len();
-    assert!(said.contains(&format!(", authors {bytes},")), "{said}");
+    let whole = connection.get("/outputs/HX_W1").json();
+    let first = tool(&mut connection, "get", json!({ "id": "HX_W1" }));
+    assert_eq!(first["more"], format!("`page` 2 has the next of {} of authors", all - 25));
+    let third = tool(&mut connection, "get", json!({ "id": "HX_W1", "page": 3 }));
+    let items = |of: &Value, range: std::ops::Range<usize>| {
+        of["authors"].as_array().unwrap()[range].to_vec()
+    };
+    assert_eq!(third["result"]["authors"], json!(items(&whole, 50..75)));
+    assert_eq!(first["result"]["authors"], json!(items(&whole, 0..25)));
+    let last = tool(&mut connection, "get", json!({ "id": "HX_W1", "page": all.div_ceil(25) }));
+    assert!(last["more"].is_null(), "{last}");
     let name = tool(&mut connection, "get", json!({ "id": "HX_W1", "members": ["name"] }));
     assert_eq!(name["result"], json!({ "name": "Together" }));
     server.end(&[]);
@@ -210,20 +290,34 @@ fn wrong_arguments_say_what_to_try() {
     for (name, arguments, words) in [
         ("search", json!({ "filter": "yaer:2020" }), "did you mean `year`?"),
         ("search", json!({ "query": "(a OR" }), "a clause is missing"),
-        ("search", json!({ "list": "works" }), "`list` must be one of outputs"),
+        ("search", json!({ "list": "papers" }), "`list` must be one of outputs"),
         ("search", json!({ "words": "x" }), "unknown field `words`"),
         ("search", json!({ "page": -1 }), "invalid value"),
-        ("get", json!({}), "missing field `id`"),
+        ("get", json!({}), "give one of `id` and `ids`"),
+        ("get", json!({ "id": "HX_W1", "ids": ["HX_W1"] }), "give one of `id` and `ids`"),
+        ("get", json!({ "ids": [] }), "1 to 25 identifiers"),
+        (
+            "cite",
+            json!({ "ids": ["HX_W2900000096"], "format": "mla" }),
+            "`bibtex`, `ris` or `csl-json`",
+        ),
+        (
+            "search",
+            json!({ "filter": "journal:Nature" }),
+            "did you mean `primary_venue.source.id`?",
+        ),
+        ("search", json!({ "filter": "publication_year:2020" }), "did you mean `year`?"),
+        ("search", json!({ "list": "authors", "filter": "country:DE" }), "country"),
         ("get", json!({ "id": "10.9999/none" }), "found; `search` finds records by words"),
         (
             "get",
             json!({ "id": "HX_W2900000096", "members": ["titel"] }),
             "there are id, doi, title",
         ),
-        ("cited_by", json!({ "id": "HX_W404" }), "Output with ID HX_W404 not found"),
+        ("cited_by", json!({ "id": "HX_W404" }), "Nothing with identifier HX_W404 found"),
+        ("cited_by", json!({ "id": "HX_F4320306076" }), "`search` finds records by words"),
         // A comma in an id adds no filter.
-        ("cited_by", json!({ "id": "HX_W2900000096,year:>1" }), "not found"),
-        ("references", json!({ "id": "10.1038/171737a0" }), "`get` finds the HX_ id"),
+        ("cited_by", json!({ "id": "HX_W2900000096,year:>1" }), "Nothing with identifier"),
         ("match", json!({ "list": "authors", "text": "J Smith" }), "add `orcid`, `affiliation`"),
         ("get", json!({ "id": "../health" }), "Nothing with identifier"),
         ("count", json!({ "group_by": "abstract" }), "group_by"),

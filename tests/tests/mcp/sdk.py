@@ -12,6 +12,7 @@ CALLS = {
     "search": {"query": "structure", "page": 1},
     "get": {"id": WATSON, "members": ["id", "doi"]},
     "match": {"list": "sources", "text": "Nature"},
+    "cite": {"ids": [WATSON], "format": "bibtex"},
     "cited_by": {"id": WATSON},
     "references": {"id": WATSON},
     "count": {"group_by": "year"},
@@ -43,7 +44,7 @@ async def talk(target, mode):
             await asyncio.gather(call, return_exceptions=True)
         assert not (await client.call_tool("search", {"query": "structure"})).is_error
         resources = (await client.list_resources()).resources
-        assert "## Routes" in (await client.read_resource(resources[0].uri)).contents[0].text
+        assert "## Routes" in (await client.read_resource(resources[1].uri)).contents[0].text
 
 
 async def exceed(address):

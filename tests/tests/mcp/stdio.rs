@@ -88,7 +88,7 @@ fn lines_are_answered_as_posts_are() {
     // No line answers a notification: the next line is that of the list.
     talk.send("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\r\n");
     let listed = talk.ask("tools/list", json!({}));
-    assert_eq!(listed["result"]["tools"].as_array().unwrap().len(), 7);
+    assert_eq!(listed["result"]["tools"].as_array().unwrap().len(), CALLS.len());
     for (name, arguments) in CALLS {
         let arguments: Value = serde_json::from_str(arguments).unwrap();
         let said = talk.ask("tools/call", json!({ "name": name, "arguments": arguments }));

@@ -12,8 +12,8 @@ const NAMES_MAX: usize = 20;
 const SIMILAR_NAMES_MAX: usize = 12;
 /// Bytes of an unknown name that are compared with known names.
 const COMPARED_BYTES_MAX: usize = 64;
-/// Names of OpenAlex, and the names of the same keys here.
-const OPENALEX_NAMES: [(&str, &str); 18] = [
+/// Names of OpenAlex, and names that programs try, with the names of the same keys here.
+const OTHER_NAMES: [(&str, &str); 26] = [
     ("publication_year", "year"),
     ("publication_date", "date"),
     ("from_publication_date", "from_date"),
@@ -32,6 +32,14 @@ const OPENALEX_NAMES: [(&str, &str); 18] = [
     ("host_venue.id", "primary_venue.source.id"),
     ("grants.funder", "funders.id"),
     ("country_code", "country.code"),
+    ("author", "authors.id"),
+    ("country", "authors.countries.code"),
+    ("country", "country.code"),
+    ("funder", "funders.id"),
+    ("institution", "authors.affiliations.id"),
+    ("journal", "primary_venue.source.id"),
+    ("topic", "topics.id"),
+    ("venue", "primary_venue.source.id"),
 ];
 
 /// An error in one expression of a filter, one sort key or one group key.
@@ -127,14 +135,15 @@ pub(in crate::query) fn unknown_member(route: &str, name: &str, members: &[Strin
 
 /// Suggests the name that was meant, or lists known names.
 pub(super) fn suggest<'n>(name: &str, names: impl Iterator<Item = &'n str> + Clone) -> String {
-    let renamed = OPENALEX_NAMES.iter().find(|(openalex, _)| *openalex == name);
-    let renamed = renamed.map_or(name, |(_, here)| *here);
+    let renamed = OTHER_NAMES.iter().filter(|(other, _)| *other == name).map(|(_, here)| *here);
     // A client of one interface may use the name that a member has in the other.
-    let members = LEGACY.iter().flat_map(|entity| entity.members);
-    let pairs = members.filter(|(legacy, current)| *legacy == renamed || *current == renamed);
-    let renamed_to = std::iter::once(renamed)
-        .chain(pairs.flat_map(|(legacy, current)| [*legacy, *current]))
-        .find_map(|meant| names.clone().find(|known| *known == meant));
+    let renamed_to = std::iter::once(name).chain(renamed).find_map(|renamed| {
+        let members = LEGACY.iter().flat_map(|entity| entity.members);
+        let pairs = members.filter(|(legacy, current)| *legacy == renamed || *current == renamed);
+        std::iter::once(renamed)
+            .chain(pairs.flat_map(|(legacy, current)| [*legacy, *current]))
+            .find_map(|meant| names.clone().find(|known| *known == meant))
+    });
     if let Some(meant) = renamed_to {
         return format!("did you mean `{meant}`?");
     }

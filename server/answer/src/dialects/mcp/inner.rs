@@ -2,7 +2,6 @@
 
 use bytes::Bytes;
 use http::{Method, StatusCode, header};
-use serde_json::Value;
 
 use crate::define::call::Call;
 use crate::define::failure::Failure;
@@ -17,8 +16,8 @@ const REDIRECTS_MAX: usize = 3;
 
 /// A reply of the interface.
 pub enum Inner {
-    /// The JSON of a reply 200, and the path that has it.
-    Found(String, Value),
+    /// The body of a reply 200, and the path that has it.
+    Found(String, Bytes),
     /// The message of another reply, with its details.
     Refused(String),
 }
@@ -52,7 +51,7 @@ pub fn get(address: String, call: &Call<'_>) -> Result<Inner, Failure> {
     Ok(Inner::Refused(format!("{address} leads from one address to the next")))
 }
 
-/// Reads the JSON of a reply, or its message.
+/// Reads the body of a reply, or its message.
 fn read(address: &str, reply: Reply, call: &Call<'_>) -> Result<Inner, Failure> {
     let status = reply.status;
     let mut reply = reply;
@@ -84,10 +83,10 @@ fn read(address: &str, reply: Reply, call: &Call<'_>) -> Result<Inner, Failure> 
     if bytes.len() > READ_BYTES_MAX {
         return Ok(Inner::Refused(format!("{address} is longer than {READ_BYTES_MAX} bytes")));
     }
-    match serde_json::from_slice(&bytes) {
-        Ok(value) if status == StatusCode::OK || status == StatusCode::MULTIPLE_CHOICES => {
-            Ok(Inner::Found(address.to_owned(), value))
+    match status {
+        StatusCode::OK | StatusCode::MULTIPLE_CHOICES => {
+            Ok(Inner::Found(address.to_owned(), bytes))
         }
-        _ => Ok(Inner::Refused(format!("{address} has no JSON"))),
+        _ => Ok(Inner::Refused(format!("{address} has no answer"))),
     }
 }

@@ -3,17 +3,19 @@
 //! ```text
 //! POST /mcp   {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search","arguments":{"query":"malaria"}}}
 //! tool        search: /outputs?search=malaria&per_page=10&select=…           tools.rs
+//! tool        get, cite, cited_by: several such requests                      records.rs
 //! endpoint    planned and done as a request of the interface would be        inner.rs
 //! reply       {"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"{\"snapshot\":…"}]}}
 //! ```
 //!
-//! No session is held: each POST has one message, and its reply one answer. A tool is a request of the interface, so
+//! No session is held: each POST has one message, and its reply one answer. A tool makes requests of the interface, so
 //! that its names, limits and errors are those of the guide. [`rpc`] has the messages and errors of JSON-RPC,
 //! [`describe`] is the operation in the OpenAPI document. The command `mcp` speaks the same over standard input
 //! and output ([`crate::stdio`]).
 
 mod describe;
 mod inner;
+mod records;
 pub(crate) mod rpc;
 mod tools;
 
@@ -32,6 +34,7 @@ use crate::dialects::mcp::rpc::{
     INVALID_REQUEST, Message, PARSE_ERROR, RpcError, UNKNOWN_METHOD, UNKNOWN_RESOURCE,
     UNSUPPORTED_VERSION, as_rpc, is_id,
 };
+use crate::pages::machines::LLMS;
 use crate::reply::{JSON, Reply};
 use crate::request::body::refuse_headers;
 use crate::request::method::POST_METHODS;
@@ -46,7 +49,8 @@ const VERSION_MEMBER: &str = "io.modelcontextprotocol/protocolVersion";
 /// Milliseconds for which a client may keep a description.
 const KEPT_MILLIS: u32 = 60_000;
 /// The resources: address, name, media type.
-const RESOURCES: [(&str, &str, &str); 2] = [
+const RESOURCES: [(&str, &str, &str); 3] = [
+    ("pinakes://llms.txt", "Short guide to the interface", "text/plain"),
     ("pinakes://guide", "Guide to the interface", "text/markdown"),
     ("pinakes://snapshot", "The snapshot: id, counts, licence", "application/json"),
 ];
@@ -223,6 +227,7 @@ fn read(params: &Value, call: &Call<'_>) -> Result<Value, RpcError> {
         return Err(RpcError::new(UNKNOWN_RESOURCE, format!("no resource `{uri}`")));
     };
     let text = match uri {
+        "pinakes://llms.txt" => LLMS.to_owned(),
         "pinakes://guide" => GUIDE.to_owned(),
         _ => {
             let manifest = call.snapshot.manifest();

@@ -1,4 +1,4 @@
-//! The tools: each makes one request of the interface from its arguments.
+//! The tools: each makes requests of the interface from its arguments.
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -8,6 +8,8 @@ use crate::define::call::Call;
 use crate::define::failure::Failure;
 use crate::define::host::Event;
 use crate::dialects::mcp::inner::{Inner, get};
+use crate::dialects::mcp::records;
+use crate::dialects::mcp::records::Answered;
 use crate::dialects::mcp::rpc::{INVALID_PARAMS, RpcError};
 use crate::request::parameters::encoded;
 
@@ -32,17 +34,25 @@ const SHORT: [(&str, &str); 7] = [
     ("topics", "id,name,subfield.name,field.name,domain.name,outputs_count"),
 ];
 
-/// A tool: name, title, description, arguments, and the address that they ask.
+/// The requests of a tool.
+enum Ask {
+    /// It makes one request, for an address.
+    Address(fn(&Value) -> Result<String, String>),
+    /// It makes several requests.
+    Several(fn(&Value, &Call<'_>) -> Answered),
+}
+
+/// A tool: name, title, description, arguments, and what they ask.
 struct Tool {
     name: &'static str,
     title: &'static str,
     description: &'static str,
     /// JSON Schemas of the arguments, and the names of the required ones.
     arguments: fn() -> (Value, &'static [&'static str]),
-    address: fn(&Value) -> Result<String, String>,
+    ask: Ask,
 }
 
-const TOOLS: [Tool; 7] = [
+const TOOLS: [Tool; 8] = [
     Tool {
         name: "search",
         title: "Search records",
@@ -59,35 +69,40 @@ const TOOLS: [Tool; 7] = [
                 "filter": text("Filters, such as year:>2020,is_oa:true"),
                 "sort": text("A key and a direction, such as cited_by_count:desc; without it the best match or the most used comes first"),
                 "page": page("ten records"),
+                "abstract": { "type": "boolean", "description": "Also the abstracts of outputs, at most 1,000 characters each" },
             });
             (arguments, &[])
         },
-        address: |arguments| {
-            let Search { query, list, filter, sort, page } = parse(arguments)?;
-            let page = page.map(|page| page.to_string());
-            let parameters =
-                [("search", query), ("filter", filter), ("sort", sort), ("page", page)];
-            let (list, members) = known_list(list.as_deref())?;
-            Ok(short_records(list, members, &parameters))
-        },
+        ask: Ask::Several(search),
     },
     Tool {
         name: "get",
-        title: "Get one record",
+        title: "Get records",
         description: "Returns a whole record by any identifier: an HX_ id, DOI, ORCID, ROR id, ISSN, PMID (pmid:…) or \
-                      OpenAlex id. With `members`, only these members: outputs have an abstract, cites, funders and \
-                      more. Search has the ids of records by words.",
+                      OpenAlex id, or up to 25 records by `ids`. With `members`, only these members: outputs have an \
+                      abstract, cites, funders and more. Search has the ids of records by words.",
         arguments: || {
             let arguments = json!({
                 "id": text("The identifier"),
-                "members": { "type": "array", "items": { "type": "string" }, "description": "Names of members, such as abstract" },
+                "ids": texts("Several identifiers, at most 25, in place of `id`"),
+                "members": texts("Names of members, such as abstract"),
+                "page": page("25 items of each long list of a long record"),
             });
-            (arguments, &["id"])
+            (arguments, &[])
         },
-        address: |arguments| {
-            let Get { id, .. } = parse(arguments)?;
-            Ok(format!("/resolve/{}", encoded(&id)))
-        },
+        ask: Ask::Several(|arguments, call| {
+            let Get { id, ids, members, page } = match parse(arguments) {
+                Ok(given) => given,
+                Err(message) => return Ok(Err(message)),
+            };
+            match (id, ids) {
+                (Some(id), None) => {
+                    records::one(&id, &members, page.unwrap_or(1), ANSWER_BYTES_MAX, call)
+                }
+                (None, Some(ids)) => records::several(&ids, &members, call),
+                _ => Ok(Err("give one of `id` and `ids`".to_owned())),
+            }
+        }),
     },
     Tool {
         name: "match",
@@ -105,7 +120,7 @@ const TOOLS: [Tool; 7] = [
             });
             (arguments, &["text"])
         },
-        address: |arguments| {
+        ask: Ask::Address(|arguments| {
             let Match { text, list, affiliation, orcid, title } = parse(arguments)?;
             let (list, _) = known_list(list.as_deref())?;
             let parameters = [
@@ -115,21 +130,42 @@ const TOOLS: [Tool; 7] = [
                 ("title", title),
             ];
             Ok(format!("/match/{list}?{}", joined(&parameters)))
+        }),
+    },
+    Tool {
+        name: "cite",
+        title: "References for a bibliography",
+        description: "Returns references to outputs by any identifiers: as `text`, or as entries of `bibtex`, `ris` or \
+                      `csl-json`.",
+        arguments: || {
+            let formats = ["text", "bibtex", "ris", "csl-json"];
+            let arguments = json!({
+                "ids": texts("Identifiers, at most 25"),
+                "format": { "type": "string", "enum": formats, "default": "text" },
+            });
+            (arguments, &["ids"])
         },
+        ask: Ask::Several(|arguments, call| {
+            let Cite { ids, format } = match parse(arguments) {
+                Ok(given) => given,
+                Err(message) => return Ok(Err(message)),
+            };
+            records::cite(&ids, format.as_deref().unwrap_or("text"), call)
+        }),
     },
     Tool {
         name: "cited_by",
         title: "Citations of an output",
         description: "Lists the outputs that cite an output, the most cited first, ten at a time, with the exact count.",
         arguments: linked_arguments,
-        address: |arguments| linked("citations", arguments),
+        ask: Ask::Several(|arguments, call| linked("citations", arguments, call)),
     },
     Tool {
         name: "references",
         title: "References of an output",
         description: "Lists the outputs that an output cites and that have records, the most cited first, ten at a time.",
         arguments: linked_arguments,
-        address: |arguments| linked("references", arguments),
+        ask: Ask::Several(|arguments, call| linked("references", arguments, call)),
     },
     Tool {
         name: "count",
@@ -147,7 +183,7 @@ const TOOLS: [Tool; 7] = [
             });
             (arguments, &["group_by"])
         },
-        address: |arguments| {
+        ask: Ask::Address(|arguments| {
             let Count { group_by, query, list, filter, page } = parse(arguments)?;
             let (list, _) = known_list(list.as_deref())?;
             let page = page.map(|page| page.to_string());
@@ -155,7 +191,7 @@ const TOOLS: [Tool; 7] = [
             let parameters =
                 [("group_by", group_by), ("search", query), ("filter", filter), ("page", page)];
             Ok(format!("/{list}?{}", joined(&parameters)))
-        },
+        }),
     },
     Tool {
         name: "statistics",
@@ -171,13 +207,13 @@ const TOOLS: [Tool; 7] = [
             });
             (arguments, &[])
         },
-        address: |arguments| {
+        ask: Ask::Address(|arguments| {
             let Statistics { of, query, list, filter } = parse(arguments)?;
             let (list, _) = known_list(list.as_deref())?;
             let of = of.unwrap_or_else(|| "cited_by_count".to_owned());
             let parameters = [("of", Some(of)), ("search", query), ("filter", filter)];
             Ok(format!("/statistics/{list}?{}", joined(&parameters)))
-        },
+        }),
     },
 ];
 
@@ -189,15 +225,25 @@ struct Search {
     filter: Option<String>,
     sort: Option<String>,
     page: Option<u32>,
+    #[serde(default)]
+    r#abstract: bool,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Get {
-    id: String,
-    /// Read once the record is found.
-    #[serde(default, rename = "members")]
-    _members: Vec<String>,
+    id: Option<String>,
+    ids: Option<Vec<String>>,
+    #[serde(default)]
+    members: Vec<String>,
+    page: Option<u32>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Cite {
+    ids: Vec<String>,
+    format: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -240,6 +286,10 @@ fn text(description: &str) -> Value {
     json!({ "type": "string", "description": description })
 }
 
+fn texts(description: &str) -> Value {
+    json!({ "type": "array", "items": { "type": "string" }, "description": description })
+}
+
 fn page(of: &str) -> Value {
     json!({ "type": "integer", "minimum": 1, "description": (format!("Page of {of}, from 1")) })
 }
@@ -250,7 +300,8 @@ fn list() -> Value {
 }
 
 fn linked_arguments() -> (Value, &'static [&'static str]) {
-    let arguments = json!({ "id": text("The HX_ id of the output, as search and get give it"), "page": page("ten records") });
+    let arguments =
+        json!({ "id": text("Any identifier of the output"), "page": page("ten records") });
     (arguments, &["id"])
 }
 
@@ -260,7 +311,8 @@ fn parse<T: DeserializeOwned>(arguments: &Value) -> Result<T, String> {
 
 /// The list with a name and the members of its short records; without a name, outputs.
 fn known_list(name: Option<&str>) -> Result<(&'static str, &'static str), String> {
-    let name = name.unwrap_or("outputs");
+    // OpenAlex, and those who know it, say works.
+    let name = name.map_or("outputs", |name| if name == "works" { "outputs" } else { name });
     let known = SHORT.iter().find(|(list, _)| *list == name);
     known.copied().ok_or_else(|| {
         let names: Vec<&str> = SHORT.iter().map(|(list, _)| *list).collect();
@@ -284,11 +336,48 @@ fn short_records(list: &str, members: &str, parameters: &[(&str, Option<String>)
     format!("/{list}?{}", joined(&all))
 }
 
-fn linked(direction: &str, arguments: &Value) -> Result<String, String> {
-    let Linked { id, page } = parse(arguments)?;
+/// A page of the outputs that an output cites, or that cite it. Says how many the record counts, if the snapshot lacks some.
+fn linked(direction: &str, arguments: &Value, call: &Call<'_>) -> Answered {
+    let Linked { id, page } = match parse(arguments) {
+        Ok(given) => given,
+        Err(message) => return Ok(Err(message)),
+    };
+    let (id, counted) = match records::output(&id, direction, call)? {
+        Ok(found) => found,
+        Err(message) => return Ok(Err(message)),
+    };
     let page = page.map(|page| page.to_string());
     let list = format!("outputs/{}/{direction}", encoded(&id));
-    Ok(short_records(&list, SHORT[0].1, &[("page", page)]))
+    let mut answer = match listed(short_records(&list, SHORT[0].1, &[("page", page)]), call)? {
+        Ok(answer) => answer,
+        Err(message) => return Ok(Err(message)),
+    };
+    let count = answer["result"]["meta"]["count"].as_u64().unwrap_or_default();
+    if counted > count {
+        answer["note"] =
+            format!("the record counts {counted} {direction}, of which this snapshot has {count}")
+                .into();
+    }
+    Ok(Ok(answer))
+}
+
+/// A page of short records that match, with abstracts if they are asked for.
+fn search(arguments: &Value, call: &Call<'_>) -> Answered {
+    let Search { query, list, filter, sort, page, r#abstract } = match parse(arguments) {
+        Ok(given) => given,
+        Err(message) => return Ok(Err(message)),
+    };
+    let (list, members) = match known_list(list.as_deref()) {
+        Ok(known) => known,
+        Err(message) => return Ok(Err(message)),
+    };
+    let page = page.map(|page| page.to_string());
+    let parameters = [("search", query), ("filter", filter), ("sort", sort), ("page", page)];
+    let mut answer = listed(short_records(list, members, &parameters), call)?;
+    if let (Ok(answer), "outputs", true) = (&mut answer, list, r#abstract) {
+        records::add_abstracts(&mut answer["result"], call)?;
+    }
+    Ok(answer)
 }
 
 /// The descriptions of all tools.
@@ -330,44 +419,44 @@ pub fn call(params: &Value, call: &Call<'_>) -> Result<Result<Value, RpcError>, 
 }
 
 /// The answer of a tool; the error says what to try.
-fn answer(
-    tool: &Tool,
-    arguments: &Value,
-    call: &Call<'_>,
-) -> Result<Result<Value, String>, Failure> {
-    let address = match (tool.address)(arguments) {
-        Ok(address) => address,
-        Err(message) => return Ok(Err(message)),
+fn answer(tool: &Tool, arguments: &Value, call: &Call<'_>) -> Answered {
+    let asked = match tool.ask {
+        Ask::Address(address) => match address(arguments) {
+            Ok(address) => listed(address, call),
+            Err(message) => return Ok(Err(message)),
+        },
+        Ask::Several(several) => several(arguments, call),
     };
-    let (address, mut found) = match get(address, call) {
-        Ok(Inner::Found(address, found)) => (address, found),
-        Ok(Inner::Refused(message)) => {
-            return Ok(Err(match tool.name {
-                "get" => format!("{message}; `search` finds records by words"),
-                "cited_by" | "references" => {
-                    format!("{message}; `get` finds the HX_ id of an output")
-                }
-                _ => message,
-            }));
-        }
+    let answered = match asked {
         Err(Failure::Deadline) => {
             call.host.count(Event::Deadline);
             tracing::warn!(%arguments, "a tool reached --list-timeout or --list-cpu");
             return Ok(Err(TOO_LONG.to_owned()));
         }
-        Err(failure) => return Err(failure),
+        answered => answered?,
     };
-    shorten(&mut found);
-    // Only `get` takes members, and checked that they are texts.
-    let members = arguments["members"].as_array().map_or(&[][..], Vec::as_slice);
-    Ok(selected(found, members).map(|found| {
-        let mut answer = json!({ "snapshot": (call.snapshot.manifest().id), "address": address });
-        if let Some(page) = next_page(&found) {
-            answer["more"] = format!("`page` {page} has the next").into();
-        }
-        answer["result"] = found;
+    Ok(answered.and_then(not_too_long).map(|mut answer| {
+        answer["snapshot"] = call.snapshot.manifest().id.clone().into();
         answer
     }))
+}
+
+/// The answer to one request: its address and its result, with the number of the next page.
+fn listed(address: String, call: &Call<'_>) -> Answered {
+    let (address, bytes) = match get(address, call)? {
+        Inner::Found(address, bytes) => (address, bytes),
+        Inner::Refused(message) => return Ok(Err(message)),
+    };
+    let Ok(mut found) = serde_json::from_slice::<Value>(&bytes) else {
+        return Ok(Err(format!("{address} has no JSON")));
+    };
+    shorten(&mut found);
+    let mut answer = json!({ "address": address });
+    if let Some(page) = next_page(&found) {
+        answer["more"] = format!("`page` {page} has the next").into();
+    }
+    answer["result"] = found;
+    Ok(Ok(answer))
 }
 
 /// Leaves the first authors of each output in a list, and the number of the others.
@@ -393,27 +482,18 @@ fn next_page(found: &Value) -> Option<u64> {
     (page * per_page < count).then_some(page + 1)
 }
 
-/// The named members of a record; the whole record without names. The error names the members that there are.
-fn selected(mut record: Value, members: &[Value]) -> Result<Value, String> {
-    if let (false, Value::Object(all)) = (members.is_empty(), &mut record) {
-        let unknown =
-            members.iter().filter_map(Value::as_str).find(|name| !all.contains_key(*name));
-        if let Some(unknown) = unknown {
-            let names: Vec<&str> = all.keys().map(String::as_str).collect();
-            return Err(format!("no member `{unknown}`; there are {}", names.join(", ")));
-        }
-        all.retain(|name, _| members.iter().any(|member| member == name.as_str()));
-    }
+/// An answer, if a language model can take it. The error names the members that make it long.
+fn not_too_long(answer: Value) -> Result<Value, String> {
     let bytes = |value: &Value| value.to_string().len();
-    let total = bytes(&record);
+    let total = bytes(&answer);
     if total <= ANSWER_BYTES_MAX {
-        return Ok(record);
+        return Ok(answer);
     }
-    let sizes = record.as_object().into_iter().flatten();
+    let members = answer.get("result").unwrap_or(&answer).as_object().into_iter().flatten();
     let sizes: Vec<String> =
-        sizes.map(|(name, value)| format!("{name} {}", bytes(value))).collect();
+        members.map(|(name, value)| format!("{name} {}", bytes(value))).collect();
     Err(format!(
-        "The answer has {total} bytes, and a tool gives at most {ANSWER_BYTES_MAX}. Ask for less, by `members` or a \
+        "The answer has {total} bytes, and a tool gives at most {ANSWER_BYTES_MAX}. Ask for less, by `members`, fewer `ids` or a \
          filter. The bytes of its members: {}",
         sizes.join(", ")
     ))
