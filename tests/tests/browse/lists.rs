@@ -164,6 +164,28 @@ fn a_form_refines_a_list_without_a_script() {
 }
 
 #[test]
+fn a_refused_list_leads_to_the_list_without_what_is_wrong() {
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
+    let mut connection = server.connect();
+    for (sent, instead) in [
+        ("filter=type:article,yaer:2020&sort=year:desc", "?filter=type:article&sort=year:desc"),
+        ("filter=yaer:2020", ""),
+        ("filter=type:article&sort=colour", "?filter=type:article"),
+        ("filter=type:article&colour=red", "?filter=type:article"),
+        ("filter=yaer:2020&search=a&with.year.from=2000", "?search=a&with.year.from=2000"),
+        ("filter=keywords:%22a,b%22,yaer:1&search=x", "?search=x"),
+    ] {
+        let html = page(&mut connection, &format!("/browse/outputs?{sent}"), 400);
+        let expected = format!("/browse/outputs{instead}");
+        assert!(links(&html).contains(&expected), "{sent}: {:?}", links(&html));
+        let followed = connection.get(&expected);
+        assert!([200, 303].contains(&followed.status), "{expected}");
+    }
+    server.end(&[]);
+}
+
+#[test]
 fn pages_lead_to_each_other_as_long_as_there_are_records() {
     let snapshots = Snapshots::from_sample();
     let server = Server::serve(&snapshots);

@@ -130,7 +130,7 @@ fn pages_have_a_quota_of_their_own_and_a_refusal_is_a_page() {
     spend("/browse/search?query=univ", 200, [3, 3, 1]);
     let html = spend("/browse/authors", 429, [2, 3, 1]);
     assert!(html.contains("Your daily quota for Browse requests has been exceeded."), "{html}");
-    assert!(html.contains("--no-limits"), "{html}");
+    assert!(html.contains("so many pages a minute and a day"), "{html}");
     // Programs keep their quotas.
     let list = connection.get("/authors");
     assert_eq!((list.status, list.header("x-ratelimit-daily-remaining")), (200, Some("2")));

@@ -175,7 +175,7 @@ fn the_mcp_example_calls_the_tools_of_a_language_model() {
     let served = Served::new();
     let mut command = Command::new(python);
     let printed = run(command.arg(example("python_mcp.py")).env("PINAKES", served.address()));
-    assert_line(&printed, "tools cited_by count get match references search statistics");
+    assert_line(&printed, "tools cite cited_by count get match references search statistics");
     let name = served.get("/outputs/HX_W2900000096")["name"].clone();
     assert_line(&printed, &format!("HX_W2900000096 | {}", name.as_str().unwrap()));
     let citing = served.get("/outputs?filter=references:HX_W2900000096");

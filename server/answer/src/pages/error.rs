@@ -11,6 +11,7 @@ use crate::pages::html;
 use crate::pages::html::Frame;
 use crate::pages::labels::{label, plural, thousands};
 use crate::referring::ReferringList;
+use crate::reply::detail::Detail;
 use crate::reply::{Body, Reply, reason_phrase};
 use crate::request::accept::prefers;
 
@@ -25,6 +26,8 @@ struct ErrorPage {
     details: Vec<ErrorDetail>,
     /// Lists of the records that refer to what was not found: text and address.
     lists: Vec<(String, String)>,
+    /// The address without its wrong parts.
+    instead: Option<String>,
     advice: &'static str,
 }
 
@@ -61,14 +64,21 @@ pub fn as_page(mut reply: Reply, reader: &Reader<'_>) -> Reply {
     let is_error = status.is_client_error() || status.is_server_error();
     let is_read = matches!(*reader.method, Method::GET | Method::HEAD);
     if reader.settings.has_browse && is_read && is_error && matches!(reply.body, Body::Message(_)) {
-        error_page(&mut reply, Vec::new(), reader.settings.other_pages());
+        error_page(&mut reply, Vec::new(), None, reader.settings.other_pages());
     }
     reply
 }
 
 /// The page of an id without a record, which offers the lists of the records that refer to the id.
 pub fn without_record(mut reply: Reply, lists: &[ReferringList], others: OtherPages) -> Reply {
-    error_page(&mut reply, page_links(lists), others);
+    error_page(&mut reply, page_links(lists), None, others);
+    reply
+}
+
+/// The page for wrong parameters of a list, which offers the list without them.
+pub fn refused_list(details: Vec<Detail>, instead: String, others: OtherPages) -> Reply {
+    let mut reply = Reply::bad_query(details);
+    error_page(&mut reply, Vec::new(), Some(instead), others);
     reply
 }
 
@@ -83,7 +93,12 @@ pub fn page_links(lists: &[ReferringList]) -> Vec<(String, String)> {
 }
 
 /// Replaces the message of a reply by its page.
-fn error_page(reply: &mut Reply, lists: Vec<(String, String)>, others: OtherPages) {
+fn error_page(
+    reply: &mut Reply,
+    lists: Vec<(String, String)>,
+    instead: Option<String>,
+    others: OtherPages,
+) {
     let (status, Body::Message(message)) = (reply.status, &mut reply.body) else { return };
     let message = mem::take(message);
     let reason = reason_phrase(status);
@@ -99,6 +114,7 @@ fn error_page(reply: &mut Reply, lists: Vec<(String, String)>, others: OtherPage
         message: with_code(&message.text),
         details: details.collect(),
         lists,
+        instead,
         advice: advice(status),
     };
     reply.body = html::with_status(status, &page, Vec::new()).body;
@@ -111,8 +127,8 @@ fn advice(status: StatusCode) -> &'static str {
         StatusCode::BAD_REQUEST => "Correct the address, or begin again with the list.",
         StatusCode::NOT_FOUND => "Search for the name, or choose a list above.",
         StatusCode::TOO_MANY_REQUESTS => {
-            "These are the limits of the service. On a server of your own, the option --no-limits turns \
-             them off."
+            "This service gives each reader so many pages a minute and a day. What you have open stays, and the next page comes \
+             when the time above is over."
         }
         StatusCode::SERVICE_UNAVAILABLE => {
             "Try again in half a minute. A narrower filter takes less time."

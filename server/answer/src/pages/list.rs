@@ -26,10 +26,10 @@ use crate::pages::html::Frame;
 use crate::pages::labels::{label, plural, thousands};
 use crate::pages::list_rows::ListRow;
 use crate::pages::orders::{Order, orders};
-use crate::pages::{filters, groups, html, list_rows, tables};
+use crate::pages::{error, filters, groups, html, list_rows, tables};
 use crate::reply::Reply;
 use crate::reply::detail::Detail;
-use crate::request::parameters::{GIVEN_TWICE, query_pairs};
+use crate::request::parameters::{GIVEN_TWICE, encoded, query_pairs};
 
 /// The parameters of lists on pages: those of records in REST.
 const PAGES: Dialect = Dialect {
@@ -194,7 +194,11 @@ struct Found {
 /// Plans the page of a list.
 pub fn plan(planning: &Planning<'_>) -> Result<Planned, Reply> {
     let call = &planning.call;
-    let request = parse(planning.facts(), call.query).map_err(Reply::bad_query)?;
+    let facts = planning.facts();
+    let request = parse(facts, call.query).map_err(|details| {
+        let instead = without_wrong(facts, call.query, &details);
+        error::refused_list(details, instead, call.settings.other_pages())
+    })?;
     // The address of a list has no empty parameters. A page for typed names says which records they are taken as.
     if request.is_of_form && request.names.is_empty() {
         let address = Address::new(&request.query);
@@ -206,6 +210,33 @@ pub fn plan(planning: &Planning<'_>) -> Result<Planned, Reply> {
         return Ok(Planned::Reply(Reply::redirect(StatusCode::SEE_OTHER, &path, said)));
     }
     Ok(html::unless_current(call, move |call| answer(&request, call)))
+}
+
+/// The address of the list without the parameters that are wrong; of a filter, without the wrong expressions.
+fn without_wrong(facts: &Facts, raw: &str, details: &[Detail]) -> String {
+    let is_wrong = |name: &str, text: &str| {
+        details
+            .iter()
+            .any(|of| of.parameter == name && (of.value.is_empty() || text.contains(&of.value)))
+    };
+    let kept = query_pairs(raw).flatten().filter_map(|(name, text)| {
+        if !is_wrong(&name, &text) {
+            return Some((name, text));
+        }
+        // A comma in quotes belongs to a value, and the filter is left out as a whole.
+        let can_split = name == "filter" && !text.contains('"');
+        let parts: Vec<&str> = text.split(',').filter(|part| !is_wrong(&name, part)).collect();
+        (can_split && !parts.is_empty()).then(|| (name, parts.join(",")))
+    });
+    let query: Vec<String> =
+        kept.map(|(name, text)| format!("{}={}", encoded(&name), encoded(&text))).collect();
+    let path = format!("/browse/{}", facts.route);
+    let query = query.join("&");
+    // What is left may be wrong for a reason of its own.
+    match query.is_empty() || parse(facts, &query).is_err() {
+        true => path,
+        false => format!("{path}?{query}"),
+    }
 }
 
 /// Makes the page. List and groups share the time of one list.
