@@ -82,7 +82,7 @@ pub fn random_value(
             Some(own) => random_case(rng, own),
             None => pick_word(rng, &["nothing", "a", " ", "*", "article ", "%"]).to_owned(),
         },
-        Kind::Text => text(rng, own),
+        Kind::Text | Kind::Keyword => text(rng, own),
         Kind::Date | Kind::From | Kind::To => date(rng, own),
         Kind::Search | Kind::ReferenceSearch => search(rng, own),
     }

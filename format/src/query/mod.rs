@@ -51,6 +51,7 @@ pub use crate::query::parse::{
 pub use crate::query::rows::{Deadline, QueryError};
 pub(crate) use crate::query::rows::{is_long, rows_of_words};
 pub use crate::query::search::{
-    Excerpt, Marker, RELEVANCE_SCORE, RankedRow, RecordTexts, SearchSummary, SearchedWords,
+    ALL_RECORDS_MIN, Excerpt, Marker, RELEVANCE_SCORE, RankedRow, RecordTexts, SearchSummary,
+    SearchedWords,
 };
 pub(crate) use crate::query::search::{TrueTerm, TrueTerms};

@@ -27,6 +27,7 @@
 /// ```
 ///
 /// `Name lists [b a] { … }` names the members in the order of lists, where lists have another order.
+/// `Name derives gather { … }` gathers the paths that lead to no member by that function.
 ///
 /// A new member touches three files: its line here in `record/`, the OpenAlex front end of the
 /// record, and `schema/keys/lines.rs` if lists filter or sort by it. The native front end reads
@@ -34,7 +35,7 @@
 macro_rules! object {
     (
         $(#[doc = $doc:literal])*
-        $name:ident $(lists [$($listed:ident)*])? {
+        $name:ident $(lists [$($listed:ident)*])? $(derives $derive:path)? {
             $(
                 $(#[doc = $member_doc:literal])*
                 $(@$shown:ident)? $member:ident $(as $json:literal)? : $type:ty,
@@ -93,6 +94,7 @@ macro_rules! object {
                 tree: &$crate::record::gather::PathTree,
                 visit: &mut dyn FnMut(usize, $crate::record::gather::Gathered<'r>),
             ) -> Result<(), $crate::storage::error::ReadError> {
+                let object = *from;
                 let mut flags = from.object_flags(Self::OBJECT_FLAG_BITS)?;
                 let mut paths = &tree.members[..];
                 let mut at = 0;
@@ -101,7 +103,9 @@ macro_rules! object {
                     $crate::record::gather::gather_member::<$type>(at, from, &mut paths, visit)?;
                     at += 1;
                 )*
-                let _ = (at, paths);
+                // The paths that lead to no member.
+                $($derive(object, paths, visit)?;)?
+                let _ = (at, paths, object);
                 Ok(())
             }
         }

@@ -13,6 +13,7 @@
 
 use crate::entity::Entity;
 use crate::json::record_reader::RecordReader;
+use crate::record::derived::{DERIVED, DERIVED_FROM};
 use crate::record::schema::{ObjectSchema, Schema, Shown};
 use crate::record::stored::{Stored, StoredObject};
 use crate::record::{AuthorOrcid, OrcidProfile, VenueMetrics, YearPrices};
@@ -179,6 +180,13 @@ pub struct FoundPath {
     pub target: PathTarget,
 }
 
+impl FoundPath {
+    /// Whether the values follow from several members.
+    pub fn is_derived(&self) -> bool {
+        self.path.first().is_some_and(|at| *at >= DERIVED_FROM)
+    }
+}
+
 /// The part of a value that a path names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PathTarget {
@@ -207,7 +215,10 @@ fn follow(schema: &Schema, names: &[&str]) -> Option<FoundPath> {
         (Schema::List(inner), _) => Some(FoundPath { is_many: true, ..follow(inner, names)? }),
         (Schema::ByShape { list, .. }, []) => follow(list, names),
         (Schema::ByShape { single, .. }, _) => follow(single, names),
-        (Schema::Object(object), [name, rest @ ..]) => follow_member(object, name, rest, names),
+        (Schema::Object(object), [name, rest @ ..]) => {
+            // A count of references is no path through them.
+            follow_derived(object, names).or_else(|| follow_member(object, name, rest, names))
+        }
         (Schema::Reference(_) | Schema::ParentReference(_), ["id"]) => end(PathTarget::Id),
         (Schema::Reference(_) | Schema::ParentReference(_), ["name"]) => end(PathTarget::Name),
         (Schema::Reference(_), [_, ..]) => end(PathTarget::Through(names.join("."))),
@@ -241,6 +252,25 @@ fn follow_member(
     })
 }
 
+/// Looks up a value of an output that no member holds.
+fn follow_derived(object: &ObjectSchema, names: &[&str]) -> Option<FoundPath> {
+    if object.name != "Output" {
+        return None;
+    }
+    let path = names.join(".");
+    DERIVED.iter().enumerate().find_map(|(at, derived)| {
+        let rest = path.strip_prefix(derived.name)?;
+        let rest: Vec<&str> = match rest.strip_prefix('.') {
+            Some(rest) => rest.split('.').collect(),
+            None if rest.is_empty() => Vec::new(),
+            None => return None,
+        };
+        let end = follow(&(derived.schema)(), &rest)?;
+        let path = vec![DERIVED_FROM + at];
+        Some(FoundPath { path, is_many: derived.is_many, ..end })
+    })
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
@@ -267,6 +297,14 @@ mod tests {
         check(Entity::Output, "primary_topic", None);
         check(Entity::Output, "biblio", None);
         check(Entity::Output, "nothing", None);
+        check(Entity::Output, "authors.count", Some(("u64", false, PathTarget::Value)));
+        check(
+            Entity::Output,
+            "best_oa_venue.source.id",
+            Some(("row of sources", false, PathTarget::Id)),
+        );
+        check(Entity::Output, "best_oa_venue.source", None);
+        check(Entity::Output, "best_oa_venue.nothing", None);
         check(Entity::Output, "year.nothing", None);
         let beyond = PathTarget::Through("field.id".into());
         check(Entity::Output, "primary_topic.field.id", Some(("row of topics", false, beyond)));

@@ -6,8 +6,8 @@
 //!   their values.
 //! - [`stored`]: the packed form of every type. [`writer`]: writes packed records. [`slot`]: the references
 //!   and codes in packed records.
-//! - [`build`]: from parsed input to records. [`gather`]: from dotted paths to values.
-//!   [`columns`]: from records to one column for each member.
+//! - [`build`]: from parsed input to records. [`gather`]: from dotted paths to values. `derived`: values that follow
+//!   from several members. [`columns`]: from records to one column for each member.
 //! - `select`: writes selected members. [`members`]: the members that records show, and selections of them.
 //!   [`csv`]: rows of CSV. [`legacy`]: the legacy form of topics and domains.
 //! - [`schema`]: the declarations as values.
@@ -22,6 +22,7 @@ pub mod build;
 pub mod columns;
 pub mod csv;
 mod declare;
+mod derived;
 pub mod gather;
 pub mod leaf;
 pub mod legacy;

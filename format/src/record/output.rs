@@ -1,6 +1,7 @@
 //! The record of an output, a scholarly work.
 
 use crate::record::declare::{object, record};
+use crate::record::derived;
 use crate::record::shared::*;
 use crate::record::source::SourceKind;
 use crate::record::value::*;
@@ -8,7 +9,7 @@ use crate::record::venue_metrics::VenueMetrics;
 
 object! {
     /// A scholarly work.
-    Output {
+    Output derives derived::gather {
         /// `HX_W` and a number.
         id: Id<OUTPUT>,
         /// DOI as URL.

@@ -9,6 +9,7 @@
 //! ```
 
 use crate::entity::{CATALOG, Entity, parse_digits};
+use crate::text::fold::fold;
 
 /// A system of identifiers, which defines the accepted spellings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +33,8 @@ pub enum Scheme {
     /// Ids of awards, which are no records: `HX_` and `G` and a number, in the spellings of
     /// [`parse_record_id`].
     Award,
+    /// Ids of keywords, or their names: compared in folded form, without a trailing parenthesis.
+    Keyword,
 }
 
 /// A scheme's label and the addresses of its resolvers, without protocol and `www.`.
@@ -57,6 +60,9 @@ impl Scheme {
         if key == "funders.awards.id" {
             return Scheme::Award;
         }
+        if key == "keywords.id" {
+            return Scheme::Keyword;
+        }
         match key.rsplit('.').next() {
             Some("doi") => Scheme::Doi,
             Some("orcid") => Scheme::Orcid,
@@ -71,7 +77,7 @@ impl Scheme {
 
     fn prefixes(self) -> Prefixes {
         let (label, addresses): (_, &[_]) = match self {
-            Scheme::Plain | Scheme::Award => ("", &[]),
+            Scheme::Plain | Scheme::Award | Scheme::Keyword => ("", &[]),
             Scheme::Doi => ("doi:", &["doi.org/", "dx.doi.org/"]),
             Scheme::Orcid => ("orcid:", &["orcid.org/"]),
             Scheme::Ror => ("ror:", &["ror.org/"]),
@@ -91,6 +97,9 @@ impl Scheme {
     pub fn normal(self, text: &str) -> String {
         if self == Scheme::Award {
             return normal_award(text);
+        }
+        if self == Scheme::Keyword {
+            return normal_keyword(text);
         }
         let mut normal = text.to_ascii_lowercase();
         if let Some(bare) = self.bare(&normal) {
@@ -113,7 +122,7 @@ impl Scheme {
     pub fn parse(self, text: &str) -> Option<String> {
         let normal = self.normal(text);
         let is_complete = match self {
-            Scheme::Plain | Scheme::Award => false,
+            Scheme::Plain | Scheme::Award | Scheme::Keyword => false,
             Scheme::Doi => is_doi(&normal),
             Scheme::Orcid => is_digit_groups(&normal, 4),
             Scheme::Ror => is_ror(&normal),
@@ -188,6 +197,17 @@ pub fn strip_id_prefix(text: &str) -> Option<&str> {
     let hosts = ["openalex.org/", "www.openalex.org/", "api.openalex.org/"];
     let bare = hosts.iter().find_map(|host| strip_ignoring_case(address, host))?;
     Some(bare.strip_suffix('/').unwrap_or(bare))
+}
+
+/// The folded form of a keyword, which the name and the id of a keyword share: `scheme` of `Scheme (mathematics)`.
+fn normal_keyword(text: &str) -> String {
+    let bare = strip_ignoring_case(text, "https://openalex.org/").unwrap_or(text);
+    let bare = strip_ignoring_case(bare, "keywords/").unwrap_or(bare);
+    let name = match bare.strip_suffix(')').and_then(|_| bare.rfind(" (")) {
+        Some(parenthesis) => &bare[..parenthesis],
+        None => bare,
+    };
+    fold(name)
 }
 
 fn strip_own_prefix(text: &str) -> Option<&str> {

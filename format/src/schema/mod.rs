@@ -5,6 +5,7 @@
 //!
 //! Imports `entity`, `record`, `text`.
 
+pub mod countries;
 pub mod identifier;
 pub mod keys;
 pub mod layout;

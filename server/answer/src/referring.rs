@@ -116,5 +116,6 @@ fn refers(identifier: &Identifier, entity: Entity, key: &Key) -> bool {
         },
         Identifier::External(scheme, _) => key.kind == Kind::Identifier(*scheme),
     };
-    fits && !is_own && key.filter.is_some()
+    // A key that follows from another finds the records that the other finds, and more.
+    fits && !is_own && key.filter.is_some_and(|index| !index.is_follower())
 }

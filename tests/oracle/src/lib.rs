@@ -67,6 +67,7 @@
 //! - **Dangling.** Every reference in a single record to an id without a record counts for the entity that
 //!   refers. Roles count, awards do not.
 
+mod derived;
 mod entity;
 mod input;
 mod json;
@@ -124,6 +125,8 @@ pub struct Entry {
     pub list: Value,
     /// The members that no reply shows, as members of the single record.
     pub unshown: Value,
+    /// The values of keys that follow from several members or records, by the names of the keys.
+    pub derived: Value,
 }
 
 /// A merged id and the record that replaces it.
@@ -240,6 +243,7 @@ pub fn read(inputs: &[PathBuf]) -> Result<Library, Error> {
         tallies.insert(entity.route(), tally);
         entities.insert(entity.route(), entries);
     }
+    derived::add(&mut entities);
     let institutions = &entities[Entity::Institutions.route()];
     Ok(Library {
         institution_types: institution_types(&records, institutions),
@@ -265,6 +269,7 @@ fn entries(entity: Entity, records: &Records, renderer: &Renderer<'_>) -> Vec<En
                 id: entity.route_id(number),
                 list: lists::in_list(entity, &single),
                 unshown: renderer.unshown(entity, record),
+                derived: Value::Null,
                 single,
             };
             (entry.single[rank].as_u64(), number, entry)

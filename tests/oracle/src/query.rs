@@ -90,7 +90,7 @@ struct List {
 impl<'l> Lists<'l> {
     /// Computes the values of every key for every record.
     pub fn new(library: &'l Library) -> Lists<'l> {
-        let topics = topics_by_id(library);
+        let topics = records_by_id(library);
         let names = names_by_id(library);
         let list = |(route, entries): (&&'static str, &Vec<Entry>)| {
             (*route, List::new(keys::keys(route), entries, &topics, &names))
@@ -114,7 +114,7 @@ impl<'l> Lists<'l> {
 
     /// The values of a key as records show them, per record in default order; empty for an unknown route.
     pub fn values(&self, route: &str, key: &Key) -> Vec<Vec<&'l Value>> {
-        let topics = topics_by_id(self.library);
+        let topics = records_by_id(self.library);
         let entries = self.library.entities.get(route).into_iter().flatten();
         entries.map(|entry| gathered(key, entry, &topics)).collect()
     }
@@ -294,8 +294,12 @@ fn follow(library: &Library, level: Option<&str>, id: &str) -> String {
     found.and_then(|redirect| redirect.to.clone()).unwrap_or_else(|| id.to_owned())
 }
 
-fn topics_by_id(library: &Library) -> BTreeMap<&str, &Entry> {
-    library.entities["topics"].iter().map(|topic| (topic.id.as_str(), topic)).collect()
+/// The records whose ids have a letter.
+fn records_by_id(library: &Library) -> BTreeMap<&str, &Entry> {
+    let all = library.entities.values().flatten();
+    all.filter(|entry| entry.id.starts_with("HX_"))
+        .map(|entry| (entry.id.as_str(), entry))
+        .collect()
 }
 
 /// The words of the names of each record that others refer to.
@@ -329,18 +333,34 @@ fn reference_words(key: &Key, entry: &Entry, names: &BTreeMap<&str, Vec<String>>
 }
 
 /// The values of a key in a record.
-fn gathered<'r>(key: &Key, entry: &'r Entry, topics: &BTreeMap<&str, &'r Entry>) -> Vec<&'r Value> {
+fn gathered<'r>(
+    key: &Key,
+    entry: &'r Entry,
+    records: &BTreeMap<&str, &'r Entry>,
+) -> Vec<&'r Value> {
     let mut found = Vec::new();
+    if key.path == keys::DERIVED {
+        gather(&entry.derived[key.name], "", &mut found);
+        return found;
+    }
     for path in key.path.split(' ') {
-        let Some((before, after)) = path.split_once('>') else {
-            gather(&entry.single, path, &mut found);
-            gather(&entry.unshown, path, &mut found);
-            continue;
-        };
-        let mut ids = Vec::new();
-        gather(&entry.single, before, &mut ids);
-        let of_topics = ids.iter().filter_map(|id| topics.get(id.as_str()?));
-        of_topics.for_each(|topic| gather(&topic.single, after, &mut found));
+        // The records on the way, and at the end the values.
+        let mut entries = vec![entry];
+        let mut steps = path.split('>').peekable();
+        while let Some(step) = steps.next() {
+            let mut values = Vec::new();
+            for entry in &entries {
+                gather(&entry.single, step, &mut values);
+                gather(&entry.unshown, step, &mut values);
+                gather(&entry.derived[step], "", &mut values);
+            }
+            if steps.peek().is_none() {
+                found.append(&mut values);
+            } else {
+                let ids = values.into_iter().filter_map(Value::as_str);
+                entries = ids.filter_map(|id| records.get(id).copied()).collect();
+            }
+        }
     }
     found
 }

@@ -36,12 +36,15 @@ fn one_expression_or_alternative_more_is_refused_and_quoted_in_part() {
     let dots = format!("{}:1", repeated("a", 501, "."));
     let digits = format!("cited_by_count:>1{}", "0".repeat(400));
     let cut = |text: &str| format!("{}…", &text[..64]);
-    let unknown = "is no filter key of /outputs; there are 86, among them \
-                   `authors.affiliations.name.search`, `primary_venue.source.name.search`, \
+    let unknown = "is no filter key of /outputs; there are 157, among them \
+                   `authors.affiliations.name.search`, \
+                   `primary_venue.source.host_organization.lineage`, \
+                   `best_oa_venue.source.host_organization.lineage`, \
+                   `authors.affiliations.lineage.id`, `primary_venue.source.name.search`, \
                    `authors.affiliations.name`, `funders.awards.funder_award_id`, \
-                   `title_and_abstract.search`, `authors.name.search`, `authors.affiliations.id`, \
-                   `abstract.search`, `open_access.oa_status`, `primary_venue.source.name`, \
-                   `additional_venues.source.id`, `primary_topic.domain.id`";
+                   `venues.source.host_organization.lineage`, `title_and_abstract.search`, \
+                   `authors.name.search`, `authors.affiliations.id`, \
+                   `authors.affiliations.count`";
     let number = format!(
         "`1{}…` must be an integer of at most 64 bits, since it is compared",
         "0".repeat(39)

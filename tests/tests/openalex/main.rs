@@ -5,6 +5,7 @@
 
 mod clients;
 mod listener;
+mod properties;
 mod queries;
 mod records;
 mod requests;

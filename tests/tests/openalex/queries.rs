@@ -21,11 +21,16 @@ const LISTS: [(&str, &str); 8] = [
     ("topics", "topics"),
     ("domains", "domains"),
 ];
+/// Names whose values read otherwise than those of the key.
+const READ_OTHERWISE: [&str; 1] = ["best_open_version"];
 
 /// The names of a list's keys, by the key of the interface.
 fn names(tables: &Value, list: &str, of: &str) -> HashMap<String, Vec<String>> {
     let mut names: HashMap<String, Vec<String>> = HashMap::new();
     for (name, key) in tables["lists"][list][of].as_object().unwrap() {
+        if READ_OTHERWISE.contains(&name.as_str()) {
+            continue;
+        }
         names.entry(key.as_str().unwrap().to_owned()).or_default().push(name.clone());
     }
     names
@@ -47,7 +52,11 @@ fn translated(
             let (key, value) = part.split_once(':')?;
             let name = pick(rng, names.get(key.trim())?);
             // In the dialect, a space within a code or an id is an `and`, and quotes of a search are phrases.
-            let is_alike = !value.trim().contains([' ', '+']) && !key.contains("search");
+            // Other quotes are those of the value there.
+            let is_quoted = value.trim_start_matches([' ', '!']).starts_with('"');
+            let is_alike = !value.trim().contains([' ', '+'])
+                && !key.contains("search")
+                && (is_quoted || !value.contains('"'));
             is_alike.then(|| format!("{name}:{value}"))
         })
         .collect();

@@ -72,6 +72,16 @@ fn groups_count_as_those_of_the_interface() {
         ("authorships.author.id", "authors.id"),
         ("authorships.institutions.country_code", "authors.countries.code"),
         ("primary_topic.field.id", "primary_topic.field.id"),
+        ("topics.domain.id", "topics.domain.id"),
+        ("authorships.institutions.type", "authors.affiliations.type"),
+        ("authorships.institutions.lineage", "authors.affiliations.lineage.id"),
+        ("authorships.institutions.is_global_south", "authors.countries.is_global_south"),
+        ("locations.source.id", "venues.source.id"),
+        ("locations.license", "venues.license"),
+        ("primary_location.source.host_organization", "primary_venue.source.host_organization"),
+        ("locations.source.host_organization_lineage", "venues.source.host_organization.lineage"),
+        ("best_oa_location.version", "best_oa_venue.version"),
+        ("authors_count", "authors.count"),
     ] {
         let expected = get(&mut connection, &format!("/outputs?group_by={own}&per_page=100"));
         let target = format!("/openalex/works?group_by={theirs}:include_unknown&per_page=100");
@@ -136,7 +146,8 @@ fn a_record_is_found_by_any_identifier() {
         ("concepts", 404),
         ("keywords/x", 404),
         ("works?search.semantic=x", 400),
-        ("works?filter=authorships.institutions.lineage:I1", 400),
+        ("works?filter=concepts.id:C1", 400),
+        ("works?group_by=repository", 400),
         ("works?sort=relevance_score:desc", 400),
         ("works?per_page=201", 400),
         ("works?page=1&cursor=*", 400),

@@ -223,13 +223,19 @@ fn has_several(key: &Key) -> bool {
         "roles",
         "associated_institutions",
         "lineage",
+        "venues",
+        "open_venues",
+        "corresponding_authors",
+        "corresponding_institutions",
+        "keywords",
         "countries",
         "fields",
         "apc_prices",
         "sustainable_development_goals",
     ];
     let is_list = lists.contains(&key.name.split('.').next().unwrap());
-    is_list && key.kind != Kind::Presence && key.name != "references.count"
+    let is_one = [".count", ".is_global_south"].iter().any(|end| key.name.ends_with(end));
+    is_list && key.kind != Kind::Presence && !is_one
 }
 
 /// The values of a group, and its count.
@@ -256,9 +262,12 @@ fn compare(inputs: &[PathBuf], random: usize, seed: u64) {
         let grouping: Vec<&Key> = keys.iter().filter(|key| key.is_grouping()).collect();
         let is_number = |key: &&Key| matches!(key.kind, Kind::Integer | Kind::Fraction);
         let has_order = |key: &&Key| {
-            let is_many =
+            // Of lists, and of numbers that nothing is sorted by.
+            let is_other =
                 ["affiliations.years", "sustainable_development_goals.id", "apc_prices.price"];
-            !is_many.contains(&key.name)
+            !is_other.contains(&key.name)
+                && !key.name.starts_with("apc_list")
+                && (!key.name.ends_with(".count") || key.name == "references.count")
         };
         let numbers: Vec<&Key> = keys.iter().filter(is_number).filter(has_order).collect();
         for key in &grouping {

@@ -149,7 +149,7 @@ impl Query {
         &self,
         grouping: &Grouping,
         snapshot: &'s Snapshot,
-        deadline: Deadline<'_>,
+        deadline: Deadline<'s>,
         time: Duration,
     ) -> Result<CountedGroups<'s>, QueryError> {
         let matches = self.resolve(snapshot, deadline)?;

@@ -16,13 +16,14 @@ use crate::entity::Entity;
 use crate::index::encoding::{folded_term, index_entry, named_value, order_value};
 use crate::index::full_text::each_text;
 use crate::index::orders::sortable_integer;
-use crate::index::term_lists::{Term, any_row_term};
+use crate::index::term_lists::{Term, any_row_term, text_term};
 use crate::query::parse::filter::Expression;
 use crate::query::parse::operand::Operand;
 use crate::query::parse::query::Query;
 use crate::query::parse::search::Search;
 use crate::query::search::RecordTexts;
 use crate::record::gather::{Gathered, PathTarget, PathTree};
+use crate::schema::countries::Class;
 use crate::schema::keys::{Direction, Index, Keys, PathUse, Terms, keys_of};
 use crate::schema::texts::text_paths;
 use crate::snapshot::RecordLookup;
@@ -50,6 +51,18 @@ struct Condition {
     matchers: Vec<Matcher>,
     /// The paths of the names of the records that [`Index::ReferenceWords`] leads to.
     names: PathTree,
+    /// The tests of the records that [`Index::Through`] leads to, by entity.
+    beyond: Vec<Beyond>,
+}
+
+/// The tests of the records that a reference leads to.
+#[derive(Clone, Debug)]
+struct Beyond {
+    entity: Entity,
+    /// Whether a record matches one of the operands.
+    matches: Predicate,
+    /// Whether a record has a value.
+    has_value: Predicate,
 }
 
 /// One operand, prepared for comparison.
@@ -61,6 +74,8 @@ enum Matcher {
     Presence(bool),
     /// True if one of the terms occurs.
     Terms(Vec<Term>),
+    /// True if one of the terms occurs, or with `false` if none does.
+    OneOf(Vec<Term>, bool),
     /// True if a value lies between both, inclusive.
     Between(u64, u64),
     /// True of the record with this id.
@@ -200,7 +215,7 @@ impl Predicate {
         };
         let readers = self.conditions.iter().zip(states).filter(|(reader, _)| reader.reads(end));
         for (condition, state) in readers {
-            condition.update(self.keys, part, value, lookup, state)?;
+            condition.update(condition.index, (self.keys, end), (part, value), lookup, state)?;
         }
         Ok(())
     }
@@ -242,23 +257,15 @@ impl Condition {
             }
             _ => PathTree::default(),
         };
-        Ok(Condition { index, is_negated: expression.is_negated, matchers, names })
+        let mut beyond = Vec::new();
+        let null = (true, vec![Operand::Null]);
+        add_beyond(index, &expression.operands, &null, lookup, &mut beyond)?;
+        Ok(Condition { index, is_negated: expression.is_negated, matchers, names, beyond })
     }
 
     /// Whether the condition depends on the values at an end.
     fn reads(&self, end: &PathUse) -> bool {
-        match self.index {
-            Index::Ids => false,
-            Index::Lists(lists) | Index::Presence(lists) => end.lists == Some(lists),
-            Index::Order(order) => end.order == Some(order),
-            Index::Names { named, .. } | Index::ReferenceWords { named, .. } => {
-                end.lists == Some(named)
-            }
-            Index::Prefixes(lists) => end.prefixes == Some(lists),
-            Index::NamesScanned { rows, .. } => end.lists == Some(rows),
-            Index::Words => end.names.is_some(),
-            Index::Citations(_) | Index::FullText(_) => false,
-        }
+        reads(self.index, end)
     }
 
     /// Whether the condition depends on the references of the record.
@@ -305,16 +312,54 @@ impl Condition {
         MatchState { words, ..MatchState::default() }
     }
 
+    /// Shows a value at an end, and the part of it that counts, to an index of the condition.
     fn update(
         &self,
-        keys: &Keys,
-        part: &PathTarget,
-        value: Gathered<'_>,
+        index: Index,
+        (keys, end): (&Keys, &PathUse),
+        (part, value): (&PathTarget, Gathered<'_>),
         lookup: &impl RecordLookup,
         state: &mut MatchState,
     ) -> Result<(), ReadError> {
-        match self.index {
+        match index {
+            Index::Any(indexes) => {
+                for index in indexes.iter().filter(|index| reads(**index, end)) {
+                    self.update(*index, (keys, end), (part, value), lookup, state)?;
+                }
+            }
+            Index::OneOf { index, .. } => {
+                self.update(*index, (keys, end), (part, value), lookup, state)?;
+            }
+            // A code of no class is no value.
+            Index::Classes { index, classes } => {
+                let mut found = MatchState::default();
+                self.update(*index, (keys, end), (part, value), lookup, &mut found)?;
+                state.has_match |= found.has_match;
+                state.has_value |= match value {
+                    Gathered::Code(code) => {
+                        let code = lookup.code_text(code)?;
+                        classes.iter().any(|class| class.has(code))
+                    }
+                    _ => found.has_value,
+                };
+            }
+            Index::Through { entity, .. } => {
+                let beyond = self.beyond.iter().find(|beyond| beyond.entity == entity);
+                if let (Some(beyond), Gathered::Reference(of, row)) = (beyond, value)
+                    && of == entity
+                    && row < lookup.count(entity)
+                    && !lookup.is_suppressed(entity, row)
+                {
+                    state.has_value |= beyond.has_value.is_true_of(lookup, row)?;
+                    state.has_match |= beyond.matches.is_true_of(lookup, row)?;
+                }
+            }
             Index::Ids | Index::Citations(_) | Index::FullText(_) => {}
+            Index::Read { entity, .. } => {
+                let listed = index_entry(Terms::Rows(entity), part, value, lookup)?;
+                state.has_value |= listed.is_present;
+                state.has_match |= listed.term.is_some_and(|term| self.matches(term));
+            }
             Index::Lists(lists) | Index::Presence(lists) => {
                 let listed = index_entry(keys.lists[lists].terms, part, value, lookup)?;
                 state.has_value |= listed.is_present;
@@ -352,7 +397,7 @@ impl Condition {
     /// Whether a matcher accepts a term, or the number of an ordered value.
     fn matches(&self, term: Term) -> bool {
         self.matchers.iter().any(|matcher| match matcher {
-            Matcher::Terms(terms) => terms.contains(&term),
+            Matcher::Terms(terms) | Matcher::OneOf(terms, _) => terms.contains(&term),
             Matcher::Between(low, high) => (Term::from(*low)..=Term::from(*high)).contains(&term),
             _ => false,
         })
@@ -398,6 +443,7 @@ impl Condition {
         let is_match = self.matchers.iter().enumerate().any(|(at, matcher)| match matcher {
             Matcher::Null => !state.has_value,
             Matcher::Presence(is_present) => state.has_value == *is_present,
+            Matcher::OneOf(_, is_one) => state.has_match == *is_one,
             Matcher::Terms(_) | Matcher::Between(..) | Matcher::Linked(_) | Matcher::Search(_) => {
                 state.has_match
             }
@@ -408,6 +454,86 @@ impl Condition {
         });
         is_match != self.is_negated
     }
+}
+
+/// Whether an index has values from an end.
+fn reads(index: Index, end: &PathUse) -> bool {
+    match index {
+        Index::Ids => false,
+        Index::Lists(lists) | Index::Presence(lists) => end.lists == Some(lists),
+        Index::Order(order) => end.order == Some(order),
+        Index::Names { named, .. } | Index::ReferenceWords { named, .. } => {
+            end.lists == Some(named)
+        }
+        Index::Prefixes(lists) => end.prefixes == Some(lists),
+        Index::NamesScanned { rows, .. } | Index::Through { rows, .. } => end.lists == Some(rows),
+        Index::Words => end.names.is_some(),
+        Index::Citations(_) | Index::FullText(_) => false,
+        Index::Read { read, .. } => end.read == Some(read),
+        Index::Any(indexes) => indexes.iter().any(|index| reads(*index, end)),
+        Index::OneOf { index, .. } | Index::Classes { index, .. } => reads(*index, end),
+    }
+}
+
+/// Adds the tests of the records that an index leads to through references, one for each entity. `present` are the operands
+/// of the test whether a record has a value, and whether these are negated.
+fn add_beyond(
+    index: Index,
+    operands: &[Operand],
+    present: &(bool, Vec<Operand>),
+    lookup: &impl RecordLookup,
+    beyond: &mut Vec<Beyond>,
+) -> Result<(), ReadError> {
+    match index {
+        Index::Any(indexes) => indexes
+            .iter()
+            .try_for_each(|index| add_beyond(*index, operands, present, lookup, beyond)),
+        Index::OneOf { index, codes } => {
+            add_beyond(*index, &code_operands(codes), present, lookup, beyond)
+        }
+        Index::Classes { index, classes } => {
+            let codes = classes.iter().flat_map(|class| code_operands(class.codes));
+            let present = (false, codes.collect());
+            add_beyond(*index, &class_operands(classes, operands), &present, lookup, beyond)
+        }
+        Index::Through { entity, index, .. } if beyond.iter().all(|it| it.entity != entity) => {
+            let test = |is_negated, operands: Vec<Operand>| {
+                let Some(key) = keys_of(entity).keys.first() else {
+                    return Err(ReadError::Internal("the entity has no keys"));
+                };
+                let text = String::new();
+                let expression = Expression { key, index: *index, is_negated, operands, text };
+                Predicate::new(&Query { filter: vec![expression], ..Query::new(entity) }, lookup)
+            };
+            let given = operands.iter().filter(|operand| **operand != Operand::Null);
+            let matches = test(false, given.cloned().collect())?;
+            let has_value = match index.is_presence() {
+                true => test(true, vec![Operand::Nothing])?,
+                false => test(present.0, present.1.clone())?,
+            };
+            beyond.push(Beyond { entity, matches, has_value });
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
+
+fn code_operands(codes: &[&str]) -> Vec<Operand> {
+    codes.iter().map(|code| Operand::Term(text_term(&code.to_ascii_lowercase()))).collect()
+}
+
+fn terms_of(operands: &[Operand]) -> Vec<Term> {
+    let term = |operand: &Operand| match operand {
+        Operand::Term(term) => Some(*term),
+        _ => None,
+    };
+    operands.iter().filter_map(term).collect()
+}
+
+/// The codes of the classes that operands name.
+fn class_operands(classes: &[Class], operands: &[Operand]) -> Vec<Operand> {
+    let is_named = |class: &&Class| operands.contains(&Operand::Term(text_term(class.name)));
+    classes.iter().filter(is_named).flat_map(|class| code_operands(class.codes)).collect()
 }
 
 impl Matcher {
@@ -421,11 +547,34 @@ impl Matcher {
         Ok(match (index, operand) {
             (_, Operand::Nothing) | (Index::Ids, Operand::Null) => None,
             (_, Operand::Null) => Some(Matcher::Null),
+            (Index::OneOf { codes, .. }, Operand::Presence(is_one)) => {
+                Some(Matcher::OneOf(terms_of(&code_operands(codes)), *is_one))
+            }
+            // The records that references lead to decide.
+            (Index::Through { .. }, _) => Some(Matcher::Terms(Vec::new())),
+            (Index::Any(indexes), operand) => match indexes.first() {
+                Some(index) => return Matcher::from_operand(keys, *index, operand, lookup),
+                None => None,
+            },
+            (Index::Classes { classes, .. }, operand) => {
+                let codes = class_operands(classes, std::slice::from_ref(operand));
+                Some(Matcher::Terms(terms_of(&codes)))
+            }
+            (Index::Lists(lists), Operand::Record(entity, _))
+                if !keys.lists[lists].terms.are_rows_of(*entity) =>
+            {
+                None
+            }
             (_, Operand::Presence(is_present)) => Some(Matcher::Presence(*is_present)),
             (_, Operand::Term(term)) => Some(Matcher::Terms(vec![*term])),
             (_, Operand::Between(low, high)) => Some(Matcher::Between(*low, *high)),
             (_, Operand::Words(words)) => Some(Matcher::Words(words.clone())),
             (_, Operand::Search(search)) => Some(Matcher::Search(Arc::clone(search))),
+            (Index::Ids | Index::Words, Operand::Record(entity, _))
+                if keys.route != entity.facts().route =>
+            {
+                None
+            }
             (Index::Ids | Index::Words, Operand::Record(entity, id)) => {
                 Some(Matcher::Id(lookup.merged_into(*entity, *id)?))
             }
@@ -441,6 +590,10 @@ impl Matcher {
                     linked.extend(lookup.references(*entity, row)?);
                 }
                 Some(Matcher::Linked(linked))
+            }
+            (Index::Read { .. }, Operand::Record(entity, id)) => {
+                let rows = lookup.rows_with(*entity, lookup.merged_into(*entity, *id)?)?;
+                Some(Matcher::Terms(rows.map(Term::from).collect()))
             }
             (Index::Lists(lists), Operand::Record(entity, id)) => {
                 let id = lookup.merged_into(*entity, *id)?;

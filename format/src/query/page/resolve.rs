@@ -3,9 +3,11 @@
 use std::ops::Range;
 
 use crate::entity::Entity;
-use crate::index::bitset::{Bitset, CHUNK_ROWS};
+use crate::index::bitset::{Bitset, CHUNK_ROWS, EMPTY_CHUNK};
+use crate::index::chunk_bits::set_all;
 use crate::index::citations::RowList;
-use crate::index::term_lists::{Term, TermListsFile, any_row_term};
+use crate::index::doc_set::DocSet;
+use crate::index::term_lists::{Term, TermListsFile, any_row_term, text_term};
 use crate::query::page::predicate::Predicate;
 use crate::query::parse::filter::Expression;
 use crate::query::parse::operand::Operand;
@@ -18,6 +20,7 @@ use crate::query::rows::range::ValueRange;
 use crate::query::rows::union::Union;
 use crate::query::rows::words::{add_words, rows_of_prefixes, rows_of_words};
 use crate::query::search::SearchSummary;
+use crate::record::gather::Gathered;
 use crate::schema::keys::{Direction, Index, Terms, keys_of};
 use crate::snapshot::{LookupResult, RecordLookup, Snapshot};
 use crate::storage::error::ReadError;
@@ -100,10 +103,11 @@ fn resolve_expression<'s>(
         let operands = &expression.operands;
         name_scan::add_rows(snapshot, file, rows, target, operands, deadline, &mut union)?;
     } else {
-        let mut resolver = ExpressionResolver { snapshot, entity, deadline, union, searched };
+        let mut resolver =
+            ExpressionResolver { snapshot, entity, expression, deadline, union, searched };
         for operand in &expression.operands {
             deadline.check()?;
-            resolver.add_operand(expression, operand)?;
+            resolver.add_operand(expression.index, operand)?;
         }
         union = resolver.union;
         searched = resolver.searched.filter(|_| expression.searched().is_some());
@@ -112,22 +116,80 @@ fn resolve_expression<'s>(
     Ok((Clause { is_negated: expression.is_negated, leaves, text }, searched))
 }
 
-struct ExpressionResolver<'s> {
+/// Resolves an operand of an index alone, for groups.
+pub(in crate::query) fn resolve_operand<'s>(
     snapshot: &'s Snapshot,
     entity: Entity,
+    index: Index,
+    operand: &Operand,
+    deadline: Deadline<'s>,
+) -> Result<Clause<'s>, QueryError> {
+    let operands = vec![operand.clone()];
+    let key = keys_of(entity).keys.first();
+    let key = key.ok_or(ReadError::Internal("the entity has no keys"))?;
+    let (is_negated, text) = (false, String::new());
+    let expression = Expression { key, index, is_negated, operands, text };
+    Ok(resolve_expression(snapshot, entity, &expression, deadline)?.0)
+}
+
+struct ExpressionResolver<'s, 'e> {
+    snapshot: &'s Snapshot,
+    entity: Entity,
+    expression: &'e Expression,
     deadline: Deadline<'s>,
     union: Union<'s>,
     /// The summary of the search, if an operand is one.
     searched: Option<SearchSummary>,
 }
 
-impl<'s> ExpressionResolver<'s> {
-    fn add_operand(
-        &mut self,
-        expression: &Expression,
-        operand: &Operand,
-    ) -> Result<(), QueryError> {
-        match (expression.index, operand) {
+impl<'s> ExpressionResolver<'s, '_> {
+    /// Adds the rows that an operand finds in the index of the expression, or in an index that this one follows from.
+    fn add_operand(&mut self, index: Index, operand: &Operand) -> Result<(), QueryError> {
+        match (index, operand) {
+            (Index::Read { present, .. }, Operand::Null) => {
+                let present = self.snapshot.term_lists(self.entity)?.presence(present)?;
+                self.union.add_leaf(Leaf::NotPostings(present));
+            }
+            (Index::Read { read, among, .. }, Operand::Record(entity, id)) => {
+                for row in self.rows_with_id(*entity, *id)? {
+                    self.add_read(read, among, row)?;
+                }
+            }
+            (_, Operand::Null) if index.is_follower() => {
+                let mut without = self.present(index)?;
+                let rows = self.union.rows();
+                for (chunk, bits) in (0..).zip(without.chunks_mut()) {
+                    let mut all = EMPTY_CHUNK;
+                    set_all(&mut all, rows, chunk);
+                    bits.iter_mut().zip(&all).for_each(|(bit, word)| *bit = word & !*bit);
+                }
+                self.union.add_bitmap(without);
+            }
+            (Index::Any(indexes), operand) => {
+                for index in indexes {
+                    self.add_operand(*index, operand)?;
+                }
+            }
+            (Index::Through { entity, rows, index: Index::Ids }, Operand::Record(of, _)) => {
+                if *of == entity {
+                    self.add_from_lists(rows, operand)?;
+                }
+            }
+            (Index::Through { entity, rows, index }, operand) => {
+                let found = self.beyond(entity, |beyond| beyond.add_operand(*index, operand))?;
+                self.add_references(entity, rows, &found)?;
+            }
+            (Index::OneOf { index, codes }, Operand::Presence(is_one)) => {
+                let found = self.within(|within| within.add_codes(*index, codes))?;
+                let found = Clause { is_negated: !is_one, ..found };
+                self.union.add_bitmap(found.to_bitset(self.union.rows(), self.deadline)?);
+            }
+            (Index::Classes { index, classes }, Operand::Term(term)) => {
+                let class = classes.iter().find(|class| text_term(class.name) == *term);
+                if let Some(class) = class {
+                    self.add_codes(*index, class.codes)?;
+                }
+            }
             (_, Operand::Nothing) | (Index::Ids, Operand::Null) => {}
             (Index::Ids | Index::Words, Operand::Record(entity, id)) => {
                 let records = self.snapshot.count(self.entity);
@@ -145,7 +207,7 @@ impl<'s> ExpressionResolver<'s> {
             (Index::Names { entity, rows, named }, Operand::Null) => {
                 let presence = self.snapshot.term_lists(self.entity)?.presence(named)?;
                 self.union.add_leaf(Leaf::NotPostings(presence));
-                self.add_rows_with_suppressed_names(entity, rows, expression)?;
+                self.add_rows_with_suppressed_names(entity, rows)?;
             }
             (Index::Names { entity, rows, .. }, Operand::Term(name)) => {
                 self.add_references_by_name(entity, rows, *name)?;
@@ -178,6 +240,143 @@ impl<'s> ExpressionResolver<'s> {
         Ok(())
     }
 
+    /// Adds the rows with one of some codes.
+    fn add_codes(&mut self, index: Index, codes: &[&str]) -> Result<(), QueryError> {
+        for code in codes {
+            let operand = Operand::Term(text_term(&code.to_ascii_lowercase()));
+            self.add_operand(index, &operand)?;
+        }
+        Ok(())
+    }
+
+    /// The rows that `add` finds, apart from those found before.
+    fn within(
+        &mut self,
+        add: impl FnOnce(&mut Self) -> Result<(), QueryError>,
+    ) -> Result<Clause<'s>, QueryError> {
+        let union = Union::new(self.union.rows());
+        let mut within = ExpressionResolver { union, searched: None, ..*self };
+        add(&mut within)?;
+        Ok(Clause::internal(within.union.into_leaves()))
+    }
+
+    /// The rows of records of another entity that `add` finds, without suppressed records.
+    fn beyond(
+        &self,
+        entity: Entity,
+        add: impl FnOnce(&mut Self) -> Result<(), QueryError>,
+    ) -> Result<DocSet, QueryError> {
+        let rows = self.snapshot.count(entity);
+        let union = Union::new(rows);
+        let mut beyond = ExpressionResolver { entity, union, searched: None, ..*self };
+        add(&mut beyond)?;
+        let clause = Clause::internal(beyond.union.into_leaves());
+        let suppressed = self.snapshot.suppressed().rows(entity);
+        let found = Intersection::new(vec![clause], rows).without(suppressed);
+        DocSet::from_intersection(&found, self.deadline)
+    }
+
+    /// Adds the rows that refer to records of another entity. Cost: one posting list for each of the records.
+    fn add_references(
+        &mut self,
+        entity: Entity,
+        lists: usize,
+        records: &DocSet,
+    ) -> Result<(), QueryError> {
+        let file = self.snapshot.term_lists(self.entity)?;
+        let terms = keys_of(self.entity).lists[lists].terms;
+        let mut at = 0;
+        let rows = self.snapshot.rows(entity);
+        for chunk in 0..rows.div_ceil(CHUNK_ROWS as u32) {
+            let mut outcome = Ok(());
+            records.chunk_rows(chunk, rows, false).each(|low| {
+                let row = chunk << 16 | u32::from(low);
+                let term = match terms {
+                    Terms::AnyRows => any_row_term(entity, row),
+                    _ => Term::from(row),
+                };
+                // A mirror fetches what all of them need together.
+                outcome = self.check_deadline(at).and_then(|()| {
+                    let added = self.add_term(file, lists, term);
+                    Ok(self.snapshot.or_noted(added)?)
+                });
+                at += 1;
+                outcome.is_ok()
+            });
+            outcome?;
+        }
+        Ok(())
+    }
+
+    /// Adds the rows whose records refer to a row at a path that is read, among those of its posting list.
+    ///
+    /// Cost: one record read for each row of the list.
+    fn add_read(&mut self, read: usize, among: usize, referred: u32) -> Result<(), QueryError> {
+        let (entity, snapshot) = (self.entity, self.snapshot);
+        let Some(list) = snapshot.term_lists(entity)?.find(among, Term::from(referred))? else {
+            return Ok(());
+        };
+        let mut rows = Vec::with_capacity(list.count() as usize);
+        list.each(|row| {
+            rows.push(row);
+            true
+        })?;
+        let keys = keys_of(entity);
+        let tree = keys.tree.pruned(&|end: &usize| keys.ends[*end].read == Some(read));
+        for row in rows {
+            self.deadline.check()?;
+            let mut is_found = false;
+            let gathered = snapshot.gather(entity, row, &tree, &mut |_, value| {
+                is_found |= matches!(value, Gathered::Reference(_, row) if row == referred);
+            });
+            snapshot.or_noted(gathered)?;
+            if is_found {
+                self.union.add_row(row);
+            }
+        }
+        Ok(())
+    }
+
+    /// The rows for which an index that follows from others has a value.
+    fn present(&mut self, index: Index) -> Result<Bitset, QueryError> {
+        let found = self.within(|within| within.add_present(index))?;
+        found.to_bitset(self.union.rows(), self.deadline)
+    }
+
+    /// Adds the rows that have a value in an index.
+    fn add_present(&mut self, index: Index) -> Result<(), QueryError> {
+        match index {
+            Index::Lists(lists) => {
+                let file = self.snapshot.term_lists(self.entity)?;
+                self.union.add_leaf(Leaf::Postings(file.presence(lists)?));
+            }
+            Index::Order(order) => {
+                let order = self.snapshot.order(self.entity, order)?;
+                let without = ValueRange::without_value(order)?;
+                let without = Clause { is_negated: true, ..Clause::internal(vec![without.into()]) };
+                self.union.add_bitmap(without.to_bitset(self.union.rows(), self.deadline)?);
+            }
+            Index::Any(indexes) => {
+                indexes.iter().try_for_each(|index| self.add_present(*index))?;
+            }
+            // Also a reference without a record has an id.
+            Index::Through { entity, rows, index: Index::Ids } => {
+                let every = self.snapshot.rows(entity);
+                self.add_references(entity, rows, &DocSet::All(every))?;
+            }
+            Index::Through { entity, rows, index } => {
+                let found = self.beyond(entity, |beyond| beyond.add_present(*index))?;
+                self.add_references(entity, rows, &found)?;
+            }
+            Index::Classes { index, classes } => {
+                classes.iter().try_for_each(|class| self.add_codes(*index, class.codes))?;
+            }
+            // Every record has an answer.
+            _ => self.union.add_leaf(Leaf::Interval(0..self.union.rows())),
+        }
+        Ok(())
+    }
+
     /// The row of a record, or the rows of unresolved references with the id. A merged id stands for
     /// the id it was merged into, as in references. A suppressed record keeps its row here, because
     /// references to the record remain.
@@ -201,6 +400,8 @@ impl<'s> ExpressionResolver<'s> {
         match operand {
             Operand::Null => self.union.add_leaf(Leaf::NotPostings(file.presence(lists)?)),
             Operand::Term(term) => self.add_term(file, lists, *term)?,
+            // The lists of another entity have no such record.
+            Operand::Record(entity, _) if !spec.terms.are_rows_of(*entity) => {}
             Operand::Record(entity, id) => {
                 for row in self.rows_with_id(*entity, *id)? {
                     let term = match spec.terms {
@@ -368,7 +569,6 @@ impl<'s> ExpressionResolver<'s> {
         &mut self,
         target: Entity,
         lists: usize,
-        expression: &Expression,
     ) -> Result<(), QueryError> {
         let suppressed = self.snapshot.suppressed().all_rows(target);
         if suppressed.is_empty() {
@@ -384,8 +584,11 @@ impl<'s> ExpressionResolver<'s> {
             }
         }
         // Then the records without any other name: to a reader these records have no name.
-        let is_null =
-            Expression { is_negated: false, operands: vec![Operand::Null], ..expression.clone() };
+        let is_null = Expression {
+            is_negated: false,
+            operands: vec![Operand::Null],
+            ..self.expression.clone()
+        };
         let query = Query { filter: vec![is_null], ..Query::new(self.entity) };
         let predicate = Predicate::new(&query, self.snapshot)?;
         let clause = Clause::internal(referring.into_leaves());

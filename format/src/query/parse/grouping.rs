@@ -5,8 +5,9 @@ use crate::query::parse::error::{ParamError, suggest, suggest_others};
 use crate::query::parse::grammar::trim;
 use crate::query::parse::sort::parse_direction;
 use crate::query::parse::statistics_keys::StatisticsKeys;
+use crate::schema::countries::Class;
 use crate::schema::identifier::Scheme;
-use crate::schema::keys::{Direction, Index, Key, Keys, Kind, Terms, Values};
+use crate::schema::keys::{Direction, Index, Key, Keys, Kind, Terms, Values, keys_of};
 
 /// The most keys of one grouping.
 pub const GROUP_KEYS_MAX: usize = 2;
@@ -30,17 +31,17 @@ pub struct Grouping {
 }
 
 /// A key that groups are counted by.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(in crate::query) struct GroupKey {
     key: &'static Key,
     pub index: GroupIndex,
 }
 
 /// The index that has the values of rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::query) enum GroupIndex {
-    /// The posting lists with this number, each a group.
-    Lists { lists: usize, is_boolean: bool },
+    /// The posting lists with these numbers; each term is a group.
+    Lists { lists: Vec<usize>, is_boolean: bool },
     /// Whether a row is in any of the posting lists with this number.
     Presence(usize),
     /// The order with this number, of integers.
@@ -51,6 +52,25 @@ pub(in crate::query) enum GroupIndex {
     Links(Direction),
     /// The records: their values behind the posting lists with this number are hashed.
     Identifiers { lists: usize, scheme: Scheme },
+    /// The records: their references, at a path.
+    Records { path: ReadPath, entity: Entity },
+    /// The values of the records of an entity that any of these indexes lead to; without `beyond` the records themselves.
+    Joined { references: Vec<GroupIndex>, entity: Entity, beyond: Option<Box<GroupIndex>> },
+    /// The values of each of these indexes. No two indexes share a value.
+    Each(Vec<GroupIndex>),
+    /// Whether an index of codes finds one of some codes.
+    OneOf(Index),
+    /// The classes of the codes of an index.
+    Classes(Index, &'static [Class]),
+}
+
+/// A path whose values are read from records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::query) enum ReadPath {
+    /// The path of the posting lists with this number.
+    Lists(usize),
+    /// The path with this number among those that are read.
+    Read(usize),
 }
 
 /// A part of the order of groups.
@@ -77,6 +97,10 @@ impl GroupIndex {
         if !is_by_name(index) && keys.keys.iter().any(|key| key.filter.is_some_and(is_by_name)) {
             return None;
         }
+        GroupIndex::of_index(keys, index, key.kind == Kind::Boolean)
+    }
+
+    fn of_index(keys: &Keys, index: Index, is_boolean: bool) -> Option<GroupIndex> {
         Some(match index {
             Index::Order(order) if keys.orders[order].values == Values::Integers => {
                 GroupIndex::Order(order)
@@ -84,24 +108,80 @@ impl GroupIndex {
             Index::Presence(lists) => GroupIndex::Presence(lists),
             Index::Citations(Direction::Citations) => GroupIndex::Links(Direction::References),
             Index::Citations(Direction::References) => GroupIndex::Links(Direction::Citations),
-            Index::NamesScanned { rows: lists, .. } => {
-                GroupIndex::Lists { lists, is_boolean: false }
+            Index::NamesScanned { rows, .. } => {
+                GroupIndex::Lists { lists: vec![rows], is_boolean: false }
             }
             Index::Lists(lists) => match keys.lists[lists].terms {
                 Terms::Rows(entity) => {
                     match keys.targets.iter().position(|target| *target == lists) {
                         Some(path) => GroupIndex::Targets { path, lists, entity },
-                        None => GroupIndex::Lists { lists, is_boolean: false },
+                        None if entity.taxonomy_child().is_none() => {
+                            GroupIndex::Records { path: ReadPath::Lists(lists), entity }
+                        }
+                        None => GroupIndex::Lists { lists: vec![lists], is_boolean: false },
                     }
                 }
                 Terms::Identifiers(scheme) => GroupIndex::Identifiers { lists, scheme },
                 Terms::AnyRows | Terms::Values | Terms::Codes => {
-                    GroupIndex::Lists { lists, is_boolean: key.kind == Kind::Boolean }
+                    GroupIndex::Lists { lists: vec![lists], is_boolean }
                 }
                 Terms::Texts | Terms::Prefixes | Terms::Presence => return None,
             },
+            Index::Read { read, entity, .. } => {
+                GroupIndex::Records { path: ReadPath::Read(read), entity }
+            }
+            Index::Any(indexes) => return GroupIndex::of_any(keys, indexes, is_boolean),
+            Index::Through { entity, rows, index } => GroupIndex::Joined {
+                references: vec![GroupIndex::of_index(keys, Index::Lists(rows), false)?],
+                entity,
+                beyond: match index {
+                    Index::Ids => None,
+                    _ => Some(GroupIndex::of_index(keys_of(entity), *index, is_boolean)?.into()),
+                },
+            },
+            Index::OneOf { .. } => GroupIndex::OneOf(index),
+            Index::Classes { classes, .. } => GroupIndex::Classes(index, classes),
             _ => return None,
         })
+    }
+
+    /// The index of the values that any of some indexes has.
+    fn of_any(keys: &Keys, indexes: &[Index], is_boolean: bool) -> Option<GroupIndex> {
+        let each = || -> Option<Vec<GroupIndex>> {
+            indexes.iter().map(|index| GroupIndex::of_index(keys, *index, is_boolean)).collect()
+        };
+        match each()?.first()? {
+            GroupIndex::Lists { .. } => {
+                let lists = each()?.into_iter().flat_map(|index| match index {
+                    GroupIndex::Lists { lists, .. } => lists,
+                    _ => Vec::new(),
+                });
+                Some(GroupIndex::Lists { lists: lists.collect(), is_boolean })
+            }
+            GroupIndex::Targets { entity, .. } => {
+                let entity = *entity;
+                Some(GroupIndex::Joined { references: each()?, entity, beyond: None })
+            }
+            GroupIndex::Joined { entity, beyond, .. } => {
+                let (mut references, mut is_same) = (Vec::new(), true);
+                for index in each()? {
+                    match index {
+                        GroupIndex::Joined { references: more, entity: of, .. } => {
+                            is_same &= of == *entity;
+                            references.extend(more);
+                        }
+                        _ => return None,
+                    }
+                }
+                Some(match is_same {
+                    true => {
+                        GroupIndex::Joined { references, entity: *entity, beyond: beyond.clone() }
+                    }
+                    false => GroupIndex::Each(each()?),
+                })
+            }
+            _ => None,
+        }
     }
 }
 

@@ -52,7 +52,7 @@ pub(in crate::query) fn parse_operand(key: &Key, value: &RawValue<'_>) -> Result
     if !value.is_quoted && text == "null" && has_null {
         return Ok(match key.filter {
             // Every record answers whether it has a value, so the answer itself is never null.
-            Some(Index::Presence(_)) => Operand::Nothing,
+            Some(Index::Presence(_) | Index::OneOf { .. }) => Operand::Nothing,
             _ => Operand::Null,
         });
     }
@@ -193,7 +193,7 @@ fn parse_boolean(key: &Key, text: &str) -> Option<Operand> {
         _ => return None,
     };
     Some(match key.filter {
-        Some(Index::Presence(_)) => Operand::Presence(value),
+        Some(index) if index.is_presence() => Operand::Presence(value),
         _ => Operand::Term(Term::from(value)),
     })
 }

@@ -3,7 +3,7 @@
 use std::{num::NonZeroU32, sync::Arc};
 
 use crate::entity::Entity;
-use crate::query::parse::error::ParamError;
+use crate::query::parse::error::{ParamError, unknown_filter_key};
 use crate::query::parse::filter::{
     EXPRESSIONS_MAX, Expression, SEARCHED, full_text_search, parse_filter, parse_search,
 };
@@ -12,13 +12,13 @@ use crate::query::parse::grouping::Grouping;
 use crate::query::parse::identifier::{Identifier, SearchedIdentifier};
 use crate::query::parse::operand::Operand;
 use crate::query::parse::sample::Sample;
-use crate::query::parse::search::Search;
+use crate::query::parse::search::{Search, SyntaxError};
 use crate::query::parse::select::parse_select;
 use crate::query::parse::sort::{SortKey, parse_sort};
 use crate::query::parse::statistics_keys::StatisticsKeys;
 use crate::record::legacy::LegacyEntity;
 use crate::record::members::{Members, View};
-use crate::schema::keys::{Direction, Index, Keys, keys_of, keys_of_legacy};
+use crate::schema::keys::{Direction, Index, Keys, keys_of, keys_of_legacy, keys_of_openalex};
 
 /// The name of the ids that a record refers to, beside its members.
 pub const REFERENCES: &str = "references";
@@ -89,6 +89,11 @@ impl Query {
         Query { keys: keys_of_legacy(legacy), ..Query::new(legacy.entity) }
     }
 
+    /// Creates a query for the first page of a list in OpenAlex's dialect.
+    pub fn openalex(entity: Entity) -> Query {
+        Query { keys: keys_of_openalex(entity), ..Query::new(entity) }
+    }
+
     /// The position of the page's first row among all matching rows, from 0.
     pub fn first_position(&self) -> u64 {
         u64::from(self.page.get() - 1) * u64::from(self.per_page)
@@ -129,6 +134,44 @@ impl Query {
         let search = full_text_search(self.keys, text, true)?;
         self.filter.push(search.ok_or_else(|| vec![ParamError::new("search.exact", reason)])?);
         self.check_expressions(text)
+    }
+
+    /// Adds a full-text search in the fields of a key, with the words as they are written if it is exact.
+    ///
+    /// # Errors
+    ///
+    /// If the list has no such key, or the text breaks the syntax of searches.
+    pub fn add_search_in(
+        &mut self,
+        key: &str,
+        text: &str,
+        is_exact: bool,
+    ) -> Result<(), Vec<ParamError>> {
+        let found = self.keys.filter(key);
+        let Some((key, index @ Index::FullText(fields))) = found else {
+            return Err(vec![unknown_filter_key(self.keys, key)]);
+        };
+        let search = Search::parse_in(text, is_exact, fields).map_err(
+            |SyntaxError { position, reason }| {
+                vec![ParamError::new(text, format!("at byte {position}: {reason}"))]
+            },
+        )?;
+        let operands = vec![Operand::Search(Arc::new(search))];
+        let text = format!("{}:{text}", key.name);
+        self.filter.push(Expression { key, index, is_negated: false, operands, text });
+        self.check_expressions(key.name)
+    }
+
+    /// Makes all words of all searches required. Tells whether one of the searches would else list records with most words.
+    pub fn require_all_words(&mut self) -> bool {
+        let mut is_narrower = false;
+        for operand in self.filter.iter_mut().flat_map(|expression| &mut expression.operands) {
+            if let Operand::Search(search) = operand {
+                is_narrower |= search.is_plain;
+                Arc::make_mut(search).requires_all = true;
+            }
+        }
+        is_narrower
     }
 
     /// Makes the first full-text search of the filter the search that the list is ordered by, if the query has no other.

@@ -44,6 +44,7 @@ use crate::snapshot::Snapshot;
 use crate::storage::error::ReadError;
 use crate::text::analyzer::Languages;
 
+pub use crate::query::search::plan::ALL_RECORDS_MIN;
 pub use crate::query::search::record::RecordTexts;
 pub use crate::query::search::score::{RELEVANCE_SCORE, RankedRow};
 pub use crate::query::search::snippet::{Excerpt, Marker};

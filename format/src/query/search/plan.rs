@@ -27,7 +27,7 @@ use crate::schema::texts::ANY_FIELD;
 use crate::text::analyzer::{Languages, is_function_word, is_stop_word};
 
 /// A plain search that fewer records match lists records with most of its words too.
-const ALL_RECORDS_MIN: usize = 10;
+pub const ALL_RECORDS_MIN: u64 = 10;
 /// Where fewer records than this have half of the weight of the words, any word suffices.
 const MOST_RECORDS_MIN: usize = 100;
 /// Records with most words do not follow those with all words if finding them takes longer: 125 million postings. A constant,
@@ -70,22 +70,22 @@ impl<'s, 'q> Resolver<'s, 'q> {
     pub fn matcher(&mut self) -> Result<Matcher<'s>, QueryError> {
         let search = self.search;
         let mut matcher = self.checked_node(&search.tree)?;
-        if !search.is_plain {
+        if !search.is_plain || search.requires_all {
             return Ok(matcher);
         }
         let only = matcher.groups().filter(|groups| groups.len() == 1);
         let known = only.and_then(|groups| groups.first()?.exact_count());
-        if known.is_some_and(|count| count >= ALL_RECORDS_MIN as u64) {
+        if known.is_some_and(|count| count >= ALL_RECORDS_MIN) {
             return Ok(matcher);
         }
-        let mut first = self.first_rows(ALL_RECORDS_MIN, |row| matcher.seek(row))?;
+        let mut first = self.first_rows(ALL_RECORDS_MIN as usize, |row| matcher.seek(row))?;
         // A search without records may be mistyped. Looking for near words is dear, and a search with records needs none.
         let words = words_of(&search.tree);
         if first.is_empty() && self.words.correct(words.iter().map(|(word, _)| &**word))? {
             matcher = self.checked_node(&search.tree)?;
-            first = self.first_rows(ALL_RECORDS_MIN, |row| matcher.seek(row))?;
+            first = self.first_rows(ALL_RECORDS_MIN as usize, |row| matcher.seek(row))?;
         }
-        if first.len() < ALL_RECORDS_MIN
+        if (first.len() as u64) < ALL_RECORDS_MIN
             && let Some(most) = self.most_besides(&first)?
         {
             self.first = Some(first);

@@ -1,6 +1,7 @@
 //! The table of keys, one line per key.
 
 use crate::entity::Entity;
+use crate::schema::countries::{CONTINENTS, Class, GLOBAL_SOUTH};
 use crate::schema::keys::Direction;
 use crate::schema::texts::{ANY_FIELD, Field};
 
@@ -16,6 +17,31 @@ pub(super) struct Line {
     /// Whether integers also have posting lists: worth their bytes where filters ask for single values
     /// that many records share.
     pub is_listed: bool,
+    /// Whether integers have posting lists alone, and no order: worth their bytes for few different values that nothing is
+    /// sorted by.
+    pub is_unordered: bool,
+}
+
+/// A key whose rows follow from indexes that other keys have. It costs no bytes in a snapshot.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Follower {
+    pub name: &'static str,
+    pub from: Source,
+}
+
+/// The keys of a [`Follower`]'s values.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Source {
+    /// A value of any of these keys of ids or codes.
+    Any(&'static [&'static str]),
+    /// The value of a key of the entity, in the records that any of these keys refer to.
+    Through(&'static [&'static str], Entity, &'static str),
+    /// Through more than one entity.
+    Either(&'static [&'static str], [(Entity, &'static str); 2]),
+    /// Whether a value of this key of codes is one of the codes.
+    OneOf(&'static str, &'static [&'static str]),
+    /// The classes of the values of this key of codes.
+    Classes(&'static str, &'static [Class]),
 }
 
 /// The aspect of its member that a key compares.
@@ -39,21 +65,27 @@ pub(super) enum Aspect {
     Citations(Direction),
     /// The number of records that the record refers to.
     ReferenceCount,
+    /// References that are read from the records which another key of references finds, because posting lists of their own
+    /// would take more bytes than they are worth.
+    Read { among: &'static str },
 }
 
 /// A key that filters.
 const fn f(name: &'static str) -> Line {
-    Line { name, path: name, filter: true, sort: false, aspect: Aspect::Value, is_listed: false }
+    Line {
+        name,
+        path: name,
+        filter: true,
+        sort: false,
+        aspect: Aspect::Value,
+        is_listed: false,
+        is_unordered: false,
+    }
 }
 
 /// A key that filters and sorts.
 const fn fs(name: &'static str) -> Line {
     Line { sort: true, ..f(name) }
-}
-
-/// A key that sorts.
-const fn s(name: &'static str) -> Line {
-    Line { filter: false, ..fs(name) }
 }
 
 impl Line {
@@ -63,6 +95,10 @@ impl Line {
 
     const fn listed(self) -> Line {
         Line { is_listed: true, ..self }
+    }
+
+    const fn unordered(self) -> Line {
+        Line { is_unordered: true, ..self }
     }
 
     const fn identifier(self) -> Line {
@@ -89,6 +125,10 @@ impl Line {
         Line { aspect: Aspect::ReferenceCount, ..self }
     }
 
+    const fn read(self, among: &'static str) -> Line {
+        Line { aspect: Aspect::Read { among }, ..self }
+    }
+
     const fn searches(self, path: &'static str, fields: u8) -> Line {
         Line { path, aspect: Aspect::Texts(fields), ..self }
     }
@@ -101,7 +141,28 @@ impl Line {
 /// Keys of every entity with filters.
 const NAMES: [Line; 3] = [fs("id"), fs("name"), f("name.search").words("name")];
 
-/// Keys of every entity with filters. Authors have them without sorting.
+const fn any(name: &'static str, keys: &'static [&'static str]) -> Follower {
+    Follower { name, from: Source::Any(keys) }
+}
+
+const fn through(
+    name: &'static str,
+    references: &'static [&'static str],
+    entity: Entity,
+    key: &'static str,
+) -> Follower {
+    Follower { name, from: Source::Through(references, entity, key) }
+}
+
+const fn south(name: &'static str, countries: &'static str) -> Follower {
+    Follower { name, from: Source::OneOf(countries, &GLOBAL_SOUTH) }
+}
+
+const fn continent(name: &'static str, countries: &'static str) -> Follower {
+    Follower { name, from: Source::Classes(countries, &CONTINENTS) }
+}
+
+/// Keys of every entity with filters.
 const DATES: [Line; 2] = [fs("updated_date"), fs("created_date")];
 
 /// Bounds of the dates of a record.
@@ -140,10 +201,15 @@ const OUTPUTS: &[Line] = &[
     f("has_doi").present("doi"),
     f("has_abstract").present("abstract"),
     f("has_orcid").present("authors.orcid"),
+    f("has_references"),
+    f("has_pdf_url"),
+    f("has_raw_affiliation_strings"),
     f("open_access.oa_status"),
     f("ids.mag").identifier(),
     f("ids.pmid").identifier(),
     f("ids.pmcid").identifier(),
+    f("has_pmid").present("ids.pmid"),
+    f("has_pmcid").present("ids.pmcid"),
     f("primary_venue.id").identifier(),
     f("primary_venue.source.id"),
     f("primary_venue.source.name"),
@@ -155,6 +221,22 @@ const OUTPUTS: &[Line] = &[
     f("primary_venue.is_accepted"),
     f("primary_venue.is_published"),
     f("additional_venues.source.id"),
+    f("additional_venues.source.type"),
+    f("additional_venues.license"),
+    f("additional_venues.version"),
+    f("additional_venues.is_oa"),
+    f("additional_venues.is_accepted"),
+    f("additional_venues.is_published"),
+    f("open_venues.version"),
+    f("open_venues.source.type"),
+    f("best_oa_venue.source.id"),
+    f("best_oa_venue.source.type"),
+    f("best_oa_venue.license"),
+    f("best_oa_venue.version"),
+    f("best_oa_venue.is_oa"),
+    f("best_oa_venue.is_accepted"),
+    f("best_oa_venue.is_published"),
+    f("authors.count").unordered(),
     f("authors.id"),
     f("authors.orcid"),
     f("authors.name"),
@@ -164,9 +246,14 @@ const OUTPUTS: &[Line] = &[
     f("authors.affiliations.id"),
     f("authors.affiliations.name"),
     f("authors.affiliations.name.search").words("authors.affiliations.name"),
+    f("authors.affiliations.count").unordered(),
     f("authors.countries.code"),
+    f("authors.countries.count").unordered(),
+    f("corresponding_authors.id").read("authors.id"),
+    f("corresponding_institutions.id"),
     f("primary_topic.id"),
     f("topics.id"),
+    f("topics.count").unordered(),
     f("primary_topic.subfield.id"),
     f("primary_topic.field.id"),
     f("primary_topic.domain.id"),
@@ -174,7 +261,10 @@ const OUTPUTS: &[Line] = &[
     f("funders.id"),
     f("funders.awards.id").identifier(),
     f("funders.awards.funder_award_id").identifier(),
-    f("keywords"),
+    f("funders.name"),
+    f("funders.awards.doi").identifier(),
+    f("keywords").at("keywords.id").identifier(),
+    f("keywords.id").identifier(),
     f("biblio.volume"),
     f("biblio.issue"),
     f("biblio.first_page"),
@@ -187,23 +277,24 @@ const OUTPUTS: &[Line] = &[
     fs("apc_paid.value"),
     fs("apc_paid.value_usd"),
     f("apc_paid.currency"),
+    f("apc_paid.provenance"),
+    f("apc_list.value").unordered(),
+    f("apc_list.value_usd").unordered(),
+    f("apc_list.currency"),
+    f("apc_list.provenance"),
     f("references").follows(Direction::Citations),
     f("referenced_by").follows(Direction::References),
     fs("references.count").counts_references(),
 ];
 
 const AUTHORS: &[Line] = &[
-    f("updated_date"),
-    f("created_date"),
     f("orcid"),
     f("has_orcid").present("orcid"),
     f("full_name"),
     f("display_name_alternatives"),
     fs("outputs_count"),
     fs("cited_by_count"),
-    f("summary_stats.2yr_mean_citedness"),
-    f("summary_stats.h_index"),
-    f("summary_stats.i10_index"),
+    f("ids.scopus").identifier(),
     f("last_known_institutions.id"),
     f("affiliations.id"),
     f("last_known_institutions.name"),
@@ -227,6 +318,7 @@ const SOURCES: &[Line] = &[
     f("issn_l").identifier(),
     f("has_issn").present("issn"),
     fs("type"),
+    f("host_organization"),
     f("host_organization_name"),
     f("host_organization_name.search").words("host_organization_name"),
     f("alternate_titles"),
@@ -259,6 +351,7 @@ const INSTITUTIONS: &[Line] = &[
     f("country.code"),
     f("display_name_acronyms"),
     f("display_name_alternatives"),
+    f("lineage.id"),
     f("repositories.id"),
     f("associated_institutions.id"),
     f("roles.id"),
@@ -291,6 +384,7 @@ const FUNDERS: &[Line] = &[
     f("ids.doi").identifier(),
     f("ids.ror").identifier(),
     f("ids.crossref").identifier(),
+    f("ids.wikidata").identifier(),
     f("roles.id"),
     fs("grants_count"),
     fs("awards_count"),
@@ -300,27 +394,176 @@ const TOPICS: &[Line] = &[f("keywords"), f("subfield.id"), f("field.id"), f("dom
 
 const DOMAINS: &[Line] = &[f("fields.id")];
 
-const SORTS_ONLY: &[Line] = &[
-    s("id"),
-    s("name"),
-    s("updated_date"),
-    s("created_date"),
-    s("outputs_count"),
-    s("cited_by_count"),
+const FIELDS: &[Line] = &[f("subfields.id"), f("domain.id")];
+
+const SUBFIELDS: &[Line] = &[f("topics.id"), f("field.id"), f("domain.id")];
+
+const PRIMARY: &[&str] = &["primary_venue.source.id"];
+const VENUES: &[&str] = &["primary_venue.source.id", "additional_venues.source.id"];
+const BEST: &[&str] = &["best_oa_venue.source.id"];
+const AFFILIATIONS: &[&str] = &["authors.affiliations.id"];
+const TOPIC_IDS: &[&str] = &["topics.id"];
+
+const OUTPUT_FOLLOWERS: &[Follower] = &[
+    any("venues.source.id", VENUES),
+    any("venues.source.type", &["primary_venue.source.type", "additional_venues.source.type"]),
+    any("venues.license", &["primary_venue.license", "additional_venues.license"]),
+    any("venues.version", &["primary_venue.version", "additional_venues.version"]),
+    any("venues.is_oa", &["primary_venue.is_oa", "additional_venues.is_oa"]),
+    any("venues.is_accepted", &["primary_venue.is_accepted", "additional_venues.is_accepted"]),
+    any("venues.is_published", &["primary_venue.is_published", "additional_venues.is_published"]),
+    through("primary_venue.source.issn", PRIMARY, Entity::Source, "issn"),
+    through("primary_venue.source.has_issn", PRIMARY, Entity::Source, "has_issn"),
+    through("primary_venue.source.is_oa", PRIMARY, Entity::Source, "is_oa"),
+    through("primary_venue.source.is_in_doaj", PRIMARY, Entity::Source, "is_in_doaj"),
+    through("primary_venue.source.is_core", PRIMARY, Entity::Source, "is_core"),
+    through("primary_venue.source.host_organization", PRIMARY, Entity::Source, "host_organization"),
+    through(
+        "primary_venue.source.host_organization.lineage",
+        PRIMARY,
+        Entity::Source,
+        "host_organization.lineage",
+    ),
+    through("venues.source.issn", VENUES, Entity::Source, "issn"),
+    through("venues.source.has_issn", VENUES, Entity::Source, "has_issn"),
+    through("venues.source.is_oa", VENUES, Entity::Source, "is_oa"),
+    through("venues.source.is_in_doaj", VENUES, Entity::Source, "is_in_doaj"),
+    through("venues.source.is_core", VENUES, Entity::Source, "is_core"),
+    through("venues.source.host_organization", VENUES, Entity::Source, "host_organization"),
+    through(
+        "venues.source.host_organization.lineage",
+        VENUES,
+        Entity::Source,
+        "host_organization.lineage",
+    ),
+    through("best_oa_venue.source.issn", BEST, Entity::Source, "issn"),
+    through("best_oa_venue.source.is_oa", BEST, Entity::Source, "is_oa"),
+    through("best_oa_venue.source.is_in_doaj", BEST, Entity::Source, "is_in_doaj"),
+    through("best_oa_venue.source.host_organization", BEST, Entity::Source, "host_organization"),
+    through(
+        "best_oa_venue.source.host_organization.lineage",
+        BEST,
+        Entity::Source,
+        "host_organization.lineage",
+    ),
+    Follower {
+        name: "has_submitted_version",
+        from: Source::OneOf("open_venues.version", &["submittedVersion"]),
+    },
+    Follower {
+        name: "has_accepted_or_published_version",
+        from: Source::OneOf("open_venues.version", &["acceptedVersion", "publishedVersion"]),
+    },
+    Follower {
+        name: "is_in_open_repository",
+        from: Source::OneOf("open_venues.source.type", &["repository"]),
+    },
+    through("authors.affiliations.type", AFFILIATIONS, Entity::Institution, "type"),
+    through("authors.affiliations.ror", AFFILIATIONS, Entity::Institution, "ror"),
+    through("authors.affiliations.lineage.id", AFFILIATIONS, Entity::Institution, "lineage.id"),
+    continent("authors.countries.continent", "authors.countries.code"),
+    south("authors.countries.is_global_south", "authors.countries.code"),
+    through("topics.subfield.id", TOPIC_IDS, Entity::Topic, "subfield.id"),
+    through("topics.field.id", TOPIC_IDS, Entity::Topic, "field.id"),
+    through("topics.domain.id", TOPIC_IDS, Entity::Topic, "domain.id"),
 ];
+
+const LAST_KNOWN: &[&str] = &["last_known_institutions.id"];
+const ONCE: &[&str] = &["affiliations.id"];
+
+const AUTHOR_FOLLOWERS: &[Follower] = &[
+    through("affiliations.country.code", ONCE, Entity::Institution, "country.code"),
+    through("affiliations.type", ONCE, Entity::Institution, "type"),
+    through("affiliations.ror", ONCE, Entity::Institution, "ror"),
+    through("affiliations.lineage.id", ONCE, Entity::Institution, "lineage.id"),
+    through(
+        "last_known_institutions.country.code",
+        LAST_KNOWN,
+        Entity::Institution,
+        "country.code",
+    ),
+    through("last_known_institutions.type", LAST_KNOWN, Entity::Institution, "type"),
+    through("last_known_institutions.ror", LAST_KNOWN, Entity::Institution, "ror"),
+    through("last_known_institutions.lineage.id", LAST_KNOWN, Entity::Institution, "lineage.id"),
+    continent("last_known_institutions.continent", "last_known_institutions.country.code"),
+    south("last_known_institutions.is_global_south", "last_known_institutions.country.code"),
+];
+
+const HOST: &[&str] = &["host_organization"];
+
+const SOURCE_FOLLOWERS: &[Follower] = &[
+    Follower {
+        name: "host_organization.lineage",
+        from: Source::Either(
+            HOST,
+            // The lineage of an institution is the institution alone.
+            [(Entity::Publisher, "lineage.id"), (Entity::Institution, "id")],
+        ),
+    },
+    continent("country.continent", "country.code"),
+    south("country.is_global_south", "country.code"),
+];
+
+const REPOSITORIES: &[&str] = &["repositories.id"];
+
+const INSTITUTION_FOLLOWERS: &[Follower] = &[
+    through("repositories.host_organization", REPOSITORIES, Entity::Source, "host_organization"),
+    through(
+        "repositories.host_organization.lineage",
+        REPOSITORIES,
+        Entity::Source,
+        "host_organization.lineage",
+    ),
+    continent("country.continent", "country.code"),
+    south("country.is_global_south", "country.code"),
+];
+
+const PUBLISHER_FOLLOWERS: &[Follower] = &[
+    continent("countries.continent", "countries.code"),
+    south("countries.is_global_south", "countries.code"),
+];
+
+const FUNDER_FOLLOWERS: &[Follower] = &[
+    continent("country.continent", "country.code"),
+    south("country.is_global_south", "country.code"),
+];
+
+/// The keys of an entity that follow from others, in the order of the documentation.
+pub(super) fn followers(entity: Entity) -> &'static [Follower] {
+    match entity {
+        Entity::Output => OUTPUT_FOLLOWERS,
+        Entity::Author => AUTHOR_FOLLOWERS,
+        Entity::Source => SOURCE_FOLLOWERS,
+        Entity::Institution => INSTITUTION_FOLLOWERS,
+        Entity::Publisher => PUBLISHER_FOLLOWERS,
+        Entity::Funder => FUNDER_FOLLOWERS,
+        _ => &[],
+    }
+}
+
+/// Whether the lists of the interface take filters; those of OpenAlex all do.
+pub(super) fn is_filtered(entity: Entity) -> bool {
+    !matches!(entity, Entity::Field | Entity::Subfield)
+}
+
+/// Whether the lists of the interface sort by a key that sorts those of OpenAlex.
+pub(super) fn is_sorted(entity: Entity, key: &str) -> bool {
+    entity != Entity::Author || ["id", "name", "outputs_count", "cited_by_count"].contains(&key)
+}
 
 /// The lines of an entity, in the order of the documentation.
 pub(super) fn lines(entity: Entity) -> Vec<Line> {
     let parts: &[&[Line]] = match entity {
         Entity::Output => &[&NAMES, &DATES, &BOUNDS, OUTPUTS],
-        Entity::Author => &[&NAMES, &BOUNDS, AUTHORS],
+        Entity::Author => &[&NAMES, &DATES, &BOUNDS, AUTHORS, &STATISTICS],
         Entity::Source => &[&NAMES, &DATES, &BOUNDS, SOURCES, &COUNTS, &STATISTICS],
         Entity::Institution => &[&NAMES, &DATES, &BOUNDS, INSTITUTIONS, &COUNTS, &STATISTICS],
         Entity::Publisher => &[&NAMES, &DATES, &BOUNDS, PUBLISHERS, &COUNTS, &STATISTICS],
         Entity::Funder => &[&NAMES, &DATES, &BOUNDS, FUNDERS, &COUNTS, &STATISTICS],
         Entity::Topic => &[&NAMES, &DATES, &BOUNDS, TOPICS, &COUNTS],
         Entity::Domain => &[&NAMES, &DATES, &BOUNDS, DOMAINS, &COUNTS],
-        Entity::Field | Entity::Subfield => &[SORTS_ONLY],
+        Entity::Field => &[&NAMES, &DATES, &BOUNDS, FIELDS, &COUNTS],
+        Entity::Subfield => &[&NAMES, &DATES, &BOUNDS, SUBFIELDS, &COUNTS],
         Entity::InstitutionType => &[],
     };
     parts.concat()

@@ -14,6 +14,7 @@ use std::sync::LazyLock;
 use crate::entity::Entity;
 use crate::record::gather::{PathTarget, PathTree};
 use crate::record::legacy::{LEGACY, LegacyEntity};
+use crate::schema::countries::Class;
 use crate::schema::identifier::Scheme;
 
 /// The type of a key's values, which decides how the values of a filter are parsed.
@@ -146,6 +147,43 @@ pub enum Index {
         /// The posting lists of rows that refer to a named record.
         named: usize,
     },
+    /// References that records have at the path with the number `read`, among the rows that the posting lists `among` have
+    /// for the same record. The lists `present` tell which records have such a reference.
+    Read {
+        /// The number of the path among those that are read.
+        read: usize,
+        /// The posting lists by row, of more references.
+        among: usize,
+        /// The posting lists of the records that have one.
+        present: usize,
+        /// The entity referred to.
+        entity: Entity,
+    },
+    /// The union of the rows of these indexes of the same entity.
+    Any(&'static [Index]),
+    /// The posting lists `rows`, for the rows of `entity` that an index of `entity` finds.
+    Through {
+        /// The entity whose records have the values.
+        entity: Entity,
+        /// The posting lists by row of `entity`.
+        rows: usize,
+        /// The index of `entity`.
+        index: &'static Index,
+    },
+    /// Whether an index of codes has one of these codes for a row.
+    OneOf {
+        /// The index of the codes.
+        index: &'static Index,
+        /// Codes, in any case.
+        codes: &'static [&'static str],
+    },
+    /// The rows that an index of codes has for the codes of a class.
+    Classes {
+        /// The index of the codes.
+        index: &'static Index,
+        /// Classes without a common code.
+        classes: &'static [Class],
+    },
     /// The posting lists `rows`, for the rows of `entity` whose name matches. All rows of `entity`
     /// are scanned: a few hundred in the taxonomy.
     NamesScanned {
@@ -154,6 +192,26 @@ pub enum Index {
         /// The posting lists by row of `entity`.
         rows: usize,
     },
+}
+
+impl Index {
+    /// Whether every record with a reference on the way has an answer, true or false.
+    pub fn is_presence(self) -> bool {
+        match self {
+            Index::Presence(_) | Index::OneOf { .. } => true,
+            Index::Through { index, .. } => index.is_presence(),
+            Index::Any(indexes) => indexes.iter().all(|index| index.is_presence()),
+            _ => false,
+        }
+    }
+
+    /// Whether the index follows from indexes of other keys.
+    pub fn is_follower(self) -> bool {
+        matches!(
+            self,
+            Index::Any(_) | Index::Through { .. } | Index::OneOf { .. } | Index::Classes { .. }
+        )
+    }
 }
 
 /// A key with the facts that follow from its line and its member.
@@ -190,6 +248,17 @@ pub enum Terms {
     Prefixes,
     /// No terms: one posting list of the rows that have a value.
     Presence,
+}
+
+impl Terms {
+    /// Whether terms may be rows of an entity.
+    pub fn are_rows_of(self, entity: Entity) -> bool {
+        match self {
+            Terms::Rows(of) => of == entity,
+            Terms::AnyRows => true,
+            _ => false,
+        }
+    }
 }
 
 /// The posting lists of one path, one list per term.
@@ -258,6 +327,8 @@ pub struct PathUse {
     pub order: Option<usize>,
     /// Whether the values are names of the record, and which.
     pub names: Option<NameRole>,
+    /// The number of the path among those whose values are read from records.
+    pub read: Option<usize>,
 }
 
 /// The role of a name of a record.
@@ -369,7 +440,12 @@ impl Keys {
     }
 }
 
-static KEYS: LazyLock<Vec<Keys>> = LazyLock::new(resolve::all);
+static OPENALEX_KEYS: LazyLock<Vec<Keys>> = LazyLock::new(resolve::all);
+
+static KEYS: LazyLock<Vec<Keys>> = LazyLock::new(|| {
+    let all = OPENALEX_KEYS.iter().zip(Entity::all());
+    all.map(|(keys, entity)| resolve::of_interface(keys, entity)).collect()
+});
 
 static LEGACY_KEYS: LazyLock<Vec<Keys>> = LazyLock::new(legacy::all);
 
@@ -381,6 +457,12 @@ static LEGACY_KEYS: LazyLock<Vec<Keys>> = LazyLock::new(legacy::all);
 pub fn keys_of_legacy(legacy: &LegacyEntity) -> &'static Keys {
     let at = LEGACY.iter().position(|known| known.entity == legacy.entity);
     &LEGACY_KEYS[at.expect("every LegacyEntity is a member of LEGACY")]
+}
+
+/// The keys of an entity's list in OpenAlex's dialect. They use the posting lists and orders of the entity's own list, and
+/// are those of the own list and more.
+pub fn keys_of_openalex(entity: Entity) -> &'static Keys {
+    &OPENALEX_KEYS[entity as usize]
 }
 
 /// The keys of an entity's list.

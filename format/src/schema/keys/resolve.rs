@@ -5,7 +5,7 @@ use crate::record::gather::{FoundPath, PathTarget, PathTree, find_path};
 use crate::record::schema::Schema;
 use crate::record::{Record, schema_of};
 use crate::schema::identifier::Scheme;
-use crate::schema::keys::lines::{Aspect, Line, lines};
+use crate::schema::keys::lines::{Aspect, Line, Source, followers, is_filtered, is_sorted, lines};
 use crate::schema::keys::{
     Bound, Direction, Index, Key, Keys, Kind, NameRole, Order, PathUse, TermLists, Terms, Values,
 };
@@ -37,7 +37,86 @@ pub(super) fn all() -> Vec<Keys> {
             add_unresolved(unresolved_words, lists, path, Terms::Prefixes);
         }
     }
+    FOLLOWING.into_iter().for_each(|entity| add_followers(&mut all, entity));
     all
+}
+
+/// The keys of an entity's list in the interface, of those in OpenAlex's dialect.
+pub(super) fn of_interface(openalex: &Keys, entity: Entity) -> Keys {
+    let mut keys = openalex.clone();
+    for key in &mut keys.keys {
+        key.filter = key.filter.filter(|_| is_filtered(entity));
+        key.sort = key.sort.filter(|_| is_sorted(entity, key.name));
+    }
+    keys.keys.retain(|key| key.filter.is_some() || key.sort.is_some());
+    keys
+}
+
+/// The entities with followers, each after those whose keys its followers follow from.
+const FOLLOWING: [Entity; 6] = [
+    Entity::Publisher,
+    Entity::Funder,
+    Entity::Source,
+    Entity::Institution,
+    Entity::Author,
+    Entity::Output,
+];
+
+/// Adds the keys that follow from other keys.
+fn add_followers(all: &mut [Keys], entity: Entity) {
+    for follower in followers(entity) {
+        let key_of = |entity: Entity, name: &str| match all[entity as usize].filter(name) {
+            Some((key, index)) => (key.clone(), index),
+            None => panic!("the key `{}` follows from no key `{name}`", follower.name),
+        };
+        // The keys live as long as the program, and so do the indexes that they consist of.
+        let kept = |index: Index| -> &'static Index { Box::leak(Box::new(index)) };
+        let any = |indexes: Vec<Index>| match indexes[..] {
+            [index] => index,
+            _ => Index::Any(Vec::leak(indexes)),
+        };
+        let through = |references: &[&str], (beyond, name): (Entity, &str)| {
+            let (key, index) = key_of(beyond, name);
+            let index = kept(index);
+            let (mut indexes, mut is_many) = (Vec::new(), key.is_many || references.len() > 1);
+            for reference in references {
+                let (reference, of_rows) = key_of(entity, reference);
+                let Index::Lists(rows) = of_rows else {
+                    panic!("the key `{}` leads through no reference", follower.name);
+                };
+                is_many |= reference.is_many;
+                indexes.push(Index::Through { entity: beyond, rows, index });
+            }
+            (Key { is_many, ..key }, indexes)
+        };
+        let (key, index) = match follower.from {
+            Source::Any(names) => {
+                let found: Vec<_> = names.iter().map(|name| key_of(entity, name)).collect();
+                let indexes = found.iter().map(|(_, index)| *index).collect();
+                (Key { is_many: true, ..found[0].0.clone() }, any(indexes))
+            }
+            Source::Through(references, beyond, name) => {
+                let (key, indexes) = through(references, (beyond, name));
+                (key, any(indexes))
+            }
+            Source::Either(references, beyond) => {
+                let [one, other] = beyond.map(|beyond| through(references, beyond));
+                let key = Key { kind: Kind::AnyId, ..one.0 };
+                (key, any([one.1, other.1].concat()))
+            }
+            Source::OneOf(name, codes) => {
+                let (key, index) = key_of(entity, name);
+                let key = Key { kind: Kind::Boolean, is_many: false, ..key };
+                (key, Index::OneOf { index: kept(index), codes })
+            }
+            Source::Classes(name, classes) => {
+                let (key, index) = key_of(entity, name);
+                (key, Index::Classes { index: kept(index), classes })
+            }
+        };
+        let key = Key { name: follower.name, filter: Some(index), sort: None, ..key };
+        all[entity as usize].keys.push(key);
+    }
 }
 
 /// Adds the lists of names without a record, unless there are some.
@@ -146,6 +225,18 @@ impl KeysBuilder {
     }
 
     fn filter(&mut self, line: &Line, end: &FoundPath, kind: Kind) -> Index {
+        if let Aspect::Read { among } = line.aspect {
+            let read = self.keys.ends.iter().filter(|end| end.read.is_some()).count();
+            self.end(end).read = Some(read);
+            let Some(among) = self.keys.lists.iter().position(|lists| lists.path == among) else {
+                panic!("the key `{}` needs the key `{among}` before it", line.name);
+            };
+            let Schema::Reference(entity) = end.schema else {
+                panic!("the key `{}` is no reference", line.name);
+            };
+            let present = self.lists(line.path, end, Terms::Presence);
+            return Index::Read { read, among, present, entity };
+        }
         if line.aspect == Aspect::Presence {
             return Index::Presence(self.lists(line.path, end, terms_of(line, end)));
         }
@@ -171,7 +262,7 @@ impl KeysBuilder {
                 Index::Names { entity: *entity, rows, named }
             }
             (_, _, Kind::Integer | Kind::Number | Kind::Day(_) | Kind::Moment(_))
-                if !end.is_many =>
+                if !end.is_many && !line.is_unordered =>
             {
                 match values_of(end) {
                     Some(values) => {
@@ -205,8 +296,13 @@ impl KeysBuilder {
     /// the taxonomy, whose few lists count groups as fast.
     fn targets(&mut self) {
         let has_many = |entity: Entity| entity.taxonomy_child().is_none();
+        // Groups by what follows from several members are read from the records.
+        let is_derived = |at: usize| {
+            find_path(&self.schema, &self.keys.lists[at].path).is_some_and(|end| end.is_derived())
+        };
         let is_id = |at: usize| {
-            self.keys.keys.iter().any(|key| key.filter == Some(Index::Lists(at)))
+            !is_derived(at)
+                && self.keys.keys.iter().any(|key| key.filter == Some(Index::Lists(at)))
                 && matches!(self.keys.lists[at].terms, Terms::Rows(entity) if has_many(entity))
         };
         self.keys.targets = (0..self.keys.lists.len()).filter(|at| is_id(*at)).collect();
@@ -267,7 +363,15 @@ impl KeysBuilder {
             _ => None,
         };
         let target = end.target.clone();
-        let end = PathUse { target, beyond, lists: None, prefixes: None, order: None, names: None };
+        let end = PathUse {
+            target,
+            beyond,
+            lists: None,
+            prefixes: None,
+            order: None,
+            names: None,
+            read: None,
+        };
         self.keys.ends.push(end);
         &mut self.keys.ends[at]
     }
@@ -281,7 +385,7 @@ fn kind_of(line: &Line, end: &FoundPath) -> Kind {
         Aspect::To => return date_of(end, Bound::To),
         Aspect::Identifier => return Kind::Identifier(Scheme::of_key(line.path)),
         Aspect::Texts(_) => return Kind::Search,
-        Aspect::Value | Aspect::Citations(_) | Aspect::ReferenceCount => {}
+        Aspect::Value | Aspect::Citations(_) | Aspect::ReferenceCount | Aspect::Read { .. } => {}
     }
     match (&end.schema, &end.target) {
         (Schema::Id(entity), _) => Kind::Id(*entity),

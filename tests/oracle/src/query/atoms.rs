@@ -76,9 +76,18 @@ fn atom(kind: Kind, value: &Value) -> Option<Atom> {
             Some(Atom::Text(text.to_ascii_lowercase()))
         }
         Kind::Award => Some(Atom::Text(award(&text))),
+        Kind::Keyword => Some(Atom::Text(keyword(&text))),
         Kind::Doi | Kind::Orcid | Kind::Ror | Kind::Issn | Kind::Pmid => {
             Some(Atom::Text(bare(kind, &text)))
         }
+    }
+}
+
+/// The folded name of a keyword without a parenthesis at its end; an id folds to the same.
+pub fn keyword(text: &str) -> String {
+    match text.strip_suffix(')').and_then(|rest| rest.rsplit_once(" (")) {
+        Some((name, _)) => fold(name),
+        None => fold(text),
     }
 }
 

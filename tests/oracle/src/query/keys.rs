@@ -31,6 +31,8 @@ pub enum Kind {
     Issn,
     /// A PubMed number, bare or with its URL.
     Pmid,
+    /// The name or the id of a keyword, compared in folded form without a parenthesis at the end.
+    Keyword,
     /// A short word, compared without case.
     Code,
     /// Text, compared in folded form.
@@ -58,10 +60,13 @@ pub struct Key {
     pub is_filter: bool,
     /// Whether `sort` accepts the key.
     pub is_sort: bool,
-    /// Paths of the values in the single record, separated by spaces. The path before a `>` gives topic ids;
-    /// the path after it is looked up in those topics.
+    /// Paths of the values in the single record, separated by spaces. The path before a `>` gives ids;
+    /// the path after it is looked up in the records with those ids. [`DERIVED`] for values that no path leads to.
     pub path: &'static str,
 }
+
+/// Stands for the path of values that are computed.
+pub(super) const DERIVED: &str = "=";
 
 impl Key {
     /// Whether the values of a date key are timestamps.
@@ -76,6 +81,11 @@ impl Key {
 
 const fn f(name: &'static str, kind: Kind) -> Key {
     Key { name, kind, is_filter: true, is_sort: false, path: name }
+}
+
+/// A key of values that are computed.
+const fn d(name: &'static str, kind: Kind) -> Key {
+    f(name, kind).at(DERIVED)
 }
 
 const fn fs(name: &'static str, kind: Kind) -> Key {
@@ -100,7 +110,7 @@ pub fn keys(route: &str) -> Vec<Key> {
     let mut keys = vec![fs("id", id), f("name.search", Search).at(alternatives)];
     keys.extend_from_slice(COMMON);
     keys.extend_from_slice(own);
-    if matches!(route, "sources" | "institutions" | "publishers" | "funders") {
+    if matches!(route, "authors" | "sources" | "institutions" | "publishers" | "funders") {
         keys.extend_from_slice(STATS);
     }
     for key in &mut keys {
@@ -160,6 +170,11 @@ const OUTPUTS: &[Key] = &[
     f("open_access.oa_status", Code),
     f("ids.mag", Plain),
     f("ids.pmid", Pmid),
+    f("has_pmid", Presence).at("ids.pmid"),
+    f("has_pmcid", Presence).at("ids.pmcid"),
+    d("has_references", Flag),
+    d("has_pdf_url", Flag),
+    d("has_raw_affiliation_strings", Flag),
     f("is_xpac", Flag),
     f("primary_venue.id", Plain),
     f("primary_venue.source.id", Hx),
@@ -172,6 +187,61 @@ const OUTPUTS: &[Key] = &[
     f("primary_venue.is_accepted", Flag),
     f("primary_venue.is_published", Flag),
     f("additional_venues.source.id", Hx),
+    f("additional_venues.source.type", Code),
+    f("additional_venues.license", Code),
+    f("additional_venues.version", Code),
+    f("additional_venues.is_oa", Flag),
+    f("additional_venues.is_accepted", Flag),
+    f("additional_venues.is_published", Flag),
+    d("open_venues.version", Code),
+    d("open_venues.source.type", Code),
+    d("has_submitted_version", Flag),
+    d("has_accepted_or_published_version", Flag),
+    d("is_in_open_repository", Flag),
+    d("best_oa_venue.source.id", Hx),
+    d("best_oa_venue.source.type", Code),
+    d("best_oa_venue.license", Code),
+    d("best_oa_venue.version", Code),
+    d("best_oa_venue.is_oa", Flag),
+    d("best_oa_venue.is_accepted", Flag),
+    d("best_oa_venue.is_published", Flag),
+    f("best_oa_venue.source.issn", Issn).at("best_oa_venue.source.id>issn"),
+    f("best_oa_venue.source.is_oa", Flag).at("best_oa_venue.source.id>is_oa"),
+    f("best_oa_venue.source.is_in_doaj", Flag).at("best_oa_venue.source.id>is_in_doaj"),
+    f("best_oa_venue.source.host_organization", Hx).at("best_oa_venue.source.id>host_organization"),
+    f("best_oa_venue.source.host_organization.lineage", Hx)
+        .at("best_oa_venue.source.id>host_organization.lineage"),
+    f("venues.source.id", Hx).at("primary_venue.source.id additional_venues.source.id"),
+    f("venues.source.type", Code).at("primary_venue.source.type additional_venues.source.type"),
+    f("venues.license", Code).at("primary_venue.license additional_venues.license"),
+    f("venues.version", Code).at("primary_venue.version additional_venues.version"),
+    f("venues.is_oa", Flag).at("primary_venue.is_oa additional_venues.is_oa"),
+    f("venues.is_accepted", Flag).at("primary_venue.is_accepted additional_venues.is_accepted"),
+    f("venues.is_published", Flag).at("primary_venue.is_published additional_venues.is_published"),
+    f("primary_venue.source.issn", Issn).at("primary_venue.source.id>issn"),
+    f("primary_venue.source.has_issn", Flag).at("primary_venue.source.id>has_issn"),
+    f("primary_venue.source.is_oa", Flag).at("primary_venue.source.id>is_oa"),
+    f("primary_venue.source.is_in_doaj", Flag).at("primary_venue.source.id>is_in_doaj"),
+    f("primary_venue.source.is_core", Flag).at("primary_venue.source.id>is_core"),
+    f("primary_venue.source.host_organization", Hx).at("primary_venue.source.id>host_organization"),
+    f("primary_venue.source.host_organization.lineage", Hx)
+        .at("primary_venue.source.id>host_organization.lineage"),
+    f("venues.source.issn", Issn)
+        .at("primary_venue.source.id>issn additional_venues.source.id>issn"),
+    f("venues.source.has_issn", Flag)
+        .at("primary_venue.source.id>has_issn additional_venues.source.id>has_issn"),
+    f("venues.source.is_oa", Flag)
+        .at("primary_venue.source.id>is_oa additional_venues.source.id>is_oa"),
+    f("venues.source.is_in_doaj", Flag)
+        .at("primary_venue.source.id>is_in_doaj additional_venues.source.id>is_in_doaj"),
+    f("venues.source.is_core", Flag)
+        .at("primary_venue.source.id>is_core additional_venues.source.id>is_core"),
+    f("venues.source.host_organization", Hx).at(
+        "primary_venue.source.id>host_organization additional_venues.source.id>host_organization",
+    ),
+    f("venues.source.host_organization.lineage", Hx)
+        .at("primary_venue.source.id>host_organization.lineage \
+         additional_venues.source.id>host_organization.lineage"),
     f("authors.id", Hx),
     f("authors.orcid", Orcid),
     f("authors.name", Text),
@@ -182,6 +252,20 @@ const OUTPUTS: &[Key] = &[
     f("authors.affiliations.name", Text),
     f("authors.affiliations.name.search", ReferenceSearch).at("authors.affiliations.name"),
     f("authors.countries.code", Code),
+    d("authors.count", Integer),
+    d("authors.affiliations.count", Integer),
+    d("authors.countries.count", Integer),
+    d("authors.countries.continent", Code),
+    d("authors.countries.is_global_south", Flag),
+    d("corresponding_authors.id", Hx),
+    d("corresponding_institutions.id", Hx),
+    f("authors.affiliations.type", Code).at("authors.affiliations.id>type"),
+    f("authors.affiliations.ror", Ror).at("authors.affiliations.id>ror"),
+    f("authors.affiliations.lineage.id", Hx).at("authors.affiliations.id>lineage.id"),
+    d("topics.count", Integer),
+    f("topics.subfield.id", Level("subfields")).at("topics.id>subfield.id"),
+    f("topics.field.id", Level("fields")).at("topics.id>field.id"),
+    f("topics.domain.id", Level("domains")).at("topics.id>domain.id"),
     f("primary_topic.id", Hx),
     f("topics.id", Hx),
     f("primary_topic.subfield.id", Level("subfields")).at("primary_topic.id>subfield.id"),
@@ -191,7 +275,10 @@ const OUTPUTS: &[Key] = &[
     f("funders.id", Hx),
     f("funders.awards.id", Award),
     f("funders.awards.funder_award_id", Plain),
-    f("keywords", Text),
+    f("funders.name", Text),
+    f("funders.awards.doi", Doi),
+    d("keywords", Keyword),
+    d("keywords.id", Keyword),
     f("biblio.volume", Text),
     f("biblio.issue", Text),
     f("biblio.first_page", Text),
@@ -204,6 +291,11 @@ const OUTPUTS: &[Key] = &[
     fs("apc_paid.value", Integer),
     fs("apc_paid.value_usd", Integer),
     f("apc_paid.currency", Code),
+    f("apc_paid.provenance", Code),
+    f("apc_list.value", Integer),
+    f("apc_list.value_usd", Integer),
+    f("apc_list.currency", Code),
+    f("apc_list.provenance", Code),
     f("references", Hx).at("references.id"),
     f("referenced_by", Hx),
     fs("references.count", Integer),
@@ -216,9 +308,17 @@ const AUTHORS: &[Key] = &[
     f("display_name_alternatives", Text),
     fs("outputs_count", Integer),
     fs("cited_by_count", Integer),
-    f("summary_stats.2yr_mean_citedness", Fraction),
-    f("summary_stats.h_index", Integer),
-    f("summary_stats.i10_index", Integer),
+    f("ids.scopus", Plain),
+    f("affiliations.country.code", Code).at("affiliations.id>country.code"),
+    f("affiliations.type", Code).at("affiliations.id>type"),
+    f("affiliations.ror", Ror).at("affiliations.id>ror"),
+    f("affiliations.lineage.id", Hx).at("affiliations.id>lineage.id"),
+    f("last_known_institutions.country.code", Code).at("last_known_institutions.id>country.code"),
+    f("last_known_institutions.type", Code).at("last_known_institutions.id>type"),
+    f("last_known_institutions.ror", Ror).at("last_known_institutions.id>ror"),
+    f("last_known_institutions.lineage.id", Hx).at("last_known_institutions.id>lineage.id"),
+    d("last_known_institutions.continent", Code),
+    d("last_known_institutions.is_global_south", Flag),
     f("last_known_institutions.id", Hx),
     f("affiliations.id", Hx),
     f("last_known_institutions.name", Text),
@@ -234,6 +334,10 @@ const SOURCES: &[Key] = &[
     f("issn_l", Issn),
     f("has_issn", Presence).at("issn"),
     fs("type", Code),
+    f("host_organization", Hx),
+    d("host_organization.lineage", Hx),
+    d("country.continent", Code),
+    d("country.is_global_south", Flag),
     f("host_organization_name", Text),
     f("host_organization_name.search", Search).at("host_organization_name"),
     f("alternate_titles", Text),
@@ -270,6 +374,11 @@ const INSTITUTIONS: &[Key] = &[
     f("display_name_alternatives", Text),
     fs("outputs_count", Integer),
     fs("cited_by_count", Integer),
+    f("lineage.id", Hx),
+    d("country.continent", Code),
+    d("country.is_global_south", Flag),
+    f("repositories.host_organization", Hx).at("repositories.id>host_organization"),
+    f("repositories.host_organization.lineage", Hx).at("repositories.id>host_organization.lineage"),
     f("repositories.id", Hx),
     f("associated_institutions.id", Hx),
     f("roles.id", Hx),
@@ -294,6 +403,8 @@ const PUBLISHERS: &[Key] = &[
     f("ids.wikidata", Plain),
     f("roles.id", Hx),
     f("countries.code", Code),
+    d("countries.continent", Code),
+    d("countries.is_global_south", Flag),
     fs("outputs_count", Integer),
     fs("cited_by_count", Integer),
 ];
@@ -304,6 +415,9 @@ const FUNDERS: &[Key] = &[
     f("ids.doi", Doi),
     f("ids.ror", Ror),
     f("ids.crossref", Plain),
+    f("ids.wikidata", Plain),
+    d("country.continent", Code),
+    d("country.is_global_south", Flag),
     f("roles.id", Hx),
     fs("grants_count", Integer),
     fs("awards_count", Integer),

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::mem::discriminant;
 
 use super::Refused;
-use super::atoms::{Atom, bare};
+use super::atoms::{Atom, bare, keyword};
 use super::days::{period, time_of, years};
 use super::fold::{finds, fold};
 use super::grammar::{Asked, Operator, Word};
@@ -180,6 +180,7 @@ fn alternative(
             }
         },
         Kind::Award => Some(equal(award(text))),
+        Kind::Keyword => Some(equal(keyword(text))),
         Kind::Plain | Kind::Code => Some(equal(text.to_ascii_lowercase())),
         Kind::Doi | Kind::Orcid | Kind::Ror | Kind::Issn | Kind::Pmid => {
             Some(equal(bare(kind, text)))

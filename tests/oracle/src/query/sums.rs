@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::keys::{Key, Kind};
-use super::{Lists, Refused, gathered, order, parameters, topics_by_id};
+use super::{Lists, Refused, gathered, order, parameters, records_by_id};
 
 /// A group: the value of each key, as the first record shows it, and the number of records.
 pub type Group = (Vec<Value>, u64);
@@ -66,7 +66,7 @@ impl Lists<'_> {
         raw_query: &str,
         keys: &[&Key],
     ) -> Result<Vec<Group>, Refused> {
-        let topics = topics_by_id(self.library);
+        let topics = records_by_id(self.library);
         let mut counts: BTreeMap<Vec<String>, (Vec<Value>, u64)> = BTreeMap::new();
         for row in self.rows(route, raw_query)? {
             let entry = &self.library.entities[route][row];
@@ -123,7 +123,7 @@ impl Lists<'_> {
         group: (&Key, &Value),
         key: &Key,
     ) -> Result<Numbers, Refused> {
-        let topics = topics_by_id(self.library);
+        let topics = records_by_id(self.library);
         let mut rows = self.rows(route, raw_query)?;
         rows.retain(|row| {
             let entry = &self.library.entities[route][*row];
@@ -137,7 +137,7 @@ impl Lists<'_> {
     }
 
     fn numbers_of_rows(&self, route: &str, rows: &[usize], key: &Key) -> Numbers {
-        let topics = topics_by_id(self.library);
+        let topics = records_by_id(self.library);
         let mut numbers: Vec<f64> = rows
             .iter()
             .filter_map(|row| {
@@ -189,7 +189,11 @@ fn normal_values(key: &Key, values: &[&Value]) -> BTreeMap<String, Value> {
     }
     let mut normal: BTreeMap<String, Value> = BTreeMap::new();
     for value in values {
-        let text = value.as_str().map_or_else(|| value.to_string(), str::to_lowercase);
+        let text = match (key.kind, value.as_str()) {
+            (Kind::Keyword, Some(text)) => super::atoms::keyword(text),
+            (_, Some(text)) => text.to_lowercase(),
+            (_, None) => value.to_string(),
+        };
         let shown = match (key.kind, value.as_str()) {
             (Kind::Orcid, Some(bare)) if !bare.starts_with("https") => {
                 format!("https://orcid.org/{bare}").into()

@@ -1,11 +1,34 @@
-//! Codes from records: each new text gets the next number.
+//! Codes from records: the rows that they refer to; of texts, each new one gets the next number.
 
 use crate::index::encoding::index_entry;
-use crate::query::groups::source::{IdentifiersSource, NULL};
+use crate::query::groups::source::{IdentifiersSource, NULL, RecordsSource};
 use crate::record::gather::Gathered;
 use crate::schema::identifier::Scheme;
 use crate::snapshot::RecordLookup;
 use crate::storage::error::ReadError;
+
+impl RecordsSource<'_> {
+    pub(super) fn each(&self, row: u32, mut visit: impl FnMut(u64)) -> Result<(), ReadError> {
+        let RecordsSource { snapshot, entity, target, tree } = self;
+        let (mut found, mut outcome) = (Vec::new(), Ok(()));
+        snapshot.gather(*entity, row, tree, &mut |_, value| {
+            if let Gathered::Reference(_, row) = value {
+                match snapshot.first_row_of_id(*target, row) {
+                    Ok(first) => found.extend(first.map(u64::from)),
+                    Err(error) => outcome = Err(error),
+                }
+            }
+        })?;
+        outcome?;
+        if found.is_empty() {
+            visit(NULL);
+        }
+        found.sort_unstable();
+        found.dedup();
+        found.into_iter().for_each(visit);
+        Ok(())
+    }
+}
 
 impl IdentifiersSource<'_> {
     pub(super) fn each(&mut self, row: u32, mut visit: impl FnMut(u64)) -> Result<(), ReadError> {

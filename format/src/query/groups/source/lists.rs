@@ -4,7 +4,7 @@ use crate::entity::{Entity, NO_ID};
 use crate::index::encoding::ReferenceLookup;
 use crate::index::orders::integer_of;
 use crate::index::postings::Postings;
-use crate::index::term_lists::Term;
+use crate::index::term_lists::{Term, TermListsFile};
 use crate::query::groups::source::{ListValue, ListsSource, NULL, READS_PER_CHECK};
 use crate::query::groups::value::GroupValue;
 use crate::query::rows::deadline::{Deadline, QueryError};
@@ -18,13 +18,39 @@ impl<'s> ListsSource<'s> {
     pub(super) fn open(
         snapshot: &'s Snapshot,
         entity: Entity,
-        lists: usize,
+        of: &[usize],
         is_boolean: bool,
         deadline: Deadline<'_>,
     ) -> Result<ListsSource<'s>, QueryError> {
         let file = snapshot.term_lists(entity)?;
-        let terms = keys_of(entity).lists[lists].terms;
-        let mut groups: Vec<(ListValue, Vec<Postings<'s>>)> = Vec::new();
+        let presence: Result<Vec<Postings<'s>>, ReadError> =
+            of.iter().map(|lists| file.presence(*lists)).collect();
+        let mut source = ListsSource {
+            snapshot,
+            entity,
+            lists: of.to_vec(),
+            groups: Vec::new(),
+            presence: presence?,
+        };
+        for lists in of {
+            source.add(file, *lists, is_boolean, deadline)?;
+        }
+        if of.len() > 1 {
+            source.merge_terms();
+        }
+        Ok(source)
+    }
+
+    /// Adds the groups of the posting lists of one number.
+    fn add(
+        &mut self,
+        file: &'s TermListsFile,
+        lists: usize,
+        is_boolean: bool,
+        deadline: Deadline<'_>,
+    ) -> Result<(), QueryError> {
+        let (snapshot, groups) = (self.snapshot, &mut self.groups);
+        let terms = keys_of(self.entity).lists[lists].terms;
         let mut last_id = None;
         for at in 0..file.terms(lists)? {
             if at.is_multiple_of(READS_PER_CHECK) {
@@ -60,8 +86,25 @@ impl<'s> ListsSource<'s> {
             }
             groups.push((value, vec![list]));
         }
-        let presence = file.presence(lists)?;
-        Ok(ListsSource { snapshot, entity, lists, groups, presence })
+        Ok(())
+    }
+
+    /// Merges the groups of the same boolean, integer or code.
+    fn merge_terms(&mut self) {
+        let term = |value: &ListValue| match *value {
+            ListValue::Boolean(value) => Term::from(value),
+            ListValue::Integer(value) => value as Term,
+            ListValue::Record(_, row) => row.into(),
+            ListValue::Code(term) => term,
+        };
+        self.groups.sort_by_key(|(value, _)| term(value));
+        self.groups.dedup_by(|(next, lists), (value, all)| {
+            let is_same = term(next) == term(value);
+            if is_same {
+                all.append(lists);
+            }
+            is_same
+        });
     }
 
     pub(super) fn each(
@@ -80,9 +123,11 @@ impl<'s> ListsSource<'s> {
                 });
             }
         }
-        let present = self.presence.view(chunk)?;
+        let present: Result<Vec<_>, ReadError> =
+            self.presence.iter().map(|presence| presence.view(chunk)).collect();
+        let present = present?;
         rows.each(|low| {
-            if !present.contains(low) {
+            if present.iter().all(|present| !present.contains(low)) {
                 visit(low, NULL);
             }
             true
@@ -93,7 +138,9 @@ impl<'s> ListsSource<'s> {
     /// Finds a code by its term in the first record of its lists.
     pub(super) fn code(&self, term: Term, lists: &[Postings<'_>]) -> Result<GroupValue, ReadError> {
         let keys = keys_of(self.entity);
-        let tree = keys.tree.pruned(&|end: &usize| keys.ends[*end].lists == Some(self.lists));
+        let is_read =
+            |end: &usize| keys.ends[*end].lists.is_some_and(|at| self.lists.contains(&at));
+        let tree = keys.tree.pruned(&is_read);
         let mut first = None;
         for list in lists {
             list.each(|row| {

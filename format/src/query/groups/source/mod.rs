@@ -7,23 +7,29 @@
 //! | order | the codes of its values |
 //! | target rows, citation graph | rows of the entity referred to |
 //! | records | texts: each new one gets the next number |
+//! | records referred to | rows, or the codes of their values |
+//! | sets of rows | 0 and 1, or the number of a class |
 
 mod identifiers;
+mod joined;
 mod lists;
 mod references;
+mod sets;
 
 use std::collections::HashMap;
 
 use crate::entity::Entity;
-use crate::index::bitset::{CHUNK_ROWS, EMPTY_CHUNK, count_bits, has_bit, intersect};
+use crate::index::bitset::{CHUNK_ROWS, ChunkBits, EMPTY_CHUNK, count_bits, has_bit, intersect};
 use crate::index::citations::CitationsFile;
 use crate::index::orders::{Order, integer_of};
 use crate::index::postings::Postings;
 use crate::index::targets::TargetsFile;
 use crate::index::term_lists::{Term, TermListsFile};
 use crate::query::groups::counter::{COUNTERS_MAX, Counted, Counter, NULL};
+use crate::query::groups::source::joined::JoinedSource;
+use crate::query::groups::source::sets::SetsSource;
 use crate::query::groups::value::GroupValue;
-use crate::query::parse::grouping::GroupIndex;
+use crate::query::parse::grouping::{GroupIndex, ReadPath};
 use crate::query::rows::deadline::{Deadline, QueryError};
 use crate::query::rows::intersection::ChunkRows;
 use crate::record::gather::PathTree;
@@ -43,6 +49,11 @@ pub(in crate::query) enum Source<'s> {
     Targets(TargetsSource<'s>),
     Links(LinksSource<'s>),
     Identifiers(IdentifiersSource<'s>),
+    Records(RecordsSource<'s>),
+    Joined(Box<JoinedSource<'s>>),
+    /// Codes of a source follow those of the source before.
+    Each(Vec<Source<'s>>),
+    Sets(SetsSource<'s>),
 }
 
 /// What the codes of posting lists stand for.
@@ -58,9 +69,10 @@ enum ListValue {
 pub(in crate::query) struct ListsSource<'s> {
     snapshot: &'s Snapshot,
     entity: Entity,
-    lists: usize,
+    lists: Vec<usize>,
     groups: Vec<(ListValue, Vec<Postings<'s>>)>,
-    presence: Postings<'s>,
+    /// The rows with a value, by number of the lists.
+    presence: Vec<Postings<'s>>,
 }
 
 pub(in crate::query) struct TargetsSource<'s> {
@@ -93,6 +105,14 @@ pub(in crate::query) struct IdentifiersSource<'s> {
     texts: Vec<String>,
 }
 
+/// The references that records have at a path.
+pub(in crate::query) struct RecordsSource<'s> {
+    snapshot: &'s Snapshot,
+    entity: Entity,
+    target: Entity,
+    tree: PathTree,
+}
+
 /// What the groups of a key are sorted by. Null comes last in either direction.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Rank {
@@ -107,16 +127,46 @@ impl<'s> Source<'s> {
         index: &GroupIndex,
         snapshot: &'s Snapshot,
         entity: Entity,
-        deadline: Deadline<'_>,
+        deadline: Deadline<'s>,
     ) -> Result<Source<'s>, QueryError> {
         Ok(match *index {
-            GroupIndex::Lists { lists, is_boolean } => {
+            GroupIndex::Lists { ref lists, is_boolean } => {
                 Source::Lists(ListsSource::open(snapshot, entity, lists, is_boolean, deadline)?)
             }
             GroupIndex::Presence(lists) => {
                 Source::Presence(snapshot.term_lists(entity)?.presence(lists)?)
             }
             GroupIndex::Order(order) => Source::Order(snapshot.order(entity, order)?),
+            GroupIndex::Joined { ref references, entity: beyond, beyond: ref index } => {
+                let joined = JoinedSource::open(
+                    (references, entity),
+                    (index.as_deref(), beyond),
+                    snapshot,
+                    deadline,
+                )?;
+                Source::Joined(Box::new(joined))
+            }
+            GroupIndex::Each(ref indexes) => {
+                let open = |index| Source::open(index, snapshot, entity, deadline);
+                let sources: Result<Vec<Source<'s>>, QueryError> =
+                    indexes.iter().map(open).collect();
+                Source::Each(sources?)
+            }
+            GroupIndex::Records { path, entity: target } => {
+                let keys = keys_of(entity);
+                let is_read = |end: &usize| match path {
+                    ReadPath::Lists(lists) => keys.ends[*end].lists == Some(lists),
+                    ReadPath::Read(read) => keys.ends[*end].read == Some(read),
+                };
+                let tree = keys.tree.pruned(&is_read);
+                Source::Records(RecordsSource { snapshot, entity, target, tree })
+            }
+            GroupIndex::OneOf(index) => {
+                Source::Sets(SetsSource::one_of(index, snapshot, entity, deadline)?)
+            }
+            GroupIndex::Classes(index, classes) => {
+                Source::Sets(SetsSource::classes(index, classes, snapshot, entity, deadline)?)
+            }
             GroupIndex::Targets { path, lists, entity: target } => Source::Targets(TargetsSource {
                 snapshot,
                 file: snapshot.targets(entity)?,
@@ -158,6 +208,10 @@ impl<'s> Source<'s> {
             // As many as there are texts, which is known at the end.
             // One less than rows have numbers, so that a pair of nulls is no null.
             Source::Identifiers(_) => u64::from(u32::MAX - 1),
+            Source::Records(records) => u64::from(records.snapshot.rows(records.target)),
+            Source::Joined(joined) => joined.codes(),
+            Source::Each(sources) => sources.iter().map(Source::codes).sum(),
+            Source::Sets(sets) => sets.codes(),
         }
     }
 
@@ -166,6 +220,8 @@ impl<'s> Source<'s> {
         match self {
             Source::Targets(targets) => Some(targets.target),
             Source::Links(links) => Some(links.entity),
+            Source::Records(records) => Some(records.target),
+            Source::Joined(joined) => joined.entity_of_rows(),
             _ => None,
         }
     }
@@ -179,7 +235,12 @@ impl<'s> Source<'s> {
                 let terms = targets.terms.terms(targets.lists).unwrap_or(usize::MAX);
                 u64::from(targets.rows) <= COUNTERS_MAX && terms < targets.file_rows() / 8
             }
-            Source::Links(_) | Source::Identifiers(_) => false,
+            Source::Links(_)
+            | Source::Identifiers(_)
+            | Source::Records(_)
+            | Source::Joined(_)
+            | Source::Each(_)
+            | Source::Sets(_) => false,
         }
     }
 
@@ -192,7 +253,8 @@ impl<'s> Source<'s> {
                 for (code, (_, of_group)) in (0..).zip(&lists.groups) {
                     codes.push((code, count_union(of_group)?));
                 }
-                Ok(Counted { codes, null: without(lists.presence.count()) })
+                let present = count_union(&lists.presence)?;
+                Ok(Counted { codes, null: u64::from(rows).saturating_sub(present) })
             }
             Source::Presence(presence) => {
                 let with = u64::from(presence.count());
@@ -208,9 +270,7 @@ impl<'s> Source<'s> {
                 Ok(Counted { codes, null: without(order.valued()) })
             }
             Source::Targets(targets) => targets.totals(rows, deadline),
-            Source::Links(_) | Source::Identifiers(_) => {
-                Err(ReadError::Internal("the source has no totals").into())
-            }
+            _ => Err(ReadError::Internal("the source has no totals").into()),
         }
     }
 
@@ -230,7 +290,7 @@ impl<'s> Source<'s> {
                     }
                     counter.add_many(code, count_common(rows, of_group, chunk)?);
                 }
-                let present = count_common(rows, std::slice::from_ref(&lists.presence), chunk)?;
+                let present = count_common(rows, &lists.presence, chunk)?;
                 counter.add_many(NULL, rows.count() - present);
                 Ok(())
             }
@@ -240,6 +300,7 @@ impl<'s> Source<'s> {
                 counter.add_many(1, present);
                 Ok(())
             }
+            Source::Sets(sets) => Ok(sets.count(chunk, rows, counter)?),
             _ => self.each(chunk, rows, deadline, |_, code| counter.add(code)),
         }
     }
@@ -255,6 +316,19 @@ impl<'s> Source<'s> {
         mut visit: impl FnMut(u16, u64),
     ) -> Result<(), QueryError> {
         match self {
+            Source::Records(records) => {
+                let mut outcome = Ok(());
+                rows.each(|low| {
+                    outcome = deadline.check().and_then(|()| {
+                        Ok(records.each(chunk << 16 | u32::from(low), |code| visit(low, code))?)
+                    });
+                    outcome.is_ok()
+                });
+                outcome
+            }
+            Source::Joined(joined) => joined.each(chunk, rows, deadline, &mut visit),
+            Source::Each(sources) => joined::each_of(sources, chunk, rows, deadline, &mut visit),
+            Source::Sets(sets) => Ok(sets.each(chunk, rows, visit)?),
             Source::Lists(lists) => lists.each(chunk, rows, visit),
             Source::Presence(presence) => {
                 let view = presence.view(chunk)?;
@@ -340,15 +414,34 @@ impl<'s> Source<'s> {
                 let text = texts.texts.get(code as usize).ok_or_else(unknown)?;
                 Ok(GroupValue::Text(text.clone()))
             }
+            Source::Records(records) => record(records.snapshot, records.target, code as u32),
+            Source::Joined(joined) => joined.value(code),
+            Source::Each(sources) => {
+                let mut code = code;
+                for source in sources {
+                    if code < source.codes() {
+                        return source.value(code);
+                    }
+                    code -= source.codes();
+                }
+                Err(unknown())
+            }
+            Source::Sets(sets) => sets.value(code),
+        }
+    }
+
+    /// The snapshot whose codes the values are.
+    fn snapshot(&self) -> Option<&'s Snapshot> {
+        match self {
+            Source::Lists(lists) => Some(lists.snapshot),
+            Source::Joined(joined) => joined.snapshot(),
+            _ => None,
         }
     }
 
     /// What a code is sorted by: ids by their numbers, other values as their keys sort.
     pub(super) fn rank(&self, code: u64) -> Result<Rank, ReadError> {
-        let snapshot = match self {
-            Source::Lists(lists) => Some(lists.snapshot),
-            _ => None,
-        };
+        let snapshot = self.snapshot();
         Ok(match self.value(code)? {
             GroupValue::Null => Rank::Null,
             GroupValue::Boolean(value) => Rank::Number(value.into()),
@@ -395,6 +488,16 @@ impl<'s> Source<'s> {
                 Nanos { row: 200.0 + 15.0 * values, chunk: 0.0, start: 0.0, values }
             }
             Source::Identifiers(_) => Nanos { row: 3_000.0, chunk: 0.0, start: 0.0, values: 2.0 },
+            Source::Records(_) => Nanos { row: 3_000.0, chunk: 0.0, start: 0.0, values: 2.0 },
+            Source::Joined(joined) => joined.nanos()?,
+            Source::Each(sources) => {
+                let mut all = Nanos { row: 0.0, chunk: 0.0, start: 0.0, values: 0.0 };
+                for source in sources {
+                    all.add(source.nanos()?);
+                }
+                all
+            }
+            Source::Sets(sets) => sets.nanos(),
         })
     }
 }
@@ -407,6 +510,15 @@ pub(super) struct Nanos {
     pub start: f64,
     /// The values of a row, on average.
     pub values: f64,
+}
+
+impl Nanos {
+    fn add(&mut self, other: Nanos) {
+        self.row += other.row;
+        self.chunk += other.chunk;
+        self.start += other.start;
+        self.values += other.values;
+    }
 }
 
 /// Counts the rows that at least one of the posting lists holds.
@@ -426,6 +538,19 @@ fn count_union(lists: &[Postings<'_>]) -> Result<u64, ReadError> {
     Ok(rows.len() as u64)
 }
 
+/// Counts the rows whose bits are set. Clears the bits of other rows, perhaps.
+fn count_in(rows: &ChunkRows, bits: &mut ChunkBits) -> u32 {
+    match rows {
+        ChunkRows::Array(lows) => {
+            lows.iter().filter(|low| has_bit(&*bits, u32::from(**low))).count() as u32
+        }
+        ChunkRows::Bits(rows) => {
+            intersect(bits, &**rows);
+            count_bits(bits) as u32
+        }
+    }
+}
+
 /// Counts the rows of a chunk that at least one of the posting lists holds.
 pub(in crate::query) fn count_common(
     rows: &ChunkRows,
@@ -437,15 +562,7 @@ pub(in crate::query) fn count_common(
         for list in lists {
             list.view(chunk)?.add_to(&mut union);
         }
-        return Ok(match rows {
-            ChunkRows::Array(lows) => {
-                lows.iter().filter(|low| has_bit(&union, u32::from(**low))).count() as u32
-            }
-            ChunkRows::Bits(bits) => {
-                intersect(&mut union, &**bits);
-                count_bits(&union) as u32
-            }
-        });
+        return Ok(count_in(rows, &mut union));
     };
     let view = list.view(chunk)?;
     let mut count = 0;

@@ -37,6 +37,8 @@ pub struct Search {
     pub is_exact: bool,
     /// Whether the search is plain.
     pub is_plain: bool,
+    /// Whether records match that have all words as they are written, and no others, also where the search is plain.
+    pub requires_all: bool,
     /// The parameter that the search is a value of.
     pub(in crate::query) parameter: &'static str,
     pub(in crate::query) tree: Node,
@@ -75,7 +77,8 @@ impl Search {
         };
         // A filter of some fields has all words there: no other record matches, whatever other fields say.
         let is_plain = is_plain && fields == ANY_FIELD;
-        Ok(Search { text: text.to_owned(), is_exact, is_plain, parameter: "filter", tree })
+        let (text, requires_all) = (text.to_owned(), false);
+        Ok(Search { text, is_exact, is_plain, requires_all, parameter: "filter", tree })
     }
 }
 

@@ -14,7 +14,7 @@ use crate::define::failure::Answer;
 use crate::define::plan::{Planned, Planning};
 use crate::dialects::openalex::errors::{list_named, refuse_absent};
 use crate::dialects::openalex::names::List;
-use crate::dialects::openalex::stored::{Stored, StoredMembers};
+use crate::dialects::openalex::stored::{Fragments, Stored, StoredMembers};
 use crate::dialects::openalex::values::{address_of, short_id};
 use crate::reply::Reply;
 use crate::reply::detail::Detail;
@@ -104,7 +104,8 @@ fn hint(entity: Entity, row: u32, call: &Call<'_>) -> Result<Value, ReadError> {
         _ => return Ok(Value::Null),
     };
     let parts = StoredMembers::at(entity, std::iter::once(paths));
-    let record = Stored::read(call.snapshot, entity, row, &parts)?;
+    let fragments = Fragments::default();
+    let record = Stored::read(call.snapshot, entity, row, &parts, &fragments)?;
     let joined = |names: &[&Value], by: &str| {
         let names: Vec<&str> = names.iter().filter_map(|name| name.as_str()).collect();
         (!names.is_empty()).then(|| names.join(by)).into()

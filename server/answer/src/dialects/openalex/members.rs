@@ -1,14 +1,15 @@
 //! The members of OpenAlex's records, by list: a table for each list, and the functions that make members.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use pinakes_format::entity::Entity;
 use pinakes_format::record::keyword_id;
 use pinakes_format::storage::error::ReadError;
+use pinakes_format::text::json;
 use serde_json::{Map, Value, json};
 
 use crate::dialects::openalex::stored::Stored;
-use crate::dialects::openalex::values::{ADDRESS, Object, address_of, node, reference};
+use crate::dialects::openalex::values::{ADDRESS, Object, address_of, node, reference, write_json};
 
 /// A member of a record.
 pub struct Member {
@@ -26,10 +27,15 @@ pub enum Make {
     Id(&'static str),
     /// A function of the members at some paths, separated by commas; `None` of a member that the snapshot does not hold.
     By(&'static str, fn(&mut Stored<'_>) -> Result<Option<Value>, ReadError>),
-    /// A list, each element of an element of the list at a path: elements are made one after the other, since there may be
-    /// thousands.
-    Each(&'static str, fn(&mut Stored<'_>, &Value) -> Result<Value, ReadError>),
+    /// A list, each element of an element of the list at a path: elements are written one after the other, since there may
+    /// be thousands.
+    Each(&'static str, WriteElement),
+    /// Written by a function of the members at some paths.
+    Write(&'static str, fn(&mut Stored<'_>, &mut Vec<u8>) -> Result<(), ReadError>),
 }
+
+/// Appends an element of a list.
+pub type WriteElement = fn(&mut Stored<'_>, &Value, &mut Vec<u8>) -> Result<(), ReadError>;
 
 impl Member {
     /// The paths in the stored record that the member needs.
@@ -38,7 +44,8 @@ impl Member {
         | Make::Known(paths)
         | Make::Id(paths)
         | Make::By(paths, _)
-        | Make::Each(paths, _)) = self.make;
+        | Make::Each(paths, _)
+        | Make::Write(paths, _)) = self.make;
         paths.split(',').filter(|path| !path.is_empty())
     }
 }
@@ -62,6 +69,14 @@ const fn by(
     make: fn(&mut Stored<'_>) -> Result<Option<Value>, ReadError>,
 ) -> Member {
     Member { name, make: Make::By(paths, make) }
+}
+
+const fn written(
+    name: &'static str,
+    paths: &'static str,
+    write: fn(&mut Stored<'_>, &mut Vec<u8>) -> Result<(), ReadError>,
+) -> Member {
+    Member { name, make: Make::Write(paths, write) }
 }
 
 const ID: Member = Member { name: "id", make: Make::Id("id") };
@@ -99,9 +114,8 @@ static WORK: [Member; 45] = [
     of("publication_date", "date"),
     by("ids", "id,ids,doi", |work| Ok(Some(ids(work, &["doi", "mag", "pmid", "pmcid"]).into()))),
     of("language", "language.code"),
-    by("primary_location", "primary_venue", |work| {
-        let venue = work.at("primary_venue").clone();
-        location(work, venue).map(Some)
+    written("primary_location", "primary_venue", |work, out| {
+        work.with("primary_venue", |work, venue| location(work, venue, out))
     }),
     same("type"),
     known("indexed_in"),
@@ -145,28 +159,36 @@ static WORK: [Member; 45] = [
     same("is_paratext"),
     // Exports leave out what is false.
     by("is_xpac", "is_xpac", |work| Ok(Some((work.at("is_xpac") == true).into()))),
-    by("primary_topic", "primary_topic", |work| {
-        let primary = work.at("primary_topic").clone();
-        topic(work, &primary).map(Some)
+    written("primary_topic", "primary_topic", |work, out| {
+        work.with("primary_topic", |work, primary| topic_of_work(work, primary, out))
     }),
-    TOPICS,
+    Member { name: "topics", make: Make::Each("topics", topic_of_work) },
     by("keywords", "keywords,keyword_ids", keywords),
     of("locations_count", "venues_count"),
-    by("locations", "primary_venue,additional_venues", |work| {
-        let venues = venues(work);
-        let made: Result<Vec<Value>, ReadError> =
-            venues.into_iter().map(|venue| location(work, venue)).collect();
-        made.map(|made| Some(made.into()))
+    written("locations", "primary_venue,additional_venues", |work, out| {
+        out.push(b'[');
+        let begin = out.len();
+        work.with("primary_venue", |work, venue| match venue.is_null() {
+            true => Ok(()),
+            false => location(work, venue, out),
+        })?;
+        work.visit_list("additional_venues", |work, venue| {
+            if out.len() > begin {
+                out.push(b',');
+            }
+            location(work, venue, out)
+        })?;
+        out.push(b']');
+        Ok(())
     }),
-    by("best_oa_location", "best_oa_venue,primary_venue,additional_venues", |work| {
-        let at = work.at("best_oa_venue").as_u64();
-        let primary = work.at("primary_venue").clone();
-        let venue = match at {
-            Some(0) => primary,
-            Some(at) => work.list("additional_venues").get(at as usize - 1).cloned().into(),
-            None => Value::Null,
-        };
-        location(work, venue).map(Some)
+    written("best_oa_location", "best_oa_venue,primary_venue,additional_venues", |work, out| {
+        match work.at("best_oa_venue").as_u64() {
+            Some(0) => work.with("primary_venue", |work, venue| location(work, venue, out)),
+            Some(at) => work.with("additional_venues", |work, venues| {
+                location(work, &venues[at as usize - 1], out)
+            }),
+            None => location(work, &Value::Null, out),
+        }
     }),
     by("sustainable_development_goals", "sustainable_development_goals", |work| {
         work.each("sustainable_development_goals", |_, goal| {
@@ -184,16 +206,25 @@ static WORK: [Member; 45] = [
         })
     }),
     of("referenced_works_count", "cites"),
-    by("referenced_works", "references", |work| Ok(Some(work.references()))),
+    written("referenced_works", "references", |work, out| {
+        work.write_references(out);
+        Ok(())
+    }),
     by("related_works", "", |_| Ok(Some(json!([])))),
-    by("abstract_inverted_index", "abstract", |work| Ok(Some(inverted_index(work.at("abstract"))))),
+    written("abstract_inverted_index", "abstract", |work, out| {
+        match work.at("abstract").as_str() {
+            Some(text) => inverted_index(text, out),
+            None => out.extend_from_slice(b"null"),
+        }
+        Ok(())
+    }),
     known("counts_by_year"),
     by("cited_by_api_url", "id", |work| Ok(Some(work.list_address("works", "cites")))),
     same("updated_date"),
     same("created_date"),
 ];
 
-static AUTHOR: [Member; 17] = [
+static AUTHOR: [Member; 18] = [
     ID,
     by("orcid", "orcid", |author| Ok(Some(orcid(author)))),
     NAME,
@@ -221,6 +252,8 @@ static AUTHOR: [Member; 17] = [
     TOPICS,
     TOPIC_SHARE,
     COUNTS,
+    // The longest name has two names among dumps.
+    same("full_name"),
     of("longest_name", "full_name"),
     by("works_api_url", "id", |author| Ok(Some(author.list_address("works", "author.id")))),
     same("updated_date"),
@@ -238,7 +271,7 @@ static SOURCE: [Member; 37] = [
     same("host_organization_name"),
     by("host_organization_lineage", "host_organization", |source| {
         let host = source.at("host_organization").clone();
-        host_lineage(source, &host).map(Some)
+        host_lineage(source, &host)
     }),
     WORKS_COUNT,
     of("oa_works_count", "oa_outputs_count"),
@@ -520,28 +553,65 @@ fn institution(of: &mut Stored<'_>, given: &Value) -> Result<Object, ReadError> 
     Ok(made)
 }
 
-fn authorship(work: &mut Stored<'_>, author: &Value) -> Result<Value, ReadError> {
+/// Appends the members of an object, which is begun; members that are not known are left out.
+fn write_members(out: &mut Vec<u8>, members: &[(&str, Option<&Value>)]) -> Result<(), ReadError> {
+    for (name, value) in members {
+        if let Some(value) = value {
+            write_name(name, out);
+            write_json(value, out)?;
+        }
+    }
+    Ok(())
+}
+
+/// Appends the name of a member of an object, which is begun.
+fn write_name(name: &str, out: &mut Vec<u8>) {
+    if out.last() != Some(&b'{') {
+        out.push(b',');
+    }
+    json::string(out, name);
+    out.push(b':');
+}
+
+fn authorship(work: &mut Stored<'_>, author: &Value, out: &mut Vec<u8>) -> Result<(), ReadError> {
     let mut who = reference(author);
     who.insert("orcid".into(), author["orcid"].clone());
-    let mut institutions = Vec::new();
+    out.push(b'{');
+    write_members(
+        out,
+        &[("author_position", Some(&author["author_position"])), ("author", Some(&who.into()))],
+    )?;
+    write_name("institutions", out);
+    out.push(b'[');
+    let begin = out.len();
     // OpenAlex shows no institution without an id.
     let affiliations = author["affiliations"].as_array().into_iter().flatten();
     for affiliation in affiliations.filter(|affiliation| !affiliation["id"].is_null()) {
-        institutions.push(Value::Object(institution(work, affiliation)?));
+        if out.len() > begin {
+            out.push(b',');
+        }
+        work.write_fragment(&affiliation["id"], out, |work| {
+            let made = institution(work, affiliation)?;
+            let is_whole = made.contains_key("ror");
+            Ok((made.into(), is_whole))
+        })?;
     }
+    out.push(b']');
     let countries = author["countries"].as_array().map(|countries| {
         countries.iter().map(|country| country["code"].clone()).collect::<Value>()
     });
-    let mut made = Map::new();
-    made.insert("author_position".into(), author["author_position"].clone());
-    made.insert("author".into(), who.into());
-    made.insert("institutions".into(), institutions.into());
-    add(&mut made, "countries", countries);
-    made.insert("is_corresponding".into(), author["is_corresponding"].clone());
-    add(&mut made, "raw_author_name", author.get("raw_author_name").cloned());
-    let strings = author.get("raw_affiliation_strings");
-    add(&mut made, "raw_affiliation_strings", strings.cloned());
-    Ok(made.into())
+    let known = |name: &str| author.get(name).filter(|value| !value.is_null());
+    write_members(
+        out,
+        &[
+            ("countries", countries.as_ref()),
+            ("is_corresponding", Some(&author["is_corresponding"])),
+            ("raw_author_name", known("raw_author_name")),
+            ("raw_affiliation_strings", known("raw_affiliation_strings")),
+        ],
+    )?;
+    out.push(b'}');
+    Ok(())
 }
 
 /// How many different values the authors of a work have at a member of a list of theirs.
@@ -557,47 +627,58 @@ fn corresponding<'w>(work: &'w Stored<'_>) -> impl Iterator<Item = &'w Value> {
     authors.filter(|author| author["is_corresponding"] == true)
 }
 
-/// The venues of a work, the primary first.
-fn venues(work: &Stored<'_>) -> Vec<Value> {
-    let primary = Some(work.at("primary_venue").clone()).filter(|venue| !venue.is_null());
-    primary.into_iter().chain(work.list("additional_venues")).collect()
+/// Appends a venue; null of none.
+fn location(work: &mut Stored<'_>, venue: &Value, out: &mut Vec<u8>) -> Result<(), ReadError> {
+    if !venue.is_object() {
+        out.extend_from_slice(b"null");
+        return Ok(());
+    }
+    let license = venue["license"].as_str();
+    let license_id: Value = license.map(|code| format!("{ADDRESS}licenses/{code}")).into();
+    out.push(b'{');
+    let own = ["id", "is_oa", "landing_page_url", "pdf_url"].map(|name| (name, Some(&venue[name])));
+    write_members(out, &own)?;
+    write_name("source", out);
+    source_of_venue(work, &venue["source"], out)?;
+    // Kept of primary locations without a source.
+    let printed = venue.get("raw_source_name").filter(|printed| !printed.is_null());
+    write_members(
+        out,
+        &[
+            ("license", Some(&venue["license"])),
+            ("license_id", Some(&license_id)),
+            ("version", Some(&venue["version"])),
+            ("is_accepted", Some(&venue["is_accepted"])),
+            ("is_published", Some(&venue["is_published"])),
+            ("raw_source_name", printed),
+        ],
+    )?;
+    out.push(b'}');
+    Ok(())
 }
 
-fn location(work: &mut Stored<'_>, venue: Value) -> Result<Value, ReadError> {
-    let Value::Object(mut venue) = venue else { return Ok(Value::Null) };
-    let source = venue.remove("source").unwrap_or_default();
-    let source = match source["id"].is_null() && source["name"].is_null() {
-        true => Value::Null,
-        false => {
-            let mut made = reference(&source);
-            let found = work.referred(Entity::Source, &source["id"])?;
-            for name in ["issn_l", "issn", "is_oa", "is_in_doaj", "is_core"] {
-                if let Some(value) = found.get(name) {
-                    made.insert(name.into(), value.clone());
-                }
+fn source_of_venue(
+    work: &mut Stored<'_>,
+    source: &Value,
+    out: &mut Vec<u8>,
+) -> Result<(), ReadError> {
+    if source["id"].is_null() && source["name"].is_null() {
+        out.extend_from_slice(b"null");
+        return Ok(());
+    }
+    work.write_fragment(&source["id"], out, |work| {
+        let mut made = reference(source);
+        let found = work.referred(Entity::Source, &source["id"])?;
+        for name in ["issn_l", "issn", "is_oa", "is_in_doaj", "is_core"] {
+            if let Some(value) = found.get(name) {
+                made.insert(name.into(), value.clone());
             }
-            add_host(work, &mut made, &found)?;
-            made.insert("type".into(), source["type"].clone());
-            made.into()
         }
-    };
-    let license = venue.get("license").and_then(Value::as_str);
-    let license_id: Value = license.map(|code| format!("{ADDRESS}licenses/{code}")).into();
-    let mut made = Map::new();
-    for name in ["id", "is_oa", "landing_page_url", "pdf_url"] {
-        made.insert(name.into(), venue.remove(name).unwrap_or_default());
-    }
-    made.insert("source".into(), source);
-    made.insert("license".into(), venue.remove("license").unwrap_or_default());
-    made.insert("license_id".into(), license_id);
-    for name in ["version", "is_accepted", "is_published"] {
-        made.insert(name.into(), venue.remove(name).unwrap_or_default());
-    }
-    // Kept of primary locations without a source.
-    if let Some(printed) = venue.remove("raw_source_name").filter(|printed| !printed.is_null()) {
-        made.insert("raw_source_name".into(), printed);
-    }
-    Ok(made.into())
+        add_host(work, &mut made, &found)?;
+        made.insert("type".into(), source["type"].clone());
+        let is_whole = made.contains_key("host_organization_lineage");
+        Ok((made.into(), is_whole))
+    })
 }
 
 /// Adds the organisation behind a source, as the source's record names it.
@@ -605,19 +686,23 @@ fn add_host(of: &mut Stored<'_>, made: &mut Object, source: &Value) -> Result<()
     if let Some(host) = source.get("host_organization") {
         made.insert("host_organization".into(), address_of(host));
         made.insert("host_organization_name".into(), source["host_organization_name"].clone());
-        made.insert("host_organization_lineage".into(), host_lineage(of, host)?);
+        let lineage = host_lineage(of, host)?;
+        add(made, "host_organization_lineage", lineage);
     }
     Ok(())
 }
 
-/// A host and the publishers above it.
-fn host_lineage(of: &mut Stored<'_>, host: &Value) -> Result<Value, ReadError> {
+/// A host and the publishers above it; `None` of a publisher that the snapshot does not have. An institution stands alone.
+fn host_lineage(of: &mut Stored<'_>, host: &Value) -> Result<Option<Value>, ReadError> {
     if host.is_null() {
-        return Ok(json!([]));
+        return Ok(Some(json!([])));
+    }
+    let is_publisher = host.as_str().is_some_and(|id| id.starts_with("HX_P"));
+    if !is_publisher {
+        return Ok(Some(json!([(address_of(host))])));
     }
     let found = of.referred(Entity::Publisher, host)?;
-    let lineage = found.get("lineage").filter(|lineage| lineage.is_array());
-    Ok(lineage.map_or_else(|| json!([(address_of(host))]), addresses))
+    Ok(found.get("lineage").filter(|lineage| lineage.is_array()).map(addresses))
 }
 
 /// A topic, and the nodes above it.
@@ -639,6 +724,19 @@ fn add_levels(of: &mut Stored<'_>, made: &mut Object, topic: &Value) -> Result<(
         }
     }
     Ok(())
+}
+
+/// Appends a topic of a work, which has no count; null of none.
+fn topic_of_work(work: &mut Stored<'_>, given: &Value, out: &mut Vec<u8>) -> Result<(), ReadError> {
+    if given.is_null() {
+        out.extend_from_slice(b"null");
+        return Ok(());
+    }
+    work.write_fragment(&given["id"], out, |work| {
+        let made = topic(work, given)?;
+        let is_whole = made.get("domain").is_some();
+        Ok((made, is_whole))
+    })
 }
 
 fn topics(of: &mut Stored<'_>) -> Result<Option<Value>, ReadError> {
@@ -714,15 +812,25 @@ fn awards(work: &mut Stored<'_>) -> Result<Option<Value>, ReadError> {
     Ok(Some(awards.into()))
 }
 
-/// The words of an abstract, each with its positions, in the order of their first.
-fn inverted_index(text: &Value) -> Value {
-    let Some(text) = text.as_str() else { return Value::Null };
-    let mut index: Map<String, Value> = Map::new();
+/// Appends the words of an abstract, each with its positions, in the order of their first.
+fn inverted_index(text: &str, out: &mut Vec<u8>) {
+    let mut index: Vec<(&str, Vec<usize>)> = Vec::new();
+    let mut places: HashMap<&str, usize> = HashMap::new();
     for (at, word) in text.split(' ').enumerate() {
-        let positions = index.entry(word).or_insert_with(|| json!([]));
-        if let Value::Array(positions) = positions {
-            positions.push(at.into());
+        let place = *places.entry(word).or_insert(index.len());
+        match index.get_mut(place) {
+            Some((_, positions)) => positions.push(at),
+            None => index.push((word, vec![at])),
         }
     }
-    index.into()
+    out.push(b'{');
+    for (word, positions) in &index {
+        write_name(word, out);
+        for (at, position) in positions.iter().enumerate() {
+            out.push(if at > 0 { b',' } else { b'[' });
+            json::unsigned(out, *position as u64);
+        }
+        out.push(b']');
+    }
+    out.push(b'}');
 }

@@ -44,7 +44,7 @@ use crate::dialects::openalex::members::{Member, members};
 use crate::dialects::openalex::names::{List, ROOT};
 use crate::dialects::openalex::query::Request;
 use crate::dialects::openalex::record::{stored_members, write};
-use crate::dialects::openalex::stored::Stored;
+use crate::dialects::openalex::stored::{Fragments, Stored};
 use crate::record::resolve::parse as parse_identifier;
 use crate::record::single::SHARED_BYTES_MAX;
 use crate::reply::Reply;
@@ -186,6 +186,7 @@ fn render(entity: Entity, row: u32, members: &[&'static Member], call: &Call<'_>
     }
     let mut out = Vec::new();
     let parts = stored_members(entity, members);
-    write(&mut Stored::read(snapshot, entity, row, &parts)?, members, &mut out)?;
+    let fragments = Fragments::default();
+    write(&mut Stored::read(snapshot, entity, row, &parts, &fragments)?, members, &mut out)?;
     Ok(Reply::json(out))
 }

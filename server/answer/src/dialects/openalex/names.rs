@@ -4,197 +4,432 @@ use pinakes_format::entity::Entity;
 
 /// The path of the dialect.
 pub const ROOT: &str = "/openalex";
+
 /// A list of OpenAlex.
 pub struct List {
     pub entity: Entity,
-    /// The keys with other names than the interface's. Keys without a line have the same name, and a key without
+    /// The keys with other names than the interface's. Keys without a row have the same name, and a key without
     /// names has none.
-    keys: &'static [(&'static str, &'static [&'static str])],
-    /// Keys that compare an identifier of the record that another key refers to: the other key, and the entity.
-    looked_up: &'static [(&'static str, (&'static str, Entity))],
+    keys: &'static [KeyRow],
+    /// Names of OpenAlex that are no keys here, and why.
+    refused: &'static [(&'static [&'static str], &'static str)],
 }
+
+/// A key of the interface under OpenAlex's names.
+pub struct KeyRow {
+    /// The interface's name.
+    own: &'static str,
+    names: &'static [&'static str],
+    reads: Reads,
+}
+
+/// How a value of OpenAlex reads as one of the interface, and how the values of groups print.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reads {
+    /// As it is written, without the address and the collection of a code.
+    Same,
+    /// A continent: `europe`, `north_america`, or the number that Wikidata has for it.
+    Continent,
+    /// A keyword, by its id or its name.
+    Keyword,
+    /// The version that the best open location has at least: `any`, `acceptedOrPublished` or `published`.
+    OpenVersion,
+    /// The name of a record that another key refers to. Groups are those of that key.
+    NameOf(&'static str),
+    /// A source that is a repository. Not for groups, which would count journals too.
+    Repository,
+}
+
+const fn row(own: &'static str, names: &'static [&'static str]) -> KeyRow {
+    KeyRow { own, names, reads: Reads::Same }
+}
+
+const fn reads(own: &'static str, names: &'static [&'static str], reads: Reads) -> KeyRow {
+    KeyRow { own, names, reads }
+}
+
+const fn continent(own: &'static str, names: &'static [&'static str]) -> KeyRow {
+    reads(own, names, Reads::Continent)
+}
+
+/// A continent's name in keys, its number in Wikidata, and its name for people.
+pub const CONTINENTS: [(&str, &str, &str); 7] = [
+    ("africa", "Q15", "Africa"),
+    ("antarctica", "Q51", "Antarctica"),
+    ("asia", "Q48", "Asia"),
+    ("europe", "Q46", "Europe"),
+    ("north-america", "Q49", "North America"),
+    ("oceania", "Q55643", "Oceania"),
+    ("south-america", "Q18", "South America"),
+];
 
 /// The lists, in OpenAlex's order.
 pub static LISTS: [List; 10] = [
-    List {
-        entity: Entity::Output,
-        keys: &[
-            ("id", &["id", "openalex", "openalex_id", "ids.openalex"]),
-            ("name", &["display_name"]),
-            ("name.search", &[]),
-            ("title.search", &["title.search", "display_name.search"]),
-            ("default.search", &["default.search", "text.search"]),
-            ("author.search", &[]),
-            ("doi", &["doi", "ids.doi"]),
-            ("year", &["publication_year"]),
-            ("date", &["publication_date"]),
-            ("from_date", &["from_publication_date"]),
-            ("to_date", &["to_publication_date"]),
-            ("references", &["cites", "referenced_works"]),
-            ("referenced_by", &["cited_by"]),
-            ("references.count", &[]),
-            ("cites", &["referenced_works_count"]),
-            ("venues_count", &["locations_count"]),
-            ("language.code", &["language"]),
-            ("open_access.oa_status", &["open_access.oa_status", "oa_status"]),
-            ("ids.mag", &["ids.mag", "mag"]),
-            ("ids.pmid", &["ids.pmid", "pmid"]),
-            ("primary_venue.id", &["primary_location.id"]),
-            (
-                "primary_venue.source.id",
-                &["primary_location.source.id", "host_venue", "host_venue.id", "journal"],
-            ),
-            ("primary_venue.source.name", &["primary_location.source.display_name"]),
-            ("primary_venue.source.name.search", &["primary_location.source.display_name.search"]),
-            ("primary_venue.source.type", &["primary_location.source.type", "host_venue.type"]),
-            ("primary_venue.license", &["primary_location.license", "host_venue.license"]),
-            ("primary_venue.version", &["primary_location.version"]),
-            ("primary_venue.is_oa", &["primary_location.is_oa"]),
-            ("primary_venue.is_accepted", &["primary_location.is_accepted"]),
-            ("primary_venue.is_published", &["primary_location.is_published"]),
-            ("additional_venues.source.id", &[]),
-            ("authors.id", &["authorships.author.id", "author.id"]),
-            ("authors.orcid", &["authorships.author.orcid", "author.orcid"]),
-            ("authors.name", &["authorships.author.display_name"]),
-            ("authors.name.search", &["authorships.author.display_name.search"]),
-            ("authors.author_position", &["authorships.author_position"]),
-            ("authors.is_corresponding", &["authorships.is_corresponding", "is_corresponding"]),
-            ("authors.affiliations.id", &["authorships.institutions.id", "institutions.id"]),
-            ("authors.affiliations.name", &["authorships.institutions.display_name"]),
-            ("authors.affiliations.name.search", &["authorships.institutions.display_name.search"]),
-            (
-                "authors.countries.code",
-                &[
-                    "authorships.countries",
-                    "authorships.institutions.country_code",
-                    "institutions.country_code",
-                ],
-            ),
-            ("sustainable_development_goals.id", &["sustainable_development_goals.id", "sdgs.id"]),
-            ("funders.id", &["funders.id", "grants.funder", "awards.funder_id"]),
-            ("funders.awards.id", &["awards.id"]),
-            ("funders.awards.funder_award_id", &["awards.funder_award_id", "grants.award_id"]),
-            ("keywords", &["keywords.display_name"]),
+    List { entity: Entity::Output, keys: WORKS, refused: WORKS_REFUSED },
+    List { entity: Entity::Author, keys: AUTHORS, refused: AUTHORS_REFUSED },
+    List { entity: Entity::Source, keys: SOURCES, refused: SOURCES_REFUSED },
+    List { entity: Entity::Institution, keys: INSTITUTIONS, refused: INSTITUTIONS_REFUSED },
+    List { entity: Entity::Topic, keys: NODE, refused: &[] },
+    List { entity: Entity::Publisher, keys: PUBLISHERS, refused: &[] },
+    List { entity: Entity::Funder, keys: FUNDERS, refused: &[] },
+    List { entity: Entity::Domain, keys: NODE, refused: &[] },
+    List { entity: Entity::Field, keys: NODE, refused: &[] },
+    List { entity: Entity::Subfield, keys: NODE, refused: &[] },
+];
+
+const WORKS: &[KeyRow] = &[
+    row("id", OWN_ID),
+    row("name", &["display_name"]),
+    row("name.search", &[]),
+    row("title.search", &["title.search", "display_name.search"]),
+    row("default.search", &["default.search", "text.search"]),
+    row("author.search", &[]),
+    row("doi", &["doi", "ids.doi"]),
+    row("year", &["publication_year"]),
+    row("date", &["publication_date"]),
+    row("from_date", &["from_publication_date"]),
+    row("to_date", &["to_publication_date"]),
+    row("references", &["cites", "referenced_works"]),
+    row("referenced_by", &["cited_by"]),
+    row("references.count", &[]),
+    row("cites", &["referenced_works_count"]),
+    row("venues_count", &["locations_count"]),
+    row("language.code", &["language"]),
+    row("open_access.oa_status", &["open_access.oa_status", "oa_status"]),
+    row("is_in_open_repository", &["open_access.any_repository_has_fulltext"]),
+    row("has_submitted_version", &["has_oa_submitted_version"]),
+    row("has_accepted_or_published_version", &["has_oa_accepted_or_published_version"]),
+    row(
+        "has_raw_affiliation_strings",
+        &["has_raw_affiliation_strings", "has_raw_affiliation_string"],
+    ),
+    row("ids.mag", &["ids.mag", "mag"]),
+    row("ids.pmid", &["ids.pmid", "pmid"]),
+    row("ids.pmcid", &["ids.pmcid", "pmcid"]),
+    row("primary_venue.id", &["primary_location.id"]),
+    row(
+        "primary_venue.source.id",
+        &["primary_location.source.id", "host_venue", "host_venue.id", "journal"],
+    ),
+    row("primary_venue.source.name", &["primary_location.source.display_name"]),
+    row("primary_venue.source.name.search", &["primary_location.source.display_name.search"]),
+    row("primary_venue.source.type", &["primary_location.source.type", "host_venue.type"]),
+    row(
+        "primary_venue.source.issn",
+        &["primary_location.source.issn", "journal.issn", "host_venue.issn"],
+    ),
+    row("primary_venue.source.has_issn", &["primary_location.source.has_issn"]),
+    row("primary_venue.source.is_oa", &["primary_location.source.is_oa"]),
+    row("primary_venue.source.is_in_doaj", &["primary_location.source.is_in_doaj"]),
+    row("primary_venue.source.is_core", &["primary_location.source.is_core"]),
+    row("primary_venue.source.host_organization", &["primary_location.source.host_organization"]),
+    row(
+        "primary_venue.source.host_organization.lineage",
+        &["primary_location.source.host_organization_lineage"],
+    ),
+    row("primary_venue.license", &["primary_location.license", "host_venue.license"]),
+    row("primary_venue.version", &["primary_location.version"]),
+    row("primary_venue.is_oa", &["primary_location.is_oa"]),
+    row("primary_venue.is_accepted", &["primary_location.is_accepted"]),
+    row("primary_venue.is_published", &["primary_location.is_published"]),
+    row("additional_venues.source.id", &[]),
+    row("additional_venues.source.type", &[]),
+    row("additional_venues.license", &[]),
+    row("additional_venues.version", &[]),
+    row("additional_venues.is_oa", &[]),
+    row("additional_venues.is_accepted", &[]),
+    row("additional_venues.is_published", &[]),
+    row("open_venues.version", &[]),
+    row("open_venues.source.type", &[]),
+    row("venues.source.id", &["locations.source.id"]),
+    reads("venues.source.id", &["repository"], Reads::Repository),
+    row("venues.source.type", &["locations.source.type"]),
+    row("venues.source.issn", &["locations.source.issn"]),
+    row("venues.source.has_issn", &["locations.source.has_issn"]),
+    row("venues.source.is_oa", &["locations.source.is_oa"]),
+    row("venues.source.is_in_doaj", &["locations.source.is_in_doaj"]),
+    row("venues.source.is_core", &["locations.source.is_core"]),
+    row("venues.source.host_organization", &["locations.source.host_organization"]),
+    row("venues.source.host_organization.lineage", &["locations.source.host_organization_lineage"]),
+    row("venues.license", &["locations.license"]),
+    row("venues.version", &["locations.version"]),
+    row("venues.is_oa", &["locations.is_oa"]),
+    row("venues.is_accepted", &["locations.is_accepted"]),
+    row("venues.is_published", &["locations.is_published"]),
+    row("best_oa_venue.source.id", &["best_oa_location.source.id"]),
+    row("best_oa_venue.source.type", &["best_oa_location.source.type"]),
+    row("best_oa_venue.source.issn", &["best_oa_location.source.issn"]),
+    row("best_oa_venue.source.is_oa", &["best_oa_location.source.is_oa"]),
+    row("best_oa_venue.source.is_in_doaj", &["best_oa_location.source.is_in_doaj"]),
+    row("best_oa_venue.source.host_organization", &["best_oa_location.source.host_organization"]),
+    row(
+        "best_oa_venue.source.host_organization.lineage",
+        &["best_oa_location.source.host_organization_lineage"],
+    ),
+    row("best_oa_venue.license", &["best_oa_location.license"]),
+    row("best_oa_venue.version", &["best_oa_location.version"]),
+    reads("best_oa_venue.version", &["best_open_version"], Reads::OpenVersion),
+    row("best_oa_venue.is_oa", &["best_oa_location.is_oa"]),
+    row("best_oa_venue.is_accepted", &["best_oa_location.is_accepted"]),
+    row("best_oa_venue.is_published", &["best_oa_location.is_published"]),
+    row("authors.count", &["authors_count"]),
+    row("authors.id", &["authorships.author.id", "author.id"]),
+    row("authors.orcid", &["authorships.author.orcid", "author.orcid"]),
+    row("authors.name", &["authorships.author.display_name"]),
+    row("authors.name.search", &["authorships.author.display_name.search"]),
+    row("authors.author_position", &["authorships.author_position"]),
+    row("authors.is_corresponding", &["authorships.is_corresponding", "is_corresponding"]),
+    row("corresponding_authors.id", &["corresponding_author_ids"]),
+    row("corresponding_institutions.id", &["corresponding_institution_ids"]),
+    row(
+        "authors.affiliations.id",
+        &[
+            "authorships.institutions.id",
+            "institutions.id",
+            "authorships.affiliations.institution_ids",
         ],
-        looked_up: &[
-            ("authorships.institutions.ror", ("authors.affiliations.id", Entity::Institution)),
-            ("institutions.ror", ("authors.affiliations.id", Entity::Institution)),
-            ("primary_location.source.issn", ("primary_venue.source.id", Entity::Source)),
-            ("journal.issn", ("primary_venue.source.id", Entity::Source)),
+    ),
+    row("authors.affiliations.name", &["authorships.institutions.display_name"]),
+    row("authors.affiliations.name.search", &["authorships.institutions.display_name.search"]),
+    row("authors.affiliations.ror", &["authorships.institutions.ror", "institutions.ror"]),
+    row("authors.affiliations.type", &["authorships.institutions.type", "institutions.type"]),
+    row(
+        "authors.affiliations.lineage.id",
+        &["authorships.institutions.lineage", "institutions.lineage"],
+    ),
+    row("authors.affiliations.count", &["institutions_distinct_count"]),
+    row(
+        "authors.countries.code",
+        &[
+            "authorships.countries",
+            "authorships.institutions.country_code",
+            "institutions.country_code",
         ],
-    },
-    List {
-        entity: Entity::Author,
-        keys: &[
-            ("id", OWN_ID),
-            ("name", &["display_name"]),
-            ("name.search", NAME_SEARCH),
-            ("orcid", &["orcid", "ids.orcid"]),
-            ("full_name", &[]),
-            ("outputs_count", WORKS_COUNT),
-            (
-                "last_known_institutions.id",
-                &["last_known_institutions.id", "last_known_institution.id"],
-            ),
-            ("last_known_institutions.name", &["last_known_institutions.display_name"]),
-            (
-                "last_known_institutions.name.search",
-                &["last_known_institutions.display_name.search"],
-            ),
-            ("affiliations.id", &["affiliations.institution.id"]),
-            ("affiliations.name", &["affiliations.institution.display_name"]),
-            ("affiliations.name.search", &["affiliations.institution.display_name.search"]),
+    ),
+    row("authors.countries.count", &["countries_distinct_count"]),
+    continent(
+        "authors.countries.continent",
+        &["authorships.institutions.continent", "institutions.continent"],
+    ),
+    row(
+        "authors.countries.is_global_south",
+        &["authorships.institutions.is_global_south", "institutions.is_global_south"],
+    ),
+    row("topics.count", &["topics_count"]),
+    row("sustainable_development_goals.id", &["sustainable_development_goals.id", "sdgs.id"]),
+    row("funders.id", &["funders.id", "grants.funder", "awards.funder_id"]),
+    reads("funders.name", &["awards.funder_display_name"], Reads::NameOf("funders.id")),
+    row("funders.awards.id", &["awards.id"]),
+    row("funders.awards.doi", &["awards.doi"]),
+    row("funders.awards.funder_award_id", &["awards.funder_award_id", "grants.award_id"]),
+    reads("keywords", &["keywords.display_name"], Reads::Keyword),
+    reads("keywords.id", &["keywords.id", "keyword", "keywords.keyword"], Reads::Keyword),
+];
+
+const WORKS_REFUSED: &[(&[&str], &str)] = &[
+    (
+        &["concepts.id", "concepts.wikidata", "concepts_count", "concept.id"],
+        "records keep no concepts, which topics replaced",
+    ),
+    (
+        &[
+            "primary_location.landing_page_url",
+            "best_oa_location.landing_page_url",
+            "locations.landing_page_url",
         ],
-        looked_up: &[
-            ("last_known_institutions.ror", ("last_known_institutions.id", Entity::Institution)),
-            ("last_known_institution.ror", ("last_known_institutions.id", Entity::Institution)),
-            ("affiliations.institution.ror", ("affiliations.id", Entity::Institution)),
+        "an index of addresses would take 12 bytes for each location",
+    ),
+    (
+        &["primary_location.raw_type", "best_oa_location.raw_type", "locations.raw_type"],
+        "records keep no type of a location",
+    ),
+    (
+        &[
+            "institution_assertions.country_code",
+            "institution_assertions.id",
+            "institution_assertions.lineage",
+            "institution_assertions.ror",
+            "institution_assertions.type",
         ],
-    },
-    List {
-        entity: Entity::Source,
-        keys: &[
-            ("id", OWN_ID),
-            ("name", &["display_name"]),
-            ("name.search", NAME_SEARCH),
-            ("outputs_count", WORKS_COUNT),
-            ("oa_outputs_count", &["oa_works_count"]),
-            ("issn", &["issn", "ids.issn"]),
-            ("issn_l", &["issn_l", "ids.issn_l"]),
-            ("country.code", &["country_code"]),
+        "records keep no asserted institutions; `authorships.institutions` has those of authors",
+    ),
+    (
+        &["authorships.raw_orcid"],
+        "records keep one ORCID iD of an author; `authorships.author.orcid` filters by it",
+    ),
+    (
+        &["raw_affiliation_strings", "raw_affiliation_strings.search"],
+        "affiliations as printed are in no index; `authorships.institutions.display_name.search` searches names",
+    ),
+    (
+        &["sustainable_development_goals.score"],
+        "records keep no scores of goals; `sustainable_development_goals.id` filters by goals",
+    ),
+    (
+        &["doi_starts_with"],
+        "an index of the prefixes of DOIs would take 5 bytes for each work; `doi` filters by whole DOIs",
+    ),
+    (&["related_to"], "records keep no related works"),
+    (&["type_crossref"], "records keep one type; `type` filters by it"),
+    (
+        &["fulltext_origin"],
+        "records do not keep where a full text is from; `has_fulltext` filters by it",
+    ),
+    (
+        &["has_content.pdf", "has_content.grobid_xml"],
+        "records do not keep which files OpenAlex has",
+    ),
+    (
+        &["datasets", "has_embeddings", "has_old_authors", "mag_only"],
+        "records do not keep what it depends on",
+    ),
+];
+
+const AUTHORS: &[KeyRow] = &[
+    row("id", OWN_ID),
+    row("name", &["display_name"]),
+    row("name.search", NAME_SEARCH),
+    row("orcid", &["orcid", "ids.orcid"]),
+    row("ids.scopus", &["scopus", "ids.scopus"]),
+    row("full_name", &[]),
+    row("outputs_count", WORKS_COUNT),
+    row("last_known_institutions.id", &["last_known_institutions.id", "last_known_institution.id"]),
+    row("last_known_institutions.name", &["last_known_institutions.display_name"]),
+    row("last_known_institutions.name.search", &["last_known_institutions.display_name.search"]),
+    row(
+        "last_known_institutions.ror",
+        &["last_known_institutions.ror", "last_known_institution.ror"],
+    ),
+    row(
+        "last_known_institutions.type",
+        &["last_known_institutions.type", "last_known_institution.type"],
+    ),
+    row(
+        "last_known_institutions.country.code",
+        &["last_known_institutions.country_code", "last_known_institution.country_code"],
+    ),
+    row(
+        "last_known_institutions.lineage.id",
+        &["last_known_institutions.lineage", "last_known_institution.lineage"],
+    ),
+    continent(
+        "last_known_institutions.continent",
+        &["last_known_institutions.continent", "last_known_institution.continent"],
+    ),
+    row(
+        "last_known_institutions.is_global_south",
+        &["last_known_institutions.is_global_south", "last_known_institution.is_global_south"],
+    ),
+    row("affiliations.id", &["affiliations.institution.id"]),
+    row("affiliations.name", &["affiliations.institution.display_name"]),
+    row("affiliations.name.search", &["affiliations.institution.display_name.search"]),
+    row("affiliations.ror", &["affiliations.institution.ror"]),
+    row("affiliations.type", &["affiliations.institution.type"]),
+    row("affiliations.country.code", &["affiliations.institution.country_code"]),
+    row("affiliations.lineage.id", &["affiliations.institution.lineage"]),
+    row("topics.id", TOPICS),
+];
+
+const AUTHORS_REFUSED: &[(&[&str], &str)] = &[
+    (
+        &[
+            "block_key",
+            "parsed_longest_name.first",
+            "parsed_longest_name.last",
+            "parsed_longest_name.middle",
+            "parsed_longest_name.suffix",
         ],
-        looked_up: &[],
-    },
-    List {
-        entity: Entity::Institution,
-        keys: &[
-            ("id", OWN_ID),
-            ("name", &["display_name"]),
-            ("name.search", NAME_SEARCH),
-            ("ror", &["ror", "ids.ror"]),
-            ("outputs_count", WORKS_COUNT),
-            ("country.code", &["country_code"]),
-        ],
-        looked_up: &[],
-    },
-    List {
-        entity: Entity::Topic,
-        keys: &[
-            ("id", OWN_ID),
-            ("name", &["display_name"]),
-            ("name.search", NAME_SEARCH),
-            ("outputs_count", WORKS_COUNT),
-        ],
-        looked_up: &[],
-    },
-    List {
-        entity: Entity::Publisher,
-        keys: &[
-            ("id", OWN_ID),
-            ("name", &["display_name"]),
-            ("name.search", NAME_SEARCH),
-            ("outputs_count", WORKS_COUNT),
-            ("countries.code", &["country_codes"]),
-            ("ids.ror", &["ids.ror", "ror"]),
-            ("lineage.id", &["lineage"]),
-            ("parent_publisher.id", &["parent_publisher"]),
-        ],
-        looked_up: &[],
-    },
-    List {
-        entity: Entity::Funder,
-        keys: &[
-            ("id", OWN_ID),
-            ("name", &["display_name"]),
-            ("name.search", NAME_SEARCH),
-            ("outputs_count", WORKS_COUNT),
-            ("ids.ror", &["ids.ror", "ror"]),
-            ("country.code", &["country_code"]),
-        ],
-        looked_up: &[],
-    },
-    List { entity: Entity::Domain, keys: NODE, looked_up: &[] },
-    List { entity: Entity::Field, keys: NODE, looked_up: &[] },
-    List { entity: Entity::Subfield, keys: NODE, looked_up: &[] },
+        "records keep whole names; `display_name.search` searches their words",
+    ),
+    CONCEPTS,
+];
+
+const SOURCES: &[KeyRow] = &[
+    row("id", OWN_ID),
+    row("name", &["display_name"]),
+    row("name.search", NAME_SEARCH),
+    row("outputs_count", WORKS_COUNT),
+    row("oa_outputs_count", &["oa_works_count"]),
+    row("issn", &["issn", "ids.issn"]),
+    row("issn_l", &["issn_l", "ids.issn_l"]),
+    row("country.code", &["country_code"]),
+    continent("country.continent", &["continent"]),
+    row("country.is_global_south", &["is_global_south"]),
+    row("host_organization", &["host_organization", "host_organization.id"]),
+    row("host_organization.lineage", &["host_organization_lineage"]),
+    row("topics.id", TOPICS),
+];
+
+const SOURCES_REFUSED: &[(&[&str], &str)] = &[
+    (
+        &["is_in_jstage", "is_in_jstage_since_year"],
+        "records do not keep whether J-STAGE lists a source",
+    ),
+    CONCEPTS,
+];
+
+const INSTITUTIONS: &[KeyRow] = &[
+    row("id", OWN_ID),
+    row("name", &["display_name"]),
+    row("name.search", NAME_SEARCH),
+    row("ror", &["ror", "ids.ror"]),
+    row("outputs_count", WORKS_COUNT),
+    row("country.code", &["country_code"]),
+    continent("country.continent", &["continent"]),
+    row("country.is_global_south", &["is_global_south"]),
+    row("lineage.id", &["lineage"]),
+    row("repositories.host_organization.lineage", &["repositories.host_organization_lineage"]),
+    row("topics.id", TOPICS),
+];
+
+const INSTITUTIONS_REFUSED: &[(&[&str], &str)] =
+    &[(&["is_super_system", "status"], "records do not keep what it depends on"), CONCEPTS];
+
+const CONCEPTS: (&[&str], &str) =
+    (&["x_concepts.id"], "records keep no concepts; `topics.id` filters by topics");
+
+const PUBLISHERS: &[KeyRow] = &[
+    row("id", OWN_ID),
+    row("name", &["display_name"]),
+    row("name.search", NAME_SEARCH),
+    row("outputs_count", WORKS_COUNT),
+    row("countries.code", &["country_codes"]),
+    continent("countries.continent", &["continent"]),
+    row("countries.is_global_south", &["is_global_south"]),
+    row("ids.ror", &["ids.ror", "ror"]),
+    row("lineage.id", &["lineage"]),
+    row("parent_publisher.id", &["parent_publisher"]),
+];
+
+const FUNDERS: &[KeyRow] = &[
+    row("id", OWN_ID),
+    row("name", &["display_name"]),
+    row("name.search", NAME_SEARCH),
+    row("outputs_count", WORKS_COUNT),
+    row("ids.ror", &["ids.ror", "ror"]),
+    row("country.code", &["country_code"]),
+    continent("country.continent", &["continent"]),
+    row("country.is_global_south", &["is_global_south"]),
 ];
 
 const OWN_ID: &[&str] = &["id", "openalex", "openalex_id", "ids.openalex"];
 const NAME_SEARCH: &[&str] = &["display_name.search", "default.search"];
 const WORKS_COUNT: &[&str] = &["works_count"];
-/// The keys of the taxonomy above topics.
-const NODE: &[(&str, &[&str])] = &[
-    ("id", OWN_ID),
-    ("name", &["display_name"]),
-    ("name.search", NAME_SEARCH),
-    ("outputs_count", WORKS_COUNT),
+/// A record has a share of each of its topics.
+const TOPICS: &[&str] = &["topics.id", "topic_share.id"];
+/// The keys of the taxonomy.
+const NODE: &[KeyRow] = &[
+    row("id", OWN_ID),
+    row("name", &["display_name"]),
+    row("name.search", NAME_SEARCH),
+    row("outputs_count", WORKS_COUNT),
 ];
 
-/// The interface's name of a key.
+/// The interface's name of a key, and how its values read.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum KeyName<'a> {
-    Same(&'a str),
-    /// The key compares ids of records of an entity that have the identifier asked for.
-    LookedUp(&'static str, Entity),
+pub struct KeyName<'a> {
+    pub own: &'a str,
+    pub reads: Reads,
 }
 
 impl List {
@@ -221,26 +456,28 @@ impl List {
     /// The interface's name of a key with one of OpenAlex's names; `None` of a name that OpenAlex does not have, or the
     /// snapshot has no index for.
     pub fn key<'a>(&'static self, name: &'a str) -> Option<KeyName<'a>> {
-        if let Some((_, (key, entity))) = self.looked_up.iter().find(|(known, _)| *known == name) {
-            return Some(KeyName::LookedUp(key, *entity));
+        if let Some(row) = self.keys.iter().find(|row| row.names.contains(&name)) {
+            return Some(KeyName { own: row.own, reads: row.reads });
         }
-        if let Some((key, _)) = self.keys.iter().find(|(_, names)| names.contains(&name)) {
-            return Some(KeyName::Same(key));
-        }
-        let is_renamed = self.keys.iter().any(|(key, _)| *key == name);
-        (!is_renamed).then_some(KeyName::Same(name))
+        let is_renamed = self.keys.iter().any(|row| row.own == name);
+        (!is_renamed).then_some(KeyName { own: name, reads: Reads::Same })
+    }
+
+    /// Why a name of OpenAlex is no key here; `None` of other names.
+    pub fn refusal(&'static self, name: &str) -> Option<&'static str> {
+        let row = self.refused.iter().find(|(names, _)| names.contains(&name));
+        row.map(|(_, reason)| *reason)
+    }
+
+    /// The names of OpenAlex that are no keys here, each with the reason.
+    pub fn refusals(&'static self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        self.refused.iter().flat_map(|(names, reason)| names.iter().map(|name| (*name, *reason)))
     }
 
     /// OpenAlex's names of a key of the interface.
     pub fn names(&'static self, key: &'static str) -> Vec<&'static str> {
-        let renamed = self.keys.iter().find(|(known, _)| *known == key);
-        renamed.map_or(vec![key], |(_, names)| names.to_vec())
-    }
-
-    /// The keys that compare an identifier of the record that another key refers to.
-    pub fn looked_up(&'static self) -> impl Iterator<Item = (&'static str, String)> {
-        self.looked_up.iter().map(|(name, (key, entity))| {
-            (*name, format!("{key}, by an identifier of the {}", entity.facts().singular))
-        })
+        let rows = self.keys.iter().filter(|row| row.own == key);
+        let renamed: Vec<_> = rows.map(|row| row.names).collect();
+        if renamed.is_empty() { vec![key] } else { renamed.concat() }
     }
 }

@@ -1,21 +1,24 @@
 //! A page of a list, or of its groups, in OpenAlex's frame.
 
+use std::num::NonZeroU32;
 use std::time::Duration;
 
-use pinakes_format::query::{GroupValue, Grouping, Query, ResultKind};
+use pinakes_format::query::{ALL_RECORDS_MIN, GroupValue, Grouping, Query, ResultKind};
+use pinakes_format::record::keyword_id;
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
 use serde_json::{Value, json};
 
 use crate::define::call::Call;
-use crate::define::failure::Answer;
-use crate::dialects::openalex::names::List;
+use crate::define::failure::{Answer, Failure};
+use crate::dialects::openalex::names::{CONTINENTS, List, Reads};
 use crate::dialects::openalex::query::{Cursor, Request};
 use crate::dialects::openalex::record::{stored_members, write};
-use crate::dialects::openalex::stored::Stored;
-use crate::dialects::openalex::values::{ADDRESS, address_of};
+use crate::dialects::openalex::stored::{Fragments, Stored};
+use crate::dialects::openalex::values::{ADDRESS, address_of, read_json};
 use crate::list::groups::count_groups;
 use crate::list::page;
+use crate::list::page::write_summary;
 use crate::list::rows::PageRows;
 use crate::list::values::{display_name, render_value};
 use crate::reply::Reply;
@@ -32,17 +35,46 @@ pub fn answer(list: &'static List, request: &Request, call: &Call<'_>) -> Answer
     }
     let found = call.limits().run(|deadline| query.execute(call.snapshot, deadline))?;
     let place = Place { begun, count: found.count, on_page: found.rows.len(), groups: None };
-    let opening = format!("{{\"meta\":{},\"results\":[", meta(request, &query, &place, call));
+    let mut meta = meta(request, &query, &place, call);
+    if let Some(lenient) = &request.lenient
+        && let Some(search) = found_besides(request, lenient, found.count, call)?
+    {
+        meta["search"] = search;
+    }
+    let opening = format!("{{\"meta\":{meta},\"results\":[");
     let members = request.members.clone();
     let parts = stored_members(list.entity, &members);
+    let fragments = Fragments::default();
     let write_row = move |snapshot: &Snapshot, row: u32, out: &mut Vec<u8>| {
-        write(&mut Stored::read(snapshot, list.entity, row, &parts)?, &members, out)
+        write(&mut Stored::read(snapshot, list.entity, row, &parts, &fragments)?, &members, out)
     };
     let scores = found.scores.filter(|_| request.has_score);
     let rows =
         PageRows::written(list.entity, found.rows, Box::new(write_row), b"],\"group_by\":[]}");
     // The time that a query took differs from reply to reply.
     page::render(rows.with_scores(scores), opening.as_bytes(), call).map(Reply::uncached)
+}
+
+/// The summary and the count of the same search in the interface, which corrects words and lists records with most words where
+/// few have all. `None` if it finds the same records.
+fn found_besides(
+    request: &Request,
+    lenient: &Query,
+    count: u64,
+    call: &Call<'_>,
+) -> Result<Option<Value>, Failure> {
+    if count >= ALL_RECORDS_MIN {
+        return Ok(None);
+    }
+    let mut query = request.resolve(lenient, call.snapshot)?;
+    (query.page, query.per_page) = (NonZeroU32::MIN, 1);
+    let found = call.limits().run(|deadline| query.execute(call.snapshot, deadline))?;
+    let Some(summary) = found.search.filter(|_| found.count > count) else { return Ok(None) };
+    let mut text = Vec::new();
+    write_summary(&summary, &mut text);
+    let mut search: Value = read_json(&text)?;
+    search["count"] = found.count.into();
+    Ok(Some(search))
 }
 
 /// Where a page is among all.
@@ -99,12 +131,31 @@ fn groups(
             let value = group.values.first().unwrap_or(&GroupValue::Null);
             let (key, name) = (key_of(value, call.snapshot)?, display_name(value, call.snapshot)?);
             let name = name.map_or_else(|| key.clone(), |name| name.into_owned());
+            let (key, name) = printed(request.group_reads, key, name);
             Ok(json!({ "key": key, "key_display_name": name, "count": (group.count) }))
         })
         .collect();
     let meta = meta(request, query, &place, call);
     let body = json!({ "meta": meta, "results": [], "group_by": (made?) });
     Ok(Reply::json(body.to_string()).uncached())
+}
+
+/// The key and the name of a group, as OpenAlex prints those of some keys.
+fn printed(reads: Reads, key: String, name: String) -> (String, String) {
+    if key == UNKNOWN {
+        return (key, name);
+    }
+    match reads {
+        Reads::Continent => match CONTINENTS.iter().find(|(own, ..)| *own == key) {
+            Some((_, number, name)) => {
+                (format!("{ADDRESS}continents/{number}"), (*name).to_owned())
+            }
+            None => (key, name),
+        },
+        Reads::Keyword => (format!("{ADDRESS}keywords/{}", keyword_id(&name)), name),
+        Reads::NameOf(_) => (name.clone(), name),
+        _ => (key, name),
+    }
 }
 
 /// A value as OpenAlex prints it, which is always a text.

@@ -5,6 +5,7 @@
 //!        authors.affiliations.id, looked up later        year:>2020
 //! ```
 
+use std::borrow::Cow;
 use std::num::NonZeroU32;
 
 use pinakes_format::autocomplete::Identifier;
@@ -13,12 +14,13 @@ use pinakes_format::query::{
     Grouping, Operand, ParamError, Query, RELEVANCE, RELEVANCE_SCORE, ResultKind,
     SAMPLE_RECORDS_MAX, Sample, nearest, split_filter,
 };
+use pinakes_format::schema::identifier::parse_record_id;
 use pinakes_format::schema::keys::Kind;
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
 
 use crate::dialects::openalex::members::{Member, members};
-use crate::dialects::openalex::names::{KeyName, List};
+use crate::dialects::openalex::names::{CONTINENTS, KeyName, List, Reads};
 use crate::dialects::openalex::values::ADDRESS;
 use crate::list::query::{PAGE_MAX, SEARCH_EXACT};
 use crate::reply::detail::{DETAILS_MAX, Detail};
@@ -27,18 +29,27 @@ use crate::request::parameters::{GIVEN_TWICE, query_pairs};
 
 /// The most records, or groups, of a page.
 const PER_PAGE_MAX: u32 = 200;
+/// The end of a key whose search compares words as they are written.
+const EXACT: &str = ".exact";
+/// The parameters that search some fields, and the keys of the same searches.
+const FIELD_SEARCHES: [(&str, &str); 3] = [
+    ("search.title", "title.search"),
+    ("search.abstract", "abstract.search"),
+    ("search.title_and_abstract", "title_and_abstract.search"),
+];
 /// The end of a `group_by` that counts the records without a value too.
 const INCLUDE_UNKNOWN: &str = ":include_unknown";
 /// The cursor of the first page.
 const FIRST_CURSOR: &str = "*";
 
 /// The collections of OpenAlex that codes belong to.
-const COLLECTIONS: [&str; 11] = [
+const COLLECTIONS: [&str; 12] = [
     "types",
     "work-types",
     "source-types",
     "institution-types",
     "countries",
+    "continents",
     "languages",
     "licenses",
     "oa-statuses",
@@ -48,10 +59,13 @@ const COLLECTIONS: [&str; 11] = [
 ];
 
 /// The parameters, each with its names.
-const PARAMETERS: [&[&str]; 13] = [
+const PARAMETERS: [&[&str]; 16] = [
     &["filter"],
     &["search"],
     &[SEARCH_EXACT],
+    &["search.title"],
+    &["search.abstract"],
+    &["search.title_and_abstract"],
     &["search.semantic"],
     &["group_by", "group-by", "groupby"],
     &["sort"],
@@ -74,6 +88,10 @@ pub struct Request {
     pub has_score: bool,
     /// Whether pages are by cursor.
     pub is_by_cursor: bool,
+    /// How the values of groups print.
+    pub group_reads: Reads,
+    /// The query whose searches also list records with most words, if the query's own do not.
+    pub lenient: Option<Query>,
 }
 
 /// An expression whose ids are those of the records with other identifiers.
@@ -116,11 +134,13 @@ impl Request {
         snapshot: &Snapshot,
     ) -> Result<Request, Vec<Detail>> {
         let request = Request {
-            query: Query::new(list.entity),
+            query: Query::openalex(list.entity),
             lookups: Vec::new(),
             members: members(list.entity).iter().collect(),
             has_score: true,
             is_by_cursor: false,
+            group_reads: Reads::Same,
+            lenient: None,
         };
         let mut parser = Parser { list, given: Vec::new(), request, details: Vec::new() };
         parser.read(raw);
@@ -133,7 +153,12 @@ impl Request {
     ///
     /// Cost: one look-up for each identifier.
     pub fn resolved(&self, snapshot: &Snapshot) -> Result<Query, ReadError> {
-        let mut query = self.query.clone();
+        self.resolve(&self.query, snapshot)
+    }
+
+    /// As [`resolved`](Self::resolved), of the query or of the more lenient one.
+    pub fn resolve(&self, query: &Query, snapshot: &Snapshot) -> Result<Query, ReadError> {
+        let mut query = query.clone();
         for Lookup { expression, entity, identifiers } in &self.lookups {
             let mut operands = Vec::new();
             for identifier in identifiers {
@@ -226,7 +251,16 @@ impl Parser {
                 }
             }
         }
+        for (parameter, key) in FIELD_SEARCHES {
+            let Some((name, text)) = self.take(parameter) else { continue };
+            let added = self.request.query.add_search_in(key, &text, false);
+            self.refuse_all(&name, Some(&text), added.err().unwrap_or_default());
+        }
         self.request.query.rank_by_filter();
+        let lenient = self.request.query.clone();
+        if self.request.query.require_all_words() {
+            self.request.lenient = Some(lenient);
+        }
         if let Some((name, text)) = self.take("search.semantic") {
             self.refuse(&name, &text, "is not offered; use `search`".to_owned());
         }
@@ -249,22 +283,41 @@ impl Parser {
             return self.refuse("filter", text, reason.to_owned());
         };
         let (name, value) = (name.trim_matches(' '), value.trim_matches(' '));
-        let Some(found) = self.list.key(name).filter(|found| self.has_filter(found)) else {
+        if let Some(search) = name.strip_suffix(EXACT).filter(|name| name.ends_with(".search"))
+            && let Some(key) = self.list.key(search).filter(|found| self.has_filter(found.own))
+        {
+            let added = self.request.query.add_search_in(key.own, value, true);
+            return self.refuse_all("filter", Some(text), added.err().unwrap_or_default());
+        }
+        let Some(KeyName { own: key, reads }) =
+            self.list.key(name).filter(|found| self.has_filter(found.own))
+        else {
             let reason = self.unknown_key(name, "filter");
             return self.refuse("filter", text, reason);
         };
-        let (key, entity) = match found {
-            KeyName::Same(key) => (key, None),
-            KeyName::LookedUp(key, entity) => (key, Some(entity)),
-        };
-        if let Some(entity) = entity {
+        let found = self.request.query.keys.filter(key);
+        let (kind, is_many) = found.map_or((None, false), |(key, _)| (Some(key.kind), key.is_many));
+        if let Some(Kind::Id(entity)) = kind
+            && has_other_identifier(entity, value)
+        {
             return self.look_up(text, key, entity, value);
         }
-        let kind = self.request.query.keys.filter(key).map(|(key, _)| key.kind);
-        let is_many = self.request.query.keys.filter(key).is_some_and(|(key, _)| key.is_many);
-        for value in if is_many { conjuncts(kind, value) } else { vec![value] } {
-            let translated = format!("{key}:{}", translated(kind, value));
-            let added = self.request.query.add_filter(&translated);
+        let expressions = match reads {
+            Reads::OpenVersion => match open_version(value) {
+                Some(expression) => vec![expression.to_owned()],
+                None => {
+                    let reason = "must be `any`, `acceptedOrPublished` or `published`";
+                    return self.refuse("filter", text, reason.to_owned());
+                }
+            },
+            reads => {
+                let values = if is_many { conjuncts(kind, value) } else { vec![value] };
+                let translated = |value| format!("{key}:{}", translated(kind, reads, value));
+                values.into_iter().map(translated).collect()
+            }
+        };
+        for expression in expressions {
+            let added = self.request.query.add_filter(&expression);
             self.refuse_all("filter", Some(text), added.err().unwrap_or_default());
         }
     }
@@ -297,8 +350,7 @@ impl Parser {
         }
     }
 
-    fn has_filter(&self, found: &KeyName<'_>) -> bool {
-        let (KeyName::Same(key) | KeyName::LookedUp(key, _)) = found;
+    fn has_filter(&self, key: &str) -> bool {
         self.request.query.keys.filter(key).is_some()
     }
 
@@ -309,6 +361,19 @@ impl Parser {
     /// Why a key is refused, with the nearest name that the list knows.
     fn unknown_key(&self, name: &str, parameter: &str) -> String {
         let keys = self.request.query.keys;
+        let list = self.list.name();
+        if let Some(reason) = self.list.refusal(name) {
+            return format!("`{name}` is no key of {list} here: {reason}");
+        }
+        if parameter != "filter" && self.list.key(name).is_some_and(|key| self.has_filter(key.own))
+        {
+            let what = if parameter == "sort" {
+                "no order sorts by it"
+            } else {
+                "no groups are made by it"
+            };
+            return format!("`{name}` filters {list}, and {what}; `/openalex` lists the keys");
+        }
         let known: Vec<&str> = match parameter {
             "sort" => keys.sorts().flat_map(|key| self.list.names(key)).collect(),
             "group_by" => Grouping::key_names(keys).flat_map(|key| self.list.names(key)).collect(),
@@ -316,7 +381,6 @@ impl Parser {
         };
         let hint = nearest(name, known.into_iter())
             .map_or(String::new(), |known| format!("; did you mean `{known}`?"));
-        let list = self.list.name();
         format!(
             "`{name}` is no key of {list} here, as no index holds it{hint}; `/openalex` lists the keys"
         )
@@ -339,7 +403,7 @@ impl Parser {
                 // Names that match a search have no score, and the most used come first.
                 _ if name == RELEVANCE_SCORE && self.is_scoreless() => continue,
                 _ if name == RELEVANCE_SCORE => RELEVANCE,
-                Some(KeyName::Same(key)) if self.has_sort(key) => key,
+                Some(KeyName { own, .. }) if self.has_sort(own) => own,
                 _ => {
                     let reason = self.unknown_key(name, "sort");
                     self.refuse("sort", part, reason);
@@ -369,16 +433,20 @@ impl Parser {
             Some(name) => (name, true),
             None => (text, false),
         };
-        let known = match self.list.key(name) {
-            Some(KeyName::Same(key)) => {
-                Grouping::key_names(self.request.query.keys).find(|known| *known == key)
-            }
-            _ => None,
+        let found = match self.list.key(name) {
+            Some(KeyName { reads: Reads::NameOf(key), .. }) => Some((key, Reads::NameOf(key))),
+            Some(KeyName { reads: Reads::Repository, .. }) | None => None,
+            Some(KeyName { own, reads }) => Some((own, reads)),
         };
-        let Some(key) = known else {
+        let known = found.and_then(|(own, reads)| {
+            let mut names = Grouping::key_names(self.request.query.keys);
+            Some((names.find(|known| *known == own)?, reads))
+        });
+        let Some((key, reads)) = known else {
             let reason = self.unknown_key(name, "group_by");
             return self.refuse(parameter, text, reason);
         };
+        self.request.group_reads = reads;
         let set = self.request.query.set_group_by(key);
         if let ResultKind::Groups(grouping) = &mut self.request.query.result_kind
             && !has_unknown
@@ -525,7 +593,7 @@ fn conjuncts(kind: Option<Kind>, value: &str) -> Vec<&str> {
 }
 
 /// A value in the spelling of the interface's filters.
-fn translated(kind: Option<Kind>, value: &str) -> String {
+fn translated(kind: Option<Kind>, reads: Reads, value: &str) -> String {
     let is_search = kind == Some(Kind::Search);
     let is_text = is_search || matches!(kind, Some(Kind::Words | Kind::Text));
     let is_code = matches!(kind, Some(Kind::Code | Kind::Integer));
@@ -543,11 +611,47 @@ fn translated(kind: Option<Kind>, value: &str) -> String {
             }
             value => {
                 let value = if is_code { code_of(value) } else { value };
-                if value.contains(',') { format!("\"{value}\"") } else { value.to_owned() }
+                let value = read(reads, value);
+                if value.contains([',', '|']) { format!("\"{value}\"") } else { value.into_owned() }
             }
         })
         .collect();
     format!("{sign}{}", alternatives.join("|"))
+}
+
+/// A value of OpenAlex as the key reads it.
+fn read(reads: Reads, value: &str) -> Cow<'_, str> {
+    match reads {
+        Reads::Continent => {
+            let name = value.to_ascii_lowercase().replace(['_', ' '], "-");
+            let number = value.rsplit('/').next().unwrap_or_default();
+            let known =
+                CONTINENTS.iter().find(|(_, wikidata, _)| wikidata.eq_ignore_ascii_case(number));
+            known.map_or(name, |(own, ..)| (*own).to_owned()).into()
+        }
+        _ => value.into(),
+    }
+}
+
+/// The expression of a version that the best open location has at least.
+fn open_version(value: &str) -> Option<&'static str> {
+    Some(match value.to_ascii_lowercase().as_str() {
+        "any" => "best_oa_venue.is_oa:true",
+        "acceptedorpublished" => "best_oa_venue.version:acceptedVersion|publishedVersion",
+        "published" => "best_oa_venue.version:publishedVersion",
+        "null" => "best_oa_venue.is_oa:null",
+        _ => return None,
+    })
+}
+
+/// Whether one of the values of a key of ids is an identifier in another system.
+fn has_other_identifier(entity: Entity, value: &str) -> bool {
+    let values = value.strip_prefix('!').unwrap_or(value);
+    entity.facts().letter.is_some()
+        && values.split('|').map(str::trim).any(|value| {
+            parse_record_id(value).is_none()
+                && matches!(Identifier::parse(value), Some(Identifier::External(..)))
+        })
 }
 
 /// Splits alternatives at the bars outside of quotes.

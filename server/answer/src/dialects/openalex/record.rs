@@ -12,9 +12,8 @@
 use pinakes_format::entity::Entity;
 use pinakes_format::storage::error::ReadError;
 use pinakes_format::text::json;
-use serde_json::Value;
 
-use crate::dialects::openalex::members::{Make, Member, members};
+use crate::dialects::openalex::members::{Make, Member, WriteElement, members};
 use crate::dialects::openalex::stored::{Stored, StoredMembers};
 use crate::dialects::openalex::values::{address_of, write_json};
 
@@ -51,6 +50,10 @@ pub fn write(
                 None => false,
             },
             Make::Each(path, make) => write_each(stored, path, make, out)?,
+            Make::Write(_, write) => {
+                write(stored, out)?;
+                true
+            }
         };
         if !is_made {
             out.truncate(end);
@@ -64,7 +67,7 @@ pub fn write(
 fn write_each(
     stored: &mut Stored<'_>,
     name: &str,
-    make: fn(&mut Stored<'_>, &Value) -> Result<Value, ReadError>,
+    write: WriteElement,
     out: &mut Vec<u8>,
 ) -> Result<bool, ReadError> {
     out.push(b'[');
@@ -73,8 +76,7 @@ fn write_each(
         if out.len() > begin {
             out.push(b',');
         }
-        let made = make(stored, element)?;
-        write_json(&made, out).map(drop)
+        write(stored, element, out)
     })?;
     out.push(b']');
     Ok(is_known)

@@ -1,7 +1,7 @@
 //! `/openalex` itself: the lists, and the names of their keys and members.
 
 use pinakes_format::query::Grouping;
-use pinakes_format::schema::keys::keys_of;
+use pinakes_format::schema::keys::keys_of_openalex;
 use serde_json::{Map, Value, json};
 
 use crate::define::plan::{Planned, Planning};
@@ -22,19 +22,20 @@ pub fn plan(planning: &Planning<'_>) -> Result<Planned, Reply> {
 
 /// The names that a list takes, each with the key of the interface that it stands for.
 fn describe(list: &'static List) -> Value {
-    let keys = keys_of(list.entity);
+    let keys = keys_of_openalex(list.entity);
     let named = |keys: &mut dyn Iterator<Item = &'static str>| -> Map<String, Value> {
         keys.flat_map(|key| list.names(key).into_iter().map(move |name| (name, key)))
             .map(|(name, key)| (name.to_owned(), key.into()))
             .collect()
     };
-    let mut filters = named(&mut keys.filters());
-    filters.extend(list.looked_up().map(|(name, key)| (name.to_owned(), key.into())));
+    let refused: Map<String, Value> =
+        list.refusals().map(|(name, reason)| (name.to_owned(), reason.into())).collect();
     let shown: Vec<&str> = members(list.entity).iter().map(|member| member.name).collect();
     json!({
-        "filter": filters,
+        "filter": (named(&mut keys.filters())),
         "sort": (named(&mut keys.sorts())),
         "group_by": (named(&mut Grouping::key_names(keys))),
         "select": shown,
+        "refused": refused,
     })
 }

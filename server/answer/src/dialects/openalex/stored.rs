@@ -2,6 +2,7 @@
 //!
 //! The dialect reads a record as a line of an export, with the members that the selection needs.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
@@ -15,7 +16,7 @@ use pinakes_format::snapshot::{LookupResult, Snapshot};
 use pinakes_format::storage::error::ReadError;
 use serde_json::{Map, Value};
 
-use crate::dialects::openalex::values::{API, Object, address_of, read_json, short_id};
+use crate::dialects::openalex::values::{ADDRESS, API, Object, read_json, short_id, write_json};
 
 /// The members of records that others show of them.
 const REFERRED: [(Entity, &str); 5] = [
@@ -48,7 +49,12 @@ pub struct Stored<'s> {
     rows: HashMap<(Entity, u64), u32>,
     /// Members of records that this one refers to, by id.
     referred: HashMap<String, Value>,
+    fragments: &'s Fragments,
 }
+
+/// Records as others show them, as text: the records of a page refer to the same sources, topics and institutions.
+#[derive(Default)]
+pub struct Fragments(RefCell<HashMap<String, Box<[u8]>>>);
 
 /// The members that the dialect reads of the records of a list.
 pub enum StoredMembers {
@@ -84,6 +90,7 @@ impl<'s> Stored<'s> {
         entity: Entity,
         row: u32,
         parts: &StoredMembers,
+        fragments: &'s Fragments,
     ) -> Result<Stored<'s>, ReadError> {
         let store = NotedRows::new(snapshot);
         let mut writer = JsonWriter::for_export(&store);
@@ -103,7 +110,8 @@ impl<'s> Stored<'s> {
         }
         // Null of a record that is noted as absent.
         let line = read_json::<Option<Object>>(&writer.out)?.unwrap_or_default();
-        Ok(Stored { snapshot, line, rows: store.into_rows(), referred: HashMap::new() })
+        let (rows, referred) = (store.into_rows(), HashMap::new());
+        Ok(Stored { snapshot, line, rows, referred, fragments })
     }
 
     /// The value at a dotted path of the line.
@@ -128,11 +136,21 @@ impl<'s> Stored<'s> {
         format!("{API}/{list}?filter={key}:{}", self.short_id()).into()
     }
 
-    /// The ids of the records that the record refers to.
-    pub fn references(&self) -> Value {
-        self.line.get(REFERENCES).map_or(Value::Null, |ids| {
-            ids.as_array().into_iter().flatten().map(address_of).collect()
-        })
+    /// Appends the ids of the records that the record refers to.
+    pub fn write_references(&self, out: &mut Vec<u8>) {
+        let Some(ids) = self.line.get(REFERENCES) else {
+            return out.extend_from_slice(b"null");
+        };
+        out.push(b'[');
+        for (at, id) in ids.as_array().into_iter().flatten().enumerate() {
+            let id = id.as_str().unwrap_or_default();
+            out.extend_from_slice(if at > 0 { b",\"" } else { b"\"" });
+            out.extend_from_slice(ADDRESS.as_bytes());
+            // Ids are letters and digits.
+            out.extend_from_slice(id.strip_prefix("HX_").unwrap_or(id).as_bytes());
+            out.push(b'"');
+        }
+        out.push(b']');
     }
 
     /// The members of a record that others show; null of a record that the snapshot does not have.
@@ -170,6 +188,42 @@ impl<'s> Stored<'s> {
         let found = read_json(&writer.out)?;
         self.rows.extend(store.into_rows());
         Ok(found)
+    }
+
+    /// Appends a record that this one refers to as `make` makes it, or as an earlier call made it. A fragment is kept if `make`
+    /// says that it is whole.
+    pub fn write_fragment(
+        &mut self,
+        id: &Value,
+        out: &mut Vec<u8>,
+        make: impl FnOnce(&mut Stored<'s>) -> Result<(Value, bool), ReadError>,
+    ) -> Result<(), ReadError> {
+        let id = id.as_str().unwrap_or_default();
+        if let Some(known) = self.fragments.0.borrow().get(id) {
+            out.extend_from_slice(known);
+            return Ok(());
+        }
+        let from = out.len();
+        let (made, is_whole) = make(self)?;
+        write_json(&made, out)?;
+        if is_whole {
+            self.fragments.0.borrow_mut().insert(id.to_owned(), out[from..].into());
+        }
+        Ok(())
+    }
+
+    /// Calls `visit` with a member, which leaves the line meanwhile.
+    pub fn with<T>(
+        &mut self,
+        name: &str,
+        visit: impl FnOnce(&mut Stored<'s>, &Value) -> Result<T, ReadError>,
+    ) -> Result<T, ReadError> {
+        let member = self.line.get_mut(name).map(Value::take).unwrap_or_default();
+        let visited = visit(self, &member);
+        if let Some(place) = self.line.get_mut(name) {
+            *place = member;
+        }
+        visited
     }
 
     /// Makes objects of a list from its elements; `None` of a list that is not known.
