@@ -40,11 +40,17 @@ use crate::export::options::ExportArgs;
 use crate::matching;
 use crate::matching::options::MatchArgs;
 use crate::remote::from::FromArgs;
+use crate::terminal::progress::{ProgressForm, set_form};
 
 /// Builds a snapshot for `pinakes-server` from dumps of scholarly metadata.
 #[derive(Debug, Parser)]
 #[command(name = PROGRAM, version = version(), propagate_version = true, after_help = EXIT_CODES)]
 pub struct Cli {
+    /// Write the progress of each stage to standard error for a program: ten JSON lines a second at most, as
+    /// `{"stage":"compile","unit":"bytes","done":1,"total":2}`.
+    #[arg(long, global = true, value_enum, value_name = "FORM", env = "PINAKES_PROGRESS")]
+    progress: Option<ProgressForm>,
+
     #[command(subcommand)]
     command: Command,
 }
@@ -155,6 +161,7 @@ fn completions(shell: Shell) -> Vec<u8> {
 ///
 /// The error that stopped the command; see [`Error::exit_code`].
 pub fn run(cli: Cli) -> Result<()> {
+    set_form(cli.progress);
     match cli.command {
         Command::Build(args) => build(args),
         Command::Plan(args) => plan(args),

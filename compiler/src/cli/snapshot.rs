@@ -5,17 +5,14 @@ use std::{
     io::{self, Write},
     os::unix::{ffi::OsStrExt, fs::MetadataExt},
     path::Path,
-    sync::Arc,
 };
 
 use pinakes_format::snapshot::{PARTIAL, Snapshot, VerifiedChunks, read_manifest};
-use pinakes_format::storage::absent::ChunkSource;
 use pinakes_format::storage::mmap::survive_faults;
 use pinakes_remote::host::{Host, RetryPolicy};
 use pinakes_remote::signature::read_public;
-use pinakes_store::chunks::HostChunks;
-use pinakes_store::directory::is_id;
-use pinakes_store::partial::{Found, MirrorDirectory};
+use pinakes_store::directory::{find_snapshot, is_id};
+use pinakes_store::fetched::FetchedSnapshot;
 use pinakes_store::rollback::roll_back;
 
 use crate::cli::inspect;
@@ -23,19 +20,18 @@ use crate::cli::layout_table::LayoutTable;
 use crate::error::{Error, Result, STANDARD_OUTPUT};
 use crate::remote::USER_AGENT;
 use crate::remote::from::FromArgs;
-use crate::store::directory::find_snapshot;
 use crate::terminal::escape::escape_path;
 
 /// An open snapshot, and where its chunks come from.
 pub(crate) struct OpenedSnapshot {
     pub snapshot: Snapshot,
-    source: Option<(Arc<HostChunks>, MirrorDirectory)>,
+    fetched: Option<FetchedSnapshot>,
 }
 
 impl OpenedSnapshot {
     /// The outcome of reading the snapshot. A transfer that failed is the cause of what came after it.
     pub fn outcome<T>(&self, outcome: Result<T>) -> Result<T> {
-        let failure = self.source.as_ref().and_then(|(source, _)| source.take_failure());
+        let failure = self.fetched.as_ref().and_then(FetchedSnapshot::take_failure);
         match (outcome, failure) {
             (Err(_), Some(failure)) => Err(failure.into()),
             (outcome, _) => outcome,
@@ -46,25 +42,17 @@ impl OpenedSnapshot {
 /// Opens the snapshot that a host publishes; without `--from`, as [`open`].
 pub(crate) fn open_from(path: &Path, from: &FromArgs) -> Result<OpenedSnapshot> {
     let Some(url) = &from.from else {
-        return Ok(OpenedSnapshot { snapshot: open(path)?, source: None });
+        return Ok(OpenedSnapshot { snapshot: open(path)?, fetched: None });
     };
     survive()?;
     let keys = from.pubkeys.iter().map(|path| read_public(path).map_err(Error::from));
     let keys = keys.collect::<Result<Vec<_>>>()?;
     let host = Host::new(url, USER_AGENT, RetryPolicy::default(), from.tls_ca.as_deref())?;
-    let directory = MirrorDirectory::lock(path)?;
-    match directory.find_newer(&host, &keys)? {
-        Found::Newer(id) => directory.make_current(&id)?,
-        Found::Blocked(blocked) => eprintln!("warning: {}", blocked.warning()),
-        Found::Nothing => {}
+    let fetched = FetchedSnapshot::open(path, host, &keys)?;
+    if let Some(blocked) = &fetched.blocked {
+        eprintln!("warning: {}", blocked.warning());
     }
-    let place = find_snapshot(path)?;
-    let id = place.file_name().unwrap_or_default().to_string_lossy();
-    let source = Arc::new(HostChunks::new(host, &id));
-    let chunks: Arc<dyn ChunkSource> = Arc::clone(&source) as Arc<dyn ChunkSource>;
-    let snapshot = Snapshot::open_fetched(&place, chunks)
-        .map_err(|error| Error::Refused(error.to_string()))?;
-    Ok(OpenedSnapshot { snapshot: snapshot.waiting(), source: Some((source, directory)) })
+    Ok(OpenedSnapshot { snapshot: fetched.snapshot.waiting(), fetched: Some(fetched) })
 }
 
 fn survive() -> Result<()> {

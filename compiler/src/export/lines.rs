@@ -10,6 +10,7 @@
 use std::io::{self, Write};
 
 use flate2::write::GzEncoder;
+use pinakes_arrow::rows::ListedRows;
 use pinakes_format::changes::add_references;
 use pinakes_format::entity::Entity;
 use pinakes_format::formats::reference::Reference;
@@ -25,7 +26,6 @@ use pinakes_format::storage::error::ReadError;
 use crate::export::options::Compression;
 use crate::export::output::OutputFile;
 use crate::export::plan::Job;
-use crate::export::rows::ListedRows;
 use crate::export::waves::in_order;
 use crate::export::write_error::WriteError;
 use crate::read::limits::LINE_BYTES_MAX;

@@ -18,7 +18,6 @@ pub(crate) mod options;
 mod output;
 mod parquet;
 mod plan;
-mod rows;
 mod waves;
 mod write_error;
 

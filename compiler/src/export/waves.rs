@@ -1,8 +1,8 @@
 //! Makes parts of an output in parallel, and writes them in order.
 
+use pinakes_arrow::rows::ListedRows;
 use rayon::prelude::*;
 
-use crate::export::rows::ListedRows;
 use crate::export::write_error::WriteError;
 
 /// Units of a wave for each thread. While a wave is written, the next one is made.
@@ -25,7 +25,7 @@ struct Made<T> {
 ///
 /// The first error of `make` or `write`, or if the snapshot is damaged.
 pub(crate) fn in_order<T: Send>(
-    rows: &mut ListedRows<'_>,
+    rows: &mut ListedRows,
     make: impl Fn(&[u32]) -> Result<(T, usize), WriteError> + Sync,
     mut write: impl FnMut(Vec<T>) -> Result<(), WriteError> + Send,
 ) -> Result<(), WriteError> {

@@ -2,8 +2,8 @@
 
 use std::{io, path::PathBuf};
 
-use arrow_schema::ArrowError;
 use parquet::errors::ParquetError;
+use pinakes_arrow::error::ColumnsError;
 use pinakes_format::entity::Entity;
 use pinakes_format::query::QueryError;
 use pinakes_format::storage::error::ReadError;
@@ -67,9 +67,14 @@ impl From<QueryError> for WriteError {
     }
 }
 
-impl From<ArrowError> for WriteError {
-    fn from(error: ArrowError) -> WriteError {
-        WriteError::Columns(error.to_string())
+impl From<ColumnsError> for WriteError {
+    fn from(error: ColumnsError) -> WriteError {
+        match error {
+            ColumnsError::Record { entity, row, source } => WriteError::Record(entity, row, source),
+            ColumnsError::Query(error) => WriteError::Query(error),
+            ColumnsError::TooLarge { entity, row } => WriteError::TooLarge(entity, row),
+            ColumnsError::Arrays(error) => WriteError::Columns(error.to_string()),
+        }
     }
 }
 

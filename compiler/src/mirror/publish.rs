@@ -13,6 +13,7 @@ use pinakes_format::storage::publication::{
     PUBLICATION, PUBLICATION_VERSION, PUBLICATIONS, Publication, PublishedSnapshot,
 };
 use pinakes_remote::manifest::SNAPSHOTS;
+use pinakes_store::directory::find_snapshot;
 use pinakes_store::files::{
     make_directory, refuse_unsafe_subdirectories, refuse_writable_by_others,
 };
@@ -24,7 +25,6 @@ use crate::mirror::options::PublishOptions;
 use crate::mirror::run::MirrorRun;
 use crate::mirror::signature::read_secret;
 use crate::mirror::tree::Tree;
-use crate::store::directory::find_snapshot;
 use crate::store::directory::lock_output;
 use crate::store::interrupt;
 use crate::terminal::escape::escape_path;

@@ -1,15 +1,25 @@
-//! Progress of a run: bars on a terminal, plain lines elsewhere, nothing with `--quiet`.
+//! Progress of a run: bars on a terminal, plain lines elsewhere, JSON lines for a program, nothing with `--quiet`.
 
 use std::{
     fmt, fs,
     io::IsTerminal,
-    sync::{Mutex, PoisonError},
-    time::Instant,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
 };
 
-use indicatif::{HumanCount, ProgressBar, ProgressState, ProgressStyle};
+use clap::ValueEnum;
+use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
+
+/// How long after a JSON line of a stage the next one may come.
+const JSON_PAUSE: Duration = Duration::from_millis(100);
+
+/// Whether a program reads the progress of this process.
+static IS_JSON: AtomicBool = AtomicBool::new(false);
 
 /// The finished stages of this process, in order.
 static STAGES: Mutex<Vec<StageCost>> = Mutex::new(Vec::new());
@@ -58,15 +68,30 @@ pub enum Progress {
     Bars,
     /// One line as each stage ends.
     Lines,
+    /// The same lines, and while a stage runs its progress as JSON.
+    Json,
     /// No progress output.
     Quiet,
 }
 
+/// The values of `--progress`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ProgressForm {
+    /// A JSON object on a line of standard error, at most ten each second: `{"stage":…,"unit":…,"done":…,"total":…}`.
+    Json,
+}
+
+/// Sets the form of the progress of this process.
+pub(crate) fn set_form(form: Option<ProgressForm>) {
+    IS_JSON.store(form == Some(ProgressForm::Json), Ordering::Relaxed);
+}
+
 impl Progress {
-    /// Selects bars if standard error is a terminal, lines otherwise, and nothing if `quiet`.
+    /// Selects nothing if `quiet`, JSON if `--progress` says so, bars if standard error is a terminal, and lines otherwise.
     pub fn detect(quiet: bool) -> Progress {
         match quiet {
             true => Progress::Quiet,
+            false if IS_JSON.load(Ordering::Relaxed) => Progress::Json,
             false if std::io::stderr().is_terminal() => Progress::Bars,
             false => Progress::Lines,
         }
@@ -85,10 +110,27 @@ impl Progress {
                 let bar = ProgressBar::new(total).with_prefix(stage);
                 if let Ok(style) = style { bar.with_style(style) } else { bar }
             }
+            Progress::Json => {
+                ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::hidden())
+            }
             Progress::Lines | Progress::Quiet => ProgressBar::hidden(),
         };
+        let unit = if total == count { things } else { "bytes" };
         let (begun, cpu_seconds, bytes) = (Instant::now(), cpu_seconds_so_far(), bytes_so_far());
-        Bar { bar, stage, things, count, begun, cpu_seconds, bytes, progress: self }
+        let bar = Bar {
+            bar,
+            stage,
+            things,
+            unit,
+            count,
+            begun,
+            shown_millis: AtomicU64::new(0),
+            cpu_seconds,
+            bytes,
+            progress: self,
+        };
+        bar.show();
+        bar
     }
 }
 
@@ -109,8 +151,12 @@ pub struct Bar {
     bar: ProgressBar,
     stage: &'static str,
     things: &'static str,
+    /// What the bar counts.
+    unit: &'static str,
     count: u64,
     begun: Instant,
+    /// When the last JSON line was written, in milliseconds since the beginning.
+    shown_millis: AtomicU64,
     /// Processor seconds of the process before the stage.
     cpu_seconds: f64,
     bytes: Option<[u64; 2]>,
@@ -121,10 +167,33 @@ impl Bar {
     /// Adds `units` of finished work.
     pub fn advance(&self, units: u64) {
         self.bar.inc(units);
+        if self.progress != Progress::Json {
+            return;
+        }
+        let now = self.begun.elapsed().as_millis() as u64;
+        let before = self.shown_millis.load(Ordering::Relaxed);
+        let is_due = now.saturating_sub(before) >= JSON_PAUSE.as_millis() as u64;
+        // Of several threads, one writes the line.
+        let ordering = Ordering::Relaxed;
+        if is_due && self.shown_millis.compare_exchange(before, now, ordering, ordering).is_ok() {
+            self.show();
+        }
+    }
+
+    /// Writes the progress as JSON, if a program reads it.
+    fn show(&self) {
+        if self.progress == Progress::Json {
+            let (stage, unit, done) = (self.stage, self.unit, self.bar.position());
+            let total = self.bar.length().unwrap_or_default();
+            eprintln!(r#"{{"stage":"{stage}","unit":"{unit}","done":{done},"total":{total}}}"#);
+        }
     }
 
     /// Ends the stage, records its cost and prints its line.
     pub fn end(self) {
+        // Not every stage counts each step.
+        self.bar.set_position(self.bar.length().unwrap_or_default());
+        self.show();
         self.bar.finish_and_clear();
         let seconds = self.begun.elapsed().as_secs_f64();
         let [read_bytes, written_bytes] = match (self.bytes, bytes_so_far()) {

@@ -5,12 +5,17 @@
 use std::{
     ffi::{OsStr, OsString},
     fs,
+    io::ErrorKind,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
 };
 
-use pinakes_format::snapshot::next::CURRENT;
-use pinakes_format::storage::manifest::ID_DIGITS;
+use chrono::Utc;
+use pinakes_format::snapshot::next::{CURRENT, NextSnapshot};
+use pinakes_format::snapshot::read_manifest;
+use pinakes_format::storage::manifest::{HASHES, ID_DIGITS};
+
+use crate::error::{Result, StoreError};
 
 /// Prefix of the names of unfinished files and directories. The next run removes them.
 pub const UNFINISHED: &str = ".tmp-";
@@ -32,6 +37,43 @@ pub fn current(directory: &Path) -> Option<String> {
 pub fn linked(directory: &Path, link: &str) -> Option<String> {
     let target = fs::read_link(directory.join(link)).ok()?;
     target.to_str().filter(|id| is_id(id)).map(str::to_owned)
+}
+
+/// Returns the real path of the snapshot that `path` means: the snapshot in that directory, or the current
+/// one of a directory of snapshots. A scheduled snapshot is the current one once its time has come. The
+/// snapshot may be damaged.
+///
+/// # Errors
+///
+/// The path is neither.
+pub fn find_snapshot(path: &Path) -> Result<PathBuf> {
+    let place = fs::canonicalize(path).map_err(StoreError::read(path))?;
+    if is_snapshot(&place)? {
+        return Ok(place);
+    }
+    let next = NextSnapshot::read_due(path, Utc::now());
+    let link = next.map_or_else(|| path.join(CURRENT), |next| next.path);
+    if fs::symlink_metadata(&link).is_ok() {
+        let place = fs::canonicalize(&link).map_err(StoreError::read(&link))?;
+        if is_snapshot(&place)? {
+            return Ok(place);
+        }
+    }
+    let reason = "is no snapshot; expected a snapshot, or a directory of snapshots with a link `current`, \
+                  as `build --out` and `pull --out` make";
+    Err(StoreError::Content { path: path.to_path_buf(), reason: reason.into() })
+}
+
+/// Whether a directory is a snapshot, possibly damaged. A file named `manifest.json` alone may be that of a
+/// dump.
+fn is_snapshot(directory: &Path) -> Result<bool> {
+    match fs::symlink_metadata(directory.join(HASHES)) {
+        Ok(_) => Ok(true),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            Ok(read_manifest(directory).is_ok())
+        }
+        Err(error) => Err(StoreError::read(directory)(error)),
+    }
 }
 
 /// Returns a temporary path in the directory of snapshots. The next run removes it.

@@ -18,7 +18,8 @@
 //! - [`rollback`] points `current` at an earlier snapshot; [`rolled_back`] lists the snapshots left behind.
 //! - [`suppressed`] keeps the suppression list of each snapshot.
 //! - [`publications`] accepts and keeps publications of hosts.
-//! - [`partial`] makes the files of a snapshot whose chunks are fetched when they are read; [`chunks`] fetches them.
+//! - [`partial`] makes the files of a snapshot whose chunks are fetched when they are read; [`chunks`] fetches them,
+//!   and [`fetched`] opens such a snapshot.
 //! - [`directory`] and [`files`] hold shared helpers.
 //!
 //! The compiler prunes snapshots, and keeps what the next link takes over.
@@ -28,6 +29,7 @@
 pub mod chunks;
 pub mod directory;
 pub mod error;
+pub mod fetched;
 pub mod files;
 pub mod history;
 pub mod lock;

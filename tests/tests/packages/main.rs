@@ -62,7 +62,7 @@ fn the_published_crates_have_complete_metadata() {
         .output()
         .unwrap();
     let found: Value = serde_json::from_slice(&output.stdout).unwrap();
-    for name in ["pinakes-format", "pinakes-compiler", "pinakes-server"] {
+    for name in ["pinakes-format", "pinakes-answer", "pinakes-compiler", "pinakes-server"] {
         let packages = found["packages"].as_array().unwrap();
         let package = packages.iter().find(|package| package["name"] == name).unwrap();
         for member in ["description", "license", "readme", "rust_version"] {

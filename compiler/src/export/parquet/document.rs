@@ -3,12 +3,11 @@
 use std::fmt::Write as _;
 
 use arrow_schema::{DataType, Field, Fields, TimeUnit};
+use pinakes_arrow::edges;
+use pinakes_arrow::tables::Table;
 use pinakes_format::entity::Entity;
 use pinakes_format::record::schema::{ObjectSchema, Schema, Shown};
 use pinakes_format::record::schema_of;
-
-use super::edges;
-use super::tables::Table;
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/PARQUET.md");
 /// The line before the generated tables.

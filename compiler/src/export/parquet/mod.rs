@@ -1,46 +1,36 @@
 //! Parquet: the tables of an entity, written in one pass over its rows.
 //!
 //! ```text
-//! 1,024 rows     a part         filled into builders, one for each column; ends early at 8 MiB
+//! 1,024 rows     a part         put into columns by the crate `pinakes-arrow`; ends early at 8 MiB
 //! 2 parts a thread              a wave: filled in parallel, while the wave before is encoded
 //! 65,536 rows    a row group    columns encoded in parallel, compressed, appended to the file
 //! ```
 //!
 //! Memory: two waves of parts, and the encoded row group of each table.
 
-mod builder;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod document;
-mod edges;
-mod tables;
-mod types;
 mod writer;
 
-use std::sync::{Mutex, PoisonError};
-
-use pinakes_format::json::render::{JsonWriter, Shape};
+use pinakes_arrow::edges;
+use pinakes_arrow::part::Emptied;
+use pinakes_arrow::rows::ListedRows;
+use pinakes_arrow::tables::{Table, Tables};
 use pinakes_format::snapshot::Snapshot;
 use rayon::prelude::*;
 
 use crate::error::Result;
 use crate::export::Exported;
 use crate::export::output::{Output, OutputFile};
-use crate::export::parquet::builder::ColumnBuilder;
-use crate::export::parquet::tables::{Table, Tables};
 use crate::export::parquet::writer::{Batch, TableWriter};
 use crate::export::plan::Job;
-use crate::export::rows::ListedRows;
 use crate::export::waves::in_order;
 use crate::export::write_error::WriteError;
 use crate::terminal::progress::Bar;
 
 /// Rows of a unit. Fixed, like all sizes here: the bytes of a file must depend on the records alone.
 const UNIT_ROWS: usize = 1 << 10;
-/// Bytes of values at which a part ends before its unit does.
-const PART_BYTES: usize = 8 << 20;
-/// Most bytes of a record and its edges. The offsets of a batch of texts have 31 bits.
-const RECORD_BYTES_MAX: usize = 1 << 30;
 
 /// Consecutive rows in the columns of each table.
 struct Part {
@@ -86,7 +76,7 @@ pub(crate) fn write(
 fn write_files(
     snapshot: &Snapshot,
     job: &Job,
-    tables: &Tables<'_>,
+    tables: &Tables,
     files: Vec<OutputFile>,
     bar: &Bar,
 ) -> std::result::Result<Vec<(u64, u64)>, WriteError> {
@@ -103,43 +93,22 @@ fn write_files(
         }
         encode(&mut writers, &batches)
     };
-    let emptied = Mutex::new(Vec::new());
+    let emptied = Emptied::default();
     in_order(&mut rows, |rows| fill(tables, &emptied, rows), write)?;
     writers.into_iter().map(|writer| Ok(writer.finish()?)).collect()
 }
 
-/// Puts rows into columns, until [`PART_BYTES`] are reached. Returns the number of rows taken.
-///
-/// `emptied` has builders for later parts, one for each table.
+/// Puts rows into the columns of a part. Returns the number of rows taken.
 fn fill(
-    tables: &Tables<'_>,
-    emptied: &Mutex<Vec<Vec<ColumnBuilder>>>,
+    tables: &Tables,
+    emptied: &Emptied,
     rows: &[u32],
 ) -> std::result::Result<(Part, usize), WriteError> {
-    let entity = tables.entity;
-    let emptied = || emptied.lock().unwrap_or_else(PoisonError::into_inner);
-    let builders = emptied().pop();
-    let new = || tables.tables.iter().map(Table::builder).collect();
-    let mut builders: Vec<ColumnBuilder> = builders.unwrap_or_else(new);
-    let mut writer = JsonWriter::new(tables.snapshot, Shape::Single);
-    let mut taken = 0;
-    for row in rows {
-        let filled = tables.fill(*row, &mut builders, &mut writer);
-        filled.map_err(|error| WriteError::Record(entity, *row, error))?;
-        taken += 1;
-        let bytes: usize = builders.iter().map(ColumnBuilder::bytes).sum();
-        if bytes > RECORD_BYTES_MAX {
-            return Err(WriteError::TooLarge(entity, *row));
-        }
-        if bytes >= PART_BYTES {
-            break;
-        }
-    }
-    emptied().push(ColumnBuilder::all_emptied_like(&builders));
-    let batches = tables.tables.iter().zip(builders);
-    let batches = batches.map(|(table, builder)| Batch::new(table, builder));
+    let part = tables.part(emptied, rows)?;
+    let batches = tables.tables.iter().zip(part.tables);
+    let batches = batches.map(|(table, part)| Batch::new(table, part));
     let batches = batches.collect::<std::result::Result<_, _>>()?;
-    Ok((Part { batches, rows: taken as u64 }, taken))
+    Ok((Part { batches, rows: part.rows as u64 }, part.rows))
 }
 
 /// Encodes the batches of each table.

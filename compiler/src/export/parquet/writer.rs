@@ -17,13 +17,13 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::ColumnPath;
+use pinakes_arrow::part::TablePart;
+use pinakes_arrow::tables::Table;
+use pinakes_arrow::types::{ColumnKind, LIST};
 use pinakes_format::changes::REFERENCES;
 use rayon::prelude::*;
 
 use crate::export::output::OutputFile;
-use crate::export::parquet::builder::ColumnBuilder;
-use crate::export::parquet::tables::Table;
-use crate::export::parquet::types::{ColumnKind, LIST};
 
 /// When a row group ends.
 struct GroupLimits {
@@ -58,11 +58,11 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    /// Turns the values of a builder into a batch.
-    pub(super) fn new(table: &Table, builder: ColumnBuilder) -> Result<Batch> {
-        let (rows, bytes) = (builder.count(), builder.bytes());
+    /// Turns the columns of a part into a batch.
+    pub(super) fn new(table: &Table, part: TablePart) -> Result<Batch> {
+        let TablePart { arrays, rows, bytes } = part;
         let mut leaves = Vec::new();
-        for (field, array) in table.fields().iter().zip(builder.finish()?) {
+        for (field, array) in table.fields().iter().zip(arrays) {
             leaves.extend(compute_leaves(field, &array)?);
         }
         Ok(Batch { leaves, rows, bytes })

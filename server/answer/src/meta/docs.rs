@@ -34,7 +34,7 @@ static PAGE: LazyLock<StaticPage> = LazyLock::new(|| StaticPage {
         Asset::new("index.html", HTML, include_bytes!("../../docs/index.html")),
         Asset::new("page.js", SCRIPT, include_bytes!("../../docs/page.js")),
         Asset::new("page.css", STYLE, include_bytes!("../../docs/page.css")),
-        Asset::new("API.md", MARKDOWN, include_bytes!("../../../API.md")),
+        Asset::new("API.md", MARKDOWN, include_bytes!("../../API.md")),
         Asset::from_gzip("swagger-ui.js", SCRIPT, include_bytes!("../../docs/swagger-ui.js.gz")),
         Asset::from_gzip("swagger-ui.css", STYLE, include_bytes!("../../docs/swagger-ui.css.gz")),
         Asset::from_gzip("licences.txt", TEXT, include_bytes!("../../docs/licences.txt.gz")),

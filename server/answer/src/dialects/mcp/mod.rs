@@ -54,7 +54,7 @@ const RESOURCES: [(&str, &str, &str); 3] = [
     ("pinakes://guide", "Guide to the interface", "text/markdown"),
     ("pinakes://snapshot", "The snapshot: id, counts, licence", "application/json"),
 ];
-const GUIDE: &str = include_str!("../../../../API.md");
+const GUIDE: &str = include_str!("../../../API.md");
 
 /// The Model Context Protocol over HTTP.
 pub const MCP: Endpoint = Endpoint {

@@ -12,12 +12,13 @@ use pinakes_format::schema::keys::keys_of;
 use pinakes_format::snapshot::{RecordLookup, Snapshot};
 use pinakes_format::storage::error::ReadError;
 
-use crate::export::parquet::builder::ColumnBuilder;
-use crate::export::parquet::types::{ColumnKind, ColumnType, NamedColumn, fields_of};
+use crate::builder::ColumnBuilder;
+use crate::types::{ColumnKind, ColumnType, NamedColumn, fields_of};
 
 /// A table with a row for each record, or for each edge of a record.
-pub(crate) struct Table {
-    pub(crate) name: &'static str,
+pub struct Table {
+    /// The name of its file.
+    pub name: &'static str,
     columns: ColumnType,
     /// Whether the last column has the ids that the record refers to.
     has_references: bool,
@@ -26,39 +27,43 @@ pub(crate) struct Table {
 }
 
 /// Puts the edges of an output into their table.
-pub(super) type PutEdges =
+pub(crate) type PutEdges =
     fn(&Edges<'_>, &mut ColumnBuilder, &mut JsonWriter<'_>) -> Result<(), ReadError>;
 
 /// An output and the ids that it refers to.
-pub(super) struct Edges<'r> {
-    pub(super) id: u64,
+pub(crate) struct Edges<'r> {
+    pub(crate) id: u64,
     /// The places of the members.
-    pub(super) output: <Output as StoredObject>::Members<'r>,
-    pub(super) references: &'r [u64],
+    pub(crate) output: <Output as StoredObject>::Members<'r>,
+    pub(crate) references: &'r [u64],
 }
 
 impl Table {
-    /// The table of an entity's records: all members, or a selection of them.
-    pub(crate) fn of_records(entity: Entity, select: Option<&Members>) -> Table {
+    /// The table of an entity's records: all members and the ids that they refer to, or a selection of the members.
+    pub fn of_records(entity: Entity, select: Option<&Members>) -> Table {
         let mut record = ColumnType::of(&schema_of(entity)).flattened();
         if let Some(select) = select {
             record.select(select.members());
         }
-        let mut columns = vec![NamedColumn::new("", record)];
-        let has_references = keys_of(entity).has_citations() && select.is_none();
-        if has_references {
-            columns.push(NamedColumn::new(REFERENCES, ColumnType::list_of(ColumnKind::Id)));
+        let columns = ColumnType::required(ColumnKind::Object(vec![NamedColumn::new("", record)]));
+        let name = entity.facts().plural;
+        let mut table = Table { name, columns, has_references: false, put_edges: None };
+        if keys_of(entity).has_citations() && select.is_none() {
+            table.add_references();
         }
-        Table {
-            name: entity.facts().plural,
-            columns: ColumnType::required(ColumnKind::Object(columns)),
-            has_references,
-            put_edges: None,
+        table
+    }
+
+    /// Adds the ids that the records refer to as the last column.
+    pub fn add_references(&mut self) {
+        if let ColumnKind::Object(columns) = &mut self.columns.kind {
+            columns.push(NamedColumn::new(REFERENCES, ColumnType::list_of(ColumnKind::Id)));
+            self.has_references = true;
         }
     }
 
     /// A table of the edges of outputs.
-    pub(super) fn of_edges(
+    pub(crate) fn of_edges(
         name: &'static str,
         columns: Vec<NamedColumn>,
         put_edges: PutEdges,
@@ -68,17 +73,17 @@ impl Table {
     }
 
     /// Adds the number of each identifier as a column.
-    pub(super) fn add_numbers(&mut self) {
+    pub fn add_numbers(&mut self) {
         self.columns.add_numbers();
     }
 
     /// Whether the rows are edges, not records.
-    pub(super) fn has_edges(&self) -> bool {
+    pub fn has_edges(&self) -> bool {
         self.put_edges.is_some()
     }
 
     /// The fields of the table's schema.
-    pub(crate) fn fields(&self) -> Fields {
+    pub fn fields(&self) -> Fields {
         match &self.columns.kind {
             ColumnKind::Object(columns) => fields_of(columns),
             _ => Fields::empty(),
@@ -86,36 +91,37 @@ impl Table {
     }
 
     /// Returns the paths of the leaves of a kind, as Parquet names them.
-    pub(crate) fn leaves(&self, is_meant: impl Fn(&ColumnKind) -> bool) -> Vec<Vec<String>> {
+    pub fn leaves(&self, is_meant: impl Fn(&ColumnKind) -> bool) -> Vec<Vec<String>> {
         let mut found = Vec::new();
         self.columns.add_leaves(&mut Vec::new(), &is_meant, &mut found);
         found
     }
 
-    pub(super) fn builder(&self) -> ColumnBuilder {
+    pub(crate) fn builder(&self) -> ColumnBuilder {
         ColumnBuilder::new(&self.columns)
     }
 }
 
 /// The tables that one pass over the rows of an entity fills.
-pub(crate) struct Tables<'s> {
-    pub(super) snapshot: &'s Snapshot,
-    pub(super) entity: Entity,
-    pub(crate) tables: Vec<Table>,
+pub struct Tables {
+    pub(crate) snapshot: Snapshot,
+    pub(crate) entity: Entity,
+    /// The table of the records, and those of their edges.
+    pub tables: Vec<Table>,
     needs_references: bool,
 }
 
-impl<'s> Tables<'s> {
+impl Tables {
     /// The table of an entity's records, and tables of their edges.
-    pub(crate) fn new(
-        snapshot: &'s Snapshot,
+    pub fn new(
+        snapshot: &Snapshot,
         entity: Entity,
         records: Table,
         edges: impl IntoIterator<Item = Table>,
-    ) -> Tables<'s> {
+    ) -> Tables {
         let tables: Vec<Table> = [records].into_iter().chain(edges).collect();
         let needs_references = tables.iter().any(|table| table.has_edges() || table.has_references);
-        Tables { snapshot, entity, tables, needs_references }
+        Tables { snapshot: snapshot.clone(), entity, tables, needs_references }
     }
 
     /// Puts the record in a row, and its edges, into one builder for each table.
@@ -123,14 +129,14 @@ impl<'s> Tables<'s> {
     /// # Errors
     ///
     /// If the snapshot is damaged. The builders then have an incomplete record.
-    pub(super) fn fill(
-        &self,
+    pub(crate) fn fill<'s>(
+        &'s self,
         row: u32,
         builders: &mut [ColumnBuilder],
         writer: &mut JsonWriter<'s>,
     ) -> Result<(), ReadError> {
         let references = match self.needs_references {
-            true => RecordLookup::references(self.snapshot, self.entity, row)?,
+            true => RecordLookup::references(&self.snapshot, self.entity, row)?,
             false => Vec::new(),
         };
         let [records, edges @ ..] = builders else { return Ok(()) };

@@ -14,13 +14,13 @@ use chrono::NaiveDate;
 use pinakes_format::entity::Entity;
 use pinakes_format::record::columns::Column;
 
-use crate::export::parquet::types::{ColumnKind, ColumnType, NamedColumn, fields_of, zone_of};
+use crate::types::{ColumnKind, ColumnType, NamedColumn, fields_of, zone_of};
 
 /// Space for this fraction of values more than the part before had.
 const SPACE_DIVISOR: usize = 8;
 
 /// The values of one column, nested as its type is.
-pub(crate) struct ColumnBuilder {
+pub struct ColumnBuilder {
     nulls: NullBufferBuilder,
     values: Values,
 }
@@ -71,7 +71,7 @@ fn space<T>(values: &[T]) -> Vec<T> {
 }
 
 impl ColumnBuilder {
-    pub(super) fn new(column: &ColumnType) -> ColumnBuilder {
+    pub(crate) fn new(column: &ColumnType) -> ColumnBuilder {
         let of = |columns: &[NamedColumn]| {
             columns.iter().map(|inner| ColumnBuilder::new(&inner.column)).collect()
         };
@@ -103,7 +103,7 @@ impl ColumnBuilder {
 
     /// An empty builder of the same type, with memory for about as many values. Without it, the memory of each
     /// column would grow by copies, and the system would clear it again.
-    pub(super) fn emptied_like(&self) -> ColumnBuilder {
+    pub(crate) fn emptied_like(&self) -> ColumnBuilder {
         let values = match &self.values {
             Values::Skipped => Values::Skipped,
             Values::Boolean(values) => Values::Boolean(BooleanBufferBuilder::new(values.len())),
@@ -129,17 +129,17 @@ impl ColumnBuilder {
         ColumnBuilder { nulls: NullBufferBuilder::new(self.nulls.len()), values }
     }
 
-    pub(super) fn all_emptied_like(columns: &[ColumnBuilder]) -> Vec<ColumnBuilder> {
+    pub(crate) fn all_emptied_like(columns: &[ColumnBuilder]) -> Vec<ColumnBuilder> {
         columns.iter().map(ColumnBuilder::emptied_like).collect()
     }
 
     /// Number of values.
-    pub(super) fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.nulls.len()
     }
 
     /// Size of the values in bytes. Cost: one step for each column.
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         match &self.values {
             Values::Skipped => 0,
             Values::Boolean(values) => values.len() / 8,
@@ -156,7 +156,7 @@ impl ColumnBuilder {
     }
 
     /// Returns the columns of the outermost object as arrays.
-    pub(super) fn finish(self) -> Result<Vec<ArrayRef>, ArrowError> {
+    pub(crate) fn finish(self) -> Result<Vec<ArrayRef>, ArrowError> {
         let mut arrays = Vec::new();
         match self.values {
             Values::Object(_, columns) | Values::Flat(columns) => {

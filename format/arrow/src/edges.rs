@@ -12,12 +12,12 @@ use pinakes_format::record::{
 };
 use pinakes_format::storage::error::ReadError;
 
-use crate::export::parquet::builder::ColumnBuilder;
-use crate::export::parquet::tables::{Edges, Table};
-use crate::export::parquet::types::{ColumnKind, ColumnType, NamedColumn};
+use crate::builder::ColumnBuilder;
+use crate::tables::{Edges, Table};
+use crate::types::{ColumnKind, ColumnType, NamedColumn};
 
 /// The tables of the edges of outputs.
-pub(crate) fn tables() -> [Table; 5] {
+pub fn tables() -> [Table; 5] {
     [authors(), topics(), funders(), venues(), citations()]
 }
 

@@ -1,14 +1,14 @@
-//! The rows that an export writes: those of a list, in its order, up to a limit.
+//! The rows of a list, in its order, up to a limit.
 
 use pinakes_format::query::{Deadline, Query, QueryError, RowCursor};
 use pinakes_format::snapshot::Snapshot;
 
-/// The rows of a list, a unit of work at a time.
+/// The rows of a list, one unit of work after the other.
 ///
 /// Memory: one batch of the list, see [`RowCursor`].
-pub(crate) struct ListedRows<'s> {
-    snapshot: &'s Snapshot,
-    query: &'s Query,
+pub struct ListedRows {
+    snapshot: Snapshot,
+    query: Query,
     cursor: RowCursor,
     /// The rows of the batch that no unit has yet are those from `taken` on.
     batch: Vec<u32>,
@@ -18,16 +18,16 @@ pub(crate) struct ListedRows<'s> {
     unit_rows: usize,
 }
 
-impl<'s> ListedRows<'s> {
+impl ListedRows {
     /// The rows of a query in units of `unit_rows`, at most `limit` rows.
-    pub(crate) fn new(
-        snapshot: &'s Snapshot,
-        query: &'s Query,
-        limit: u64,
-        unit_rows: usize,
-    ) -> ListedRows<'s> {
-        let cursor = RowCursor::default();
+    pub fn new(snapshot: &Snapshot, query: &Query, limit: u64, unit_rows: usize) -> ListedRows {
+        let (snapshot, query, cursor) = (snapshot.clone(), query.clone(), RowCursor::default());
         ListedRows { snapshot, query, cursor, batch: Vec::new(), taken: 0, left: limit, unit_rows }
+    }
+
+    /// Sets the rows of later units.
+    pub fn set_unit_rows(&mut self, unit_rows: usize) {
+        self.unit_rows = unit_rows;
     }
 
     /// Returns the next unit; `None` at the end.
@@ -35,14 +35,14 @@ impl<'s> ListedRows<'s> {
     /// # Errors
     ///
     /// If the snapshot is damaged.
-    pub(crate) fn next_unit(&mut self) -> Result<Option<Vec<u32>>, QueryError> {
+    pub fn next_unit(&mut self) -> Result<Option<Vec<u32>>, QueryError> {
         let wanted = self.unit_rows.min(usize::try_from(self.left).unwrap_or(usize::MAX));
         let mut unit = Vec::with_capacity(wanted);
         while unit.len() < wanted {
             if self.taken == self.batch.len() {
                 self.taken = 0;
                 self.batch =
-                    self.query.next_rows(&mut self.cursor, self.snapshot, Deadline::NEVER)?;
+                    self.query.next_rows(&mut self.cursor, &self.snapshot, Deadline::NEVER)?;
                 if self.batch.is_empty() {
                     break;
                 }

@@ -1,4 +1,4 @@
-//! The types of columns: from the declaration of a record to the fields of a Parquet schema.
+//! The types of columns: from the declaration of a record to the fields of an Arrow schema.
 
 use std::sync::Arc;
 
@@ -10,23 +10,27 @@ use pinakes_format::record::schema::{ObjectSchema, Schema, Shown};
 const NUMBER: &str = "_number";
 
 /// The step of a path from a list to its elements.
-pub(super) const LIST: &str = "list";
+pub const LIST: &str = "list";
 
 /// The type of one column, nested as the values are.
 #[derive(Clone, Debug)]
-pub(crate) struct ColumnType {
+pub struct ColumnType {
     is_nullable: bool,
-    pub(super) kind: ColumnKind,
+    pub(crate) kind: ColumnKind,
 }
 
 /// The values of a column.
 #[derive(Clone, Debug)]
-pub(crate) enum ColumnKind {
+pub enum ColumnKind {
     /// Not selected: the column has no values and no field.
     Skipped,
+    /// `true` or `false`.
     Boolean,
+    /// An integer of 32 bits.
     Int32,
+    /// An integer of 64 bits.
     Int64,
+    /// A number.
     Double,
     /// A text that is likely to be repeated.
     Text,
@@ -36,48 +40,52 @@ pub(crate) enum ColumnKind {
     Id,
     /// An identifier as text, and its number in a column of its own.
     IdAndNumber,
+    /// A calendar day.
     Date,
     /// Microseconds since 1970, in UTC or without a zone.
     Timestamp {
+        /// Whether the zone is UTC.
         is_utc: bool,
     },
+    /// The members of an object.
     Object(Vec<NamedColumn>),
     /// Columns that belong to the surrounding object.
     Flat(Vec<NamedColumn>),
+    /// The items of a list.
     List(Box<ColumnType>),
 }
 
 /// A column with the name of its field. The name of a flat column is not used.
 #[derive(Clone, Debug)]
-pub(crate) struct NamedColumn {
-    pub(super) name: &'static str,
-    pub(super) column: ColumnType,
+pub struct NamedColumn {
+    pub(crate) name: &'static str,
+    pub(crate) column: ColumnType,
 }
 
 impl NamedColumn {
-    pub(super) fn new(name: &'static str, column: ColumnType) -> NamedColumn {
+    pub(crate) fn new(name: &'static str, column: ColumnType) -> NamedColumn {
         NamedColumn { name, column }
     }
 }
 
 impl ColumnType {
-    pub(super) const SKIPPED: ColumnType = ColumnType::required(ColumnKind::Skipped);
+    pub(crate) const SKIPPED: ColumnType = ColumnType::required(ColumnKind::Skipped);
 
-    pub(super) const fn required(kind: ColumnKind) -> ColumnType {
+    pub(crate) const fn required(kind: ColumnKind) -> ColumnType {
         ColumnType { is_nullable: false, kind }
     }
 
-    pub(super) const fn nullable(kind: ColumnKind) -> ColumnType {
+    pub(crate) const fn nullable(kind: ColumnKind) -> ColumnType {
         ColumnType { is_nullable: true, kind }
     }
 
     /// A list that is never null, of items that are never null.
-    pub(super) fn list_of(kind: ColumnKind) -> ColumnType {
+    pub(crate) fn list_of(kind: ColumnKind) -> ColumnType {
         ColumnType::required(ColumnKind::List(Box::new(ColumnType::required(kind))))
     }
 
     /// The type of the values of a schema, as single records show them.
-    pub(super) fn of(schema: &Schema) -> ColumnType {
+    pub(crate) fn of(schema: &Schema) -> ColumnType {
         ColumnType::required(match schema {
             Schema::Nullable(inner) => {
                 return ColumnType { is_nullable: true, ..ColumnType::of(inner) };
@@ -113,7 +121,7 @@ impl ColumnType {
     }
 
     /// The same columns as members of the surrounding object.
-    pub(super) fn flattened(self) -> ColumnType {
+    pub(crate) fn flattened(self) -> ColumnType {
         match self.kind {
             ColumnKind::Object(columns) => ColumnType::required(ColumnKind::Flat(columns)),
             _ => self,
@@ -122,7 +130,7 @@ impl ColumnType {
 
     /// Adds the number of each identifier below. An item of a list is one column, so that lists of identifiers
     /// stay as they are.
-    pub(super) fn add_numbers(&mut self) {
+    pub(crate) fn add_numbers(&mut self) {
         match &mut self.kind {
             ColumnKind::Id => self.kind = ColumnKind::IdAndNumber,
             ColumnKind::Object(columns) | ColumnKind::Flat(columns) => {
@@ -136,7 +144,7 @@ impl ColumnType {
     }
 
     /// Skips every column below that is not among the selected members.
-    pub(super) fn select(&mut self, members: &[Member]) {
+    pub(crate) fn select(&mut self, members: &[Member]) {
         match &mut self.kind {
             ColumnKind::List(items) => items.select(members),
             ColumnKind::Object(columns) => {
@@ -170,7 +178,7 @@ impl ColumnType {
     }
 
     /// Collects the paths of the leaves that `is_meant` accepts, as Parquet names them.
-    pub(super) fn add_leaves(
+    pub(crate) fn add_leaves(
         &self,
         path: &mut Vec<String>,
         is_meant: &impl Fn(&ColumnKind) -> bool,
@@ -196,7 +204,7 @@ impl ColumnType {
         }
     }
 
-    pub(super) fn data_type(&self) -> DataType {
+    pub(crate) fn data_type(&self) -> DataType {
         match &self.kind {
             ColumnKind::Skipped => DataType::Null,
             ColumnKind::Boolean => DataType::Boolean,
@@ -243,12 +251,12 @@ impl ColumnType {
 }
 
 /// The time zone of a timestamp.
-pub(super) fn zone_of(is_utc: bool) -> Option<Arc<str>> {
+pub(crate) fn zone_of(is_utc: bool) -> Option<Arc<str>> {
     is_utc.then(|| "UTC".into())
 }
 
 /// The fields of columns that are not skipped.
-pub(super) fn fields_of(columns: &[NamedColumn]) -> Fields {
+pub(crate) fn fields_of(columns: &[NamedColumn]) -> Fields {
     let mut fields = Vec::new();
     columns.iter().for_each(|inner| inner.column.add_fields(inner.name, &mut fields));
     fields.into()
