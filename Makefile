@@ -17,7 +17,7 @@ SKIPS := $(CURDIR)/target/skips.txt
 BUILD_BENCH := cargo build --release --locked -p pinakes-compiler -p pinakes-server && \
 	cargo build --release --locked --manifest-path tests/bench/Cargo.toml --target-dir target
 
-.PHONY: run build test lint bench soak fuzz bless packages packages-test
+.PHONY: run build test lint bench soak fuzz bless wheel-test packages packages-test
 
 run: ## Build both programs, compile the sample and serve it
 	@cargo build --profile quick --locked -p pinakes-compiler -p pinakes-server
@@ -39,9 +39,11 @@ lint: ## Check formatting and lints, also of benchmarks and fuzz targets
 	@cargo fmt --all --check
 	@cargo fmt --manifest-path tests/bench/Cargo.toml --check
 	@cargo fmt --manifest-path tests/fuzz/Cargo.toml --check
+	@cargo fmt --manifest-path server/python/Cargo.toml --check
 	@cargo clippy --locked --workspace --all-targets -- -D warnings
 	@cargo clippy --locked --manifest-path tests/bench/Cargo.toml --target-dir target --all-targets -- -D warnings
 	@cargo clippy --locked --manifest-path tests/fuzz/Cargo.toml --target-dir target -- -D warnings
+	@cargo clippy --locked --manifest-path server/python/Cargo.toml --target-dir target -- -D warnings
 
 bench: ## Measure both programs against their ceilings; OUTPUTS=1000000 LIST_OUTPUTS=10000000 NAMES=5000000
 	@$(BUILD_BENCH)
@@ -92,8 +94,14 @@ bless: build ## Regenerate the generated blocks of FORMAT.md and the other golde
 	@PINAKES_BLESS=1 cargo test --locked --workspace --test readme --test graphql --test openapi -- \
 		the_table the_schema_served the_document_served
 
-packages: ## Write static programs, .deb, .rpm and an OCI image into target/packages
-	@.packages/build
+wheel-test: build ## Build the Python package with the programs of `make build`, and run its tests in a clean environment
+	@.packages/wheel dev
+	@tests/packages/wheel target/packages/wheel
 
-packages-test: ## Try the packages, each on a small Debian machine made here; needs root and debootstrap
+packages: ## Write static programs, .deb, .rpm, an OCI image and the wheel for Python into target/packages
+	@.packages/build
+	@.packages/wheel release
+
+packages-test: ## Try the packages: the wheel here, the others each on a small Debian machine; needs root and debootstrap
+	@tests/packages/wheel target/packages/wheel
 	@tests/packages/try

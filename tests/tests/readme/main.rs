@@ -72,6 +72,7 @@ const PAGES: [&str; 12] = [
     "server/API.md",
     "server/MIRROR.md",
     "server/README.md",
+    "server/python/README.md",
     "tests/README.md",
     "tests/bench/README.md",
     "tests/oracle/README.md",

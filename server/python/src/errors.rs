@@ -1,0 +1,67 @@
+//! Raises the exceptions that `pinakes/_errors.py` declares.
+
+use pinakes_format::storage::error::ReadError;
+use pinakes_remote::error::RemoteError;
+use pinakes_store::error::StoreError;
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+
+/// An exception of the package, by the name of its class.
+#[derive(Debug)]
+pub enum Raised {
+    /// The snapshot was closed.
+    Closed,
+    /// A directory or a publication cannot be opened.
+    Open(String),
+    /// The snapshot proved damaged.
+    Damaged(String),
+    /// The host does not send what a read needs.
+    Fetch(String),
+    /// An argument has no meaning.
+    Value(String),
+    /// A fault of this program.
+    Internal(String),
+}
+
+impl Raised {
+    /// The exception for a failed read. `failure` is the transfer that failed before it.
+    pub fn of_read(error: &ReadError, failure: Option<RemoteError>) -> Raised {
+        match failure {
+            Some(failure) => Raised::Fetch(failure.to_string()),
+            None => Raised::Damaged(error.to_string()),
+        }
+    }
+}
+
+impl From<StoreError> for Raised {
+    fn from(error: StoreError) -> Raised {
+        match error {
+            StoreError::Remote(error) => Raised::Fetch(error.to_string()),
+            error => Raised::Open(error.to_string()),
+        }
+    }
+}
+
+impl From<RemoteError> for Raised {
+    fn from(error: RemoteError) -> Raised {
+        Raised::Fetch(error.to_string())
+    }
+}
+
+impl From<Raised> for PyErr {
+    fn from(raised: Raised) -> PyErr {
+        let (class, message) = match raised {
+            Raised::Closed => ("ClosedError", "the snapshot is closed; open it again".to_owned()),
+            Raised::Open(message) => ("OpenError", message),
+            Raised::Damaged(message) => ("DamagedError", message),
+            Raised::Fetch(message) => ("FetchError", message),
+            Raised::Value(message) => ("ArgumentError", message),
+            Raised::Internal(message) => return PyRuntimeError::new_err(message),
+        };
+        Python::attach(|py| {
+            let errors = py.import("pinakes._errors");
+            let made = errors.and_then(|errors| errors.getattr(class)?.call1((message,)));
+            made.map_or_else(|error| error, PyErr::from_value)
+        })
+    }
+}

@@ -1,0 +1,106 @@
+//! An open snapshot, and where its chunks come from.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use pinakes_answer::ServedSnapshot;
+use pinakes_format::index::kept_sets::KeptSets;
+use pinakes_format::snapshot::{Reads, Snapshot};
+use pinakes_format::storage::absent::{ChunkSource, Missing};
+use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::mmap::survive_faults;
+use pinakes_remote::error::RemoteError;
+use pinakes_remote::host::{Host, RetryPolicy};
+use pinakes_remote::signature::read_public;
+use pinakes_store::directory::find_snapshot;
+use pinakes_store::fetched::FetchedSnapshot;
+
+use crate::errors::Raised;
+
+const USER_AGENT: &str = concat!("pinakes-python/", env!("CARGO_PKG_VERSION"));
+/// Bytes of the sets of recent filters that a snapshot keeps.
+const KEPT_SETS_BYTES: usize = 64 << 20;
+
+/// An open snapshot. Streams and columns keep it open after it is closed.
+pub struct Opened {
+    /// The snapshot as answers read it.
+    pub served: Arc<ServedSnapshot>,
+    /// The host of its chunks; `None` of a snapshot that is whole.
+    fetched: Option<FetchedSnapshot>,
+}
+
+/// Where a published snapshot comes from.
+pub struct Published {
+    /// The address of the published tree.
+    pub url: String,
+    /// The public keys of the publisher, of which one must have signed.
+    pub keys: Vec<PathBuf>,
+    /// Root certificates for the host, in place of the usual ones.
+    pub tls_ca: Option<PathBuf>,
+}
+
+impl Opened {
+    /// Opens a snapshot, or the current one of a directory of snapshots.
+    pub fn open(path: &Path) -> Result<Opened, Raised> {
+        survive()?;
+        let place = find_snapshot(path)?;
+        let snapshot = Snapshot::open(&place).map_err(|error| Raised::Open(error.to_string()))?;
+        Ok(Opened { served: served(snapshot), fetched: None })
+    }
+
+    /// Opens the snapshot that a host publishes. The directory keeps the chunks that are read.
+    pub fn open_published(path: &Path, from: &Published) -> Result<Opened, Raised> {
+        survive()?;
+        let keys = from.keys.iter().map(|path| read_public(path));
+        let keys = keys.collect::<Result<Vec<_>, _>>()?;
+        let host =
+            Host::new(&from.url, USER_AGENT, RetryPolicy::default(), from.tls_ca.as_deref())?;
+        let fetched = FetchedSnapshot::open(path, host, &keys)?;
+        if let Some(blocked) = &fetched.blocked {
+            return Err(Raised::Open(blocked.warning()));
+        }
+        let opened = Opened { served: served(fetched.snapshot.clone()), fetched: Some(fetched) };
+        // What most requests read first. If the host does not send it now, they ask for it again.
+        let ends = opened.served.snapshot.missing_ends();
+        if !ends.is_empty() {
+            opened.fetch(ends)?;
+        }
+        Ok(opened)
+    }
+
+    /// A handle whose reads wait for chunks that are not here.
+    pub fn waiting(&self) -> &Snapshot {
+        self.served.waiting_handle(Reads::OneByOne)
+    }
+
+    /// Fetches chunks that an answer lacks.
+    pub fn fetch(&self, missing: Vec<Missing>) -> Result<(), Raised> {
+        let Some(fetched) = &self.fetched else { return Ok(()) };
+        fetched.chunks().fetch(missing).map_err(|error| self.raise(&error))
+    }
+
+    /// The exception for a failed read.
+    pub fn raise(&self, error: &ReadError) -> Raised {
+        Raised::of_read(error, self.failure())
+    }
+
+    /// The transfer that failed first, once.
+    fn failure(&self) -> Option<RemoteError> {
+        self.fetched.as_ref().and_then(FetchedSnapshot::take_failure)
+    }
+
+    /// Checks after reads that no mapped file failed meanwhile: what was read would be zeros.
+    pub fn check_readable(&self) -> Result<(), Raised> {
+        self.served.snapshot.check_readable().map_err(|error| Raised::Damaged(error.to_string()))
+    }
+}
+
+fn served(snapshot: Snapshot) -> Arc<ServedSnapshot> {
+    let kept = KeptSets::new(KEPT_SETS_BYTES);
+    Arc::new(ServedSnapshot::new(snapshot.keeping(&kept)))
+}
+
+fn survive() -> Result<(), Raised> {
+    survive_faults()
+        .map_err(|error| Raised::Internal(format!("cannot install a signal handler: {error}")))
+}

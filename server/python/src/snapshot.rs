@@ -1,0 +1,183 @@
+//! The class of an open snapshot.
+
+use std::{
+    path::PathBuf,
+    sync::{Arc, PoisonError, RwLock},
+};
+
+use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
+use pinakes_answer::parts::parse_list_query;
+use pinakes_format::entity::Entity;
+use pinakes_format::matching::Question;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::columns::Columns;
+use crate::errors::Raised;
+use crate::host::{Answered, Asking};
+use crate::matches::{Matches, Parts};
+use crate::opened::{Opened, Published};
+use crate::pieces::Pieces;
+
+/// Names and values of headers.
+type Pairs = Vec<(String, String)>;
+
+/// Status, headers and body.
+type WholeReply<'py> = (u16, Pairs, Bound<'py, PyBytes>);
+
+/// An open snapshot.
+#[pyclass(frozen)]
+pub struct Snapshot {
+    opened: RwLock<Option<Arc<Opened>>>,
+}
+
+impl Snapshot {
+    fn new(opened: Opened) -> Snapshot {
+        Snapshot { opened: RwLock::new(Some(Arc::new(opened))) }
+    }
+
+    fn opened(&self) -> Result<Arc<Opened>, Raised> {
+        let opened = self.opened.read().unwrap_or_else(PoisonError::into_inner);
+        opened.clone().ok_or(Raised::Closed)
+    }
+
+    /// Answers a GET without headers of the caller.
+    fn answer_plain(&self, target: String) -> Result<(Arc<Opened>, Answered), Raised> {
+        let opened = self.opened()?;
+        let headers = headers(&[])?;
+        let asking = Asking { method: Method::GET, target, headers, body: Vec::new() };
+        let answered = opened.answer(&asking)?;
+        Ok((opened, answered))
+    }
+}
+
+#[pymethods]
+impl Snapshot {
+    /// Opens a snapshot, or the current one of a directory of snapshots.
+    #[staticmethod]
+    fn open(py: Python<'_>, path: PathBuf) -> PyResult<Snapshot> {
+        Ok(Snapshot::new(py.detach(|| Opened::open(&path))?))
+    }
+
+    /// Opens the snapshot that a host publishes, with a directory for the chunks that are read.
+    #[staticmethod]
+    fn open_published(
+        py: Python<'_>,
+        url: String,
+        directory: PathBuf,
+        keys: Vec<PathBuf>,
+        tls_ca: Option<PathBuf>,
+    ) -> PyResult<Snapshot> {
+        let from = Published { url, keys, tls_ca };
+        Ok(Snapshot::new(py.detach(|| Opened::open_published(&directory, &from))?))
+    }
+
+    /// The id of the snapshot.
+    #[getter]
+    fn id(&self) -> PyResult<String> {
+        Ok(self.opened()?.served.id().to_owned())
+    }
+
+    /// The directory of the snapshot.
+    #[getter]
+    fn path(&self) -> PyResult<PathBuf> {
+        Ok(self.opened()?.served.snapshot.path().to_owned())
+    }
+
+    /// Whether the snapshot was closed.
+    #[getter]
+    fn is_closed(&self) -> bool {
+        self.opened().is_err()
+    }
+
+    /// The number of records of an entity.
+    fn records(&self, entity: &str) -> PyResult<u64> {
+        Ok(self.opened()?.served.snapshot.count(entity_of(entity)?).into())
+    }
+
+    /// Lets go of the snapshot. What still reads from it keeps its files open.
+    fn close(&self, py: Python<'_>) {
+        // Unmapping a large snapshot takes time.
+        py.detach(|| drop(self.opened.write().unwrap_or_else(PoisonError::into_inner).take()));
+    }
+
+    /// Answers a request: status, headers and the whole body. Without a body it is a GET, else a POST.
+    fn answer<'py>(
+        &self,
+        py: Python<'py>,
+        target: String,
+        given: Pairs,
+        body: Option<Vec<u8>>,
+    ) -> PyResult<WholeReply<'py>> {
+        let method = if body.is_some() { Method::POST } else { Method::GET };
+        let headers = headers(&given)?;
+        let asking = Asking { method, target, headers, body: body.unwrap_or_default() };
+        let opened = self.opened()?;
+        let (status, headers, text) = py.detach(|| {
+            let Answered { response, pieces } = opened.answer(&asking)?;
+            let (head, text) = response.into_parts();
+            let Some(pieces) = pieces else { return Ok((head.status, head.headers, text)) };
+            let pieces = Pieces::new(Arc::clone(&opened), pieces);
+            let mut whole = Vec::new();
+            while let Some(piece) = pieces.next_piece()? {
+                whole.extend_from_slice(&piece);
+            }
+            Ok::<_, Raised>((head.status, head.headers, whole.into()))
+        })?;
+        Ok((status.as_u16(), pairs(&headers), PyBytes::new(py, &text)))
+    }
+
+    /// Answers a GET: status, headers, the body, and in its place the pieces of a long one.
+    fn stream<'py>(
+        &self,
+        py: Python<'py>,
+        target: String,
+    ) -> PyResult<(u16, Pairs, Bound<'py, PyBytes>, Option<Pieces>)> {
+        let (opened, Answered { response, pieces }) = py.detach(|| self.answer_plain(target))?;
+        let pieces = pieces.map(|pieces| Pieces::new(opened, pieces));
+        let text = PyBytes::new(py, response.body());
+        Ok((response.status().as_u16(), pairs(response.headers()), text, pieces))
+    }
+
+    /// The records of a list as columns. The query, of a stream, was answered before without an error.
+    fn columns(&self, entity: &str, query: &str, has_numbers: bool) -> PyResult<Columns> {
+        let list = parse_list_query(entity_of(entity)?, query).map_err(|details| {
+            let reasons: Vec<String> = details.into_iter().map(|detail| detail.reason).collect();
+            Raised::Value(reasons.join("; "))
+        })?;
+        Ok(Columns::new(self.opened()?, list.query, has_numbers))
+    }
+
+    /// The best record for each text; a text is a list of its parts.
+    fn matches(&self, py: Python<'_>, entity: &str, texts: Vec<Parts>) -> PyResult<Matches> {
+        let entity = entity_of(entity)?;
+        if !Question::is_about(entity) {
+            return Err(Raised::Value(format!("texts are not matched with {entity}")).into());
+        }
+        Matches::find(py, &*self.opened()?, entity, &texts)
+    }
+}
+
+fn entity_of(name: &str) -> Result<Entity, Raised> {
+    Entity::all().find(|entity| entity.facts().plural == name).ok_or_else(|| {
+        let names: Vec<&str> = Entity::all().map(|entity| entity.facts().plural).collect();
+        Raised::Value(format!("`{name}` is no entity; expected one of {}", names.join(", ")))
+    })
+}
+
+/// Headers of a request. Links need a host.
+fn headers(given: &[(String, String)]) -> Result<HeaderMap, Raised> {
+    let mut headers = HeaderMap::new();
+    headers.insert(header::HOST, HeaderValue::from_static("localhost"));
+    for (name, value) in given {
+        let refuse = || Raised::Value(format!("`{name}: {value}` is no header"));
+        let name = HeaderName::try_from(name).map_err(|_| refuse())?;
+        headers.insert(name, HeaderValue::try_from(value).map_err(|_| refuse())?);
+    }
+    Ok(headers)
+}
+
+fn pairs(headers: &HeaderMap) -> Pairs {
+    let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
+    headers.iter().map(|(name, value)| (name.as_str().to_owned(), text(value))).collect()
+}
