@@ -17,7 +17,7 @@ SKIPS := $(CURDIR)/target/skips.txt
 BUILD_BENCH := cargo build --release --locked -p pinakes-compiler -p pinakes-server && \
 	cargo build --release --locked --manifest-path tests/bench/Cargo.toml --target-dir target
 
-.PHONY: run build test lint bench soak fuzz bless wheel-test packages packages-test
+.PHONY: run build test lint bench soak fuzz bless wheel-test archive-test packages packages-test
 
 run: ## Build both programs, compile the sample and serve it
 	@cargo build --profile quick --locked -p pinakes-compiler -p pinakes-server
@@ -96,12 +96,18 @@ bless: build ## Regenerate the generated blocks of FORMAT.md and the other golde
 
 wheel-test: build ## Build the Python package with the programs of `make build`, and run its tests in a clean environment
 	@.packages/wheel dev
-	@tests/packages/wheel target/packages/wheel
+	@tests/packages/wheel target/wheel/dist
+
+archive-test: build ## Put the programs of `make build` into archives, and try them in a clean directory
+	@rm -rf target/archives && mkdir -p target/archives
+	@.packages/archive target/archives dev target/debug/pinakes-server target/debug/pinakes-compiler
+	@tests/packages/archive target/archives
 
 packages: ## Write static programs, .deb, .rpm, an OCI image and the wheel for Python into target/packages
 	@.packages/build
 	@.packages/wheel release
 
-packages-test: ## Try the packages: the wheel here, the others each on a small Debian machine; needs root and debootstrap
+packages-test: ## Try the packages: wheel and archives here, the others each on a small Debian machine; needs root and debootstrap
 	@tests/packages/wheel target/packages/wheel
+	@tests/packages/archive target/packages
 	@tests/packages/try
