@@ -25,7 +25,7 @@ from pinakes import _programs
 RUNS = 5
 MATCHES = 100_000
 REQUESTS = 500
-COLUMNS = "id,doi,name,year,type,language,cited_by_count,is_oa,authors.name,primary_topic"
+COLUMNS = "id,doi,name,year,type,language,cited_by_count,primary_venue.is_oa,authors.name,primary_topic"
 
 
 def seconds(work: Callable[[], object]) -> float:

@@ -151,7 +151,7 @@ pub struct Bar {
     bar: ProgressBar,
     stage: &'static str,
     things: &'static str,
-    /// What the bar counts.
+    /// The unit of the bar: bytes, or `things`.
     unit: &'static str,
     count: u64,
     begun: Instant,

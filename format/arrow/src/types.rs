@@ -30,7 +30,7 @@ pub enum ColumnKind {
     Int32,
     /// An integer of 64 bits.
     Int64,
-    /// A number.
+    /// A number of 64 bits, as JSON has it.
     Double,
     /// A text that is likely to be repeated.
     Text,
@@ -40,7 +40,7 @@ pub enum ColumnKind {
     Id,
     /// An identifier as text, and its number in a column of its own.
     IdAndNumber,
-    /// A calendar day.
+    /// Days since 1970.
     Date,
     /// Microseconds since 1970, in UTC or without a zone.
     Timestamp {

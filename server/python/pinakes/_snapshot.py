@@ -157,11 +157,11 @@ class Records:
         query = urlencode({**self._parameters, "format": "ndjson"})
         try:
             return self._snapshot._native.columns(self._entity, query, numbers)
-        except ArgumentError:
-            # The interface says what is wrong in the words of all other requests.
-            for _ in self._lines(format="ndjson"):
-                break
-            raise
+        except ArgumentError as error:
+            refused = error
+        # The interface refuses the list in the words of all other requests.
+        self._lines(format="ndjson")
+        raise refused
 
     def _target(self, asked: Mapping[str, str], **more: Optional[str]) -> str:
         query = {**asked, **{name: value for name, value in more.items() if value is not None}}

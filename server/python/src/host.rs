@@ -103,7 +103,7 @@ pub struct Answered {
 }
 
 impl Opened {
-    /// Answers a request. What the answer lacks of a published snapshot is fetched, all of an attempt together.
+    /// Answers a request. Chunks that are absent are fetched, all chunks of an attempt together, and the work is done again.
     pub fn answer(&self, asking: &Asking) -> Result<Answered, Raised> {
         let answerer = Answerer { settings: &SETTINGS, host: self };
         let address = IpAddr::V4(Ipv4Addr::LOCALHOST);

@@ -14,6 +14,7 @@ use pinakes_remote::host::{Host, RetryPolicy};
 use pinakes_remote::signature::read_public;
 use pinakes_store::directory::find_snapshot;
 use pinakes_store::fetched::FetchedSnapshot;
+use pinakes_store::rolled_back::BlockedSnapshot;
 
 use crate::errors::Raised;
 
@@ -56,16 +57,18 @@ impl Opened {
         let host =
             Host::new(&from.url, USER_AGENT, RetryPolicy::default(), from.tls_ca.as_deref())?;
         let fetched = FetchedSnapshot::open(path, host, &keys)?;
-        if let Some(blocked) = &fetched.blocked {
-            return Err(Raised::Open(blocked.warning()));
-        }
         let opened = Opened { served: served(fetched.snapshot.clone()), fetched: Some(fetched) };
-        // What most requests read first. If the host does not send it now, they ask for it again.
+        // Most requests read these chunks first, so one round fetches them.
         let ends = opened.served.snapshot.missing_ends();
         if !ends.is_empty() {
             opened.fetch(ends)?;
         }
         Ok(opened)
+    }
+
+    /// Why the snapshot is not the one that the host publishes, for a warning.
+    pub fn warning(&self) -> Option<String> {
+        self.fetched.as_ref()?.blocked.as_ref().map(BlockedSnapshot::warning)
     }
 
     /// A handle whose reads wait for chunks that are not here.

@@ -1,6 +1,7 @@
 //! The class of an open snapshot.
 
 use std::{
+    ffi::CString,
     path::PathBuf,
     sync::{Arc, PoisonError, RwLock},
 };
@@ -9,6 +10,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use pinakes_answer::parts::parse_list_query;
 use pinakes_format::entity::Entity;
 use pinakes_format::matching::Question;
+use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -25,7 +27,7 @@ type Pairs = Vec<(String, String)>;
 /// Status, headers and body.
 type WholeReply<'py> = (u16, Pairs, Bound<'py, PyBytes>);
 
-/// An open snapshot.
+/// A snapshot that Python programs ask, until they close it.
 #[pyclass(frozen)]
 pub struct Snapshot {
     opened: RwLock<Option<Arc<Opened>>>,
@@ -69,7 +71,12 @@ impl Snapshot {
         tls_ca: Option<PathBuf>,
     ) -> PyResult<Snapshot> {
         let from = Published { url, keys, tls_ca };
-        Ok(Snapshot::new(py.detach(|| Opened::open_published(&directory, &from))?))
+        let opened = py.detach(|| Opened::open_published(&directory, &from))?;
+        if let Some(warning) = opened.warning() {
+            let warning = CString::new(warning)?;
+            PyErr::warn(py, &py.get_type::<PyUserWarning>(), &warning, 2)?;
+        }
+        Ok(Snapshot::new(opened))
     }
 
     /// The id of the snapshot.
@@ -95,7 +102,7 @@ impl Snapshot {
         Ok(self.opened()?.served.snapshot.count(entity_of(entity)?).into())
     }
 
-    /// Lets go of the snapshot. What still reads from it keeps its files open.
+    /// Lets go of the snapshot. Streams and columns that read from it keep its files open.
     fn close(&self, py: Python<'_>) {
         // Unmapping a large snapshot takes time.
         py.detach(|| drop(self.opened.write().unwrap_or_else(PoisonError::into_inner).take()));
