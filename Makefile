@@ -103,9 +103,10 @@ archive-test: build ## Put the programs of `make build` into archives, and try t
 	@.packages/archive target/archives dev target/debug/pinakes-server target/debug/pinakes-compiler
 	@tests/packages/archive target/archives
 
-packages: ## Write static programs, .deb, .rpm, an OCI image and the wheel for Python into target/packages
+packages: ## Write static programs, .deb, .rpm, an OCI image and the wheel for Python into target/packages, crates into target/package
 	@.packages/build
 	@.packages/wheel release
+	@cargo package --locked -p pinakes-format -p pinakes-answer
 
 packages-test: ## Try the packages: wheel and archives here, the others each on a small Debian machine; needs root and debootstrap
 	@tests/packages/wheel target/packages/wheel

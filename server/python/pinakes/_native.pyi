@@ -5,7 +5,7 @@ from __future__ import annotations
 from os import PathLike
 from typing import Any, Iterator, Optional, final
 
-__all__: list[str]
+__all__ = ["Columns", "ENTITIES", "Matches", "Pieces", "Snapshot", "VERSION"]
 
 VERSION: str
 ENTITIES: list[tuple[str, str, bool]]

@@ -254,8 +254,6 @@ class Snapshot:
     def __init__(self, native: _native.Snapshot, temporary: Optional[str]) -> None:
         self._native = native
         self._temporary = temporary
-        for entity in _ROUTES:
-            setattr(self, entity.replace("-", "_"), RecordsOf(self, entity))
 
     @property
     def id(self) -> str:
@@ -338,3 +336,11 @@ class Snapshot:
 
     def __repr__(self) -> str:
         return "<Snapshot, closed>" if self.is_closed else f"<Snapshot {self.id} at {self.path}>"
+
+
+def _records_of(entity: str) -> property:
+    return property(lambda snapshot: RecordsOf(snapshot, entity), doc=f"The lists of {entity}.")
+
+
+for _entity in _ROUTES:
+    setattr(Snapshot, _entity.replace("-", "_"), _records_of(_entity))
