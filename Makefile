@@ -61,6 +61,10 @@ bench: ## Measure both programs against their ceilings; OUTPUTS=1000000 LIST_OUT
 	@target/release/pinakes-bench search served --outputs $(OUTPUTS)
 	@target/release/pinakes-bench search cold --outputs $(OUTPUTS)
 	@target/release/pinakes-bench-graphql target/bench/snapshots-$(OUTPUTS)/current
+	@.packages/wheel bench
+	@python3 -m venv --clear target/wheel/bench
+	@target/wheel/bench/bin/pip install --quiet target/wheel/dist/*.whl pyarrow==26.0.1
+	@target/wheel/bench/bin/python tests/bench/python.py target/bench/snapshots-$(OUTPUTS)
 
 soak: ## Long tests: attackers of seven kinds at once, mutated requests (REQUESTS=10000000), crashes, Schemathesis, large dumps
 	@$(BUILD_BENCH)

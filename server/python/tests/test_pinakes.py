@@ -17,9 +17,10 @@ import sys
 import tempfile
 import threading
 import unittest
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Iterator
 
 import pinakes
 from pinakes import _errors, _native, _programs, _snapshot
@@ -37,6 +38,23 @@ def remove_snapshots() -> None:
     FOLDER.cleanup()
 
 
+@contextmanager
+def serving(command: list[Any], **environment: str) -> Iterator[str]:
+    """Runs a command that serves, and gives its address."""
+    with subprocess.Popen(
+        [*command, "--listen", "127.0.0.1:0"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env={**os.environ, **environment},
+    ) as server:
+        assert server.stdout is not None
+        try:
+            yield server.stdout.readline().split("://")[1].strip()
+        finally:
+            server.terminate()
+
+
 class Opened(unittest.TestCase):
     """A case with an open snapshot."""
 
@@ -47,16 +65,9 @@ class Opened(unittest.TestCase):
 
 class Replies(Opened):
     def test_a_reply_is_that_of_the_server(self) -> None:
-        server = subprocess.Popen(
-            [_programs.program("pinakes-server"), "--snapshots", SNAPSHOTS, "--listen", "127.0.0.1:0", "--no-limits"],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
-        self.addCleanup(server.communicate)
-        self.addCleanup(server.terminate)
-        assert server.stdout is not None
-        address = server.stdout.readline().split("://")[1].strip()
+        server = serving([_programs.program("pinakes-server"), "--snapshots", SNAPSHOTS, "--no-limits"])
+        address = server.__enter__()
+        self.addCleanup(server.__exit__, None, None, None)
         for target in [
             "/outputs?search=deep+learning&select=id,title",
             "/outputs?filter=type:article&sort=cited_by_count:desc&per_page=100",
@@ -319,6 +330,14 @@ class Mirrors(unittest.TestCase):
                        stdout=subprocess.DEVNULL)
         self.assertRaises(pinakes.FetchError, pinakes.open, self.url, pubkeys=[other])
 
+    def test_the_command_serves_an_address(self) -> None:
+        with serving([Path(sys.executable).parent / "pinakes", self.url], XDG_CACHE_HOME=str(self.folder)) as address:
+            connection = http.client.HTTPConnection(address)
+            connection.request("GET", f"/outputs/{RECORD}")
+            self.assertEqual(json.load(connection.getresponse())["id"], RECORD)
+            connection.close()
+        self.assertEqual(len(list((self.folder / "pinakes").iterdir())), 1)
+
     def test_pull_makes_a_whole_copy(self) -> None:
         with tempfile.TemporaryDirectory() as out:
             stages: list[str] = []
@@ -406,16 +425,8 @@ class Programs(unittest.TestCase):
         usage = subprocess.run([places / "pinakes"], capture_output=True, text=True)
         self.assertEqual(usage.returncode, 2)
         self.assertIn("pinakes SNAPSHOTS|URL", usage.stdout)
-        served = subprocess.Popen(
-            [places / "pinakes", SNAPSHOTS, "--listen", "127.0.0.1:0"],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
-        assert served.stdout is not None
-        self.assertTrue(served.stdout.readline().startswith("listening on http://127.0.0.1:"))
-        served.terminate()
-        served.communicate()
+        with serving([places / "pinakes", SNAPSHOTS]) as address:
+            self.assertTrue(address.startswith("127.0.0.1:"))
 
 
 def load_tests(_: unittest.TestLoader, tests: unittest.TestSuite, __: object) -> unittest.TestSuite:

@@ -437,3 +437,44 @@ fn a_build_whose_errors_nobody_reads_publishes() {
     assert!(output.status.success(), "{}", output.status);
     assert!(workspace.out().join("current").exists());
 }
+
+#[test]
+fn progress_as_json_tells_the_begin_and_the_end_of_each_stage() {
+    let workspace = Workspace::new();
+    write_files(&workspace.input(), TINY_DUMP);
+    let run = build_loud(&workspace, &["--progress", "json"]);
+    let lines = run.lines().filter(|line| line.starts_with('{'));
+    let mut stages: Vec<(String, u64, u64)> = Vec::new();
+    for line in lines {
+        let line: Value = serde_json::from_str(line).unwrap();
+        assert!(line["unit"].is_string(), "{line}");
+        let (done, total) = (line["done"].as_u64().unwrap(), line["total"].as_u64().unwrap());
+        assert!(done <= total, "{line}");
+        let stage = line["stage"].as_str().unwrap().to_owned();
+        match stages.last_mut().filter(|(last, ..)| *last == stage) {
+            Some(last) => *last = (stage, done.max(last.1), total),
+            None => {
+                assert_eq!(done, 0, "{line}");
+                stages.push((stage, done, total));
+            }
+        }
+    }
+    assert!(stages.iter().all(|(_, done, total)| done == total), "{stages:?}");
+    let names: Vec<&str> = stages.iter().map(|(stage, ..)| stage.as_str()).collect();
+    for stage in ["compile", "merge", "write", "index"] {
+        assert!(names.contains(&stage), "{names:?}");
+    }
+    // A run that is quiet, or whose progress people read, writes no JSON.
+    for options in [&["--progress", "json", "--quiet"][..], &[]] {
+        assert!(!build_loud(&workspace, options).lines().any(|line| line.starts_with('{')));
+    }
+}
+
+/// Builds, and returns what the run wrote to standard error.
+fn build_loud(workspace: &Workspace, options: &[&str]) -> String {
+    let mut command = Command::new(program("pinakes-compiler"));
+    command.arg("build").arg(workspace.input()).arg("--out").arg(workspace.out()).args(options);
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", output.status);
+    String::from_utf8(output.stderr).unwrap()
+}

@@ -2,8 +2,13 @@
 
 use std::{fs::File, path::Path};
 
+use arrow_array::{Array, RecordBatchReader, StringArray, UInt64Array};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::statistics::Statistics;
+use pinakes_arrow::records::Records;
+use pinakes_format::entity::Entity;
+use pinakes_format::query::Query;
+use pinakes_format::snapshot::Snapshot;
 use pinakes_tests::files_below;
 use serde_json::Value;
 
@@ -254,4 +259,35 @@ fn the_number_of_each_id_stands_beside_the_id() {
     let refused = setup.run(&setup.beside("refused"), "outputs --integer-ids");
     let said = String::from_utf8_lossy(&refused.stderr);
     assert!(said.contains("`--integer-ids` needs `--format parquet`"), "{said}");
+}
+
+/// The tests of the Python package compare every column with that of a Parquet file.
+#[test]
+fn batches_of_a_list_have_its_rows_in_order() {
+    let setup = Setup::from_sample();
+    let snapshot = Snapshot::open(&setup.snapshot).unwrap();
+    let mut query = Query::new(Entity::Output);
+    query.add_filter("type:article").unwrap();
+    query.set_sort("year:desc").unwrap();
+    query.set_stream_select("id,name").unwrap();
+    let records = Records::new(&snapshot, &query, true);
+    let names: Vec<_> =
+        records.schema().fields().iter().map(|field| field.name().clone()).collect();
+    assert_eq!(names, ["id", "id_number", "name"]);
+    let mut found = Vec::new();
+    for batch in records {
+        let batch = batch.unwrap();
+        let ids = batch.column(0).as_any().downcast_ref::<StringArray>().unwrap();
+        let numbers = batch.column(1).as_any().downcast_ref::<UInt64Array>().unwrap();
+        for at in 0..batch.num_rows() {
+            assert_eq!(ids.value(at), format!("HX_W{}", numbers.value(at)));
+            found.push(ids.value(at).to_owned());
+        }
+    }
+    let lines = setup.lines("outputs --where type:article --sort year:desc --select id");
+    let expected: Vec<&str> = lines.iter().map(|line| line["id"].as_str().unwrap()).collect();
+    assert!(expected.len() > 100, "{}", expected.len());
+    assert_eq!(found, expected);
+    query.add_filter("year:1066").unwrap();
+    assert_eq!(Records::new(&snapshot, &query, false).count(), 0);
 }
