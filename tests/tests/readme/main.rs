@@ -62,7 +62,7 @@ fn the_table_of_keys_in_api_md_equals_the_catalog() {
 }
 
 /// The Markdown pages of the project.
-const PAGES: [&str; 12] = [
+const PAGES: [&str; 13] = [
     "README.md",
     "compiler/PARQUET.md",
     "compiler/README.md",
