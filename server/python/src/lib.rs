@@ -8,9 +8,8 @@
 //! - [`columns`] gives a list, [`matches`] the matches of texts, to programs that read Arrow.
 //! - [`errors`] raises the exceptions of `pinakes/_errors.py`.
 //!
-//! Every method lets other Python threads run while it reads, and threads may share each object.
-
-// The macros of PyO3 are the only unsafe code; the crate itself denies it.
+//! Every method lets other Python threads run while it reads, and threads may share each object. The crate denies unsafe code;
+//! that of Python's and Arrow's interfaces is in PyO3 and `arrow-array`.
 
 mod columns;
 mod errors;
@@ -20,7 +19,7 @@ mod opened;
 mod pieces;
 mod snapshot;
 
-use pinakes_format::entity::CATALOG;
+use pinakes_format::entity::{CATALOG, Facts};
 use pinakes_format::matching::Question;
 use pyo3::prelude::*;
 
@@ -33,8 +32,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<matches::Matches>()?;
     module.add("VERSION", env!("CARGO_PKG_VERSION"))?;
     // Each entity by its name and the path of its list, and whether texts are matched with its records.
-    let row = |entity| Question::is_about(entity);
-    let entities: Vec<(&str, &str, bool)> =
-        CATALOG.iter().map(|facts| (facts.plural, facts.route, row(facts.entity))).collect();
+    let row = |facts: &Facts| (facts.plural, facts.route, Question::is_about(facts.entity));
+    let entities: Vec<(&str, &str, bool)> = CATALOG.iter().map(row).collect();
     module.add("ENTITIES", entities)
 }
