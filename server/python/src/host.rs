@@ -165,10 +165,10 @@ impl Opened {
             let snapshot = call.snapshot.collecting(&wanted);
             // With chunks missing, the reply may lack names.
             let answer = attempt(&call.with_snapshot(&snapshot));
-            if wanted.is_empty() {
-                if let Ok(reply) = answer {
-                    return Ok(reply);
-                }
+            if wanted.is_empty()
+                && let Ok(reply) = answer
+            {
+                return Ok(reply);
             }
             self.fetch(wanted.take(&mut fetched))?;
         }
