@@ -234,6 +234,58 @@ fn searches_score_and_samples_repeat() {
 }
 
 #[test]
+fn a_search_requires_all_words_and_corrects_none() {
+    let (_snapshots, server) = serve();
+    let mut connection = server.connect();
+    let (mut fewer, mut corrected) = (0, 0);
+    for (plain, required) in [
+        ("structure", "structure"),
+        ("structure quantum", "structure AND quantum"),
+        ("theory of relativity molecules", "theory AND relativity AND molecules"),
+        ("a quantum theory of gravity waves", "quantum AND theory AND gravity AND waves"),
+        ("strcture", "\"strcture\""),
+        ("qantum theory", "\"qantum\" AND theory"),
+    ] {
+        let ask = |text: &str| text.replace(' ', "+").replace('"', "%22");
+        let own = get(&mut connection, &format!("/outputs?search={}", ask(plain)));
+        let all = get(&mut connection, &format!("/outputs?search={}", ask(required)));
+        let found =
+            get(&mut connection, &format!("/openalex/works?search={}&select=id", ask(plain)));
+        assert_eq!(found["meta"]["count"], all["meta"]["count"], "{plain}");
+        let besides = &found["meta"]["search"];
+        if own["meta"]["count"] == found["meta"]["count"] {
+            assert!(besides.is_null(), "{plain}: {besides}");
+            continue;
+        }
+        assert_eq!(besides["count"], own["meta"]["count"], "{plain}");
+        assert_eq!(besides["words"], own["meta"]["search"]["words"], "{plain}");
+        assert_eq!(besides["corrected"], own["meta"]["search"]["corrected"], "{plain}");
+        fewer += 1;
+        corrected += usize::from(!besides["corrected"].as_object().unwrap().is_empty());
+    }
+    assert!(fewer > 1 && corrected > 0, "{fewer} {corrected}");
+    for (theirs, own) in [
+        ("search.title=structure", "search=title:structure"),
+        ("search.abstract=structure", "search=abstract:structure"),
+        ("search.title_and_abstract=structure", "filter=title_and_abstract.search:structure"),
+        ("filter=title.search.exact:structures", "search.exact=title:structures"),
+        ("filter=title.search:structures", "search=title:structures"),
+    ] {
+        let found = get(&mut connection, &format!("/openalex/works?{theirs}&per_page=10"));
+        let own = get(&mut connection, &format!("/outputs?{own}&per_page=10"));
+        assert_eq!(found["meta"]["count"], own["meta"]["count"], "{theirs}");
+        if theirs.starts_with("search.title_and_abstract") {
+            // The interface has no relevance of a filter.
+            continue;
+        }
+        let own: Vec<String> = ids(&own).iter().map(|id| id.replace("HX_", "")).collect();
+        let short = |id: &String| id.rsplit('/').next().unwrap().to_owned();
+        assert_eq!(ids(&found).iter().map(short).collect::<Vec<_>>(), own, "{theirs}");
+    }
+    server.end(&[]);
+}
+
+#[test]
 fn a_searched_title_comes_among_the_first_whatever_its_punctuation() {
     let (_snapshots, server) = serve();
     let mut connection = server.connect();

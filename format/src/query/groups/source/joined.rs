@@ -14,33 +14,13 @@ use crate::entity::Entity;
 use crate::index::bitset::CHUNK_ROWS;
 use crate::index::doc_set::DocSet;
 use crate::query::groups::counter::NULL;
-use crate::query::groups::source::{ListValue, Nanos, Source};
+use crate::query::groups::source::{Beyond, JoinedSource, ListValue, Nanos, Source};
 use crate::query::groups::value::GroupValue;
 use crate::query::parse::grouping::GroupIndex;
 use crate::query::rows::deadline::{Deadline, QueryError};
 use crate::query::rows::intersection::ChunkRows;
 use crate::snapshot::Snapshot;
 use crate::storage::error::ReadError;
-
-/// The values of the records that rows refer to.
-pub(in crate::query) struct JoinedSource<'s> {
-    snapshot: &'s Snapshot,
-    /// The references. Their codes name rows of `entity`.
-    references: Vec<Source<'s>>,
-    entity: Entity,
-    beyond: Option<Beyond<'s>>,
-}
-
-/// The values of the records referred to.
-struct Beyond<'s> {
-    source: Source<'s>,
-    /// The codes of all rows, row after row; empty for texts.
-    codes: Vec<u64>,
-    /// For each row, the index of its first code, and at the end the number of codes; empty for texts.
-    from: Vec<u32>,
-    /// The codes of the rows that were read, of texts.
-    read: HashMap<u32, Vec<u64>>,
-}
 
 impl<'s> JoinedSource<'s> {
     /// Opens the references of an entity, and the values of the records beyond. Cost: the values of all records beyond.

@@ -26,13 +26,13 @@ use crate::index::postings::Postings;
 use crate::index::targets::TargetsFile;
 use crate::index::term_lists::{Term, TermListsFile};
 use crate::query::groups::counter::{COUNTERS_MAX, Counted, Counter, NULL};
-use crate::query::groups::source::joined::JoinedSource;
-use crate::query::groups::source::sets::SetsSource;
 use crate::query::groups::value::GroupValue;
 use crate::query::parse::grouping::{GroupIndex, ReadPath};
+use crate::query::rows::clause::Clause;
 use crate::query::rows::deadline::{Deadline, QueryError};
 use crate::query::rows::intersection::ChunkRows;
 use crate::record::gather::PathTree;
+use crate::schema::countries::Class;
 use crate::schema::identifier::Scheme;
 use crate::schema::keys::{Direction, Keys, keys_of};
 use crate::snapshot::Snapshot;
@@ -111,6 +111,36 @@ pub(in crate::query) struct RecordsSource<'s> {
     entity: Entity,
     target: Entity,
     tree: PathTree,
+}
+
+/// The values of the records that rows refer to.
+pub(in crate::query) struct JoinedSource<'s> {
+    snapshot: &'s Snapshot,
+    /// The references. Their codes name rows of `entity`.
+    references: Vec<Source<'s>>,
+    entity: Entity,
+    beyond: Option<Beyond<'s>>,
+}
+
+/// The values of the records referred to.
+struct Beyond<'s> {
+    source: Source<'s>,
+    /// The codes of all rows, row after row; empty for texts.
+    codes: Vec<u64>,
+    /// For each row, the index of its first code, and at the end the number of codes; empty for texts.
+    from: Vec<u32>,
+    /// The codes of the rows that were read, of texts.
+    read: HashMap<u32, Vec<u64>>,
+}
+
+/// The sets of rows of a key.
+pub(in crate::query) struct SetsSource<'s> {
+    /// Rows of the entity.
+    rows: u32,
+    /// The rows that have the value, or of each class the rows.
+    sets: Vec<Clause<'s>>,
+    /// The classes; none of a key that is true or false.
+    classes: &'static [Class],
 }
 
 /// What the groups of a key are sorted by. Null comes last in either direction.

@@ -4,7 +4,7 @@ use crate::entity::Entity;
 use crate::index::bitset::{EMPTY_CHUNK, has_bit, union};
 use crate::index::term_lists::text_term;
 use crate::query::groups::counter::{Counter, NULL};
-use crate::query::groups::source::{Nanos, count_in};
+use crate::query::groups::source::{Nanos, SetsSource, count_in};
 use crate::query::groups::value::GroupValue;
 use crate::query::page::resolve::resolve_operand;
 use crate::query::parse::operand::Operand;
@@ -15,16 +15,6 @@ use crate::schema::countries::Class;
 use crate::schema::keys::Index;
 use crate::snapshot::Snapshot;
 use crate::storage::error::ReadError;
-
-/// The sets of rows of a key.
-pub(in crate::query) struct SetsSource<'s> {
-    /// Rows of the entity.
-    rows: u32,
-    /// The rows that have the value, or of each class the rows.
-    sets: Vec<Clause<'s>>,
-    /// The classes; none of a key that is true or false.
-    classes: &'static [Class],
-}
 
 impl<'s> SetsSource<'s> {
     /// Resolves the rows for which an index is true.
