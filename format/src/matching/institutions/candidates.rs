@@ -142,11 +142,11 @@ pub(super) fn rows(
             snapshot.or_noted(each)?;
             others = rest;
         }
-        keep_common(&mut read, others.first().map(|at| &words[places[*at]]), snapshot)?;
         let is_empty = read.is_empty() && !window.is_empty();
         if is_empty || read.len() > WINDOW_LOOKED_UP {
             crowded.push(tokens[from].segment);
         }
+        keep_common(&mut read, others.first().map(|at| &words[places[*at]]), snapshot)?;
         read.sort_unstable_by_key(|(row, _)| *row);
         let mut best: Vec<(u32, f32)> = Vec::with_capacity(read.len());
         for (row, bits) in &read {

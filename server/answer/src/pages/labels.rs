@@ -6,7 +6,7 @@
 use pinakes_format::entity::Facts;
 
 /// Names that are not spelled out word by word.
-const NAMES: [(&str, &str); 40] = [
+const NAMES: [(&str, &str); 41] = [
     ("2yr_mean_citedness", "Mean citations in two years"),
     ("affiliations.id", "Institution, past or present"),
     ("apc_usd_by_year", "APC in USD by year"),
@@ -19,6 +19,7 @@ const NAMES: [(&str, &str); 40] = [
     ("is_core", "Core source of CWTS"),
     ("is_in_doaj", "In DOAJ"),
     ("is_oa", "Open access"),
+    ("keywords.id", "Keyword"),
     ("last_known_institutions.id", "Institution, last known"),
     ("open_access.is_oa", "Open access, of any copy"),
     ("open_access.oa_status", "Open access status"),

@@ -1,9 +1,13 @@
 //! The tools that make several requests of the interface: records, their references, and what they cite.
 
+use std::sync::LazyLock;
+
 use pinakes_format::entity::Entity;
 use pinakes_format::formats::apa::Formatted;
 use pinakes_format::formats::reference::Reference;
 use pinakes_format::formats::rich::Rich;
+use pinakes_format::query::parse_select;
+use pinakes_format::record::members::{Members, View};
 use pinakes_format::snapshot::{LookupResult, RecordLookup};
 use serde_json::{Value, json};
 
@@ -20,6 +24,14 @@ const ABSTRACT_MAX: usize = 1_000;
 const ITEMS_MAX: usize = 25;
 /// The answer to a name that no record has.
 const NO_RECORD: &str = "`search` finds records by words";
+
+/// The member of an output that counts its citations.
+static CITED_BY: LazyLock<Members> = LazyLock::new(|| {
+    let view = View::Single;
+    // A test of the tool reads the count.
+    let selected = parse_select(Entity::Output, view, "cited_by_count");
+    selected.unwrap_or_else(|_| Members::all(Entity::Output, view))
+});
 
 /// The answer of a tool; the error says what to try.
 pub type Answered = Result<Result<Value, String>, Failure>;
@@ -123,26 +135,41 @@ fn selected(mut record: Value, members: &[String]) -> Result<Value, String> {
 }
 
 /// The HX_ id of an output by any identifier, and how many references or citations the record counts.
+///
+/// Cost: by an HX_ id, one member of the record; by others, the record.
 pub fn output(
     id: &str,
     direction: &str,
     call: &Call<'_>,
 ) -> Result<Result<(String, u64), String>, Failure> {
-    let (_, found) = match record(id, call)? {
-        Ok(found) => found,
-        Err(message) => return Ok(Err(message)),
+    let named = match Entity::Output.parse_id(id) {
+        Some(number) => Some(number),
+        None => match record(id, call)? {
+            Ok((_, found)) => found["id"].as_str().and_then(|id| Entity::Output.parse_id(id)),
+            Err(message) => return Ok(Err(message)),
+        },
     };
-    let id_text = found["id"].as_str().unwrap_or_default();
-    let Some(number) = Entity::Output.parse_id(id_text) else {
+    let Some(number) = named else {
         return Ok(Err(format!("`{id}` is no output; {NO_RECORD}")));
     };
-    let counted = match (direction, call.snapshot.find(Entity::Output, number)?) {
-        ("references", LookupResult::Row(row)) => {
-            call.snapshot.references(Entity::Output, row)?.len() as u64
-        }
-        _ => found["cited_by_count"].as_u64().unwrap_or_default(),
+    let snapshot = call.snapshot;
+    let found = match snapshot.find(Entity::Output, number)? {
+        LookupResult::Merged(number) => (number, snapshot.find(Entity::Output, number)?),
+        found => (number, found),
     };
-    Ok(Ok((id_text.to_owned(), counted)))
+    let (number, LookupResult::Row(row)) = found else {
+        return Ok(Err(format!("Nothing with identifier {id} found; {NO_RECORD}")));
+    };
+    let counted = match direction {
+        "references" => snapshot.references(Entity::Output, row)?.len() as u64,
+        _ => {
+            let mut writer = CITED_BY.writer(snapshot);
+            CITED_BY.render(row, &mut writer)?;
+            let member: Value = serde_json::from_slice(&writer.out).unwrap_or_default();
+            member["cited_by_count"].as_u64().unwrap_or_default()
+        }
+    };
+    Ok(Ok((Entity::Output.id_text(number), counted)))
 }
 
 /// References to outputs, in a format of reference managers or as text.
