@@ -78,7 +78,8 @@ pub struct TableOptions {
 /// Writes rows of cells, the header among them.
 pub struct RowWriter {
     options: TableOptions,
-    workbook: Option<Workbook>,
+    /// Large: it holds a compressor.
+    workbook: Option<Box<Workbook>>,
     /// Cells that are longer than a spreadsheet holds, or that were cut.
     pub long_cells: u64,
 }
@@ -86,7 +87,7 @@ pub struct RowWriter {
 impl RowWriter {
     /// A table without rows.
     pub fn new(options: TableOptions) -> RowWriter {
-        let workbook = options.is_workbook.then(Workbook::new);
+        let workbook = options.is_workbook.then(|| Box::new(Workbook::new()));
         RowWriter { options, workbook, long_cells: 0 }
     }
 
