@@ -71,6 +71,7 @@ fn a_feed_has_the_newest_records_of_the_list() {
         for (id, expected) in ids[1..].iter().zip(&expected) {
             assert!(id.ends_with(&format!("/{list}/{expected}")), "{id} {expected}");
         }
+        assert_eq!(found.iter().filter(|(name, _)| name == "entry").count(), expected.len());
         let updated = found.iter().filter(|(name, _)| name == "updated");
         assert!(updated.clone().count() > expected.len());
         for (_, time) in updated {

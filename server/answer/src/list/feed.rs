@@ -107,6 +107,7 @@ fn write_entry(
     let pages = if call.settings.has_browse { "/browse" } else { "" };
     let changed = moment(text("updated_date").or(text("created_date")));
     let route = facts.route;
+    out.push_str("<entry>\n");
     let mut add = |element: &str, value: &str| {
         let _ = writeln!(out, "  <{element}>{}</{element}>", escaped(value));
     };
@@ -141,6 +142,7 @@ fn write_entry(
     if let Some(doi) = doi {
         let _ = writeln!(out, "  <link rel=\"related\" href=\"{}\"/>", escaped(&doi));
     }
+    out.push_str("</entry>\n");
     Ok(changed)
 }
 
