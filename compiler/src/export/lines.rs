@@ -47,7 +47,7 @@ pub(crate) struct Written {
     pub(crate) records: u64,
     /// Size of the file in bytes.
     pub(crate) bytes: u64,
-    /// What is too long.
+    /// Counts of long lines and cells.
     pub(crate) long: Long,
 }
 

@@ -27,14 +27,13 @@ use std::{
 };
 
 use pinakes_format::entity::Entity;
-use pinakes_format::formats::table;
 use pinakes_format::formats::workbook::SHEET_ROWS_MAX;
 use pinakes_format::query::Deadline;
 use pinakes_format::snapshot::Snapshot;
 
 use crate::error::{Error, Result, STANDARD_OUTPUT};
 use crate::export::lines::{Form, Long};
-use crate::export::options::{ColumnsArg, Compression, ExportArgs, Format};
+use crate::export::options::{Compression, ExportArgs, Format};
 use crate::export::output::{Output, names_directory};
 use crate::export::parquet::Columns;
 use crate::export::plan::Job;
@@ -149,7 +148,7 @@ fn write_jobs(
         let file = output.create(&name)?;
         let form = match (format.references(), args.table(format)) {
             (Some(references), _) => Form::References(references),
-            (None, Some(table)) => Form::Table(columns_of(args.columns), table),
+            (None, Some(table)) => Form::Table(args.columns, table),
             (None, None) => Form::Json,
         };
         let written = lines::write(snapshot, job, *records, form, compression, file, bar);
@@ -164,13 +163,6 @@ fn write_jobs(
         }
     }
     Ok((exported, long))
-}
-
-fn columns_of(columns: ColumnsArg) -> table::Columns {
-    match columns {
-        ColumnsArg::Members => table::Columns::Members,
-        ColumnsArg::References => table::Columns::References,
-    }
 }
 
 /// Returns the compression that was asked for, or that the output implies.

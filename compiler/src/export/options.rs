@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use pinakes_format::entity::Entity;
 use pinakes_format::formats::ReferenceFormat;
-use pinakes_format::formats::table::TableOptions;
+use pinakes_format::formats::table::{Columns, TableOptions};
 use pinakes_format::query::SAMPLE_RECORDS_MAX;
 
 use crate::remote::from::FromArgs;
@@ -32,9 +32,10 @@ pub struct ExportArgs {
     #[arg(long, value_enum)]
     pub(super) format: Option<Format>,
 
-    /// Columns of CSV and of workbooks.
-    #[arg(long, value_enum, default_value_t = ColumnsArg::Members)]
-    pub(super) columns: ColumnsArg,
+    /// Columns of CSV and of workbooks: `members` of records, or of outputs `references`, the columns that programs for
+    /// reviews read: title, authors, year, journal, abstract, keywords, DOI.
+    #[arg(long, value_name = "COLUMNS", default_value = Columns::Members.name(), value_parser = parse_columns)]
+    pub(super) columns: Columns,
 
     /// Begin CSV with a byte order mark, by which Excel reads UTF-8.
     #[arg(long)]
@@ -119,7 +120,7 @@ impl ExportArgs {
         let told: Vec<Format> = Format::with_extension(&end).collect();
         match (self.format, told.as_slice()) {
             (None, [format]) => Ok(*format),
-            // A name without an end is that of a device, or of a file that nobody opens by its name.
+            // `/dev/null`, and files that programs open whatever their names are.
             (None, []) if end.is_empty() => Ok(Format::Ndjson),
             (None, _) => {
                 Err(format!("the name `{name}` does not tell the format; give `--format` too"))
@@ -166,15 +167,6 @@ pub enum Format {
     Ris,
     /// Items of CSL-JSON, of outputs.
     CslJson,
-}
-
-/// Columns of tables.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ColumnsArg {
-    /// The members of records, by their paths.
-    Members,
-    /// Those that programs for reviews read of outputs: title, authors, year, journal, abstract, keywords, DOI.
-    References,
 }
 
 /// Other ends of the names of files with JSON lines.
@@ -244,6 +236,11 @@ impl Compression {
             Compression::None => "",
         }
     }
+}
+
+fn parse_columns(text: &str) -> Result<Columns, String> {
+    let columns = Columns::ALL.into_iter().find(|columns| columns.name() == text);
+    columns.ok_or_else(|| format!("expected one of {}", Columns::ALL.map(Columns::name).join(", ")))
 }
 
 pub(crate) fn parse_entity(text: &str) -> Result<Entity, String> {

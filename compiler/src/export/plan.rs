@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use pinakes_format::entity::{CATALOG, Entity};
+use pinakes_format::formats::table::Columns;
 use pinakes_format::query::{ParamError, Query, RELEVANCE, Sample, parse_select};
 use pinakes_format::record::members::{Members, View};
 
 use crate::error::{Error, Result};
-use crate::export::options::{ColumnsArg, Compression, ExportArgs, Format};
+use crate::export::options::{Compression, ExportArgs, Format};
 use crate::link::selection::add_filter;
 
 /// The records of one entity, and their members.
@@ -89,7 +90,7 @@ fn check(args: &ExportArgs, format: Format) -> Result<()> {
     if format.is_compressed() && args.compress.is_some_and(|by| by != Compression::None) {
         return refuse("`--compress` is for text; Parquet and workbooks are always compressed");
     }
-    let has_references = args.columns == ColumnsArg::References;
+    let has_references = args.columns == Columns::References;
     if (has_references || args.max_cell.is_some()) && !format.is_table() {
         return refuse("`--columns` and `--max-cell` need `--format csv` or `--format xlsx`");
     }

@@ -41,7 +41,7 @@ const REFERENCE_COLUMNS: [&str; 18] = [
     "database",
 ];
 
-/// What the columns of a table are.
+/// The kind of the columns of a table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Columns {
     /// The members of records, by their paths.
@@ -114,15 +114,25 @@ impl RowWriter {
         out: &mut Vec<u8>,
     ) -> Result<(), ReadError> {
         let long_cells = &mut self.long_cells;
-        let asked = self.options.cell_max.map_or(usize::MAX, |most| most.get() as usize);
-        let most = if self.workbook.is_some() { asked.min(SHEET_CELL_MAX) } else { asked };
+        let asked = self.options.cell_max.map(|most| most.get() as usize);
+        let most = match (asked, &self.workbook) {
+            (None, None) => {
+                // Nothing is cut.
+                let counted = cells.inspect(|cell| {
+                    *long_cells += u64::from(is_longer(cell, SHEET_CELL_MAX));
+                });
+                write_line(counted, out);
+                return Ok(());
+            }
+            (Some(asked), None) => asked,
+            (asked, Some(_)) => asked.unwrap_or(SHEET_CELL_MAX).min(SHEET_CELL_MAX),
+        };
         let cells = cells.map(|cell| {
             let shown = shortened(cell, most);
             let is_long = matches!(shown, Cow::Owned(_)) || is_longer(cell, SHEET_CELL_MAX);
             *long_cells += u64::from(is_long);
             shown
         });
-        // Most rows have no cell that is cut, and none is copied.
         let cells: Vec<Cow<'_, [u8]>> = cells.collect();
         let cells = cells.iter().map(AsRef::as_ref);
         match &mut self.workbook {

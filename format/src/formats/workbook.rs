@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! xl/worksheets/sheet1.xml      the rows; the first of them, the header, stays in view
-//! xl/worksheets/sheet2.xml      begins with the header, after 3 GiB of XML
+//! xl/worksheets/sheet2.xml      begins with the header, after 3 GiB of XML or 1,048,576 rows
 //! xl/workbook.xml, xl/_rels/workbook.xml.rels, _rels/.rels, [Content_Types].xml      name the sheets
 //! ```
 //!
@@ -48,8 +48,9 @@ pub struct Workbook {
     written: Shared,
     /// Number of sheets that have begun.
     sheets: u32,
-    /// Bytes of XML in the current sheet.
+    /// Bytes of XML, and rows, in the current sheet.
     sheet_bytes: u64,
+    sheet_rows: u64,
     /// The XML of the first row.
     header: Vec<u8>,
     /// The XML of the current row.
@@ -85,7 +86,15 @@ impl Workbook {
     pub fn new() -> Workbook {
         let written = Shared::default();
         let zip = Some(ZipWriter::new_stream(written.clone()));
-        Workbook { zip, written, sheets: 0, sheet_bytes: 0, header: Vec::new(), row: Vec::new() }
+        Workbook {
+            zip,
+            written,
+            sheets: 0,
+            sheet_bytes: 0,
+            sheet_rows: 0,
+            header: Vec::new(),
+            row: Vec::new(),
+        }
     }
 
     /// Adds a row, of which the first is the header, and appends the bytes that are complete.
@@ -123,7 +132,8 @@ impl Workbook {
     fn add_row(&mut self) -> io::Result<()> {
         let Some(zip) = &mut self.zip else { return Ok(()) };
         let is_first = self.sheets == 0;
-        if is_first || self.sheet_bytes >= SHEET_BYTES {
+        let is_full = self.sheet_bytes >= SHEET_BYTES || self.sheet_rows >= SHEET_ROWS_MAX;
+        if is_first || is_full {
             if !is_first {
                 zip.write_all(SHEET_END.as_bytes())?;
             }
@@ -132,11 +142,13 @@ impl Workbook {
             zip.write_all(SHEET_BEGIN.as_bytes())?;
             zip.write_all(&self.header)?;
             self.sheet_bytes = 0;
+            self.sheet_rows = u64::from(!is_first);
         }
         if is_first {
             self.header.clone_from(&self.row);
         }
         self.sheet_bytes += self.row.len() as u64;
+        self.sheet_rows += 1;
         zip.write_all(&self.row)
     }
 }
@@ -239,7 +251,7 @@ fn is_number(cell: &[u8]) -> bool {
         && fraction.is_none_or(|text| are_digits(text) && text.last() != Some(&b'0'))
 }
 
-/// Writes text of XML. What XML cannot hold stands as `_x0001_`, and what looks so as `_x005F_x0001_`.
+/// Writes text of XML. A character that XML cannot hold stands as `_x0001_`, and a text `_x0001_` as `_x005F_x0001_`.
 fn write_text(text: &str, out: &mut Vec<u8>) {
     for (at, letter) in text.char_indices() {
         if letter == '_' && looks_escaped(&text.as_bytes()[at..]) {

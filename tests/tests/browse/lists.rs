@@ -145,7 +145,7 @@ fn a_form_refines_a_list_without_a_script() {
     }
     let lines = connection.get(&format!("{same}&format=ndjson"));
     assert_eq!(lines.text().lines().count() as u64, count(&html));
-    // What has a field of its own is sent by it, and everything by one form with one button.
+    // A field sends its own expression, and one form with one button sends all fields.
     let form = between(&html, "<form class=\"refine\"", "</form>");
     assert!(!form.contains("name=\"filter\""), "{form}");
     let content = between(&html, "<main", "</main>");

@@ -155,7 +155,7 @@ fn moment(text: Option<&str>) -> String {
     }
 }
 
-/// What the list is of, for the title.
+/// The values of the filter and of the search, for the title.
 fn query_words(query: &str) -> String {
     let pairs = query_pairs(query).flatten();
     let told = pairs.filter(|(name, _)| name != "format" && name != "sort");

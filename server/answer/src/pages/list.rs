@@ -232,7 +232,7 @@ fn without_wrong(facts: &Facts, raw: &str, details: &[Detail]) -> String {
         kept.map(|(name, text)| format!("{}={}", encoded(&name), encoded(&text))).collect();
     let path = format!("/browse/{}", facts.route);
     let query = query.join("&");
-    // What is left may be wrong for a reason of its own.
+    // The other parameters may be wrong too, beyond the details that a reply names.
     match query.is_empty() || parse(facts, &query).is_err() {
         true => path,
         false => format!("{path}?{query}"),

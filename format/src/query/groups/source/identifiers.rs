@@ -7,8 +7,18 @@ use crate::schema::identifier::Scheme;
 use crate::snapshot::RecordLookup;
 use crate::storage::error::ReadError;
 
+/// Visits each code of a row once, or null if the row has none.
+fn visit_distinct(mut codes: Vec<u64>, mut visit: impl FnMut(u64)) {
+    if codes.is_empty() {
+        visit(NULL);
+    }
+    codes.sort_unstable();
+    codes.dedup();
+    codes.into_iter().for_each(visit);
+}
+
 impl RecordsSource<'_> {
-    pub(super) fn each(&self, row: u32, mut visit: impl FnMut(u64)) -> Result<(), ReadError> {
+    pub(super) fn each(&self, row: u32, visit: impl FnMut(u64)) -> Result<(), ReadError> {
         let RecordsSource { snapshot, entity, target, tree } = self;
         let (mut found, mut outcome) = (Vec::new(), Ok(()));
         snapshot.gather(*entity, row, tree, &mut |_, value| {
@@ -20,18 +30,13 @@ impl RecordsSource<'_> {
             }
         })?;
         outcome?;
-        if found.is_empty() {
-            visit(NULL);
-        }
-        found.sort_unstable();
-        found.dedup();
-        found.into_iter().for_each(visit);
+        visit_distinct(found, visit);
         Ok(())
     }
 }
 
 impl IdentifiersSource<'_> {
-    pub(super) fn each(&mut self, row: u32, mut visit: impl FnMut(u64)) -> Result<(), ReadError> {
+    pub(super) fn each(&mut self, row: u32, visit: impl FnMut(u64)) -> Result<(), ReadError> {
         let mut found: Vec<u64> = Vec::new();
         let (numbers, texts) = (&mut self.numbers, &mut self.texts);
         let (keys, lists, scheme) = (self.keys, self.lists, self.scheme);
@@ -56,12 +61,7 @@ impl IdentifiersSource<'_> {
             }
         })?;
         outcome?;
-        if found.is_empty() {
-            visit(NULL);
-        }
-        found.sort_unstable();
-        found.dedup();
-        found.into_iter().for_each(visit);
+        visit_distinct(found, visit);
         Ok(())
     }
 }

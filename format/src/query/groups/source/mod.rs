@@ -469,7 +469,7 @@ impl<'s> Source<'s> {
         }
     }
 
-    /// What a code is sorted by: ids by their numbers, other values as their keys sort.
+    /// The value by which a code is sorted: ids by their numbers, other values as their keys sort.
     pub(super) fn rank(&self, code: u64) -> Result<Rank, ReadError> {
         let snapshot = self.snapshot();
         Ok(match self.value(code)? {

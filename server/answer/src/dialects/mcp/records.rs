@@ -6,7 +6,7 @@ use pinakes_format::entity::Entity;
 use pinakes_format::formats::apa::Formatted;
 use pinakes_format::formats::reference::Reference;
 use pinakes_format::formats::rich::Rich;
-use pinakes_format::query::parse_select;
+use pinakes_format::query::{REFERENCES, parse_select};
 use pinakes_format::record::members::{Members, View};
 use pinakes_format::snapshot::{LookupResult, RecordLookup};
 use serde_json::{Value, json};
@@ -26,12 +26,14 @@ const ITEMS_MAX: usize = 25;
 const NO_RECORD: &str = "`search` finds records by words";
 
 /// The member of an output that counts its citations.
-static CITED_BY: LazyLock<Members> = LazyLock::new(|| {
+static CITED_BY: LazyLock<Members> = LazyLock::new(|| member("cited_by_count"));
+static ABSTRACT: LazyLock<Members> = LazyLock::new(|| member("abstract"));
+
+fn member(name: &str) -> Members {
     let view = View::Single;
-    // A test of the tool reads the count.
-    let selected = parse_select(Entity::Output, view, "cited_by_count");
-    selected.unwrap_or_else(|_| Members::all(Entity::Output, view))
-});
+    // Tests of the tools read both.
+    parse_select(Entity::Output, view, name).unwrap_or_else(|_| Members::all(Entity::Output, view))
+}
 
 /// The answer of a tool; the error says what to try.
 pub type Answered = Result<Result<Value, String>, Failure>;
@@ -82,8 +84,8 @@ pub fn one(id: &str, members: &[String], page: u32, bytes_max: usize, call: &Cal
 
 /// Several records, each with its abstract cut, or why there is none.
 pub fn several(ids: &[String], members: &[String], call: &Call<'_>) -> Answered {
-    if ids.is_empty() || ids.len() > IDS_MAX {
-        return Ok(Err(format!("`ids` must have 1 to {IDS_MAX} identifiers")));
+    if let Err(message) = check_ids(ids) {
+        return Ok(Err(message));
     }
     let mut results = Vec::with_capacity(ids.len());
     for id in ids {
@@ -102,15 +104,37 @@ pub fn several(ids: &[String], members: &[String], call: &Call<'_>) -> Answered 
     Ok(Ok(json!({ "results": results })))
 }
 
-/// Adds the abstracts of the outputs of a page.
+fn check_ids(ids: &[String]) -> Result<(), String> {
+    match (1..=IDS_MAX).contains(&ids.len()) {
+        true => Ok(()),
+        false => Err(format!("`ids` must have 1 to {IDS_MAX} identifiers")),
+    }
+}
+
+/// Adds the abstracts of the outputs of a page, which are read together.
 pub fn add_abstracts(found: &mut Value, call: &Call<'_>) -> Result<(), Failure> {
+    let snapshot = call.snapshot;
     let records = found.get_mut("results").and_then(Value::as_array_mut);
-    for listed in records.into_iter().flatten() {
-        let id = listed["id"].as_str().unwrap_or_default();
-        if let Ok((_, mut whole)) = record(id, call)? {
-            cut_abstract(&mut whole);
-            listed["abstract"] = whole["abstract"].take();
+    let (mut listed, mut rows) = (Vec::new(), Vec::new());
+    for record in records.into_iter().flatten() {
+        let number = record["id"].as_str().and_then(|id| Entity::Output.parse_id(id));
+        let Some(number) = number else { continue };
+        if let LookupResult::Row(row) = snapshot.find(Entity::Output, number)? {
+            listed.push(record);
+            rows.push(row);
         }
+    }
+    let shape = ABSTRACT.view().shape();
+    snapshot.fetch_page(Entity::Output, &rows, shape, |_, _, row, writer| {
+        ABSTRACT.render(row, writer)
+    })?;
+    let mut writer = ABSTRACT.writer(snapshot);
+    for (record, row) in listed.into_iter().zip(rows) {
+        writer.out.clear();
+        ABSTRACT.render(row, &mut writer)?;
+        let mut read: Value = serde_json::from_slice(&writer.out).unwrap_or_default();
+        cut_abstract(&mut read);
+        record["abstract"] = read["abstract"].take();
     }
     Ok(())
 }
@@ -134,14 +158,10 @@ fn selected(mut record: Value, members: &[String]) -> Result<Value, String> {
     Ok(record)
 }
 
-/// The HX_ id of an output by any identifier, and how many references or citations the record counts.
+/// The HX_ id and the row of an output by any identifier.
 ///
-/// Cost: by an HX_ id, one member of the record; by others, the record.
-pub fn output(
-    id: &str,
-    direction: &str,
-    call: &Call<'_>,
-) -> Result<Result<(String, u64), String>, Failure> {
+/// Cost: by another identifier than an HX_ id, the record.
+pub fn output(id: &str, call: &Call<'_>) -> Result<Result<(String, u32), String>, Failure> {
     let named = match Entity::Output.parse_id(id) {
         Some(number) => Some(number),
         None => match record(id, call)? {
@@ -160,26 +180,28 @@ pub fn output(
     let (number, LookupResult::Row(row)) = found else {
         return Ok(Err(format!("Nothing with identifier {id} found; {NO_RECORD}")));
     };
-    let counted = match direction {
-        "references" => snapshot.references(Entity::Output, row)?.len() as u64,
-        _ => {
-            let mut writer = CITED_BY.writer(snapshot);
-            CITED_BY.render(row, &mut writer)?;
-            let member: Value = serde_json::from_slice(&writer.out).unwrap_or_default();
-            member["cited_by_count"].as_u64().unwrap_or_default()
-        }
-    };
-    Ok(Ok((Entity::Output.id_text(number), counted)))
+    Ok(Ok((Entity::Output.id_text(number), row)))
+}
+
+/// How many references, or citations, the record of an output counts.
+pub fn counted(direction: &str, row: u32, call: &Call<'_>) -> Result<u64, Failure> {
+    if direction == REFERENCES {
+        return Ok(call.snapshot.references(Entity::Output, row)?.len() as u64);
+    }
+    let mut writer = CITED_BY.writer(call.snapshot);
+    CITED_BY.render(row, &mut writer)?;
+    let member: Value = serde_json::from_slice(&writer.out).unwrap_or_default();
+    Ok(member["cited_by_count"].as_u64().unwrap_or_default())
 }
 
 /// References to outputs, in a format of reference managers or as text.
 pub fn cite(ids: &[String], format: &str, call: &Call<'_>) -> Answered {
-    if ids.is_empty() || ids.len() > IDS_MAX {
-        return Ok(Err(format!("`ids` must have 1 to {IDS_MAX} identifiers")));
+    if let Err(message) = check_ids(ids) {
+        return Ok(Err(message));
     }
     let mut references = Vec::with_capacity(ids.len());
     for id in ids {
-        let id_text = match output(id, "", call)? {
+        let id_text = match output(id, call)? {
             Ok((id_text, _)) => id_text,
             Err(message) => return Ok(Err(message)),
         };

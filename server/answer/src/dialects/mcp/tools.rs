@@ -1,5 +1,6 @@
 //! The tools: each makes requests of the interface from its arguments.
 
+use pinakes_format::query::REFERENCES;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -165,7 +166,7 @@ const TOOLS: [Tool; 8] = [
         title: "References of an output",
         description: "Lists the outputs that an output cites and that have records, the most cited first, ten at a time.",
         arguments: linked_arguments,
-        ask: Ask::Several(|arguments, call| linked("references", arguments, call)),
+        ask: Ask::Several(|arguments, call| linked(REFERENCES, arguments, call)),
     },
     Tool {
         name: "count",
@@ -342,10 +343,11 @@ fn linked(direction: &str, arguments: &Value, call: &Call<'_>) -> Answered {
         Ok(given) => given,
         Err(message) => return Ok(Err(message)),
     };
-    let (id, counted) = match records::output(&id, direction, call)? {
+    let (id, row) = match records::output(&id, call)? {
         Ok(found) => found,
         Err(message) => return Ok(Err(message)),
     };
+    let counted = records::counted(direction, row, call)?;
     let page = page.map(|page| page.to_string());
     let list = format!("outputs/{}/{direction}", encoded(&id));
     let mut answer = match listed(short_records(&list, SHORT[0].1, &[("page", page)]), call)? {
