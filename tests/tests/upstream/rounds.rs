@@ -88,6 +88,7 @@ fn asks() -> [(&'static str, Vec<Ask>); ENDPOINTS.len()] {
                     get("/outputs?filter=type:article&sort=cited_by_count:desc&per_page=100"),
                     get("/authors?search=ma"),
                     get("/outputs?sample=10&seed=4"),
+                    get("/outputs?format=atom"),
                 ],
             ]
             .concat(),
@@ -148,6 +149,12 @@ fn asks() -> [(&'static str, Vec<Ask>); ENDPOINTS.len()] {
             "/mcp",
             vec![
                 tool("search", json!({ "query": plain })),
+                tool("search", json!({ "query": plain, "abstract": true })),
+                tool(
+                    "get",
+                    json!({ "ids": [work.0, author.0, institution.0], "members": ["id", "name"] }),
+                ),
+                tool("cite", json!({ "ids": [work.0, example(Entity::Output).0] })),
                 tool("search", json!({ "list": "authors", "filter": "works_count:>10" })),
                 tool("get", json!({ "id": work.0 })),
                 tool("match", json!({ "text": plain, "list": "outputs" })),

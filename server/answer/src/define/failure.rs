@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use pinakes_format::query::QueryError;
+use pinakes_format::snapshot::MayBeAbsent;
 use pinakes_format::storage::error::ReadError;
 
 use crate::define::served::ServedSnapshot;
@@ -35,6 +36,12 @@ impl From<ReadError> for Failure {
             ReadError::Absent { .. } => Failure::Absent,
             error => Failure::Damaged(error),
         }
+    }
+}
+
+impl MayBeAbsent for Failure {
+    fn is_absent(&self) -> bool {
+        matches!(self, Failure::Absent)
     }
 }
 

@@ -89,11 +89,9 @@ pub fn several(ids: &[String], members: &[String], call: &Call<'_>) -> Answered 
     }
     let mut results = Vec::with_capacity(ids.len());
     for id in ids {
-        let found = match record(id, call)? {
-            Ok((_, found)) => selected(found, members),
-            Err(message) => Err(message),
-        };
-        results.push(match found {
+        // On a mirror, one attempt notes what all of them lack.
+        let Some(found) = call.snapshot.or_noted(record(id, call).map(Some))? else { continue };
+        results.push(match found.and_then(|(_, found)| selected(found, members)) {
             Ok(mut found) => {
                 cut_abstract(&mut found);
                 json!({ "id": id, "result": found })
@@ -201,22 +199,30 @@ pub fn cite(ids: &[String], format: &str, call: &Call<'_>) -> Answered {
     }
     let mut references = Vec::with_capacity(ids.len());
     for id in ids {
-        let id_text = match output(id, call)? {
-            Ok((id_text, _)) => id_text,
-            Err(message) => return Ok(Err(message)),
-        };
-        let query = if format == "text" { String::new() } else { format!("?format={format}") };
-        let bytes = match get(format!("/outputs/{id_text}{query}"), call)? {
-            Inner::Found(_, bytes) => bytes,
-            Inner::Refused(message) => return Ok(Err(message)),
-        };
-        references.push(match format {
-            "text" => {
-                let Formatted { before, italic, after } = Formatted::new(&Reference::read(&bytes)?);
-                Rich::of(&format!("{before}{italic}{after}")).text()
-            }
-            _ => String::from_utf8_lossy(&bytes).trim_end().to_owned(),
-        });
+        match call.snapshot.or_noted(cite_one(id, format, call).map(Some))? {
+            Some(Ok(reference)) => references.push(reference),
+            Some(Err(message)) => return Ok(Err(message)),
+            None => {}
+        }
     }
     Ok(Ok(json!({ "format": format, "references": references })))
+}
+
+fn cite_one(id: &str, format: &str, call: &Call<'_>) -> Result<Result<String, String>, Failure> {
+    let id_text = match output(id, call)? {
+        Ok((id_text, _)) => id_text,
+        Err(message) => return Ok(Err(message)),
+    };
+    let query = if format == "text" { String::new() } else { format!("?format={format}") };
+    let bytes = match get(format!("/outputs/{id_text}{query}"), call)? {
+        Inner::Found(_, bytes) => bytes,
+        Inner::Refused(message) => return Ok(Err(message)),
+    };
+    Ok(Ok(match format {
+        "text" => {
+            let Formatted { before, italic, after } = Formatted::new(&Reference::read(&bytes)?);
+            Rich::of(&format!("{before}{italic}{after}")).text()
+        }
+        _ => String::from_utf8_lossy(&bytes).trim_end().to_owned(),
+    }))
 }
