@@ -7,6 +7,7 @@ use std::{
 };
 
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
+use minisign::PublicKey;
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::manifest::{MANIFEST, Manifest};
 use pinakes_format::storage::publication::{
@@ -24,6 +25,7 @@ use crate::mirror::OBJECTS;
 use crate::mirror::options::PublishOptions;
 use crate::mirror::run::MirrorRun;
 use crate::mirror::signature::read_secret;
+use crate::mirror::site::{Site, refuse_large_files};
 use crate::mirror::tree::Tree;
 use crate::store::directory::lock_output;
 use crate::store::interrupt;
@@ -45,6 +47,12 @@ pub fn publish(options: &PublishOptions, run: &mut MirrorRun) -> Result<PathBuf>
     if options.objects.is_some() {
         refuse_suppressed(snapshot.manifest())?;
     }
+    let site = options.site.as_deref().map(|site| {
+        refuse_large_files(snapshot.manifest())?;
+        let pubkey = key.as_ref().map(PublicKey::from_secret_key).transpose();
+        Site::read(site, pubkey.map_err(|error| Error::Usage(error.to_string()))?.as_ref())
+    });
+    let site = site.transpose()?;
     let now = Utc::now();
     refuse_snapshot_directory(options, &source)?;
     refuse_writable_by_others(&options.to)?;
@@ -64,6 +72,9 @@ pub fn publish(options: &PublishOptions, run: &mut MirrorRun) -> Result<PathBuf>
     }
     tree.add_snapshot(&source)?;
     tree.warn_if_large(MANIFEST, publication.snapshot.manifest_bytes);
+    if let Some(site) = &site {
+        site.write(&options.to)?;
+    }
     interrupt::publish_uninterrupted(|| tree.replace_publication(&publication, key.as_ref()))?;
     tree.prune()?;
     drop(lock);
