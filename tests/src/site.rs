@@ -101,7 +101,7 @@ impl Drop for Site {
     }
 }
 
-/// What of a server's reply a site gives, too, in an order of its own.
+/// The status, the sorted headers and the body of a reply, without the headers that a site does not send.
 pub fn comparable(reply: &Response) -> (u16, Vec<(String, String)>, &[u8]) {
     let mut headers = reply.headers.clone();
     headers.retain(|(name, _)| !OF_SERVERS.contains(&name.as_str()));

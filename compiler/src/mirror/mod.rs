@@ -5,7 +5,8 @@
 //! publication.json.minisig             its signature
 //! publications/<id>.json               the kept publications, which pruning reads
 //! snapshots/<id>/…                     the snapshot, file by file
-//! index.html, worker.js, …              with `--site`, what answers from the tree in a browser
+//! index.html, worker.js, …             with `--site`, what answers from the tree in a browser
+//! manifest.json                        with `--site`, a copy of the current snapshot's
 //! objects/<blake3>.json                the list of objects that the snapshot is linked from
 //! objects/<blake3>.hashes, .object     the levels of the objects' hash trees; the objects
 //! ```

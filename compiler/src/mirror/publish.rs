@@ -16,7 +16,7 @@ use pinakes_format::storage::publication::{
 use pinakes_remote::manifest::SNAPSHOTS;
 use pinakes_store::directory::find_snapshot;
 use pinakes_store::files::{
-    make_directory, refuse_unsafe_subdirectories, refuse_writable_by_others,
+    make_directory, refuse_unsafe_subdirectories, refuse_writable_by_others, write_atomically,
 };
 use pinakes_store::lock::LockedDirectory;
 
@@ -74,6 +74,8 @@ pub fn publish(options: &PublishOptions, run: &mut MirrorRun) -> Result<PathBuf>
     tree.warn_if_large(MANIFEST, publication.snapshot.manifest_bytes);
     if let Some(site) = &site {
         site.write(&options.to)?;
+        // A browser reads the copy at once with the publication.
+        write_atomically(&options.to.join(MANIFEST), &snapshot.manifest().text())?;
     }
     interrupt::publish_uninterrupted(|| tree.replace_publication(&publication, key.as_ref()))?;
     tree.prune()?;

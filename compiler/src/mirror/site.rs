@@ -67,7 +67,7 @@ impl Site {
     ///
     /// # Errors
     ///
-    /// The system refuses.
+    /// A file cannot be written, or an older module cannot be removed.
     pub fn write(&self, tree: &Path) -> Result<()> {
         for name in DIRECTORIES {
             make_directory(&tree.join(name))?;

@@ -32,7 +32,7 @@ use crate::table::{self, Table};
 
 /// The end of an attempt at an answer.
 pub enum Attempt {
-    /// The readable reply.
+    /// The reply in the form of its path, coded as the client asks.
     Reply(Box<Reply>),
     /// The chunks that the reply lacks. Once they are here, the next attempt goes further.
     Missing(Vec<Missing>),

@@ -11,7 +11,7 @@
 //! output(), output_bytes()   where the result of the last call is, and its size
 //! ```
 //!
-//! A call that may fail returns one of the numbers below. What is missing is a JSON array of `{path, from, to, size}`.
+//! A call that may fail returns one of the numbers below. Missing ranges are a JSON array of `{path, from, to, size}`.
 
 #![allow(unsafe_code, reason = "the attribute that names an export is unsafe")]
 
@@ -47,7 +47,7 @@ thread_local! {
     static STATE: RefCell<State> = RefCell::default();
 }
 
-/// What `open` reads first.
+/// The first line that `open` reads.
 #[derive(Deserialize)]
 struct Opening {
     publication: String,
@@ -55,7 +55,7 @@ struct Opening {
     keys: Vec<String>,
 }
 
-/// A missing range.
+/// Bytes of a file of the snapshot that an attempt lacks.
 #[derive(Serialize)]
 struct Range<'m> {
     path: &'m str,
@@ -109,7 +109,7 @@ impl State {
         Ok(self.last)
     }
 
-    /// Works on a request. What it lacks is listed.
+    /// Attempts a part of a request, and lists the ranges that the attempt lacks.
     fn work<T>(
         &mut self,
         request: u32,

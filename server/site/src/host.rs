@@ -76,7 +76,7 @@ pub struct Asking {
     body: Vec<u8>,
     settings: Settings,
     fetched: FetchedStretches,
-    /// What the last attempt lacked.
+    /// The ranges that the last attempt lacked.
     pub missing: Vec<Missing>,
     /// The body, if it comes in pieces.
     pieces: Option<CodedPieces>,

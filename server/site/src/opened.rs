@@ -1,4 +1,4 @@
-//! An open publication.
+//! Opens a publication by its text, its signature and its manifest.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -26,7 +26,7 @@ pub struct Opened {
     lacking: Arc<Lacking>,
 }
 
-/// What the pieces of a body lack: a read of absent chunks cannot wait here, so it fails and leaves them.
+/// Absent chunks of the pieces of a body. A read cannot wait for them here: the read fails, and leaves them in this list.
 #[derive(Default)]
 struct Lacking(Mutex<Vec<Missing>>);
 
@@ -93,7 +93,7 @@ impl Opened {
         Ok(Opened { served: Arc::new(served), lacking })
     }
 
-    /// What the last piece lacked, once.
+    /// Takes the chunks that the last piece lacked.
     pub fn take_lacking(&self) -> Vec<Missing> {
         std::mem::take(&mut self.lacking.0.lock().unwrap_or_else(PoisonError::into_inner))
     }

@@ -1,4 +1,4 @@
-//! Seeds of hash maps. A request that slows its own browser down harms nobody else, so the seeds are constant.
+//! Constant seeds of hash maps: a request that fills one slot of a map slows down nobody but its own browser.
 
 #![allow(unsafe_code)]
 

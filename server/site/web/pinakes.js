@@ -9,10 +9,11 @@
 const DONE = 0, MISSING = 1, FAILED = 2, ENDED = 3;
 /** Transfers at the same time. */
 const TRANSFERS_MAX = 16;
+/** Ranges of one request: their header stays below 2 KB. */
+const RANGES_MAX = 64;
 /** Memory from which on an instance takes no more requests: chunks stay in it until it ends. */
 const MEMORY_BYTES_MAX = 1 << 30;
-/** A file of which a host sends the whole for a range, if it is longer, is read only as far as the range. */
-const PUBLICATION = "publication.json";
+const PUBLICATION = "publication.json", MANIFEST = "manifest.json";
 
 /** The publication cannot be read: the host is away, sends wrong bytes, or is not trusted. */
 export class Unavailable extends Error {}
@@ -21,7 +22,7 @@ export class Unavailable extends Error {}
  * Opens the publication at a URL.
  *
  * Options: `module`, the compiled module; `keys`, of which one must have signed the publication; `fetch`, by which files
- * are read; `kept`, which keeps files between sessions by `get(name)` and `put(name, bytes)`.
+ * are read; `kept`, which keeps files between sessions by `has(name)`, `get(name)` and `put(name, bytes)`.
  */
 export async function open(url, options) {
     const site = new Site(url, options);
@@ -43,6 +44,8 @@ class Site {
     #transfers = new Map();
     #running = 0;
     #waiting = [];
+    /** Whether the host sends several ranges of a file in one reply. */
+    #sendsMany = true;
 
     constructor(url, { module, keys = [], fetch = globalThis.fetch.bind(globalThis), kept = null }) {
         this.#url = new URL("./", url);
@@ -56,13 +59,22 @@ class Site {
     async begin() {
         const text = (name) => this.#file(name).then((bytes) => new TextDecoder().decode(bytes));
         const signature = this.#keys.length === 0 ? "" : text(`${PUBLICATION}.minisig`);
-        const [publication, signed] = await Promise.all([text(PUBLICATION), signature]);
+        // `publish --site` puts the manifest beside the publication, so that both come in one round.
+        const beside = this.#transfer(MANIFEST, null, true).catch(() => null);
+        const [publication, signed, early] = await Promise.all([text(PUBLICATION), signature, beside]);
         const id = JSON.parse(publication).snapshot?.id;
         if (!/^[0-9a-f]{16}$/.test(id)) throw new Unavailable("the publication names no snapshot");
-        const manifest = await this.#immutable(`snapshots/${id}/manifest.json`);
+        const manifest = await this.#manifest(`snapshots/${id}/${MANIFEST}`, id, early);
         this.#opening = { id, publication, signature: signed, manifest };
         this.#instance = undefined;
         await this.#ready();
+    }
+
+    /** The manifest of a snapshot: the early one, if it is of this snapshot. */
+    async #manifest(name, id, early) {
+        if (!early || JSON.parse(new TextDecoder().decode(early)).id !== id) return this.#immutable(name);
+        await this.#kept?.put(name, early);
+        return early;
     }
 
     /** The id of the snapshot. */
@@ -124,7 +136,7 @@ class Site {
             const result = instance.call(call, request);
             if (result !== MISSING) return result;
             const missing = JSON.parse(instance.text());
-            const sent = await Promise.all(missing.map((range) => this.#range(range)));
+            const sent = await this.#ranges(missing);
             // The values of the hash tree come first, which prove what follows.
             for (const [index, bytes] of sent.entries()) {
                 try {
@@ -137,18 +149,63 @@ class Site {
         }
     }
 
-    /** The bytes of a range of the snapshot's files. */
-    #range({ path, from, to }, isFresh = false) {
-        const name = `snapshots/${this.id}/${path}`;
-        const key = `${name}?${from}-${to}`;
-        if (isFresh) this.#transfers.delete(key);
-        if (!this.#transfers.has(key)) {
-            const transfer = this.#immutable(name, { from, to }, isFresh);
-            this.#transfers.set(key, transfer);
-            const forget = () => this.#transfers.delete(key);
-            transfer.then(forget, forget);
+    /** The bytes of ranges of the snapshot's files: several ranges of a file in one request, where the host can. */
+    async #ranges(missing) {
+        const paths = [...new Set(missing.map(({ path }) => path))];
+        const absent = paths.map((path) => this.#absent(missing.filter((range) => range.path === path)));
+        for (const ranges of await Promise.all(absent)) {
+            for (let at = 0; this.#sendsMany && at + 1 < ranges.length; at += RANGES_MAX) {
+                this.#together(ranges.slice(at, at + RANGES_MAX));
+            }
         }
-        return this.#transfers.get(key);
+        return Promise.all(missing.map((range) => this.#range(range)));
+    }
+
+    /** The ranges that are neither kept nor on their way. */
+    async #absent(ranges) {
+        const wanted = ranges.filter((range) => !this.#transfers.has(this.#key(range)));
+        const kept = await Promise.all(wanted.map((range) => this.#kept?.has(this.#key(range))));
+        return wanted.filter((_, at) => !kept[at]);
+    }
+
+    /** Asks for several ranges of a file in one request. A range that does not come so is asked for alone. */
+    #together(ranges) {
+        const sent = this.#transfer(this.#name(ranges[0]), ranges, false).catch(() => {
+            this.#sendsMany = false;
+            return new Map();
+        });
+        for (const range of ranges) {
+            this.#note(range, async () => {
+                const bytes = (await sent).get(range);
+                if (!bytes) return this.#immutable(this.#name(range), range);
+                await this.#kept?.put(this.#key(range), bytes);
+                return bytes;
+            });
+        }
+    }
+
+    #name({ path }) {
+        return `snapshots/${this.id}/${path}`;
+    }
+
+    #key(range) {
+        return `${this.#name(range)}?${range.from}-${range.to}`;
+    }
+
+    /** The bytes of a range, by the transfer that is under way if there is one. */
+    #range(range, isFresh = false) {
+        const transfer = !isFresh && this.#transfers.get(this.#key(range));
+        return transfer || this.#note(range, () => this.#immutable(this.#name(range), range, isFresh));
+    }
+
+    /** Notes a transfer for as long as it is under way. */
+    #note(range, begin) {
+        const key = this.#key(range);
+        const transfer = begin();
+        this.#transfers.set(key, transfer);
+        const forget = () => this.#transfers.get(key) === transfer && this.#transfers.delete(key);
+        transfer.then(forget, forget);
+        return transfer;
     }
 
     /** A file, or a range of one, that never changes: kept, or from the host. */
@@ -190,14 +247,43 @@ class Site {
         }
     }
 
+    /** The bytes of a file or of a range; of several ranges, the bytes of those that came. */
     async #receive(name, range, isFresh) {
-        const headers = range ? { Range: `bytes=${range.from}-${range.to - 1}` } : {};
+        const ranges = [range ?? []].flat().map(({ from, to }) => `${from}-${to - 1}`);
+        const headers = range ? { Range: `bytes=${ranges}` } : {};
         const cache = isFresh ? "no-cache" : "default";
         const response = await this.#fetch(new URL(name, this.#url), { headers, cache });
+        if (Array.isArray(range)) {
+            const boundary = /^multipart\/byteranges;.*boundary="?([^";]+)/.exec(response.headers.get("content-type"));
+            this.#sendsMany &&= response.status === 206 && boundary !== null;
+            if (this.#sendsMany) return parts(new Uint8Array(await response.arrayBuffer()), boundary[1], range);
+            await response.body?.cancel();
+            return new Map();
+        }
         if (response.ok && range && response.status !== 206) return cut(response.body, range);
         if (!response.ok) throw new Unavailable(`${name}: the host answered ${response.status}`);
         return new Uint8Array(await response.arrayBuffer());
     }
+}
+
+/** The bytes of ranges in a body of type multipart/byteranges. A part may hold neighbouring ranges. */
+function parts(body, boundary, ranges) {
+    const found = new Map();
+    const text = (from, to) => new TextDecoder("latin1").decode(body.subarray(from, to));
+    for (let at = text(0, 1000).indexOf(`--${boundary}`); at >= 0; ) {
+        const head = text(at, at + 1000);
+        const [all, first, last] = /^[\s\S]*?content-range: *bytes (\d+)-(\d+)[\s\S]*?\r\n\r\n/i.exec(head) ?? [];
+        if (all === undefined) break;
+        const [from, to, begin] = [Number(first), Number(last) + 1, at + all.length];
+        for (const range of ranges) {
+            if (from <= range.from && range.to <= to) {
+                found.set(range, body.slice(begin + range.from - from, begin + range.to - from));
+            }
+        }
+        const next = text(begin + to - from, begin + to - from + 200).indexOf(`--${boundary}`);
+        at = next < 0 ? -1 : begin + to - from + next;
+    }
+    return found;
 }
 
 /** The bytes of a range, from a host that knows no ranges and sends the whole file. */

@@ -6,7 +6,7 @@ const KEYS = [];
 const MODULE = "pinakes.wasm";
 /** The files of the tree, and the programs of its pages; all other addresses are the interface's. */
 const FILES = new RegExp(
-    "^/((snapshots|publications|objects)/|publication[.]json|(index|404)[.]html$|(start|worker)[.]js$|pinakes-|" +
+    "^/((snapshots|publications|objects)/|publication[.]json|manifest[.]json|(index|404)[.]html$|(start|worker)[.]js$|pinakes-|" +
         "docs/(swagger-ui[.]|licences)|graphiql/(graphiql[.]|react|licences))",
 );
 /** The names of caches: one of programs, one of what is read of publications. */
@@ -32,6 +32,10 @@ class Kept {
             kept.#note(pathname.slice(1) + search.replace(/[?&]size=\d+$/, ""), size);
         }
         return kept;
+    }
+
+    has(name) {
+        return this.#sizes.has(name);
     }
 
     async get(name) {

@@ -84,6 +84,7 @@ pub fn asks() -> [(&'static str, Vec<Ask>); ENDPOINTS.len()] {
                     get("/outputs?filter=year:2012"),
                     get(format!("/outputs?search={words}")),
                     get("/outputs?filter=year:>2010&group_by=type"),
+                    get("/outputs?group_by=year"),
                     get("/authors?per_page=100&page=3"),
                     get("/outputs?filter=type:article&sort=cited_by_count:desc&per_page=100"),
                     get("/authors?search=ma"),

@@ -24,7 +24,7 @@ fn key() -> String {
 
 fn of_all_endpoints() -> Vec<Asked> {
     let asks = rounds::asks().into_iter().flat_map(|(_, asks)| asks);
-    // What a site says of itself: it has no limits.
+    // A site has no limits, and no issues of a host.
     let asks = asks.filter(|ask| !["/rate-limit", "/health"].contains(&ask.target.as_str()));
     answers(Edition::Old, asks.collect())
 }

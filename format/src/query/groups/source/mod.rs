@@ -292,12 +292,16 @@ impl<'s> Source<'s> {
                 Ok(Counted { codes: codes.into_iter().filter(|(_, n)| *n > 0).collect(), null: 0 })
             }
             Source::Order(order) => {
+                let null = without(order.valued());
+                if let Some(counts) = order.counts_at_once()? {
+                    return Ok(Counted { codes: (0..).zip(counts).collect(), null });
+                }
                 let mut codes = Vec::new();
                 for code in 0..order.no_code() {
                     deadline.check()?;
                     codes.push((code, order.ranks_of(code..code + 1)?.len() as u64));
                 }
-                Ok(Counted { codes, null: without(order.valued()) })
+                Ok(Counted { codes, null })
             }
             Source::Targets(targets) => targets.totals(rows, deadline),
             _ => Err(ReadError::Internal("the source has no totals").into()),
