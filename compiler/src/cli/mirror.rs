@@ -79,7 +79,7 @@ pub(crate) struct PublishTreeArgs {
     /// Make the tree a website that answers in the reader's browser, without a server: add the page, the service worker
     /// and the module that `make site` wrote into this directory. The worker accepts publications signed with the key
     /// of `--key`.
-    #[arg(long, value_name = "DIR", env = "PINAKES_SITE")]
+    #[arg(long, value_name = "DIR", env = "PINAKES_SITE", conflicts_with = "activate_at")]
     site: Option<PathBuf>,
 
     /// Days until the publication expires; afterwards mirrors call it stale.

@@ -232,7 +232,8 @@ impl Snapshot {
     pub fn collecting(&self, wanted: &Arc<Wanted>) -> Snapshot {
         let mapped = Arc::new(self.mapped.reading(&Reading::Collects(Arc::clone(wanted))));
         let wanted = Some(Arc::clone(wanted));
-        Snapshot { mapped, reads: Reads::Collecting, wanted, ..self.clone() }
+        let kept = Arc::new(self.kept.found_only());
+        Snapshot { mapped, kept, reads: Reads::Collecting, wanted, ..self.clone() }
     }
 
     /// A handle of another snapshot that reads as this one does, and notes chunks where this one notes them.

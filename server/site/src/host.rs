@@ -51,8 +51,9 @@ impl Host for Opened {
         (self.served.id() == id).then(|| Arc::clone(&self.served))
     }
 
-    fn issues(&self, _: &ServedSnapshot) -> Vec<HealthIssue> {
-        Vec::new()
+    fn issues(&self, served: &ServedSnapshot) -> Vec<HealthIssue> {
+        let expired = served.freshness.expired_at(CLOCK.now());
+        expired.map(|_| HealthIssue::Stale).into_iter().collect()
     }
 
     fn count(&self, _: Event) {}

@@ -55,19 +55,21 @@ class Site {
         this.#kept = kept;
     }
 
-    /** Reads the publication. */
+    /** Reads the publication. If it is another one, the next request is answered from its snapshot. */
     async begin() {
         const text = (name) => this.#file(name).then((bytes) => new TextDecoder().decode(bytes));
         const signature = this.#keys.length === 0 ? "" : text(`${PUBLICATION}.minisig`);
         // `publish --site` puts the manifest beside the publication, so that both come in one round.
         const beside = this.#transfer(MANIFEST, null, true).catch(() => null);
         const [publication, signed, early] = await Promise.all([text(PUBLICATION), signature, beside]);
+        if (publication === this.#opening?.publication) return;
         const id = JSON.parse(publication).snapshot?.id;
         if (!/^[0-9a-f]{16}$/.test(id)) throw new Unavailable("the publication names no snapshot");
         const manifest = await this.#manifest(`snapshots/${id}/${MANIFEST}`, id, early);
-        this.#opening = { id, publication, signature: signed, manifest };
-        this.#instance = undefined;
-        await this.#ready();
+        const opening = { id, publication, signature: signed, manifest };
+        // Throws if the publication is not trusted, or its snapshot is not that of this module.
+        const instance = new Instance(this.#module).begin(opening, this.#keys);
+        [this.#opening, this.#instance] = [opening, instance];
     }
 
     /** The manifest of a snapshot: the early one, if it is of this snapshot. */
@@ -135,7 +137,8 @@ class Site {
         for (;;) {
             const result = instance.call(call, request);
             if (result !== MISSING) return result;
-            const missing = JSON.parse(instance.text());
+            // A newer publication may be open meanwhile.
+            const missing = JSON.parse(instance.text()).map((range) => ({ ...range, id: instance.id }));
             const sent = await this.#ranges(missing);
             // The values of the hash tree come first, which prove what follows.
             for (const [index, bytes] of sent.entries()) {
@@ -184,8 +187,8 @@ class Site {
         }
     }
 
-    #name({ path }) {
-        return `snapshots/${this.id}/${path}`;
+    #name({ id, path }) {
+        return `snapshots/${id}/${path}`;
     }
 
     #key(range) {
@@ -310,7 +313,8 @@ class Instance {
         this.#exports = new WebAssembly.Instance(module, {}).exports;
     }
 
-    begin({ publication, signature, manifest }, keys) {
+    begin({ id, publication, signature, manifest }, keys) {
+        this.id = id;
         this.#write({ publication, signature, keys }, manifest);
         this.#check(this.#call("open", Date.now()));
         return this;
