@@ -117,7 +117,8 @@ pub fn add_abstracts(found: &mut Value, call: &Call<'_>) -> Result<(), Failure> 
     for record in records.into_iter().flatten() {
         let number = record["id"].as_str().and_then(|id| Entity::Output.parse_id(id));
         let Some(number) = number else { continue };
-        if let LookupResult::Row(row) = snapshot.find(Entity::Output, number)? {
+        let found = snapshot.find(Entity::Output, number).map(Some);
+        if let Some(LookupResult::Row(row)) = snapshot.or_noted(found)? {
             listed.push(record);
             rows.push(row);
         }
