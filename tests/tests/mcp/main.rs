@@ -400,3 +400,35 @@ fn a_message_counts_as_a_list_and_the_operator_turns_them_off() {
     assert_eq!(post(&mut server.connect(), &[JSON], ping).status, 404);
     server.end(&[]);
 }
+
+#[test]
+fn a_review_of_thirty_papers_takes_few_calls_and_little_text() {
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
+    let mut connection = server.connect();
+    let (mut calls, mut bytes) = (0, 0);
+    let mut call = |name: &str, arguments: Value| {
+        let answer = tool(&mut connection, name, arguments);
+        calls += 1;
+        bytes += answer.to_string().len();
+        answer
+    };
+    let topic = "theory OR learning OR model OR science OR quantum";
+    call("count", json!({ "query": topic, "group_by": "year" }));
+    let mut ids: Vec<Value> = Vec::new();
+    for page in 1..=3 {
+        let arguments = json!({ "query": topic, "abstract": true, "page": page });
+        let found = call("search", arguments)["result"]["results"].take();
+        ids.extend(found.as_array().unwrap().iter().map(|record| record["id"].clone()));
+    }
+    assert_eq!(ids.len(), 30);
+    let cited: Vec<Value> = ids
+        .chunks(25)
+        .map(|ids| call("cite", json!({ "ids": ids }))["references"].take())
+        .collect();
+    assert_eq!(cited.iter().map(|of| of.as_array().unwrap().len()).sum::<usize>(), 30);
+    call("cited_by", json!({ "id": ids[0] }));
+    call("references", json!({ "id": ids[0] }));
+    assert!(calls <= 12 && bytes <= 60_000, "{calls} calls, {bytes} bytes");
+    server.end(&[]);
+}

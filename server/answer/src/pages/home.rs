@@ -79,14 +79,13 @@ fn answer(call: &Call<'_>) -> Answer {
     Ok(html::uncached(&page))
 }
 
-/// The record in the first row of an entity's list, and its name.
+/// The first record of an entity's list, and its name.
 fn first_of(entity: Entity, snapshot: &Snapshot) -> Result<Option<(String, String)>, ReadError> {
-    if snapshot.visible_count(entity) == 0 || snapshot.suppressed().has(entity, 0) {
-        return Ok(None);
-    }
+    let is_shown = |row: &u32| !snapshot.suppressed().has(entity, *row);
+    let Some(row) = (0..snapshot.count(entity)).find(is_shown) else { return Ok(None) };
     // On a mirror, the names of all examples are fetched together.
-    let id = snapshot.or_noted(snapshot.row_id(entity, 0))?;
-    let name = snapshot.or_noted(snapshot.name(entity, 0))?;
+    let id = snapshot.or_noted(snapshot.row_id(entity, row))?;
+    let name = snapshot.or_noted(snapshot.name(entity, row))?;
     Ok(name.map(|name| (entity.id_text(id), Rich::of(name).text())))
 }
 

@@ -6,6 +6,7 @@ use pinakes_format::entity::Entity;
 use pinakes_format::formats::apa::Formatted;
 use pinakes_format::formats::reference::Reference;
 use pinakes_format::formats::rich::Rich;
+use pinakes_format::formats::{REFERENCE_MEMBERS, ReferenceFormat, ReferenceWriter};
 use pinakes_format::query::{REFERENCES, parse_select};
 use pinakes_format::record::members::{Members, View};
 use pinakes_format::snapshot::{LookupResult, RecordLookup};
@@ -200,6 +201,9 @@ pub fn cite(ids: &[String], format: &str, call: &Call<'_>) -> Answered {
     }
     let mut references = Vec::with_capacity(ids.len());
     for id in ids {
+        if call.limits().cpu_left().is_zero() {
+            return Err(Failure::Deadline);
+        }
         match call.snapshot.or_noted(cite_one(id, format, call).map(Some))? {
             Some(Ok(reference)) => references.push(reference),
             Some(Err(message)) => return Ok(Err(message)),
@@ -209,21 +213,25 @@ pub fn cite(ids: &[String], format: &str, call: &Call<'_>) -> Answered {
     Ok(Ok(json!({ "format": format, "references": references })))
 }
 
+/// A reference without abstract and keywords, which `search` and `get` give.
 fn cite_one(id: &str, format: &str, call: &Call<'_>) -> Result<Result<String, String>, Failure> {
-    let id_text = match output(id, call)? {
-        Ok((id_text, _)) => id_text,
+    let row = match output(id, call)? {
+        Ok((_, row)) => row,
         Err(message) => return Ok(Err(message)),
     };
-    let query = if format == "text" { String::new() } else { format!("?format={format}") };
-    let bytes = match get(format!("/outputs/{id_text}{query}"), call)? {
-        Inner::Found(_, bytes) => bytes,
-        Inner::Refused(message) => return Ok(Err(message)),
-    };
-    Ok(Ok(match format {
-        "text" => {
-            let Formatted { before, italic, after } = Formatted::new(&Reference::read(&bytes)?);
+    let mut writer = REFERENCE_MEMBERS.writer(call.snapshot);
+    REFERENCE_MEMBERS.render(row, &mut writer)?;
+    let mut reference = Reference::read(&writer.out)?;
+    reference.leave_out_texts();
+    Ok(Ok(match ReferenceFormat::ALL.into_iter().find(|known| known.name() == format) {
+        Some(format) => {
+            let id = &call.snapshot.manifest().id;
+            let bytes = ReferenceWriter::of_record(format, &reference, id)?;
+            String::from_utf8_lossy(&bytes).trim_end().to_owned()
+        }
+        None => {
+            let Formatted { before, italic, after } = Formatted::new(&reference);
             Rich::of(&format!("{before}{italic}{after}")).text()
         }
-        _ => String::from_utf8_lossy(&bytes).trim_end().to_owned(),
     }))
 }
