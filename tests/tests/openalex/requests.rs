@@ -438,6 +438,12 @@ fn small_lists_count_the_values_that_records_have() {
     assert_eq!(connection.get("/openalex/types/none-such").status, 404);
     let refused = connection.get("/openalex/types?filter=works_count:%3E1");
     assert_eq!(refused.status, 400, "{}", refused.text());
+    let least = get(&mut connection, "/openalex/types?sort=works_count:asc&select=works_count");
+    let counts: Vec<_> = least["results"].as_array().unwrap().iter().collect();
+    assert!(counts.iter().all(|entry| entry.as_object().unwrap().len() == 1), "{least}");
+    assert!(counts.is_sorted_by_key(|entry| entry["works_count"].as_u64()), "{least}");
+    let refused = connection.get("/openalex/types?select=doi");
+    assert!(refused.text().contains("is no member of this list"), "{}", refused.text());
     let walked = get(&mut connection, "/openalex/types?per_page=2&cursor=*");
     let next = walked["meta"]["next_cursor"].as_str().unwrap().to_owned();
     let second = get(&mut connection, &format!("/openalex/types?per_page=2&cursor={next}"));

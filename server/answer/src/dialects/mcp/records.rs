@@ -23,6 +23,8 @@ pub const IDS_MAX: usize = 25;
 const ABSTRACT_MAX: usize = 1_000;
 /// Items of a long list of a record on one page.
 const ITEMS_MAX: usize = 25;
+/// The format of references that people read.
+const TEXT: &str = "text";
 /// The answer to a name that no record has.
 const NO_RECORD: &str = "`search` finds records by words";
 
@@ -199,12 +201,17 @@ pub fn cite(ids: &[String], format: &str, call: &Call<'_>) -> Answered {
     if let Err(message) = check_ids(ids) {
         return Ok(Err(message));
     }
+    let known = ReferenceFormat::ALL.into_iter().find(|known| known.name() == format);
+    if known.is_none() && format != TEXT {
+        let [one, two, three] = ReferenceFormat::ALL.map(ReferenceFormat::name);
+        return Ok(Err(format!("`format` must be `{TEXT}`, `{one}`, `{two}` or `{three}`")));
+    }
     let mut references = Vec::with_capacity(ids.len());
     for id in ids {
         if call.limits().cpu_left().is_zero() {
             return Err(Failure::Deadline);
         }
-        match call.snapshot.or_noted(cite_one(id, format, call).map(Some))? {
+        match call.snapshot.or_noted(cite_one(id, known, call).map(Some))? {
             Some(Ok(reference)) => references.push(reference),
             Some(Err(message)) => return Ok(Err(message)),
             None => {}
@@ -214,7 +221,11 @@ pub fn cite(ids: &[String], format: &str, call: &Call<'_>) -> Answered {
 }
 
 /// A reference without abstract and keywords, which `search` and `get` give.
-fn cite_one(id: &str, format: &str, call: &Call<'_>) -> Result<Result<String, String>, Failure> {
+fn cite_one(
+    id: &str,
+    format: Option<ReferenceFormat>,
+    call: &Call<'_>,
+) -> Result<Result<String, String>, Failure> {
     let row = match output(id, call)? {
         Ok((_, row)) => row,
         Err(message) => return Ok(Err(message)),
@@ -223,7 +234,7 @@ fn cite_one(id: &str, format: &str, call: &Call<'_>) -> Result<Result<String, St
     REFERENCE_MEMBERS.render(row, &mut writer)?;
     let mut reference = Reference::read(&writer.out)?;
     reference.leave_out_texts();
-    Ok(Ok(match ReferenceFormat::ALL.into_iter().find(|known| known.name() == format) {
+    Ok(Ok(match format {
         Some(format) => {
             let id = &call.snapshot.manifest().id;
             let bytes = ReferenceWriter::of_record(format, &reference, id)?;

@@ -22,8 +22,8 @@ use crate::reply::detail::Detail;
 use crate::request::parameters::{encoded, query_pairs};
 use crate::request::path::echo;
 
-/// The parameters of a small list: those of pages.
-const PARAMETERS: [&str; 4] = ["page", "per_page", "per-page", "cursor"];
+/// The parameters of a small list.
+const PARAMETERS: [&str; 6] = ["page", "per_page", "per-page", "cursor", "sort", "select"];
 /// The size of a page of OpenAlex's lists.
 const PER_PAGE: &str = "25";
 /// The most groups of a page.
@@ -40,6 +40,7 @@ impl Collection {
     /// Plans a page of the list.
     pub fn plan(&'static self, call: &Call<'_>) -> Result<Planned, Reply> {
         let mut query = vec![format!("per_page={PER_PAGE}")];
+        let mut selected = Vec::new();
         for pair in query_pairs(call.query) {
             let (name, value) = pair.map_err(|detail| Reply::bad_query(vec![detail]))?;
             if !PARAMETERS.contains(&&*name) {
@@ -47,13 +48,15 @@ impl Collection {
                     format!("is no parameter of this list, which has {}", PARAMETERS.join(", "));
                 return Err(Reply::bad_query(vec![Detail::new(&name, &value, reason)]));
             }
-            if name.starts_with("per") {
-                query.remove(0);
+            match &*name {
+                "select" => selected = self.select(&value)?,
+                "sort" => query.push(format!("sort={}", encoded(&self.order(&value)))),
+                "per_page" | "per-page" => query[0] = format!("per_page={}", encoded(&value)),
+                name => query.push(format!("{name}={}", encoded(&value))),
             }
-            query.insert(0, format!("{name}={}", encoded(&value)));
         }
         let (_, request) = self.request(&query.join("&"), call)?;
-        Ok(Planned::work(Cost::Large, move |call| self.page(&request, call)))
+        Ok(Planned::work(Cost::Large, move |call| self.page(&request, &selected, call)))
     }
 
     /// Plans the record of one value.
@@ -63,7 +66,7 @@ impl Collection {
         let (_, request) =
             self.request(&format!("filter={filter}&per_page={PER_PAGE_MAX}"), call)?;
         Ok(Planned::work(Cost::Large, move |call| {
-            let found = self.entries(&request, call)?.2;
+            let (_, found) = self.entries(&request, call)?;
             let is_meant = |entry: &&Value| {
                 let id = entry["id"].as_str().unwrap_or_default();
                 id.rsplit('/').next().is_some_and(|id| id.eq_ignore_ascii_case(&value))
@@ -75,22 +78,47 @@ impl Collection {
         }))
     }
 
-    fn page(&self, request: &Request, call: &Call<'_>) -> Answer {
-        let (meta, _, entries) = self.entries(request, call)?;
+    /// The members of an entry.
+    fn members(&self) -> [String; 4] {
+        let list = self.list;
+        ["id".into(), "display_name".into(), format!("{list}_count"), format!("{list}_api_url")]
+    }
+
+    fn select(&self, text: &str) -> Result<Vec<String>, Reply> {
+        let members = self.members();
+        let selected: Vec<String> = text.split(',').map(|name| name.trim().to_owned()).collect();
+        match selected.iter().find(|name| !members.contains(name)) {
+            None => Ok(selected),
+            Some(unknown) => {
+                let reason = format!("is no member of this list, which has {}", members.join(", "));
+                Err(Reply::bad_query(vec![Detail::new("select", unknown, reason)]))
+            }
+        }
+    }
+
+    /// An order of entries as the order of groups.
+    fn order(&self, text: &str) -> String {
+        let [_, name, count, _] = self.members();
+        text.replace(&count, "count").replace(&name, "key")
+    }
+
+    fn page(&self, request: &Request, selected: &[String], call: &Call<'_>) -> Answer {
+        let (meta, mut entries) = self.entries(request, call)?;
+        if !selected.is_empty() {
+            for entry in entries.iter_mut().filter_map(Value::as_object_mut) {
+                entry.retain(|name, _| selected.contains(name));
+            }
+        }
         let body = json!({ "meta": meta, "results": entries, "group_by": [] });
         Ok(Reply::json(body.to_string()).uncached())
     }
 
-    /// The values of a page, each as a record, with the summary of the page and the number of all values.
-    fn entries(
-        &self,
-        request: &Request,
-        call: &Call<'_>,
-    ) -> Result<(Value, u64, Vec<Value>), Failure> {
+    /// The summary of a page, and its values, each as a record.
+    fn entries(&self, request: &Request, call: &Call<'_>) -> Result<(Value, Vec<Value>), Failure> {
         let begun = call.now();
         let query = request.resolved(call.snapshot)?;
         let ResultKind::Groups(grouping) = &query.result_kind else {
-            return Ok((Value::Null, 0, Vec::new()));
+            return Ok((Value::Null, Vec::new()));
         };
         let groups = count_groups(&query, grouping, call)?;
         let (total, on_page) = (groups.total, groups.page.len());
@@ -99,7 +127,7 @@ impl Collection {
         meta["groups_count"] = Value::Null;
         let entry = |(key, name, count): (String, String, u64)| self.entry(&key, &name, count);
         let entries = named_groups(&groups, request, call.snapshot)?.into_iter().map(entry);
-        Ok((meta, total, entries.collect()))
+        Ok((meta, entries.collect()))
     }
 
     fn entry(&self, key: &str, name: &str, count: u64) -> Value {
@@ -108,13 +136,8 @@ impl Collection {
             true => key.to_owned(),
             false => format!("{ADDRESS}{}/{bare}", self.name),
         };
-        let list = self.list;
-        let mut entry = Map::new();
-        entry.insert("id".into(), id.into());
-        entry.insert("display_name".into(), name.into());
-        entry.insert(format!("{list}_count"), count.into());
-        let address = format!("{API}/{list}?filter={}:{bare}", self.key);
-        entry.insert(format!("{list}_api_url"), address.into());
-        entry.into()
+        let address = format!("{API}/{}?filter={}:{bare}", self.list, self.key);
+        let values = [id.into(), name.into(), count.into(), address.into()];
+        self.members().into_iter().zip(values).collect::<Map<String, Value>>().into()
     }
 }
