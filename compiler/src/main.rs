@@ -7,14 +7,13 @@ use std::{
     process::ExitCode,
 };
 
-use clap::Parser;
 use pinakes_compiler::{Cli, Error, escape_message, handle_signals, run, wait_for_signal_exit};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = Cli::of_process();
     let publishes = cli.publishes();
     let outcome = match handle_signals() {
         // A panic prints its own message; the exit code is that of an internal error.

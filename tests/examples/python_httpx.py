@@ -1,5 +1,5 @@
 # %% [markdown]
-# # Works of a university, with httpx and pandas
+# # Works of an institution, with httpx and pandas
 #
 # Open this file as a notebook (Jupytext, VS Code, PyCharm), or run it: `PINAKES=http://127.0.0.1:8080 python python_httpx.py`.
 # It needs `pip install httpx pandas`.
@@ -31,12 +31,19 @@ def pages(path, **parameters):
 
 
 # %% [markdown]
-# Autocomplete finds the institution by the first letters of its name.
+# Autocomplete finds an institution by the first letters of its name. `INSTITUTION` names one; without it, the one with most
+# outputs is taken.
 
 # %%
-found = get("/autocomplete/institutions", query="massachusetts inst")["results"]
+name = os.environ.get("INSTITUTION")
+if not name:
+    listed = get("/institutions", per_page=10)["results"]
+    if not listed:
+        raise SystemExit("this server has no institutions")
+    name = listed[0]["name"]
+found = get("/autocomplete/institutions", query=name)["results"]
 if not found:
-    raise SystemExit("this server knows no such institution; ask for another")
+    raise SystemExit(f"this server knows no institution `{name}`; ask for another")
 institution = found[0]
 print(institution["id"], institution["name"])
 
@@ -47,6 +54,8 @@ print(institution["id"], institution["name"])
 works = pd.json_normalize(
     list(pages("/outputs", filter=f"authors.affiliations.id:{institution['id']}", sort="cited_by_count:desc"))
 )
+if works.empty:
+    raise SystemExit("this server has no works of the institution")
 works = works[["id", "name", "year", "type", "cited_by_count"]]
 print(works.head(5).to_string(index=False))
 

@@ -27,14 +27,19 @@ async def ask():
     async with Client(address) as client:
         tools = (await client.list_tools()).tools
         print("tools", *sorted(tool.name for tool in tools))
-        found = answer(await client.call_tool("search", {"query": "structure for deoxyribose nucleic acid", "filter": "year:<1960"}))
+        # Without words, the most cited works come first. `WORDS` takes others.
+        asked = {"query": os.environ["WORDS"]} if "WORDS" in os.environ else {}
+        found = answer(await client.call_tool("search", asked))
+        if not found["result"]["results"]:
+            raise SystemExit("this server has no such works")
         first = found["result"]["results"][0]
         print(first["id"], first["name"], sep=" | ")
         citing = answer(await client.call_tool("cited_by", {"id": first["id"]}))
         print("cited by", citing["result"]["meta"]["count"])
-        record = answer(await client.call_tool("get", {"id": first["doi"], "members": ["year", "abstract"]}))
+        record = answer(await client.call_tool("get", {"id": first["doi"] or first["id"], "members": ["year", "abstract"]}))
         print("year", record["result"]["year"])
-        citation = "Watson JD, Crick FH. Molecular structure of nucleic acids. Nature. 1953;171:737-8."
+        [citation] = answer(await client.call_tool("cite", {"ids": [first["id"]]}))["references"]
+        print(citation)
         matched = answer(await client.call_tool("match", {"text": citation}))
         print("sure", matched["result"]["results"][0]["match"], matched["result"]["results"][0]["id"])
         years = answer(await client.call_tool("count", {"group_by": "type", "filter": "is_oa:true"}))

@@ -71,6 +71,8 @@ pub const ANSWER_SETTINGS: Settings = Settings {
     has_openalex: true,
     is_https: false,
     is_behind_network: false,
+    base_path: None,
+    site: None,
     data_licence: None,
 };
 

@@ -12,6 +12,7 @@ pub(crate) mod mirror;
 pub(crate) mod objects;
 pub(crate) mod options;
 pub(crate) mod run;
+mod short_help;
 pub(crate) mod snapshot;
 pub(crate) mod transfer;
 pub(crate) mod units;
@@ -21,7 +22,7 @@ use std::{
     path::PathBuf,
 };
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 use pinakes_format::storage::header::FORMAT_VERSION;
 
@@ -30,6 +31,7 @@ use crate::cli::diff::{DiffArgs, diff};
 use crate::cli::mirror::{KeygenArgs, PublishTreeArgs, PullArgs, keygen, publish_tree, pull};
 use crate::cli::options::{BuildArgs, CompileArgs, LinkArgs, PlanArgs};
 use crate::cli::run::use_threads;
+use crate::cli::short_help::on_one_screen;
 use crate::cli::snapshot::{
     open, open_from, roll_back_to, show, show_layout, verify, verify_since,
 };
@@ -146,10 +148,22 @@ fn version() -> String {
     format!("{version} (commit {commit}, format {FORMAT_VERSION})")
 }
 
+fn definition() -> clap::Command {
+    on_one_screen(Cli::command())
+}
+
+impl Cli {
+    /// Parses the command line of the process. Ends the process where the command line is wrong or asks for help.
+    pub fn of_process() -> Cli {
+        let matches = definition().get_matches();
+        Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+    }
+}
+
 /// Writes the completion script of a shell.
 fn completions(shell: Shell) -> Vec<u8> {
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), PROGRAM, &mut script);
+    clap_complete::generate(shell, &mut definition(), PROGRAM, &mut script);
     // clap_complete 4.6.11 writes the hyphen of the program in two ways, so bash would complete no command.
     let [written, read] = ["__subcmd__", "__"].map(|hyphen| PROGRAM.replace('-', hyphen));
     String::from_utf8_lossy(&script).replace(&written, &read).into_bytes()
@@ -193,7 +207,7 @@ pub fn run(cli: Cli) -> Result<()> {
             io::stdout().write_all(&completions(shell)).map_err(Error::output(STANDARD_OUTPUT))
         }
         Command::Man { directory } => {
-            clap_mangen::generate_to(Cli::command(), &directory).map_err(Error::output(directory))
+            clap_mangen::generate_to(definition(), &directory).map_err(Error::output(directory))
         }
     }
 }

@@ -100,6 +100,11 @@ impl Completion {
         self.identifier.as_ref()
     }
 
+    /// The folded text.
+    pub fn folded(&self) -> &str {
+        &self.folded
+    }
+
     /// Whether the search must intersect the records of several words.
     pub fn has_several_words(&self) -> bool {
         self.folded.contains(' ')

@@ -217,6 +217,9 @@ impl<'s> NameSearch<'s> {
 
     /// Ranks a few rows by a text that their names need not match.
     pub fn top_of_rows(&self, rows: &[u32], folded: &str) -> Result<TopRows, QueryError> {
+        if rows.len() <= FOLDED_ROWS_MAX {
+            return self.top_of_few(rows, folded);
+        }
         let mut named = self.main_names(folded)?;
         named.alternatives = self.alternatives(folded)?;
         let mut top = TopRows::default();

@@ -226,6 +226,12 @@ impl Reference {
         self.language.as_ref()?.code.as_deref()
     }
 
+    /// Leaves out what a text that cites the output does not need: its abstract and keywords.
+    pub fn leave_out_texts(&mut self) {
+        self.r#abstract = None;
+        self.keywords = None;
+    }
+
     /// The abstract, without markup.
     pub fn r#abstract(&self) -> Option<String> {
         self.r#abstract.as_deref().map(|text| Rich::of(text).text())

@@ -331,6 +331,11 @@ impl Snapshot {
         }
     }
 
+    /// Whether this handle has noted that something is not on this disk. The answer of the attempt is then thrown away.
+    pub fn is_lacking(&self) -> bool {
+        self.wanted.as_ref().is_some_and(|wanted| !wanted.is_empty())
+    }
+
     /// Whether this handle notes what is not on this disk.
     pub(crate) fn is_collecting(&self) -> bool {
         self.reads == Reads::Collecting

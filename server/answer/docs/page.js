@@ -1,5 +1,6 @@
 // Shows the description of the service this page came from.
-const description = "/openapi.json";
+// Relative, since a proxy may serve all paths below one of its own.
+const description = "openapi.json";
 
 // HEAD is GET without the body; that each path takes it is said once, in the text above them.
 const withoutHeads = (document) => {

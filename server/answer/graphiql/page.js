@@ -22,7 +22,7 @@ if (innerWidth < WIDTH_MIN) {
   document.getElementById("graphiql").before(note);
 }
 
-const fetcher = GraphiQL.createFetcher({ url: "/graphql" });
+const fetcher = GraphiQL.createFetcher({ url: "graphql" });
 ReactDOM.createRoot(document.getElementById("graphiql")).render(
   React.createElement(GraphiQL, { fetcher, defaultQuery: first, shouldPersistHeaders: false }),
 );

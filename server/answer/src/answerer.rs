@@ -26,7 +26,7 @@ use crate::define::settings::Settings;
 use crate::define::thread::Thread;
 use crate::pages;
 use crate::reply::Reply;
-use crate::request::named_snapshot::NamedSnapshot;
+use crate::request::named_snapshot::{NamedSnapshot, keep_below};
 use crate::request::path::URI_BYTES_MAX;
 use crate::table::{self, Table};
 
@@ -142,9 +142,10 @@ impl<'a> Answerer<'a> {
         };
         let Asked { method, posted, .. } = asked;
         let reply = form(reply, &Reader { method, posted, settings: self.settings });
-        match named {
-            Some(named) => named.keep_in(reply),
-            None => reply,
+        let named = named.map_or("", NamedSnapshot::prefix);
+        match [self.settings.base_path.as_deref().unwrap_or_default(), named].concat() {
+            prefix if prefix.is_empty() => reply,
+            prefix => keep_below(&prefix, reply),
         }
     }
 

@@ -7,16 +7,22 @@
 //! an ORCID   outputs by authors.orcid                keys of the scheme, except the keys of the records themselves
 //! ```
 //!
+//! A name leads to lists too: `University of Washington` stands in outputs, and may have no record.
+//!
 //! A suppressed id gets the reply of an id that nothing refers to.
 
-use pinakes_format::autocomplete::{ENTITIES, Identifier};
+use std::time::Duration;
+
+use pinakes_format::autocomplete::{Completion, ENTITIES, Identifier};
 use pinakes_format::entity::{Entity, Facts, IdFormat};
 use pinakes_format::json::render::RecordStore;
-use pinakes_format::query::{Deadline, Query, QueryError};
+use pinakes_format::query::{Deadline, GroupValue, Query, QueryError, ResultKind};
 use pinakes_format::schema::keys::{Key, Kind, keys_of};
 use pinakes_format::snapshot::{RecordLookup, Snapshot};
 use pinakes_format::storage::error::ReadError;
+use pinakes_format::text::fold::fold;
 
+use crate::define::call::Call;
 use crate::reply::detail::{DETAILS_MAX, Detail};
 use crate::request::path::echo;
 
@@ -30,7 +36,20 @@ pub struct ReferringList {
     value: String,
     /// The number of records in the list.
     pub count: u64,
+    /// The name that the records give what has the identifier, where the name led to the list.
+    pub name: Option<String>,
 }
+
+/// The keys of outputs by the words of a name, and by the id that has the name.
+const NAMED: [(&str, &str); 3] = [
+    ("authors.affiliations.name.search", "authors.affiliations.id"),
+    ("primary_venue.source.name.search", "primary_venue.source.id"),
+    ("authors.name.search", "authors.id"),
+];
+/// Groups of a key among which names without a record are looked for.
+const NAMED_GROUPS: u32 = 25;
+/// Lists of a key that a name leads to.
+const LISTS_MAX: usize = 3;
 
 impl ReferringList {
     /// The path of the list, below `root`.
@@ -83,7 +102,65 @@ pub fn referring_lists(
             let count = query.execute(snapshot, deadline)?.count;
             if count > 0 {
                 let (facts, value) = (entity.facts(), value.clone());
-                found.push(ReferringList { facts, key: key.name, value, count });
+                found.push(ReferringList { facts, key: key.name, value, count, name: None });
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Finds the lists of the outputs that name what has no record, by the words of its name.
+///
+/// Cost: for each of three keys, the outputs with the words in a name, and their groups by id.
+pub fn lists_by_name(
+    completion: &Completion,
+    call: &Call<'_>,
+) -> Result<Vec<ReferringList>, QueryError> {
+    let (snapshot, limits) = (call.snapshot, call.limits());
+    limits.run(|deadline| find_by_name(completion, snapshot, deadline, limits.time()))
+}
+
+fn find_by_name(
+    completion: &Completion,
+    snapshot: &Snapshot,
+    deadline: Deadline<'_>,
+    time: Duration,
+) -> Result<Vec<ReferringList>, QueryError> {
+    let (facts, mut found) = (Entity::Output.facts(), Vec::new());
+    let words: Vec<&str> = completion.folded().split(' ').filter(|word| !word.is_empty()).collect();
+    for (by_words, key) in NAMED {
+        let mut query = Query::new(facts.entity);
+        let is_asked = keys_of(facts.entity).filter(key).is_some_and(|(key, _)| {
+            matches!(key.kind, Kind::Id(target) if completion.entities().contains(&target))
+        });
+        let is_valid = is_asked
+            && !words.is_empty()
+            && query.add_filter(&format!("{by_words}:\"{}\"", words.join(" "))).is_ok()
+            && query.set_group_by(key).is_ok();
+        query.per_page = NAMED_GROUPS;
+        let ResultKind::Groups(grouping) = &query.result_kind else { continue };
+        if !is_valid {
+            continue;
+        }
+        // On a mirror, the groups of all keys are fetched together.
+        let groups = query.groups(grouping, snapshot, deadline, time).map(Some);
+        let groups = match snapshot.or_noted(groups) {
+            Err(QueryError::Refused { .. }) | Ok(None) => continue,
+            Ok(Some(groups)) => groups,
+            Err(error) => return Err(error),
+        };
+        let before = found.len();
+        for group in groups.page {
+            let [GroupValue::Record { entity, id, row }] = group.values[..] else { continue };
+            if row < snapshot.count(entity) || found.len() - before == LISTS_MAX {
+                continue;
+            }
+            let name = snapshot.or_noted(snapshot.name_of_id(entity, row))?.unwrap_or_default();
+            let folded = fold(name);
+            let has = |word: &&str| folded.split(' ').any(|of_name| of_name.starts_with(*word));
+            if words.iter().all(has) {
+                let (value, name) = (entity.id_text(id), Some(name.to_owned()));
+                found.push(ReferringList { facts, key, value, count: group.count, name });
             }
         }
     }

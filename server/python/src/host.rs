@@ -33,6 +33,8 @@ static SETTINGS: LazyLock<Settings> = LazyLock::new(|| Settings {
     has_openalex: true,
     is_https: false,
     is_behind_network: false,
+    base_path: None,
+    site: None,
     data_licence: None,
 });
 

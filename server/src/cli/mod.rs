@@ -7,6 +7,7 @@
 
 pub(crate) mod config_file;
 pub(crate) mod effective;
+mod short_help;
 
 use std::{
     ffi::OsString,
@@ -22,6 +23,7 @@ use pinakes_format::storage::header::FORMAT_VERSION;
 
 use crate::cli::config_file::{ConfigError, ConfigFile};
 use crate::cli::effective::Configuration;
+use crate::cli::short_help::on_one_screen;
 use crate::options::{Options, SOURCE};
 
 /// Serves REST and GraphQL from a snapshot that `pinakes-compiler` published.
@@ -113,15 +115,17 @@ fn definition() -> clap::Command {
         .long(CONFIG)
         .value_name("FILE")
         .env("PINAKES_CONFIG")
+        .help_heading(None::<&str>)
         .value_parser(clap::value_parser!(PathBuf))
         .help(
             "File of options in TOML, as `listen = \"[::]:8080\"`. The command line and the environment win. \
              `pinakes-server config` prints all keys",
         );
     let is_shown = |arg: &Arg| MCP_OPTIONS.contains(&arg.get_id().as_str());
-    let command = Arguments::command().arg(file.clone()).mut_subcommand(CONFIG, |command| {
-        command.arg(file.clone()).mut_group(SOURCE, |group| group.required(false))
-    });
+    let command = on_one_screen(Arguments::command().arg(file.clone()))
+        .mut_subcommand(CONFIG, |command| {
+            command.arg(file.clone()).mut_group(SOURCE, |group| group.required(false))
+        });
     command.mut_subcommand(MCP, |command| {
         command.arg(file).mut_args(|arg| if is_shown(&arg) { arg } else { arg.hide(true) })
     })

@@ -16,7 +16,7 @@ use clap::{
     builder::{FalseyValueParser, NonEmptyStringValueParser},
 };
 use ipnet::IpNet;
-use pinakes_answer::Settings;
+use pinakes_answer::{Settings, Site};
 use pinakes_format::index::kept_sets::KeptSets;
 use pinakes_format::storage::loading::LoadMode;
 use pinakes_remote::host::{Host, RetryPolicy};
@@ -150,6 +150,27 @@ pub struct Options {
     #[arg(long, value_name = "TEXT", env = "PINAKES_DATA_LICENCE",
           value_parser = NonEmptyStringValueParser::new())]
     pub data_licence: Option<String>,
+
+    /// Name of the collection, which the first page for people states.
+    #[arg(long, value_name = "TEXT", env = "PINAKES_SITE_NAME",
+          value_parser = NonEmptyStringValueParser::new())]
+    pub site_name: Option<String>,
+
+    /// What the collection holds, in a sentence of the first page for people.
+    #[arg(long, value_name = "TEXT", env = "PINAKES_SITE_ABOUT",
+          value_parser = NonEmptyStringValueParser::new())]
+    pub site_about: Option<String>,
+
+    /// Whom to ask about the collection: an address of mail or a URL, on the first page for people.
+    #[arg(long, value_name = "ADDRESS", env = "PINAKES_SITE_CONTACT",
+          value_parser = NonEmptyStringValueParser::new())]
+    pub site_contact: Option<String>,
+
+    /// Path below which a proxy serves this server, as `/pinakes`. The proxy removes it from requests; links of
+    /// pages and redirects begin with it.
+    #[arg(long, value_name = "PATH", env = "PINAKES_BASE_PATH",
+          value_parser = parse_base_path)]
+    pub base_path: Option<String>,
 
     /// Disable the documentation page at /docs. /openapi.json stays.
     #[arg(long, env = "PINAKES_NO_DOCS", value_parser = FalseyValueParser::new())]
@@ -498,6 +519,18 @@ fn parse_memory(text: &str) -> Result<usize, String> {
     parse_bytes(text, MEMORY_BYTES_MIN)
 }
 
+/// Parses the path of a proxy, which has no slash at its end.
+fn parse_base_path(text: &str) -> Result<String, String> {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte);
+    let is_path = text.starts_with('/') && !text.ends_with('/');
+    match is_path && !text.contains("//") && text.bytes().all(is_plain) {
+        true => Ok(text.to_owned()),
+        false => {
+            Err("expected a path such as `/pinakes`, of letters, digits and `/-._~`".to_owned())
+        }
+    }
+}
+
 /// Parses a size such as `256M` or `1G`, of at least 1M.
 fn parse_cache(text: &str) -> Result<usize, String> {
     parse_bytes(text, CACHE_BYTES_MIN)
@@ -582,6 +615,12 @@ impl Options {
                 has_openalex: !self.no_openalex,
                 is_https: self.connections.tls_cert.is_some(),
                 is_behind_network: self.behind_cdn,
+                base_path: self.base_path.as_deref().map(Arc::from),
+                site: Some(Arc::new(Site {
+                    name: self.site_name.clone(),
+                    about: self.site_about.clone(),
+                    contact: self.site_contact.clone(),
+                })),
                 data_licence: self.data_licence.as_deref().map(Arc::from),
             },
             disk_reads: self.disk_reads.map_or_else(default_disk_reads, usize::from),

@@ -139,7 +139,7 @@ const refine = async (browser, javaScriptEnabled) => {
   await page.getByText("More filters").click();
   await page.getByLabel("Add a filter").selectOption("type");
   await page.getByLabel("with the value").fill("article");
-  await page.getByRole("button", { name: "Apply", exact: true }).click();
+  await page.getByRole("button", { name: "Search", exact: true }).click();
   await page.waitForURL(/filter=type:article$/);
   const articles = await count(page);
   assert.ok(articles > 0 && articles < all, `${articles} of ${all}`);
@@ -156,6 +156,8 @@ const refine = async (browser, javaScriptEnabled) => {
   assert.strictEqual(await count(page), all);
   await page.getByRole("searchbox").or(page.getByRole("combobox", { name: /Search/ })).first().fill("univ");
   await page.getByRole("button", { name: "Search" }).click();
+  await page.waitForURL("**/browse/outputs?search=univ");
+  await page.getByRole("link", { name: "The same words in all lists" }).click();
   await page.waitForURL("**/browse/search?query=univ");
   await page.locator(".row h3 a").first().click();
   await page.waitForURL("**/browse/*/*");

@@ -146,11 +146,11 @@ fn a_form_refines_a_list_without_a_script() {
     let lines = connection.get(&format!("{same}&format=ndjson"));
     assert_eq!(lines.text().lines().count() as u64, count(&html));
     // A field sends its own expression, and one form with one button sends all fields.
-    let form = between(&html, "<form class=\"refine\"", "</form>");
+    let form = between(&html, "<form class=\"search\"", "</form>");
     assert!(!form.contains("name=\"filter\""), "{form}");
+    assert_eq!(html.matches("<form").count(), 1, "{html}");
+    assert_eq!(html.matches("<button").count(), 1, "{html}");
     let content = between(&html, "<main", "</main>");
-    assert_eq!(content.matches("<form").count(), 1, "{content}");
-    assert_eq!(content.matches("<button").count(), 1, "{content}");
     let fields = content.matches("name=\"with.").count() + content.matches("name=\"key\"").count();
     assert!(content.matches("form=\"list\"").count() > fields, "{content}");
     assert!(html.contains("<option value=\"year:desc\" selected>"));
@@ -309,7 +309,8 @@ fn a_search_names_what_autocomplete_finds_first_and_counts_each_list() {
             assert_eq!(words, "no+such+words+at+all");
             continue;
         };
-        for tab in tabs.split_once("</nav>").unwrap().0.split("<li>").skip(1) {
+        // The first tab is this page.
+        for tab in tabs.split_once("</nav>").unwrap().0.split("<li>").skip(2) {
             let href = &links(tab)[0];
             let shown = between(tab, "<span class=\"number\">", "</span>").replace('\u{202f}', "");
             let list = connection.get(href.strip_prefix("/browse").unwrap()).json();
@@ -382,7 +383,7 @@ fn a_typed_name_becomes_the_id_of_the_best_record() {
     assert_eq!(count(&html), json["meta"]["count"].as_u64().unwrap());
     // The fields show the range, and send it once.
     assert!(html.contains("name=\"with.year.from\" value=\"1900\""), "{html}");
-    let form = between(&html, "<form class=\"refine\"", "</form>");
+    let form = between(&html, "<form class=\"search\"", "</form>");
     assert!(!form.contains("name=\"filter\""), "{form}");
     page(&mut connection, "/browse/outputs?with.year.from=x", 400);
     page(&mut connection, "/browse/outputs?with.nothing=x", 400);
@@ -420,5 +421,63 @@ fn a_key_opens_all_its_groups() {
     assert!(html.contains("<option value=\"funders.id\">Funder</option>"), "{html}");
     let html = page(&mut connection, "/browse/outputs?groups=funders.id", 200);
     assert!(html.contains("<h2>Funder</h2>"), "{html}");
+    server.end(&[]);
+}
+
+#[test]
+fn a_name_that_only_outputs_have_leads_to_their_list() {
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
+    let mut connection = server.connect();
+    // Two outputs name authors without a record.
+    for (typed, id) in [("Nemo Nobody", "HX_A5999999002"), ("zhao su", "HX_A5999999001")] {
+        let typed = typed.replace(' ', "+");
+        let list = format!("/outputs?filter=authors.id:{id}");
+        let completed = connection.get(&format!("/autocomplete?query={typed}")).json();
+        assert_eq!(completed["meta"]["count"], 0, "{typed}");
+        assert_eq!(completed["meta"]["lists"], serde_json::json!([list]), "{typed}");
+        let html = page(&mut connection, &format!("/browse/search?query={typed}"), 200);
+        assert!(links(&html).contains(&format!("/browse{list}")), "{html}");
+        assert_eq!(connection.get(&list).json()["meta"]["count"], 1, "{typed}");
+        // The page of the id shows the name.
+        let html = page(&mut connection, &format!("/browse/authors/{id}"), 404);
+        assert!(html.contains("others refer to it as <strong>"), "{html}");
+    }
+    let none = connection.get("/autocomplete/institutions?query=Nemo+Nobody").json();
+    assert_eq!(none["meta"], serde_json::json!({ "count": 0 }));
+    server.end(&[]);
+}
+
+#[test]
+fn filters_and_orders_stand_beside_a_search() {
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
+    let mut connection = server.connect();
+    let html = page(
+        &mut connection,
+        "/browse/search?query=learning+OR+theory+OR+science+OR+model+OR+new+OR+study+OR+data",
+        200,
+    );
+    let found = connection
+        .get("/outputs?search=learning+OR+theory+OR+science+OR+model+OR+new+OR+study+OR+data")
+        .json();
+    assert!(found["meta"]["count"].as_u64().unwrap() > 25, "{found}");
+    let form = between(&html, "<form class=\"narrow\"", "</form>");
+    assert!(form.contains("action=\"/browse/outputs\""), "{form}");
+    assert!(html.contains("form=\"list\" name=\"with.year.from\""), "{html}");
+    // What the form sends, and the counts, narrow the outputs of the search.
+    let narrowed = followed(
+        &mut connection,
+        "/browse/outputs?search=learning+OR+theory+OR+science+OR+model+OR+new+OR+study+OR+data&sort=date:desc&with.year.from=1950",
+        "/browse/outputs?filter=year:>1949&search=learning%20OR%20theory%20OR%20science%20OR%20model%20OR%20new%20OR%20study%20OR%20data&sort=date:desc",
+    );
+    assert!(count(&narrowed) > 0 && count(&narrowed) < found["meta"]["count"].as_u64().unwrap());
+    let (_, beside) = html.split_once("<section class=\"group\">").unwrap();
+    let first = &links(beside)[0];
+    assert!(
+        first.contains("search=learning%20OR%20theory%20OR%20science%20OR%20model%20OR%20new%20OR%20study%20OR%20data") && first.contains("filter="),
+        "{first}"
+    );
+    page(&mut connection, first, 200);
     server.end(&[]);
 }

@@ -44,7 +44,7 @@ fn the_root_leads_people_to_the_pages_and_programs_nowhere() {
     let first = page(&mut connection, "/browse", 200);
     for path in ["/docs", "/graphiql"] {
         assert!(links(&first).contains(&path.to_owned()), "{path}");
-        assert!(connection.get(path).text().contains("href=\"/browse\""), "{path}");
+        assert!(connection.get(path).text().contains("href=\"browse\""), "{path}");
     }
     server.end(&[]);
 }
@@ -254,5 +254,73 @@ fn programs_that_read_pages_find_the_site_and_its_search() {
     ] {
         assert!(html.contains(tag), "{tag}: {html}");
     }
+    server.end(&[]);
+}
+
+#[test]
+fn below_a_path_of_a_proxy_all_links_begin_with_it() {
+    let snapshots = Snapshots::from_sample();
+    let at = snapshots.path().to_str().unwrap();
+    let server = Server::start(&mut command(&["--snapshots", at, "--base-path", "/p"]));
+    let mut connection = server.connect();
+    for path in PAGES.into_iter().chain(["/browse/outputs/HX_W1", "/browse/outputs?filter=x"]) {
+        let html = connection.get(path).text().to_owned();
+        let inner = links(&html).into_iter().filter(|link| link.starts_with('/'));
+        let wrong: Vec<String> = inner.filter(|link| !link.starts_with("/p/")).collect();
+        assert!(wrong.is_empty(), "{path}: {wrong:?}");
+        assert!(html.contains("src=\"/p/browse/page.js\""), "{path}");
+        assert!(html.contains("action=\"/p/browse/"), "{path}");
+    }
+    let led = connection.request("GET", "/", &[BROWSER]);
+    assert_eq!(led.header("location"), Some("/p/browse"));
+    let led = connection.get("/browse/outputs?search=&with.year.from=1905");
+    assert_eq!(led.header("location"), Some("/p/browse/outputs?filter=year:>1904"));
+    // Static pages name their parts relative to themselves.
+    for path in ["/docs", "/graphiql", "/docs/guide"] {
+        let html = connection.get(path).text().to_owned();
+        let parts = ["=\"/docs", "=\"/graphiql", "=\"/browse"];
+        assert!(parts.iter().all(|part| !html.contains(part)), "{path}: {html}");
+    }
+    server.end(&[]);
+}
+
+#[test]
+fn the_first_page_says_whose_collection_it_is_and_what_to_try() {
+    let snapshots = Snapshots::from_sample();
+    let at = snapshots.path().to_str().unwrap();
+    let named = [
+        ["--site-name", "Library of <Delft>"],
+        ["--site-about", "Works of one university."],
+        ["--site-contact", "desk@example.org"],
+    ];
+    let args = [["--snapshots", at]].into_iter().chain(named);
+    let server = Server::start(&mut command(&args.flatten().collect::<Vec<_>>()));
+    let mut connection = server.connect();
+    // An address of mail is no link of other pages.
+    let html = connection.get("/browse").text().to_owned();
+    assert!(html.contains("<h1>Library of &#60;Delft&#62;</h1>"), "{html}");
+    assert!(html.contains("Works of one university."), "{html}");
+    assert!(links(&html).contains(&"mailto:desk@example.org".to_owned()), "{html}");
+    let (_, examples) = html.split_once("id=\"examples\"").unwrap();
+    let examples = links(examples.split_once("</section>").unwrap().0);
+    assert_eq!(examples.len(), 3, "{examples:?}");
+    for example in examples {
+        page(&mut connection, &example, 200);
+    }
+    server.end(&[]);
+}
+
+#[test]
+fn the_guide_is_a_page_whose_contents_lead_to_its_parts() {
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
+    let html = server.get("/docs/guide").text().to_owned();
+    let anchors =
+        links(&html).into_iter().filter_map(|link| Some(link.strip_prefix('#')?.to_owned()));
+    let missing: Vec<String> =
+        anchors.filter(|anchor| !html.contains(&format!("id=\"{anchor}\""))).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+    assert!(html.contains("<h2 id=\"search\">"), "{html}");
+    assert!(html.contains("<table>"), "{html}");
     server.end(&[]);
 }

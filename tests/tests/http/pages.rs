@@ -13,10 +13,11 @@ const PAGES: [Page; 2] = [
 ];
 const GZIP: &str = "Accept-Encoding: br, gzip";
 
-/// Returns the paths that a page refers to.
-fn asset_paths(page: &str) -> Vec<&str> {
-    let parts = page.split(['"', ' ']).filter(|part| part.starts_with('/'));
-    parts.collect()
+/// The paths below a route that its page refers to, relative to itself.
+fn asset_paths(page: &str, route: &str) -> Vec<String> {
+    let below = format!("{}/", &route[1..]);
+    let parts = page.split(['"', ' ']).filter(|part| part.starts_with(&below));
+    parts.map(|part| format!("/{part}")).collect()
 }
 
 #[track_caller]
@@ -57,24 +58,22 @@ fn a_page_loads_assets_from_the_server_alone() {
             !page.contains("//") && !page.contains("<script>") && !page.contains("style="),
             "{page}"
         );
-        assert!(page.contains(&format!("href=\"{beside}\"")), "{page}");
-        let below = format!("{route}/");
-        let parts: Vec<&str> =
-            asset_paths(&page).into_iter().filter(|path| path.starts_with(&below)).collect();
+        assert!(page.contains(&format!("href=\"{}\"", &beside[1..])), "{page}");
+        let parts = asset_paths(&page, route);
         assert_eq!(parts.len(), part_count, "{route}");
-        for path in parts {
+        for path in &parts {
             let is_style = path.ends_with(".css");
-            let media_type = match path.rsplit_once('.').unwrap().1 {
-                "css" => "text/css; charset=utf-8",
-                "md" => "text/markdown; charset=utf-8",
-                _ => "text/javascript; charset=utf-8",
+            let media_type = match path.rsplit_once('.').map(|(_, end)| end) {
+                Some("css") => "text/css; charset=utf-8",
+                Some(_) => "text/javascript; charset=utf-8",
+                None => "text/html; charset=utf-8",
             };
             let text = check_asset(&mut connection, path, media_type);
             assert!(!text.contains("sourceMappingURL"), "{path}");
             let is_fetching = is_style && (text.contains("url(http") || text.contains("@import"));
             assert!(!is_fetching, "{path}");
         }
-        let path = format!("{below}licences.txt");
+        let path = format!("{route}/licences.txt");
         let licences = check_asset(&mut connection, &path, "text/plain; charset=utf-8");
         assert!(licences.contains(licence), "{path}");
     }

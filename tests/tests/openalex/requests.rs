@@ -397,3 +397,55 @@ fn the_dialect_can_be_left_out() {
     }
     server.end(&[]);
 }
+
+#[test]
+fn small_lists_count_the_values_that_records_have() {
+    let (_snapshots, server) = serve();
+    let mut connection = server.connect();
+    let lists = [
+        ("keywords", "works", "keywords.id"),
+        ("types", "works", "type"),
+        ("languages", "works", "language"),
+        ("countries", "works", "institutions.country_code"),
+        ("continents", "works", "institutions.continent"),
+        ("licenses", "works", "primary_location.license"),
+        ("sdgs", "works", "sustainable_development_goals.id"),
+        ("oa-statuses", "works", "open_access.oa_status"),
+        ("indexes", "works", "indexed_in"),
+        ("institution-types", "institutions", "type"),
+        ("source-types", "sources", "type"),
+    ];
+    for (name, list, key) in lists {
+        let page = get(&mut connection, &format!("/openalex/{name}?per-page=3"));
+        let groups = get(&mut connection, &format!("/openalex/{list}?group_by={key}"));
+        assert_eq!(page["meta"]["count"], groups["meta"]["groups_count"], "{name}");
+        let entries = page["results"].as_array().unwrap();
+        assert!(!entries.is_empty() && entries.len() <= 3, "{name}");
+        for (entry, group) in entries.iter().zip(groups["group_by"].as_array().unwrap()) {
+            assert_eq!(entry[format!("{list}_count")], group["count"], "{name}");
+            assert_eq!(entry["display_name"], group["key_display_name"], "{name}");
+            let id = entry["id"].as_str().unwrap();
+            assert!(id.starts_with("https://"), "{id}");
+            // One value is a record, and its list has as many records.
+            let bare = id.rsplit('/').next().unwrap();
+            assert_eq!(&get(&mut connection, &format!("/openalex/{name}/{bare}")), entry);
+            let address = entry[format!("{list}_api_url")].as_str().unwrap();
+            let (_, rest) = address.split_once("api.openalex.org").unwrap();
+            let of_value = get(&mut connection, &format!("/openalex{rest}"));
+            assert_eq!(of_value["meta"]["count"], group["count"], "{address}");
+        }
+    }
+    assert_eq!(connection.get("/openalex/types/none-such").status, 404);
+    let refused = connection.get("/openalex/types?filter=works_count:%3E1");
+    assert_eq!(refused.status, 400, "{}", refused.text());
+    let least = get(&mut connection, "/openalex/types?sort=works_count:asc&select=works_count");
+    let counts: Vec<_> = least["results"].as_array().unwrap().iter().collect();
+    assert!(counts.iter().all(|entry| entry.as_object().unwrap().len() == 1), "{least}");
+    assert!(counts.is_sorted_by_key(|entry| entry["works_count"].as_u64()), "{least}");
+    let refused = connection.get("/openalex/types?select=doi");
+    assert!(refused.text().contains("is no member of this list"), "{}", refused.text());
+    let walked = get(&mut connection, "/openalex/types?per_page=2&cursor=*");
+    let next = walked["meta"]["next_cursor"].as_str().unwrap().to_owned();
+    let second = get(&mut connection, &format!("/openalex/types?per_page=2&cursor={next}"));
+    assert_ne!(ids(&walked), ids(&second));
+}

@@ -179,6 +179,7 @@ pub fn asks() -> [(&'static str, Vec<Ask>); ENDPOINTS.len()] {
                 "works?group_by=type",
                 "works?per-page=200",
                 "works?per-page=200&select=id",
+                "types",
                 &format!("works?search={words}"),
                 "authors?per-page=200",
                 "institutions?filter=country_code:us",

@@ -177,6 +177,13 @@ impl FullText {
         }
     }
 
+    /// Notes what the ends of titles lack, where a host sends it: records that match will ask for them.
+    pub(crate) fn note_title_ends(&self) {
+        if self.archive.notes_failures() {
+            let _ = self.term(TITLE_END).map(|term| term.map(Term::postings));
+        }
+    }
+
     /// Finds some of the terms, which ascend. The terms of one stem are neighbours: the first is looked up, the others are
     /// near.
     ///

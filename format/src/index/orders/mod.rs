@@ -555,8 +555,20 @@ impl<'s> Order<'s> {
         let from = self.layout.slices_from + chunk as usize * slices_bytes;
         Ok(IntervalSlices(self.archive.bytes(from, from + slices_bytes)?))
     }
+
+    /// Notes the bitmaps of all chunks, as far as they are few bytes, where a host sends them.
+    pub(crate) fn note_intervals(&self) {
+        if self.notes_failures() {
+            let chunks = self.rows.div_ceil(CHUNK_ROWS);
+            let bytes = chunks * self.interval_bits() * BITSET_BYTES;
+            let from = self.layout.slices_from;
+            self.archive.fetch(from, from + bytes.min(NOTED_BYTES_MAX));
+        }
+    }
 }
 
+/// The most bytes of intervals that one attempt notes.
+const NOTED_BYTES_MAX: usize = 4 << 20;
 /// Words of which [`IntervalSlices::within`] compares all bits before the next.
 const LANES: usize = 16;
 

@@ -104,7 +104,7 @@ impl Query {
         let named = page.into_iter().zip(numbers).map(|(group, of)| {
             let sources = counted.sources_of_keys().zip(group.codes);
             let values: Result<Vec<GroupValue>, ReadError> =
-                sources.map(|(source, code)| source.value(code)).collect();
+                sources.map(|(source, code)| snapshot.or_noted(source.value(code))).collect();
             Ok(Group { values: values?, count: group.count, of })
         });
         let page: Result<Vec<Group>, ReadError> = named.collect();
@@ -139,7 +139,8 @@ impl Query {
             _ => counted.numbers(grouping, &groups, deadline, time)?,
         };
         let tables = counted.sources_of_keys().enumerate().map(|(at, source)| {
-            ValueTable::new(source, groups.iter().map(|group| group.codes[at]), deadline)
+            let codes = groups.iter().map(|group| group.codes[at]);
+            ValueTable::new(source, codes, snapshot, deadline)
         });
         let tables: Result<Vec<ValueTable>, QueryError> = tables.collect();
         Ok(GroupList { groups, tables: tables?, numbers })
@@ -179,12 +180,13 @@ impl Query {
             groups.retain(|group| group.codes.iter().all(|code| *code != NULL));
         }
         let is_same_key = grouping.is_same_key();
-        Ok(CountedGroups { set, rows, sources, orders: orders?, groups, is_same_key })
+        Ok(CountedGroups { snapshot, set, rows, sources, orders: orders?, groups, is_same_key })
     }
 }
 
 /// The groups of a query, by the codes of their values.
 struct CountedGroups<'s> {
+    snapshot: &'s Snapshot,
     set: std::sync::Arc<CountedSet>,
     /// Rows of the entity.
     rows: u32,
@@ -214,6 +216,7 @@ impl<'s> CountedGroups<'s> {
         let groups = std::mem::take(&mut self.groups);
         let order = PageOrder {
             sources: self.sources_of_keys().collect(),
+            snapshot: self.snapshot,
             sort: &grouping.sort,
             is_same_key: grouping.is_same_key(),
             deadline,
@@ -277,6 +280,7 @@ impl ValueTable {
     fn new(
         source: &Source<'_>,
         codes: impl Iterator<Item = u64>,
+        snapshot: &Snapshot,
         deadline: Deadline<'_>,
     ) -> Result<ValueTable, QueryError> {
         if let Some(entity) = source.entity_of_rows() {
@@ -286,7 +290,7 @@ impl ValueTable {
         for code in codes {
             deadline.check()?;
             if let Entry::Vacant(place) = values.entry(code) {
-                place.insert(source.value(code)?);
+                place.insert(snapshot.or_noted(source.value(code))?);
             }
         }
         Ok(ValueTable::Values(values))

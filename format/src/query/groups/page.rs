@@ -6,11 +6,13 @@ use crate::query::groups::counter::CodeGroup;
 use crate::query::groups::source::{Rank, Source};
 use crate::query::parse::grouping::{GroupPart, GroupSort};
 use crate::query::rows::deadline::{Deadline, QueryError};
+use crate::snapshot::Snapshot;
 use crate::storage::error::ReadError;
 
 /// The order of groups.
 pub(super) struct PageOrder<'a, 's> {
     pub sources: Vec<&'a Source<'s>>,
+    pub snapshot: &'a Snapshot,
     pub sort: &'a [GroupSort],
     /// Whether both keys are the same, so that a pair has no order: the lesser value becomes the first.
     pub is_same_key: bool,
@@ -74,7 +76,12 @@ impl PageOrder<'_, '_> {
     }
 
     fn ranks(&self, group: &CodeGroup) -> Result<Vec<Rank>, ReadError> {
-        self.sources.iter().zip(group.codes).map(|(source, code)| source.rank(code)).collect()
+        let rank = |(source, code): (&&Source<'_>, u64)| {
+            // On a mirror, the values of all groups are fetched together.
+            let rank = self.snapshot.or_noted(source.rank(code, self.snapshot).map(Some))?;
+            Ok(rank.unwrap_or(Rank::Null))
+        };
+        self.sources.iter().zip(group.codes).map(rank).collect()
     }
 }
 

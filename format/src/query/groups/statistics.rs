@@ -280,7 +280,7 @@ impl Query {
             let counted = count_codes(&mut source, &set.rows, rows, deadline)?;
             let mut groups = Vec::with_capacity(counted.codes.len() + 1);
             for (code, count) in counted.codes {
-                groups.push((source.value(code)?, count));
+                groups.push((snapshot.or_noted(source.value(code))?, count));
             }
             groups.extend((counted.null > 0).then_some((GroupValue::Null, counted.null)));
             Ok(groups)

@@ -3,9 +3,10 @@
 use crate::entity::Entity;
 
 /// The value of a key that the records of a group share.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub enum GroupValue {
     /// The records have no value.
+    #[default]
     Null,
     /// A boolean.
     Boolean(bool),

@@ -75,11 +75,14 @@ impl<'s> Clause<'s> {
         Ok(self.is_negated)
     }
 
-    /// Asks for all bytes of each posting list at once, unless `lookups` rows touch fewer bytes.
+    /// Asks for all bytes of each posting list at once, unless `lookups` rows touch fewer bytes; of a range, if all rows are
+    /// looked at.
     pub fn fetch_for(&self, lookups: f64) {
         for leaf in &self.leaves {
-            if let Leaf::Postings(list) | Leaf::NotPostings(list) = leaf {
-                list.fetch_for(lookups);
+            match leaf {
+                Leaf::Postings(list) | Leaf::NotPostings(list) => list.fetch_for(lookups),
+                Leaf::Values(range) if lookups.is_infinite() => range.note(),
+                _ => {}
             }
         }
     }

@@ -70,8 +70,10 @@ impl<'s> ValueRange<'s> {
 
     /// Sets the bits of the range's rows in a chunk.
     pub fn add_to(&self, chunk: u32, bits: &mut ChunkBits) -> Result<(), ReadError> {
-        self.add_inner(chunk, bits)?;
-        self.end_rows()?.add_to(chunk, bits);
+        let inner = self.add_inner(chunk, bits);
+        let ends = self.end_rows();
+        inner?;
+        ends?.add_to(chunk, bits);
         Ok(())
     }
 
@@ -84,6 +86,13 @@ impl<'s> ValueRange<'s> {
             union(bits, &intervals.within(start + 1..end));
         }
         Ok(())
+    }
+
+    /// Notes what all chunks need together, where a host sends it.
+    pub fn note(&self) {
+        if self.inner_checkpoints.len() > 1 {
+            self.order.note_intervals();
+        }
     }
 
     /// Calls `visit` with each row, by rank.
@@ -104,13 +113,19 @@ impl<'s> ValueRange<'s> {
             self.ranks.start..self.order.checkpoint_rank(start)?,
             self.order.checkpoint_rank(end - 1)?..self.ranks.end,
         ];
+        let mut ended = Ok(());
         for ranks in ends {
-            self.order.each_row(ranks, |row| {
+            let read = self.order.each_row(ranks, |row| {
                 visit(row);
                 true
-            })?;
+            });
+            match read {
+                // An attempt notes what both ends lack.
+                Err(error) if self.order.notes_failures() => ended = Err(error),
+                read => read?,
+            }
         }
-        Ok(())
+        ended
     }
 
     /// Collects the end rows at the first call for a chunk; single look-ups do not need them.

@@ -29,7 +29,7 @@ use crate::openapi::patterns;
 use crate::openapi::responses::CACHE_HEADERS;
 use crate::openapi::samples::Sample;
 use crate::openapi::schemas::{Schemas, count, object_of, or_null, text};
-use crate::referring::{ReferringList, referring_lists};
+use crate::referring::{ReferringList, lists_by_name, referring_lists};
 use crate::reply::detail::Detail;
 use crate::reply::{QUERY_REQUIRED, Reply};
 use crate::request::path::{decode, echo};
@@ -110,7 +110,7 @@ fn answer(completion: &Completion, call: &Call<'_>) -> Answer {
     Ok(Reply::json(render(&found, &lists, call.snapshot)?))
 }
 
-/// If the text is an identifier that nothing is found by, the lists of the records that refer to the identifier.
+/// If nothing is found by the text, the lists of the records that refer to the identifier, or have the name.
 pub fn lists_without_record(
     completion: &Completion,
     found: &Candidates,
@@ -120,6 +120,7 @@ pub fn lists_without_record(
         Some(identifier) if found.count == 0 => {
             call.limits().run(|deadline| referring_lists(identifier, call.snapshot, deadline))
         }
+        None if found.count == 0 => lists_by_name(completion, call),
         _ => Ok(Vec::new()),
     }
 }

@@ -25,8 +25,23 @@ pub struct Settings {
     pub is_https: bool,
     /// Whether a content delivery network keeps the replies of named snapshots.
     pub is_behind_network: bool,
+    /// The path of a proxy below which clients reach the host, as `/pinakes`.
+    pub base_path: Option<Arc<str>>,
+    /// Whose collection it is, for the first page.
+    pub site: Option<Arc<Site>>,
     /// Licence of the data, shown by `/` and `/health`; `None` shows the licence that the snapshot records.
     pub data_licence: Option<Arc<str>>,
+}
+
+/// What the first page says of the collection.
+#[derive(Clone, Debug, Default)]
+pub struct Site {
+    /// Its name.
+    pub name: Option<String>,
+    /// What it holds, in a sentence.
+    pub about: Option<String>,
+    /// An address of mail or a URL.
+    pub contact: Option<String>,
 }
 
 impl Settings {

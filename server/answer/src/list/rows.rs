@@ -25,6 +25,8 @@ use crate::reply::pieces::{PIECE_BYTES, PieceBudget, PieceError, PieceSource};
 pub const WHOLE_BYTES_MAX: usize = 1 << 20;
 /// Bytes of JSON for each byte of a stored record, about: keys, names of references, and long texts.
 pub const JSON_BYTES_PER_STORED: usize = 4;
+/// Text that an attempt makes and throws away, to note what later pieces of the page lack.
+const NOTED_BYTES_MAX: usize = 4 << 20;
 
 /// Adds the score of a record to its JSON, which begins at a byte of a text: after `id`, or before all other members if
 /// the record shows no `id`.
@@ -180,9 +182,15 @@ impl PageRows {
         budget: &PieceBudget,
     ) -> Result<(), ReadError> {
         let first = self.next;
+        let mut thrown_away = 0;
         while let Some(row) = self.rows.get(self.next) {
             if self.next > first && budget.is_used(writer.out.len()) {
-                return Ok(());
+                // On a mirror, an attempt that lacks something notes what later pieces lack, too.
+                if !snapshot.is_lacking() || thrown_away > NOTED_BYTES_MAX {
+                    return Ok(());
+                }
+                thrown_away += writer.out.len();
+                writer.out.clear();
             }
             let before = writer.out.len();
             if self.next > 0 {

@@ -34,6 +34,8 @@ static PAGE: LazyLock<StaticPage> = LazyLock::new(|| StaticPage {
         Asset::new("index.html", HTML, include_bytes!("../../docs/index.html")),
         Asset::new("page.js", SCRIPT, include_bytes!("../../docs/page.js")),
         Asset::new("page.css", STYLE, include_bytes!("../../docs/page.css")),
+        Asset::new("guide", HTML, include_bytes!(concat!(env!("OUT_DIR"), "/guide.html"))),
+        Asset::new("guide.css", STYLE, include_bytes!("../../docs/guide.css")),
         Asset::new("API.md", MARKDOWN, include_bytes!("../../API.md")),
         Asset::from_gzip("swagger-ui.js", SCRIPT, packed!("../../docs/swagger-ui.js.gz")),
         Asset::from_gzip("swagger-ui.css", STYLE, packed!("../../docs/swagger-ui.css.gz")),
@@ -46,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_part_unpacks_and_the_page_names_no_other_part() {
-        PAGE.check("/docs");
+    fn every_part_unpacks_and_the_page_names_its_own() {
+        PAGE.check("docs", &["guide.css", "API.md", "licences.txt"]);
     }
 }

@@ -20,6 +20,10 @@ const DRAWN: [&str; 2] = ["outputs_count", "cited_by_count"];
 #[derive(Debug, PartialEq)]
 pub struct Chart {
     pub heading: String,
+    /// The count at the top of the drawing.
+    pub largest: String,
+    /// Whether the last bar is of the running year.
+    pub is_partial: bool,
     pub bars: Vec<YearBar>,
     pub width: usize,
     pub height: usize,
@@ -36,6 +40,8 @@ pub struct YearBar {
     pub height: usize,
     /// Middle of the bar.
     pub middle: usize,
+    /// Whether records of the year are still to come.
+    pub is_partial: bool,
     /// Whether the year stands below the bar.
     pub is_named: bool,
 }
@@ -49,8 +55,8 @@ pub struct ByYear {
     pub lines: Vec<(i64, Vec<String>)>,
 }
 
-/// Reads a list of objects with a year and counts.
-pub fn by_year(list: &Preview) -> Option<ByYear> {
+/// Reads a list of objects with a year and counts. Of the running year, and of years to come, the counts are partial.
+pub fn by_year(list: &Preview, running: Option<i64>) -> Option<ByYear> {
     let mut years: Vec<(i64, &Preview)> = list
         .items()
         .iter()
@@ -76,7 +82,7 @@ pub fn by_year(list: &Preview) -> Option<ByYear> {
         let years = first.max(last.saturating_sub(YEARS_MAX as i64 - 1))..=last;
         let counts: Vec<(i64, i64)> =
             years.map(|year| (year, known.get(&year).copied().unwrap_or(0))).collect();
-        counts.iter().any(|(_, count)| *count > 0).then(|| chart(name, &counts))
+        counts.iter().any(|(_, count)| *count > 0).then(|| chart(name, &counts, running))
     });
     Some(ByYear {
         charts: charts.collect(),
@@ -85,7 +91,8 @@ pub fn by_year(list: &Preview) -> Option<ByYear> {
     })
 }
 
-fn chart(name: &str, counts: &[(i64, i64)]) -> Chart {
+fn chart(name: &str, counts: &[(i64, i64)], running: Option<i64>) -> Chart {
+    let is_partial = |year: i64| running.is_some_and(|running| year >= running);
     let largest = counts.iter().map(|(_, count)| *count).max().unwrap_or(0).max(1) as u64;
     let pitch = WIDTH / counts.len().max(NAMED_YEARS);
     let step = counts.len().div_ceil(NAMED_YEARS);
@@ -100,11 +107,14 @@ fn chart(name: &str, counts: &[(i64, i64)]) -> Chart {
             width: pitch.saturating_sub(4).max(1),
             height,
             middle: at * pitch + pitch / 2,
+            is_partial: is_partial(*year),
             is_named: (counts.len() - 1 - at).is_multiple_of(step),
         }
     };
     Chart {
         heading: label(name),
+        largest: thousands(largest as i64),
+        is_partial: counts.last().is_some_and(|(year, _)| is_partial(*year)),
         bars: counts.iter().enumerate().map(bar).collect(),
         width: WIDTH,
         height: HEIGHT + 20,
@@ -123,13 +133,14 @@ mod tests {
                 {"year":2024,"outputs_count":null,"cited_by_count":1000},
                 {"year":null,"cited_by_count":7}]"#,
         );
-        let found = by_year(&list).unwrap();
+        let found = by_year(&list, Some(2025)).unwrap();
         assert_eq!(found.headings, ["Citations"]);
         assert_eq!(found.lines, [(2025, vec!["5".into()]), (2024, vec!["1\u{202f}000".into()])]);
         let bars = &found.charts[0].bars;
         assert_eq!((bars[0].year, bars[0].height, bars[0].y), (2024, HEIGHT, 0));
         assert_eq!((bars[1].year, bars[1].height), (2025, 1));
         assert!(bars.iter().all(|bar| bar.x + bar.width <= WIDTH));
-        assert_eq!(by_year(&Preview::Null), None);
+        assert_eq!((bars[0].is_partial, bars[1].is_partial), (false, true));
+        assert_eq!(by_year(&Preview::Null, None), None);
     }
 }

@@ -26,6 +26,8 @@ struct ErrorPage {
     details: Vec<ErrorDetail>,
     /// Lists of the records that refer to what was not found: text and address.
     lists: Vec<(String, String)>,
+    /// The name that these records give it.
+    name: Option<String>,
     /// The address without its wrong parts.
     instead: Option<String>,
     advice: &'static str,
@@ -64,21 +66,27 @@ pub fn as_page(mut reply: Reply, reader: &Reader<'_>) -> Reply {
     let is_error = status.is_client_error() || status.is_server_error();
     let is_read = matches!(*reader.method, Method::GET | Method::HEAD);
     if reader.settings.has_browse && is_read && is_error && matches!(reply.body, Body::Message(_)) {
-        error_page(&mut reply, Vec::new(), None, reader.settings.other_pages());
+        error_page(&mut reply, Ways::default(), reader.settings.other_pages());
     }
     reply
 }
 
 /// The page of an id without a record, which offers the lists of the records that refer to the id.
-pub fn without_record(mut reply: Reply, lists: &[ReferringList], others: OtherPages) -> Reply {
-    error_page(&mut reply, page_links(lists), None, others);
+pub fn without_record(
+    mut reply: Reply,
+    lists: &[ReferringList],
+    name: Option<String>,
+    others: OtherPages,
+) -> Reply {
+    let ways = Ways { lists: page_links(lists), name, instead: None };
+    error_page(&mut reply, ways, others);
     reply
 }
 
 /// The page for wrong parameters of a list, which offers the list without them.
 pub fn refused_list(details: Vec<Detail>, instead: String, others: OtherPages) -> Reply {
     let mut reply = Reply::bad_query(details);
-    error_page(&mut reply, Vec::new(), Some(instead), others);
+    error_page(&mut reply, Ways { instead: Some(instead), ..Ways::default() }, others);
     reply
 }
 
@@ -87,18 +95,25 @@ pub fn page_links(lists: &[ReferringList]) -> Vec<(String, String)> {
     let link = |list: &ReferringList| {
         let (plural, key) = (plural(list.facts), label(list.key));
         let count = thousands(list.count);
-        (format!("{plural} by “{key}”: {count}"), list.path("/browse"))
+        let text = match &list.name {
+            Some(name) => format!("{name}: {count} {}", plural.to_lowercase()),
+            None => format!("{plural} by “{key}”: {count}"),
+        };
+        (text, list.path("/browse"))
     };
     lists.iter().map(link).collect()
 }
 
-/// Replaces the message of a reply by its page.
-fn error_page(
-    reply: &mut Reply,
+/// Where an error page leads to.
+#[derive(Default)]
+struct Ways {
     lists: Vec<(String, String)>,
+    name: Option<String>,
     instead: Option<String>,
-    others: OtherPages,
-) {
+}
+
+/// Replaces the message of a reply by its page.
+fn error_page(reply: &mut Reply, ways: Ways, others: OtherPages) {
     let (status, Body::Message(message)) = (reply.status, &mut reply.body) else { return };
     let message = mem::take(message);
     let reason = reason_phrase(status);
@@ -113,8 +128,9 @@ fn error_page(
         reason,
         message: with_code(&message.text),
         details: details.collect(),
-        lists,
-        instead,
+        lists: ways.lists,
+        name: ways.name,
+        instead: ways.instead,
         advice: advice(status),
     };
     reply.body = html::with_status(status, &page, Vec::new()).body;

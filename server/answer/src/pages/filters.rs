@@ -60,8 +60,14 @@ fn fields_of(entity: Entity) -> impl Iterator<Item = (&'static str, FieldKind)> 
 }
 
 /// The keys whose groups are the choices of an entity's form.
-pub fn choices(entity: Entity) -> impl Iterator<Item = &'static str> {
+fn choices(entity: Entity) -> impl Iterator<Item = &'static str> {
     fields_of(entity).filter(|(_, kind)| *kind == FieldKind::Choice).map(|(key, _)| key)
+}
+
+/// The keys whose groups the pages of an entity count: those that a page shows, and those with choices of the form.
+pub fn counted(entity: Entity) -> impl Iterator<Item = &'static str> {
+    let shown = tables::of(entity).groups;
+    shown.iter().copied().chain(choices(entity).filter(|key| !shown.contains(key)))
 }
 
 /// The fields that a reader filled in.
@@ -185,8 +191,10 @@ pub fn add_names(
         let found = Completion::new(vec![*entity], text).execute(snapshot, deadline)?;
         let (mut name, mut others) = (None, Vec::new());
         for candidate in found.best.iter().take(1 + OTHERS_MAX) {
-            let id = id_text(*entity, snapshot.row_id(*entity, candidate.row)?);
-            let named = snapshot.name(*entity, candidate.row)?.unwrap_or(&id).to_owned();
+            let id = snapshot.or_noted(snapshot.row_id(*entity, candidate.row))?;
+            let id = id_text(*entity, id);
+            let named = snapshot.or_noted(snapshot.name(*entity, candidate.row))?;
+            let named = named.unwrap_or(&id).to_owned();
             let expression = format!("{key}:{id}");
             if name.is_some() {
                 others.push((named, before.with(expression).page_url()));

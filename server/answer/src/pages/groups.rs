@@ -102,9 +102,13 @@ pub fn groups(
             groups.page.sort_by_key(|group| Reverse(year(group)));
         }
         let largest = groups.page.iter().map(|group| group.count).max().unwrap_or(0).max(1);
-        let bars: Result<Vec<Bar>, ReadError> =
-            groups.page.iter().map(|group| bar(group, key, largest, &address, snapshot)).collect();
-        let bars = snapshot.or_noted(bars)?;
+        let bar = |group| bar(group, key, largest, &address, snapshot);
+        let bars: Result<Vec<Bar>, ReadError> = groups
+            .page
+            .iter()
+            .filter_map(|group| snapshot.or_noted(bar(group).map(Some)).transpose())
+            .collect();
+        let bars = bars?;
         let left_out = groups.total.saturating_sub(bars.len() as u64);
         let (heading, more) = (label(key), address.opening(key));
         found.push(KeyGroups { key, heading, bars, left_out, more });

@@ -1,11 +1,18 @@
-//! The first page: the lists with their counts, and the snapshot.
+//! The first page: whose collection it is, examples, the lists with their counts, and the snapshot.
 
 use askama::Template;
+use pinakes_format::entity::Entity;
+use pinakes_format::formats::rich::Rich;
+use pinakes_format::snapshot::Snapshot;
+use pinakes_format::storage::error::ReadError;
 
 use crate::define::call::Call;
-use crate::define::plan::{Planned, Planning};
+use crate::define::failure::Answer;
+use crate::define::plan::{Cost, Planned, Planning};
+use crate::define::settings::Site;
 use crate::pages::html::Frame;
 use crate::pages::labels::{plural, thousands};
+use crate::pages::members::record_path;
 use crate::pages::{html, tables};
 use crate::reply::Reply;
 
@@ -19,11 +26,31 @@ struct HomePage {
     newest: Option<String>,
     licence: String,
     selection: Vec<String>,
+    site: Site,
+    /// Searches and records to begin with: text and address.
+    examples: Vec<(String, String)>,
+}
+
+impl HomePage {
+    fn heading(&self) -> &str {
+        self.site.name.as_deref().unwrap_or("Scholarly metadata, to read and to query")
+    }
+
+    /// The address of the contact.
+    fn contact_href(&self) -> Option<String> {
+        let contact = self.site.contact.as_deref()?;
+        let is_mail = contact.contains('@') && !contact.contains("://");
+        Some(if is_mail { format!("mailto:{contact}") } else { contact.to_owned() })
+    }
 }
 
 /// Plans the first page. The operator's options change the page, so that it is not cached.
-pub fn plan(planning: &Planning<'_>) -> Result<Planned, Reply> {
-    let Call { served, settings, snapshot, .. } = planning.call;
+pub fn plan(_: &Planning<'_>) -> Result<Planned, Reply> {
+    Ok(Planned::work(Cost::Small, answer))
+}
+
+fn answer(call: &Call<'_>) -> Answer {
+    let Call { served, settings, snapshot, .. } = *call;
     let manifest = snapshot.manifest();
     let lists = tables::all().map(|shown| shown.entity.facts()).map(|facts| {
         let count = thousands(snapshot.visible_count(facts.entity));
@@ -46,6 +73,35 @@ pub fn plan(planning: &Planning<'_>) -> Result<Planned, Reply> {
         newest: manifest.source.newest_updated_date.clone(),
         licence: served.freshness.licence(settings.data_licence()),
         selection: selection.into_iter().flatten().collect(),
+        site: settings.site.as_deref().cloned().unwrap_or_default(),
+        examples: examples(snapshot)?,
     };
-    Ok(Planned::Reply(html::uncached(&page)))
+    Ok(html::uncached(&page))
+}
+
+/// The first record of an entity's list, and its name.
+fn first_of(entity: Entity, snapshot: &Snapshot) -> Result<Option<(String, String)>, ReadError> {
+    let is_shown = |row: &u32| !snapshot.suppressed().has(entity, *row);
+    let Some(row) = (0..snapshot.count(entity)).find(is_shown) else { return Ok(None) };
+    // On a mirror, the names of all examples are fetched together.
+    let id = snapshot.or_noted(snapshot.row_id(entity, row))?;
+    let name = snapshot.or_noted(snapshot.name(entity, row))?;
+    Ok(name.map(|name| (entity.id_text(id), Rich::of(name).text())))
+}
+
+/// What to try: the best known output, topic and institution.
+fn examples(snapshot: &Snapshot) -> Result<Vec<(String, String)>, ReadError> {
+    let mut examples = Vec::new();
+    if let Some((id, name)) = first_of(Entity::Output, snapshot)? {
+        examples.push((format!("“{name}”, and who cites it"), record_path(Entity::Output, &id)));
+    }
+    if let Some((id, name)) = first_of(Entity::Topic, snapshot)? {
+        let list = format!("/browse/outputs?filter=topics.id:{id}&sort=date:desc");
+        examples.push((format!("The newest outputs about {name}"), list));
+    }
+    if let Some((id, name)) = first_of(Entity::Institution, snapshot)? {
+        let list = format!("/browse/authors?filter=last_known_institutions.id:{id}");
+        examples.push((format!("Authors at {name}"), list));
+    }
+    Ok(examples)
 }

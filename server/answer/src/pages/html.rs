@@ -62,8 +62,16 @@ impl Frame {
 
     /// The entities that completion finds, with the paths of their lists, for the script.
     pub fn completed(&self) -> String {
-        let completed =
-            tables::all().filter(|shown| shown.entity.facts().autocomplete_order.is_some());
+        Frame::completed_among(tables::all())
+    }
+
+    /// The same of the page's list alone; empty if its names are not completed.
+    pub fn completed_here(&self) -> String {
+        Frame::completed_among(tables::all().filter(|shown| Some(shown.entity) == self.entity))
+    }
+
+    fn completed_among<'t>(shown: impl Iterator<Item = &'t tables::Shown>) -> String {
+        let completed = shown.filter(|shown| shown.entity.facts().autocomplete_order.is_some());
         let pairs: Vec<String> = completed
             .map(|shown| shown.entity.facts())
             .map(|facts| format!("{}={}", facts.singular, facts.route))

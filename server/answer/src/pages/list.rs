@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use askama::Template;
 use http::StatusCode;
-use pinakes_format::entity::{Entity, Facts};
+use pinakes_format::entity::Facts;
 use pinakes_format::query::{Deadline, Expression, Operand, Query, QueryError, SearchSummary};
 use pinakes_format::schema::keys::Kind;
-use pinakes_format::snapshot::{LookupResult, Snapshot};
+use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
 
 use crate::define::call::Call;
@@ -25,6 +25,7 @@ use crate::pages::groups::{KeyGroups, id_text};
 use crate::pages::html::Frame;
 use crate::pages::labels::{label, plural, thousands};
 use crate::pages::list_rows::ListRow;
+use crate::pages::members::record_name;
 use crate::pages::orders::{Order, orders};
 use crate::pages::{error, filters, groups, html, list_rows, tables};
 use crate::reply::Reply;
@@ -119,6 +120,8 @@ struct ListPage {
     orders: (Vec<Order>, Vec<Order>),
     address: Address,
     search: String,
+    /// The search for the same words in all lists.
+    everywhere: Option<String>,
     /// Whether the search looks into all texts.
     has_full_text: bool,
     note: Option<SearchNote>,
@@ -279,11 +282,10 @@ fn count_groups(
     deadline: Deadline<'_>,
     limits: WorkLimits,
 ) -> Result<Vec<KeyGroups>, ReadError> {
-    let shown = tables::of(query.entity).groups;
-    let more = filters::choices(query.entity).filter(|key| !shown.contains(key));
     let opened = request.opened.as_deref();
+    let shown = tables::of(query.entity).groups;
     let other = query.keys.filters().find(|key| Some(*key) == opened && !shown.contains(key));
-    let keys = shown.iter().copied().chain(more.filter(|key| Some(*key) != other)).chain(other);
+    let keys = filters::counted(query.entity).filter(|key| Some(*key) != other).chain(other);
     groups::groups(query, keys, opened, snapshot, deadline, limits)
 }
 
@@ -322,6 +324,10 @@ fn layout(
         names: found.names,
         form,
         orders: orders(query, &address.sort),
+        everywhere: address
+            .search
+            .as_ref()
+            .map(|words| format!("/browse/search?query={}", encoded(words))),
         search: address.search.clone().unwrap_or_default(),
         has_full_text: query.keys.has_full_text(),
         note: note.filter(|note| found.count > 0 || note.hint.is_some()),
@@ -391,23 +397,11 @@ fn value_words(
     Ok(if expression.is_negated { format!("not {words}") } else { words })
 }
 
-/// The name of an id, which may be merged, or have no record: as in groups.
-fn record_name(entity: Entity, id: u64, snapshot: &Snapshot) -> Result<Option<String>, ReadError> {
-    let (id, found) = match snapshot.find(entity, id)? {
-        LookupResult::Merged(into) => (into, snapshot.find(entity, into)?),
-        found => (id, found),
-    };
-    if let LookupResult::Row(row) = found {
-        return Ok(snapshot.name(entity, row)?.map(str::to_owned));
-    }
-    let unresolved = snapshot.unresolved_rows(entity, id)?.next();
-    let name = unresolved.map(|row| snapshot.name_of_id(entity, row)).transpose()?.flatten();
-    Ok(name.map(str::to_owned))
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use pinakes_format::entity::Entity;
+
     use super::*;
 
     #[test]

@@ -116,6 +116,24 @@ pub fn record_path(entity: Entity, id: &str) -> String {
     format!("/browse/{}/{id}", entity.facts().route)
 }
 
+/// The name of an id, which may be merged, or have no record: as in groups.
+pub fn record_name(
+    entity: Entity,
+    id: u64,
+    snapshot: &Snapshot,
+) -> Result<Option<String>, ReadError> {
+    let (id, found) = match snapshot.find(entity, id)? {
+        LookupResult::Merged(into) => (into, snapshot.find(entity, into)?),
+        found => (id, found),
+    };
+    if let LookupResult::Row(row) = found {
+        return Ok(snapshot.name(entity, row)?.map(str::to_owned));
+    }
+    let unresolved = snapshot.unresolved_rows(entity, id)?.next();
+    let name = unresolved.map(|row| snapshot.name_of_id(entity, row)).transpose()?.flatten();
+    Ok(name.map(str::to_owned))
+}
+
 impl Node {
     /// The tree of a value; `None` of a value that says nothing: null, or an empty list or object.
     pub fn new(name: &str, schema: &Schema, value: &Preview) -> Option<Node> {

@@ -16,7 +16,7 @@ use crate::pages::citation::Citation;
 use crate::pages::groups::id_text;
 use crate::pages::html::Frame;
 use crate::pages::list_rows::LEAD_ITEMS_MAX;
-use crate::pages::members::{LabelledMember, Node, declaration, members};
+use crate::pages::members::{LabelledMember, Node, declaration, members, record_name};
 use crate::pages::preview::Preview;
 use crate::pages::profile::Profile;
 use crate::pages::{chart, citation, error, html, list_rows, tables};
@@ -84,7 +84,12 @@ fn answer(record: NamedRecord<'_>, call: &Call<'_>) -> Answer {
         Ok(row) => row,
         Err(reply) if reply.status == StatusCode::NOT_FOUND => {
             let lists = lists_of(record, call)?;
-            return Ok(error::without_record(reply, &lists, call.settings.other_pages()));
+            // A suppressed id has no lists, and shows no name.
+            let name = match lists.is_empty() {
+                true => None,
+                false => record_name(facts.entity, record.id, snapshot)?,
+            };
+            return Ok(error::without_record(reply, &lists, name, call.settings.other_pages()));
         }
         Err(reply) => return Ok(reply),
     };
@@ -158,7 +163,7 @@ fn layout(
         lead: list_rows::lead(entity, value, 3 * LEAD_ITEMS_MAX, snapshot)?,
         profile,
         texts,
-        by_year: chart::by_year(value.get(BY_YEAR)),
+        by_year: chart::by_year(value.get(BY_YEAR), running_year(snapshot)),
         sections,
         rest,
         beginnings,
@@ -166,6 +171,11 @@ fn layout(
         json: path,
         id,
     })
+}
+
+/// The year of the newest record: its counts still grow.
+fn running_year(snapshot: &Snapshot) -> Option<i64> {
+    snapshot.manifest().source.newest_updated_date.as_deref()?.get(..4)?.parse().ok()
 }
 
 /// The description of a page: the beginning of the record's text, or its kind and what it is about.

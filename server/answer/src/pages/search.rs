@@ -16,16 +16,21 @@ use crate::define::call::Call;
 use crate::define::failure::Answer;
 use crate::define::plan::{Planned, Planning};
 use crate::define::settings::OtherPages;
+use crate::define::work_limits::WorkLimits;
 use crate::pages::address::Address;
 use crate::pages::error::page_links;
+use crate::pages::filters::{FieldContent, FilterForm};
 use crate::pages::found::{Highlighter, NothingFound, SearchNote};
-use crate::pages::groups::id_text;
+use crate::pages::groups::{KeyGroups, id_text};
 use crate::pages::html::Frame;
 use crate::pages::labels::{plural, thousands};
 use crate::pages::list_rows::ListRow;
 use crate::pages::members::record_path;
-use crate::pages::{html, list_rows, tables};
+use crate::pages::orders::{Order, orders};
+use crate::pages::{filters, groups, html, list_rows, tables};
+use crate::referring::lists_by_name;
 use crate::reply::Reply;
+use crate::request::parameters::encoded;
 
 /// Names that the page shows, of the ten that completion finds.
 const NAMES_MAX: usize = 5;
@@ -51,6 +56,8 @@ pub fn plan(planning: &Planning<'_>) -> Result<Planned, Reply> {
 struct SearchPage {
     frame: Frame,
     text: String,
+    /// The address of the page.
+    here: String,
     names: Vec<NameCard>,
     /// Records of which an alternative name begins with the words.
     other_names: Vec<NameCard>,
@@ -59,7 +66,16 @@ struct SearchPage {
     note: Option<SearchNote>,
     /// Lists of the records that refer to the text, if it is an identifier without a record: text and address.
     referring: Vec<(String, String)>,
+    /// Lists of the outputs that name what has no record: text and address.
+    named: Vec<(String, String)>,
     tabs: Vec<Tab>,
+}
+
+impl SearchPage {
+    /// The fields beside the outputs; `None` without outputs, or if all of them are shown.
+    fn form(&self) -> Option<&FilterForm> {
+        self.found.as_ref()?.form.as_ref()
+    }
 }
 
 /// A record that has the words in its names.
@@ -79,6 +95,12 @@ struct Tab {
 #[derive(Default)]
 struct FoundOutputs {
     rows: Vec<ListRow>,
+    count: String,
+    /// The fields that lead to the list of the outputs.
+    form: Option<FilterForm>,
+    /// Orders that people name.
+    orders: Vec<Order>,
+    groups: Vec<KeyGroups>,
     /// The next page of the list; `None` if all records are shown.
     next: Option<String>,
     nothing: Option<NothingFound>,
@@ -92,11 +114,13 @@ impl SearchPage {
         SearchPage {
             frame: Frame { searched: text.to_owned(), ..Frame::new(&title, others) },
             text: text.to_owned(),
+            here: format!("/browse/search?query={}", encoded(text)),
             names: Vec::new(),
             other_names: Vec::new(),
             found: None,
             note: None,
             referring: Vec::new(),
+            named: Vec::new(),
             tabs: Vec::new(),
         }
     }
@@ -108,7 +132,8 @@ fn answer(text: &str, completion: &Completion, call: &Call<'_>) -> Answer {
     let mut page = SearchPage::new(text, call.settings.other_pages());
     let named = call.limits().run(|deadline| {
         let named = snapshot.or_noted(completion.execute(snapshot, deadline))?;
-        (page.found, page.note) = snapshot.or_noted(find_outputs(text, snapshot, deadline))?;
+        let found = find_outputs(text, snapshot, deadline, call.limits());
+        (page.found, page.note) = snapshot.or_noted(found)?;
         page.tabs = tabs(text, snapshot, deadline)?;
         Ok::<_, QueryError>(named)
     })?;
@@ -118,7 +143,11 @@ fn answer(text: &str, completion: &Completion, call: &Call<'_>) -> Answer {
     let is_other = |of: &&Candidate| of.tier == Tier::Alternative;
     page.names = name_cards(named.best.iter().filter(|of| !is_other(of)), snapshot)?;
     page.other_names = name_cards(named.best.iter().filter(is_other), snapshot)?;
-    page.referring = page_links(&lists_without_record(completion, &named, call)?);
+    match completion.identifier() {
+        Some(_) => page.referring = page_links(&lists_without_record(completion, &named, call)?),
+        None if named.best.iter().any(|of| of.tier == Tier::Equals) => {}
+        None => page.named = page_links(&lists_by_name(completion, call)?),
+    }
     html::reply(&page, call)
 }
 
@@ -140,6 +169,7 @@ fn find_outputs(
     text: &str,
     snapshot: &Snapshot,
     deadline: Deadline<'_>,
+    limits: WorkLimits,
 ) -> Result<(Option<FoundOutputs>, Option<SearchNote>), QueryError> {
     let refused = |reason: String| {
         (Some(FoundOutputs { refused: Some(reason), ..FoundOutputs::default() }), None)
@@ -151,6 +181,10 @@ fn find_outputs(
     if let Err(errors) = query.add_search(text) {
         return Ok(refused(errors.into_iter().map(|error| error.reason).collect()));
     }
+    let keys = filters::counted(query.entity);
+    // The groups do not need the answer: on a mirror, both are fetched together.
+    let groups = groups::groups(&query, keys, None, snapshot, deadline, limits);
+    let mut groups = snapshot.or_noted(groups)?;
     let answer = match query.execute(snapshot, deadline) {
         Ok(answer) => answer,
         Err(QueryError::Refused { error, .. }) => {
@@ -169,7 +203,15 @@ fn find_outputs(
     let note = answer.search.and_then(|summary| SearchNote::new(text, &summary, exact));
     let note = note.filter(|note| answer.count > 0 || note.hint.is_some());
     let next = (answer.count > rows.len() as u64).then(|| address.at_page(2).page_url());
-    Ok((Some(FoundOutputs { rows, next, nothing, refused: None }), note))
+    // A list that is short as it stands has nothing to narrow.
+    let form = next.is_some().then(|| FilterForm::new(&query, &address, &groups));
+    let shown = tables::of(query.entity).groups;
+    groups.retain(|group| form.is_some() && shown.contains(&group.key));
+    groups.iter_mut().for_each(KeyGroups::shorten);
+    groups.retain(KeyGroups::is_telling);
+    let (count, orders) = (thousands(answer.count), orders(&query, &address.sort).0);
+    let refused = None;
+    Ok((Some(FoundOutputs { rows, count, form, orders, groups, next, nothing, refused }), note))
 }
 
 /// The lists that have records with the words, and how many.

@@ -41,39 +41,9 @@ impl<'a> NamedSnapshot<'a> {
             .then_some((NamedSnapshot { prefix, id }, rest))
     }
 
-    /// The reply with the links of its headers and of its page below the same segment.
-    pub fn keep_in(self, mut reply: Reply) -> Reply {
-        for (name, value) in &mut reply.headers {
-            let kept = match *name {
-                header::LOCATION => [self.prefix.as_bytes(), value.as_bytes()].concat(),
-                header::LINK => {
-                    let links = String::from_utf8_lossy(value.as_bytes());
-                    links.replace("</", &format!("<{}/", self.prefix)).into_bytes()
-                }
-                _ => continue,
-            };
-            // A prefix of a request line is as valid as the header that follows it.
-            if let Ok(kept) = HeaderValue::from_bytes(&kept) {
-                *value = kept;
-            }
-        }
-        let is_shared = reply.is_shared();
-        if let Body::Text { media_type: HTML, bytes } = &mut reply.body
-            && !is_shared
-        {
-            *bytes = self.keep_in_page(bytes).into();
-        }
-        reply
-    }
-
-    /// Prefixes each path in an attribute. Pages escape the quotes of all other text.
-    fn keep_in_page(self, html: &[u8]) -> Vec<u8> {
-        let mut page = String::from_utf8_lossy(html).into_owned();
-        for attribute in ["href", "src", "action"] {
-            page = page
-                .replace(&format!(" {attribute}=\"/"), &format!(" {attribute}=\"{}/", self.prefix));
-        }
-        page.into_bytes()
+    /// The first segment with the slash before it, as sent.
+    pub fn prefix(self) -> &'a str {
+        self.prefix
     }
 
     /// Lets caches keep a cacheable reply without asking again.
@@ -89,6 +59,40 @@ impl<'a> NamedSnapshot<'a> {
             headers.insert(SURROGATE_KEY, key);
         }
     }
+}
+
+/// The reply with the links of its headers and of its page below a prefix.
+pub fn keep_below(prefix: &str, mut reply: Reply) -> Reply {
+    for (name, value) in &mut reply.headers {
+        let kept = match *name {
+            header::LOCATION => [prefix.as_bytes(), value.as_bytes()].concat(),
+            header::LINK => {
+                let links = String::from_utf8_lossy(value.as_bytes());
+                links.replace("</", &format!("<{prefix}/")).into_bytes()
+            }
+            _ => continue,
+        };
+        // A prefix of a request line is as valid as the header that follows it.
+        if let Ok(kept) = HeaderValue::from_bytes(&kept) {
+            *value = kept;
+        }
+    }
+    let is_shared = reply.is_shared();
+    if let Body::Text { media_type: HTML, bytes } = &mut reply.body
+        && !is_shared
+    {
+        *bytes = keep_page_below(prefix, bytes).into();
+    }
+    reply
+}
+
+/// Prefixes each path in an attribute. Pages escape the quotes of all other text.
+fn keep_page_below(prefix: &str, html: &[u8]) -> Vec<u8> {
+    let mut page = String::from_utf8_lossy(html).into_owned();
+    for attribute in ["href", "src", "action"] {
+        page = page.replace(&format!(" {attribute}=\"/"), &format!(" {attribute}=\"{prefix}/"));
+    }
+    page.into_bytes()
 }
 
 /// Whether a text is written as the id of a snapshot.
@@ -138,7 +142,9 @@ mod tests {
         let body =
             br#"<a href="/browse/x">A &quot; href=&quot;/y</a> <a href="https://example.org/">"#;
         let reply = Reply::text(http::StatusCode::OK, HTML, body.as_slice().into());
-        let Body::Text { bytes, .. } = named.unwrap().keep_in(reply).body else { panic!() };
+        let Body::Text { bytes, .. } = keep_below(named.unwrap().prefix(), reply).body else {
+            panic!()
+        };
         let expected = "<a href=\"/@0123456789abcdef/browse/x\">A &quot; href=&quot;/y</a> \
                         <a href=\"https://example.org/\">";
         assert_eq!(std::str::from_utf8(&bytes).unwrap(), expected);

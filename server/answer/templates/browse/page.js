@@ -2,8 +2,11 @@
 // without it.
 "use strict";
 
+// The page may be one of a named snapshot, below /@…, or below the path of a proxy.
+const root = new URL("..", document.currentScript.src).pathname;
+
 for (const place of document.querySelectorAll(".origin")) {
-  place.textContent = location.origin;
+  place.textContent = location.origin + root.slice(0, -1);
 }
 
 const copy = document.getElementById("copy");
@@ -16,8 +19,6 @@ if (copy) {
   });
 }
 
-// The page may be one of a named snapshot, below /@….
-const root = new URL("..", document.currentScript.src).pathname;
 const PAUSE_MILLIS = 250;
 const LETTERS_MIN = 3;
 const known = new Map();
@@ -127,11 +128,16 @@ const completes = (input, path, beside, choose) => {
   input.addEventListener("blur", close);
 };
 
+// The box of a list completes its names alone; there are lists without completion.
 const box = document.getElementById("query");
-const paths = new Map(box.dataset.lists.split(" ").map((pair) => pair.split("=")));
-completes(box, "browse/complete", ({ entity_type }) => entity_type, (candidate) => {
-  location.assign(`${root}browse/${paths.get(candidate.entity_type)}/${encodeURIComponent(candidate.id)}`);
-});
+const paths = new Map(box.dataset.lists.split(" ").filter(Boolean).map((pair) => pair.split("=")));
+if (paths.size > 0) {
+  const [first] = paths.values();
+  const asked = paths.size === 1 ? `browse/complete/${first}` : "browse/complete";
+  completes(box, asked, ({ entity_type }) => entity_type, (candidate) => {
+    location.assign(`${root}browse/${paths.get(candidate.entity_type)}/${encodeURIComponent(candidate.id)}`);
+  });
+}
 
 // A chosen name is sent as the id of its record.
 for (const input of document.querySelectorAll("input[data-list]")) {

@@ -21,14 +21,15 @@ impl RecordsSource<'_> {
     pub(super) fn each(&self, row: u32, visit: impl FnMut(u64)) -> Result<(), ReadError> {
         let RecordsSource { snapshot, entity, target, tree } = self;
         let (mut found, mut outcome) = (Vec::new(), Ok(()));
-        snapshot.gather(*entity, row, tree, &mut |_, value| {
+        let gathered = snapshot.gather(*entity, row, tree, &mut |_, value| {
             if let Gathered::Reference(_, row) = value {
-                match snapshot.first_row_of_id(*target, row) {
+                match snapshot.or_noted(snapshot.first_row_of_id(*target, row)) {
                     Ok(first) => found.extend(first.map(u64::from)),
                     Err(error) => outcome = Err(error),
                 }
             }
-        })?;
+        });
+        snapshot.or_noted(gathered)?;
         outcome?;
         visit_distinct(found, visit);
         Ok(())
@@ -42,7 +43,7 @@ impl IdentifiersSource<'_> {
         let (keys, lists, scheme) = (self.keys, self.lists, self.scheme);
         let mut outcome = Ok(());
         let snapshot = self.snapshot;
-        snapshot.gather(self.entity, row, &self.tree, &mut |end, value| {
+        let gathered = snapshot.gather(self.entity, row, &self.tree, &mut |end, value| {
             let Gathered::Text(text) = value else { return };
             let part = &keys.ends[end].target;
             match index_entry(keys.lists[lists].terms, part, value, snapshot) {
@@ -59,7 +60,8 @@ impl IdentifiersSource<'_> {
                     found.push(number);
                 }
             }
-        })?;
+        });
+        snapshot.or_noted(gathered)?;
         outcome?;
         visit_distinct(found, visit);
         Ok(())

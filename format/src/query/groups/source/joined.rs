@@ -53,10 +53,6 @@ impl<'s> JoinedSource<'s> {
         }
     }
 
-    pub fn snapshot(&self) -> Option<&'s Snapshot> {
-        self.beyond.as_ref().and_then(|beyond| beyond.source.snapshot())
-    }
-
     pub fn value(&self, code: u64) -> Result<GroupValue, ReadError> {
         match &self.beyond {
             Some(beyond) => beyond.source.value(code),

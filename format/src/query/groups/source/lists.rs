@@ -56,8 +56,10 @@ impl<'s> ListsSource<'s> {
             if at.is_multiple_of(READS_PER_CHECK) {
                 deadline.check()?;
             }
-            let term = file.term_at(lists, at)?;
-            let list = file.postings(lists, at)?;
+            // On a mirror, the terms and the heads of all lists are fetched together.
+            let term = snapshot.or_noted(file.term_at(lists, at).map(Some));
+            let list = snapshot.or_noted(file.postings(lists, at).map(Some));
+            let (Some(term), Some(list)) = (term?, list?) else { continue };
             let value = match terms {
                 Terms::Rows(target) => ListValue::Record(target, term as u32),
                 Terms::AnyRows => {
@@ -71,7 +73,7 @@ impl<'s> ListsSource<'s> {
                 _ => ListValue::Code(term),
             };
             if let ListValue::Record(target, row) = value {
-                let id = snapshot.row_id(target, row)?;
+                let id = snapshot.or_noted(snapshot.row_id(target, row))?;
                 if id == NO_ID {
                     continue;
                 }
@@ -115,7 +117,9 @@ impl<'s> ListsSource<'s> {
     ) -> Result<(), QueryError> {
         for (code, (_, of_group)) in (0..).zip(&self.groups) {
             for list in of_group {
-                list.view(chunk)?.each(|low| {
+                let view = self.snapshot.or_noted(list.view(chunk).map(Some))?;
+                let Some(view) = view else { continue };
+                view.each(|low| {
                     if rows.contains(low) {
                         visit(low, code);
                     }

@@ -281,9 +281,9 @@ impl<'s> Source<'s> {
             Source::Lists(lists) => {
                 let mut codes = Vec::with_capacity(lists.groups.len());
                 for (code, (_, of_group)) in (0..).zip(&lists.groups) {
-                    codes.push((code, count_union(of_group)?));
+                    codes.push((code, lists.snapshot.or_noted(count_union(of_group))?));
                 }
-                let present = count_union(&lists.presence)?;
+                let present = lists.snapshot.or_noted(count_union(&lists.presence))?;
                 Ok(Counted { codes, null: u64::from(rows).saturating_sub(present) })
             }
             Source::Presence(presence) => {
@@ -296,11 +296,17 @@ impl<'s> Source<'s> {
                 if let Some(counts) = order.counts_at_once()? {
                     return Ok(Counted { codes: (0..).zip(counts).collect(), null });
                 }
-                let mut codes = Vec::new();
+                let (mut codes, mut ended) = (Vec::new(), Ok(()));
                 for code in 0..order.no_code() {
                     deadline.check()?;
-                    codes.push((code, order.ranks_of(code..code + 1)?.len() as u64));
+                    match order.ranks_of(code..code + 1) {
+                        Ok(ranks) => codes.push((code, ranks.len() as u64)),
+                        // An attempt notes what the searches for all codes lack.
+                        Err(error) if order.notes_failures() => ended = Err(error),
+                        Err(error) => return Err(error.into()),
+                    }
                 }
+                ended?;
                 Ok(Counted { codes, null })
             }
             Source::Targets(targets) => targets.totals(rows, deadline),
@@ -322,9 +328,11 @@ impl<'s> Source<'s> {
                     if (code as usize).is_multiple_of(READS_PER_CHECK) {
                         deadline.check()?;
                     }
-                    counter.add_many(code, count_common(rows, of_group, chunk)?);
+                    let common = count_common(rows, of_group, chunk);
+                    counter.add_many(code, lists.snapshot.or_noted(common)?);
                 }
-                let present = count_common(rows, &lists.presence, chunk)?;
+                let present = count_common(rows, &lists.presence, chunk);
+                let present = lists.snapshot.or_noted(present)?;
                 counter.add_many(NULL, rows.count() - present);
                 Ok(())
             }
@@ -464,18 +472,8 @@ impl<'s> Source<'s> {
         }
     }
 
-    /// The snapshot whose codes the values are.
-    fn snapshot(&self) -> Option<&'s Snapshot> {
-        match self {
-            Source::Lists(lists) => Some(lists.snapshot),
-            Source::Joined(joined) => joined.snapshot(),
-            _ => None,
-        }
-    }
-
     /// The value by which a code is sorted: ids by their numbers, other values as their keys sort.
-    pub(super) fn rank(&self, code: u64) -> Result<Rank, ReadError> {
-        let snapshot = self.snapshot();
+    pub(super) fn rank(&self, code: u64, snapshot: &Snapshot) -> Result<Rank, ReadError> {
         Ok(match self.value(code)? {
             GroupValue::Null => Rank::Null,
             GroupValue::Boolean(value) => Rank::Number(value.into()),
@@ -483,10 +481,7 @@ impl<'s> Source<'s> {
                 Rank::Number(crate::index::orders::sortable_integer(value))
             }
             GroupValue::Record { id, .. } => Rank::Number(id),
-            GroupValue::Code(code) => {
-                let text = snapshot.map(|snapshot| snapshot.code(code)).transpose()?;
-                Rank::Text(text.unwrap_or_default().to_owned())
-            }
+            GroupValue::Code(code) => Rank::Text(snapshot.code(code)?.to_owned()),
             GroupValue::Text(text) => Rank::Text(text),
         })
     }

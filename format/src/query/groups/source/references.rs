@@ -22,10 +22,12 @@ impl TargetsSource<'_> {
         records: u64,
         visit: &mut impl FnMut(u16, u64),
     ) -> Result<(), ReadError> {
-        let block = self.file.block(self.path, chunk * CHUNK_BLOCKS + word)?;
-        block.each(records, |record, row| {
-            visit((word * 64 + record) as u16, row.map_or(NULL, u64::from));
-        });
+        let block = self.file.block(self.path, chunk * CHUNK_BLOCKS + word);
+        if let Some(block) = self.snapshot.or_noted(block.map(Some))? {
+            block.each(records, |record, row| {
+                visit((word * 64 + record) as u16, row.map_or(NULL, u64::from));
+            });
+        }
         Ok(())
     }
 
@@ -73,13 +75,16 @@ impl LinksSource<'_> {
         let is_left_out =
             |row: u32| self.direction == Direction::Citations && suppressed.has(self.entity, row);
         let mut is_null = true;
-        self.citations.rows(self.direction, row)?.each(|row| {
-            if !is_left_out(row) {
-                is_null = false;
-                visit(u64::from(row));
-            }
-            true
-        })?;
+        let rows = self.citations.rows(self.direction, row).and_then(|rows| {
+            rows.each(|row| {
+                if !is_left_out(row) {
+                    is_null = false;
+                    visit(u64::from(row));
+                }
+                true
+            })
+        });
+        self.snapshot.or_noted(rows)?;
         if is_null {
             visit(NULL);
         }

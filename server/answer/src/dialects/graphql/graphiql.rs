@@ -45,6 +45,6 @@ mod tests {
 
     #[test]
     fn every_part_unpacks_and_the_page_names_no_other_part() {
-        FILES.check("/graphiql");
+        FILES.check("graphiql", &["licences.txt"]);
     }
 }

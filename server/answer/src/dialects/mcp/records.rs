@@ -6,6 +6,7 @@ use pinakes_format::entity::Entity;
 use pinakes_format::formats::apa::Formatted;
 use pinakes_format::formats::reference::Reference;
 use pinakes_format::formats::rich::Rich;
+use pinakes_format::formats::{REFERENCE_MEMBERS, ReferenceFormat, ReferenceWriter};
 use pinakes_format::query::{REFERENCES, parse_select};
 use pinakes_format::record::members::{Members, View};
 use pinakes_format::snapshot::{LookupResult, RecordLookup};
@@ -22,6 +23,8 @@ pub const IDS_MAX: usize = 25;
 const ABSTRACT_MAX: usize = 1_000;
 /// Items of a long list of a record on one page.
 const ITEMS_MAX: usize = 25;
+/// The format of references that people read.
+const TEXT: &str = "text";
 /// The answer to a name that no record has.
 const NO_RECORD: &str = "`search` finds records by words";
 
@@ -117,7 +120,8 @@ pub fn add_abstracts(found: &mut Value, call: &Call<'_>) -> Result<(), Failure> 
     for record in records.into_iter().flatten() {
         let number = record["id"].as_str().and_then(|id| Entity::Output.parse_id(id));
         let Some(number) = number else { continue };
-        if let LookupResult::Row(row) = snapshot.find(Entity::Output, number)? {
+        let found = snapshot.find(Entity::Output, number).map(Some);
+        if let Some(LookupResult::Row(row)) = snapshot.or_noted(found)? {
             listed.push(record);
             rows.push(row);
         }
@@ -197,9 +201,17 @@ pub fn cite(ids: &[String], format: &str, call: &Call<'_>) -> Answered {
     if let Err(message) = check_ids(ids) {
         return Ok(Err(message));
     }
+    let known = ReferenceFormat::ALL.into_iter().find(|known| known.name() == format);
+    if known.is_none() && format != TEXT {
+        let [one, two, three] = ReferenceFormat::ALL.map(ReferenceFormat::name);
+        return Ok(Err(format!("`format` must be `{TEXT}`, `{one}`, `{two}` or `{three}`")));
+    }
     let mut references = Vec::with_capacity(ids.len());
     for id in ids {
-        match call.snapshot.or_noted(cite_one(id, format, call).map(Some))? {
+        if call.limits().cpu_left().is_zero() {
+            return Err(Failure::Deadline);
+        }
+        match call.snapshot.or_noted(cite_one(id, known, call).map(Some))? {
             Some(Ok(reference)) => references.push(reference),
             Some(Err(message)) => return Ok(Err(message)),
             None => {}
@@ -208,21 +220,29 @@ pub fn cite(ids: &[String], format: &str, call: &Call<'_>) -> Answered {
     Ok(Ok(json!({ "format": format, "references": references })))
 }
 
-fn cite_one(id: &str, format: &str, call: &Call<'_>) -> Result<Result<String, String>, Failure> {
-    let id_text = match output(id, call)? {
-        Ok((id_text, _)) => id_text,
+/// A reference without abstract and keywords, which `search` and `get` give.
+fn cite_one(
+    id: &str,
+    format: Option<ReferenceFormat>,
+    call: &Call<'_>,
+) -> Result<Result<String, String>, Failure> {
+    let row = match output(id, call)? {
+        Ok((_, row)) => row,
         Err(message) => return Ok(Err(message)),
     };
-    let query = if format == "text" { String::new() } else { format!("?format={format}") };
-    let bytes = match get(format!("/outputs/{id_text}{query}"), call)? {
-        Inner::Found(_, bytes) => bytes,
-        Inner::Refused(message) => return Ok(Err(message)),
-    };
+    let mut writer = REFERENCE_MEMBERS.writer(call.snapshot);
+    REFERENCE_MEMBERS.render(row, &mut writer)?;
+    let mut reference = Reference::read(&writer.out)?;
+    reference.leave_out_texts();
     Ok(Ok(match format {
-        "text" => {
-            let Formatted { before, italic, after } = Formatted::new(&Reference::read(&bytes)?);
+        Some(format) => {
+            let id = &call.snapshot.manifest().id;
+            let bytes = ReferenceWriter::of_record(format, &reference, id)?;
+            String::from_utf8_lossy(&bytes).trim_end().to_owned()
+        }
+        None => {
+            let Formatted { before, italic, after } = Formatted::new(&reference);
             Rich::of(&format!("{before}{italic}{after}")).text()
         }
-        _ => String::from_utf8_lossy(&bytes).trim_end().to_owned(),
     }))
 }

@@ -77,6 +77,40 @@ pub static LISTS: [List; 10] = [
     List { entity: Entity::Subfield, keys: NODE, refused: &[] },
 ];
 
+/// A small list.
+pub struct Collection {
+    pub name: &'static str,
+    /// The list whose records have the values, and the key.
+    pub list: &'static str,
+    pub key: &'static str,
+}
+
+impl Collection {
+    /// The collection with a name.
+    pub fn named(name: &str) -> Option<&'static Collection> {
+        COLLECTIONS.iter().find(|collection| collection.name == name)
+    }
+}
+
+const fn of_works(name: &'static str, key: &'static str) -> Collection {
+    Collection { name, list: "works", key }
+}
+
+/// The small lists, in OpenAlex's order.
+pub static COLLECTIONS: [Collection; 11] = [
+    of_works("keywords", "keywords.id"),
+    of_works("types", "type"),
+    of_works("languages", "language"),
+    of_works("countries", "institutions.country_code"),
+    of_works("continents", "institutions.continent"),
+    of_works("licenses", "primary_location.license"),
+    of_works("sdgs", "sustainable_development_goals.id"),
+    of_works("oa-statuses", "open_access.oa_status"),
+    of_works("indexes", "indexed_in"),
+    Collection { name: "institution-types", list: "institutions", key: "type" },
+    Collection { name: "source-types", list: "sources", key: "type" },
+];
+
 const WORKS: &[KeyRow] = &[
     row("id", OWN_ID),
     row("name", &["display_name"]),

@@ -3,7 +3,9 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use pinakes_format::query::{ALL_RECORDS_MIN, GroupValue, Grouping, Query, ResultKind};
+use pinakes_format::query::{
+    ALL_RECORDS_MIN, Group, GroupValue, Grouping, Groups, Query, ResultKind,
+};
 use pinakes_format::record::keyword_id;
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
@@ -78,17 +80,18 @@ fn found_besides(
 }
 
 /// Where a page is among all.
-struct Place {
-    begun: Duration,
+pub struct Place {
+    pub begun: Duration,
     /// Matching records.
-    count: u64,
+    pub count: u64,
     /// Records or groups of the page.
-    on_page: usize,
+    pub on_page: usize,
     /// All groups, if groups are counted.
-    groups: Option<u64>,
+    pub groups: Option<u64>,
 }
 
-fn meta(request: &Request, query: &Query, place: &Place, call: &Call<'_>) -> Value {
+/// The summary of a page.
+pub fn meta(request: &Request, query: &Query, place: &Place, call: &Call<'_>) -> Value {
     let page = match request.is_by_cursor {
         true => Value::Null,
         false => query.page.get().into(),
@@ -124,20 +127,30 @@ fn groups(
     let groups = count_groups(query, grouping, call)?;
     let on_page = groups.page.len();
     let place = Place { begun, count: groups.count, on_page, groups: Some(groups.total) };
-    let made: Result<Vec<Value>, ReadError> = groups
-        .page
-        .iter()
-        .map(|group| {
-            let value = group.values.first().unwrap_or(&GroupValue::Null);
-            let (key, name) = (key_of(value, call.snapshot)?, display_name(value, call.snapshot)?);
-            let name = name.map_or_else(|| key.clone(), |name| name.into_owned());
-            let (key, name) = printed(request.group_reads, key, name);
-            Ok(json!({ "key": key, "key_display_name": name, "count": (group.count) }))
-        })
+    let named = named_groups(&groups, request, call.snapshot)?;
+    let made: Vec<Value> = named
+        .into_iter()
+        .map(|(key, name, count)| json!({ "key": key, "key_display_name": name, "count": count }))
         .collect();
     let meta = meta(request, query, &place, call);
-    let body = json!({ "meta": meta, "results": [], "group_by": (made?) });
+    let body = json!({ "meta": meta, "results": [], "group_by": made });
     Ok(Reply::json(body.to_string()).uncached())
+}
+
+/// The key, the name and the count of each group.
+pub fn named_groups(
+    groups: &Groups,
+    request: &Request,
+    snapshot: &Snapshot,
+) -> Result<Vec<(String, String, u64)>, ReadError> {
+    let named = |group: &Group| {
+        let value = group.values.first().unwrap_or(&GroupValue::Null);
+        let (key, name) = (key_of(value, snapshot)?, display_name(value, snapshot)?);
+        let name = name.map_or_else(|| key.clone(), |name| name.into_owned());
+        let (key, name) = printed(request.group_reads, key, name);
+        Ok((key, name, group.count))
+    };
+    groups.page.iter().map(named).collect()
 }
 
 /// The key and the name of a group, as OpenAlex prints those of some keys.

@@ -665,7 +665,7 @@ fn split_alternatives(values: &str) -> impl Iterator<Item = &str> {
 }
 
 /// A code without the address or the collection that OpenAlex gives it: `FR` of `countries/FR`.
-fn code_of(value: &str) -> &str {
+pub fn code_of(value: &str) -> &str {
     let goal = value.strip_prefix("https://metadata.un.org/");
     let bare = goal.or_else(|| value.strip_prefix(ADDRESS)).unwrap_or(value);
     match bare.split_once('/') {
