@@ -48,7 +48,7 @@ pub fn publish(options: &PublishOptions, run: &mut MirrorRun) -> Result<PathBuf>
         refuse_suppressed(snapshot.manifest())?;
     }
     let site = options.site.as_deref().map(|site| {
-        refuse_large_files(snapshot.manifest())?;
+        refuse_large_files(&snapshot.manifest().files)?;
         let pubkey = key.as_ref().map(PublicKey::from_secret_key).transpose();
         Site::read(site, pubkey.map_err(|error| Error::Usage(error.to_string()))?.as_ref())
     });

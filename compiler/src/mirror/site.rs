@@ -14,7 +14,7 @@ use std::{
 };
 
 use minisign::PublicKey;
-use pinakes_format::storage::manifest::Manifest;
+use pinakes_format::storage::manifest::FileEntry;
 use pinakes_store::files::{make_directory, write_atomically};
 
 use crate::error::{Error, Result};
@@ -106,8 +106,8 @@ fn files_in(directory: &Path, prefix: &str) -> Result<Vec<(String, Vec<u8>)>> {
 /// # Errors
 ///
 /// The first such file.
-pub fn refuse_large_files(manifest: &Manifest) -> Result<()> {
-    match manifest.files.iter().find(|entry| entry.size_bytes > FILE_BYTES_MAX) {
+pub fn refuse_large_files(files: &[FileEntry]) -> Result<()> {
+    match files.iter().find(|entry| entry.size_bytes > FILE_BYTES_MAX) {
         None => Ok(()),
         Some(entry) => Err(Error::Usage(format!(
             "`{}` has {} bytes; in a browser, a file has at most {FILE_BYTES_MAX}. Publish without `--site`, or link \
@@ -127,6 +127,17 @@ mod tests {
     use minisign::KeyPair;
 
     use super::*;
+
+    #[test]
+    fn a_file_of_4_gib_is_refused() {
+        let file = |size_bytes| {
+            let (path, blake3) = ("outputs/records".into(), String::new());
+            [FileEntry { path, size_bytes, blake3, published: None, rows: None }]
+        };
+        refuse_large_files(&file((4 << 30) - 1)).unwrap();
+        let refused = refuse_large_files(&file(4 << 30)).unwrap_err().to_string();
+        assert!(refused.contains("`outputs/records` has 4294967296 bytes"), "{refused}");
+    }
 
     #[test]
     fn a_site_has_the_key_and_one_module() {

@@ -3,7 +3,7 @@
 //! ```text
 //! input(n)                   where JavaScript writes n bytes for the next call
 //! open()                     a line of JSON {publication, signature, keys}, then the manifest
-//! ask(now)                   a line of JSON {method, target, headers}, then the body; returns the number of the request
+//! ask(now)                   a line of JSON {method, target, headers, …}, then the body; returns the number of the request
 //! attempt(request)           a reply: a line of JSON {status, headers, isInPieces}, then the body; or what is missing
 //! piece(request)             the next piece of a body; or what is missing
 //! give(request, index)       the bytes of a missing range

@@ -35,6 +35,8 @@ static SETTINGS: LazyLock<Settings> = LazyLock::new(|| Settings {
     has_openalex: true,
     is_https: false,
     is_behind_network: false,
+    base_path: None,
+    site: None,
     data_licence: None,
 });
 
@@ -67,6 +69,8 @@ pub struct Head {
     target: String,
     headers: Vec<(String, String)>,
     is_https: bool,
+    /// The path below which the site lies; empty at the root.
+    base_path: String,
 }
 
 /// A request that is answered in one attempt or more.
@@ -112,7 +116,8 @@ impl Asking {
             let known = HeaderName::try_from(&name).map_err(|_| refuse(()))?;
             headers.append(known, HeaderValue::try_from(&value).map_err(|_| refuse(()))?);
         }
-        let settings = Settings { is_https: head.is_https, ..SETTINGS.clone() };
+        let base_path = Some(head.base_path).filter(|path| !path.is_empty()).map(Into::into);
+        let settings = Settings { is_https: head.is_https, base_path, ..SETTINGS.clone() };
         Ok(Asking {
             method,
             target: head.target,

@@ -3,12 +3,12 @@
 /** The packings, the smallest first, with the names of their files and of the browser's decoders. */
 const PACKINGS = [["br", "brotli"], ["gz", "gzip"]];
 
-/** The bytes of the module. `progress` is called with the packed bytes so far and in all. */
-async function loadModule(name, progress = () => {}) {
+/** The bytes of the module at an address. `progress` is called with the packed bytes so far and in all. */
+async function loadModule(address, progress = () => {}) {
     const packing = PACKINGS.find(([, decoder]) => canUnpack(decoder));
     if (!packing) throw new Error("this browser cannot unpack the module; use a newer one");
     const [extension, decoder] = packing;
-    const response = await fetch(`/${name}.${extension}`);
+    const response = await fetch(`${address}.${extension}`);
     if (!response.ok) throw new Error(`the module: the host answered ${response.status}`);
     const all = Number(response.headers.get("content-length"));
     let loaded = 0;

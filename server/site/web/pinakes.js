@@ -7,8 +7,8 @@
 
 /** The results of calls, as src/exports.rs numbers them. */
 const DONE = 0, MISSING = 1, FAILED = 2, ENDED = 3;
-/** Transfers at the same time. */
-const TRANSFERS_MAX = 16;
+/** Transfers at the same time. Browsers set lower limits for old protocols. */
+const TRANSFERS_MAX = 64;
 /** Ranges of one request: their header stays below 2 KB. */
 const RANGES_MAX = 64;
 /** Memory from which on an instance takes no more requests: chunks stay in it until it ends. */
@@ -22,7 +22,8 @@ export class Unavailable extends Error {}
  * Opens the publication at a URL.
  *
  * Options: `module`, the compiled module; `keys`, of which one must have signed the publication; `fetch`, by which files
- * are read; `kept`, which keeps files between sessions by `has(name)`, `get(name)` and `put(name, bytes)`.
+ * are read; `kept`, which keeps files between sessions by `has(name)`, `get(name)` and `put(name, bytes)`. Nothing waits for
+ * what is put, so `put` must not fail.
  */
 export async function open(url, options) {
     const site = new Site(url, options);
@@ -75,7 +76,7 @@ class Site {
     /** The manifest of a snapshot: the early one, if it is of this snapshot. */
     async #manifest(name, id, early) {
         if (!early || JSON.parse(new TextDecoder().decode(early)).id !== id) return this.#immutable(name);
-        await this.#kept?.put(name, early);
+        this.#kept?.put(name, early);
         return early;
     }
 
@@ -86,11 +87,11 @@ class Site {
 
     /**
      * Answers a request: status, headers as pairs, and the body as bytes, or as a stream of a long one.
-     * `headers` are pairs, with `host`, which links name.
+     * `headers` are pairs, with `host`, which links name. The links of pages lie below `basePath`.
      */
-    async answer({ method = "GET", target, headers = [], body = null, isHttps = false }) {
+    async answer({ method = "GET", target, headers = [], body = null, isHttps = false, basePath = "" }) {
         const instance = await this.#ready();
-        const head = { method, target, headers, is_https: isHttps };
+        const head = { method, target, headers, is_https: isHttps, base_path: basePath };
         const request = instance.ask(head, body ?? new Uint8Array());
         let isInPieces = false;
         try {
@@ -181,7 +182,7 @@ class Site {
             this.#note(range, async () => {
                 const bytes = (await sent).get(range);
                 if (!bytes) return this.#immutable(this.#name(range), range);
-                await this.#kept?.put(this.#key(range), bytes);
+                this.#kept?.put(this.#key(range), bytes);
                 return bytes;
             });
         }
@@ -217,7 +218,7 @@ class Site {
         const kept = isFresh ? null : await this.#kept?.get(key);
         if (kept) return kept;
         const bytes = await this.#transfer(name, range, isFresh);
-        await this.#kept?.put(key, bytes);
+        this.#kept?.put(key, bytes);
         return bytes;
     }
 
@@ -225,7 +226,7 @@ class Site {
     async #file(name) {
         try {
             const bytes = await this.#transfer(name, null, true);
-            await this.#kept?.put(name, bytes);
+            this.#kept?.put(name, bytes);
             return bytes;
         } catch (error) {
             const kept = await this.#kept?.get(name);

@@ -2,6 +2,7 @@
 // `make site` puts module.js before this text, and the name of the module into it.
 
 const MODULE = "pinakes.wasm";
+const TREE = new URL("./", document.currentScript.src);
 const line = document.getElementById("progress");
 
 async function start() {
@@ -12,14 +13,14 @@ async function start() {
                 "have none in private windows.",
         );
     }
-    const registered = navigator.serviceWorker.register("/worker.js");
-    const cache = await caches.open("pinakes-programs");
-    if (!(await cache.match(`/${MODULE}`))) {
-        const bytes = await loadModule(MODULE, (loaded, all) => {
+    const registered = navigator.serviceWorker.register(new URL("worker.js", TREE));
+    const [cache, address] = [await caches.open("pinakes-programs"), new URL(MODULE, TREE)];
+    if (!(await cache.match(address))) {
+        const bytes = await loadModule(address, (loaded, all) => {
             const percent = all > 0 ? ` of ${(all / 1e6).toFixed(1)}` : "";
             line.textContent = `Loading the program, once: ${(loaded / 1e6).toFixed(1)}${percent} MB.`;
         });
-        await cache.put(`/${MODULE}`, new Response(bytes));
+        await cache.put(address, new Response(bytes));
     }
     await registered;
     await navigator.serviceWorker.ready;

@@ -4,9 +4,12 @@
 
 const KEYS = [];
 const MODULE = "pinakes.wasm";
+/** The address of the tree, and its path without the last slash. */
+const TREE = new URL("./", self.location);
+const BASE_PATH = TREE.pathname.slice(0, -1);
 /** The files of the tree, and the programs of its pages; all other addresses are the interface's. */
 const FILES = new RegExp(
-    "^/((snapshots|publications|objects)/|publication[.]json|manifest[.]json|(index|404)[.]html$|(start|worker)[.]js$|pinakes-|" +
+    "^((snapshots|publications|objects)/|publication[.]json|manifest[.]json|(start|worker)[.]js$|pinakes-|" +
         "docs/(swagger-ui[.]|licences)|graphiql/(graphiql[.]|react|licences))",
 );
 /** The names of caches: one of programs, one of what is read of publications. */
@@ -27,9 +30,9 @@ class Kept {
         const kept = new Kept();
         kept.#cache = await caches.open(READ);
         for (const { url } of await kept.#cache.keys()) {
-            const { searchParams, pathname, search } = new URL(url);
-            const size = Number(searchParams.get("size"));
-            kept.#note(pathname.slice(1) + search.replace(/[?&]size=\d+$/, ""), size);
+            const [, name, size] = /^(.*)[?&]size=(\d+)$/.exec(url);
+            // Another site of the same origin has files of its own.
+            if (name.startsWith(TREE)) kept.#note(name.slice(TREE.href.length), Number(size));
         }
         return kept;
     }
@@ -76,7 +79,7 @@ class Kept {
 
 /** The address under which a file is kept: with its size, so that the list of addresses tells all sizes. */
 function address(name, size) {
-    return `/${name}${name.includes("?") ? "&" : "?"}size=${size}`;
+    return `${TREE}${name}${name.includes("?") ? "&" : "?"}size=${size}`;
 }
 
 /** The open publication, and when it was looked for. */
@@ -99,24 +102,24 @@ function site() {
 
 async function begin() {
     const [module, kept] = await Promise.all([compiled(), Kept.open()]);
-    return open(self.location.origin, { module, keys: KEYS, kept });
+    return open(TREE, { module, keys: KEYS, kept });
 }
 
 /** The module: kept by the page that loaded it, or from the host. */
 async function compiled() {
-    const cache = await caches.open(PROGRAMS);
-    const kept = await cache.match(`/${MODULE}`);
+    const [cache, address] = [await caches.open(PROGRAMS), new URL(MODULE, TREE)];
+    const kept = await cache.match(address);
     if (kept) return WebAssembly.compile(await kept.arrayBuffer());
-    const bytes = await loadModule(MODULE);
-    await cache.put(`/${MODULE}`, new Response(bytes));
+    const bytes = await loadModule(address);
+    await cache.put(address, new Response(bytes));
     return WebAssembly.compile(bytes);
 }
 
 self.addEventListener("install", () => self.skipWaiting());
 self.addEventListener("activate", (event) => event.waitUntil(activate()));
 self.addEventListener("fetch", (event) => {
-    const { origin, pathname } = new URL(event.request.url);
-    if (origin === self.location.origin && !FILES.test(pathname)) {
+    const { url } = event.request;
+    if (url.startsWith(TREE) && !FILES.test(url.slice(TREE.href.length))) {
         event.respondWith(answer(event.request));
     }
 });
@@ -124,7 +127,8 @@ self.addEventListener("fetch", (event) => {
 /** Removes older modules, and takes the open pages over. */
 async function activate() {
     const cache = await caches.open(PROGRAMS);
-    const older = (await cache.keys()).filter(({ url }) => !url.endsWith(`/${MODULE}`));
+    const address = new URL(MODULE, TREE).href;
+    const older = (await cache.keys()).filter(({ url }) => url.startsWith(TREE) && url !== address);
     await Promise.all(older.map((request) => cache.delete(request)));
     await self.clients.claim();
 }
@@ -134,7 +138,8 @@ async function answer(request) {
     try {
         const reply = await (await site()).answer({
             method: request.method,
-            target: pathname + search,
+            target: pathname.slice(BASE_PATH.length).replace(/^\/index[.]html$/, "/") + search,
+            basePath: BASE_PATH,
             headers: [["host", host], ...request.headers],
             body: request.method === "POST" ? new Uint8Array(await request.arrayBuffer()) : null,
             isHttps: protocol === "https:",
