@@ -98,7 +98,7 @@ pub fn compile(
     let mut named = stage.name_parts(parts, progress)?;
     let object_names = named.iter().map(|named| named.name.clone()).collect();
     let mut warnings = Warnings::default();
-    // Equal parts have equal names; a second copy would make the same object at the same time.
+    // Equal parts have equal names and one object: a second copy would give each record twice.
     drop_copies(&mut named, |named| (&named.name, &named.part), &mut warnings);
     for named in &named {
         warnings

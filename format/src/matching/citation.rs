@@ -96,8 +96,8 @@ fn split_identifiers(text: &str) -> (String, Vec<Identifier>) {
         let found = if let Some(at) = lower.find("10.").filter(|at| is_doi_start(&lower[..*at])) {
             let doi = doi_of(&lower[at..]);
             Scheme::Doi.parse(doi).map(|doi| Identifier::External(Scheme::Doi, doi))
-        // A bare number is an identifier behind its label alone: `PMID: 12345`.
         } else if is_labelled("pmid") && bare.bytes().all(|byte| byte.is_ascii_digit()) {
+            // A bare number is an identifier behind its label alone: `PMID: 12345`.
             Some(Identifier::External(Scheme::Pmid, bare.to_owned()))
         } else {
             // `Identifier::parse` takes eight digits for an ISSN, and `1990-2000` too: numbers of a citation are not
@@ -113,9 +113,9 @@ fn split_identifiers(text: &str) -> (String, Vec<Identifier>) {
         };
         // The label of the next chunk: `PMID: 12345` has a space.
         label = bare.trim_end_matches(':');
+        // Identifiers and addresses have no words of a title.
         if found.is_some() {
             identifiers.extend(found);
-        // The words of an address are no words of a title.
         } else if !lower.starts_with("http") && !lower.starts_with("www.") {
             rest.push(' ');
             rest.push_str(chunk);

@@ -90,7 +90,7 @@ fn hash_of_pair(form: &[u8], stem: &[u8], number: u16) -> u64 {
 
 /// Checks the list and the positions of a term.
 fn verify_term(term: Term<'_>, rows: &Range<u32>, next: &mut Contiguous) -> Result<(), CheckError> {
-    // Regions without gaps have no byte that no check reads.
+    // In regions without gaps each byte is of a term, and is checked.
     if let Place::Region { from, entries_from, entries, .. } = term.list.place {
         ensure(from == next.postings, "the posting lists are not contiguous")?;
         next.postings = entries_from + entries.as_flattened().len();
@@ -124,7 +124,7 @@ fn verify_term(term: Term<'_>, rows: &Range<u32>, next: &mut Contiguous) -> Resu
         postings.advance()?;
     }
     ensure(postings.row() == NO_ROW, "a term has more postings than its count")?;
-    // Another field would have occurrences that this check does not read.
+    // The occurrences of a field that `ALL` lacks would not be checked.
     const { assert!(FIELDS == Field::ALL.len()) };
     Ok(())
 }

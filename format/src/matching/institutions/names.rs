@@ -195,8 +195,8 @@ pub(super) fn best_name(
     let record = Record { names, city, has_city, affiliation, bits };
     let Best { place, is_acronym } = record.best();
     let Record { names, city, .. } = record;
-    // `find` needs the cities of all records, also of records without a name in the text: a city behind a name tells
-    // where the named institution is.
+    // Also a record without a name in the text shows that the text has a city. `find` looks for cities behind the names
+    // that it finds.
     if has_city {
         cities.insert(city);
     }
