@@ -166,7 +166,7 @@ impl AccessLine {
             micros: self.begun.elapsed().as_micros() as u64,
             agent: agent.as_deref(),
         };
-        // Each thread keeps one buffer, so a line allocates nothing.
+        // The buffer of a thread keeps its memory from line to line.
         thread_local! {
             static LINE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
         }

@@ -377,8 +377,8 @@ fn value_words(
     let written = expression.text.split_once(':').map_or("", |(_, value)| value.trim());
     let written = written.trim_start_matches('!').trim();
     let of_key = groups.iter().find(|group| group.key == expression.key.name);
+    // The groups of the page have the names of codes already.
     let group = of_key
-        // The groups of the page have the names of codes already.
         .and_then(|group| group.bars.iter().find(|bar| bar.value.as_deref() == Some(written)));
     let written = match (group, expression.key.kind, written) {
         (Some(group), ..) => group.name.as_str(),
