@@ -46,6 +46,7 @@ pub fn publish(options: &PublishOptions, run: &mut MirrorRun) -> Result<PathBuf>
         refuse_suppressed(snapshot.manifest())?;
     }
     let now = Utc::now();
+    // All refusals precede the lock and the first change of the tree.
     refuse_snapshot_directory(options, &source)?;
     refuse_writable_by_others(&options.to)?;
     refuse_unsafe_subdirectories(&options.to, &[SNAPSHOTS, OBJECTS, PUBLICATIONS])?;
@@ -62,9 +63,11 @@ pub fn publish(options: &PublishOptions, run: &mut MirrorRun) -> Result<PathBuf>
     if let Some(directory) = &options.objects {
         publication.objects = Some(tree.add_objects(directory)?);
     }
+    // The files come before the publication that names them: a reader of the new publication finds all of them.
     tree.add_snapshot(&source)?;
     tree.warn_if_large(MANIFEST, publication.snapshot.manifest_bytes);
     interrupt::publish_uninterrupted(|| tree.replace_publication(&publication, key.as_ref()))?;
+    // Readers of the earlier publication may fetch its files until the publication is replaced.
     tree.prune()?;
     drop(lock);
     interrupt::keep_on_signal();

@@ -109,6 +109,7 @@ impl Traffic {
         registry.register(Box::new(body_bytes.clone())).expect(UNIQUE);
         registry.register(Box::new(codings.clone())).expect(UNIQUE);
         registry.register(Box::new(limited.clone())).expect(UNIQUE);
+        // The first number counts the paths without a route.
         let routes = 1 + routes().len();
         Traffic {
             registry,
