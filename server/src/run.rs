@@ -320,6 +320,7 @@ pub(crate) fn keep_mirror(service: &Arc<Service>) {
 async fn follow_mirrors(service: Arc<Service>, upstream: Arc<Upstream>) {
     loop {
         time::sleep(upstream.upkeep.interval).await;
+        // The search for a publication, the opening and the copying block, so they leave the threads of the runtime.
         let (finder, owner) = (Arc::clone(&upstream), Arc::clone(&service));
         let prepared = tokio::task::spawn_blocking(move || {
             let found = finder.find_newer().inspect_err(|error| {
@@ -334,10 +335,12 @@ async fn follow_mirrors(service: Arc<Service>, upstream: Arc<Upstream>) {
                     tracing::error!(%error, "cannot open the newer snapshot");
                 })
                 .ok()?;
+            // Chunks that both snapshots have are copied, and not fetched again.
             finder.take_over(&opened.snapshot, &earlier.snapshot);
             Some((id, opened))
         });
         let Ok(Some((id, opened))) = prepared.await else { continue };
+        // The chunks that clients ask most are fetched before the switch: no request waits for them after it.
         Arc::clone(&service).warm(opened).await;
         let (linker, owner) = (Arc::clone(&upstream), Arc::clone(&service));
         let switched = tokio::task::spawn_blocking(move || {
@@ -347,7 +350,9 @@ async fn follow_mirrors(service: Arc<Service>, upstream: Arc<Upstream>) {
                 tracing::error!(%error, "cannot switch to the newer snapshot");
                 return;
             }
+            // The link has moved, and the server opens the snapshot of the link.
             owner.snapshots().apply_changes();
+            // The earlier snapshot is no longer served, but requests may still read it: open ones stay.
             let removed = linker.directory.remove_partial(&owner.snapshots().open_ids());
             if !removed.is_empty() {
                 tracing::info!(snapshots = ?removed, "removed earlier snapshots that were here in part");

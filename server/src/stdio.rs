@@ -55,6 +55,7 @@ fn answer_lines(
     service: Arc<Service>,
     mut input: impl BufRead,
 ) -> io::Result<()> {
+    // The loops that follow the snapshot are tasks, which need the runtime of this thread.
     let _entered = runtime.enter();
     follow(Arc::clone(&service));
     tokio::spawn(activate(Arc::clone(&service)));
@@ -63,6 +64,7 @@ fn answer_lines(
     let mut calls: JoinSet<io::Result<()>> = JoinSet::new();
     let mut cancellable: Vec<(Value, AbortHandle)> = Vec::new();
     while let Some(line) = read_line(&mut input)? {
+        // The next line waits until a call has ended, so the calls of the client are bounded.
         while calls.len() >= CALLS_MAX {
             runtime.block_on(finish_one(&mut calls))?;
         }
@@ -83,6 +85,7 @@ fn answer_lines(
         cancellable.retain(|(_, call)| !call.is_finished());
         cancellable.extend(message.and_then(|message| message.id).map(|id| (id, call)));
     }
+    // The client may close the input before it reads the last answers.
     while !calls.is_empty() {
         runtime.block_on(finish_one(&mut calls))?;
     }

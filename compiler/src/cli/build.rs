@@ -275,6 +275,7 @@ impl Run {
             self.list_bad(objects, &finished.orphans.line_hashes, quarantine)?;
             *self.report.bad_records.entry(NO_PARENT.into()).or_default() += count;
             let topics = &finished.tallies["topics"];
+            // More than one refused topic in a hundred is a broken part, not a few bad lines.
             if count.saturating_mul(100) > topics.read {
                 return Err(Error::Orphans {
                     refused: count,
@@ -283,6 +284,7 @@ impl Run {
                 });
             }
         }
+        // An operator rolled back from this snapshot, so no run may bring it back by itself.
         if let Some(blocked) = find_blocked(&args.out, &finished.manifest.id)? {
             self.report.set_blocked(&blocked);
             drop(lock);
@@ -295,10 +297,12 @@ impl Run {
             link::refuse_shrinking(&args.out, &finished.manifest)?;
         }
         self.check_drift(&finished, args)?;
+        // A server may open the snapshot as soon as it is published, and then needs the list.
         let list = self.selection.as_ref().map(RecordSelection::suppression);
         if let Some(list) = list.filter(|list| !list.is_empty()) {
             suppressed::keep(lock.directory(), &finished.manifest.id, list)?;
         }
+        // The snapshot has its name since the earlier run, so only the link moves.
         if is_linked {
             link_snapshot(&lock, &finished.manifest.id, CURRENT)?;
         } else {

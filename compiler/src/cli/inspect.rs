@@ -64,6 +64,7 @@ struct IndexSize {
 fn index_sizes(snapshot: &Snapshot, entity: Entity) -> Vec<IndexSize> {
     let keys = keys_of(entity);
     let mut sizes = Vec::new();
+    // An entity that lacks a file, or has a damaged one, has no line for it.
     if let Ok(file) = snapshot.term_lists(entity) {
         sizes.extend(keys.lists.iter().enumerate().map(|(at, lists)| IndexSize {
             path: lists.path.clone(),
@@ -218,6 +219,7 @@ pub fn as_table(snapshot: &Snapshot) -> String {
         }
     }
     let total: u64 = manifest.files.iter().map(|file| file.size_bytes).sum();
+    // The manifest does not list itself.
     let _ = writeln!(text, "\n{total} bytes in {} files", manifest.files.len() + 1);
     text
 }

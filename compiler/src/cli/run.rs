@@ -151,6 +151,7 @@ impl Run {
                 id: line.id.as_deref(),
                 raw: object.raw(line.raw),
             });
+            // Whether a topic lacks its parent is known after the link, so objects keep the lines of all topics.
             let topics = report.topics.iter().filter(|line| orphans.contains(&line.line_hash));
             bad.chain(topics.map(move |line| BadRecord {
                 file,
@@ -210,6 +211,7 @@ impl Run {
             );
         }
         let mut names = String::new();
+        // If all parts were parsed, a list of them says nothing.
         if parsed < all {
             let changed = stage.parts.iter().filter(|part| !part.was_cached);
             let first = changed.take(PARSED_SHOWN_MAX).map(|part| escape_path(&part.part.path));

@@ -90,18 +90,22 @@ pub fn compile(
     let check = objects.check_before_sharing(check);
     let mut stage = ObjectMaker::new(objects, limits, check);
     stage.is_first_run = objects.is_new()?;
+    // Parts in buckets are parsed while they are transferred, before their hash tells whether they are new: earlier
+    // records are found first, for parts of versions that this host has not read.
     let unread = parts.iter().map(|part| Ok(stage.is_unread_remote(part)?.then_some(part)));
     let unread: Vec<&Part> = unread.filter_map(Result::transpose).collect::<Result<_>>()?;
     stage.find_earlier(&unread, progress)?;
     let mut named = stage.name_parts(parts, progress)?;
     let object_names = named.iter().map(|named| named.name.clone()).collect();
     let mut warnings = Warnings::default();
+    // Equal parts have equal names and one object: a second copy would give each record twice.
     drop_copies(&mut named, |named| (&named.name, &named.part), &mut warnings);
     for named in &named {
         warnings
             .add("misnamed_container", named.is_misnamed.into(), || escape_path(&named.part.path));
     }
 
+    // The hashes tell which local parts are new, and these decide whether earlier records are worth reading.
     if stage.earlier.is_none() {
         let is_missing = |named: &&NamedPart| named.object.is_none() && !objects.has(&named.name);
         let unread: Vec<&Part> = named.iter().filter(is_missing).map(|named| &named.part).collect();

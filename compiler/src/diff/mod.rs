@@ -124,6 +124,7 @@ impl<W: Write> Diff<'_, W> {
         let bar = progress.begin("diff", "records", total, total);
         let memory_bytes = self.options.memory_bytes / MEMORY_SHARE;
         let sorted = |records: &ComparedRecords<'_>| sorted_hashes(records, memory_bytes, &bar);
+        // Rows ascend by rank, so the ids of both sides are sorted before they are paired.
         let mut hashes = [sorted(&records[0])?.peekable(), sorted(&records[1])?.peekable()];
         bar.end();
         let mut counts = Counts::default();
@@ -135,6 +136,7 @@ impl<W: Write> Diff<'_, W> {
                     Change::Changed(members)
                 }
                 [None, _] => Change::Added,
+                // A merge says where the record went, so the redirect is read before the list of deleted ids.
                 [Some(_), None] => match records[1].merged_into(id)? {
                     Some(target) => Change::Merged(target),
                     None if self.deleted.has(entity, id)? => Change::Deleted,

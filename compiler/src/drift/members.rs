@@ -221,11 +221,13 @@ impl Node {
                     let begin = values.len();
                     let has_merged = column.take(merges, values)?;
                     match column {
+                        // The members beside a reference are in the object around the reference.
                         Node::Ids(_) => (is_reference, is_merged) = (true, has_merged),
                         Node::Flat(_) if has_merged => own.push(begin..values.len()),
                         _ => {}
                     }
                 }
+                // The reference itself is compared: it leads to the remaining record in both snapshots.
                 if !own.is_empty() {
                     for (at, value) in values.iter_mut().enumerate().skip(from) {
                         value.is_beside_merged = !own.iter().any(|own| own.contains(&at));

@@ -229,6 +229,7 @@ pub(crate) fn compare(
         Drift { before: id, not_compared: None, members: BTreeMap::new(), excesses: Vec::new() };
     let before = match Snapshot::open(&snapshots.join(&drift.before)) {
         Ok(before) => before,
+        // A damaged current snapshot must not refuse the new one; the report names the damage.
         Err(error) => {
             drift.not_compared = Some(error.to_string());
             return Ok(Some(drift));
@@ -245,6 +246,7 @@ pub(crate) fn compare(
         match comparison.add_to(&mut drift) {
             Ok(()) => bar.advance(1),
             Err(TakeOver::Failed(error)) => return Err(error),
+            // The members that were compared before the damage stay in the report.
             Err(TakeOver::Impossible(reason)) => {
                 drift.not_compared = Some(reason.to_string());
                 break;
@@ -275,10 +277,12 @@ impl Comparison<'_> {
                 drift.excesses.push(self.excess(name, measured.kind, measured.share, examples));
             }
         }
+        // Groups are counted in the indexes, over all records instead of the sample.
         for key in grouped_keys(entity) {
             let counts_before =
                 key.count(before, entity).map_err(TakeOver::at(entity, None::<u32>))?;
             let counts = key.count(now, entity);
+            // Damage of the new snapshot ends the run, damage of the current one only the comparison.
             let counts =
                 counts.map_err(|error| TakeOver::Failed(unreadable(entity, None::<u32>)(error)))?;
             let of = counts_before.values().sum::<u64>();

@@ -208,6 +208,7 @@ impl MemberTally {
     /// Adds the values of one record before and now.
     fn add(&mut self, old: Value, new: Value, (id, rows): (u64, [u32; 2])) {
         let rows = || Shown::Rows(id, rows);
+        // The value belongs to the remaining record, not to the one that was merged.
         if old.is_beside_merged {
             return;
         }
@@ -231,6 +232,8 @@ impl MemberTally {
         if is_measured(old) {
             self.jumped.add(old.jumps_to(new), rows);
         }
+        // A limit is a share of the differences by chance, so each new value is also compared with another record's old
+        // value.
         if self.recent.len() == CHANCE_DISTANCE
             && let Some(other) = self.recent.pop_front()
         {

@@ -123,6 +123,7 @@ pub(crate) fn write(
         Columns::Members => TableCells::Members(CsvTable::new(&members)),
         Columns::References => TableCells::References { database: formats::database_of(id) },
     };
+    // References and workbooks depend on the records before each record, so one thread writes them.
     let (cells, mut sequel) = match form {
         Form::Json => (None, None),
         Form::References(references) => {
@@ -134,8 +135,10 @@ pub(crate) fn write(
         }
         Form::Table(columns, table) => (Some((cells_of(columns), table)), None),
     };
+    // A native dump has the references too, because it may be compiled again.
     let is_native = matches!(form, Form::Json) && job.select.is_none();
     let has_references = is_native && keys_of(entity).has_citations();
+    // Other text is compressed in parts, by the threads that render it.
     let of_parts = sequel.is_none().then_some(compression);
     let format =
         RecordFormat { snapshot, entity, members, cells, has_references, compression: of_parts };
@@ -239,16 +242,19 @@ impl RecordFormat<'_> {
             let rendered = self.render_record(*row, &mut writer, &mut table, &mut text);
             rendered.map_err(|error| WriteError::Record(self.entity, *row, error))?;
             part.rows += 1;
+            // `compile` reads longer lines only if its options allow them, so the report counts them.
             let is_long = table.is_none() && writer.out.len() > LINE_BYTES_MAX;
             part.long.lines += u64::from(is_long);
             writer.out.clear();
             part_bytes += text.len() - from;
+            // Compressing the text piece by piece bounds the memory of a part.
             match &mut encoder {
                 Some(encoder) if text.len() >= TEXT_BYTES => {
                     encoder.write_all(&text)?;
                     text.clear();
                 }
                 Some(_) => {}
+                // One thread takes the part apart by its records.
                 None => part.ends.push(text.len()),
             }
             if part_bytes >= PART_BYTES {

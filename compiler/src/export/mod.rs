@@ -157,6 +157,7 @@ fn write_jobs(
         long.cells += written.long.cells;
         exported.push(Exported { name, records: written.records, bytes: written.bytes });
     }
+    // The target of a merge is in an export only if the export has all records.
     for job in jobs.iter().filter(|job| is_directory && job.has_all_records()) {
         if snapshot.redirects(job.entity).count() > 0 {
             exported.push(merged_ids::write(snapshot, job.entity, output)?);

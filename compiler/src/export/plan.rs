@@ -44,6 +44,7 @@ pub(crate) fn plan(args: &ExportArgs, format: Format) -> Result<Vec<Job>> {
     let known = queries.len();
     for given in &args.wheres {
         refused.add("--where", given, add_filter(&mut queries, &with_entity(&entities, given)));
+        // `add_filter` adds a query for an entity that has none.
         if queries.len() > known {
             let reason = "filters an entity that is not among the exported ones";
             refused.add::<()>("--where", given, Err(vec![ParamError::new(given, reason)]));

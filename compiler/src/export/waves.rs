@@ -38,6 +38,8 @@ pub(crate) fn in_order<T: Send>(
         let mut parts = Vec::with_capacity(wave.len());
         for Made { unit, part, mut taken } in wave {
             parts.push(part);
+            // The rest of a large unit is made after the parts before it were written, so one part of the unit is in
+            // memory.
             while taken < unit.len() {
                 write(std::mem::take(&mut parts))?;
                 let (part, more) = make(&unit[taken..])?;

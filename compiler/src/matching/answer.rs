@@ -59,6 +59,8 @@ impl<'s> Answerer<'s> {
         let entity = args.entity;
         let mut parts = Vec::new();
         for column in &args.columns {
+            // A name of a column may contain `=`: without a known part before the sign, the whole argument names the
+            // column of the text.
             let known = column.split_once('=').and_then(|(part, name)| {
                 let part = Question::names(entity).find(|known| *known == part)?;
                 Some((part, name))
@@ -70,6 +72,7 @@ impl<'s> Answerer<'s> {
             parts.push((part, name.to_owned()));
         }
         let mut places = Vec::new();
+        // JSON lines have no header: `answer_line` looks each member up by name.
         for (part, name) in parts.iter().filter(|_| header.is_some()) {
             let mut columns = header.into_iter().flat_map(ByteRecord::iter);
             let place = columns.position(|column| column.trim_ascii() == name.as_bytes());
@@ -86,6 +89,7 @@ impl<'s> Answerer<'s> {
             })
         });
         let select = select.transpose()?;
+        // `push_cells` uses the same table, so header and cells have equal columns.
         let names = select.as_ref().map(|members| CsvTable::new(members).names().to_vec());
         Ok(Answerer {
             snapshot,
@@ -130,9 +134,11 @@ impl<'s> Answerer<'s> {
             text.map(|text| (*part, Cow::Borrowed(text)))
         });
         let parts: Option<Vec<_>> = parts.collect();
+        // The texts of a row of another width may be in other columns, so the row is bad.
         let parts = parts.filter(|_| cells.len() == self.width);
         let (found, outcome) = self.find(parts)?;
         let mut fields: Vec<Vec<u8>> = cells.iter().map(<[u8]>::to_vec).collect();
+        // A short row gets the cells that it lacks; otherwise the added cells would be under the headings of others.
         let width = fields.len().max(self.width);
         fields.resize(width, Vec::new());
         for number in 0..self.candidates {
@@ -142,6 +148,7 @@ impl<'s> Answerer<'s> {
                     let added = COLUMNS.len() + self.selected.len();
                     let match_at = fields.len() + MATCH;
                     fields.resize(fields.len() + added, Vec::new());
+                    // `false` tells a text that means no record from a bad row, whose added cells are all empty.
                     if number == 0 && outcome == Outcome::Nothing {
                         fields[match_at] = b"false".to_vec();
                     }
@@ -231,11 +238,13 @@ impl<'s> Answerer<'s> {
     ) -> std::result::Result<(), ReadError> {
         let mut values = Map::new();
         if let Some(candidate) = candidate {
+            // The candidate writes more members than the columns, such as `why`; the columns are picked by name.
             let mut text = b"{".to_vec();
             candidate.write_members(self.snapshot, self.entity, &mut text)?;
             text.push(b'}');
             values = parsed(&text)?;
         }
+        // As in a table, `false` tells a text that means no record from a bad line.
         if means_nothing {
             values.insert(COLUMNS[MATCH].to_owned(), Value::Bool(false));
         }

@@ -76,6 +76,7 @@ pub(crate) fn run(args: &MatchArgs, snapshot: &Snapshot) -> Result<()> {
     let answerer = Answerer::new(args, snapshot, rows.header())?;
     let header = answerer.header(rows.header());
     let mut output = MatchedFile::open(args, format, header.as_deref())?;
+    // Rows that an earlier run answered are read and not answered again: lines of the output follow the input in order.
     for _ in 0..output.lines_done() {
         if rows.next_row()?.is_none() {
             return Err(Error::Usage(format!(
@@ -86,6 +87,7 @@ pub(crate) fn run(args: &MatchArgs, snapshot: &Snapshot) -> Result<()> {
     }
     let bar = progress.begin("match", "bytes", bytes, bytes);
     let mut counts = Counts::default();
+    // Rows that were passed over count as progress.
     let mut read_before = rows.bytes_read();
     bar.advance(read_before);
     loop {
@@ -93,9 +95,11 @@ pub(crate) fn run(args: &MatchArgs, snapshot: &Snapshot) -> Result<()> {
         if batch.is_empty() {
             break;
         }
+        // Threads answer the rows of a batch, and `collect` keeps the order of the input.
         let answers: Vec<_> = batch.par_iter().map(|row| answerer.answer(row)).collect();
         let mut text = Vec::new();
         for answer in answers {
+            // A record that cannot be read ends the run: an answer without the record could be wrong.
             let (line, outcome) = answer.map_err(|error| Error::Refused(error.to_string()))?;
             text.extend_from_slice(&line);
             counts.add(outcome);
@@ -109,6 +113,7 @@ pub(crate) fn run(args: &MatchArgs, snapshot: &Snapshot) -> Result<()> {
     bar.end();
     report(&counts, progress);
     if args.out != Path::new("-") {
+        // Scripts read the path of the output here.
         let line = format!("{}\n", args.out.display());
         io::stdout().write_all(line.as_bytes()).map_err(Error::output(STANDARD_OUTPUT))?;
     }

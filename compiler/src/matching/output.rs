@@ -43,12 +43,14 @@ impl MatchedFile {
             output.write(header.unwrap_or_default())?;
             return Ok(output);
         }
+        // An earlier run may have worked on the file for hours, so only `--resume` writes into it.
         if exists(path) && !args.resume {
             return Err(Error::Usage(format!(
                 "the output `{}` exists; pass `--resume` to go on with it, or remove it",
                 escape_path(path)
             )));
         }
+        // `kept` reads the lines of the earlier run, so opening must not truncate the file.
         let mut options = OpenOptions::new();
         let options = options.read(true).write(true).create(true).truncate(false);
         let mut file = options.open(path).map_err(Error::output(path))?;
@@ -59,9 +61,11 @@ impl MatchedFile {
                 escape_path(path)
             )));
         };
+        // A killed run may have left a part of a line, which is cut off.
         file.set_len(bytes).map_err(Error::output(path))?;
         file.seek(SeekFrom::End(0)).map_err(Error::output(path))?;
         let mut output = MatchedFile { sink: Sink::File(file), path: path.clone(), lines_done };
+        // An empty file is new, or an earlier run was killed before the run wrote the header.
         if bytes == 0 {
             output.write(header.unwrap_or_default())?;
         }

@@ -145,6 +145,7 @@ impl<'h> Fetch<'h> {
         let donors: Vec<(File, &ChunkDonor)> = file
             .donors
             .iter()
+            // A donor that was removed meanwhile gives nothing; its chunks are fetched.
             .filter_map(|donor| Some((open_regular(&donor.path).ok()?, donor)))
             .collect();
         let mut holes = Holes { next_from: 0 };
@@ -157,11 +158,14 @@ impl<'h> Fetch<'h> {
                 found.read_exact_at(buffer, range.start).is_ok()
                     && file.verifier.check_chunk(self.hashes, chunk, buffer).is_ok()
             };
+            // Nobody wrote the holes of the file, so they are neither read nor hashed.
             if holes.has_bytes(&local, &range) && has(&local, buffer) {
                 self.stats.kept_bytes.fetch_add(buffer.len() as u64, Ordering::Relaxed);
                 continue;
             }
             let promised = file.verifier.promised(self.hashes, chunk);
+            // The promised hashes are compared first: the bytes of other chunks are not read. The bytes are verified
+            // too, because a donor may be damaged.
             let is_same =
                 |donor: &ChunkDonor| donor.verifier.promised(&*donor.hashes, chunk) == promised;
             let copied = donors.iter().any(|(found, donor)| is_same(donor) && has(found, buffer));
@@ -170,6 +174,7 @@ impl<'h> Fetch<'h> {
                 self.stats.copied_bytes.fetch_add(buffer.len() as u64, Ordering::Relaxed);
                 continue;
             }
+            // One request fetches neighbouring chunks.
             match spans.last_mut() {
                 Some(Span { chunks, .. })
                     if chunks.end == chunk && chunks.len() < SPAN_CHUNKS_MAX =>

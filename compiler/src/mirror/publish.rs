@@ -54,6 +54,7 @@ pub fn publish(options: &PublishOptions, run: &mut MirrorRun) -> Result<PathBuf>
     });
     let site = site.transpose()?;
     let now = Utc::now();
+    // All refusals precede the lock and the first change of the tree.
     refuse_snapshot_directory(options, &source)?;
     refuse_writable_by_others(&options.to)?;
     refuse_unsafe_subdirectories(&options.to, &[SNAPSHOTS, OBJECTS, PUBLICATIONS])?;
@@ -70,6 +71,7 @@ pub fn publish(options: &PublishOptions, run: &mut MirrorRun) -> Result<PathBuf>
     if let Some(directory) = &options.objects {
         publication.objects = Some(tree.add_objects(directory)?);
     }
+    // The files come before the publication that names them: a reader of the new publication finds all of them.
     tree.add_snapshot(&source)?;
     tree.warn_if_large(MANIFEST, publication.snapshot.manifest_bytes);
     if let Some(site) = &site {
@@ -78,6 +80,7 @@ pub fn publish(options: &PublishOptions, run: &mut MirrorRun) -> Result<PathBuf>
         write_atomically(&options.to.join(MANIFEST), &snapshot.manifest().text())?;
     }
     interrupt::publish_uninterrupted(|| tree.replace_publication(&publication, key.as_ref()))?;
+    // Readers of the earlier publication may fetch its files until the publication is replaced.
     tree.prune()?;
     drop(lock);
     interrupt::keep_on_signal();

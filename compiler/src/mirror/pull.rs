@@ -204,6 +204,7 @@ impl PullOptions {
         let unchanged = UnchangedSource::Current;
         let linked =
             objects::link(&opened, manifest, unchanged, lock, self.memory_bytes, progress)?;
+        // A subset depends on more than its objects, so a later build cannot know it by them.
         let is_subset = manifest.selection.is_some() || manifest.suppression.is_some();
         let inputs = (!is_subset).then(|| reuse::identify(opened.iter(), None));
         Ok(FetchedSnapshot { path: linked.path.clone(), linked: inputs.map(|of| (linked, of)) })

@@ -48,6 +48,7 @@ pub fn fetch(
 ) -> Result<(PathBuf, TransferStats)> {
     let directory = snapshots.join(download_name(manifest));
     make_download_directory(&directory)?;
+    // Files of an earlier attempt stay: their chunks are verified, and fetched only if they differ.
     remove_foreign_files(&directory, manifest);
     for entity in Entity::all() {
         make_directory(&directory.join(entity.facts().plural))?;
@@ -63,6 +64,7 @@ pub fn fetch(
         path: host.display(&snapshot_path(&manifest.id, MANIFEST)).into(),
         reason: reason.into(),
     };
+    // The hashes verify the chunks of all other files, so they are fetched first.
     let hashes = manifest.files.iter().find(|entry| entry.path == HASHES);
     let hashes = hashes.ok_or_else(|| damaged("lists no file `hashes`"))?;
     let (levels_from, levels_bytes) =
@@ -74,6 +76,7 @@ pub fn fetch(
     let place = directory.join(HASHES);
     let levels = levels::fetch(host, &path, &place, hashes.size_bytes, &hashes.blake3)?;
 
+    // Local snapshots give the chunks that have not changed.
     let locals = local_snapshots(snapshots);
     let mut files = Vec::new();
     for entry in manifest.files.iter().filter(is_other) {
@@ -89,6 +92,7 @@ pub fn fetch(
     }
     let fetch = Fetch::new(host, &levels, files)?;
     fetch.run(connections, progress)?;
+    // The manifest comes last, so a directory with a manifest has all files.
     write_atomically(&directory.join(MANIFEST), &manifest.text())?;
     Ok((directory, fetch.stats))
 }

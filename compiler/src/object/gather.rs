@@ -28,6 +28,7 @@ pub fn gather<'o>(objects: impl Iterator<Item = &'o mut Object>, directory: &Pat
         return Ok(());
     }
     let output = || Error::output(directory);
+    // The system removes a file without a name when the run ends, also when the run is killed.
     let mut file = tempfile::tempfile_in(directory).map_err(output())?;
     let mut ends = Vec::with_capacity(unmapped.len());
     let mut end = 0;
@@ -39,6 +40,7 @@ pub fn gather<'o>(objects: impl Iterator<Item = &'o mut Object>, directory: &Pat
     file.flush().map_err(output())?;
     let map = Arc::new(Map::open(&file).map_err(output())?);
     let mut from = 0;
+    // The check of an object and this copy are two reads: the bytes are verified again.
     for ((object, path), to) in unmapped.iter_mut().zip(ends) {
         if !object.replace_bytes(ObjectBytes::Gathered(Arc::clone(&map), from..to)) {
             let reason = "it changed after it was checked; run again".into();

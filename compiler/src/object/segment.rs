@@ -235,6 +235,7 @@ impl SegmentBuilder {
     ) -> io::Result<u128> {
         let meanings = &mut self.meanings;
         meanings.clear();
+        // Zeros replace the numbers of symbols: the same record has the same bytes in each segment.
         let mut copy = RenumberedCopy::new(packed).map_err(io::Error::other)?;
         let mut next_new = self.symbols_before;
         for symbol in slots {
@@ -268,6 +269,7 @@ impl SegmentBuilder {
         self.chains.push(&self.next_chains, named_by, &mut self.references);
         self.next_chains.clear();
         let ids_from = self.references.len();
+        // The ids ascend, so their differences take few bytes.
         let mut last = 0;
         for id in self.referred.drain(..) {
             leb128::push(id - last, &mut self.references);
@@ -281,10 +283,12 @@ impl SegmentBuilder {
         record.write(&mut writer);
         let slots = writer.finish(&mut packed);
         let references = std::mem::take(&mut self.references);
+        // Numbers of chains depend on the records before, so the hash leaves chains out.
         let content_hash = self.hash_content(&packed, slots, &references[ids_from..]);
         self.writer = writer;
         self.references = references;
         self.long_texts.clear();
+        // Writer and references are back in place, and the texts are cleared, before an error returns.
         let content_hash = content_hash?;
         let line_hash = provenance.line_hash.unwrap_or(RecordKey::hash_without_line(content_hash));
         let blobs = std::mem::take(&mut self.blobs);
@@ -328,6 +332,7 @@ impl SegmentBuilder {
     pub fn copy<R: Record>(&mut self, from: &Segment<'_>, key: &RecordKey) -> Option<()> {
         let RecordBytes { packed, long_texts } = record::access(from.blob(&key.place())?).ok()?;
         let mut copy = RenumberedCopy::new(packed).ok()?;
+        // Slots hold numbers of the other segment's symbols; each symbol gets its number in this segment.
         let mut is_complete = true;
         let visited = record::visit_slots::<R>(packed, &mut |slot| {
             let mut put = |slot: SlotNumber| {
@@ -351,9 +356,11 @@ impl SegmentBuilder {
             }
         });
         visited.ok().filter(|()| is_complete)?;
+        // The next record that is pushed counts its new symbols from here.
         self.symbols_before = self.symbols.count();
         let references_from = self.references.len();
         let references = from.references_of(&key.place())?;
+        // Chains have numbers in their segment, as symbols have. Ids are copied as they are.
         leb128::push(references.chains_count, &mut self.references);
         for chain in references.chains() {
             let named_by = NamedBy::new(key.id, key.updated_micros);
@@ -370,6 +377,7 @@ impl SegmentBuilder {
         self.blobs = record::store(&packed, long_texts, &mut self.arena, blobs).ok()?;
         self.packed = packed;
         let number = |bytes: usize| u32::try_from(bytes).ok();
+        // Id, times and hashes do not depend on the segment.
         self.keys.push(RecordKey {
             blob_from: number(blob_from)?,
             blob_bytes: number(self.blobs.len() - blob_from)?,

@@ -96,6 +96,7 @@ impl Plan {
         };
         let (_, first) = next()?.ok_or_else(|| damaged("it is empty; plan again".into()))?;
         let PlanLine { plan: hash, content: facts } = parse::<PlanFacts>(path, 1, &first)?;
+        // Another version may write other units, so its lines are not parsed.
         if facts.objects != crate::compile::object_version() {
             let reason = "another version of the compiler wrote this plan; run the same version \
                           everywhere, or plan again";
@@ -116,6 +117,7 @@ impl Plan {
             }
             units.push(unit.parts);
         }
+        // The hash covers the number of units and their order, so a copy that was cut or mixed is noticed.
         if self::hash(&facts, &units)? != hash || u32::try_from(units.len()) != Ok(facts.units) {
             let (found, expected) = (units.len(), facts.units);
             let reason = format!(

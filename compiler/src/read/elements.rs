@@ -117,6 +117,7 @@ impl ArrayReader<'_> {
     }
 
     fn fill(&mut self) -> io::Result<FillOutcome> {
+        // A comma too many is passed over, as the comma between elements.
         while self.peek_non_blank()? == Some(b',') {
             self.consume(1);
         }
@@ -139,6 +140,8 @@ impl ArrayReader<'_> {
             if is_kept && self.buffer.len() + piece.len() <= self.element_bytes_max {
                 self.buffer.extend_from_slice(piece);
             } else {
+                // The quarantine shows the beginning of an element that is too long; the memory of the rest is given
+                // back.
                 is_kept = false;
                 self.buffer.truncate(RAW_BYTES_MAX);
                 self.buffer.shrink_to(RAW_BYTES_MAX);

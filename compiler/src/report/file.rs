@@ -139,6 +139,7 @@ fn metrics(report: &RunReport) -> String {
         "1 if the last run published nothing, because its snapshot was rolled back earlier.",
         f64::from(u8::from(is_blocked)),
     );
+    // A snapshot that is held back is not the published one.
     if report.snapshot.is_some() && !is_blocked {
         one("snapshot_bytes", "Bytes of the published snapshot.", report.snapshot_bytes as f64);
     }

@@ -232,6 +232,7 @@ impl RunReport {
             ENTITY_WIDTH + columns.iter().map(|column| column.width).sum::<usize>()
         };
         while width_of(&columns) > width && columns.len() > COLUMNS_KEPT {
+            // A column without counts is left out first, then the last one. The first columns always stay.
             let empty = columns[COLUMNS_KEPT..].iter().rposition(|column| !has_counts(column));
             let dropped = columns.remove(empty.map_or(columns.len() - 1, |at| at + COLUMNS_KEPT));
             left_out.extend(has_counts(dropped).then_some(dropped.name));
@@ -249,6 +250,7 @@ impl RunReport {
             let _ = writeln!(text);
         }
         if !left_out.is_empty() {
+            // The columns were left out from the right.
             left_out.reverse();
             let names = left_out.join(", ");
             let _ = writeln!(text, "not shown here, but in `--report`: {names}");

@@ -94,6 +94,7 @@ pub fn write<'a>(
             quarantine.first.insert(code.into(), format!("{file}:{line}:{byte_offset}"));
         }
     }
+    // The list appears last, so the lines that it names are there.
     quarantined.finish(&lines)?;
     listing.finish(&list)?;
     (quarantine.list, quarantine.lines) = (Some(list), Some(lines));

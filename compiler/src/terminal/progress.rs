@@ -111,6 +111,7 @@ impl Progress {
                 if let Ok(style) = style { bar.with_style(style) } else { bar }
             }
             Progress::Json => {
+                // Nothing is drawn, but the lines of JSON read the position of the bar.
                 ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::hidden())
             }
             Progress::Lines | Progress::Quiet => ProgressBar::hidden(),

@@ -171,10 +171,12 @@ impl ColumnBuilder {
         let nulls = self.nulls.finish();
         let array: ArrayRef = match self.values {
             Values::Skipped => return Ok(()),
+            // The members of a flat object are columns beside their siblings.
             Values::Flat(columns) => {
                 return columns.into_iter().try_for_each(|column| column.add_arrays(arrays));
             }
             Values::Boolean(mut values) => {
+                // `BooleanArray::new` panics if the counts differ; `try_new` of the other arrays checks them.
                 check_count(values.len(), nulls.as_ref())?;
                 Arc::new(BooleanArray::new(values.finish(), nulls))
             }

@@ -196,6 +196,7 @@ fn put_venues(
     table: &mut ColumnBuilder,
     writer: &mut JsonWriter<'_>,
 ) -> Result<(), ReadError> {
+    // The two declarations of venues have the same members, but are two types.
     macro_rules! put_venue {
         ($at:expr, $type:ident, $source:ident, $from:expr) => {{
             let venue = $type::locate($from)?;

@@ -129,11 +129,13 @@ impl Host {
         if let Some(path) = tls_ca {
             tls = tls.root_certs(read_roots(path)?);
         }
+        // The limit is for each step, so a large file may take longer while its bytes arrive.
         let wait = Some(retry_policy.timeout);
         let agent = Agent::config_builder()
             .tls_config(tls.build())
             // Refuses a redirect from `https` to `http`.
             .https_only(address.request_url("").starts_with("https:"))
+            // Callers handle statuses, such as `404` of an absent file.
             .http_status_as_error(false)
             .max_redirects(REDIRECTS_MAX)
             .max_response_header_size(HEAD_BYTES_MAX)
@@ -145,6 +147,7 @@ impl Host {
             .timeout_per_read(wait)
             .timeout_per_write(wait)
             .user_agent(user_agent)
+            // Lengths, ranges and hashes are those of the stored bytes.
             .accept_encoding("identity")
             .build();
         let resolver = OriginResolver::new(DefaultResolver::default());

@@ -35,6 +35,7 @@ pub fn fetch_manifest(
     let published = &publication.snapshot;
     let path = snapshot_path(&published.id, MANIFEST);
     let damaged = |reason: String| RemoteError::Damaged { url: host.display(&path), reason };
+    // The publication states the length, so a manifest that is too long is not fetched.
     if published.manifest_bytes > bytes_max {
         let bytes = published.manifest_bytes;
         return Err(damaged(match option {
@@ -55,6 +56,7 @@ pub fn fetch_manifest(
         let file: String = file.chars().take(64).collect();
         damaged(format!("`{}` {cause}", file.escape_debug()))
     })?;
+    // A report is read into memory as a whole.
     let is_long = |entry: &&FileEntry| entry.path == REPORT && entry.size_bytes > REPORT_BYTES_MAX;
     if let Some(report) = manifest.files.iter().find(is_long) {
         let bytes = report.size_bytes;

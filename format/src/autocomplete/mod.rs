@@ -160,10 +160,15 @@ pub fn find_identified(
 ) -> Result<Candidates, QueryError> {
     let found = identifier.find_rows(snapshot, entities)?;
     let mut merged = CandidateMerge::new(found.len());
+    let is_only = matches!(&found[..], [(_, rows)] if rows.len() == 1);
     for (entity, rows) in found {
         let search = NameSearch::new(snapshot, entity, deadline)?;
-        let top = search.top_of_rows(&rows, folded)?;
-        merged.add(&search, rows.len() as u64, &top.rows())?;
+        // One record needs no rank, and no look at its names.
+        let top = match is_only {
+            true => rows.iter().map(|row| (Tier::Words, *row)).collect(),
+            false => search.top_of_rows(&rows, folded)?.rows(),
+        };
+        merged.add(&search, rows.len() as u64, &top)?;
     }
     Ok(merged.finish())
 }

@@ -48,7 +48,9 @@ fn prefix_summaries(
     if !keys_of(entity).has_names() {
         return Ok(summaries);
     }
+    // Only the prefixes of suppressed names change.
     for (prefix, rows) in count_prefixes(full, entity, snapshot.suppressed().rows(entity))? {
+        // A prefix without a summary is rare: its rows are counted with each request.
         let Some(mut summary) = snapshot.prefix_stats(entity)?.summary(&prefix)? else { continue };
         let text = std::str::from_utf8(&prefix)
             .map_err(|_| ReadError::Internal("a prefix of a name is not UTF-8"))?;
@@ -57,6 +59,7 @@ fn prefix_summaries(
             "prefix_stats",
             "a prefix counts fewer rows than are suppressed",
         ))?;
+        // Finding the best rows again costs a search, so it is done only if one of them is suppressed.
         if summary.best.iter().any(|(_, row)| snapshot.suppressed().has(entity, *row)) {
             summary.best =
                 top_rows_of_prefix(snapshot, entity, text).map_err(|error| match error {

@@ -9,6 +9,7 @@ pub(super) fn write(reference: &Reference, database: &str, out: &mut Vec<u8>) {
     let mut line = |tag: &str, value: &str| {
         out.extend_from_slice(format!("{tag}  - {value}\r\n").as_bytes());
     };
+    // Programs read a record from its `TY` to its `ER`.
     line("TY", kind);
     let mut lines = |tag, value: Option<&str>| {
         if let Some(value) = value.map(one_line).filter(|value| !value.is_empty()) {
@@ -23,6 +24,7 @@ pub(super) fn write(reference: &Reference, database: &str, out: &mut Vec<u8>) {
     if let Some(year) = date.first() {
         lines("PY", Some(&year.to_string()));
     }
+    // `DA` is a whole date; a year alone is in `PY`.
     if let [year, month, day] = date.as_slice() {
         lines("DA", Some(&format!("{year}/{month:02}/{day:02}")));
     }
@@ -36,6 +38,7 @@ pub(super) fn write(reference: &Reference, database: &str, out: &mut Vec<u8>) {
     lines("AB", reference.r#abstract().as_deref());
     reference.keywords().for_each(|word| lines("KW", Some(word)));
     if reference.is_retracted {
+        // RIS has no tag for retractions.
         lines("N1", Some("Retracted"));
     }
     lines("DB", Some(database));

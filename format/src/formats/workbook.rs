@@ -172,6 +172,7 @@ fn begin_file(zip: &mut ZipWriter<StreamWriter<Shared>>, name: &str) -> io::Resu
 /// Ends the last sheet, and writes the files that name the sheets.
 fn end(mut zip: ZipWriter<StreamWriter<Shared>>, sheets: u32) -> io::Result<()> {
     zip.write_all(SHEET_END.as_bytes())?;
+    // The number of sheets is known now, so these files follow the sheets in the archive.
     let (mut names, mut relations, mut types) = (String::new(), String::new(), String::new());
     for sheet in 1..=sheets {
         let _ =

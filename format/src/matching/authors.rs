@@ -141,15 +141,18 @@ fn of_affiliation(
     deadline: Deadline<'_>,
 ) -> Result<Vec<u32>, QueryError> {
     let mut place = Question::new(Entity::Institution);
+    // The affiliation was checked as a part of the question about the author.
     let _ = place.set("text", affiliation);
     let found = institutions::find(snapshot, &place, deadline)?;
     let places: Vec<u32> = found.iter().filter(|of| of.is_match).map(|of| of.row).collect();
+    // The index has no longer words; `has_name` compares these with the names of each author found.
     let words: Vec<String> =
         words.iter().map(|word| word.text.clone()).filter(|word| !is_long(word)).collect();
     if places.is_empty() || words.is_empty() {
         return Ok(Vec::new());
     }
     let set = rows_of_words(snapshot, Entity::Author, &words, deadline)?;
+    // The first rows are the most used records: the limit leaves out the least known namesakes.
     let rows = first_rows(&set, snapshot.count(Entity::Author), NAMESAKES_MAX);
     let mut at_place = Vec::new();
     for row in rows {

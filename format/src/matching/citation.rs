@@ -87,25 +87,33 @@ fn split_identifiers(text: &str) -> (String, Vec<Identifier>) {
     let mut rest = String::with_capacity(text.len());
     let mut label = "";
     for chunk in text.split_whitespace() {
+        // Brackets and quotes surround identifiers, and an identifier may end a sentence.
         let bare = chunk.trim_matches(|c: char| ",;()[]<>\"'".contains(c));
         let bare = bare.trim_end_matches(['.', ',', ';', ':']);
         let lower = bare.to_ascii_lowercase();
         let is_labelled = |name: &str| label.eq_ignore_ascii_case(name);
+        // A DOI follows an address, a label or a parameter: `https://doi.org/10.1`, `doi:10.1`, `?id=10.1`.
         let found = if let Some(at) = lower.find("10.").filter(|at| is_doi_start(&lower[..*at])) {
             let doi = doi_of(&lower[at..]);
             Scheme::Doi.parse(doi).map(|doi| Identifier::External(Scheme::Doi, doi))
         } else if is_labelled("pmid") && bare.bytes().all(|byte| byte.is_ascii_digit()) {
+            // A bare number is an identifier behind its label alone: `PMID: 12345`.
             Some(Identifier::External(Scheme::Pmid, bare.to_owned()))
         } else {
+            // `Identifier::parse` takes eight digits for an ISSN, and `1990-2000` too: numbers of a citation are not
+            // tried.
             let is_named = ["pmid:", "hx_w", "http", "openalex", "w", "pubmed."];
             let is_named = is_named.iter().any(|name| lower.starts_with(name));
+            // Identifiers of journals and people do not tell which output is cited.
             let is_own = |found: &Identifier| {
                 matches!(found, Identifier::Record(Entity::Output, _))
                     || matches!(found, Identifier::External(Scheme::Pmid, _))
             };
             is_named.then(|| Identifier::parse(bare)).flatten().filter(is_own)
         };
+        // The label of the next chunk: `PMID: 12345` has a space.
         label = bare.trim_end_matches(':');
+        // Identifiers and addresses have no words of a title.
         if found.is_some() {
             identifiers.extend(found);
         } else if !lower.starts_with("http") && !lower.starts_with("www.") {

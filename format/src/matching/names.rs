@@ -69,6 +69,7 @@ pub(super) fn find(
     deadline: Deadline<'_>,
 ) -> Result<Vec<Candidate>, QueryError> {
     let (entity, text) = (question.entity(), question.text().unwrap_or_default());
+    // An identifier decides without the name, as one of the words or as the whole text: `Nature 0028-0836`.
     for chunk in text.split_whitespace().chain([text.trim()]) {
         let bare = chunk.trim_matches(|c: char| ",;()[]".contains(c));
         if let Some(identifier) = Identifier::parse(bare)
@@ -82,6 +83,7 @@ pub(super) fn find(
     let mut found = Vec::new();
     for row in rows(snapshot, entity, &words, deadline)? {
         deadline.check()?;
+        // On a mirror, the attempt goes on without an absent record, and notes what all records lack.
         if let Some((agreement, has_country)) =
             snapshot.or_noted(agreement_of(snapshot, entity, row, &words, country))?
         {
@@ -89,10 +91,12 @@ pub(super) fn find(
         }
     }
     found.retain(|(agreement, ..)| *agreement >= LEAST);
+    // Of records that agree equally, the most used one comes first.
     found.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.2.cmp(&b.2)));
     found.truncate(CANDIDATES_MAX);
     let best = found.first().map_or(0.0, |found| found.0);
     let second = found.get(1).map_or(0.0, |found| found.0);
+    // A second record that agrees almost as well has the same name: the name does not tell which record is meant.
     let is_sure = best >= SURE && best - second >= LEAD;
     let candidates = found.into_iter().enumerate().map(|(at, (agreement, has_country, row))| {
         let why = [

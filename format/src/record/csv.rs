@@ -251,12 +251,14 @@ impl CellFiller<'_, '_> {
                 let length = prefix.len();
                 while !self.json.skip_if(b'}') {
                     self.json.skip_if(b',');
+                    // Nested keys are one path: `display_name.de`.
                     if length > 0 {
                         prefix.push(b'.');
                     }
                     self.json.text(prefix)?;
                     self.json.skip(b':')?;
                     self.free_keys(cell, prefix)?;
+                    // The next key has the same path before it.
                     prefix.truncate(length);
                 }
                 Some(())
@@ -274,6 +276,7 @@ impl CellFiller<'_, '_> {
                 cell.begin_item();
                 cell.text.extend_from_slice(prefix);
                 cell.text.extend_from_slice(AFTER_KEY);
+                // A null is a key without a value.
                 if first == b'n' {
                     self.json.scalar();
                     return Some(());

@@ -158,6 +158,7 @@ macro_rules! object {
                 value: &$crate::json::select::SelectedValue,
                 writer: &mut $crate::json::select::SelectionWriter<'_, '_>,
             ) -> Result<(), $crate::json::select::SelectError> {
+                // A macro does not number what it repeats, so `at` counts the members.
                 let mut at = 0;
                 match value {
                     $crate::json::select::SelectedValue::Constant(json) => {
@@ -186,6 +187,7 @@ macro_rules! object {
                     }
                     _ => {}
                 }
+                // The count after the last member is not read.
                 let _ = at;
                 Err($crate::storage::error::ReadError::Internal("the record has no such member").into())
             }

@@ -172,6 +172,7 @@ impl LeafValue<'_> {
             LeafValue::Orcid(orcid) => writer.orcid_url(orcid),
             LeafValue::LongText(offset, length) => writer.long_text(offset, length)?,
             LeafValue::PrintedName(entity, row, (offset, length)) => {
+                // A placeholder keeps its id alone: the printed name would tell the name of the suppressed record.
                 match writer.store().is_placeholder(entity, row)? {
                     true => writer.null(),
                     false => writer.long_text(offset, length)?,
@@ -236,6 +237,7 @@ impl LeafValue<'_> {
                 column.text("", writer.long_text_bytes(offset, length)?);
             }
             LeafValue::PrintedName(entity, row, (offset, length)) => {
+                // As in JSON, the printed name of a placeholder is left out.
                 match writer.store().is_placeholder(entity, row)? {
                     true => column.null(),
                     false => column.text("", writer.long_text_bytes(offset, length)?),

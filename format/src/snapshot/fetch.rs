@@ -47,6 +47,7 @@ impl Snapshot {
         if !is_cold {
             return Ok(());
         }
+        // The offsets of all records are asked for before the first is needed.
         rows.iter().for_each(|row| records.fetch_offsets(*row as usize));
         let (mut bytes, mut fetched) = (0, 0);
         while let Some(row) = rows.get(fetched)
@@ -55,6 +56,7 @@ impl Snapshot {
             bytes += records.fetch(*row as usize)?;
             fetched += 1;
         }
+        // Nothing keeps this rendering: the store starts the read of each name that a record asks for.
         let store = NameFetcher { snapshot: self, left: AtomicUsize::new(REFERENCES_MAX) };
         let mut writer = JsonWriter::new(&store, shape);
         for row in &rows[..fetched] {

@@ -218,6 +218,7 @@ impl<'p> Opening<'p> {
     fn archive(&self, kind: FileKind, entity: Option<Entity>) -> Result<Archive, OpenError> {
         let name = archive_path(kind, entity);
         let in_file = |cause| OpenError::new(self.path, &name, cause);
+        // A draft has no manifest yet.
         if self.is_draft {
             return open_draft_archive(&self.path.join(&name), kind, entity).map_err(in_file);
         }
@@ -231,12 +232,14 @@ impl<'p> Opening<'p> {
         let (published, rows) =
             entry.published.zip(entry.rows).ok_or_else(|| in_file(Cause::Uncounted))?;
         let hashes = Arc::clone(&self.hashes);
+        // The header may be absent; the manifest, which was verified, has the same fields.
         if self.source.is_some() {
             let header = Header { kind, entity, published, rows, schema_hash: schema_hash() };
             return Ok(Archive::open_fetched(map, hashes, verifier, header, self.path));
         }
         let archive = Archive::open(map, hashes, verifier, kind, entity, schema_hash())
             .map_err(|error| in_file(error.into()))?;
+        // Readers take the counts from the header and from the manifest, so these must agree.
         let header = archive.header();
         let counts = [("records", published, header.published), ("rows", rows, header.rows)];
         counts.into_iter().try_for_each(|(what, expected, found)| {

@@ -50,6 +50,7 @@ impl SuppressedWords {
         let known = before.rows(Entity::Output);
         let known = match known.iter().all(|row| outputs.binary_search(row).is_ok()) {
             true => {
+                // The texts of outputs cost most, and are not read again. The names are collected again below.
                 words = SuppressedWords { names: HashMap::new(), ..before.words().clone() };
                 known
             }
@@ -58,6 +59,7 @@ impl SuppressedWords {
         for row in outputs.iter().filter(|row| known.binary_search(row).is_err()) {
             words.add_output(plain, paths, *row)?;
         }
+        // Two paths of venues lead to sources, whose names are added once.
         let mut entities: Vec<Entity> = paths.names.iter().map(|names| names.entity).collect();
         entities.dedup();
         for entity in entities {

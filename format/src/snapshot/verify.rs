@@ -32,6 +32,7 @@ impl Snapshot {
     ///
     /// Names the first broken rule.
     pub fn verify(&self) -> Result<(), OpenError> {
+        // Each file is hashed whole, also the bytes that no check below reads.
         for entry in &self.manifest().files {
             let in_file = |cause| OpenError::new(self.path(), &entry.path, cause);
             let file = open_regular(&self.path().join(&entry.path)).map_err(in_file)?;
@@ -43,6 +44,8 @@ impl Snapshot {
                 OpenError::new(self.path(), &archive_path(kind, Some(entity)), cause)
             };
             self.verify_records(entity).map_err(in_file)?;
+            // The checks of an entity share two sets, because sets of all rows are large. Each check clears the set
+            // that it uses.
             let mut sets = [0, 1].map(|_| Bitset::new(self.rows(entity)));
             self.verify_lists(entity, &mut sets)
                 .map_err(|cause| in_file((FileKind::TermLists, cause)))?;
@@ -66,6 +69,7 @@ impl Snapshot {
                 })?;
             }
         }
+        // A read of a mapped file that failed gave zeros, which may have passed the checks.
         self.check_readable()
     }
 
@@ -183,6 +187,7 @@ impl Snapshot {
                         true
                     })?;
                 }
+                // A record that refers to several rows of one id has one link to the id.
                 records.sort_unstable();
                 records.dedup();
                 let hashes = records.iter().map(|record| hash_of_link(*record, row));
@@ -229,6 +234,7 @@ impl Snapshot {
         let published = self.count(entity);
         let Some(words) = &files.words else { return Ok(()) };
         let words = words.get().map_err(|error| (FileKind::Words, error.into()))?;
+        // Summaries must be complete: the words tell which prefixes are frequent.
         let mut frequent = FrequentPrefixes::default();
         words
             .verify(0..published, NamePart::Other as u8, |word, rows| {

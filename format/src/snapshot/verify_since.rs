@@ -80,6 +80,7 @@ impl Snapshot {
         for chunk in 0..chunk_count(entry.size_bytes) as usize {
             let promised = tree.promised(hashes, chunk);
             let before = known.as_ref().and_then(|known| known.promised(known_hashes, chunk));
+            // A hash that a tree lacks equals no other hash, so the chunk is read.
             if promised.is_some() && promised == before {
                 chunks.skipped += 1;
                 continue;

@@ -188,6 +188,7 @@ impl Header {
             return Err(HeaderError::Magic);
         }
         let version = fields.u32()?;
+        // Another version or layout may have other fields behind these, so these come first.
         if version != FORMAT_VERSION {
             return Err(HeaderError::Version { found: version });
         }
@@ -203,6 +204,7 @@ impl Header {
         let entity_number = entity.map_or(NO_ENTITY, |entity| entity as u32);
         expect("entity", u64::from(fields.u32()?), u64::from(entity_number))?;
         let (published, rows) = (fields.u64()?, fields.u64()?);
+        // Rows are stored as numbers of 32 bits.
         if published > rows || rows > u64::from(u32::MAX) {
             return Err(HeaderError::Field { field: "rows", found: rows, expected: published });
         }

@@ -126,6 +126,7 @@ impl Publication {
 
     fn check(&self) -> Result<(), PublicationError> {
         let demand = |is_met: bool, member, found: &str, expected| {
+            // The text comes from a host, so an error shows only its beginning.
             let found = || found.chars().take(80).collect();
             if is_met {
                 Ok(())
@@ -135,6 +136,7 @@ impl Publication {
         };
         let PublishedSnapshot { id, root, .. } = &self.snapshot;
         demand(is_hash(root), "snapshot.root", root, "64 lower-case hex digits")?;
+        // The root has enough digits, because it passed the check above.
         let is_its = *id == root[..ID_DIGITS];
         demand(is_its, "snapshot.id", id, "the first 16 digits of `snapshot.root`")?;
         for (member, text) in [("version", &self.version), ("expires", &self.expires)] {

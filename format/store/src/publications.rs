@@ -44,6 +44,7 @@ pub fn accept(
 ) -> Result<()> {
     let publication = &fetched.publication;
     let address = host.display("");
+    // An address may change its key, and a key its address: each alone remembers the version.
     let mut names = vec![format!("address {}", address.trim_end_matches('/'))];
     names.extend(fetched.signer.as_ref().map(|signer| format!("key {signer}")));
     let seen = SeenVersions::read(snapshots)?;
@@ -61,6 +62,7 @@ pub fn accept(
         );
         return Err(RemoteError::Untrusted { url: host.display(PUBLICATION), reason }.into());
     }
+    // An older version that the operator allows replaces the newer one.
     let mut now = seen.clone();
     now.0.extend(names.into_iter().map(|name| (name, publication.version.clone())));
     if now == seen { Ok(()) } else { now.write(snapshots) }

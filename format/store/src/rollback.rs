@@ -103,6 +103,7 @@ fn find<'i>(
         let reason = "`current` points at no snapshot, so no snapshot precedes it";
         return Err(format!("{reason}; name one with `--to`: there are {there}, the oldest first"));
     };
+    // Ids are in the order of publishing, so the last of the older ones precedes the current one.
     let at = ids.iter().position(|other| other == from);
     let older = at.and_then(|at| ids.get(..at)).unwrap_or_default();
     let before = older.iter().rev().find(|id| !rolled_back.contains(*id));

@@ -75,6 +75,7 @@ pub fn update(
     let before = read(snapshots)?;
     let mut now = before.clone();
     let at = |id: &str| ids.iter().position(|other| other == id);
+    // A pruned snapshot has no place in the order.
     if let (Some(to), Some(from)) = (at(to), from.and_then(at)) {
         now.extend(ids.iter().take(from + 1).skip(to + 1).cloned());
     }
@@ -83,6 +84,7 @@ pub fn update(
         return Ok(now);
     }
     let path = snapshots.join(ROLLED_BACK);
+    // A reader sees the old list or the new one, because the new one is renamed into place.
     let fresh = temporary_path(snapshots, "rolled-back");
     let write = || {
         let mut file = File::create(&fresh)?;

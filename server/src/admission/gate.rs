@@ -190,10 +190,11 @@ impl Gate {
         let (Some(limiter), Some(_)) = (&self.limiter, admission.quotas) else {
             return (more, None);
         };
+        let class = admission.pooled.map(|pooled| pooled.class);
         for counted in 0..more {
-            let verdict = limiter.count_work(admission.client.key()).await;
+            let verdict = limiter.count_work(admission.client.key(), class).await;
             if verdict.refusal.is_some() {
-                let wait = Duration::from_millis(verdict.quotas.minute.reset_millis);
+                let wait = Duration::from_millis(verdict.reset_millis());
                 return (counted, Some(wait));
             }
         }

@@ -185,6 +185,7 @@ impl FileText<'_> {
         let flag = |value: String| OsString::from(format!("--{key}={value}"));
         let (expected, flags) = match arg.get_action() {
             ArgAction::SetTrue => {
+                // A switch is off without its argument, so `false` needs none.
                 let is_set = value.get_ref().as_bool();
                 let flags = is_set.map(|is_set| match is_set {
                     true => vec![OsString::from(format!("--{key}"))],
@@ -196,6 +197,7 @@ impl FileText<'_> {
                 let items = value.get_ref().as_array();
                 let texts =
                     items.and_then(|items| items.iter().map(text).collect::<Option<Vec<_>>>());
+                // A single string is an array of one.
                 let flags = texts.or_else(|| text(value).map(|text| vec![text]));
                 let expected = "an array of strings";
                 (expected, flags.map(|texts| texts.into_iter().map(flag).collect()))

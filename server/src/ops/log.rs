@@ -79,6 +79,7 @@ pub fn start_log(format: LogFormat) -> io::Result<(LogGuard, DroppedLines)> {
     let lines = log.clone();
     let push = Box::new(move |line: &[u8]| lines.shared.push(&lines.escapes.escape(line), false));
     send_lines_to(LineSink { form, push });
+    // A panic goes through the queue, as events do: a direct write could cut a line.
     std::panic::set_hook(Box::new(|panic| {
         tracing::error!(panic = %panic, "a thread panicked");
     }));

@@ -305,6 +305,11 @@ pub struct LimitOptions {
     #[arg(long, value_name = "N", default_value = "50", env = "PINAKES_DAILY_SEARCH")]
     daily_search: u32,
 
+    /// Pages for people per minute of each client, which count towards no other minute.
+    #[arg(long, value_name = "N", default_value = "60", env = "PINAKES_BROWSE_MINUTE",
+          value_parser = clap::value_parser!(u32).range(1..))]
+    browse_minute: u32,
+
     /// Pages for people per day of each client: `/browse` and below. 10 completions of their search box count as one.
     #[arg(long, value_name = "N", default_value = "600", env = "PINAKES_BROWSE_LIMIT")]
     browse_limit: u32,
@@ -483,6 +488,7 @@ impl LimitOptions {
         let of_network = |pool: u64| ((pool as f64 * self.pool_share) as u64).max(1);
         let limits = Limits {
             minute: self.minute_limit,
+            pages: self.browse_minute,
             free: self.free_limit,
             daily: [self.daily_list, self.daily_search, self.browse_limit],
             pool,

@@ -134,6 +134,7 @@ impl AccessLine {
         if !tracing::enabled!(target: TARGET, tracing::Level::INFO) {
             return;
         }
+        // No limit counts these requests, or a limit refused them: without a budget their lines could fill the disk.
         let is_budgeted = self.is_free || status >= STATUS_REFUSED_MIN;
         if is_budgeted && !self.budget.admit() {
             return;
@@ -165,6 +166,7 @@ impl AccessLine {
             micros: self.begun.elapsed().as_micros() as u64,
             agent: agent.as_deref(),
         };
+        // The buffer of a thread keeps its memory from line to line.
         thread_local! {
             static LINE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
         }

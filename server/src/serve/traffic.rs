@@ -29,7 +29,7 @@ const SECONDS: [f64; 18] = [
     250e-3, 500e-3, 1.0, 2.5, 5.0,
 ];
 /// Labels of the limits, indexed by [`limit_number`].
-const LIMITS: [&str; 8] = [
+const LIMITS: [&str; 9] = [
     "minute",
     "day_list",
     "day_search",
@@ -38,6 +38,7 @@ const LIMITS: [&str; 8] = [
     "pool_search",
     "pool_browse",
     "free",
+    "minute_browse",
 ];
 
 /// Counters of all requests.
@@ -108,6 +109,7 @@ impl Traffic {
         registry.register(Box::new(body_bytes.clone())).expect(UNIQUE);
         registry.register(Box::new(codings.clone())).expect(UNIQUE);
         registry.register(Box::new(limited.clone())).expect(UNIQUE);
+        // The first number counts the paths without a route.
         let routes = 1 + routes().len();
         Traffic {
             registry,
@@ -202,6 +204,7 @@ fn limit_number(refusal: Refusal) -> usize {
         Refusal::Day(class) => 1 + class as usize,
         Refusal::Pool(class) => 1 + QuotaClass::COUNT + class as usize,
         Refusal::Free(_) => 1 + 2 * QuotaClass::COUNT,
+        Refusal::Pages(_) => 2 + 2 * QuotaClass::COUNT,
     }
 }
 

@@ -229,6 +229,7 @@ impl Upstream {
                 if !goes_on() {
                     return;
                 }
+                // Requests of clients come first.
                 if !self.transfers.are_idle() {
                     thread::sleep(FILL_PAUSE);
                     continue;
@@ -236,10 +237,12 @@ impl Upstream {
                 let end = chunks.min(next + FILL_CHUNKS);
                 let missing = snapshot.missing_in(file, next..end);
                 if !missing.is_empty() && source.fetch(missing).is_err() {
+                    // All hosts, or the disk, refuse for a while: the same chunks are asked for again.
                     if self.transfers.hosts.are_paused() || self.transfers.is_write_refused() {
                         thread::sleep(FILL_PAUSE_FAILED);
                         continue;
                     }
+                    // The mirrors answer, but send no right bytes for these chunks: the filling goes on without them.
                     left.extend(snapshot.missing_in(file, next..end));
                 }
                 next = end;

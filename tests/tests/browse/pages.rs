@@ -109,7 +109,7 @@ fn pages_have_a_quota_of_their_own_and_a_refusal_is_a_page() {
     let snapshots = Snapshots::from_sample();
     let at = snapshots.path().to_str().unwrap();
     let args = ["--snapshots", at, "--minute-limit", "7", "--daily-list", "3"];
-    let more = ["--daily-search", "1", "--browse-limit", "4"];
+    let more = ["--daily-search", "1", "--browse-limit", "4", "--browse-minute", "6"];
     let mut command = command(&args);
     let server = Server::start(command.args(more).env_remove("PINAKES_NO_LIMITS"));
     let mut connection = server.connect();
@@ -124,24 +124,27 @@ fn pages_have_a_quota_of_their_own_and_a_refusal_is_a_page() {
         assert_eq!(left(&mut connection), expected, "{path}");
         html
     };
-    spend("/browse/outputs", 200, [6, 3, 1]);
-    spend("/browse/outputs/HX_W2900000096", 200, [5, 3, 1]);
-    spend("/browse/taxonomy", 200, [4, 3, 1]);
-    spend("/browse/search?query=univ", 200, [3, 3, 1]);
-    let html = spend("/browse/authors", 429, [2, 3, 1]);
+    spend("/browse/outputs", 200, [7, 3, 1]);
+    spend("/browse/outputs/HX_W2900000096", 200, [7, 3, 1]);
+    spend("/browse/taxonomy", 200, [7, 3, 1]);
+    spend("/browse/search?query=univ", 200, [7, 3, 1]);
+    let html = spend("/browse/authors", 429, [7, 3, 1]);
     assert!(html.contains("Your daily quota for Browse requests has been exceeded."), "{html}");
     assert!(html.contains("so many pages a minute and a day"), "{html}");
+    // Pages that the day refuses count for their minute.
+    spend("/browse/authors", 429, [7, 3, 1]);
+    let html = spend("/browse/authors", 429, [7, 3, 1]);
+    assert!(html.contains("IP rate limit exceeded (max 6 pages per minute)."), "{html}");
     // Programs keep their quotas.
     let list = connection.get("/authors");
     assert_eq!((list.status, list.header("x-ratelimit-daily-remaining")), (200, Some("2")));
     assert_eq!(connection.get("/autocomplete?query=univ").status, 200);
-    assert_eq!(left(&mut connection), [0, 2, 0]);
+    assert_eq!(left(&mut connection), [5, 2, 0]);
     let refused = connection.get("/browse/authors");
     assert!(refused.header("retry-after").is_some());
-    assert!(refused.text().contains("IP rate limit exceeded (max 7 requests per minute)."));
     let log = server.end(&[]);
-    let words = "limits are on, for clients of this machine too: each client gets 7 requests a minute, and 3 lists, \
-                 1 searches and 4 pages for people a day";
+    let words = "limits are on, for clients of this machine too: each client gets 7 requests and 6 pages for \
+                 people a minute, and 3 lists, 1 searches and 4 pages for people a day";
     assert_eq!(log.matches(words).count(), 1, "{log}");
     assert_eq!(log.matches("a client of this machine met a limit").count(), 1, "{log}");
     assert_eq!(log.matches("--no-limits turns the limits off").count(), 2, "{log}");

@@ -18,6 +18,7 @@ use crate::store::Store;
 const DAY_MILLIS: u64 = 86_400_000;
 const LIMITS: Limits = Limits {
     minute: 300,
+    pages: 60,
     free: 1_200,
     daily: [100, 50, 1_200],
     pool: [10_000, 1_000, 120_000],

@@ -52,6 +52,7 @@ const THREADS_PER_CORE: usize = 2;
 
 const LOW: Limits = Limits {
     minute: 5,
+    pages: 5,
     free: 40,
     daily: [60, 20, 300],
     pool: [500, 100, 5_000],
@@ -60,6 +61,7 @@ const LOW: Limits = Limits {
 };
 const GENEROUS: Limits = Limits {
     minute: u32::MAX,
+    pages: u32::MAX,
     free: u32::MAX,
     daily: [u32::MAX; 3],
     pool: [u64::MAX; 3],

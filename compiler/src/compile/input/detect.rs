@@ -123,6 +123,7 @@ pub(crate) fn detect_file(path: &Path, kind: Option<InputKind>, size_bytes: u64)
         path: path.to_path_buf(),
         reason: format!("is of an unknown kind; {EXPECTED}"),
     };
+    // A Parquet file has no lines, which all tests below read.
     if is_parquet(path) {
         let found = match kind {
             None | Some(InputKind::OpenAlex | InputKind::Native) => named_parquet_kind(path)?,
@@ -131,6 +132,7 @@ pub(crate) fn detect_file(path: &Path, kind: Option<InputKind>, size_bytes: u64)
         let kind = found.ok_or_else(unknown)?.or_prefixed(kind);
         return Ok(Part::new(path, kind, size_bytes));
     }
+    // A spreadsheet or a page of an API gets advice instead of a list of kinds.
     if let Some(reason) = foreign::explain(path) {
         return Err(Error::Input { path: path.to_path_buf(), reason });
     }
@@ -146,12 +148,14 @@ pub(crate) fn detect_file(path: &Path, kind: Option<InputKind>, size_bytes: u64)
         Some(InputKind::Taxonomy) => is_taxonomy(path).then_some(PartKind::Taxonomy),
         Some(InputKind::Deleted) if !is_deleted(path) => return Err(not_deleted_ids(path)),
         Some(InputKind::Deleted) => Some(PartKind::Deleted(None)),
+        // The surest signs come first: folders and names, then headings, then the id of the first record.
         _ => detect_in_directory(path.parent().unwrap_or(path), path)
             .or_else(|| is_taxonomy(path).then_some(PartKind::Taxonomy))
             .or_else(|| is_deleted(path).then_some(PartKind::Deleted(None)))
             .or_else(|| native_kind(None, path))
             .or_else(|| entity_of_first_line(path).map(PartKind::Records)),
     };
+    // A JSON array may have all records in one line, which would be one bad line.
     if side.is_none() && first_line(path).is_some_and(|line| line.trim_start().starts_with('[')) {
         return Err(json_array_error(path));
     }

@@ -86,6 +86,8 @@ impl OpenAlexRecord for Institution {
     fn keep(raw: RawInstitution<'_>, reader: &mut LineReader<'_>) -> Result<(), BadRecord> {
         let diagnostics = reader.diagnostics;
         let identity = identify::<Self>(reader, &raw.id, &raw.display_name, &raw.updated_date)?;
+        // Members are made in the order of the declaration, because `SegmentBuilder::hash_content` expects symbols in
+        // this order.
         reader.keep(identity, None, |segment| Institution {
             id: Id(identity.id),
             ror: raw.ror.to_owned(),
@@ -275,6 +277,7 @@ impl OpenAlexRecord for Funder {
     fn keep(raw: RawFunder<'_>, reader: &mut LineReader<'_>) -> Result<(), BadRecord> {
         let diagnostics = reader.diagnostics;
         let identity = identify::<Self>(reader, &raw.id, &raw.display_name, &raw.updated_date)?;
+        // As of institutions, the order of the declaration is the order of the symbols.
         reader.keep(identity, None, |segment| Funder {
             id: Id(identity.id),
             name: raw.display_name.to_owned(),

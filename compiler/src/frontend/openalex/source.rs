@@ -151,6 +151,8 @@ impl OpenAlexRecord for Source {
     fn keep(raw: RawSource<'_>, reader: &mut LineReader<'_>) -> Result<(), BadRecord> {
         let diagnostics = reader.diagnostics;
         let identity = identify::<Self>(reader, &raw.id, &raw.display_name, &raw.updated_date)?;
+        // Members are made in the order of the declaration, because `SegmentBuilder::hash_content` expects symbols in
+        // this order.
         reader.keep(identity, None, |segment| Source {
             id: Id(identity.id),
             issn_l: raw.issn_l.to_owned(),
@@ -188,6 +190,7 @@ impl OpenAlexRecord for Source {
                 wikidata: raw.ids.id(|ids| &ids.wikidata),
             },
             topics: topic_shares(&raw.topics, &raw.topic_share, segment, diagnostics),
+            // Side tables fill these.
             metrics: None,
             doaj: None,
         })

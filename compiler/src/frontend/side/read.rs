@@ -47,6 +47,7 @@ pub fn read_list<C: Default, V: SideValue>(
     let found = header::find(path, diagnostics, |headings| list.is_header(headings).then_some(()))?;
     let Some(header) = found else { return Err(table.mismatch(path)) };
     let delimiter = header.delimiter;
+    // The first reader looked for the header; the rows are read from the beginning of the file.
     let mut rows = CsvRows::open(path, Some(delimiter), limits, diagnostics)?;
     for _ in 0..header.row {
         rows.next_row()?;
@@ -59,16 +60,20 @@ pub fn read_list<C: Default, V: SideValue>(
     while let Some(CsvRow { number, byte_offset, cells, raw }) = rows.next_row()? {
         encoding.count(&cells);
         let outcome = match &cells {
+            // Notes are not rows of the list, so the accounting leaves them out.
             Ok(cells) if is_note(cells) => continue,
             Ok(cells) => {
+                // Lists with semicolons between cells write decimals with a comma.
                 layout.read(cells, delimiter == b';', diagnostics).map(|journal| (cells, journal))
             }
             Err(code) => Err(*code),
         };
+        // Bad rows were read too, and count as quarantined.
         object.report.count_read(table.name);
         match outcome {
             Ok((cells, journal)) => {
                 let JournalRow { keys, vintage, value, .. } = finish(journal);
+                // The hash is of the cells, so another delimiter or other spaces are no change.
                 let joined = cells.iter().map(str::trim).collect::<Vec<_>>().join(",");
                 let hash = hash_of(joined.as_bytes());
                 object.side(table.name)?.push(&keys, vintage, hash, &value.encode());

@@ -101,12 +101,14 @@ impl Linker<'_> {
         rows: impl Iterator<Item = u32> + Send,
         add: impl FnMut(&Extracted, BatchEnd) -> Result<()> + Send,
     ) -> Result<()> {
+        // Twice as many batches as threads: a thread that is done early takes another batch.
         let batches_max = rayon::current_num_threads() * 2;
         let batch_bytes = self.batch_bytes(batches_max);
         let mut rows = rows.peekable();
         let next_wave = || {
             let Some(first) = rows.peek().copied() else { return Ok(None) };
             let chunk = first / CHUNK_ROWS as u32;
+            // A wave ends with its chunk, because a run has the rows of one chunk.
             let is_in_chunk = |row: &u32| row / CHUNK_ROWS as u32 == chunk;
             let (mut wave, mut bytes) = (Vec::new(), 0);
             while wave.len() < batches_max * CHANGED_BATCH_ROWS && bytes < batch_bytes * batches_max
@@ -158,6 +160,7 @@ impl Linker<'_> {
                 return Ok(None);
             }
             let chunk = from / CHUNK_ROWS as u32;
+            // A wave ends with its chunk, because a run has the rows of one chunk.
             let chunk_end = ((chunk + 1) * CHUNK_ROWS as u32).min(count);
             let rows = from..chunk_end;
             let ranges = batches(draft, extractor.entity(), rows, wave_batches, batch_bytes)?;
@@ -168,6 +171,7 @@ impl Linker<'_> {
             from = to;
             Ok(Some(Wave { chunk, ends_chunk: to == chunk_end, batches: batches? }))
         };
+        // The batches of a wave are added in row order, while the threads extract the next wave.
         add_waves(extractor, next_wave, |batch, end| {
             self.scratch_result(indexes.push(batch))?;
             Ok(self.close_full_run(indexes, end)?)

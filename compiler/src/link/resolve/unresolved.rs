@@ -179,6 +179,7 @@ impl Linker<'_> {
         symbols: impl Iterator<Item = io::Result<UnresolvedSymbol>>,
         mut numbered: impl FnMut(&UnresolvedSymbol, usize) -> io::Result<()>,
     ) -> io::Result<UnresolvedSymbols> {
+        // The symbols of a dump may be more than the memory holds, so they go to files.
         let mut file = BufWriter::with_capacity(1 << 18, unnamed_file(&self.scratch)?);
         let mut offsets = BufWriter::with_capacity(1 << 16, unnamed_file(&self.scratch)?);
         let mut first = Vec::with_capacity(KINDS_MAX);
@@ -187,7 +188,9 @@ impl Linker<'_> {
         for symbol in symbols {
             let symbol = symbol?;
             let is_known = last.as_ref().is_some_and(|last| last.is_same(&symbol));
+            // A kind without symbols begins where the next kind begins.
             first.resize(first.len().max(usize::from(symbol.kind) + 1), count);
+            // All tables of codes share one numbering; each entity has its own.
             let number =
                 count - usize::from(is_known) - first[usize::from(symbol.kind.min(TABLE_FIRST))];
             numbered(&symbol, number)?;

@@ -39,6 +39,7 @@ impl EntityFiles {
         referred: Option<&KeyColumn>,
         directory: &Path,
     ) -> Result<EntityFiles> {
+        // Rows of ids without a record follow the rows of records.
         let unresolved = inputs.resolved.unresolved.range(entity as u8).len();
         let unresolved = unresolved + referred.map_or(0, |ids| ids.len());
         let header = |kind| Header {

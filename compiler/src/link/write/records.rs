@@ -137,6 +137,7 @@ impl RecordsWriter<'_, '_, '_> {
     /// Copies or links rows until [`Self::batch_bytes`] are reached.
     fn link_batch(&self, entity: Entity, mut rows: Range<usize>) -> Result<Batch> {
         let mut batch = Batch::default();
+        // The rest of a batch is short, and would reserve far more than its records need.
         if rows.len() > BATCH_ROWS / 2 {
             batch.blobs.reserve(RESERVED_BYTES.min(self.batch_bytes));
         }
@@ -145,11 +146,13 @@ impl RecordsWriter<'_, '_, '_> {
             let places: Result<Vec<_>> =
                 group.map(|row| self.copier.copy_from(entity, row)).collect();
             let places = places?;
+            // The reads of neighbouring records are started together, so their waits overlap.
             load_together(&places);
             let located = places.iter().filter_map(CopyFrom::located);
             self.copier.linker.load_rows(entity, located)?;
             for place in &places {
                 let from = batch.blobs.len();
+                // The rows that are left begin the next batch, which locates them again.
                 if from >= self.batch_bytes {
                     break;
                 }

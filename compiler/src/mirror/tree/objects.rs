@@ -39,15 +39,18 @@ impl Tree<'_> {
             let blake3 = root.to_hex().to_string();
             let name = place.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             let to = self.path(&object_path(&blake3, "object"));
+            // The name is a hash of the content, so an earlier publication wrote the same object.
             if fs::symlink_metadata(&to).map(|found| found.len()).ok() != Some(size_bytes) {
                 link_or_copy(file, &to, &blake3)?;
             }
             listed.push(ListedObject { name, size_bytes, blake3 });
         }
         let hashes_blake3 = blake3::hash(&hashes).to_hex().to_string();
+        // The list names objects and hashes, so it follows them: a reader of the list finds all of them.
         write_atomically(&self.path(&object_path(&hashes_blake3, "hashes")), &hashes)?;
         let list = ObjectList { object_version: OBJECT_VERSION, hashes_blake3, objects: listed };
         let text = list.to_json();
+        // A list that `pull` would refuse is not published.
         ObjectList::parse(&text)
             .map_err(|reason| Error::Input { path: directory.into(), reason })?;
         let list_blake3 = blake3::hash(&text).to_hex().to_string();
@@ -81,6 +84,7 @@ impl Tree<'_> {
             .filter_map(|(place, object)| Some((place, object?)))
             .filter(|(_, object)| wanted.contains(object.part()))
             .collect();
+        // Two objects of a part would give each of its records twice.
         let mut found = BTreeSet::new();
         for (_, object) in &chosen {
             if !found.insert(object.part()) {

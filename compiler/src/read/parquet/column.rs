@@ -105,6 +105,7 @@ impl<'a> Column<'a> {
             DataType::Map(..) => {
                 let map = array.as_map();
                 Values::Map {
+                    // The keys of a map are data, so `wanted` names none of them.
                     offsets: map.value_offsets(),
                     keys: Box::new(Column::new(map.keys().as_ref(), Wanted::All)),
                     values: Box::new(Column::new(map.values().as_ref(), Wanted::All)),
@@ -112,6 +113,7 @@ impl<'a> Column<'a> {
             }
             _ => Values::Other,
         };
+        // A column without nulls needs no test for each row.
         let nulls = array.nulls().filter(|nulls| nulls.null_count() > 0);
         Column { nulls, values }
     }

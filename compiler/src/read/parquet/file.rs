@@ -65,6 +65,7 @@ impl ParquetFile {
         };
         let Projection { levels, leaves } =
             Projection::new(schema, wanted, texts, diagnostics).map_err(invalid)?;
+        // The crate trusts the offsets of the footer, so each column's is checked here.
         let mut bytes = 0u64;
         for group in metadata.row_groups() {
             for leaf in &leaves {
@@ -76,6 +77,7 @@ impl ParquetFile {
             }
         }
         let stated_rows = metadata.file_metadata().num_rows();
+        // Batches have about equal bytes. The footer may state wrong sizes, so the number of rows has limits.
         let row_bytes = bytes / u64::try_from(stated_rows).unwrap_or_default().max(1);
         let batch_rows = (BATCH_BYTES / row_bytes.max(1)).clamp(BATCH_ROWS_MIN, BATCH_ROWS_MAX);
         let source = Arc::new(PageSource::new(file, file_bytes, limits));
@@ -86,6 +88,7 @@ impl ParquetFile {
             batch_rows as usize,
             None,
         );
+        // The crate's error hides the cause, which the source has kept.
         let reader = reader.map_err(|error| source.take_fault().unwrap_or(invalid(error)))?;
         Ok(ParquetFile { source, reader, names, stated_rows })
     }

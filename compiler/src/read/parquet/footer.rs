@@ -73,6 +73,8 @@ pub(super) fn read(
 fn check(footer: &[u8]) -> Result<(), ParquetFault> {
     let mut children = Vec::new();
     let mut row_groups = 0usize;
+    // Field 2 is the schema, and field 4 lists the row groups. Field 5 of a schema element is the number of its
+    // children.
     let walked = Compact::new(footer).fields(|footer, field| match (field.id, field.kind) {
         (2, LIST) => footer.structs(|element| {
             let mut count = 0;
@@ -92,6 +94,7 @@ fn check(footer: &[u8]) -> Result<(), ParquetFault> {
     let reason = match walked {
         Err(ThriftFault::Cut) => "its footer ends too early",
         Err(ThriftFault::Malformed) => "its footer is not valid",
+        // The crate reserves memory for the stated number, so the footer must have the bytes of as many groups.
         Ok(()) if row_groups > footer.len() / ROW_GROUP_BYTES_MIN => {
             "its footer lists more row groups than it holds"
         }

@@ -331,6 +331,7 @@ impl ChunkPages {
     }
 
     fn read_page(&mut self, header: PageHeader) -> Result<Page, ParquetError> {
+        // The new page counts before the page before is released: both are in memory at the same time.
         let taken = self.source.hold(&header)?;
         let last = match header.kind {
             PageKind::Dictionary { .. } => &mut self.dictionary_taken,
@@ -338,6 +339,7 @@ impl ChunkPages {
         };
         self.source.release(std::mem::replace(last, taken));
 
+        // The checksum is of the stored bytes.
         let stored = self.source.read(self.at, header.stored_bytes.into())?;
         match header.checksum {
             Some(sum) if crc32fast::hash(&stored) != sum => {
@@ -370,6 +372,7 @@ impl ChunkPages {
                 statistics: None,
             },
             PageKind::DataV2 { encoding: number, nulls, rows, def_bytes, rep_bytes, .. } => {
+                // The crate cuts the levels off without a check.
                 if def_bytes as usize + rep_bytes as usize > buf.len() {
                     return Err(self.damaged("a page is shorter than its levels"));
                 }
@@ -381,6 +384,7 @@ impl ChunkPages {
                     num_rows: rows,
                     def_levels_byte_len: def_bytes,
                     rep_levels_byte_len: rep_bytes,
+                    // `inflate` has inflated the values.
                     is_compressed: false,
                     statistics: None,
                 }

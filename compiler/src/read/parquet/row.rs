@@ -163,6 +163,7 @@ impl<'de> Deserializer<'de> for ParquetValue<'_, 'de> {
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, RowFault> {
         let row = self.row;
         let Some(values) = self.column.get(row) else {
+            // A null counts too: millions of nulls in a list take memory as values do.
             self.meter.count(0)?;
             return visitor.visit_unit();
         };

@@ -36,12 +36,14 @@ impl CitationsFile {
             ensure(range.start == at, "the lists are not contiguous")?;
             at = range.end;
             leb128::push(range.len() as u64, &mut lengths);
+            // Ids without a record have lists too, but are not in the presence list.
             let is_present = row < records && !range.is_empty();
             ensure(seen.contains(row) == is_present, "the records with lists are others")?;
             let list = self.rows(direction, row)?;
             let mut count = 0u64;
             let mut add = |other: u32| {
                 count += 1;
+                // Both directions hash a link in the order of the reference, so the sums of the two are equal.
                 sum = sum.wrapping_add(match direction {
                     Direction::References => hash_of_link(row, other),
                     Direction::Citations => hash_of_link(other, row),
@@ -50,6 +52,7 @@ impl CitationsFile {
             match &list {
                 RowList::Rows(rows) => {
                     rows.iter().for_each(|row| add(*row));
+                    // The same rows have one form in every snapshot: the bytes are compared with those of the writer.
                     let mut code = Vec::new();
                     if !rows.is_empty() {
                         leb128::push(rows.len() as u64, &mut code);
@@ -66,6 +69,7 @@ impl CitationsFile {
             ensure(is_coded == (count <= CODED_ROWS_MAX as u64), "a list is in the other form")?;
             links += count;
             let is_last = row as usize + 1 == section.lists;
+            // The lengths of a block's lists follow the last list of the block.
             if is_last || (row as usize + 1).is_multiple_of(BLOCK_LISTS) {
                 self.verify_lengths(section, row as usize / BLOCK_LISTS, at, &lengths)?;
                 at += lengths.len();

@@ -193,6 +193,7 @@ impl Dictionary {
             return Err(ReadError::corrupt("dictionary", "an entry has no rows"));
         }
         if count == 1 {
+            // A single row has no length before it: the number shows its own end.
             let before = reader.0;
             reader.number()?;
             let bytes = &before[..before.len() - reader.0.len()];
@@ -202,9 +203,11 @@ impl Dictionary {
             let length = reader.number()? as usize;
             return Ok(EntryRows::Inline(InlineRows { count, bytes: reader.take(length)? }));
         }
+        // The lowest bit of the offset tells the form of the list.
         let (offset, length) = (reader.number()?, reader.number()?);
         let from = usize::try_from(offset >> 1).ok();
         let from = from.and_then(|from| from.checked_add(self.postings_from));
+        // Offset and length come from the file, and are checked before a read.
         let to = from.and_then(|from| from.checked_add(usize::try_from(length).ok()?));
         let (Some(from), Some(to)) = (from, to.filter(|to| *to <= self.offsets_from)) else {
             return Err(ReadError::corrupt("dictionary", "a posting list lies outside its region"));

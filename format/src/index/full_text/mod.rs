@@ -238,15 +238,18 @@ impl FullText {
         let count = count.ok_or(corrupt("a term has no posting, or more than 32 bits count"))?;
         let forms = leb128::take(&mut bytes).filter(|forms| (1..=FORMS_MAX as u64).contains(forms));
         let forms = forms.ok_or(corrupt("a term has no form, or too many"))? as usize;
+        // A search reads few forms of a term: here the entry's forms are passed over to find the list.
         let suffixes = bytes;
         for _ in 0..forms {
             take_suffix(&mut bytes).ok_or_else(cut)?;
         }
         let suffixes = &suffixes[..suffixes.len() - bytes.len()];
+        // The lowest bit tells whether the postings are in the entry or in their region.
         let (list, positions) = if head & 1 == 1 {
             let length = leb128::take(&mut bytes).and_then(|length| usize::try_from(length).ok());
             let (rest, positions) =
                 length.and_then(|length| bytes.split_at_checked(length)).ok_or_else(cut)?;
+            // The writer puts full blocks into the region, where a search passes over whole blocks.
             if count as usize >= BLOCK_POSTINGS {
                 return Err(corrupt("a whole block lies in the dictionary"));
             }

@@ -336,10 +336,14 @@ impl<'s> FieldPositions<'s> {
         places: u128,
         has_forms: bool,
     ) -> Result<FieldPositions<'s>, ReadError> {
+        // Each posting has a position; these are the positions after it.
         let postings = places.count_ones() as usize;
         let further = leb128::take(bytes).and_then(|further| usize::try_from(further).ok());
+        // A position takes a bit at least. The check precedes all use of the number as a length.
         let further = further.filter(|further| *further <= bytes.len() * 8).ok_or_else(cut)?;
         let count = postings + further;
+        // The further positions name their postings, a byte for each, or each position has a bit that tells the last
+        // one of a posting. The shorter form is stored.
         let (further, lasts) = match further <= packed_bytes(count, 1) {
             true => (take(bytes, further)?, &[][..]),
             false => (&[][..], take(bytes, packed_bytes(count, 1))?),

@@ -99,6 +99,7 @@ pub fn each_text(
                     return Ok(());
                 }
                 Gathered::LongText(offset, length) => {
+                    // The long texts of a record are one compressed frame, which is inflated once.
                     if pool.is_none() {
                         pool = Some(inflate(record.long_texts)?);
                     }
@@ -118,6 +119,7 @@ pub fn each_text(
             }
             Ok(())
         };
+        // The visitor cannot end the walk: after an error, the walk goes on and reads nothing.
         if outcome.is_ok() {
             outcome = add();
         }

@@ -205,6 +205,7 @@ impl Texts {
             blocks += 1;
             ensure(block == blocks, "the shards list a block that does not exist")
         })?;
+        // A search for a text before all separators begins with the first block, which needs no separator.
         ensure(
             blocks == self.blocks.saturating_sub(1) as u64,
             "the shards do not list every block",
@@ -218,6 +219,7 @@ impl Texts {
             at += bytes.len() as u64;
             let mut cursor = TextsCursor { next_block: block, ..self.cursor(archive) };
             let mut is_first = true;
+            // The cursor is empty until the first `advance` reads the block.
             while is_first || !cursor.rest.is_empty() {
                 cursor.advance()?;
                 let Some((text, bytes)) = cursor.current() else { break };
@@ -225,6 +227,8 @@ impl Texts {
                 let name = std::str::from_utf8(text)
                     .map_err(|_| CheckError::Violation("a text is not UTF-8"))?;
                 if is_first && block > 0 {
+                    // A separator is as short as possible: it ends with the byte by which the block's first text
+                    // differs from the text before.
                     let shared = last.iter().zip(text).take_while(|(a, b)| a == b).count();
                     let separated = self.shards.get(archive, &text[..=shared])?;
                     ensure(separated == Some(block as u64), "no shard entry leads to a block")?;

@@ -90,6 +90,7 @@ fn hash_of_pair(form: &[u8], stem: &[u8], number: u16) -> u64 {
 
 /// Checks the list and the positions of a term.
 fn verify_term(term: Term<'_>, rows: &Range<u32>, next: &mut Contiguous) -> Result<(), CheckError> {
+    // In regions without gaps each byte is of a term, and is checked.
     if let Place::Region { from, entries_from, entries, .. } = term.list.place {
         ensure(from == next.postings, "the posting lists are not contiguous")?;
         next.postings = entries_from + entries.as_flattened().len();
@@ -105,6 +106,7 @@ fn verify_term(term: Term<'_>, rows: &Range<u32>, next: &mut Contiguous) -> Resu
         ensure(rows.contains(&row), "a posting has a row beyond its entity's rows")?;
         ensure(last < Some(row), "the rows of a term do not ascend")?;
         last = Some(row);
+        // A search passes over blocks by these bounds, so a bound that is too low would lose records.
         let (bound, to) = postings.bound(row);
         let impact = postings.impact();
         ensure((1..=u32::from(IMPACT_MAX)).contains(&impact), "an impact is out of range")?;
@@ -122,6 +124,7 @@ fn verify_term(term: Term<'_>, rows: &Range<u32>, next: &mut Contiguous) -> Resu
         postings.advance()?;
     }
     ensure(postings.row() == NO_ROW, "a term has more postings than its count")?;
+    // The occurrences of a field that `ALL` lacks would not be checked.
     const { assert!(FIELDS == Field::ALL.len()) };
     Ok(())
 }

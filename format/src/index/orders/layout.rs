@@ -69,10 +69,12 @@ impl OrderLayout {
     /// Tells whether all sections are contiguous from `begin` on and end at or before `end`.
     pub fn is_sound(&self, order: &keys::Order, rows: usize, begin: usize, end: usize) -> bool {
         let chunks = rows.div_ceil(CHUNK_ROWS);
+        // An order by id reads rows and codes from the ids, and rows in row order are ranks.
         let is_ids = order.values == keys::Values::Ids;
         let has_rows = !is_ids && !order.is_row_order;
         let has_values =
             !matches!(order.values, keys::Values::Texts | keys::Values::Codes | keys::Values::Ids);
+        // The numbers come from the file, so their products may overflow.
         let section_end = |from: usize, count: usize, width: usize| {
             count.checked_mul(width).and_then(|bytes| bytes.checked_add(from))
         };

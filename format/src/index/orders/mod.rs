@@ -109,6 +109,7 @@ impl OrdersFile {
             expected: expected as u64,
             found: archive.len() as u64,
         };
+        // The directory ends the file, and its length follows from the number of orders.
         let from = archive.len().checked_sub(directory_bytes);
         let from = from.filter(|from| *from >= HEADER_BYTES);
         let from = from.ok_or_else(|| refused(HEADER_BYTES + directory_bytes))?;
@@ -118,6 +119,7 @@ impl OrdersFile {
             let field =
                 |number: usize| archive.number_at(from + (at * DIRECTORY_FIELDS + number) * 8);
             let layout = OrderLayout::read(field)?;
+            // A section that begins elsewhere would share bytes with another order, or leave bytes without a reader.
             if !layout.is_sound(order, rows, begin, from) {
                 return Err(refused(layout.to));
             }
@@ -402,6 +404,7 @@ impl<'s> Order<'s> {
     ) -> Result<(), ReadError> {
         let rows = match self.source {
             RankSource::Rows => {
+                // In row order a rank is a row.
                 let _ = ranks.into_iter().try_for_each(|row| visit(row).then_some(()));
                 return Ok(());
             }
@@ -413,6 +416,7 @@ impl<'s> Order<'s> {
                 if ranks.end as usize > self.rows {
                     return Err(self.beyond(ranks.end));
                 }
+                // A range that ends before it begins reads nothing.
                 self.archive.bytes(at(ranks.start), at(ranks.end).max(at(ranks.start)))?
             }
         };

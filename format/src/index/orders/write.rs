@@ -203,24 +203,31 @@ impl OrdersWriter {
             valued: pass.valued as usize,
             ..OrderLayout::default()
         };
+        // Numbers alone are stored here: ids have a file, and texts are in the records.
         if !matches!(parts, OrderParts::Checkpoints | OrderParts::All { has_values: false }) {
             pass.values.move_to(&mut self.file)?;
         }
         layout.rows_from = self.position();
         if matches!(parts, OrderParts::All { .. }) {
+            // An earlier `push_pass` of the same pass read the rows to their end.
             pass.rows.rewind()?;
             io::copy(&mut BufReader::with_capacity(1 << 18, &mut pass.rows), &mut self.file)?;
         }
         layout.codes_from = self.position();
+        // Codes begin with 0, and rows without a value have the number of distinct values as their code.
         layout.code_width = match pass.distinct {
             _ if parts == OrderParts::Checkpoints => 0,
             0..=0xff => 1,
             0x100..=0xffff => 2,
             _ => 4,
         };
+        // In row order a rank is a row, so counts by chunk find a page.
         let checkpoints =
             if parts == OrderParts::RowOrder { Vec::new() } else { checkpoint_ranks(pass) };
+        // Slices follow the codes, which come from the same windows.
         let mut slices = Spool::new(&self.scratch);
+        // Each window reads the rows of all ranks, and keeps the codes of its own rows: the memory of a window bounds
+        // the cost.
         for first in (0..pass.count).step_by(self.window_rows) {
             self.window(pass, first, &checkpoints, layout.code_width, &mut slices)?;
         }

@@ -230,12 +230,14 @@ impl PrefixStats {
         ) = archive.directory()?;
         let summary_shards = FstShards::open(&archive, summary_table_from, summary_shard_count)?;
         let set_shards = FstShards::open(&archive, set_table_from, set_shards)?;
+        // The numbers come from the file, so their products and sums may overflow.
         let summaries_to =
             summaries.checked_mul(SUMMARY_BYTES).and_then(|bytes| bytes.checked_add(HEADER_BYTES));
         let offsets_to = sets
             .checked_add(1)
             .and_then(|offsets| offsets.checked_mul(8))
             .and_then(|bytes| bytes.checked_add(offsets_from));
+        // The row sets fill the bytes between summaries and offsets; each set is checked when it is opened.
         let is_sound = summaries_to.is_some_and(|to| to <= offsets_from)
             && offsets_to == Some(summary_shards.from())
             && summary_shards.to() == set_shards.from()

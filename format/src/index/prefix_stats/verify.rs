@@ -25,6 +25,7 @@ impl PrefixStats {
             let is_canonical = self.summary_bytes(number as usize)? == summary.encode();
             ensure(is_canonical, "a summary is not in its canonical form")?;
             let (postings, count) = add_rows(words, prefix, seen)?;
+            // A prefix of few postings is answered from the postings themselves.
             ensure(postings > BLOCK_ROWS_MAX as u64, "a rare prefix has a summary")?;
             ensure(summary.count == count, "a summary's count differs from the matching records")?;
             let best = &summary.best;
@@ -34,11 +35,13 @@ impl PrefixStats {
             )?;
             let mut known = Vec::new();
             for (_, row) in best {
+                // The rows of the prefix are in `seen`, so `insert` returns false for each of them.
                 let is_new = !known.contains(row);
                 let matches = is_new && *row < rows && !seen.insert(*row);
                 ensure(matches, "a summary has a row that does not match, or a row twice")?;
                 known.push(*row);
             }
+            // Clearing the whole set for each prefix would cost all rows each time.
             remove_rows(words, prefix, seen)
         })?;
         ensure(summaries == self.summaries as u64, "a summary has no prefix")?;

@@ -200,6 +200,7 @@ impl TargetsFile {
             return Err(corrupt("the file has no block of this number"));
         }
         let all_bytes = (layout.to - layout.from) as u64;
+        // The offsets follow the rows of the path, and the last block ends with the rows.
         let offset = |at: usize| match at < self.records.div_ceil(BLOCK_RECORDS) {
             true => self.archive.u64_at(layout.to + at * 8),
             false => Ok(all_bytes),
@@ -209,6 +210,7 @@ impl TargetsFile {
             return Err(corrupt("a block lies outside its path"));
         }
         let bytes = self.archive.bytes(layout.from + from as usize, layout.from + to as usize)?;
+        // Nearly all records have fewer than 128 rows, so their lengths are a byte each and are read in place.
         let (lengths, rows) = match bytes.split_at_checked(records) {
             Some((lengths, rows)) if lengths.iter().all(|length| *length < 0x80) => {
                 (Lengths::Bytes(lengths), rows)

@@ -23,6 +23,7 @@ impl TargetsFile {
             let mut lengths = Vec::with_capacity(BLOCK_RECORDS);
             for record in 0..records {
                 let (mut length, mut next, mut outcome) = (0, 0, Ok(()));
+                // A mask of one record: `each` visits the records of a block by their bits.
                 found.each(1 << record, |record, row| {
                     let Some(row) = row else { return };
                     length += 1;
@@ -40,12 +41,14 @@ impl TargetsFile {
                 leb128::push(length, &mut lengths);
             }
             let from = layout.from + at as usize;
+            // The same lengths have one form in every snapshot.
             let is_same = self.archive.bytes(from, from + lengths.len())? == lengths;
             ensure(is_same, "the lengths of a block are not in their shortest form")?;
             at += (lengths.len() + found.rows.len()) as u64;
         }
         ensure(at == (layout.to - layout.from) as u64, "the offsets do not follow the blocks")?;
         ensure(count == layout.rows, "the number of rows is another")?;
+        // The last path ends where the directory begins: no byte is left between.
         if path + 1 == self.layouts.len() {
             let directory = self.archive.len() - self.layouts.len() * DIRECTORY_FIELDS * 8;
             let end = layout.to + self.records.div_ceil(BLOCK_RECORDS) * 8;

@@ -31,6 +31,7 @@ impl TermListsFile {
             ensure(from == at, "the postings are not contiguous")?;
             at = to;
             let list = self.postings(number, term_at)?;
+            // Behind the last term is the presence list.
             if term_at == layout.terms {
                 list.verify(rows, |row| {
                     present.insert(row);
@@ -41,6 +42,7 @@ impl TermListsFile {
             ensure(last.is_none_or(|last| last < term), "the terms do not ascend")?;
             last = Some(term);
             ensure(list.count() > 0, "a term has no row")?;
+            // The rows of such a term are checked, but the term is no value of them.
             if is_shown(term)? {
                 list.verify(rows, |row| {
                     shown.insert(row);

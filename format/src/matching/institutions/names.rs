@@ -195,14 +195,19 @@ pub(super) fn best_name(
     let record = Record { names, city, has_city, affiliation, bits };
     let Best { place, is_acronym } = record.best();
     let Record { names, city, .. } = record;
+    // Also a record without a name in the text shows that the text has a city. `find` looks for cities behind the names
+    // that it finds.
     if has_city {
         cities.insert(city);
     }
     let Some(Place { span, bits: told, quality }) = place else { return Ok(None) };
+    // Many frequent words together tell as many bits as one rare word; `Found::is_sure` asks for a rare word too.
     let rarest = bits[span.clone()].iter().copied().fold(0.0, f32::max);
     let country = names.country.map(|code| snapshot.code(code)).transpose()?;
     let countries = &affiliation.countries;
+    // A text without a country, or a record without one, tells nothing.
     let has_country = country.filter(|_| !countries.is_empty()).map(|code| {
+        // `University of Hong Kong, China` agrees with a record whose country is `HK`.
         let mut territories = TERRITORIES.iter().filter(|(_, parts)| parts.contains(&code));
         let whole = territories.next().map(|(whole, _)| *whole);
         countries.iter().any(|known| *known == code || Some(*known) == whole)
@@ -223,6 +228,7 @@ pub(super) fn best_name(
         rarest,
         is_acronym,
         has_city,
+        // `find` decides this when the cities of all records are known.
         is_elsewhere: false,
         has_country,
         parents,

@@ -101,29 +101,37 @@ impl Cited<'_, '_> {
     ) -> (Members, usize) {
         let text = &self.citation.words;
         let within = |at: usize| aligned.window.contains(&at);
+        // Each step marks the words that the step explains. Content words that stay unmarked belong to another title or
+        // venue.
         let author = self.author(texts, &within, is_explained);
         let year = self.year(texts, &within, is_explained);
         let volume = self.number(texts.volume, &within, is_explained);
+        // Issue and last page decide nothing, but explain their numbers.
         self.number(texts.issue, &within, is_explained);
         let page = self.number(texts.first_page, &within, is_explained);
         self.number(texts.last_page, &within, is_explained);
         let has_venue = self.venue(texts, &within, is_explained);
         let around = Around::new(text, &aligned.window, is_explained);
+        // A citation that begins with the title names no author, and so contradicts no author.
         let author = match author {
             Stated::Other if around.before == 0 && !self.citation.has_author => Stated::Nothing,
             author => author,
         };
+        // Words behind the title name another venue only in a whole citation, or if the client gives a venue.
         let venue = match (texts.venues.is_empty(), has_venue) {
             (_, true) => Stated::Same,
             (false, false) if around.after > 0 && self.citation.may_have_venue => Stated::Other,
             _ => Stated::Nothing,
         };
+        // A citation with two numbers or fewer, such as year and volume, leaves numbers out: an absent number
+        // contradicts nothing.
         let numbers = text.iter().enumerate().filter(|(at, word)| word.is_number && !within(*at));
         let has_numbers = numbers.count() > 2;
         let absent = |stated| match stated {
             Stated::Other if !has_numbers => Stated::Nothing,
             stated => stated,
         };
+        // A volume contradicts the record's in the place of a volume alone.
         let volume = match (volume, &self.citation.volume, texts.volume) {
             (Stated::Other, Some(stated), Some(volume)) if is_other_number(stated, volume) => {
                 Stated::Contradicted
@@ -141,20 +149,25 @@ impl Cited<'_, '_> {
         is_explained: &mut [bool],
     ) -> Stated {
         let text = &self.citation.words;
+        // A record without authors contradicts no citation.
         let mut stated = if texts.authors.is_empty() { Stated::Nothing } else { Stated::Other };
         for (number, name) in texts.authors.iter().enumerate() {
             let (last, all) = last_name(name);
             let mut is_found = false;
             let last_words = &all[last.clone()];
             for (at, word) in text.iter().enumerate().filter(|(at, _)| !within(*at)) {
+                // A mistyped name has at least five letters: shorter names, such as `Li` and `Lu`, differ by a letter.
                 let is_last = last_words.iter().any(|of| {
                     of.text == word.text || of.text.len() > 4 && likeness(of, word) > 0.0
                 });
+                // One letter is an initial, which many names share.
                 is_found |= is_last && word.text.len() > 1;
+                // First names and initials are explained, but do not tell the author.
                 let is_other = all.iter().any(|of| of.text == word.text);
                 is_explained[at] |= is_last || is_other;
             }
             if is_found {
+                // Citations name the first author; another author alone is weaker evidence.
                 stated = match (number, stated) {
                     (0, _) => Stated::Same,
                     (_, Stated::Same) => Stated::Same,

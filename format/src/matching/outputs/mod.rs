@@ -68,11 +68,14 @@ pub(super) fn find(
             identified.extend(rows);
         }
     }
+    // Many records may share an identifier, and each record is read.
     identified.truncate(READ_MAX);
     let cited = Cited::new(&citation, TrueTerms::new(snapshot, index, deadline), snapshot)?;
     let mut rows = cited.rows(snapshot, deadline)?;
+    // An identified record is judged once, as identified.
     rows.retain(|row| !identified.contains(row));
     let mut judged = Vec::with_capacity(rows.len());
+    // The identified records come first: their place tells `judge` that they are identified.
     for (at, row) in identified.iter().chain(&rows).enumerate() {
         deadline.check()?;
         let texts = snapshot.or_noted(Texts::read(snapshot, *row))?;
@@ -80,6 +83,7 @@ pub(super) fn find(
     }
     judged
         .sort_by(|a, b| b.rank().total_cmp(&a.rank()).then(a.candidate.row.cmp(&b.candidate.row)));
+    // Before candidates are removed: also a record with a low score may rival the best one.
     decide(&mut judged);
     judged.retain(|judged| judged.candidate.score >= SCORE_MIN);
     judged.truncate(CANDIDATES_MAX);

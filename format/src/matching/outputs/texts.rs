@@ -61,10 +61,12 @@ impl<'s> Texts<'s> {
         let (mut authors, mut venues, mut kind) = (Vec::new(), Vec::new(), None);
         let Some(mut from) = snapshot.reader(Entity::Output, row)? else { return Ok(texts) };
         Output::gather(&mut from, &TREE, &mut |end, value| match (end, value) {
+            // `name` repeats `title` in most records, and each title is aligned with the citation.
             (TITLE | NAME, Gathered::Text(title)) if !texts.titles.contains(&title) => {
                 texts.titles.push(title);
             }
             (YEAR, Gathered::Integer(year)) => texts.year = Some(year),
+            // Some records have thousands of authors, and citations name the first ones.
             (AUTHOR, Gathered::NameOf(_, row) | Gathered::Reference(_, row))
                 if authors.len() < AUTHORS_MAX =>
             {
@@ -81,6 +83,7 @@ impl<'s> Texts<'s> {
             _ => {}
         })?;
         texts.kind = kind.map(|code| snapshot.code(code)).transpose()?;
+        // On a mirror, the attempt goes on without an absent name, and notes what all names lack.
         for row in authors {
             texts.authors.extend(snapshot.or_noted(snapshot.row_name(Entity::Author, row))?);
         }

@@ -222,6 +222,7 @@ impl Query {
         let orders: Result<Vec<Order<'_>>, ReadError> =
             keys.orders().map(|order| snapshot.order(self.entity, order)).collect();
         let orders = orders?;
+        // Each key is checked before the first is counted, so a refusal costs little.
         for order in &orders {
             check(&[Source::Order(*order)], &set.rows, rows, time)
                 .map_err(|reason| QueryError::refused("of", keys.text(), reason))?;
@@ -232,6 +233,7 @@ impl Query {
             let summed = counted.and_then(|counted| Ok(key_statistics(key, order, &counted)?));
             of.extend(snapshot.or_noted(summed.map(Some))?);
         }
+        // Outputs alone have this key.
         let outputs = match self.keys.filter(STATUS) {
             Some(_) => {
                 let summed = self.output_statistics(snapshot, &matches, &set, rows, deadline);
@@ -269,6 +271,7 @@ impl Query {
                 crate::index::orders::sortable_integer(I10),
                 crate::index::orders::sortable_integer(i64::MAX),
             )?)?;
+            // The order descends, so the outputs with ten citations and more precede this rank.
             let walk = OrderWalk::new(set, cited, snapshot.ids(self.entity), deadline);
             walk.count_before(from_ten.end)
         };
@@ -293,6 +296,7 @@ impl Query {
                 _ => (None, count),
             });
         let mut by_year: Vec<(Option<i64>, u64)> = years.collect();
+        // Outputs without a year come last.
         by_year.sort_by_key(|(year, _)| (year.is_none(), *year));
         Ok(OutputStatistics { h_index, i10_index, g_index, open_access, by_year })
     }

@@ -186,6 +186,7 @@ impl Query {
         snapshot: &Snapshot,
         deadline: Deadline<'_>,
     ) -> Result<RankedPage, QueryError> {
+        // The search finds and orders the records; the other expressions are a set in which the search looks them up.
         let others = self.without_search();
         let find = |filter: Option<&DocSet>, page| {
             search.ranked_page(snapshot, self.entity, filter, page, deadline)
@@ -199,7 +200,9 @@ impl Query {
         if self.sort.is_empty() {
             return find(filter, page);
         }
+        // Any match may be on the page, because other keys may precede the relevance: all matches are found and sorted.
         let all = find(filter, (0, RANKED_AMONG_KEYS_MAX))?;
+        // With more matches `rows` lacks the least relevant ones, and the page could be wrong.
         if all.count > RANKED_AMONG_KEYS_MAX as u64 {
             let reason = format!(
                 "sorts at most {RANKED_AMONG_KEYS_MAX} records among other keys, and {} match; narrow the search, or \

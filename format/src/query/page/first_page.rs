@@ -134,13 +134,17 @@ impl<'s> FirstPage<'_, 's> {
     ) -> Result<Option<Vec<u32>>, QueryError> {
         let (mut page, mut skipped) = (Vec::with_capacity(count), from);
         let values = key.order.no_code();
+        // Each run costs the read of a list, also a run without matches.
         for nth in 0..values.min(RUNS_MAX) {
             let list = list_of(if key.is_reversed { values - 1 - nth } else { nth })?;
             let missing = count - page.len();
+            // A long run is not sorted: it becomes a clause, and a walk along the next keys finds the rest of the page.
+            // `sorted_page` takes a page that the run does not fill.
             if list.count() > SORTED_RUN_MAX {
                 let rows = u64::from(list.count());
                 let run = Clause::internal(vec![Leaf::Postings(list)]);
                 let mut clauses = clauses.to_vec();
+                // The rarest clause comes first, because it rules out most rows.
                 clauses.insert(clauses.partition_point(|(count, _)| *count < rows), (rows, &run));
                 let found = self.page(&clauses, others, skipped, missing)?;
                 return Ok(found.map(|found| [page, found].concat()));
@@ -173,6 +177,7 @@ impl<'s> FirstPage<'_, 's> {
         if expected > f64::from(RANKS_MAX) {
             return Ok(None);
         }
+        // A row is looked up in a clause only if the clauses before have it. Each lookup in codes may fetch a chunk.
         let mut lookups = expected;
         for (rows, clause) in clauses {
             if !clause.is_stored_by_chunk() && lookups > CODES_MAX {
@@ -182,6 +187,7 @@ impl<'s> FirstPage<'_, 's> {
             lookups *= self.share(*rows);
         }
         let (mut found, mut rank) = (Vec::with_capacity(count), 0);
+        // An eighth more than the expected ranks, and 16 for small pages: one step finds most pages.
         let step = expected as u32 / 8 * 9 + 16;
         let end = order.rows().min(step * STEPS_MAX);
         while rank < end && found.len() < count {

@@ -169,7 +169,9 @@ impl Predicate {
         if !self.conditions.iter().any(is_search) {
             return Ok(());
         }
+        // The language is read before the texts, because it tells the stems of their words.
         let mut texts = RecordTexts::new(None);
+        // The visitor returns nothing, so an error leaves the walk in `outcome`.
         let mut outcome = Ok(());
         lookup.gather(self.entity, row, &paths.language, &mut |_, value| {
             if let Gathered::Code(code) = value {
@@ -496,8 +498,10 @@ fn add_beyond(
             let present = (false, codes.collect());
             add_beyond(*index, &class_operands(classes, operands), &present, lookup, beyond)
         }
+        // Several indexes may lead to one entity; one test of its records serves all of them.
         Index::Through { entity, index, .. } if beyond.iter().all(|it| it.entity != entity) => {
             let test = |is_negated, operands: Vec<Operand>| {
+                // The predicate reads the index alone: any key of the entity completes the expression.
                 let Some(key) = keys_of(entity).keys.first() else {
                     return Err(ReadError::Internal("the entity has no keys"));
                 };
@@ -505,6 +509,7 @@ fn add_beyond(
                 let expression = Expression { key, index: *index, is_negated, operands, text };
                 Predicate::new(&Query { filter: vec![expression], ..Query::new(entity) }, lookup)
             };
+            // `null` asks for records without a value, which `has_value` finds.
             let given = operands.iter().filter(|operand| **operand != Operand::Null);
             let matches = test(false, given.cloned().collect())?;
             let has_value = match index.is_presence() {

@@ -68,6 +68,7 @@ impl Query {
                 resolve_expression(snapshot, self.entity, expression, deadline)?;
             searched = searched.or(summary);
             bitmaps += clause.bitmaps();
+            // Other clauses take no memory for the rows of the snapshot.
             if clause.bitmaps() == 0 || bitmaps <= BITMAPS_MAX {
                 clauses.push(clause);
                 continue;
@@ -77,6 +78,7 @@ impl Query {
                 None => (bitmap, clause.text),
                 Some((mut all, text)) => {
                     all.intersect_with(&bitmap);
+                    // The plan of the query shows the text of each clause.
                     (all, format!("{text},{}", clause.text))
                 }
             });
@@ -507,6 +509,7 @@ impl<'s> ExpressionResolver<'s, '_> {
     ) -> Result<(), QueryError> {
         let keys = keys_of(target);
         let names = self.snapshot.term_lists(target)?;
+        // Unresolved references have names too, in lists apart from those of the records.
         let record_names = match keys.filter("name") {
             Some((_, Index::Lists(lists))) => Some(lists),
             _ => None,
@@ -517,6 +520,7 @@ impl<'s> ExpressionResolver<'s, '_> {
             let mut rows = Vec::with_capacity(with_name.count() as usize);
             let suppressed = self.snapshot.suppressed();
             with_name.each(|row| {
+                // A suppressed record has no name, so no reference finds it by its name.
                 if !suppressed.has(target, row) {
                     rows.push(row);
                 }

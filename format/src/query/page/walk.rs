@@ -207,6 +207,7 @@ impl<'a, 's> OrderWalk<'a, 's> {
         count: usize,
     ) -> Result<Vec<(u32, u32)>, QueryError> {
         let mut page = Vec::with_capacity(count);
+        // Each rank of a set of all rows is a match: no more ranks than the page are read.
         let ranks_per_read = match &self.set.rows {
             DocSet::All(_) => u32::try_from(count).unwrap_or(u32::MAX).min(RANKS_PER_READ),
             _ => RANKS_PER_READ,

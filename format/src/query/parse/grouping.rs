@@ -106,6 +106,8 @@ impl GroupIndex {
                 GroupIndex::Order(order)
             }
             Index::Presence(lists) => GroupIndex::Presence(lists),
+            // A filter by this key reads the list of the record that it names. A group reads the other direction: the
+            // list of a row.
             Index::Citations(Direction::Citations) => GroupIndex::Links(Direction::References),
             Index::Citations(Direction::References) => GroupIndex::Links(Direction::Citations),
             Index::NamesScanned { rows, .. } => {
@@ -115,6 +117,8 @@ impl GroupIndex {
                 Terms::Rows(entity) => {
                     match keys.targets.iter().position(|target| *target == lists) {
                         Some(path) => GroupIndex::Targets { path, lists, entity },
+                        // A subfield, field or domain has few records, so their posting lists are counted. Other
+                        // entities without target rows are read from the records.
                         None if entity.taxonomy_child().is_none() => {
                             GroupIndex::Records { path: ReadPath::Lists(lists), entity }
                         }
@@ -125,6 +129,7 @@ impl GroupIndex {
                 Terms::AnyRows | Terms::Values | Terms::Codes => {
                     GroupIndex::Lists { lists: vec![lists], is_boolean }
                 }
+                // Words, prefixes and presence do not name a value of the key.
                 Terms::Texts | Terms::Prefixes | Terms::Presence => return None,
             },
             Index::Read { read, entity, .. } => {
@@ -150,6 +155,7 @@ impl GroupIndex {
         let each = || -> Option<Vec<GroupIndex>> {
             indexes.iter().map(|index| GroupIndex::of_index(keys, *index, is_boolean)).collect()
         };
+        // All indexes of a key have the kind of the first.
         match each()?.first()? {
             GroupIndex::Lists { .. } => {
                 let lists = each()?.into_iter().flat_map(|index| match index {
@@ -173,6 +179,7 @@ impl GroupIndex {
                         _ => return None,
                     }
                 }
+                // References to different entities have no value in common, so each index has codes of its own.
                 Some(match is_same {
                     true => {
                         GroupIndex::Joined { references, entity: *entity, beyond: beyond.clone() }
@@ -190,8 +197,10 @@ impl Grouping {
     pub(crate) fn parse(keys: &'static Keys, text: &str) -> Result<Grouping, Vec<ParamError>> {
         let mut parsed: Vec<GroupKey> = Vec::new();
         let mut errors = Vec::new();
+        // A longer list costs one error, not a lookup for each name.
         for name in text.split(',').map(trim).take(GROUP_KEYS_MAX + 1) {
             match group_key(keys, name) {
+                // A key with many values may be named twice: the groups are pairs of values, such as two authors.
                 Ok(key)
                     if parsed.iter().any(|known| known.key.name == key.key.name)
                         && !key.key.is_many =>

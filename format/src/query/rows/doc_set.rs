@@ -56,9 +56,11 @@ impl DocSet {
                 }
                 true
             })?;
+            // The order breaks ties by id, and a set ascends by row.
             sorted.sort_unstable();
             return Ok(DocSet::Sorted(sorted));
         }
+        // All ranks have one value, so the first tells the code.
         let codes = codes_of_value(order, order.code_of(order.row_at(ranks.start)?)?);
         let leaf = Leaf::from(ValueRange::with_ranks(order, codes, ranks)?);
         let chunks = rows.div_ceil(CHUNK_ROWS as u32);

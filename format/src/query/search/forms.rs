@@ -34,6 +34,7 @@ pub(super) fn with_pattern(
     live: impl Fn(&FormCursor<'_>) -> Result<Vec<FormOf>, QueryError>,
     deadline: Deadline<'_>,
 ) -> Result<(Vec<Found>, u64), QueryError> {
+    // Forms ascend: those that begin with the letters before the first wildcard are neighbours.
     let prefix = &pattern[..pattern.find(['*', '?']).unwrap_or(pattern.len())];
     let letters: Vec<char> = pattern.chars().collect();
     let mut forms = index.form_cursor();
@@ -41,6 +42,7 @@ pub(super) fn with_pattern(
     let (mut found, mut count, mut read) = (Vec::new(), 0, 0u64);
     while let Some(form) = forms.form().filter(|form| form.starts_with(prefix)) {
         if has_pattern(&form, &letters) {
+            // Words beyond `max` count too: the client reads how many words the pattern has.
             let terms = live(&forms)?;
             count += u64::from(!terms.is_empty());
             if found.len() < max && !terms.is_empty() {
@@ -51,6 +53,7 @@ pub(super) fn with_pattern(
         if read.is_multiple_of(FORMS_PER_CHECK as u64) {
             deadline.check()?;
         }
+        // A pattern such as `*a` would read all forms of the index.
         if read == COUNTED_FORMS_MAX {
             break;
         }

@@ -116,6 +116,7 @@ impl<'s> Matcher<'s> {
             Matcher::Or(nodes) => {
                 let mut least = NO_ROW;
                 for (at, node) in nodes {
+                    // A node that is at `row` or after it keeps its place. 0 may be a node that has not moved.
                     if *at < row || *at == 0 {
                         *at = node.seek(row)?;
                     }
@@ -126,8 +127,10 @@ impl<'s> Matcher<'s> {
             Matcher::And { nodes, negated, rows, pace } => {
                 let mut row = row;
                 'rows: loop {
+                    // Negated clauses may exclude millions of rows one after another.
                     pace.step()?;
                     row = match nodes.is_empty() {
+                        // Without required clauses, all rows but the excluded ones match.
                         true if row < *rows => row,
                         true => NO_ROW,
                         false => seek_all(nodes, row, pace, Matcher::seek)?,

@@ -114,10 +114,12 @@ impl<'s> Most<'s> {
         let mut window = vec![(0u32, 0u32); WINDOW_ROWS as usize];
         loop {
             deadline.check()?;
+            // A record without a needed word lacks weight, so windows without needed words are passed over.
             let first = needed.iter().map(|(_, word)| word.row()).min().unwrap_or(NO_ROW);
             if first == NO_ROW {
                 return Ok(());
             }
+            // The length of a window is a power of two, so this is a multiple of it: windows do not overlap.
             let begin = first & !(WINDOW_ROWS - 1);
             let end = begin.saturating_add(WINDOW_ROWS);
             window.fill((0, 0));
@@ -131,10 +133,12 @@ impl<'s> Most<'s> {
                 })?;
             }
             for (row, (sum, score)) in (begin..).zip(&window) {
+                // No needed word has the row.
                 if *sum == 0 {
                     continue;
                 }
                 let (mut sum, mut score) = (*sum, *score);
+                // The frequent words have long lists, and are looked up only in these rows.
                 for ((weight, word), factor) in others.iter_mut().zip(other_factors) {
                     let impact = word.impact(row)?;
                     if impact > 0 {
@@ -166,6 +170,7 @@ impl<'s> Most<'s> {
             row = least;
             let has = needed.iter().filter(|(_, word)| word.row() == row);
             let mut weight: u64 = has.map(|(weight, _)| weight).sum();
+            // The frequent words are looked up until the weight suffices.
             for (of_word, word) in &mut *others {
                 if weight >= *weight_min {
                     break;

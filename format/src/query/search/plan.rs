@@ -211,12 +211,14 @@ impl<'s, 'q> Resolver<'s, 'q> {
                 ([only], None) => {
                     let terms = self.words.terms(only)?;
                     let mut group = self.group(terms, *fields)?;
+                    // Scoring counts the word in all fields, so only a group of all fields can serve both.
                     if *fields == ANY_FIELD {
                         group = group.of_word((only.clone(), None));
                     }
                     Ok(Matcher::Group(Box::new(group)))
                 }
                 (parts, joined) => {
+                    // The parts of a compound match side by side, or joined: `covid-19` and `covid19`.
                     let parts: Vec<PhrasePart> =
                         parts.iter().cloned().map(PhrasePart::Word).collect();
                     let phrase = self.phrase(&parts, None, *fields)?;

@@ -111,6 +111,7 @@ fn scored_words<'s>(
     scored_leaves(&words.search.tree, &mut all);
     let is_frequent = |part: &Scored| matches!(part, Scored::Word(word, _) if is_left_out(word));
     let has_other = all.iter().any(|part| !is_frequent(part));
+    // A word that the search has twice weighs twice.
     let mut counts: BTreeMap<Scored, u64> = BTreeMap::new();
     for part in all.into_iter().filter(|part| !has_other || !is_frequent(part)) {
         *counts.entry(part).or_default() += 1;
@@ -125,11 +126,14 @@ fn scored_words<'s>(
             }
             Scored::Fuzzy(word, edits) => {
                 let mut found = words.fuzzy(word, *edits)?;
+                // Records may have the word as it was typed.
                 found.push(Found { form: word.clone(), terms: words.index.forms(word)? });
                 expanded_source(words, found)?
             }
         };
+        // No record has a word without weight.
         if weight > 0 {
+            // Patterns and mistyped words have no form that the client typed.
             let has_typed = matches!(part, Scored::Word(..)) && !words.search.is_exact;
             scored.push(ScoredWord { source, weight: weight * times, has_typed });
         }

@@ -110,10 +110,13 @@ impl<'s> TrueTerms<'s> {
         form: &str,
         FormOf { stem, number }: &FormOf,
     ) -> Result<bool, QueryError> {
+        // No suppressed name has the form.
         if !self.words.has(form) {
             return Ok(true);
         }
+        // Only suppressed names had the term.
         let Some(TrueTerm { term, amended, .. }) = self.term(stem)? else { return Ok(false) };
+        // The remaining postings have one of the term's forms, and there is no other.
         if term.form_count() == 1 {
             return Ok(true);
         }
@@ -123,6 +126,7 @@ impl<'s> TrueTerms<'s> {
             pace.step()?;
             let row = postings.row();
             let mut has_form = false;
+            // A posting with a suppressed name keeps the occurrences outside of the name.
             match amended.as_ref().and_then(|amended| amended.of(row)) {
                 _ if suppressed.has(Entity::Output, row) => {}
                 Some(left) => {

@@ -228,18 +228,21 @@ impl KeysBuilder {
         if let Aspect::Read { among } = line.aspect {
             let read = self.keys.ends.iter().filter(|end| end.read.is_some()).count();
             self.end(end).read = Some(read);
+            // A query reads the values from the records that these lists find.
             let Some(among) = self.keys.lists.iter().position(|lists| lists.path == among) else {
                 panic!("the key `{}` needs the key `{among}` before it", line.name);
             };
             let Schema::Reference(entity) = end.schema else {
                 panic!("the key `{}` is no reference", line.name);
             };
+            // Without a posting list for each value, `null` needs a list of the records that have one.
             let present = self.lists(line.path, end, Terms::Presence);
             return Index::Read { read, among, present, entity };
         }
         if line.aspect == Aspect::Presence {
             return Index::Presence(self.lists(line.path, end, terms_of(line, end)));
         }
+        // The first arm that fits wins: words of names precede names, and names precede lists.
         match (&end.schema, &end.target, kind) {
             (Schema::Reference(entity), PathTarget::Name, Kind::Words) => {
                 let of_path = |key: &&Key| key.name == line.path;
@@ -261,6 +264,7 @@ impl KeysBuilder {
                 let named = self.lists(line.path, end, Terms::Presence);
                 Index::Names { entity: *entity, rows, named }
             }
+            // An order has one value for each row, so a path with many values has posting lists.
             (_, _, Kind::Integer | Kind::Number | Kind::Day(_) | Kind::Moment(_))
                 if !end.is_many && !line.is_unordered =>
             {
@@ -345,6 +349,7 @@ impl KeysBuilder {
 
     fn end(&mut self, end: &FoundPath) -> &mut PathUse {
         let place = (end.path.clone(), end.target.clone());
+        // Lines of one path share an end, so a walk over a record meets the path once.
         if let Some(at) = self.paths.iter().position(|known| *known == place) {
             return &mut self.keys.ends[at];
         }

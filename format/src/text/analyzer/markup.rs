@@ -102,6 +102,7 @@ pub(super) fn entity(text: &str) -> Option<Markup> {
 
 /// Reads an entity behind its ampersand; returns the meaning, and the text behind the entity.
 fn entity_body(text: &str) -> Option<(Meaning, &str)> {
+    // An ampersand that begins no entity may have its next semicolon far behind it.
     let name_bytes = text.bytes().take(ENTITY_BYTES_MAX).position(|byte| byte == b';')?;
     let (name, after) = (&text[..name_bytes], &text[name_bytes + 1..]);
     if let Some(number) = name.strip_prefix('#') {
@@ -110,6 +111,7 @@ fn entity_body(text: &str) -> Option<(Meaning, &str)> {
             Some(digits) => u32::from_str_radix(digits, 16),
             None => number.parse(),
         };
+        // A number of no character, such as half of a surrogate pair, separates words.
         let c = char::from_u32(code.ok()?);
         return Some((c.map_or(Meaning::Separator, Meaning::Character), after));
     }

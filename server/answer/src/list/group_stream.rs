@@ -36,6 +36,7 @@ pub fn answer(
     let time = limits.time();
     let groups =
         limits.run(|deadline| query.all_groups(grouping, call.snapshot, deadline, time))?;
+    // All groups stay in memory until the client has read them.
     let (held, most) = (groups.held_bytes(), call.settings.held_bytes_max);
     if held > most {
         let reason = format!(
@@ -131,6 +132,7 @@ impl PieceSource for GroupRows {
         out: &mut Vec<u8>,
     ) -> Result<(), PieceError> {
         out.reserve(PIECE_BYTES + 1_024);
+        // The first piece takes the header, so that later pieces have none.
         let header = mem::take(&mut self.header);
         if let Some(table) = self.table.as_mut().filter(|_| !header.is_empty()) {
             table.begin(out);

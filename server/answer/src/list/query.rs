@@ -299,6 +299,7 @@ impl QueryParser {
         if self.given.iter().any(|given| given.parameter == parameter) {
             return self.refuse(name, value, GIVEN_TWICE.to_owned());
         }
+        // `check_together` refuses parameters by the names and values that the client sent.
         let (name_sent, value_sent) = (name.to_owned(), value.to_owned());
         self.given.push(GivenParameter { parameter, name: name_sent, value: value_sent });
         let parsed = match parameter {
@@ -381,9 +382,12 @@ impl QueryParser {
         let is_table = matches!(self.format, Some(StreamFormat::Csv | StreamFormat::Xlsx));
         let has_references = self.columns == Columns::References;
         let names = self.dialect.parameters.iter();
+        // The dialects without `group_by` sum up the whole list.
         let sums_groups = names.clone().any(|(_, known)| *known == Parameter::GroupBy);
         let is_searched = self.given.iter().any(|given| given.parameter == Parameter::Search);
         for given in std::mem::take(&mut self.given) {
+            // The first reason counts, so the more special reasons come first: those of a format before those of
+            // groups.
             let reason = match given.parameter {
                 Parameter::Page | Parameter::PerPage if self.format.is_some() => {
                     "does not go with `format`, which sends the whole list; leave out one of the two"

@@ -154,6 +154,7 @@ impl ListRows {
         snapshot: &Snapshot,
     ) -> Result<(ListRows, u64), QueryError> {
         let mut cursor = RowCursor::default();
+        // Count and first batch precede the head of the reply, so that their errors still have a status.
         let (records, rows) = limits.run(|deadline| {
             let records = query.count(snapshot, deadline)?;
             Ok::<_, QueryError>((records, query.next_batch(&mut cursor, snapshot, deadline)?))
@@ -184,6 +185,7 @@ impl ListRows {
             query: query.clone(),
             members,
             output,
+            // Each piece is work of its own, with its own limit of time.
             limits: limits.of_each_run(),
             cursor,
             rows,

@@ -90,6 +90,7 @@ fn read_json(entity: Entity, body: &[u8]) -> Result<Vec<Line>, LinesError> {
         let mut json = serde_json::Deserializer::from_slice(text);
         let read = line.deserialize(&mut json).and_then(|()| json.end());
         let (key, question) = match read {
+            // A line with a key and an invalid question keeps the key, by which the client finds the error.
             Ok(()) => {
                 let question = line.set.and_then(|()| checked(line.question));
                 (line.key.unwrap_or_else(|| "null".to_owned()), question)

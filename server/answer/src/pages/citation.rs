@@ -176,6 +176,7 @@ fn json_ld(reference: &Reference) -> Value {
         .collect();
     add("author", (!authors.is_empty()).then(|| authors.into()));
     add("datePublished", date(reference, "-").map(Value::from));
+    // A book has a publisher where an article has a journal.
     match reference.container() {
         Some(name) if kind.csl.1 == "publisher" => {
             add("publisher", Some(json!({ "@type": "Organization", "name": (one_line(&name)) })));
@@ -187,6 +188,7 @@ fn json_ld(reference: &Reference) -> Value {
     let doi = reference.doi().map(one_line);
     let doi = doi.map(|doi| json!({ "@type": "PropertyValue", "propertyID": "DOI", "value": doi }));
     add("identifier", doi);
+    // The address is data, and may begin with `javascript:`.
     add("url", text(reference.address().filter(|address| is_web(address))));
     add("inLanguage", text(reference.language()));
     add("abstract", text(reference.r#abstract().as_deref()));

@@ -100,6 +100,7 @@ impl FilledForm {
             VALUE => self.value = text.to_owned(),
             _ => {
                 let Some(field) = name.strip_prefix(FIELD) else { return false };
+                // A range of years has two fields, and one expression.
                 let bounds = [(".from", &mut self.from), (".to", &mut self.to)];
                 for (end, bound) in bounds {
                     let is_years =
@@ -114,7 +115,9 @@ impl FilledForm {
                     return false;
                 };
                 match kind {
+                    // The form sends all its fields, also the empty ones.
                     _ if text.is_empty() => {}
+                    // A name is looked up later: parsing reads no snapshot.
                     FieldKind::Name(entity) if !is_id(entity, text) => {
                         self.names.push(TypedName { key, entity, text: text.to_owned() });
                     }
@@ -187,6 +190,7 @@ pub fn add_names(
 ) -> Result<Vec<FoundName>, QueryError> {
     let mut notes = Vec::new();
     for TypedName { key, entity, text } in names {
+        // A link to another record replaces the record that is chosen, so links begin with the query without it.
         let before = Address::new(&Query { page: NonZeroU32::MIN, ..query.clone() });
         let found = Completion::new(vec![*entity], text).execute(snapshot, deadline)?;
         let (mut name, mut others) = (None, Vec::new());
@@ -202,6 +206,7 @@ pub fn add_names(
                 name = Some(named);
             }
         }
+        // No record has such a name: the words are searched in the names instead.
         let words =
             key.strip_suffix(".id").map(|path| format!("{path}.name.search:{}", quoted(text)));
         let is_by_words =

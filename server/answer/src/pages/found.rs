@@ -151,6 +151,7 @@ impl NothingFound {
         for (at, part) in parts(typed).enumerate() {
             if at < WORDS_TRIED && !OPERATORS.contains(&part) {
                 let mut alone = query.clone();
+                // The other filters stay: the word may be in records that these leave out.
                 alone.filter.retain(|expression| expression.searched().is_none());
                 alone.page = NonZeroU32::MIN;
                 if alone.add_search(part).is_ok() && alone.execute(snapshot, deadline)?.count == 0 {

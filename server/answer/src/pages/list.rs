@@ -84,6 +84,7 @@ fn parse(facts: &Facts, raw: &str) -> Result<ListPageRequest, Vec<Detail>> {
             }
             Ok((name, text)) if form.take(facts.entity, &name, &text) => {
                 is_of_form = true;
+                // The form sends each field once: of a field given twice one value would be lost.
                 if !filled.insert(name.clone()) {
                     pairs.push(Err(Detail::new(&name, &text, GIVEN_TWICE)));
                 }
@@ -95,6 +96,7 @@ fn parse(facts: &Facts, raw: &str) -> Result<ListPageRequest, Vec<Detail>> {
     if !form.expressions.is_empty() {
         let expressions = form.expressions.join(",");
         let filter = pairs.iter_mut().flatten().find(|(name, _)| name == "filter");
+        // Expressions of the form join those of the address: a record must match both.
         match filter {
             Some((_, filter)) => *filter = format!("{filter},{expressions}"),
             None => pairs.push(Ok(("filter".to_owned(), expressions))),
@@ -305,9 +307,11 @@ fn layout(
     let form = has_filters.then(|| FilterForm::new(query, &address, &found.groups));
     let shown = tables::of(query.entity).groups;
     let mut groups = found.groups;
+    // A group that the client opened is shown, and whole, also if the table of the page lacks its key.
     groups.retain(|group| shown.contains(&group.key) || opened == Some(group.key));
     groups.iter_mut().filter(|group| opened != Some(group.key)).for_each(KeyGroups::shorten);
     groups.retain(KeyGroups::is_telling);
+    // The page offers to open the groups of further keys.
     let can_group = |key: &&str| Query::new(query.entity).set_group_by(key).is_ok();
     let other_keys = query.keys.filters().filter(|key| !shown.contains(key)).filter(can_group);
     let files = StreamFormat::of(query.entity);
@@ -373,6 +377,7 @@ fn value_words(
     let written = expression.text.split_once(':').map_or("", |(_, value)| value.trim());
     let written = written.trim_start_matches('!').trim();
     let of_key = groups.iter().find(|group| group.key == expression.key.name);
+    // The groups of the page have the names of codes already.
     let group = of_key
         .and_then(|group| group.bars.iter().find(|bar| bar.value.as_deref() == Some(written)));
     let written = match (group, expression.key.kind, written) {

@@ -189,6 +189,7 @@ impl Node {
         Ok(match self {
             Node::Link { entity, id, text } => match entity.parse_id(&id) {
                 Some(number) if is_dead(entity, number)? => {
+                    // The record is absent, but lists of the records that refer to it may have some.
                     let list = |(_, listed, key): (&'static str, Entity, &str)| {
                         let route = listed.facts().route;
                         format!("/browse/{route}?filter={key}:{id}")

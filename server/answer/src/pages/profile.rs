@@ -164,6 +164,7 @@ fn authors(
             affiliations,
         });
     }
+    // Without affiliations and ORCID iDs, entries say no more than a line of names.
     let says_more = |entry: &AuthorEntry| entry.affiliations.is_some() || entry.orcid.is_some();
     if !entries.iter().any(says_more) {
         entries.clear();

@@ -68,6 +68,7 @@ fn answer(call: &Call<'_>) -> Answer {
         }
         Ok::<Vec<Branch>, QueryError>(domains)
     })?;
+    // The bars of all domains have one scale, so fields can be compared across domains.
     let fields = domains.iter().flat_map(|domain| &domain.below);
     let largest = fields.map(|field| field.count).max().unwrap_or(0).max(1);
     for field in domains.iter_mut().flat_map(|domain| &mut domain.below) {

@@ -274,6 +274,7 @@ fn describe(route: &RoutePath, document: &mut Document<'_>) -> Result<(), ReadEr
     let sample = Sample::read(document.snapshot, facts.entity, keys_of(facts.entity))?;
     let record = document.schemas.record(facts.entity, Shape::Single);
     let id = sample.id(&IdFormat::CURRENT, facts.entity);
+    // Ids of the taxonomy are numbers in the document, as in replies.
     let example = id.map(|id| match id.parse::<u64>() {
         Ok(number) => number.into(),
         Err(_) => id.into(),

@@ -219,6 +219,7 @@ mod tests {
 
     const LIMITS: Limits = Limits {
         minute: 30,
+        pages: 30,
         free: 30,
         daily: [500, 50, 6_000],
         pool: [10_000, 60, 120_000],

@@ -6,8 +6,8 @@ use pinakes_answer::{Quota, QuotaClass, Quotas};
 
 use crate::admission::limits::table::{ClientCounts, ClientTable};
 use crate::admission::limits::{
-    Clock, ClockReading, DAY_MILLIS, FREE_CLIENTS_MAX, Limits, MINUTE_MILLIS, Need, Usage, Verdict,
-    WindowName, day_of,
+    Clock, ClockReading, DAY_MILLIS, Limits, MINUTE_CLIENTS_MAX, MINUTE_MILLIS, Need, Usage,
+    Verdict, WindowName, day_of,
 };
 use crate::http::client_address::network_key;
 
@@ -29,6 +29,8 @@ pub(super) struct Counts {
     pub pool: [u64; QuotaClass::COUNT],
     /// The use of the pools by network.
     pub networks: ClientTable,
+    /// Pages for people of a minute.
+    pages: ClientTable,
     /// Requests of a minute that count towards nothing else.
     free: ClientTable,
     /// The day of the last warning that clients are replaced.
@@ -48,7 +50,8 @@ impl LocalWindows {
             day: 0,
             pool: [0; QuotaClass::COUNT],
             networks: ClientTable::new(networks),
-            free: ClientTable::new(FREE_CLIENTS_MAX.min(limits.clients_max)),
+            pages: ClientTable::new(MINUTE_CLIENTS_MAX.min(limits.clients_max)),
+            free: ClientTable::new(MINUTE_CLIENTS_MAX.min(limits.clients_max)),
             warned_on: None,
             replaced: 0,
         };
@@ -59,8 +62,10 @@ impl LocalWindows {
     pub fn provide_pages(&self) {
         let provide = |mib| {
             let mut counts = self.lock();
-            // Both, whatever the first returns.
-            counts.clients.provide_pages(mib) | counts.free.provide_pages(mib)
+            // All, whatever the first returns.
+            counts.clients.provide_pages(mib)
+                | counts.pages.provide_pages(mib)
+                | counts.free.provide_pages(mib)
         };
         let _ = (0..).take_while(|mib| provide(*mib)).count();
     }
@@ -71,7 +76,7 @@ impl LocalWindows {
         if let [(WindowName::Free, need)] = needs {
             return self.take_free(&mut counts, client, *need, at);
         }
-        let Counts { clients, day, pool, networks, warned_on, replaced, .. } = &mut *counts;
+        let Counts { clients, day, pool, networks, pages, warned_on, replaced, .. } = &mut *counts;
         let (of_client, has_replaced) = clients.touch(client);
         *replaced += u64::from(has_replaced);
         if has_replaced && warned_on.replace(*day) != Some(*day) {
@@ -84,8 +89,11 @@ impl LocalWindows {
         // A refused request adds no network to the table.
         let mut of_network = networks.peek(network_key(client));
         of_network.refresh(*day, at);
+        let mut of_pages = pages.peek(client);
+        of_pages.refresh(*day, at);
         let used = |window: WindowName| match window {
             WindowName::Minute | WindowName::Free => of_client.minute.into(),
+            WindowName::Pages => of_pages.minute.into(),
             WindowName::Day(class) => of_client.daily[class as usize].into(),
             WindowName::Network(class) => of_network.daily[class as usize].into(),
             WindowName::Pool(class) => pool[class as usize],
@@ -98,9 +106,10 @@ impl LocalWindows {
             // Requests that pass are at most the limit, a u32.
             let need_u32 = *need as u32;
             match window {
-                _ if refused.is_some() && *window != WindowName::Minute => {}
-                WindowName::Minute if refused == Some(WindowName::Minute) => {}
+                _ if refused == Some(*window) => {}
+                _ if refused.is_some() && !window.counts_refused() => {}
                 WindowName::Minute | WindowName::Free => of_client.begin_minute(need_u32, at),
+                WindowName::Pages => of_pages.begin_minute(need_u32, at),
                 WindowName::Day(class) => of_client.daily[*class as usize] += need_u32,
                 WindowName::Network(class) => of_network.daily[*class as usize] += need_u32,
                 WindowName::Pool(class) => pool[*class as usize] += need,
@@ -110,9 +119,14 @@ impl LocalWindows {
         if is_pooled && refused.is_none() {
             *networks.touch(network_key(client)).0 = of_network;
         }
+        if needs.iter().any(|(window, _)| *window == WindowName::Pages) {
+            *pages.touch(client).0 = of_pages;
+        }
         let quotas = self.quotas_of(of_client, at);
         // Only a free request is refused by the free minute.
-        let refusal = refused.map(|window| window.refusal(|| quotas.minute));
+        let (limit, reset_millis) = (self.limits.pages, of_pages.minute_left(at));
+        let refusal =
+            refused.map(|window| window.refusal(|| Quota { limit, remaining: 0, reset_millis }));
         (refused, Verdict { refusal, quotas, at })
     }
 
@@ -158,7 +172,7 @@ impl LocalWindows {
                     continue;
                 }
                 // No minute gets requests back.
-                WindowName::Minute | WindowName::Free => continue,
+                WindowName::Minute | WindowName::Pages | WindowName::Free => continue,
             };
             of_one.refresh(*day, at);
             let requests = u32::try_from(*requests).unwrap_or(u32::MAX);

@@ -6,9 +6,9 @@
 //! The limiter checks the minute first, then the day, then the pool. A request that the minute refuses is
 //! not counted; one that the day or the pool refuses counts for the minute alone.
 //!
-//! Pages for people have a class of their own, so that readers and programs do not starve each other. 10
-//! completions of their search box count as one page of the day, and none counts towards the minute: each takes
-//! [`COMPLETION_FREE`] requests of the client's free minute.
+//! Pages for people have a minute and a class of their own, so that readers and programs do not starve each other: those of a
+//! campus may share one address. 10 completions of their search box count as one page of the day, and none counts towards
+//! the minute: each takes [`COMPLETION_FREE`] requests of the client's free minute.
 //!
 //! The pool holds only requests that did the work of their class: [`RateLimiter::refund`] takes back
 //! the others. The clients of one network, a /24 or /48, take at most a share of a pool, so that no network
@@ -43,8 +43,8 @@ pub use crate::admission::limits::verdict::{Refusal, Verdict};
 pub const CLIENTS_MAX: u32 = 100_000_000;
 const MINUTE_MILLIS: u64 = 60_000;
 const DAY_MILLIS: u64 = 86_400_000;
-/// Clients whose free requests are counted; a new client replaces the least recently seen.
-const FREE_CLIENTS_MAX: u32 = 65_536;
+/// Clients whose pages are counted, and whose free requests are, for a minute; a new client replaces the least recently seen.
+const MINUTE_CLIENTS_MAX: u32 = 65_536;
 
 /// Free requests of the minute that a completion of the pages' search box counts as: a completion reads an index, and
 /// a file of pages does not.
@@ -54,6 +54,8 @@ const COMPLETION_FREE: u64 = 10;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum WindowName {
     Minute,
+    /// The minute of pages for people.
+    Pages,
     /// The minute of requests that count towards nothing else.
     Free,
     Day(QuotaClass),
@@ -107,7 +109,7 @@ impl RateLimiter {
     ///
     /// Cost for one server: one table lookup under a lock; the future is ready at once.
     pub async fn count(&self, client: u64, daily: Option<QuotaClass>) -> Verdict {
-        let minute = (WindowName::Minute, 1);
+        let minute = (WindowName::minute_of(daily), 1);
         // Also what the headers of the reply show.
         let shown = |class| (WindowName::Day(class), 0);
         let [list, search] = [shown(QuotaClass::List), shown(QuotaClass::Search)];
@@ -159,9 +161,10 @@ impl RateLimiter {
         Verdict { quotas: self.0.known_quotas(client), ..verdict }
     }
 
-    /// Counts a further request of the minute for the work of an admitted one, or refuses it.
-    pub async fn count_work(&self, client: u64) -> Verdict {
-        self.0.take(client, &[(WindowName::Minute, 1)]).await.1
+    /// Counts a further request of the minute for the work of an admitted one, or refuses it. `daily` is the class of the
+    /// admitted request.
+    pub async fn count_work(&self, client: u64, daily: Option<QuotaClass>) -> Verdict {
+        self.0.take(client, &[(WindowName::minute_of(daily), 1)]).await.1
     }
 
     /// Takes requests that [`RateLimiter::count_more`] counted back: their reply was not sent.
@@ -269,7 +272,7 @@ impl WindowName {
     /// Milliseconds of a window that begins now.
     fn left(self, at: ClockReading) -> u64 {
         match self {
-            WindowName::Minute | WindowName::Free => MINUTE_MILLIS,
+            WindowName::Minute | WindowName::Pages | WindowName::Free => MINUTE_MILLIS,
             _ => DAY_MILLIS - at.utc % DAY_MILLIS,
         }
     }
@@ -278,6 +281,7 @@ impl WindowName {
     fn limit(self, limits: &Limits) -> u64 {
         match self {
             WindowName::Minute => limits.minute.into(),
+            WindowName::Pages => limits.pages.into(),
             WindowName::Free => limits.free.into(),
             WindowName::Day(class) => limits.daily[class as usize].into(),
             WindowName::Network(class) => limits.network_pool[class as usize],
@@ -285,11 +289,22 @@ impl WindowName {
         }
     }
 
-    /// The refusal by this window; `free` is what is left of the free minute.
-    fn refusal(self, free: impl FnOnce() -> Quota) -> Refusal {
+    /// The minute that a request counts towards.
+    fn minute_of(daily: Option<QuotaClass>) -> WindowName {
+        if daily == Some(QuotaClass::Browse) { WindowName::Pages } else { WindowName::Minute }
+    }
+
+    /// Whether refused requests count, too.
+    fn counts_refused(self) -> bool {
+        matches!(self, WindowName::Minute | WindowName::Pages)
+    }
+
+    /// The refusal by this window; `left` is what is left of it, for a minute that the headers of replies do not show.
+    fn refusal(self, left: impl FnOnce() -> Quota) -> Refusal {
         match self {
             WindowName::Minute => Refusal::Minute,
-            WindowName::Free => Refusal::Free(free()),
+            WindowName::Pages => Refusal::Pages(left()),
+            WindowName::Free => Refusal::Free(left()),
             WindowName::Day(class) => Refusal::Day(class),
             WindowName::Network(class) | WindowName::Pool(class) => Refusal::Pool(class),
         }

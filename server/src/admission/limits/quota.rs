@@ -8,6 +8,8 @@ use pinakes_answer::QuotaClass;
 pub struct Limits {
     /// Requests per minute and client.
     pub minute: u32,
+    /// Pages for people per minute and client.
+    pub pages: u32,
     /// Requests per minute and client that count towards nothing else.
     pub free: u32,
     /// Units per day and client.
@@ -41,9 +43,10 @@ impl Limits {
             format!("{lists} lists, {searches} searches and {pages} pages for people a day")
         };
         format!(
-            "limits are on, for clients of this machine too: each client gets {} requests a minute, and {}; all \
-             clients together get {}; --no-limits turns the limits off",
+            "limits are on, for clients of this machine too: each client gets {} requests and {} pages for people a \
+             minute, and {}; all clients together get {}; --no-limits turns the limits off",
             self.minute,
+            self.pages,
             of_day(self.daily.map(u64::from)),
             of_day(self.pool)
         )

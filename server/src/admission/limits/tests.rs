@@ -17,6 +17,7 @@ use crate::http::client_address::client_key;
 
 const LIMITS: Limits = Limits {
     minute: 30,
+    pages: 60,
     free: 1_200,
     daily: [500, 50, 6_000],
     pool: [10_000, 1_000, 120_000],
@@ -358,6 +359,7 @@ fn a_thousand_concurrent_requests_admit_exactly_thirty() {
 fn counts_stop_at_the_largest_integer() {
     let limits = Limits {
         minute: u32::MAX,
+        pages: u32::MAX,
         free: u32::MAX,
         daily: [u32::MAX; QuotaClass::COUNT],
         pool: [u64::MAX; QuotaClass::COUNT],

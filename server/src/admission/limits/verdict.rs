@@ -13,6 +13,8 @@ pub enum Refusal {
     Day(QuotaClass),
     /// The day of all clients together, or of the client's network.
     Pool(QuotaClass),
+    /// The client's minute of pages for people.
+    Pages(Quota),
     /// The client's minute of requests that count towards nothing else.
     Free(Quota),
 }
@@ -33,10 +35,15 @@ impl Verdict {
     fn exhausted(&self) -> Option<Quota> {
         Some(match self.refusal? {
             Refusal::Minute => self.quotas.minute,
-            Refusal::Free(quota) => quota,
+            Refusal::Pages(quota) | Refusal::Free(quota) => quota,
             // The days of clients and of pools end at the same time.
             Refusal::Day(_) | Refusal::Pool(_) => self.quotas.daily[QuotaClass::List as usize],
         })
+    }
+
+    /// Milliseconds until the client may repeat the refused request; 0 if admitted.
+    pub fn reset_millis(&self) -> u64 {
+        self.exhausted().map_or(0, |left| left.reset_millis)
     }
 
     /// Seconds until the client may repeat the refused request, rounded up; 0 if admitted.
@@ -46,8 +53,7 @@ impl Verdict {
 
     /// The same moment in seconds since 1970, rounded up.
     pub fn reset_at(&self) -> u64 {
-        let left_millis = self.exhausted().map_or(0, |left| left.reset_millis);
-        (self.at.utc + left_millis).div_ceil(1_000)
+        (self.at.utc + self.reset_millis()).div_ceil(1_000)
     }
 
     /// The reply 429 to the refused client.
@@ -64,13 +70,18 @@ impl Verdict {
     /// The message to the refused client.
     pub fn message(&self) -> Option<String> {
         Some(match self.refusal? {
-            Refusal::Minute | Refusal::Free(_) => {
+            Refusal::Minute | Refusal::Pages(_) | Refusal::Free(_) => {
+                let what = if matches!(self.refusal, Some(Refusal::Pages(_))) {
+                    "pages"
+                } else {
+                    "requests"
+                };
                 let limit = self.exhausted().map_or(0, |quota| quota.limit);
                 let seconds = self.reset_seconds();
                 let at = self.reset_at() % 86_400;
                 let (hour, minute, second) = (at / 3_600, at / 60 % 60, at % 60);
                 format!(
-                    "IP rate limit exceeded (max {limit} requests per minute). Please try again in \
+                    "IP rate limit exceeded (max {limit} {what} per minute). Please try again in \
                      {seconds} seconds (at {hour:02}:{minute:02}:{second:02} UTC)."
                 )
             }
@@ -97,7 +108,7 @@ impl Verdict {
                 (class, format!("your daily quota has {remaining} left of {limit}"))
             }
             Refusal::Pool(class) => (class, "the service's daily pool has fewer left".to_owned()),
-            Refusal::Minute | Refusal::Free(_) => return self.message(),
+            Refusal::Minute | Refusal::Pages(_) | Refusal::Free(_) => return self.message(),
         };
         Some(format!(
             "{what} counts as {requests} {} requests, but {whose}. Please narrow the list, or try again in {} \

@@ -61,10 +61,13 @@ impl RawWork<'_> {
         segment: &mut SegmentBuilder,
         diagnostics: &Diagnostics,
     ) -> Output {
+        // Members are made in the order of the declaration, because `SegmentBuilder::hash_content` expects symbols in
+        // this order.
         Output {
             id: Id(id),
             doi: self.doi.to_owned(),
             title: self.title.to_owned(),
+            // Lines have either name or both.
             name: self.display_name.to_owned().or_else(|| self.title.to_owned()),
             year: self.publication_year.year(diagnostics),
             date: times::date(&self.publication_date, diagnostics),
@@ -73,6 +76,7 @@ impl RawWork<'_> {
             primary_venue: self.primary_venue(segment, diagnostics),
             additional_venues: self.additional_venues(segment, diagnostics),
             best_oa_venue: self.best_oa_venue(),
+            // A line without the number may have the list.
             venues_count: self.locations_count.count(diagnostics).or(self.locations_length()),
             kind: segment.code(self.kind.as_str()),
             indexed_in: self.indexed_in.filter_map(|index| segment.code(index.as_str())),
@@ -190,6 +194,7 @@ impl RawAuthorship<'_> {
         let author = self.author.0.as_ref();
         let id = author.and_then(|author| parse_reference(Entity::Author, &author.id, diagnostics));
         let name = author.and_then(|author| author.display_name.as_str());
+        // Older dumps have one string in place of the list. Long texts are no symbols, so they may precede the members.
         let raw_strings =
             match (&self.raw_affiliation_strings.0, self.raw_affiliation_string.as_str()) {
                 (Some(strings), _) => Some(
@@ -218,6 +223,7 @@ impl RawAuthorship<'_> {
                 let raw = institution.0.as_ref()?;
                 let id = raw.number(Entity::Institution, diagnostics);
                 let name = raw.display_name.as_str();
+                // An institution without id and name says nothing.
                 (id.is_some() || name.is_some()).then(|| segment.reference(id, name))
             }),
             countries: self.countries.filter_map(|country| segment.named(country.as_str())),

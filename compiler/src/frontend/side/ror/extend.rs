@@ -28,6 +28,7 @@ pub fn add(
     let before = institution.clone();
     fill_list(&mut institution.display_name_acronyms, || organisation.acronyms.clone());
     fill_list(&mut institution.display_name_alternatives, || {
+        // ROR may list the dump's name as an alternative.
         let name = institution.name.as_deref();
         let others = organisation.alternatives.iter();
         others.filter(|other| Some(other.as_str()) != name).cloned().collect()
@@ -45,6 +46,7 @@ pub fn add(
         if is_same_place(geo, known, place, country) {
             fill_geo(geo, place, country);
         }
+        // Nothing was known of the place: an empty object would be a change.
         if *geo == Geo::default() {
             institution.geo = None;
         }

@@ -117,6 +117,7 @@ impl<'s> Beyond<'s> {
         let source = Source::open(index, snapshot, entity, deadline)?;
         let mut beyond =
             Beyond { source, codes: Vec::new(), from: Vec::new(), read: HashMap::new() };
+        // Texts would be read from all records, though the rows may lead to few of the records.
         if matches!(beyond.source, Source::Identifiers(_)) {
             return Ok(beyond);
         }
@@ -129,6 +130,7 @@ impl<'s> Beyond<'s> {
                     found.push((low, code));
                 }
             })?;
+            // A record that has a code twice is counted once.
             found.sort_unstable();
             found.dedup();
             let mut found = found.into_iter().peekable();

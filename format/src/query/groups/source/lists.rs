@@ -145,6 +145,7 @@ impl<'s> ListsSource<'s> {
         let is_read =
             |end: &usize| keys.ends[*end].lists.is_some_and(|at| self.lists.contains(&at));
         let tree = keys.tree.pruned(&is_read);
+        // A term is a hash: a record of the list has the text of the code.
         let mut first = None;
         for list in lists {
             list.each(|row| {
@@ -155,6 +156,7 @@ impl<'s> ListsSource<'s> {
         }
         let (mut found, mut outcome) = (None, Ok(()));
         if let Some(row) = first {
+            // The record may have several codes at these paths; the term tells the code of the group.
             self.snapshot.gather(self.entity, row, &tree, &mut |_, value| {
                 if let Gathered::Code(code) = value
                     && outcome.is_ok()

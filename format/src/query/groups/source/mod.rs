@@ -184,6 +184,7 @@ impl<'s> Source<'s> {
             }
             GroupIndex::Records { path, entity: target } => {
                 let keys = keys_of(entity);
+                // The walk over a record skips all paths that the tree lacks.
                 let is_read = |end: &usize| match path {
                     ReadPath::Lists(lists) => keys.ends[*end].lists == Some(lists),
                     ReadPath::Read(read) => keys.ends[*end].read == Some(read),
@@ -198,6 +199,7 @@ impl<'s> Source<'s> {
                 Source::Sets(SetsSource::classes(index, classes, snapshot, entity, deadline)?)
             }
             GroupIndex::Targets { path, lists, entity: target } => Source::Targets(TargetsSource {
+                // Totals come from the posting lists, the codes of single rows from the target rows.
                 snapshot,
                 file: snapshot.targets(entity)?,
                 path,
@@ -328,6 +330,7 @@ impl<'s> Source<'s> {
                     if (code as usize).is_multiple_of(READS_PER_CHECK) {
                         deadline.check()?;
                     }
+                    // A row of two lists of a group counts once.
                     let common = count_common(rows, of_group, chunk);
                     counter.add_many(code, lists.snapshot.or_noted(common)?);
                 }
@@ -343,6 +346,7 @@ impl<'s> Source<'s> {
                 Ok(())
             }
             Source::Sets(sets) => Ok(sets.count(chunk, rows, counter)?),
+            // The other indexes have codes by row.
             _ => self.each(chunk, rows, deadline, |_, code| counter.add(code)),
         }
     }
@@ -497,10 +501,12 @@ impl<'s> Source<'s> {
                 let values = values.map(|list| u64::from(list.count())).sum();
                 let rows = lists.snapshot.count(lists.entity);
                 let values = per(values, rows);
+                // Each list is intersected with each chunk, whether its rows match or not.
                 Nanos { row: values, chunk: groups * 60.0, start: groups * 100.0, values }
             }
             Source::Presence(_) => Nanos { row: 0.5, chunk: 1_000.0, start: 0.0, values: 1.0 },
             Source::Order(order) => {
+                // For totals, two binary searches find the ranks of each code; otherwise each code has a counter.
                 let start = order.no_code() as f64 * if self.has_totals() { 2_000.0 } else { 0.5 };
                 Nanos { row: 2.0, chunk: 0.0, start, values: 1.0 }
             }
@@ -509,13 +515,16 @@ impl<'s> Source<'s> {
                 let values = per(targets.file_rows() as u64, records);
                 let terms = targets.terms.terms(targets.lists)? as f64;
                 let start = if self.has_totals() { terms * 100.0 } else { 0.0 };
+                // Each chunk reads all its blocks of target rows.
                 Nanos { row: 2.0 + 2.0 * values, chunk: 20_000.0, start, values }
             }
             Source::Links(links) => {
                 let records = links.snapshot.count(links.entity);
                 let values = per(links.citations.links(links.direction), records);
+                // Each row reads its list of links.
                 Nanos { row: 200.0 + 15.0 * values, chunk: 0.0, start: 0.0, values }
             }
+            // Each row reads its record.
             Source::Identifiers(_) => Nanos { row: 3_000.0, chunk: 0.0, start: 0.0, values: 2.0 },
             Source::Records(_) => Nanos { row: 3_000.0, chunk: 0.0, start: 0.0, values: 2.0 },
             Source::Joined(joined) => joined.nanos()?,

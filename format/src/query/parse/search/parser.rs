@@ -130,6 +130,7 @@ impl<'p, 't> Parser<'p, 't> {
     fn clause(&mut self, fields: u8, depth: usize) -> Result<Option<Node>, SyntaxError> {
         let position = self.position();
         let refused = |reason: String| SyntaxError { position, reason };
+        // Counting while parsing bounds the tree of a hostile search.
         self.count(1, position)?;
         let Some(kind) = self.peek().cloned() else {
             return Err(refused("a clause is missing".into()));
@@ -164,11 +165,13 @@ impl<'p, 't> Parser<'p, 't> {
             }
             TokenKind::Quoted(None) => Err(refused("a quote is not closed".into())),
             TokenKind::Quoted(Some((text, distance))) => {
+                // A phrase is text, and imprints are numbers: years, volumes and pages.
                 let fields = if fields == ANY_FIELD { ANY_TEXT } else { fields };
                 phrase(text, distance, fields).map_err(refused)
             }
             TokenKind::Word(text) => {
                 let node = word_clause(text, fields).map_err(refused)?;
+                // A compound becomes a clause for each of its parts.
                 let others = node.as_ref().map_or(0, |node| count_clauses(node).saturating_sub(1));
                 self.count(others, position)?;
                 Ok(node)

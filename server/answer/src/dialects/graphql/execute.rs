@@ -210,6 +210,7 @@ impl Executor<'_, '_> {
         plan: &AutocompletePlan,
         writer: &mut JsonWriter<'_>,
     ) -> Result<(), SelectError> {
+        // The meter bounds the whole operation, so the search must end when the meter is exceeded.
         let is_exceeded = || self.meter.exceeded().is_some();
         let deadline = Deadline::when(&is_exceeded);
         let found = plan.completion.execute(self.snapshot, deadline);

@@ -59,6 +59,7 @@ fn read(address: &str, reply: Reply, call: &Call<'_>) -> Result<Inner, Failure> 
     let bytes = match (source, reply.body) {
         (Some(mut source), _) => {
             let mut bytes = Vec::new();
+            // A byte beyond the limit shows that the body is too long.
             while !source.is_done() && bytes.len() <= READ_BYTES_MAX {
                 if call.limits().cpu_left().is_zero() {
                     return Err(Failure::Deadline);
@@ -84,6 +85,7 @@ fn read(address: &str, reply: Reply, call: &Call<'_>) -> Result<Inner, Failure> 
         return Ok(Inner::Refused(format!("{address} is longer than {READ_BYTES_MAX} bytes")));
     }
     match status {
+        // With 300, several records have the identifier, and the body lists these.
         StatusCode::OK | StatusCode::MULTIPLE_CHOICES => {
             Ok(Inner::Found(address.to_owned(), bytes))
         }

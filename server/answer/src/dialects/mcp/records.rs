@@ -65,6 +65,7 @@ pub fn one(id: &str, members: &[String], page: u32, bytes_max: usize, call: &Cal
     let mut more = Vec::new();
     if page > 1 || found.to_string().len() > bytes_max {
         let from = (page.max(1) as usize - 1) * ITEMS_MAX;
+        // Long lists alone have pages; the other members are on each page.
         for (name, member) in found.as_object_mut().into_iter().flatten() {
             let Some(items) = member.as_array_mut().filter(|items| items.len() > ITEMS_MAX) else {
                 continue;

@@ -256,7 +256,10 @@ impl Parser {
             let added = self.request.query.add_search_in(key, &text, false);
             self.refuse_all(&name, Some(&text), added.err().unwrap_or_default());
         }
+        // Searches in fields are part of the filter. The list is ordered by the first of them, if no other search is
+        // there.
         self.request.query.rank_by_filter();
+        // OpenAlex requires all words. If records with most of the words are found besides, the reply says so.
         let lenient = self.request.query.clone();
         if self.request.query.require_all_words() {
             self.request.lenient = Some(lenient);
@@ -264,6 +267,7 @@ impl Parser {
         if let Some((name, text)) = self.take("search.semantic") {
             self.refuse(&name, &text, "is not offered; use `search`".to_owned());
         }
+        // `sort`, `select` and the size of a page depend on whether the list has groups.
         if let Some((name, text)) = self.take("group_by") {
             self.group_by(&name, &text);
         }
@@ -283,6 +287,7 @@ impl Parser {
             return self.refuse("filter", text, reason.to_owned());
         };
         let (name, value) = (name.trim_matches(' '), value.trim_matches(' '));
+        // The own keys have no form for exact searches, so the search is added without the text of a filter.
         if let Some(search) = name.strip_suffix(EXACT).filter(|name| name.ends_with(".search"))
             && let Some(key) = self.list.key(search).filter(|found| self.has_filter(found.own))
         {
@@ -297,6 +302,7 @@ impl Parser {
         };
         let found = self.request.query.keys.filter(key);
         let (kind, is_many) = found.map_or((None, false), |(key, _)| (Some(key.kind), key.is_many));
+        // A DOI or an ORCID iD in place of an id is looked up in the snapshot, which a plan does not read.
         if let Some(Kind::Id(entity)) = kind
             && has_other_identifier(entity, value)
         {
@@ -499,6 +505,7 @@ impl Parser {
 
     fn pages(&mut self, snapshot: &str) {
         let has_groups = matches!(self.request.query.result_kind, ResultKind::Groups(_));
+        // OpenAlex lists as many groups, if the client names no size.
         if has_groups {
             self.request.query.per_page = PER_PAGE_MAX;
         }

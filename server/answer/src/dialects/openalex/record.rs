@@ -42,6 +42,7 @@ pub fn write(
         out.push(b':');
         let is_made = match member.make {
             Make::Of(path) => write_json(stored.at(path), out)?,
+            // A known member is left out where the record has no value; other members are null then.
             Make::Known(path) if stored.at(path).is_null() => false,
             Make::Known(path) => write_json(stored.at(path), out)?,
             Make::Id(path) => write_json(&address_of(stored.at(path)), out)?,
@@ -55,6 +56,7 @@ pub fn write(
                 true
             }
         };
+        // The comma, the name and the colon were written before the value was known to be absent.
         if !is_made {
             out.truncate(end);
         }

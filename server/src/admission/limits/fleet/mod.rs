@@ -33,8 +33,8 @@ use crate::admission::limits::fleet::store::{Answer, Question, Store, StoreCalls
 use crate::admission::limits::fleet::window::{Known, Window};
 use crate::admission::limits::table::ClientTable;
 use crate::admission::limits::{
-    Clock, ClockReading, FREE_CLIENTS_MAX, Limits, MINUTE_MILLIS, Need, Usage, Verdict, WindowName,
-    day_of,
+    Clock, ClockReading, Limits, MINUTE_CLIENTS_MAX, MINUTE_MILLIS, Need, Usage, Verdict,
+    WindowName, day_of,
 };
 use crate::http::client_address::network_key;
 
@@ -66,6 +66,7 @@ pub struct FleetWindows {
 struct FleetCounts {
     clients: ClientTable<ClientWindows>,
     networks: ClientTable<[Window; QuotaClass::COUNT]>,
+    pages: ClientTable<Window>,
     free: ClientTable<Window>,
     pool: [Window; QuotaClass::COUNT],
     /// The store's clock at the start of the monotonic clock; `None` before the store first answers.
@@ -90,7 +91,8 @@ impl FleetWindows {
         let state = FleetCounts {
             clients: ClientTable::new(limits.clients_max),
             networks: ClientTable::new(limits.clients_max),
-            free: ClientTable::new(FREE_CLIENTS_MAX.min(limits.clients_max)),
+            pages: ClientTable::new(MINUTE_CLIENTS_MAX.min(limits.clients_max)),
+            free: ClientTable::new(MINUTE_CLIENTS_MAX.min(limits.clients_max)),
             pool: [Window::default(); QuotaClass::COUNT],
             store_epoch: None,
             replaced: 0,
@@ -140,6 +142,7 @@ impl FleetWindows {
             // All, whatever the first returns.
             state.clients.provide_pages(mib)
                 | state.networks.provide_pages(mib)
+                | state.pages.provide_pages(mib)
                 | state.free.provide_pages(mib)
         };
         let _ = (0..).take_while(|mib| provide(*mib)).count();
@@ -263,7 +266,7 @@ impl FleetWindows {
         };
         let lease_max = limit / share.saturating_mul(self.servers);
         let length = match name {
-            WindowName::Minute | WindowName::Free => MINUTE_MILLIS,
+            WindowName::Minute | WindowName::Pages | WindowName::Free => MINUTE_MILLIS,
             _ => 0,
         };
         let numbers = [
@@ -297,7 +300,9 @@ impl FleetWindows {
             limit: self.limit(name),
             remaining: window.remaining(self.limit(name), self.servers, at.monotonic, is_alone),
             reset_millis: match name {
-                WindowName::Minute | WindowName::Free if window.is_open(at.monotonic) => {
+                WindowName::Minute | WindowName::Pages | WindowName::Free
+                    if window.is_open(at.monotonic) =>
+                {
                     window.left_millis(at.monotonic)
                 }
                 _ => name.left(at),
@@ -309,8 +314,11 @@ impl FleetWindows {
             minute: quota(&windows.minute, WindowName::Minute),
             daily: QuotaClass::ALL.map(daily),
         };
-        let free = || quota(&state.free.peek(client), WindowName::Free);
-        let refusal = refused.map(|window| window.refusal(free));
+        let left = |window| match window {
+            WindowName::Pages => quota(&state.pages.peek(client), window),
+            _ => quota(&state.free.peek(client), WindowName::Free),
+        };
+        let refusal = refused.map(|window| window.refusal(|| left(window)));
         Verdict { refusal, quotas, at }
     }
 }
@@ -358,6 +366,7 @@ impl WindowName {
     fn key(self, client: u64) -> String {
         match self {
             WindowName::Minute => format!("pinakes:minute:{client:016x}"),
+            WindowName::Pages => format!("pinakes:pages:{client:016x}"),
             WindowName::Free => format!("pinakes:free:{client:016x}"),
             WindowName::Day(class) => format!("pinakes:{}:{client:016x}", class.label()),
             WindowName::Network(class) => {
@@ -380,6 +389,7 @@ impl FleetCounts {
         match name {
             WindowName::Minute => &mut self.client(client).minute,
             WindowName::Day(class) => &mut self.client(client).daily[class as usize],
+            WindowName::Pages => self.pages.touch(client).0,
             WindowName::Free => self.free.touch(client).0,
             WindowName::Network(class) => {
                 &mut self.networks.touch(network_key(client)).0[class as usize]
@@ -412,7 +422,7 @@ impl FleetCounts {
     /// refused it.
     fn consume(&mut self, client: u64, needs: &[Need], refused: Option<WindowName>) {
         for (name, need) in needs {
-            if refused == Some(*name) || refused.is_some() && *name != WindowName::Minute {
+            if refused == Some(*name) || refused.is_some() && !name.counts_refused() {
                 return;
             }
             let window = self.window(*name, client);

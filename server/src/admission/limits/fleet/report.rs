@@ -89,8 +89,12 @@ impl FleetWindows {
             let to = from + CLIENTS_PER_LOCK;
             let (windows, is_last) = {
                 let state = self.lock();
-                let tables =
-                    [state.clients.clients(), state.networks.clients(), state.free.clients()];
+                let tables = [
+                    state.clients.clients(),
+                    state.networks.clients(),
+                    state.pages.clients(),
+                    state.free.clients(),
+                ];
                 (state.windows(from, to), tables.iter().all(|clients| *clients <= to))
             };
             self.report_some(link, unknown, windows).await?;
@@ -148,7 +152,8 @@ impl FleetCounts {
         let of_networks = self.networks.slots(from..to).flat_map(|(network, _)| {
             QuotaClass::ALL.map(|class| (WindowName::Network(class), network))
         });
+        let of_pages = self.pages.slots(from..to).map(|(client, _)| (WindowName::Pages, client));
         let of_free = self.free.slots(from..to).map(|(client, _)| (WindowName::Free, client));
-        of_clients.chain(of_networks).chain(of_free).collect()
+        of_clients.chain(of_networks).chain(of_pages).chain(of_free).collect()
     }
 }
