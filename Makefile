@@ -17,7 +17,7 @@ SKIPS := $(CURDIR)/target/skips.txt
 BUILD_BENCH := cargo build --release --locked -p pinakes-compiler -p pinakes-server && \
 	cargo build --release --locked --manifest-path tests/bench/Cargo.toml --target-dir target
 
-.PHONY: run build test lint bench soak fuzz bless wheel-test archive-test packages packages-test
+.PHONY: run build test lint bench soak fuzz bless site wheel-test archive-test packages packages-test
 
 run: ## Build both programs, compile the sample and serve it
 	@cargo build --profile quick --locked -p pinakes-compiler -p pinakes-server
@@ -40,6 +40,7 @@ lint: ## Check formatting and lints, also of benchmarks and fuzz targets
 	@cargo fmt --manifest-path tests/bench/Cargo.toml --check
 	@cargo fmt --manifest-path tests/fuzz/Cargo.toml --check
 	@cargo fmt --manifest-path server/python/Cargo.toml --check
+	@cargo fmt --manifest-path server/site/Cargo.toml --check
 	@cargo clippy --locked --workspace --all-targets -- -D warnings
 	@cargo clippy --locked --manifest-path tests/bench/Cargo.toml --target-dir target --all-targets -- -D warnings
 	@cargo clippy --locked --manifest-path tests/fuzz/Cargo.toml --target-dir target -- -D warnings
@@ -97,6 +98,9 @@ bless: build ## Regenerate the generated blocks of FORMAT.md and the other golde
 	@PINAKES_BLESS=1 cargo test --locked --workspace --lib parquet_md
 	@PINAKES_BLESS=1 cargo test --locked --workspace --test readme --test graphql --test openapi -- \
 		the_table the_schema_served the_document_served
+
+site: ## Build the files of a website into target/site/files, for `pinakes-compiler publish --site`; needs clang, lld, brotli and a compiler for WebAssembly
+	@server/site/build target/site/files
 
 wheel-test: build ## Build the Python package with the programs of `make build`, and run its tests in a clean environment
 	@.packages/wheel dev

@@ -27,6 +27,7 @@ pub mod reply_checker;
 pub mod server;
 pub mod serving;
 pub mod similar_names;
+pub mod site;
 pub mod slow_link;
 pub mod static_host;
 pub mod values;

@@ -124,17 +124,20 @@ fn answer(stream: &TcpStream, tree: &Path, rule: &Rule, log: &Log) -> Option<()>
     let mut lines = BufReader::new(stream).lines();
     let first = lines.next()?.ok()?;
     let path = first.split(' ').nth(1)?.trim_start_matches('/').to_owned();
-    let mut range = None;
+    let mut ranges: Vec<(usize, usize)> = Vec::new();
     loop {
         let line = lines.next()?.ok()?.to_ascii_lowercase();
         if line.is_empty() {
             break;
         }
         if let Some(given) = line.strip_prefix("range: bytes=") {
-            let (from, to) = given.split_once('-')?;
-            range = Some((from.parse().ok()?, to.parse().ok()?));
+            for given in given.split(',') {
+                let (from, to) = given.split_once('-')?;
+                ranges.push((from.parse().ok()?, to.parse().ok()?));
+            }
         }
     }
+    let range = ranges.first().copied();
     let asked = {
         let mut asked = log.asked.lock().unwrap();
         let before = asked.iter().filter(|asked| asked.path == path).count();
@@ -150,6 +153,9 @@ fn answer(stream: &TcpStream, tree: &Path, rule: &Rule, log: &Log) -> Option<()>
     if matches!(behaviour, Behaviour::Disconnects) {
         let _ = stream.shutdown(std::net::Shutdown::Both);
         return None;
+    }
+    if ranges.len() > 1 && matches!(behaviour, Behaviour::Serves) {
+        return out.parts(&tree.join(&path), &ranges);
     }
     let range = range.filter(|_| !matches!(behaviour, Behaviour::IgnoresRange));
     let read = match (&behaviour, range) {
@@ -215,6 +221,23 @@ struct Sender<'s> {
 }
 
 impl Sender<'_> {
+    /// Sends several ranges of a file.
+    fn parts(&mut self, file: &Path, ranges: &[(usize, usize)]) -> Option<()> {
+        let mut body = Vec::new();
+        for (from, to) in ranges {
+            let (bytes, size) = read(file, Some((*from, *to))).ok()?;
+            let head = format!("\r\n--part\r\nContent-Range: bytes {from}-{to}/{size}\r\n\r\n");
+            body.extend([head.as_bytes(), &bytes].concat());
+        }
+        body.extend_from_slice(b"\r\n--part--\r\n");
+        let of = "multipart/byteranges; boundary=part";
+        let length = body.len();
+        self.head(&format!(
+            "HTTP/1.1 206 Partial Content\r\nContent-Type: {of}\r\nContent-Length: {length}"
+        ))?;
+        self.body(&body)
+    }
+
     fn head(&mut self, head: &str) -> Option<()> {
         self.stream.write_all(format!("{head}\r\n\r\n").as_bytes()).ok()
     }

@@ -76,6 +76,12 @@ pub(crate) struct PublishTreeArgs {
     #[arg(long, value_name = "DIR", env = "PINAKES_OBJECTS")]
     objects: Option<PathBuf>,
 
+    /// Make the tree a website that answers in the reader's browser, without a server: add the page, the service worker
+    /// and the module that `make site` wrote into this directory. The worker accepts publications signed with the key
+    /// of `--key`.
+    #[arg(long, value_name = "DIR", env = "PINAKES_SITE", conflicts_with = "activate_at")]
+    site: Option<PathBuf>,
+
     /// Days until the publication expires; afterwards mirrors call it stale.
     #[arg(long, value_name = "DAYS", default_value_t = 60, env = "PINAKES_VALID_DAYS",
           value_parser = clap::value_parser!(u32).range(1..=36_500))]
@@ -174,6 +180,7 @@ pub(crate) fn publish_tree(args: PublishTreeArgs) -> Result<()> {
         to: args.to,
         key: args.key,
         objects: args.objects,
+        site: args.site,
         valid_days: args.valid_days,
         activate_at: args.activate_at,
         licence: args.licence,

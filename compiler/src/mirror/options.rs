@@ -17,6 +17,8 @@ pub struct PublishOptions {
     pub key: Option<PathBuf>,
     /// Directory of the objects that the snapshot was linked from, if they are to be published.
     pub objects: Option<PathBuf>,
+    /// Directory with the files of a site, if the tree is to answer in browsers.
+    pub site: Option<PathBuf>,
     /// Days until the publication expires.
     pub valid_days: u32,
     /// When servers switch to the snapshot; `None` means at once.

@@ -7,6 +7,7 @@ use std::{
 };
 
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
+use minisign::PublicKey;
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::manifest::{MANIFEST, Manifest};
 use pinakes_format::storage::publication::{
@@ -15,7 +16,7 @@ use pinakes_format::storage::publication::{
 use pinakes_remote::manifest::SNAPSHOTS;
 use pinakes_store::directory::find_snapshot;
 use pinakes_store::files::{
-    make_directory, refuse_unsafe_subdirectories, refuse_writable_by_others,
+    make_directory, refuse_unsafe_subdirectories, refuse_writable_by_others, write_atomically,
 };
 use pinakes_store::lock::LockedDirectory;
 
@@ -24,6 +25,7 @@ use crate::mirror::OBJECTS;
 use crate::mirror::options::PublishOptions;
 use crate::mirror::run::MirrorRun;
 use crate::mirror::signature::read_secret;
+use crate::mirror::site::{Site, refuse_large_files};
 use crate::mirror::tree::Tree;
 use crate::store::directory::lock_output;
 use crate::store::interrupt;
@@ -45,6 +47,12 @@ pub fn publish(options: &PublishOptions, run: &mut MirrorRun) -> Result<PathBuf>
     if options.objects.is_some() {
         refuse_suppressed(snapshot.manifest())?;
     }
+    let site = options.site.as_deref().map(|site| {
+        refuse_large_files(&snapshot.manifest().files)?;
+        let pubkey = key.as_ref().map(PublicKey::from_secret_key).transpose();
+        Site::read(site, pubkey.map_err(|error| Error::Usage(error.to_string()))?.as_ref())
+    });
+    let site = site.transpose()?;
     let now = Utc::now();
     // All refusals precede the lock and the first change of the tree.
     refuse_snapshot_directory(options, &source)?;
@@ -66,6 +74,11 @@ pub fn publish(options: &PublishOptions, run: &mut MirrorRun) -> Result<PathBuf>
     // The files come before the publication that names them: a reader of the new publication finds all of them.
     tree.add_snapshot(&source)?;
     tree.warn_if_large(MANIFEST, publication.snapshot.manifest_bytes);
+    if let Some(site) = &site {
+        site.write(&options.to)?;
+        // A browser reads the copy at once with the publication.
+        write_atomically(&options.to.join(MANIFEST), &snapshot.manifest().text())?;
+    }
     interrupt::publish_uninterrupted(|| tree.replace_publication(&publication, key.as_ref()))?;
     // Readers of the earlier publication may fetch its files until the publication is replaced.
     tree.prune()?;

@@ -136,7 +136,10 @@ impl Completion {
         let mut merged = CandidateMerge::new(self.entities.len());
         for entity in &self.entities {
             let mut add = || {
+                // Opened before the orders, so that one attempt notes the directories of both.
+                let statistics = snapshot.prefix_stats(*entity);
                 let search = NameSearch::new(snapshot, *entity, deadline)?;
+                statistics?;
                 let (count, top) = search_words(&search, &self.folded)?;
                 Ok::<_, QueryError>(merged.add(&search, count, &top)?)
             };

@@ -85,17 +85,28 @@ impl KeptSets {
 
 /// The sets that one snapshot keeps; by default it keeps none. When the snapshot is closed, its sets go.
 #[derive(Default)]
-pub(crate) struct SnapshotSets(Option<(Arc<KeptSets>, u64)>);
+pub(crate) struct SnapshotSets {
+    /// The memory, and the number of the snapshot there.
+    sets: Option<(Arc<KeptSets>, u64)>,
+    /// The sets of which these are a view that keeps nothing.
+    of: Option<Arc<SnapshotSets>>,
+}
 
 impl SnapshotSets {
     /// Keeps sets of another snapshot.
     pub fn new(sets: &Arc<KeptSets>) -> SnapshotSets {
-        SnapshotSets(Some((Arc::clone(sets), sets.snapshots.fetch_add(1, Relaxed))))
+        let number = sets.snapshots.fetch_add(1, Relaxed);
+        SnapshotSets { sets: Some((Arc::clone(sets), number)), of: None }
     }
 
     /// Keeps sets of a snapshot with other suppressed records, in the same memory.
     pub fn of_other_suppression(&self) -> SnapshotSets {
-        self.0.as_ref().map_or_else(SnapshotSets::default, |(sets, _)| SnapshotSets::new(sets))
+        self.sets.as_ref().map_or_else(SnapshotSets::default, |(sets, _)| SnapshotSets::new(sets))
+    }
+
+    /// A view for an attempt in which absent bytes count as empty: it finds sets, and keeps none that lack rows.
+    pub fn found_only(self: &Arc<Self>) -> SnapshotSets {
+        SnapshotSets { sets: None, of: Some(Arc::clone(self)) }
     }
 
     /// The rows in each chunk of what `key` names.
@@ -151,8 +162,9 @@ impl SnapshotSets {
     }
 
     fn place(&self, key: &[u8]) -> Option<Place<'_>> {
-        let (sets, snapshot) = self.0.as_ref()?;
-        Some(Place { sets, key: Key { snapshot: *snapshot, what: key.into() } })
+        let (sets, snapshot) = self.of.as_deref().unwrap_or(self).sets.as_ref()?;
+        let keeps = self.of.is_none();
+        Some(Place { sets, key: Key { snapshot: *snapshot, what: key.into() }, keeps })
     }
 }
 
@@ -160,6 +172,7 @@ impl SnapshotSets {
 struct Place<'s> {
     sets: &'s KeptSets,
     key: Key,
+    keeps: bool,
 }
 
 impl Place<'_> {
@@ -168,13 +181,15 @@ impl Place<'_> {
     }
 
     fn keep(self, kept: Kept) {
-        self.sets.cache.insert(self.key, kept);
+        if self.keeps {
+            self.sets.cache.insert(self.key, kept);
+        }
     }
 }
 
 impl Drop for SnapshotSets {
     fn drop(&mut self) {
-        if let Some((sets, snapshot)) = &self.0 {
+        if let Some((sets, snapshot)) = &self.sets {
             sets.cache.retain(|key, _| key.snapshot != *snapshot);
         }
     }
@@ -298,6 +313,17 @@ mod tests {
         let none = SnapshotSets::default();
         keep(&none, 1, 10);
         assert!(!has(&none, 1));
+    }
+
+    #[test]
+    fn a_view_finds_sets_and_keeps_none() {
+        let sets = Arc::new(SnapshotSets::new(&KeptSets::new(1 << 20)));
+        let view = sets.found_only();
+        keep(&view, 1, 10);
+        keep(&sets, 2, 10);
+        assert!(!has(&view, 1) && !has(&sets, 1) && has(&view, 2));
+        drop(view);
+        assert!(has(&sets, 2));
     }
 
     #[test]

@@ -1,18 +1,15 @@
 //! Which files a snapshot has, and how one is opened.
 
-use std::{
-    fs::{File, OpenOptions},
-    io,
-    os::unix::fs::OpenOptionsExt,
-    path::Path,
-};
+use std::{fs::File, io, path::Path};
 
 use crate::entity::Entity;
 use crate::schema::keys::keys_of;
 use crate::schema::texts::text_paths;
 use crate::snapshot::error::Cause;
 use crate::storage::header::FileKind;
+use crate::storage::loading::LoadMode;
 use crate::storage::manifest::{HASHES, Manifest, REPORT};
+use crate::storage::mmap::Map;
 
 /// The kinds of archive an entity may have, in the order in which a snapshot is opened.
 const ENTITY_FILES: [FileKind; 12] = [
@@ -102,8 +99,37 @@ pub fn check_file_list(manifest: &Manifest) -> Result<(), (String, Cause)> {
 /// Opens a regular file. Does not follow a symbolic link, and does not wait for the writer of a
 /// pipe.
 pub(super) fn open_regular(path: &Path) -> Result<File, Cause> {
+    let file = open_at_once(path)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(Cause::NotAFile) }
+}
+
+#[cfg(not(target_family = "wasm"))]
+fn open_at_once(path: &Path) -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
     let flags = i32::try_from(flags.bits()).map_err(io::Error::other)?;
-    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
-    if file.metadata()?.is_file() { Ok(file) } else { Err(Cause::NotAFile) }
+    File::options().read(true).custom_flags(flags).open(path)
+}
+
+#[cfg(target_family = "wasm")]
+fn open_at_once(path: &Path) -> io::Result<File> {
+    File::open(path)
+}
+
+/// Loads a file that has a size.
+#[cfg(not(target_family = "wasm"))]
+pub(super) fn load(path: &Path, size_bytes: u64, mode: LoadMode) -> Result<Map, Cause> {
+    let file = open_regular(path)?;
+    let found = file.metadata()?.len();
+    if found != size_bytes {
+        return Err(Cause::Size { expected: size_bytes, found });
+    }
+    Ok(Map::load(file, mode)?)
+}
+
+/// A file of which no byte is here.
+#[cfg(target_family = "wasm")]
+pub(super) fn load(_: &Path, size_bytes: u64, _: LoadMode) -> Result<Map, Cause> {
+    Ok(Map::absent(usize::try_from(size_bytes).map_err(io::Error::other)?))
 }

@@ -1,12 +1,14 @@
 //! A published snapshot: opened, verified as it is touched, and read by row or by id.
 //!
 //! `open` maps the files and checks the headers; `lock` keeps an open snapshot from removal; `next` reads the link to a scheduled snapshot;
-//! `lazy` opens an index at its first use; `fetch` starts the reads of a page; `measure` adds up the bytes of records; `watch` detects changes to open files; `verify` checks every byte and every rule of the format.
+//! `lazy` opens an index at its first use; `fetch` starts the reads of a page; `measure` adds up the bytes of records, `disk_usage` those that files take; `watch` detects changes to open files; `verify` checks every byte and every rule of the format.
 //! `suppression_list` reads the ids of a takedown list, `suppressed` resolves them to rows, and `suppressed_words` collects
 //! the words of their texts.
 //!
 //! Imports `entity`, `index`, `json`, `record`, `schema`, `storage`, `text`.
 
+#[cfg(not(target_family = "wasm"))]
+mod disk_usage;
 mod error;
 mod fetch;
 mod files;
@@ -20,14 +22,13 @@ mod suppressed;
 mod suppressed_words;
 pub mod suppression_list;
 mod verify;
+#[cfg(not(target_family = "wasm"))]
 mod verify_since;
 mod watch;
 
 use std::{
-    fs,
     fs::File,
     ops::Range,
-    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     sync::{Arc, LazyLock},
 };
@@ -73,6 +74,7 @@ pub use crate::snapshot::open::{open_draft_archive, read_manifest};
 pub(crate) use crate::snapshot::suppressed::PrefixSummaries;
 pub use crate::snapshot::suppressed::Suppressed;
 pub(crate) use crate::snapshot::suppressed_words::{SuppressedWords, language_of};
+#[cfg(not(target_family = "wasm"))]
 pub use crate::snapshot::verify_since::VerifiedChunks;
 
 /// Bytes before the texts of `strings`: the first code of each table, and the number of codes.
@@ -230,7 +232,8 @@ impl Snapshot {
     pub fn collecting(&self, wanted: &Arc<Wanted>) -> Snapshot {
         let mapped = Arc::new(self.mapped.reading(&Reading::Collects(Arc::clone(wanted))));
         let wanted = Some(Arc::clone(wanted));
-        Snapshot { mapped, reads: Reads::Collecting, wanted, ..self.clone() }
+        let kept = Arc::new(self.kept.found_only());
+        Snapshot { mapped, kept, reads: Reads::Collecting, wanted, ..self.clone() }
     }
 
     /// A handle of another snapshot that reads as this one does, and notes chunks where this one notes them.
@@ -250,14 +253,6 @@ impl Snapshot {
         let reading = Reading::Fetches(Arc::default(), Arc::clone(source));
         let mapped = Arc::new(self.mapped.reading(&reading));
         Snapshot { mapped, reads: Reads::Together, ..self.clone() }
-    }
-
-    /// The bytes that the files take on the disk.
-    pub fn allocated_bytes(&self) -> u64 {
-        let directory = &self.mapped.opened.path;
-        let files = self.manifest().files.iter();
-        let sizes = files.map(|entry| fs::symlink_metadata(directory.join(&entry.path)));
-        sizes.flatten().map(|metadata| metadata.blocks() * 512).sum()
     }
 
     /// The next stretch that has bytes on the disk; `None` behind the last.

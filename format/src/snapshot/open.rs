@@ -16,7 +16,7 @@ use crate::schema::keys::{Terms, keys_of};
 use crate::schema::layout::{schema_digits, schema_hash};
 use crate::snapshot::error::{Cause, OpenError};
 use crate::snapshot::files::{
-    archive_path, check_file_list, has_archive, is_optional, open_regular,
+    archive_path, check_file_list, has_archive, is_optional, load, open_regular,
 };
 use crate::snapshot::lazy::Lazy;
 use crate::snapshot::lock::lock_shared;
@@ -29,10 +29,11 @@ use crate::storage::blobs::Blobs;
 use crate::storage::header::{FORMAT_VERSION, FileKind, Header, HeaderError};
 use crate::storage::ids::{Ids, Redirects};
 use crate::storage::integrity::Verifier;
+use crate::storage::loading::LoadMode;
 use crate::storage::manifest::{
     Counts, FileEntry, HASHES, MANIFEST, MANIFEST_BYTES_MAX, Manifest, REPORT, SourceParts,
 };
-use crate::storage::mmap::{LoadMode, Map};
+use crate::storage::mmap::Map;
 use crate::storage::names::Names;
 
 impl Snapshot {
@@ -69,14 +70,21 @@ impl Snapshot {
     ///
     /// Names the file, what was expected and what was found.
     pub fn open_fetched(path: &Path, source: Arc<dyn ChunkSource>) -> Result<Snapshot, OpenError> {
-        let opening = Opening::new(path, LoadMode::Sparse, Some(source))?;
-        let schema = &opening.manifest.schema;
-        if *schema != schema_digits() {
-            let found = u64::from_str_radix(schema, 16).unwrap_or_default();
-            let error = HeaderError::Schema { expected: schema_hash(), found };
-            return Err(OpenError::new(path, MANIFEST, ArchiveError::from(error)));
-        }
-        opening.finish()
+        Opening::new(path, LoadMode::Sparse, Some(source))?.finish_fetched()
+    }
+
+    /// Opens a snapshot whose chunks a host gives, by its manifest: [`Snapshot::collecting`] notes them.
+    ///
+    /// # Errors
+    ///
+    /// As [`Snapshot::open_fetched`].
+    #[cfg(target_family = "wasm")]
+    pub fn open_given(
+        manifest: Manifest,
+        source: Arc<dyn ChunkSource>,
+    ) -> Result<Snapshot, OpenError> {
+        let path = Path::new("");
+        Opening::of_manifest(path, manifest, None, LoadMode::Sparse, Some(source))?.finish_fetched()
     }
 
     /// Opens the records, ids and names of a snapshot that this process is writing. A draft has no
@@ -168,7 +176,16 @@ impl<'p> Opening<'p> {
             return Err(OpenError::new(path, PARTIAL, Cause::Partial));
         }
         let (manifest, lock) = read_locked_manifest(path)?;
-        let lock = Some(lock);
+        Opening::of_manifest(path, manifest, Some(lock), mode, source)
+    }
+
+    fn of_manifest(
+        path: &'p Path,
+        manifest: Manifest,
+        lock: Option<File>,
+        mode: LoadMode,
+        source: Option<Arc<dyn ChunkSource>>,
+    ) -> Result<Opening<'p>, OpenError> {
         check_file_list(&manifest).map_err(|(file, cause)| OpenError::new(path, &file, cause))?;
         let (levels_from, from) = manifest
             .levels_from()
@@ -194,12 +211,7 @@ impl<'p> Opening<'p> {
             .iter()
             .find(|entry| entry.path == name)
             .ok_or_else(|| in_file(Cause::Unlisted))?;
-        let file = open_regular(&self.path.join(name)).map_err(in_file)?;
-        let found = file.metadata().map_err(|error| in_file(error.into()))?.len();
-        if found != entry.size_bytes {
-            return Err(in_file(Cause::Size { expected: entry.size_bytes, found }));
-        }
-        let map = Map::load(file, self.mode).map_err(|error| in_file(error.into()))?;
+        let map = load(&self.path.join(name), entry.size_bytes, self.mode).map_err(in_file)?;
         Ok((map, entry))
     }
 
@@ -237,10 +249,21 @@ impl<'p> Opening<'p> {
         Ok(archive)
     }
 
+    /// Opens a snapshot whose chunks are fetched. Its headers are not read, so the manifest tells the schema.
+    fn finish_fetched(self) -> Result<Snapshot, OpenError> {
+        let schema = &self.manifest.schema;
+        if *schema != schema_digits() {
+            let found = u64::from_str_radix(schema, 16).unwrap_or_default();
+            let error = HeaderError::Schema { expected: schema_hash(), found };
+            return Err(OpenError::new(self.path, MANIFEST, ArchiveError::from(error)));
+        }
+        self.finish()
+    }
+
     fn finish(self) -> Result<Snapshot, OpenError> {
         if !self.is_draft && self.source.is_none() {
             let (report, entry) = self.map(REPORT)?;
-            check_hash(entry, blake3::hash(&report))
+            check_hash(entry, blake3::hash(report.bytes(0..report.len())))
                 .map_err(|cause| OpenError::new(self.path, REPORT, cause))?;
         }
         let entities =

@@ -5,9 +5,10 @@ use crate::snapshot::error::OpenError;
 use crate::snapshot::lazy::Lazy;
 use crate::storage::archive::Archive;
 use crate::storage::error::{FileFault, ReadError};
+use crate::storage::loading::FileChange;
 use crate::storage::manifest::HASHES;
 use crate::storage::mmap;
-use crate::storage::mmap::{FileChange, Map};
+use crate::storage::mmap::Map;
 use crate::storage::names::Names;
 
 impl Snapshot {

@@ -11,23 +11,19 @@
 //! Nothing marks a chunk as present: it is present where it has its hash. A file begins as one hole, and a chunk that a
 //! crash tore is absent.
 //!
-//! The only module that writes to the files of an open snapshot. It writes to chunks that are not verified, to which no
+//! Only this module writes to the files of an open snapshot. It writes to chunks that are not verified, to which no
 //! reader holds a reference, and it removes chunks of a cache that nobody uses.
 
 use std::{
     collections::BTreeMap,
-    fs::{self, File, OpenOptions},
     io,
     ops::Range,
-    os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt},
-    path::Path,
+    path::{Path, PathBuf},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
 };
-
-use rustix::fs::{FallocateFlags, OFlags, SeekFrom, fallocate, seek};
 
 use crate::storage::archive::{Archive, ArchiveFile};
 use crate::storage::error::ReadError;
@@ -366,9 +362,8 @@ impl Missing {
     }
 
     fn write(&self, bytes: &[u8], at: u64) -> io::Result<()> {
-        let opened = self.file.open_to_write(self.path())?;
         let map = if self.is_values() { &*self.file.hashes } else { &self.file.map };
-        map.change_file(&opened, |file| file.write_all_at(bytes, at))
+        map.write(&self.file.place(self.path())?, bytes, at)
     }
 
     /// Whether bytes are those of this piece. Returns the values above the piece that are damaged here: they may be damaged
@@ -432,7 +427,8 @@ pub(crate) fn take_over(archive: &Archive, earlier: &Archive, source: &dyn Chunk
                 let range = chunk_range(chunk, other.map.len());
                 let part = Part::Chunks(chunk..chunk + 1);
                 let bytes = range.len() as u64;
-                let written = Missing { file: Arc::clone(file), part }.accept(&other.map[range]);
+                let written =
+                    Missing { file: Arc::clone(file), part }.accept(other.map.bytes(range));
                 copied += written.map_or(0, |sent| if sent.written > 0 { bytes } else { 0 });
             }
         }
@@ -449,10 +445,9 @@ impl ArchiveFile {
             || verifier.check(map, &**hashes, chunk * CHUNK_BYTES, chunk * CHUNK_BYTES + 1).is_ok()
     }
 
-    /// Opens a file of the snapshot to write chunks to it.
-    fn open_to_write(&self, name: &str) -> io::Result<File> {
-        let directory = self.fetched_to.as_ref().ok_or(io::ErrorKind::Unsupported)?;
-        open_to_write(&directory.join(name))
+    /// The path of a file of the snapshot.
+    fn place(&self, name: &str) -> io::Result<PathBuf> {
+        Ok(self.fetched_to.as_ref().ok_or(io::ErrorKind::Unsupported)?.join(name))
     }
 
     fn bytes_of(&self, chunks: &Range<usize>) -> Range<usize> {
@@ -482,9 +477,8 @@ impl CachedStretch {
     /// The next stretch of an archive with bytes on the disk; `None` behind the last.
     pub(crate) fn next(archive: &Archive, place: &mut StretchPlace) -> Option<CachedStretch> {
         let file = archive.shared();
-        let path = file.fetched_to.as_ref()?.join(archive.file());
-        let from = (place.from * CHUNK_BYTES) as u64;
-        let data = seek(File::open(path).ok()?, SeekFrom::Data(from)).ok()?;
+        let path = file.place(archive.file()).ok()?;
+        let data = file.map.next_data(&path, (place.from * CHUNK_BYTES) as u64)?;
         let first = data as usize / CHUNK_BYTES / REMOVED_CHUNKS * REMOVED_CHUNKS;
         let all = chunk_count(file.map.len() as u64) as usize;
         let chunks = first.max(place.from)..all.min(first + REMOVED_CHUNKS);
@@ -511,44 +505,29 @@ impl CachedStretch {
             return 0;
         }
         let range = file.bytes_of(chunks);
-        let removed = file.open_to_write(file.verifier.file()).and_then(|opened| {
-            file.map.change_file(&opened, |opened| {
-                let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-                Ok(fallocate(opened, flags, range.start as u64, range.len() as u64)?)
-            })
-        });
+        let removed = file
+            .place(file.verifier.file())
+            .and_then(|path| file.map.remove(&path, range.start as u64..range.end as u64));
         removed.map_or(0, |()| range.len() as u64)
     }
-}
-
-/// Opens a file of a snapshot to write chunks. The files of a complete snapshot are read-only, also for their owner.
-fn open_to_write(path: &Path) -> io::Result<File> {
-    let open = || {
-        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-        // The C library takes the flags as an `int`.
-        OpenOptions::new().write(true).custom_flags(flags.bits() as i32).open(path)
-    };
-    let metadata = fs::symlink_metadata(path)?;
-    let is_sealed = metadata.is_file() && metadata.mode() & 0o200 == 0;
-    if !is_sealed {
-        return open();
-    }
-    fs::set_permissions(path, fs::Permissions::from_mode(0o644))?;
-    let opened = open();
-    fs::set_permissions(path, metadata.permissions())?;
-    opened
 }
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use std::{
+        fs::{self, File},
+        os::unix::fs::FileExt,
+    };
+
     use blake3::Hash;
 
     use super::*;
     use crate::storage::archive::{InArchive, Reading};
     use crate::storage::header::{FileKind, Header};
     use crate::storage::integrity::{VALUE_BYTES, Verifier, levels_of};
-    use crate::storage::mmap::{LoadMode, Map};
+    use crate::storage::loading::LoadMode;
+    use crate::storage::mmap::Map;
 
     /// More chunks than one run of values has.
     const BYTES: usize = 300 * CHUNK_BYTES + 7;

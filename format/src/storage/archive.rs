@@ -123,7 +123,7 @@ impl Archive {
         verifier.verify_top(&*hashes).map_err(ReadError::from)?;
         let head = 0..map.len().min(HEADER_BYTES);
         verifier.check(&map, &*hashes, head.start, head.end).map_err(ReadError::from)?;
-        let header = Header::decode(&map[head], kind, entity, schema_hash)?;
+        let header = Header::decode(map.bytes(head), kind, entity, schema_hash)?;
         let file = Arc::new(ArchiveFile {
             map,
             hashes,
@@ -147,6 +147,11 @@ impl Archive {
         let removal = RwLock::default();
         let file = Arc::new(ArchiveFile { map, hashes, verifier, fetched_to, removal });
         Archive { file, header, reading: Reading::Waits }
+    }
+
+    /// Whether chunks may be absent.
+    pub(crate) fn is_fetched(&self) -> bool {
+        self.file.fetched_to.is_some()
     }
 
     /// Whether chunks that are not here are noted.
@@ -240,7 +245,7 @@ impl Archive {
         if matches!(self.reading, Reading::MemoryOnly) || !file.verifier.is_verified(from, to) {
             return self.read_or_refuse(from, to);
         }
-        Ok(&file.map[from..to])
+        Ok(file.map.bytes(from..to))
     }
 
     /// Reads bytes that may have to be read from disk or verified; the range lies within the file.
@@ -262,7 +267,7 @@ impl Archive {
         };
         let checked = check();
         if fetched_to.is_none() || checked.is_ok() {
-            return Ok(checked.map(|()| &map[from..to])?);
+            return Ok(checked.map(|()| map.bytes(from..to))?);
         }
         if let Reading::Fetches(reads, source) = &self.reading {
             for _ in 0..FETCHES_MAX {
@@ -273,7 +278,7 @@ impl Archive {
                 // The hosts may lack a chunk that is fetched in advance, and send what this read needs.
                 let fetched = source.fetch(missing);
                 if check().is_ok() {
-                    return Ok(&map[from..to]);
+                    return Ok(map.bytes(from..to));
                 }
                 fetched?;
                 reads.wanted.note(&self.file, chunks_of(from, to));

@@ -28,7 +28,6 @@ use blake3::{
     Hash, Hasher,
     hazmat::{ChainingValue, HasherExt, Mode, merge_subtrees_non_root, merge_subtrees_root},
 };
-use rustix::time::{ClockId, clock_gettime};
 
 use crate::storage::error::Damage;
 use crate::storage::mmap::Map;
@@ -54,11 +53,20 @@ thread_local! {
     static SPENT: Cell<Duration> = const { Cell::new(Duration::ZERO) };
 }
 
-/// The processor time of this thread since it started.
+/// The processor time of this thread since it started; zero where the system does not tell.
+#[cfg(not(target_family = "wasm"))]
 pub fn thread_time() -> Duration {
+    use rustix::time::{ClockId, clock_gettime};
+
     let spent = clock_gettime(ClockId::ThreadCPUTime);
     // Processor time is never negative.
     Duration::new(spent.tv_sec.unsigned_abs(), spent.tv_nsec.unsigned_abs() as u32)
+}
+
+/// The processor time of this thread since it started; zero where the system does not tell.
+#[cfg(target_family = "wasm")]
+pub fn thread_time() -> Duration {
+    Duration::ZERO
 }
 
 /// The part of [`thread_time`] that first touches of chunks took: reading and verifying them.

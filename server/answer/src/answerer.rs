@@ -5,6 +5,7 @@
 //! plan            a reply, or work and how much it is
 //! call, Work::run the work on a thread of the host, as often as it takes: a reply, or why there is none
 //! readable        errors in the form of the path, links below the snapshot that the path names
+//! attempt         all of these but the last, in a host that limits nothing
 //! response        status, headers and body; a body in pieces is taken out of the reply before
 //! ```
 
@@ -12,9 +13,11 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{Method, Response, StatusCode};
+use pinakes_format::storage::absent::{FetchedStretches, Missing};
 
 use crate::define::call::{Asked, Call};
 use crate::define::endpoint::Reader;
+use crate::define::failure::{Answer, Failure};
 use crate::define::host::Host;
 use crate::define::plan::{Planned, Planning};
 use crate::define::route::Matched;
@@ -25,7 +28,15 @@ use crate::pages;
 use crate::reply::Reply;
 use crate::request::named_snapshot::{NamedSnapshot, keep_below};
 use crate::request::path::URI_BYTES_MAX;
-use crate::table::Table;
+use crate::table::{self, Table};
+
+/// The end of an attempt at an answer.
+pub enum Attempt {
+    /// The reply in the form of its path, coded as the client asks.
+    Reply(Box<Reply>),
+    /// The chunks that the reply lacks. Once they are here, the next attempt goes further.
+    Missing(Vec<Missing>),
+}
 
 /// Makes the answers of one host.
 #[derive(Clone, Copy)]
@@ -77,6 +88,47 @@ impl<'a> Answerer<'a> {
             return Err(Reply::unavailable());
         }
         (endpoint.plan)(&Planning { call, path: &route.path, segment })
+    }
+
+    /// Attempts an answer in a host that limits no work, from the chunks of the snapshot that are here. `fetched` has what
+    /// earlier attempts at this request lacked.
+    ///
+    /// # Errors
+    ///
+    /// Damage, or a limit of the settings.
+    pub fn attempt(
+        self,
+        asked: Asked<'_>,
+        served: &Arc<ServedSnapshot>,
+        fetched: &mut FetchedStretches,
+    ) -> Result<Attempt, Failure> {
+        let matched = table::find(asked.path);
+        let readable = |reply| Box::new(self.readable(reply, asked, matched));
+        let work = match self.plan(asked, matched, served) {
+            Ok(Planned::Work(work)) => work,
+            Ok(Planned::Reply(reply)) | Err(reply) => return Ok(Attempt::Reply(readable(reply))),
+        };
+        let work = |call: &Call<'_>| -> Answer {
+            match (work.run)(call) {
+                Ok(reply) => Ok(readable(reply).coded(asked.headers)),
+                Err(Failure::Refused(reply)) => Ok(*readable(*reply)),
+                Err(failure) => Err(failure),
+            }
+        };
+        let call = || self.call(asked, served, Thread::Own);
+        match work(&call()) {
+            Err(Failure::Absent) => {}
+            Ok(reply) => return Ok(Attempt::Reply(Box::new(reply))),
+            Err(failure) => return Err(failure),
+        }
+        let wanted = Arc::default();
+        let call = call();
+        let snapshot = call.snapshot.collecting(&wanted);
+        // With chunks missing, the reply may lack names.
+        match work(&call.with_snapshot(&snapshot)) {
+            Ok(reply) if wanted.is_empty() => Ok(Attempt::Reply(Box::new(reply))),
+            _ => Ok(Attempt::Missing(wanted.take(fetched))),
+        }
     }
 
     /// The reply as a client of its path reads it: an error in the form of the path, and links below the snapshot that the

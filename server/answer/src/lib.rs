@@ -33,7 +33,7 @@ pub(crate) mod reply;
 pub(crate) mod request;
 pub(crate) mod table;
 
-pub use answerer::Answerer;
+pub use answerer::{Answerer, Attempt};
 pub use changes::not_open;
 pub use clock::{Clock, HostClock, PassedLimit, WorkClock};
 pub use define::call::{Asked, Call, Caller};

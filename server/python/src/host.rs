@@ -10,8 +10,8 @@ use bytes::Bytes;
 use chrono::{DateTime, Utc};
 use http::{HeaderMap, Method, Response};
 use pinakes_answer::{
-    Answerer, Asked, Call, Caller, Clock, CodedPieces, Event, Failure, GraphqlSettings,
-    HealthIssue, Host, HostClock, Planned, Posted, Reply, ServedSnapshot, Settings, Thread, find,
+    Answerer, Asked, Attempt, Caller, Clock, CodedPieces, Event, Failure, GraphqlSettings,
+    HealthIssue, Host, HostClock, Posted, Reply, ServedSnapshot, Settings,
 };
 use pinakes_format::storage::absent::FetchedStretches;
 
@@ -122,57 +122,27 @@ impl Opened {
             posted: (asking.method == Method::POST).then_some(posted),
             caller: &caller,
         };
-        let matched = find(path);
-        let mut reply = match answerer.plan(asked, matched, &self.served) {
-            Ok(Planned::Reply(reply)) | Err(reply) => answerer.readable(reply, asked, matched),
-            Ok(Planned::Work(work)) => {
-                let attempt = |call: &Call<'_>| match (work.run)(call) {
-                    Ok(reply) => {
-                        Ok(answerer.readable(reply, asked, matched).coded(&asking.headers))
-                    }
-                    Err(Failure::Refused(reply)) => Ok(answerer.readable(*reply, asked, matched)),
-                    Err(failure) => Err(failure),
-                };
-                let call = || answerer.call(asked, &self.served, Thread::Own);
-                self.attempts(&call, &attempt)?
-            }
-        };
+        let mut reply = self.attempts(answerer, asked)?;
         self.check_readable()?;
         let pieces = reply.take_pieces();
         Ok(Answered { response: answerer.response(reply, asked, &self.served), pieces })
     }
 
     /// Attempts an answer until no chunk of it is absent.
-    fn attempts<'c>(
-        &'c self,
-        call: &dyn Fn() -> Call<'c>,
-        attempt: &dyn Fn(&Call<'_>) -> Result<Reply, Failure>,
-    ) -> Result<Reply, Raised> {
+    fn attempts(&self, answerer: Answerer<'_>, asked: Asked<'_>) -> Result<Reply, Raised> {
         let mut fetched = FetchedStretches::default();
         for _ in 0..ROUNDS_MAX {
-            match attempt(&call()) {
-                Ok(reply) => return Ok(reply),
-                Err(Failure::Absent) => {}
+            match answerer.attempt(asked, &self.served, &mut fetched) {
+                Ok(Attempt::Reply(reply)) => return Ok(*reply),
+                Ok(Attempt::Missing(missing)) => self.fetch(missing)?,
                 Err(Failure::Damaged(error) | Failure::OtherDamaged(_, error)) => {
                     return Err(self.raise(&error));
                 }
-                Err(Failure::Refused(reply)) => return Ok(*reply),
-                Err(Failure::Deadline | Failure::WouldWait) => {
+                Err(_) => {
                     let message = "an answer without limits reached one".to_owned();
                     return Err(Raised::Internal(message));
                 }
             }
-            let wanted = Arc::default();
-            let call = call();
-            let snapshot = call.snapshot.collecting(&wanted);
-            // With chunks missing, the reply may lack names.
-            let answer = attempt(&call.with_snapshot(&snapshot));
-            if wanted.is_empty()
-                && let Ok(reply) = answer
-            {
-                return Ok(reply);
-            }
-            self.fetch(wanted.take(&mut fetched))?;
         }
         Err(Raised::Fetch(format!("the answer needs more than {ROUNDS_MAX} rounds of transfers")))
     }

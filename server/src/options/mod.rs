@@ -18,7 +18,7 @@ use clap::{
 use ipnet::IpNet;
 use pinakes_answer::{Settings, Site};
 use pinakes_format::index::kept_sets::KeptSets;
-use pinakes_format::storage::mmap::LoadMode;
+use pinakes_format::storage::loading::LoadMode;
 use pinakes_remote::host::{Host, RetryPolicy};
 use pinakes_remote::signature::read_public;
 use pinakes_store::error::StoreError;

@@ -24,13 +24,13 @@ fn example(name: &str) -> PathBuf {
 /// A server of the sample, and its address for the examples.
 struct Served {
     server: Server,
-    _snapshots: Snapshots,
+    snapshots: Snapshots,
 }
 
 impl Served {
     fn new() -> Served {
         let snapshots = Snapshots::from_sample();
-        Served { server: Server::serve(&snapshots), _snapshots: snapshots }
+        Served { server: Server::serve(&snapshots), snapshots }
     }
 
     fn address(&self) -> String {
@@ -79,6 +79,34 @@ fn the_library_answers_what_its_documentation_asks() {
         assert_eq!(line["id"], record["id"]);
     }
     assert!(lines.last().unwrap().starts_with("in row "), "{text}");
+    served.server.end(&[]);
+}
+
+#[test]
+fn a_site_of_plain_files_answers_in_chromium() {
+    let test = "a_site_of_plain_files_answers_in_chromium";
+    let Some(files) = pinakes_tests::site::files(test) else { return };
+    let modules = pinakes_tests::root().join("target/browser/node_modules");
+    let chromium = Path::new("/usr/bin/chromium");
+    if !modules.join("playwright-core").exists() || !chromium.exists() {
+        return skip(test, "chromium or playwright-core is missing; .ci/run installs them");
+    }
+    let served = Served::new();
+    let tree = tempfile::tempdir().unwrap();
+    run(Command::new(pinakes_tests::program("pinakes-compiler"))
+        .args(["publish", "--quiet", "--to"])
+        .args([tree.path(), served.snapshots.path(), Path::new("--site"), &files]));
+    let printed = run(Command::new("node")
+        .arg(example("javascript_site.cjs"))
+        .args([tree.path(), chromium])
+        .env("NODE_PATH", modules));
+    let found = served.get("/outputs?search=nucleic+acids");
+    assert_line(&printed, &format!("record {}", found["results"][0]["name"].as_str().unwrap()));
+    let articles = served.get("/outputs?filter=type:article")["meta"]["count"].clone();
+    for name in ["articles", "counted", "offline"] {
+        assert_line(&printed, &format!("{name} {articles}"));
+    }
+    assert!(printed.contains("\ncited @article{"), "{printed}");
     served.server.end(&[]);
 }
 

@@ -9,6 +9,7 @@ mod filter;
 mod filter_refused;
 mod filter_values;
 mod page;
+mod site;
 mod sort;
 mod sort_refused;
 mod wrong;

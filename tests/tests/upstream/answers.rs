@@ -22,6 +22,19 @@ fn an_empty_mirror_answers_as_the_complete_snapshot() {
 }
 
 #[test]
+fn an_attempt_that_lacks_chunks_keeps_no_rows_for_later_ones() {
+    let host = Host::new(Edition::Old.tree());
+    let mirror = Mirror::empty();
+    let server = mirror.start(&host.url(), &[]);
+    let institutions = "/authors?filter=last_known_institutions";
+    // The first reads the lists of authors. The second then lacks the names of institutions alone.
+    let asks = [format!("{institutions}.country.code:us"), format!("{institutions}.name.search:a")];
+    let asked = answers(Edition::Old, asks.map(Ask::get).into());
+    asked.iter().for_each(|asked| asked.assert_right(&server));
+    server.end(&[]);
+}
+
+#[test]
 fn requests_cost_few_rounds_and_bytes() {
     const MIB: u64 = 1 << 20;
     let page = "/outputs?filter=year:2012";

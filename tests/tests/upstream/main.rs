@@ -16,4 +16,5 @@ mod redirect;
 mod rotten;
 mod rounds;
 mod setup;
+mod site;
 mod writers;

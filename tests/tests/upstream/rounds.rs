@@ -48,7 +48,7 @@ fn each(ask: impl Fn(&Facts) -> String) -> Vec<Ask> {
 }
 
 /// Requests for each row of the table of endpoints.
-fn asks() -> [(&'static str, Vec<Ask>); ENDPOINTS.len()] {
+pub fn asks() -> [(&'static str, Vec<Ask>); ENDPOINTS.len()] {
     let words = three_words();
     let [work, author, institution, source, topic] =
         [Entity::Output, Entity::Author, Entity::Institution, Entity::Source, Entity::Topic]
@@ -84,6 +84,7 @@ fn asks() -> [(&'static str, Vec<Ask>); ENDPOINTS.len()] {
                     get("/outputs?filter=year:2012"),
                     get(format!("/outputs?search={words}")),
                     get("/outputs?filter=year:>2010&group_by=type"),
+                    get("/outputs?group_by=year"),
                     get("/authors?per_page=100&page=3"),
                     get("/outputs?filter=type:article&sort=cited_by_count:desc&per_page=100"),
                     get("/authors?search=ma"),
@@ -250,8 +251,14 @@ fn asks() -> [(&'static str, Vec<Ask>); ENDPOINTS.len()] {
     ]
 }
 
+/// The most rounds of a request.
+pub fn rounds_max(ask: &Ask) -> usize {
+    let is_search_page = ask.target.starts_with("/browse/outputs?search=");
+    if is_search_page { SEARCH_PAGE_ROUNDS_MAX } else { ROUNDS_MAX }
+}
+
 /// Prints what a request took, for the figures at other sizes.
-fn print(counts: &LinkCounts, ask: &Ask, status: u16) {
+pub fn print(counts: &LinkCounts, ask: &Ask, status: u16) {
     let LinkCounts { rounds, requests, bytes } = counts;
     println!("{rounds:>3} rounds {requests:>5} requests {:>6} KiB {ask:?} {status}", bytes >> 10);
 }
@@ -279,9 +286,7 @@ fn every_endpoint_reads_what_it_needs_together() {
             let reply = asked.ask.send(server.address());
             let counts = link.take_counts();
             print(&counts, &asked.ask, reply.status);
-            let is_search_page = asked.ask.target.starts_with("/browse/outputs?search=");
-            let rounds_max = if is_search_page { SEARCH_PAGE_ROUNDS_MAX } else { ROUNDS_MAX };
-            if counts.rounds > rounds_max || reply.status != asked.right.status {
+            if counts.rounds > rounds_max(&asked.ask) || reply.status != asked.right.status {
                 let what = (counts, asked.ask.clone(), asked.right.status, reply.status);
                 excessive.lock().unwrap().push(what);
             }

@@ -239,7 +239,7 @@ pub fn assert_only_right_chunks(place: &Path) {
 pub struct Ask {
     pub target: String,
     /// The type of a posted body, and the body.
-    body: Option<(&'static str, String)>,
+    pub body: Option<(&'static str, String)>,
 }
 
 impl Ask {

@@ -34,6 +34,7 @@
 
 #![allow(unsafe_code)]
 
+mod holes;
 mod regions;
 
 use std::{
@@ -51,7 +52,6 @@ use std::{
         Mutex, OnceLock, PoisonError,
         atomic::{AtomicI32, Ordering::SeqCst},
     },
-    time::SystemTime,
 };
 
 use libc::{c_int, c_void, siginfo_t};
@@ -62,6 +62,7 @@ use rustix::{
     mm::{MapFlags, ProtFlags, mmap_anonymous},
 };
 
+use crate::storage::loading::{FileChange, LoadMode};
 use crate::storage::mmap::regions::{REGIONS, Region};
 
 /// The bytes of a file, read-only. An empty file has no mapping.
@@ -82,23 +83,6 @@ const PAGE_BYTES: usize = 4 << 10;
 /// The most bytes of one advice: the system's default for reading ahead. Of a longer range it would read no more.
 const READ_AHEAD_BYTES: usize = 128 << 10;
 
-/// How the bytes of a file are loaded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LoadMode {
-    /// Maps the file for a reader of all of it; the system reads ahead.
-    Scanned,
-    /// Maps the file for a reader of single rows; the system reads only the pages that are asked for.
-    /// Keeps a file descriptor.
-    Mapped,
-    /// As [`LoadMode::Mapped`], for a file with holes that this process fills: [`Map::read`] reads the file rather than
-    /// the mapping.
-    Sparse,
-    /// Copies the file into memory, and locks the copy there if the system permits. A later change
-    /// of the file has no effect. (Locking a mapping would not help: its pages vanish with the end
-    /// of a cut file.)
-    Pinned,
-}
-
 /// Distinguishes a file from every other, and from itself after a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Identity {
@@ -107,24 +91,6 @@ struct Identity {
     size_bytes: u64,
     /// Seconds and nanoseconds since 1970.
     modified: (i64, i64),
-}
-
-/// How a mapped file changed since the last check.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FileChange {
-    /// No change was detected.
-    None,
-    /// The file was written to, or touched, by another process.
-    Written,
-    /// The file was removed, or replaced by another. The mapping is whole.
-    Replaced,
-    /// The file was cut or extended.
-    Resized {
-        /// The mapped size, in bytes.
-        expected: u64,
-        /// The size now, in bytes.
-        found: u64,
-    },
 }
 
 impl Identity {
@@ -229,31 +195,10 @@ impl Map {
         }
     }
 
-    /// Writes bytes to the file, which is opened at `opened` to be written. [`Map::check_file`] does not report the write,
-    /// but reports a change by another process that came before.
-    ///
-    /// # Errors
-    ///
-    /// Where the system refuses, or another file is at the path now.
-    pub fn change_file(
-        &self,
-        opened: &File,
-        change: impl FnOnce(&File) -> io::Result<()>,
-    ) -> io::Result<()> {
-        let Some(identity) = &self.identity else { return change(opened) };
-        let mut known = identity.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = Identity::new(&opened.metadata()?);
-        if !before.is_same_file(*known) {
-            return Err(io::Error::other("another file is in its place"));
-        }
-        let changed = change(opened);
-        // The system's times are coarse: another process that writes in the same tick would leave the same one. Without
-        // the right to set the time, such a write is missed.
-        let _ = opened.set_modified(SystemTime::now());
-        if before == *known {
-            *known = Identity::new(&opened.metadata()?);
-        }
-        changed
+    /// The bytes of a range within the file.
+    #[inline]
+    pub fn bytes(&self, range: Range<usize>) -> &[u8] {
+        &self[range]
     }
 
     /// Starts to read a range from disk, as one request, where the file is read by row. Returns
@@ -465,7 +410,7 @@ fn pass_on(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use std::{fs::OpenOptions, io::Write};
+    use std::{fs::OpenOptions, io::Write, time::SystemTime};
 
     use super::*;
 

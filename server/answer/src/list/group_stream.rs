@@ -129,32 +129,35 @@ impl PieceSource for GroupRows {
         &mut self,
         snapshot: &Snapshot,
         budget: &PieceBudget,
-    ) -> Result<Vec<u8>, PieceError> {
-        let mut out = Vec::with_capacity(PIECE_BYTES + 1_024);
+        out: &mut Vec<u8>,
+    ) -> Result<(), PieceError> {
+        out.reserve(PIECE_BYTES + 1_024);
         // The first piece takes the header, so that later pieces have none.
         let header = mem::take(&mut self.header);
         if let Some(table) = self.table.as_mut().filter(|_| !header.is_empty()) {
-            table.begin(&mut out);
-            table.write(header.iter().map(String::as_bytes), &mut out)?;
+            table.begin(out);
+            table.write(header.iter().map(String::as_bytes), out)?;
         }
         while self.next < self.groups.len() && !budget.is_used(out.len()) {
             let group = self.groups.group(self.next, snapshot)?;
             match &mut self.table {
                 Some(table) => {
                     let cells = cells_of(&group, snapshot)?;
-                    table.write(cells.iter().map(Vec::as_slice), &mut out)?;
+                    table.write(cells.iter().map(Vec::as_slice), out)?;
                 }
                 None => {
-                    render_group(&group, self.keys, snapshot, &mut out)?;
+                    let begin = out.len();
+                    render_group(&group, self.keys, snapshot, out)
+                        .inspect_err(|_| out.truncate(begin))?;
                     out.push(b'\n');
                 }
             }
             self.next += 1;
         }
         if let Some(table) = self.table.as_mut().filter(|_| self.next == self.groups.len()) {
-            table.finish(&mut out)?;
+            table.finish(out)?;
         }
-        Ok(out)
+        Ok(())
     }
 
     fn is_done(&self) -> bool {

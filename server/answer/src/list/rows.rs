@@ -192,6 +192,7 @@ impl PageRows {
                 thrown_away += writer.out.len();
                 writer.out.clear();
             }
+            let before = writer.out.len();
             if self.next > 0 {
                 writer.out.push(b',');
             }
@@ -199,6 +200,7 @@ impl PageRows {
             let row = *row;
             let rendered = self.render_record(snapshot, row, writer);
             if rendered.is_err() {
+                writer.out.truncate(before);
                 snapshot.or_noted(rendered)?;
                 self.next += 1;
                 continue;
@@ -244,14 +246,14 @@ impl PieceSource for PageStream {
         &mut self,
         snapshot: &Snapshot,
         budget: &PieceBudget,
-    ) -> Result<Vec<u8>, PieceError> {
-        let first = mem::take(&mut self.first);
-        if !first.is_empty() {
-            return Ok(first);
+        out: &mut Vec<u8>,
+    ) -> Result<(), PieceError> {
+        if !self.first.is_empty() {
+            out.append(&mut self.first);
+            return Ok(());
         }
-        let mut text = Vec::with_capacity(2 * PIECE_BYTES);
-        self.rows.render(snapshot, &mut text, budget)?;
-        Ok(text)
+        out.reserve(2 * PIECE_BYTES);
+        Ok(self.rows.render(snapshot, out, budget)?)
     }
 
     fn is_done(&self) -> bool {

@@ -197,42 +197,46 @@ impl ListRows {
     }
 
     /// Renders records until the text is as long as a piece or the list ends.
-    fn render(&mut self, snapshot: &Snapshot, budget: &PieceBudget) -> Result<Vec<u8>, PieceError> {
-        let mut out = Vec::with_capacity(2 * PIECE_BYTES);
+    fn render(
+        &mut self,
+        snapshot: &Snapshot,
+        budget: &PieceBudget,
+        out: &mut Vec<u8>,
+    ) -> Result<(), PieceError> {
+        out.reserve(2 * PIECE_BYTES);
         if !mem::replace(&mut self.has_begun, true) {
             match &mut self.output {
                 Output::Lines => {}
                 Output::Table(cells, writer) => {
-                    writer.begin(&mut out);
-                    cells.write_header(writer, &mut out)?;
+                    writer.begin(out);
+                    cells.write_header(writer, out)?;
                 }
-                Output::References(writer) => writer.begin(&mut out),
+                Output::References(writer) => writer.begin(out),
             }
         }
         while self.records_left > 0 && !budget.is_used(out.len()) {
             if self.next == self.rows.len() {
                 self.find_batch(snapshot)?;
             }
-            out = self.render_some(snapshot, out, budget)?;
+            self.render_some(snapshot, out, budget)?;
         }
         match (self.records_left, &mut self.output) {
-            (0, Output::References(writer)) => writer.finish(&mut out),
-            (0, Output::Table(_, writer)) => writer.finish(&mut out)?,
+            (0, Output::References(writer)) => writer.finish(out),
+            (0, Output::Table(_, writer)) => writer.finish(out)?,
             _ => {}
         }
-        Ok(out)
+        Ok(())
     }
 
     fn find_batch(&mut self, snapshot: &Snapshot) -> Result<(), PieceError> {
         let (query, cursor) = (&self.query, &mut self.cursor);
         // Freed first, so that the stream never holds two batches.
-        self.rows = RowBatch::Unranked(Vec::new());
+        (self.rows, self.next) = (RowBatch::Unranked(Vec::new()), 0);
         let found = self.limits.run(|deadline| query.next_batch(cursor, snapshot, deadline));
         self.rows = found.map_err(|error| match error {
             QueryError::Damaged(error) => PieceError::Damaged(error),
             QueryError::Deadline | QueryError::Refused { .. } => PieceError::Deadline,
         })?;
-        self.next = 0;
         match self.rows.is_empty() {
             true => Err(ReadError::Internal("a list has fewer rows than were counted").into()),
             false => Ok(()),
@@ -243,9 +247,9 @@ impl ListRows {
     fn render_some(
         &mut self,
         snapshot: &Snapshot,
-        out: Vec<u8>,
+        out: &mut Vec<u8>,
         budget: &PieceBudget,
-    ) -> Result<Vec<u8>, ReadError> {
+    ) -> Result<(), ReadError> {
         let end = (self.next + RECORDS_TOGETHER).min(self.rows.len());
         let batch: Vec<_> = (self.next..end).filter_map(|at| self.rows.get(at)).collect();
         let rows: Vec<u32> = batch.iter().map(|(row, _)| *row).collect();
@@ -255,10 +259,8 @@ impl ListRows {
         // Starts the reads of all of them first, while the disk is busy.
         snapshot.fetch_page(self.query.entity, &rows, members.view().shape(), render)?;
         let mut writer = members.writer(snapshot);
-        let mut out = out;
-        let mut rendered = 0;
-        for (row, ranked) in batch {
-            if rendered > 0 && budget.is_used(out.len()) {
+        for (at, (row, ranked)) in batch.into_iter().enumerate() {
+            if at > 0 && budget.is_used(out.len()) {
                 break;
             }
             match &mut self.output {
@@ -271,34 +273,33 @@ impl ListRows {
                     if let Some(entity) = references {
                         add_all_references(snapshot, entity, row, &mut writer.out)?;
                     }
-                    cells.write(&writer.out, rows, &mut out)?;
+                    cells.write(&writer.out, rows, out)?;
                 }
                 Output::References(references) => {
                     writer.out.clear();
                     members.render(row, &mut writer)?;
-                    references.write(&Reference::read(&writer.out)?, &mut out)?;
+                    references.write(&Reference::read(&writer.out)?, out)?;
                 }
                 Output::Lines => {
                     // The record is written at the end of the piece, not copied there.
-                    mem::swap(&mut writer.out, &mut out);
+                    mem::swap(&mut writer.out, out);
                     let begin = writer.out.len();
-                    let line = members.render(row, &mut writer);
-                    mem::swap(&mut writer.out, &mut out);
-                    line?;
-                    if let Some(ranked) = ranked {
-                        add_score(&mut out, begin, ranked);
+                    let mut line = members.render(row, &mut writer);
+                    mem::swap(&mut writer.out, out);
+                    if let Some(ranked) = ranked.filter(|_| line.is_ok()) {
+                        add_score(out, begin, ranked);
                     }
-                    if let Some(entity) = references {
-                        add_all_references(snapshot, entity, row, &mut out)?;
+                    if let Some(entity) = references.filter(|_| line.is_ok()) {
+                        line = add_all_references(snapshot, entity, row, out);
                     }
+                    line.inspect_err(|_| out.truncate(begin))?;
                     out.push(b'\n');
                 }
             }
-            rendered += 1;
+            self.next += 1;
+            self.records_left = self.records_left.saturating_sub(1);
         }
-        self.next += rendered;
-        self.records_left = self.records_left.saturating_sub(rendered as u64);
-        Ok(out)
+        Ok(())
     }
 }
 
@@ -335,8 +336,9 @@ impl PieceSource for ListRows {
         &mut self,
         snapshot: &Snapshot,
         budget: &PieceBudget,
-    ) -> Result<Vec<u8>, PieceError> {
-        self.render(snapshot, budget)
+        out: &mut Vec<u8>,
+    ) -> Result<(), PieceError> {
+        self.render(snapshot, budget, out)
     }
 
     fn is_done(&self) -> bool {

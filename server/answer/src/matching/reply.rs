@@ -42,31 +42,37 @@ impl MatchedLines {
 
     /// Reads what the first lines need, so that a mirror fetches it together. Costs as much as answering these lines.
     pub fn prepare(&mut self, snapshot: &Snapshot, budget: &PieceBudget) -> Result<(), ReadError> {
-        self.render(snapshot, budget)?;
+        self.render(snapshot, budget, &mut Vec::new())?;
         (self.next, self.has_begun) = (0, false);
         Ok(())
     }
 
     /// Answers some lines.
-    fn render(&mut self, snapshot: &Snapshot, budget: &PieceBudget) -> Result<Vec<u8>, ReadError> {
-        let mut out = Vec::new();
+    fn render(
+        &mut self,
+        snapshot: &Snapshot,
+        budget: &PieceBudget,
+        out: &mut Vec<u8>,
+    ) -> Result<(), ReadError> {
         if !mem::replace(&mut self.has_begun, true) && self.format == LineFormat::Csv {
             let names = [KEY, "id", "name", "score", "match", "error"];
-            write_line(names.into_iter().map(str::as_bytes), &mut out);
+            write_line(names.into_iter().map(str::as_bytes), out);
         }
         let end = (self.next + LINES_TOGETHER).min(self.lines.len());
         for line in &self.lines[self.next..end] {
             if budget.is_used(out.len()) {
                 break;
             }
-            self.next += 1;
             let (best, error) = snapshot.or_noted(self.best(line, snapshot))?;
-            match self.format {
-                LineFormat::NdJson => self.write_json(line, best, error, snapshot, &mut out)?,
-                LineFormat::Csv => self.write_row(line, best, error, snapshot, &mut out)?,
-            }
+            let begin = out.len();
+            let written = match self.format {
+                LineFormat::NdJson => self.write_json(line, best, error, snapshot, out),
+                LineFormat::Csv => self.write_row(line, best, error, snapshot, out),
+            };
+            written.inspect_err(|_| out.truncate(begin))?;
+            self.next += 1;
         }
-        Ok(out)
+        Ok(())
     }
 
     /// The best candidate of a line, or what is wrong with the line.
@@ -151,8 +157,9 @@ impl PieceSource for MatchedLines {
         &mut self,
         snapshot: &Snapshot,
         budget: &PieceBudget,
-    ) -> Result<Vec<u8>, PieceError> {
-        Ok(self.render(snapshot, budget)?)
+        out: &mut Vec<u8>,
+    ) -> Result<(), PieceError> {
+        Ok(self.render(snapshot, budget, out)?)
     }
 
     fn is_done(&self) -> bool {

@@ -6,7 +6,7 @@ use crate::define::charge::Charge;
 use crate::define::endpoint::Endpoint;
 use crate::define::plan::{Planning, page_or_not_found};
 use crate::openapi::operation::Operation;
-use crate::reply::static_page::{Asset, HTML, SCRIPT, STYLE, StaticPage, TEXT};
+use crate::reply::static_page::{Asset, HTML, SCRIPT, STYLE, StaticPage, TEXT, packed};
 
 pub const DOCS: Endpoint = Endpoint {
     describe: Some(|route, document| {
@@ -37,9 +37,9 @@ static PAGE: LazyLock<StaticPage> = LazyLock::new(|| StaticPage {
         Asset::new("guide", HTML, include_bytes!(concat!(env!("OUT_DIR"), "/guide.html"))),
         Asset::new("guide.css", STYLE, include_bytes!("../../docs/guide.css")),
         Asset::new("API.md", MARKDOWN, include_bytes!("../../API.md")),
-        Asset::from_gzip("swagger-ui.js", SCRIPT, include_bytes!("../../docs/swagger-ui.js.gz")),
-        Asset::from_gzip("swagger-ui.css", STYLE, include_bytes!("../../docs/swagger-ui.css.gz")),
-        Asset::from_gzip("licences.txt", TEXT, include_bytes!("../../docs/licences.txt.gz")),
+        Asset::from_gzip("swagger-ui.js", SCRIPT, packed!("../../docs/swagger-ui.js.gz")),
+        Asset::from_gzip("swagger-ui.css", STYLE, packed!("../../docs/swagger-ui.css.gz")),
+        Asset::from_gzip("licences.txt", TEXT, packed!("../../docs/licences.txt.gz")),
     ],
 });
 

@@ -207,16 +207,14 @@ impl Batch {
     /// Reads what the first queries need, so that a mirror fetches it together.
     fn prepare(&mut self, snapshot: &Snapshot) -> Result<(), ReadError> {
         for _ in 0..PREPARED_MAX.min(self.queries.len()) {
-            self.render(snapshot)?;
+            self.render(snapshot, &mut Vec::new())?;
         }
         self.next = 0;
         Ok(())
     }
 
     /// Answers the next query.
-    fn render(&mut self, snapshot: &Snapshot) -> Result<Vec<u8>, ReadError> {
-        let mut out = Vec::new();
-        out.push(if self.next == 0 { b'{' } else { b',' });
+    fn render(&mut self, snapshot: &Snapshot, out: &mut Vec<u8>) -> Result<(), ReadError> {
         let query = &self.queries[self.next];
         let answer = match snapshot.or_noted(result(query, self.limits, snapshot)) {
             Ok(result) => json!({ "result": result }),
@@ -225,6 +223,7 @@ impl Batch {
                 json!({ "result": [], "error": (error.to_string()) })
             }
         };
+        out.push(if self.next == 0 { b'{' } else { b',' });
         out.extend_from_slice(Value::from(query.key.as_str()).to_string().as_bytes());
         out.push(b':');
         out.extend_from_slice(answer.to_string().as_bytes());
@@ -232,7 +231,7 @@ impl Batch {
         if self.next == self.queries.len() {
             out.push(b'}');
         }
-        Ok(out)
+        Ok(())
     }
 }
 
@@ -281,8 +280,13 @@ impl PieceSource for Batch {
         PIECE_BYTES
     }
 
-    fn next_piece(&mut self, snapshot: &Snapshot, _: &PieceBudget) -> Result<Vec<u8>, PieceError> {
-        Ok(self.render(snapshot)?)
+    fn next_piece(
+        &mut self,
+        snapshot: &Snapshot,
+        _: &PieceBudget,
+        out: &mut Vec<u8>,
+    ) -> Result<(), PieceError> {
+        Ok(self.render(snapshot, out)?)
     }
 
     fn is_done(&self) -> bool {

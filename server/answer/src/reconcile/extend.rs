@@ -123,14 +123,18 @@ struct Cells {
 impl Cells {
     /// Reads what the first piece needs, so that a mirror fetches it together.
     fn prepare(&mut self, snapshot: &Snapshot, budget: &PieceBudget) -> Result<(), ReadError> {
-        self.render(snapshot, budget)?;
+        self.render(snapshot, budget, &mut Vec::new())?;
         (self.next, self.values_left) = (0, REPLY_VALUES_MAX);
         (self.has_begun, self.is_done) = (false, false);
         Ok(())
     }
 
-    fn render(&mut self, snapshot: &Snapshot, budget: &PieceBudget) -> Result<Vec<u8>, ReadError> {
-        let mut out = Vec::new();
+    fn render(
+        &mut self,
+        snapshot: &Snapshot,
+        budget: &PieceBudget,
+        out: &mut Vec<u8>,
+    ) -> Result<(), ReadError> {
         if !mem::replace(&mut self.has_begun, true) {
             let names = self.extension.properties.iter();
             let meta: Value =
@@ -139,7 +143,7 @@ impl Cells {
         }
         while let Some(id) = self.extension.ids.get(self.next) {
             if budget.is_used(out.len()) {
-                return Ok(out);
+                return Ok(());
             }
             let id = Value::from(id.as_str());
             let cells = snapshot.or_noted(self.cells(snapshot))?;
@@ -149,7 +153,7 @@ impl Cells {
         }
         out.extend_from_slice(b"}}");
         self.is_done = true;
-        Ok(out)
+        Ok(())
     }
 
     /// The cells of the next record.
@@ -201,8 +205,9 @@ impl PieceSource for Cells {
         &mut self,
         snapshot: &Snapshot,
         budget: &PieceBudget,
-    ) -> Result<Vec<u8>, PieceError> {
-        Ok(self.render(snapshot, budget)?)
+        out: &mut Vec<u8>,
+    ) -> Result<(), PieceError> {
+        Ok(self.render(snapshot, budget, out)?)
     }
 
     fn is_done(&self) -> bool {

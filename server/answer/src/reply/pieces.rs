@@ -31,12 +31,16 @@ pub trait PieceSource: Send {
         PIECE_BYTES
     }
 
-    /// Makes the next piece, possibly empty.
+    /// Appends the next piece, possibly empty, to `out`.
+    ///
+    /// If chunks are absent, `out` has the whole records before the first that lacks one, and the next call goes on after
+    /// them.
     fn next_piece(
         &mut self,
         snapshot: &Snapshot,
         budget: &PieceBudget,
-    ) -> Result<Vec<u8>, PieceError>;
+        out: &mut Vec<u8>,
+    ) -> Result<(), PieceError>;
 
     /// Whether the last piece is made.
     fn is_done(&self) -> bool;
@@ -76,6 +80,8 @@ impl PieceBudget {
 /// The pieces of a text, coded.
 pub struct CodedPieces {
     source: Box<dyn PieceSource>,
+    /// The text of a piece that lacked chunks.
+    text: Vec<u8>,
     /// `None` once the body has ended.
     encoder: Option<StreamEncoder>,
 }
@@ -88,7 +94,7 @@ impl CodedPieces {
     /// The encoder failed, which none does while there is memory.
     pub fn new(source: Box<dyn PieceSource>, coding: Coding) -> io::Result<CodedPieces> {
         let encoder = Some(StreamEncoder::new(coding, source.text_bytes_min())?);
-        Ok(CodedPieces { source, encoder })
+        Ok(CodedPieces { source, text: Vec::new(), encoder })
     }
 
     /// The most bytes that source and encoder hold between two pieces.
@@ -101,7 +107,8 @@ impl CodedPieces {
         self.source.next_bytes(snapshot)
     }
 
-    /// Makes the next piece, possibly empty; `None` at the end.
+    /// Makes the next piece, possibly empty; `None` at the end. A piece that lacks absent chunks can be made once they are
+    /// here.
     pub fn next_piece(
         &mut self,
         snapshot: &Snapshot,
@@ -109,7 +116,12 @@ impl CodedPieces {
     ) -> Option<Result<Bytes, PieceError>> {
         self.encoder.as_ref()?;
         let budget = PieceBudget::of_piece(clock);
-        let piece = self.source.next_piece(snapshot, &budget).and_then(|text| {
+        let made = self.source.next_piece(snapshot, &budget, &mut self.text);
+        if matches!(made, Err(PieceError::Damaged(ReadError::Absent { .. }))) {
+            return Some(Err(made.err()?));
+        }
+        let text = std::mem::take(&mut self.text);
+        let piece = made.and_then(|()| {
             // Coding in memory does not fail.
             StreamEncoder::next(&mut self.encoder, text, self.source.is_done())
                 .map_err(|_| ReadError::Internal("a piece of a body could not be coded").into())

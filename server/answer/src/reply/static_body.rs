@@ -53,6 +53,11 @@ impl StaticBody {
         }
     }
 
+    /// Whether the binary does not have the body.
+    pub fn is_absent(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
     /// Makes the reply to a request, with additional headers.
     pub fn reply(&self, request: &HeaderMap, headers: Vec<(HeaderName, HeaderValue)>) -> Reply {
         let accepted = AcceptedCodings::from_headers(request);

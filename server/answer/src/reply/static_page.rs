@@ -19,6 +19,14 @@ pub const STYLE: &str = "text/css; charset=utf-8";
 /// Media type of plain text.
 pub const TEXT: &str = "text/plain; charset=utf-8";
 
+/// The gzip bytes of a file of a page. Without the feature `packed-parts` there are none: the host serves the file.
+macro_rules! packed {
+    ($path:literal) => {
+        if cfg!(feature = "packed-parts") { include_bytes!($path) as &[u8] } else { &[] }
+    };
+}
+pub(crate) use packed;
+
 /// A file of a page.
 pub struct Asset {
     name: &'static str,
@@ -49,7 +57,9 @@ impl StaticPage {
         let (page, assets) = self.assets.split_first()?;
         let asset = match name {
             None => page,
-            Some(name) => assets.iter().find(|asset| asset.name == name)?,
+            Some(name) => {
+                assets.iter().find(|asset| asset.name == name && !asset.body.is_absent())?
+            }
         };
         let own = vec![
             (header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY)),

@@ -294,6 +294,10 @@ impl<'s> Source<'s> {
                 Ok(Counted { codes: codes.into_iter().filter(|(_, n)| *n > 0).collect(), null: 0 })
             }
             Source::Order(order) => {
+                let null = without(order.valued());
+                if let Some(counts) = order.counts_at_once()? {
+                    return Ok(Counted { codes: (0..).zip(counts).collect(), null });
+                }
                 let (mut codes, mut ended) = (Vec::new(), Ok(()));
                 for code in 0..order.no_code() {
                     deadline.check()?;
@@ -305,7 +309,7 @@ impl<'s> Source<'s> {
                     }
                 }
                 ended?;
-                Ok(Counted { codes, null: without(order.valued()) })
+                Ok(Counted { codes, null })
             }
             Source::Targets(targets) => targets.totals(rows, deadline),
             _ => Err(ReadError::Internal("the source has no totals").into()),

@@ -6,7 +6,7 @@ use crate::define::charge::Charge;
 use crate::define::endpoint::Endpoint;
 use crate::define::plan::{Planning, page_or_not_found};
 use crate::openapi::operation::{GRAPHQL_TAG, Operation};
-use crate::reply::static_page::{Asset, HTML, SCRIPT, STYLE, StaticPage, TEXT};
+use crate::reply::static_page::{Asset, HTML, SCRIPT, STYLE, StaticPage, TEXT, packed};
 
 pub const PAGE: Endpoint = Endpoint {
     describe: Some(|route, document| {
@@ -31,19 +31,11 @@ static FILES: LazyLock<StaticPage> = LazyLock::new(|| StaticPage {
     assets: vec![
         Asset::new("index.html", HTML, include_bytes!("../../../graphiql/index.html")),
         Asset::new("page.js", SCRIPT, include_bytes!("../../../graphiql/page.js")),
-        Asset::from_gzip("graphiql.js", SCRIPT, include_bytes!("../../../graphiql/graphiql.js.gz")),
-        Asset::from_gzip(
-            "graphiql.css",
-            STYLE,
-            include_bytes!("../../../graphiql/graphiql.css.gz"),
-        ),
-        Asset::from_gzip("react.js", SCRIPT, include_bytes!("../../../graphiql/react.js.gz")),
-        Asset::from_gzip(
-            "react-dom.js",
-            SCRIPT,
-            include_bytes!("../../../graphiql/react-dom.js.gz"),
-        ),
-        Asset::from_gzip("licences.txt", TEXT, include_bytes!("../../../graphiql/licences.txt.gz")),
+        Asset::from_gzip("graphiql.js", SCRIPT, packed!("../../../graphiql/graphiql.js.gz")),
+        Asset::from_gzip("graphiql.css", STYLE, packed!("../../../graphiql/graphiql.css.gz")),
+        Asset::from_gzip("react.js", SCRIPT, packed!("../../../graphiql/react.js.gz")),
+        Asset::from_gzip("react-dom.js", SCRIPT, packed!("../../../graphiql/react-dom.js.gz")),
+        Asset::from_gzip("licences.txt", TEXT, packed!("../../../graphiql/licences.txt.gz")),
     ],
 });
 

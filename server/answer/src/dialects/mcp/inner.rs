@@ -65,13 +65,13 @@ fn read(address: &str, reply: Reply, call: &Call<'_>) -> Result<Inner, Failure> 
                     return Err(Failure::Deadline);
                 }
                 let budget = PieceBudget::of_piece(call.host.clock());
-                let piece =
-                    source.next_piece(call.snapshot, &budget).map_err(|error| match error {
+                source.next_piece(call.snapshot, &budget, &mut bytes).map_err(
+                    |error| match error {
                         PieceError::Damaged(error) => Failure::from(error),
                         PieceError::Deadline => Failure::Deadline,
                         PieceError::Poisoned => Failure::Refused(Box::new(Reply::unavailable())),
-                    })?;
-                bytes.extend_from_slice(&piece);
+                    },
+                )?;
             }
             Bytes::from(bytes)
         }

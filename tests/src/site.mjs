@@ -1,0 +1,36 @@
+// Answers requests as a site does, under Node. Usage:
+//   node site.mjs PINAKES_JS MODULE_GZ URL [KEY]
+// Each line of standard input is a request {method, target, headers, body}, with the body in Base64, or the word "fresh":
+// the next request begins with nothing in memory. Each line of standard output is a reply of the same form.
+import { readFileSync } from "node:fs";
+import { createInterface } from "node:readline";
+import { pathToFileURL } from "node:url";
+import { gunzipSync } from "node:zlib";
+
+const [library, packed, url, ...keys] = process.argv.slice(2);
+const { open } = await import(pathToFileURL(library));
+const module = new WebAssembly.Module(gunzipSync(readFileSync(packed)));
+
+async function answer(site, asked) {
+    const body = asked.body && Buffer.from(asked.body, "base64");
+    const reply = await site.answer({ ...asked, body });
+    const bytes = Buffer.from(await new Response(reply.body).arrayBuffer());
+    return { ...reply, body: bytes.toString("base64") };
+}
+
+let site;
+for await (const line of createInterface({ input: process.stdin })) {
+    const asked = JSON.parse(line);
+    let reply;
+    try {
+        if (asked === "fresh") {
+            site = undefined;
+            continue;
+        }
+        site ??= await open(url, { module, keys });
+        reply = await answer(site, asked);
+    } catch (error) {
+        reply = { error: `${error}` };
+    }
+    process.stdout.write(`${JSON.stringify(reply)}\n`);
+}

@@ -1,0 +1,92 @@
+//! The tree as a website: the module answers every endpoint as a server does, under Node, and reads what it needs together.
+
+use std::{fs, time::Duration};
+
+use pinakes_tests::client::Response;
+use pinakes_tests::site::{Site, assert_same, files};
+use pinakes_tests::slow_link::SlowLink;
+use pinakes_tests::static_host::{Behaviour, Host};
+
+use crate::rounds;
+use crate::setup::{Ask, Asked, Edition, all_kinds, answers, pubkey};
+
+fn ask(site: &mut Site, ask: &Ask) -> Result<Response, String> {
+    match &ask.body {
+        None => site.ask("GET", &ask.target, &[], ""),
+        Some((of, body)) => site.ask("POST", &ask.target, &[("content-type", of)], body),
+    }
+}
+
+/// The publisher's key, as a site carries it.
+fn key() -> String {
+    fs::read_to_string(pubkey()).unwrap().lines().last().unwrap().to_owned()
+}
+
+fn of_all_endpoints() -> Vec<Asked> {
+    let asks = rounds::asks().into_iter().flat_map(|(_, asks)| asks);
+    // A site has no limits, and no issues of a host.
+    let asks = asks.filter(|ask| !["/rate-limit", "/health"].contains(&ask.target.as_str()));
+    answers(Edition::Old, asks.collect())
+}
+
+#[test]
+fn a_site_answers_every_endpoint_as_a_server() {
+    let Some(files) = files("site::a_site_answers_every_endpoint_as_a_server") else { return };
+    let host = Host::new(Edition::Old.tree());
+    let mut site = Site::start(&files, &host.url(), &[key()]);
+    for Asked { ask: asked, right } in of_all_endpoints().iter().chain(all_kinds()) {
+        assert_same(&format!("{asked:?}"), &ask(&mut site, asked), right);
+    }
+}
+
+#[test]
+fn wrong_bytes_are_never_answered_from() {
+    let Some(files) = files("site::wrong_bytes_are_never_answered_from") else { return };
+    let bytes = fs::metadata(Edition::Old.snapshot().join("outputs/records")).unwrap().len();
+    let host = Host::with_rule(Edition::Old.tree(), move |request| {
+        match request.path.ends_with("outputs/records") {
+            true => Behaviour::ServesOther(vec![7; bytes as usize]),
+            false => Behaviour::Serves,
+        }
+    });
+    let mut site = Site::start(&files, &host.url(), &[key()]);
+    let error = site.ask("GET", "/outputs", &[], "").unwrap_err();
+    assert!(error.contains("other bytes than it published"), "{error}");
+    let sources = &answers(Edition::Old, vec![Ask::get("/sources")])[0];
+    assert_same("/sources", &site.ask("GET", "/sources", &[], ""), &sources.right);
+    let other = "RWQf6LRCGA9i53mlYecO4IzT51TGPpvWucNSCh1CBM0QTaLn73Y7GFO3".to_owned();
+    let mut site = Site::start(&files, &host.url(), &[other]);
+    let error = site.ask("GET", "/sources", &[], "").unwrap_err();
+    assert!(error.contains("none of the keys"), "{error}");
+}
+
+#[test]
+fn a_host_that_knows_no_ranges_is_read_to_the_end_of_the_range() {
+    let Some(files) = files("site::a_host_that_knows_no_ranges_…") else { return };
+    let host = Host::with_rule(Edition::Old.tree(), |_| Behaviour::IgnoresRange);
+    let mut site = Site::start(&files, &host.url(), &[]);
+    for Asked { ask: asked, right } in &all_kinds()[..6] {
+        assert_same(&format!("{asked:?}"), &ask(&mut site, asked), right);
+    }
+}
+
+#[test]
+fn every_endpoint_of_a_site_reads_what_it_needs_together() {
+    let Some(files) = files("site::every_endpoint_of_a_site_…") else { return };
+    let host = Host::new(Edition::Old.tree());
+    let link = SlowLink::new(&host.url(), Duration::from_millis(30), 12_500_000);
+    let mut site = Site::start(&files, &link.url(), &[key()]);
+    let (all, mut excessive) = (of_all_endpoints(), Vec::new());
+    for Asked { ask: asked, right } in &all {
+        site.forget();
+        link.take_counts();
+        assert_same(&format!("{asked:?}"), &ask(&mut site, asked), right);
+        let counts = link.take_counts();
+        rounds::print(&counts, asked, right.status);
+        // The publication, the manifest, and the ends of indexes come first, which a server reads when it starts.
+        if counts.rounds > rounds::rounds_max(asked) + 3 {
+            excessive.push((counts, asked));
+        }
+    }
+    assert!(excessive.is_empty(), "{excessive:#?}");
+}
