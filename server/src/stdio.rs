@@ -64,10 +64,6 @@ fn answer_lines(
     let mut calls: JoinSet<io::Result<()>> = JoinSet::new();
     let mut cancellable: Vec<(Value, AbortHandle)> = Vec::new();
     while let Some(line) = read_line(&mut input)? {
-        // The next line waits until a call has ended, so the calls of the client are bounded.
-        while calls.len() >= CALLS_MAX {
-            runtime.block_on(finish_one(&mut calls))?;
-        }
         if line.len() > BODY_BYTES_MAX {
             let message = format!("a message has at most {BODY_BYTES_MAX} bytes");
             write_line(&RpcError::new(INVALID_REQUEST, message).answer(Value::Null))?;
@@ -80,6 +76,10 @@ fn answer_lines(
             let named = cancellable.iter().filter(|(id, _)| *id == message.params["requestId"]);
             named.for_each(|(_, call)| call.abort());
             continue;
+        }
+        // The call waits until another has ended, so the calls of the client are bounded.
+        while calls.len() >= CALLS_MAX {
+            runtime.block_on(finish_one(&mut calls))?;
         }
         let call = calls.spawn(answer(Arc::clone(&service), line));
         cancellable.retain(|(_, call)| !call.is_finished());

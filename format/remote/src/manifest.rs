@@ -64,9 +64,8 @@ pub fn fetch_manifest(
             "`{REPORT}` has {bytes} bytes; it has at most {REPORT_BYTES_MAX}"
         )));
     }
-    if let Some(entry) = manifest.files.iter().find(|entry| entry.size_bytes == 0)
-        && entry.path != HASHES
-    {
+    let is_empty = |entry: &&FileEntry| entry.path != HASHES && entry.size_bytes == 0;
+    if let Some(entry) = manifest.files.iter().find(is_empty) {
         return Err(damaged(format!(
             "`{}` has size 0; no file of a snapshot is empty",
             entry.path

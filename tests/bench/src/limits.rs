@@ -93,6 +93,7 @@ fn measure_metrics() -> Result<()> {
 fn counters() -> RateLimiter {
     let limits = Limits {
         minute: 30,
+        pages: u32::MAX,
         free: 1_200,
         daily: [500, 50, 6_000],
         pool: [10_000, 1_000, 120_000],

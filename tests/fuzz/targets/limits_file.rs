@@ -18,6 +18,7 @@ use tempfile::TempDir;
 
 const LIMITS: Limits = Limits {
     minute: 3,
+    pages: 3,
     free: 3,
     daily: [4, 2, 30],
     pool: [9, 5, 70],

@@ -165,7 +165,7 @@ fn ten_completions_of_the_search_box_count_as_one_page() {
     assert!(completions.iter().all(|completion| completion.status == 200));
     assert_eq!(connection.get("/browse/complete?query=univ").status, 429);
     page(&mut connection, "/browse/outputs", 429);
-    assert_eq!(left(&mut connection), [28, 500, 1]);
+    assert_eq!(left(&mut connection), [30, 500, 1]);
     let program = connection.get("/autocomplete?query=univ");
     assert_eq!((program.status, program.json()), (200, completions[0].json()));
     server.end(&[]);

@@ -198,3 +198,31 @@ fn the_server_rejects_a_bad_suppression_list_at_start() {
     );
     check(own.path(), "error: suppression list `LIST` is no regular file\n");
 }
+
+#[test]
+fn a_code_that_only_suppressed_records_have_in_one_list_is_read_from_another() {
+    let location = |license: &str| serde_json::json!({ "license": license, "landing_page_url": "https://example.org" });
+    let work = |id: u32, primary: &str, further: &[&str]| {
+        let locations: Vec<_> =
+            [&primary].into_iter().chain(further).map(|license| location(license)).collect();
+        serde_json::json!({
+            "id": (format!("https://openalex.org/W{id}")), "title": "A title", "display_name": "A title",
+            "primary_location": (location(primary)), "locations": locations,
+        })
+    };
+    // The suppressed work alone has the licence among its further places.
+    let works = [work(1, "cc-by", &["mit"]), work(2, "mit", &["cc-by"])];
+    let lines: String = works.iter().map(|work| format!("{work}\n")).collect();
+    let dump = tempfile::tempdir().unwrap();
+    write_files(dump.path(), [("works.jsonl", lines)]);
+    let snapshots = Snapshots::from_inputs(&[dump.path().to_path_buf()]);
+    let own = tempfile::tempdir().unwrap();
+    let server = serve_with_list(&snapshots, &write_list(own.path(), &["W2".to_owned()]));
+    let found = server.get("/outputs?group_by=venues.license");
+    assert_eq!(found.status, 200, "{}", found.text());
+    let groups = found.json()["group_by"].clone();
+    let counted: Vec<_> = groups.as_array().unwrap().iter().collect();
+    assert_eq!(counted.len(), 2, "{groups}");
+    assert!(counted.iter().all(|group| group["count"] == 1), "{groups}");
+    server.end(&[]);
+}

@@ -153,6 +153,10 @@ impl<'s> ListsSource<'s> {
                 first = is_shown.then_some(row);
                 !is_shown
             })?;
+            // The next list may have suppressed rows alone.
+            if first.is_some() {
+                break;
+            }
         }
         let (mut found, mut outcome) = (None, Ok(()));
         if let Some(row) = first {
