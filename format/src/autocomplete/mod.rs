@@ -100,7 +100,7 @@ impl Completion {
         self.identifier.as_ref()
     }
 
-    /// The folded text.
+    /// The text with its letters folded, words separated by one space.
     pub fn folded(&self) -> &str {
         &self.folded
     }

@@ -156,12 +156,12 @@ pub struct Options {
           value_parser = NonEmptyStringValueParser::new())]
     pub site_name: Option<String>,
 
-    /// What the collection holds, in a sentence of the first page for people.
+    /// A sentence about the records of the collection, which the first page for people shows.
     #[arg(long, value_name = "TEXT", env = "PINAKES_SITE_ABOUT",
           value_parser = NonEmptyStringValueParser::new())]
     pub site_about: Option<String>,
 
-    /// Whom to ask about the collection: an address of mail or a URL, on the first page for people.
+    /// Address of mail or URL for questions about the collection, which the first page for people shows.
     #[arg(long, value_name = "ADDRESS", env = "PINAKES_SITE_CONTACT",
           value_parser = NonEmptyStringValueParser::new())]
     pub site_contact: Option<String>,

@@ -465,7 +465,7 @@ fn filters_and_orders_stand_beside_a_search() {
     let form = between(&html, "<form class=\"narrow\"", "</form>");
     assert!(form.contains("action=\"/browse/outputs\""), "{form}");
     assert!(html.contains("form=\"list\" name=\"with.year.from\""), "{html}");
-    // What the form sends, and the counts, narrow the outputs of the search.
+    // The form and the counts narrow the outputs of the search.
     let narrowed = followed(
         &mut connection,
         "/browse/outputs?search=learning+OR+theory+OR+science+OR+model+OR+new+OR+study+OR+data&sort=date:desc&with.year.from=1950",

@@ -27,18 +27,18 @@ pub struct Settings {
     pub is_behind_network: bool,
     /// The path of a proxy below which clients reach the host, as `/pinakes`.
     pub base_path: Option<Arc<str>>,
-    /// Whose collection it is, for the first page.
+    /// The name and the contact of the collection, for the first page.
     pub site: Option<Arc<Site>>,
     /// Licence of the data, shown by `/` and `/health`; `None` shows the licence that the snapshot records.
     pub data_licence: Option<Arc<str>>,
 }
 
-/// What the first page says of the collection.
+/// The texts of the first page about the collection.
 #[derive(Clone, Debug, Default)]
 pub struct Site {
-    /// Its name.
+    /// The name of the collection.
     pub name: Option<String>,
-    /// What it holds, in a sentence.
+    /// A sentence about the records of the collection.
     pub about: Option<String>,
     /// An address of mail or a URL.
     pub contact: Option<String>,

@@ -89,7 +89,7 @@ fn first_of(entity: Entity, snapshot: &Snapshot) -> Result<Option<(String, Strin
     Ok(name.map(|name| (entity.id_text(id), Rich::of(name).text())))
 }
 
-/// What to try: the best known output, topic and institution.
+/// Links to begin with: the best known output, topic and institution.
 fn examples(snapshot: &Snapshot) -> Result<Vec<(String, String)>, ReadError> {
     let mut examples = Vec::new();
     if let Some((id, name)) = first_of(Entity::Output, snapshot)? {

@@ -299,7 +299,7 @@ impl WindowName {
         matches!(self, WindowName::Minute | WindowName::Pages)
     }
 
-    /// The refusal by this window; `left` is what is left of it, for a minute that the headers of replies do not show.
+    /// The refusal by this window. `left` is the rest of a minute that the headers of replies do not show.
     fn refusal(self, left: impl FnOnce() -> Quota) -> Refusal {
         match self {
             WindowName::Minute => Refusal::Minute,

@@ -77,7 +77,7 @@ pub static LISTS: [List; 10] = [
     List { entity: Entity::Subfield, keys: NODE, refused: &[] },
 ];
 
-/// A small list.
+/// A small list, whose records are the values of a key.
 pub struct Collection {
     pub name: &'static str,
     /// The list whose records have the values, and the key.
