@@ -78,7 +78,7 @@ fn non_zero(samples: &Samples, prefixes: &[&str]) -> Vec<String> {
 #[test]
 fn metrics_count_every_event() {
     let snapshots = Snapshots::from_sample();
-    let mut limited = started(&snapshots, &["--minute-limit", "13", "--daily-search", "1"]);
+    let mut limited = started(&snapshots, &["--minute-limit", "12", "--daily-search", "1"]);
     limited.env_remove("PINAKES_NO_LIMITS");
     let mut server = Server::start(&mut limited);
     let admin = server.read_admin_address();

@@ -255,7 +255,7 @@ mod tests {
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         assert_eq!(after.load(&path).unwrap(), 5_000);
         let quotas = after.client_quotas(7);
-        assert_eq!((quotas.minute.remaining, quotas.minute.reset_seconds()), (18, 40));
+        assert_eq!((quotas.minute.remaining, quotas.minute.reset_seconds()), (19, 40));
         assert_eq!(quotas.daily.map(|left| left.remaining), [490, 49, 5_989]);
         assert_eq!(after.usage().pool, [10, 50, 11]);
         // Ten requests of the pool are left.

@@ -53,6 +53,10 @@ impl Counters {
         ready(self.0.count_completion(client))
     }
 
+    pub fn count_work(&self, client: u64, daily: Option<QuotaClass>) -> Verdict {
+        ready(self.0.count_work(client, daily))
+    }
+
     pub fn count_more(
         &self,
         client: u64,
@@ -149,7 +153,7 @@ fn lists_and_searches_have_separate_daily_quotas() {
 
 #[test]
 fn readers_and_programs_do_not_starve_each_other() {
-    let limits = Limits { minute: 10_000, free: 100_000, ..LIMITS };
+    let limits = Limits { minute: 10_000, pages: 10_000, free: 100_000, ..LIMITS };
     let (counters, _) = counters(limits);
     let pass = |class| counters.count(1, Some(class)).refusal;
     for _ in 0..599 {
@@ -161,7 +165,7 @@ fn readers_and_programs_do_not_starve_each_other() {
     for _ in 0..10 {
         assert_eq!(counters.count_completion(1).refusal, None);
     }
-    assert_eq!(counters.client_quotas(1).minute.remaining, 10_000 - 599);
+    assert_eq!(counters.client_quotas(1).minute.remaining, 10_000);
     let refusal = Some(Refusal::Day(QuotaClass::Browse));
     assert_eq!(counters.count_completion(1).refusal, refusal);
     let refused = counters.count(1, Some(QuotaClass::Browse));
@@ -174,6 +178,23 @@ fn readers_and_programs_do_not_starve_each_other() {
     assert_eq!((pass(QuotaClass::List), pass(QuotaClass::Search)), (None, None));
     assert_eq!(left(&counters), [499, 49, 0]);
     assert_eq!(counters.usage().pool, [1, 1, 6_000]);
+}
+
+#[test]
+fn pages_have_a_minute_of_their_own() {
+    let (counters, clock) = counters(Limits { pages: 2, ..LIMITS });
+    let page = || counters.count(1, Some(QuotaClass::Browse));
+    assert_eq!([page().refusal, page().refusal], [None, None]);
+    let refused = page();
+    let message = refused.message().unwrap();
+    assert!(message.starts_with("IP rate limit exceeded (max 2 pages per minute)."), "{message}");
+    assert_eq!((refused.reset_seconds(), refused.quotas.minute.remaining), (60, 30));
+    // Further work of a page counts towards the same minute.
+    assert!(counters.count_work(1, Some(QuotaClass::Browse)).refusal.is_some());
+    assert_eq!(counters.count_work(1, None).refusal, None);
+    assert_eq!(counters.count(2, Some(QuotaClass::Browse)).refusal, None, "another client");
+    clock.advance(60_000);
+    assert_eq!(page().refusal, None);
 }
 
 #[test]
