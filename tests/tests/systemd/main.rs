@@ -83,7 +83,7 @@ fn programs_read_every_environment_variable_of_their_units() {
         for name in names {
             // The unit passes the inputs, or the address, as arguments.
             let is_passed_on = words_of(&text, "ExecStart").contains(&&*format!("${name}"));
-            let is_read = help.contains(&format!("[env: {name}="));
+            let is_read = help.contains(&format!("[env: {name}]"));
             assert!(is_read || is_passed_on, "{unit}: {program} does not read {name}");
         }
     }
