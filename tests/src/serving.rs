@@ -65,15 +65,7 @@ pub const ANSWER_SETTINGS: Settings = Settings {
     list_cpu: Duration::from_secs(60),
     held_bytes_max: 64 << 20,
     graphql: GraphqlSettings::DEFAULT,
-    has_docs: true,
-    has_browse: true,
-    has_mcp: true,
-    has_openalex: true,
-    is_https: false,
-    is_behind_network: false,
-    base_path: None,
-    site: None,
-    data_licence: None,
+    ..Settings::ALL
 };
 
 /// A clock that each reading advances.

@@ -45,7 +45,7 @@ pub use define::host::{Event, GraphqlOutcome, Host};
 pub use define::plan::{Cost, Planned, Work};
 pub use define::route::{Matched, Route};
 pub use define::served::ServedSnapshot;
-pub use define::settings::{GraphqlSettings, Settings, Site};
+pub use define::settings::{Collection, GraphqlSettings, Settings};
 pub use define::thread::Thread;
 pub use dialects::mcp::MCP;
 pub use dialects::mcp::rpc::{INVALID_REQUEST, Message, RpcError};

@@ -2,7 +2,7 @@
 
 use std::{
     net::{IpAddr, Ipv4Addr},
-    sync::{Arc, LazyLock, OnceLock, atomic::AtomicBool},
+    sync::{Arc, OnceLock, atomic::AtomicBool},
     time::{Duration, Instant},
 };
 
@@ -10,8 +10,8 @@ use bytes::Bytes;
 use chrono::{DateTime, Utc};
 use http::{HeaderMap, Method, Response};
 use pinakes_answer::{
-    Answerer, Asked, Attempt, Caller, Clock, CodedPieces, Event, Failure, GraphqlSettings,
-    HealthIssue, Host, HostClock, Posted, Reply, ServedSnapshot, Settings,
+    Answerer, Asked, Attempt, Caller, Clock, CodedPieces, Event, Failure, HealthIssue, Host,
+    HostClock, Posted, Reply, ServedSnapshot, Settings,
 };
 use pinakes_format::storage::absent::FetchedStretches;
 
@@ -21,22 +21,7 @@ use crate::opened::Opened;
 /// Attempts at a request whose chunks are fetched.
 const ROUNDS_MAX: usize = 200;
 
-/// All answers, and no limit of their time: the caller has the process for itself.
-static SETTINGS: LazyLock<Settings> = LazyLock::new(|| Settings {
-    list_timeout: Duration::MAX,
-    list_cpu: Duration::MAX,
-    held_bytes_max: usize::MAX,
-    graphql: GraphqlSettings { cpu: Duration::MAX, ..GraphqlSettings::DEFAULT },
-    has_docs: true,
-    has_browse: true,
-    has_mcp: true,
-    has_openalex: true,
-    is_https: false,
-    is_behind_network: false,
-    base_path: None,
-    site: None,
-    data_licence: None,
-});
+static SETTINGS: Settings = Settings::ALL;
 
 /// A clock that measures no processor time, which nothing limits.
 #[derive(Debug)]

@@ -2,15 +2,14 @@
 
 use std::{
     net::{IpAddr, Ipv4Addr},
-    sync::{Arc, LazyLock, atomic::AtomicBool},
-    time::Duration,
+    sync::{Arc, atomic::AtomicBool},
 };
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response};
 use pinakes_answer::{
-    Answerer, Asked, Attempt, Caller, CodedPieces, Event, Failure, GraphqlSettings, HealthIssue,
-    Host, HostClock, PieceError, Posted, ServedSnapshot, Settings,
+    Answerer, Asked, Attempt, Caller, CodedPieces, Event, Failure, HealthIssue, Host, HostClock,
+    PieceError, Posted, ServedSnapshot, Settings,
 };
 use pinakes_format::snapshot::Reads;
 use pinakes_format::storage::absent::{FetchedStretches, Missing};
@@ -22,23 +21,6 @@ use crate::opened::Opened;
 
 /// Attempts at a request, or at a piece of its body.
 const ROUNDS_MAX: usize = 200;
-
-/// All answers, and no limit of their time: nobody else waits.
-static SETTINGS: LazyLock<Settings> = LazyLock::new(|| Settings {
-    list_timeout: Duration::MAX,
-    list_cpu: Duration::MAX,
-    held_bytes_max: usize::MAX,
-    graphql: GraphqlSettings { cpu: Duration::MAX, ..GraphqlSettings::DEFAULT },
-    has_docs: true,
-    has_browse: true,
-    has_mcp: true,
-    has_openalex: true,
-    is_https: false,
-    is_behind_network: false,
-    base_path: None,
-    site: None,
-    data_licence: None,
-});
 
 impl Host for Opened {
     fn clock(&self) -> HostClock {
@@ -117,7 +99,7 @@ impl Asking {
             headers.append(known, HeaderValue::try_from(&value).map_err(|_| refuse(()))?);
         }
         let base_path = Some(head.base_path).filter(|path| !path.is_empty()).map(Into::into);
-        let settings = Settings { is_https: head.is_https, base_path, ..SETTINGS.clone() };
+        let settings = Settings { is_https: head.is_https, base_path, ..Settings::ALL };
         Ok(Asking {
             method,
             target: head.target,

@@ -1,4 +1,4 @@
-//! Constant seeds of hash maps: a request that fills one slot of a map slows down nobody but its own browser.
+//! Constant seeds of hash maps. A request that fills one slot of a map slows down only the browser that sent the request.
 
 #![allow(unsafe_code)]
 

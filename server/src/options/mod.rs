@@ -16,7 +16,7 @@ use clap::{
     builder::{FalseyValueParser, NonEmptyStringValueParser},
 };
 use ipnet::IpNet;
-use pinakes_answer::{Settings, Site};
+use pinakes_answer::{Collection, Settings};
 use pinakes_format::index::kept_sets::KeptSets;
 use pinakes_format::storage::loading::LoadMode;
 use pinakes_remote::host::{Host, RetryPolicy};
@@ -152,19 +152,19 @@ pub struct Options {
     pub data_licence: Option<String>,
 
     /// Name of the collection, which the first page for people states.
-    #[arg(long, value_name = "TEXT", env = "PINAKES_SITE_NAME",
+    #[arg(long, value_name = "TEXT", env = "PINAKES_COLLECTION_NAME",
           value_parser = NonEmptyStringValueParser::new())]
-    pub site_name: Option<String>,
+    pub collection_name: Option<String>,
 
     /// A sentence about the records of the collection, which the first page for people shows.
-    #[arg(long, value_name = "TEXT", env = "PINAKES_SITE_ABOUT",
+    #[arg(long, value_name = "TEXT", env = "PINAKES_COLLECTION_ABOUT",
           value_parser = NonEmptyStringValueParser::new())]
-    pub site_about: Option<String>,
+    pub collection_about: Option<String>,
 
     /// Address of mail or URL for questions about the collection, which the first page for people shows.
-    #[arg(long, value_name = "ADDRESS", env = "PINAKES_SITE_CONTACT",
+    #[arg(long, value_name = "ADDRESS", env = "PINAKES_COLLECTION_CONTACT",
           value_parser = NonEmptyStringValueParser::new())]
-    pub site_contact: Option<String>,
+    pub collection_contact: Option<String>,
 
     /// Path below which a proxy serves this server, as `/pinakes`. The proxy removes it from requests; links of
     /// pages and redirects begin with it.
@@ -622,10 +622,10 @@ impl Options {
                 is_https: self.connections.tls_cert.is_some(),
                 is_behind_network: self.behind_cdn,
                 base_path: self.base_path.as_deref().map(Arc::from),
-                site: Some(Arc::new(Site {
-                    name: self.site_name.clone(),
-                    about: self.site_about.clone(),
-                    contact: self.site_contact.clone(),
+                collection: Some(Arc::new(Collection {
+                    name: self.collection_name.clone(),
+                    about: self.collection_about.clone(),
+                    contact: self.collection_contact.clone(),
                 })),
                 data_licence: self.data_licence.as_deref().map(Arc::from),
             },

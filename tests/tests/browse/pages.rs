@@ -292,9 +292,9 @@ fn the_first_page_says_whose_collection_it_is_and_what_to_try() {
     let snapshots = Snapshots::from_sample();
     let at = snapshots.path().to_str().unwrap();
     let named = [
-        ["--site-name", "Library of <Delft>"],
-        ["--site-about", "Works of one university."],
-        ["--site-contact", "desk@example.org"],
+        ["--collection-name", "Library of <Delft>"],
+        ["--collection-about", "Works of one university."],
+        ["--collection-contact", "desk@example.org"],
     ];
     let args = [["--snapshots", at]].into_iter().chain(named);
     let server = Server::start(&mut command(&args.flatten().collect::<Vec<_>>()));

@@ -28,14 +28,14 @@ pub struct Settings {
     /// The path of a proxy below which clients reach the host, as `/pinakes`.
     pub base_path: Option<Arc<str>>,
     /// The name and the contact of the collection, for the first page.
-    pub site: Option<Arc<Site>>,
+    pub collection: Option<Arc<Collection>>,
     /// Licence of the data, shown by `/` and `/health`; `None` shows the licence that the snapshot records.
     pub data_licence: Option<Arc<str>>,
 }
 
 /// The texts of the first page about the collection.
 #[derive(Clone, Debug, Default)]
-pub struct Site {
+pub struct Collection {
     /// The name of the collection.
     pub name: Option<String>,
     /// A sentence about the records of the collection.
@@ -45,6 +45,23 @@ pub struct Site {
 }
 
 impl Settings {
+    /// All answers, without limits of time, for a host that has one caller.
+    pub const ALL: Settings = Settings {
+        list_timeout: Duration::MAX,
+        list_cpu: Duration::MAX,
+        held_bytes_max: usize::MAX,
+        graphql: GraphqlSettings { cpu: Duration::MAX, ..GraphqlSettings::DEFAULT },
+        has_docs: true,
+        has_browse: true,
+        has_mcp: true,
+        has_openalex: true,
+        is_https: false,
+        is_behind_network: false,
+        base_path: None,
+        collection: None,
+        data_licence: None,
+    };
+
     /// The pages that pages for people link to.
     pub fn other_pages(&self) -> OtherPages {
         OtherPages { docs: self.has_docs, graphiql: self.graphql.has_page }

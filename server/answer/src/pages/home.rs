@@ -9,7 +9,7 @@ use pinakes_format::storage::error::ReadError;
 use crate::define::call::Call;
 use crate::define::failure::Answer;
 use crate::define::plan::{Cost, Planned, Planning};
-use crate::define::settings::Site;
+use crate::define::settings::Collection;
 use crate::pages::html::Frame;
 use crate::pages::labels::{plural, thousands};
 use crate::pages::members::record_path;
@@ -26,19 +26,19 @@ struct HomePage {
     newest: Option<String>,
     licence: String,
     selection: Vec<String>,
-    site: Site,
+    collection: Collection,
     /// Searches and records to begin with: text and address.
     examples: Vec<(String, String)>,
 }
 
 impl HomePage {
     fn heading(&self) -> &str {
-        self.site.name.as_deref().unwrap_or("Scholarly metadata, to read and to query")
+        self.collection.name.as_deref().unwrap_or("Scholarly metadata, to read and to query")
     }
 
     /// The address of the contact.
     fn contact_href(&self) -> Option<String> {
-        let contact = self.site.contact.as_deref()?;
+        let contact = self.collection.contact.as_deref()?;
         let is_mail = contact.contains('@') && !contact.contains("://");
         Some(if is_mail { format!("mailto:{contact}") } else { contact.to_owned() })
     }
@@ -73,7 +73,7 @@ fn answer(call: &Call<'_>) -> Answer {
         newest: manifest.source.newest_updated_date.clone(),
         licence: served.freshness.licence(settings.data_licence()),
         selection: selection.into_iter().flatten().collect(),
-        site: settings.site.as_deref().cloned().unwrap_or_default(),
+        collection: settings.collection.as_deref().cloned().unwrap_or_default(),
         examples: examples(snapshot)?,
     };
     Ok(html::uncached(&page))

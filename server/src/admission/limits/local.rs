@@ -89,7 +89,8 @@ impl LocalWindows {
         // A refused request adds no network to the table.
         let mut of_network = networks.peek(network_key(client));
         of_network.refresh(*day, at);
-        let mut of_pages = pages.peek(client);
+        let is_page = needs.iter().any(|(window, _)| *window == WindowName::Pages);
+        let mut of_pages = if is_page { pages.peek(client) } else { ClientCounts::default() };
         of_pages.refresh(*day, at);
         let used = |window: WindowName| match window {
             WindowName::Minute | WindowName::Free => of_client.minute.into(),
@@ -119,7 +120,7 @@ impl LocalWindows {
         if is_pooled && refused.is_none() {
             *networks.touch(network_key(client)).0 = of_network;
         }
-        if needs.iter().any(|(window, _)| *window == WindowName::Pages) {
+        if is_page {
             *pages.touch(client).0 = of_pages;
         }
         let quotas = self.quotas_of(of_client, at);

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::define::call::Call;
 use crate::define::endpoint::Reader;
-use crate::dialects::openalex::names::{COLLECTIONS, LISTS, List};
+use crate::dialects::openalex::names::{LISTS, List, SMALL_LISTS};
 use crate::reply::detail::Detail;
 use crate::reply::{Body, JSON, Reply, reason_phrase};
 use crate::request::path::{decode, echo};
@@ -58,7 +58,7 @@ pub fn refuse_absent(call: &Call<'_>) -> Result<(), Reply> {
 pub fn list_named(name: &str) -> Result<&'static List, Reply> {
     let decoded = decode(name).unwrap_or_default();
     List::named(&decoded).ok_or_else(|| {
-        let small = COLLECTIONS.iter().map(|collection| collection.name);
+        let small = SMALL_LISTS.iter().map(|list| list.name);
         let lists: Vec<&str> = LISTS.iter().map(List::name).chain(small).collect();
         absent(format!(
             "`{}` is no list of this snapshot; the lists are {}",

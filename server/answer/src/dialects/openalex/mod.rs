@@ -12,7 +12,7 @@
 //! [`address::entered`] leads the request to that snapshot, so that a harvest never mixes two.
 
 pub(crate) mod address;
-mod collections;
+
 mod complete;
 mod errors;
 mod members;
@@ -21,6 +21,7 @@ mod page;
 mod query;
 mod record;
 mod service;
+mod small_lists;
 mod stored;
 mod values;
 
@@ -42,7 +43,7 @@ use crate::define::plan::{Cost, Planned, Planning};
 use crate::define::thread::Thread;
 use crate::dialects::openalex::errors::{absent, in_dialect, list_named, refuse_absent};
 use crate::dialects::openalex::members::{Member, members};
-use crate::dialects::openalex::names::{Collection, List, ROOT};
+use crate::dialects::openalex::names::{List, ROOT, SmallList};
 use crate::dialects::openalex::query::Request;
 use crate::dialects::openalex::record::{stored_members, write};
 use crate::dialects::openalex::stored::{Fragments, Stored};
@@ -87,8 +88,8 @@ fn plan_list(planning: &Planning<'_>) -> Result<Planned, Reply> {
     if let Some(Identifier::Record(entity, id)) = parse_identifier(name) {
         return plan_identifier(entity, Identifier::Record(entity, id), call);
     }
-    if let Some(collection) = Collection::named(name) {
-        return collection.plan(call);
+    if let Some(small) = SmallList::named(name) {
+        return small.plan(call);
     }
     let list = list_named(name)?;
     let request = Request::parse(list, call.query, call.snapshot).map_err(Reply::bad_query)?;
@@ -100,8 +101,8 @@ fn plan_record(planning: &Planning<'_>) -> Result<Planned, Reply> {
     let call = &planning.call;
     refuse_absent(call)?;
     let (name, raw) = planning.segment().split_once('/').unwrap_or_default();
-    if let Some(collection) = Collection::named(name) {
-        return collection.plan_one(raw, call);
+    if let Some(small) = SmallList::named(name) {
+        return small.plan_one(raw, call);
     }
     let list = list_named(name)?;
     if raw == "random" {

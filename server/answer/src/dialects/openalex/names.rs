@@ -78,26 +78,26 @@ pub static LISTS: [List; 10] = [
 ];
 
 /// A small list, whose records are the values of a key.
-pub struct Collection {
+pub struct SmallList {
     pub name: &'static str,
     /// The list whose records have the values, and the key.
     pub list: &'static str,
     pub key: &'static str,
 }
 
-impl Collection {
-    /// The collection with a name.
-    pub fn named(name: &str) -> Option<&'static Collection> {
-        COLLECTIONS.iter().find(|collection| collection.name == name)
+impl SmallList {
+    /// The small list with a name.
+    pub fn named(name: &str) -> Option<&'static SmallList> {
+        SMALL_LISTS.iter().find(|list| list.name == name)
     }
 }
 
-const fn of_works(name: &'static str, key: &'static str) -> Collection {
-    Collection { name, list: "works", key }
+const fn of_works(name: &'static str, key: &'static str) -> SmallList {
+    SmallList { name, list: "works", key }
 }
 
 /// The small lists, in OpenAlex's order.
-pub static COLLECTIONS: [Collection; 11] = [
+pub static SMALL_LISTS: [SmallList; 11] = [
     of_works("keywords", "keywords.id"),
     of_works("types", "type"),
     of_works("languages", "language"),
@@ -107,8 +107,8 @@ pub static COLLECTIONS: [Collection; 11] = [
     of_works("sdgs", "sustainable_development_goals.id"),
     of_works("oa-statuses", "open_access.oa_status"),
     of_works("indexes", "indexed_in"),
-    Collection { name: "institution-types", list: "institutions", key: "type" },
-    Collection { name: "source-types", list: "sources", key: "type" },
+    SmallList { name: "institution-types", list: "institutions", key: "type" },
+    SmallList { name: "source-types", list: "sources", key: "type" },
 ];
 
 const WORKS: &[KeyRow] = &[

@@ -12,7 +12,7 @@ use crate::define::call::Call;
 use crate::define::failure::{Answer, Failure};
 use crate::define::plan::{Cost, Planned};
 use crate::dialects::openalex::errors::absent;
-use crate::dialects::openalex::names::{Collection, List};
+use crate::dialects::openalex::names::{List, SmallList};
 use crate::dialects::openalex::page::{Place, meta, named_groups};
 use crate::dialects::openalex::query::{Request, code_of};
 use crate::dialects::openalex::values::{ADDRESS, API};
@@ -29,7 +29,7 @@ const PER_PAGE: &str = "25";
 /// The most groups of a page.
 const PER_PAGE_MAX: &str = "200";
 
-impl Collection {
+impl SmallList {
     fn request(&self, query: &str, call: &Call<'_>) -> Result<(&'static List, Request), Reply> {
         let list = List::named(self.list).ok_or_else(|| absent("The list is not known"))?;
         let query = format!("group_by={}&{query}", self.key);
