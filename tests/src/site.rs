@@ -128,7 +128,16 @@ fn without_time(body: &[u8]) -> Vec<u8> {
 pub fn assert_same(what: &str, site: &Result<Response, String>, server: &Response) {
     let site = site.as_ref().unwrap_or_else(|error| panic!("{what}: {error}"));
     let (site, server) = (comparable(site), comparable(server));
-    assert_eq!((site.0, &site.1), (server.0, &server.1), "{what}");
     let texts = [&site.2, &server.2].map(|body| String::from_utf8_lossy(body));
-    assert!(site.2 == server.2, "{what}:\n{:.2000}\ninstead of\n{:.2000}", texts[0], texts[1]);
+    let same = texts[0].chars().zip(texts[1].chars()).take_while(|(one, other)| one == other);
+    // Some characters before the first difference show where it is.
+    let skipped = same.count().saturating_sub(200);
+    let [of_site, of_server] = texts.each_ref().map(|text| text.chars().skip(skipped));
+    assert!(
+        site.2 == server.2,
+        "{what}, from character {skipped}:\n{:.1000}\ninstead of\n{:.1000}",
+        of_site.collect::<String>(),
+        of_server.collect::<String>(),
+    );
+    assert_eq!((site.0, &site.1), (server.0, &server.1), "{what}");
 }
