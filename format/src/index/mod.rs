@@ -10,10 +10,11 @@
 //! | [`targets`] | `targets` | record → rows it refers to, by path | two reads | `link/index/targets` | `query` |
 //! | [`full_text`] | `full_text` | word → rows with impacts and positions | length of the word, and half a block | `link/index/full_text` | `query/search` |
 //!
-//! Five modules serve these files:
+//! Six modules serve these files:
 //!
 //! - [`postings`]: one list of ascending rows, in chunks of 65,536 rows.
 //! - [`fst_shards`]: a sorted map from text to number, inside another file.
+//! - `text_blocks`: sorted texts in blocks that share prefixes, led to by such a map.
 //! - [`bitset`]: bitmaps of rows; `chunk_bits` sets and clears bits of one chunk, `doc_set` holds a computed set.
 //! - [`kept_sets`]: computed sets, kept for later queries of the same filter.
 //! - [`encoding`]: the term and the order value of a record's value. The compiler writes by it and a
@@ -41,3 +42,4 @@ pub mod postings;
 pub mod prefix_stats;
 pub mod targets;
 pub mod term_lists;
+mod text_blocks;

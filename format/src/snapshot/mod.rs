@@ -231,6 +231,9 @@ impl Snapshot {
     #[must_use]
     pub fn collecting(&self, wanted: &Arc<Wanted>) -> Snapshot {
         let mapped = Arc::new(self.mapped.reading(&Reading::Collects(Arc::clone(wanted))));
+        // Most replies end with texts of codes. The file is small, and needs no round of its own.
+        let strings = self.mapped.strings.archive();
+        wanted.note_chunks(strings, 0..strings.len().div_ceil(CHUNK_BYTES));
         let wanted = Some(Arc::clone(wanted));
         let kept = Arc::new(self.kept.found_only());
         Snapshot { mapped, kept, reads: Reads::Collecting, wanted, ..self.clone() }

@@ -228,7 +228,11 @@ fn summaries_and_sets_follow_from_the_names() {
     let [words, prefixes] =
         ["words", "prefix_stats"].map(|file| Archive::open(directory.path(), file));
     let (words, prefixes) = (Dictionary::open(&words), PrefixStatsReader::open(&prefixes));
-    assert!(words.shards.count == 1 && words.blocks > 4, "{} blocks", words.blocks);
+    assert!(
+        words.shards.count == 1 && words.postings_from > 8_192,
+        "{} bytes",
+        words.postings_from
+    );
     assert_eq!(words.all().len(), texts.len());
     for text in words.all() {
         let marked = &texts[&text.text];

@@ -175,17 +175,19 @@ fn note_no_shards(notes: &mut Notes, whose: &str) {
 fn of_dictionary(path: &str, directory: &Path) -> String {
     let archive = Archive::open(directory, path);
     let dictionary = Dictionary::open(&archive);
-    assert_eq!((dictionary.blocks, dictionary.shards.count), (1, 0));
+    let block = dictionary.block(0);
+    assert_eq!((64 + block.next, dictionary.shards.count), (dictionary.postings_from, 0));
     let mut notes = Notes::default();
-    for text in dictionary.block(0) {
-        text.notes.into_iter().for_each(|(size, note)| notes.push(size, note));
-    }
-    notes.push(8, "where block 0 begins".into());
-    notes.push(8, "where it ends".into());
+    let of_texts = block.texts.into_iter().flat_map(|text| text.notes);
+    block.notes.into_iter().chain(of_texts).for_each(|(size, note)| notes.push(size, note));
     note_no_shards(&mut notes, "shards");
-    for field in
-        ["texts", "blocks", "where the places begin", "where the table of shards begins", "shards"]
-    {
+    for field in [
+        "texts",
+        "where the last block begins",
+        "where the postings begin",
+        "where the table of shards begins",
+        "shards",
+    ] {
         notes.push(8, field.into());
     }
     dump(&archive.0, &notes.trace)

@@ -125,28 +125,40 @@ impl Block<'_> {
 pub struct Dictionary<'a> {
     archive: &'a Archive,
     pub texts: usize,
-    pub blocks: usize,
-    pub places_from: usize,
-    postings_from: usize,
+    last_block: usize,
+    pub postings_from: usize,
     pub shards: Shards<'a>,
+}
+
+/// A block of a dictionary.
+pub struct DictionaryBlock {
+    pub texts: Vec<Text>,
+    /// Notes on the bytes before the texts.
+    pub notes: Vec<(usize, String)>,
+    /// Where the next block begins.
+    pub next: usize,
 }
 
 impl<'a> Dictionary<'a> {
     pub fn open(archive: &'a Archive) -> Dictionary<'a> {
         let directory = archive.0.len() - 40;
         let field = |at: usize| archive.u64(directory + 8 * at);
-        let [texts, blocks, places_from] = [0, 1, 2].map(|at| field(at) as usize);
+        let [texts, last_block, postings_from] = [0, 1, 2].map(|at| field(at) as usize);
         let shards = Shards::open(archive, field(3), field(4));
-        assert_eq!(places_from + 8 * (blocks + 1), shards.from());
+        assert!(postings_from <= shards.from());
         assert_eq!(shards.to(), directory);
-        let postings_from = archive.u64(places_from + 8 * blocks) as usize;
-        Dictionary { archive, texts, blocks, places_from, postings_from, shards }
+        Dictionary { archive, texts, last_block, postings_from, shards }
     }
 
-    pub fn block(&self, number: usize) -> Vec<Text> {
-        let place = |at: usize| self.archive.u64(self.places_from + 8 * at) as usize;
-        let mut block =
-            Block { bytes: &self.archive.0[place(number)..place(number + 1)], notes: Vec::new() };
+    /// The block that begins at a place, counted from the first.
+    pub fn block(&self, place: usize) -> DictionaryBlock {
+        let bytes = &self.archive.0[64 + place..self.postings_from];
+        let mut block = Block { bytes, notes: Vec::new() };
+        let length = block.number(|length| format!("bytes of the block: {length}")) as usize;
+        let next = place + (bytes.len() - block.bytes.len()) + length;
+        block.bytes = &block.bytes[..length];
+        let notes = std::mem::take(&mut block.notes);
+        assert!(length > 0);
         let mut texts: Vec<Text> = Vec::new();
         while !block.bytes.is_empty() {
             let shared = block.number(|count| format!("bytes shared: {count}")) as usize;
@@ -169,11 +181,17 @@ impl<'a> Dictionary<'a> {
             }
             texts.push(Text { text, rows, marks, notes: std::mem::take(&mut block.notes) });
         }
-        texts
+        DictionaryBlock { texts, notes, next }
+    }
+
+    /// The blocks from the one at a place on.
+    fn blocks(&self, place: usize) -> impl Iterator<Item = DictionaryBlock> {
+        let block = |place| (64 + place < self.postings_from).then(|| self.block(place));
+        std::iter::successors(block(place), move |before| block(before.next))
     }
 
     pub fn all(&self) -> Vec<Text> {
-        let all: Vec<Text> = (0..self.blocks).flat_map(|at| self.block(at)).collect();
+        let all: Vec<Text> = self.blocks(0).flat_map(|block| block.texts).collect();
         assert_eq!(all.len(), self.texts);
         assert!(all.is_sorted_by(|a, b| a.text < b.text));
         all
@@ -182,8 +200,8 @@ impl<'a> Dictionary<'a> {
     /// The texts that are not before this one.
     pub fn from(&self, text: &[u8]) -> impl Iterator<Item = Text> {
         let after = self.shards.first_from(&[text, &[0]].concat());
-        let block = after.map_or(self.blocks, |(_, block)| block as usize);
-        let texts = (block.saturating_sub(1)..self.blocks).flat_map(|at| self.block(at));
+        let place = after.map_or(self.last_block, |(_, before)| before as usize);
+        let texts = self.blocks(place).flat_map(|block| block.texts);
         texts.skip_while(move |found| found.text.as_bytes() < text)
     }
 

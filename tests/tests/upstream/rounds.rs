@@ -13,9 +13,7 @@ use crate::follow::served;
 use crate::setup::{Ask, ChangingTree, Edition, Mirror, answers, outputs, three_words, wait_until};
 
 /// The most transfers of one request that wait for one another.
-const ROUNDS_MAX: usize = 10;
-/// The same of a page for people whose search lists records with all words, then records with most words.
-const SEARCH_PAGE_ROUNDS_MAX: usize = 12;
+pub const ROUNDS_MAX: usize = 10;
 /// The delay of each transfer.
 const ROUND_TRIP: Duration = Duration::from_millis(30);
 const FORM: &str = "application/x-www-form-urlencoded";
@@ -251,12 +249,6 @@ pub fn asks() -> [(&'static str, Vec<Ask>); ENDPOINTS.len()] {
     ]
 }
 
-/// The most rounds of a request.
-pub fn rounds_max(ask: &Ask) -> usize {
-    let is_search_page = ask.target.starts_with("/browse/outputs?search=");
-    if is_search_page { SEARCH_PAGE_ROUNDS_MAX } else { ROUNDS_MAX }
-}
-
 /// Prints what a request took, for the figures at other sizes.
 pub fn print(counts: &LinkCounts, ask: &Ask, status: u16) {
     let LinkCounts { rounds, requests, bytes } = counts;
@@ -286,7 +278,7 @@ fn every_endpoint_reads_what_it_needs_together() {
             let reply = asked.ask.send(server.address());
             let counts = link.take_counts();
             print(&counts, &asked.ask, reply.status);
-            if counts.rounds > rounds_max(&asked.ask) || reply.status != asked.right.status {
+            if counts.rounds > ROUNDS_MAX || reply.status != asked.right.status {
                 let what = (counts, asked.ask.clone(), asked.right.status, reply.status);
                 excessive.lock().unwrap().push(what);
             }

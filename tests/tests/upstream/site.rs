@@ -84,7 +84,7 @@ fn every_endpoint_of_a_site_reads_what_it_needs_together() {
         let counts = link.take_counts();
         rounds::print(&counts, asked, right.status);
         // The publication, the manifest, and the ends of indexes come first, which a server reads when it starts.
-        if counts.rounds > rounds::rounds_max(asked) + 3 {
+        if counts.rounds > rounds::ROUNDS_MAX + 3 {
             excessive.push((counts, asked));
         }
     }

@@ -1,23 +1,15 @@
 //! Text → rows: the words of an entity's names (`words`), and its alternative names (`alternatives`).
 //!
 //! ```text
-//! header | blocks… | postings… | offset of each block and end of the last: (blocks + 1) × u64
-//!        | shards: separator of each block but the first → its number | directory: five u64
-//! block: entries ascending by text, each: length shared with the previous text | length of the suffix
-//!        | suffix | number of rows, then
+//! header | blocks… | postings… | shards | directory: five u64
+//! entry of a text in a block: number of rows, then
 //!        at most 256 rows: size of the rows in bytes, unless there is one row
 //!                          | first row and mark | gap to the next row, less one, and mark | …
 //!        more rows:        offset of the postings, with bit 0 set for the long form | their size
 //! ```
 //!
-//! Numbers within a block are LEB128. A *mark* is the lowest two bits of a row's number: it names
-//! the part of the name that holds the word. A separator is the shortest prefix of a block's first text
-//! that sorts after all texts of the previous block.
-//!
-//! ```text
-//! block 0: "apple" "graph"   block 1: "graphene" "gravity"   separator of block 1: "graphe"
-//! seek("graphs")  →  the last separator ≤ "graphs" is "graphe"  →  decode block 1  →  "gravity"
-//! ```
+//! [`TextBlocks`] are the blocks and the shards. Numbers are LEB128. A *mark* is the lowest two bits of a row's number: it
+//! names the part of the name that holds the word.
 //!
 //! Cost of [`Dictionary::seek`]: a look-up in the shards and decoding half a block of about 1 KiB.
 
@@ -25,9 +17,12 @@ mod layout;
 mod verify;
 mod write;
 
-use crate::index::dictionary::layout::MARK_BITS;
+use std::ops::Range;
+
+use crate::index::dictionary::layout::{BLOCK_BYTES, MARK_BITS};
 use crate::index::fst_shards::FstShards;
 use crate::index::postings::Postings;
+use crate::index::text_blocks::{TextBlocks, TextsCursor};
 use crate::storage::archive::{Archive, ArchiveError, InArchive};
 use crate::storage::error::ReadError;
 use crate::storage::header::HEADER_BYTES;
@@ -40,12 +35,7 @@ pub use crate::index::dictionary::write::{DictionaryWriter, RowsBuilder};
 #[derive(Clone)]
 pub struct Dictionary {
     archive: Archive,
-    shards: FstShards,
-    texts: u64,
-    blocks: usize,
-    /// The offset of the postings, and the end of the blocks.
-    postings_from: usize,
-    offsets_from: usize,
+    blocks: TextBlocks,
 }
 
 impl InArchive for Dictionary {
@@ -61,28 +51,18 @@ impl Dictionary {
     ///
     /// Fails if the directory is damaged or inconsistent.
     pub fn open(archive: Archive) -> Result<Dictionary, ArchiveError> {
-        let refused = |expected: usize| ArchiveError::Length {
-            expected: expected as u64,
-            found: archive.len() as u64,
-        };
-        let (directory_from, [texts, blocks, offsets_from, table_from, shards]) =
+        let (directory_from, [texts, last, postings_from, table_from, shards]) =
             archive.directory()?;
         let shards = FstShards::open(&archive, table_from, shards)?;
-        let offsets_to = blocks
-            .checked_add(1)
-            .and_then(|offsets| offsets.checked_mul(8))
-            .and_then(|bytes| bytes.checked_add(offsets_from));
-        let is_sound = offsets_from >= HEADER_BYTES
-            && offsets_to == Some(shards.from())
-            && shards.to() == directory_from;
-        if !is_sound {
-            return Err(refused(offsets_to.unwrap_or(usize::MAX)));
+        let shards_to = shards.to();
+        let blocks = TextBlocks::new(shards, HEADER_BYTES..postings_from, last, texts, BLOCK_BYTES);
+        match blocks.filter(|_| shards_to == directory_from) {
+            Some(blocks) => Ok(Dictionary { archive, blocks }),
+            None => Err(ArchiveError::Length {
+                expected: shards_to as u64,
+                found: archive.len() as u64,
+            }),
         }
-        let postings_from = archive.number_at(offsets_from + blocks * 8)?;
-        if postings_from < HEADER_BYTES || postings_from > offsets_from {
-            return Err(refused(postings_from));
-        }
-        Ok(Dictionary { archive, shards, texts: texts as u64, blocks, postings_from, offsets_from })
     }
 
     /// The mapped file and its integrity checks.
@@ -92,17 +72,12 @@ impl Dictionary {
 
     /// The number of texts.
     pub fn texts(&self) -> u64 {
-        self.texts
+        self.blocks.count()
     }
 
-    /// The bytes of a block.
-    fn block(&self, block: usize) -> Result<&[u8], ReadError> {
-        let at = self.offsets_from + block * 8;
-        let (from, to) = (self.archive.u64_at(at)?, self.archive.u64_at(at + 8)?);
-        if from < HEADER_BYTES as u64 || to > self.postings_from as u64 {
-            return Err(ReadError::corrupt("dictionary", "a block lies outside its region"));
-        }
-        self.archive.bytes(from as usize, to as usize)
+    /// The bytes of the postings in the file: from the last block to the first shard.
+    fn postings(&self) -> Range<usize> {
+        self.blocks.bytes().end..self.blocks.shards().from()
     }
 
     /// Moves to the first text at or after `text`.
@@ -111,40 +86,25 @@ impl Dictionary {
     ///
     /// Fails if the bytes are damaged.
     pub fn seek(&self, text: &[u8]) -> Result<DictionaryCursor<'_>, ReadError> {
-        // The block that may hold the text precedes the first block with a greater separator.
-        let after = self.shards.first_from(&self.archive, &[text, &[0]].concat())?;
-        let block = after.map_or(self.blocks, |(_, block)| block as usize);
-        let mut texts = DictionaryCursor {
-            dictionary: self,
-            next_block: block.saturating_sub(1),
-            rest: &[],
-            text: Vec::new(),
-            rows: EntryRows::NONE,
-        };
-        while texts.advance()? {
-            if texts.text.as_slice() >= text {
-                return Ok(texts);
-            }
-        }
-        Ok(texts)
+        let texts = self.blocks.cursor(&self.archive);
+        let mut cursor = DictionaryCursor { dictionary: self, texts, rows: EntryRows::NONE };
+        cursor.texts.seek_block(text)?;
+        while cursor.texts.current().is_none_or(|found| found < text) && cursor.advance()? {}
+        Ok(cursor)
     }
 }
 
 /// Walks the texts of a dictionary in order.
 pub struct DictionaryCursor<'s> {
     dictionary: &'s Dictionary,
-    next_block: usize,
-    /// The undecoded rest of the block.
-    rest: &'s [u8],
-    /// The current text; empty beyond the last.
-    text: Vec<u8>,
+    texts: TextsCursor<'s>,
     rows: EntryRows<'s>,
 }
 
 impl<'s> DictionaryCursor<'s> {
     /// The current text and its rows, or `None` beyond the last text.
     pub fn current(&self) -> Option<(&[u8], EntryRows<'s>)> {
-        (!self.text.is_empty()).then_some((self.text.as_slice(), self.rows))
+        self.texts.current().map(|text| (text, self.rows))
     }
 
     /// The current text and its rows, if the text starts with `prefix`.
@@ -158,33 +118,23 @@ impl<'s> DictionaryCursor<'s> {
     ///
     /// Fails if the bytes are damaged.
     pub fn advance(&mut self) -> Result<bool, ReadError> {
-        if self.rest.is_empty() {
-            self.text.clear();
-            if self.next_block >= self.dictionary.blocks {
-                return Ok(false);
-            }
-            self.rest = self.dictionary.block(self.next_block)?;
-            self.next_block += 1;
+        let has_text = self.texts.advance()?;
+        if has_text {
+            self.rows = self.dictionary.take_rows(&mut self.texts.rest)?;
         }
-        let mut reader = ByteReader(self.rest);
-        let shared = reader.number()? as usize;
-        let suffix_bytes = reader.number()? as usize;
-        let suffix = reader.take(suffix_bytes)?;
-        if shared > self.text.len() || shared + suffix.len() == 0 {
-            return Err(ReadError::corrupt(
-                "dictionary",
-                "an entry shares more than the text before it",
-            ));
-        }
-        self.text.truncate(shared);
-        self.text.extend_from_slice(suffix);
-        self.rows = self.dictionary.rows(&mut reader)?;
-        self.rest = reader.0;
-        Ok(true)
+        Ok(has_text)
     }
 }
 
 impl Dictionary {
+    /// Takes the rows of a text off the front of its block.
+    fn take_rows<'s>(&'s self, rest: &mut &'s [u8]) -> Result<EntryRows<'s>, ReadError> {
+        let mut reader = ByteReader(rest);
+        let rows = self.rows(&mut reader)?;
+        *rest = reader.0;
+        Ok(rows)
+    }
+
     fn rows<'s>(&'s self, reader: &mut ByteReader<'s>) -> Result<EntryRows<'s>, ReadError> {
         let count = u32::try_from(reader.number()?).map_err(|_| {
             ReadError::corrupt("dictionary", "an entry's row count exceeds 32 bits")
@@ -206,10 +156,11 @@ impl Dictionary {
         // The lowest bit of the offset tells the form of the list.
         let (offset, length) = (reader.number()?, reader.number()?);
         let from = usize::try_from(offset >> 1).ok();
-        let from = from.and_then(|from| from.checked_add(self.postings_from));
+        let within = self.postings();
+        let from = from.and_then(|from| from.checked_add(within.start));
         // Offset and length come from the file, and are checked before a read.
         let to = from.and_then(|from| from.checked_add(usize::try_from(length).ok()?));
-        let (Some(from), Some(to)) = (from, to.filter(|to| *to <= self.offsets_from)) else {
+        let (Some(from), Some(to)) = (from, to.filter(|to| *to <= within.end)) else {
             return Err(ReadError::corrupt("dictionary", "a posting list lies outside its region"));
         };
         let list = Postings::open(&self.archive, from, to, offset & 1 != 0)?;
@@ -298,7 +249,7 @@ impl InlineRows<'_> {
     }
 }
 
-/// Decodes a block from its first byte.
+/// Decodes an entry from its first byte.
 struct ByteReader<'s>(&'s [u8]);
 
 impl<'s> ByteReader<'s> {
@@ -358,6 +309,8 @@ mod tests {
             texts.push((name.to_owned(), (0..200_000).step_by(step).collect()));
         }
         texts.push(("東京".to_owned(), vec![5, 1 << 19]));
+        // Longer than what is read of a block at first.
+        texts.push(("w".repeat(4_000), vec![1]));
         texts.sort();
         let directory = tempfile::tempdir().unwrap();
         let dictionary = dictionary(&texts, directory.path());
@@ -399,10 +352,10 @@ mod tests {
         texts.sort();
         let directory = tempfile::tempdir().unwrap();
         let whole = dictionary(&texts, directory.path());
-        assert!(whole.blocks > 4);
+        assert!(whole.blocks.bytes().len() > 4 * BLOCK_BYTES);
         let path = directory.path().join("damaged");
         let bytes = std::fs::read(directory.path().join("words")).unwrap();
-        for at in whole.offsets_from..bytes.len() {
+        for at in whole.postings().end..bytes.len() {
             let mut damaged = bytes.clone();
             damaged[at] ^= 1 << (at % 8);
             std::fs::write(&path, damaged).unwrap();

@@ -3,8 +3,7 @@
 use std::ops::Range;
 
 use crate::index::check::{CheckError, ensure};
-use crate::index::dictionary::{Dictionary, DictionaryCursor, EntryRows};
-use crate::storage::header::HEADER_BYTES;
+use crate::index::dictionary::{Dictionary, EntryRows};
 
 impl Dictionary {
     /// Checks the whole file and calls `visit` with each text and the number of its rows.
@@ -16,58 +15,13 @@ impl Dictionary {
         mark_max: u8,
         mut visit: impl FnMut(&str, u32) -> Result<(), CheckError>,
     ) -> Result<(), CheckError> {
-        // First, since look-ups trust the bytes of a shard.
-        self.verify_shards()?;
-        let (mut at, mut texts) = (HEADER_BYTES, 0);
-        let mut last = Vec::new();
-        let mut postings_at = self.postings_from;
-        for block in 0..self.blocks {
-            let bytes = self.block(block)?;
-            let offset = self.archive.u64_at(self.offsets_from + block * 8)?;
-            ensure(offset == at as u64, "the blocks are not contiguous")?;
-            ensure(!bytes.is_empty(), "a block is empty")?;
-            at += bytes.len();
-            let mut cursor = DictionaryCursor {
-                dictionary: self,
-                next_block: block,
-                rest: &[],
-                text: Vec::new(),
-                rows: EntryRows::NONE,
-            };
-            let mut is_first = true;
-            while is_first || !cursor.rest.is_empty() {
-                cursor.advance()?;
-                let Some((text, found)) = cursor.current() else { break };
-                ensure(last.as_slice() < text, "the texts do not ascend")?;
-                let name = std::str::from_utf8(text)
-                    .map_err(|_| CheckError::Violation("a text is not UTF-8"))?;
-                verify_rows(&found, &rows, mark_max, &mut postings_at)?;
-                visit(name, found.count())?;
-                if is_first && block > 0 {
-                    let shared = last.iter().zip(text).take_while(|(a, b)| a == b).count();
-                    let separated = self.shards.get(&self.archive, &text[..=shared])?;
-                    ensure(separated == Some(block as u64), "no shard entry leads to a block")?;
-                }
-                last.clear();
-                last.extend_from_slice(text);
-                is_first = false;
-                texts += 1;
-            }
-        }
-        ensure(at == self.postings_from, "the postings do not follow the blocks")?;
-        ensure(postings_at == self.offsets_from, "the block offsets do not follow the postings")?;
-        ensure(texts == self.texts, "the text count differs from the texts")
-    }
-}
-
-impl Dictionary {
-    fn verify_shards(&self) -> Result<(), CheckError> {
-        let mut blocks = 0;
-        self.shards.verify(&self.archive, |_, block| {
-            blocks += 1;
-            ensure(block == blocks, "the shards list a block that does not exist")
+        let mut postings_at = self.postings().start;
+        self.blocks.verify(&self.archive, |text, rest| {
+            let found = self.take_rows(rest)?;
+            verify_rows(&found, &rows, mark_max, &mut postings_at)?;
+            visit(text, found.count())
         })?;
-        ensure(blocks == self.blocks.saturating_sub(1) as u64, "the shards do not list every block")
+        ensure(postings_at == self.postings().end, "the shards do not follow the postings")
     }
 }
 
@@ -121,7 +75,7 @@ mod tests {
     struct Draft {
         blocks: Vec<Vec<u8>>,
         postings: Vec<u8>,
-        /// Added to the offset of the first block.
+        /// Added to the place of the last block.
         shift: u64,
         separators: Vec<(&'static str, u64)>,
         texts: u64,
@@ -173,7 +127,7 @@ mod tests {
             ],
             postings: list,
             shift: 0,
-            separators: vec![("b", 1)],
+            separators: vec![("b", 0)],
             texts: 4,
             mark_max: 3,
         }
@@ -193,23 +147,21 @@ mod tests {
         };
         let mut file = FileWriter::create(&path).unwrap();
         file.write_all(&header.encode()).unwrap();
-        let mut offsets = Vec::new();
+        let (mut last, from) = (0, file.position_bytes());
         for block in &draft.blocks {
-            offsets.push(file.position_bytes());
+            last = file.position_bytes() - from;
+            file.write_all(&[block.len() as u8]).unwrap();
             file.write_all(block).unwrap();
         }
-        offsets.push(file.position_bytes());
-        offsets[0] += draft.shift;
+        let postings_from = file.position_bytes();
         file.write_all(&draft.postings).unwrap();
-        let offsets_from = file.position_bytes();
-        offsets.iter().for_each(|offset| file.write_all(&offset.to_le_bytes()).unwrap());
         let mut shards = FstShardsWriter::new(directory.path()).unwrap();
         for (text, block) in &draft.separators {
             shards.push(text.as_bytes(), *block).unwrap();
         }
         let shards = shards.finish(&mut file).unwrap();
-        let blocks = draft.blocks.len() as u64;
-        for field in [draft.texts, blocks, offsets_from, shards.table_from, shards.shards] {
+        let last = last + draft.shift;
+        for field in [draft.texts, last, postings_from, shards.table_from, shards.shards] {
             file.write_all(&field.to_le_bytes()).unwrap();
         }
         file.finish().unwrap();
@@ -239,36 +191,33 @@ mod tests {
             ..sound_draft()
         };
         assert_eq!(verify(&nothing), Ok(()));
-        let junk = Draft { postings: vec![0; 4], ..nothing.clone() };
-        assert_eq!(verify(&junk), Err("the block offsets do not follow the postings"));
-        let shifted = Draft { shift: 4, ..junk };
-        assert_eq!(verify(&shifted), Err("the postings do not follow the blocks"));
+        let junk = Draft { postings: vec![0; 4], ..nothing };
+        assert_eq!(verify(&junk), Err("the shards do not follow the postings"));
     }
 
     #[test]
     fn verification_refuses_broken_blocks() {
-        check(|draft| draft.shift = 1, "the blocks are not contiguous");
-        check(|draft| draft.blocks[1].clear(), "a block is empty");
+        check(|draft| draft.shift = 1, "another block is the last");
+        check(|draft| draft.blocks[1].clear(), "is unreadable");
         let ascend = "the texts do not ascend";
         check(|draft| draft.blocks[0].extend(entry(2, b"", &[0])), ascend);
         check(|draft| draft.blocks[0].extend(entry(1, b"a", &[0])), ascend);
         check(|draft| draft.blocks[0].extend(entry(0, b"b", &[0])), ascend);
         check(|draft| draft.blocks[0].extend(entry(0, b"a\xff", &[0])), "a text is not UTF-8");
         check(|draft| draft.texts = 5, "the text count differs from the texts");
-        check(|draft| draft.postings.push(0), "the block offsets do not follow the postings");
+        check(|draft| draft.postings.push(0), "the shards do not follow the postings");
     }
 
     #[test]
     fn verification_refuses_shards_that_do_not_fit_the_blocks() {
         let other = "the shards list a block that does not exist";
-        check(|draft| draft.separators = vec![("b", 0)], other);
-        check(|draft| draft.separators = vec![("b", 1), ("c", 1)], other);
-        let not_every = "the shards do not list every block";
-        check(|draft| draft.separators.clear(), not_every);
-        check(|draft| draft.separators = vec![("b", 1), ("c", 2)], not_every);
+        check(|draft| draft.separators = vec![("b", 0), ("c", 0)], other);
+        let missing = "no shard entry leads to a block";
+        check(|draft| draft.separators.clear(), missing);
+        check(|draft| draft.separators = vec![("b", 1)], missing);
+        check(|draft| draft.separators = vec![("b", 0), ("c", 9)], other);
         for begin in ["ac", "ba"] {
-            let missing = "no shard entry leads to a block";
-            check(|draft| draft.separators = vec![(begin, 1)], missing);
+            check(|draft| draft.separators = vec![(begin, 0)], missing);
         }
     }
 

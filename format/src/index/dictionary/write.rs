@@ -6,8 +6,8 @@ use std::{
 };
 
 use crate::index::dictionary::layout::{BLOCK_BYTES, BLOCK_ROWS_MAX, MARK_BITS};
-use crate::index::fst_shards::FstShardsWriter;
 use crate::index::postings::PostingsBuilder;
+use crate::index::text_blocks::{BlocksPlace, TextBlocksWriter};
 use crate::storage::blobs::Spool;
 use crate::storage::file_writer::{FileWriter, Written};
 use crate::storage::header::Header;
@@ -46,15 +46,10 @@ impl RowsBuilder {
 /// Writes a dictionary.
 pub struct DictionaryWriter {
     file: FileWriter,
+    blocks: TextBlocksWriter,
     postings: Spool,
     postings_bytes: u64,
-    offsets: Spool,
-    shards: FstShardsWriter,
-    block: Vec<u8>,
-    last: Vec<u8>,
     list: Vec<u8>,
-    texts: u64,
-    blocks: u64,
 }
 
 impl DictionaryWriter {
@@ -69,15 +64,10 @@ impl DictionaryWriter {
         let directory = path.parent().unwrap_or(Path::new("."));
         Ok(DictionaryWriter {
             file,
+            blocks: TextBlocksWriter::new(BLOCK_BYTES, directory)?,
             postings: Spool::new(directory),
             postings_bytes: 0,
-            offsets: Spool::new(directory),
-            shards: FstShardsWriter::new(directory)?,
-            block: Vec::new(),
-            last: Vec::new(),
             list: Vec::new(),
-            texts: 0,
-            blocks: 0,
         })
     }
 
@@ -87,29 +77,12 @@ impl DictionaryWriter {
     ///
     /// Fails if the text does not sort after the last one, has no row, or cannot be written.
     pub fn push(&mut self, text: &[u8], rows: &mut RowsBuilder) -> io::Result<()> {
-        if text <= self.last.as_slice() || rows.count == 0 {
-            return Err(io::Error::other("texts do not ascend, or one has no row"));
-        }
-        let shared = self.last.iter().zip(text).take_while(|(a, b)| a == b).count();
-        if self.block.len() >= BLOCK_BYTES {
-            self.close_block()?;
-            // The separator: the shortest prefix that sorts after the last text.
-            self.shards.push(&text[..=shared], self.blocks)?;
-        }
-        let shared = if self.block.is_empty() { 0 } else { shared };
-        leb128::push(shared as u64, &mut self.block);
-        leb128::push((text.len() - shared) as u64, &mut self.block);
-        self.block.extend_from_slice(&text[shared..]);
-        self.write_rows(rows)?;
-        self.last.clear();
-        self.last.extend_from_slice(text);
-        self.texts += 1;
-        Ok(())
-    }
-
-    fn write_rows(&mut self, rows: &mut RowsBuilder) -> io::Result<()> {
         let count = std::mem::take(&mut rows.count);
-        leb128::push(count.into(), &mut self.block);
+        if count == 0 {
+            return Err(io::Error::other("a text has no row"));
+        }
+        let block = self.blocks.push(text, &mut self.file)?;
+        leb128::push(count.into(), block);
         self.list.clear();
         if count as usize <= BLOCK_ROWS_MAX {
             let mut next = 0;
@@ -118,24 +91,16 @@ impl DictionaryWriter {
                 next = row.saturating_add(1);
             }
             if count > 1 {
-                leb128::push(self.list.len() as u64, &mut self.block);
+                leb128::push(self.list.len() as u64, block);
             }
-            self.block.extend_from_slice(&self.list);
+            block.extend_from_slice(&self.list);
             return Ok(());
         }
         let is_long = rows.postings.finish(&mut self.list);
-        leb128::push(self.postings_bytes << 1 | u64::from(is_long), &mut self.block);
-        leb128::push(self.list.len() as u64, &mut self.block);
+        leb128::push(self.postings_bytes << 1 | u64::from(is_long), block);
+        leb128::push(self.list.len() as u64, block);
         self.postings_bytes += self.list.len() as u64;
         self.postings.write_all(&self.list)
-    }
-
-    fn close_block(&mut self) -> io::Result<()> {
-        self.offsets.write_all(&self.file.position_bytes().to_le_bytes())?;
-        self.file.write_all(&self.block)?;
-        self.block.clear();
-        self.blocks += 1;
-        Ok(())
     }
 
     /// Writes the postings, shards and directory, and closes the file.
@@ -144,15 +109,11 @@ impl DictionaryWriter {
     ///
     /// Fails if writing fails.
     pub fn finish(mut self) -> io::Result<Written> {
-        if !self.block.is_empty() {
-            self.close_block()?;
-        }
-        self.offsets.write_all(&self.file.position_bytes().to_le_bytes())?;
+        self.blocks.close_block(&mut self.file)?;
+        let postings_from = self.file.position_bytes();
         self.postings.move_to(&mut self.file)?;
-        let offsets_from = self.file.position_bytes();
-        self.offsets.move_to(&mut self.file)?;
-        let shards = self.shards.finish(&mut self.file)?;
-        for field in [self.texts, self.blocks, offsets_from, shards.table_from, shards.shards] {
+        let BlocksPlace { last, texts, table_from, shards } = self.blocks.finish(&mut self.file)?;
+        for field in [texts, last, postings_from, table_from, shards] {
             self.file.write_all(&field.to_le_bytes())?;
         }
         self.file.finish()

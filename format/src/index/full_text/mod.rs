@@ -192,21 +192,35 @@ impl FullText {
     /// Fails if the bytes are damaged.
     pub fn terms_of<'t>(&self, terms: &'t [String]) -> Result<Vec<(&'t str, Term<'_>)>, ReadError> {
         let mut cursor = self.terms.cursor(&self.archive);
-        let (mut found, mut stem) = (Vec::new(), None);
+        let (mut found, mut stem, mut lacking) = (Vec::new(), None, Ok(()));
         for term in terms {
-            if stem.replace(stem_of(term)) == Some(stem_of(term)) {
-                while cursor.current().is_some_and(|(text, _)| text < term.as_bytes()) {
-                    cursor.advance()?;
-                }
-            } else {
-                cursor.seek(term.as_bytes())?;
-            }
-            if let Some((_, bytes)) = cursor.current().filter(|(text, _)| *text == term.as_bytes())
-            {
-                found.push((term.as_str(), self.read_term(bytes)?));
+            let is_near = stem.replace(stem_of(term)) == Some(stem_of(term));
+            match self.term_from(&mut cursor, is_near, term) {
+                Ok(of) => found.extend(of.map(|of| (term.as_str(), of))),
+                // An attempt notes what all terms lack.
+                Err(error) if self.archive.notes_failures() => lacking = Err(error),
+                Err(error) => return Err(error),
             }
         }
-        Ok(found)
+        lacking.map(|()| found)
+    }
+
+    /// Finds a term at or after a cursor; `is_near` tells that a walk leads there.
+    fn term_from<'s>(
+        &'s self,
+        cursor: &mut TextsCursor<'s>,
+        is_near: bool,
+        term: &str,
+    ) -> Result<Option<Term<'s>>, ReadError> {
+        if is_near && cursor.current().is_some() {
+            while cursor.current().is_some_and(|(text, _)| text < term.as_bytes()) {
+                cursor.advance()?;
+            }
+        } else {
+            cursor.seek(term.as_bytes())?;
+        }
+        let found = cursor.current().filter(|(text, _)| *text == term.as_bytes());
+        found.map(|(_, bytes)| self.read_term(bytes)).transpose()
     }
 
     /// A cursor before the first term.

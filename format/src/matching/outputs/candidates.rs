@@ -8,6 +8,7 @@ use crate::matching::citation::Citation;
 use crate::query::{Deadline, QueryError, TrueTerm, TrueTerms};
 use crate::snapshot::Snapshot;
 use crate::storage::error::ReadError;
+use crate::text::analyzer::Languages;
 
 /// Records that are read.
 pub(super) const READ_MAX: usize = 20;
@@ -17,6 +18,7 @@ const POSTINGS_MAX: u64 = 4_000;
 const ROWS_MAX: usize = 200;
 /// Words of a citation that are looked up, the rarest first.
 const RARE_WORDS_MAX: usize = 24;
+
 /// A citation whose words are looked up.
 pub(super) struct Cited<'q, 's> {
     pub(super) citation: &'q Citation,
@@ -43,7 +45,12 @@ impl<'q, 's> Cited<'q, 's> {
             let mut of_word: Vec<TrueTerm<'s>> = Vec::new();
             let mut with_word = 0;
             if known.len() == 1 && !word.is_stop {
-                for form in snapshot.or_noted(index.forms(&word.text))? {
+                let forms = index.forms(&word.text);
+                if snapshot.is_lacking() {
+                    // The stems of the languages are most of the terms that the form will name.
+                    let _ = index.terms(&Languages::ALL.terms(&word.text));
+                }
+                for form in snapshot.or_noted(forms)? {
                     of_word.extend(snapshot.or_noted(index.term(&form.stem))?);
                 }
                 with_word = of_word.iter().map(|term| term.records).max().unwrap_or(0);

@@ -153,12 +153,13 @@ impl Query {
         deadline: Deadline<'s>,
         time: Duration,
     ) -> Result<CountedGroups<'s>, QueryError> {
-        let matches = self.resolve(snapshot, deadline)?;
-        let set = self.matching_set(&matches, snapshot, deadline)?.set;
         let rows = snapshot.count(self.entity);
         let open = |key: &_| Source::open(key, snapshot, self.entity, deadline);
+        // Opened before the matching rows are known to be here: one attempt notes what both lack.
         let sources: Result<Vec<Source<'_>>, QueryError> =
             grouping.keys.iter().map(|key| open(&key.index)).collect();
+        let matches = self.resolve(snapshot, deadline)?;
+        let set = self.matching_set(&matches, snapshot, deadline)?.set;
         let mut sources = sources?;
         let refused = |reason| QueryError::refused("group_by", &grouping.text, reason);
         check(&sources, &set.rows, rows, time).map_err(refused)?;

@@ -90,8 +90,11 @@ fn site_map(call: &Call<'_>) -> Answer {
             }
             let mut query = Query::new(facts.entity);
             (query.page, query.per_page) = (NonZeroU32::MIN, MAPPED_RECORDS);
-            for row in query.execute(snapshot, deadline)?.rows {
-                let id = id_text(facts.entity, snapshot.row_id(facts.entity, row)?);
+            // On a mirror, the ids of all lists are fetched together.
+            let found = query.execute(snapshot, deadline).map(|answer| answer.rows);
+            for row in snapshot.or_noted(found)? {
+                let id = snapshot.or_noted(snapshot.row_id(facts.entity, row))?;
+                let id = id_text(facts.entity, id);
                 add(&record_path(facts.entity, &id));
             }
         }
