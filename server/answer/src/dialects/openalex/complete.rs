@@ -76,10 +76,11 @@ fn render(candidate: Candidate, call: &Call<'_>) -> Result<Value, ReadError> {
     let found: Value = serde_json::from_slice(&text)
         .map_err(|_| ReadError::Internal("a candidate is not JSON"))?;
     let (name, singular) = List::of(entity).map_or(("", ""), |list| (list.name(), list.singular()));
-    let short = short_id(&found["id"]);
+    let id = found["id"].as_str().map_or_else(|| found["id"].to_string(), str::to_owned);
+    let short = short_id(&id);
     let id = match entity.facts().letter {
-        Some(_) => address_of(&found["id"]),
-        None => address_of(&format!("{name}/{short}").into()),
+        Some(_) => address_of(short),
+        None => address_of(&format!("{name}/{short}")),
     };
     Ok(json!({
         "id": id,
@@ -94,40 +95,38 @@ fn render(candidate: Candidate, call: &Call<'_>) -> Result<Value, ReadError> {
 }
 
 /// A text that tells records of the same name apart.
-fn hint(entity: Entity, row: u32, call: &Call<'_>) -> Result<Value, ReadError> {
+fn hint(entity: Entity, row: u32, call: &Call<'_>) -> Result<Option<String>, ReadError> {
     let paths = match entity {
         Entity::Output => "authors.name",
         Entity::Author => "last_known_institutions",
         Entity::Source => "host_organization_name",
         Entity::Institution => "geo",
         Entity::Topic => "description",
-        _ => return Ok(Value::Null),
+        _ => return Ok(None),
     };
     let parts = StoredMembers::at(entity, std::iter::once(paths));
     let fragments = Fragments::default();
     let record = Stored::read(call.snapshot, entity, row, &parts, &fragments)?;
-    let joined = |names: &[&Value], by: &str| {
-        let names: Vec<&str> = names.iter().filter_map(|name| name.as_str()).collect();
-        (!names.is_empty()).then(|| names.join(by)).into()
-    };
+    let text = |path| record.at(path).as_str().map(str::to_owned);
     Ok(match entity {
         Entity::Output => {
             let authors = record.list("authors");
-            let first: Vec<&Value> =
-                authors.iter().map(|author| &author["name"]).take(HINT_AUTHORS_MAX).collect();
-            match joined(&first, ", ") {
-                Value::String(names) if authors.len() > first.len() => {
-                    format!("{names} et al.").into()
-                }
-                names => names,
-            }
+            let names = authors.iter().filter_map(|author| author.get("name").as_str());
+            let first: Vec<&str> = names.take(HINT_AUTHORS_MAX).collect();
+            let others = if authors.len() > HINT_AUTHORS_MAX { " et al." } else { "" };
+            (!first.is_empty()).then(|| format!("{}{others}", first.join(", ")))
         }
         Entity::Author => {
-            record.list("last_known_institutions").first().map(|known| known["name"].clone()).into()
+            let known = record.list("last_known_institutions").first();
+            known.and_then(|known| known.get("name").as_str()).map(str::to_owned)
         }
-        Entity::Source => record.at("host_organization_name").clone(),
-        Entity::Institution => joined(&[record.at("geo.city"), record.at("geo.country")], ", "),
-        Entity::Topic => record.at("description").clone(),
-        _ => Value::Null,
+        Entity::Source => text("host_organization_name"),
+        Entity::Institution => {
+            let places = ["geo.city", "geo.country"].map(|path| record.at(path).as_str());
+            let places: Vec<&str> = places.into_iter().flatten().collect();
+            (!places.is_empty()).then(|| places.join(", "))
+        }
+        Entity::Topic => text("description"),
+        _ => None,
     })
 }

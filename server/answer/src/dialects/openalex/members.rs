@@ -1,15 +1,17 @@
 //! The members of OpenAlex's records, by list: a table for each list, and the functions that make members.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use pinakes_format::entity::Entity;
 use pinakes_format::record::keyword_id;
 use pinakes_format::storage::error::ReadError;
 use pinakes_format::text::json;
-use serde_json::{Map, Value, json};
+use serde_json_borrow::Value;
 
 use crate::dialects::openalex::stored::Stored;
-use crate::dialects::openalex::values::{ADDRESS, Object, address_of, node, reference, write_json};
+use crate::dialects::openalex::values::{
+    ADDRESS, Object, elements, write_address, write_list, write_node, write_reference, write_value,
+};
 
 /// A member of a record.
 pub struct Member {
@@ -25,17 +27,17 @@ pub enum Make {
     Known(&'static str),
     /// The address of the id at a path.
     Id(&'static str),
-    /// A function of the members at some paths, separated by commas; `None` of a member that the snapshot does not hold.
-    By(&'static str, fn(&mut Stored<'_>) -> Result<Option<Value>, ReadError>),
-    /// A list, each element of an element of the list at a path: elements are written one after the other, since there may
-    /// be thousands.
+    /// A list, if it is known, of what a function makes of each element of the list at a path.
     Each(&'static str, WriteElement),
-    /// Written by a function of the members at some paths.
-    Write(&'static str, fn(&mut Stored<'_>, &mut Vec<u8>) -> Result<(), ReadError>),
+    /// Made by a function of the members at some paths, separated by commas.
+    By(&'static str, Write),
 }
 
 /// Appends an element of a list.
-pub type WriteElement = fn(&mut Stored<'_>, &Value, &mut Vec<u8>) -> Result<(), ReadError>;
+pub type WriteElement = fn(&Stored<'_>, &Value<'_>, &mut Vec<u8>) -> Result<(), ReadError>;
+
+/// Appends a member's value, and tells whether the record has the member: what is appended for others is taken back.
+pub type Write = fn(&Stored<'_>, &mut Vec<u8>) -> Result<bool, ReadError>;
 
 impl Member {
     /// The paths in the stored record that the member needs.
@@ -43,9 +45,8 @@ impl Member {
         let (Make::Of(paths)
         | Make::Known(paths)
         | Make::Id(paths)
-        | Make::By(paths, _)
         | Make::Each(paths, _)
-        | Make::Write(paths, _)) = self.make;
+        | Make::By(paths, _)) = self.make;
         paths.split(',').filter(|path| !path.is_empty())
     }
 }
@@ -63,30 +64,22 @@ const fn known(name: &'static str) -> Member {
     Member { name, make: Make::Known(name) }
 }
 
-const fn by(
-    name: &'static str,
-    paths: &'static str,
-    make: fn(&mut Stored<'_>) -> Result<Option<Value>, ReadError>,
-) -> Member {
-    Member { name, make: Make::By(paths, make) }
+const fn by(name: &'static str, paths: &'static str, write: Write) -> Member {
+    Member { name, make: Make::By(paths, write) }
 }
 
-const fn written(
-    name: &'static str,
-    paths: &'static str,
-    write: fn(&mut Stored<'_>, &mut Vec<u8>) -> Result<(), ReadError>,
-) -> Member {
-    Member { name, make: Make::Write(paths, write) }
+const fn each(name: &'static str, path: &'static str, write: WriteElement) -> Member {
+    Member { name, make: Make::Each(path, write) }
 }
 
 const ID: Member = Member { name: "id", make: Make::Id("id") };
 const NAME: Member = of("display_name", "name");
 const WORKS_COUNT: Member = of("works_count", "outputs_count");
 const COUNTRY: Member = of("country_code", "country.code");
-const COUNTS: Member = by("counts_by_year", "counts_by_year", counts_by_year);
-const TOPICS: Member = by("topics", "topics", topics);
+const COUNTS: Member = each("counts_by_year", "counts_by_year", counts_of_year);
+const TOPICS: Member = each("topics", "topics", topic);
 const TOPIC_SHARE: Member = by("topic_share", "topics", topic_share);
-const ROLES: Member = by("roles", "roles", roles);
+const ROLES: Member = each("roles", "roles", role);
 
 /// The members of the records of an entity, in OpenAlex's order.
 pub fn members(entity: Entity) -> &'static [Member] {
@@ -112,39 +105,37 @@ static WORK: [Member; 45] = [
     NAME,
     of("publication_year", "year"),
     of("publication_date", "date"),
-    by("ids", "id,ids,doi", |work| Ok(Some(ids(work, &["doi", "mag", "pmid", "pmcid"]).into()))),
+    by("ids", "id,ids,doi", |work, out| ids(work, &["doi", "mag", "pmid", "pmcid"], out)),
     of("language", "language.code"),
-    written("primary_location", "primary_venue", |work, out| {
-        work.with("primary_venue", |work, venue| location(work, venue, out))
+    by("primary_location", "primary_venue", |work, out| {
+        location(work, work.at("primary_venue"), out).map(|()| true)
     }),
     same("type"),
     known("indexed_in"),
     known("open_access"),
-    Member { name: "authorships", make: Make::Each("authors", authorship) },
-    by("institutions_distinct_count", "authors.affiliations.id", |work| {
-        Ok(Some(distinct(work, "affiliations", "id")))
+    each("authorships", "authors", authorship),
+    by("institutions_distinct_count", "authors.affiliations.id", |work, out| {
+        distinct(work, "affiliations", "id", out)
     }),
-    by("countries_distinct_count", "authors.countries.code", |work| {
-        Ok(Some(distinct(work, "countries", "code")))
+    by("countries_distinct_count", "authors.countries.code", |work, out| {
+        distinct(work, "countries", "code", out)
     }),
-    by("corresponding_author_ids", "authors.id,authors.is_corresponding", |work| {
-        let ids = corresponding(work).map(|author| address_of(&author["id"]));
-        Ok(Some(ids.filter(|id| !id.is_null()).collect()))
+    by("corresponding_author_ids", "authors.id,authors.is_corresponding", |work, out| {
+        addresses(corresponding(work).map(|author| author.get("id")), out)
     }),
     by(
         "corresponding_institution_ids",
         "authors.affiliations.id,authors.is_corresponding",
-        |work| {
-            let mut ids: Vec<Value> = Vec::new();
-            for author in corresponding(work) {
-                for institution in author["affiliations"].as_array().into_iter().flatten() {
-                    let id = address_of(&institution["id"]);
-                    if !id.is_null() && !ids.contains(&id) {
-                        ids.push(id);
-                    }
+        |work, out| {
+            let mut ids: Vec<&Value<'_>> = Vec::new();
+            let affiliations =
+                corresponding(work).flat_map(|author| elements(author.get("affiliations")));
+            for id in affiliations.map(|institution| institution.get("id")) {
+                if !ids.contains(&id) {
+                    ids.push(id);
                 }
             }
-            Ok(Some(ids.into()))
+            addresses(ids.into_iter(), out)
         },
     ),
     known("apc_list"),
@@ -158,96 +149,101 @@ static WORK: [Member; 45] = [
     same("is_retracted"),
     same("is_paratext"),
     // Exports leave out what is false.
-    by("is_xpac", "is_xpac", |work| Ok(Some((work.at("is_xpac") == true).into()))),
-    written("primary_topic", "primary_topic", |work, out| {
-        work.with("primary_topic", |work, primary| topic_of_work(work, primary, out))
+    by("is_xpac", "is_xpac", |work, out| {
+        write_value(&(work.at("is_xpac").as_bool() == Some(true)).into(), out).map(|()| true)
     }),
-    Member { name: "topics", make: Make::Each("topics", topic_of_work) },
+    by("primary_topic", "primary_topic", |work, out| {
+        topic_of_work(work, work.at("primary_topic"), out).map(|()| true)
+    }),
+    each("topics", "topics", topic_of_work),
     by("keywords", "keywords,keyword_ids", keywords),
     of("locations_count", "venues_count"),
-    written("locations", "primary_venue,additional_venues", |work, out| {
-        out.push(b'[');
-        let begin = out.len();
-        work.with("primary_venue", |work, venue| match venue.is_null() {
-            true => Ok(()),
-            false => location(work, venue, out),
-        })?;
-        work.visit_list("additional_venues", |work, venue| {
-            if out.len() > begin {
-                out.push(b',');
-            }
-            location(work, venue, out)
-        })?;
-        out.push(b']');
+    by("locations", "primary_venue,additional_venues", |work, out| {
+        let primary = Some(work.at("primary_venue")).filter(|venue| !venue.is_null());
+        let venues = primary.into_iter().chain(work.list("additional_venues"));
+        write_list(venues, out, |venue, out| location(work, venue, out)).map(|()| true)
+    }),
+    by("best_oa_location", "best_oa_venue,primary_venue,additional_venues", |work, out| {
+        let best = match work.at("best_oa_venue").as_u64() {
+            Some(0) => work.at("primary_venue"),
+            Some(at) => work.at("additional_venues").get(at as usize - 1),
+            None => &Value::Null,
+        };
+        location(work, best, out).map(|()| true)
+    }),
+    each("sustainable_development_goals", "sustainable_development_goals", |_, goal, out| {
+        let mut made = Object::begin(out);
+        let id = goal.get("id").as_u64().map(|id| format!("https://metadata.un.org/sdg/{id}"));
+        made.text("id", id.as_deref());
+        made.value("display_name", goal.get("name"))?;
+        made.end();
         Ok(())
-    }),
-    written("best_oa_location", "best_oa_venue,primary_venue,additional_venues", |work, out| {
-        match work.at("best_oa_venue").as_u64() {
-            Some(0) => work.with("primary_venue", |work, venue| location(work, venue, out)),
-            Some(at) => work.with("additional_venues", |work, venues| {
-                location(work, &venues[at as usize - 1], out)
-            }),
-            None => location(work, &Value::Null, out),
-        }
-    }),
-    by("sustainable_development_goals", "sustainable_development_goals", |work| {
-        work.each("sustainable_development_goals", |_, goal| {
-            let id = goal["id"].as_u64().map(|id| format!("https://metadata.un.org/sdg/{id}"));
-            Ok(json!({ "id": id, "display_name": (goal["name"]) }))
-        })
     }),
     by("awards", "funders", awards),
-    by("funders", "funders", |work| {
-        work.each("funders", |work, funder| {
-            let mut made = reference(funder);
-            let found = work.referred(Entity::Funder, &funder["id"])?;
-            add(&mut made, "ror", found["ids"].get("ror").cloned());
-            Ok(made.into())
-        })
-    }),
-    of("referenced_works_count", "cites"),
-    written("referenced_works", "references", |work, out| {
-        work.write_references(out);
+    each("funders", "funders", |work, funder, out| {
+        let mut made = Object::begin(out);
+        made.reference(funder)?;
+        let found = work.referred(Entity::Funder, funder.get("id"))?;
+        made.known("ror", found.get("ids").get("ror"))?;
+        made.end();
         Ok(())
     }),
-    by("related_works", "", |_| Ok(Some(json!([])))),
-    written("abstract_inverted_index", "abstract", |work, out| {
+    of("referenced_works_count", "cites"),
+    by("referenced_works", "references", |work, out| work.write_references(out).map(|()| true)),
+    by("related_works", "", |_, out| {
+        out.extend_from_slice(b"[]");
+        Ok(true)
+    }),
+    by("abstract_inverted_index", "abstract", |work, out| {
         match work.at("abstract").as_str() {
             Some(text) => inverted_index(text, out),
             None => out.extend_from_slice(b"null"),
         }
-        Ok(())
+        Ok(true)
     }),
     known("counts_by_year"),
-    by("cited_by_api_url", "id", |work| Ok(Some(work.list_address("works", "cites")))),
+    by("cited_by_api_url", "id", |work, out| api_url(work, "works", "cites", out)),
     same("updated_date"),
     same("created_date"),
 ];
 
 static AUTHOR: [Member; 18] = [
     ID,
-    by("orcid", "orcid", |author| Ok(Some(orcid(author)))),
+    by("orcid", "orcid", |author, out| {
+        match orcid(author) {
+            Some(address) => json::string(out, &address),
+            None => out.extend_from_slice(b"null"),
+        }
+        Ok(true)
+    }),
     NAME,
     known("display_name_alternatives"),
     WORKS_COUNT,
     same("cited_by_count"),
     known("summary_stats"),
-    by("ids", "id,ids,orcid", |author| {
-        let mut ids = ids(author, &["scopus"]);
-        add(&mut ids, "orcid", Some(orcid(author)));
-        Ok(Some(ids.into()))
+    by("ids", "id,ids,orcid", |author, out| {
+        let mut made = begin_ids(author, &["scopus"], out)?;
+        if let Some(orcid) = orcid(author) {
+            made.text("orcid", Some(&orcid));
+        }
+        made.end();
+        Ok(true)
     }),
-    by("affiliations", "affiliations", |author| {
-        author.each("affiliations", |author, affiliation| {
-            let institution = institution(author, affiliation)?;
-            Ok(json!({ "institution": institution, "years": (affiliation["years"]) }))
-        })
+    each("affiliations", "affiliations", |author, affiliation, out| {
+        let mut made = Object::begin(out);
+        write_institution(author, affiliation, made.name("institution"))?;
+        made.value("years", affiliation.get("years"))?;
+        made.end();
+        Ok(())
     }),
-    by("last_known_institutions", "last_known_institutions", |author| {
-        let made = author.each("last_known_institutions", |author, known| {
-            institution(author, known).map(Value::Object)
-        })?;
-        Ok(Some(made.unwrap_or_default()))
+    by("last_known_institutions", "last_known_institutions", |author, out| {
+        match author.at("last_known_institutions").is_array() {
+            true => write_list(author.list("last_known_institutions"), out, |known, out| {
+                write_institution(author, known, out).map(|_| ())
+            })?,
+            false => out.extend_from_slice(b"null"),
+        }
+        Ok(true)
     }),
     TOPICS,
     TOPIC_SHARE,
@@ -255,7 +251,7 @@ static AUTHOR: [Member; 18] = [
     // The longest name has two names among dumps.
     same("full_name"),
     of("longest_name", "full_name"),
-    by("works_api_url", "id", |author| Ok(Some(author.list_address("works", "author.id")))),
+    by("works_api_url", "id", |author, out| api_url(author, "works", "author.id", out)),
     same("updated_date"),
     same("created_date"),
 ];
@@ -265,13 +261,10 @@ static SOURCE: [Member; 37] = [
     same("issn_l"),
     same("issn"),
     NAME,
-    by("host_organization", "host_organization", |source| {
-        Ok(Some(address_of(source.at("host_organization"))))
-    }),
+    Member { name: "host_organization", make: Make::Id("host_organization") },
     same("host_organization_name"),
-    by("host_organization_lineage", "host_organization", |source| {
-        let host = source.at("host_organization").clone();
-        host_lineage(source, &host)
+    by("host_organization_lineage", "host_organization", |source, out| {
+        host_lineage(source, source.at("host_organization"), out)
     }),
     WORKS_COUNT,
     of("oa_works_count", "oa_outputs_count"),
@@ -288,9 +281,8 @@ static SOURCE: [Member; 37] = [
     same("oa_flip_year"),
     same("first_publication_year"),
     same("last_publication_year"),
-    by("ids", "id,ids,issn_l,issn", |source| {
-        let ids = ids(source, &["issn_l", "issn", "mag", "wikidata"]);
-        Ok(Some(ids.into()))
+    by("ids", "id,ids,issn_l,issn", |source, out| {
+        ids(source, &["issn_l", "issn", "mag", "wikidata"], out)
     }),
     same("homepage_url"),
     same("apc_prices"),
@@ -302,8 +294,8 @@ static SOURCE: [Member; 37] = [
     TOPICS,
     TOPIC_SHARE,
     COUNTS,
-    by("works_api_url", "id", |source| {
-        Ok(Some(source.list_address("works", "primary_location.source.id")))
+    by("works_api_url", "id", |source, out| {
+        api_url(source, "works", "primary_location.source.id", out)
     }),
     same("updated_date"),
     same("created_date"),
@@ -316,48 +308,51 @@ static INSTITUTION: [Member; 27] = [
     NAME,
     COUNTRY,
     same("type"),
-    by("type_id", "type", |institution| {
-        let code = institution.at("type").as_str();
-        Ok(Some(code.map(|code| format!("{ADDRESS}institution-types/{code}")).into()))
+    by("type_id", "type", |institution, out| {
+        match institution.at("type").as_str() {
+            Some(code) => json::string(out, &format!("{ADDRESS}institution-types/{code}")),
+            None => out.extend_from_slice(b"null"),
+        }
+        Ok(true)
     }),
-    by("lineage", "lineage", |institution| {
-        Ok(held(institution, "lineage").map(|lineage| addresses(&lineage)))
+    by("lineage", "lineage", |institution, out| {
+        let lineage = institution.at("lineage");
+        Ok(!lineage.is_null() && addresses_of(lineage, out)?)
     }),
     same("homepage_url"),
     same("image_url"),
     same("image_thumbnail_url"),
     known("display_name_acronyms"),
     known("display_name_alternatives"),
-    by("repositories", "repositories", |institution| {
-        institution.each("repositories", |institution, repository| {
-            let mut made = reference(repository);
-            let found = institution.referred(Entity::Source, &repository["id"])?;
-            add_host(institution, &mut made, &found)?;
-            Ok(made.into())
-        })
+    each("repositories", "repositories", |institution, repository, out| {
+        let mut made = Object::begin(out);
+        made.reference(repository)?;
+        let found = institution.referred(Entity::Source, repository.get("id"))?;
+        add_host(institution, &mut made, &found)?;
+        made.end();
+        Ok(())
     }),
     WORKS_COUNT,
     same("cited_by_count"),
     known("summary_stats"),
-    by("ids", "id,ids,ror", |institution| {
-        let ids = ids(institution, &["ror", "mag", "grid", "wikipedia", "wikidata"]);
-        Ok(Some(ids.into()))
+    by("ids", "id,ids,ror", |institution, out| {
+        ids(institution, &["ror", "mag", "grid", "wikipedia", "wikidata"], out)
     }),
     known("geo"),
     known("international"),
-    by("associated_institutions", "associated_institutions", |own| {
-        own.each("associated_institutions", |own, other| {
-            let mut made = institution(own, other)?;
-            made.shift_remove("lineage");
-            made.insert("relationship".into(), other["relationship"].clone());
-            Ok(made.into())
-        })
+    each("associated_institutions", "associated_institutions", |own, other, out| {
+        let mut made = Object::begin(out);
+        let found = own.referred(Entity::Institution, other.get("id"))?;
+        add_institution(&mut made, other, &found)?;
+        made.value("relationship", other.get("relationship"))?;
+        made.end();
+        Ok(())
     }),
     COUNTS,
     ROLES,
     TOPICS,
     TOPIC_SHARE,
-    by("works_api_url", "id", |own| Ok(Some(own.list_address("works", "institutions.id")))),
+    by("works_api_url", "id", |own, out| api_url(own, "works", "institutions.id", out)),
     same("updated_date"),
     same("created_date"),
 ];
@@ -367,21 +362,23 @@ static PUBLISHER: [Member; 18] = [
     NAME,
     known("alternate_titles"),
     same("hierarchy_level"),
-    by("parent_publisher", "parent_publisher", |publisher| {
+    by("parent_publisher", "parent_publisher", |publisher, out| {
         let parent = publisher.at("parent_publisher");
-        Ok(Some(if parent.is_null() { Value::Null } else { reference(parent).into() }))
+        match parent.is_null() {
+            true => out.extend_from_slice(b"null"),
+            false => write_reference(parent, out)?,
+        }
+        Ok(true)
     }),
-    by("lineage", "lineage", |publisher| Ok(Some(addresses(publisher.at("lineage"))))),
-    by("country_codes", "countries", |publisher| {
-        publisher.each("countries", |_, country| Ok(country["code"].clone()))
-    }),
+    by("lineage", "lineage", |publisher, out| addresses_of(publisher.at("lineage"), out)),
+    each("country_codes", "countries", |_, country, out| write_value(country.get("code"), out)),
     same("homepage_url"),
     same("image_url"),
     same("image_thumbnail_url"),
     WORKS_COUNT,
     same("cited_by_count"),
     known("summary_stats"),
-    by("ids", "id,ids", |publisher| Ok(Some(ids(publisher, &["ror", "wikidata"]).into()))),
+    by("ids", "id,ids", |publisher, out| ids(publisher, &["ror", "wikidata"], out)),
     COUNTS,
     ROLES,
     same("updated_date"),
@@ -402,9 +399,7 @@ static FUNDER: [Member; 18] = [
     WORKS_COUNT,
     same("cited_by_count"),
     known("summary_stats"),
-    by("ids", "id,ids", |funder| {
-        Ok(Some(ids(funder, &["ror", "wikidata", "crossref", "doi"]).into()))
-    }),
+    by("ids", "id,ids", |funder, out| ids(funder, &["ror", "wikidata", "crossref", "doi"], out)),
     COUNTS,
     ROLES,
     same("updated_date"),
@@ -416,36 +411,34 @@ static TOPIC: [Member; 14] = [
     NAME,
     same("description"),
     known("keywords"),
-    by("ids", "id,ids", |topic| Ok(Some(ids(topic, &["wikipedia"]).into()))),
+    by("ids", "id,ids", |topic, out| ids(topic, &["wikipedia"], out)),
     SUBFIELD_OF,
     FIELD_OF,
     DOMAIN_OF,
-    by("siblings", "siblings", |topic| {
-        topic.each("siblings", |_, sibling| Ok(reference(sibling).into()))
-    }),
+    each("siblings", "siblings", |_, sibling, out| write_reference(sibling, out)),
     WORKS_COUNT,
     same("cited_by_count"),
-    by("works_api_url", "id", |topic| Ok(Some(topic.list_address("works", "topics.id")))),
+    by("works_api_url", "id", |topic, out| api_url(topic, "works", "topics.id", out)),
     same("updated_date"),
     same("created_date"),
 ];
 
 const SUBFIELD_OF: Member =
-    by("subfield", "subfield", |of| Ok(Some(node("subfields", of.at("subfield")))));
-const FIELD_OF: Member = by("field", "field", |of| Ok(Some(node("fields", of.at("field")))));
-const DOMAIN_OF: Member = by("domain", "domain", |of| Ok(Some(node("domains", of.at("domain")))));
+    by("subfield", "subfield", |of, out| node("subfields/", of.at("subfield"), out));
+const FIELD_OF: Member = by("field", "field", |of, out| node("fields/", of.at("field"), out));
+const DOMAIN_OF: Member = by("domain", "domain", |of, out| node("domains/", of.at("domain"), out));
 const ALTERNATIVES: Member = known("display_name_alternatives");
 
 static SUBFIELD: [Member; 13] = [
-    by("id", "id", |own| Ok(Some(own_node(own, "subfields")))),
+    by("id", "id", |own, out| own_node(own, "subfields/", out)),
     NAME,
     same("description"),
-    by("ids", "id,ids", |own| Ok(Some(node_ids(own, "subfields")))),
+    by("ids", "id,ids", |own, out| node_ids(own, "subfields/", out)),
     ALTERNATIVES,
     FIELD_OF,
     DOMAIN_OF,
-    by("topics", "topics", |own| own.each("topics", |_, topic| Ok(reference(topic).into()))),
-    by("siblings", "siblings", |own| own.each("siblings", |_, other| Ok(node("subfields", other)))),
+    each("topics", "topics", |_, topic, out| write_reference(topic, out)),
+    each("siblings", "siblings", |_, other, out| write_node("subfields/", other, out)),
     WORKS_COUNT,
     same("cited_by_count"),
     same("updated_date"),
@@ -453,16 +446,14 @@ static SUBFIELD: [Member; 13] = [
 ];
 
 static FIELD: [Member; 12] = [
-    by("id", "id", |own| Ok(Some(own_node(own, "fields")))),
+    by("id", "id", |own, out| own_node(own, "fields/", out)),
     NAME,
     same("description"),
-    by("ids", "id,ids", |own| Ok(Some(node_ids(own, "fields")))),
+    by("ids", "id,ids", |own, out| node_ids(own, "fields/", out)),
     ALTERNATIVES,
     DOMAIN_OF,
-    by("subfields", "subfields", |own| {
-        own.each("subfields", |_, child| Ok(node("subfields", child)))
-    }),
-    by("siblings", "siblings", |own| own.each("siblings", |_, other| Ok(node("fields", other)))),
+    each("subfields", "subfields", |_, child, out| write_node("subfields/", child, out)),
+    each("siblings", "siblings", |_, other, out| write_node("fields/", other, out)),
     WORKS_COUNT,
     same("cited_by_count"),
     same("updated_date"),
@@ -470,38 +461,45 @@ static FIELD: [Member; 12] = [
 ];
 
 static DOMAIN: [Member; 11] = [
-    by("id", "id", |own| Ok(Some(own_node(own, "domains")))),
+    by("id", "id", |own, out| own_node(own, "domains/", out)),
     NAME,
     same("description"),
-    by("ids", "id,ids", |own| Ok(Some(node_ids(own, "domains")))),
+    by("ids", "id,ids", |own, out| node_ids(own, "domains/", out)),
     ALTERNATIVES,
-    by("fields", "fields", |own| own.each("fields", |_, child| Ok(node("fields", child)))),
-    by("siblings", "siblings", |own| own.each("siblings", |_, other| Ok(node("domains", other)))),
+    each("fields", "fields", |_, child, out| write_node("fields/", child, out)),
+    each("siblings", "siblings", |_, other, out| write_node("domains/", other, out)),
     WORKS_COUNT,
     same("cited_by_count"),
     same("updated_date"),
     same("created_date"),
 ];
 
-/// A member of the line that the snapshot may not hold.
-fn held(of: &Stored<'_>, path: &str) -> Option<Value> {
-    Some(of.at(path).clone()).filter(|value| !value.is_null())
+fn api_url(of: &Stored<'_>, list: &str, key: &str, out: &mut Vec<u8>) -> Result<bool, ReadError> {
+    json::string(out, &of.list_address(list, key));
+    Ok(true)
 }
 
-/// Adds a member that is known.
-fn add(object: &mut Object, name: &str, value: Option<Value>) {
-    if let Some(value) = value.filter(|value| !value.is_null()) {
-        object.insert(name.to_owned(), value);
-    }
+/// Appends the identifiers of a record, its own first.
+fn ids(of: &Stored<'_>, names: &[&'static str], out: &mut Vec<u8>) -> Result<bool, ReadError> {
+    begin_ids(of, names, out)?.end();
+    Ok(true)
 }
 
-/// The identifiers of a record, its own first.
-fn ids(of: &Stored<'_>, names: &[&str]) -> Object {
-    let mut ids = Map::new();
-    ids.insert("openalex".into(), address_of(of.at("id")));
+fn begin_ids<'o>(
+    of: &Stored<'_>,
+    names: &[&'static str],
+    out: &'o mut Vec<u8>,
+) -> Result<Object<'o>, ReadError> {
+    let mut ids = Object::begin(out);
+    ids.address("openalex", "", of.at("id"));
+    add_ids(of, names, &mut ids)?;
+    Ok(ids)
+}
+
+fn add_ids(of: &Stored<'_>, names: &[&'static str], ids: &mut Object<'_>) -> Result<(), ReadError> {
+    let given = of.at("ids").as_object();
     for name in names {
-        let nested = of.at("ids").get(*name);
-        let value = nested.or_else(|| Some(of.at(name)));
+        let value = given.and_then(|given| given.get(name)).unwrap_or_else(|| of.at(name));
         let (before, after) = match *name {
             "pmid" => ("https://pubmed.ncbi.nlm.nih.gov/", ""),
             "pmcid" => ("https://www.ncbi.nlm.nih.gov/pmc/articles/", ""),
@@ -510,306 +508,335 @@ fn ids(of: &Stored<'_>, names: &[&str]) -> Object {
             }
             _ => ("", ""),
         };
-        let value = match value {
-            Some(Value::String(text)) => Some(format!("{before}{text}{after}").into()),
-            other => other.cloned(),
-        };
-        add(&mut ids, name, value);
-    }
-    ids
-}
-
-fn orcid(author: &Stored<'_>) -> Value {
-    author.at("orcid.id").as_str().map(|id| format!("https://orcid.org/{id}")).into()
-}
-
-/// The address of a node of the taxonomy.
-fn own_node(own: &Stored<'_>, level: &str) -> Value {
-    format!("{ADDRESS}{level}/{}", own.short_id()).into()
-}
-
-fn node_ids(own: &Stored<'_>, level: &str) -> Value {
-    let mut ids = ids(own, &["wikidata", "wikipedia"]);
-    ids.insert("openalex".into(), own_node(own, level));
-    ids.into()
-}
-
-/// The addresses of a list of references.
-fn addresses(references: &Value) -> Value {
-    let list = references.as_array().into_iter().flatten();
-    list.map(|reference| address_of(&reference["id"])).collect()
-}
-
-/// An institution as other records show it. Of one that the snapshot does not have, the name is known.
-fn institution(of: &mut Stored<'_>, given: &Value) -> Result<Object, ReadError> {
-    let mut made = reference(given);
-    let found = of.referred(Entity::Institution, &given["id"])?;
-    if !found.is_null() {
-        made.insert("ror".into(), found["ror"].clone());
-        made.insert("country_code".into(), found["country"]["code"].clone());
-        made.insert("type".into(), found["type"].clone());
-        add(&mut made, "lineage", found.get("lineage").map(addresses));
-    }
-    Ok(made)
-}
-
-/// Appends the members of an object, which is begun; members that are not known are left out.
-fn write_members(out: &mut Vec<u8>, members: &[(&str, Option<&Value>)]) -> Result<(), ReadError> {
-    for (name, value) in members {
-        if let Some(value) = value {
-            write_name(name, out);
-            write_json(value, out)?;
+        match value.as_str() {
+            Some(text) if !before.is_empty() => {
+                ids.text(name, Some(&format!("{before}{text}{after}")));
+            }
+            _ => ids.known(name, value)?,
         }
     }
     Ok(())
 }
 
-/// Appends the name of a member of an object, which is begun.
-fn write_name(name: &str, out: &mut Vec<u8>) {
-    if out.last() != Some(&b'{') {
-        out.push(b',');
-    }
-    json::string(out, name);
-    out.push(b':');
+fn orcid(author: &Stored<'_>) -> Option<String> {
+    author.at("orcid.id").as_str().map(|id| format!("https://orcid.org/{id}"))
 }
 
-fn authorship(work: &mut Stored<'_>, author: &Value, out: &mut Vec<u8>) -> Result<(), ReadError> {
-    let mut who = reference(author);
-    who.insert("orcid".into(), author["orcid"].clone());
-    out.push(b'{');
-    write_members(
-        out,
-        &[("author_position", Some(&author["author_position"])), ("author", Some(&who.into()))],
-    )?;
-    write_name("institutions", out);
-    out.push(b'[');
-    let begin = out.len();
+fn node(level: &str, value: &Value<'_>, out: &mut Vec<u8>) -> Result<bool, ReadError> {
+    write_node(level, value, out).map(|()| true)
+}
+
+/// Appends the address of a node of the taxonomy.
+fn own_node(own: &Stored<'_>, level: &str, out: &mut Vec<u8>) -> Result<bool, ReadError> {
+    write_address(level, own.at("id"), out);
+    Ok(true)
+}
+
+fn node_ids(own: &Stored<'_>, level: &str, out: &mut Vec<u8>) -> Result<bool, ReadError> {
+    let mut ids = Object::begin(out);
+    ids.address("openalex", level, own.at("id"));
+    add_ids(own, &["wikidata", "wikipedia"], &mut ids)?;
+    ids.end();
+    Ok(true)
+}
+
+/// Appends the addresses of those ids that are not null.
+fn addresses<'v, 'l: 'v>(
+    ids: impl Iterator<Item = &'v Value<'l>>,
+    out: &mut Vec<u8>,
+) -> Result<bool, ReadError> {
+    write_list(ids.filter(|id| !id.is_null()), out, |id, out| {
+        write_address("", id, out);
+        Ok(())
+    })?;
+    Ok(true)
+}
+
+/// Appends the addresses of a list of references.
+fn addresses_of(references: &Value<'_>, out: &mut Vec<u8>) -> Result<bool, ReadError> {
+    addresses(elements(references).iter().map(|reference| reference.get("id")), out)
+}
+
+/// Appends an institution as other records show it, and tells whether the snapshot has the institution. Of others, the name
+/// is known.
+fn write_institution(
+    of: &Stored<'_>,
+    given: &Value<'_>,
+    out: &mut Vec<u8>,
+) -> Result<bool, ReadError> {
+    let found = of.referred(Entity::Institution, given.get("id"))?;
+    let mut made = Object::begin(out);
+    add_institution(&mut made, given, &found)?;
+    let lineage = found.get("lineage");
+    if !lineage.is_null() {
+        addresses_of(lineage, made.name("lineage"))?;
+    }
+    made.end();
+    Ok(!found.is_null())
+}
+
+/// Adds the members of an institution but its lineage.
+fn add_institution(
+    made: &mut Object<'_>,
+    given: &Value<'_>,
+    found: &Value<'_>,
+) -> Result<(), ReadError> {
+    made.reference(given)?;
+    if !found.is_null() {
+        made.value("ror", found.get("ror"))?;
+        made.value("country_code", found.get("country").get("code"))?;
+        made.value("type", found.get("type"))?;
+    }
+    Ok(())
+}
+
+fn authorship(work: &Stored<'_>, author: &Value<'_>, out: &mut Vec<u8>) -> Result<(), ReadError> {
+    let mut made = Object::begin(out);
+    made.value("author_position", author.get("author_position"))?;
+    let mut who = Object::begin(made.name("author"));
+    who.reference(author)?;
+    who.value("orcid", author.get("orcid"))?;
+    who.end();
     // OpenAlex shows no institution without an id.
-    let affiliations = author["affiliations"].as_array().into_iter().flatten();
-    for affiliation in affiliations.filter(|affiliation| !affiliation["id"].is_null()) {
-        if out.len() > begin {
-            out.push(b',');
-        }
-        work.write_fragment(&affiliation["id"], out, |work| {
-            let made = institution(work, affiliation)?;
-            let is_whole = made.contains_key("ror");
-            Ok((made.into(), is_whole))
+    let affiliations = elements(author.get("affiliations")).iter();
+    let affiliations = affiliations.filter(|affiliation| !affiliation.get("id").is_null());
+    write_list(affiliations, made.name("institutions"), |affiliation, out| {
+        work.write_fragment(affiliation.get("id"), out, |out| {
+            write_institution(work, affiliation, out)
+        })
+    })?;
+    let countries = author.get("countries");
+    if countries.is_array() {
+        write_list(elements(countries), made.name("countries"), |country, out| {
+            write_value(country.get("code"), out)
         })?;
     }
-    out.push(b']');
-    let countries = author["countries"].as_array().map(|countries| {
-        countries.iter().map(|country| country["code"].clone()).collect::<Value>()
-    });
-    let known = |name: &str| author.get(name).filter(|value| !value.is_null());
-    write_members(
-        out,
-        &[
-            ("countries", countries.as_ref()),
-            ("is_corresponding", Some(&author["is_corresponding"])),
-            ("raw_author_name", known("raw_author_name")),
-            ("raw_affiliation_strings", known("raw_affiliation_strings")),
-        ],
-    )?;
-    out.push(b'}');
+    made.value("is_corresponding", author.get("is_corresponding"))?;
+    made.known("raw_author_name", author.get("raw_author_name"))?;
+    made.known("raw_affiliation_strings", author.get("raw_affiliation_strings"))?;
+    made.end();
     Ok(())
 }
 
-/// How many different values the authors of a work have at a member of a list of theirs.
-fn distinct(work: &Stored<'_>, list: &str, member: &str) -> Value {
-    let authors = work.at("authors").as_array().into_iter().flatten();
-    let elements = authors.filter_map(|author| author[list].as_array()).flatten();
-    let values: HashSet<String> = elements.map(|element| element[member].to_string()).collect();
-    values.len().into()
+/// Appends how many different values the authors of a work have at a member of a list of theirs.
+fn distinct(
+    work: &Stored<'_>,
+    list: &'static str,
+    member: &'static str,
+    out: &mut Vec<u8>,
+) -> Result<bool, ReadError> {
+    let listed = work.list("authors").iter().flat_map(|author| elements(author.get(list)));
+    let mut values: Vec<Option<&str>> =
+        listed.map(|element| element.get(member).as_str()).collect();
+    values.sort_unstable();
+    values.dedup();
+    json::unsigned(out, values.len() as u64);
+    Ok(true)
 }
 
-fn corresponding<'w>(work: &'w Stored<'_>) -> impl Iterator<Item = &'w Value> {
-    let authors = work.at("authors").as_array().into_iter().flatten();
-    authors.filter(|author| author["is_corresponding"] == true)
+fn corresponding<'w>(work: &'w Stored<'_>) -> impl Iterator<Item = &'w Value<'w>> {
+    let authors = work.list("authors").iter();
+    authors.filter(|author| author.get("is_corresponding").as_bool() == Some(true))
 }
 
 /// Appends a venue; null of none.
-fn location(work: &mut Stored<'_>, venue: &Value, out: &mut Vec<u8>) -> Result<(), ReadError> {
+fn location(work: &Stored<'_>, venue: &Value<'_>, out: &mut Vec<u8>) -> Result<(), ReadError> {
     if !venue.is_object() {
         out.extend_from_slice(b"null");
         return Ok(());
     }
-    let license = venue["license"].as_str();
-    let license_id: Value = license.map(|code| format!("{ADDRESS}licenses/{code}")).into();
-    out.push(b'{');
-    let own = ["id", "is_oa", "landing_page_url", "pdf_url"].map(|name| (name, Some(&venue[name])));
-    write_members(out, &own)?;
-    write_name("source", out);
-    source_of_venue(work, &venue["source"], out)?;
+    let mut made = Object::begin(out);
+    for name in ["id", "is_oa", "landing_page_url", "pdf_url"] {
+        made.value(name, venue.get(name))?;
+    }
+    source_of_venue(work, venue.get("source"), made.name("source"))?;
+    let license = venue.get("license");
+    made.value("license", license)?;
+    let license_id = license.as_str().map(|code| format!("{ADDRESS}licenses/{code}"));
+    made.text("license_id", license_id.as_deref());
+    for name in ["version", "is_accepted", "is_published"] {
+        made.value(name, venue.get(name))?;
+    }
     // Kept of primary locations without a source.
-    let printed = venue.get("raw_source_name").filter(|printed| !printed.is_null());
-    write_members(
-        out,
-        &[
-            ("license", Some(&venue["license"])),
-            ("license_id", Some(&license_id)),
-            ("version", Some(&venue["version"])),
-            ("is_accepted", Some(&venue["is_accepted"])),
-            ("is_published", Some(&venue["is_published"])),
-            ("raw_source_name", printed),
-        ],
-    )?;
-    out.push(b'}');
+    made.known("raw_source_name", venue.get("raw_source_name"))?;
+    made.end();
     Ok(())
 }
 
 fn source_of_venue(
-    work: &mut Stored<'_>,
-    source: &Value,
+    work: &Stored<'_>,
+    source: &Value<'_>,
     out: &mut Vec<u8>,
 ) -> Result<(), ReadError> {
-    if source["id"].is_null() && source["name"].is_null() {
+    if source.get("id").is_null() && source.get("name").is_null() {
         out.extend_from_slice(b"null");
         return Ok(());
     }
-    work.write_fragment(&source["id"], out, |work| {
-        let mut made = reference(source);
-        let found = work.referred(Entity::Source, &source["id"])?;
-        for name in ["issn_l", "issn", "is_oa", "is_in_doaj", "is_core"] {
-            if let Some(value) = found.get(name) {
-                made.insert(name.into(), value.clone());
+    work.write_fragment(source.get("id"), out, |out| {
+        let found = work.referred(Entity::Source, source.get("id"))?;
+        let mut made = Object::begin(out);
+        made.reference(source)?;
+        if let Some(found) = found.as_object() {
+            for name in ["issn_l", "issn", "is_oa", "is_in_doaj", "is_core"] {
+                if let Some(value) = found.get(name) {
+                    made.value(name, value)?;
+                }
             }
         }
-        add_host(work, &mut made, &found)?;
-        made.insert("type".into(), source["type"].clone());
-        let is_whole = made.contains_key("host_organization_lineage");
-        Ok((made.into(), is_whole))
+        let is_whole = add_host(work, &mut made, &found)?;
+        made.value("type", source.get("type"))?;
+        made.end();
+        Ok(is_whole)
     })
 }
 
-/// Adds the organisation behind a source, as the source's record names it.
-fn add_host(of: &mut Stored<'_>, made: &mut Object, source: &Value) -> Result<(), ReadError> {
-    if let Some(host) = source.get("host_organization") {
-        made.insert("host_organization".into(), address_of(host));
-        made.insert("host_organization_name".into(), source["host_organization_name"].clone());
-        let lineage = host_lineage(of, host)?;
-        add(made, "host_organization_lineage", lineage);
+/// Adds the organisation behind a source, as the source's record names it; tells whether all of it is known.
+fn add_host(of: &Stored<'_>, made: &mut Object<'_>, source: &Value<'_>) -> Result<bool, ReadError> {
+    let Some(host) = source.as_object().and_then(|source| source.get("host_organization")) else {
+        return Ok(false);
+    };
+    made.address("host_organization", "", host);
+    made.value("host_organization_name", source.get("host_organization_name"))?;
+    let end = made.out.len();
+    let is_known = host_lineage(of, host, made.name("host_organization_lineage"))?;
+    if !is_known {
+        made.out.truncate(end);
     }
-    Ok(())
+    Ok(is_known)
 }
 
-/// A host and the publishers above it; `None` of a publisher that the snapshot does not have. An institution stands alone.
-fn host_lineage(of: &mut Stored<'_>, host: &Value) -> Result<Option<Value>, ReadError> {
-    if host.is_null() {
-        return Ok(Some(json!([])));
-    }
+/// Appends a host and the publishers above it; tells whether the snapshot has the publisher. An institution stands alone.
+fn host_lineage(of: &Stored<'_>, host: &Value<'_>, out: &mut Vec<u8>) -> Result<bool, ReadError> {
     let is_publisher = host.as_str().is_some_and(|id| id.starts_with("HX_P"));
     if !is_publisher {
-        return Ok(Some(json!([(address_of(host))])));
+        return addresses(std::iter::once(host), out);
     }
     let found = of.referred(Entity::Publisher, host)?;
-    Ok(found.get("lineage").filter(|lineage| lineage.is_array()).map(addresses))
+    let lineage = found.get("lineage");
+    Ok(lineage.is_array() && addresses_of(lineage, out)?)
 }
 
-/// A topic, and the nodes above it.
-fn topic(of: &mut Stored<'_>, given: &Value) -> Result<Value, ReadError> {
+/// Appends a topic, and the nodes above it.
+fn topic(of: &Stored<'_>, given: &Value<'_>, out: &mut Vec<u8>) -> Result<(), ReadError> {
     if given.is_null() {
-        return Ok(Value::Null);
+        out.extend_from_slice(b"null");
+        return Ok(());
     }
-    let mut made = reference(given);
-    add(&mut made, "count", given.get("count").cloned());
-    add_levels(of, &mut made, given)?;
-    Ok(made.into())
+    write_topic(of, given, out).map(|_| ())
 }
 
-fn add_levels(of: &mut Stored<'_>, made: &mut Object, topic: &Value) -> Result<(), ReadError> {
-    let found = of.referred(Entity::Topic, &topic["id"])?;
-    for (level, levels) in [("subfield", "subfields"), ("field", "fields"), ("domain", "domains")] {
-        if let Some(parent) = found.get(level) {
-            made.insert(level.into(), node(levels, parent));
+/// Appends a topic; tells whether the snapshot has all nodes above it.
+fn write_topic(of: &Stored<'_>, given: &Value<'_>, out: &mut Vec<u8>) -> Result<bool, ReadError> {
+    let mut made = Object::begin(out);
+    made.reference(given)?;
+    made.known("count", given.get("count"))?;
+    let is_whole = add_levels(of, &mut made, given)?;
+    made.end();
+    Ok(is_whole)
+}
+
+/// Adds the nodes above a topic; tells whether the domain is known.
+fn add_levels(
+    of: &Stored<'_>,
+    made: &mut Object<'_>,
+    topic: &Value<'_>,
+) -> Result<bool, ReadError> {
+    let found = of.referred(Entity::Topic, topic.get("id"))?;
+    let Some(found) = found.as_object() else { return Ok(false) };
+    for (name, level) in [("subfield", "subfields/"), ("field", "fields/"), ("domain", "domains/")]
+    {
+        if let Some(parent) = found.get(name) {
+            write_node(level, parent, made.name(name))?;
         }
     }
-    Ok(())
+    Ok(found.get("domain").is_some())
 }
 
 /// Appends a topic of a work, which has no count; null of none.
-fn topic_of_work(work: &mut Stored<'_>, given: &Value, out: &mut Vec<u8>) -> Result<(), ReadError> {
+fn topic_of_work(work: &Stored<'_>, given: &Value<'_>, out: &mut Vec<u8>) -> Result<(), ReadError> {
     if given.is_null() {
         out.extend_from_slice(b"null");
         return Ok(());
     }
-    work.write_fragment(&given["id"], out, |work| {
-        let made = topic(work, given)?;
-        let is_whole = made.get("domain").is_some();
-        Ok((made, is_whole))
-    })
+    work.write_fragment(given.get("id"), out, |out| write_topic(work, given, out))
 }
 
-fn topics(of: &mut Stored<'_>) -> Result<Option<Value>, ReadError> {
-    of.each("topics", topic)
-}
-
-fn topic_share(of: &mut Stored<'_>) -> Result<Option<Value>, ReadError> {
+fn topic_share(of: &Stored<'_>, out: &mut Vec<u8>) -> Result<bool, ReadError> {
     if of.at("topics").is_null() {
-        return Ok(None);
+        return Ok(false);
     }
-    let mut shares = Vec::new();
-    for topic in of.list("topics") {
-        if topic["share"].is_null() {
-            continue;
-        }
-        let mut made = reference(&topic);
-        made.insert("value".into(), topic["share"].clone());
-        add_levels(of, &mut made, &topic)?;
-        shares.push(Value::Object(made));
+    let shared = of.list("topics").iter().filter(|topic| !topic.get("share").is_null());
+    write_list(shared, out, |topic, out| {
+        let mut made = Object::begin(out);
+        made.reference(topic)?;
+        made.value("value", topic.get("share"))?;
+        add_levels(of, &mut made, topic)?;
+        made.end();
+        Ok(())
+    })?;
+    Ok(true)
+}
+
+fn counts_of_year(_: &Stored<'_>, counts: &Value<'_>, out: &mut Vec<u8>) -> Result<(), ReadError> {
+    let mut made = Object::begin(out);
+    for (name, stored) in [
+        ("year", "year"),
+        ("works_count", "outputs_count"),
+        ("oa_works_count", "oa_outputs_count"),
+        ("cited_by_count", "cited_by_count"),
+    ] {
+        made.value(name, counts.get(stored))?;
     }
-    Ok(Some(shares.into()))
+    made.end();
+    Ok(())
 }
 
-fn counts_by_year(of: &mut Stored<'_>) -> Result<Option<Value>, ReadError> {
-    of.each("counts_by_year", |_, counts| {
-        Ok(json!({
-            "year": (counts["year"]),
-            "works_count": (counts["outputs_count"]),
-            "oa_works_count": (counts["oa_outputs_count"]),
-            "cited_by_count": (counts["cited_by_count"]),
-        }))
-    })
+fn role(_: &Stored<'_>, role: &Value<'_>, out: &mut Vec<u8>) -> Result<(), ReadError> {
+    let mut made = Object::begin(out);
+    made.value("role", role.get("role"))?;
+    made.address("id", "", role.get("id"));
+    made.value("works_count", role.get("outputs_count"))?;
+    made.end();
+    Ok(())
 }
 
-fn roles(of: &mut Stored<'_>) -> Result<Option<Value>, ReadError> {
-    of.each("roles", |_, role| {
-        let id = address_of(&role["id"]);
-        Ok(json!({ "role": (role["role"]), "id": id, "works_count": (role["outputs_count"]) }))
-    })
-}
-
-fn keywords(work: &mut Stored<'_>) -> Result<Option<Value>, ReadError> {
+fn keywords(work: &Stored<'_>, out: &mut Vec<u8>) -> Result<bool, ReadError> {
     if work.at("keywords").is_null() {
-        return Ok(None);
+        return Ok(false);
     }
     // Ids are stored where the names do not give all of them.
     let given = work.list("keyword_ids");
-    let keywords = work.list("keywords").into_iter().enumerate().map(|(at, name)| {
-        let own = given.get(at).and_then(Value::as_str);
-        let id = own.map_or_else(|| keyword_id(name.as_str().unwrap_or_default()), str::to_owned);
-        json!({ "id": (format!("{ADDRESS}keywords/{id}")), "display_name": name })
-    });
-    Ok(Some(keywords.collect()))
+    write_list(work.list("keywords").iter().enumerate(), out, |(at, name), out| {
+        let own = given.get(at).and_then(Value::as_str).map(str::to_owned);
+        let id = own.unwrap_or_else(|| keyword_id(name.as_str().unwrap_or_default()));
+        let mut made = Object::begin(out);
+        made.text("id", Some(&format!("{ADDRESS}keywords/{id}")));
+        made.value("display_name", name)?;
+        made.end();
+        Ok(())
+    })?;
+    Ok(true)
 }
 
-fn awards(work: &mut Stored<'_>) -> Result<Option<Value>, ReadError> {
+fn awards(work: &Stored<'_>, out: &mut Vec<u8>) -> Result<bool, ReadError> {
     if work.at("funders").is_null() {
-        return Ok(None);
+        return Ok(false);
     }
-    let mut awards = Vec::new();
-    for funder in work.list("funders") {
-        for award in funder["awards"].as_array().into_iter().flatten() {
-            awards.push(json!({
-                "id": (address_of(&award["id"])),
-                "display_name": (award["name"]),
-                "funder_award_id": (award["funder_award_id"]),
-                "funder_id": (address_of(&funder["id"])),
-                "funder_display_name": (funder["name"]),
-                "doi": (award["doi"]),
-            }));
-        }
-    }
-    Ok(Some(awards.into()))
+    let funders = work.list("funders").iter();
+    let awards = funders
+        .flat_map(|funder| elements(funder.get("awards")).iter().map(move |award| (funder, award)));
+    write_list(awards, out, |(funder, award), out| {
+        let mut made = Object::begin(out);
+        made.address("id", "", award.get("id"));
+        made.value("display_name", award.get("name"))?;
+        made.value("funder_award_id", award.get("funder_award_id"))?;
+        made.address("funder_id", "", funder.get("id"));
+        made.value("funder_display_name", funder.get("name"))?;
+        made.value("doi", award.get("doi"))?;
+        made.end();
+        Ok(())
+    })?;
+    Ok(true)
 }
 
 /// Appends the words of an abstract, each with its positions, in the order of their first.
@@ -823,14 +850,14 @@ fn inverted_index(text: &str, out: &mut Vec<u8>) {
             None => index.push((word, vec![at])),
         }
     }
-    out.push(b'{');
+    let mut made = Object::begin(out);
     for (word, positions) in &index {
-        write_name(word, out);
+        let out = made.name(word);
         for (at, position) in positions.iter().enumerate() {
             out.push(if at > 0 { b',' } else { b'[' });
             json::unsigned(out, *position as u64);
         }
         out.push(b']');
     }
-    out.push(b'}');
+    made.end();
 }

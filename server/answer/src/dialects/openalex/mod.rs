@@ -195,6 +195,6 @@ fn render(entity: Entity, row: u32, members: &[&'static Member], call: &Call<'_>
     let mut out = Vec::new();
     let parts = stored_members(entity, members);
     let fragments = Fragments::default();
-    write(&mut Stored::read(snapshot, entity, row, &parts, &fragments)?, members, &mut out)?;
+    write(&Stored::read(snapshot, entity, row, &parts, &fragments)?, members, &mut out)?;
     Ok(Reply::json(out))
 }

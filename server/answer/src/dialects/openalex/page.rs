@@ -48,7 +48,7 @@ pub fn answer(list: &'static List, request: &Request, call: &Call<'_>) -> Answer
     let parts = stored_members(list.entity, &members);
     let fragments = Fragments::default();
     let write_row = move |snapshot: &Snapshot, row: u32, out: &mut Vec<u8>| {
-        write(&mut Stored::read(snapshot, list.entity, row, &parts, &fragments)?, &members, out)
+        write(&Stored::read(snapshot, list.entity, row, &parts, &fragments)?, &members, out)
     };
     let scores = found.scores.filter(|_| request.has_score);
     let rows =
@@ -185,9 +185,7 @@ fn key_of(value: &GroupValue, snapshot: &Snapshot) -> Result<String, ReadError> 
     let text = String::from_utf8_lossy(&text);
     let text = text.trim_matches('"');
     Ok(match value {
-        GroupValue::Record { .. } => {
-            address_of(&text.into()).as_str().unwrap_or_default().to_owned()
-        }
+        GroupValue::Record { .. } => address_of(text),
         _ => text.to_owned(),
     })
 }

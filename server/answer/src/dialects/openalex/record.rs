@@ -13,9 +13,9 @@ use pinakes_format::entity::Entity;
 use pinakes_format::storage::error::ReadError;
 use pinakes_format::text::json;
 
-use crate::dialects::openalex::members::{Make, Member, WriteElement, members};
+use crate::dialects::openalex::members::{Make, Member, members};
 use crate::dialects::openalex::stored::{Stored, StoredMembers};
-use crate::dialects::openalex::values::{address_of, write_json};
+use crate::dialects::openalex::values::{write_address, write_list, write_value};
 
 /// The stored members that these members need.
 pub fn stored_members(entity: Entity, selected: &[&'static Member]) -> StoredMembers {
@@ -26,11 +26,7 @@ pub fn stored_members(entity: Entity, selected: &[&'static Member]) -> StoredMem
 }
 
 /// Appends the record with these members.
-pub fn write(
-    stored: &mut Stored<'_>,
-    members: &[&Member],
-    out: &mut Vec<u8>,
-) -> Result<(), ReadError> {
+pub fn write(stored: &Stored<'_>, members: &[&Member], out: &mut Vec<u8>) -> Result<(), ReadError> {
     out.push(b'{');
     let begin = out.len();
     for member in members {
@@ -41,20 +37,23 @@ pub fn write(
         json::string(out, member.name);
         out.push(b':');
         let is_made = match member.make {
-            Make::Of(path) => write_json(stored.at(path), out)?,
             // A known member is left out where the record has no value; other members are null then.
             Make::Known(path) if stored.at(path).is_null() => false,
-            Make::Known(path) => write_json(stored.at(path), out)?,
-            Make::Id(path) => write_json(&address_of(stored.at(path)), out)?,
-            Make::By(_, make) => match make(stored)? {
-                Some(value) => write_json(&value, out)?,
-                None => false,
-            },
-            Make::Each(path, make) => write_each(stored, path, make, out)?,
-            Make::Write(_, write) => {
-                write(stored, out)?;
+            Make::Of(path) | Make::Known(path) => {
+                write_value(stored.at(path), out)?;
                 true
             }
+            Make::Id(path) => {
+                write_address("", stored.at(path), out);
+                true
+            }
+            Make::Each(path, _) if !stored.at(path).is_array() => false,
+            Make::Each(path, write) => {
+                let each = |element, out: &mut Vec<u8>| write(stored, element, out);
+                write_list(stored.list(path), out, each)?;
+                true
+            }
+            Make::By(_, write) => write(stored, out)?,
         };
         // The comma, the name and the colon were written before the value was known to be absent.
         if !is_made {
@@ -63,23 +62,4 @@ pub fn write(
     }
     out.push(b'}');
     Ok(())
-}
-
-/// Appends a list with an element for each element of a stored list; tells whether the stored list is known.
-fn write_each(
-    stored: &mut Stored<'_>,
-    name: &str,
-    write: WriteElement,
-    out: &mut Vec<u8>,
-) -> Result<bool, ReadError> {
-    out.push(b'[');
-    let begin = out.len();
-    let is_known = stored.visit_list(name, |stored, element| {
-        if out.len() > begin {
-            out.push(b',');
-        }
-        write(stored, element, out)
-    })?;
-    out.push(b']');
-    Ok(is_known)
 }

@@ -2,9 +2,9 @@
 //!
 //! The dialect reads a record as a line of an export, with the members that the selection needs.
 
-use std::cell::RefCell;
+use std::cell::{Ref, RefCell};
 use std::collections::HashMap;
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use pinakes_format::changes::add_all_references;
 use pinakes_format::entity::Entity;
@@ -14,9 +14,9 @@ use pinakes_format::record::members::{Members, View};
 use pinakes_format::schema::identifier::parse_record_id;
 use pinakes_format::snapshot::{LookupResult, Snapshot};
 use pinakes_format::storage::error::ReadError;
-use serde_json::{Map, Value};
+use serde_json_borrow::{OwnedValue, Value};
 
-use crate::dialects::openalex::values::{ADDRESS, API, Object, read_json, short_id, write_json};
+use crate::dialects::openalex::values::{API, elements, short_id, write_address, write_list};
 
 /// The members of records that others show of them.
 const REFERRED: [(Entity, &str); 5] = [
@@ -40,21 +40,27 @@ static SELECTIONS: LazyLock<HashMap<Entity, Members>> = LazyLock::new(|| {
     REFERRED.into_iter().filter_map(select).collect()
 });
 
+/// A row of a record that was referred to, by entity and id.
+type ReferredRow = ((Entity, u64), u32);
+
 /// A record as it is stored, and the snapshot with the records it refers to.
 pub struct Stored<'s> {
     snapshot: &'s Snapshot,
     /// The record as a line of an export.
-    line: Map<String, Value>,
-    /// The rows of records that were referred to, by id.
-    rows: HashMap<(Entity, u64), u32>,
-    /// Members of records that this one refers to, by id.
-    referred: HashMap<String, Value>,
+    line: OwnedValue,
+    /// The rows of records that were referred to.
+    rows: RefCell<Vec<ReferredRow>>,
     fragments: &'s Fragments,
 }
 
-/// Records as others show them, as text: the records of a page refer to the same sources, topics and institutions.
+/// What the records of a page share, since they refer to the same sources, topics and institutions.
 #[derive(Default)]
-pub struct Fragments(RefCell<HashMap<String, Box<[u8]>>>);
+pub struct Fragments {
+    /// Records as others show them, as text, by id.
+    texts: RefCell<HashMap<String, Box<[u8]>>>,
+    /// Members of records that others refer to, by id.
+    referred: RefCell<HashMap<String, Arc<OwnedValue>>>,
+}
 
 /// The members that the dialect reads of the records of a list.
 pub enum StoredMembers {
@@ -108,162 +114,121 @@ impl<'s> Stored<'s> {
         if has_references {
             snapshot.or_noted(add_all_references(snapshot, entity, row, &mut writer.out))?;
         }
-        // Null of a record that is noted as absent.
-        let line = read_json::<Option<Object>>(&writer.out)?.unwrap_or_default();
-        let (rows, referred) = (store.into_rows(), HashMap::new());
-        Ok(Stored { snapshot, line, rows, referred, fragments })
+        let (line, rows) = (read_line(writer.out)?, RefCell::new(store.into_rows()));
+        Ok(Stored { snapshot, line, rows, fragments })
     }
 
     /// The value at a dotted path of the line.
-    pub fn at(&self, path: &str) -> &Value {
-        let (first, rest) = path.split_once('.').unwrap_or((path, ""));
-        let value = self.line.get(first).unwrap_or(&Value::Null);
-        if rest.is_empty() { value } else { &value[rest] }
+    pub fn at(&self, path: &'static str) -> &Value<'_> {
+        path.split('.').fold(self.line.get_value(), |value, name| value.get(name))
     }
 
-    /// The elements of a list.
-    pub fn list(&self, name: &str) -> Vec<Value> {
-        self.line.get(name).and_then(Value::as_array).cloned().unwrap_or_default()
+    /// The elements of a list; none where the list is not known.
+    pub fn list(&self, path: &'static str) -> &[Value<'_>] {
+        elements(self.at(path))
     }
 
-    /// The number of the record's id, with its letter.
+    /// The record's id without the prefix of the interface.
     pub fn short_id(&self) -> String {
-        self.line.get("id").map(short_id).unwrap_or_default()
+        match self.at("id") {
+            Value::Str(id) => short_id(id).to_owned(),
+            id => id.to_string(),
+        }
     }
 
     /// The address of a list of records that name this one, as OpenAlex writes it.
-    pub fn list_address(&self, list: &str, key: &str) -> Value {
-        format!("{API}/{list}?filter={key}:{}", self.short_id()).into()
+    pub fn list_address(&self, list: &str, key: &str) -> String {
+        format!("{API}/{list}?filter={key}:{}", self.short_id())
     }
 
     /// Appends the ids of the records that the record refers to.
-    pub fn write_references(&self, out: &mut Vec<u8>) {
-        let Some(ids) = self.line.get(REFERENCES) else {
-            return out.extend_from_slice(b"null");
-        };
-        out.push(b'[');
-        for (at, id) in ids.as_array().into_iter().flatten().enumerate() {
-            let id = id.as_str().unwrap_or_default();
-            out.extend_from_slice(if at > 0 { b",\"" } else { b"\"" });
-            out.extend_from_slice(ADDRESS.as_bytes());
-            // Ids are letters and digits.
-            out.extend_from_slice(id.strip_prefix("HX_").unwrap_or(id).as_bytes());
-            out.push(b'"');
+    pub fn write_references(&self, out: &mut Vec<u8>) -> Result<(), ReadError> {
+        let ids = self.at(REFERENCES);
+        if ids.is_null() {
+            out.extend_from_slice(b"null");
+            return Ok(());
         }
-        out.push(b']');
+        write_list(elements(ids), out, |id, out| {
+            write_address("", id, out);
+            Ok(())
+        })
     }
 
     /// The members of a record that others show; null of a record that the snapshot does not have.
-    pub fn referred(&mut self, entity: Entity, id: &Value) -> Result<Value, ReadError> {
-        let Some(text) = id.as_str() else { return Ok(Value::Null) };
-        if let Some(known) = self.referred.get(text) {
-            return Ok(known.clone());
+    pub fn referred(&self, entity: Entity, id: &Value<'_>) -> Result<Arc<OwnedValue>, ReadError> {
+        let text = id.as_str().unwrap_or_default();
+        if let Some(known) = self.fragments.referred.borrow().get(text) {
+            return Ok(Arc::clone(known));
         }
-        let snapshot = self.snapshot;
-        let found = snapshot.or_noted(self.look_up(entity, text))?;
-        self.referred.insert(text.to_owned(), found.clone());
+        let found = self.snapshot.or_noted(self.look_up(entity, text))?;
+        let found = match found {
+            Some(found) => Arc::new(found),
+            None => Arc::new(read_line(b"null".to_vec())?),
+        };
+        self.fragments.referred.borrow_mut().insert(text.to_owned(), Arc::clone(&found));
         Ok(found)
     }
 
-    fn look_up(&mut self, entity: Entity, text: &str) -> Result<Value, ReadError> {
+    fn look_up(&self, entity: Entity, text: &str) -> Result<Option<OwnedValue>, ReadError> {
         let (Some((of, id)), Some(members)) = (parse_record_id(text), SELECTIONS.get(&entity))
         else {
-            return Ok(Value::Null);
+            return Ok(None);
         };
         if of != entity {
-            return Ok(Value::Null);
+            return Ok(None);
         }
-        let found = match self.rows.get(&(entity, id)) {
-            Some(row) => LookupResult::Row(*row),
+        let known = self.rows.borrow().iter().find(|(of, _)| *of == (entity, id)).map(|of| of.1);
+        let found = match known {
+            Some(row) => LookupResult::Row(row),
             None => match self.snapshot.find(entity, id)? {
                 LookupResult::Merged(into) => self.snapshot.find(entity, into)?,
                 found => found,
             },
         };
-        let LookupResult::Row(row) = found else { return Ok(Value::Null) };
+        let LookupResult::Row(row) = found else { return Ok(None) };
         let store = NotedRows::new(self.snapshot);
         let mut writer = members.writer(&store);
         members.render(row, &mut writer)?;
-        // Null of a record that is noted as absent.
-        let found = read_json(&writer.out)?;
-        self.rows.extend(store.into_rows());
-        Ok(found)
+        let found = read_line(writer.out)?;
+        self.rows.borrow_mut().extend(store.into_rows());
+        Ok(Some(found))
     }
 
-    /// Appends a record that this one refers to as `make` makes it, or as an earlier call made it. A fragment is kept if `make`
-    /// says that it is whole.
+    /// Appends a record that this one refers to as `write` writes it, or as an earlier call wrote it. A fragment is kept if
+    /// `write` says that it is whole.
     pub fn write_fragment(
-        &mut self,
-        id: &Value,
+        &self,
+        id: &Value<'_>,
         out: &mut Vec<u8>,
-        make: impl FnOnce(&mut Stored<'s>) -> Result<(Value, bool), ReadError>,
+        write: impl FnOnce(&mut Vec<u8>) -> Result<bool, ReadError>,
     ) -> Result<(), ReadError> {
         let id = id.as_str().unwrap_or_default();
-        if let Some(known) = self.fragments.0.borrow().get(id) {
-            out.extend_from_slice(known);
+        let known = Ref::filter_map(self.fragments.texts.borrow(), |texts| texts.get(id));
+        if let Ok(known) = known {
+            out.extend_from_slice(&known);
             return Ok(());
         }
+        drop(known);
         let from = out.len();
-        let (made, is_whole) = make(self)?;
-        write_json(&made, out)?;
-        if is_whole {
-            self.fragments.0.borrow_mut().insert(id.to_owned(), out[from..].into());
+        if write(out)? {
+            self.fragments.texts.borrow_mut().insert(id.to_owned(), out[from..].into());
         }
         Ok(())
     }
+}
 
-    /// Calls `visit` with a member, which leaves the line meanwhile.
-    pub fn with<T>(
-        &mut self,
-        name: &str,
-        visit: impl FnOnce(&mut Stored<'s>, &Value) -> Result<T, ReadError>,
-    ) -> Result<T, ReadError> {
-        let member = self.line.get_mut(name).map(Value::take).unwrap_or_default();
-        let visited = visit(self, &member);
-        if let Some(place) = self.line.get_mut(name) {
-            *place = member;
-        }
-        visited
-    }
-
-    /// Makes objects of a list from its elements; `None` of a list that is not known.
-    pub fn each(
-        &mut self,
-        name: &str,
-        make: impl Fn(&mut Stored<'s>, &Value) -> Result<Value, ReadError>,
-    ) -> Result<Option<Value>, ReadError> {
-        let mut made = Vec::new();
-        let add = |stored: &mut Stored<'s>, element: &Value| {
-            made.push(make(stored, element)?);
-            Ok(())
-        };
-        let is_known = self.visit_list(name, add)?;
-        Ok(is_known.then(|| made.into()))
-    }
-
-    /// Visits the elements of a list; tells whether the list is known. The list leaves the line meanwhile, since a list of
-    /// thousands of authors is not copied.
-    pub fn visit_list(
-        &mut self,
-        name: &str,
-        mut visit: impl FnMut(&mut Stored<'s>, &Value) -> Result<(), ReadError>,
-    ) -> Result<bool, ReadError> {
-        let Some(list) = self.line.get_mut(name).map(Value::take) else { return Ok(false) };
-        let elements = list.as_array();
-        let is_known = elements.is_some();
-        elements.into_iter().flatten().try_for_each(|element| visit(self, element))?;
-        if let Some(place) = self.line.get_mut(name) {
-            *place = list;
-        }
-        Ok(is_known)
-    }
+/// Reads the text of a record; null of a record that is noted as absent.
+fn read_line(text: Vec<u8>) -> Result<OwnedValue, ReadError> {
+    let damaged = || ReadError::corrupt("records", "a record is not JSON");
+    let text = String::from_utf8(text).map_err(|_| damaged())?;
+    OwnedValue::from_string(text).map_err(|_| damaged())
 }
 
 /// A snapshot that notes the rows of the records that a record refers to: these need not be found by their ids. On a mirror,
 /// records whose members others show are fetched together with the names of all.
 struct NotedRows<'s> {
     snapshot: &'s Snapshot,
-    rows: Mutex<HashMap<(Entity, u64), u32>>,
+    rows: Mutex<Vec<ReferredRow>>,
 }
 
 impl<'s> NotedRows<'s> {
@@ -271,7 +236,7 @@ impl<'s> NotedRows<'s> {
         NotedRows { snapshot, rows: Mutex::default() }
     }
 
-    fn into_rows(self) -> HashMap<(Entity, u64), u32> {
+    fn into_rows(self) -> Vec<ReferredRow> {
         self.rows.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -279,12 +244,12 @@ impl<'s> NotedRows<'s> {
         let has_record = row < self.snapshot.count(entity);
         if !has_record
             || self.snapshot.suppressed().has(entity, row)
-            || !SELECTIONS.contains_key(&entity)
+            || !REFERRED.iter().any(|(referred, _)| *referred == entity)
         {
             return;
         }
         self.snapshot.note_record(entity, row);
-        self.rows.lock().unwrap_or_else(PoisonError::into_inner).insert((entity, id), row);
+        self.rows.lock().unwrap_or_else(PoisonError::into_inner).push(((entity, id), row));
     }
 }
 
