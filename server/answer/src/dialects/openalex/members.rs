@@ -1,7 +1,6 @@
 //! The members of OpenAlex's records, by list: a table for each list, and the functions that make members.
 
-use std::collections::HashMap;
-
+use hashbrown::HashMap;
 use pinakes_format::entity::Entity;
 use pinakes_format::record::keyword_id;
 use pinakes_format::storage::error::ReadError;
@@ -841,23 +840,42 @@ fn awards(work: &Stored<'_>, out: &mut Vec<u8>) -> Result<bool, ReadError> {
 
 /// Appends the words of an abstract, each with its positions, in the order of their first.
 fn inverted_index(text: &str, out: &mut Vec<u8>) {
-    let mut index: Vec<(&str, Vec<usize>)> = Vec::new();
-    let mut places: HashMap<&str, usize> = HashMap::new();
-    for (at, word) in text.split(' ').enumerate() {
-        let place = *places.entry(word).or_insert(index.len());
-        match index.get_mut(place) {
-            Some((_, positions)) => positions.push(at),
-            None => index.push((word, vec![at])),
-        }
+    /// A word with its first and its last position.
+    struct Word<'t> {
+        text: &'t str,
+        first: usize,
+        last: usize,
     }
-    let mut made = Object::begin(out);
-    for (word, positions) in &index {
-        let out = made.name(word);
-        for (at, position) in positions.iter().enumerate() {
-            out.push(if at > 0 { b',' } else { b'[' });
-            json::unsigned(out, *position as u64);
+    const NONE: usize = usize::MAX;
+    let mut words: Vec<Word<'_>> = Vec::new();
+    let mut numbers: HashMap<&str, usize> = HashMap::new();
+    // For each position, the next of the same word.
+    let mut next = Vec::new();
+    for (at, word) in text.split(' ').enumerate() {
+        let number = *numbers.entry(word).or_insert(words.len());
+        match words.get_mut(number) {
+            Some(word) => next[std::mem::replace(&mut word.last, at)] = at,
+            None => words.push(Word { text: word, first: at, last: at }),
+        }
+        next.push(NONE);
+    }
+    out.push(b'{');
+    for (number, word) in words.iter().enumerate() {
+        if number > 0 {
+            out.push(b',');
+        }
+        json::string(out, word.text);
+        out.extend_from_slice(b":[");
+        let mut position = word.first;
+        loop {
+            json::unsigned(out, position as u64);
+            position = next[position];
+            if position == NONE {
+                break;
+            }
+            out.push(b',');
         }
         out.push(b']');
     }
-    made.end();
+    out.push(b'}');
 }

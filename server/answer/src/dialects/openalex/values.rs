@@ -38,6 +38,16 @@ pub fn write_address(path: &str, id: &Value<'_>, out: &mut Vec<u8>) {
 
 /// Appends a value.
 pub fn write_value(value: &Value<'_>, out: &mut Vec<u8>) -> Result<(), ReadError> {
+    // Most values are texts or null.
+    match value {
+        Value::Null => out.extend_from_slice(b"null"),
+        Value::Str(text) => json::string(out, text),
+        value => return write_other(value, out),
+    }
+    Ok(())
+}
+
+fn write_other(value: &Value<'_>, out: &mut Vec<u8>) -> Result<(), ReadError> {
     let written = serde_json::to_writer(out, value);
     written.map_err(|_| ReadError::Internal("a value cannot be written"))
 }
@@ -81,27 +91,27 @@ impl<'o> Object<'o> {
     }
 
     /// Appends the name of a member, whose value follows.
-    pub fn name(&mut self, name: &str) -> &mut Vec<u8> {
-        if self.out.last() != Some(&b'{') {
-            self.out.push(b',');
-        }
-        json::string(self.out, name);
-        self.out.push(b':');
+    pub fn name(&mut self, name: &'static str) -> &mut Vec<u8> {
+        // Names of members are letters, digits and lines.
+        let before: &[u8] = if self.out.last() == Some(&b'{') { b"\"" } else { b",\"" };
+        self.out.extend_from_slice(before);
+        self.out.extend_from_slice(name.as_bytes());
+        self.out.extend_from_slice(b"\":");
         self.out
     }
 
     /// Appends a member.
-    pub fn value(&mut self, name: &str, value: &Value<'_>) -> Result<(), ReadError> {
+    pub fn value(&mut self, name: &'static str, value: &Value<'_>) -> Result<(), ReadError> {
         write_value(value, self.name(name))
     }
 
     /// Appends a member that is left out where it is null.
-    pub fn known(&mut self, name: &str, value: &Value<'_>) -> Result<(), ReadError> {
+    pub fn known(&mut self, name: &'static str, value: &Value<'_>) -> Result<(), ReadError> {
         if value.is_null() { Ok(()) } else { self.value(name, value) }
     }
 
     /// Appends a text, or null.
-    pub fn text(&mut self, name: &str, text: Option<&str>) {
+    pub fn text(&mut self, name: &'static str, text: Option<&str>) {
         let out = self.name(name);
         match text {
             Some(text) => json::string(out, text),
@@ -110,7 +120,7 @@ impl<'o> Object<'o> {
     }
 
     /// Appends the address of an id below a path.
-    pub fn address(&mut self, name: &str, path: &str, id: &Value<'_>) {
+    pub fn address(&mut self, name: &'static str, path: &str, id: &Value<'_>) {
         write_address(path, id, self.name(name));
     }
 
