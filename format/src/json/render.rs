@@ -6,6 +6,7 @@
 use crate::entity::{Entity, NO_ID};
 use crate::json::record_reader::RecordReader;
 use crate::storage::error::ReadError;
+use crate::storage::long_text::bytes_in;
 use crate::text::{json, time};
 
 /// The members that a record shows.
@@ -294,7 +295,8 @@ impl<'s> JsonWriter<'s> {
     /// Appends a long text of the current record, given its range in the pool.
     pub(crate) fn long_text(&mut self, offset: u32, length: u32) -> Result<(), ReadError> {
         self.inflate_long_texts()?;
-        let bytes = long_text_in(self.record.long_text_pool.as_deref(), offset, length)?;
+        let bytes =
+            bytes_in(self.record.long_text_pool.as_deref().unwrap_or_default(), offset, length)?;
         json::string_of_bytes(&mut self.out, bytes);
         Ok(())
     }
@@ -302,7 +304,7 @@ impl<'s> JsonWriter<'s> {
     /// A long text of the current record, given its range in the pool.
     pub(crate) fn long_text_bytes(&mut self, offset: u32, length: u32) -> Result<&[u8], ReadError> {
         self.inflate_long_texts()?;
-        long_text_in(self.record.long_text_pool.as_deref(), offset, length)
+        bytes_in(self.record.long_text_pool.as_deref().unwrap_or_default(), offset, length)
     }
 
     fn inflate_long_texts(&mut self) -> Result<(), ReadError> {
@@ -332,11 +334,4 @@ impl<'s> JsonWriter<'s> {
         json::string_of_bytes(&mut self.out, orcid);
         self.out.remove(from);
     }
-}
-
-fn long_text_in(pool: Option<&[u8]>, offset: u32, length: u32) -> Result<&[u8], ReadError> {
-    let (pool, from) = (pool.unwrap_or_default(), offset as usize);
-    from.checked_add(length as usize)
-        .and_then(|to| pool.get(from..to))
-        .ok_or(ReadError::corrupt("records", "a long text lies outside its pool"))
 }

@@ -6,11 +6,10 @@ use crate::autocomplete::Identifier;
 use crate::entity::Entity;
 use crate::matching::names::first_rows;
 use crate::matching::words::Word;
-use crate::matching::{
-    CANDIDATES_MAX, Candidate, Evidence, Question, institutions, outputs, tree_of,
-};
+use crate::matching::{CANDIDATES_MAX, Candidate, Evidence, Question, institutions, outputs};
 use crate::query::{Deadline, QueryError, is_long, rows_of_words};
 use crate::record::gather::{Gather, Gathered, PathTree};
+use crate::record::tree_of;
 use crate::record::{Author, Output};
 use crate::schema::identifier::Scheme;
 use crate::snapshot::Snapshot;

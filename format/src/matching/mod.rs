@@ -28,21 +28,8 @@ mod words;
 use crate::autocomplete::Identifier;
 use crate::entity::Entity;
 use crate::query::{Deadline, QueryError};
-use crate::record::gather::{PathTree, find_path};
-use crate::record::schema_of;
 use crate::snapshot::Snapshot;
 use crate::storage::error::ReadError;
-
-/// The tree of members of an entity; the end of each is its number among them.
-fn tree_of(entity: Entity, members: &[&str]) -> PathTree {
-    let schema = schema_of(entity);
-    let mut tree = PathTree::default();
-    for (end, path) in members.iter().enumerate() {
-        let Some(found) = find_path(&schema, path) else { panic!("no member `{path}`") };
-        tree.add(&found.path, end);
-    }
-    tree
-}
 
 /// The most candidates of an answer.
 pub const CANDIDATES_MAX: usize = 10;

@@ -60,7 +60,7 @@ pub use crate::record::venue_metrics::VenueMetrics;
 
 use crate::record::build::Build;
 use crate::record::columns::Columns;
-use crate::record::gather::Gather;
+use crate::record::gather::{Gather, PathTree, find_path};
 use crate::record::schema::Describe;
 use crate::record::select::SelectMember;
 use crate::record::slot::{Slot, SlotNumber};
@@ -92,6 +92,21 @@ pub trait Record: Describe + Build + Gather + Render + SelectMember + Columns + 
 /// The schema of an entity's record.
 pub fn schema_of(entity: Entity) -> schema::Schema {
     with_record!(entity, R => R::schema())
+}
+
+/// The tree of some members of an entity, by their paths; the end of each is its number among them.
+///
+/// # Panics
+///
+/// If records have no such member.
+pub(crate) fn tree_of(entity: Entity, members: &[&str]) -> PathTree {
+    let schema = schema_of(entity);
+    let mut tree = PathTree::default();
+    for (end, path) in members.iter().enumerate() {
+        let Some(found) = find_path(&schema, path) else { panic!("no member `{path}`") };
+        tree.add(&found.path, end);
+    }
+    tree
 }
 
 /// A record as files keep it: an rkyv archive of two byte strings.

@@ -59,6 +59,28 @@ impl Deflater {
     }
 }
 
+/// The bytes of a text in its pool.
+///
+/// # Errors
+///
+/// Where they lie outside.
+pub fn bytes_in(pool: &[u8], offset: u32, length: u32) -> Result<&[u8], ReadError> {
+    let from = offset as usize;
+    from.checked_add(length as usize)
+        .and_then(|to| pool.get(from..to))
+        .ok_or(ReadError::corrupt("records", "a long text lies outside its pool"))
+}
+
+/// A text in its pool.
+///
+/// # Errors
+///
+/// Where it lies outside, or is not UTF-8.
+pub fn text_in(pool: &[u8], offset: u32, length: u32) -> Result<&str, ReadError> {
+    let text = str::from_utf8(bytes_in(pool, offset, length)?);
+    text.map_err(|_| ReadError::corrupt("records", "a long text is not UTF-8"))
+}
+
 /// Decompresses a frame. The pool of an empty frame is empty.
 ///
 /// # Errors

@@ -279,6 +279,7 @@ fn entries(entity: Entity, records: &Records, renderer: &Renderer<'_>) -> Vec<En
     let mut entries: Vec<Entry> = entries.into_iter().map(|(_, _, entry)| entry).collect();
     if let Entity::Outputs = entity {
         add_citations(&mut entries);
+        add_versions(&mut entries);
     }
     entries
 }
@@ -296,6 +297,51 @@ fn add_citations(outputs: &mut [Entry]) {
         let ids = citing.remove(&output.id).unwrap_or_default();
         output.unshown["referenced_by"] = Value::Array(ids);
     }
+}
+
+/// Gives each output the ids of its other versions: outputs with its title, of three words or more, and its first author.
+/// Two of one source and type are no versions.
+fn add_versions(outputs: &mut [Entry]) {
+    let title = |output: &Entry| fold(output.single["title"].as_str().unwrap_or_default());
+    let mut titled: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for (at, output) in outputs.iter().enumerate() {
+        titled.entry(title(output)).or_default().push(at);
+    }
+    titled.retain(|title, _| title.split(' ').count() >= 3);
+    for at in 0..outputs.len() {
+        let (own, empty) = (&outputs[at], Vec::new());
+        let others = titled.get(&title(own)).unwrap_or(&empty);
+        let others = others.iter().map(|at| &outputs[*at]);
+        let ids: Vec<Value> = others
+            .filter(|other| other.id != own.id && are_versions(own, other))
+            .map(|other| other.id.as_str().into())
+            .collect();
+        outputs[at].unshown["is_version_of"] = Value::Array(ids);
+    }
+}
+
+fn are_versions(one: &Entry, other: &Entry) -> bool {
+    let author = |output: &Entry| -> Vec<String> {
+        let linked = output.single["authors"][0]["name"].as_str();
+        let printed = output.unshown["authors"][0]["raw_author_name"].as_str();
+        let folded = fold(linked.or(printed).unwrap_or_default());
+        folded.split(' ').filter(|word| !word.is_empty()).map(str::to_owned).collect()
+    };
+    let (own, others) = (author(one), author(other));
+    let (Some(first), Some(last)) = (own.first(), own.last()) else { return false };
+    let is_alike = others.last() == Some(last)
+        && others.first().is_some_and(|other| other.chars().next() == first.chars().next());
+    let words = |name: &[String]| -> BTreeMap<String, usize> {
+        name.iter().fold(BTreeMap::new(), |mut counts, word| {
+            *counts.entry(word.clone()).or_default() += 1;
+            counts
+        })
+    };
+    let source = |output: &Entry| output.single["primary_venue"]["source"]["id"].clone();
+    let is_series = !source(one).is_null()
+        && source(one) == source(other)
+        && one.single["type"] == other.single["type"];
+    !is_series && (is_alike || words(&own) == words(&others))
 }
 
 const INSTITUTION_TYPES: [&str; 9] = [

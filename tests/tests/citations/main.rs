@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
+mod versions;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,

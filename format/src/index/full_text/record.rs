@@ -1,7 +1,5 @@
 //! The texts of a record, as the index has them.
 
-use std::str;
-
 use crate::index::encoding::ReferenceLookup;
 use crate::index::full_text::impact::weighted_length;
 use crate::index::full_text::layout::{POSITION_MAX, VALUE_GAP};
@@ -11,7 +9,7 @@ use crate::record::Output;
 use crate::record::gather::{Gather, Gathered};
 use crate::schema::texts::{FIELDS, Field, TextPaths};
 use crate::storage::error::ReadError;
-use crate::storage::long_text::inflate;
+use crate::storage::long_text::{inflate, text_in};
 use crate::text::analyzer::each_compound;
 
 /// Counts the words of a record's texts, and gives each word its place.
@@ -103,13 +101,7 @@ pub fn each_text(
                     if pool.is_none() {
                         pool = Some(inflate(record.long_texts)?);
                     }
-                    let from = offset as usize;
-                    let text = pool
-                        .as_ref()
-                        .and_then(|pool| pool.get(from..from.checked_add(length as usize)?))
-                        .and_then(|text| str::from_utf8(text).ok());
-                    let outside = "a long text lies outside its pool, or is not UTF-8";
-                    visit(field, text.ok_or(ReadError::corrupt("records", outside))?);
+                    visit(field, text_in(pool.as_deref().unwrap_or_default(), offset, length)?);
                     return Ok(());
                 }
                 _ => return Err(ReadError::Internal("a searched member is no text")),

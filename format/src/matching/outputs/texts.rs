@@ -3,9 +3,9 @@
 use std::sync::LazyLock;
 
 use crate::entity::Entity;
-use crate::matching::tree_of;
 use crate::record::Output;
 use crate::record::gather::{Gather, Gathered, PathTree};
+use crate::record::tree_of;
 use crate::snapshot::Snapshot;
 use crate::storage::error::ReadError;
 

@@ -21,6 +21,7 @@ use crate::query::parse::filter::Expression;
 use crate::query::parse::operand::Operand;
 use crate::query::parse::query::Query;
 use crate::query::parse::search::Search;
+use crate::query::rows::versions::Work;
 use crate::query::search::RecordTexts;
 use crate::record::gather::{Gathered, PathTarget, PathTree};
 use crate::schema::countries::Class;
@@ -82,6 +83,8 @@ enum Matcher {
     Id(u64),
     /// True of a record that refers to one of these ids, or of the records with these ids.
     Linked(Vec<u64>),
+    /// True of the other versions of the record with this id.
+    Version(u64, Work),
     /// True if each of the words is a prefix of a word in some name.
     Words(Vec<String>),
     /// True if the texts of the record match.
@@ -148,6 +151,15 @@ impl Predicate {
                 if condition.index == Index::Citations(Direction::References) {
                     state.has_value = lookup.is_cited(self.entity, row)?;
                 }
+            }
+        }
+        let is_of_versions =
+            |condition: &Condition| matches!(condition.index, Index::Versions { .. });
+        if self.conditions.iter().any(is_of_versions)
+            && let Some(work) = Work::read(lookup, row)?
+        {
+            for (condition, state) in self.conditions.iter().zip(&mut states) {
+                state.has_match |= condition.is_version(id, &work);
             }
         }
         Ok(self
@@ -300,6 +312,14 @@ impl Condition {
         });
     }
 
+    /// Whether a work, the record with this id, is another version of a named record.
+    fn is_version(&self, id: u64, work: &Work) -> bool {
+        self.matchers.iter().any(|matcher| match matcher {
+            Matcher::Version(named, of) => *named != id && of.is_version_of(work),
+            _ => false,
+        })
+    }
+
     fn initial_state(&self) -> MatchState {
         let words = |matcher: &Matcher| match matcher {
             Matcher::Words(words) => vec![false; words.len()],
@@ -356,7 +376,7 @@ impl Condition {
                     state.has_match |= beyond.matches.is_true_of(lookup, row)?;
                 }
             }
-            Index::Ids | Index::Citations(_) | Index::FullText(_) => {}
+            Index::Ids | Index::Citations(_) | Index::Versions { .. } | Index::FullText(_) => {}
             Index::Read { entity, .. } => {
                 let listed = index_entry(Terms::Rows(entity), part, value, lookup)?;
                 state.has_value |= listed.is_present;
@@ -446,9 +466,11 @@ impl Condition {
             Matcher::Null => !state.has_value,
             Matcher::Presence(is_present) => state.has_value == *is_present,
             Matcher::OneOf(_, is_one) => state.has_match == *is_one,
-            Matcher::Terms(_) | Matcher::Between(..) | Matcher::Linked(_) | Matcher::Search(_) => {
-                state.has_match
-            }
+            Matcher::Terms(_)
+            | Matcher::Between(..)
+            | Matcher::Linked(_)
+            | Matcher::Version(..)
+            | Matcher::Search(_) => state.has_match,
             Matcher::Id(wanted) => *wanted == id,
             Matcher::Words(_) => {
                 state.words.get(at).is_some_and(|found| found.iter().all(|is_found| *is_found))
@@ -470,7 +492,7 @@ fn reads(index: Index, end: &PathUse) -> bool {
         Index::Prefixes(lists) => end.prefixes == Some(lists),
         Index::NamesScanned { rows, .. } | Index::Through { rows, .. } => end.lists == Some(rows),
         Index::Words => end.names.is_some(),
-        Index::Citations(_) | Index::FullText(_) => false,
+        Index::Citations(_) | Index::Versions { .. } | Index::FullText(_) => false,
         Index::Read { read, .. } => end.read == Some(read),
         Index::Any(indexes) => indexes.iter().any(|index| reads(*index, end)),
         Index::OneOf { index, .. } | Index::Classes { index, .. } => reads(*index, end),
@@ -595,6 +617,14 @@ impl Matcher {
                     linked.extend(lookup.references(*entity, row)?);
                 }
                 Some(Matcher::Linked(linked))
+            }
+            (Index::Versions { .. }, Operand::Record(entity, id)) => {
+                let id = lookup.merged_into(*entity, *id)?;
+                let mut rows = lookup.rows_with(*entity, id)?;
+                match rows.find(|row| *row < lookup.count(*entity)) {
+                    Some(row) => Work::read(lookup, row)?.map(|work| Matcher::Version(id, work)),
+                    None => None,
+                }
             }
             (Index::Read { .. }, Operand::Record(entity, id)) => {
                 let rows = lookup.rows_with(*entity, lookup.merged_into(*entity, *id)?)?;

@@ -18,6 +18,7 @@ use crate::query::rows::intersection::Intersection;
 use crate::query::rows::name_scan;
 use crate::query::rows::range::ValueRange;
 use crate::query::rows::union::Union;
+use crate::query::rows::versions::Work;
 use crate::query::rows::words::{add_words, rows_of_prefixes, rows_of_words};
 use crate::query::search::SearchSummary;
 use crate::record::gather::Gathered;
@@ -216,6 +217,9 @@ impl<'s> ExpressionResolver<'s, '_> {
             }
             (Index::Order(order), operand) => self.add_from_order(order, operand)?,
             (Index::Citations(direction), operand) => self.add_linked(direction, operand)?,
+            (Index::Versions { titles }, Operand::Record(entity, id)) => {
+                self.add_versions(titles, *entity, *id)?;
+            }
             (Index::FullText(_), Operand::Search(search)) => {
                 let (matching, summary) = search.rows(self.snapshot, self.entity, self.deadline)?;
                 self.union.add_set(matching)?;
@@ -461,6 +465,34 @@ impl<'s> ExpressionResolver<'s, '_> {
                 }
             }
             _ => return Err(ReadError::Internal("the operand is no record").into()),
+        }
+        Ok(())
+    }
+
+    /// Adds the other versions of a record. Cost: one record read for each record of the same title.
+    fn add_versions(&mut self, titles: usize, entity: Entity, id: u64) -> Result<(), QueryError> {
+        let snapshot = self.snapshot;
+        for named in self.rows_with_id(entity, id)?.filter(|row| *row < snapshot.count(entity)) {
+            let Some(work) = Work::read(snapshot, named)? else { continue };
+            let term = work.term();
+            let lists = snapshot.term_lists(entity)?;
+            let Some(list) = term.map(|term| lists.find(titles, term)).transpose()?.flatten()
+            else {
+                continue;
+            };
+            let mut rows = Vec::new();
+            list.each(|row| {
+                rows.push(row);
+                true
+            })?;
+            for row in rows.into_iter().filter(|row| *row != named) {
+                self.deadline.check()?;
+                // On a mirror, the records of all rows are fetched together.
+                let other = snapshot.or_noted(Work::read(snapshot, row))?;
+                if other.is_some_and(|other| work.is_version_of(&other)) {
+                    self.union.add_row(row);
+                }
+            }
         }
         Ok(())
     }

@@ -48,7 +48,10 @@ pub(in crate::query) fn parse_operand(key: &Key, value: &RawValue<'_>) -> Result
         key.kind,
         Kind::Day(Bound::From | Bound::To) | Kind::Moment(Bound::From | Bound::To)
     );
-    let has_null = !is_bound && !matches!(key.kind, Kind::Words | Kind::Search);
+    // Whether a record has no other version is in no index.
+    let has_null = !is_bound
+        && !matches!(key.kind, Kind::Words | Kind::Search)
+        && !matches!(key.filter, Some(Index::Versions { .. }));
     if !value.is_quoted && text == "null" && has_null {
         return Ok(match key.filter {
             // Every record answers whether it has a value, so the answer itself is never null.

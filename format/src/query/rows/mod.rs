@@ -7,6 +7,7 @@ pub(super) mod intersection;
 pub(super) mod name_scan;
 pub(super) mod range;
 pub(super) mod union;
+pub(super) mod versions;
 pub(super) mod words;
 
 pub use crate::query::rows::deadline::{Deadline, QueryError};

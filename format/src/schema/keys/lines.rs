@@ -65,6 +65,8 @@ pub(super) enum Aspect {
     Citations(Direction),
     /// The number of records that the record refers to.
     ReferenceCount,
+    /// The other versions of one of the named records, which have the same title.
+    Versions,
     /// References that are read from the records which another key of references finds, because posting lists of their own
     /// would take more bytes than they are worth.
     Read { among: &'static str },
@@ -119,6 +121,10 @@ impl Line {
 
     const fn follows(self, direction: Direction) -> Line {
         Line { aspect: Aspect::Citations(direction), ..self }
+    }
+
+    const fn versions(self, titles: &'static str) -> Line {
+        Line { path: titles, aspect: Aspect::Versions, ..self }
     }
 
     const fn counts_references(self) -> Line {
@@ -284,6 +290,7 @@ const OUTPUTS: &[Line] = &[
     f("apc_list.provenance"),
     f("references").follows(Direction::Citations),
     f("referenced_by").follows(Direction::References),
+    f("is_version_of").versions("title"),
     fs("references.count").counts_references(),
 ];
 

@@ -137,6 +137,11 @@ pub enum Index {
     /// The citation graph: the rows that the named records have in this direction. `references:W1`
     /// follows the citations of W1.
     Citations(Direction),
+    /// The versions of the named record: by its title, among the posting lists `titles`.
+    Versions {
+        /// The posting lists by folded title.
+        titles: usize,
+    },
     /// The posting lists `rows`, for the rows of `entity` whose name matches. The lists `named`
     /// tell which rows refer to a named record.
     Names {

@@ -176,6 +176,7 @@ impl KeysBuilder {
         match line.aspect {
             Aspect::Citations(direction) => return self.citations(line, direction),
             Aspect::ReferenceCount => return self.reference_count(line),
+            Aspect::Versions => return self.versions(line),
             Aspect::Texts(fields) => {
                 let filter = Some(Index::FullText(fields));
                 return Key {
@@ -202,12 +203,24 @@ impl KeysBuilder {
     }
 
     fn citations(&self, line: &Line, direction: Direction) -> Key {
+        self.of_records(line, Index::Citations(direction))
+    }
+
+    /// A key whose values are records of the same entity, and no member.
+    fn of_records(&self, line: &Line, index: Index) -> Key {
         let Some(entity) = Entity::all().find(|entity| entity.facts().route == self.keys.route)
         else {
             panic!("the key `{}` is of no entity", line.name);
         };
-        let filter = Some(Index::Citations(direction));
-        Key { name: line.name, kind: Kind::Id(entity), is_many: true, filter, sort: None }
+        let (kind, filter) = (Kind::Id(entity), Some(index));
+        Key { name: line.name, kind, is_many: true, filter, sort: None }
+    }
+
+    fn versions(&self, line: &Line) -> Key {
+        let Some(titles) = self.keys.lists.iter().position(|lists| lists.path == line.path) else {
+            panic!("the key `{}` needs the key `{}` before it", line.name, line.path);
+        };
+        self.of_records(line, Index::Versions { titles })
     }
 
     /// A key of an order whose values the citation graph holds, and no member.
@@ -390,7 +403,11 @@ fn kind_of(line: &Line, end: &FoundPath) -> Kind {
         Aspect::To => return date_of(end, Bound::To),
         Aspect::Identifier => return Kind::Identifier(Scheme::of_key(line.path)),
         Aspect::Texts(_) => return Kind::Search,
-        Aspect::Value | Aspect::Citations(_) | Aspect::ReferenceCount | Aspect::Read { .. } => {}
+        Aspect::Value
+        | Aspect::Citations(_)
+        | Aspect::ReferenceCount
+        | Aspect::Versions
+        | Aspect::Read { .. } => {}
     }
     match (&end.schema, &end.target) {
         (Schema::Id(entity), _) => Kind::Id(*entity),

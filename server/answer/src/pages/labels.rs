@@ -6,7 +6,7 @@
 use pinakes_format::entity::Facts;
 
 /// Names that are not spelled out word by word.
-const NAMES: [(&str, &str); 41] = [
+const NAMES: [(&str, &str); 42] = [
     ("2yr_mean_citedness", "Mean citations in two years"),
     ("affiliations.id", "Institution, past or present"),
     ("apc_usd_by_year", "APC in USD by year"),
@@ -40,6 +40,7 @@ const NAMES: [(&str, &str); 41] = [
     ("i10_index", "i10-index"),
     ("ids", "Identifiers"),
     ("international", "Names in other languages"),
+    ("is_version_of", "Version of"),
     ("name.search", "Words in the name"),
     ("outputs_count", "Outputs"),
     ("referenced_by", "Referenced by"),

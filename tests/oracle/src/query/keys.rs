@@ -299,6 +299,7 @@ const OUTPUTS: &[Key] = &[
     f("references", Hx).at("references.id"),
     f("referenced_by", Hx),
     fs("references.count", Integer),
+    f("is_version_of", Hx),
 ];
 
 const AUTHORS: &[Key] = &[

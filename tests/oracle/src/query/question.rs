@@ -135,6 +135,7 @@ fn alternative(
             Kind::From | Kind::To | Kind::Search | Kind::ReferenceSearch => {
                 Err(Refused("`null` where a value belongs"))
             }
+            Kind::Hx if key.name == "is_version_of" => Err(Refused("`null` where an id belongs")),
             _ => Ok(Test::Null),
         };
     }

@@ -15,7 +15,7 @@ use serde_json::Value;
 use super::keys::{Key, Kind};
 use super::{Lists, Refused, gathered, order, parameters, records_by_id};
 
-/// A group: the value of each key, as the first record shows it, and the number of records.
+/// A group: the value of each key, as the first matching record shows it, and the number of records.
 pub type Group = (Vec<Value>, u64);
 
 /// The statistics of a set of numbers.
@@ -38,11 +38,12 @@ pub struct Numbers {
 impl Key {
     /// Whether lists can be grouped by the key.
     pub fn is_grouping(&self) -> bool {
-        let is_own_id = self.name == "id";
+        // Versions are looked up for the records that a filter names.
+        let names_records = ["id", "is_version_of"].contains(&self.name);
         let is_other =
             matches!(self.kind, Kind::Fraction | Kind::Text | Kind::Date | Kind::From | Kind::To);
         self.is_filter
-            && !is_own_id
+            && !names_records
             && !is_other
             && !matches!(self.kind, Kind::Search | Kind::ReferenceSearch)
     }
@@ -67,11 +68,18 @@ impl Lists<'_> {
         keys: &[&Key],
     ) -> Result<Vec<Group>, Refused> {
         let topics = records_by_id(self.library);
+        // By key and text: the value as the first matching record has it, whatever group that record is in.
+        let mut spellings: Vec<BTreeMap<String, Value>> = vec![BTreeMap::new(); keys.len()];
         let mut counts: BTreeMap<Vec<String>, (Vec<Value>, u64)> = BTreeMap::new();
         for row in self.rows(route, raw_query)? {
             let entry = &self.library.entities[route][row];
             let of_key = |key: &&Key| normal_values(key, &gathered(key, entry, &topics));
             let of_keys: Vec<BTreeMap<String, Value>> = keys.iter().map(of_key).collect();
+            for (known, values) in spellings.iter_mut().zip(&of_keys) {
+                for (text, value) in values {
+                    known.entry(text.clone()).or_insert_with(|| value.clone());
+                }
+            }
             let is_same_key = keys.len() == 2 && keys[0].name == keys[1].name;
             let mut tuples: BTreeSet<Vec<&String>> = BTreeSet::from([Vec::new()]);
             for values in &of_keys {
@@ -87,7 +95,8 @@ impl Lists<'_> {
                 });
             }
             for tuple in tuples {
-                let values = tuple.iter().zip(&of_keys).map(|(text, values)| values[*text].clone());
+                let spelled = tuple.iter().zip(&spellings);
+                let values = spelled.map(|(text, spellings)| spellings[*text].clone());
                 let texts = tuple.iter().map(|text| (*text).clone()).collect();
                 counts.entry(texts).or_insert((values.collect(), 0)).1 += 1;
             }

@@ -1,10 +1,9 @@
 //! The members of OpenAlex's records, by list: a table for each list, and the functions that make members.
 
-use hashbrown::HashMap;
 use pinakes_format::entity::Entity;
 use pinakes_format::record::keyword_id;
 use pinakes_format::storage::error::ReadError;
-use pinakes_format::text::json;
+use pinakes_format::text::{inverted_index, json};
 use serde_json_borrow::Value;
 
 use crate::dialects::openalex::stored::Stored;
@@ -195,7 +194,7 @@ static WORK: [Member; 45] = [
     }),
     by("abstract_inverted_index", "abstract", |work, out| {
         match work.at("abstract").as_str() {
-            Some(text) => inverted_index(text, out),
+            Some(text) => inverted_index::write(text, out),
             None => out.extend_from_slice(b"null"),
         }
         Ok(true)
@@ -836,46 +835,4 @@ fn awards(work: &Stored<'_>, out: &mut Vec<u8>) -> Result<bool, ReadError> {
         Ok(())
     })?;
     Ok(true)
-}
-
-/// Appends the words of an abstract, each with its positions, in the order of their first.
-fn inverted_index(text: &str, out: &mut Vec<u8>) {
-    /// A word with its first and its last position.
-    struct Word<'t> {
-        text: &'t str,
-        first: usize,
-        last: usize,
-    }
-    const NONE: usize = usize::MAX;
-    let mut words: Vec<Word<'_>> = Vec::new();
-    let mut numbers: HashMap<&str, usize> = HashMap::new();
-    // For each position, the next of the same word.
-    let mut next = Vec::new();
-    for (at, word) in text.split(' ').enumerate() {
-        let number = *numbers.entry(word).or_insert(words.len());
-        match words.get_mut(number) {
-            Some(word) => next[std::mem::replace(&mut word.last, at)] = at,
-            None => words.push(Word { text: word, first: at, last: at }),
-        }
-        next.push(NONE);
-    }
-    out.push(b'{');
-    for (number, word) in words.iter().enumerate() {
-        if number > 0 {
-            out.push(b',');
-        }
-        json::string(out, word.text);
-        out.extend_from_slice(b":[");
-        let mut position = word.first;
-        loop {
-            json::unsigned(out, position as u64);
-            position = next[position];
-            if position == NONE {
-                break;
-            }
-            out.push(b',');
-        }
-        out.push(b']');
-    }
-    out.push(b'}');
 }
