@@ -260,7 +260,7 @@ impl SegmentBuilder {
     }
 
     /// Appends a record, whose symbols and long texts were added since the last `push`, and returns its
-    /// line hash. Fails without a change if the record is too large to archive.
+    /// line hash. If the record is too large to archive, fails, and the segment has the records that it had.
     pub fn push<R: Record>(&mut self, record: &R, provenance: Provenance) -> io::Result<[u8; 16]> {
         let from = self.blobs.len();
         let deflated = self.compress_long_texts();
@@ -291,10 +291,12 @@ impl SegmentBuilder {
         // Writer and references are back in place, and the texts are cleared, before an error returns.
         let content_hash = content_hash?;
         let line_hash = provenance.line_hash.unwrap_or(RecordKey::hash_without_line(content_hash));
-        let blobs = std::mem::take(&mut self.blobs);
-        self.blobs = record::store(&packed, &self.compressed, &mut self.arena, blobs)
-            .map_err(io::Error::other)?;
+        let stored = record::store(&packed, &self.compressed, &mut self.arena, &mut self.blobs);
         self.packed = packed;
+        stored.map_err(|error| {
+            self.references.truncate(references_from);
+            io::Error::other(error)
+        })?;
         let number = |bytes: usize| u32::try_from(bytes).map_err(io::Error::other);
         self.keys.push(RecordKey {
             id: record.id(),
@@ -373,9 +375,9 @@ impl SegmentBuilder {
         packed.clear();
         copy.finish(&mut packed);
         let blob_from = self.blobs.len();
-        let blobs = std::mem::take(&mut self.blobs);
-        self.blobs = record::store(&packed, long_texts, &mut self.arena, blobs).ok()?;
+        let stored = record::store(&packed, long_texts, &mut self.arena, &mut self.blobs);
         self.packed = packed;
+        stored.ok()?;
         let number = |bytes: usize| u32::try_from(bytes).ok();
         // Id, times and hashes do not depend on the segment.
         self.keys.push(RecordKey {

@@ -145,16 +145,23 @@ pub struct TooLarge;
 ///
 /// # Errors
 ///
-/// If the record is larger than 2 GiB.
+/// If the record is larger than 2 GiB; `out` is as before then.
 pub fn store(
     packed: &[u8],
     long_texts: &[u8],
     arena: &mut rkyv::ser::allocator::Arena,
-    out: Vec<u8>,
-) -> Result<Vec<u8>, TooLarge> {
-    let stored = StoredRecord { packed, long_texts };
-    rkyv::api::high::to_bytes_in_with_alloc::<_, _, rancor::Error>(&stored, out, arena.acquire())
-        .map_err(|_| TooLarge)
+    out: &mut Vec<u8>,
+) -> Result<(), TooLarge> {
+    let (stored, before) = (StoredRecord { packed, long_texts }, out.len());
+    let written = rkyv::api::high::to_bytes_in_with_alloc::<_, _, rancor::Error>(
+        &stored,
+        &mut *out,
+        arena.acquire(),
+    );
+    written.map(|_| ()).map_err(|_| {
+        out.truncate(before);
+        TooLarge
+    })
 }
 
 /// Packs a record, or another object of a declaration.

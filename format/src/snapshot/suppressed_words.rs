@@ -61,6 +61,7 @@ impl SuppressedWords {
         }
         // Two paths of venues lead to sources, whose names are added once.
         let mut entities: Vec<Entity> = paths.names.iter().map(|names| names.entity).collect();
+        entities.sort_unstable();
         entities.dedup();
         for entity in entities {
             for row in rows(entity) {

@@ -15,6 +15,7 @@ use pinakes_remote::escape::escape_path;
 
 use crate::directory::{current, is_id, temporary_path};
 use crate::error::{Result, StoreError};
+use crate::files::sync_directory;
 
 /// Name of the file.
 const ROLLED_BACK: &str = ".rolled-back";
@@ -90,7 +91,8 @@ pub fn update(
         let mut file = File::create(&fresh)?;
         now.iter().try_for_each(|id| writeln!(file, "{id}"))?;
         file.sync_all()?;
-        fs::rename(&fresh, &path)
+        fs::rename(&fresh, &path)?;
+        sync_directory(snapshots)
     };
     write().map_err(|error| {
         let _ = fs::remove_file(&fresh);

@@ -45,7 +45,9 @@ fn blob<R: Record>(record: &R, pool: &str) -> Vec<u8> {
     let mut frame = Vec::new();
     Deflater::new().unwrap().deflate(pool.as_bytes(), &mut frame).unwrap();
     let packed = pack(record, &mut RecordWriter::default());
-    store(&packed, &frame, &mut rkyv::ser::allocator::Arena::new(), Vec::new()).unwrap()
+    let mut stored = Vec::new();
+    store(&packed, &frame, &mut rkyv::ser::allocator::Arena::new(), &mut stored).unwrap();
+    stored
 }
 
 fn topic() -> Topic {

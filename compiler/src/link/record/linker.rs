@@ -27,10 +27,8 @@ pub(crate) struct RecordLinker<'a, 'o> {
 
 /// Appends a linked record.
 pub(crate) fn append_record(packed: &[u8], long_texts: &[u8], blobs: &mut Vec<u8>) -> Result<()> {
-    let before = std::mem::take(blobs);
-    *blobs = record::store(packed, long_texts, &mut Arena::new(), before)
-        .map_err(|_| inconsistent_object())?;
-    Ok(())
+    let stored = record::store(packed, long_texts, &mut Arena::new(), blobs);
+    stored.map_err(|_| inconsistent_object())
 }
 
 /// The record of a row, in its segment.

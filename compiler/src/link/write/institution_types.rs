@@ -56,8 +56,9 @@ pub(crate) fn list_institution_types(
     for (code, mut record) in types {
         complete(&mut record, &code, sums, newest_micros);
         let packed = record::pack(&record, &mut RecordWriter::default());
-        let blob = record::store(&packed, &[], &mut arena, Vec::new());
-        blobs.push((record.id.0, blob.map_err(|_| inconsistent_object())?));
+        let mut blob = Vec::new();
+        record::store(&packed, &[], &mut arena, &mut blob).map_err(|_| inconsistent_object())?;
+        blobs.push((record.id.0, blob));
     }
     Ok(blobs)
 }

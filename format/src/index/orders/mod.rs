@@ -404,6 +404,9 @@ impl<'s> Order<'s> {
     ) -> Result<(), ReadError> {
         let rows = match self.source {
             RankSource::Rows => {
+                if ranks.end as usize > self.rows {
+                    return Err(self.beyond(ranks.end));
+                }
                 // In row order a rank is a row.
                 let _ = ranks.into_iter().try_for_each(|row| visit(row).then_some(()));
                 return Ok(());

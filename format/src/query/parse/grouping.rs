@@ -158,11 +158,14 @@ impl GroupIndex {
         // All indexes of a key have the kind of the first.
         match each()?.first()? {
             GroupIndex::Lists { .. } => {
-                let lists = each()?.into_iter().flat_map(|index| match index {
-                    GroupIndex::Lists { lists, .. } => lists,
-                    _ => Vec::new(),
-                });
-                Some(GroupIndex::Lists { lists: lists.collect(), is_boolean })
+                let mut all = Vec::new();
+                for index in each()? {
+                    match index {
+                        GroupIndex::Lists { lists, .. } => all.extend(lists),
+                        _ => return None,
+                    }
+                }
+                Some(GroupIndex::Lists { lists: all, is_boolean })
             }
             GroupIndex::Targets { entity, .. } => {
                 let entity = *entity;
