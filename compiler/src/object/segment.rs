@@ -260,7 +260,7 @@ impl SegmentBuilder {
     }
 
     /// Appends a record, whose symbols and long texts were added since the last `push`, and returns its
-    /// line hash. If the record is too large to archive, fails, and the segment has the records that it had.
+    /// line hash. Fails without a new record if the record is too large to archive.
     pub fn push<R: Record>(&mut self, record: &R, provenance: Provenance) -> io::Result<[u8; 16]> {
         let from = self.blobs.len();
         let deflated = self.compress_long_texts();

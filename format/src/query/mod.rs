@@ -9,7 +9,7 @@
 //! Query           expressions, sort keys, page     parse/query.rs: nothing reads the text after this
 //! Leaf            rows as an index holds them      rows/clause.rs: posting list, value range, bitmap, …
 //! Intersection    the rows of all clauses          rows/intersection.rs: one chunk of 65,536 rows a step
-//! Work            the versions of a work            rows/versions.rs: same title and first author
+//! VersionKey      the versions of a work           rows/versions.rs: same title and first author
 //! DocSet          the matching rows                rows/doc_set.rs: only if an order needs the whole set
 //! Search          a full-text search               search/: from text to rows by relevance
 //! Clause          a union of Leafs, or not         page/resolve.rs: one clause an expression

@@ -63,7 +63,7 @@ impl Deflater {
 ///
 /// # Errors
 ///
-/// Where they lie outside.
+/// If the text lies outside the pool.
 pub fn bytes_in(pool: &[u8], offset: u32, length: u32) -> Result<&[u8], ReadError> {
     let from = offset as usize;
     from.checked_add(length as usize)
@@ -75,7 +75,7 @@ pub fn bytes_in(pool: &[u8], offset: u32, length: u32) -> Result<&[u8], ReadErro
 ///
 /// # Errors
 ///
-/// Where it lies outside, or is not UTF-8.
+/// If the text lies outside the pool, or is not UTF-8.
 pub fn text_in(pool: &[u8], offset: u32, length: u32) -> Result<&str, ReadError> {
     let text = str::from_utf8(bytes_in(pool, offset, length)?);
     text.map_err(|_| ReadError::corrupt("records", "a long text is not UTF-8"))

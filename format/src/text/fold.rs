@@ -194,7 +194,7 @@ pub fn cut_word(word: &str) -> &str {
 }
 
 /// Whether a character belongs to a script without spaces between words.
-pub(super) fn is_unspaced(c: char) -> bool {
+pub(crate) fn is_unspaced(c: char) -> bool {
     use unicode_script::{Script, UnicodeScript};
     match c {
         ..'\u{e00}' => false,

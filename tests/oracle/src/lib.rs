@@ -87,6 +87,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use unicode_script::{Script, UnicodeScript};
 
 use crate::entity::{ALL, Entity};
 use crate::render::Renderer;
@@ -299,15 +300,23 @@ fn add_citations(outputs: &mut [Entry]) {
     }
 }
 
-/// Gives each output the ids of its other versions: outputs with its title, of three words or more, and its first author.
-/// Two of one source and type are no versions.
+/// Gives each output the ids of its other versions: outputs with its title and its first author. A title has three words, or eight
+/// characters of a script without spaces. Two of one source and type are no versions.
 fn add_versions(outputs: &mut [Entry]) {
     let title = |output: &Entry| fold(output.single["title"].as_str().unwrap_or_default());
     let mut titled: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for (at, output) in outputs.iter().enumerate() {
         titled.entry(title(output)).or_default().push(at);
     }
-    titled.retain(|title, _| title.split(' ').count() >= 3);
+    let unspaced = |c: &char| {
+        matches!(
+            c.script(),
+            Script::Han | Script::Hiragana | Script::Katakana | Script::Hangul | Script::Thai
+        )
+    };
+    titled.retain(|title, _| {
+        title.split(' ').count() >= 3 || title.chars().filter(unspaced).count() >= 8
+    });
     for at in 0..outputs.len() {
         let (own, empty) = (&outputs[at], Vec::new());
         let others = titled.get(&title(own)).unwrap_or(&empty);
@@ -322,9 +331,11 @@ fn add_versions(outputs: &mut [Entry]) {
 
 fn are_versions(one: &Entry, other: &Entry) -> bool {
     let author = |output: &Entry| -> Vec<String> {
-        let linked = output.single["authors"][0]["name"].as_str();
+        let first = &output.single["authors"][0];
         let printed = output.unshown["authors"][0]["raw_author_name"].as_str();
-        let folded = fold(linked.or(printed).unwrap_or_default());
+        // An author with an id and without a name may be suppressed.
+        let printed = printed.filter(|_| first["id"].is_null());
+        let folded = fold(first["name"].as_str().or(printed).unwrap_or_default());
         folded.split(' ').filter(|word| !word.is_empty()).map(str::to_owned).collect()
     };
     let (own, others) = (author(one), author(other));

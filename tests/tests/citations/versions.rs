@@ -95,6 +95,26 @@ fn versions_of_a_work_have_its_title_and_first_author() {
 }
 
 #[test]
+fn titles_that_many_outputs_have_tell_nothing() {
+    let numbers = |count: u64| 1..=count;
+    for (count, expected) in [(200, numbers(200).skip(1).collect()), (201, Ids::new())] {
+        let out = tempfile::tempdir().unwrap();
+        let works = numbers(count).map(|number| {
+            // A series of one source and type would be no versions.
+            line((number, "Letter to the editor", "Jane Doe", true, number, "letter")) + "\n"
+        });
+        let file = ("dump/works/part_000.jsonl", works.collect::<String>());
+        write_files(out.path(), [file]);
+        let path = build(&[out.path().join("dump")], &out.path().join("snapshots"), &["--quiet"]);
+        let snapshot = Snapshot::open(&path).unwrap();
+        let mut query = Query::new(Entity::Output);
+        query.add_filter("is_version_of:W1").unwrap();
+        let found = query.execute(&snapshot, Deadline::NEVER).unwrap().count;
+        assert_eq!(found, expected.len() as u64, "{count}");
+    }
+}
+
+#[test]
 fn versions_select_subsets() {
     for (filter, kept) in [
         ("outputs:is_version_of:HX_W8", Ids::from([6, 7])),

@@ -22,7 +22,7 @@ use std::ops::Range;
 use crate::index::dictionary::layout::{BLOCK_BYTES, MARK_BITS};
 use crate::index::fst_shards::FstShards;
 use crate::index::postings::Postings;
-use crate::index::text_blocks::{TextBlocks, TextsCursor};
+use crate::index::text_blocks::{BlocksCursor, TextBlocks};
 use crate::storage::archive::{Archive, ArchiveError, InArchive};
 use crate::storage::error::ReadError;
 use crate::storage::header::HEADER_BYTES;
@@ -97,7 +97,7 @@ impl Dictionary {
 /// Walks the texts of a dictionary in order.
 pub struct DictionaryCursor<'s> {
     dictionary: &'s Dictionary,
-    texts: TextsCursor<'s>,
+    texts: BlocksCursor<'s>,
     rows: EntryRows<'s>,
 }
 

@@ -7,7 +7,7 @@ use std::{
 
 use crate::index::dictionary::layout::{BLOCK_BYTES, BLOCK_ROWS_MAX, MARK_BITS};
 use crate::index::postings::PostingsBuilder;
-use crate::index::text_blocks::{BlocksPlace, TextBlocksWriter};
+use crate::index::text_blocks::{TextBlocksWriter, WrittenBlocks};
 use crate::storage::blobs::Spool;
 use crate::storage::file_writer::{FileWriter, Written};
 use crate::storage::header::Header;
@@ -112,7 +112,8 @@ impl DictionaryWriter {
         self.blocks.close_block(&mut self.file)?;
         let postings_from = self.file.position_bytes();
         self.postings.move_to(&mut self.file)?;
-        let BlocksPlace { last, texts, table_from, shards } = self.blocks.finish(&mut self.file)?;
+        let WrittenBlocks { last, texts, table_from, shards } =
+            self.blocks.finish(&mut self.file)?;
         for field in [texts, last, postings_from, table_from, shards] {
             self.file.write_all(&field.to_le_bytes())?;
         }

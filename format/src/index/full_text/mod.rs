@@ -197,7 +197,7 @@ impl FullText {
             let is_near = stem.replace(stem_of(term)) == Some(stem_of(term));
             match self.term_from(&mut cursor, is_near, term) {
                 Ok(of) => found.extend(of.map(|of| (term.as_str(), of))),
-                // An attempt notes what all terms lack.
+                // An attempt notes the absent chunks of all terms.
                 Err(error) if self.archive.notes_failures() => lacking = Err(error),
                 Err(error) => return Err(error),
             }

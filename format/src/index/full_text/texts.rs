@@ -7,7 +7,7 @@ use std::{io, path::Path};
 use crate::index::check::CheckError;
 use crate::index::fst_shards::FstShards;
 use crate::index::full_text::layout::TEXTS_BLOCK_BYTES;
-use crate::index::text_blocks::{TextBlocks, TextBlocksWriter, TextsCursor as BlocksCursor};
+use crate::index::text_blocks::{BlocksCursor, TextBlocks, TextBlocksWriter};
 use crate::storage::archive::{Archive, ArchiveError};
 use crate::storage::blobs::Spool;
 use crate::storage::error::ReadError;

@@ -1,5 +1,5 @@
-//! Sorted texts in blocks that share prefixes, each text with an entry of its user: what a dictionary and the maps of the
-//! full-text index have in common.
+//! Sorted texts in blocks that share prefixes, each text with an entry of its user: a dictionary, or a map of the full-text
+//! index.
 //!
 //! ```text
 //! blocks… | shards: separator of each block but the first → where the block before begins
@@ -15,8 +15,8 @@
 //! seek("graphs")  →  no separator is after "graphs"                  →  decode the last block, at 17
 //! ```
 //!
-//! Shards lead to the block before, since they find what follows a text. So a look-up reads a shard and a block, and nothing
-//! between them.
+//! A look-up finds the first separator after its text, so separators lead to the block before. Nothing is read between the shard
+//! and the block.
 
 mod verify;
 mod write;
@@ -29,7 +29,7 @@ use crate::storage::error::ReadError;
 use crate::storage::header::HEADER_BYTES;
 use crate::storage::leb128;
 
-pub(super) use crate::index::text_blocks::write::{BlocksPlace, TextBlocksWriter};
+pub(super) use crate::index::text_blocks::write::{TextBlocksWriter, WrittenBlocks};
 
 /// Bytes beyond the size at which a block is closed, which are read with it: the block's length, and most of its last entry.
 const LAST_ENTRY_BYTES: usize = 128;
@@ -77,7 +77,7 @@ impl TextBlocks {
         self.bytes.clone()
     }
 
-    /// The shards.
+    /// The separators: a reader of the file checks their bounds.
     pub fn shards(&self) -> &FstShards {
         &self.shards
     }
@@ -88,8 +88,8 @@ impl TextBlocks {
     }
 
     /// A cursor before the first text.
-    pub fn cursor<'s>(&'s self, archive: &'s Archive) -> TextsCursor<'s> {
-        TextsCursor {
+    pub fn cursor<'s>(&'s self, archive: &'s Archive) -> BlocksCursor<'s> {
+        BlocksCursor {
             blocks: self,
             archive,
             block: None,
@@ -130,8 +130,8 @@ impl TextBlocks {
     }
 }
 
-/// Walks texts in order. The user takes each text's entry off [`TextsCursor::rest`] before the next text.
-pub(super) struct TextsCursor<'s> {
+/// Walks texts in order. The user takes each text's entry off [`BlocksCursor::rest`] before the next text.
+pub(super) struct BlocksCursor<'s> {
     blocks: &'s TextBlocks,
     archive: &'s Archive,
     /// Where the block of the current text begins.
@@ -145,7 +145,7 @@ pub(super) struct TextsCursor<'s> {
     shared: usize,
 }
 
-impl TextsCursor<'_> {
+impl BlocksCursor<'_> {
     /// The current text, or `None` before the first and beyond the last text.
     pub fn current(&self) -> Option<&[u8]> {
         (!self.text.is_empty()).then_some(self.text.as_slice())

@@ -5,8 +5,8 @@ use crate::index::text_blocks::TextBlocks;
 use crate::storage::archive::Archive;
 
 impl TextBlocks {
-    /// Checks the order of the texts and the separators, and calls `visit` with each text and the block from the text's
-    /// entry on, which it takes off.
+    /// Checks the order of the texts and the separators. Calls `visit` with each text and the block from the text's entry on;
+    /// `visit` takes the entry off.
     pub fn verify<'s>(
         &'s self,
         archive: &'s Archive,

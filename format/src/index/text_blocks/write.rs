@@ -10,7 +10,7 @@ use crate::storage::file_writer::FileWriter;
 use crate::storage::leb128;
 
 /// Where readers find the blocks, beside the bytes of the blocks themselves.
-pub struct BlocksPlace {
+pub struct WrittenBlocks {
     /// Where the last block begins, from the first.
     pub last: u64,
     /// The number of texts.
@@ -31,7 +31,7 @@ pub struct TextBlocksWriter {
     texts: u64,
     /// Bytes of the closed blocks.
     bytes: u64,
-    /// Where the last of them begins.
+    /// The place of the last closed block.
     last: u64,
 }
 
@@ -87,10 +87,10 @@ impl TextBlocksWriter {
     }
 
     /// Appends the shards to a file, after the last block was closed.
-    pub fn finish(self, file: &mut FileWriter) -> io::Result<BlocksPlace> {
+    pub fn finish(self, file: &mut FileWriter) -> io::Result<WrittenBlocks> {
         debug_assert!(self.block.is_empty(), "the last block is written");
         let shards = self.shards.finish(file)?;
         let (last, texts) = (self.last, self.texts);
-        Ok(BlocksPlace { last, texts, table_from: shards.table_from, shards: shards.shards })
+        Ok(WrittenBlocks { last, texts, table_from: shards.table_from, shards: shards.shards })
     }
 }

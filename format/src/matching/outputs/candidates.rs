@@ -46,7 +46,7 @@ impl<'q, 's> Cited<'q, 's> {
             let mut with_word = 0;
             if known.len() == 1 && !word.is_stop {
                 let forms = index.forms(&word.text);
-                if snapshot.is_lacking() {
+                if forms.is_err() && snapshot.is_lacking() {
                     // The stems of the languages are most of the terms that the form will name.
                     let _ = index.terms(&Languages::ALL.terms(&word.text));
                 }

@@ -89,7 +89,7 @@ impl Query {
     ///
     /// Cost: one pass over the containers of the clauses, unless an earlier query kept the counts or the set.
     /// The page adds a part that depends on the sort, not on the page number. No record is read, unless a search has words longer than the
-    /// index keeps.
+    /// index keeps, or a filter is by versions.
     ///
     /// # Errors
     ///

@@ -21,7 +21,7 @@ use crate::query::parse::filter::Expression;
 use crate::query::parse::operand::Operand;
 use crate::query::parse::query::Query;
 use crate::query::parse::search::Search;
-use crate::query::rows::versions::Work;
+use crate::query::rows::versions::VersionKey;
 use crate::query::search::RecordTexts;
 use crate::record::gather::{Gathered, PathTarget, PathTree};
 use crate::schema::countries::Class;
@@ -84,7 +84,7 @@ enum Matcher {
     /// True of a record that refers to one of these ids, or of the records with these ids.
     Linked(Vec<u64>),
     /// True of the other versions of the record with this id.
-    Version(u64, Work),
+    Version(u64, VersionKey),
     /// True if each of the words is a prefix of a word in some name.
     Words(Vec<String>),
     /// True if the texts of the record match.
@@ -103,7 +103,8 @@ struct MatchState {
 impl Predicate {
     /// Prepares the filter of a query.
     ///
-    /// Cost: one record read for each topic if a key leads through a topic to the taxonomy, else none.
+    /// Cost: one record read for each topic if a key leads through a topic to the taxonomy, and one for each record that a
+    /// filter of versions names.
     ///
     /// # Errors
     ///
@@ -127,7 +128,8 @@ impl Predicate {
         Ok(Predicate { entity: query.entity, keys, conditions, tree, beyond: beyond? })
     }
 
-    /// Evaluates the filter for the record in a row. Cost: one walk down the paths of the filter.
+    /// Evaluates the filter for the record in a row. Cost: one walk down the paths of the filter, and another if it is by
+    /// versions. A title that many outputs have is compared as any other.
     ///
     /// # Errors
     ///
@@ -156,10 +158,10 @@ impl Predicate {
         let is_of_versions =
             |condition: &Condition| matches!(condition.index, Index::Versions { .. });
         if self.conditions.iter().any(is_of_versions)
-            && let Some(work) = Work::read(lookup, row)?
+            && let Some(key) = VersionKey::read(lookup, row)?
         {
             for (condition, state) in self.conditions.iter().zip(&mut states) {
-                state.has_match |= condition.is_version(id, &work);
+                state.has_match |= condition.is_version(id, &key);
             }
         }
         Ok(self
@@ -312,10 +314,10 @@ impl Condition {
         });
     }
 
-    /// Whether a work, the record with this id, is another version of a named record.
-    fn is_version(&self, id: u64, work: &Work) -> bool {
+    /// Whether the record with this id and key is another version of a named record.
+    fn is_version(&self, id: u64, key: &VersionKey) -> bool {
         self.matchers.iter().any(|matcher| match matcher {
-            Matcher::Version(named, of) => *named != id && of.is_version_of(work),
+            Matcher::Version(named, of) => *named != id && of.is_version_of(key),
             _ => false,
         })
     }
@@ -622,7 +624,9 @@ impl Matcher {
                 let id = lookup.merged_into(*entity, *id)?;
                 let mut rows = lookup.rows_with(*entity, id)?;
                 match rows.find(|row| *row < lookup.count(*entity)) {
-                    Some(row) => Work::read(lookup, row)?.map(|work| Matcher::Version(id, work)),
+                    Some(row) => {
+                        VersionKey::read(lookup, row)?.map(|key| Matcher::Version(id, key))
+                    }
                     None => None,
                 }
             }

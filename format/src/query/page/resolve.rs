@@ -18,7 +18,7 @@ use crate::query::rows::intersection::Intersection;
 use crate::query::rows::name_scan;
 use crate::query::rows::range::ValueRange;
 use crate::query::rows::union::Union;
-use crate::query::rows::versions::Work;
+use crate::query::rows::versions::{NAMESAKES_MAX, VersionKey};
 use crate::query::rows::words::{add_words, rows_of_prefixes, rows_of_words};
 use crate::query::search::SearchSummary;
 use crate::record::gather::Gathered;
@@ -469,17 +469,15 @@ impl<'s> ExpressionResolver<'s, '_> {
         Ok(())
     }
 
-    /// Adds the other versions of a record. Cost: one record read for each record of the same title.
+    /// Adds the other versions of a record. Cost: one record read for each record of the same title, unless these are more than
+    /// [`NAMESAKES_MAX`].
     fn add_versions(&mut self, titles: usize, entity: Entity, id: u64) -> Result<(), QueryError> {
         let snapshot = self.snapshot;
         for named in self.rows_with_id(entity, id)?.filter(|row| *row < snapshot.count(entity)) {
-            let Some(work) = Work::read(snapshot, named)? else { continue };
-            let term = work.term();
+            let Some(key) = VersionKey::read(snapshot, named)? else { continue };
             let lists = snapshot.term_lists(entity)?;
-            let Some(list) = term.map(|term| lists.find(titles, term)).transpose()?.flatten()
-            else {
-                continue;
-            };
+            let list = key.term().map(|term| lists.find(titles, term)).transpose()?.flatten();
+            let Some(list) = list.filter(|list| list.count() <= NAMESAKES_MAX) else { continue };
             let mut rows = Vec::new();
             list.each(|row| {
                 rows.push(row);
@@ -488,8 +486,8 @@ impl<'s> ExpressionResolver<'s, '_> {
             for row in rows.into_iter().filter(|row| *row != named) {
                 self.deadline.check()?;
                 // On a mirror, the records of all rows are fetched together.
-                let other = snapshot.or_noted(Work::read(snapshot, row))?;
-                if other.is_some_and(|other| work.is_version_of(&other)) {
+                let other = snapshot.or_noted(VersionKey::read(snapshot, row))?;
+                if other.is_some_and(|other| key.is_version_of(&other)) {
                     self.union.add_row(row);
                 }
             }

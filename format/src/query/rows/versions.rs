@@ -1,10 +1,10 @@
-//! Versions of a work, such as a preprint and its article: records with the same title and first author.
+//! Versions of a work, such as a preprint and its article: outputs with the same title and first author.
 //!
 //! ```text
 //! "Attention is all you need"  Ashish Vaswani   arXiv            ┐
 //! "Attention Is All You Need"  A. Vaswani       (proceedings)    ┘ versions of one work
 //! "Annual report of the board" Jane Doe         Board reports    ┐
-//! "Annual report of the board" Jane Doe         Board reports    ┘ of one source and type: a series, not versions
+//! "Annual report of the board" Jane Doe         Board reports    ┘ a series of one source and type
 //! "Editorial"                  Jane Doe                            too short to tell anything
 //! ```
 
@@ -18,78 +18,82 @@ use crate::record::tree_of;
 use crate::snapshot::RecordLookup;
 use crate::storage::error::ReadError;
 use crate::storage::long_text::{inflate, text_in};
-use crate::text::fold::fold;
+use crate::text::fold::{fold, is_unspaced};
 
+/// Outputs of one title that an index look-up reads. A title that more outputs have, such as a heading of letters, tells nothing.
+pub(in crate::query) const NAMESAKES_MAX: u32 = 200;
 /// Words of a title that tell a work from others.
 const TITLE_WORDS_MIN: usize = 3;
+/// The same of a title in a script without spaces: its characters.
+const TITLE_CHARACTERS_MIN: usize = 8;
 
-const MEMBERS: [&str; 6] = [
-    "title",
-    "authors.name",
-    "authors.raw_author_name",
-    "primary_venue.source.id",
-    "type",
-    "authors.author_position",
-];
+const MEMBERS: [&str; 5] =
+    ["title", "authors.name", "authors.raw_author_name", "primary_venue.source.id", "type"];
 const TITLE: usize = 0;
 const AUTHOR: usize = 1;
 const PRINTED_AUTHOR: usize = 2;
 const SOURCE: usize = 3;
 const TYPE: usize = 4;
-const POSITION: usize = 5;
 
 static TREE: LazyLock<PathTree> = LazyLock::new(|| tree_of(Entity::Output, &MEMBERS));
 
-/// What the versions of a work have in common, and the source that they do not.
+/// The members of an output by which its versions are known.
 #[derive(Clone, Debug)]
-pub(in crate::query) struct Work {
+pub(in crate::query) struct VersionKey {
     /// Folded.
     title: String,
     /// The words of the first author's name, folded.
     author: Vec<String>,
-    source: Option<u32>,
+    /// The id of the source.
+    source: Option<u64>,
     /// The type, as records name it.
     kind: Option<String>,
 }
 
-impl Work {
-    /// Reads an output; `None` of one whose title or author tells nothing.
+impl VersionKey {
+    /// Reads the members of an output; `None` if its title or its first author tells nothing.
+    ///
+    /// Cost: a walk over the record, and the decompression of its long texts if the first author has no record.
     ///
     /// # Errors
     ///
     /// Where the bytes are damaged.
-    pub fn read(lookup: &impl RecordLookup, row: u32) -> Result<Option<Work>, ReadError> {
+    pub fn read(lookup: &impl RecordLookup, row: u32) -> Result<Option<VersionKey>, ReadError> {
         let (mut title, mut author, mut printed) = (None, None, None);
-        let (mut source, mut kind, mut authors) = (None, None, 0);
+        let (mut source, mut kind, mut authors) = (None, None, 0u32);
         lookup.gather(Entity::Output, row, &TREE, &mut |end, value| match (end, value) {
             (TITLE, Gathered::Text(text)) => title = Some(fold(text)),
-            // The position of an author comes before the name, and the name before the printed name.
-            (POSITION, Gathered::Code(_)) => authors += 1,
-            (AUTHOR | PRINTED_AUTHOR, _) if authors > 1 || printed.is_some() => {}
-            (AUTHOR, Gathered::NameOf(_, row) | Gathered::Reference(_, row))
-                if author.is_none() =>
-            {
-                author = Some(row);
+            // Each author is a reference, which comes before the printed name.
+            (AUTHOR, Gathered::NameOf(_, row) | Gathered::Reference(_, row)) => {
+                authors = authors.saturating_add(1);
+                author = author.or(Some(row));
             }
-            (PRINTED_AUTHOR, Gathered::LongText(offset, length)) => {
+            (PRINTED_AUTHOR, Gathered::LongText(offset, length)) if authors == 1 => {
                 printed = Some((offset, length));
             }
             (SOURCE, Gathered::Reference(_, row)) => source = Some(row),
             (TYPE, Gathered::Code(code)) => kind = Some(code),
             _ => {}
         })?;
-        let named = author.map(|row| lookup.row_name(Entity::Author, row)).transpose()?.flatten();
-        let author = match (named, author) {
-            (Some(name), _) => Some(fold(name)),
-            // A reference with an id and without a name is to a suppressed author, whose printed name is left out.
-            (None, Some(row)) if lookup.row_id(Entity::Author, row)? != NO_ID => None,
-            (None, _) => printed_name(lookup, row, printed)?,
+        let (Some(title), Some(author)) = (title.filter(|title| tells_a_work(title)), author)
+        else {
+            return Ok(None);
         };
+        let author = match lookup.row_name(Entity::Author, author)? {
+            Some(name) => Some(fold(name)),
+            // A reference with an id and without a name may be to a suppressed author, whose printed name is not read.
+            None if lookup.row_id(Entity::Author, author)? != NO_ID => None,
+            None => printed_name(lookup, row, printed)?,
+        };
+        let author: Vec<String> =
+            author.iter().flat_map(|name| name.split(' ')).map(str::to_owned).collect();
+        if author.iter().all(String::is_empty) {
+            return Ok(None);
+        }
+        let source = source.map(|row| lookup.row_id(Entity::Source, row)).transpose()?;
         let kind = kind.map(|code| lookup.code_text(code).map(str::to_owned)).transpose()?;
-        let (Some(title), Some(author)) = (title, author) else { return Ok(None) };
-        let author: Vec<String> = author.split_whitespace().map(str::to_owned).collect();
-        let is_telling = title.split_whitespace().count() >= TITLE_WORDS_MIN && !author.is_empty();
-        Ok(is_telling.then_some(Work { title, author, source, kind }))
+        let source = source.filter(|id| *id != NO_ID);
+        Ok(Some(VersionKey { title, author, source, kind }))
     }
 
     /// The term of the title in the index of titles.
@@ -97,12 +101,18 @@ impl Work {
         folded_term(&self.title)
     }
 
-    /// Whether both may be one work in two versions.
-    pub fn is_version_of(&self, other: &Work) -> bool {
+    /// Whether both outputs may be one work in two versions.
+    pub fn is_version_of(&self, other: &VersionKey) -> bool {
         let is_series =
             self.source.is_some() && self.source == other.source && self.kind == other.kind;
         self.title == other.title && !is_series && is_one_person(&self.author, &other.author)
     }
+}
+
+/// Whether a folded title is long enough to tell a work from others.
+fn tells_a_work(title: &str) -> bool {
+    title.split(' ').count() >= TITLE_WORDS_MIN
+        || title.chars().filter(|c| is_unspaced(*c)).count() >= TITLE_CHARACTERS_MIN
 }
 
 /// The name of an author without a record, as the output prints it; folded.
@@ -152,5 +162,18 @@ mod tests {
         check("José García", "Jose Garcia", true);
         check("Ada Lovelace", "Byron Lovelace", false);
         check("Ada Lovelace", "Ada Byron", false);
+    }
+
+    #[test]
+    fn short_titles_tell_nothing() {
+        for (title, expected) in [
+            ("Editorial", false),
+            ("Letter to", false),
+            ("Letter to the editor", true),
+            ("編集後記", false),
+            ("深層学習による画像認識", true),
+        ] {
+            assert_eq!(tells_a_work(&fold(title)), expected, "{title}");
+        }
     }
 }

@@ -111,8 +111,8 @@ fn hint(entity: Entity, row: u32, call: &Call<'_>) -> Result<Option<String>, Rea
     Ok(match entity {
         Entity::Output => {
             let authors = record.list("authors");
-            let names = authors.iter().filter_map(|author| author.get("name").as_str());
-            let first: Vec<&str> = names.take(HINT_AUTHORS_MAX).collect();
+            let first = authors.iter().take(HINT_AUTHORS_MAX);
+            let first: Vec<&str> = first.filter_map(|author| author.get("name").as_str()).collect();
             let others = if authors.len() > HINT_AUTHORS_MAX { " et al." } else { "" };
             (!first.is_empty()).then(|| format!("{}{others}", first.join(", ")))
         }

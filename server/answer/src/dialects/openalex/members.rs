@@ -25,7 +25,7 @@ pub enum Make {
     Known(&'static str),
     /// The address of the id at a path.
     Id(&'static str),
-    /// A list, if it is known, of what a function makes of each element of the list at a path.
+    /// A list of as many elements as the list at a path has, each made by a function. Left out if the list is not known.
     Each(&'static str, WriteElement),
     /// Made by a function of the members at some paths, separated by commas.
     By(&'static str, Write),
@@ -34,7 +34,7 @@ pub enum Make {
 /// Appends an element of a list.
 pub type WriteElement = fn(&Stored<'_>, &Value<'_>, &mut Vec<u8>) -> Result<(), ReadError>;
 
-/// Appends a member's value, and tells whether the record has the member: what is appended for others is taken back.
+/// Appends a member's value, and tells whether the record has the member. If not, the caller takes back the bytes.
 pub type Write = fn(&Stored<'_>, &mut Vec<u8>) -> Result<bool, ReadError>;
 
 impl Member {
@@ -565,8 +565,7 @@ fn write_institution(
     let found = of.referred(Entity::Institution, given.get("id"))?;
     let mut made = Object::begin(out);
     add_institution(&mut made, given, &found)?;
-    let lineage = found.get("lineage");
-    if !lineage.is_null() {
+    if let Some(lineage) = found.as_object().and_then(|found| found.get("lineage")) {
         addresses_of(lineage, made.name("lineage"))?;
     }
     made.end();

@@ -48,19 +48,16 @@ pub struct Stored<'s> {
     snapshot: &'s Snapshot,
     /// The record as a line of an export.
     line: OwnedValue,
-    /// The rows of records that were referred to.
+    /// The rows of records that were referred to, ascending.
     rows: RefCell<Vec<ReferredRow>>,
+    /// Members of records that this one refers to, by id.
+    referred: RefCell<HashMap<String, Arc<OwnedValue>>>,
     fragments: &'s Fragments,
 }
 
-/// What the records of a page share, since they refer to the same sources, topics and institutions.
+/// Records as others show them, as text by id: the records of a page refer to the same sources, topics and institutions.
 #[derive(Default)]
-pub struct Fragments {
-    /// Records as others show them, as text, by id.
-    texts: RefCell<HashMap<String, Box<[u8]>>>,
-    /// Members of records that others refer to, by id.
-    referred: RefCell<HashMap<String, Arc<OwnedValue>>>,
-}
+pub struct Fragments(RefCell<HashMap<String, Box<[u8]>>>);
 
 /// The members that the dialect reads of the records of a list.
 pub enum StoredMembers {
@@ -115,7 +112,7 @@ impl<'s> Stored<'s> {
             snapshot.or_noted(add_all_references(snapshot, entity, row, &mut writer.out))?;
         }
         let (line, rows) = (read_line(writer.out)?, RefCell::new(store.into_rows()));
-        Ok(Stored { snapshot, line, rows, fragments })
+        Ok(Stored { snapshot, line, rows, referred: RefCell::default(), fragments })
     }
 
     /// The value at a dotted path of the line.
@@ -157,7 +154,7 @@ impl<'s> Stored<'s> {
     /// The members of a record that others show; null of a record that the snapshot does not have.
     pub fn referred(&self, entity: Entity, id: &Value<'_>) -> Result<Arc<OwnedValue>, ReadError> {
         let text = id.as_str().unwrap_or_default();
-        if let Some(known) = self.fragments.referred.borrow().get(text) {
+        if let Some(known) = self.referred.borrow().get(text) {
             return Ok(Arc::clone(known));
         }
         let found = self.snapshot.or_noted(self.look_up(entity, text))?;
@@ -165,7 +162,7 @@ impl<'s> Stored<'s> {
             Some(found) => Arc::new(found),
             None => Arc::new(read_line(b"null".to_vec())?),
         };
-        self.fragments.referred.borrow_mut().insert(text.to_owned(), Arc::clone(&found));
+        self.referred.borrow_mut().insert(text.to_owned(), Arc::clone(&found));
         Ok(found)
     }
 
@@ -177,7 +174,11 @@ impl<'s> Stored<'s> {
         if of != entity {
             return Ok(None);
         }
-        let known = self.rows.borrow().iter().find(|(of, _)| *of == (entity, id)).map(|of| of.1);
+        let known = {
+            let rows = self.rows.borrow();
+            let at = rows.binary_search_by_key(&(entity, id), |(of, _)| *of);
+            at.ok().and_then(|at| rows.get(at)).map(|(_, row)| *row)
+        };
         let found = match known {
             Some(row) => LookupResult::Row(row),
             None => match self.snapshot.find(entity, id)? {
@@ -190,7 +191,10 @@ impl<'s> Stored<'s> {
         let mut writer = members.writer(&store);
         members.render(row, &mut writer)?;
         let found = read_line(writer.out)?;
-        self.rows.borrow_mut().extend(store.into_rows());
+        let mut rows = self.rows.borrow_mut();
+        rows.extend(store.into_rows());
+        rows.sort_unstable();
+        rows.dedup();
         Ok(Some(found))
     }
 
@@ -203,7 +207,7 @@ impl<'s> Stored<'s> {
         write: impl FnOnce(&mut Vec<u8>) -> Result<bool, ReadError>,
     ) -> Result<(), ReadError> {
         let id = id.as_str().unwrap_or_default();
-        let known = Ref::filter_map(self.fragments.texts.borrow(), |texts| texts.get(id));
+        let known = Ref::filter_map(self.fragments.0.borrow(), |texts| texts.get(id));
         if let Ok(known) = known {
             out.extend_from_slice(&known);
             return Ok(());
@@ -211,7 +215,7 @@ impl<'s> Stored<'s> {
         drop(known);
         let from = out.len();
         if write(out)? {
-            self.fragments.texts.borrow_mut().insert(id.to_owned(), out[from..].into());
+            self.fragments.0.borrow_mut().insert(id.to_owned(), out[from..].into());
         }
         Ok(())
     }
@@ -236,8 +240,12 @@ impl<'s> NotedRows<'s> {
         NotedRows { snapshot, rows: Mutex::default() }
     }
 
+    /// The rows, ascending, without duplicates.
     fn into_rows(self) -> Vec<ReferredRow> {
-        self.rows.into_inner().unwrap_or_else(PoisonError::into_inner)
+        let mut rows = self.rows.into_inner().unwrap_or_else(PoisonError::into_inner);
+        rows.sort_unstable();
+        rows.dedup();
+        rows
     }
 
     fn note(&self, entity: Entity, row: u32, id: u64) {

@@ -28,9 +28,18 @@ pub fn write_address(path: &str, id: &Value<'_>, out: &mut Vec<u8>) {
     out.push(b'"');
     out.extend_from_slice(ADDRESS.as_bytes());
     out.extend_from_slice(path.as_bytes());
-    match id.as_str() {
-        // Ids are letters and digits.
-        Some(id) => out.extend_from_slice(short_id(id).as_bytes()),
+    match id.as_str().map(short_id) {
+        Some(id) if id.bytes().all(|byte| byte.is_ascii_alphanumeric()) => {
+            out.extend_from_slice(id.as_bytes());
+        }
+        // Ids of awards are texts of the dump.
+        Some(id) => {
+            let from = out.len();
+            json::string(out, id);
+            // Without the quotes around it.
+            out.pop();
+            out.remove(from);
+        }
         None => json::unsigned(out, id.as_u64().unwrap_or_default()),
     }
     out.push(b'"');
