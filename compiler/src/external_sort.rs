@@ -16,10 +16,11 @@ use std::{
 };
 
 use pinakes_format::storage::blobs::unnamed_file;
-use rayon::slice::ParallelSliceMut;
+
+use crate::parallel;
 
 /// A value that a sorter can write to disk.
-pub trait Spill: Ord + Send + Sized {
+pub trait Spill: Ord + Send + Sync + Sized {
     /// Appends the value.
     fn write(&self, out: &mut impl Write) -> io::Result<()>;
 
@@ -82,9 +83,9 @@ impl<T: Spill> Sorter<T> {
     }
 
     fn spill(&mut self) -> io::Result<()> {
-        self.values.par_sort_unstable();
+        let sorted = parallel::sort(std::mem::take(&mut self.values), T::cmp);
         let mut run = BufWriter::with_capacity(1 << 18, unnamed_file(&self.directory)?);
-        for value in self.values.drain(..) {
+        for value in sorted.into_iter().flatten() {
             value.write(&mut run)?;
         }
         self.heap_bytes = 0;
@@ -111,15 +112,14 @@ impl<T: Spill> Sorter<T> {
     /// Returns the values in ascending order, with duplicates.
     pub fn finish(mut self) -> io::Result<Sorted<T>> {
         if self.runs.is_empty() {
-            self.values.par_sort_unstable();
+            let sorted = parallel::sort(self.values, T::cmp);
             return Ok(Sorted {
-                memory: self.values.into_iter(),
+                memory: sorted.into_iter().flatten(),
                 runs: Vec::new(),
                 heap: BinaryHeap::new(),
             });
         }
         self.spill()?;
-        self.values = Vec::new();
         Sorted::merge(self.runs.into_iter().flatten().collect())
     }
 
@@ -135,7 +135,7 @@ impl<T: Spill> Sorter<T> {
 
 /// An iterator over sorted values, from memory or merged from runs.
 pub struct Sorted<T> {
-    memory: std::vec::IntoIter<T>,
+    memory: std::iter::Flatten<std::vec::IntoIter<Vec<T>>>,
     runs: Vec<BufReader<File>>,
     heap: BinaryHeap<Reverse<(T, usize)>>,
 }
@@ -148,7 +148,7 @@ impl<T: Spill> Sorted<T> {
         for (index, run) in runs.iter_mut().enumerate() {
             heap.extend(T::read(run)?.map(|value| Reverse((value, index))));
         }
-        Ok(Sorted { memory: Vec::new().into_iter(), runs, heap })
+        Ok(Sorted { memory: Vec::new().into_iter().flatten(), runs, heap })
     }
 }
 

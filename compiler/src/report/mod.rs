@@ -24,11 +24,13 @@ use crate::drift::Drift;
 use crate::link::forecast::LinkForecast;
 use crate::link::{NotTakenOver, SideTally, Tally};
 use crate::object::warnings::Warnings;
+use crate::parallel::cost::TaskCost;
 use crate::report::codes::Code;
 use crate::report::quarantine::Quarantine;
-use crate::report::run_info::RunInfo;
+use crate::report::run_info::{RunInfo, sums};
 use crate::store::prune::PruneReport;
 use crate::terminal::escape::escape_path;
+use crate::terminal::progress::stages;
 
 const DAY_MICROS: i64 = 24 * 60 * 60 * 1_000_000;
 
@@ -299,9 +301,24 @@ impl RunReport {
         for excess in excesses.filter(|excess| excess.is_allowed) {
             let _ = writeln!(text, "allowed: {excess}");
         }
+        self.write_tasks(&mut text);
         self.write_warnings(&mut text);
         self.write_bad_records(&mut text);
         text
+    }
+
+    /// Writes the work and the span of compiling and linking, and the times that follow from them.
+    fn write_tasks(&self, text: &mut String) {
+        for (phase, tasks) in sums(&stages()) {
+            let TaskCost { work_seconds, span_seconds, simulated_seconds, .. } = tasks;
+            let times = simulated_seconds.iter().filter(|(cores, _)| **cores > 2);
+            let times = times.map(|(cores, seconds)| format!("{seconds:.1} s on {cores} cores"));
+            let _ = writeln!(
+                text,
+                "{phase} tasks: work {work_seconds:.1} s, span {span_seconds:.1} s; simulated {}",
+                times.collect::<Vec<_>>().join(", ")
+            );
+        }
     }
 
     /// Writes the warnings by code.

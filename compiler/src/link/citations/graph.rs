@@ -20,6 +20,7 @@ use crate::link::citations::UNRESOLVED;
 use crate::link::column::KeyColumn;
 use crate::link::context::{Linker, WrittenFile};
 use crate::link::radix_sort::sort_by_key;
+use crate::parallel;
 
 /// The size of a row as a term.
 const ROW_BYTES: usize = 4;
@@ -54,9 +55,12 @@ impl Linker<'_> {
             let mut writer = CitationsWriter::create(&path, header)?;
             let targets = 0..u32::try_from(rows).map_err(io::Error::other)?;
             let mut links = Links::new(&self.scratch, self.sorter_bytes() / 2, targets);
-            lists.write(unresolved, &mut writer, &mut links)?;
-            links.write(&mut |records| writer.push_citations(records))?;
-            writer.finish()
+            parallel::step("write references", || {
+                lists.write(unresolved, &mut writer, &mut links)
+            })?;
+            let mut push = |records: &[u32]| writer.push_citations(records);
+            parallel::step("write citations", || links.write(&mut push))?;
+            parallel::step("close citations", || writer.finish())
         };
         Ok((name, write().map_err(Error::output(&path))?))
     }
@@ -185,7 +189,7 @@ impl<'s> Links<'s> {
                 let to = from.saturating_add(1 << self.shift).min(self.targets.end);
                 (std::mem::replace(&mut from, to)..to, part)
             });
-            let (written, next) = rayon::join(
+            let (written, next) = parallel::join(
                 || sorted.take().map_or(Ok(()), |part: SortedPart<'_>| part.write(push)),
                 || next.map(|(targets, part)| self.sort(&spool, targets, part)).transpose(),
             );

@@ -14,7 +14,6 @@ use pinakes_format::schema::keys::{Direction, keys_of};
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::blobs::unnamed_file;
 use pinakes_format::storage::error::ReadError;
-use rayon::prelude::*;
 
 use crate::error::Result;
 use crate::external_sort::{Sorter, Spill, read_array};
@@ -27,6 +26,7 @@ use crate::link::record::inputs::LinkInputs;
 use crate::link::record::old_records::OldRecords;
 use crate::link::resolve::changes::EntityChanges;
 use crate::link::take_over::{NotTakenOverList, TakeOver, TakenPart};
+use crate::parallel;
 
 /// The most records of a batch, which one thread resolves.
 const BATCH_ROWS: usize = 4_096;
@@ -85,8 +85,8 @@ impl Linker<'_> {
         let (mut from, mut resolved) = (0, Vec::new());
         while from < records || !resolved.is_empty() {
             // One thread adds the batches while the others resolve the next.
-            let (added, next) = rayon::join(
-                || add(std::mem::take(&mut resolved)),
+            let (added, next) = parallel::join(
+                || parallel::step("add references", || add(std::mem::take(&mut resolved))),
                 || resolve_batches(&reader, from..records),
             );
             self.scratch_result(added)?;
@@ -99,7 +99,9 @@ impl Linker<'_> {
         };
         let lists = self.scratch_result(rewound())?;
         // Ids without a record get rows after the records, in the order of the ids.
-        let unresolved = self.scratch_result(write_distinct(sorter, &self.scratch))?;
+        let distinct =
+            parallel::step("unresolved references", || write_distinct(sorter, &self.scratch));
+        let unresolved = self.scratch_result(distinct)?;
         check_rows(entity, (records + unresolved.len()) as u64)?;
         let lists = ReferenceLists { entity, records, lists };
         Ok(Some(ResolvedReferences { lists, unresolved, dangling }))
@@ -132,8 +134,7 @@ fn resolve_batches(
         rows.start = range.end;
         ranges.push(range);
     }
-    let batches = ranges.into_par_iter().map(|rows| resolve_batch(reader, rows));
-    Ok((rows.start, batches.collect::<Result<_>>()?))
+    Ok((rows.start, parallel::try_map(ranges, |rows| resolve_batch(reader, rows))?))
 }
 
 fn resolve_batch(reader: &ReferenceReader<'_, '_>, rows: Range<usize>) -> Result<Batch> {

@@ -6,7 +6,6 @@ use pinakes_format::entity::Entity;
 use pinakes_format::index::bitset::CHUNK_ROWS;
 use pinakes_format::schema::keys::keys_of;
 use pinakes_format::snapshot::Snapshot;
-use rayon::prelude::*;
 
 use crate::link::context::{Linker, unreadable};
 use crate::link::index::dictionary::names::NameRuns;
@@ -18,6 +17,7 @@ use crate::link::index::targets::Targets;
 use crate::link::index::term_lists::Inverter;
 use crate::link::index::unchanged::Unchanged;
 use crate::link::take_over::TakeOver;
+use crate::parallel;
 use crate::terminal::progress::Bar;
 
 /// Extracting reads the previous snapshot, too.
@@ -76,7 +76,8 @@ impl Linker<'_> {
                 }
             }
         }
-        self.extract_unresolved(&extractor, out.draft, &mut indexes)?;
+        let extract_unresolved = || self.extract_unresolved(&extractor, out.draft, &mut indexes);
+        parallel::step("unresolved names", extract_unresolved)?;
         Ok(indexes)
     }
 
@@ -119,11 +120,10 @@ impl Linker<'_> {
                 wave.push(row);
             }
             let ends_chunk = !rows.peek().is_some_and(is_in_chunk);
-            let batches: Result<Vec<Extracted>> = wave
-                .par_chunks(CHANGED_BATCH_ROWS)
-                .map(|rows| extractor.rows(rows.iter().copied()))
-                .collect();
-            Ok(Some(Wave { chunk, ends_chunk, batches: batches? }))
+            let batches = wave.chunks(CHANGED_BATCH_ROWS).collect();
+            let batches =
+                parallel::try_map(batches, |rows: &[u32]| extractor.rows(rows.iter().copied()))?;
+            Ok(Some(Wave { chunk, ends_chunk, batches }))
         };
         add_waves(extractor, next_wave, add)
     }
@@ -163,13 +163,14 @@ impl Linker<'_> {
             // A wave ends with its chunk, because a run has the rows of one chunk.
             let chunk_end = ((chunk + 1) * CHUNK_ROWS as u32).min(count);
             let rows = from..chunk_end;
-            let ranges = batches(draft, extractor.entity(), rows, wave_batches, batch_bytes)?;
+            let ranges = parallel::step("cut batches", || {
+                batches(draft, extractor.entity(), rows, wave_batches, batch_bytes)
+            })?;
             let to = ranges.last().map_or(count, |range| range.end);
-            let batches: Result<Vec<Extracted>> =
-                ranges.into_par_iter().map(|rows| extractor.rows(rows)).collect();
+            let batches = parallel::try_map(ranges, |rows| extractor.rows(rows))?;
             bar.advance((to - from).into());
             from = to;
-            Ok(Some(Wave { chunk, ends_chunk: to == chunk_end, batches: batches? }))
+            Ok(Some(Wave { chunk, ends_chunk: to == chunk_end, batches }))
         };
         // The batches of a wave are added in row order, while the threads extract the next wave.
         add_waves(extractor, next_wave, |batch, end| {
@@ -225,7 +226,7 @@ fn add_waves(
     };
     let mut next = next_wave()?;
     while let Some(wave) = next {
-        let (added, following) = rayon::join(|| add_wave(wave), &mut next_wave);
+        let (added, following) = parallel::join(|| add_wave(wave), &mut next_wave);
         added?;
         next = following?;
     }
@@ -257,11 +258,13 @@ pub(super) struct IndexBuilders<'k> {
 impl IndexBuilders<'_> {
     /// Adds the values of the next records.
     fn push(&mut self, batch: &Extracted) -> io::Result<()> {
-        self.columns.push(batch)?;
-        self.inverter.push(batch);
-        self.names.push(&batch.names);
-        self.texts.push(&batch.encoded_texts);
-        self.targets.as_mut().map_or(Ok(()), |targets| targets.push(batch))
+        parallel::step("add columns", || self.columns.push(batch))?;
+        parallel::step("add terms", || self.inverter.push(batch));
+        parallel::step("add names", || self.names.push(&batch.names));
+        parallel::step("add texts", || self.texts.push(&batch.encoded_texts));
+        parallel::step("add targets", || {
+            self.targets.as_mut().map_or(Ok(()), |targets| targets.push(batch))
+        })
     }
 
     fn held_bytes(&self) -> usize {
@@ -270,9 +273,9 @@ impl IndexBuilders<'_> {
 
     /// Writes the values in memory, all of one chunk, as runs.
     fn close_run(&mut self, chunk: u32) -> io::Result<()> {
-        self.inverter.close_run(chunk)?;
-        self.texts.close_run(chunk)?;
-        self.names.close_run(chunk)
+        parallel::step("run of terms", || self.inverter.close_run(chunk))?;
+        parallel::step("run of texts", || self.texts.close_run(chunk))?;
+        parallel::step("run of names", || self.names.close_run(chunk))
     }
 }
 

@@ -3,7 +3,6 @@
 use std::{ops::Range, path::Path};
 
 use pinakes_format::entity::Entity;
-use rayon::prelude::*;
 
 use crate::error::Result;
 use crate::link::atomic_bitset::AtomicBitset;
@@ -13,6 +12,7 @@ use crate::link::record::copier::{CopyFrom, RecordCopier};
 use crate::link::record::type_sums::TypeSums;
 use crate::link::write::entity_files::EntityFiles;
 use crate::link::write::institution_types::list_institution_types;
+use crate::parallel;
 
 /// Rows in one thread's batch.
 const BATCH_ROWS: usize = 1_024;
@@ -81,15 +81,20 @@ impl RecordsWriter<'_, '_, '_> {
         let mut dangling = 0;
         for from in (0..published + wave_rows).step_by(wave_rows) {
             // Writes one wave while the other threads link the next.
-            let (written, next) = rayon::join(
-                || self.write_wave(entity, linked, changed.as_ref(), &mut files),
+            let (written, next) = parallel::join(
+                || {
+                    parallel::step("write records", || {
+                        self.write_wave(entity, linked, changed.as_ref(), &mut files)
+                    })
+                },
                 || self.link_wave(entity, from, wave_batches),
             );
             dangling += written?;
             linked = next?;
         }
         let by_id = &inputs.rows[entity as usize].by_id;
-        let files = files.finish(inputs, by_id.iter(), referred, self.is_subset)?;
+        let finish = || files.finish(inputs, by_id.iter(), referred, self.is_subset);
+        let files = parallel::step("close records", finish)?;
         Ok(WrittenRecords { files, dangling, changed })
     }
 
@@ -125,13 +130,10 @@ impl RecordsWriter<'_, '_, '_> {
     /// Links `count` batches from a row on, in parallel.
     fn link_wave(&self, entity: Entity, from: usize, count: usize) -> Result<Vec<Batch>> {
         let rows = self.copier.linker.inputs.record_count(entity);
-        (0..count)
-            .into_par_iter()
-            .map(|at| {
-                let from = (from + at * BATCH_ROWS).min(rows);
-                self.link_batch(entity, from..(from + BATCH_ROWS).min(rows))
-            })
-            .collect()
+        let starts = (from..rows).step_by(BATCH_ROWS).take(count).collect();
+        parallel::try_map(starts, |from: usize| {
+            self.link_batch(entity, from..(from + BATCH_ROWS).min(rows))
+        })
     }
 
     /// Copies or links rows until [`Self::batch_bytes`] are reached.

@@ -19,7 +19,6 @@ use pinakes_format::index::full_text::{
 };
 use pinakes_format::storage::file_writer::Written;
 use pinakes_format::storage::header::Header;
-use rayon::prelude::*;
 
 use crate::external_sort::{Sorter, Spill, read_array};
 use crate::link::index::full_text::batch::split_place;
@@ -28,6 +27,7 @@ use crate::link::index::full_text::{TextRuns, take_number, take_sized, take_text
 use crate::link::index::runs::merge;
 use crate::link::index::term_lists::Sorting;
 use crate::link::index::unchanged::{Taken, Unchanged};
+use crate::parallel;
 
 impl TextRuns {
     /// Merges the runs into the index file, with the postings of unchanged rows in the previous snapshot.
@@ -63,8 +63,8 @@ impl TextRuns {
         state.next_wave()?;
         state.next_wave()?;
         let TermMerge { mut writer, forms, .. } = state;
-        write_forms(&mut writer, forms.finish()?)?;
-        Ok(writer.finish()?)
+        parallel::step("forms", || write_forms(&mut writer, forms.finish()?))?;
+        Ok(parallel::step("close texts", || writer.finish())?)
     }
 }
 
@@ -89,6 +89,28 @@ struct Wave<'b, 'u> {
     bytes: usize,
 }
 
+/// The most tasks of a wave.
+const WAVE_TASKS: usize = 256;
+
+impl<'b, 'u> Wave<'b, 'u> {
+    /// Divides the terms: each task has about as many bytes.
+    fn tasks(self) -> Vec<Vec<MergedTerm<'b, 'u>>> {
+        let task_bytes = (self.bytes / WAVE_TASKS).max(TERM_BYTES * 64);
+        let (mut tasks, mut bytes) = (Vec::new(), task_bytes);
+        for term in self.terms {
+            if bytes >= task_bytes {
+                tasks.push(Vec::new());
+                bytes = 0;
+            }
+            bytes += term.bytes;
+            if let Some(task) = tasks.last_mut() {
+                task.push(term);
+            }
+        }
+        tasks
+    }
+}
+
 /// A wave whose terms are encoded, except the large one.
 #[derive(Default)]
 struct EncodedWave<'b, 'u> {
@@ -104,6 +126,8 @@ struct MergedTerm<'b, 'u> {
     stem: Vec<u8>,
     parts: Vec<Part<'b>>,
     old: Option<OldTerm<'u>>,
+    /// Bytes in memory, about.
+    bytes: usize,
 }
 
 /// An encoded term with its forms.
@@ -134,7 +158,7 @@ impl<'b, 'u> TermMerge<'b, 'u> {
         }
         let bytes = parts.iter().map(|(_, part)| size_of::<Part<'_>>() + part.len()).sum::<usize>();
         let bytes = TERM_BYTES + bytes + old.map_or(0, OldTerm::bytes);
-        let term = MergedTerm { stem: stem.to_vec(), parts, old };
+        let term = MergedTerm { stem: stem.to_vec(), parts, old, bytes };
         if bytes > self.wave_bytes_max {
             self.next_wave()?;
             self.wave.large = Some(term);
@@ -148,19 +172,24 @@ impl<'b, 'u> TermMerge<'b, 'u> {
     /// Writes the encoded wave, and encodes the terms collected since.
     fn next_wave(&mut self) -> Taken<()> {
         let TermMerge { writer, forms, wave, encoded, .. } = self;
-        let (wave, encoded) = (std::mem::take(wave), std::mem::take(encoded));
-        let (written, terms) = rayon::join(
-            || encoded.write(writer, forms),
+        let (mut wave, encoded) = (std::mem::take(wave), std::mem::take(encoded));
+        let large = wave.large.take();
+        let (written, terms) = parallel::join(
+            || parallel::step("write texts", || encoded.write(writer, forms)),
             || {
                 let encode = |encoder: &mut TermEncoder, term: MergedTerm<'_, '_>| {
-                    term.encode(encoder, |_| Ok(())).transpose()
+                    term.encode(encoder, |_| Ok(()))
                 };
-                let terms = wave.terms.into_par_iter().map_init(TermEncoder::default, encode);
-                terms.filter_map(|term| term).collect::<Taken<_>>()
+                let encode_all = |terms: Vec<MergedTerm<'_, '_>>| {
+                    let mut encoder = TermEncoder::default();
+                    let encoded = terms.into_iter().map(|term| encode(&mut encoder, term));
+                    encoded.filter_map(Taken::transpose).collect::<Taken<Vec<_>>>()
+                };
+                parallel::try_map(wave.tasks(), encode_all)
             },
         );
         written?;
-        self.encoded = EncodedWave { large: wave.large, terms: terms? };
+        self.encoded = EncodedWave { large, terms: terms?.into_iter().flatten().collect() };
         Ok(())
     }
 }
@@ -194,7 +223,7 @@ impl MergedTerm<'_, '_> {
         encoder: &mut TermEncoder,
         mut encoded: impl FnMut(&mut TermEncoder) -> io::Result<()>,
     ) -> Taken<Option<Encoded>> {
-        let MergedTerm { stem, parts, old } = self;
+        let MergedTerm { stem, parts, old, .. } = self;
         let mut old = old.map(|old| old.part(&stem)).transpose()?;
         let mut parts: Vec<PartReader<'_>> = PartReader::open_all(&parts)?;
         // Most parts of a frequent term have the same forms.
