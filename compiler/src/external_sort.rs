@@ -17,7 +17,7 @@ use std::{
 
 use pinakes_format::storage::blobs::unnamed_file;
 
-use crate::parallel;
+use crate::parallel::{self, BLOCK_VALUES};
 
 /// A value that a sorter can write to disk.
 pub trait Spill: Ord + Send + Sync + Sized {
@@ -53,7 +53,9 @@ pub fn read_array<const N: usize>(input: &mut impl Read) -> io::Result<Option<[u
 pub struct Sorter<T> {
     directory: PathBuf,
     memory_bytes: usize,
-    values: Vec<T>,
+    /// Blocks of [`BLOCK_VALUES`] values; the last may have fewer.
+    values: Vec<Vec<T>>,
+    count: usize,
     heap_bytes: usize,
     /// Runs by level.
     runs: Vec<Vec<File>>,
@@ -69,6 +71,7 @@ impl<T: Spill> Sorter<T> {
             directory: directory.to_path_buf(),
             memory_bytes,
             values: Vec::new(),
+            count: 0,
             heap_bytes: 0,
             runs: Vec::new(),
         }
@@ -76,19 +79,29 @@ impl<T: Spill> Sorter<T> {
 
     pub fn push(&mut self, value: T) -> io::Result<()> {
         self.heap_bytes += value.heap_bytes();
-        self.values.push(value);
-        // Twice the size, because a growing vector has its old and its new buffer for a moment.
-        let bytes = self.values.len() * size_of::<T>() * 2 + self.heap_bytes;
+        match self.values.last_mut().filter(|block| block.len() < BLOCK_VALUES) {
+            Some(block) => block.push(value),
+            None => {
+                // The first block grows, because many sorters have few values.
+                let length = if self.values.is_empty() { 1 } else { BLOCK_VALUES };
+                let mut block = Vec::with_capacity(length);
+                block.push(value);
+                self.values.push(block);
+            }
+        }
+        self.count += 1;
+        // Twice the size, because a sort copies the values.
+        let bytes = self.count * size_of::<T>() * 2 + self.heap_bytes;
         if bytes >= self.memory_bytes { self.spill() } else { Ok(()) }
     }
 
     fn spill(&mut self) -> io::Result<()> {
-        let sorted = parallel::sort(std::mem::take(&mut self.values), T::cmp);
+        let sorted = parallel::sort_blocks(std::mem::take(&mut self.values), T::cmp);
         let mut run = BufWriter::with_capacity(1 << 18, unnamed_file(&self.directory)?);
         for value in sorted.into_iter().flatten() {
             value.write(&mut run)?;
         }
-        self.heap_bytes = 0;
+        (self.count, self.heap_bytes) = (0, 0);
         self.add_run(run, 0)
     }
 
@@ -112,7 +125,7 @@ impl<T: Spill> Sorter<T> {
     /// Returns the values in ascending order, with duplicates.
     pub fn finish(mut self) -> io::Result<Sorted<T>> {
         if self.runs.is_empty() {
-            let sorted = parallel::sort(self.values, T::cmp);
+            let sorted = parallel::sort_blocks(self.values, T::cmp);
             return Ok(Sorted {
                 memory: sorted.into_iter().flatten(),
                 runs: Vec::new(),

@@ -8,7 +8,7 @@
 //! objects. A run without any object parses each part right after its hash was computed, while the part is in
 //! memory. Parts in buckets are parsed while they are transferred.
 //!
-//! Imports `error`, `external_sort`, `frontend`, `object`, `read`, `remote`, `terminal`.
+//! Imports `error`, `external_sort`, `frontend`, `object`, `parallel`, `read`, `remote`, `terminal`.
 
 pub(crate) mod bounds;
 pub(crate) mod earlier;

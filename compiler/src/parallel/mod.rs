@@ -6,11 +6,17 @@
 //! span = max(30, 25)            = 30 ms              the longest chain of tasks that wait for each other
 //! ```
 //!
-//! No schedule on any number of cores is faster than the span. Neither work nor span depends on the cores of the
-//! machine or on other programs. `schedule` simulates the recorded tasks on a number of cores.
+//! No schedule on any number of cores is faster than the span. The cores of the machine and other programs change work and
+//! span little.
 //!
 //! A task costs two reads of the thread's clock. Tasks therefore should take at least 50 µs each. Code that calls rayon
 //! directly counts as a part of the calling task, without the share of other threads.
+//!
+//! - `tasks` records what each task did, and `cost` sums work and span for the report.
+//! - `schedule` simulates the tasks on a number of cores.
+//! - `sort` sorts values by ranges.
+//!
+//! Imports no other folder.
 
 pub(crate) mod cost;
 mod schedule;
@@ -23,7 +29,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 use rustix::time::{ClockId, clock_gettime};
 
-pub(crate) use crate::parallel::sort::sort;
+pub(crate) use crate::parallel::sort::{BLOCK_VALUES, sort, sort_blocks};
 use crate::parallel::tasks::{Recording, Step};
 pub(crate) use crate::parallel::tasks::{StepName, Task};
 

@@ -16,7 +16,7 @@ use crate::parallel::tasks::{Step, Task};
 /// A task that has begun.
 struct Begun<'t> {
     task: &'t Task,
-    /// The next step.
+    /// Index of the next step.
     at: usize,
     /// The task that waits for this one, as its place among the begun tasks.
     parent: Option<usize>,
@@ -24,7 +24,7 @@ struct Begun<'t> {
     missing: usize,
 }
 
-/// What a core can take.
+/// Work that waits for a core.
 #[derive(Clone, Copy)]
 enum Ready<'t> {
     /// A task that has not begun, and the task that waits for it.
@@ -35,7 +35,7 @@ enum Ready<'t> {
     Resumed(usize),
 }
 
-/// The simulated state.
+/// The tasks and cores at a moment of the simulation.
 struct Simulation<'t> {
     begun: Vec<Begun<'t>>,
     /// Places of `begun` that may be used again.

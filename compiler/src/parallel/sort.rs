@@ -13,10 +13,8 @@ use std::cmp::Ordering;
 
 use crate::parallel;
 
-/// Fewer values are sorted by one task.
-const VALUES_MIN: usize = 1 << 14;
 /// Values of a block, which one task divides.
-const BLOCK_VALUES: usize = 1 << 14;
+pub(crate) const BLOCK_VALUES: usize = 1 << 14;
 /// Values of a range on average, which one task sorts.
 const RANGE_VALUES: usize = 1 << 13;
 /// The most ranges: their numbers fit into a byte.
@@ -29,28 +27,36 @@ pub(crate) fn sort<T: Send + Sync>(
     mut values: Vec<T>,
     compare: impl Fn(&T, &T) -> Ordering + Sync,
 ) -> Vec<Vec<T>> {
-    if values.len() < VALUES_MIN {
-        values.sort_unstable_by(&compare);
-        return vec![values];
+    let mut blocks = Vec::new();
+    while values.len() > BLOCK_VALUES {
+        blocks.push(values.split_off((values.len() - 1) / BLOCK_VALUES * BLOCK_VALUES));
     }
-    // Places of a sample at even distances, ascending by their values.
-    let ranges = (values.len() / RANGE_VALUES).min(RANGES_MAX);
-    let distance = values.len() / (ranges * SAMPLE_VALUES);
-    let mut sample: Vec<&T> = values.iter().step_by(distance.max(1)).collect();
+    blocks.push(values);
+    sort_blocks(blocks, compare)
+}
+
+/// Sorts the values of blocks, as [`sort`] does. Blocks should have [`BLOCK_VALUES`]. Memory for the values once, and twice for
+/// those that tasks copy.
+pub(crate) fn sort_blocks<T: Send + Sync>(
+    mut blocks: Vec<Vec<T>>,
+    compare: impl Fn(&T, &T) -> Ordering + Sync,
+) -> Vec<Vec<T>> {
+    let count: usize = blocks.iter().map(Vec::len).sum();
+    if blocks.len() <= 1 {
+        blocks.iter_mut().for_each(|values| values.sort_unstable_by(&compare));
+        return blocks;
+    }
+    // A sample at even distances.
+    let ranges = (count / RANGE_VALUES).clamp(1, RANGES_MAX);
+    let distance = (count / (ranges * SAMPLE_VALUES)).max(1);
+    let mut sample: Vec<&T> = blocks.iter().flat_map(|of| of.iter().step_by(distance)).collect();
     sample.sort_unstable_by(|a, b| compare(a, b));
-    let bounds = (1..ranges).map(|range| sample[range * sample.len() / ranges]);
-    let bounds: Vec<&T> = bounds.collect();
+    let bounds: Vec<&T> = (1..ranges).map(|range| sample[range * sample.len() / ranges]).collect();
     // The range of each value; then each block is divided by them.
-    let classes = parallel::map(values.chunks(BLOCK_VALUES).collect(), |block: &[T]| {
+    let classes = parallel::map(blocks.iter().collect(), |block: &Vec<T>| {
         let range = |value: &T| bounds.partition_point(|bound| compare(bound, value).is_le()) as u8;
         block.iter().map(range).collect::<Vec<u8>>()
     });
-    let mut blocks = Vec::with_capacity(classes.len());
-    for at in (0..classes.len()).rev() {
-        blocks.push(values.split_off(at * BLOCK_VALUES));
-    }
-    blocks.reverse();
-    drop(values);
     let blocks = blocks.into_iter().zip(classes).collect();
     let mut divided = parallel::map(blocks, |(block, classes): (Vec<T>, Vec<u8>)| {
         let mut counts = vec![0; ranges];
@@ -65,6 +71,7 @@ pub(crate) fn sort<T: Send + Sync>(
         divided.iter_mut().map(|of_block| std::mem::take(&mut of_block[range])).collect()
     };
     let by_range = (0..ranges).map(of_range).collect();
+    drop(divided);
     parallel::map(by_range, |parts: Vec<Vec<T>>| {
         let mut sorted = Vec::with_capacity(parts.iter().map(Vec::len).sum());
         parts.into_iter().for_each(|part| sorted.extend(part));

@@ -6,7 +6,7 @@
 //! - `quarantine` writes the list of bad records.
 //! - `run_info` holds the members that all reports share.
 //!
-//! Imports `compile`, `drift`, `error`, `link`, `object`, `store`, `terminal`.
+//! Imports `compile`, `drift`, `error`, `link`, `object`, `parallel`, `store`, `terminal`.
 
 pub(crate) mod codes;
 pub(crate) mod file;
