@@ -20,12 +20,9 @@ use crate::link::stages::merged::MergeFacts;
 use crate::link::stages::selected::{Kept, Selected};
 use crate::link::take_over::{TakeOver, TakenPart};
 use crate::link::write::codes::write_codes;
-use crate::link::write::records::{RecordsWriter, WrittenRecords};
+use crate::link::write::records::{RecordsWriter, WAVE_BATCHES, WrittenRecords};
 use crate::parallel;
 use crate::parallel::cost::Phase;
-
-/// Batches of records that take the memory of a sorter.
-const BATCHES_IN_SORTER: usize = 8;
 
 /// Every file but the indexes and those that describe the others.
 pub(super) struct Written<'l, 'o> {
@@ -165,7 +162,8 @@ impl Writing<'_, '_, '_> {
             type_sums,
             is_subset: *is_subset,
             newest_micros: *newest_micros,
-            batch_bytes: linker.sorter_bytes() / BATCHES_IN_SORTER,
+            // Two waves are in memory.
+            batch_bytes: linker.sorter_bytes() / (WAVE_BATCHES * 2),
         }
     }
 }
