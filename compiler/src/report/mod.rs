@@ -27,10 +27,9 @@ use crate::object::warnings::Warnings;
 use crate::parallel::cost::TaskCost;
 use crate::report::codes::Code;
 use crate::report::quarantine::Quarantine;
-use crate::report::run_info::{RunInfo, sums};
+use crate::report::run_info::RunInfo;
 use crate::store::prune::PruneReport;
 use crate::terminal::escape::escape_path;
-use crate::terminal::progress::stages;
 
 const DAY_MICROS: i64 = 24 * 60 * 60 * 1_000_000;
 
@@ -309,14 +308,14 @@ impl RunReport {
 
     /// Writes the work and the span of compiling and linking, and the times that follow from them.
     fn write_tasks(&self, text: &mut String) {
-        for (phase, tasks) in sums(&stages()) {
+        for (phase, tasks) in &self.run_info.tasks {
             let TaskCost { work_seconds, span_seconds, simulated_seconds, .. } = tasks;
             let times = simulated_seconds.iter().filter(|(cores, _)| **cores > 2);
-            let times = times.map(|(cores, seconds)| format!("{seconds:.1} s on {cores} cores"));
+            let times = times.map(|(cores, seconds)| format!("{seconds:.1} s on {cores}"));
+            let times = times.collect::<Vec<_>>().join(", ");
             let _ = writeln!(
                 text,
-                "{phase} tasks: work {work_seconds:.1} s, span {span_seconds:.1} s; simulated {}",
-                times.collect::<Vec<_>>().join(", ")
+                "{phase} tasks: work {work_seconds:.1} s, span {span_seconds:.1} s\n  simulated cores: {times}"
             );
         }
     }
