@@ -16,10 +16,11 @@ use std::{
 };
 
 use pinakes_format::storage::blobs::unnamed_file;
-use rayon::slice::ParallelSliceMut;
+
+use crate::parallel::{self, BLOCK_VALUES};
 
 /// A value that a sorter can write to disk.
-pub trait Spill: Ord + Send + Sized {
+pub trait Spill: Ord + Send + Sync + Sized {
     /// Appends the value.
     fn write(&self, out: &mut impl Write) -> io::Result<()>;
 
@@ -52,7 +53,9 @@ pub fn read_array<const N: usize>(input: &mut impl Read) -> io::Result<Option<[u
 pub struct Sorter<T> {
     directory: PathBuf,
     memory_bytes: usize,
-    values: Vec<T>,
+    /// Blocks of [`BLOCK_VALUES`] values; the last may have fewer.
+    values: Vec<Vec<T>>,
+    count: usize,
     heap_bytes: usize,
     /// Runs by level.
     runs: Vec<Vec<File>>,
@@ -68,6 +71,7 @@ impl<T: Spill> Sorter<T> {
             directory: directory.to_path_buf(),
             memory_bytes,
             values: Vec::new(),
+            count: 0,
             heap_bytes: 0,
             runs: Vec::new(),
         }
@@ -75,19 +79,29 @@ impl<T: Spill> Sorter<T> {
 
     pub fn push(&mut self, value: T) -> io::Result<()> {
         self.heap_bytes += value.heap_bytes();
-        self.values.push(value);
-        // Twice the size, because a growing vector has its old and its new buffer for a moment.
-        let bytes = self.values.len() * size_of::<T>() * 2 + self.heap_bytes;
+        match self.values.last_mut().filter(|block| block.len() < BLOCK_VALUES) {
+            Some(block) => block.push(value),
+            None => {
+                // The first block grows, because many sorters have few values.
+                let length = if self.values.is_empty() { 1 } else { BLOCK_VALUES };
+                let mut block = Vec::with_capacity(length);
+                block.push(value);
+                self.values.push(block);
+            }
+        }
+        self.count += 1;
+        // Twice the size, because a sort copies the values.
+        let bytes = self.count * size_of::<T>() * 2 + self.heap_bytes;
         if bytes >= self.memory_bytes { self.spill() } else { Ok(()) }
     }
 
     fn spill(&mut self) -> io::Result<()> {
-        self.values.par_sort_unstable();
+        let sorted = parallel::sort_blocks(std::mem::take(&mut self.values), T::cmp);
         let mut run = BufWriter::with_capacity(1 << 18, unnamed_file(&self.directory)?);
-        for value in self.values.drain(..) {
+        for value in sorted.into_iter().flatten() {
             value.write(&mut run)?;
         }
-        self.heap_bytes = 0;
+        (self.count, self.heap_bytes) = (0, 0);
         self.add_run(run, 0)
     }
 
@@ -111,15 +125,14 @@ impl<T: Spill> Sorter<T> {
     /// Returns the values in ascending order, with duplicates.
     pub fn finish(mut self) -> io::Result<Sorted<T>> {
         if self.runs.is_empty() {
-            self.values.par_sort_unstable();
+            let sorted = parallel::sort_blocks(self.values, T::cmp);
             return Ok(Sorted {
-                memory: self.values.into_iter(),
+                memory: sorted.into_iter().flatten(),
                 runs: Vec::new(),
                 heap: BinaryHeap::new(),
             });
         }
         self.spill()?;
-        self.values = Vec::new();
         Sorted::merge(self.runs.into_iter().flatten().collect())
     }
 
@@ -135,7 +148,7 @@ impl<T: Spill> Sorter<T> {
 
 /// An iterator over sorted values, from memory or merged from runs.
 pub struct Sorted<T> {
-    memory: std::vec::IntoIter<T>,
+    memory: std::iter::Flatten<std::vec::IntoIter<Vec<T>>>,
     runs: Vec<BufReader<File>>,
     heap: BinaryHeap<Reverse<(T, usize)>>,
 }
@@ -148,7 +161,7 @@ impl<T: Spill> Sorted<T> {
         for (index, run) in runs.iter_mut().enumerate() {
             heap.extend(T::read(run)?.map(|value| Reverse((value, index))));
         }
-        Ok(Sorted { memory: Vec::new().into_iter(), runs, heap })
+        Ok(Sorted { memory: Vec::new().into_iter().flatten(), runs, heap })
     }
 }
 

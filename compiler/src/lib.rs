@@ -39,6 +39,7 @@ pub(crate) mod link;
 pub(crate) mod matching;
 pub(crate) mod mirror;
 pub(crate) mod object;
+pub(crate) mod parallel;
 pub(crate) mod plan;
 pub(crate) mod read;
 pub(crate) mod remote;

@@ -8,7 +8,7 @@
 //! objects. A run without any object parses each part right after its hash was computed, while the part is in
 //! memory. Parts in buckets are parsed while they are transferred.
 //!
-//! Imports `error`, `external_sort`, `frontend`, `object`, `read`, `remote`, `terminal`.
+//! Imports `error`, `external_sort`, `frontend`, `object`, `parallel`, `read`, `remote`, `terminal`.
 
 pub(crate) mod bounds;
 pub(crate) mod earlier;
@@ -26,7 +26,6 @@ use std::{
     },
 };
 
-use rayon::prelude::*;
 use rustix::fs::Advice;
 
 use crate::compile::earlier::EarlierRecords;
@@ -38,6 +37,8 @@ use crate::object::segment::SegmentBuilder;
 use crate::object::store::Lookup;
 use crate::object::warnings::Warnings;
 use crate::object::{Check, Object, ObjectStore, ObjectWriter};
+use crate::parallel;
+use crate::parallel::cost::Phase;
 use crate::read::file_version::FileVersion;
 use crate::read::limits::ReadLimits;
 use crate::read::lines::Container;
@@ -131,9 +132,11 @@ impl CompileStage {
     /// A part could not be compiled, or has changed since it was compiled before.
     pub(crate) fn check_whole(&mut self, objects: &ObjectStore, limits: &ReadLimits) -> Result<()> {
         let stage = ObjectMaker::new(objects, limits, Check::Whole);
-        let parts = self.parts.par_iter_mut();
-        let damaged: Vec<_> = parts.filter(|part| !part.object.is_intact()).collect();
-        for part in damaged {
+        let parts = self.parts.iter_mut().collect();
+        let checked = parallel::map(parts, |part: &mut CompiledPart| {
+            (!part.object.is_intact()).then_some(part)
+        });
+        for part in checked.into_iter().flatten() {
             let named = stage.name_part(part.part.clone())?;
             if named.name != part.name {
                 return Err(changed(&part.part.path));
@@ -254,15 +257,15 @@ impl<'a> ObjectMaker<'a> {
     fn name_parts(&self, parts: Vec<Part>, progress: Progress) -> Result<Vec<NamedPart>> {
         let total = parts.iter().map(|part| part.size_bytes).sum();
         let stage = if self.is_first_run { "compile" } else { "read" };
-        let bar = progress.begin(stage, "parts", parts.len() as u64, total);
+        let bar =
+            progress.begin(stage, "parts", parts.len() as u64, total).recorded(Phase::Compile);
         let mut numbered: Vec<(usize, Part)> = parts.into_iter().enumerate().collect();
         numbered.sort_by_key(|(_, part)| Reverse(part.size_bytes));
-        let named = numbered.into_par_iter().map(|(number, part)| {
+        let mut named = parallel::try_map(numbered, |(number, part)| {
             let named = self.name_part(part)?;
             bar.advance(named.part.size_bytes);
-            Ok((number, named))
-        });
-        let mut named = named.collect::<Result<Vec<_>>>()?;
+            Ok::<_, Error>((number, named))
+        })?;
         bar.end();
         named.sort_by_key(|(number, _)| *number);
         Ok(named.into_iter().map(|(_, named)| named).collect())
@@ -393,18 +396,18 @@ impl<'a> ObjectMaker<'a> {
         progress: Progress,
     ) -> Result<Vec<CompiledPart>> {
         if self.is_first_run {
-            return named.into_par_iter().map(|named| self.compile_part(named)).collect();
+            return parallel::try_map(named, |named| self.compile_part(named));
         }
         let total = named.iter().map(|named| named.part.size_bytes).sum();
-        let bar = progress.begin("compile", "parts", named.len() as u64, total);
+        let bar =
+            progress.begin("compile", "parts", named.len() as u64, total).recorded(Phase::Compile);
         // The largest parts come first, so that no thread starts a large part last.
         named.sort_by_key(|named| Reverse(named.part.size_bytes));
-        let compiled = named.into_par_iter().map(|named| {
+        let compiled = parallel::try_map(named, |named| {
             let compiled = self.compile_part(named)?;
             bar.advance(compiled.part.size_bytes);
-            Ok(compiled)
-        });
-        let compiled = compiled.collect::<Result<_>>()?;
+            Ok::<_, Error>(compiled)
+        })?;
         bar.end();
         Ok(compiled)
     }

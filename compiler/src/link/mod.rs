@@ -19,7 +19,7 @@
 //! this folder that all of them share are `atomic_bitset`, `column`, `context`, `radix_sort`, `selection`, `take_over`,
 //! `tally` and `taxonomy`. `forecast` estimates a link before it begins, and `reuse` finds out that none is needed.
 //!
-//! Imports `error`, `external_sort`, `frontend`, `object`, `read`, `store`, `terminal`.
+//! Imports `error`, `external_sort`, `frontend`, `object`, `parallel`, `read`, `store`, `terminal`.
 
 pub(crate) mod atomic_bitset;
 pub(crate) mod citations;

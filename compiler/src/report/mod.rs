@@ -6,7 +6,7 @@
 //! - `quarantine` writes the list of bad records.
 //! - `run_info` holds the members that all reports share.
 //!
-//! Imports `compile`, `drift`, `error`, `link`, `object`, `store`, `terminal`.
+//! Imports `compile`, `drift`, `error`, `link`, `object`, `parallel`, `store`, `terminal`.
 
 pub(crate) mod codes;
 pub(crate) mod file;
@@ -24,6 +24,7 @@ use crate::drift::Drift;
 use crate::link::forecast::LinkForecast;
 use crate::link::{NotTakenOver, SideTally, Tally};
 use crate::object::warnings::Warnings;
+use crate::parallel::cost::TaskCost;
 use crate::report::codes::Code;
 use crate::report::quarantine::Quarantine;
 use crate::report::run_info::RunInfo;
@@ -299,9 +300,24 @@ impl RunReport {
         for excess in excesses.filter(|excess| excess.is_allowed) {
             let _ = writeln!(text, "allowed: {excess}");
         }
+        self.write_tasks(&mut text);
         self.write_warnings(&mut text);
         self.write_bad_records(&mut text);
         text
+    }
+
+    /// Writes the work and the span of compiling and linking, and the times that follow from them.
+    fn write_tasks(&self, text: &mut String) {
+        for (phase, tasks) in &self.run_info.tasks {
+            let TaskCost { work_seconds, span_seconds, simulated_seconds, .. } = tasks;
+            let times = simulated_seconds.iter().filter(|(cores, _)| **cores > 2);
+            let times = times.map(|(cores, seconds)| format!("{seconds:.1} s on {cores}"));
+            let times = times.collect::<Vec<_>>().join(", ");
+            let _ = writeln!(
+                text,
+                "{phase} tasks: work {work_seconds:.1} s, span {span_seconds:.1} s\n  simulated cores: {times}"
+            );
+        }
     }
 
     /// Writes the warnings by code.

@@ -1,10 +1,11 @@
 //! State, times, stages and memory of a run: the members that all reports share.
 
-use std::fs;
+use std::{collections::BTreeMap, fs};
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde::Serialize;
 
+use crate::parallel::cost::{Phase, TaskCost};
 use crate::terminal::progress::{StageCost, stages};
 
 /// State of a run.
@@ -42,6 +43,8 @@ pub struct RunInfo {
     pub error: Option<String>,
     /// The finished stages, in order.
     pub stages: Vec<StageCost>,
+    /// Work and span of the compile stages and of the link stages, summed.
+    pub tasks: BTreeMap<Phase, TaskCost>,
     /// Peak resident memory, including reclaimable pages of mapped files.
     pub peak_memory_bytes: Option<u64>,
 }
@@ -59,6 +62,7 @@ impl RunInfo {
             exit_code: None,
             error: None,
             stages: Vec::new(),
+            tasks: BTreeMap::new(),
             peak_memory_bytes: None,
         }
     }
@@ -70,8 +74,20 @@ impl RunInfo {
         self.exit_code = Some(exit_code);
         self.error = error;
         self.stages = stages();
+        self.tasks = sums(&self.stages);
         self.peak_memory_bytes = peak_memory_bytes();
     }
+}
+
+/// Sums the tasks of the stages of each phase.
+pub(crate) fn sums(stages: &[StageCost]) -> BTreeMap<Phase, TaskCost> {
+    let mut sums: BTreeMap<Phase, TaskCost> = BTreeMap::new();
+    for stage in stages {
+        if let (Some(phase), Some(tasks)) = (stage.phase, &stage.tasks) {
+            sums.entry(phase).or_default().add(tasks);
+        }
+    }
+    sums
 }
 
 fn seconds<S: serde::Serializer>(moment: &DateTime<Utc>, out: S) -> Result<S::Ok, S::Error> {

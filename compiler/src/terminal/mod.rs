@@ -1,6 +1,6 @@
 //! Text for a terminal: escaped paths and messages, and progress bars.
 //!
-//! Imports no other folder.
+//! Imports `parallel`.
 
 pub(crate) mod progress;
 

@@ -15,6 +15,9 @@ use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressState, Prog
 use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 
+use crate::parallel;
+use crate::parallel::cost::{Phase, TaskCost};
+
 /// How long after a JSON line of a stage the next one may come.
 const JSON_PAUSE: Duration = Duration::from_millis(100);
 
@@ -41,6 +44,11 @@ pub struct StageCost {
     pub read_bytes: Option<u64>,
     /// Bytes written by system calls; `null` where the system does not count them.
     pub written_bytes: Option<u64>,
+    /// Work and span of the stage; `null` of a stage that records no tasks.
+    pub tasks: Option<TaskCost>,
+    /// The phase of the run to which the stage belongs, if the stage records its tasks.
+    #[serde(skip)]
+    pub phase: Option<Phase>,
 }
 
 /// Returns the cost of each finished stage, in order.
@@ -129,6 +137,7 @@ impl Progress {
             cpu_seconds,
             bytes,
             progress: self,
+            phase: None,
         };
         bar.show();
         bar
@@ -162,9 +171,16 @@ pub struct Bar {
     cpu_seconds: f64,
     bytes: Option<[u64; 2]>,
     progress: Progress,
+    phase: Option<Phase>,
 }
 
 impl Bar {
+    /// Records the tasks of the stage. The thread that begins the stage must end it.
+    pub(crate) fn recorded(self, phase: Phase) -> Bar {
+        parallel::begin_stage(self.stage);
+        Bar { phase: Some(phase), ..self }
+    }
+
     /// Adds `units` of finished work.
     pub fn advance(&self, units: u64) {
         self.bar.inc(units);
@@ -203,13 +219,16 @@ impl Bar {
         };
         let cpu_seconds = cpu_seconds_so_far() - self.cpu_seconds;
         let threads = rayon::current_num_threads();
+        let tasks = self.phase.map(|_| TaskCost::of(&parallel::end_stage()));
         // A stage may end before the clock advances.
         let utilisation = cpu_seconds / (seconds.max(1e-6) * threads as f64);
         if self.progress != Progress::Quiet {
             let (stage, count, things) = (self.stage, self.count, self.things);
+            let span = tasks.as_ref().map(|tasks| format!(", span {:.2} s", tasks.span_seconds));
             eprintln!(
-                "{stage:>10} {count} {things} in {seconds:.1} s: {cpu_seconds:.1} CPU-s, {:.0} % of {threads} threads",
-                utilisation * 100.0
+                "{stage:>10} {count} {things} in {seconds:.1} s: {cpu_seconds:.1} CPU-s, {:.0} % of {threads} threads{}",
+                utilisation * 100.0,
+                span.unwrap_or_default()
             );
         }
         let cost = StageCost {
@@ -220,6 +239,8 @@ impl Bar {
             utilisation,
             read_bytes,
             written_bytes,
+            tasks,
+            phase: self.phase,
         };
         STAGES.lock().unwrap_or_else(PoisonError::into_inner).push(cost);
     }

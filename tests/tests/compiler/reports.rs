@@ -30,6 +30,7 @@ fn a_report_describes_a_published_and_a_failed_run() {
     assert_eq!(run.report["newest_updated_date"], json!("2026-01-10T08:15:30.123456"));
     let stages: Vec<&str> = run.report["stages"].as_array().unwrap().iter().map(stage).collect();
     assert_eq!(stages, ["compile", "merge", "resolve", "write", "index", "sync", "check"]);
+    check_tasks(&run.report);
     assert!(run.report["peak_memory_bytes"].as_u64() > Some(1 << 20), "{}", run.report);
     assert!(run.report["started"].as_str() <= run.report["ended"].as_str(), "{}", run.report);
 
@@ -57,6 +58,39 @@ fn a_report_describes_a_published_and_a_failed_run() {
     assert_eq!(outcome(&run.report), expected);
     let run = build(&[&workspace.0.path().join("nowhere")], &workspace.out(), &[]);
     assert_eq!(run.report["exit_code"], json!(3), "{}", run.report);
+}
+
+/// Checks that each stage and both sums have work and span, and times of simulated schedules between span and work.
+fn check_tasks(report: &Value) {
+    let seconds = |tasks: &Value, name: &str| tasks[name].as_f64().unwrap();
+    let stages = report["stages"].as_array().unwrap();
+    let sums = report["tasks"].as_object().unwrap();
+    assert_eq!(sums.keys().collect::<Vec<_>>(), ["compile", "link"]);
+    for tasks in stages.iter().map(|stage| &stage["tasks"]).chain(sums.values()) {
+        let (work, span) = (seconds(tasks, "work_seconds"), seconds(tasks, "span_seconds"));
+        assert!(0.0 < span && span <= work, "{tasks}");
+        let simulated = &tasks["simulated_seconds"];
+        let mut slower = work;
+        for cores in ["2", "8", "32", "64"] {
+            let faster = seconds(simulated, cores);
+            // A greedy schedule takes at most as long as both bounds together.
+            let bound = work / cores.parse::<f64>().unwrap() + span;
+            assert!(span <= faster * 1.000_001 && faster <= bound * 1.000_001, "{tasks}");
+            assert!(faster <= slower * 1.5, "{tasks}");
+            slower = faster;
+        }
+        let steps = tasks["steps"].as_object().unwrap();
+        let of_steps: f64 = steps.values().map(|step| seconds(step, "work_seconds")).sum();
+        assert!((of_steps - work).abs() < 1e-3, "{tasks}");
+    }
+    let of_stages = |phase: fn(&str) -> bool| -> f64 {
+        let stages = stages.iter().filter(|cost| phase(stage(cost)));
+        stages.map(|stage| seconds(&stage["tasks"], "work_seconds")).sum()
+    };
+    let compile = of_stages(|stage| stage == "compile");
+    let link = of_stages(|stage| stage != "compile");
+    assert!((seconds(&sums["compile"], "work_seconds") - compile).abs() < 1e-6, "{report}");
+    assert!((seconds(&sums["link"], "work_seconds") - link).abs() < 1e-6, "{report}");
 }
 
 fn stage(cost: &Value) -> &str {

@@ -14,7 +14,6 @@ use std::{fs, path::Path, sync::OnceLock};
 
 use pinakes_format::entity::Entity;
 use pinakes_format::with_record;
-use rayon::prelude::*;
 
 use crate::compile::earlier::line_table::{ENTRY_BYTES, LinePlace, LineTable, LineTableBuilder};
 use crate::compile::earlier::near::{MissedBytes, NearSegments};
@@ -24,6 +23,8 @@ use crate::error::{Error, Result};
 use crate::object::bytes::MAPPED_MAX;
 use crate::object::segment::{Segment, SegmentShape};
 use crate::object::{Check, Object, ObjectStore, ObjectWriter, RecordKey};
+use crate::parallel;
+use crate::parallel::cost::Phase;
 use crate::read::limits::ReadLimits;
 use crate::terminal::progress::Progress;
 
@@ -96,16 +97,20 @@ impl EarlierRecords {
         if kinds.is_empty() || names.is_empty() || unread_bytes < objects_bytes / READ_SHARE_MIN {
             return Ok(None);
         }
-        let bar = progress.begin("recall", "objects", names.len() as u64, objects_bytes);
+        let bar = progress
+            .begin("recall", "objects", names.len() as u64, objects_bytes)
+            .recorded(Phase::Compile);
         let open = |name: &String| {
             let path = objects.object_path(name);
             let object = Object::open_within(&path, Check::Directory, MAPPED_EARLIER_MAX);
             let object = object.map_err(Error::input(&path))?;
             bar.advance(object.as_ref().map_or(0, Object::size_bytes));
-            Ok(object.and_then(|object| EarlierObject::new(object, name, &kinds, limits)))
+            Ok::<_, Error>(
+                object.and_then(|object| EarlierObject::new(object, name, &kinds, limits)),
+            )
         };
-        let opened: Result<Vec<_>> = names.par_iter().map(open).collect();
-        let objects: Vec<EarlierObject> = opened?.into_iter().flatten().collect();
+        let opened = parallel::try_map(names.iter().collect(), open)?;
+        let objects: Vec<EarlierObject> = opened.into_iter().flatten().collect();
         let mut segments = Vec::new();
         for (number, earlier) in objects.iter().enumerate() {
             let shapes = earlier.object.segment_shapes().iter();

@@ -1,25 +1,26 @@
 //! Writes the citation graph: the references of each record, and inverted, the citations of each row.
 
 use std::{
-    fs::File,
-    io::{self, BufReader, Read, Write},
+    io::{self, Write},
     ops::Range,
     path::Path,
 };
 
 use pinakes_format::entity::Entity;
-use pinakes_format::index::citations::CitationsWriter;
+use pinakes_format::index::citations::{CitationsWriter, EncodedLists};
+use pinakes_format::schema::keys::Direction;
 use pinakes_format::schema::layout::schema_hash;
 use pinakes_format::snapshot::archive_path;
 use pinakes_format::storage::blobs::Spool;
 use pinakes_format::storage::header::{FileKind, Header};
+use pinakes_format::storage::mmap::Map;
 
 use crate::error::{Error, Result};
-use crate::external_sort::read_array;
 use crate::link::citations::UNRESOLVED;
 use crate::link::column::KeyColumn;
 use crate::link::context::{Linker, WrittenFile};
 use crate::link::radix_sort::sort_by_key;
+use crate::parallel;
 
 /// The size of a row as a term.
 const ROW_BYTES: usize = 4;
@@ -29,8 +30,13 @@ pub(crate) struct ReferenceLists {
     pub(super) entity: Entity,
     pub(super) records: usize,
     /// The number of a record's references, their rows, and the id of each row that is [`UNRESOLVED`].
-    pub(super) lists: BufReader<File>,
+    pub(super) lists: Map,
+    /// The records and the bytes of each batch of lists.
+    pub(super) batches: Vec<(usize, usize)>,
 }
+
+/// Batches of lists, or parts of links, that are encoded before the next are.
+const WAVE_BATCHES: usize = 64;
 
 impl Linker<'_> {
     /// Writes the citation graph. `unresolved` are the ids without a record.
@@ -54,54 +60,110 @@ impl Linker<'_> {
             let mut writer = CitationsWriter::create(&path, header)?;
             let targets = 0..u32::try_from(rows).map_err(io::Error::other)?;
             let mut links = Links::new(&self.scratch, self.sorter_bytes() / 2, targets);
-            lists.write(unresolved, &mut writer, &mut links)?;
-            links.write(&mut |records| writer.push_citations(records))?;
-            writer.finish()
+            parallel::step("write references", || {
+                lists.write(unresolved, &mut writer, &mut links)
+            })?;
+            parallel::step("write citations", || links.write(&mut writer))?;
+            parallel::step("close citations", || writer.finish())
         };
         Ok((name, write().map_err(Error::output(&path))?))
     }
 }
 
+/// The encoded lists of a batch of records, and their links by parts.
+struct EncodedBatch {
+    lists: EncodedLists,
+    links: Vec<Vec<u64>>,
+}
+
 impl ReferenceLists {
-    /// Writes the list of each record, and adds its links.
+    /// Writes the list of each record, and adds its links. One thread writes a wave of batches while the others encode the next.
     fn write(
-        mut self,
+        self,
         unresolved: &KeyColumn,
         writer: &mut CitationsWriter,
         links: &mut Links<'_>,
     ) -> io::Result<()> {
-        let (mut bytes, mut targets) = (Vec::new(), Vec::new());
-        for record in 0..self.records {
-            self.next(unresolved, &mut bytes, &mut targets)?;
-            // The merge refuses entities with more records than u32 has numbers.
-            let record = record as u64;
-            links.add(targets.iter().map(|target| u64::from(*target) << 32 | record))?;
-            writer.push_references(&targets)?;
+        let (mut first, mut from) = (0, 0);
+        let place = |(records, bytes): &(usize, usize)| {
+            let batch = (first, *records, from..from + bytes);
+            (first, from) = (first + records, from + bytes);
+            batch
+        };
+        let places: Vec<(usize, usize, Range<usize>)> = self.batches.iter().map(place).collect();
+        let mut encoded: Vec<EncodedBatch> = Vec::new();
+        let mut waves = places.chunks(WAVE_BATCHES);
+        loop {
+            let wave = waves.next();
+            let (empty, division) = (writer.lists(Direction::References), links.division());
+            let encode = |(first, records, bytes): &(usize, usize, Range<usize>)| {
+                let lists = self.lists.get(bytes.clone()).ok_or_else(cut)?;
+                self.encode(*first, *records, lists, unresolved, empty.clone(), &division)
+            };
+            let (written, next) = parallel::join(
+                || {
+                    encoded.drain(..).try_for_each(|batch| {
+                        writer.push_lists(&batch.lists)?;
+                        links.add(batch.links)
+                    })
+                },
+                || wave.map(|wave| parallel::try_map(wave.iter().collect(), encode)).transpose(),
+            );
+            written?;
+            let Some(next) = next? else { return Ok(()) };
+            encoded = next;
         }
-        Ok(())
     }
 
-    /// Reads the rows of the next record's references, ascending. `bytes` is reused memory.
-    fn next(
-        &mut self,
+    /// Encodes the lists of consecutive records, and divides their links.
+    fn encode(
+        &self,
+        first: usize,
+        records: usize,
+        mut bytes: &[u8],
         unresolved: &KeyColumn,
-        bytes: &mut Vec<u8>,
+        mut lists: EncodedLists,
+        division: &Division,
+    ) -> io::Result<EncodedBatch> {
+        let mut links = division.empty();
+        let mut targets = Vec::new();
+        // The merge refuses entities with more records than u32 has numbers.
+        for record in first as u64..(first + records) as u64 {
+            self.next(unresolved, &mut bytes, &mut targets)?;
+            for target in &targets {
+                division.push(u64::from(*target) << 32 | record, &mut links);
+            }
+            lists.push(&targets);
+        }
+        Ok(EncodedBatch { lists, links })
+    }
+
+    /// Takes the rows of the next record's references off the front of `lists`, ascending.
+    fn next(
+        &self,
+        unresolved: &KeyColumn,
+        lists: &mut &[u8],
         targets: &mut Vec<u32>,
     ) -> io::Result<()> {
-        let cut = || io::Error::other("a list of references is cut");
-        let count = read_array(&mut self.lists)?.map(u32::from_le_bytes).ok_or_else(cut)?;
-        bytes.resize(count as usize * ROW_BYTES, 0);
-        self.lists.read_exact(bytes)?;
+        let (count, rest) = lists.split_first_chunk::<4>().ok_or_else(cut)?;
+        let bytes = u32::from_le_bytes(*count) as usize * ROW_BYTES;
+        let (rows, mut rest) = rest.split_at_checked(bytes).ok_or_else(cut)?;
         targets.clear();
-        targets.extend(bytes.as_chunks().0.iter().map(|row| u32::from_le_bytes(*row)));
+        targets.extend(rows.as_chunks().0.iter().map(|row| u32::from_le_bytes(*row)));
         for row in targets.iter_mut().filter(|row| **row == UNRESOLVED) {
-            let id = read_array(&mut self.lists)?.map(u64::from_le_bytes).ok_or_else(cut)?;
-            let at = unresolved.find(id).ok_or_else(cut)?;
+            let (id, others) = rest.split_first_chunk::<8>().ok_or_else(cut)?;
+            rest = others;
+            let at = unresolved.find(u64::from_le_bytes(*id)).ok_or_else(cut)?;
             *row = u32::try_from(self.records + at).map_err(io::Error::other)?;
         }
+        *lists = rest;
         targets.sort_unstable();
         Ok(())
     }
+}
+
+fn cut() -> io::Error {
+    io::Error::other("a list of references is cut")
 }
 
 /// The links of the graph, divided into parts by their targets. A part is sorted in memory, so that the cost of a link
@@ -134,8 +196,24 @@ struct Part {
     last: Vec<u64>,
 }
 
-/// Writes the ascending records that refer to the next target.
-type PushCitations<'p> = &'p mut (dyn FnMut(&[u32]) -> io::Result<()> + Send);
+/// How links are divided into parts.
+#[derive(Clone, Copy)]
+struct Division {
+    start: u32,
+    /// A part has 2 to the power of this many targets.
+    shift: u32,
+    parts: usize,
+}
+
+impl Division {
+    fn empty(&self) -> Vec<Vec<u64>> {
+        vec![Vec::new(); self.parts]
+    }
+
+    fn push(&self, link: u64, parts: &mut [Vec<u64>]) {
+        parts[(((link >> 32) as u32 - self.start) >> self.shift) as usize].push(link);
+    }
+}
 
 /// The most parts, each with a block in memory.
 const PARTS_MAX: u32 = 256;
@@ -154,93 +232,136 @@ impl<'s> Links<'s> {
         Links { scratch, bytes_max, targets, shift, parts, spool: Spool::new(scratch), bytes: 0 }
     }
 
-    /// Adds links to `targets`. The records of each target ascend.
-    fn add(&mut self, links: impl Iterator<Item = u64>) -> io::Result<()> {
-        for link in links {
-            let part = (((link >> 32) as u32 - self.targets.start) >> self.shift) as usize;
-            let Part { blocks, last } = &mut self.parts[part];
-            last.push(link);
-            if last.len() == BLOCK_LINKS {
-                let from = self.bytes;
-                for link in last.drain(..) {
-                    self.spool.write_all(&link.to_le_bytes())?;
-                    self.bytes += LINK_BYTES;
-                }
-                blocks.push(from..self.bytes);
+    fn division(&self) -> Division {
+        Division { start: self.targets.start, shift: self.shift, parts: self.parts.len() }
+    }
+
+    /// Adds links to `targets` by parts. The records of each target ascend.
+    fn add(&mut self, links: Vec<Vec<u64>>) -> io::Result<()> {
+        let mut bytes = Vec::new();
+        for (Part { blocks, last }, links) in self.parts.iter_mut().zip(links) {
+            last.extend(links);
+            let whole = last.len() / BLOCK_LINKS * BLOCK_LINKS;
+            for block in last[..whole].chunks(BLOCK_LINKS) {
+                bytes.clear();
+                block.iter().for_each(|link| bytes.extend_from_slice(&link.to_le_bytes()));
+                self.spool.write_all(&bytes)?;
+                blocks.push(self.bytes..self.bytes + bytes.len());
+                self.bytes += bytes.len();
             }
+            last.drain(..whole);
         }
         Ok(())
     }
 
-    /// Calls `push` with the records that refer to each target, in the order of targets.
-    fn write(mut self, push: PushCitations<'_>) -> io::Result<()> {
+    /// Writes the records that refer to each target, in the order of targets. One thread writes parts while the others sort
+    /// the next.
+    fn write(mut self, writer: &mut CitationsWriter) -> io::Result<()> {
         let spool = self.spool.take_map()?;
+        let mut parts = Vec::new();
         let mut from = self.targets.start;
-        let mut sorted = None;
-        let last = self.parts.len();
-        let mut parts = std::mem::take(&mut self.parts).into_iter();
-        for _ in 0..=last {
-            // One thread sorts the links of a part while another writes those of the part before.
-            let next = parts.next().map(|part| {
-                let to = from.saturating_add(1 << self.shift).min(self.targets.end);
-                (std::mem::replace(&mut from, to)..to, part)
-            });
-            let (written, next) = rayon::join(
-                || sorted.take().map_or(Ok(()), |part: SortedPart<'_>| part.write(push)),
-                || next.map(|(targets, part)| self.sort(&spool, targets, part)).transpose(),
+        for part in std::mem::take(&mut self.parts) {
+            let to = from.saturating_add(1 << self.shift).min(self.targets.end);
+            parts.push((std::mem::replace(&mut from, to)..to, part));
+        }
+        let mut parts = parts.into_iter().peekable();
+        let mut sorted: Vec<SortedPart<'_>> = Vec::new();
+        loop {
+            // Parts that fit memory together, at least one.
+            let (mut wave, mut bytes) = (Vec::new(), 0);
+            while let Some((_, part)) = parts.peek()
+                && wave.len() < WAVE_BATCHES
+                && (wave.is_empty() || bytes + part.sort_bytes() <= self.bytes_max)
+            {
+                bytes += part.sort_bytes();
+                wave.extend(parts.next());
+            }
+            if wave.is_empty() && sorted.is_empty() {
+                return Ok(());
+            }
+            let empty = writer.lists(Direction::Citations);
+            let (written, next) = parallel::join(
+                || sorted.drain(..).try_for_each(|part| part.write(writer)),
+                || {
+                    parallel::try_map(wave, |(targets, part)| {
+                        self.sort(&spool, targets, part, empty.clone())
+                    })
+                },
             );
             written?;
             sorted = next?;
         }
-        Ok(())
     }
 
-    /// Sorts the links of a part, or divides a part that does not fit memory.
-    fn sort(&self, spool: &[u8], targets: Range<u32>, part: Part) -> io::Result<SortedPart<'s>> {
+    /// Sorts and encodes the links of a part, or divides a part that does not fit memory.
+    fn sort(
+        &self,
+        spool: &[u8],
+        targets: Range<u32>,
+        part: Part,
+        mut lists: EncodedLists,
+    ) -> io::Result<SortedPart<'s>> {
+        let (count, does_not_fit) = (part.count(), part.sort_bytes() > self.bytes_max);
         let Part { blocks, last } = part;
-        let count = blocks.len() * BLOCK_LINKS + last.len();
         let links = blocks
             .iter()
             .flat_map(|block| spool[block.clone()].as_chunks().0)
             .map(|link| u64::from_le_bytes(*link))
             .chain(last);
-        // Four times the size: the sort copies the links, and another thread has those of the part before.
-        if count * LINK_BYTES * 4 > self.bytes_max && targets.len() > 1 {
+        if does_not_fit && targets.len() > 1 {
             let mut divided = Links::new(self.scratch, self.bytes_max, targets);
-            divided.add(links)?;
+            let division = divided.division();
+            let mut parts = division.empty();
+            for (at, link) in links.enumerate() {
+                division.push(link, &mut parts);
+                if (at + 1).is_multiple_of(BLOCK_LINKS * 16) {
+                    divided.add(std::mem::replace(&mut parts, division.empty()))?;
+                }
+            }
+            divided.add(parts)?;
             return Ok(SortedPart::Divided(divided));
         }
         let mut sorted = Vec::with_capacity(count);
         sorted.extend(links);
         // Records ascend already.
         sort_by_key(&mut sorted, |link| (link >> 32).into());
-        Ok(SortedPart::Sorted(targets, sorted))
-    }
-}
-
-/// The links to a range of targets, ready to be written.
-enum SortedPart<'s> {
-    Sorted(Range<u32>, Vec<u64>),
-    Divided(Links<'s>),
-}
-
-impl SortedPart<'_> {
-    fn write(self, push: PushCitations<'_>) -> io::Result<()> {
-        let (targets, links) = match self {
-            SortedPart::Divided(links) => return links.write(push),
-            SortedPart::Sorted(targets, links) => (targets, links),
-        };
-        let mut rest = &links[..];
-        let mut records = Vec::new();
+        let (mut rest, mut records) = (&sorted[..], Vec::new());
         for target in targets {
             let count = rest.iter().take_while(|link| (*link >> 32) as u32 == target).count();
             let (of_target, others) = rest.split_at(count);
             rest = others;
             records.clear();
             records.extend(of_target.iter().map(|link| *link as u32));
-            push(&records)?;
+            lists.push(&records);
         }
-        Ok(())
+        Ok(SortedPart::Sorted(lists))
+    }
+}
+
+impl Part {
+    fn count(&self) -> usize {
+        self.blocks.len() * BLOCK_LINKS + self.last.len()
+    }
+
+    /// Bytes of memory to sort the links: four times their size, because the sort copies them, and those of the parts before
+    /// are being written.
+    fn sort_bytes(&self) -> usize {
+        self.count() * LINK_BYTES * 4
+    }
+}
+
+/// The links to a range of targets, ready to be written.
+enum SortedPart<'s> {
+    Sorted(EncodedLists),
+    Divided(Links<'s>),
+}
+
+impl SortedPart<'_> {
+    fn write(self, writer: &mut CitationsWriter) -> io::Result<()> {
+        match self {
+            SortedPart::Divided(links) => links.write(writer),
+            SortedPart::Sorted(lists) => writer.push_lists(&lists),
+        }
     }
 }
 
@@ -256,20 +377,36 @@ mod tests {
         let references =
             (0..40_000u32).map(|record| (record, record * 7_919 % 1_000 * (record % 11) / 10));
         let references: Vec<(u32, u32)> = references.filter(|(_, target)| *target != 5).collect();
-        let mut expected = vec![Vec::new(); 1_001];
+        let mut expected = vec![Vec::new(); 40_000];
         references.iter().for_each(|(record, target)| expected[*target as usize].push(*record));
+        let header = Header {
+            kind: FileKind::Citations,
+            entity: Some(Entity::Output),
+            published: 40_000,
+            rows: 40_000,
+            schema_hash: schema_hash(),
+        };
+        let write = |name: &str, push: &dyn Fn(&mut CitationsWriter)| {
+            let path = directory.path().join(name);
+            let mut writer = CitationsWriter::create(&path, header).unwrap();
+            (0..40_000).for_each(|_| writer.push_references(&[]).unwrap());
+            push(&mut writer);
+            writer.finish().unwrap().root
+        };
+        let root = write("one by one", &|writer| {
+            expected.iter().for_each(|records| writer.push_citations(records).unwrap());
+        });
         for bytes_max in [1 << 30, 100_000, 1] {
-            let mut links = Links::new(directory.path(), bytes_max, 0..1_001);
-            let added = references.iter();
-            let added = added.map(|(record, target)| u64::from(*target) << 32 | u64::from(*record));
-            links.add(added).unwrap();
-            let mut written = Vec::new();
-            let mut push = |records: &[u32]| {
-                written.push(records.to_vec());
-                Ok(())
-            };
-            links.write(&mut push).unwrap();
-            assert_eq!(written, expected, "{bytes_max} bytes");
+            let written = write(&bytes_max.to_string(), &|writer| {
+                let mut links = Links::new(directory.path(), bytes_max, 0..40_000);
+                let (division, mut parts) = (links.division(), links.division().empty());
+                for (record, target) in &references {
+                    division.push(u64::from(*target) << 32 | u64::from(*record), &mut parts);
+                }
+                links.add(parts).unwrap();
+                links.write(writer).unwrap();
+            });
+            assert_eq!(written, root, "{bytes_max} bytes");
         }
     }
 }

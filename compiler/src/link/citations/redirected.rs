@@ -3,7 +3,6 @@
 use pinakes_format::entity::Entity;
 use pinakes_format::schema::keys::{Direction, keys_of};
 use pinakes_format::storage::error::ReadError;
-use rayon::prelude::*;
 
 use crate::error::Result;
 use crate::link::atomic_bitset::AtomicBitset;
@@ -11,6 +10,10 @@ use crate::link::context::{Linker, inconsistent_object};
 use crate::link::record::inputs::LinkInputs;
 use crate::link::record::old_records::{OldRecords, former_ends};
 use crate::link::take_over::{TakeOver, TakenPart};
+use crate::parallel;
+
+/// Rows of a task.
+const RANGE_ROWS: u32 = 4_096;
 
 impl Linker<'_> {
     /// Finds the records of an entity that refer to an id whose merge differs. They count as changed, because the number
@@ -32,7 +35,7 @@ impl Linker<'_> {
         let citing = self.not_taken_over.or_note(TakenPart::References, entity, citing)?;
         let may_refer = |row: &u32| citing.as_ref().is_none_or(|rows| rows.contains(*row as usize));
         let found = AtomicBitset::new(count);
-        (0..count as u32).into_par_iter().filter(may_refer).try_for_each(|row| {
+        let find = |row| {
             let (_, segment, place) = inputs.locate(entity, row).ok_or_else(inconsistent_object)?;
             let mut ids = Vec::new();
             segment.references(&place, &mut ids).ok_or_else(inconsistent_object)?;
@@ -40,7 +43,9 @@ impl Linker<'_> {
                 found.insert(row as usize);
             }
             Ok::<_, crate::error::Error>(())
-        })?;
+        };
+        let ranges = parallel::ranges(0..count as u32, RANGE_ROWS);
+        parallel::try_map(ranges, |rows| rows.filter(may_refer).try_for_each(find))?;
         Ok(Some(found))
     }
 }

@@ -3,8 +3,8 @@
 //! Two waves of batches are in memory: one thread appends a wave to the file of lists while the others resolve the next.
 
 use std::{
-    io::{self, BufReader, BufWriter, Read, Seek, Write},
-    ops::Range,
+    io::{self, BufWriter, Read, Write},
+    ops::{Range, RangeInclusive},
     path::Path,
 };
 
@@ -14,7 +14,7 @@ use pinakes_format::schema::keys::{Direction, keys_of};
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::blobs::unnamed_file;
 use pinakes_format::storage::error::ReadError;
-use rayon::prelude::*;
+use pinakes_format::storage::mmap::Map;
 
 use crate::error::Result;
 use crate::external_sort::{Sorter, Spill, read_array};
@@ -27,11 +27,16 @@ use crate::link::record::inputs::LinkInputs;
 use crate::link::record::old_records::OldRecords;
 use crate::link::resolve::changes::EntityChanges;
 use crate::link::take_over::{NotTakenOverList, TakeOver, TakenPart};
+use crate::parallel;
 
 /// The most records of a batch, which one thread resolves.
 const BATCH_ROWS: usize = 4_096;
-/// Bytes of encoded references after which a batch ends.
-const BATCH_BYTES: u64 = 1 << 20;
+/// Limits of the bytes of encoded references after which a batch ends.
+const BATCH_BYTES: RangeInclusive<usize> = 64 << 10..=1 << 20;
+/// The batches of a wave.
+const WAVE_BATCHES: usize = 64;
+/// Memory of a batch by the bytes of its encoded references, about.
+const BATCH_MEMORY: usize = 16;
 
 /// An id without a record.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,6 +54,7 @@ impl Spill for UnresolvedId {
 
 /// The references of consecutive records.
 struct Batch {
+    records: usize,
     lists: Vec<u8>,
     /// Ascending, each once.
     unresolved: Vec<UnresolvedId>,
@@ -74,46 +80,52 @@ impl Linker<'_> {
         let mut sorter = Sorter::new(&self.scratch, self.sorter_bytes());
         let file = self.scratch_result(unnamed_file(&self.scratch))?;
         let mut lists = BufWriter::with_capacity(1 << 18, file);
-        let mut dangling = 0;
-        let mut add = |batches: Vec<Batch>| {
-            batches.into_iter().try_for_each(|batch| {
+        let (mut dangling, mut batches) = (0, Vec::new());
+        let mut add = |resolved: Vec<Batch>| {
+            resolved.into_iter().try_for_each(|batch| {
                 dangling += batch.dangling;
+                batches.push((batch.records, batch.lists.len()));
                 lists.write_all(&batch.lists)?;
                 batch.unresolved.into_iter().try_for_each(|id| sorter.push(id))
             })
         };
+        let batch_bytes = (self.sorter_bytes() / WAVE_BATCHES / BATCH_MEMORY)
+            .clamp(*BATCH_BYTES.start(), *BATCH_BYTES.end());
         let (mut from, mut resolved) = (0, Vec::new());
         while from < records || !resolved.is_empty() {
             // One thread adds the batches while the others resolve the next.
-            let (added, next) = rayon::join(
-                || add(std::mem::take(&mut resolved)),
-                || resolve_batches(&reader, from..records),
+            let (added, next) = parallel::join(
+                || parallel::step("add references", || add(std::mem::take(&mut resolved))),
+                || resolve_batches(&reader, from..records, batch_bytes),
             );
             self.scratch_result(added)?;
             (from, resolved) = next?;
         }
-        let rewound = || {
-            let mut file = lists.into_inner().map_err(io::IntoInnerError::into_error)?;
-            file.rewind()?;
-            Ok(BufReader::with_capacity(1 << 18, file))
-        };
-        let lists = self.scratch_result(rewound())?;
+        let mapped = || Map::open(&lists.into_inner().map_err(io::IntoInnerError::into_error)?);
+        let lists = self.scratch_result(mapped())?;
         // Ids without a record get rows after the records, in the order of the ids.
-        let unresolved = self.scratch_result(write_distinct(sorter, &self.scratch))?;
+        let distinct =
+            parallel::step("unresolved references", || write_distinct(sorter, &self.scratch));
+        let unresolved = self.scratch_result(distinct)?;
         check_rows(entity, (records + unresolved.len()) as u64)?;
-        let lists = ReferenceLists { entity, records, lists };
+        let lists = ReferenceLists { entity, records, lists, batches };
         Ok(Some(ResolvedReferences { lists, unresolved, dangling }))
     }
 }
 
 /// The first records of `rows` that make a batch.
-fn batch(inputs: &LinkInputs<'_>, entity: Entity, rows: Range<usize>) -> Result<Range<usize>> {
+fn batch(
+    inputs: &LinkInputs<'_>,
+    entity: Entity,
+    rows: Range<usize>,
+    bytes_max: usize,
+) -> Result<Range<usize>> {
     let mut bytes = 0;
     for row in rows.clone() {
         let located = u32::try_from(row).ok().and_then(|row| inputs.locate(entity, row));
         let (_, _, place) = located.ok_or_else(inconsistent_object)?;
         bytes += u64::from(place.references_bytes);
-        if row + 1 - rows.start == BATCH_ROWS || bytes >= BATCH_BYTES {
+        if row + 1 - rows.start == BATCH_ROWS || bytes >= bytes_max as u64 {
             return Ok(rows.start..row + 1);
         }
     }
@@ -124,16 +136,16 @@ fn batch(inputs: &LinkInputs<'_>, entity: Entity, rows: Range<usize>) -> Result<
 fn resolve_batches(
     reader: &ReferenceReader<'_, '_>,
     mut rows: Range<usize>,
+    batch_bytes: usize,
 ) -> Result<(usize, Vec<Batch>)> {
     let mut ranges = Vec::new();
     // Two waves are in memory.
-    while ranges.len() < rayon::current_num_threads() && !rows.is_empty() {
-        let range = batch(reader.inputs, reader.entity, rows.clone())?;
+    while ranges.len() < WAVE_BATCHES && !rows.is_empty() {
+        let range = batch(reader.inputs, reader.entity, rows.clone(), batch_bytes)?;
         rows.start = range.end;
         ranges.push(range);
     }
-    let batches = ranges.into_par_iter().map(|rows| resolve_batch(reader, rows));
-    Ok((rows.start, batches.collect::<Result<_>>()?))
+    Ok((rows.start, parallel::try_map(ranges, |rows| resolve_batch(reader, rows))?))
 }
 
 fn resolve_batch(reader: &ReferenceReader<'_, '_>, rows: Range<usize>) -> Result<Batch> {
@@ -146,7 +158,8 @@ fn resolve_batch(reader: &ReferenceReader<'_, '_>, rows: Range<usize>) -> Result
     }
     targets.find_rows(&reader.inputs.rows[reader.entity as usize].by_id);
     let Targets { ids, rows } = targets;
-    let mut batch = Batch { lists: Vec::new(), unresolved: Vec::new(), dangling: 0 };
+    let (records, lists, unresolved) = (ends.len(), Vec::new(), Vec::new());
+    let mut batch = Batch { records, lists, unresolved, dangling: 0 };
     let mut from = 0;
     for end in ends {
         // A list has fewer ids than its line has bytes.

@@ -23,8 +23,10 @@ use pinakes_format::with_record;
 use crate::error::Unreadable;
 use crate::link::index::dictionary::names::RowNames;
 use crate::link::index::full_text::batch::TextBatch;
+use crate::link::index::full_text::vocabulary::SharedWords;
 use crate::link::index::sort_key::{SortText, SortValue, push_value};
 use crate::link::take_over::TakeOver;
+use crate::parallel;
 
 /// The terms, values and names of consecutive rows.
 pub(crate) struct Extracted {
@@ -79,6 +81,17 @@ impl Extracted {
         self.names.end_row();
     }
 
+    /// Bytes of the values, about.
+    fn bytes(&self) -> usize {
+        let postings: usize = self.postings.iter().map(Vec::len).sum();
+        let columns: usize = self.columns.iter().map(Vec::len).sum();
+        let targets: usize = self.targets.iter().map(|(_, rows)| rows.len()).sum();
+        postings * size_of::<Term>()
+            + columns
+            + targets * size_of::<u32>()
+            + self.names.held_bytes()
+    }
+
     fn clear(&mut self) {
         self.postings.iter_mut().for_each(Vec::clear);
         self.presence.iter_mut().for_each(Vec::clear);
@@ -120,8 +133,10 @@ pub(crate) struct Extractor<'a> {
     batches: Mutex<Vec<TextBatch>>,
     /// The texts to extract for the full-text index.
     texts: Option<&'static TextPaths>,
-    /// Bytes of the words that each of `batches` may keep.
-    words_bytes_max: usize,
+    /// The words that batches share.
+    words: SharedWords,
+    /// The bytes of extracted values after which a batch ends.
+    batch_bytes_max: usize,
 }
 
 impl<'a> Extractor<'a> {
@@ -160,14 +175,26 @@ impl<'a> Extractor<'a> {
             emptied,
             batches,
             texts: None,
-            words_bytes_max: 0,
+            words: SharedWords::default(),
+            batch_bytes_max: usize::MAX,
         })
     }
 
-    /// Extracts texts for the full-text index, too, if the entity has one. Each thread keeps words of at most
+    /// Extracts texts for the full-text index, too, if the entity has one. Batches share words of at most
     /// `words_bytes_max`.
     pub fn with_texts(self, words_bytes_max: usize) -> Extractor<'a> {
-        Extractor { texts: text_paths(self.entity), words_bytes_max, ..self }
+        let words = SharedWords::new(words_bytes_max);
+        Extractor { texts: text_paths(self.entity), words, ..self }
+    }
+
+    /// Ends batches after this many bytes of extracted values.
+    pub fn with_batches_of(self, batch_bytes_max: usize) -> Extractor<'a> {
+        Extractor { batch_bytes_max, ..self }
+    }
+
+    /// Lets the next batches know the words of earlier batches.
+    pub fn share_words(&self) {
+        self.words.share_learned();
     }
 
     pub fn keys(&self) -> &'static Keys {
@@ -206,18 +233,22 @@ impl<'a> Extractor<'a> {
         self.reads.failure(Some(self.entity), row.into())
     }
 
-    /// Extracts ascending rows of one chunk.
-    pub fn rows(&self, rows: impl IntoIterator<Item = u32>) -> Result<Extracted, TakeOver> {
+    /// Extracts ascending rows of one chunk, at least one, until the batch has enough bytes. The other rows are left.
+    pub fn rows(&self, rows: &mut impl Iterator<Item = u32>) -> Result<Extracted, TakeOver> {
         let emptied = self.emptied.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut extracted = emptied.unwrap_or_else(|| self.empty());
         let batch = self.batches.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut batch = batch.unwrap_or_default();
+        batch.begin(&self.words);
         for row in rows {
             self.row(row, &mut extracted).map_err(self.failure(row))?;
             self.add_texts(row, &mut batch).map_err(self.failure(row))?;
             extracted.end_row();
+            if extracted.bytes() + batch.bytes() >= self.batch_bytes_max {
+                break;
+            }
         }
-        batch.encode(&mut extracted.encoded_texts, self.words_bytes_max);
+        parallel::step("invert texts", || batch.encode(&mut extracted.encoded_texts, &self.words));
         self.batches.lock().unwrap_or_else(PoisonError::into_inner).push(batch);
         Ok(extracted)
     }

@@ -6,7 +6,6 @@ use pinakes_format::entity::Entity;
 use pinakes_format::index::bitset::CHUNK_ROWS;
 use pinakes_format::schema::keys::keys_of;
 use pinakes_format::snapshot::Snapshot;
-use rayon::prelude::*;
 
 use crate::link::context::{Linker, unreadable};
 use crate::link::index::dictionary::names::NameRuns;
@@ -18,6 +17,7 @@ use crate::link::index::targets::Targets;
 use crate::link::index::term_lists::Inverter;
 use crate::link::index::unchanged::Unchanged;
 use crate::link::take_over::TakeOver;
+use crate::parallel;
 use crate::terminal::progress::Bar;
 
 /// Extracting reads the previous snapshot, too.
@@ -27,9 +27,16 @@ type Result<T> = std::result::Result<T, TakeOver>;
 const BATCH_ROWS: u32 = 2_048;
 /// Limits of the bytes of records in a batch, without the last record.
 const BATCH_BYTES: std::ops::RangeInclusive<usize> = 64 << 10..=4 << 20;
-/// An upper bound of the bytes extracted from one byte of a record. In a script without spaces each
-/// character begins a word, and neighbouring words may share a prefix.
-const EXTRACTED_PER_BYTE: usize = 16;
+/// Bytes extracted from one byte of a record, about. In a script without spaces there may be [`LONG_RECORD`] times as many: then a
+/// batch ends early.
+const EXTRACTED_PER_BYTE: usize = 5;
+/// How many times as many bytes a record may give.
+const LONG_RECORD: usize = 4;
+/// The batches of a wave. Their number does not depend on that of the threads, so that a link has the same tasks everywhere.
+const WAVE_BATCHES: usize = 64;
+
+/// The first wave has as many times fewer bytes.
+const FIRST_WAVE: usize = 8;
 
 /// The rows of a batch of changed records.
 const CHANGED_BATCH_ROWS: usize = 256;
@@ -45,8 +52,9 @@ impl Linker<'_> {
         let keys = keys_of(out.entity);
         let mut extractor = Extractor::new(out.draft, Reads::New, out.entity)?;
         if self.has_search {
-            extractor = extractor.with_texts(self.index_bytes() / rayon::current_num_threads());
+            extractor = extractor.with_texts(self.index_bytes());
         }
+        extractor = extractor.with_batches_of(self.wave_bytes() / WAVE_BATCHES);
         let targets = match (keys.targets.is_empty(), unchanged) {
             (true, _) => None,
             (false, None) => Some(Targets::of_all(out.targets_writer(keys)?)),
@@ -76,14 +84,16 @@ impl Linker<'_> {
                 }
             }
         }
-        self.extract_unresolved(&extractor, out.draft, &mut indexes)?;
+        let extract_unresolved = || self.extract_unresolved(&extractor, out.draft, &mut indexes);
+        parallel::step("unresolved names", extract_unresolved)?;
         Ok(indexes)
     }
 
     /// Extracts the names, in the previous snapshot, of the records that are changed or no more: their words are subtracted
     /// from the counts that the previous link kept.
     fn extract_dropped(&self, unchanged: &Unchanged<'_>, dropped: &mut NameRuns) -> Result<()> {
-        let old = Extractor::new(unchanged.old(), Reads::Previous, unchanged.entity)?;
+        let old = Extractor::new(unchanged.old(), Reads::Previous, unchanged.entity)?
+            .with_batches_of(self.wave_bytes() / WAVE_BATCHES);
         self.extract_rows(&old, unchanged.dropped(), |batch, end| {
             dropped.push(&batch.names);
             let is_full = end.ends_chunk || dropped.held_bytes() > self.index_bytes() / 2;
@@ -99,11 +109,9 @@ impl Linker<'_> {
         &self,
         extractor: &Extractor<'_>,
         rows: impl Iterator<Item = u32> + Send,
-        add: impl FnMut(&Extracted, BatchEnd) -> Result<()> + Send,
+        add: impl FnMut(&mut Extracted, BatchEnd) -> Result<()> + Send,
     ) -> Result<()> {
-        // Twice as many batches as threads: a thread that is done early takes another batch.
-        let batches_max = rayon::current_num_threads() * 2;
-        let batch_bytes = self.batch_bytes(batches_max);
+        let batch_bytes = self.batch_bytes();
         let mut rows = rows.peekable();
         let next_wave = || {
             let Some(first) = rows.peek().copied() else { return Ok(None) };
@@ -111,25 +119,34 @@ impl Linker<'_> {
             // A wave ends with its chunk, because a run has the rows of one chunk.
             let is_in_chunk = |row: &u32| row / CHUNK_ROWS as u32 == chunk;
             let (mut wave, mut bytes) = (Vec::new(), 0);
-            while wave.len() < batches_max * CHANGED_BATCH_ROWS && bytes < batch_bytes * batches_max
+            while wave.len() < WAVE_BATCHES * CHANGED_BATCH_ROWS
+                && bytes < batch_bytes * WAVE_BATCHES
             {
                 let Some(row) = rows.next_if(is_in_chunk) else { break };
                 let of_row = extractor.snapshot().record_bytes(extractor.entity(), row);
-                bytes += of_row.map_err(extractor.failure(row))?;
+                let of_row = of_row.map_err(extractor.failure(row))?;
+                bytes += bytes_in_wave(of_row, batch_bytes);
                 wave.push(row);
             }
             let ends_chunk = !rows.peek().is_some_and(is_in_chunk);
-            let batches: Result<Vec<Extracted>> = wave
-                .par_chunks(CHANGED_BATCH_ROWS)
-                .map(|rows| extractor.rows(rows.iter().copied()))
-                .collect();
-            Ok(Some(Wave { chunk, ends_chunk, batches: batches? }))
+            extractor.share_words();
+            let rows: Vec<Vec<u32>> =
+                wave.chunks(CHANGED_BATCH_ROWS).map(<[u32]>::to_vec).collect();
+            let batches =
+                parallel::try_map(rows, |rows| Batch::extract(extractor, rows.into_iter()))?;
+            Ok(Some(Wave { chunk, ends_chunk, batches }))
         };
         add_waves(extractor, next_wave, add)
     }
 
-    fn batch_bytes(&self, wave_batches: usize) -> usize {
-        (self.index_bytes() / (wave_batches * 2) / EXTRACTED_PER_BYTE)
+    /// The bytes extracted in a wave. Two waves are in memory.
+    fn wave_bytes(&self) -> usize {
+        self.index_bytes() * 3 / 2
+    }
+
+    /// The bytes of records of a batch.
+    fn batch_bytes(&self) -> usize {
+        (self.wave_bytes() / WAVE_BATCHES / EXTRACTED_PER_BYTE)
             .clamp(*BATCH_BYTES.start(), *BATCH_BYTES.end())
     }
 
@@ -152,8 +169,7 @@ impl Linker<'_> {
         bar: &Bar,
     ) -> Result<()> {
         let count = draft.count(extractor.entity());
-        let wave_batches = rayon::current_num_threads() * 2;
-        let batch_bytes = self.batch_bytes(wave_batches);
+        let batch_bytes = self.batch_bytes();
         let mut from = 0;
         let next_wave = || {
             if from >= count {
@@ -163,13 +179,17 @@ impl Linker<'_> {
             // A wave ends with its chunk, because a run has the rows of one chunk.
             let chunk_end = ((chunk + 1) * CHUNK_ROWS as u32).min(count);
             let rows = from..chunk_end;
-            let ranges = batches(draft, extractor.entity(), rows, wave_batches, batch_bytes)?;
+            // A short first wave finds the frequent words, which all later waves share.
+            let batch_bytes = if from == 0 { batch_bytes / FIRST_WAVE } else { batch_bytes };
+            let ranges = parallel::step("cut batches", || {
+                batches(draft, extractor.entity(), rows, WAVE_BATCHES, batch_bytes)
+            })?;
             let to = ranges.last().map_or(count, |range| range.end);
-            let batches: Result<Vec<Extracted>> =
-                ranges.into_par_iter().map(|rows| extractor.rows(rows)).collect();
+            parallel::step("share words", || extractor.share_words());
+            let batches = parallel::try_map(ranges, |rows| Batch::extract(extractor, rows))?;
             bar.advance((to - from).into());
             from = to;
-            Ok(Some(Wave { chunk, ends_chunk: to == chunk_end, batches: batches? }))
+            Ok(Some(Wave { chunk, ends_chunk: to == chunk_end, batches }))
         };
         // The batches of a wave are added in row order, while the threads extract the next wave.
         add_waves(extractor, next_wave, |batch, end| {
@@ -202,30 +222,51 @@ impl Linker<'_> {
 }
 
 /// The values of rows of one chunk, because a run is of one chunk.
-struct Wave {
+struct Wave<R> {
     chunk: u32,
     /// Whether the rows are the last of the chunk.
     ends_chunk: bool,
-    batches: Vec<Extracted>,
+    batches: Vec<Batch<R>>,
+}
+
+/// The values of consecutive rows of a wave.
+struct Batch<R> {
+    extracted: Extracted,
+    /// The rows that are left, if the values of the first rows take much memory.
+    left: R,
+}
+
+impl<R: ExactSizeIterator<Item = u32>> Batch<R> {
+    fn extract(extractor: &Extractor<'_>, mut rows: R) -> Result<Batch<R>> {
+        Ok(Batch { extracted: extractor.rows(&mut rows)?, left: rows })
+    }
 }
 
 /// Adds the batches of each wave while other threads extract the next wave. So two waves are in memory.
-fn add_waves(
+fn add_waves<R: ExactSizeIterator<Item = u32> + Send>(
     extractor: &Extractor<'_>,
-    mut next_wave: impl FnMut() -> Result<Option<Wave>> + Send,
-    mut add: impl FnMut(&Extracted, BatchEnd) -> Result<()> + Send,
+    mut next_wave: impl FnMut() -> Result<Option<Wave<R>>> + Send,
+    mut add: impl FnMut(&mut Extracted, BatchEnd) -> Result<()> + Send,
 ) -> Result<()> {
-    let mut add_wave = |Wave { chunk, ends_chunk, batches }: Wave| -> Result<()> {
+    let mut add_wave = |Wave { chunk, ends_chunk, batches }: Wave<R>| -> Result<()> {
         let count = batches.len();
-        for (at, batch) in batches.into_iter().enumerate() {
-            add(&batch, BatchEnd { chunk, ends_chunk: ends_chunk && at + 1 == count })?;
-            extractor.reuse(batch);
+        for (at, mut batch) in batches.into_iter().enumerate() {
+            loop {
+                let Batch { mut extracted, left } = batch;
+                let is_last = at + 1 == count && left.len() == 0;
+                add(&mut extracted, BatchEnd { chunk, ends_chunk: ends_chunk && is_last })?;
+                extractor.reuse(extracted);
+                if left.len() == 0 {
+                    break;
+                }
+                batch = Batch::extract(extractor, left)?;
+            }
         }
         Ok(())
     };
     let mut next = next_wave()?;
     while let Some(wave) = next {
-        let (added, following) = rayon::join(|| add_wave(wave), &mut next_wave);
+        let (added, following) = parallel::join(|| add_wave(wave), &mut next_wave);
         added?;
         next = following?;
     }
@@ -256,12 +297,23 @@ pub(super) struct IndexBuilders<'k> {
 
 impl IndexBuilders<'_> {
     /// Adds the values of the next records.
-    fn push(&mut self, batch: &Extracted) -> io::Result<()> {
-        self.columns.push(batch)?;
-        self.inverter.push(batch);
-        self.names.push(&batch.names);
-        self.texts.push(&batch.encoded_texts);
-        self.targets.as_mut().map_or(Ok(()), |targets| targets.push(batch))
+    fn push(&mut self, batch: &mut Extracted) -> io::Result<()> {
+        let IndexBuilders { inverter, columns, names, targets, texts, .. } = self;
+        texts.push(&mut batch.encoded_texts);
+        let batch = &*batch;
+        let (columns, (targets, ())) = parallel::join(
+            || parallel::step("add columns", || columns.push(batch)),
+            || {
+                parallel::join(
+                    || {
+                        names.push(&batch.names);
+                        targets.as_mut().map_or(Ok(()), |targets| targets.push(batch))
+                    },
+                    || parallel::step("add terms", || inverter.push(batch)),
+                )
+            },
+        );
+        columns.and(targets)
     }
 
     fn held_bytes(&self) -> usize {
@@ -270,10 +322,24 @@ impl IndexBuilders<'_> {
 
     /// Writes the values in memory, all of one chunk, as runs.
     fn close_run(&mut self, chunk: u32) -> io::Result<()> {
-        self.inverter.close_run(chunk)?;
-        self.texts.close_run(chunk)?;
-        self.names.close_run(chunk)
+        let IndexBuilders { inverter, names, texts, .. } = self;
+        let (texts, (terms, names)) = parallel::join(
+            || parallel::step("run of texts", || texts.close_run(chunk)),
+            || {
+                parallel::join(
+                    || parallel::step("run of terms", || inverter.close_run(chunk)),
+                    || parallel::step("run of names", || names.close_run(chunk)),
+                )
+            },
+        );
+        texts.and(terms).and(names)
     }
+}
+
+/// The bytes that records of a batch count in a wave. A batch ends early if its records give more than expected, but not within a
+/// long record: that one counts with the most that a record gives.
+fn bytes_in_wave(bytes: usize, batch_bytes: usize) -> usize {
+    if bytes > batch_bytes * 2 { bytes * LONG_RECORD } else { bytes }
 }
 
 /// Cuts rows into at most `batches_max` batches, each of [`BATCH_ROWS`] rows or of `batch_bytes` bytes,
@@ -294,7 +360,7 @@ fn batches(
         let is_last = row + 1 == rows.end;
         if is_last || row + 1 - from == BATCH_ROWS || bytes >= batch_bytes {
             batches.push(from..row + 1);
-            all_bytes += bytes;
+            all_bytes += bytes_in_wave(bytes, batch_bytes);
             (from, bytes) = (row + 1, 0);
             if batches.len() == batches_max || all_bytes >= batch_bytes * batches_max {
                 break;

@@ -61,6 +61,8 @@ use crate::link::index::prefix_stats::PrefixStats;
 use crate::link::index::term_lists::Sorting;
 use crate::link::index::unchanged::{Earlier, Unchanged};
 use crate::link::take_over::{TakeOver, TakenPart};
+use crate::parallel;
+use crate::parallel::cost::Phase;
 use crate::terminal::progress::Bar;
 
 /// The path by which names are ranked.
@@ -103,7 +105,7 @@ impl Linker<'_> {
     ) -> Result<Vec<EntityIndexes>> {
         let draft = Snapshot::open_draft(directory, counts).map_err(Error::self_check)?;
         let rows: u64 = Entity::all().map(|entity| u64::from(draft.count(entity))).sum();
-        let bar = self.progress.begin("index", "records", rows, rows);
+        let bar = self.progress.begin("index", "records", rows, rows).recorded(Phase::Link);
         let out = |entity| EntityDirectory { draft: &draft, entity, path: directory };
         let find_unchanged = |entity| -> Result<_> {
             let Some(earlier) = earlier else { return Ok(None) };
@@ -123,7 +125,7 @@ impl Linker<'_> {
             let gathered = self.gather_entity(&out, unchanged.as_ref(), &bar);
             self.index(&out, gathered, &bar)
         };
-        let (first, others) = rayon::join(
+        let (first, others) = parallel::join(
             || self.index(&largest, gathered, &bar),
             || entities.into_iter().map(index).collect::<Result<Vec<_>>>(),
         );
@@ -185,16 +187,22 @@ impl Linker<'_> {
             let header = out.header_counting(FileKind::TermLists, keys.lists.len() as u64);
             let memory_bytes = self.index_bytes() / 4;
             let sorting = Sorting { scratch: &self.scratch, memory_bytes };
-            out.write(FileKind::TermLists, |path| inverter.write(path, header, unchanged, sorting))
+            parallel::step("term lists", || {
+                out.write(FileKind::TermLists, |path| {
+                    inverter.write(path, header, unchanged, sorting)
+                })
+            })
         };
         let lists = || (!keys.lists.is_empty()).then(lists).transpose();
-        let orders = || self.write_orders(out, columns, unchanged);
+        let orders = || parallel::step("orders", || self.write_orders(out, columns, unchanged));
         let orders = || (!keys.orders.is_empty()).then(orders).transpose();
         let names = || self.write_names(out, names, dropped_names, unchanged);
         let names = || keys.has_names().then(names).transpose();
         let targets = || {
             let write = |of: targets::Targets| {
-                out.write(FileKind::Targets, |_| of.finish(keys, unchanged, draft))
+                parallel::step("targets", || {
+                    out.write(FileKind::Targets, |_| of.finish(keys, unchanged, draft))
+                })
             };
             targets.map(write).transpose()
         };
@@ -203,13 +211,14 @@ impl Linker<'_> {
             has_texts.then(|| self.write_full_text(out, texts, unchanged)).transpose()
         };
         // Orders first: they take the longest, and where they leave a thread idle it finds other work.
-        let others = || rayon::join(full_text, || rayon::join(lists, targets));
+        let others = || parallel::join(full_text, || parallel::join(lists, targets));
         let ((orders, names), (full_text, (lists, targets))) = match is_ranked_by_rows(keys) {
             true => {
-                let (orders, (names, others)) = rayon::join(orders, || rayon::join(names, others));
+                let (orders, (names, others)) =
+                    parallel::join(orders, || parallel::join(names, others));
                 ((orders, names), others)
             }
-            false => rayon::join(|| (orders(), names()), others),
+            false => parallel::join(|| (orders(), names()), others),
         };
         let mut files: Vec<WrittenFile> =
             lists?.into_iter().chain(orders?).chain(targets?).chain(full_text?).collect();
@@ -267,7 +276,9 @@ impl Linker<'_> {
         };
         let header = out.header(FileKind::FullText);
         let sorting = Sorting { scratch: &self.scratch, memory_bytes: self.index_bytes() / 4 };
-        out.write(FileKind::FullText, |path| texts.write(path, header, old, sorting))
+        parallel::step("texts", || {
+            out.write(FileKind::FullText, |path| texts.write(path, header, old, sorting))
+        })
     }
 
     /// Writes the dictionaries and prefix statistics, and the state of the words. Needs the entity's orders, unless
@@ -308,19 +319,22 @@ impl Linker<'_> {
             let mut state = WordStateWriter::new(&self.scratch);
             let runs = DictionaryRuns { texts: names.words, dropped: dropped.words };
             let stats = WordStats { prefixes: &mut prefixes, state: &mut state };
-            let words = write(FileKind::Words, runs, Some(stats))?;
+            let words = parallel::step("words", || write(FileKind::Words, runs, Some(stats)))?;
             // The sets of frequent prefixes come from the finished words.
             let dictionary =
                 Dictionary::open(out.open(FileKind::Words)?).map_err(Error::self_check)?;
             let header = out.header(FileKind::PrefixStats);
-            let prefix_stats = out.write(FileKind::PrefixStats, |path| {
-                Ok(prefixes.write(&dictionary, rows, path, header)?)
+            let prefix_stats = parallel::step("prefix statistics", || {
+                out.write(FileKind::PrefixStats, |path| {
+                    Ok(prefixes.write(&dictionary, rows, path, header)?)
+                })
             })?;
             Ok::<_, TakeOver>(NameFiles { files: vec![words, prefix_stats], state: state.finish() })
         };
         let runs = DictionaryRuns { texts: names.alternatives, dropped: dropped.alternatives };
-        let (words, alternatives) = rayon::join(write_words, || {
-            let write = || write(FileKind::Alternatives, runs, None);
+        let (words, alternatives) = parallel::join(write_words, || {
+            let write =
+                || parallel::step("alternatives", || write(FileKind::Alternatives, runs, None));
             keys.has_alternatives().then(write).transpose()
         });
         let mut files = words?;

@@ -33,6 +33,26 @@ pub(crate) trait OldRun<K, S> {
     fn take_alone(&mut self, state: &mut S) -> Result<(), Self::Error>;
 }
 
+impl<K, S, O: OldRun<K, S>> OldRun<K, S> for &mut O {
+    type Error = O::Error;
+
+    fn is_before(&self, key: Option<&K>) -> bool {
+        (**self).is_before(key)
+    }
+
+    fn is_at(&self, key: &K) -> bool {
+        (**self).is_at(key)
+    }
+
+    fn take(&mut self, state: &mut S) -> Result<(), Self::Error> {
+        (**self).take(state)
+    }
+
+    fn take_alone(&mut self, state: &mut S) -> Result<(), Self::Error> {
+        (**self).take_alone(state)
+    }
+}
+
 /// No yesterday's file: the run of a merge that never has one.
 pub(crate) enum NoRun {}
 
@@ -62,6 +82,95 @@ struct Cursor<'b> {
     rest: &'b [u8],
 }
 
+/// A merge of runs key by key, and of `old` with them, which can stop after each key.
+pub(crate) struct Merge<'b, K, O> {
+    cursors: Vec<Cursor<'b>>,
+    /// The next key of each run, and the run. Small elements, because the heap moves them.
+    heap: BinaryHeap<Reverse<(K, u32)>>,
+    old: Option<O>,
+}
+
+/// The functions of a merge.
+pub(crate) struct Entries<P, T, F> {
+    /// Splits the bytes of an entry after its key.
+    pub split: P,
+    /// Adds the rest of an entry to the state and returns the bytes after the entry.
+    pub take: T,
+    /// Runs once for each key of the runs, after its last entry.
+    pub finish: F,
+}
+
+impl<'b, K: Ord + Copy, O> Merge<'b, K, O> {
+    /// Begins a merge. `split` splits the bytes of an entry after its key.
+    pub fn new(
+        runs: impl Iterator<Item = (u32, &'b [u8])>,
+        old: Option<O>,
+        split: impl Fn(&'b [u8]) -> Option<(K, &'b [u8])>,
+    ) -> Merge<'b, K, O> {
+        let (mut cursors, mut heap) = (Vec::new(), BinaryHeap::new());
+        for (chunk, bytes) in runs {
+            if let Some((key, rest)) = split(bytes) {
+                // Runs are fewer than u32 has numbers: each is of one chunk.
+                heap.push(Reverse((key, cursors.len() as u32)));
+                cursors.push(Cursor { chunk, rest });
+            }
+        }
+        Merge { cursors, heap, old }
+    }
+
+    /// Merges until the state is full after a key. Returns whether the last key has ended.
+    pub fn run<S, P, T, F>(
+        &mut self,
+        state: &mut S,
+        entries: &mut Entries<P, T, F>,
+        is_full: impl Fn(&S) -> bool,
+    ) -> Result<bool, O::Error>
+    where
+        O: OldRun<K, S>,
+        P: Fn(&'b [u8]) -> Option<(K, &'b [u8])>,
+        T: FnMut(&mut S, u32, &'b [u8]) -> io::Result<&'b [u8]>,
+        F: FnMut(&mut S, K) -> Result<(), O::Error>,
+    {
+        let Merge { cursors, heap, old } = self;
+        let Entries { split, take, finish } = entries;
+        loop {
+            let key = heap.peek().map(|Reverse((key, _))| *key);
+            // Yesterday's keys before the next.
+            if let Some(old) = old.as_mut() {
+                while old.is_before(key.as_ref()) {
+                    old.take_alone(state)?;
+                    if is_full(state) {
+                        return Ok(false);
+                    }
+                }
+            }
+            let Some(key) = key else { return Ok(true) };
+            while let Some(mut top) = heap.peek_mut() {
+                let Reverse((next, run)) = *top;
+                if next != key {
+                    break;
+                }
+                let cursor = &mut cursors[run as usize];
+                match split(take(state, cursor.chunk, cursor.rest)?) {
+                    Some((next, rest)) => {
+                        cursor.rest = rest;
+                        *top = Reverse((next, run));
+                    }
+                    None => drop(PeekMut::pop(top)),
+                }
+            }
+            // Yesterday's rows of the key.
+            if let Some(old) = old.as_mut().filter(|old| old.is_at(&key)) {
+                old.take(state)?;
+            }
+            finish(state, key)?;
+            if is_full(state) {
+                return Ok(false);
+            }
+        }
+    }
+}
+
 /// Merges runs key by key, and `old` with them.
 ///
 /// - `split` splits the bytes of an entry after its key.
@@ -69,51 +178,12 @@ struct Cursor<'b> {
 /// - `finish` runs once for each key of the runs, after its last entry.
 pub(crate) fn merge<'b, K: Ord + Copy, S, O: OldRun<K, S>>(
     runs: impl Iterator<Item = (u32, &'b [u8])>,
-    mut old: Option<&mut O>,
+    old: Option<&mut O>,
     split: impl Fn(&'b [u8]) -> Option<(K, &'b [u8])>,
     state: &mut S,
-    mut take: impl FnMut(&mut S, u32, &'b [u8]) -> io::Result<&'b [u8]>,
-    mut finish: impl FnMut(&mut S, K) -> Result<(), O::Error>,
+    take: impl FnMut(&mut S, u32, &'b [u8]) -> io::Result<&'b [u8]>,
+    finish: impl FnMut(&mut S, K) -> Result<(), O::Error>,
 ) -> Result<(), O::Error> {
-    let mut cursors = Vec::new();
-    // The next key of each run, and the run. Small elements, because the heap moves them.
-    let mut heap: BinaryHeap<Reverse<(K, u32)>> = BinaryHeap::new();
-    for (chunk, bytes) in runs {
-        if let Some((key, rest)) = split(bytes) {
-            // Runs are fewer than u32 has numbers: each is of one chunk.
-            heap.push(Reverse((key, cursors.len() as u32)));
-            cursors.push(Cursor { chunk, rest });
-        }
-    }
-    // Ends a key, with yesterday's rows of it, and then writes yesterday's keys before the next.
-    let mut pass = |state: &mut S, ended: Option<K>, next: Option<K>| -> Result<(), O::Error> {
-        if let Some(key) = ended {
-            if let Some(old) = old.as_mut().filter(|old| old.is_at(&key)) {
-                old.take(state)?;
-            }
-            finish(state, key)?;
-        }
-        let Some(old) = &mut old else { return Ok(()) };
-        while old.is_before(next.as_ref()) {
-            old.take_alone(state)?;
-        }
-        Ok(())
-    };
-    let mut last = None;
-    while let Some(mut top) = heap.peek_mut() {
-        let Reverse((key, run)) = *top;
-        if last != Some(key) {
-            pass(state, last, Some(key))?;
-            last = Some(key);
-        }
-        let cursor = &mut cursors[run as usize];
-        match split(take(state, cursor.chunk, cursor.rest)?) {
-            Some((next, rest)) => {
-                cursor.rest = rest;
-                *top = Reverse((next, run));
-            }
-            None => drop(PeekMut::pop(top)),
-        }
-    }
-    pass(state, last, None)
+    let mut merge = Merge::new(runs, old, &split);
+    merge.run(state, &mut Entries { split, take, finish }, |_| false).map(|_| ())
 }

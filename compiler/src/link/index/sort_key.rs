@@ -60,7 +60,7 @@ impl Ord for SortText {
 }
 
 /// A sort key that a sorter can write to disk.
-pub(crate) trait SortKey: Ord + Send + Sized {
+pub(crate) trait SortKey: Ord + Send + Sync + Sized {
     fn write(&self, out: &mut impl Write) -> io::Result<()>;
 
     fn read(input: &mut impl Read) -> io::Result<Self>;

@@ -21,6 +21,7 @@ use crate::link::tally::Tally;
 use crate::object::key::{RecordPlace, rank_of};
 use crate::object::segment::Segment;
 use crate::object::{Origin, RecordKey};
+use crate::parallel;
 
 /// The rows of one entity.
 pub(crate) struct EntityRows {
@@ -210,7 +211,8 @@ impl<'o> Linker<'o> {
             self.scratch_result(contents.write_all(&content))?;
         }
         let contents = self.scratch_result(Column::map(contents, EntityRows::CONTENT_BYTES))?;
-        let (order, by_id) = self.scratch_result(self.assign_rows(sorter))?;
+        let assigned = parallel::step("assign rows", || self.assign_rows(sorter));
+        let (order, by_id) = self.scratch_result(assigned)?;
         let redirects = self.redirects(merges)?;
         let deletions = deletions.counts();
         Ok(EntityRows { order, by_id, contents: Some(contents), redirects, deletions, tally })

@@ -25,6 +25,8 @@ use crate::link::merge::entity_rows::EntityRows;
 use crate::link::merge::orphans::{Orphans, TopicParents};
 use crate::link::merge::sums::{Sums, add_to_sums, passed_on};
 use crate::link::taxonomy::parent_id;
+use crate::parallel;
+use crate::parallel::cost::Phase;
 
 /// The rows of every entity, and facts gathered while merging.
 pub(crate) struct MergedRows {
@@ -51,7 +53,7 @@ impl Linker<'_> {
     /// Merges the keys of every entity.
     pub(crate) fn merge_all(&self, segments: &[Segments<'_>]) -> Result<MergedRows> {
         let records: u64 = segments.iter().flatten().map(|segment| segment.count() as u64).sum();
-        let bar = self.progress.begin("merge", "keys", records, records);
+        let bar = self.progress.begin("merge", "keys", records, records).recorded(Phase::Link);
         let parents = TopicParents::read(self, segments)?;
         let merge = |entities: Vec<Entity>| {
             let mut state = MergeState::default();
@@ -68,7 +70,7 @@ impl Linker<'_> {
         // The taxonomy needs the sums and topics of outputs. The other entities need neither.
         let bottom_up: Vec<Entity> = iter::once(Entity::Output).chain(Entity::taxonomy()).collect();
         let others = Entity::all().filter(|entity| !bottom_up.contains(entity)).collect();
-        let (levels, others) = rayon::join(|| merge(bottom_up), || merge(others));
+        let (levels, others) = parallel::join(|| merge(bottom_up), || merge(others));
         let ((mut rows, state), (other_rows, other_state)) = (levels?, others?);
         rows.extend(other_rows);
         rows.sort_by_key(|(entity, _)| *entity as u8);

@@ -10,13 +10,16 @@ use pinakes_format::record::stored::{Stored, StoredObject};
 use pinakes_format::record::value::{Code, NO_CODE, Table};
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
-use rayon::prelude::*;
 
 use crate::error::Result;
 use crate::link::context::{broken_object, inconsistent_object};
 use crate::link::record::inputs::LinkInputs;
 use crate::link::record::linker::RecordLinker;
 use crate::link::take_over::TakeOver;
+use crate::parallel;
+
+/// Rows of a task.
+const RANGE_ROWS: u32 = 4_096;
 
 /// The type of a source.
 type SourceType = Code<{ Table::SourceType as u8 }>;
@@ -83,11 +86,10 @@ impl SourceTypes {
             let number = inputs.resolved.number(Entity::Source, segment_at, segment, code);
             number.ok_or_else(inconsistent_object)
         };
-        let by_row = (0..inputs.record_count(Entity::Source) as u32)
-            .into_par_iter()
-            .map(type_of)
-            .collect::<Result<_>>()?;
-        Ok(SourceTypes { by_row, by_placeholder })
+        let ranges = parallel::ranges(0..inputs.record_count(Entity::Source) as u32, RANGE_ROWS);
+        let by_range =
+            parallel::try_map(ranges, |rows| rows.map(type_of).collect::<Result<Vec<_>>>())?;
+        Ok(SourceTypes { by_row: by_range.concat(), by_placeholder })
     }
 
     /// The code of the type of the source, or of the suppressed source, in a row. `None` for other

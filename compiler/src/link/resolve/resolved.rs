@@ -17,9 +17,8 @@ use std::{
 use pinakes_format::entity::{Entity, NO_ID};
 use pinakes_format::record::value::Table;
 use pinakes_format::storage::blobs::unnamed_file;
-use rayon::prelude::*;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::external_sort::{Sorted, Sorter};
 use crate::link::column::{Column, IdRow};
 use crate::link::context::{Linker, Segments, check_rows, inconsistent_object};
@@ -28,6 +27,7 @@ use crate::link::resolve::renumbering::Renumbering;
 use crate::link::resolve::unresolved::{NO_PLACE, UnresolvedSymbol, UnresolvedSymbols};
 use crate::object::segment::Segment;
 use crate::object::symbols::Symbol;
+use crate::parallel;
 use crate::read::institution_types::FIXED;
 
 /// Marks a symbol without a record after the first pass.
@@ -106,16 +106,13 @@ impl<'o> Linker<'o> {
         let all: Vec<_> = segments.iter().flatten().collect();
         // First pass: the rows of symbols with a record. All threads share one sorter for the other symbols.
         let first_numbers = self.scratch_result(NumbersFile::new(&self.scratch))?;
-        let first_pass = all
-            .par_iter()
-            .map(|segment| {
-                let (numbers, mut unresolved) = find_records(segment, rows)?;
-                let range = self.scratch_result(first_numbers.push(&numbers))?;
-                unresolved.iter_mut().for_each(|symbol| symbol.place += range.start as u64);
-                push(unresolved)?;
-                Ok(range)
-            })
-            .collect::<Result<Vec<_>>>()?;
+        let first_pass = parallel::try_map(all, |segment| {
+            let (numbers, mut unresolved) = find_records(segment, rows)?;
+            let range = self.scratch_result(first_numbers.push(&numbers))?;
+            unresolved.iter_mut().for_each(|symbol| symbol.place += range.start as u64);
+            push(unresolved)?;
+            Ok::<_, Error>(range)
+        })?;
         let first_numbers = self.scratch_result(first_numbers.finish())?;
         let sorter = sorter.into_inner().unwrap_or_else(PoisonError::into_inner);
         let sorted = self.scratch_result(sorter.finish())?;
@@ -130,13 +127,15 @@ impl<'o> Linker<'o> {
             let row = u32::try_from(records + number).unwrap_or(UNRESOLVED);
             placed.push(IdRow { id: symbol.place, row })
         };
-        let unresolved = self.scratch_result(self.write_unresolved(sorted, number_symbol))?;
+        let written =
+            parallel::step("number symbols", || self.write_unresolved(sorted, number_symbol));
+        let unresolved = self.scratch_result(written)?;
         for (entity, rows) in Entity::all().zip(rows) {
             check_rows(entity, (rows.order.len() + unresolved.range(entity as u8).len()) as u64)?;
         }
         // Second pass: fills the numbers of unresolved symbols in.
         let fill = || fill_unresolved(&first_numbers, placed.finish()?, &self.scratch);
-        let numbers = self.scratch_result(fill())?;
+        let numbers = self.scratch_result(parallel::step("fill numbers", fill))?;
         numbers.read_by_page();
         let mut by_segment = first_pass.into_iter();
         let ranges =

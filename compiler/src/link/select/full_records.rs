@@ -15,8 +15,6 @@ use pinakes_format::snapshot::RecordLookup;
 use pinakes_format::storage::error::ReadError;
 use pinakes_format::with_record;
 
-use rayon::prelude::*;
-
 use crate::error::Result;
 use crate::link::atomic_bitset::AtomicBitset;
 use crate::link::context::{broken_object, inconsistent_object};
@@ -24,6 +22,10 @@ use crate::link::merge::entity_rows::EntityRows;
 use crate::link::record::linker::RecordLinker;
 use crate::link::select::suppressed::Suppressed;
 use crate::link::taxonomy::relatives;
+use crate::parallel;
+
+/// Rows of a task.
+const RANGE_ROWS: u32 = 4_096;
 
 /// Every record, suppressed ones included, which have no values and no names.
 pub(crate) struct FullRecords<'p, 'a, 'o> {
@@ -191,14 +193,16 @@ impl RecordLookup for FullRecords<'_, '_, '_> {
             return Ok(cited.contains(row as usize));
         }
         let cited = AtomicBitset::new(self.count(entity) as usize);
-        (0..self.count(entity)).into_par_iter().try_for_each(|citing| {
+        let mark_cited = |citing| {
             for id in self.references(entity, citing)? {
                 if let Some(row) = self.rows(entity).by_id.row_of(id) {
                     cited.insert(row as usize);
                 }
             }
             Ok::<_, ReadError>(())
-        })?;
+        };
+        let ranges = parallel::ranges(0..self.count(entity), RANGE_ROWS);
+        parallel::try_map(ranges, |mut rows| rows.try_for_each(mark_cited))?;
         Ok(self.cited.get_or_init(|| cited).contains(row as usize))
     }
 

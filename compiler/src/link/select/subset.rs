@@ -24,7 +24,6 @@ use pinakes_format::index::encoding::ReferenceLookup;
 use pinakes_format::query::Predicate;
 use pinakes_format::record::value::{NO_CODE, Table};
 use pinakes_format::storage::blobs::unnamed_file;
-use rayon::prelude::*;
 
 use crate::error::{Error, Result};
 use crate::external_sort::Spill;
@@ -40,6 +39,7 @@ use crate::link::resolve::unresolved::{UnresolvedSymbol, UnresolvedSymbols};
 use crate::link::select::full_records::FullRecords;
 use crate::link::select::suppressed::Suppressed;
 use crate::link::selection::RecordSelection;
+use crate::parallel;
 use crate::read::institution_types::FIXED;
 
 /// Words of 64 rows in one thread's task.
@@ -292,24 +292,23 @@ impl FullRecords<'_, '_, '_> {
     ) -> Result<u64> {
         let words = reached.rows[entity as usize].word_count();
         let count = self.count(entity);
-        (0..words.div_ceil(WORDS_PER_TASK))
-            .into_par_iter()
-            .map(|task| {
-                let rows = WORDS_PER_TASK as u32 * 64;
-                let from = task as u32 * rows;
-                let mut matches = 0;
-                for row in from..from.saturating_add(rows).min(count) {
-                    if self.suppressed.has(entity, row) {
-                        continue;
-                    }
-                    if predicate.is_true_of(self, row).map_err(broken_object(entity, row))? {
-                        reached.insert_row(entity, row)?;
-                        matches += 1;
-                    }
+        let tasks = (0..words.div_ceil(WORDS_PER_TASK)).collect();
+        let matches = parallel::try_map(tasks, |task| {
+            let rows = WORDS_PER_TASK as u32 * 64;
+            let from = task as u32 * rows;
+            let mut matches = 0;
+            for row in from..from.saturating_add(rows).min(count) {
+                if self.suppressed.has(entity, row) {
+                    continue;
                 }
-                Ok(matches)
-            })
-            .sum()
+                if predicate.is_true_of(self, row).map_err(broken_object(entity, row))? {
+                    reached.insert_row(entity, row)?;
+                    matches += 1;
+                }
+            }
+            Ok::<u64, Error>(matches)
+        })?;
+        Ok(matches.into_iter().sum())
     }
 
     /// Marks every record that a marked record refers to, directly or through others.
@@ -348,17 +347,15 @@ impl FullRecords<'_, '_, '_> {
                 .try_for_each(|row| self.follow_row(entity, row, reached))
                 .map(|()| fresh != 0)
         };
-        followed
-            .par_chunks_mut(WORDS_PER_TASK)
-            .enumerate()
-            .map(|(task, words)| {
-                let mut had_any = false;
-                for (at, word) in words.iter_mut().enumerate() {
-                    had_any |= follow_word(task * WORDS_PER_TASK + at, word)?;
-                }
-                Ok(had_any)
-            })
-            .try_reduce(|| false, |a, b| Ok(a || b))
+        let tasks = followed.chunks_mut(WORDS_PER_TASK).enumerate().collect();
+        let had_any = parallel::try_map(tasks, |(task, words): (usize, &mut [u64])| {
+            let mut had_any = false;
+            for (at, word) in words.iter_mut().enumerate() {
+                had_any |= follow_word(task * WORDS_PER_TASK + at, word)?;
+            }
+            Ok::<_, Error>(had_any)
+        })?;
+        Ok(had_any.contains(&true))
     }
 
     fn follow_row(&self, entity: Entity, row: u32, reached: &Reached) -> Result<()> {

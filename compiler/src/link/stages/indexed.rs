@@ -22,6 +22,7 @@ use crate::link::selection::RecordSelection;
 use crate::link::stages::accounting::Counted;
 use crate::link::stages::written::Written;
 use crate::link::write::manifest::ManifestFacts;
+use crate::parallel::cost::Phase;
 
 /// Every file but those that describe the others.
 pub(super) struct Indexed<'l, 'o> {
@@ -87,7 +88,8 @@ impl Indexed<'_, '_> {
             suppression: list.map(|list| list.digits().to_string()),
         };
         // The manifest comes last: a directory with a manifest is complete.
-        let bar = linker.progress.begin("sync", "files", files.len() as u64, 0);
+        let bar =
+            linker.progress.begin("sync", "files", files.len() as u64, 0).recorded(Phase::Link);
         let manifest = linker.write_manifest(&path, files, facts_of_manifest, &accounting)?;
         bar.end();
         Ok(Published {

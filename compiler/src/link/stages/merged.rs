@@ -5,6 +5,7 @@ use crate::link::context::{Linker, Segments};
 use crate::link::merge::levels::MergedRows;
 use crate::link::merge::orphans::Orphans;
 use crate::link::record::inputs::LinkInputs;
+use crate::parallel::cost::Phase;
 
 /// Every record has its row; the keys of all objects are read.
 pub(super) struct Merged<'l, 'o> {
@@ -40,7 +41,8 @@ impl<'l, 'o> Merged<'l, 'o> {
         let Merged { linker, segments, merged } = self;
         let MergedRows { rows, sums, newest_micros, orphans } = merged;
         let segment_count = segments.iter().flatten().count() as u64;
-        let bar = linker.progress.begin("resolve", "segments", segment_count, 0);
+        let bar =
+            linker.progress.begin("resolve", "segments", segment_count, 0).recorded(Phase::Link);
         // The side tables first: their rows name codes that no record has.
         let side_tables = linker.side_tables(&segments, &rows)?;
         let resolved = linker.resolve(&segments, &rows, side_tables.codes()?)?;

@@ -32,6 +32,7 @@ use crate::link::selection::RecordSelection;
 use crate::link::stages::merged::Merged;
 use crate::link::take_over::TakenPart;
 use crate::object::Object;
+use crate::parallel::cost::Phase;
 use crate::terminal::progress::Progress;
 
 /// Links objects, or the selected records of them, into a complete and checked snapshot in the
@@ -67,7 +68,9 @@ pub fn link(
     for part in &finished.not_taken_over {
         eprintln!("warning: not taken over from the previous snapshot: {part}");
     }
-    let bar = progress.begin("check", "files", finished.manifest.files.len() as u64, 0);
+    let bar = progress
+        .begin("check", "files", finished.manifest.files.len() as u64, 0)
+        .recorded(Phase::Link);
     self_check(&directory)?;
     bar.end();
     Ok(finished)

@@ -12,6 +12,7 @@ use crate::link::resolve::taxonomy_tree::TaxonomyTree;
 use crate::link::select::subset::Subset;
 use crate::link::selection::RecordSelection;
 use crate::link::stages::merged::{MergeFacts, Resolved};
+use crate::parallel::cost::Phase;
 
 /// The rows have their final numbers.
 pub(super) struct Selected<'l, 'o> {
@@ -45,7 +46,7 @@ impl<'l, 'o> Resolved<'l, 'o> {
             return Ok(Selected { linker, inputs, facts, kept: Kept::default() });
         };
         let total = inputs.total_records();
-        let bar = linker.progress.begin("select", "records", total, total);
+        let bar = linker.progress.begin("select", "records", total, total).recorded(Phase::Link);
         // Filters see the records as a full snapshot would have them, so that all can be linked first.
         let full = RecordLinker::new(&inputs, SourceTypes::read(&inputs, BTreeMap::new())?)?;
         let subset = linker.select(selection, &full)?;

@@ -20,10 +20,9 @@ use crate::link::stages::merged::MergeFacts;
 use crate::link::stages::selected::{Kept, Selected};
 use crate::link::take_over::{TakeOver, TakenPart};
 use crate::link::write::codes::write_codes;
-use crate::link::write::records::{RecordsWriter, WrittenRecords};
-
-/// Batches of records that take the memory of a sorter.
-const BATCHES_IN_SORTER: usize = 8;
+use crate::link::write::records::{RecordsWriter, WAVE_BATCHES, WrittenRecords};
+use crate::parallel;
+use crate::parallel::cost::Phase;
 
 /// Every file but the indexes and those that describe the others.
 pub(super) struct Written<'l, 'o> {
@@ -58,7 +57,7 @@ impl<'l, 'o> Selected<'l, 'o> {
     ) -> Result<Written<'l, 'o>> {
         let Selected { linker, inputs, facts, mut kept } = self;
         let total = inputs.total_records();
-        let bar = linker.progress.begin("write", "records", total, total);
+        let bar = linker.progress.begin("write", "records", total, total).recorded(Phase::Link);
         let records = kept.record_linker(&inputs)?;
         let old = match &previous {
             Some(previous) => linker.find_unchanged(previous, &records)?,
@@ -133,7 +132,7 @@ impl Writing<'_, '_, '_> {
             None => (writer.write(entity, None)?, 0),
             Some(ResolvedReferences { lists, unresolved, dangling }) => {
                 // The citation graph takes one thread; the others write records meanwhile.
-                let (written, citations) = rayon::join(
+                let (written, citations) = parallel::join(
                     || writer.write(entity, Some(&unresolved)),
                     || linker.write_citations(lists, &unresolved, self.directory),
                 );
@@ -163,7 +162,8 @@ impl Writing<'_, '_, '_> {
             type_sums,
             is_subset: *is_subset,
             newest_micros: *newest_micros,
-            batch_bytes: linker.sorter_bytes() / BATCHES_IN_SORTER,
+            // Two waves are in memory.
+            batch_bytes: linker.sorter_bytes() / (WAVE_BATCHES * 2),
         }
     }
 }

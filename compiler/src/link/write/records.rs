@@ -3,7 +3,6 @@
 use std::{ops::Range, path::Path};
 
 use pinakes_format::entity::Entity;
-use rayon::prelude::*;
 
 use crate::error::Result;
 use crate::link::atomic_bitset::AtomicBitset;
@@ -13,13 +12,16 @@ use crate::link::record::copier::{CopyFrom, RecordCopier};
 use crate::link::record::type_sums::TypeSums;
 use crate::link::write::entity_files::EntityFiles;
 use crate::link::write::institution_types::list_institution_types;
+use crate::parallel;
 
 /// Rows in one thread's batch.
 const BATCH_ROWS: usize = 1_024;
+/// The batches of a wave.
+pub(crate) const WAVE_BATCHES: usize = 64;
 /// Records of a batch that are located, and loaded from memory, together.
 const GROUP_ROWS: usize = 32;
 /// Bytes reserved for the records of a batch. Growth by doubling would copy the records again.
-const RESERVED_BYTES: usize = 4 << 20;
+const RESERVED_BYTES: usize = 1 << 20;
 
 /// Linked records of consecutive rows.
 #[derive(Default)]
@@ -74,22 +76,26 @@ impl RecordsWriter<'_, '_, '_> {
         let inputs = self.copier.linker.inputs;
         let published = inputs.record_count(entity);
         let mut files = EntityFiles::create(inputs, entity, published, referred, self.directory)?;
-        let wave_batches = rayon::current_num_threads() * 2;
-        let wave_rows = wave_batches * BATCH_ROWS;
         let mut linked: Vec<Batch> = Vec::new();
         let changed = self.copier.old.map(|_| AtomicBitset::new(published));
         let mut dangling = 0;
-        for from in (0..published + wave_rows).step_by(wave_rows) {
+        let mut from = 0;
+        while from < published || !linked.is_empty() {
             // Writes one wave while the other threads link the next.
-            let (written, next) = rayon::join(
-                || self.write_wave(entity, linked, changed.as_ref(), &mut files),
-                || self.link_wave(entity, from, wave_batches),
+            let (written, next) = parallel::join(
+                || {
+                    parallel::step("write records", || {
+                        self.write_wave(entity, linked, changed.as_ref(), &mut files)
+                    })
+                },
+                || self.link_wave(entity, from..published),
             );
             dangling += written?;
-            linked = next?;
+            (from, linked) = next?;
         }
         let by_id = &inputs.rows[entity as usize].by_id;
-        let files = files.finish(inputs, by_id.iter(), referred, self.is_subset)?;
+        let finish = || files.finish(inputs, by_id.iter(), referred, self.is_subset);
+        let files = parallel::step("close records", finish)?;
         Ok(WrittenRecords { files, dangling, changed })
     }
 
@@ -122,16 +128,26 @@ impl RecordsWriter<'_, '_, '_> {
         Ok(dangling)
     }
 
-    /// Links `count` batches from a row on, in parallel.
-    fn link_wave(&self, entity: Entity, from: usize, count: usize) -> Result<Vec<Batch>> {
-        let rows = self.copier.linker.inputs.record_count(entity);
-        (0..count)
-            .into_par_iter()
-            .map(|at| {
-                let from = (from + at * BATCH_ROWS).min(rows);
-                self.link_batch(entity, from..(from + BATCH_ROWS).min(rows))
-            })
-            .collect()
+    /// Links the first batches of `rows`, in parallel. Returns the row after them.
+    fn link_wave(&self, entity: Entity, rows: Range<usize>) -> Result<(usize, Vec<Batch>)> {
+        let inputs = self.copier.linker.inputs;
+        let (mut ranges, mut from, mut bytes) = (Vec::new(), rows.start, 0);
+        for row in rows.clone() {
+            let located = u32::try_from(row).ok().and_then(|row| inputs.locate(entity, row));
+            let (_, _, place) = located.ok_or_else(inconsistent_object)?;
+            bytes += place.blob_bytes as usize;
+            // A linked record may be a little larger than that of the object.
+            let is_full = row + 1 - from == BATCH_ROWS || bytes * 4 / 3 >= self.batch_bytes;
+            if is_full || row + 1 == rows.end {
+                ranges.push(from..row + 1);
+                (from, bytes) = (row + 1, 0);
+            }
+            if ranges.len() == WAVE_BATCHES {
+                break;
+            }
+        }
+        let linked = parallel::try_map(ranges, |rows| self.link_batch(entity, rows))?;
+        Ok((from, linked))
     }
 
     /// Copies or links rows until [`Self::batch_bytes`] are reached.

@@ -32,7 +32,7 @@ use crate::storage::error::ReadError;
 use crate::storage::header::HEADER_BYTES;
 use crate::storage::leb128;
 
-pub use crate::index::citations::write::CitationsWriter;
+pub use crate::index::citations::write::{CitationsWriter, EncodedLists};
 
 /// Lists in a block.
 pub const BLOCK_LISTS: usize = 64;

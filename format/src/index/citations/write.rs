@@ -21,14 +21,10 @@ pub struct CitationsWriter {
     rows_max: u64,
     references: SectionWriter,
     citations: SectionWriter,
-    /// The bytes of the list that was pushed last.
-    list: Vec<u8>,
 }
 
 /// The section of one direction while it is written.
 struct SectionWriter {
-    /// The rows that lists may have are below this number.
-    bound: u32,
     lists: u64,
     links: u64,
     /// The encoded lengths of the lists of the current block.
@@ -48,9 +44,7 @@ impl CitationsWriter {
         let mut file = FileWriter::create(path)?;
         file.write_all(&header.encode())?;
         let directory = path.parent().unwrap_or(Path::new("."));
-        // A header states at most u32::MAX rows.
-        let section = |bound: u64| SectionWriter {
-            bound: bound as u32,
+        let section = || SectionWriter {
             lists: 0,
             links: 0,
             lengths: Vec::new(),
@@ -59,8 +53,8 @@ impl CitationsWriter {
             to: HEADER_BYTES as u64,
         };
         let (published, rows_max) = (header.published, header.rows);
-        let (references, citations) = (section(rows_max), section(published));
-        Ok(CitationsWriter { file, published, rows_max, references, citations, list: Vec::new() })
+        let (references, citations) = (section(), section());
+        Ok(CitationsWriter { file, published, rows_max, references, citations })
     }
 
     /// Appends the ascending rows that the next record refers to. These lists come before those of
@@ -83,23 +77,59 @@ impl CitationsWriter {
     }
 
     fn push(&mut self, direction: Direction, rows: &[u32]) -> io::Result<()> {
-        let (section, lists_max) = match direction {
+        let mut lists = self.lists(direction);
+        lists.push(rows);
+        self.push_lists(&lists)
+    }
+
+    /// Begins consecutive lists of one direction, which are encoded apart from the file.
+    pub fn lists(&self, direction: Direction) -> EncodedLists {
+        let bound = self.bound(direction);
+        EncodedLists { direction, bound, bytes: Vec::new(), lists: Vec::new() }
+    }
+
+    /// The rows that lists may have are below this number.
+    fn bound(&self, direction: Direction) -> u32 {
+        // A header states at most u32::MAX rows.
+        match direction {
+            Direction::References => self.rows_max as u32,
+            Direction::Citations => self.published as u32,
+        }
+    }
+
+    /// Appends the lists of the next rows. All references come before all citations.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file cannot be written, or there are more lists than rows.
+    pub fn push_lists(&mut self, lists: &EncodedLists) -> io::Result<()> {
+        let (section, lists_max) = match lists.direction {
             Direction::References => (&mut self.references, self.published),
             Direction::Citations => (&mut self.citations, self.rows_max),
         };
-        if section.lists == lists_max {
-            return Err(io::Error::other("the citation graph has more lists than rows"));
+        let mut rest = &lists.bytes[..];
+        for (bytes, count) in &lists.lists {
+            if section.lists == lists_max {
+                return Err(io::Error::other("the citation graph has more lists than rows"));
+            }
+            // A row is below 2^32.
+            let row = section.lists as u32;
+            if *count > 0 && section.lists < self.published {
+                section.present.push(row >> 16, &[row as u16]);
+            }
+            leb128::push(*bytes as u64, &mut section.lengths);
+            section.links += u64::from(*count);
+            section.lists += 1;
+            let (list, others) = rest.split_at(*bytes);
+            rest = others;
+            self.file.write_all(list)?;
+            if section.lists.is_multiple_of(BLOCK_LISTS as u64) || section.lists == lists_max {
+                section.offsets.write_all(&self.file.position_bytes().to_le_bytes())?;
+                self.file.write_all(&section.lengths)?;
+                section.lengths.clear();
+            }
+            section.to = self.file.position_bytes();
         }
-        // A row is below 2^32.
-        let is_record = section.lists < self.published;
-        section.add(section.lists as u32, is_record, rows, &mut self.list);
-        self.file.write_all(&self.list)?;
-        if section.lists.is_multiple_of(BLOCK_LISTS as u64) || section.lists == lists_max {
-            section.offsets.write_all(&self.file.position_bytes().to_le_bytes())?;
-            self.file.write_all(&section.lengths)?;
-            section.lengths.clear();
-        }
-        section.to = self.file.position_bytes();
         Ok(())
     }
 
@@ -116,10 +146,10 @@ impl CitationsWriter {
         let mut directory = Vec::with_capacity(DIRECTORY_FIELDS);
         let mut presences = Vec::with_capacity(2);
         for section in [&mut self.references, &mut self.citations] {
-            self.list.clear();
-            let is_long = section.present.finish(&mut self.list);
+            let mut present = Vec::new();
+            let is_long = section.present.finish(&mut present);
             let from = self.file.position_bytes();
-            self.file.write_all(&self.list)?;
+            self.file.write_all(&present)?;
             presences.push((from, self.file.position_bytes(), is_long));
         }
         for (section, (from, to, is_long)) in
@@ -136,28 +166,34 @@ impl CitationsWriter {
     }
 }
 
-impl SectionWriter {
-    /// Encodes the list of a row, and notes its length.
-    fn add(&mut self, row: u32, is_record: bool, rows: &[u32], out: &mut Vec<u8>) {
-        out.clear();
-        let count = rows.len() as u64;
-        if count > 0 {
-            if is_record {
-                self.present.push(row >> 16, &[row as u16]);
-            }
-            leb128::push(count, out);
+/// Consecutive lists of one direction, encoded.
+#[derive(Clone)]
+pub struct EncodedLists {
+    direction: Direction,
+    bound: u32,
+    bytes: Vec<u8>,
+    /// The bytes and the rows of each list.
+    lists: Vec<(usize, u32)>,
+}
+
+impl EncodedLists {
+    /// Encodes the list of the next row. Its rows ascend.
+    pub fn push(&mut self, rows: &[u32]) {
+        let EncodedLists { bound, bytes, lists, .. } = self;
+        let from = bytes.len();
+        if !rows.is_empty() {
+            leb128::push(rows.len() as u64, bytes);
         }
         if rows.len() <= CODED_ROWS_MAX {
-            code::encode(rows, 0..self.bound, out);
+            code::encode(rows, 0..*bound, bytes);
         } else {
             let mut list = PostingsBuilder::default();
             list.push_rows(rows);
-            let form = out.len();
-            out.push(0);
-            out[form] = list.finish(out).into();
+            let form = bytes.len();
+            bytes.push(0);
+            bytes[form] = list.finish(bytes).into();
         }
-        leb128::push(out.len() as u64, &mut self.lengths);
-        self.links += count;
-        self.lists += 1;
+        // A list has fewer rows than the snapshot.
+        lists.push((bytes.len() - from, rows.len() as u32));
     }
 }

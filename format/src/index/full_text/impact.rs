@@ -34,8 +34,16 @@ pub fn weighted_length(title: u32, of_abstract: u32, authors: u32) -> u64 {
 
 /// Computes the impact of a word, from its occurrences in each field and the weighted length of the record.
 pub fn impact(occurrences: &[u32; FIELDS], length: u64) -> u8 {
-    let n: u64 =
-        WEIGHTS.iter().zip(occurrences).map(|(weight, count)| weight * u64::from(*count)).sum();
+    impact_of(weighted_occurrences(occurrences), length)
+}
+
+/// Sums up the occurrences of a word in a record, weighted by field.
+pub fn weighted_occurrences(occurrences: &[u32; FIELDS]) -> u64 {
+    WEIGHTS.iter().zip(occurrences).map(|(weight, count)| weight * u64::from(*count)).sum()
+}
+
+/// Computes the impact of a word from its weighted occurrences, at least 1, and the weighted length of the record.
+pub fn impact_of(n: u64, length: u64) -> u8 {
     // Both terms of the fraction are multiplied by 10 × the mean length.
     let found = n * 10 * MEAN_LENGTH;
     let all = found + 3 * (MEAN_LENGTH + 3 * length);

@@ -38,7 +38,6 @@ mod write;
 
 use std::{borrow::Cow, sync::OnceLock};
 
-use crate::index::full_text::layout::BLOCK_POSTINGS;
 use crate::index::full_text::positions::{BlockPositions, PositionsBuilder};
 use crate::index::full_text::postings::{Cursor, List, Place as ListPlace};
 use crate::index::full_text::texts::{Texts, TextsCursor};
@@ -50,8 +49,12 @@ use crate::storage::leb128;
 use crate::text::analyzer::{Languages, stem_of};
 
 pub use crate::index::full_text::amended::{Amended, AmendedPosting, Place};
-pub use crate::index::full_text::impact::{IDF_STEPS, IMPACT_MAX, idf, impact};
-pub use crate::index::full_text::layout::{FORMS_MAX, POSITION_MAX, TITLE_END, VALUE_GAP};
+pub use crate::index::full_text::impact::{
+    IDF_STEPS, IMPACT_MAX, idf, impact, impact_of, weighted_occurrences,
+};
+pub use crate::index::full_text::layout::{
+    BLOCK_POSTINGS, FORMS_MAX, POSITION_MAX, TITLE_END, VALUE_GAP,
+};
 pub use crate::index::full_text::positions::Occurrence;
 pub use crate::index::full_text::postings::NO_ROW;
 pub use crate::index::full_text::record::{WordPlaces, each_text};

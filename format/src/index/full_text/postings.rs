@@ -89,7 +89,7 @@ impl Entry {
         out.push(self.impact_max);
     }
 
-    fn read(bytes: &[u8; ENTRY_BYTES]) -> Entry {
+    pub fn read(bytes: &[u8; ENTRY_BYTES]) -> Entry {
         let [a, b, c, d, rest @ ..] = *bytes;
         let u40 = |at: usize| {
             (0..5).rev().fold(0, |number, byte| number << 8 | u64::from(rest[at + byte]))

@@ -7,7 +7,9 @@ use std::{
 };
 
 use crate::index::full_text::Postings;
-use crate::index::full_text::layout::{BLOCK_POSTINGS, FORMS_MAX, INLINE_BYTES_MAX, TITLE_END};
+use crate::index::full_text::layout::{
+    BLOCK_POSTINGS, ENTRY_BYTES, FORMS_MAX, INLINE_BYTES_MAX, TITLE_END,
+};
 use crate::index::full_text::positions::{Occurrence, PositionsBuilder};
 use crate::index::full_text::postings::{Entry, Pending};
 use crate::index::full_text::texts::TextsWriter;
@@ -33,22 +35,22 @@ pub struct FullTextWriter {
 /// Encodes terms, each in memory of its own: terms are encoded beside each other, and written in their order.
 #[derive(Default)]
 pub struct TermEncoder {
-    count: u32,
     last_row: Option<u32>,
     pending: Pending,
     block_positions: PositionsBuilder,
     is_title_end: bool,
     has_forms: bool,
-    /// The entries of the blocks so far.
-    entries: Vec<u8>,
     encoded: EncodedTerm,
 }
 
-/// A term whose postings are encoded. Without a list, they are in the payload.
+/// A term whose postings are encoded, or consecutive postings of a term. Without a list, they are in the payload.
 #[derive(Default)]
 pub struct EncodedTerm {
+    count: u32,
     payload: Vec<u8>,
     list: Part,
+    /// The entries of the blocks.
+    entries: Vec<u8>,
     positions: Part,
     /// The words of the shortest title of each row.
     title_words: Part,
@@ -105,7 +107,12 @@ impl FullTextWriter {
         self.write_parts(&mut term.encoded)
     }
 
-    fn write_parts(&mut self, term: &mut EncodedTerm) -> io::Result<()> {
+    /// Writes the postings of a term that are encoded so far. The next term to be written must be this one.
+    ///
+    /// # Errors
+    ///
+    /// Fails if writing fails.
+    pub fn write_parts(&mut self, term: &mut EncodedTerm) -> io::Result<()> {
         let EncodedTerm { list, positions, title_words, .. } = term;
         self.positions_bytes += positions.bytes.len() as u64;
         list.write(&mut self.file)?;
@@ -173,8 +180,18 @@ impl FullTextWriter {
 impl TermEncoder {
     /// Begins a term with this many forms.
     pub fn begin(&mut self, stem: &[u8], forms: usize) {
+        self.begin_after(stem, forms, None);
+    }
+
+    /// Begins the postings of a term behind the row `before`. A multiple of [`BLOCK_POSTINGS`] postings precedes them, because
+    /// a block has no postings of two encoders.
+    pub fn begin_after(&mut self, stem: &[u8], forms: usize, before: Option<u32>) {
         self.is_title_end = stem == TITLE_END.as_bytes();
         self.has_forms = forms > 1;
+        self.last_row = before;
+        if self.is_title_end {
+            self.encoded.title_words.written = before.map_or(0, |row| u64::from(row) + 1);
+        }
     }
 
     /// Appends a posting: a row after the last one, its impact, and its occurrences, ascending.
@@ -213,7 +230,7 @@ impl TermEncoder {
 
     /// Ends as many postings; encodes the block that is full.
     fn end_postings(&mut self, count: usize) {
-        self.count += count as u32;
+        self.encoded.count += count as u32;
         if self.pending.rows.len() == BLOCK_POSTINGS {
             self.push_block();
         }
@@ -256,29 +273,64 @@ impl TermEncoder {
             positions_from: positions.length(),
             impact_max: self.pending.impacts.iter().copied().max().unwrap_or(0) as u8,
         };
-        entry.write(&mut self.entries);
+        entry.write(&mut self.encoded.entries);
     }
 
     /// Ends the term; `None` if it has no posting. `forms` ascend. Then the next term can begin.
     pub fn end(&mut self, stem: &[u8], forms: &[Vec<u8>]) -> Option<EncodedTerm> {
-        let TermEncoder { count, last_row, pending, .. } = self;
-        let (count, before) = (std::mem::take(count), last_row.take());
-        let last = pending.rows.last().copied();
+        let mut term = self.end_last()?;
+        term.end(stem, forms);
+        Some(term)
+    }
+
+    /// Ends postings that further ones follow: whole blocks.
+    pub fn end_blocks(&mut self) -> EncodedTerm {
+        self.last_row = None;
+        std::mem::take(&mut self.encoded)
+    }
+
+    /// Ends the last postings of a term; `None` if the term has no posting.
+    pub fn end_last(&mut self) -> Option<EncodedTerm> {
+        let before = self.last_row.take();
+        let last = self.pending.rows.last().copied();
         let last_row = last.or(before)?;
-        let blocks_bytes = self.entries.len();
         self.push_title_words();
         // The last entry is that of the rest, which may have no posting.
         self.push_entry(last_row);
-        let TermEncoder { pending, block_positions, has_forms, entries, encoded, .. } = self;
+        let TermEncoder { pending, block_positions, has_forms, encoded, .. } = self;
         let mut term = std::mem::take(encoded);
-        let EncodedTerm { payload, list, positions, .. } = &mut term;
+        let EncodedTerm { list, positions, .. } = &mut term;
         pending.write_rest(before, &mut list.bytes);
         if last.is_some() {
             block_positions.write(*has_forms, &mut positions.bytes);
         }
-        let is_inline =
-            blocks_bytes == 0 && list.bytes.len() + positions.bytes.len() <= INLINE_BYTES_MAX;
-        leb128::push(u64::from(count) << 1 | u64::from(is_inline), payload);
+        Some(term)
+    }
+}
+
+impl EncodedTerm {
+    /// Appends the next postings of the same term. Entries count from the beginning of the list.
+    pub fn append(&mut self, next: EncodedTerm) {
+        let (list, positions) = (self.list.length(), self.positions.length());
+        let (entries, _) = next.entries.as_chunks();
+        for entry in entries {
+            let entry = Entry::read(entry);
+            let from = entry.from + list;
+            let positions_from = entry.positions_from + positions;
+            Entry { from, positions_from, ..entry }.write(&mut self.entries);
+        }
+        self.count += next.count;
+        self.list.bytes.extend(next.list.bytes);
+        self.positions.bytes.extend(next.positions.bytes);
+        self.title_words.bytes.extend(next.title_words.bytes);
+    }
+
+    /// Ends the term. `forms` ascend.
+    pub fn end(&mut self, stem: &[u8], forms: &[Vec<u8>]) {
+        let EncodedTerm { count, payload, list, entries, positions, .. } = self;
+        let is_inline = entries.len() == ENTRY_BYTES
+            && list.bytes.len() + positions.bytes.len() <= INLINE_BYTES_MAX;
+        leb128::push(u64::from(*count) << 1 | u64::from(is_inline), payload);
         push_forms(stem, forms, payload);
         match is_inline {
             true => {
@@ -286,10 +338,8 @@ impl TermEncoder {
                 payload.append(&mut list.bytes);
                 payload.append(&mut positions.bytes);
             }
-            false => list.bytes.extend_from_slice(entries),
+            false => list.bytes.append(entries),
         }
-        entries.clear();
-        Some(term)
     }
 }
 

@@ -18,10 +18,10 @@ use pinakes_format::schema::keys;
 use pinakes_format::storage::blobs::Spool;
 use pinakes_format::storage::mmap::Map;
 use pinakes_format::text::fold::{cut, shared_bytes, words};
-use rayon::slice::ParallelSliceMut;
 
 use crate::link::index::runs::{OldRun, merge};
 use crate::link::index::sort_key::head;
+use crate::parallel;
 
 /// Texts of one chunk, each with the low half of a row.
 #[derive(Default)]
@@ -279,11 +279,11 @@ impl TextRuns {
 
     /// Writes the texts of rows of one chunk as a run. Leaves no texts.
     pub fn push(&mut self, texts: &mut Texts, chunk: u32) -> io::Result<()> {
-        let TextGroups { mut groups, postings } = texts.group();
-        groups.par_sort_unstable_by(|a, b| texts.compare(&a.first, &b.first));
+        let TextGroups { groups, postings } = texts.group();
+        let groups = parallel::sort(groups, |a, b| texts.compare(&a.first, &b.first));
         let from = self.position;
         let mut entry = Vec::new();
-        for Group { first, to, count, .. } in &groups {
+        for Group { first, to, count, .. } in groups.iter().flatten() {
             let text = texts.text(first);
             let group = &postings[to - count..*to];
             entry.clear();

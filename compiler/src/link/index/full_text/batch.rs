@@ -5,28 +5,51 @@
 //! sorted by term:                       network → row 7: impact 9, title 0    neuron → row 7: …
 //! ```
 //!
-//! Words are looked up in a [`Vocabulary`], which outlives the batch.
+//! [`BatchWords`] give each word its stem, and share the words of earlier batches.
 
-use pinakes_format::index::full_text::{POSITION_MAX, TITLE_END, WordPlaces, impact};
+use pinakes_format::index::full_text::{
+    POSITION_MAX, TITLE_END, WordPlaces, impact_of, weighted_occurrences,
+};
 use pinakes_format::schema::texts::{FIELDS, Field};
 use pinakes_format::storage::leb128;
 use pinakes_format::text::analyzer::Stemmer;
 
-use crate::link::index::full_text::vocabulary::{Stem, Vocabulary, Word};
+use crate::link::index::full_text::vocabulary::{BatchWords, SharedWords, Stem, Word};
 
 /// The texts of consecutive rows, as words.
 #[derive(Default)]
 pub(crate) struct TextBatch {
-    vocabulary: Vocabulary,
+    words: BatchWords,
     tokens: Vec<Token>,
     /// For each token, the number of its stem.
     stems: Vec<u32>,
-    /// For each row, its low half and its weighted length.
-    rows: Vec<(u16, u64)>,
+    rows: Vec<BatchRow>,
     row: RowState,
-    /// For each stem, its tokens; then the end of its tokens among the sorted ones.
+    /// For each stem, its tokens; then the end of its tokens among the sorted ones. Zeros between batches.
     ends: Vec<u32>,
+    /// The stems of the batch.
+    used: Vec<u32>,
     sorted: Vec<Token>,
+}
+
+/// A row of a batch.
+#[derive(Clone, Copy)]
+struct BatchRow {
+    low: u16,
+    /// The weighted length of its texts.
+    length: u64,
+    /// The impacts of words with few weighted occurrences, from 1 on: most words have few, and an impact takes a division.
+    impacts: [u8; IMPACTS],
+}
+
+/// The impacts that are computed once for a row.
+const IMPACTS: usize = 4;
+
+impl BatchRow {
+    fn impact(&self, occurrences: u64) -> u8 {
+        let known = self.impacts.get((occurrences as usize).wrapping_sub(1)).copied();
+        known.unwrap_or_else(|| impact_of(occurrences, self.length))
+    }
 }
 
 /// The language of the current row, and its words so far.
@@ -55,6 +78,10 @@ impl Default for RowState {
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Token(u64);
 
+/// Bytes of a token in a run, about.
+const TOKEN_BYTES: usize = 6;
+/// Bytes of a term in a run, without its tokens, about.
+const ENTRY_BYTES: usize = 32;
 /// Bits of a form in a token.
 const FORM_BITS: u32 = 25;
 /// Bits of a position.
@@ -88,10 +115,20 @@ pub(super) fn split_place(place: u32) -> (u8, u32) {
 }
 
 impl TextBatch {
+    /// Begins a batch, which knows the shared words.
+    pub fn begin(&mut self, shared: &SharedWords) {
+        self.words.begin(shared);
+    }
+
+    /// Bytes of the words so far, as a run will have them, about.
+    pub fn bytes(&self) -> usize {
+        self.tokens.len() * TOKEN_BYTES
+    }
+
     /// Begins a row with texts in a language.
     pub fn begin_row(&mut self, low: u16, language: Option<&str>) {
         self.row = RowState::new(language);
-        self.rows.push((low, 0));
+        self.rows.push(BatchRow { low, length: 0, impacts: [0; IMPACTS] });
     }
 
     /// Adds a text of the current row.
@@ -106,11 +143,12 @@ impl TextBatch {
 
     /// Ends the current row.
     pub fn end_row(&mut self) {
-        if let Some((_, length)) = self.rows.last_mut() {
-            *length = self.row.places.length();
+        if let Some(row) = self.rows.last_mut() {
+            row.length = self.row.places.length();
+            row.impacts = std::array::from_fn(|at| impact_of(at as u64 + 1, row.length));
         }
-        let TextBatch { vocabulary, tokens, stems, .. } = self;
-        vocabulary.each_pending(|at, word| {
+        let TextBatch { words, tokens, stems, .. } = self;
+        words.each_pending(|at, word| {
             stems[at as usize] = word.stem;
             tokens[at as usize].0 |= u64::from(word.form);
         });
@@ -118,29 +156,34 @@ impl TextBatch {
 
     fn token(&mut self, text: &str, field: Field, position: u32) {
         let at = self.tokens.len() as u32;
-        let known = self.vocabulary.push(text, self.row.stemmer, at);
+        let known = self.words.push(text, self.row.stemmer, at);
         let Word { stem, form } = known.unwrap_or_default();
         self.stems.push(stem);
         // The rows of a batch are of one chunk.
         self.tokens.push(Token::new(self.rows.len() - 1, field, position, form));
     }
 
-    /// Encodes the terms in ascending order, and removes all texts. Keeps the memory, and the words unless they take more
-    /// than `words_bytes_max`.
+    /// Encodes the terms in ascending order, and removes all texts. Keeps the memory.
     ///
     /// ```text
     /// entry of a term: length of the stem | stem | part, see `encode_part`
     /// ```
-    pub fn encode(&mut self, out: &mut Vec<u8>, words_bytes_max: usize) {
-        let TextBatch { vocabulary, tokens, stems, rows, ends, sorted, .. } = self;
-        vocabulary.sort();
+    pub fn encode(&mut self, out: &mut Vec<u8>, shared: &SharedWords) {
+        let TextBatch { words, tokens, stems, rows, ends, used, sorted, .. } = self;
         // A counting sort by stem keeps the tokens of a stem in the order of rows.
-        ends.clear();
-        ends.resize(vocabulary.stems().len(), 0);
-        stems.iter().for_each(|stem| ends[*stem as usize] += 1);
+        ends.resize(words.stem_count(), 0);
+        used.clear();
+        for stem in &*stems {
+            let count = &mut ends[*stem as usize];
+            if *count == 0 {
+                used.push(*stem);
+            }
+            *count += 1;
+        }
+        words.sort(used);
         let mut from = 0;
-        for stem in vocabulary.sorted() {
-            from += std::mem::replace(&mut ends[stem as usize], from);
+        for stem in &*used {
+            from += std::mem::replace(&mut ends[*stem as usize], from);
         }
         sorted.resize(tokens.len(), Token::default());
         for (stem, token) in stems.iter().zip(&*tokens) {
@@ -148,56 +191,78 @@ impl TextBatch {
             sorted[*end as usize] = *token;
             *end += 1;
         }
+        out.reserve(tokens.len() * TOKEN_BYTES + used.len() * ENTRY_BYTES);
         let mut from = 0;
-        for stem in vocabulary.sorted() {
-            let to = ends[stem as usize] as usize;
-            if from < to {
-                let stem = &vocabulary.stems()[stem as usize];
-                leb128::push(stem.text().len() as u64, out);
-                out.extend_from_slice(stem.text());
-                encode_part(stem, &mut sorted[from..to], rows, out);
-                from = to;
-            }
+        for stem in &*used {
+            // Zero again for the next batch.
+            let to = std::mem::take(&mut ends[*stem as usize]) as usize;
+            let stem = words.stem(*stem);
+            leb128::push(stem.text().len() as u64, out);
+            out.extend_from_slice(stem.text());
+            encode_part(stem, &mut sorted[from..to], rows, out);
+            from = to;
         }
-        vocabulary.limit(words_bytes_max);
+        words.end(shared);
         tokens.clear();
         stems.clear();
         rows.clear();
     }
 }
 
+/// Appends three bytes and a number, most of which have one byte: then all four are appended at once.
+fn push_number(out: &mut Vec<u8>, [a, b, c]: [u8; 3], number: u64) {
+    match u8::try_from(number) {
+        Ok(number) if number < 0x80 => out.extend_from_slice(&[a, b, c, number]),
+        _ => {
+            out.extend_from_slice(&[a, b, c]);
+            leb128::push(number, out);
+        }
+    }
+}
+
+/// Bytes of a part before its forms.
+const PART_HEAD_BYTES: usize = 8;
+
 /// Encodes the tokens of a stem. The forms are all that the vocabulary knows, in its order.
 ///
 /// ```text
-/// length of the rest u32 | length of the forms | each form: length, text
+/// length of the rest u32 | postings u16 | low half of the last row u16 | length of the forms | each form: length, text
 /// | each posting: low half of the row u16 | impact u8 | number of occurrences
 ///   | for each: field and position u24 | form, if there is more than one
 /// ```
-fn encode_part(stem: &Stem, tokens: &mut [Token], rows: &[(u16, u64)], out: &mut Vec<u8>) {
+fn encode_part(stem: &Stem, tokens: &mut [Token], rows: &[BatchRow], out: &mut Vec<u8>) {
     let length_at = out.len();
-    out.extend_from_slice(&[0; 4]);
+    out.extend_from_slice(&[0; PART_HEAD_BYTES]);
     leb128::push(stem.forms().len() as u64, out);
     out.extend_from_slice(stem.forms());
     // A compound stands where its first part does, and a record's fields come in any order.
     if !tokens.is_sorted() {
         tokens.sort_unstable();
     }
+    let (mut postings, mut last) = (0u16, 0u16);
     for of_row in tokens.chunk_by(|a, b| a.row() == b.row()) {
         let mut counts = [0; FIELDS];
         for token in of_row {
             counts[usize::from(split_place(token.place()).0)] += 1;
         }
-        let (low, length) = rows[of_row[0].row()];
-        out.extend_from_slice(&low.to_le_bytes());
-        out.push(impact(&counts, length));
-        leb128::push(of_row.len() as u64, out);
+        let row = &rows[of_row[0].row()];
+        // A batch has fewer rows than u16 has numbers.
+        postings += 1;
+        last = row.low;
+        let [low, high] = row.low.to_le_bytes();
+        let impact = row.impact(weighted_occurrences(&counts));
+        push_number(out, [low, high, impact], of_row.len() as u64);
         for token in of_row {
-            out.extend_from_slice(&token.place().to_le_bytes()[..3]);
-            if stem.form_count > 1 {
-                leb128::push(token.form(), out);
+            let [a, b, c, _] = token.place().to_le_bytes();
+            match stem.form_count > 1 {
+                true => push_number(out, [a, b, c], token.form()),
+                false => out.extend_from_slice(&[a, b, c]),
             }
         }
     }
-    let length = (out.len() - length_at - 4) as u32;
-    out[length_at..length_at + 4].copy_from_slice(&length.to_le_bytes());
+    let length = (out.len() - length_at - size_of::<u32>()) as u32;
+    let head = &mut out[length_at..length_at + PART_HEAD_BYTES];
+    head[..4].copy_from_slice(&length.to_le_bytes());
+    head[4..6].copy_from_slice(&postings.to_le_bytes());
+    head[6..].copy_from_slice(&last.to_le_bytes());
 }

@@ -10,24 +10,28 @@
 //! ```
 
 use std::{
+    collections::VecDeque,
     io::{self, Read, Write},
+    ops::Range,
     path::Path,
+    sync::Arc,
 };
 
 use pinakes_format::index::full_text::{
-    EncodedTerm, FORMS_MAX, FullText, FullTextWriter, NO_ROW, Occurrence, TermEncoder,
+    BLOCK_POSTINGS, EncodedTerm, FORMS_MAX, FullText, FullTextWriter, NO_ROW, Occurrence,
+    TermEncoder,
 };
 use pinakes_format::storage::file_writer::Written;
 use pinakes_format::storage::header::Header;
-use rayon::prelude::*;
 
 use crate::external_sort::{Sorter, Spill, read_array};
 use crate::link::index::full_text::batch::split_place;
 use crate::link::index::full_text::old::{OldTerm, OldTerms};
-use crate::link::index::full_text::{TextRuns, take_number, take_sized, take_text};
-use crate::link::index::runs::merge;
+use crate::link::index::full_text::{Run, TextRuns, take_number, take_sized, take_text};
+use crate::link::index::runs::{Entries, Merge};
 use crate::link::index::term_lists::Sorting;
 use crate::link::index::unchanged::{Taken, Unchanged};
+use crate::parallel;
 
 impl TextRuns {
     /// Merges the runs into the index file, with the postings of unchanged rows in the previous snapshot.
@@ -39,61 +43,164 @@ impl TextRuns {
         Sorting { scratch, memory_bytes }: Sorting<'_>,
     ) -> Taken<Written> {
         let spool = self.spool.take_map()?;
-        let mut state = TermMerge {
-            writer: FullTextWriter::create(path, header)?,
+        let mut writer = TermWriter {
+            file: FullTextWriter::create(path, header)?,
             forms: Sorter::new(scratch, memory_bytes),
-            parts: Vec::new(),
-            wave_bytes_max: memory_bytes / 2,
-            wave: Wave::default(),
-            encoded: EncodedWave::default(),
+            large: None,
         };
-        let mut old = old.map(|(unchanged, index)| OldTerms::open(unchanged, index)).transpose()?;
-        let runs = self.runs.iter().map(|run| (run.chunk, &spool[run.from..run.to]));
-        merge(
-            runs,
-            old.as_mut(),
-            |mut bytes| {
-                take_text(&mut bytes).ok().filter(|stem| !stem.is_empty()).map(|stem| (stem, bytes))
-            },
-            &mut state,
-            TermMerge::take,
-            |state, stem| state.end(stem, None),
-        )?;
-        // The last wave, and then its terms.
-        state.next_wave()?;
-        state.next_wave()?;
-        let TermMerge { mut writer, forms, .. } = state;
-        write_forms(&mut writer, forms.finish()?)?;
-        Ok(writer.finish()?)
+        let mut state = TermMerge::new(memory_bytes / 2);
+        let old = old.map(|(unchanged, index)| OldTerms::open(unchanged, index)).transpose()?;
+        let mut ranges = TermRanges::new(&self, &spool, old);
+        let (mut encoded, mut has_ended) = (Vec::new(), false);
+        loop {
+            let wave = state.take_wave();
+            if has_ended && wave.is_empty() && encoded.is_empty() {
+                break;
+            }
+            // Some threads collect the terms of a wave, others encode those of the wave before, and one writes those before that.
+            let collect = || if has_ended { Ok(true) } else { ranges.collect(&mut state) };
+            let written = std::mem::take(&mut encoded);
+            let (written, (next, ended)) = parallel::join(
+                || parallel::step("write terms", || writer.write_wave(written)),
+                || {
+                    parallel::join(
+                        || {
+                            parallel::step("encode terms", || {
+                                parallel::try_map(wave, Piece::encode)
+                            })
+                        },
+                        || parallel::step("collect terms", collect),
+                    )
+                },
+            );
+            written?;
+            (encoded, has_ended) = (next?, ended?);
+        }
+        let TermWriter { mut file, forms, .. } = writer;
+        parallel::step("write forms", || write_forms(&mut file, forms.finish()?))?;
+        Ok(parallel::step("close texts", || file.finish())?)
     }
 }
 
-/// Terms, while their parts are collected. They are encoded in waves: all threads encode the terms of a wave while one
-/// writes those of the wave before.
+/// The terms of all runs by ranges. Ranges of few bytes are collected beside each other. The terms of the previous snapshot are
+/// one more run, which has no ranges: then there is one range.
+struct TermRanges<'b, 'u> {
+    runs: &'b [Run],
+    spool: &'b [u8],
+    old: Option<OldTerms<'u>>,
+    ranges: Range<usize>,
+    /// The range that is collected in part, because it has more bytes than a wave.
+    current: Option<Merge<'b, &'b [u8], OldTerms<'u>>>,
+}
+
+impl<'b, 'u> TermRanges<'b, 'u> {
+    fn new(of: &'b TextRuns, spool: &'b [u8], old: Option<OldTerms<'u>>) -> TermRanges<'b, 'u> {
+        let count = of.runs.first().map_or(0, |run| run.places.len() - 1);
+        let ranges = 0..if old.is_some() { 1 } else { count };
+        TermRanges { runs: &of.runs, spool, old, ranges, current: None }
+    }
+
+    /// Begins to merge a range of terms.
+    fn merge(&self, range: usize, old: Option<OldTerms<'u>>) -> Merge<'b, &'b [u8], OldTerms<'u>> {
+        let is_whole = old.is_some();
+        let bytes = |run: &'b Run| match is_whole {
+            true => &self.spool[run.places[0]..run.places[run.places.len() - 1]],
+            false => &self.spool[run.places[range]..run.places[range + 1]],
+        };
+        Merge::new(self.runs.iter().map(|run| (run.chunk, bytes(run))), old, split_stem)
+    }
+
+    fn bytes(&self, range: usize) -> usize {
+        self.runs.iter().map(|run| run.places[range + 1] - run.places[range]).sum()
+    }
+
+    /// Collects the terms of the next wave. Returns whether all terms are collected.
+    fn collect(&mut self, state: &mut TermMerge<'b, 'u>) -> Taken<bool> {
+        while !state.is_full() {
+            if let Some(merge) = &mut self.current {
+                if !collect(merge, state)? {
+                    return Ok(false);
+                }
+                self.current = None;
+                continue;
+            }
+            // The ranges that fit a wave together.
+            let (mut together, mut bytes) = (Vec::new(), 0);
+            while self.old.is_none()
+                && let Some(range) = self.ranges.next()
+            {
+                bytes += self.bytes(range);
+                // Half of a wave, because rare terms take more bytes in memory than in runs.
+                if bytes > state.wave_bytes_max / 2 {
+                    self.ranges.start -= 1;
+                    break;
+                }
+                together.push(range);
+            }
+            if together.is_empty() {
+                let Some(range) = self.ranges.next() else { return Ok(true) };
+                let old = self.old.take();
+                self.current = Some(self.merge(range, old));
+                continue;
+            }
+            let max = state.wave_bytes_max;
+            let collected = parallel::try_map(together, |range| {
+                let (mut merge, mut state) = (self.merge(range, None), TermMerge::new(max));
+                while !collect(&mut merge, &mut state)? {
+                    state.wave_bytes_max *= 2;
+                }
+                Taken::Ok(state.pieces)
+            })?;
+            for piece in collected.into_iter().flatten() {
+                state.push(piece);
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// Splits the entry of a run behind its stem.
+fn split_stem(mut bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let stem = take_text(&mut bytes).ok().filter(|stem| !stem.is_empty())?;
+    Some((stem, bytes))
+}
+
+/// Collects terms until the state is full. Returns whether the merge has ended.
+fn collect<'b, 'u>(
+    merge: &mut Merge<'b, &'b [u8], OldTerms<'u>>,
+    state: &mut TermMerge<'b, 'u>,
+) -> Taken<bool> {
+    let finish = |state: &mut TermMerge<'b, 'u>, stem: &'b [u8]| state.end(stem, None);
+    let mut entries = Entries { split: split_stem, take: TermMerge::take, finish };
+    merge.run(state, &mut entries, TermMerge::is_full)
+}
+
+/// Terms, while their parts are collected. They are encoded in waves.
 pub(super) struct TermMerge<'b, 'u> {
-    writer: FullTextWriter,
-    forms: Sorter<FormOfTerm>,
     /// The parts of the current term.
     parts: Vec<Part<'b>>,
-    wave_bytes_max: usize,
-    wave: Wave<'b, 'u>,
-    encoded: EncodedWave<'b, 'u>,
-}
-
-/// Terms to be encoded, ascending.
-#[derive(Default)]
-struct Wave<'b, 'u> {
-    /// A term too large to be encoded in memory: the first.
-    large: Option<MergedTerm<'b, 'u>>,
-    terms: Vec<MergedTerm<'b, 'u>>,
+    /// The collected pieces that no wave has yet, ascending.
+    pieces: VecDeque<Piece<'b, 'u>>,
+    /// Bytes of `pieces`.
     bytes: usize,
+    wave_bytes_max: usize,
 }
 
-/// A wave whose terms are encoded, except the large one.
-#[derive(Default)]
-struct EncodedWave<'b, 'u> {
-    large: Option<MergedTerm<'b, 'u>>,
-    terms: Vec<Encoded>,
+/// The terms or postings that one task encodes.
+enum Piece<'b, 'u> {
+    /// Terms of few postings, and their bytes.
+    Terms(Vec<MergedTerm<'b, 'u>>, usize),
+    /// Postings of a term that has many.
+    Segment(Segment<'b>),
+    /// A term of the previous snapshot that is too large to be encoded in memory. The writer encodes it.
+    Streamed(MergedTerm<'b, 'u>, usize),
+}
+
+/// Terms and parts of terms in the form of the index.
+enum EncodedPiece<'b, 'u> {
+    Terms(Vec<Encoded>),
+    Segment { term: Arc<LargeTerm<'b>>, postings: Option<EncodedTerm>, is_last: bool },
+    Streamed(MergedTerm<'b, 'u>),
 }
 
 /// The chunk and the bytes of a term's part.
@@ -109,20 +216,62 @@ struct MergedTerm<'b, 'u> {
 /// An encoded term with its forms.
 struct Encoded {
     stem: Vec<u8>,
-    forms: Vec<Vec<u8>>,
+    forms: Vec<FormOfTerm>,
     term: EncodedTerm,
+}
+
+/// A term whose postings are encoded by several tasks.
+struct LargeTerm<'b> {
+    stem: Vec<u8>,
+    parts: Vec<PartReader<'b>>,
+    forms: TermForms<'b>,
+}
+
+/// Consecutive postings of a large term: whole blocks, or the last postings.
+///
+/// ```text
+/// parts of 100, 200, 90 and 50 postings, blocks of 128     segment 1: parts 0 to 1, 256 postings
+///                                                          segment 2: from part 1 on, without its first 156 postings
+/// ```
+struct Segment<'b> {
+    term: Arc<LargeTerm<'b>>,
+    parts: Range<usize>,
+    /// Postings of the first part that belong to the segment before.
+    skipped: u32,
+    /// The row before the first part.
+    before: Option<u32>,
+    count: u32,
+    is_last: bool,
+    bytes: usize,
 }
 
 /// Bytes of a term in a wave, besides its postings, collected and encoded, about.
 const TERM_BYTES: usize = 512;
 /// Bytes of a large term in memory before they are written.
 const HELD_BYTES: usize = 1 << 20;
+/// The tasks of a wave, about.
+const WAVE_TASKS: usize = 128;
+/// The least bytes of a task: less would take less time than to begin a task.
+const TASK_BYTES_MIN: usize = 64 << 10;
 
 impl<'b, 'u> TermMerge<'b, 'u> {
+    fn new(wave_bytes_max: usize) -> TermMerge<'b, 'u> {
+        TermMerge { parts: Vec::new(), pieces: VecDeque::new(), bytes: 0, wave_bytes_max }
+    }
+
     /// Takes the parts of a term in one run. Returns the bytes behind the entry.
     fn take(&mut self, chunk: u32, mut bytes: &'b [u8]) -> io::Result<&'b [u8]> {
         self.parts.push((chunk, take_sized(&mut bytes)?));
         Ok(bytes)
+    }
+
+    /// Whether a wave is collected.
+    fn is_full(&self) -> bool {
+        self.bytes > self.wave_bytes_max
+    }
+
+    fn task_bytes(&self) -> usize {
+        (self.wave_bytes_max / WAVE_TASKS).max(TASK_BYTES_MIN)
     }
 
     /// Ends the current term, with its rows in the previous snapshot.
@@ -134,55 +283,232 @@ impl<'b, 'u> TermMerge<'b, 'u> {
         }
         let bytes = parts.iter().map(|(_, part)| size_of::<Part<'_>>() + part.len()).sum::<usize>();
         let bytes = TERM_BYTES + bytes + old.map_or(0, OldTerm::bytes);
+        if old.is_none() && bytes > self.task_bytes() * 2 {
+            return Ok(self.divide(stem, &parts)?);
+        }
         let term = MergedTerm { stem: stem.to_vec(), parts, old };
         if bytes > self.wave_bytes_max {
-            self.next_wave()?;
-            self.wave.large = Some(term);
+            self.push(Piece::Streamed(term, bytes));
             return Ok(());
         }
-        self.wave.bytes += bytes;
-        self.wave.terms.push(term);
-        if self.wave.bytes > self.wave_bytes_max { self.next_wave() } else { Ok(()) }
+        let task_bytes = self.task_bytes();
+        match self.pieces.back_mut() {
+            Some(Piece::Terms(terms, of_piece)) if *of_piece < task_bytes => {
+                terms.push(term);
+                *of_piece += bytes;
+                self.bytes += bytes;
+            }
+            _ => self.push(Piece::Terms(vec![term], bytes)),
+        }
+        Ok(())
     }
 
-    /// Writes the encoded wave, and encodes the terms collected since.
-    fn next_wave(&mut self) -> Taken<()> {
-        let TermMerge { writer, forms, wave, encoded, .. } = self;
-        let (wave, encoded) = (std::mem::take(wave), std::mem::take(encoded));
-        let (written, terms) = rayon::join(
-            || encoded.write(writer, forms),
-            || {
-                let encode = |encoder: &mut TermEncoder, term: MergedTerm<'_, '_>| {
-                    term.encode(encoder, |_| Ok(())).transpose()
-                };
-                let terms = wave.terms.into_par_iter().map_init(TermEncoder::default, encode);
-                terms.filter_map(|term| term).collect::<Taken<_>>()
-            },
-        );
-        written?;
-        self.encoded = EncodedWave { large: wave.large, terms: terms? };
+    fn push(&mut self, piece: Piece<'b, 'u>) {
+        self.bytes += piece.bytes();
+        self.pieces.push_back(piece);
+    }
+
+    /// Divides a term of many postings at blocks.
+    fn divide(&mut self, stem: &[u8], parts: &[Part<'b>]) -> io::Result<()> {
+        let parts = PartReader::open_all(parts)?;
+        let (forms, _) = TermForms::new(&parts, &[])?;
+        let term = Arc::new(LargeTerm { stem: stem.to_vec(), parts, forms });
+        let (parts, task_bytes) = (&term.parts, self.task_bytes());
+        let (mut first, mut skipped, mut count, mut bytes) = (0usize, 0, 0u32, 0);
+        for (at, part) in parts.iter().enumerate() {
+            count += part.postings;
+            bytes += part.bytes.len();
+            let is_last = at + 1 == parts.len();
+            let blocks = count / BLOCK_POSTINGS as u32 * BLOCK_POSTINGS as u32;
+            if !is_last && (bytes < task_bytes || blocks == 0) {
+                continue;
+            }
+            let before = first.checked_sub(1).map(|before: usize| parts[before].last_row());
+            self.push(Piece::Segment(Segment {
+                term: Arc::clone(&term),
+                parts: first..at + 1,
+                skipped,
+                before,
+                count: if is_last { count } else { blocks },
+                is_last,
+                bytes,
+            }));
+            // The next segment begins with the last part of which postings are left.
+            count -= blocks;
+            let mut left = count;
+            first = at + 1;
+            while left > 0 {
+                first -= 1;
+                skipped = parts[first].postings.saturating_sub(left);
+                left = left.saturating_sub(parts[first].postings);
+            }
+            if count == 0 {
+                skipped = 0;
+            }
+            bytes = 0;
+        }
         Ok(())
+    }
+
+    /// Takes the pieces of the next wave.
+    fn take_wave(&mut self) -> Vec<Piece<'b, 'u>> {
+        let (mut wave, mut bytes) = (Vec::new(), 0);
+        while bytes <= self.wave_bytes_max
+            && let Some(piece) = self.pieces.pop_front()
+        {
+            bytes += piece.bytes();
+            wave.push(piece);
+        }
+        self.bytes -= bytes;
+        wave
     }
 }
 
-impl EncodedWave<'_, '_> {
-    fn write(self, writer: &mut FullTextWriter, all_forms: &mut Sorter<FormOfTerm>) -> Taken<()> {
+impl<'b, 'u> Piece<'b, 'u> {
+    fn bytes(&self) -> usize {
+        match self {
+            Piece::Terms(_, bytes) | Piece::Streamed(_, bytes) => *bytes,
+            Piece::Segment(segment) => segment.bytes,
+        }
+    }
+
+    fn encode(self) -> Taken<EncodedPiece<'b, 'u>> {
         let mut encoder = TermEncoder::default();
-        let large = self.large.map(|large| {
-            large.encode(&mut encoder, |term| match term.held_bytes() < HELD_BYTES {
-                true => Ok(()),
-                false => writer.write_begun(term),
-            })
-        });
-        for Encoded { stem, forms, term } in
-            large.transpose()?.flatten().into_iter().chain(self.terms)
-        {
-            writer.push_term(&stem, term)?;
-            for (number, form) in (0..).zip(forms.into_iter().take(FORMS_MAX)) {
-                all_forms.push(FormOfTerm { form, stem: stem.clone(), number })?;
+        Ok(match self {
+            Piece::Terms(terms, _) => {
+                let encode = |term: MergedTerm<'_, '_>| term.encode(&mut encoder, |_| Ok(()));
+                let encoded = terms.into_iter().map(encode).filter_map(Taken::transpose);
+                EncodedPiece::Terms(encoded.collect::<Taken<_>>()?)
+            }
+            Piece::Segment(segment) => {
+                let postings = segment.encode(&mut encoder)?;
+                let Segment { term, is_last, .. } = segment;
+                EncodedPiece::Segment { term, postings, is_last }
+            }
+            Piece::Streamed(term, _) => EncodedPiece::Streamed(term),
+        })
+    }
+}
+
+impl Segment<'_> {
+    fn encode(&self, encoder: &mut TermEncoder) -> io::Result<Option<EncodedTerm>> {
+        let LargeTerm { stem, parts, forms } = &*self.term;
+        let mut parts = parts[self.parts.clone()].to_vec();
+        let (mut occurrences, mut before) = (Vec::new(), self.before);
+        if let Some(first) = parts.first_mut() {
+            let numbers = forms.numbers(first);
+            for _ in 0..self.skipped {
+                before = first.next(numbers, &mut occurrences)?.map(|(row, _)| row);
+            }
+        }
+        encoder.begin_after(stem, forms.forms.len(), before);
+        let mut left = self.count;
+        for part in &mut parts {
+            let numbers = forms.numbers(part);
+            while left > 0
+                && let Some((row, impact)) = part.next(numbers, &mut occurrences)?
+            {
+                encoder.push(row, impact, &occurrences);
+                left -= 1;
+            }
+        }
+        Ok(if self.is_last { encoder.end_last() } else { Some(encoder.end_blocks()) })
+    }
+}
+
+/// Writes encoded terms.
+struct TermWriter {
+    file: FullTextWriter,
+    forms: Sorter<FormOfTerm>,
+    /// The postings so far of the large term that is written.
+    large: Option<EncodedTerm>,
+}
+
+impl TermWriter {
+    fn write_wave(&mut self, wave: Vec<EncodedPiece<'_, '_>>) -> Taken<()> {
+        for piece in wave {
+            match piece {
+                EncodedPiece::Terms(terms) => {
+                    for Encoded { stem, forms, term } in terms {
+                        self.write(&stem, forms, term)?;
+                    }
+                }
+                EncodedPiece::Segment { term, postings, is_last } => {
+                    if let Some(postings) = postings {
+                        match &mut self.large {
+                            Some(large) => large.append(postings),
+                            None => self.large = Some(postings),
+                        }
+                    }
+                    let LargeTerm { stem, forms, .. } = &*term;
+                    if let Some(large) = &mut self.large {
+                        self.file.write_parts(large)?;
+                    }
+                    if is_last && let Some(mut large) = self.large.take() {
+                        large.end(stem, &forms.forms);
+                        self.write(stem, of_term(stem, &forms.forms), large)?;
+                    }
+                }
+                EncodedPiece::Streamed(term) => {
+                    let file = &mut self.file;
+                    let encoded = term.encode(&mut TermEncoder::default(), |term| {
+                        match term.held_bytes() < HELD_BYTES {
+                            true => Ok(()),
+                            false => file.write_begun(term),
+                        }
+                    });
+                    if let Some(Encoded { stem, forms, term }) = encoded? {
+                        self.write(&stem, forms, term)?;
+                    }
+                }
             }
         }
         Ok(())
+    }
+
+    fn write(&mut self, stem: &[u8], forms: Vec<FormOfTerm>, term: EncodedTerm) -> io::Result<()> {
+        self.file.push_term(stem, term)?;
+        forms.into_iter().try_for_each(|form| self.forms.push(form))
+    }
+}
+
+/// The forms of a term, and the numbers of the forms of each part.
+struct TermForms<'b> {
+    /// The forms as batches encoded them, ascending. Most parts of a frequent term have the same forms.
+    lists: Vec<&'b [u8]>,
+    /// For each list, the numbers of its forms in this index.
+    numbers: Vec<Vec<u16>>,
+    forms: Vec<Vec<u8>>,
+}
+
+impl<'b> TermForms<'b> {
+    /// Numbers the forms of all parts and of the previous snapshot. Returns the numbers of the latter, too.
+    fn new(
+        parts: &[PartReader<'b>],
+        old: &[Option<Vec<u8>>],
+    ) -> io::Result<(TermForms<'b>, Vec<u16>)> {
+        let mut lists: Vec<&[u8]> = parts.iter().map(|part| part.forms).collect();
+        lists.sort_unstable();
+        lists.dedup();
+        let texts: Vec<Vec<&[u8]>> =
+            lists.iter().map(|list| take_forms(list)).collect::<io::Result<_>>()?;
+        let of_parts = texts.iter().flatten().map(|form| form.to_vec());
+        let mut forms: Vec<Vec<u8>> = of_parts.chain(old.iter().flatten().cloned()).collect();
+        forms.sort_unstable();
+        forms.dedup();
+        // Forms beyond the greatest number count as the last one.
+        let number = |form: &[u8]| {
+            let at = forms.partition_point(|known| known.as_slice() < form);
+            at.min(FORMS_MAX - 1) as u16
+        };
+        let numbers =
+            texts.iter().map(|forms| forms.iter().map(|form| number(form)).collect()).collect();
+        let old = old.iter().map(|form| form.as_ref().map_or(0, |form| number(form))).collect();
+        Ok((TermForms { lists, numbers, forms }, old))
+    }
+
+    fn numbers(&self, part: &PartReader<'_>) -> &[u16] {
+        &self.numbers[self.lists.partition_point(|list| *list < part.forms)]
     }
 }
 
@@ -197,37 +523,12 @@ impl MergedTerm<'_, '_> {
         let MergedTerm { stem, parts, old } = self;
         let mut old = old.map(|old| old.part(&stem)).transpose()?;
         let mut parts: Vec<PartReader<'_>> = PartReader::open_all(&parts)?;
-        // Most parts of a frequent term have the same forms.
-        let mut lists: Vec<&[u8]> = parts.iter().map(|part| part.forms).collect();
-        lists.sort_unstable();
-        lists.dedup();
-        let texts: Vec<Vec<&[u8]>> =
-            lists.iter().map(|list| take_forms(list)).collect::<io::Result<_>>()?;
-        let mut forms: Vec<Vec<u8>> = texts
-            .iter()
-            .flatten()
-            .map(|form| form.to_vec())
-            .chain(old.iter().flat_map(|old| old.forms.iter().flatten().cloned()))
-            .collect();
-        forms.sort_unstable();
-        forms.dedup();
-        // Forms beyond the greatest number count as the last one.
-        let number = |form: &[u8]| {
-            let at = forms.partition_point(|known| known.as_slice() < form);
-            at.min(FORMS_MAX - 1) as u16
-        };
-        let numbers: Vec<Vec<u16>> =
-            texts.iter().map(|forms| forms.iter().map(|form| number(form)).collect()).collect();
-        let old_numbers: Vec<u16> = old
-            .iter()
-            .flat_map(|old| {
-                old.forms.iter().map(|form| form.as_ref().map_or(0, |form| number(form)))
-            })
-            .collect();
-        encoder.begin(&stem, forms.len());
+        let old_forms = old.as_ref().map_or(&[][..], |old| &old.forms);
+        let (forms, old_numbers) = TermForms::new(&parts, old_forms)?;
+        encoder.begin(&stem, forms.forms.len());
         let mut occurrences = Vec::new();
         for part in &mut parts {
-            let numbers = &numbers[lists.partition_point(|list| *list < part.forms)];
+            let numbers = forms.numbers(part);
             while let Some((row, impact)) = part.next(numbers, &mut occurrences)? {
                 if let Some(old) = &mut old {
                     old.push_before(row, &old_numbers, encoder, &mut encoded)?;
@@ -239,7 +540,8 @@ impl MergedTerm<'_, '_> {
         if let Some(old) = &mut old {
             old.push_before(NO_ROW, &old_numbers, encoder, &mut encoded)?;
         }
-        let term = encoder.end(&stem, &forms);
+        let term = encoder.end(&stem, &forms.forms);
+        let forms = of_term(&stem, &forms.forms);
         Ok(term.map(|term| Encoded { stem, forms, term }))
     }
 }
@@ -254,8 +556,13 @@ fn take_forms(mut bytes: &[u8]) -> io::Result<Vec<&[u8]>> {
 }
 
 /// Reads the part of a term that one batch encoded.
+#[derive(Clone)]
 struct PartReader<'b> {
     chunk: u32,
+    /// Postings of the part.
+    postings: u32,
+    /// Low half of the last row.
+    last: u16,
     /// The forms, as the batch encoded them.
     forms: &'b [u8],
     /// The postings that are left.
@@ -268,12 +575,20 @@ impl<'b> PartReader<'b> {
         let mut parts = Vec::new();
         for (chunk, mut bytes) in runs.iter().copied() {
             while !bytes.is_empty() {
-                let mut bytes = take_sized(&mut bytes)?;
+                let part = take_sized(&mut bytes)?;
+                let cut = || io::Error::other("a part of a run is cut");
+                let ([a, b, c, d], mut bytes) = part.split_first_chunk().ok_or_else(cut)?;
+                let postings = u16::from_le_bytes([*a, *b]).into();
+                let last = u16::from_le_bytes([*c, *d]);
                 let forms = take_text(&mut bytes)?;
-                parts.push(PartReader { chunk, forms, bytes });
+                parts.push(PartReader { chunk, postings, last, forms, bytes });
             }
         }
         Ok(parts)
+    }
+
+    fn last_row(&self) -> u32 {
+        self.chunk << 16 | u32::from(self.last)
     }
 
     /// Reads the next posting and its occurrences. `numbers` are those of the part's forms in this index.
@@ -313,6 +628,17 @@ struct FormOfTerm {
     form: Vec<u8>,
     stem: Vec<u8>,
     number: u16,
+}
+
+/// The forms of a term that are kept apart.
+fn of_term(stem: &[u8], forms: &[Vec<u8>]) -> Vec<FormOfTerm> {
+    let numbered = (0..).zip(forms.iter().take(FORMS_MAX));
+    let of_term = |(number, form): (u16, &Vec<u8>)| FormOfTerm {
+        form: form.clone(),
+        stem: stem.to_vec(),
+        number,
+    };
+    numbered.map(of_term).collect()
 }
 
 impl Spill for FormOfTerm {

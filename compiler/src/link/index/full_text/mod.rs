@@ -13,17 +13,19 @@
 pub(crate) mod batch;
 mod merge;
 mod old;
-mod vocabulary;
+pub(crate) mod vocabulary;
 
 use std::{
-    cmp::Reverse,
-    collections::{BinaryHeap, binary_heap::PeekMut},
+    hash::BuildHasher,
     io::{self, Write},
     path::Path,
 };
 
+use hashbrown::HashTable;
 use pinakes_format::storage::blobs::Spool;
 use pinakes_format::storage::leb128;
+
+use crate::parallel;
 
 /// The runs of an entity's texts.
 pub(crate) struct TextRuns {
@@ -33,13 +35,14 @@ pub(crate) struct TextRuns {
     spool: Spool,
     position: usize,
     runs: Vec<Run>,
+    /// The terms at which ranges begin, from the first batch on.
+    bounds: Vec<Vec<u8>>,
 }
 
-/// A run: the chunk of its rows, and its range in the spool.
+/// A run: the chunk of its rows, and where each range of terms begins in the spool; the last number is the end.
 struct Run {
     chunk: u32,
-    from: usize,
-    to: usize,
+    places: Vec<usize>,
 }
 
 impl TextRuns {
@@ -50,13 +53,14 @@ impl TextRuns {
             spool: Spool::new(scratch),
             position: 0,
             runs: Vec::new(),
+            bounds: Vec::new(),
         }
     }
 
-    /// Adds an encoded batch of the next rows.
-    pub fn push(&mut self, batch: &[u8]) {
+    /// Adds an encoded batch of the next rows. Leaves an empty buffer.
+    pub fn push(&mut self, batch: &mut Vec<u8>) {
         self.held_bytes += batch.len();
-        self.batches.push(batch.to_vec());
+        self.batches.push(std::mem::take(batch));
     }
 
     /// Bytes in memory.
@@ -64,41 +68,138 @@ impl TextRuns {
         self.held_bytes
     }
 
-    /// Writes the batches in memory, all of one chunk, as a run.
+    /// Writes the batches in memory, all of one chunk, as a run. Each task merges the batches in a range of terms.
     pub fn close_run(&mut self, chunk: u32) -> io::Result<()> {
         let from = self.position;
-        let mut rests: Vec<&[u8]> = Vec::with_capacity(self.batches.len());
-        // The next term of each batch, with its first bytes as a number that is fast to compare, and the batch.
-        let mut heap = BinaryHeap::new();
-        for (number, batch) in self.batches.iter().enumerate() {
-            let mut rest = &batch[..];
-            if let Some((stem, part)) = take_entry(&mut rest)? {
-                heap.push(Reverse((first_bytes(stem), stem, number, part)));
-            }
-            rests.push(rest);
-        }
-        let (mut last, mut parts): (&[u8], Vec<&[u8]>) = (&[], Vec::new());
-        while let Some(mut top) = heap.peek_mut() {
-            let Reverse((_, stem, number, part)) = *top;
-            if stem != last {
-                self.position += write_entry(&mut self.spool, last, &parts)?;
-                last = stem;
-                parts.clear();
-            }
-            parts.push(part);
-            match take_entry(&mut rests[number])? {
-                Some((stem, part)) => *top = Reverse((first_bytes(stem), stem, number, part)),
-                None => drop(PeekMut::pop(top)),
-            }
-        }
-        self.position += write_entry(&mut self.spool, last, &parts)?;
-        if self.position > from {
-            self.runs.push(Run { chunk, from, to: self.position });
-        }
-        self.batches.clear();
+        let batches = std::mem::take(&mut self.batches);
         self.held_bytes = 0;
+        if self.bounds.is_empty() {
+            let longest = batches.iter().max_by_key(|batch| batch.len());
+            self.bounds = bounds_of(longest.map_or(&[], |batch| batch))?;
+        }
+        let (spool, bounds) = (&mut self.spool, &self.bounds);
+        let divided =
+            parallel::try_map(batches.iter().collect(), |batch: &Vec<u8>| divide(batch, bounds))?;
+        let ranges: Vec<usize> = (0..=bounds.len()).collect();
+        let (mut merged, mut places): (Vec<Vec<u8>>, _) = (Vec::new(), vec![from]);
+        let mut groups = ranges.chunks(RANGES_TOGETHER);
+        loop {
+            // Some ranges are written while the next are merged, so that memory never holds all of them twice.
+            let group = groups.next();
+            let merge = |range: &usize| merge_batches(divided.iter().map(|of| of[*range]));
+            let (written, next) = parallel::join(
+                || {
+                    merged.drain(..).try_for_each(|bytes| {
+                        self.position += bytes.len();
+                        places.push(self.position);
+                        spool.write_all(&bytes)
+                    })
+                },
+                || group.map(|group| parallel::try_map(group.iter().collect(), merge)).transpose(),
+            );
+            written?;
+            let Some(next) = next? else { break };
+            merged = next;
+        }
+        if self.position > from {
+            self.runs.push(Run { chunk, places });
+        }
         Ok(())
     }
+}
+
+/// Ranges of terms that are merged apart.
+const RANGES: usize = 256;
+/// Ranges that are in memory together, as batches and merged.
+const RANGES_TOGETHER: usize = 64;
+
+/// The terms at which ranges begin, after the first: each range has about the same share of a batch's bytes.
+fn bounds_of(mut batch: &[u8]) -> io::Result<Vec<Vec<u8>>> {
+    let of_range = batch.len() / RANGES + 1;
+    let (all, mut bounds) = (batch.len(), Vec::new());
+    while let Some((stem, _)) = take_entry(&mut batch)? {
+        if all - batch.len() > of_range * (bounds.len() + 1) && bounds.len() + 1 < RANGES {
+            bounds.push(stem.to_vec());
+        }
+    }
+    Ok(bounds)
+}
+
+/// Divides the entries of a batch by ranges of terms.
+fn divide<'b>(batch: &'b [u8], bounds: &[Vec<u8>]) -> io::Result<Vec<&'b [u8]>> {
+    let mut divided = Vec::with_capacity(bounds.len() + 1);
+    let (mut rest, mut from) = (batch, 0);
+    let mut bounds = bounds.iter().peekable();
+    loop {
+        let at = batch.len() - rest.len();
+        let stem = take_entry(&mut rest)?.map(|(stem, _)| stem);
+        while bounds.next_if(|bound| stem.is_none_or(|stem| stem >= bound.as_slice())).is_some() {
+            divided.push(&batch[from..at]);
+            from = at;
+        }
+        if stem.is_none() {
+            divided.push(&batch[from..]);
+            return Ok(divided);
+        }
+    }
+}
+
+/// A term of several batches, with the number of its parts, and where the next of them goes.
+struct TermGroup<'b> {
+    /// The first bytes of the stem as a number that is fast to compare.
+    first: u64,
+    stem: &'b [u8],
+    parts: usize,
+    next: usize,
+}
+
+/// Merges the entries of batches. Groups the parts by hash and sorts the terms: costs one lookup for each part, where a heap
+/// would compare each with many others. Batches have most of their terms in common.
+fn merge_batches<'b>(batches: impl Iterator<Item = &'b [u8]>) -> io::Result<Vec<u8>> {
+    let hasher = foldhash::fast::RandomState::default();
+    let mut known: HashTable<(u64, u32)> = HashTable::new();
+    let mut groups: Vec<TermGroup<'_>> = Vec::new();
+    // Each part with its group, batch by batch.
+    let mut parts: Vec<(&[u8], u32)> = Vec::new();
+    let mut bytes = 0;
+    for mut rest in batches {
+        bytes += rest.len();
+        while let Some((stem, part)) = take_entry(&mut rest)? {
+            let hash = hasher.hash_one(stem);
+            let is_same = |(_, at): &(u64, u32)| groups[*at as usize].stem == stem;
+            let group = known.find(hash, is_same).map(|(_, at)| *at).unwrap_or_else(|| {
+                // A run has fewer terms than bytes, of which it has less than 4 GiB.
+                let at = groups.len() as u32;
+                groups.push(TermGroup { first: first_bytes(stem), stem, parts: 0, next: 0 });
+                known.insert_unique(hash, (hash, at), |(hash, _)| *hash);
+                at
+            });
+            groups[group as usize].parts += 1;
+            parts.push((part, group));
+        }
+    }
+    let mut order: Vec<u32> = (0..groups.len() as u32).collect();
+    order.sort_unstable_by(|a, b| {
+        let [a, b] = [a, b].map(|at| &groups[*at as usize]);
+        a.first.cmp(&b.first).then_with(|| a.stem.cmp(b.stem))
+    });
+    let mut from = 0;
+    for at in &order {
+        let group = &mut groups[*at as usize];
+        group.next = from;
+        from += group.parts;
+    }
+    let mut sorted: Vec<&[u8]> = vec![&[]; parts.len()];
+    for (part, group) in parts {
+        let next = &mut groups[group as usize].next;
+        sorted[*next] = part;
+        *next += 1;
+    }
+    let mut merged = Vec::with_capacity(bytes);
+    for group in order.iter().map(|at| &groups[*at as usize]) {
+        push_entry(&mut merged, group.stem, &sorted[group.next - group.parts..group.next]);
+    }
+    Ok(merged)
 }
 
 /// The first eight bytes of a stem as a number that ascends with the text. Stems have no zero bytes.
@@ -109,20 +210,14 @@ fn first_bytes(stem: &[u8]) -> u64 {
     u64::from_be_bytes(first)
 }
 
-/// Writes the entry of a term. Returns the bytes written: none without parts.
-fn write_entry(out: &mut impl Write, stem: &[u8], parts: &[&[u8]]) -> io::Result<usize> {
-    if parts.is_empty() {
-        return Ok(0);
-    }
-    let mut head = Vec::with_capacity(stem.len() + 8);
-    leb128::push(stem.len() as u64, &mut head);
-    head.extend_from_slice(stem);
+/// Appends the entry of a term.
+fn push_entry(out: &mut Vec<u8>, stem: &[u8], parts: &[&[u8]]) {
+    leb128::push(stem.len() as u64, out);
+    out.extend_from_slice(stem);
     // A run has less than 4 GiB: its batches were in memory.
     let length: usize = parts.iter().map(|part| part.len()).sum();
-    head.extend_from_slice(&(length as u32).to_le_bytes());
-    out.write_all(&head)?;
-    parts.iter().try_for_each(|part| out.write_all(part))?;
-    Ok(head.len() + length)
+    out.extend_from_slice(&(length as u32).to_le_bytes());
+    parts.iter().for_each(|part| out.extend_from_slice(part));
 }
 
 /// Takes an entry off the front of a batch: the term and its part.
@@ -158,4 +253,66 @@ fn take_text<'b>(bytes: &mut &'b [u8]) -> io::Result<&'b [u8]> {
     let (text, rest) = bytes.split_at_checked(length).ok_or_else(cut)?;
     *bytes = rest;
     Ok(text)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use pinakes_format::entity::Entity;
+    use pinakes_format::schema::layout::schema_hash;
+    use pinakes_format::schema::texts::Field;
+    use pinakes_format::storage::header::{FileKind, Header};
+
+    use super::*;
+    use crate::link::index::full_text::batch::TextBatch;
+    use crate::link::index::full_text::vocabulary::SharedWords;
+    use crate::link::index::term_lists::Sorting;
+
+    /// Indexes rows of three chunks in batches. A word is in every row, one in every other row, others in few rows.
+    fn index(scratch: &Path, batch_rows: u32, memory_bytes: usize) -> blake3::Hash {
+        const ROWS: u32 = 140_000;
+        let mut runs = TextRuns::new(scratch);
+        let (shared, mut batch) = (SharedWords::new(1 << 20), TextBatch::default());
+        for chunk in 0..ROWS.div_ceil(1 << 16) {
+            let end = ((chunk + 1) << 16).min(ROWS);
+            for from in (chunk << 16..end).step_by(batch_rows as usize) {
+                batch.begin(&shared);
+                for row in from..(from + batch_rows).min(end) {
+                    batch.begin_row(row as u16, Some("en"));
+                    batch.text(Field::Title, if row % 2 == 0 { "networks" } else { "a network" });
+                    batch.text(
+                        Field::Abstract,
+                        &format!("graph {} x{} graphs graph", row % 97, row / 5),
+                    );
+                    batch.end_row();
+                }
+                let mut encoded = Vec::new();
+                batch.encode(&mut encoded, &shared);
+                runs.push(&mut encoded);
+                shared.share_learned();
+            }
+            runs.close_run(chunk).unwrap();
+        }
+        let header = Header {
+            kind: FileKind::FullText,
+            entity: Some(Entity::Output),
+            published: ROWS.into(),
+            rows: ROWS.into(),
+            schema_hash: schema_hash(),
+        };
+        let path = scratch.join(format!("{batch_rows} {memory_bytes}"));
+        let written = runs.write(&path, header, None, Sorting { scratch, memory_bytes }).unwrap();
+        written.root
+    }
+
+    #[test]
+    fn an_index_has_the_same_bytes_however_its_terms_are_divided() {
+        let directory = tempfile::tempdir().unwrap();
+        // With much memory no term is divided; with little, frequent ones are, and each wave has few terms.
+        let whole = index(directory.path(), 2_000, 1 << 30);
+        for (batch_rows, memory_bytes) in [(2_000, 1 << 20), (2_000, 1 << 12), (333, 1 << 24)] {
+            let divided = index(directory.path(), batch_rows, memory_bytes);
+            assert_eq!(divided, whole, "{batch_rows} rows, {memory_bytes} bytes");
+        }
+    }
 }

@@ -1,14 +1,16 @@
-//! Words that a thread has met, with their stems and the forms of each stem. A stem has the mark of its language here.
+//! Words with their stems and the forms of each stem. A stem has the mark of its language here.
 //!
 //! ```text
 //! "networks" in English → stem 3, form 1      stem 3: "network"   forms "network", "networks"
 //! ```
 //!
-//! A vocabulary outlives batches, so that a word is stemmed once for many records. Cost of a known word: one probe of a
-//! table that holds the words themselves, and one miss of the cache if the word is rare.
+//! All threads share the words of earlier waves of batches, so that a word is stemmed about once a build. Each batch keeps its new
+//! words to itself until the next wave. Cost of a known word: one probe of a table that holds
+//! the words themselves, and one miss of the cache if the word is rare.
 
 use std::collections::HashMap;
 use std::hash::BuildHasher;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
@@ -19,17 +21,82 @@ use crate::link::index::full_text::{first_bytes, take_text};
 
 /// Words in languages, and their stems. Stems and forms are numbered as they are first met.
 #[derive(Default)]
-pub(super) struct Vocabulary {
+pub(crate) struct Vocabulary {
     words: HashTable<(Key, Word)>,
     long_words: HashMap<(Stemmer, String), Word, RandomState>,
     stems: Vec<Stem>,
     known_stems: HashTable<u32>,
-    /// The stems with their first bytes, ascending by text. New stems are missing.
+    /// The stems with their first bytes, ascending by text. Stems without a rank are missing.
     order: Vec<(u64, u32)>,
-    /// The words to look up, each with the number that [`Vocabulary::push`] got.
-    pending: Vec<(Key, Stemmer, u32)>,
+    /// The place of each stem in `order`. The latest stems have none yet.
+    ranks: Vec<u32>,
     hasher: RandomState,
 }
+
+/// The words that all batches share.
+#[derive(Default)]
+pub(crate) struct SharedWords {
+    known: Mutex<Arc<Vocabulary>>,
+    /// Words that batches met and did not know.
+    learned: Mutex<Vec<LearnedWord>>,
+    /// The most bytes of the shared words.
+    bytes_max: usize,
+}
+
+/// A word that a batch shares, and its stem.
+struct LearnedWord {
+    stemmer: Stemmer,
+    text: String,
+    stem: Box<[u8]>,
+}
+
+impl SharedWords {
+    pub fn new(bytes_max: usize) -> SharedWords {
+        SharedWords { bytes_max, ..SharedWords::default() }
+    }
+
+    /// The shared words, for a batch.
+    fn known(&self) -> Arc<Vocabulary> {
+        Arc::clone(&self.known.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Shares what batches have learned, unless a batch reads the shared words now. Once they take `bytes_max`, they stay as
+    /// they are: frequent words come early.
+    pub fn share_learned(&self) {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(known) = Arc::get_mut(&mut known) else { return };
+        let learned =
+            std::mem::take(&mut *self.learned.lock().unwrap_or_else(PoisonError::into_inner));
+        for word in learned {
+            if known.bytes() < self.bytes_max {
+                known.insert(word);
+            }
+        }
+        known.rank_stems();
+    }
+}
+
+/// The words of a batch: the shared words, and the words that the batch alone has.
+#[derive(Default)]
+pub(super) struct BatchWords {
+    known: Arc<Vocabulary>,
+    /// The other words. Stems behind those of `known` have the next numbers.
+    own: HashMap<(Stemmer, String), Word, RandomState>,
+    own_stems: Vec<Stem>,
+    own_stem_numbers: HashTable<u32>,
+    /// Stems of `known` that have further forms in this batch.
+    changed: HashMap<u32, Stem, RandomState>,
+    /// The words to look up, each with the number that [`BatchWords::push`] got.
+    pending: Vec<(Key, Stemmer, u32)>,
+    /// Differs from batch to batch.
+    hasher: RandomState,
+    /// Stems without a rank, with their first bytes, while stems are sorted.
+    unranked: Vec<(u64, u32)>,
+}
+
+/// A batch shares one in this many of its new words. A frequent word is new to many batches of a wave, one of which shares
+/// the word. Most rare words are never shared: sharing them would take longer than stemming them again.
+const SHARED_OF_NEW: u64 = 16;
 
 /// The number of a word's stem, and of the word among the stem's forms.
 #[derive(Clone, Copy, Default)]
@@ -40,6 +107,9 @@ pub(super) struct Word {
 
 /// The longest word of a key.
 const TEXT_BYTES: usize = 23;
+
+/// One shared stem in this many may have no rank before all stems are ranked again.
+const UNRANKED: usize = 8;
 
 /// Memory of a word, with its share of a stem, about.
 const WORD_BYTES: usize = 160;
@@ -71,6 +141,7 @@ impl Key {
 }
 
 /// A stem and its forms.
+#[derive(Clone)]
 pub(super) struct Stem {
     /// The stem, and behind it for each form the form's length and the form: side by side in the cache.
     bytes: Vec<u8>,
@@ -79,7 +150,94 @@ pub(super) struct Stem {
 }
 
 impl Vocabulary {
-    /// Looks up a long word, in the language of a stemmer. Keeps any other word for [`Vocabulary::each_pending`], which
+    fn find(&self, key: Key) -> Option<Word> {
+        let hash = self.hasher.hash_one(key);
+        self.words.find(hash, |(known, _)| *known == key).map(|(_, word)| *word)
+    }
+
+    fn find_stem(&self, stem: &[u8]) -> Option<u32> {
+        let hash = self.hasher.hash_one(stem);
+        let is_same = |at: &u32| self.stems[*at as usize].text() == stem;
+        self.known_stems.find(hash, is_same).copied()
+    }
+
+    /// Adds a word, unless the word is known.
+    fn insert(&mut self, LearnedWord { stemmer, text, stem }: LearnedWord) {
+        let key = Key::new(&text, stemmer);
+        let is_known = match key {
+            Some(key) => self.find(key).is_some(),
+            None => self.long_words.contains_key(&(stemmer, text.clone())),
+        };
+        if is_known {
+            return;
+        }
+        let number = self.find_stem(&stem).unwrap_or_else(|| {
+            let Vocabulary { stems, known_stems, hasher, .. } = self;
+            let number = stems.len() as u32;
+            stems.push(Stem::new(stem));
+            let hash_of = |at: &u32| hasher.hash_one(stems[*at as usize].text());
+            known_stems.insert_unique(hash_of(&number), number, hash_of);
+            number
+        });
+        let word = Word { stem: number, form: self.stems[number as usize].form(&text) };
+        match key {
+            Some(key) => {
+                let hasher = &self.hasher;
+                let hash = hasher.hash_one(key);
+                self.words.insert_unique(hash, (key, word), |(key, _)| hasher.hash_one(key));
+            }
+            None => {
+                self.long_words.insert((stemmer, text), word);
+            }
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        (self.words.len() + self.long_words.len()) * WORD_BYTES
+    }
+
+    /// Ranks the stems, if more than one in [`UNRANKED`] has no rank.
+    fn rank_stems(&mut self) {
+        let Vocabulary { stems, order, ranks, .. } = self;
+        if (stems.len() - ranks.len()) * UNRANKED <= stems.len() {
+            return;
+        }
+        let text = |number: u32| stems[number as usize].text();
+        let first = |at: usize| (first_bytes(stems[at].text()), at as u32);
+        order.extend((order.len()..stems.len()).map(first));
+        // Most stems differ in their first bytes. A stable sort merges the new stems into the ascending ones.
+        order.sort_by(|a, b| a.0.cmp(&b.0).then_with(|| text(a.1).cmp(text(b.1))));
+        ranks.resize(stems.len(), 0);
+        (0..).zip(&*order).for_each(|(rank, (_, stem))| ranks[*stem as usize] = rank);
+    }
+}
+
+impl BatchWords {
+    /// Begins a batch with the shared words.
+    pub fn begin(&mut self, shared: &SharedWords) {
+        self.known = shared.known();
+    }
+
+    /// Ends a batch: leaves some of its words to be shared, and forgets all.
+    pub fn end(&mut self, shared: &SharedWords) {
+        self.hasher = RandomState::default();
+        let mut learned = Vec::new();
+        let own = std::mem::take(&mut self.own);
+        let is_shared = self.known.bytes() < shared.bytes_max;
+        let is_learned =
+            |word: &(Stemmer, String)| self.hasher.hash_one(word).is_multiple_of(SHARED_OF_NEW);
+        for (key, word) in own.into_iter().filter(|(key, _)| is_shared && is_learned(key)) {
+            let (stemmer, text) = key;
+            learned.push(LearnedWord { stemmer, text, stem: self.text(word.stem).into() });
+        }
+        shared.learned.lock().unwrap_or_else(PoisonError::into_inner).append(&mut learned);
+        self.own_stems.clear();
+        self.own_stem_numbers.clear();
+        self.changed.clear();
+        self.known = Arc::default();
+    }
+
+    /// Looks up a long word, in the language of a stemmer. Keeps any other word for [`BatchWords::each_pending`], which
     /// names the word by `at`, and returns `None`.
     pub fn push(&mut self, text: &str, stemmer: Stemmer, at: u32) -> Option<Word> {
         if let Some(key) = Key::new(text, stemmer) {
@@ -87,87 +245,120 @@ impl Vocabulary {
             return None;
         }
         let key = (stemmer, text.to_owned());
-        if let Some(known) = self.long_words.get(&key) {
-            return Some(*known);
-        }
-        let word = self.new_word(text, stemmer);
-        self.long_words.insert(key, word);
-        Some(word)
+        Some(self.known.long_words.get(&key).copied().unwrap_or_else(|| self.own(key)))
     }
 
     /// Looks up the words that were kept. A loop without other work overlaps the misses of the cache.
     pub fn each_pending(&mut self, mut visit: impl FnMut(u32, Word)) {
         let mut pending = std::mem::take(&mut self.pending);
         for (key, stemmer, at) in pending.drain(..) {
-            let hash = self.hasher.hash_one(key);
-            let known = self.words.find(hash, |(known, _)| *known == key);
-            let known = known.map(|(_, word)| *word);
-            visit(at, known.unwrap_or_else(|| self.add(key, hash, stemmer)));
+            visit(at, self.known.find(key).unwrap_or_else(|| self.own_key(key, stemmer)));
         }
         self.pending = pending;
     }
 
     #[cold]
-    fn add(&mut self, key: Key, hash: u64, stemmer: Stemmer) -> Word {
+    fn own_key(&mut self, key: Key, stemmer: Stemmer) -> Word {
         let bytes = key.bytes();
         let text = bytes[..TEXT_BYTES].split(|byte| *byte == 0).next().unwrap_or_default();
-        let word = self.new_word(str::from_utf8(text).unwrap_or_default(), stemmer);
-        let hasher = &self.hasher;
-        self.words.insert_unique(hash, (key, word), |(key, _)| hasher.hash_one(key));
+        self.own((stemmer, str::from_utf8(text).unwrap_or_default().to_owned()))
+    }
+
+    /// Looks up a word that is not shared.
+    fn own(&mut self, key: (Stemmer, String)) -> Word {
+        if let Some(word) = self.own.get(&key) {
+            return *word;
+        }
+        let (stemmer, text) = &key;
+        let stem = stemmer.term(text);
+        let first = self.known.stems.len() as u32;
+        let word = match self.known.find_stem(stem.as_bytes()) {
+            Some(number) => {
+                let known = || self.known.stems[number as usize].clone();
+                let form = self.changed.entry(number).or_insert_with(known).form(text);
+                Word { stem: number, form }
+            }
+            None => {
+                let BatchWords { own_stems, own_stem_numbers, known, .. } = self;
+                let hash_of = |text: &[u8]| known.hasher.hash_one(text);
+                let hash = hash_of(stem.as_bytes());
+                let is_same = |at: &u32| own_stems[*at as usize].text() == stem.as_bytes();
+                let at = own_stem_numbers.find(hash, is_same).copied();
+                let at = at.unwrap_or_else(|| {
+                    let at = own_stems.len() as u32;
+                    own_stems.push(Stem::new(stem.as_bytes().into()));
+                    let hash_of = |at: &u32| hash_of(own_stems[*at as usize].text());
+                    own_stem_numbers.insert_unique(hash, at, hash_of);
+                    at
+                });
+                Word { stem: first + at, form: own_stems[at as usize].form(text) }
+            }
+        };
+        self.own.insert(key, word);
         word
     }
 
-    fn new_word(&mut self, text: &str, stemmer: Stemmer) -> Word {
-        let Vocabulary { stems, known_stems, hasher, .. } = self;
-        let stem = stemmer.term(text);
-        let hash = hasher.hash_one(stem.as_bytes());
-        let known =
-            known_stems.find(hash, |at| stems[*at as usize].text() == stem.as_bytes()).copied();
-        let number = known.unwrap_or_else(|| {
-            let number = stems.len() as u32;
-            stems.push(Stem::new(&stem));
-            let hash_of = |at: &u32| hasher.hash_one(stems[*at as usize].text());
-            known_stems.insert_unique(hash, number, hash_of);
-            number
-        });
-        Word { stem: number, form: stems[number as usize].form(text) }
+    /// The number of stems.
+    pub fn stem_count(&self) -> usize {
+        self.known.stems.len() + self.own_stems.len()
     }
 
-    /// The stems, by their numbers.
-    pub fn stems(&self) -> &[Stem] {
-        &self.stems
+    /// A stem by its number, with all forms that it has so far.
+    pub fn stem(&self, number: u32) -> &Stem {
+        let known = || self.changed.get(&number).or(self.known.stems.get(number as usize));
+        known().unwrap_or_else(|| &self.own_stems[number as usize - self.known.stems.len()])
     }
 
-    /// Sorts the stems by text.
-    pub fn sort(&mut self) {
-        let Vocabulary { stems, order, .. } = self;
-        let first = |at: usize| (first_bytes(stems[at].text()), at as u32);
-        order.extend((order.len()..stems.len()).map(first));
-        // Most stems differ in their first bytes. A stable sort merges the new stems into the ascending ones.
-        let text = |number: u32| stems[number as usize].text();
-        order.sort_by(|a, b| a.0.cmp(&b.0).then_with(|| text(a.1).cmp(text(b.1))));
+    /// Sorts different stems by text. Most comparisons are of ranks, or of the first bytes.
+    pub fn sort(&mut self, numbers: &mut Vec<u32>) {
+        let mut unranked = std::mem::take(&mut self.unranked);
+        let rank = |number: &u32| self.known.ranks.get(*number as usize).copied();
+        unranked.clear();
+        unranked.extend(
+            numbers
+                .extract_if(.., |number| rank(number).is_none())
+                .map(|number| (first_bytes(self.text(number)), number)),
+        );
+        numbers.sort_unstable_by_key(rank);
+        let ascending = |a: &(u64, u32), b: &(u64, u32)| {
+            a.0.cmp(&b.0).then_with(|| self.text(a.1).cmp(self.text(b.1)))
+        };
+        unranked.sort_unstable_by(ascending);
+        // Both ascend, and are merged from the back.
+        let (mut ranked, mut to) = (numbers.len(), numbers.len() + unranked.len());
+        numbers.resize(to, 0);
+        while let Some(last) = unranked.last() {
+            let before = ranked.checked_sub(1).map(|at| {
+                let rank = rank(&numbers[at]).unwrap_or_default();
+                self.known.order[rank as usize]
+            });
+            to -= 1;
+            match before.filter(|before| ascending(before, last).is_gt()) {
+                Some((_, number)) => {
+                    numbers[to] = number;
+                    ranked -= 1;
+                }
+                None => {
+                    numbers[to] = last.1;
+                    unranked.pop();
+                }
+            }
+        }
+        self.unranked = unranked;
     }
 
-    /// The numbers of the stems by text, as of the last [`Vocabulary::sort`].
-    pub fn sorted(&self) -> impl Iterator<Item = u32> {
-        self.order.iter().map(|(_, stem)| *stem)
-    }
-
-    /// Forgets all words if they take more than `bytes_max`. Keeps the memory of the tables.
-    pub fn limit(&mut self, bytes_max: usize) {
-        if (self.words.len() + self.long_words.len()) * WORD_BYTES > bytes_max {
-            self.words.clear();
-            self.long_words.clear();
-            self.stems.clear();
-            self.known_stems.clear();
-            self.order.clear();
+    fn text(&self, number: u32) -> &[u8] {
+        let stems = &self.known.stems;
+        match stems.get(number as usize) {
+            Some(stem) => stem.text(),
+            None => self.own_stems[number as usize - stems.len()].text(),
         }
     }
 }
 
 impl Stem {
-    fn new(text: &str) -> Stem {
-        Stem { bytes: text.as_bytes().to_vec(), text_bytes: text.len() as u32, form_count: 0 }
+    fn new(text: Box<[u8]>) -> Stem {
+        Stem { text_bytes: text.len() as u32, bytes: text.into_vec(), form_count: 0 }
     }
 
     pub fn text(&self) -> &[u8] {
@@ -200,53 +391,52 @@ mod tests {
     use super::*;
 
     /// Looks up words in a language. Returns the stem and the number of the form of each.
-    fn look_up(vocabulary: &mut Vocabulary, language: &str, words: &[&str]) -> Vec<(String, u32)> {
+    fn look_up(batch: &mut BatchWords, language: &str, words: &[&str]) -> Vec<(String, u32)> {
         let stemmer = Stemmer::of_language(Some(language));
-        let known = (0..).zip(words).map(|(at, word)| vocabulary.push(word, stemmer, at));
+        let known = (0..).zip(words).map(|(at, word)| batch.push(word, stemmer, at));
         let mut found: Vec<Option<Word>> = known.collect();
-        vocabulary.each_pending(|at, word| found[at as usize] = Some(word));
-        let text = |stem: u32| vocabulary.stems[stem as usize].text().to_vec();
-        let named =
-            |word: Word| (String::from_utf8_lossy(&text(word.stem)).into_owned(), word.form);
-        found.into_iter().flatten().map(named).collect()
+        batch.each_pending(|at, word| found[at as usize] = Some(word));
+        let text = |stem: u32| String::from_utf8_lossy(batch.stem(stem).text()).into_owned();
+        found.into_iter().flatten().map(|word| (text(word.stem), word.form)).collect()
     }
 
     #[test]
-    fn words_keep_their_stems_and_forms_until_the_limit() {
+    fn words_have_the_same_stems_in_a_batch_whether_they_are_shared_or_not() {
         let long = "pneumonoultramicroscopicsilicovolcanoconioses";
         let words = ["networks", "network", "networks", " ", long, "covid19", long];
         let stem = Stemmer::of_language(Some("en")).term(long);
-        let expected = [
-            ("network", 0),
-            ("network", 1),
-            ("network", 0),
-            (" ", 0),
-            (&*stem, 0),
-            ("covid19", 0),
-            (&*stem, 0),
-        ];
-        let expected = expected.map(|(stem, form)| (stem.to_owned(), form));
-        let mut vocabulary = Vocabulary::default();
-        for _ in 0..2 {
-            assert_eq!(look_up(&mut vocabulary, "en", &words), expected);
+        let stems = ["network", "network", "network", " ", &*stem, "covid19", &*stem];
+        let shared = SharedWords::new(usize::MAX);
+        let mut batch = BatchWords::default();
+        for _ in 0..100 {
+            batch.begin(&shared);
+            let found = look_up(&mut batch, "en", &words);
+            assert_eq!(found.iter().map(|(stem, _)| stem).collect::<Vec<_>>(), stems);
+            assert!(found[0] == found[2] && found[0].1 != found[1].1 && found[4] == found[6]);
+            // In another language the word has another term.
+            let of_other = Stemmer::of_language(Some("ja")).term("network").into_owned();
+            assert_ne!(of_other, "network");
+            assert_eq!(look_up(&mut batch, "ja", &["network"]), [(of_other, 0)]);
+            let of = |at: usize| -> String { "abcdefghij".repeat(3)[at..at + 3].to_owned() };
+            let others: Vec<String> = (0..20).map(of).collect();
+            look_up(&mut batch, "ja", &others.iter().map(String::as_str).collect::<Vec<_>>());
+            let mut all: Vec<u32> = (0..batch.stem_count() as u32).rev().collect();
+            batch.sort(&mut all);
+            assert!(all.iter().map(|stem| batch.stem(*stem).text()).is_sorted());
+            // A batch that reads the shared words does not let them change.
+            shared.share_learned();
+            batch.end(&shared);
+            shared.share_learned();
         }
-        // In another language the word has another term.
-        let of_other = Stemmer::of_language(Some("ja")).term("network").into_owned();
-        assert_ne!(of_other, "network");
-        assert_eq!(look_up(&mut vocabulary, "ja", &["network"]), [(of_other, 0)]);
-        let of = |at: usize| -> String { "abcdefghij".repeat(3)[at..at + 3].to_owned() };
-        let others: Vec<String> = (0..20).map(of).collect();
-        let others: Vec<&str> = others.iter().map(String::as_str).collect();
-        vocabulary.sort();
-        look_up(&mut vocabulary, "ja", &others);
-        vocabulary.sort();
-        let sorted: Vec<&[u8]> =
-            vocabulary.sorted().map(|stem| vocabulary.stems[stem as usize].text()).collect();
-        assert!(sorted.is_sorted() && sorted.len() == vocabulary.stems.len());
-        vocabulary.limit(usize::MAX);
-        assert!(!vocabulary.stems.is_empty());
-        vocabulary.limit(0);
-        assert!(vocabulary.stems.is_empty() && vocabulary.sorted().next().is_none());
-        assert_eq!(look_up(&mut vocabulary, "en", &words), expected);
+        // After 100 batches, in each of which a word is shared with a chance of one in 16.
+        batch.begin(&shared);
+        assert!(batch.known.words.len() > 10 && batch.known.long_words.len() == 1);
+        batch.end(&shared);
+        let full = SharedWords::new(0);
+        batch.begin(&full);
+        look_up(&mut batch, "en", &words);
+        batch.end(&full);
+        full.share_learned();
+        assert_eq!(full.known().words.len(), 0);
     }
 }

@@ -36,6 +36,7 @@ use crate::link::index::orders::texts::{KeptTextsBuilder, TextMerge};
 use crate::link::index::orders::values::OrderValues;
 use crate::link::index::sort_key::{SortKey, SortText, read_number, read_optional, read_row};
 use crate::link::index::unchanged::Taken;
+use crate::parallel;
 
 /// The sections of an order of texts, whose values are in the records.
 const TEXT_PARTS: OrderParts = OrderParts::All { has_values: false };
@@ -106,7 +107,9 @@ impl<'a> Columns<'a> {
                 None => candidates[number],
             };
             let write = || match &mut ready {
-                Some((_, sorted)) => writer.push_pass(&mut sorted.pass, sorted.parts),
+                Some((_, sorted)) => parallel::step("write order", || {
+                    writer.push_pass(&mut sorted.pass, sorted.parts)
+                }),
                 None => Ok(()),
             };
             let sort_next = || {
@@ -114,7 +117,7 @@ impl<'a> Columns<'a> {
                 writing.sort(number, order, column)
             };
             let (written, sorted) =
-                rayon::join(write, || same.is_none().then(sort_next).transpose());
+                parallel::join(write, || same.is_none().then(sort_next).transpose());
             written?;
             if let Some((number, sorted)) = ready.take() {
                 passes[number] = candidates.contains(&Some(number)).then_some(sorted.pass);
@@ -123,7 +126,7 @@ impl<'a> Columns<'a> {
             if let Some(earlier) = same {
                 let pass = passes[earlier].as_mut();
                 let pass = pass.ok_or_else(|| io::Error::other("an order was not sorted"))?;
-                writer.push_pass(pass, TEXT_PARTS)?;
+                parallel::step("write order", || writer.push_pass(pass, TEXT_PARTS))?;
             }
         }
         if let Some((_, sorted)) = &mut ready {

@@ -21,11 +21,10 @@ use pinakes_format::index::postings::{
     ChunkView, PostingsBuilder, container_bytes, write_container,
 };
 use pinakes_format::index::term_lists::{Term, TermListsWriter};
-use pinakes_format::schema::keys::Keys;
+use pinakes_format::schema::keys::{Keys, TermLists};
 use pinakes_format::storage::blobs::Spool;
 use pinakes_format::storage::file_writer::Written;
 use pinakes_format::storage::header::Header;
-use rayon::prelude::*;
 
 use crate::link::index::extract::Extracted;
 use crate::link::index::runs::merge;
@@ -33,6 +32,7 @@ use crate::link::index::term_lists::old::OldLists;
 use crate::link::index::unchanged::Unchanged;
 use crate::link::radix_sort::sort_by_key;
 use crate::link::take_over::TakeOver;
+use crate::parallel;
 
 /// The position of a run in the spool.
 #[derive(Clone, Copy, Debug)]
@@ -87,12 +87,9 @@ impl<'a> Inverter<'a> {
     /// Writes the terms in memory, all of one chunk, as a run.
     pub fn close_run(&mut self, chunk: u32) -> io::Result<()> {
         let lists = &self.keys.lists;
-        let encoded: Vec<(Vec<u8>, Vec<u8>)> = self
-            .postings
-            .par_iter_mut()
-            .zip(&mut self.presence)
-            .zip(lists)
-            .map(|((postings, presence), lists)| {
+        let of_lists = self.postings.iter_mut().zip(&mut self.presence).zip(lists).collect();
+        let encode =
+            |((postings, presence), lists): ((&mut Vec<Term>, &mut Vec<u16>), &TermLists)| {
                 // Rows ascend already.
                 sort_by_key(postings, |posting| posting >> 16);
                 postings.dedup();
@@ -103,8 +100,8 @@ impl<'a> Inverter<'a> {
                 write_entry(&[], presence, &mut present);
                 presence.clear();
                 (run, present)
-            })
-            .collect();
+            };
+        let encoded: Vec<(Vec<u8>, Vec<u8>)> = parallel::map(of_lists, encode);
         for (lists, (run, present)) in encoded.iter().enumerate() {
             self.write_run(lists, false, chunk, run)?;
             self.write_run(lists, true, chunk, present)?;
