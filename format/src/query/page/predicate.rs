@@ -171,6 +171,11 @@ impl Predicate {
             .all(|(condition, state)| condition.is_true(id, state)))
     }
 
+    /// Whether the filter, which is by ids alone, names an id.
+    fn has_id(&self, id: u64) -> bool {
+        self.conditions.iter().all(|condition| condition.is_true(id, &condition.initial_state()))
+    }
+
     /// Evaluates the full-text searches. Costs the words of the record's texts, if there are searches.
     fn match_texts(
         &self,
@@ -366,6 +371,16 @@ impl Condition {
                     }
                     _ => found.has_value,
                 };
+            }
+            // Also a reference without a record has an id.
+            Index::Through { entity, index: Index::Ids, .. } => {
+                let beyond = self.beyond.iter().find(|beyond| beyond.entity == entity);
+                if let (Some(beyond), Gathered::Reference(of, row)) = (beyond, value)
+                    && of == entity
+                {
+                    state.has_value = true;
+                    state.has_match |= beyond.matches.has_id(lookup.row_id(entity, row)?);
+                }
             }
             Index::Through { entity, .. } => {
                 let beyond = self.beyond.iter().find(|beyond| beyond.entity == entity);
