@@ -99,7 +99,6 @@ const SHOWN: [Shown; Entity::COUNT] = [
         sections: &["topics", "keywords", "funders", "sustainable_development_goals"],
         output_groups: &[],
         lists: &[("Other versions", Entity::Output, "is_version_of")],
-        ..NOTHING
     },
     Shown {
         entity: Entity::Author,
