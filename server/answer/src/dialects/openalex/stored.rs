@@ -4,7 +4,8 @@
 
 use std::cell::{Ref, RefCell};
 use std::collections::HashMap;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::rc::Rc;
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 use pinakes_format::changes::add_all_references;
 use pinakes_format::entity::Entity;
@@ -51,7 +52,7 @@ pub struct Stored<'s> {
     /// The rows of records that were referred to, ascending.
     rows: RefCell<Vec<ReferredRow>>,
     /// Members of records that this one refers to, by id.
-    referred: RefCell<HashMap<String, Arc<OwnedValue>>>,
+    referred: RefCell<HashMap<String, Rc<OwnedValue>>>,
     fragments: &'s Fragments,
 }
 
@@ -152,17 +153,16 @@ impl<'s> Stored<'s> {
     }
 
     /// The members of a record that others show; null of a record that the snapshot does not have.
-    pub fn referred(&self, entity: Entity, id: &Value<'_>) -> Result<Arc<OwnedValue>, ReadError> {
+    pub fn referred(&self, entity: Entity, id: &Value<'_>) -> Result<Rc<OwnedValue>, ReadError> {
         let text = id.as_str().unwrap_or_default();
         if let Some(known) = self.referred.borrow().get(text) {
-            return Ok(Arc::clone(known));
+            return Ok(Rc::clone(known));
         }
-        let found = self.snapshot.or_noted(self.look_up(entity, text))?;
-        let found = match found {
-            Some(found) => Arc::new(found),
-            None => Arc::new(read_line(b"null".to_vec())?),
+        let found = match self.snapshot.or_noted(self.look_up(entity, text))? {
+            Some(found) => Rc::new(found),
+            None => Rc::new(read_line(b"null".to_vec())?),
         };
-        self.referred.borrow_mut().insert(text.to_owned(), Arc::clone(&found));
+        self.referred.borrow_mut().insert(text.to_owned(), Rc::clone(&found));
         Ok(found)
     }
 
