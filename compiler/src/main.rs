@@ -13,9 +13,11 @@ use pinakes_compiler::{Cli, Error, escape_message, handle_signals, run, wait_for
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    // First, since parsing the arguments may already lack memory.
+    let handled = handle_signals();
     let cli = Cli::of_process();
     let publishes = cli.publishes();
-    let outcome = match handle_signals() {
+    let outcome = match handled {
         // A panic prints its own message; the exit code is that of an internal error.
         Ok(()) => std::panic::catch_unwind(|| run(cli))
             .unwrap_or_else(|_| Err(Error::Internal("the compiler panicked".into()))),
