@@ -136,10 +136,11 @@ impl Completion {
         let mut merged = CandidateMerge::new(self.entities.len());
         for entity in &self.entities {
             let mut add = || {
-                // Opened before the orders, so that one attempt notes the directories of both.
-                let statistics = snapshot.prefix_stats(*entity);
+                // All are opened before the first is needed, so that one attempt notes the ends of all.
+                let (statistics, words) = (snapshot.prefix_stats(*entity), snapshot.words(*entity));
                 let search = NameSearch::new(snapshot, *entity, deadline)?;
                 statistics?;
+                words?;
                 let (count, top) = search_words(&search, &self.folded)?;
                 Ok::<_, QueryError>(merged.add(&search, count, &top)?)
             };
@@ -219,11 +220,15 @@ fn search_word(search: &NameSearch<'_>, word: &str) -> Result<(u64, Vec<(Tier, u
     if let Some(summary) = suppressed.prefix_summary(search.entity, prefix) {
         return Ok((summary.count.into(), summary.best.clone()));
     }
-    if let Some(summary) = search.snapshot.prefix_stats(search.entity)?.summary(prefix)? {
+    let summary = search.snapshot.prefix_stats(search.entity)?.summary(prefix);
+    if let Ok(Some(summary)) = summary {
         return Ok((summary.count.into(), summary.best));
     }
     let mut found: Vec<(u32, Tier)> = Vec::new();
-    let mut texts = search.snapshot.words(search.entity)?.seek(prefix)?;
+    // Looked up before an error of the statistics ends the attempt: it notes what both lack.
+    let texts = search.snapshot.words(search.entity)?.seek(prefix);
+    summary?;
+    let mut texts = texts?;
     while let Some((text, rows)) = texts.current_with_prefix(prefix) {
         // A word of many rows has prefix statistics, and so has every prefix of the word.
         let EntryRows::Inline(few) = rows else {

@@ -381,6 +381,11 @@ impl Snapshot {
         })
     }
 
+    /// Whether a row has a record that is not suppressed. Reads nothing.
+    pub fn has_visible_row(&self, entity: Entity, row: u32) -> bool {
+        row < self.count(entity) && !self.suppressed.has(entity, row)
+    }
+
     /// Looks up an id, suppressed records included.
     pub(crate) fn find_unfiltered(
         &self,
@@ -795,12 +800,11 @@ impl RecordStore for Snapshot {
             self.is_collecting()
                 && matches!(self.stored(entity, row), Err(ReadError::Absent { .. }))
         };
-        row < self.count(entity) && !self.suppressed.has(entity, row) && !is_absent()
+        self.has_visible_row(entity, row) && !is_absent()
     }
 
     fn is_placeholder(&self, entity: Entity, row: u32) -> Result<bool, ReadError> {
-        let has_record = row < self.count(entity) && !self.suppressed.has(entity, row);
-        if has_record || !self.has_suppressed() {
+        if self.has_visible_row(entity, row) || !self.has_suppressed() {
             return Ok(false);
         }
         let has_name = match &self.files_of(entity).names {

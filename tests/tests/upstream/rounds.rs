@@ -18,12 +18,13 @@ pub const ROUNDS_MAX: usize = 10;
 const ROUND_TRIP: Duration = Duration::from_millis(30);
 const FORM: &str = "application/x-www-form-urlencoded";
 
-/// The id and the name of a record of an entity.
+/// The id of a record of an entity, and its name as a query spells it.
 fn example(entity: Entity) -> (String, String) {
     let snapshot = Snapshot::open(&Edition::Old.snapshot()).unwrap();
     let row = 3.min(snapshot.count(entity) - 1);
     let id = entity.id_text(snapshot.row_id(entity, row).unwrap());
-    (id, snapshot.name(entity, row).unwrap().unwrap_or_default().replace(' ', "+"))
+    let name = snapshot.name(entity, row).unwrap().unwrap_or_default();
+    (id, name.replace('&', "%26").replace(' ', "+"))
 }
 
 fn get(target: impl Into<String>) -> Ask {
@@ -58,7 +59,7 @@ pub fn asks() -> [(&'static str, Vec<Ask>); ENDPOINTS.len()] {
         let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
         json_body("/mcp", &call)
     };
-    let query = |text: &str, entity: &str| json!({ "query": text.replace('+', " "), "type": entity, "limit": 5 });
+    let query = |text: &str, entity: &str| json!({ "query": text.replace('+', " ").replace("%26", "&"), "type": entity, "limit": 5 });
     let queries = json!({
         "q0": query(&words, "outputs"), "q1": query(&author.1, "authors"),
         "q2": query(&institution.1, "institutions"), "q3": query(&source.1, "sources"),

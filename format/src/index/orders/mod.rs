@@ -113,6 +113,8 @@ impl OrdersFile {
         let from = archive.len().checked_sub(directory_bytes);
         let from = from.filter(|from| *from >= HEADER_BYTES);
         let from = from.ok_or_else(|| refused(HEADER_BYTES + directory_bytes))?;
+        // It may lie in several chunks.
+        archive.fetch(from, archive.len());
         let mut layouts = Vec::with_capacity(expected.len());
         let mut begin = HEADER_BYTES;
         for (at, order) in expected.iter().enumerate() {

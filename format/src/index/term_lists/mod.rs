@@ -319,6 +319,11 @@ impl TermListsFile {
         self.postings(lists, at).map(Some)
     }
 
+    /// Whether look-ups that fail note the chunks that they lack.
+    pub(crate) fn notes_failures(&self) -> bool {
+        self.archive.notes_failures()
+    }
+
     /// The rows with the term of a number.
     ///
     /// # Errors

@@ -5,17 +5,19 @@ use crate::query::groups::counter::{CodeGroup, Counted, Counter, LISTED_MAX, NUL
 use crate::query::groups::source::Source;
 use crate::query::rows::deadline::{Deadline, QueryError};
 use crate::query::rows::intersection::ChunkRows;
+use crate::snapshot::Snapshot;
 
 /// Counts the codes of a set's rows, of `rows` rows in all.
 pub(in crate::query) fn count_codes(
     source: &mut Source<'_>,
     set: &DocSet,
     rows: u32,
+    snapshot: &Snapshot,
     deadline: Deadline<'_>,
 ) -> Result<Counted, QueryError> {
     let is_complement = source.has_totals() && set.count() * 2 > u64::from(rows);
     let mut counter = Counter::new(source.codes());
-    each_chunk(set, rows, is_complement, deadline, |chunk, found| {
+    each_chunk(set, rows, is_complement, (snapshot, deadline), |chunk, found| {
         source.count(chunk, found, &mut counter, deadline)
     })?;
     let counted = counter.finish()?;
@@ -42,6 +44,7 @@ pub(super) struct Pairs<'a> {
     pub rows: u32,
     /// The parameter that asks for the pairs, for errors.
     pub text: &'a str,
+    pub snapshot: &'a Snapshot,
     pub deadline: Deadline<'a>,
 }
 
@@ -52,7 +55,7 @@ impl Pairs<'_> {
         let widths = [one.codes() + 1, other.codes() + 1];
         let mut counter = Counter::new(widths[0].saturating_mul(widths[1]));
         let (mut of_one, mut of_other) = (Vec::new(), Vec::new());
-        each_chunk(self.set, self.rows, false, self.deadline, |chunk, found| {
+        each_chunk(self.set, self.rows, false, (self.snapshot, self.deadline), |chunk, found| {
             self.collect(one, chunk, found, &mut of_one)?;
             self.collect(other, chunk, found, &mut of_other)?;
             let mut others = &of_other[..];
@@ -80,7 +83,7 @@ impl Pairs<'_> {
         let widths = [none + 1; 2];
         let mut counter = Counter::new(widths[0].saturating_mul(widths[1]));
         let mut codes = Vec::new();
-        each_chunk(self.set, self.rows, false, self.deadline, |chunk, found| {
+        each_chunk(self.set, self.rows, false, (self.snapshot, self.deadline), |chunk, found| {
             self.collect(source, chunk, found, &mut codes)?;
             for of_row in codes.chunk_by(|one, other| one.0 == other.0) {
                 self.check_room(&counter, of_row.len() * of_row.len().saturating_sub(1) / 2)?;
@@ -137,12 +140,13 @@ fn pairs_of(counter: Counter, widths: [u64; 2]) -> Result<Vec<CodeGroup>, QueryE
     Ok(groups.collect())
 }
 
-/// Calls `visit` with each chunk that has rows of the set, or with `is_complement` rows outside it.
+/// Calls `visit` with each chunk that has rows of the set, or with `is_complement` rows outside it. An attempt that notes
+/// what is absent goes on to the next chunk.
 fn each_chunk(
     set: &DocSet,
     rows: u32,
     is_complement: bool,
-    deadline: Deadline<'_>,
+    (snapshot, deadline): (&Snapshot, Deadline<'_>),
     mut visit: impl FnMut(u32, &ChunkRows) -> Result<(), QueryError>,
 ) -> Result<(), QueryError> {
     let chunks = rows.div_ceil(crate::index::bitset::CHUNK_ROWS as u32);
@@ -150,7 +154,7 @@ fn each_chunk(
         deadline.check()?;
         let found = set.chunk_rows(chunk, rows, is_complement);
         if found.count() > 0 {
-            visit(chunk, &found)?;
+            snapshot.or_noted(visit(chunk, &found))?;
         }
     }
     Ok(())

@@ -165,16 +165,12 @@ impl Query {
         check(&sources, &set.rows, rows, time).map_err(refused)?;
         let orders = grouping.of.orders().map(|order| snapshot.order(self.entity, order));
         let orders: Result<Vec<Order<'_>>, ReadError> = orders.collect();
+        let text = &grouping.text;
+        let pairs = count::Pairs { set: &set.rows, rows, text, snapshot, deadline };
         let mut groups = match &mut sources[..] {
-            [source] => count_codes(source, &set.rows, rows, deadline)?.into_groups(),
-            [one, _] if grouping.is_same_key() => {
-                let pairs = count::Pairs { set: &set.rows, rows, text: &grouping.text, deadline };
-                pairs.count_within(one)?
-            }
-            [one, other] => {
-                let pairs = count::Pairs { set: &set.rows, rows, text: &grouping.text, deadline };
-                pairs.count([one, other])?
-            }
+            [source] => count_codes(source, &set.rows, rows, snapshot, deadline)?.into_groups(),
+            [one, _] if grouping.is_same_key() => pairs.count_within(one)?,
+            [one, other] => pairs.count([one, other])?,
             _ => Vec::new(),
         };
         if !grouping.has_null {
@@ -243,7 +239,8 @@ impl<'s> CountedGroups<'s> {
             let mut values = Source::Order(*order);
             estimate::check_pair([&*source, &values], &set.rows, *rows, time)
                 .map_err(|reason| QueryError::refused("of", text, reason))?;
-            let pairs = count::Pairs { set: &set.rows, rows: *rows, text, deadline };
+            let snapshot = self.snapshot;
+            let pairs = count::Pairs { set: &set.rows, rows: *rows, text, snapshot, deadline };
             let pairs = pairs.count([source, &mut values])?;
             for (group, of) in groups.iter().zip(&mut numbers) {
                 let from = pairs.partition_point(|pair| pair.codes[0] < group.codes[0]);

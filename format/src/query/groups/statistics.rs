@@ -229,7 +229,8 @@ impl Query {
         }
         let mut of = Vec::with_capacity(orders.len());
         for (key, order) in keys.names().zip(orders) {
-            let counted = count_codes(&mut Source::Order(order), &set.rows, rows, deadline);
+            let counted =
+                count_codes(&mut Source::Order(order), &set.rows, rows, snapshot, deadline);
             let summed = counted.and_then(|counted| Ok(key_statistics(key, order, &counted)?));
             of.extend(snapshot.or_noted(summed.map(Some))?);
         }
@@ -280,7 +281,7 @@ impl Query {
             let index = Grouping::index_of(self.keys, key)
                 .ok_or(ReadError::Internal("a key of statistics does not group"))?;
             let mut source = Source::open(&index, snapshot, self.entity, deadline)?;
-            let counted = count_codes(&mut source, &set.rows, rows, deadline)?;
+            let counted = count_codes(&mut source, &set.rows, rows, snapshot, deadline)?;
             let mut groups = Vec::with_capacity(counted.codes.len() + 1);
             for (code, count) in counted.codes {
                 groups.push((snapshot.or_noted(source.value(code))?, count));

@@ -575,7 +575,9 @@ impl<'s> ExpressionResolver<'s, '_> {
         words: &[String],
     ) -> Result<(), QueryError> {
         let file = self.snapshot.term_lists(self.entity)?;
-        let records = rows_of_words(self.snapshot, target, words, self.deadline)?;
+        let records = rows_of_words(self.snapshot, target, words, self.deadline).map(Some);
+        // The references without a record are looked up in the same attempt.
+        let records = self.snapshot.or_noted(records)?.unwrap_or(DocSet::Sorted(Vec::new()));
         let mut rows = Vec::with_capacity(records.count() as usize);
         for chunk in 0..self.snapshot.count(target).div_ceil(CHUNK_ROWS as u32) {
             records.chunk_rows(chunk, self.snapshot.count(target), false).each(|low| {

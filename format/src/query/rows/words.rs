@@ -87,12 +87,17 @@ pub(in crate::query) fn rows_of_prefixes(
     words: &[String],
 ) -> Result<Vec<u32>, ReadError> {
     let mut of_words = Vec::with_capacity(words.len());
+    let mut lacking = Ok(());
     for word in words {
-        match file.find(lists, text_term(cut_word(word)))? {
-            Some(list) => of_words.push(list),
-            None => return Ok(Vec::new()),
+        match file.find(lists, text_term(cut_word(word))) {
+            Ok(Some(list)) => of_words.push(list),
+            Ok(None) => return Ok(Vec::new()),
+            // An attempt notes what all words lack, not only the first.
+            Err(error) if file.notes_failures() => lacking = Err(error),
+            Err(error) => return Err(error),
         }
     }
+    lacking?;
     // The shortest list bounds the result.
     of_words.sort_unstable_by_key(Postings::count);
     let mut found: Option<Vec<u32>> = None;
@@ -187,9 +192,10 @@ pub(in crate::query) fn add_prefix<'s>(
     loop {
         deadline.check()?;
         // Words are added one by one up to the next longer prefix with a precomputed posting list.
-        let precomputed =
-            statistics.next_set(&from)?.filter(|(longer, _)| longer.starts_with(prefix));
-        let mut texts = words.seek(&from)?;
+        // Both are looked up before either is needed: an attempt notes what both lack.
+        let (precomputed, texts) = (statistics.next_set(&from), words.seek(&from));
+        let precomputed = precomputed?.filter(|(longer, _)| longer.starts_with(prefix));
+        let mut texts = texts?;
         while let Some((word, rows)) = texts.current_with_prefix(prefix) {
             if precomputed.as_ref().is_some_and(|(longer, _)| word >= longer.as_slice()) {
                 break;

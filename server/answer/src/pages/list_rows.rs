@@ -3,7 +3,7 @@
 use askama::Template;
 use pinakes_format::entity::Entity;
 use pinakes_format::formats::reference::Reference;
-use pinakes_format::json::render::{JsonWriter, Shape};
+use pinakes_format::json::render::Shape;
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
 
@@ -12,6 +12,7 @@ use crate::pages::found::Highlighter;
 use crate::pages::html::emphasized;
 use crate::pages::members::{LabelledMember, Node, declaration, member_at, record_path};
 use crate::pages::preview::Preview;
+use crate::pages::referred::Referred;
 use crate::pages::tables;
 
 /// Items that the leading member of a row shows, such as authors.
@@ -35,19 +36,19 @@ pub struct ListRow {
 
 impl ListRow {
     /// The row of a record's value.
-    fn new(entity: Entity, value: &Preview, snapshot: &Snapshot) -> Result<ListRow, ReadError> {
+    fn new(entity: Entity, value: &Preview, referred: &Referred<'_>) -> ListRow {
         let (shown, declared) = (tables::of(entity), declaration(entity));
         let member = |path: &str| member_at(declared, value, path);
         let id = value.get("id").text().unwrap_or_default();
         let members = shown.members.iter().filter_map(|path| member(path)).collect();
-        Ok(ListRow {
+        ListRow {
             href: entity.facts().has_single.then(|| record_path(entity, &id)),
             name: name_html(value),
-            lead: lead(entity, value, LEAD_ITEMS_MAX, snapshot)?,
+            lead: lead(entity, value, LEAD_ITEMS_MAX, referred),
             excerpt: None,
-            members: LabelledMember::without_dead_links(members, snapshot)?,
+            members: LabelledMember::without_dead_links(members, referred),
             links: None,
-        })
+        }
     }
 }
 
@@ -56,12 +57,10 @@ pub fn lead(
     entity: Entity,
     value: &Preview,
     items_max: usize,
-    snapshot: &Snapshot,
-) -> Result<Option<Node>, ReadError> {
-    let path = tables::of(entity).lead;
-    let member = path.and_then(|path| member_at(declaration(entity), value, path));
-    let beginning = member.map(|member| member.node.beginning(items_max));
-    beginning.map(|node| node.without_dead_links(snapshot)).transpose()
+    referred: &Referred<'_>,
+) -> Option<Node> {
+    let member = member_at(declaration(entity), value, tables::of(entity).lead?)?;
+    Some(member.node.beginning(items_max).without_dead_links(referred))
 }
 
 /// The HTML of a record's name, or of the words that stand for it.
@@ -91,14 +90,13 @@ pub fn found_rows(
     snapshot: &Snapshot,
 ) -> Result<Vec<ListRow>, ReadError> {
     snapshot.fetch_page(entity, rows, Shape::List, Snapshot::render)?;
-    let mut writer = JsonWriter::new(snapshot, Shape::List);
-    let mut row = |row: &u32| -> Result<Option<ListRow>, ReadError> {
-        writer.out.clear();
-        snapshot.render(entity, *row, &mut writer)?;
-        let value = Preview::parse(&writer.out);
-        let mut listed = ListRow::new(entity, &value, snapshot)?;
+    let referred = Referred::new(snapshot);
+    let row = |row: &u32| -> Result<Option<ListRow>, ReadError> {
+        let json = referred.render(entity, *row, Shape::List)?;
+        let value = Preview::parse(&json);
+        let mut listed = ListRow::new(entity, &value, &referred);
         if entity == Entity::Output {
-            let reference = Reference::read(&writer.out)?;
+            let reference = Reference::read(&json)?;
             let id = reference.id.as_deref().unwrap_or_default();
             listed.links = Some(RowLinks::new(&reference, id));
         }

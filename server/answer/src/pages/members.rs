@@ -23,6 +23,7 @@ use pinakes_format::storage::error::ReadError;
 
 use crate::pages::labels::{label, thousands};
 use crate::pages::preview::Preview;
+use crate::pages::referred::Referred;
 use crate::pages::tables;
 
 /// Bytes of a text that stands in a line with others; a longer text is a paragraph.
@@ -176,19 +177,13 @@ impl Node {
     }
 
     /// Replaces links to records that the snapshot lacks by their texts and lists.
-    ///
-    /// Cost: one look-up for each link.
-    pub fn without_dead_links(self, snapshot: &Snapshot) -> Result<Node, ReadError> {
-        let of_all = |nodes: Vec<Node>| -> Result<Vec<Node>, ReadError> {
-            nodes.into_iter().map(|node| node.without_dead_links(snapshot)).collect()
+    pub fn without_dead_links(self, referred: &Referred<'_>) -> Node {
+        let of_all = |nodes: Vec<Node>| -> Vec<Node> {
+            nodes.into_iter().map(|node| node.without_dead_links(referred)).collect()
         };
-        let is_dead = |entity, number| {
-            let found = snapshot.find(entity, number);
-            snapshot.or_noted(found.map(|found| found == LookupResult::Absent))
-        };
-        Ok(match self {
+        match self {
             Node::Link { entity, id, text } => match entity.parse_id(&id) {
-                Some(number) if is_dead(entity, number)? => {
+                Some(number) if referred.is_dead(entity, number) => {
                     // The record is absent, but lists of the records that refer to it may have some.
                     let list = |(_, listed, key): (&'static str, Entity, &str)| {
                         let route = listed.facts().route;
@@ -199,19 +194,19 @@ impl Node {
                 }
                 _ => Node::Link { entity, id, text },
             },
-            Node::Line(items, left_out) => Node::Line(of_all(items)?, left_out),
-            Node::Entries(items, left_out) => Node::Entries(of_all(items)?, left_out),
+            Node::Line(items, left_out) => Node::Line(of_all(items), left_out),
+            Node::Entries(items, left_out) => Node::Entries(of_all(items), left_out),
             Node::Entry { head, members } => Node::Entry {
-                head: Box::new(head.without_dead_links(snapshot)?),
-                members: LabelledMember::without_dead_links(members, snapshot)?,
+                head: Box::new(head.without_dead_links(referred)),
+                members: LabelledMember::without_dead_links(members, referred),
             },
             Node::Members(members) => {
-                Node::Members(LabelledMember::without_dead_links(members, snapshot)?)
+                Node::Members(LabelledMember::without_dead_links(members, referred))
             }
             Node::Text(_) | Node::Paragraph(_) | Node::Unresolved { .. } | Node::Outside { .. } => {
                 self
             }
-        })
+        }
     }
 
     /// The reference of an entry alone, and other nodes as they are.
@@ -352,10 +347,11 @@ impl LabelledMember {
     /// Replaces links to records that the snapshot lacks, as [`Node::without_dead_links`] does.
     pub fn without_dead_links(
         members: Vec<LabelledMember>,
-        snapshot: &Snapshot,
-    ) -> Result<Vec<LabelledMember>, ReadError> {
-        let of_one = |member: LabelledMember| {
-            Ok(LabelledMember { node: member.node.without_dead_links(snapshot)?, ..member })
+        referred: &Referred<'_>,
+    ) -> Vec<LabelledMember> {
+        let of_one = |member: LabelledMember| LabelledMember {
+            node: member.node.without_dead_links(referred),
+            ..member
         };
         members.into_iter().map(of_one).collect()
     }

@@ -39,6 +39,7 @@ mod orders;
 mod preview;
 mod profile;
 mod record;
+mod referred;
 mod search;
 mod tables;
 mod taxonomy;

@@ -2,13 +2,12 @@
 
 use pinakes_format::entity::Entity;
 use pinakes_format::record::schema::ObjectSchema;
-use pinakes_format::snapshot::Snapshot;
-use pinakes_format::storage::error::ReadError;
 
 use crate::pages::beginnings::Beginnings;
 use crate::pages::labels::thousands;
 use crate::pages::members::{LabelledMember, Node, declaration, member_at, members};
 use crate::pages::preview::Preview;
+use crate::pages::referred::Referred;
 use crate::pages::tables;
 use crate::pages::tables::Shown;
 use pinakes_format::formats::names::one_line;
@@ -60,24 +59,22 @@ impl Profile {
         value: &Preview,
         reference: Option<&Reference>,
         lists: &Beginnings,
-        snapshot: &Snapshot,
-    ) -> Result<Profile, ReadError> {
+        referred: &Referred<'_>,
+    ) -> Profile {
         let (shown, declared) = (tables::of(entity), declaration(entity));
         let node = |path: &str| member_at(declared, value, path).map(|member| member.node);
-        let live = |node: Node| node.without_dead_links(snapshot);
-        let about: Result<Vec<Node>, ReadError> =
-            shown.about.iter().filter_map(|path| node(path)).map(live).collect();
-        let (authors, authors_left_out) = authors(declared, value, snapshot)?;
+        let live = |node: Node| node.without_dead_links(referred);
+        let (authors, authors_left_out) = authors(declared, value, referred);
         let venue = node("primary_venue.source").filter(|_| reference.is_some());
-        Ok(Profile {
-            about: about?,
-            venue: venue.map(live).transpose()?.map(|venue| (venue, place(reference))),
+        Profile {
+            about: shown.about.iter().filter_map(|path| node(path)).map(live).collect(),
+            venue: venue.map(|venue| (live(venue), place(reference))),
             links: links(shown, declared, value),
             numbers: numbers(shown, declared, value, lists),
             authors,
             authors_left_out,
             is_retracted: *value.get("is_retracted") == Preview::Boolean(true),
-        })
+        }
     }
 }
 
@@ -136,15 +133,15 @@ fn numbers(
 fn authors(
     declared: &ObjectSchema,
     value: &Preview,
-    snapshot: &Snapshot,
-) -> Result<(Vec<AuthorEntry>, usize), ReadError> {
+    referred: &Referred<'_>,
+) -> (Vec<AuthorEntry>, usize) {
     let authors = members(declared, value).into_iter().find(|member| member.name == "authors");
     let Some(Node::Entries(nodes, left_out)) = authors.map(|member| member.node) else {
-        return Ok((Vec::new(), 0));
+        return (Vec::new(), 0);
     };
     let mut entries = Vec::new();
     for node in nodes {
-        let (author, mut beside) = match node.without_dead_links(snapshot)? {
+        let (author, mut beside) = match node.without_dead_links(referred) {
             Node::Entry { head, members } => (*head, members),
             other => (other, Vec::new()),
         };
@@ -169,5 +166,5 @@ fn authors(
     if !entries.iter().any(says_more) {
         entries.clear();
     }
-    Ok((entries, left_out))
+    (entries, left_out)
 }

@@ -3,7 +3,7 @@
 use askama::Template;
 use http::StatusCode;
 use pinakes_format::entity::{Entity, Facts, IdFormat};
-use pinakes_format::json::render::{JsonWriter, Shape};
+use pinakes_format::json::render::Shape;
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
 
@@ -19,6 +19,7 @@ use crate::pages::list_rows::LEAD_ITEMS_MAX;
 use crate::pages::members::{LabelledMember, Node, declaration, members, record_name};
 use crate::pages::preview::Preview;
 use crate::pages::profile::Profile;
+use crate::pages::referred::Referred;
 use crate::pages::{chart, citation, error, html, list_rows, tables};
 use crate::record::single::{CURRENT, NamedRecord, Variant, find, lists_of, parse_id};
 use crate::reply::Reply;
@@ -100,25 +101,25 @@ fn answer(record: NamedRecord<'_>, call: &Call<'_>) -> Answer {
     let id = id_text(facts.entity, record.id);
     let beginnings = Beginnings::find(facts, row, &id, snapshot, call.limits());
     let beginnings = snapshot.or_noted(beginnings)?;
-    let json = json_of(facts.entity, row, snapshot)?;
+    let referred = Referred::new(snapshot);
+    let json = json_of(facts.entity, row, &referred)?;
     let is_output = facts.entity == Entity::Output;
     let reference = is_output.then(|| reference(row, snapshot)).transpose()?;
     let path = format!("/{}/{id}", facts.route);
-    let page = layout(facts, id, &Preview::parse(&json), reference.as_ref(), beginnings, call)?;
+    let value = Preview::parse(&json);
+    let page = layout(facts, id, &value, reference.as_ref(), beginnings, &referred, call);
     let links = reference.and_then(|reference| citation::link_header(&reference, &path));
     Ok(html::reply(&page, call)?.with_headers(links.into_iter().collect()))
 }
 
 /// A record's value.
 pub fn value_of(entity: Entity, row: u32, snapshot: &Snapshot) -> Result<Preview, ReadError> {
-    Ok(Preview::parse(&json_of(entity, row, snapshot)?))
+    Ok(Preview::parse(&json_of(entity, row, &Referred::new(snapshot))?))
 }
 
-fn json_of(entity: Entity, row: u32, snapshot: &Snapshot) -> Result<Vec<u8>, ReadError> {
-    let mut writer = JsonWriter::new(snapshot, Shape::Single);
-    snapshot.fetch_page(entity, &[row], Shape::Single, Snapshot::render)?;
-    snapshot.render(entity, row, &mut writer)?;
-    Ok(writer.out)
+fn json_of(entity: Entity, row: u32, referred: &Referred<'_>) -> Result<Vec<u8>, ReadError> {
+    referred.snapshot.fetch_page(entity, &[row], Shape::Single, Snapshot::render)?;
+    referred.render(entity, row, Shape::Single)
 }
 
 fn layout(
@@ -127,11 +128,12 @@ fn layout(
     value: &Preview,
     reference: Option<&Reference>,
     beginnings: Beginnings,
+    referred: &Referred<'_>,
     call: &Call<'_>,
-) -> Result<RecordPage, ReadError> {
-    let (entity, snapshot, shown) = (facts.entity, call.snapshot, tables::of(facts.entity));
+) -> RecordPage {
+    let (entity, shown) = (facts.entity, tables::of(facts.entity));
     let name = list_rows::name_of(value);
-    let profile = Profile::new(entity, value, reference, &beginnings, snapshot)?;
+    let profile = Profile::new(entity, value, reference, &beginnings, referred);
     // A title is most often the name.
     let title = Node::Text(name.clone());
     let mut found = members(declaration(entity), value);
@@ -144,14 +146,14 @@ fn layout(
             || shown.numbers.iter().any(|(path, ..)| *path == name);
         !is_above && member.node != title
     });
-    let found = LabelledMember::without_dead_links(found, snapshot)?.into_iter();
+    let found = LabelledMember::without_dead_links(found, referred).into_iter();
     let (texts, found): (Vec<LabelledMember>, Vec<LabelledMember>) =
         found.partition(|member| TEXTS.contains(&member.name.as_str()));
     let (mut sections, rest): (Vec<LabelledMember>, Vec<LabelledMember>) =
         found.into_iter().partition(|member| shown.sections.contains(&member.name.as_str()));
     sections.sort_by_key(|member| shown.sections.iter().position(|name| *name == member.name));
     let path = format!("/{}/{id}", facts.route);
-    Ok(RecordPage {
+    RecordPage {
         frame: Frame {
             description: description(facts, &name, &texts, &profile),
             canonical: Some(format!("/browse{path}")),
@@ -160,17 +162,17 @@ fn layout(
         },
         kind: facts.label,
         name: list_rows::name_html(value),
-        lead: list_rows::lead(entity, value, 3 * LEAD_ITEMS_MAX, snapshot)?,
+        lead: list_rows::lead(entity, value, 3 * LEAD_ITEMS_MAX, referred),
         profile,
         texts,
-        by_year: chart::by_year(value.get(BY_YEAR), running_year(snapshot)),
+        by_year: chart::by_year(value.get(BY_YEAR), running_year(call.snapshot)),
         sections,
         rest,
         beginnings,
         citation: reference.map(|reference| Citation::new(reference, &path)),
         json: path,
         id,
-    })
+    }
 }
 
 /// The year of the newest record: its counts still grow.
