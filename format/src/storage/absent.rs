@@ -50,7 +50,8 @@ const SMALL_FILE_CHUNKS: usize = 8;
 /// The chunks that the readers of one request need and the disk lacks.
 #[derive(Default)]
 pub struct Wanted {
-    stretches: Mutex<Vec<Stretch>>,
+    /// By the address of the file, and the first and last chunk.
+    stretches: Mutex<BTreeMap<(usize, usize, usize), Stretch>>,
     /// Whether a read failed. A chunk may go between the note and the read.
     has_failed: AtomicBool,
 }
@@ -89,7 +90,7 @@ struct Stretch {
 }
 
 impl Wanted {
-    fn lock(&self) -> MutexGuard<'_, Vec<Stretch>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<(usize, usize, usize), Stretch>> {
         self.stretches.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -105,7 +106,8 @@ impl Wanted {
             ..=SMALL_FILE_CHUNKS => 0..all,
             _ => first..chunks.rev().find(absent).unwrap_or(first) + 1,
         };
-        self.lock().push(Stretch { file: Arc::clone(file), chunks });
+        let place = (Arc::as_ptr(file).addr(), chunks.start, chunks.end);
+        self.lock().entry(place).or_insert_with(|| Stretch { file: Arc::clone(file), chunks });
     }
 
     /// Notes those of some chunks of an archive that are not here.
@@ -133,16 +135,15 @@ impl Wanted {
     /// A stretch that goes on where one of `before` ended is fetched twice as far as that: the reader reads on, through
     /// something of which it does not know the length.
     pub fn take(&self, before: &mut FetchedStretches) -> Vec<Missing> {
-        let mut stretches = std::mem::take(&mut *self.lock());
+        let stretches = std::mem::take(&mut *self.lock());
         let address = |file: &Arc<ArchiveFile>| Arc::as_ptr(file).addr();
-        stretches.sort_by_key(|of| (address(&of.file), of.chunks.start));
         let is_small =
-            stretches.iter().map(|of| of.chunks.len()).sum::<usize>() <= SMALL_ROUND_CHUNKS;
+            stretches.values().map(|of| of.chunks.len()).sum::<usize>() <= SMALL_ROUND_CHUNKS;
         let mut missing: Vec<Missing> = Vec::new();
         let mut runs = BTreeMap::new();
         // The file of the stretch before, and the end of its chunks: stretches overlap where one was extended.
         let mut done = (0, 0);
-        for Stretch { file, mut chunks } in stretches {
+        for Stretch { file, mut chunks } in stretches.into_values() {
             let all = chunk_count(file.map.len() as u64) as usize;
             if is_small {
                 chunks.start = chunks.start / BLOCK_CHUNKS * BLOCK_CHUNKS;

@@ -28,7 +28,7 @@ use crate::upstream::cache::Room;
 use crate::upstream::hosts::{Hosts, Place, Unreachable};
 
 /// Transfers at the same time.
-const TRANSFERS_MAX: usize = 64;
+const TRANSFERS_MAX: usize = 128;
 /// Times that a batch asks for what it still lacks.
 const ROUNDS_MAX: usize = 32;
 /// When to try again after a host that does not answer at all.

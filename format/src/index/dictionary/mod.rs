@@ -89,7 +89,7 @@ impl Dictionary {
         let texts = self.blocks.cursor(&self.archive);
         let mut cursor = DictionaryCursor { dictionary: self, texts, rows: EntryRows::NONE };
         cursor.texts.seek_block(text)?;
-        while cursor.texts.current().is_none_or(|found| found < text) && cursor.advance()? {}
+        while cursor.texts.current().is_none_or(|found| found < text) && cursor.step(text)? {}
         Ok(cursor)
     }
 }
@@ -118,24 +118,29 @@ impl<'s> DictionaryCursor<'s> {
     ///
     /// Fails if the bytes are damaged.
     pub fn advance(&mut self) -> Result<bool, ReadError> {
+        self.step(&[])
+    }
+
+    /// Moves to the next text. Posting lists of texts before `first` are not read.
+    fn step(&mut self, first: &[u8]) -> Result<bool, ReadError> {
         let has_text = self.texts.advance()?;
         if has_text {
-            self.rows = self.dictionary.take_rows(&mut self.texts.rest)?;
+            let is_skipped = self.texts.current().is_some_and(|text| text < first);
+            let mut reader = ByteReader(self.texts.rest);
+            self.rows = self.dictionary.take_rows(&mut reader, is_skipped)?;
+            self.texts.rest = reader.0;
         }
         Ok(has_text)
     }
 }
 
 impl Dictionary {
-    /// Takes the rows of a text off the front of its block.
-    fn take_rows<'s>(&'s self, rest: &mut &'s [u8]) -> Result<EntryRows<'s>, ReadError> {
-        let mut reader = ByteReader(rest);
-        let rows = self.rows(&mut reader)?;
-        *rest = reader.0;
-        Ok(rows)
-    }
-
-    fn rows<'s>(&'s self, reader: &mut ByteReader<'s>) -> Result<EntryRows<'s>, ReadError> {
+    /// Takes the rows of a text off the front of its block. A skipped posting list is not opened.
+    fn take_rows<'s>(
+        &'s self,
+        reader: &mut ByteReader<'s>,
+        is_skipped: bool,
+    ) -> Result<EntryRows<'s>, ReadError> {
         let count = u32::try_from(reader.number()?).map_err(|_| {
             ReadError::corrupt("dictionary", "an entry's row count exceeds 32 bits")
         })?;
@@ -163,7 +168,14 @@ impl Dictionary {
         let (Some(from), Some(to)) = (from, to.filter(|to| *to <= within.end)) else {
             return Err(ReadError::corrupt("dictionary", "a posting list lies outside its region"));
         };
-        let list = Postings::open(&self.archive, from, to, offset & 1 != 0)?;
+        if is_skipped {
+            return Ok(EntryRows::NONE);
+        }
+        let list = Postings::open(&self.archive, from, to, offset & 1 != 0);
+        // An attempt goes on without the rows, and notes those of the next texts.
+        let Some(list) = self.archive.read_or(list.map(Some), None)? else {
+            return Ok(EntryRows::NONE);
+        };
         if list.count() == count {
             Ok(EntryRows::Postings(list))
         } else {

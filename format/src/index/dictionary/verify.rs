@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::index::check::{CheckError, ensure};
-use crate::index::dictionary::{Dictionary, EntryRows};
+use crate::index::dictionary::{ByteReader, Dictionary, EntryRows};
 
 impl Dictionary {
     /// Checks the whole file and calls `visit` with each text and the number of its rows.
@@ -17,7 +17,9 @@ impl Dictionary {
     ) -> Result<(), CheckError> {
         let mut postings_at = self.postings().start;
         self.blocks.verify(&self.archive, |text, rest| {
-            let found = self.take_rows(rest)?;
+            let mut reader = ByteReader(rest);
+            let found = self.take_rows(&mut reader, false)?;
+            *rest = reader.0;
             verify_rows(&found, &rows, mark_max, &mut postings_at)?;
             visit(text, found.count())
         })?;

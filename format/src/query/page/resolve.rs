@@ -474,10 +474,12 @@ impl<'s> ExpressionResolver<'s, '_> {
     fn add_versions(&mut self, titles: usize, entity: Entity, id: u64) -> Result<(), QueryError> {
         let snapshot = self.snapshot;
         for named in self.rows_with_id(entity, id)?.filter(|row| *row < snapshot.count(entity)) {
-            let Some(key) = VersionKey::read(snapshot, named)? else { continue };
-            let lists = snapshot.term_lists(entity)?;
-            let list = key.term().map(|term| lists.find(titles, term)).transpose()?.flatten();
-            let Some(list) = list.filter(|list| list.count() <= NAMESAKES_MAX) else { continue };
+            let Some(term) = VersionKey::term(snapshot, named)? else { continue };
+            // The title is looked up before the name of the author is here: an attempt notes what both lack.
+            let list = snapshot.term_lists(entity)?.find(titles, term);
+            let key = VersionKey::read(snapshot, named);
+            let list = list?.filter(|list| list.count() <= NAMESAKES_MAX);
+            let (Some(list), Some(key)) = (list, key?) else { continue };
             let mut rows = Vec::new();
             list.each(|row| {
                 rows.push(row);

@@ -96,9 +96,19 @@ impl VersionKey {
         Ok(Some(VersionKey { title, author, source, kind }))
     }
 
-    /// The term of the title in the index of titles.
-    pub fn term(&self) -> Option<Term> {
-        folded_term(&self.title)
+    /// The term of an output's title in the index of titles; `None` if the title tells nothing.
+    ///
+    /// # Errors
+    ///
+    /// Where the bytes are damaged.
+    pub fn term(lookup: &impl RecordLookup, row: u32) -> Result<Option<Term>, ReadError> {
+        let mut title = None;
+        lookup.gather(Entity::Output, row, &TREE, &mut |end, value| {
+            if let (TITLE, Gathered::Text(text)) = (end, value) {
+                title = Some(fold(text));
+            }
+        })?;
+        Ok(title.filter(|title| tells_a_work(title)).as_deref().and_then(folded_term))
     }
 
     /// Whether both outputs may be one work in two versions.
