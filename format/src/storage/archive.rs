@@ -149,11 +149,6 @@ impl Archive {
         Archive { file, header, reading: Reading::Waits }
     }
 
-    /// Whether chunks may be absent.
-    pub(crate) fn is_fetched(&self) -> bool {
-        self.file.fetched_to.is_some()
-    }
-
     /// Whether chunks that are not here are noted.
     pub(crate) fn is_collecting(&self) -> bool {
         matches!(self.reading, Reading::Collects(_) | Reading::Fetches(..))

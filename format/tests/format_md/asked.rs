@@ -241,6 +241,11 @@ fn intervals_hold_the_rows_between_rank_checkpoints() {
     assert_eq!(sorted, (0..MANY).collect::<Vec<_>>());
     let placed = |row: &u32| (order.code_of(*row), ids[*row as usize]);
     assert!(rows.is_sorted_by_key(placed));
+    for (rank, row) in rows.iter().enumerate().take(order.valued) {
+        let code = order.code_of(*row);
+        let begins = rank == 0 || order.code_of(rows[rank - 1]) != code;
+        assert_eq!(begins, order.start(code) == rank, "rank {rank}");
+    }
     assert!(order.steps > 0, "no steps");
     let ends: Vec<usize> = (0..order.steps).map(|step| order.step(step)).collect();
     for (rank, row) in rows.iter().enumerate() {

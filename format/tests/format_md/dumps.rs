@@ -216,10 +216,11 @@ fn of_prefixes(directory: &Path) -> String {
 }
 
 fn of_orders(keys: &Keys, directory: &Path) -> String {
-    const FIELDS: [&str; 10] = [
+    const FIELDS: [&str; 11] = [
         "where its values begin",
         "distinct values",
         "rows with a value",
+        "where the first ranks of its values begin",
         "where its rows begin",
         "where its codes begin",
         "bytes of a code",
@@ -229,17 +230,19 @@ fn of_orders(keys: &Keys, directory: &Path) -> String {
         "where it ends",
     ];
     let archive = Archive::open(directory, "topics/orders");
-    let directory = archive.0.len() - 80 * keys.orders.len();
+    let directory = archive.0.len() - 88 * keys.orders.len();
     let mut notes = Notes::default();
     for (number, (path, _)) in keys.orders.iter().enumerate() {
-        let field = |at: usize| archive.u64(directory + 80 * number + 8 * at) as usize;
+        let field = |at: usize| archive.u64(directory + 88 * number + 8 * at) as usize;
         let values = (field(0)..field(3)).step_by(8);
         values.for_each(|_| notes.push(8, format!("{path}: a value")));
-        let rows = (field(3)..field(4)).step_by(4).enumerate();
+        let starts = (field(3)..field(4)).step_by(4);
+        starts.for_each(|_| notes.push(4, format!("{path}: first rank of a value")));
+        let rows = (field(4)..field(5)).step_by(4).enumerate();
         rows.for_each(|(rank, _)| notes.push(4, format!("{path}: row of rank {rank}")));
-        let codes = 0..(field(6) - field(4)) / field(5).max(1);
-        codes.for_each(|row| notes.push(field(5), format!("{path}: code of row {row}")));
-        assert_eq!(field(6), field(9));
+        let codes = 0..(field(7) - field(5)) / field(6).max(1);
+        codes.for_each(|row| notes.push(field(6), format!("{path}: code of row {row}")));
+        assert_eq!(field(7), field(10));
     }
     for (path, _) in &keys.orders {
         FIELDS.iter().for_each(|field| notes.push(8, format!("{path}: {field}")));

@@ -156,6 +156,7 @@ pub struct Order<'a> {
     pub values_from: usize,
     pub distinct: usize,
     pub valued: usize,
+    starts_from: usize,
     rows_from: usize,
     codes_from: usize,
     width: usize,
@@ -168,20 +169,21 @@ impl<'a> Order<'a> {
     /// The order of a path among those of the text.
     pub fn open(archive: &'a Archive, keys: &Keys, path: &str) -> Order<'a> {
         let number = Keys::number(&keys.orders, path);
-        let directory = archive.0.len() - 80 * keys.orders.len();
-        let field = |at: usize| archive.u64(directory + 80 * number + 8 * at) as usize;
+        let directory = archive.0.len() - 88 * keys.orders.len();
+        let field = |at: usize| archive.u64(directory + 88 * number + 8 * at) as usize;
         Order {
             archive,
             is_row_order: keys.orders[number].1.ends_with(", the rows' own"),
             values_from: field(0),
             distinct: field(1),
             valued: field(2),
-            rows_from: field(3),
-            codes_from: field(4),
-            width: field(5),
-            bits_from: field(6),
-            steps_from: field(7),
-            steps: field(8),
+            starts_from: field(3),
+            rows_from: field(4),
+            codes_from: field(5),
+            width: field(6),
+            bits_from: field(7),
+            steps_from: field(8),
+            steps: field(9),
         }
     }
 
@@ -206,6 +208,12 @@ impl<'a> Order<'a> {
     pub fn value(&self, code: usize) -> u64 {
         assert!(code < self.distinct);
         self.archive.u64(self.values_from + 8 * code)
+    }
+
+    /// The first rank of a value, by its code.
+    pub fn start(&self, code: usize) -> usize {
+        assert!(code < self.distinct && self.width < 4);
+        self.archive.u32(self.starts_from + 4 * code) as usize
     }
 
     pub fn step(&self, step: usize) -> usize {

@@ -5,7 +5,7 @@ use crate::index::postings::BITSET_BYTES;
 use crate::schema::keys;
 
 /// Number of fields of an order in the directory.
-pub(super) const DIRECTORY_FIELDS: usize = 10;
+pub(super) const DIRECTORY_FIELDS: usize = 11;
 
 /// Number of bits of an interval's number, where there are so many checkpoints and one more interval.
 pub(super) fn interval_bits(checkpoints: usize) -> usize {
@@ -20,6 +20,8 @@ pub(super) struct OrderLayout {
     pub distinct: usize,
     /// Number of rows with a value.
     pub valued: usize,
+    /// The first rank of each value, if codes take at most two bytes.
+    pub starts_from: usize,
     pub rows_from: usize,
     pub codes_from: usize,
     /// Size of a code, in bytes.
@@ -40,13 +42,14 @@ impl OrderLayout {
             values_from: field(0)?,
             distinct: field(1)?,
             valued: field(2)?,
-            rows_from: field(3)?,
-            codes_from: field(4)?,
-            code_width: field(5)?,
-            slices_from: field(6)?,
-            checkpoint_ranks_from: field(7)?,
-            checkpoints: field(8)?,
-            to: field(9)?,
+            starts_from: field(3)?,
+            rows_from: field(4)?,
+            codes_from: field(5)?,
+            code_width: field(6)?,
+            slices_from: field(7)?,
+            checkpoint_ranks_from: field(8)?,
+            checkpoints: field(9)?,
+            to: field(10)?,
         })
     }
 
@@ -56,6 +59,7 @@ impl OrderLayout {
             self.values_from,
             self.distinct,
             self.valued,
+            self.starts_from,
             self.rows_from,
             self.codes_from,
             self.code_width,
@@ -64,6 +68,11 @@ impl OrderLayout {
             self.checkpoints,
             self.to,
         ]
+    }
+
+    /// Whether the first rank of each value is stored.
+    pub fn has_starts(&self) -> bool {
+        matches!(self.code_width, 1 | 2)
     }
 
     /// Tells whether all sections are contiguous from `begin` on and end at or before `end`.
@@ -82,6 +91,10 @@ impl OrderLayout {
             (
                 self.values_from,
                 section_end(self.values_from, if has_values { self.distinct } else { 0 }, 8),
+            ),
+            (
+                self.starts_from,
+                section_end(self.starts_from, if self.has_starts() { self.distinct } else { 0 }, 4),
             ),
             (self.rows_from, section_end(self.rows_from, if has_rows { rows } else { 0 }, 4)),
             (

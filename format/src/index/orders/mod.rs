@@ -1,9 +1,9 @@
 //! Rows by value: for each key that sorts or compares, the values, the ranks and the rank checkpoints.
 //!
 //! ```text
-//! header | orders… | directory: ten numbers for each order
-//! order: values, ascending: u64 each | rows by rank: u32 each | codes by row: 1, 2 or 4 bytes each
-//!        | bits of the interval numbers, chunk by chunk | ranks of the checkpoints: u32 each
+//! header | orders… | directory: eleven numbers for each order
+//! order: values, ascending: u64 each | first rank of each value: u32 each | rows by rank: u32 each
+//!        | codes by row: 1, 2 or 4 bytes each | bits of the interval numbers, chunk by chunk | ranks of the checkpoints: u32 each
 //! ```
 //!
 //! The *rank* of a row is its position when all rows are sorted by value, then by id; rows without a
@@ -31,7 +31,8 @@
 //! Checkpoints lie at least 8,192 ranks apart, about 128 in an order, and at both ends of every frequent
 //! value. Space: one byte for each row. A bitmap of the rows before each checkpoint would take seven times as
 //! much, and a search would read other bitmaps for each position. Cost: log2(distinct) reads to find the
-//! codes of a range, log2(rows) reads to find its ranks, eight bitmaps per chunk to list its rows.
+//! codes of a range, two to find its ranks, eight bitmaps per chunk to list its rows. Where an order has more than 65,535
+//! values, first ranks are not stored, and its ranks are searched in log2(rows) reads.
 
 mod layout;
 mod verify;
@@ -52,9 +53,6 @@ use crate::storage::integrity::CHUNK_BYTES;
 pub use crate::index::orders::write::{
     FirstPass, OrderParts, OrdersWriter, PassBuilder, RankedRow, RankedValue,
 };
-
-/// The most bytes of codes that are fetched to be counted: those of 4,000,000 rows with up to 65,536 values.
-const CODES_AT_ONCE_BYTES: usize = 8 << 20;
 
 /// Encodes an integer as a number that sorts as the integer does.
 pub fn sortable_integer(value: i64) -> u64 {
@@ -341,27 +339,20 @@ impl<'s> Order<'s> {
         visited
     }
 
-    /// How many rows have each code, if chunks may be absent and the codes are few bytes: they come in one round, but the
-    /// ends of each code's ranks in one round for each step of a search. `None` where the ranks cost less.
+    /// How many rows have each code; `None` where first ranks are not stored. Cost: one read.
     ///
     /// # Errors
     ///
     /// Fails if the bytes are damaged.
-    pub fn counts_at_once(&self) -> Result<Option<Vec<u64>>, ReadError> {
-        let (from, width) = (self.layout.codes_from, self.layout.code_width);
-        let bytes = self.rows * width;
-        let is_ids = matches!(self.source, RankSource::Ids(_));
-        if is_ids || !self.archive.is_fetched() || bytes > CODES_AT_ONCE_BYTES {
+    pub fn counts(&self) -> Result<Option<Vec<u64>>, ReadError> {
+        if !self.layout.has_starts() {
             return Ok(None);
         }
-        let mut counts = vec![0; self.layout.distinct];
-        for code in self.archive.bytes(from, from + bytes)?.chunks_exact(width) {
-            // Rows without a value have the code behind the last.
-            if let Some(count) = counts.get_mut(little_endian(code) as usize) {
-                *count += 1;
-            }
-        }
-        Ok(Some(counts))
+        let from = self.layout.starts_from;
+        let starts = self.archive.bytes(from, from + self.layout.distinct * 4)?;
+        let starts = starts.as_chunks::<4>().0.iter().map(|start| u32::from_le_bytes(*start));
+        let ends = starts.clone().skip(1).chain([self.valued()]);
+        Ok(Some(starts.zip(ends).map(|(from, to)| u64::from(to.saturating_sub(from))).collect()))
     }
 
     /// The code of rows without a value.
@@ -459,7 +450,7 @@ impl<'s> Order<'s> {
         Ok(bound(low)?..to?)
     }
 
-    /// Binary-searches the ranks of the rows with these codes. Cost: 4 × log2(rows) reads.
+    /// The ranks of the rows with these codes. Cost: two reads, or 4 × log2(rows) where first ranks are not stored.
     ///
     /// # Errors
     ///
@@ -474,7 +465,7 @@ impl<'s> Order<'s> {
         Ok(from?..to?)
     }
 
-    /// Binary-searches the first rank whose code is at least `code`.
+    /// The first rank whose code is at least `code`.
     fn first_rank(&self, code: u64) -> Result<u32, ReadError> {
         if code == 0 {
             return Ok(0);
@@ -482,21 +473,36 @@ impl<'s> Order<'s> {
         if code == self.no_code() {
             return Ok(self.valued());
         }
+        if self.layout.has_starts() {
+            return match code < self.no_code() {
+                true => self.start_of(code),
+                false => Ok(self.rows()),
+            };
+        }
         search_steps(0..self.rows(), self.notes_failures(), |rank| {
             Ok(self.code_of(self.row_at(rank)?)? < code)
         })
     }
 
-    /// Searches outwards for the ranks with the same value as a rank. Cost: 4 × log2(ranks found)
-    /// reads.
+    /// The stored first rank of a code.
+    fn start_of(&self, code: u64) -> Result<u32, ReadError> {
+        let start = self.archive.u32_at(self.layout.starts_from + code as usize * 4)?;
+        match start < self.valued() {
+            true => Ok(start),
+            false => Err(ReadError::corrupt("orders", "a first rank lies beyond the values")),
+        }
+    }
+
+    /// The ranks with the same value as a rank. Cost: two reads, or a search outwards of 4 × log2(ranks found) reads where
+    /// first ranks are not stored.
     ///
     /// # Errors
     ///
     /// Fails if the rank does not exist or the bytes are damaged.
     pub fn run_of(&self, rank: u32) -> Result<Range<u32>, ReadError> {
         let code = self.code_of(self.row_at(rank)?)?;
-        // Fewer rounds: the steps outwards depend on each other.
-        if self.notes_failures() {
+        // The steps outwards depend on each other, so that an attempt notes few of them.
+        if self.layout.has_starts() || self.notes_failures() {
             return match code == self.no_code() {
                 true => Ok(self.valued()..self.rows()),
                 false => self.ranks_of(code..code + 1),

@@ -30,6 +30,11 @@ impl Order<'_> {
             ensure(seen.insert(row), "a row has two ranks, another none")?;
             let ranked = CodedId { code: self.code_of(row)?, id: ids.id(row as usize)? };
             self.verify_neighbours(rank, last, ranked)?;
+            let begins_value = last.is_none_or(|last: CodedId| last.code != ranked.code);
+            if self.layout.has_starts() && begins_value && ranked.code < self.no_code() {
+                let is_start = self.start_of(ranked.code)? == rank;
+                ensure(is_start, "the first rank of a value is not where it begins")?;
+            }
             last = Some(ranked);
         }
         ensure(checkpoint == self.checkpoints(), "the rank checkpoints do not ascend")?;

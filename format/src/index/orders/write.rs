@@ -100,6 +100,18 @@ impl FirstPass {
         }
         pass.finish()
     }
+
+    /// The first rank of each value, ascending.
+    fn starts_of_values(&self) -> impl Iterator<Item = usize> {
+        let in_word = |(at, word): (usize, &u64)| {
+            let word = *word;
+            (0..64).filter(move |bit| word >> bit & 1 == 1).map(move |bit| at * 64 + bit)
+        };
+        let starts = self.starts.iter().enumerate().flat_map(in_word);
+        // Behind them begin the rows without a value.
+        let valued = self.valued as usize;
+        starts.take_while(move |start| *start < valued)
+    }
 }
 
 impl PassBuilder {
@@ -207,13 +219,6 @@ impl OrdersWriter {
         if !matches!(parts, OrderParts::Checkpoints | OrderParts::All { has_values: false }) {
             pass.values.move_to(&mut self.file)?;
         }
-        layout.rows_from = self.position();
-        if matches!(parts, OrderParts::All { .. }) {
-            // An earlier `push_pass` of the same pass read the rows to their end.
-            pass.rows.rewind()?;
-            io::copy(&mut BufReader::with_capacity(1 << 18, &mut pass.rows), &mut self.file)?;
-        }
-        layout.codes_from = self.position();
         // Codes begin with 0, and rows without a value have the number of distinct values as their code.
         layout.code_width = match pass.distinct {
             _ if parts == OrderParts::Checkpoints => 0,
@@ -221,6 +226,19 @@ impl OrdersWriter {
             0x100..=0xffff => 2,
             _ => 4,
         };
+        layout.starts_from = self.position();
+        if layout.has_starts() {
+            for start in pass.starts_of_values() {
+                self.file.write_all(&(start as u32).to_le_bytes())?;
+            }
+        }
+        layout.rows_from = self.position();
+        if matches!(parts, OrderParts::All { .. }) {
+            // An earlier `push_pass` of the same pass read the rows to their end.
+            pass.rows.rewind()?;
+            io::copy(&mut BufReader::with_capacity(1 << 18, &mut pass.rows), &mut self.file)?;
+        }
+        layout.codes_from = self.position();
         // In row order a rank is a row, so counts by chunk find a page.
         let checkpoints =
             if parts == OrderParts::RowOrder { Vec::new() } else { checkpoint_ranks(pass) };

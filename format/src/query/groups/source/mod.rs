@@ -295,7 +295,7 @@ impl<'s> Source<'s> {
             }
             Source::Order(order) => {
                 let null = without(order.valued());
-                if let Some(counts) = order.counts_at_once()? {
+                if let Some(counts) = order.counts()? {
                     return Ok(Counted { codes: (0..).zip(counts).collect(), null });
                 }
                 let (mut codes, mut ended) = (Vec::new(), Ok(()));
