@@ -103,10 +103,6 @@ impl<'s> NativeRecords<'s> {
     }
 
     /// The line of the record in a row.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::render`].
     pub fn line(&self, row: u32) -> Result<Vec<u8>, ReadError> {
         let mut writer = self.page();
         self.render(row, &mut writer)?;
@@ -138,10 +134,6 @@ pub fn add_references(
 }
 
 /// Adds the ids that a record refers to as the last member of its JSON; an empty list if there are none.
-///
-/// # Errors
-///
-/// As [`add_references`].
 pub fn add_all_references(
     snapshot: &Snapshot,
     entity: Entity,
@@ -200,10 +192,6 @@ pub fn differing_members(before: &[u8], after: &[u8]) -> Result<Vec<String>, Rea
 /// Compares the next [`PART_ROWS`] rows. Suppressed records are absent.
 ///
 /// Cost: renders the records of a part in both snapshots; at the end of an entity, looks up the ids of one.
-///
-/// # Errors
-///
-/// If a snapshot is damaged or the deadline passes.
 pub fn next_changes(
     before: &Snapshot,
     after: &Snapshot,

@@ -9,10 +9,6 @@ use crate::read::lines::{Container, Lines};
 use crate::read::parquet::Batch;
 
 /// Decompresses and parses a part, drops the records, and returns the number of uncompressed bytes.
-///
-/// # Errors
-///
-/// Where the part cannot be read.
 pub fn parse_only(part: &Part) -> Result<u64> {
     let Some((front_end, entity)) = part.kind.front_end() else { return Ok(0) };
     if Container::detect(&part.path)? == Container::Parquet {
@@ -34,10 +30,6 @@ pub fn parse_only(part: &Part) -> Result<u64> {
 
 /// Decodes the columns of a Parquet part that are read, drops them, and returns the number of uncompressed
 /// bytes: the lower bound of [`parse_only`] for such a part.
-///
-/// # Errors
-///
-/// Where the part cannot be read.
 pub fn decode_only(part: &Part) -> Result<u64> {
     each_batch(part, drop)
 }

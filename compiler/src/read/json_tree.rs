@@ -62,10 +62,6 @@ impl<'a> JsonValue<'a> {
     }
 
     /// Reads a value of any input.
-    ///
-    /// # Errors
-    ///
-    /// Where the input cannot be read.
     pub(crate) fn read<D: Deserializer<'a>>(
         deserializer: D,
         diagnostics: &Diagnostics,

@@ -31,10 +31,6 @@ impl ListedRows {
     }
 
     /// Returns the next unit; `None` at the end.
-    ///
-    /// # Errors
-    ///
-    /// If the snapshot is damaged.
     pub fn next_unit(&mut self) -> Result<Option<Vec<u32>>, QueryError> {
         let wanted = self.unit_rows.min(usize::try_from(self.left).unwrap_or(usize::MAX));
         let mut unit = Vec::with_capacity(wanted);

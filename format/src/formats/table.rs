@@ -104,10 +104,6 @@ impl RowWriter {
     }
 
     /// Writes a row.
-    ///
-    /// # Errors
-    ///
-    /// As [`Workbook::write_row`].
     pub fn write<'c>(
         &mut self,
         cells: impl Iterator<Item = &'c [u8]>,
@@ -145,10 +141,6 @@ impl RowWriter {
     }
 
     /// Ends the table.
-    ///
-    /// # Errors
-    ///
-    /// As [`Workbook::finish`].
     pub fn finish(&mut self, out: &mut Vec<u8>) -> Result<(), ReadError> {
         self.workbook.as_mut().map_or(Ok(()), |workbook| workbook.finish(out))
     }
@@ -188,10 +180,6 @@ pub enum TableCells {
 
 impl TableCells {
     /// Writes the row of the names of the columns.
-    ///
-    /// # Errors
-    ///
-    /// As [`RowWriter::write`].
     pub fn write_header(&self, writer: &mut RowWriter, out: &mut Vec<u8>) -> Result<(), ReadError> {
         match self {
             TableCells::Members(table) => {

@@ -117,10 +117,6 @@ impl Workbook {
     }
 
     /// Ends the workbook, and appends the rest of its bytes.
-    ///
-    /// # Errors
-    ///
-    /// As [`Workbook::write_row`].
     pub fn finish(&mut self, out: &mut Vec<u8>) -> Result<(), ReadError> {
         if let Some(zip) = self.zip.take() {
             end(zip, self.sheets).map_err(refused)?;

@@ -41,17 +41,9 @@ pub trait RecordStore: Sync {
     fn row_id(&self, entity: Entity, row: u32) -> Result<u64, ReadError>;
 
     /// The name of a row; `None` where it has none, or is suppressed.
-    ///
-    /// # Errors
-    ///
-    /// As [`RecordStore::row_id`].
     fn row_name(&self, entity: Entity, row: u32) -> Result<Option<&str>, ReadError>;
 
     /// The id and the name of a row, of an entity that others refer to.
-    ///
-    /// # Errors
-    ///
-    /// As [`RecordStore::row_id`].
     fn reference(&self, entity: Entity, row: u32) -> Result<(u64, Option<&[u8]>), ReadError>;
 
     /// The text of a code.
@@ -62,10 +54,6 @@ pub trait RecordStore: Sync {
     fn code(&self, code: u32) -> Result<&[u8], ReadError>;
 
     /// The name of a code; `None` where it has none.
-    ///
-    /// # Errors
-    ///
-    /// As [`RecordStore::code`].
     fn code_name(&self, code: u32) -> Result<Option<&[u8]>, ReadError>;
 
     /// Whether a row has a record that is not suppressed.
@@ -73,10 +61,6 @@ pub trait RecordStore: Sync {
 
     /// Whether a reference to a row has an id alone because the record is suppressed. Where records were suppressed, each id
     /// without a record and a name counts as such: a snapshot that was built without them cannot tell.
-    ///
-    /// # Errors
-    ///
-    /// As [`RecordStore::row_id`].
     fn is_placeholder(&self, entity: Entity, row: u32) -> Result<bool, ReadError>;
 
     /// The bytes of the record in a row.

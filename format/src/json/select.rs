@@ -81,10 +81,6 @@ pub trait Resolver {
     fn before_record(&mut self, out_bytes: usize) -> Result<(), SelectError>;
 
     /// Called after an object or array is written; `out_bytes` is the size of the output so far.
-    ///
-    /// # Errors
-    ///
-    /// As [`Resolver::before_record`].
     fn check_size(&mut self, out_bytes: usize) -> Result<(), SelectError>;
 
     /// Writes the value `number` of the record with this entity and row.

@@ -74,10 +74,6 @@ fn identified(
 }
 
 /// Finds the records that a question may mean, the best first, at most [`CANDIDATES_MAX`].
-///
-/// # Errors
-///
-/// If the snapshot is damaged or the deadline passes.
 pub fn find_matches(
     snapshot: &Snapshot,
     question: &Question,

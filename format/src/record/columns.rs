@@ -80,10 +80,6 @@ pub trait Columns {
 
 /// Reads the next value of a record and puts it into a column; passes over the value if the column is
 /// skipped.
-///
-/// # Errors
-///
-/// As [`Columns::put`].
 pub fn fill<T: Columns + Stored, C: Column>(
     from: &mut RecordReader<'_>,
     column: &mut C,
@@ -93,10 +89,6 @@ pub fn fill<T: Columns + Stored, C: Column>(
 }
 
 /// Puts the value at a place into a column, unless the column is skipped.
-///
-/// # Errors
-///
-/// As [`Columns::put`].
 pub fn fill_from<T: Columns, C: Column>(
     mut from: RecordReader<'_>,
     column: &mut C,
@@ -106,10 +98,6 @@ pub fn fill_from<T: Columns, C: Column>(
 }
 
 /// As [`fill_from`], of a member of an object. `_member` names its type.
-///
-/// # Errors
-///
-/// As [`Columns::put`].
 pub fn fill_member<T, M: Columns, C: Column>(
     _member: fn(&T) -> &M,
     from: RecordReader<'_>,
@@ -190,10 +178,6 @@ fn pair<C: Column>(column: &mut C) -> Result<&mut [C; 2], ReadError> {
 }
 
 /// Puts the id and the name of the record in a row into a column.
-///
-/// # Errors
-///
-/// As [`Columns::put`].
 pub fn put_reference<C: Column>(
     entity: Entity,
     row: u32,

@@ -87,10 +87,6 @@ impl PathTree {
 pub trait Gather: Stored {
     /// Reads the next value of a record and calls `visit` with the number of a path and a value at its
     /// end, for every value.
-    ///
-    /// # Errors
-    ///
-    /// If the bytes are no such value.
     fn gather<'r>(
         from: &mut RecordReader<'r>,
         tree: &PathTree,

@@ -77,10 +77,6 @@ pub trait Leaf: Stored {
     fn leaf_schema() -> Schema;
 
     /// Reads the next value of a record.
-    ///
-    /// # Errors
-    ///
-    /// If the bytes are no such value.
     fn read_leaf<'r>(from: &mut RecordReader<'r>) -> Result<LeafValue<'r>, ReadError>;
 }
 

@@ -82,10 +82,6 @@ pub trait Record: Describe + Build + Gather + Render + SelectMember + Columns + 
     fn order_count(&self) -> Option<u64>;
 
     /// The member `name` of a packed record.
-    ///
-    /// # Errors
-    ///
-    /// If the bytes are no packed record.
     fn name(packed: &[u8]) -> Result<Option<&str>, ReadError>;
 }
 
@@ -124,10 +120,6 @@ struct StoredRecord<'r> {
 }
 
 /// Reads the two parts of a stored record, after rkyv has checked that they lie inside its bytes.
-///
-/// # Errors
-///
-/// If the bytes are no stored record.
 #[inline]
 pub fn access(stored: &[u8]) -> Result<RecordBytes<'_>, ReadError> {
     let invalid = |_| ReadError::corrupt("records", "an archived record does not validate");
@@ -174,10 +166,6 @@ pub fn pack<T: Stored>(object: &T, writer: &mut RecordWriter) -> Vec<u8> {
 }
 
 /// Reads a whole packed record or object, whose texts must be UTF-8 and which must have no other bytes.
-///
-/// # Errors
-///
-/// If the bytes are no such record.
 pub fn read<T: Stored>(packed: &[u8]) -> Result<T, ReadError> {
     let mut from = RecordReader::new(packed)?;
     let record = T::read(&mut from)?;
@@ -186,10 +174,6 @@ pub fn read<T: Stored>(packed: &[u8]) -> Result<T, ReadError> {
 }
 
 /// Calls `visit` with each slot of a packed record, in the order of the declaration.
-///
-/// # Errors
-///
-/// If the bytes are no packed record.
 pub fn visit_slots<R: Record>(
     packed: &[u8],
     visit: &mut dyn FnMut(Slot<SlotNumber>),

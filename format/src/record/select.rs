@@ -28,10 +28,6 @@ impl SelectionWriter<'_, '_> {
     /// Writes selected members of the record in a row; `null` if the row has no record.
     ///
     /// Cost: passes over the whole record, however small the selection is.
-    ///
-    /// # Errors
-    ///
-    /// As [`Select::select`].
     pub fn record(
         &mut self,
         entity: Entity,

@@ -92,10 +92,6 @@ macro_rules! standing {
 
         impl Standing {
             /// Writes the members into the object that was begun.
-            ///
-            /// # Errors
-            ///
-            /// If the bytes are damaged.
             pub fn render_members(
                 from: &mut RecordReader<'_>,
                 writer: &mut JsonWriter<'_>,

@@ -27,24 +27,12 @@ pub trait Stored: Sized {
     fn write(&self, to: &mut RecordWriter);
 
     /// Reads the next value of a record.
-    ///
-    /// # Errors
-    ///
-    /// If the bytes are no such value.
     fn read(from: &mut RecordReader<'_>) -> Result<Self, ReadError>;
 
     /// Passes over the next value of a record.
-    ///
-    /// # Errors
-    ///
-    /// If the bytes are no such value.
     fn skip(from: &mut RecordReader<'_>) -> Result<(), ReadError>;
 
     /// Passes over the next value of a record and calls `visit` with each reference and code in it.
-    ///
-    /// # Errors
-    ///
-    /// As [`Stored::skip`].
     fn slots(
         from: &mut RecordReader<'_>,
         _: &mut dyn FnMut(Slot<SlotNumber>),
@@ -53,10 +41,6 @@ pub trait Stored: Sized {
     }
 
     /// Passes over the next value of a record and adds up the bytes of its members.
-    ///
-    /// # Errors
-    ///
-    /// As [`Stored::skip`].
     fn measure(from: &mut RecordReader<'_>, _: &mut Measured) -> Result<(), ReadError> {
         Self::skip(from)
     }
@@ -68,10 +52,6 @@ pub trait StoredObject: Stored {
     type Members<'r>: AsRef<[RecordReader<'r>]>;
 
     /// Passes over the next object of a record and returns the places of its members.
-    ///
-    /// # Errors
-    ///
-    /// As [`Stored::skip`].
     fn locate<'r>(from: &mut RecordReader<'r>) -> Result<Self::Members<'r>, ReadError>;
 }
 

@@ -40,10 +40,6 @@ impl<T> Lazy<T> {
     }
 
     /// The open index, for a reader.
-    ///
-    /// # Errors
-    ///
-    /// As [`Lazy::open`].
     #[inline]
     pub fn get(&self) -> Result<&T, ReadError> {
         self.open().map_err(|error| match error {

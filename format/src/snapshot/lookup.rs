@@ -15,18 +15,10 @@ use crate::storage::error::ReadError;
 /// records that are not written yet.
 pub trait RecordLookup: ReferenceLookup {
     /// Follows the chain of merges of an id to its end; returns an id that was not merged unchanged.
-    ///
-    /// # Errors
-    ///
-    /// If the bytes are damaged.
     fn merged_into(&self, entity: Entity, id: u64) -> Result<u64, ReadError>;
 
     /// The row of the record with an id, or the rows of unresolved references with the id. The id
     /// must not be merged.
-    ///
-    /// # Errors
-    ///
-    /// If the bytes are damaged.
     fn rows_with(&self, entity: Entity, id: u64) -> Result<Range<u32>, ReadError>;
 
     /// The ids that the record in a row refers to, ascending. A suppressed record refers to nothing.
@@ -37,10 +29,6 @@ pub trait RecordLookup: ReferenceLookup {
     fn references(&self, entity: Entity, row: u32) -> Result<Vec<u64>, ReadError>;
 
     /// Whether any record that is not suppressed refers to the record in a row.
-    ///
-    /// # Errors
-    ///
-    /// As [`RecordLookup::references`].
     fn is_cited(&self, entity: Entity, row: u32) -> Result<bool, ReadError>;
 
     /// Calls `visit` with each value at each end of a tree through the record in a row. A suppressed

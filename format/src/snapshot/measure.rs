@@ -21,10 +21,6 @@ pub struct RecordSizes {
 
 impl Snapshot {
     /// Reads every record of an entity that is not suppressed, and adds up the bytes of its members.
-    ///
-    /// # Errors
-    ///
-    /// Where the bytes of a record are damaged.
     pub fn measure_records(&self, entity: Entity) -> Result<RecordSizes, ReadError> {
         let mut sizes = RecordSizes::default();
         for row in (0..self.count(entity)).filter(|row| !self.suppressed().has(entity, *row)) {

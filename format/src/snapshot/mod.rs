@@ -428,10 +428,6 @@ impl Snapshot {
 
     /// The name of a row, of an entity that others refer to; `None` where the row is suppressed or
     /// has no name.
-    ///
-    /// # Errors
-    ///
-    /// As [`Snapshot::row_id`].
     pub fn row_name(&self, entity: Entity, row: u32) -> Result<Option<&str>, ReadError> {
         if self.suppressed.has(entity, row) {
             return Ok(None);
@@ -444,10 +440,6 @@ impl Snapshot {
 
     /// The name of the id of a row: as [`Snapshot::row_name`], and of an unresolved id with several
     /// spellings the first name.
-    ///
-    /// # Errors
-    ///
-    /// As [`Snapshot::row_id`].
     pub fn name_of_id(&self, entity: Entity, row: u32) -> Result<Option<&str>, ReadError> {
         if row < self.count(entity) {
             return self.row_name(entity, row);
@@ -458,10 +450,6 @@ impl Snapshot {
 
     /// The name of the record in a row, of any entity. Includes suppressed records: a binary search
     /// of the order by name compares with them.
-    ///
-    /// # Errors
-    ///
-    /// As [`Snapshot::row_id`].
     pub fn name(&self, entity: Entity, row: u32) -> Result<Option<&str>, ReadError> {
         static NAMES: LazyLock<Vec<PathTree>> = LazyLock::new(|| {
             let tree_of = |entity| {
@@ -507,10 +495,6 @@ impl Snapshot {
     }
 
     /// The dictionary of an entity's folded alternative names; `None` where the entity has none.
-    ///
-    /// # Errors
-    ///
-    /// Where the bytes that describe the dictionary cannot be read.
     pub fn alternatives(&self, entity: Entity) -> Result<Option<&Dictionary>, ReadError> {
         self.files_of(entity).alternatives.as_ref().map(Lazy::get).transpose()
     }
@@ -547,10 +531,6 @@ impl Snapshot {
 
     /// The full-text index of an entity; `None` where the entity has no full-text search, or the snapshot was built
     /// without.
-    ///
-    /// # Errors
-    ///
-    /// Where the bytes that describe the index cannot be read.
     pub fn full_text(&self, entity: Entity) -> Result<Option<&FullText>, ReadError> {
         self.files_of(entity).full_text.as_ref().map(Lazy::get).transpose()
     }
@@ -658,10 +638,6 @@ impl Snapshot {
     }
 
     /// The name of a code.
-    ///
-    /// # Errors
-    ///
-    /// As [`Snapshot::code`].
     pub fn code_name(&self, code: u32) -> Result<Option<&str>, ReadError> {
         self.mapped.strings.text(code as usize * 2 + 1)
     }

@@ -53,10 +53,6 @@ impl Snapshot {
 
     /// Opens the snapshot in a directory, with its files mapped or copied into memory. A copy takes
     /// time and memory in proportion to the snapshot's size.
-    ///
-    /// # Errors
-    ///
-    /// As [`Snapshot::open`].
     pub fn open_with_mode(path: &Path, mode: LoadMode) -> Result<Snapshot, OpenError> {
         Opening::new(path, mode, None)?.finish()
     }
@@ -74,10 +70,6 @@ impl Snapshot {
     }
 
     /// Opens a snapshot whose chunks a host gives, by its manifest: [`Snapshot::collecting`] notes them.
-    ///
-    /// # Errors
-    ///
-    /// As [`Snapshot::open_fetched`].
     #[cfg(target_family = "wasm")]
     pub fn open_given(
         manifest: Manifest,

@@ -310,10 +310,6 @@ impl Archive {
     }
 
     /// The little-endian `u64` at an offset.
-    ///
-    /// # Errors
-    ///
-    /// As [`Archive::bytes`].
     #[inline]
     pub fn u64_at(&self, from: usize) -> Result<u64, ReadError> {
         let bytes = self.bytes(from, from.saturating_add(8))?;
@@ -323,10 +319,6 @@ impl Archive {
     }
 
     /// The little-endian `u32` at an offset.
-    ///
-    /// # Errors
-    ///
-    /// As [`Archive::bytes`].
     #[inline]
     pub fn u32_at(&self, from: usize) -> Result<u32, ReadError> {
         let bytes = self.bytes(from, from.saturating_add(4))?;

@@ -33,10 +33,6 @@ pub struct BlobsWriter {
 
 impl BlobsWriter {
     /// Creates a file that starts with a header and a prefix of fixed size.
-    ///
-    /// # Errors
-    ///
-    /// Where the system refuses.
     pub fn create(path: &Path, header: Header, prefix: &[u8]) -> io::Result<BlobsWriter> {
         let mut file = FileWriter::create(path)?;
         file.write_all(&header.encode())?;
@@ -46,10 +42,6 @@ impl BlobsWriter {
     }
 
     /// Appends a blob.
-    ///
-    /// # Errors
-    ///
-    /// Where the system refuses.
     pub fn push(&mut self, blob: Option<&[u8]>) -> io::Result<()> {
         let mark = if blob.is_none() { NULL } else { 0 };
         let offset = self.file.position_bytes() | mark;
@@ -58,10 +50,6 @@ impl BlobsWriter {
     }
 
     /// Appends the adjacent blobs in `bytes`, given their lengths.
-    ///
-    /// # Errors
-    ///
-    /// Where the system refuses.
     pub fn push_all(&mut self, bytes: &[u8], lengths: &[u32]) -> io::Result<()> {
         let mut offset = self.file.position_bytes();
         for length in lengths {
@@ -72,10 +60,6 @@ impl BlobsWriter {
     }
 
     /// Appends the offsets and finishes the file.
-    ///
-    /// # Errors
-    ///
-    /// Where the system refuses.
     pub fn finish(mut self) -> io::Result<Written> {
         self.offsets.write_all(&self.file.position_bytes().to_le_bytes())?;
         self.offsets.move_to(&mut self.file)?;
@@ -102,10 +86,6 @@ impl Spool {
     }
 
     /// Moves all bytes to the end of `out`; the spool is empty afterwards.
-    ///
-    /// # Errors
-    ///
-    /// Where the system refuses.
     pub fn move_to(&mut self, out: &mut impl Write) -> io::Result<()> {
         self.file.flush()?;
         let file = self.file.get_mut();
@@ -116,10 +96,6 @@ impl Spool {
     }
 
     /// Returns all bytes; the spool is empty afterwards.
-    ///
-    /// # Errors
-    ///
-    /// Where the system refuses.
     pub fn take(&mut self) -> io::Result<Spooled> {
         let file = std::mem::replace(&mut self.file, fresh(&self.directory));
         let mut file = file.into_inner().map_err(|error| error.into_error())?;
@@ -128,10 +104,6 @@ impl Spool {
     }
 
     /// Returns all bytes as a map; the spool is empty afterwards.
-    ///
-    /// # Errors
-    ///
-    /// Where the system refuses.
     pub fn take_map(&mut self) -> io::Result<Map> {
         Map::open(&self.take()?.into_file()?)
     }
@@ -152,10 +124,6 @@ impl Write for Spool {
 }
 
 /// Creates an unnamed file in `directory`. The system removes the file with its last handle.
-///
-/// # Errors
-///
-/// Where the system refuses.
 pub fn unnamed_file(directory: &Path) -> io::Result<File> {
     tempfile::tempfile_in(directory)
 }
@@ -220,19 +188,11 @@ impl Blobs {
     }
 
     /// The size of the blob at an index, 0 where the blob is null. Does not read the blob.
-    ///
-    /// # Errors
-    ///
-    /// As [`Blobs::get`].
     pub fn size_bytes(&self, index: usize) -> Result<usize, ReadError> {
         Ok(self.range(index)?.map_or(0, |range| range.len()))
     }
 
     /// Whether the blob at an index and its offsets are verified, and so were read from disk once.
-    ///
-    /// # Errors
-    ///
-    /// As [`Blobs::get`].
     pub(crate) fn is_verified(&self, index: usize) -> Result<bool, ReadError> {
         if !self.archive.is_verified(self.offsets_at(index)) {
             return Ok(false);
@@ -247,10 +207,6 @@ impl Blobs {
     }
 
     /// Starts to read the blob at an index from disk; returns its size.
-    ///
-    /// # Errors
-    ///
-    /// As [`Blobs::get`].
     pub(crate) fn fetch(&self, index: usize) -> Result<usize, ReadError> {
         let Some(range) = self.range(index)? else { return Ok(0) };
         self.archive.fetch(range.start, range.end);

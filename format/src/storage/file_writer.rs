@@ -105,10 +105,6 @@ pub struct FileWriter {
 
 impl FileWriter {
     /// Creates a file that must not exist yet.
-    ///
-    /// # Errors
-    ///
-    /// Where the system refuses.
     pub fn create(path: &Path) -> io::Result<FileWriter> {
         let mut values_path = path.as_os_str().to_owned();
         values_path.push(VALUES);
@@ -137,10 +133,6 @@ impl FileWriter {
     }
 
     /// Writes the last chunk, and starts to sync the file.
-    ///
-    /// # Errors
-    ///
-    /// Where the system refuses.
     pub fn finish(mut self) -> io::Result<Written> {
         let rest = std::mem::take(&mut self.buffer);
         self.write_chunks(&rest)?;

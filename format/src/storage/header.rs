@@ -173,10 +173,6 @@ impl Header {
 
     /// Decodes a header, and checks that it belongs to the archive of `kind` and `entity` and was
     /// written with the same schema hash.
-    ///
-    /// # Errors
-    ///
-    /// See [`HeaderError`].
     pub fn decode(
         bytes: &[u8],
         kind: FileKind,

@@ -53,10 +53,6 @@ pub struct ColumnsWriter {
 
 impl ColumnsWriter {
     /// Creates a file that starts with a header.
-    ///
-    /// # Errors
-    ///
-    /// Where the system refuses.
     pub fn create(path: &Path, header: Header) -> io::Result<ColumnsWriter> {
         let mut file = FileWriter::create(path)?;
         file.write_all(&header.encode())?;
@@ -65,19 +61,11 @@ impl ColumnsWriter {
     }
 
     /// Appends a value to the column.
-    ///
-    /// # Errors
-    ///
-    /// Where the system refuses.
     pub fn push(&mut self, value: u64) -> io::Result<()> {
         self.file.write_all(&value.to_le_bytes())
     }
 
     /// Appends a pair with a greater id than the one before. Call after the last [`ColumnsWriter::push`].
-    ///
-    /// # Errors
-    ///
-    /// Where the system refuses.
     pub fn push_pair(&mut self, id: u64, other: &[u8]) -> io::Result<()> {
         if self.pairs.is_multiple_of(FENCE_IDS) {
             self.fences.write_all(&id.to_le_bytes())?;
@@ -91,10 +79,6 @@ impl ColumnsWriter {
     }
 
     /// Appends the layers of fences, and finishes the file.
-    ///
-    /// # Errors
-    ///
-    /// Where the system refuses.
     pub fn finish(mut self) -> io::Result<Written> {
         self.fences.move_to(&mut self.file)?;
         for _ in 1..layer_lengths(self.pairs as u64).len() {
@@ -275,10 +259,6 @@ impl Ids {
     }
 
     /// The n-th smallest id of a record, from 0, and the record's row.
-    ///
-    /// # Errors
-    ///
-    /// As [`Ids::row_at`].
     #[inline]
     pub fn pair(&self, rank: usize) -> Result<(u64, u32), ReadError> {
         if rank >= self.published {
@@ -418,10 +398,6 @@ impl Redirects {
     }
 
     /// Checks the fences.
-    ///
-    /// # Errors
-    ///
-    /// As [`Ids::verify`].
     pub(crate) fn verify(&self) -> Result<(), ReadError> {
         verify_fences::<REDIRECT_BYTES>(&self.archive, HEADER_BYTES, self.count)
     }

@@ -341,10 +341,6 @@ impl Verifier {
     }
 
     /// Whether bytes are those of a chunk. Does not count the chunk as verified.
-    ///
-    /// # Errors
-    ///
-    /// Where a value above the chunk is damaged.
     pub fn holds(
         &self,
         hashes: &(impl Unverified + ?Sized),
@@ -382,10 +378,6 @@ impl Verifier {
     }
 
     /// Whether bytes are those of a run of values, by the value above it in the hashes.
-    ///
-    /// # Errors
-    ///
-    /// Where a value above the run is damaged.
     pub fn holds_run(
         &self,
         hashes: &(impl Unverified + ?Sized),
@@ -551,10 +543,6 @@ impl Verifier {
     }
 
     /// Verifies the last level against the root.
-    ///
-    /// # Errors
-    ///
-    /// Where the last level is damaged.
     pub fn verify_top(&self, hashes: &(impl Unverified + ?Sized)) -> Result<(), Damage> {
         match self.levels.len() {
             0 => Ok(()),

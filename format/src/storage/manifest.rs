@@ -174,10 +174,6 @@ impl Manifest {
     }
 
     /// Parses a manifest. Accepts only the text that [`Manifest::text`] writes.
-    ///
-    /// # Errors
-    ///
-    /// See [`ManifestError`].
     pub fn read(text: &[u8]) -> Result<Manifest, ManifestError> {
         #[derive(Deserialize)]
         struct Version {

@@ -46,10 +46,6 @@ pub struct NamesWriter {
 
 impl NamesWriter {
     /// Creates a file that starts with a header; the header's rows must be added.
-    ///
-    /// # Errors
-    ///
-    /// Where the system refuses.
     pub fn create(path: &Path, header: Header) -> io::Result<NamesWriter> {
         let mut file = FileWriter::create(path)?;
         file.write_all(&header.encode())?;
@@ -84,10 +80,6 @@ impl NamesWriter {
     }
 
     /// Appends the long names and finishes the file.
-    ///
-    /// # Errors
-    ///
-    /// Where the system refuses.
     pub fn finish(mut self) -> io::Result<Written> {
         self.long_names.move_to(&mut self.file)?;
         self.file.finish()

@@ -105,10 +105,6 @@ impl Publication {
     }
 
     /// Parses a publication. The caller limits the text to [`PUBLICATION_BYTES_MAX`].
-    ///
-    /// # Errors
-    ///
-    /// See [`PublicationError`].
     pub fn read(text: &[u8]) -> Result<Publication, PublicationError> {
         #[derive(Deserialize)]
         struct Version {

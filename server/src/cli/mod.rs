@@ -203,20 +203,12 @@ impl Cli {
 }
 
 /// Prints a text to standard output.
-///
-/// # Errors
-///
-/// Standard output cannot be written.
 pub fn print(text: &[u8]) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(text).and_then(|()| out.flush())
 }
 
 /// Writes one manual page for the program and one for each command.
-///
-/// # Errors
-///
-/// A page cannot be written.
 pub fn write_manual(directory: &Path) -> io::Result<()> {
     clap_mangen::generate_to(definition(), directory)
 }

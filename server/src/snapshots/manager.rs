@@ -108,10 +108,6 @@ enum Serving {
 
 impl SnapshotManager {
     /// Opens a mapped snapshot without a suppression list; `verify` reads the whole snapshot first.
-    ///
-    /// # Errors
-    ///
-    /// As [`SnapshotManager::open_with`].
     pub fn open(source: &SnapshotSource, verify: bool) -> Result<SnapshotManager, LoadError> {
         let options = OpenOptions {
             verify,

@@ -63,10 +63,6 @@ pub fn require_side_table(
 }
 
 /// Detects the side table of a file by its header, or by the members of its first JSON object.
-///
-/// # Errors
-///
-/// Where the file cannot be read.
 pub fn detect_side_table(path: &Path) -> Result<DetectedTable> {
     let diagnostics = Diagnostics::default();
     let mut elements = Elements::open(path, &ReadLimits::for_detection(), &diagnostics)?;

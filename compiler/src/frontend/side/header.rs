@@ -85,10 +85,6 @@ pub struct ListHeader<T> {
 
 /// Searches the first [`ROWS_SEARCHED`] rows of a file for a header, with each delimiter in turn.
 /// `matches` decides whether a row's headings are the header.
-///
-/// # Errors
-///
-/// Where the file cannot be read.
 pub fn find<T>(
     path: &Path,
     diagnostics: &Diagnostics,

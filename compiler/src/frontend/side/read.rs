@@ -90,10 +90,6 @@ pub fn read_list<C: Default, V: SideValue>(
 
 /// Reads JSON objects, one per line or all in one array, and returns the number of uncompressed
 /// bytes.
-///
-/// # Errors
-///
-/// Where the part cannot be read or the object cannot be written.
 pub fn read_elements<V: SideValue>(
     table: &SideTable,
     read: ReadElement<V>,

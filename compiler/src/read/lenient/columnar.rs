@@ -26,10 +26,6 @@ pub(crate) trait ColumnarValue<'de>: Deserializer<'de> + Copy {
     fn elements(self) -> Option<Self::Elements>;
 
     /// The value, if it is a scalar of a usual type.
-    ///
-    /// # Errors
-    ///
-    /// Where the value cannot be read.
     fn scalar(self) -> Result<Scalar<'de>, Self::Error>;
 }
 

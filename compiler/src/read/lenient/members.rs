@@ -140,10 +140,6 @@ pub(crate) fn from_str_skipping_unread<'de, T: Members<'de>>(
 }
 
 /// Reads the members of a stored object.
-///
-/// # Errors
-///
-/// Where the object cannot be read.
 pub(crate) fn from_columnar<'de, T: Members<'de>, V: ColumnarValue<'de>>(
     object: V,
     diagnostics: &Diagnostics,

@@ -51,10 +51,6 @@ pub enum RowList<'s> {
 
 impl RowList<'_> {
     /// Calls `visit` with each row, ascending, until `visit` returns false.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the bytes are damaged.
     pub fn each(&self, mut visit: impl FnMut(u32) -> bool) -> Result<(), ReadError> {
         match self {
             RowList::Rows(rows) => {
@@ -113,10 +109,6 @@ impl InArchive for CitationsFile {
 
 impl CitationsFile {
     /// Opens a `citations` archive.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the directory is damaged.
     pub fn open(archive: Archive) -> Result<CitationsFile, ArchiveError> {
         let header = archive.header();
         let refused = |expected: usize| ArchiveError::Length {
@@ -190,10 +182,6 @@ impl CitationsFile {
     }
 
     /// The records whose list is not empty.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the bytes are damaged.
     pub fn present(&self, direction: Direction) -> Result<Postings<'_>, ReadError> {
         let PostingsRange { from, to, is_long } = self.section(direction).present;
         Postings::open(&self.archive, from, to, is_long)

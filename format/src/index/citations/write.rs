@@ -36,10 +36,6 @@ struct SectionWriter {
 
 impl CitationsWriter {
     /// Creates `path` and writes the header, which has the number of records and of rows.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the file cannot be written.
     pub fn create(path: &Path, header: Header) -> io::Result<CitationsWriter> {
         let mut file = FileWriter::create(path)?;
         file.write_all(&header.encode())?;

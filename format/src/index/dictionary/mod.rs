@@ -46,10 +46,6 @@ impl InArchive for Dictionary {
 
 impl Dictionary {
     /// Opens the file.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the directory is damaged or inconsistent.
     pub fn open(archive: Archive) -> Result<Dictionary, ArchiveError> {
         let (directory_from, [texts, last, postings_from, table_from, shards]) =
             archive.directory()?;
@@ -81,10 +77,6 @@ impl Dictionary {
     }
 
     /// Moves to the first text at or after `text`.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the bytes are damaged.
     pub fn seek(&self, text: &[u8]) -> Result<DictionaryCursor<'_>, ReadError> {
         let texts = self.blocks.cursor(&self.archive);
         let mut cursor = DictionaryCursor { dictionary: self, texts, rows: EntryRows::NONE };
@@ -113,10 +105,6 @@ impl<'s> DictionaryCursor<'s> {
     }
 
     /// Moves to the next text and tells whether there is one.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the bytes are damaged.
     pub fn advance(&mut self) -> Result<bool, ReadError> {
         self.step(&[])
     }
@@ -208,10 +196,6 @@ impl EntryRows<'_> {
     }
 
     /// Calls `visit` with each row, ascending.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the bytes are damaged.
     pub fn each(&self, mut visit: impl FnMut(u32)) -> Result<(), ReadError> {
         match self {
             EntryRows::Inline(rows) => rows.each(|row, _| visit(row)),
@@ -232,10 +216,6 @@ pub struct InlineRows<'s> {
 
 impl InlineRows<'_> {
     /// Calls `visit` with each row, ascending, and its mark.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the bytes are damaged.
     pub fn each(&self, mut visit: impl FnMut(u32, u8)) -> Result<(), ReadError> {
         let mut reader = ByteReader(self.bytes);
         let mut next = 0u64;

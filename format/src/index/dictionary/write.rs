@@ -54,10 +54,6 @@ pub struct DictionaryWriter {
 
 impl DictionaryWriter {
     /// Creates `path` and writes the header.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the file cannot be written.
     pub fn create(path: &Path, header: Header) -> io::Result<DictionaryWriter> {
         let mut file = FileWriter::create(path)?;
         file.write_all(&header.encode())?;
@@ -104,10 +100,6 @@ impl DictionaryWriter {
     }
 
     /// Writes the postings, shards and directory, and closes the file.
-    ///
-    /// # Errors
-    ///
-    /// Fails if writing fails.
     pub fn finish(mut self) -> io::Result<Written> {
         self.blocks.close_block(&mut self.file)?;
         let postings_from = self.file.position_bytes();

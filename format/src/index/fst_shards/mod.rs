@@ -66,10 +66,6 @@ fn other(error: fst::Error) -> io::Error {
 impl FstShardsWriter {
     /// Creates a writer without texts. It keeps the shards in `directory` until
     /// [`FstShardsWriter::finish`].
-    ///
-    /// # Errors
-    ///
-    /// Fails if the transducer cannot be created.
     pub fn new(directory: &Path) -> io::Result<FstShardsWriter> {
         FstShardsWriter::with_shards_of(SHARD_BYTES, directory)
     }
@@ -113,10 +109,6 @@ impl FstShardsWriter {
     }
 
     /// Appends the shards and their table to a file.
-    ///
-    /// # Errors
-    ///
-    /// Fails if reading the scratch file or writing fails.
     pub fn finish(mut self, file: &mut FileWriter) -> io::Result<ShardTable> {
         if !self.is_empty {
             self.close_shard()?;
@@ -154,10 +146,6 @@ pub struct FstShards {
 
 impl FstShards {
     /// Opens `count` shards whose table lies at `table_from`.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the table is damaged or inconsistent.
     pub fn open(
         archive: &Archive,
         table_from: usize,
@@ -232,10 +220,6 @@ impl FstShards {
     }
 
     /// The number of a text, or `None` if the map does not hold the text.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the bytes are damaged.
     pub fn get(&self, archive: &Archive, text: &[u8]) -> Result<Option<u64>, ReadError> {
         match self.shard_of(text) {
             Some(shard) => Ok(self.shard(archive, shard)?.get(text)),
@@ -244,10 +228,6 @@ impl FstShards {
     }
 
     /// The first text at or after `text`, with its number. Cost: a look-up in one or two shards.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the bytes are damaged.
     pub fn first_from(
         &self,
         archive: &Archive,

@@ -340,10 +340,6 @@ impl<'s> Order<'s> {
     }
 
     /// How many rows have each code; `None` where first ranks are not stored. Cost: one read.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the bytes are damaged.
     pub fn counts(&self) -> Result<Option<Vec<u64>>, ReadError> {
         if !self.layout.has_starts() {
             return Ok(None);
@@ -430,10 +426,6 @@ impl<'s> Order<'s> {
 
     /// Binary-searches the codes of the values from `low` to `high`, both included. Cost:
     /// 2 × log2(distinct) reads.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the bytes are damaged.
     pub fn codes_between(&self, low: u64, high: u64) -> Result<Range<u64>, ReadError> {
         let (low, high) = if self.spec.is_descending() { (!high, !low) } else { (low, high) };
         if low > high {
@@ -451,10 +443,6 @@ impl<'s> Order<'s> {
     }
 
     /// The ranks of the rows with these codes. Cost: two reads, or 4 × log2(rows) where first ranks are not stored.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the bytes are damaged.
     pub fn ranks_of(&self, codes: Range<u64>) -> Result<Range<u32>, ReadError> {
         let from = self.first_rank(codes.start);
         if codes.end <= codes.start {
@@ -533,10 +521,6 @@ impl<'s> Order<'s> {
 
     /// Binary-searches the number of checkpoints whose rank is below `rank`. Cost:
     /// log2(checkpoints) reads.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the bytes are damaged.
     pub fn checkpoints_below(&self, rank: u32) -> Result<usize, ReadError> {
         let at = |checkpoint| {
             let from = self.layout.checkpoint_ranks_from + checkpoint * 4;

@@ -176,10 +176,6 @@ impl PassBuilder {
 impl OrdersWriter {
     /// Creates `path` and writes the header. The second pass of an order uses windows of at most
     /// `memory_bytes`, or of one chunk.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the file cannot be written.
     pub fn create(path: &Path, header: Header, memory_bytes: usize) -> io::Result<OrdersWriter> {
         let mut file = FileWriter::create(path)?;
         file.write_all(&header.encode())?;
@@ -189,10 +185,6 @@ impl OrdersWriter {
     }
 
     /// Appends an order of all rows, given in the order of their ranks.
-    ///
-    /// # Errors
-    ///
-    /// Fails if `ranked` fails or writing fails.
     pub fn push(
         &mut self,
         ranked: impl Iterator<Item = io::Result<RankedRow>>,
@@ -204,10 +196,6 @@ impl OrdersWriter {
 
     /// Appends an order that went through the first pass. An order may be appended again, for another path
     /// with the same values; [`OrderParts::Checkpoints`] and orders of texts have no values.
-    ///
-    /// # Errors
-    ///
-    /// Fails if writing fails.
     pub fn push_pass(&mut self, pass: &mut FirstPass, parts: OrderParts) -> io::Result<()> {
         let mut layout = OrderLayout {
             values_from: self.position(),
@@ -306,10 +294,6 @@ impl OrdersWriter {
     }
 
     /// Writes the directory and closes the file.
-    ///
-    /// # Errors
-    ///
-    /// Fails if writing fails.
     pub fn finish(mut self) -> io::Result<Written> {
         for layout in &self.directory {
             for field in layout.fields() {

@@ -494,10 +494,6 @@ impl<'s> Postings<'s> {
 
     /// Finds the rows of a chunk. Cost: log2(chunks) reads of entries, none of rows. A short list costs
     /// log2(rows) reads.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the bytes are damaged or inconsistent.
     pub fn view(&self, chunk: u32) -> Result<ChunkView<'s>, ReadError> {
         match self.form {
             Form::Short(bytes) => {
@@ -514,10 +510,6 @@ impl<'s> Postings<'s> {
     }
 
     /// Tells whether the list has a row. Cost: as [`Postings::view`]; of a bitmap, one byte.
-    ///
-    /// # Errors
-    ///
-    /// As [`Postings::view`].
     pub fn contains(&self, row: u32) -> Result<bool, ReadError> {
         if let Form::Long { entries, chunks } = self.form
             && let Some(at) = find_entry(entries, chunks, row >> 16)
@@ -563,10 +555,6 @@ impl<'s> Postings<'s> {
     }
 
     /// Counts the rows of each of the first `chunks` chunks. Cost: the entries, no rows; all rows of a short list.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the bytes are inconsistent.
     pub fn chunk_counts(&self, chunks: u32) -> Result<Vec<u32>, ReadError> {
         let mut counts = vec![0; chunks as usize];
         let mut add = |chunk: u32, count: u32| match counts.get_mut(chunk as usize) {
@@ -592,10 +580,6 @@ impl<'s> Postings<'s> {
     }
 
     /// Calls `visit` with each row, ascending, until `visit` returns false.
-    ///
-    /// # Errors
-    ///
-    /// As [`Postings::view`].
     pub fn each(&self, mut visit: impl FnMut(u32) -> bool) -> Result<(), ReadError> {
         match self.form {
             Form::Short(bytes) => {
@@ -621,10 +605,6 @@ impl<'s> Postings<'s> {
     }
 
     /// Calls `visit` with each row of some chunks, ascending.
-    ///
-    /// # Errors
-    ///
-    /// As [`Postings::view`].
     pub fn each_in(&self, chunks: Range<u32>, mut visit: impl FnMut(u32)) -> Result<(), ReadError> {
         match self.form {
             Form::Short(bytes) => {

@@ -114,10 +114,6 @@ pub struct PrefixStatsWriter {
 
 impl PrefixStatsWriter {
     /// Creates `path` and writes the header.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the file cannot be written.
     pub fn create(path: &Path, header: Header) -> io::Result<PrefixStatsWriter> {
         let mut file = FileWriter::create(path)?;
         file.write_all(&header.encode())?;
@@ -162,10 +158,6 @@ impl PrefixStatsWriter {
     }
 
     /// Writes the shards and the directory, and closes the file.
-    ///
-    /// # Errors
-    ///
-    /// Fails if writing fails.
     pub fn finish(mut self) -> io::Result<Written> {
         let offsets_from = self.file.position_bytes();
         self.set_offsets.write_all(&offsets_from.to_le_bytes())?;
@@ -207,10 +199,6 @@ impl InArchive for PrefixStats {
 
 impl PrefixStats {
     /// Opens the file.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the directory is damaged or inconsistent.
     pub fn open(archive: Archive) -> Result<PrefixStats, ArchiveError> {
         let refused = |expected: usize| ArchiveError::Length {
             expected: expected as u64,
@@ -259,10 +247,6 @@ impl PrefixStats {
     }
 
     /// The summary of a prefix, or `None` for a rare prefix.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the bytes are damaged.
     pub fn summary(&self, prefix: &[u8]) -> Result<Option<PrefixSummary>, ReadError> {
         let number = self.summary_shards.get(&self.archive, prefix)?;
         number.map(|number| self.summary_at(number as usize)).transpose()
@@ -285,10 +269,6 @@ impl PrefixStats {
     }
 
     /// The first prefix at or after `text` that has a row set, and the set.
-    ///
-    /// # Errors
-    ///
-    /// As [`PrefixStats::summary`].
     pub fn next_set(&self, text: &[u8]) -> Result<Option<(Vec<u8>, Postings<'_>)>, ReadError> {
         let found = self.set_shards.first_from(&self.archive, text)?;
         found.map(|(prefix, number)| Ok((prefix, self.set_at(number as usize)?))).transpose()

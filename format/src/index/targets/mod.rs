@@ -153,10 +153,6 @@ impl TargetsFile {
     }
 
     /// Calls `visit` with the rows of each record, record by record, until `visit` returns false.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the bytes are damaged.
     pub fn each_record(
         &self,
         path: usize,

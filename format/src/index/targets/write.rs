@@ -33,10 +33,6 @@ struct PathWriter {
 
 impl TargetsWriter {
     /// Creates `path` and writes the header. Each path's rows are below the number in `rows`.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the file cannot be written.
     pub fn create(
         path: &Path,
         header: Header,
@@ -59,10 +55,6 @@ impl TargetsWriter {
     }
 
     /// Appends the ascending rows of the next record of a path.
-    ///
-    /// # Errors
-    ///
-    /// Fails if writing fails.
     pub fn push(&mut self, path: usize, rows: &[u32]) -> io::Result<()> {
         let path = &mut self.paths[path];
         leb128::push(rows.len() as u64, &mut path.lengths);
@@ -78,10 +70,6 @@ impl TargetsWriter {
     }
 
     /// Writes the blocks of each path, their offsets and the directory, and closes the file.
-    ///
-    /// # Errors
-    ///
-    /// Fails if writing fails.
     pub fn finish(mut self) -> io::Result<Written> {
         let mut directory = Vec::with_capacity(self.paths.len());
         for path in &mut self.paths {

@@ -93,10 +93,6 @@ pub struct TermListsWriter {
 
 impl TermListsWriter {
     /// Creates `path` and writes the header.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the file cannot be written.
     pub fn create(path: &Path, header: Header) -> io::Result<TermListsWriter> {
         let mut file = FileWriter::create(path)?;
         file.write_all(&header.encode())?;
@@ -119,10 +115,6 @@ impl TermListsWriter {
     }
 
     /// Appends the list of a term. Terms must ascend.
-    ///
-    /// # Errors
-    ///
-    /// Fails if writing fails.
     pub fn push(&mut self, term: Term, list: &mut PostingsBuilder) -> io::Result<()> {
         self.terms.write_all(&term.to_be_bytes()[16 - self.width..])?;
         self.count += 1;
@@ -145,10 +137,6 @@ impl TermListsWriter {
     }
 
     /// Ends the lists of a path. `presence` holds the rows with any of its terms.
-    ///
-    /// # Errors
-    ///
-    /// Fails if writing fails.
     pub fn end(&mut self, presence: &mut PostingsBuilder) -> io::Result<()> {
         self.write(presence)?;
         self.write_offset(0)?;
@@ -160,10 +148,6 @@ impl TermListsWriter {
     }
 
     /// Writes the directory and closes the file.
-    ///
-    /// # Errors
-    ///
-    /// Fails if writing fails.
     pub fn finish(mut self) -> io::Result<Written> {
         for field in self.directory.iter().flatten() {
             self.file.write_all(&field.to_le_bytes())?;
@@ -274,10 +258,6 @@ impl TermListsFile {
     }
 
     /// Binary-searches the number of the first term at or after `term`. Cost: log2(terms) reads.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the bytes are damaged.
     pub fn lower_bound(&self, lists: usize, term: Term) -> Result<usize, ReadError> {
         let layout = self.layout(lists)?;
         let at = |number: usize| {
@@ -302,10 +282,6 @@ impl TermListsFile {
     }
 
     /// The rows with a term, or `None` if no row has the term.
-    ///
-    /// # Errors
-    ///
-    /// As [`TermListsFile::lower_bound`].
     pub fn find(&self, lists: usize, term: Term) -> Result<Option<Postings<'_>>, ReadError> {
         let layout = self.layout(lists)?;
         // The place of the postings is read next.
@@ -356,10 +332,6 @@ impl TermListsFile {
     }
 
     /// The rows with any term of a path.
-    ///
-    /// # Errors
-    ///
-    /// As [`TermListsFile::postings`].
     pub fn presence(&self, lists: usize) -> Result<Postings<'_>, ReadError> {
         self.postings(lists, self.layout(lists)?.terms)
     }

@@ -332,10 +332,6 @@ impl GroupList {
     }
 
     /// Names the group at a position.
-    ///
-    /// # Errors
-    ///
-    /// If the snapshot is damaged.
     pub fn group(&self, at: usize, snapshot: &Snapshot) -> Result<Group, ReadError> {
         let group = self.groups.get(at).ok_or(ReadError::Internal("there is no such group"))?;
         let values: Result<Vec<GroupValue>, ReadError> = self

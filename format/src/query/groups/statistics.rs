@@ -205,10 +205,6 @@ impl Query {
     /// Computes the statistics of all matching records. Page and sort of the query have no effect.
     ///
     /// Cost: for each key, the matching rows.
-    ///
-    /// # Errors
-    ///
-    /// As [`Query::groups`].
     pub fn statistics(
         &self,
         keys: &StatisticsKeys,
@@ -248,10 +244,6 @@ impl Query {
     /// The h-index and the g-index of the matching records, where rows stand in citation order.
     ///
     /// Cost: the first matching rows, up to the greater index, and the chunks that they lie in.
-    ///
-    /// # Errors
-    ///
-    /// If the snapshot is damaged.
     pub fn citation_indexes(&self, snapshot: &Snapshot) -> Result<[u64; 2], QueryError> {
         let matches = self.resolve(snapshot, Deadline::NEVER)?;
         Ok(citation_indexes(&matches, snapshot.order_by(self.entity, CITATIONS)?)?)

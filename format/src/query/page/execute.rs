@@ -90,10 +90,6 @@ impl Query {
     /// Cost: one pass over the containers of the clauses, unless an earlier query kept the counts or the set.
     /// The page adds a part that depends on the sort, not on the page number. No record is read, unless a search has words longer than the
     /// index keeps, or a filter is by versions.
-    ///
-    /// # Errors
-    ///
-    /// If the snapshot is damaged or the deadline passes.
     pub fn execute(
         &self,
         snapshot: &Snapshot,
@@ -242,10 +238,6 @@ impl Query {
     /// Counts the records of the list: the matching records, or those of the sample.
     ///
     /// Cost: one pass over the containers of the clauses, unless an earlier query kept the counts.
-    ///
-    /// # Errors
-    ///
-    /// If the snapshot is damaged or the deadline passes.
     pub fn count(&self, snapshot: &Snapshot, deadline: Deadline<'_>) -> Result<u64, QueryError> {
         let matches = self.resolve(snapshot, deadline)?;
         let (count, _) = self.counts(&matches, snapshot, deadline)?;

@@ -105,10 +105,6 @@ impl Predicate {
     ///
     /// Cost: one record read for each topic if a key leads through a topic to the taxonomy, and one for each record that a
     /// filter of versions names.
-    ///
-    /// # Errors
-    ///
-    /// If the bytes behind `lookup` are damaged.
     pub fn new(query: &Query, lookup: &impl RecordLookup) -> Result<Predicate, ReadError> {
         let keys = query.keys;
         let conditions: Result<Vec<Condition>, ReadError> = query
@@ -130,10 +126,6 @@ impl Predicate {
 
     /// Evaluates the filter for the record in a row. Cost: one walk down the paths of the filter, and another if it is by
     /// versions. A title that many outputs have is compared as any other.
-    ///
-    /// # Errors
-    ///
-    /// If the bytes behind `lookup` are damaged.
     pub fn is_true_of(&self, lookup: &impl RecordLookup, row: u32) -> Result<bool, ReadError> {
         let mut states: Vec<MatchState> =
             self.conditions.iter().map(Condition::initial_state).collect();

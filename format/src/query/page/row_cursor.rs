@@ -77,10 +77,6 @@ impl RowCursor {
 impl Query {
     /// Collects the next rows of the whole list and moves the cursor behind them; no rows at the end. The
     /// page of the query has no effect.
-    ///
-    /// # Errors
-    ///
-    /// If the snapshot is damaged or the deadline passes.
     pub fn next_batch(
         &self,
         cursor: &mut RowCursor,
@@ -97,10 +93,6 @@ impl Query {
     }
 
     /// Collects the next rows as [`Query::next_batch`] does, without their scores.
-    ///
-    /// # Errors
-    ///
-    /// If the snapshot is damaged or the deadline passes.
     pub fn next_rows(
         &self,
         cursor: &mut RowCursor,

@@ -54,10 +54,6 @@ impl VersionKey {
     /// Reads the members of an output; `None` if its title or its first author tells nothing.
     ///
     /// Cost: a walk over the record, and the decompression of its long texts if the first author has no record.
-    ///
-    /// # Errors
-    ///
-    /// Where the bytes are damaged.
     pub fn read(lookup: &impl RecordLookup, row: u32) -> Result<Option<VersionKey>, ReadError> {
         let (mut title, mut author, mut printed) = (None, None, None);
         let (mut source, mut kind, mut authors) = (None, None, 0u32);

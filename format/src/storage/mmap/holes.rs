@@ -25,10 +25,6 @@ impl Map {
     }
 
     /// Removes bytes of the file, which is at `path`, from the disk. They read as zeros afterwards.
-    ///
-    /// # Errors
-    ///
-    /// As [`Map::write`].
     pub(in crate::storage) fn remove(&self, path: &Path, range: Range<u64>) -> io::Result<()> {
         self.change_file(&open_to_write(path)?, |file| {
             let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;

@@ -294,10 +294,6 @@ const SURVIVES: i32 = -1;
 
 /// Installs the SIGBUS handler, so that the process survives a failed access to a mapped file. A
 /// SIGBUS elsewhere goes to the previous handler. Further calls do nothing.
-///
-/// # Errors
-///
-/// Where the system refuses.
 pub fn survive_faults() -> io::Result<()> {
     FAULTS.store(SURVIVES, SeqCst);
     install_handler()
@@ -305,10 +301,6 @@ pub fn survive_faults() -> io::Result<()> {
 
 /// Installs the SIGBUS handler, so that the thread of a failed access to a mapped file stops for good. Then calls `end`
 /// on a thread of its own, with the path of the file. `end` must end the process.
-///
-/// # Errors
-///
-/// Where the system refuses.
 pub fn stop_at_faults(end: impl FnOnce(PathBuf) + Send + 'static) -> io::Result<()> {
     let (mut faults, pipe) = io::pipe()?;
     std::thread::Builder::new().spawn(move || {

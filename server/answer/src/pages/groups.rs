@@ -63,10 +63,6 @@ impl KeyGroups {
 
 /// Counts the groups of a list by each of some keys; of the opened key, more groups. Groups that would take too long
 /// are left out.
-///
-/// # Errors
-///
-/// If the snapshot is damaged.
 pub fn groups(
     query: &Query,
     keys: impl Iterator<Item = &'static str>,
@@ -117,10 +113,6 @@ pub fn groups(
 }
 
 /// Counts the groups of the outputs of a record, without the record itself: who else wrote them, and about what.
-///
-/// # Errors
-///
-/// If the snapshot is damaged.
 pub fn of_record(
     query: &Query,
     keys: &[(&'static str, &'static str)],

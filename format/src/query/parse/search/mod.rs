@@ -56,10 +56,6 @@ impl Search {
     }
 
     /// Parses the value of a filter: a search in some fields, which are a set of bits.
-    ///
-    /// # Errors
-    ///
-    /// As [`Search::parse`].
     pub(in crate::query) fn parse_in(
         text: &str,
         is_exact: bool,
