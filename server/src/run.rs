@@ -40,7 +40,6 @@ const ABANDON_TIMEOUT: Duration = Duration::from_secs(1);
 const IDLE_THREAD_TIMEOUT: Duration = Duration::from_secs(2);
 /// Pause before the next accept when files or memory are short.
 const SHORTAGE_PAUSE: Duration = Duration::from_millis(50);
-/// Interval of [`Housekeeping`].
 const HOUSEKEEPING_INTERVAL: Duration = Duration::from_secs(60);
 /// Send buffer of a connection; Linux allocates twice this size.
 const SEND_BUFFER_BYTES: usize = 384 << 10;

@@ -34,7 +34,6 @@ use crate::error::{Error, Result, STANDARD_OUTPUT};
 use crate::external_sort::Sorted;
 use crate::terminal::progress::Progress;
 
-/// The options of `diff`.
 #[derive(Debug)]
 pub(crate) struct DiffOptions {
     /// Entities to compare; all if empty.

@@ -188,7 +188,6 @@ impl IdRows {
         Ok(IdRows(KeyColumn::map(file, IdRow::BYTES, scratch)?))
     }
 
-    /// The row of an id.
     pub(crate) fn row_of(&self, id: u64) -> Option<u32> {
         self.get(self.0.find(id)?).map(|pair| pair.row)
     }

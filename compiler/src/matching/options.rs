@@ -54,7 +54,6 @@ pub struct MatchArgs {
     pub(super) quiet: bool,
 }
 
-/// Format of the lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum LineFormat {
     /// A header and one row a line.
@@ -64,7 +63,6 @@ pub enum LineFormat {
 }
 
 impl MatchArgs {
-    /// The format of the lines.
     pub(super) fn format(&self) -> LineFormat {
         self.format.unwrap_or_else(|| match self.input.as_os_str() == "-" {
             true => LineFormat::of_path(&self.out),

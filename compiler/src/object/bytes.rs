@@ -23,7 +23,6 @@ pub(crate) const MAPPED_MAX: usize = 32_768;
 /// The number of objects with a mapping of their own.
 static MAPPED: AtomicUsize = AtomicUsize::new(0);
 
-/// The bytes of an object.
 pub(crate) enum ObjectBytes {
     Mapped(CountedMap),
     /// A range of a mapping that several objects share.

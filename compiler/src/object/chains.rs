@@ -135,7 +135,6 @@ impl ChainTableBuilder {
         self.known.clear();
     }
 
-    /// Writes the table.
     pub fn write(&self, out: &mut impl std::io::Write) -> std::io::Result<ChainTableShape> {
         for offset in [0].iter().chain(&self.ends) {
             out.write_all(&offset.to_le_bytes())?;

@@ -18,7 +18,6 @@ use crate::object::segment::{Provenance, SegmentBuilder};
 const NODES_MAX: usize = 50_000;
 const NAME_BYTES_MAX: usize = 16 << 20;
 
-/// The levels of a chain.
 const CHAIN: [Entity; LEVELS] = [Entity::Topic, Entity::Subfield, Entity::Field, Entity::Domain];
 
 /// An owned [`NodeRef`] of a parent.

@@ -60,7 +60,6 @@ impl Origin {
     }
 }
 
-/// The key of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordKey {
     /// The number in the record's identifier.

@@ -14,7 +14,6 @@ use hashbrown::HashTable;
 use pinakes_format::entity::NO_ID;
 use twox_hash::XxHash3_128;
 
-/// Bytes of an entry.
 pub const ENTRY_BYTES: usize = 24;
 const NO_NAME: u32 = u32::MAX;
 
@@ -112,7 +111,6 @@ impl SymbolTableBuilder {
         self.known.clear();
     }
 
-    /// Writes the table.
     pub fn write(&self, out: &mut impl std::io::Write) -> std::io::Result<SymbolTableShape> {
         for (entry, _) in &self.entries {
             let mut bytes = [0; ENTRY_BYTES];

@@ -35,7 +35,6 @@ struct UnitLine<'p> {
     parts: &'p [Part],
 }
 
-/// A unit that is read.
 #[derive(Deserialize)]
 struct ReadUnit {
     unit: usize,

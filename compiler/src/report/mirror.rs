@@ -16,7 +16,6 @@ pub struct MirrorReport {
     /// Path of the current or scheduled snapshot (`pull`) or of the written publication (`publish`); `null`
     /// after a failure.
     pub snapshot: Option<String>,
-    /// Id of the snapshot.
     pub snapshot_id: Option<String>,
     /// Time of the publication.
     pub version: Option<String>,

@@ -74,7 +74,6 @@ pub struct RunReport {
     /// Path of the current snapshot at the end: the new one, or the old one if the new one was held back;
     /// `null` if the run published none.
     pub snapshot: Option<String>,
-    /// Id of that snapshot.
     pub snapshot_id: Option<String>,
     /// Newest `updated_date` among the published records.
     pub newest_updated_date: Option<String>,

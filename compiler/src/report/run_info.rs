@@ -8,7 +8,6 @@ use serde::Serialize;
 use crate::parallel::cost::{Phase, TaskCost};
 use crate::terminal::progress::{StageCost, stages};
 
-/// State of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunState {
@@ -23,7 +22,6 @@ pub enum RunState {
 /// The members that the reports of all commands share.
 #[derive(Clone, Debug, Serialize)]
 pub struct RunInfo {
-    /// State of the run.
     pub state: RunState,
     /// Name of the command.
     pub command: &'static str,
@@ -31,7 +29,6 @@ pub struct RunInfo {
     pub version: &'static str,
     /// Process id.
     pub pid: u32,
-    /// Start, in UTC.
     #[serde(serialize_with = "seconds")]
     pub started: DateTime<Utc>,
     /// End, in UTC; `null` while the run is under way.

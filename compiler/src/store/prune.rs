@@ -18,7 +18,6 @@ use crate::object::directory::part_of;
 /// The object directory of the run that just published.
 #[derive(Clone, Copy, Debug)]
 pub struct ObjectDirectory<'d> {
-    /// Path of the directory.
     pub directory: &'d Path,
     /// Start of the run. A younger object may belong to another run that has not published yet.
     pub begun: SystemTime,

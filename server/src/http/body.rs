@@ -86,7 +86,6 @@ pub fn from_head(head: &Parts) -> Option<&Arc<RequestBody>> {
 }
 
 impl RequestBody {
-    /// A body that is read already.
     pub fn read_already(text: Bytes) -> Arc<RequestBody> {
         Arc::new(RequestBody { text: OnceLock::from(text), ..RequestBody::default() })
     }

@@ -78,7 +78,6 @@ pub struct OpenRequest {
 }
 
 impl OpenRequest {
-    /// The state of the connection.
     pub fn state(&self) -> &Arc<ConnectionState> {
         &self.state
     }
@@ -385,7 +384,6 @@ pub struct PacedBody<B> {
 }
 
 impl<B> PacedBody<B> {
-    /// Paces a body.
     pub fn new(body: B, state: Arc<ConnectionState>) -> PacedBody<B> {
         PacedBody { body, rest: Bytes::new(), state }
     }

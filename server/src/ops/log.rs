@@ -28,7 +28,6 @@ use tracing_subscriber::{EnvFilter, fmt::MakeWriter};
 use crate::serve::access_log::{LineSink, send_lines_to};
 use crate::serve::line_form::LineForm;
 
-/// Format of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum LogFormat {
     /// One line of text per event, for people.

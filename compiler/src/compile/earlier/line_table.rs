@@ -62,7 +62,6 @@ impl Entry {
     }
 }
 
-/// The first 8 bytes of a hash.
 fn first_bytes(line_hash: [u8; 16]) -> u64 {
     (u128::from_be_bytes(line_hash) >> 64) as u64
 }

@@ -217,9 +217,7 @@ impl Division {
 
 /// The most parts, each with a block in memory.
 const PARTS_MAX: u32 = 256;
-/// Links of a block.
 const BLOCK_LINKS: usize = 4_096;
-/// Bytes of a link.
 const LINK_BYTES: usize = 8;
 
 impl<'s> Links<'s> {

@@ -33,7 +33,6 @@ use crate::parallel;
 const BATCH_ROWS: usize = 4_096;
 /// Limits of the bytes of encoded references after which a batch ends.
 const BATCH_BYTES: RangeInclusive<usize> = 64 << 10..=1 << 20;
-/// The batches of a wave.
 const WAVE_BATCHES: usize = 64;
 /// Memory of a batch by the bytes of its encoded references, about.
 const BATCH_MEMORY: usize = 16;

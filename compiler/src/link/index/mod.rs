@@ -231,7 +231,6 @@ impl Linker<'_> {
         Ok(EntityIndexes { entity, files, words, reused })
     }
 
-    /// Writes the orders.
     fn write_orders(
         &self,
         out: &EntityDirectory<'_>,

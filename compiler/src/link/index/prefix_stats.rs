@@ -73,7 +73,6 @@ struct OpenPrefix {
     equals: TopRows,
 }
 
-/// The rows of a word.
 #[derive(Default)]
 struct WordRows {
     rows: u64,

@@ -30,7 +30,6 @@ use crate::parallel::cost::Phase;
 
 /// The rows of every entity, and facts gathered while merging.
 pub(crate) struct MergedRows {
-    /// By entity.
     pub rows: Vec<EntityRows>,
     /// By level of the taxonomy.
     pub sums: BTreeMap<Entity, Sums>,

@@ -20,7 +20,6 @@ pub(crate) struct RecordCopier<'c, 'a, 'o> {
 pub(crate) enum CopyFrom<'a, 'o> {
     /// A row of the previous snapshot, whose record is the same.
     Previous(u32),
-    /// A record of an object.
     Object(LocatedRecord<'a, 'o>),
 }
 

@@ -17,7 +17,6 @@ use crate::object::symbols::Symbol;
 pub(crate) struct LinkInputs<'o> {
     /// By entity.
     pub segments: Vec<Segments<'o>>,
-    /// By entity.
     pub rows: Vec<EntityRows>,
     pub resolved: ResolvedSymbols,
     pub side_tables: SideTables<'o>,

@@ -21,7 +21,6 @@ use crate::parallel;
 /// Rows of a task.
 const RANGE_ROWS: u32 = 4_096;
 
-/// The type of a source.
 type SourceType = Code<{ Table::SourceType as u8 }>;
 
 /// The code of each source's type, or [`NO_CODE`].

@@ -159,13 +159,11 @@ impl UnresolvedSymbols {
         self.find(symbol).map(|index| self.code_number(index))
     }
 
-    /// The number of the code at an index.
     pub(crate) fn code_number(&self, index: usize) -> u32 {
         // The writer limits rows and codes to u32.
         (index - self.codes().start) as u32
     }
 
-    /// The text of a code by its number.
     pub(crate) fn code_text(&self, number: u32) -> Option<&str> {
         self.get(self.codes().start + number as usize)?.name
     }

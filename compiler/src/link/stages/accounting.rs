@@ -20,10 +20,8 @@ const UNKNOWN_IDS: &str = "suppressed_unknown";
 
 /// The results of earlier stages that the accounting reads.
 pub(super) struct Counted<'c> {
-    /// By entity.
     pub rows: &'c [EntityRows],
     pub side_tables: &'c SideTables<'c>,
-    /// By entity.
     pub links: &'c [EntityLinks],
     /// By the plural name of the entity.
     pub counts: &'c BTreeMap<String, Counts>,

@@ -27,13 +27,11 @@ use crate::parallel::cost::Phase;
 /// Every file but the indexes and those that describe the others.
 pub(super) struct Written<'l, 'o> {
     pub linker: &'l Linker<'o>,
-    /// By entity.
     pub rows: Vec<EntityRows>,
     pub side_tables: SideTables<'o>,
     pub facts: MergeFacts,
     pub kept: Kept,
     pub files: Vec<WrittenFile>,
-    /// By entity.
     pub links: Vec<EntityLinks>,
     /// The previous snapshot and all differences from it, if anything is taken over.
     pub earlier: Option<(Previous, Changes)>,

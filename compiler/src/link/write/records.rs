@@ -16,7 +16,6 @@ use crate::parallel;
 
 /// Rows in one thread's batch.
 const BATCH_ROWS: usize = 1_024;
-/// The batches of a wave.
 pub(crate) const WAVE_BATCHES: usize = 64;
 /// Records of a batch that are located, and loaded from memory, together.
 const GROUP_ROWS: usize = 32;

@@ -22,7 +22,6 @@ pub struct WorkLimits {
     /// The processor time of the thread when the request's work began, which all work of the request counts from; `None`
     /// for work that counts from its own start.
     pub cpu_at_start: Option<Duration>,
-    /// The clock of the host.
     pub clock: HostClock,
 }
 

@@ -81,7 +81,6 @@ struct GroupRows {
     next: usize,
 }
 
-/// The cells of a group.
 fn cells_of(group: &Group, snapshot: &Snapshot) -> Result<Vec<Vec<u8>>, ReadError> {
     let mut fields: Vec<Vec<u8>> = Vec::with_capacity(8);
     for value in &group.values {

@@ -94,10 +94,8 @@ fn quoted(names: &[&str]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" ")
 }
 
-/// The parameters of statistics.
 pub const STATISTICS: ListParameters = ListParameters { dialect: &query::STATISTICS, ..CURRENT };
 
-/// The parameters of current lists.
 pub const CURRENT: ListParameters = ListParameters {
     dialect: &query::CURRENT,
     per_page: || json!({ "type": "integer", "enum": (&PAGE_SIZES[..]), "default": PAGE_SIZE_DEFAULT }),

@@ -35,9 +35,7 @@ pub struct Dialect {
     pub parameters: &'static [(&'static str, Parameter)],
     /// Parses the size of a page.
     pub per_page: fn(&str) -> Result<u32, String>,
-    /// Parses the value of `sort`.
     pub sort: ParseValue,
-    /// Parses the value of `group_by`.
     pub group_by: ParseValue,
     /// Parameters of the other variant or of similar services, and the alternative here.
     pub foreign: &'static [(&'static str, &'static str)],

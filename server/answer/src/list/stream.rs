@@ -32,7 +32,6 @@ use pinakes_format::formats::{self, ReferenceFormat, ReferenceWriter};
 /// Records that are fetched and rendered together.
 const RECORDS_TOGETHER: usize = 100;
 
-/// The format of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamFormat {
     /// One record as JSON on each line.

@@ -2,7 +2,6 @@
 
 use serde_json::{Map, Value, json};
 
-/// A parameter in a path.
 pub fn path_parameter(name: &str, doc: &str, schema: Value, example: Option<Value>) -> Value {
     let mut parameter = Map::new();
     parameter.insert("name".into(), name.into());
@@ -16,7 +15,6 @@ pub fn path_parameter(name: &str, doc: &str, schema: Value, example: Option<Valu
     Value::Object(parameter)
 }
 
-/// A parameter in the query.
 pub fn query_parameter<const N: usize>(
     name: &str,
     doc: &str,

@@ -44,7 +44,6 @@ const PARTS: [(Entity, &str, &[&str]); 12] = [
     (Entity::Publisher, "country", &["country", "country.name", "country.code"]),
 ];
 
-/// A query of a batch.
 #[derive(Clone, Debug)]
 pub struct BatchQuery {
     key: String,
@@ -53,7 +52,6 @@ pub struct BatchQuery {
     limit: usize,
 }
 
-/// A query as sent.
 #[derive(Deserialize)]
 struct SentQuery {
     query: Option<String>,

@@ -154,7 +154,6 @@ pub struct ListStream {
     pub records: u64,
     /// How many records each of them counts as.
     pub weight: u64,
-    /// Media type.
     pub media_type: &'static str,
     /// The name under which browsers save the stream; `None` for a body that programs read.
     pub file_name: Option<Box<str>>,

@@ -20,7 +20,6 @@ use pinakes_answer::QuotaClass;
 const NONE: u32 = u32::MAX;
 /// Marks an empty place. Zero, so that no place has to be written at the start.
 const FREE: u32 = 0;
-/// Places in a MiB.
 const MIB_PLACES: usize = (1 << 20) / size_of::<u32>();
 /// Places in the smallest page of any system.
 const PAGE_PLACES: usize = (4 << 10) / size_of::<u32>();

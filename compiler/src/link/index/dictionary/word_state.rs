@@ -19,7 +19,6 @@ use pinakes_format::index::dictionary::BLOCK_ROWS_MAX;
 use pinakes_format::storage::blobs::Spool;
 use pinakes_format::storage::leb128;
 
-/// Bits of a mark.
 const MARK_BITS: usize = 2;
 /// Marks in a byte.
 const MARKS: usize = 8 / MARK_BITS;

@@ -32,7 +32,6 @@ pub(crate) struct TextBatch {
     sorted: Vec<Token>,
 }
 
-/// A row of a batch.
 #[derive(Clone, Copy)]
 struct BatchRow {
     low: u16,
@@ -84,7 +83,6 @@ const TOKEN_BYTES: usize = 6;
 const ENTRY_BYTES: usize = 32;
 /// Bits of a form in a token.
 const FORM_BITS: u32 = 25;
-/// Bits of a position.
 const POSITION_BITS: u32 = POSITION_MAX.count_ones();
 /// Bits of a field and a position, in three bytes of a run.
 const PLACE_BITS: u32 = POSITION_BITS + 3;

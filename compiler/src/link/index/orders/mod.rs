@@ -158,7 +158,6 @@ impl OrderWriter<'_> {
         changed.into_iter().flatten().chain(0..all)
     }
 
-    /// The id of a row.
     fn id(&self, row: u32) -> io::Result<u64> {
         self.draft.row_id(self.entity, row).map_err(io::Error::other)
     }
@@ -286,7 +285,6 @@ impl OrderWriter<'_> {
     }
 }
 
-/// The rows of a column.
 struct ColumnRows<T> {
     /// Rows with a value, by value, then by id.
     valued: Sorted<KeyedRow<T>>,

@@ -123,7 +123,6 @@ pub fn page_fields(meta: &str, of: &str) -> Vec<Field> {
     ]
 }
 
-/// A field of `meta`.
 pub fn meta_field(name: &'static str) -> Field {
     let (type_text, doc) = match name {
         "count" => ("Count!", "Number of matching records, on all pages."),

@@ -68,7 +68,6 @@ pub struct AutocompletePlan {
     pub members: Vec<(String, PageMember)>,
 }
 
-/// A member of a page.
 pub enum PageMember {
     /// This JSON.
     Constant(String),

@@ -34,7 +34,6 @@ pub struct ObjectType {
     pub fields: Vec<Field>,
 }
 
-/// Arguments of `autocomplete`.
 const AUTOCOMPLETE_ARGUMENTS: [Argument; 2] = [
     ("query", "String!", "The typed text, at most 256 bytes."),
     (
@@ -84,7 +83,6 @@ impl Types {
         self.by_name.get(name).map(|at| &self.objects[*at])
     }
 
-    /// The source of a field of the type with a name.
     pub fn source(&self, type_name: &str, field: &str) -> Option<&FieldSource> {
         let object = self.get(type_name)?;
         object.fields.iter().find(|known| known.name == field).map(|known| &known.source)

@@ -19,7 +19,6 @@ pub struct WorkBudget<'a> {
     pub cpu_max: Duration,
     /// Set when the client has closed its connection.
     pub is_gone: &'a AtomicBool,
-    /// The clock of the host.
     pub clock: HostClock,
 }
 

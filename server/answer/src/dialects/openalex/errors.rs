@@ -41,7 +41,6 @@ fn in_sentences(details: &[Detail]) -> String {
     format!("{}.", lines.join(". "))
 }
 
-/// The reply 404 with a message.
 pub fn absent(message: impl Into<String>) -> Reply {
     Reply::error(StatusCode::NOT_FOUND, message)
 }

@@ -86,7 +86,6 @@ pub struct SmallList {
 }
 
 impl SmallList {
-    /// The small list with a name.
     pub fn named(name: &str) -> Option<&'static SmallList> {
         SMALL_LISTS.iter().find(|list| list.name == name)
     }
@@ -467,7 +466,6 @@ pub struct KeyName<'a> {
 }
 
 impl List {
-    /// The list with a name.
     pub fn named(name: &str) -> Option<&'static List> {
         LISTS.iter().find(|list| list.name() == name)
     }

@@ -28,7 +28,6 @@ use crate::reply::Reply;
 /// The name and the value of the group of records without a value.
 const UNKNOWN: &str = "unknown";
 
-/// Answers a list.
 pub fn answer(list: &'static List, request: &Request, call: &Call<'_>) -> Answer {
     let begun = call.now();
     let query = request.resolved(call.snapshot)?;

@@ -15,7 +15,6 @@ pub fn short_id(id: &str) -> &str {
     id.strip_prefix("HX_").unwrap_or(id)
 }
 
-/// The address of an id.
 pub fn address_of(id: &str) -> String {
     format!("{ADDRESS}{}", short_id(id))
 }
@@ -89,7 +88,6 @@ pub struct Object<'o> {
 }
 
 impl<'o> Object<'o> {
-    /// Begins an object.
     pub fn begin(out: &'o mut Vec<u8>) -> Object<'o> {
         out.push(b'{');
         Object { out }
