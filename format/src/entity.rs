@@ -334,9 +334,7 @@ impl Entity {
 
     /// The identifier's text.
     pub fn id_text(self, id: u64) -> String {
-        let mut text = Vec::new();
-        self.write_id(id, &mut text);
-        String::from_utf8_lossy(&text).into_owned()
+        IdFormat::CURRENT.text(self, id)
     }
 }
 
@@ -375,6 +373,13 @@ impl IdFormat {
         out.extend_from_slice(self.prefix(entity).as_bytes());
         out.extend(entity.facts().letter);
         out.extend_from_slice(itoa::Buffer::new().format(id).as_bytes());
+    }
+
+    /// The identifier's text in this spelling.
+    pub fn text(&self, entity: Entity, id: u64) -> String {
+        let mut text = Vec::new();
+        self.write(entity, id, &mut text);
+        String::from_utf8_lossy(&text).into_owned()
     }
 }
 

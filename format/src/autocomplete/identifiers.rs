@@ -4,7 +4,7 @@ use crate::entity::Entity;
 use crate::index::term_lists::text_term;
 use crate::schema::identifier::{Scheme, parse_record_id};
 use crate::schema::keys::{Index, keys_of};
-use crate::snapshot::{LookupResult, Snapshot};
+use crate::snapshot::Snapshot;
 use crate::storage::error::ReadError;
 
 /// A complete identifier.
@@ -53,11 +53,7 @@ impl Identifier {
 
 /// Finds the record with an id, or the record that the id was merged into.
 fn rows_by_id(snapshot: &Snapshot, entity: Entity, id: u64) -> Result<Vec<u32>, ReadError> {
-    let found = match snapshot.find(entity, id)? {
-        LookupResult::Merged(into) => snapshot.find(entity, into)?,
-        found => found,
-    };
-    Ok(if let LookupResult::Row(row) = found { vec![row] } else { Vec::new() })
+    Ok(snapshot.find_merged(entity, id)?.1.into_iter().collect())
 }
 
 fn rows_by_external_id(

@@ -386,6 +386,15 @@ impl Snapshot {
         row < self.count(entity) && !self.suppressed.has(entity, row)
     }
 
+    /// Follows an id to the end of its chain of merges. Returns the last id, and the row of its record, if there is one.
+    pub fn find_merged(&self, entity: Entity, id: u64) -> Result<(u64, Option<u32>), ReadError> {
+        let (id, found) = match self.find(entity, id)? {
+            LookupResult::Merged(into) => (into, self.find(entity, into)?),
+            found => (id, found),
+        };
+        Ok((id, if let LookupResult::Row(row) = found { Some(row) } else { None }))
+    }
+
     /// Looks up an id, suppressed records included.
     pub(crate) fn find_unfiltered(
         &self,

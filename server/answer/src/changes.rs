@@ -28,7 +28,7 @@ use crate::define::plan::{Cost, Planned, Planning};
 use crate::define::served::ServedSnapshot;
 use crate::openapi::document::Document;
 use crate::openapi::operation::{Operation, json_content};
-use crate::openapi::parameters::query_parameter;
+use crate::openapi::parameters::{query_parameter, required};
 use crate::openapi::responses::CACHE_HEADERS;
 use crate::openapi::schemas::{Schemas, add_optional, object_of, or_null, text};
 use crate::reply::Reply;
@@ -222,21 +222,16 @@ impl Changes {
 }
 
 fn changed_id(entity: Entity, id: u64, change: Change) -> ChangedId {
-    let id_text = |id| {
-        let mut text = Vec::new();
-        entity.write_id(id, &mut text);
-        String::from_utf8_lossy(&text).into_owned()
-    };
     let (change, members, into) = match change {
         Change::Added => ("added", None, None),
         Change::Changed(members) => ("changed", Some(members), None),
-        Change::Merged(into) => ("merged", None, Some(id_text(into))),
+        Change::Merged(into) => ("merged", None, Some(entity.id_text(into))),
         Change::Removed => ("removed", None, None),
     };
-    ChangedId { change, entity: entity.facts().plural, id: id_text(id), members, into }
+    ChangedId { change, entity: entity.facts().plural, id: entity.id_text(id), members, into }
 }
 
-fn describe(route: &RoutePath, document: &mut Document<'_>) -> Result<(), ReadError> {
+fn describe(_: &RoutePath, document: &mut Document<'_>) -> Result<Value, ReadError> {
     let operation = Operation {
         description: "Compares a part of the records, of both snapshots. `meta.next` is the path of the next part. \
                       The earlier snapshot must be open, as `/@{snapshot}` needs it.",
@@ -254,18 +249,15 @@ fn describe(route: &RoutePath, document: &mut Document<'_>) -> Result<(), ReadEr
             json_content(document.schemas.define("Changes", describe_part)),
         )
     };
-    document.add(&route.path, operation);
-    Ok(())
+    Ok(operation.into_path_item())
 }
 
 fn describe_parameters(snapshot: &str) -> Vec<Value> {
     let entities: Vec<&str> = CATALOG.iter().map(|facts| facts.plural).collect();
     let id = json!({ "type": "string", "pattern": (format!("^[0-9a-f]{{{ID_DIGITS}}}$")) });
     let example = Some(("served", snapshot.to_owned()));
-    let mut since = query_parameter("since", "The id of the earlier snapshot.", id, [example]);
-    if let Some(since) = since.as_object_mut() {
-        since.insert("required".into(), true.into());
-    }
+    let doc = "The id of the earlier snapshot.";
+    let since = required(query_parameter("since", doc, id, [example]));
     let entity = json!({ "type": "string", "enum": entities });
     let doc = "The only records to compare; all if missing.";
     let entity = query_parameter("entity", doc, entity, []);

@@ -14,7 +14,7 @@
 use std::time::Duration;
 
 use pinakes_format::autocomplete::{Completion, ENTITIES, Identifier};
-use pinakes_format::entity::{Entity, Facts, IdFormat};
+use pinakes_format::entity::{Entity, Facts};
 use pinakes_format::json::render::RecordStore;
 use pinakes_format::query::{Deadline, GroupValue, Query, QueryError, ResultKind};
 use pinakes_format::schema::keys::{Key, Kind, keys_of};
@@ -87,11 +87,7 @@ pub fn referring_lists(
         return Ok(found);
     }
     let value = match identifier {
-        Identifier::Record(entity, id) => {
-            let mut text = Vec::new();
-            IdFormat::CURRENT.write(*entity, *id, &mut text);
-            String::from_utf8_lossy(&text).into_owned()
-        }
+        Identifier::Record(entity, id) => entity.id_text(*id),
         Identifier::External(_, normal) => normal.clone(),
     };
     for entity in Entity::all() {

@@ -10,6 +10,7 @@ use crate::define::call::{Call, Interface};
 use crate::define::charge::Charge;
 use crate::define::endpoint::Endpoint;
 use crate::define::failure::{Answer, Failure};
+use crate::define::path::Subject;
 use crate::define::plan::{Planned, Planning};
 use crate::define::route::{Matched, Route, Routes};
 use crate::dialects::{graphql, legacy, mcp, openalex};
@@ -124,9 +125,14 @@ impl Interface for Table {
         let mut absent = None;
         for route in routes() {
             let Some(describe) = route.endpoint.describe else { continue };
+            // Programs link records to paths by the names of parameters, and ids of the legacy variant are others.
+            let path = match route.path.subject {
+                Subject::Legacy(_) => route.path.path.replace("{id}", "{older_id}"),
+                Subject::None | Subject::Entity(_) => route.path.path.clone(),
+            };
             match describe(&route.path, document) {
                 Err(error @ ReadError::Absent { .. }) => _ = absent.get_or_insert(error),
-                described => described?,
+                described => _ = document.paths.insert(path, described?),
             }
         }
         absent.map_or(Ok(()), Err)

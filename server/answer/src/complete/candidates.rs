@@ -6,7 +6,6 @@ use pinakes_format::autocomplete;
 use pinakes_format::autocomplete::{Candidates, Completion, ENTITIES};
 use pinakes_format::entity::{CATALOG, Entity, Facts};
 use pinakes_format::query::QueryError;
-use pinakes_format::schema::keys::keys_of;
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
 use pinakes_format::text::json;
@@ -24,7 +23,7 @@ use crate::openapi::document::Document;
 use crate::openapi::operation::{
     AUTOCOMPLETE_TAG, LIST_STATUSES, Operation, json_content, page, page_meta,
 };
-use crate::openapi::parameters::{path_parameter, query_parameter};
+use crate::openapi::parameters::{path_parameter, query_parameter, required};
 use crate::openapi::patterns;
 use crate::openapi::responses::CACHE_HEADERS;
 use crate::openapi::samples::Sample;
@@ -153,22 +152,20 @@ pub fn render(
     Ok(Bytes::from(body))
 }
 
-fn describe_all(route: &RoutePath, document: &mut Document<'_>) -> Result<(), ReadError> {
+fn describe_all(_: &RoutePath, document: &mut Document<'_>) -> Result<Value, ReadError> {
     let summary = "Candidates of all entities for a typed text";
     let operation = operation("autocomplete", summary, Vec::new(), document)?;
-    document.add(&route.path, operation);
-    Ok(())
+    Ok(operation.into_path_item())
 }
 
-fn describe_one(route: &RoutePath, document: &mut Document<'_>) -> Result<(), ReadError> {
+fn describe_one(_: &RoutePath, document: &mut Document<'_>) -> Result<Value, ReadError> {
     let routes: Vec<&str> = entities().map(|facts| facts.route).collect();
     let schema = json!({ "type": "string", "enum": routes });
     let doc = "The list whose names the server completes.";
     let entity_type = path_parameter("entity_type", doc, schema, Some(CATALOG[0].route.into()));
     let summary = "Candidates of one entity for a typed text";
     let operation = operation("autocomplete_entity", summary, vec![entity_type], document)?;
-    document.add(&route.path, operation);
-    Ok(())
+    Ok(operation.into_path_item())
 }
 
 fn operation(
@@ -178,7 +175,7 @@ fn operation(
     document: &mut Document<'_>,
 ) -> Result<Operation, ReadError> {
     let first = CATALOG[0].entity;
-    let sample = Sample::read(document.snapshot, first, keys_of(first))?;
+    let sample = document.sample(first)?;
     parameters.push(describe_text(&sample));
     Ok(Operation {
         tag: AUTOCOMPLETE_TAG,
@@ -201,11 +198,7 @@ fn describe_text(sample: &Sample) -> Value {
     let schema =
         json!({ "type": "string", "maxLength": TEXT_BYTES_MAX, "pattern": (patterns::words()) });
     let example = sample.word.clone().map(|word| ("typed", word));
-    let mut parameter = query_parameter("query", &doc, schema, [example]);
-    if let Some(parameter) = parameter.as_object_mut() {
-        parameter.insert("required".into(), true.into());
-    }
-    parameter
+    required(query_parameter("query", &doc, schema, [example]))
 }
 
 /// Describes a page of candidates.

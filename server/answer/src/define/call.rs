@@ -7,7 +7,7 @@ use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
 
 use crate::define::charge::Quotas;
-use crate::define::failure::Answer;
+use crate::define::failure::{Answer, Failure};
 use crate::define::host::Host;
 use crate::define::served::ServedSnapshot;
 use crate::define::settings::Settings;
@@ -15,6 +15,7 @@ use crate::define::thread::Thread;
 use crate::define::work_limits::WorkLimits;
 use crate::openapi::document::Document;
 use crate::reply::Reply;
+use crate::reply::pieces::{PieceBudget, PieceSource};
 use crate::request::body::Posted;
 use crate::request::method::method_word;
 use crate::request::named_snapshot::NamedSnapshot;
@@ -142,6 +143,15 @@ impl<'a> Call<'a> {
             cpu_at_start: self.cpu_at_start,
             clock: self.host.clock(),
         }
+    }
+
+    /// Makes the first piece of a body on a mirror, and throws its text away: what the piece needs is fetched together.
+    pub fn prepare(&self, source: &(impl PieceSource + Clone)) -> Result<(), Failure> {
+        if self.snapshot.is_fetched() {
+            let budget = PieceBudget::of_piece(self.host.clock());
+            source.clone().next_piece(self.snapshot, &budget, &mut Vec::new())?;
+        }
+        Ok(())
     }
 
     /// The time of the host's clock.

@@ -5,6 +5,7 @@ use std::fmt;
 use http::Method;
 use pinakes_format::entity::Facts;
 use pinakes_format::storage::error::ReadError;
+use serde_json::Value;
 
 use crate::define::charge::Charge;
 use crate::define::path::RoutePath;
@@ -37,12 +38,12 @@ pub struct Endpoint {
     pub errors: ErrorForm,
     /// Checks a request, and finishes the reply or returns the work that is left.
     pub plan: Plan,
-    /// Adds the path to the OpenAPI document; `None` for a path that the document leaves out.
+    /// Describes the path for the OpenAPI document; `None` for a path that the document leaves out.
     pub describe: Option<Describe>,
 }
 
-/// Adds a path to the document.
-pub type Describe = fn(&RoutePath, &mut Document<'_>) -> Result<(), ReadError>;
+/// Makes the path item of a path, and defines the schemas that the item refers to.
+pub type Describe = fn(&RoutePath, &mut Document<'_>) -> Result<Value, ReadError>;
 
 /// Gives a reply the form that the clients of a path read.
 pub type ErrorForm = fn(Reply, &Reader<'_>) -> Reply;

@@ -9,6 +9,7 @@ use pinakes_format::storage::error::ReadError;
 use crate::define::served::ServedSnapshot;
 use crate::reply::Reply;
 use crate::reply::detail::Detail;
+use crate::reply::pieces::PieceError;
 
 /// A reply, or why there is none.
 pub type Answer = Result<Reply, Failure>;
@@ -35,6 +36,16 @@ impl From<ReadError> for Failure {
             ReadError::WouldWait => Failure::WouldWait,
             ReadError::Absent { .. } => Failure::Absent,
             error => Failure::Damaged(error),
+        }
+    }
+}
+
+impl From<PieceError> for Failure {
+    fn from(error: PieceError) -> Failure {
+        match error {
+            PieceError::Damaged(error) => error.into(),
+            PieceError::Deadline => Failure::Deadline,
+            PieceError::Poisoned => Failure::Refused(Box::new(Reply::unavailable())),
         }
     }
 }

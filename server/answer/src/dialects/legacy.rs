@@ -204,7 +204,7 @@ fn parse_sort(query: &mut Query, text: &str) -> Result<(), Vec<ParamError>> {
     }
 }
 
-fn describe_list(route: &RoutePath, document: &mut Document<'_>) -> Result<(), ReadError> {
+fn describe_list(route: &RoutePath, document: &mut Document<'_>) -> Result<Value, ReadError> {
     let legacy = route.legacy();
     let facts = legacy.entity.facts();
     let keys = keys_of_legacy(legacy);
@@ -240,11 +240,10 @@ fn describe_list(route: &RoutePath, document: &mut Document<'_>) -> Result<(), R
             json_content(json!({ "anyOf": [groups, rows] })),
         )
     };
-    document.add(&route.path, operation);
-    Ok(())
+    Ok(operation.into_path_item())
 }
 
-fn describe_record(route: &RoutePath, document: &mut Document<'_>) -> Result<(), ReadError> {
+fn describe_record(route: &RoutePath, document: &mut Document<'_>) -> Result<Value, ReadError> {
     let legacy = route.legacy();
     let facts = legacy.entity.facts();
     let sample = Sample::read(document.snapshot, legacy.entity, keys_of_legacy(legacy))?;
@@ -262,8 +261,7 @@ fn describe_record(route: &RoutePath, document: &mut Document<'_>) -> Result<(),
             json_content(record),
         )
     };
-    document.add(&format!("/{}/{{older_id}}", legacy.route), operation);
-    Ok(())
+    Ok(operation.into_path_item())
 }
 
 #[cfg(test)]

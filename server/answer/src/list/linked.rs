@@ -18,7 +18,6 @@ use crate::openapi::document::Document;
 use crate::openapi::operation::{Operation, RECORD_STATUSES};
 use crate::openapi::parameters::path_parameter;
 use crate::openapi::responses::CACHE_HEADERS;
-use crate::openapi::samples::Sample;
 use crate::openapi::schemas::own_id;
 use crate::record::single;
 use crate::record::single::{CURRENT, NamedRecord};
@@ -77,9 +76,7 @@ fn answer(
     }
     let mut list = list.clone();
     list.query.follow(direction, record.id);
-    let mut name = Vec::new();
-    record.facts.entity.write_id(record.id, &mut name);
-    let name = format!("{}-{}", String::from_utf8_lossy(&name), direction.name());
+    let name = format!("{}-{}", record.facts.entity.id_text(record.id), direction.name());
     page::answer(&list, &name, call)
 }
 
@@ -87,10 +84,10 @@ fn describe(
     direction: Direction,
     route: &RoutePath,
     document: &mut Document<'_>,
-) -> Result<(), ReadError> {
+) -> Result<Value, ReadError> {
     let facts = route.facts();
     let keys = keys_of(facts.entity);
-    let sample = Sample::read(document.snapshot, facts.entity, keys)?;
+    let sample = document.sample(facts.entity)?;
     let id = sample.id(&IdFormat::CURRENT, facts.entity).map(Value::from);
     let doc = format!("The identifier of the {}.", facts.singular);
     let mut parameters = vec![path_parameter("id", &doc, own_id(facts.entity), id)];
@@ -113,6 +110,5 @@ fn describe(
             page::content(facts, document),
         )
     };
-    document.add(&route.path, operation);
-    Ok(())
+    Ok(operation.into_path_item())
 }

@@ -26,7 +26,6 @@ use crate::list::{feed, group_stream, groups, parameters, query};
 use crate::openapi::document::Document;
 use crate::openapi::operation::{LIST_STATUSES, Operation, json_content, page, page_meta};
 use crate::openapi::responses::CACHE_HEADERS;
-use crate::openapi::samples::Sample;
 use crate::openapi::schemas::{Schemas, add_optional, object_of, reference_file, schema_name};
 use crate::record::single::{CURRENT, SHARED_BYTES_MAX};
 use crate::reply::Reply;
@@ -202,10 +201,10 @@ pub fn render(mut rows: PageRows, opening: &[u8], call: &Call<'_>) -> Answer {
     }
 }
 
-fn describe(route: &RoutePath, document: &mut Document<'_>) -> Result<(), ReadError> {
+fn describe(route: &RoutePath, document: &mut Document<'_>) -> Result<Value, ReadError> {
     let facts = route.facts();
     let keys = keys_of(facts.entity);
-    let sample = Sample::read(document.snapshot, facts.entity, keys)?;
+    let sample = document.sample(facts.entity)?;
     let get_by_id = format!("get_{}", facts.singular);
     let first = json!({
         "operationId": get_by_id,
@@ -225,8 +224,7 @@ fn describe(route: &RoutePath, document: &mut Document<'_>) -> Result<(), ReadEr
             content(facts, document),
         )
     };
-    document.add(&route.path, operation);
-    Ok(())
+    Ok(operation.into_path_item())
 }
 
 /// The members of `meta` of a page of records.

@@ -3,7 +3,7 @@
 use pinakes_format::entity::{Entity, Facts};
 use pinakes_format::schema::keys::keys_of;
 use pinakes_format::storage::error::ReadError;
-use serde_json::{Map, json};
+use serde_json::{Map, Value, json};
 
 use crate::define::call::Call;
 use crate::define::charge::{Charge, QuotaClass};
@@ -14,7 +14,6 @@ use crate::define::plan::{Cost, Planned, Planning};
 use crate::list::{page, parameters, query};
 use crate::openapi::document::Document;
 use crate::openapi::operation::PostOperation;
-use crate::openapi::samples::Sample;
 use crate::reply::Reply;
 use crate::reply::detail::Detail;
 use crate::request::body::{BODY_BYTES_MAX, FORM, refuse_headers};
@@ -58,10 +57,10 @@ fn answer(entity: Entity, name: &str, call: &Call<'_>) -> Answer {
     Ok(page::answer(&list, name, call)?.uncached())
 }
 
-fn describe(route: &RoutePath, document: &mut Document<'_>) -> Result<(), ReadError> {
+fn describe(route: &RoutePath, document: &mut Document<'_>) -> Result<Value, ReadError> {
     let facts = route.facts();
     let keys = keys_of(facts.entity);
-    let sample = Sample::read(document.snapshot, facts.entity, keys)?;
+    let sample = document.sample(facts.entity)?;
     let mut fields = Map::new();
     for parameter in parameters::CURRENT.parameters(keys, &sample) {
         let mut field = Map::new();
@@ -81,6 +80,5 @@ fn describe(route: &RoutePath, document: &mut Document<'_>) -> Result<(), ReadEr
         request: json!({ FORM: { "schema": form, "examples": { "search": example } } }),
         content: page::content(facts, document),
     };
-    document.add_post(&route.path, post);
-    Ok(())
+    Ok(post.into_path_item())
 }

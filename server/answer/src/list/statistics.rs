@@ -23,7 +23,6 @@ use crate::list::{parameters, query};
 use crate::openapi::document::Document;
 use crate::openapi::operation::{LIST_STATUSES, Operation, json_content};
 use crate::openapi::responses::CACHE_HEADERS;
-use crate::openapi::samples::Sample;
 use crate::openapi::schemas::{
     Schemas, count, described, object, object_of, or_null, schema_name, text,
 };
@@ -148,10 +147,10 @@ fn render_outputs(
     Ok(())
 }
 
-fn describe(route: &RoutePath, document: &mut Document<'_>) -> Result<(), ReadError> {
+fn describe(route: &RoutePath, document: &mut Document<'_>) -> Result<Value, ReadError> {
     let facts = route.facts();
     let keys = keys_of(facts.entity);
-    let sample = Sample::read(document.snapshot, facts.entity, keys)?;
+    let sample = document.sample(facts.entity)?;
     let name = format!("{}Statistics", schema_name(facts.entity));
     let schema = document.schemas.define(&name, |schemas| describe_statistics(facts, schemas));
     let operation = Operation {
@@ -167,8 +166,7 @@ fn describe(route: &RoutePath, document: &mut Document<'_>) -> Result<(), ReadEr
             json_content(schema),
         )
     };
-    document.add(&route.path, operation);
-    Ok(())
+    Ok(operation.into_path_item())
 }
 
 fn describe_statistics(facts: &Facts, schemas: &mut Schemas) -> Value {

@@ -195,38 +195,6 @@ impl ListRows {
         Ok((stream, records))
     }
 
-    /// Renders records until the text is as long as a piece or the list ends.
-    fn render(
-        &mut self,
-        snapshot: &Snapshot,
-        budget: &PieceBudget,
-        out: &mut Vec<u8>,
-    ) -> Result<(), PieceError> {
-        out.reserve(2 * PIECE_BYTES);
-        if !mem::replace(&mut self.has_begun, true) {
-            match &mut self.output {
-                Output::Lines => {}
-                Output::Table(cells, writer) => {
-                    writer.begin(out);
-                    cells.write_header(writer, out)?;
-                }
-                Output::References(writer) => writer.begin(out),
-            }
-        }
-        while self.records_left > 0 && !budget.is_used(out.len()) {
-            if self.next == self.rows.len() {
-                self.find_batch(snapshot)?;
-            }
-            self.render_some(snapshot, out, budget)?;
-        }
-        match (self.records_left, &mut self.output) {
-            (0, Output::References(writer)) => writer.finish(out),
-            (0, Output::Table(_, writer)) => writer.finish(out)?,
-            _ => {}
-        }
-        Ok(())
-    }
-
     fn find_batch(&mut self, snapshot: &Snapshot) -> Result<(), PieceError> {
         let (query, cursor) = (&self.query, &mut self.cursor);
         // Freed first, so that the stream never holds two batches.
@@ -337,7 +305,29 @@ impl PieceSource for ListRows {
         budget: &PieceBudget,
         out: &mut Vec<u8>,
     ) -> Result<(), PieceError> {
-        self.render(snapshot, budget, out)
+        out.reserve(2 * PIECE_BYTES);
+        if !mem::replace(&mut self.has_begun, true) {
+            match &mut self.output {
+                Output::Lines => {}
+                Output::Table(cells, writer) => {
+                    writer.begin(out);
+                    cells.write_header(writer, out)?;
+                }
+                Output::References(writer) => writer.begin(out),
+            }
+        }
+        while self.records_left > 0 && !budget.is_used(out.len()) {
+            if self.next == self.rows.len() {
+                self.find_batch(snapshot)?;
+            }
+            self.render_some(snapshot, out, budget)?;
+        }
+        match (self.records_left, &mut self.output) {
+            (0, Output::References(writer)) => writer.finish(out),
+            (0, Output::Table(_, writer)) => writer.finish(out)?,
+            _ => {}
+        }
+        Ok(())
     }
 
     fn is_done(&self) -> bool {

@@ -2,7 +2,6 @@
 
 use pinakes_format::entity::{Entity, Facts};
 use pinakes_format::matching::{CANDIDATES_MAX, Question};
-use pinakes_format::schema::keys::keys_of;
 use pinakes_format::storage::error::ReadError;
 use serde_json::{Value, json};
 
@@ -12,16 +11,15 @@ use crate::openapi::document::Document;
 use crate::openapi::operation::{
     LIST_STATUSES, Operation, PostOperation, json_content, page, page_meta,
 };
-use crate::openapi::parameters::query_parameter;
+use crate::openapi::parameters::{query_parameter, required};
 use crate::openapi::patterns;
 use crate::openapi::responses::CACHE_HEADERS;
-use crate::openapi::samples::Sample;
 use crate::openapi::schemas::{Schemas, object_of, own_id, text};
 
-/// Adds the operations of a list.
-pub fn describe(route: &RoutePath, document: &mut Document<'_>) -> Result<(), ReadError> {
+/// Describes the operations of a list.
+pub fn describe(route: &RoutePath, document: &mut Document<'_>) -> Result<Value, ReadError> {
     let Facts { entity, plural, .. } = *route.facts();
-    let sample = Sample::read(document.snapshot, entity, keys_of(entity))?;
+    let sample = document.sample(entity)?;
     let parameters = Question::names(entity).map(|name| {
         let is_required = name == "text" && entity != Entity::Output;
         let mut schema = text();
@@ -31,11 +29,8 @@ pub fn describe(route: &RoutePath, document: &mut Document<'_>) -> Result<(), Re
         // A name alone is no question about authors.
         let has_example = name == "text" && entity != Entity::Author;
         let example = sample.word.clone().filter(|_| has_example).map(|word| ("word", word));
-        let mut parameter = query_parameter(name, doc_of(name, entity), schema, [example]);
-        if is_required {
-            parameter["required"] = true.into();
-        }
-        parameter
+        let parameter = query_parameter(name, doc_of(name, entity), schema, [example]);
+        if is_required { required(parameter) } else { parameter }
     });
     let get = Operation {
         tag: plural,
@@ -76,8 +71,7 @@ pub fn describe(route: &RoutePath, document: &mut Document<'_>) -> Result<(), Re
         }),
         content: json!({ "application/x-ndjson": { "schema": lines }, "text/csv": { "schema": table } }),
     };
-    document.add_both(&route.path, get, post);
-    Ok(())
+    Ok(get.with_post(post))
 }
 
 /// The meaning of a parameter.

@@ -38,6 +38,7 @@ impl LineFormat {
 }
 
 /// A line of a posted body: its key and its question.
+#[derive(Clone)]
 pub struct Line {
     /// The key in the format of the body: JSON, or the text of a cell.
     pub key: String,

@@ -27,7 +27,7 @@ use crate::matching::lines::{BODY_BYTES_MAX, LineFormat, LinesError, read_lines}
 use crate::matching::reply::MatchedLines;
 use crate::reply::Reply;
 use crate::reply::detail::{DETAILS_MAX, Detail};
-use crate::reply::pieces::{ListStream, PieceBudget};
+use crate::reply::pieces::ListStream;
 use crate::request::body::refuse_headers;
 use crate::request::method::READ_AND_POST_METHODS;
 use crate::request::parameters::query_pairs;
@@ -132,10 +132,8 @@ fn answer_lines(facts: &'static Facts, format: LineFormat, call: &Call<'_>) -> A
         file_name: Some(format!("matched-{}.{}", facts.plural, format.stream().name()).into()),
     };
     let held_bytes = posted.text.len();
-    let mut lines =
+    let lines =
         MatchedLines::new(facts.entity, format, lines, held_bytes, call.limits().of_each_run());
-    if call.snapshot.is_fetched() {
-        lines.prepare(call.snapshot, &PieceBudget::of_piece(call.host.clock()))?;
-    }
+    call.prepare(&lines)?;
     Ok(Reply::in_pieces(Box::new(lines), Some(stream)).uncached())
 }

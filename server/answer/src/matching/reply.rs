@@ -18,6 +18,7 @@ use crate::reply::pieces::{PieceBudget, PieceError, PieceSource};
 const LINES_TOGETHER: usize = 50;
 
 /// The lines of a body, answered in pieces.
+#[derive(Clone)]
 pub struct MatchedLines {
     entity: Entity,
     format: LineFormat,
@@ -38,41 +39,6 @@ impl MatchedLines {
         limits: WorkLimits,
     ) -> MatchedLines {
         MatchedLines { entity, format, lines, held_bytes, limits, next: 0, has_begun: false }
-    }
-
-    /// Reads what the first lines need, so that a mirror fetches it together. Costs as much as answering these lines.
-    pub fn prepare(&mut self, snapshot: &Snapshot, budget: &PieceBudget) -> Result<(), ReadError> {
-        self.render(snapshot, budget, &mut Vec::new())?;
-        (self.next, self.has_begun) = (0, false);
-        Ok(())
-    }
-
-    /// Answers some lines.
-    fn render(
-        &mut self,
-        snapshot: &Snapshot,
-        budget: &PieceBudget,
-        out: &mut Vec<u8>,
-    ) -> Result<(), ReadError> {
-        if !mem::replace(&mut self.has_begun, true) && self.format == LineFormat::Csv {
-            let names = [KEY, "id", "name", "score", "match", "error"];
-            write_line(names.into_iter().map(str::as_bytes), out);
-        }
-        let end = (self.next + LINES_TOGETHER).min(self.lines.len());
-        for line in &self.lines[self.next..end] {
-            if budget.is_used(out.len()) {
-                break;
-            }
-            let (best, error) = snapshot.or_noted(self.best(line, snapshot))?;
-            let begin = out.len();
-            let written = match self.format {
-                LineFormat::NdJson => self.write_json(line, best, error, snapshot, out),
-                LineFormat::Csv => self.write_row(line, best, error, snapshot, out),
-            };
-            written.inspect_err(|_| out.truncate(begin))?;
-            self.next += 1;
-        }
-        Ok(())
     }
 
     /// The best candidate of a line, or what is wrong with the line.
@@ -159,7 +125,25 @@ impl PieceSource for MatchedLines {
         budget: &PieceBudget,
         out: &mut Vec<u8>,
     ) -> Result<(), PieceError> {
-        Ok(self.render(snapshot, budget, out)?)
+        if !mem::replace(&mut self.has_begun, true) && self.format == LineFormat::Csv {
+            let names = [KEY, "id", "name", "score", "match", "error"];
+            write_line(names.into_iter().map(str::as_bytes), out);
+        }
+        let end = (self.next + LINES_TOGETHER).min(self.lines.len());
+        for line in &self.lines[self.next..end] {
+            if budget.is_used(out.len()) {
+                break;
+            }
+            let (best, error) = snapshot.or_noted(self.best(line, snapshot))?;
+            let begin = out.len();
+            let written = match self.format {
+                LineFormat::NdJson => self.write_json(line, best, error, snapshot, out),
+                LineFormat::Csv => self.write_row(line, best, error, snapshot, out),
+            };
+            written.inspect_err(|_| out.truncate(begin))?;
+            self.next += 1;
+        }
+        Ok(())
     }
 
     fn is_done(&self) -> bool {

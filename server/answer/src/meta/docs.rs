@@ -9,9 +9,8 @@ use crate::openapi::operation::Operation;
 use crate::reply::static_page::{Asset, HTML, SCRIPT, STYLE, StaticPage, TEXT, packed};
 
 pub const DOCS: Endpoint = Endpoint {
-    describe: Some(|route, document| {
-        document.add(&route.path, Operation::html_page("docs", "This document as a page"));
-        Ok(())
+    describe: Some(|_, _| {
+        Ok(Operation::html_page("docs", "This document as a page").into_path_item())
     }),
     ..Endpoint::new("/docs", Charge::Free, |planning| {
         page_or_not_found(&PAGE, is_on(planning), None, planning)

@@ -22,15 +22,14 @@ use crate::openapi::responses::CACHE_HEADERS;
 use crate::reply::static_body::StaticBody;
 
 pub const OPENAPI: Endpoint = Endpoint {
-    describe: Some(|route, document| {
+    describe: Some(|_, _| {
         let content = json!({ "application/json": { "schema": { "type": "object" } } });
         let operation = Operation {
             headers: CACHE_HEADERS.to_vec(),
             statuses: vec![StatusCode::NOT_MODIFIED],
             ..Operation::new("openapi", "This document", content)
         };
-        document.add(&route.path, operation);
-        Ok(())
+        Ok(operation.into_path_item())
     }),
     ..Endpoint::new("/openapi.json", Charge::Free, |_| Ok(Planned::work(Cost::Small, answer)))
 };

@@ -22,7 +22,7 @@ use crate::pages;
 use crate::reply::Reply;
 
 pub const INDEX: Endpoint = Endpoint {
-    describe: Some(|route, document| {
+    describe: Some(|_, document| {
         let operation = Operation {
             description: "A client that names `text/html` in `Accept` and prefers it to JSON, as browsers \
                           do, gets 303 to `/browse`.",
@@ -33,8 +33,7 @@ pub const INDEX: Endpoint = Endpoint {
             )
         };
         document.schemas.define("Index", |_| describe_index());
-        document.add(&route.path, operation);
-        Ok(())
+        Ok(operation.into_path_item())
     }),
     ..Endpoint::new("/", Charge::Free, |planning| {
         let call = &planning.call;
@@ -45,11 +44,10 @@ pub const INDEX: Endpoint = Endpoint {
 
 pub const HEALTH: Endpoint = Endpoint {
     needs_snapshot: false,
-    describe: Some(|route, document| {
+    describe: Some(|_, document| {
         document.schemas.define("Health", |_| describe_health());
         let content = named_content("Health");
-        document.add(&route.path, Operation::new("health", "The health of the process", content));
-        Ok(())
+        Ok(Operation::new("health", "The health of the process", content).into_path_item())
     }),
     ..Endpoint::new("/health", Charge::Free, |planning| {
         let call = &planning.call;
@@ -58,7 +56,7 @@ pub const HEALTH: Endpoint = Endpoint {
 };
 
 pub const READY: Endpoint = Endpoint {
-    describe: Some(|route, document| {
+    describe: Some(|_, document| {
         document.schemas.define("Ready", |_| {
             let ready = json!({ "type": "string", "const": "ready" });
             object_of(
@@ -67,8 +65,7 @@ pub const READY: Endpoint = Endpoint {
             )
         });
         let summary = "Whether the server has a snapshot to serve";
-        document.add(&route.path, Operation::new("ready", summary, named_content("Ready")));
-        Ok(())
+        Ok(Operation::new("ready", summary, named_content("Ready")).into_path_item())
     }),
     ..Endpoint::new("/ready", Charge::Free, |planning| {
         Ok(Planned::Reply(ready(planning.call.snapshot)))
@@ -77,7 +74,7 @@ pub const READY: Endpoint = Endpoint {
 
 pub const RATE_LIMIT: Endpoint = Endpoint {
     needs_snapshot: false,
-    describe: Some(|route, document| {
+    describe: Some(|_, document| {
         document.schemas.define("Quota", |_| describe_quota());
         document.schemas.define("RateLimit", |_| describe_rate_limit());
         let operation = Operation {
@@ -88,8 +85,7 @@ pub const RATE_LIMIT: Endpoint = Endpoint {
                 named_content("RateLimit"),
             )
         };
-        document.add(&route.path, operation);
-        Ok(())
+        Ok(operation.into_path_item())
     }),
     ..Endpoint::new("/rate-limit", Charge::None, |planning| {
         Ok(Planned::Reply(rate_limit(planning.call.caller)))
@@ -97,10 +93,9 @@ pub const RATE_LIMIT: Endpoint = Endpoint {
 };
 
 pub const ROBOTS: Endpoint = Endpoint {
-    describe: Some(|route, document| {
+    describe: Some(|_, _| {
         let content = text_content("text/plain");
-        document.add(&route.path, Operation::new("robots", "Rules for robots", content));
-        Ok(())
+        Ok(Operation::new("robots", "Rules for robots", content).into_path_item())
     }),
     ..Endpoint::new("/robots.txt", Charge::Free, |planning| {
         Ok(Planned::Reply(pages::robots(&planning.call)))
@@ -108,7 +103,7 @@ pub const ROBOTS: Endpoint = Endpoint {
 };
 
 pub const LLMS: Endpoint = Endpoint {
-    describe: Some(|route, document| {
+    describe: Some(|_, _| {
         let operation = Operation {
             headers: CACHE_HEADERS.to_vec(),
             statuses: vec![StatusCode::NOT_MODIFIED],
@@ -118,8 +113,7 @@ pub const LLMS: Endpoint = Endpoint {
                 text_content("text/plain"),
             )
         };
-        document.add(&route.path, operation);
-        Ok(())
+        Ok(operation.into_path_item())
     }),
     ..Endpoint::new("/llms.txt", Charge::Free, |planning| {
         Ok(Planned::Reply(pages::llms_text(planning.call.headers)))

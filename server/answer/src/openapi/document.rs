@@ -1,9 +1,12 @@
 //! The document while it is made: the paths described so far, and the schemas that they refer to.
 
+use pinakes_format::entity::Entity;
+use pinakes_format::schema::keys::keys_of;
 use pinakes_format::snapshot::Snapshot;
-use serde_json::{Map, Value, json};
+use pinakes_format::storage::error::ReadError;
+use serde_json::{Map, Value};
 
-use crate::openapi::operation::{Operation, PostOperation};
+use crate::openapi::samples::Sample;
 use crate::openapi::schemas::Schemas;
 
 /// A document to which endpoints add their paths.
@@ -21,26 +24,8 @@ impl<'s> Document<'s> {
         Document { snapshot, schemas: Schemas::default(), paths: Map::new() }
     }
 
-    /// Adds the GET of a path.
-    pub fn add(&mut self, path: &str, operation: Operation) {
-        self.paths.insert(path.to_owned(), operation.into_path_item());
-    }
-
-    /// Adds the POST of a path that takes no GET.
-    pub fn add_post(&mut self, path: &str, post: PostOperation) {
-        self.paths.insert(path.to_owned(), json!({ "post": (post.into_value()) }));
-    }
-
-    /// Adds the GET and the POST of a path. The parameters are those of the GET.
-    pub fn add_both(&mut self, path: &str, get: Operation, post: PostOperation) {
-        let mut item = get.into_path_item();
-        if let Some(members) = item.as_object_mut() {
-            if let Some(parameters) = members.shift_remove("parameters") {
-                members["get"]["parameters"] = parameters.clone();
-                members["head"]["parameters"] = parameters;
-            }
-            members.insert("post".into(), post.into_value());
-        }
-        self.paths.insert(path.to_owned(), item);
+    /// Values for examples, from the first record of the list of an entity.
+    pub fn sample(&self, entity: Entity) -> Result<Sample, ReadError> {
+        Sample::read(self.snapshot, entity, keys_of(entity))
     }
 }

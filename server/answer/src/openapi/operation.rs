@@ -1,10 +1,10 @@
 //! Operations: the GET of a path, its HEAD twin, the POST of a path, and the schemas of pages.
 
 use http::StatusCode;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::openapi::responses::{CACHE_HEADERS, STATUSES_OF_ANY_REQUEST, headers, response_at};
-use crate::openapi::schemas::{object, schema_at};
+use crate::openapi::schemas::{object, object_of, schema_at};
 
 /// The version of the interface, which changes apart from the program.
 pub const INTERFACE_VERSION: &str = "1.0";
@@ -68,35 +68,39 @@ impl Operation {
         }
     }
 
+    /// The path item with the POST of the path beside GET and HEAD. The parameters are those of the GET.
+    pub fn with_post(self, post: PostOperation) -> Value {
+        let mut item =
+            json!({ "get": (self.get()), "head": (self.head()), "post": (post.into_value()) });
+        for method in ["get", "head"] {
+            item[method]["parameters"] = self.parameters.clone().into();
+        }
+        item
+    }
+
     /// The path item: parameters, GET and HEAD.
     pub fn into_path_item(self) -> Value {
-        let mut item = Map::new();
-        if !self.parameters.is_empty() {
-            item.insert("parameters".into(), json!(self.parameters.clone()));
+        let operations = json!({ "get": (self.get()), "head": (self.head()) });
+        if self.parameters.is_empty() {
+            return operations;
         }
-        item.insert("get".into(), self.get());
-        item.insert("head".into(), self.head());
-        Value::Object(item)
+        json!({ "parameters": (self.parameters), "get": (self.get()), "head": (self.head()) })
     }
 
     fn get(&self) -> Value {
-        let mut operation = Map::new();
-        operation.insert("tags".into(), json!([(self.tag)]));
-        operation.insert("operationId".into(), self.id.clone().into());
-        operation.insert("summary".into(), self.summary.clone().into());
+        let mut operation =
+            json!({ "tags": [(self.tag)], "operationId": (self.id), "summary": (self.summary) });
         if !self.description.is_empty() {
-            operation.insert("description".into(), self.description.into());
+            operation["description"] = self.description.into();
         }
-        let mut success = Map::new();
-        success.insert("description".into(), "The answer.".into());
-        success.insert("headers".into(), headers(&self.headers));
-        success.insert("content".into(), self.content.clone());
-        if self.links != Value::Null {
-            success.insert("links".into(), self.links.clone());
+        let headers = headers(&self.headers);
+        let mut success =
+            json!({ "description": "The answer.", "headers": headers, "content": (self.content) });
+        if !self.links.is_null() {
+            success["links"] = self.links.clone();
         }
-        let success = (self.success, Value::Object(success));
-        operation.insert("responses".into(), responses(success, &self.statuses));
-        Value::Object(operation)
+        operation["responses"] = responses((self.success, success), &self.statuses);
+        operation
     }
 
     fn head(&self) -> Value {
@@ -128,6 +132,11 @@ pub struct PostOperation {
 }
 
 impl PostOperation {
+    /// The path item of a path that takes no GET.
+    pub fn into_path_item(self) -> Value {
+        json!({ "post": (self.into_value()) })
+    }
+
     pub fn into_value(self) -> Value {
         let success = json!({
             "description": "The answer.",
@@ -202,8 +211,6 @@ pub fn page_meta(names: &[&str]) -> Value {
 
 /// The schema of a page of items.
 pub fn page(meta: Value, item: Value) -> Value {
-    let mut members = Map::new();
-    members.insert("meta".into(), meta);
-    members.insert("results".into(), json!({ "type": "array", "items": item }));
-    object("A page of a list.", members)
+    let results = json!({ "type": "array", "items": item });
+    object_of("A page of a list.", [("meta", "", meta), ("results", "", results)])
 }

@@ -3,16 +3,11 @@
 use serde_json::{Map, Value, json};
 
 pub fn path_parameter(name: &str, doc: &str, schema: Value, example: Option<Value>) -> Value {
-    let mut parameter = Map::new();
-    parameter.insert("name".into(), name.into());
-    parameter.insert("in".into(), "path".into());
-    parameter.insert("required".into(), true.into());
-    parameter.insert("description".into(), doc.into());
-    parameter.insert("schema".into(), schema);
+    let mut parameter = json!({ "name": name, "in": "path", "required": true, "description": doc, "schema": schema });
     if let Some(example) = example {
-        parameter.insert("example".into(), example);
+        parameter["example"] = example;
     }
-    Value::Object(parameter)
+    parameter
 }
 
 pub fn query_parameter<const N: usize>(
@@ -21,16 +16,19 @@ pub fn query_parameter<const N: usize>(
     schema: Value,
     examples: [Option<(&str, String)>; N],
 ) -> Value {
-    let mut parameter = Map::new();
-    parameter.insert("name".into(), name.into());
-    parameter.insert("in".into(), "query".into());
-    parameter.insert("description".into(), doc.into());
-    parameter.insert("schema".into(), schema);
+    let mut parameter =
+        json!({ "name": name, "in": "query", "description": doc, "schema": schema });
     let examples = examples.into_iter().flatten();
     let examples: Map<String, Value> =
         examples.map(|(name, text)| (name.into(), json!({ "value": text }))).collect();
     if !examples.is_empty() {
-        parameter.insert("examples".into(), Value::Object(examples));
+        parameter["examples"] = examples.into();
     }
-    Value::Object(parameter)
+    parameter
+}
+
+/// A parameter that each request has.
+pub fn required(mut parameter: Value) -> Value {
+    parameter["required"] = true.into();
+    parameter
 }

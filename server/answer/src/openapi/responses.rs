@@ -3,7 +3,7 @@
 use http::StatusCode;
 use serde_json::{Map, Value, json};
 
-use crate::openapi::schemas::{object, schema_at};
+use crate::openapi::schemas::{add_optional, object_of, schema_at, text};
 use crate::reply::{
     BAD_QUERY_MESSAGE, LIMIT_HEADERS, PREFIX_REQUIRED, QUERY_REQUIRED, reason_phrase,
 };
@@ -218,30 +218,29 @@ impl SharedResponse {
     }
 
     fn value(&self) -> Value {
-        let mut value = Map::new();
-        value.insert("description".into(), self.description.into());
-        value.insert("headers".into(), headers(self.headers));
+        let mut value =
+            json!({ "description": (self.description), "headers": (headers(self.headers)) });
         if !self.schema.is_empty() {
             let examples = self.examples.iter().map(|(name, message, members)| {
                 (String::from(*name), json!({ "value": (self.example(message, members)) }))
             });
             let examples: Map<String, Value> = examples.collect();
             let schema = schema_at(self.schema);
-            let content = json!({ "application/json": { "schema": schema, "examples": examples } });
-            value.insert("content".into(), content);
+            value["content"] =
+                json!({ "application/json": { "schema": schema, "examples": examples } });
         }
-        Value::Object(value)
+        value
     }
 
     fn example(&self, message: &str, members: &str) -> Value {
-        let mut body = Map::new();
-        body.insert("statusCode".into(), self.status.as_u16().into());
-        body.insert("error".into(), reason_phrase(self.status).into());
-        body.insert("message".into(), message.into());
+        let (code, reason) = (self.status.as_u16(), reason_phrase(self.status));
+        let mut body = json!({ "statusCode": code, "error": reason, "message": message });
         let members: Map<String, Value> = serde_json::from_str(members)
             .unwrap_or_else(|error| panic!("an example in SHARED_RESPONSES is not JSON: {error}"));
-        body.extend(members);
-        Value::Object(body)
+        for (name, value) in members {
+            body[name] = value;
+        }
+        body
     }
 }
 
@@ -284,58 +283,33 @@ pub fn response_at(status: StatusCode) -> Value {
 
 /// The schemas of error bodies, by name.
 pub fn error_schemas() -> [(&'static str, Value); 3] {
-    let members = || {
-        let mut members = Map::new();
-        members.insert(
-            "statusCode".into(),
-            json!({ "description": "The status.", "type": "integer" }),
-        );
-        let error = json!({ "description": "The reason phrase of the status.", "type": "string" });
-        members.insert("error".into(), error);
-        let message = json!({ "description": "The error, in words.", "type": "string" });
-        members.insert("message".into(), message);
-        members
+    let error = |doc: &str| {
+        let members = [
+            ("statusCode", "The status.", json!({ "type": "integer" })),
+            ("error", "The reason phrase of the status.", text()),
+            ("message", "The error, in words.", text()),
+        ];
+        object_of(doc, members)
     };
-    let with = |doc: &str, own: Value| {
-        let mut schema = object(doc, members());
-        if let (Some(properties), Value::Object(own)) =
-            (schema.get_mut("properties").and_then(Value::as_object_mut), own)
-        {
-            properties.extend(own);
-        }
-        schema
-    };
-    let text = |doc: &str| json!({ "description": doc, "type": "string" });
-    let detail = json!({
-        "type": "object",
-        "required": ["parameter", "value", "reason"],
-        "properties": {
-            "parameter": (text("The name of the parameter.")),
-            "value": (text("The value that was sent, cut to 64 bytes.")),
-            "reason": (text("Why the server refuses the value, and a valid form.")),
-        },
-    });
-    let details = json!({
-        "description": "The invalid parameters, at most ten.",
-        "type": "array",
-        "items": detail,
-    });
-    let seconds = json!({
-        "description": "Seconds until the window of the limit ends.",
-        "type": "integer",
-        "minimum": 1,
-    });
-    let moment =
-        json!({ "description": "The end of the window.", "type": "string", "format": "date-time" });
-    [
-        ("Error", object("An error.", members())),
-        ("BadRequest", with("The error of an invalid request.", json!({ "details": details }))),
-        (
-            "TooManyRequests",
-            with(
-                "The limit that was reached. Legacy lists leave out the end of its window.",
-                json!({ "reset_in_seconds": seconds, "reset_at_utc": moment }),
-            ),
-        ),
-    ]
+    let detail = object_of(
+        "",
+        [
+            ("parameter", "The name of the parameter.", text()),
+            ("value", "The value that was sent, cut to 64 bytes.", text()),
+            ("reason", "Why the server refuses the value, and a valid form.", text()),
+        ],
+    );
+    let details = json!({ "type": "array", "items": detail });
+    let mut invalid = error("The error of an invalid request.");
+    add_optional(&mut invalid, [("details", "The invalid parameters, at most ten.", details)]);
+    let mut limited =
+        error("The limit that was reached. Legacy lists leave out the end of its window.");
+    let seconds = json!({ "type": "integer", "minimum": 1 });
+    let moment = json!({ "type": "string", "format": "date-time" });
+    let reset = [
+        ("reset_in_seconds", "Seconds until the window of the limit ends.", seconds),
+        ("reset_at_utc", "The end of the window.", moment),
+    ];
+    add_optional(&mut limited, reset);
+    [("Error", error("An error.")), ("BadRequest", invalid), ("TooManyRequests", limited)]
 }

@@ -31,8 +31,6 @@ impl Sample {
 
     /// The record's identifier in the spelling of one interface variant.
     pub fn id(&self, spelling: &IdFormat, entity: Entity) -> Option<String> {
-        let mut id = Vec::new();
-        spelling.write(entity, self.id_number?, &mut id);
-        String::from_utf8(id).ok()
+        Some(spelling.text(entity, self.id_number?))
     }
 }

@@ -60,8 +60,8 @@ pub fn or_null(value: Value) -> Value {
 
 /// An object schema that requires all of its members.
 pub fn object(doc: &str, members: Map<String, Value>) -> Value {
-    let names: Vec<Value> = members.keys().cloned().map(Value::String).collect();
-    json!({ "description": doc, "type": "object", "required": names, "properties": members })
+    let names: Vec<&String> = members.keys().collect();
+    described(doc, json!({ "type": "object", "required": names, "properties": members }))
 }
 
 /// Puts a description before the other members of a schema.
@@ -187,12 +187,8 @@ impl Schemas {
 
     fn code(&mut self, table: Table) -> Value {
         self.define(&format!("{table:?}"), |_| {
-            let mut members = Map::new();
-            members.insert("code".into(), json!({ "description": "The code.", "type": "string" }));
-            let name =
-                json!({ "description": "The meaning of the code.", "type": ["string", "null"] });
-            members.insert("name".into(), name);
-            object("A code and its meaning.", members)
+            let name = ("name", "The meaning of the code.", or_null(text()));
+            object_of("A code and its meaning.", [("code", "The code.", text()), name])
         })
     }
 
@@ -217,7 +213,7 @@ impl Schemas {
     }
 
     fn legacy_value(&mut self, schema: &Schema, shape: Shape) -> Value {
-        let names = || json!({ "type": "array", "items": { "type": "string" } });
+        let names = || json!({ "type": "array", "items": (text()) });
         match (schema, shape) {
             (Schema::Nullable(inner), _) => or_null(self.legacy_value(inner, shape)),
             (Schema::Id(entity), _) => legacy_id(*entity),
@@ -231,10 +227,8 @@ impl Schemas {
             (Schema::Reference(entity) | Schema::ParentReference(entity), Shape::Single) => {
                 let doc = format!("The {} that the record refers to.", entity.facts().singular);
                 self.define(&format!("{LEGACY_PREFIX}{}Reference", schema_name(*entity)), |_| {
-                    let mut members = Map::new();
-                    members.insert("id".into(), or_null(legacy_id(*entity)));
-                    members.insert("name".into(), json!({ "type": ["string", "null"] }));
-                    object(&doc, members)
+                    let id = or_null(legacy_id(*entity));
+                    object_of(&doc, [("id", "", id), ("name", "", or_null(text()))])
                 })
             }
             (other, _) => self.value(other, shape),
@@ -246,12 +240,9 @@ impl Schemas {
 fn reference_members(entity: Entity, is_text: bool) -> Map<String, Value> {
     let singular = entity.facts().singular;
     let id = if is_text { text_id(&IdFormat::CURRENT, entity) } else { own_id(entity) };
-    let mut members = Map::new();
-    members
-        .insert("id".into(), described(&format!("The identifier of the {singular}."), or_null(id)));
-    let name = json!({ "description": (format!("The name of the {singular}.")), "type": ["string", "null"] });
-    members.insert("name".into(), name);
-    members
+    let id = described(&format!("The identifier of the {singular}."), or_null(id));
+    let name = described(&format!("The name of the {singular}."), or_null(text()));
+    Map::from_iter([("id".to_owned(), id), ("name".to_owned(), name)])
 }
 
 /// The schema of a record's `id`: a prefixed string, or an integer in the taxonomy.

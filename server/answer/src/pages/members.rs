@@ -123,11 +123,8 @@ pub fn record_name(
     id: u64,
     snapshot: &Snapshot,
 ) -> Result<Option<String>, ReadError> {
-    let (id, found) = match snapshot.find(entity, id)? {
-        LookupResult::Merged(into) => (into, snapshot.find(entity, into)?),
-        found => (id, found),
-    };
-    if let LookupResult::Row(row) = found {
+    let (id, found) = snapshot.find_merged(entity, id)?;
+    if let Some(row) = found {
         return Ok(snapshot.name(entity, row)?.map(str::to_owned));
     }
     let unresolved = snapshot.unresolved_rows(entity, id)?.next();

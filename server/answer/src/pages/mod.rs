@@ -58,7 +58,7 @@ pub use crate::pages::error::{as_page, is_below, is_for_people};
 pub use crate::pages::machines::{llms_text, robots};
 
 pub const HOME: Endpoint = Endpoint {
-    describe: Some(|route, document| {
+    describe: Some(|_, _| {
         let operation = Operation {
             description: "The first of the pages for people, which lead to each other. The operator can \
                           disable them.",
@@ -66,8 +66,7 @@ pub const HOME: Endpoint = Endpoint {
             statuses: vec![StatusCode::NOT_FOUND],
             ..Operation::html_page("browse", "Pages for people, over the same data")
         };
-        document.add(&route.path, operation);
-        Ok(())
+        Ok(operation.into_path_item())
     }),
     ..page("/browse", Charge::Free, |planning| if_on(planning, home::plan))
 };

@@ -9,7 +9,6 @@ use pinakes_format::entity::{Entity, Facts};
 use pinakes_format::matching::{CANDIDATES_MAX, Candidate, Question, find_matches};
 use pinakes_format::query::{QueryError, nearest};
 use pinakes_format::snapshot::Snapshot;
-use pinakes_format::storage::error::ReadError;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -186,7 +185,7 @@ pub fn answer(queries: Vec<BatchQuery>, call: &Call<'_>) -> Answer {
     };
     let mut batch = Batch { queries, limits: call.limits().of_each_run(), next: 0 };
     if call.snapshot.is_fetched() {
-        batch.prepare(call.snapshot)?;
+        batch.prepare(call)?;
     }
     Ok(Reply::in_pieces(Box::new(batch), Some(list)))
 }
@@ -203,32 +202,12 @@ struct Batch {
 
 impl Batch {
     /// Reads what the first queries need, so that a mirror fetches it together.
-    fn prepare(&mut self, snapshot: &Snapshot) -> Result<(), ReadError> {
+    fn prepare(&mut self, call: &Call<'_>) -> Result<(), PieceError> {
+        let budget = PieceBudget::of_piece(call.host.clock());
         for _ in 0..PREPARED_MAX.min(self.queries.len()) {
-            self.render(snapshot, &mut Vec::new())?;
+            self.next_piece(call.snapshot, &budget, &mut Vec::new())?;
         }
         self.next = 0;
-        Ok(())
-    }
-
-    /// Answers the next query.
-    fn render(&mut self, snapshot: &Snapshot, out: &mut Vec<u8>) -> Result<(), ReadError> {
-        let query = &self.queries[self.next];
-        let answer = match snapshot.or_noted(result(query, self.limits, snapshot)) {
-            Ok(result) => json!({ "result": result }),
-            Err(QueryError::Damaged(error)) => return Err(error),
-            Err(error @ (QueryError::Deadline | QueryError::Refused { .. })) => {
-                json!({ "result": [], "error": (error.to_string()) })
-            }
-        };
-        out.push(if self.next == 0 { b'{' } else { b',' });
-        out.extend_from_slice(Value::from(query.key.as_str()).to_string().as_bytes());
-        out.push(b':');
-        out.extend_from_slice(answer.to_string().as_bytes());
-        self.next += 1;
-        if self.next == self.queries.len() {
-            out.push(b'}');
-        }
         Ok(())
     }
 }
@@ -284,7 +263,21 @@ impl PieceSource for Batch {
         _: &PieceBudget,
         out: &mut Vec<u8>,
     ) -> Result<(), PieceError> {
-        Ok(self.render(snapshot, out)?)
+        let query = &self.queries[self.next];
+        let answer = match snapshot.or_noted(result(query, self.limits, snapshot)) {
+            Ok(result) => json!({ "result": result }),
+            Err(QueryError::Damaged(error)) => return Err(error.into()),
+            Err(error @ (QueryError::Deadline | QueryError::Refused { .. })) => {
+                json!({ "result": [], "error": (error.to_string()) })
+            }
+        };
+        let mark = if self.next == 0 { '{' } else { ',' };
+        out.extend_from_slice(format!("{mark}{}:{answer}", json!(query.key)).as_bytes());
+        self.next += 1;
+        if self.next == self.queries.len() {
+            out.push(b'}');
+        }
+        Ok(())
     }
 
     fn is_done(&self) -> bool {

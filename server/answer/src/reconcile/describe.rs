@@ -2,7 +2,6 @@
 
 use http::StatusCode;
 use pinakes_format::entity::{CATALOG, IdFormat};
-use pinakes_format::schema::keys::keys_of;
 use pinakes_format::storage::error::ReadError;
 use serde_json::{Value, json};
 
@@ -11,9 +10,8 @@ use crate::openapi::document::Document;
 use crate::openapi::operation::{
     LIST_STATUSES, Operation, PostOperation, RECONCILE_TAG, json_content, text_content,
 };
-use crate::openapi::parameters::{path_parameter, query_parameter};
+use crate::openapi::parameters::{path_parameter, query_parameter, required};
 use crate::openapi::responses::{CACHE_HEADERS, headers};
-use crate::openapi::samples::Sample;
 use crate::openapi::schemas::{count, object_of, text};
 use crate::reconcile::types::types;
 use crate::request::body::FORM;
@@ -22,10 +20,10 @@ const QUERIES_DOC: &str = "A JSON object: for each key a query, with the members
 const EXTEND_DOC: &str =
     "A JSON object: `ids` of records, and `properties`, each with the `id` of a member of records.";
 
-/// Adds the manifest, the batches of queries and the data extension.
-pub fn describe(route: &RoutePath, document: &mut Document<'_>) -> Result<(), ReadError> {
+/// Describes the manifest, the batches of queries and the data extension.
+pub fn describe(_: &RoutePath, document: &mut Document<'_>) -> Result<Value, ReadError> {
     let facts = &CATALOG[0];
-    let sample = Sample::read(document.snapshot, facts.entity, keys_of(facts.entity))?;
+    let sample = document.sample(facts.entity)?;
     let queries = json!({ "q0": { "query": (sample.word), "type": (facts.route) } }).to_string();
     let id = sample.id(&IdFormat::CURRENT, facts.entity);
     let extend = json!({ "ids": [id], "properties": [{ "id": "name" }] }).to_string();
@@ -64,12 +62,11 @@ pub fn describe(route: &RoutePath, document: &mut Document<'_>) -> Result<(), Re
         request: json!({ FORM: { "schema": form, "examples": examples } }),
         content: content(),
     };
-    document.add_both(&route.path, get, post);
-    Ok(())
+    Ok(get.with_post(post))
 }
 
-/// Adds the suggestions for typed text.
-pub fn describe_suggest(route: &RoutePath, document: &mut Document<'_>) -> Result<(), ReadError> {
+/// Describes the suggestions for typed text.
+pub fn describe_suggest(_: &RoutePath, _: &mut Document<'_>) -> Result<Value, ReadError> {
     let kind = json!({ "type": "string", "enum": ["entity", "type", "property"] });
     let item =
         object_of("An entity, a type or a property.", [("id", "", text()), ("name", "", text())]);
@@ -91,15 +88,11 @@ pub fn describe_suggest(route: &RoutePath, document: &mut Document<'_>) -> Resul
             json_content(object_of("Suggestions.", [("result", "", result)])),
         )
     };
-    document.add(&route.path, operation);
-    Ok(())
+    Ok(operation.into_path_item())
 }
 
-/// Adds the properties of a type.
-pub fn describe_properties(
-    route: &RoutePath,
-    document: &mut Document<'_>,
-) -> Result<(), ReadError> {
+/// Describes the properties of a type.
+pub fn describe_properties(_: &RoutePath, _: &mut Document<'_>) -> Result<Value, ReadError> {
     let item = object_of("A member of records.", [("id", "", text()), ("name", "", text())]);
     let properties = json!({ "type": "array", "items": item });
     let operation = Operation {
@@ -112,17 +105,15 @@ pub fn describe_properties(
             json_content(object_of("Properties.", [("properties", "", properties)])),
         )
     };
-    document.add(&route.path, operation);
-    Ok(())
+    Ok(operation.into_path_item())
 }
 
-/// Adds the page of a record.
-pub fn describe_preview(route: &RoutePath, document: &mut Document<'_>) -> Result<(), ReadError> {
+/// Describes the page of a record.
+pub fn describe_preview(_: &RoutePath, document: &mut Document<'_>) -> Result<Value, ReadError> {
     let facts = &CATALOG[0];
-    let sample = Sample::read(document.snapshot, facts.entity, keys_of(facts.entity))?;
+    let sample = document.sample(facts.entity)?;
     let example = sample.id(&IdFormat::CURRENT, facts.entity).map(|id| ("record", id));
-    let mut id = query_parameter("id", "The identifier of a record.", text(), [example]);
-    id["required"] = true.into();
+    let id = required(query_parameter("id", "The identifier of a record.", text(), [example]));
     let page = || text_content("text/html");
     let operation = Operation {
         tag: RECONCILE_TAG,
@@ -130,13 +121,13 @@ pub fn describe_preview(route: &RoutePath, document: &mut Document<'_>) -> Resul
         statuses: vec![StatusCode::TOO_MANY_REQUESTS],
         ..Operation::new("reconcile_preview", "A small page of a record, for a frame", page())
     };
-    document.add(&route.path, operation);
-    document.paths[&route.path]["get"]["responses"]["404"] = json!({
+    let mut item = operation.into_path_item();
+    item["get"]["responses"]["404"] = json!({
         "description": "No record has this identifier.",
         "headers": (headers(&[])),
         "content": (page()),
     });
-    Ok(())
+    Ok(item)
 }
 
 fn type_parameter() -> Value {

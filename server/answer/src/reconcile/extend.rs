@@ -94,7 +94,7 @@ pub fn answer(extension: &Extension, call: &Call<'_>) -> Answer {
         media_type: JSON,
         file_name: None,
     };
-    let mut cells = Cells {
+    let cells = Cells {
         extension: extension.clone(),
         selections: BTreeMap::new(),
         next: 0,
@@ -102,13 +102,12 @@ pub fn answer(extension: &Extension, call: &Call<'_>) -> Answer {
         has_begun: false,
         is_done: false,
     };
-    if call.snapshot.is_fetched() {
-        cells.prepare(call.snapshot, &PieceBudget::of_piece(call.host.clock()))?;
-    }
+    call.prepare(&cells)?;
     Ok(Reply::in_pieces(Box::new(cells), Some(list)))
 }
 
 /// The cells of records, which are read one after the other.
+#[derive(Clone)]
 struct Cells {
     extension: Extension,
     /// The members that are read of an entity's records; `None` where the records have none of the properties.
@@ -121,41 +120,6 @@ struct Cells {
 }
 
 impl Cells {
-    /// Reads what the first piece needs, so that a mirror fetches it together.
-    fn prepare(&mut self, snapshot: &Snapshot, budget: &PieceBudget) -> Result<(), ReadError> {
-        self.render(snapshot, budget, &mut Vec::new())?;
-        (self.next, self.values_left) = (0, REPLY_VALUES_MAX);
-        (self.has_begun, self.is_done) = (false, false);
-        Ok(())
-    }
-
-    fn render(
-        &mut self,
-        snapshot: &Snapshot,
-        budget: &PieceBudget,
-        out: &mut Vec<u8>,
-    ) -> Result<(), ReadError> {
-        if !mem::replace(&mut self.has_begun, true) {
-            let names = self.extension.properties.iter();
-            let meta: Value =
-                names.map(|Property { id }| json!({ "id": id, "name": id })).collect();
-            out.extend_from_slice(format!("{{\"meta\":{meta},\"rows\":{{").as_bytes());
-        }
-        while let Some(id) = self.extension.ids.get(self.next) {
-            if budget.is_used(out.len()) {
-                return Ok(());
-            }
-            let id = Value::from(id.as_str());
-            let cells = snapshot.or_noted(self.cells(snapshot))?;
-            let comma = if self.next == 0 { "" } else { "," };
-            out.extend_from_slice(format!("{comma}{id}:{cells}").as_bytes());
-            self.next += 1;
-        }
-        out.extend_from_slice(b"}}");
-        self.is_done = true;
-        Ok(())
-    }
-
     /// The cells of the next record.
     fn cells(&mut self, snapshot: &Snapshot) -> Result<Value, ReadError> {
         let Extension { ids, properties } = &self.extension;
@@ -207,7 +171,25 @@ impl PieceSource for Cells {
         budget: &PieceBudget,
         out: &mut Vec<u8>,
     ) -> Result<(), PieceError> {
-        Ok(self.render(snapshot, budget, out)?)
+        if !mem::replace(&mut self.has_begun, true) {
+            let names = self.extension.properties.iter();
+            let meta: Value =
+                names.map(|Property { id }| json!({ "id": id, "name": id })).collect();
+            out.extend_from_slice(format!("{{\"meta\":{meta},\"rows\":{{").as_bytes());
+        }
+        while let Some(id) = self.extension.ids.get(self.next) {
+            if budget.is_used(out.len()) {
+                return Ok(());
+            }
+            let id = Value::from(id.as_str());
+            let cells = snapshot.or_noted(self.cells(snapshot))?;
+            let comma = if self.next == 0 { "" } else { "," };
+            out.extend_from_slice(format!("{comma}{id}:{cells}").as_bytes());
+            self.next += 1;
+        }
+        out.extend_from_slice(b"}}");
+        self.is_done = true;
+        Ok(())
     }
 
     fn is_done(&self) -> bool {

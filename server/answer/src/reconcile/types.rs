@@ -2,7 +2,7 @@
 
 use pinakes_format::entity::{CATALOG, Entity, Facts};
 use pinakes_format::matching::Question;
-use pinakes_format::snapshot::{LookupResult, Snapshot};
+use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
 use serde_json::{Value, json};
 
@@ -20,13 +20,11 @@ pub fn type_value(facts: &Facts) -> Value {
 
 /// The identifier of a record in this protocol, where all types share one space: `HX_W1`, or `fields/17`.
 pub fn id_text(entity: Entity, id: u64) -> String {
-    let mut text = Vec::new();
-    if entity.facts().letter.is_none() {
-        text.extend_from_slice(entity.facts().route.as_bytes());
-        text.push(b'/');
+    let text = entity.id_text(id);
+    match entity.facts().letter {
+        Some(_) => text,
+        None => format!("{}/{text}", entity.facts().route),
     }
-    entity.write_id(id, &mut text);
-    String::from_utf8_lossy(&text).into_owned()
 }
 
 /// Finds the record with an identifier, also where the identifier was merged.
@@ -39,12 +37,5 @@ pub fn find(text: &str, snapshot: &Snapshot) -> Result<Option<(Entity, u32)>, Re
         Some((facts.entity, facts.entity.parse_id(rest)?))
     });
     let Some((entity, id)) = named else { return Ok(None) };
-    let found = match snapshot.find(entity, id)? {
-        LookupResult::Merged(into) => snapshot.find(entity, into)?,
-        found => found,
-    };
-    Ok(match found {
-        LookupResult::Row(row) => Some((entity, row)),
-        LookupResult::Absent | LookupResult::Merged(_) => None,
-    })
+    Ok(snapshot.find_merged(entity, id)?.1.map(|row| (entity, row)))
 }

@@ -3,7 +3,6 @@
 use http::StatusCode;
 use pinakes_format::autocomplete::{ENTITIES, Identifier, find_identified};
 use pinakes_format::entity::{CATALOG, Entity, IdFormat};
-use pinakes_format::schema::keys::keys_of;
 use pinakes_format::storage::error::ReadError;
 use pinakes_format::text::fold::fold;
 use serde_json::{Value, json};
@@ -18,7 +17,6 @@ use crate::define::plan::{Cost, Planned, Planning};
 use crate::openapi::document::Document;
 use crate::openapi::operation::{AUTOCOMPLETE_TAG, Operation, json_content};
 use crate::openapi::parameters::path_parameter;
-use crate::openapi::samples::Sample;
 use crate::referring;
 use crate::referring::referring_lists;
 use crate::reply::detail::Detail;
@@ -61,9 +59,7 @@ pub fn detail(raw: &str) -> Option<Detail> {
 
 /// The path of a record.
 fn path_of(entity: Entity, id: u64) -> String {
-    let mut text = Vec::new();
-    IdFormat::CURRENT.write(entity, id, &mut text);
-    format!("/{}/{}", entity.facts().route, String::from_utf8_lossy(&text))
+    format!("/{}/{}", entity.facts().route, entity.id_text(id))
 }
 
 /// 404 to a text that is no identifier, or an identifier that no record has.
@@ -107,9 +103,9 @@ fn answer(identifier: &Identifier, raw: &str, call: &Call<'_>) -> Answer {
     }
 }
 
-fn describe(route: &RoutePath, document: &mut Document<'_>) -> Result<(), ReadError> {
+fn describe(_: &RoutePath, document: &mut Document<'_>) -> Result<Value, ReadError> {
     let facts = &CATALOG[0];
-    let sample = Sample::read(document.snapshot, facts.entity, keys_of(facts.entity))?;
+    let sample = document.sample(facts.entity)?;
     let identifier = json!({ "type": "string" });
     let doc = "A DOI, ORCID, ROR id, ISSN, PMID, MAG id, OpenAlex id or `HX_` id: bare, with its label such as \
                `doi:`, or as a URL. Slashes may stay as they are. Numbers of PubMed and MAG need \
@@ -128,8 +124,7 @@ fn describe(route: &RoutePath, document: &mut Document<'_>) -> Result<(), ReadEr
             json_content(candidates::describe_page(&mut document.schemas)),
         )
     };
-    document.add(&route.path, operation);
-    Ok(())
+    Ok(operation.into_path_item())
 }
 
 #[cfg(test)]

@@ -5,10 +5,9 @@ use pinakes_format::autocomplete::Identifier;
 use pinakes_format::entity::{Entity, Facts, IdFormat};
 use pinakes_format::json::render::{JsonWriter, Shape};
 use pinakes_format::query::QueryError;
-use pinakes_format::schema::keys::keys_of;
 use pinakes_format::snapshot::{LookupResult, RenderRow, Snapshot};
 use pinakes_format::storage::error::ReadError;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::define::call::Call;
 use crate::define::charge::Charge;
@@ -21,7 +20,6 @@ use crate::openapi::document::Document;
 use crate::openapi::operation::{Operation, RECORD_STATUSES, json_content};
 use crate::openapi::parameters::{path_parameter, query_parameter};
 use crate::openapi::responses::CACHE_HEADERS;
-use crate::openapi::samples::Sample;
 use crate::openapi::schemas::{own_id, reference_file};
 use crate::record::resolve;
 use crate::referring;
@@ -150,11 +148,7 @@ fn cite(record: NamedRecord<'_>, format: ReferenceFormat, call: &Call<'_>) -> An
             let reference = Reference::read(&writer.out)?;
             let id = &call.snapshot.manifest().id;
             let text = ReferenceWriter::of_record(format, &reference, id)?;
-            let name = format!(
-                "{}.{}",
-                id_text(&CURRENT, record.facts.entity, record.id),
-                format.extension()
-            );
+            let name = format!("{}.{}", record.facts.entity.id_text(record.id), format.extension());
             let disposition = format!("attachment; filename=\"{name}\"");
             // Always valid: an id and an extension.
             let disposition = HeaderValue::try_from(disposition).ok();
@@ -246,13 +240,6 @@ pub fn not_found(facts: &Facts, raw_id: &str) -> Reply {
     Reply::error(StatusCode::NOT_FOUND, message)
 }
 
-/// The text of an identifier in a variant.
-fn id_text(variant: &Variant, entity: Entity, id: u64) -> String {
-    let mut text = Vec::new();
-    variant.spelling.write(entity, id, &mut text);
-    String::from_utf8_lossy(&text).into_owned()
-}
-
 /// 301 to the record that another was merged into.
 fn moved(
     variant: &Variant,
@@ -262,16 +249,16 @@ fn moved(
     query: &str,
 ) -> Reply {
     let NamedRecord { facts, raw_id, .. } = record;
-    let id = id_text(variant, facts.entity, into);
+    let id = variant.spelling.text(facts.entity, into);
     let query = if query.is_empty() { String::new() } else { format!("?{query}") };
     let location = format!("{}/{}/{id}{suffix}{query}", variant.root, facts.route);
     let message = format!("{} with ID {} was merged into {id}", facts.label, echo(raw_id));
     Reply::redirect(StatusCode::MOVED_PERMANENTLY, &location, message)
 }
 
-fn describe(route: &RoutePath, document: &mut Document<'_>) -> Result<(), ReadError> {
+fn describe(route: &RoutePath, document: &mut Document<'_>) -> Result<Value, ReadError> {
     let facts = route.facts();
-    let sample = Sample::read(document.snapshot, facts.entity, keys_of(facts.entity))?;
+    let sample = document.sample(facts.entity)?;
     let record = document.schemas.record(facts.entity, Shape::Single);
     let id = sample.id(&IdFormat::CURRENT, facts.entity);
     // Ids of the taxonomy are numbers in the document, as in replies.
@@ -303,6 +290,5 @@ fn describe(route: &RoutePath, document: &mut Document<'_>) -> Result<(), ReadEr
             content,
         )
     };
-    document.add(&route.path, operation);
-    Ok(())
+    Ok(operation.into_path_item())
 }

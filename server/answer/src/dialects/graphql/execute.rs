@@ -8,7 +8,7 @@ use pinakes_format::json::select::{
     MemberSelection, PathStep, Resolver, SelectError, SelectionWriter,
 };
 use pinakes_format::query::{Deadline, Query, QueryError, RankedRow};
-use pinakes_format::snapshot::{LookupResult, Snapshot};
+use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
 use pinakes_format::text::json;
 use serde_json::value::RawValue;
@@ -120,15 +120,11 @@ impl Executor<'_, '_> {
         selection: &MemberSelection,
         writer: &mut JsonWriter<'_>,
     ) -> Result<(), SelectError> {
-        let found = match self.snapshot.find(entity, id)? {
-            LookupResult::Merged(into) => self.snapshot.find(entity, into)?,
-            found => found,
-        };
-        match found {
-            LookupResult::Row(row) => {
+        match self.snapshot.find_merged(entity, id)? {
+            (_, Some(row)) => {
                 SelectionWriter { json: writer, resolver: self }.record(entity, row, selection)
             }
-            _ => {
+            (_, None) => {
                 writer.null();
                 Ok(())
             }
@@ -352,11 +348,10 @@ impl Resolver for Executor<'_, '_> {
 
 /// Adds the expression "refers to this record" to the query of a list.
 fn related_query(list: &ListPlan, entity: Entity, id: u64) -> Result<Query, ReadError> {
-    let mut expression = format!("{}:", list.key.unwrap_or_default()).into_bytes();
-    entity.write_id(id, &mut expression);
+    let expression = format!("{}:{}", list.key.unwrap_or_default(), entity.id_text(id));
     let mut parsed = Query::new(list.query.entity);
     parsed
-        .add_filter(&String::from_utf8_lossy(&expression))
+        .add_filter(&expression)
         .map_err(|_| ReadError::Internal("the filter of a related list does not parse"))?;
     // Prepended after parsing: the expression does not count towards the limit of expressions.
     let mut query = list.query.clone();

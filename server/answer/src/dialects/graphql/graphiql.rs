@@ -9,10 +9,9 @@ use crate::openapi::operation::{GRAPHQL_TAG, Operation};
 use crate::reply::static_page::{Asset, HTML, SCRIPT, STYLE, StaticPage, TEXT, packed};
 
 pub const PAGE: Endpoint = Endpoint {
-    describe: Some(|route, document| {
+    describe: Some(|_, _| {
         let operation = Operation::html_page("graphiql", "A page to write GraphQL queries in");
-        document.add(&route.path, Operation { tag: GRAPHQL_TAG, ..operation });
-        Ok(())
+        Ok(Operation { tag: GRAPHQL_TAG, ..operation }.into_path_item())
     }),
     ..Endpoint::new("/graphiql", Charge::Free, |planning| {
         page_or_not_found(&FILES, is_on(planning), None, planning)

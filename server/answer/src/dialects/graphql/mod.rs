@@ -61,20 +61,15 @@ pub use crate::dialects::graphql::graphiql::{PAGE, PAGE_PART};
 
 pub const OPERATION: Endpoint = Endpoint {
     methods: POST_METHODS,
-    describe: Some(|route, document| {
-        let item = describe::path_item(&mut document.schemas);
-        document.paths.insert(route.path.clone(), item);
-        Ok(())
-    }),
+    describe: Some(|_, document| Ok(describe::path_item(&mut document.schemas))),
     ..Endpoint::new("/graphql", Charge::Minute, plan_operation)
 };
 
 pub const SCHEMA: Endpoint = Endpoint {
-    describe: Some(|route, document| {
+    describe: Some(|_, _| {
         let content = text_content("text/plain");
         let operation = Operation::new("graphql_schema", "The GraphQL schema, as SDL", content);
-        document.add(&route.path, Operation { tag: GRAPHQL_TAG, ..operation });
-        Ok(())
+        Ok(Operation { tag: GRAPHQL_TAG, ..operation }.into_path_item())
     }),
     ..Endpoint::new("/graphql/schema", Charge::Free, |planning| {
         Ok(Planned::Reply(SCHEMA_BODY.reply(planning.call.headers, Vec::new())))

@@ -9,8 +9,8 @@ use crate::openapi::operation::{MCP_TAG, PostOperation, json_content};
 use crate::openapi::responses::headers;
 use crate::openapi::schemas::{add_optional, object_of, text};
 
-/// Adds the operation. Programs find the tools by the protocol, so that the document does not repeat them.
-pub fn describe(route: &RoutePath, document: &mut Document<'_>) -> Result<(), ReadError> {
+/// Describes the operation. Programs find the tools by the protocol, so that the document does not repeat them.
+pub fn describe(_: &RoutePath, document: &mut Document<'_>) -> Result<Value, ReadError> {
     let version = || json!({ "type": "string", "const": "2.0" });
     let any = || json!({});
     let id = || json!({ "type": ["string", "number", "null"] });
@@ -76,6 +76,5 @@ pub fn describe(route: &RoutePath, document: &mut Document<'_>) -> Result<(), Re
         "429": (error("A limit is reached.", &["Retry-After"])),
         "default": (error("The request is refused, or the server failed.", &[])),
     });
-    document.paths.insert(route.path.clone(), json!({ "post": operation }));
-    Ok(())
+    Ok(json!({ "post": operation }))
 }

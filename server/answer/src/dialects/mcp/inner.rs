@@ -5,7 +5,7 @@ use http::{Method, StatusCode, header};
 
 use crate::define::call::Call;
 use crate::define::failure::Failure;
-use crate::reply::pieces::{PieceBudget, PieceError};
+use crate::reply::pieces::PieceBudget;
 use crate::reply::{Body, Reply};
 use crate::request::path::URI_BYTES_MAX;
 
@@ -65,13 +65,7 @@ fn read(address: &str, reply: Reply, call: &Call<'_>) -> Result<Inner, Failure> 
                     return Err(Failure::Deadline);
                 }
                 let budget = PieceBudget::of_piece(call.host.clock());
-                source.next_piece(call.snapshot, &budget, &mut bytes).map_err(
-                    |error| match error {
-                        PieceError::Damaged(error) => Failure::from(error),
-                        PieceError::Deadline => Failure::Deadline,
-                        PieceError::Poisoned => Failure::Refused(Box::new(Reply::unavailable())),
-                    },
-                )?;
+                source.next_piece(call.snapshot, &budget, &mut bytes)?;
             }
             Bytes::from(bytes)
         }

@@ -176,11 +176,7 @@ pub fn output(id: &str, call: &Call<'_>) -> Result<Result<(String, u32), String>
         return Ok(Err(format!("`{id}` is no output; {NO_RECORD}")));
     };
     let snapshot = call.snapshot;
-    let found = match snapshot.find(Entity::Output, number)? {
-        LookupResult::Merged(number) => (number, snapshot.find(Entity::Output, number)?),
-        found => (number, found),
-    };
-    let (number, LookupResult::Row(row)) = found else {
+    let (number, Some(row)) = snapshot.find_merged(Entity::Output, number)? else {
         return Ok(Err(format!("Nothing with identifier {id} found; {NO_RECORD}")));
     };
     Ok(Ok((Entity::Output.id_text(number), row)))

@@ -49,7 +49,7 @@ pub struct RpcError {
 }
 
 impl RpcError {
-    /// An error with a code and a message.
+    /// An error without more for programs.
     pub fn new(code: i32, message: impl Into<String>) -> RpcError {
         RpcError::with(code, message, Value::Null)
     }

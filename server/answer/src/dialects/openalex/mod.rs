@@ -148,9 +148,7 @@ fn plan_identifier(
             && let LookupResult::Merged(into) = snapshot.find(entity, id)?
             && let (LookupResult::Row(_), Some(list)) = (snapshot.find(entity, into)?, list)
         {
-            let mut text = Vec::new();
-            entity.write_id(into, &mut text);
-            let id = String::from_utf8_lossy(&text).replace("HX_", "");
+            let id = entity.id_text(into).replace("HX_", "");
             let query =
                 if call.query.is_empty() { String::new() } else { format!("?{}", call.query) };
             let location = format!("{ROOT}/{}/{id}{query}", list.name());

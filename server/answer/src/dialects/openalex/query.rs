@@ -343,9 +343,7 @@ impl Parser {
             identifiers.push(identifier);
         }
         // The first id takes the place of the ids that `Request::resolved` finds.
-        let mut any = Vec::new();
-        entity.write_id(1, &mut any);
-        let any = format!("{key}:{sign}{}", String::from_utf8_lossy(&any));
+        let any = format!("{key}:{sign}{}", entity.id_text(1));
         match self.request.query.add_filter(&any) {
             Ok(()) => {
                 let expression = self.request.query.filter.len() - 1;

@@ -13,7 +13,7 @@ use pinakes_format::json::render::{JsonWriter, RecordBytes, RecordStore};
 use pinakes_format::query::{REFERENCES, parse_select};
 use pinakes_format::record::members::{Members, View};
 use pinakes_format::schema::identifier::parse_record_id;
-use pinakes_format::snapshot::{LookupResult, Snapshot};
+use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
 use serde_json_borrow::{OwnedValue, Value};
 
@@ -180,13 +180,10 @@ impl<'s> Stored<'s> {
             at.ok().and_then(|at| rows.get(at)).map(|(_, row)| *row)
         };
         let found = match known {
-            Some(row) => LookupResult::Row(row),
-            None => match self.snapshot.find(entity, id)? {
-                LookupResult::Merged(into) => self.snapshot.find(entity, into)?,
-                found => found,
-            },
+            Some(row) => Some(row),
+            None => self.snapshot.find_merged(entity, id)?.1,
         };
-        let LookupResult::Row(row) = found else { return Ok(None) };
+        let Some(row) = found else { return Ok(None) };
         let store = NotedRows::new(self.snapshot);
         let mut writer = members.writer(&store);
         members.render(row, &mut writer)?;
