@@ -60,7 +60,7 @@ pub mod stages {
     pub use crate::link::{UnchangedSource, link, publish};
     pub use crate::object::{Check, ObjectStore};
     pub use crate::read::limits::ReadLimits;
-    pub use crate::store::directory::lock_output;
+    pub use crate::store::lock_output;
     pub use crate::terminal::progress::Progress;
     pub use pinakes_store::directory::remove_tree;
 }

@@ -54,7 +54,7 @@ pub mod parts {
     pub use crate::net::proxy_protocol::read_header as read_proxy_header;
     pub use crate::net::tls::Certificate;
     pub use crate::process_clock::PROCESS_CLOCK;
-    pub use crate::serve::settings::ServiceSettings;
+    pub use crate::serve::ServiceSettings;
     pub use crate::serve::traffic::Traffic;
     pub use redis::Client as StoreClient;
 

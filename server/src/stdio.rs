@@ -14,18 +14,15 @@ use std::{
 use http::{Request, header};
 use pinakes_answer::{BODY_BYTES_MAX, INVALID_REQUEST, JSON, MCP, Message, RpcError, Settings};
 use serde_json::Value;
-use tokio::{
-    runtime::Runtime,
-    task::{AbortHandle, JoinSet},
-};
+use tokio::runtime::Runtime;
+use tokio::task::{AbortHandle, JoinSet};
 
 use crate::admission::gate::{Gate, Peer};
 use crate::http::body::RequestBody;
 use crate::http::client_address::{ClientResolver, ForwardingHeader};
 use crate::net::handler::Handler;
 use crate::run::{activate, follow, keep_mirror};
-use crate::serve::Service;
-use crate::serve::settings::ServiceSettings;
+use crate::serve::{Service, ServiceSettings};
 use crate::snapshots::manager::SnapshotManager;
 
 /// Messages that are answered at the same time: as many as one client has work permits, so that none waits for a permit.

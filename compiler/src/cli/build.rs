@@ -12,30 +12,26 @@ use pinakes_store::rolled_back::find_blocked;
 use pinakes_store::suppressed;
 
 use crate::cli::acceptance::empty_entities;
-use crate::cli::objects::{NamedObject, named, open_all};
 use crate::cli::options::{
     AcceptanceArgs, BuildArgs, CompileArgs, InputArgs, LinkArgs, PublishArgs,
 };
-use crate::cli::run::Run;
+use crate::cli::run::{NamedObject, Run, named, open_all};
 use crate::cli::transfer::BucketArgs;
 use crate::cli::units::unit_number;
-use crate::compile::input;
 use crate::compile::input::Inputs;
-use crate::compile::{CompileStage, compile};
-use crate::drift;
+use crate::compile::{CompileStage, compile, input};
 use crate::drift::Allowed;
 use crate::error::{Error, Result};
 use crate::frontend::reader::NO_PARENT;
-use crate::link;
-use crate::link::reuse;
 use crate::link::selection::RecordSelection;
-use crate::link::{Published, UnchangedSource, link_snapshot};
+use crate::link::{Published, UnchangedSource, link_snapshot, reuse};
 use crate::object::warnings::Warnings;
 use crate::object::{Check, Object, ObjectStore, gather};
 use crate::plan::Plan;
 use crate::store::interrupt;
 use crate::store::prune::{ObjectDirectory, prune};
 use crate::terminal::escape::escape_path;
+use crate::{drift, link};
 
 pub(crate) fn build(args: BuildArgs) -> Result<()> {
     let selection = args.publish.selection.read(args.acceptance.allow_empty)?;

@@ -9,7 +9,6 @@ pub(crate) mod diff;
 pub(crate) mod inspect;
 mod layout_table;
 pub(crate) mod mirror;
-pub(crate) mod objects;
 pub(crate) mod options;
 pub(crate) mod run;
 mod short_help;

@@ -11,9 +11,9 @@ use pinakes_store::directory::current;
 use pinakes_store::lock::LockedDirectory;
 use pinakes_store::rolled_back::BlockedSnapshot;
 use pinakes_store::suppressed::{name_ids, shown_again};
+use rayon::prelude::*;
 
 use crate::cli::acceptance::find_excess;
-use crate::cli::objects::NamedObject;
 use crate::cli::options::{AcceptanceArgs, PublishArgs, WorkArgs};
 use crate::compile::CompileStage;
 use crate::error::{Error, Result};
@@ -21,12 +21,12 @@ use crate::frontend::reader::NO_PARENT;
 use crate::link::Published;
 use crate::link::forecast::LinkForecast;
 use crate::link::selection::RecordSelection;
+use crate::object::{Check, Object, ObjectStore};
 use crate::report::file::{ReportFiles, print_published};
 use crate::report::quarantine::BadRecord;
 use crate::report::{RunReport, quarantine};
-use crate::store::directory::lock_output;
-use crate::store::interrupt;
 use crate::store::prune::PruneReport;
+use crate::store::{interrupt, lock_output};
 use crate::terminal::escape::escape_path;
 use crate::terminal::progress::{Progress, terminal_width};
 
@@ -267,4 +267,39 @@ impl Drop for Run {
             let _ = self.files.write_end(&self.report);
         }
     }
+}
+
+/// An object, and the escaped path of its part.
+pub(crate) struct NamedObject {
+    pub(crate) file: String,
+    pub(crate) object: Object,
+}
+
+/// Names the objects of the compile stage by their parts.
+pub(crate) fn named(stage: CompileStage) -> Vec<NamedObject> {
+    let named = stage
+        .parts
+        .into_iter()
+        .map(|part| NamedObject { file: escape_path(&part.part.path), object: part.object });
+    named.collect()
+}
+
+/// Opens and checks all objects of a directory or a bucket.
+pub(crate) fn open_all(objects: &ObjectStore, check: Check) -> Result<Vec<NamedObject>> {
+    let names = objects.names()?;
+    if names.is_empty() {
+        let reason = "contains no object; run `compile --objects` with this directory first";
+        return Err(Error::Input { path: objects.place(), reason: reason.into() });
+    }
+    objects.prepare_cache()?;
+    names
+        .into_par_iter()
+        .map(|name| {
+            let object = objects.open(&name, check)?.object().ok_or_else(|| Error::Damaged {
+                path: objects.place().join(format!("{name}.object")),
+                reason: "its content does not match its hash; compile its part again".into(),
+            })?;
+            Ok(NamedObject { file: format!("part {}", object.part()), object })
+        })
+        .collect()
 }

@@ -14,7 +14,6 @@
 //!
 //! Imports `error`, `link`, `terminal`.
 
-mod examples;
 mod groups;
 mod identifiers;
 pub(crate) mod limits;

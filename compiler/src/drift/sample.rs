@@ -7,7 +7,10 @@
 
 use std::collections::VecDeque;
 
+use pinakes_format::changes::{REFERENCES, add_all_references};
 use pinakes_format::entity::Entity;
+use pinakes_format::query::parse_select;
+use pinakes_format::record::members::View;
 use pinakes_format::snapshot::{LookupResult, Snapshot};
 use pinakes_format::storage::error::ReadError;
 use rayon::prelude::*;
@@ -15,7 +18,7 @@ use rayon::prelude::*;
 use crate::drift::identifiers::{Identifier, Identifiers};
 use crate::drift::limits::{CHANGED_MIN, RECORDS_MIN, limit};
 use crate::drift::members::{Member, Value, Values, members_of};
-use crate::drift::{Compared, EXAMPLES, Example, Kind, Share, examples};
+use crate::drift::{Compared, EXAMPLES, Example, Kind, Share};
 use crate::link::context::unreadable;
 use crate::link::take_over::TakeOver;
 
@@ -296,10 +299,9 @@ impl<'m> Measured<'m> {
                 }
                 Shown::Rows(id, [old, new]) => Example {
                     id: entity.id_text(*id),
-                    before: examples::value(before, entity, self.path, *old)
+                    before: example(before, entity, self.path, *old)
                         .map_err(TakeOver::at(entity, *old))?,
-                    now: examples::value(now, entity, self.path, *new)
-                        .map_err(new_row(entity, *new))?,
+                    now: example(now, entity, self.path, *new).map_err(new_row(entity, *new))?,
                 },
             })
         };
@@ -375,6 +377,33 @@ impl Reader<'_> {
         }
         Ok(moved)
     }
+}
+
+/// Most characters of a value.
+const CHARS_MAX: usize = 80;
+
+/// The value at a path of the record in a row, as JSON, shortened.
+fn example(snapshot: &Snapshot, entity: Entity, path: &str, row: u32) -> Result<String, ReadError> {
+    let mut json = Vec::new();
+    if path == REFERENCES {
+        json.extend_from_slice(b"{}");
+        add_all_references(snapshot, entity, row, &mut json)?;
+    } else {
+        let members = parse_select(entity, View::Export, path);
+        let members = members.map_err(|_| ReadError::Internal("a compared member has no path"))?;
+        let mut writer = members.writer(snapshot);
+        members.render(row, &mut writer)?;
+        json = writer.out;
+    }
+    // The object has the outermost member alone.
+    let json = String::from_utf8_lossy(&json);
+    let value = json.split_once(':').map_or(&*json, |(_, value)| value);
+    let value = value.strip_suffix('}').unwrap_or(value);
+    let mut shown: String = value.chars().take(CHARS_MAX).collect();
+    if shown.len() < value.len() {
+        shown.push('…');
+    }
+    Ok(shown)
 }
 
 #[cfg(test)]

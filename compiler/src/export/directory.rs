@@ -1,16 +1,16 @@
 //! The output directory of an export, which gets all files or none.
 
-use pinakes_store::directory::remove_tree;
-use pinakes_store::files::try_lock;
 use std::{
     fs::{self, File},
     io::ErrorKind,
     path::{Path, PathBuf},
 };
 
+use pinakes_store::directory::remove_tree;
+use pinakes_store::files::try_lock;
+
 use crate::error::{Error, Result};
-use crate::store::directory::refuse_standard_output;
-use crate::store::interrupt;
+use crate::store::{interrupt, refuse_standard_output};
 
 /// Prefix of the scratch directory of an unfinished export.
 const UNFINISHED: &str = ".tmp-";

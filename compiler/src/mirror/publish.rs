@@ -27,8 +27,7 @@ use crate::mirror::run::MirrorRun;
 use crate::mirror::signature::read_secret;
 use crate::mirror::site::{Site, refuse_large_files};
 use crate::mirror::tree::Tree;
-use crate::store::directory::lock_output;
-use crate::store::interrupt;
+use crate::store::{interrupt, lock_output};
 use crate::terminal::escape::escape_path;
 
 /// The outcome that a signal prints while a tree is written.

@@ -33,9 +33,8 @@ use crate::mirror::fetch::TransferStats;
 use crate::mirror::run::MirrorRun;
 use crate::mirror::{objects, snapshot};
 use crate::remote::USER_AGENT;
-use crate::store::directory::lock_output;
-use crate::store::interrupt;
 use crate::store::prune::prune;
+use crate::store::{interrupt, lock_output};
 use crate::terminal::escape::escape_path;
 use crate::terminal::progress::Progress;
 

@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use crate::compile::input::Part;
 use crate::compile::{CompileStage, CompiledPart, drop_copies};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::object::warnings::Warnings;
 use crate::object::{Check, ObjectStore};
-use crate::plan::{Plan, unit_file};
+use crate::plan::Plan;
 
 /// A part of a plan, its unit, and the name of its object.
 struct PlannedPart {
@@ -57,7 +58,7 @@ impl Plan {
         let mut planned = Vec::new();
         let mut missing = BTreeSet::new();
         for (unit, parts) in (0..).zip(&self.units) {
-            let names = unit_file::read(objects, &self.hash, unit, parts.len())?;
+            let names = read_unit(objects, &self.hash, unit, parts.len())?;
             let exists = |name: &String| existing.contains(name);
             let Some(names) = names.filter(|names| names.iter().all(exists)) else {
                 missing.insert(unit);
@@ -68,4 +69,51 @@ impl Plan {
         }
         if missing.is_empty() { Ok(planned) } else { Err(self.missing(objects, &missing)) }
     }
+}
+
+/// The file that a compiled unit leaves beside its objects: the name of each part's object.
+///
+/// Its name holds the plan's hash and the unit, and its bytes depend on the parts alone. So two runs of a
+/// unit write the same file. It appears after the last object, so a killed run leaves none.
+#[derive(Serialize, Deserialize)]
+struct UnitFile {
+    plan: String,
+    unit: u32,
+    /// Names of the objects, in the order of the unit's parts.
+    objects: Vec<String>,
+}
+
+fn file_name(plan: &str, unit: u32) -> String {
+    format!("{plan}.{unit}.unit")
+}
+
+/// Writes the file of a unit.
+pub(super) fn write_unit(
+    objects: &ObjectStore,
+    plan: &str,
+    unit: u32,
+    names: &[String],
+) -> Result<()> {
+    let file = UnitFile { plan: plan.to_owned(), unit, objects: names.to_vec() };
+    let text = serde_json::to_vec(&file)
+        .map_err(|error| Error::Internal(format!("cannot encode a unit: {error}")))?;
+    objects.write(&file_name(plan, unit), &text)
+}
+
+/// Reads the names of a unit's objects, one for each part. `None` if there is no file, or if it is cut
+/// or belongs to another unit.
+fn read_unit(
+    objects: &ObjectStore,
+    plan: &str,
+    unit: u32,
+    parts: usize,
+) -> Result<Option<Vec<String>>> {
+    let Some(text) = objects.read(&file_name(plan, unit))? else { return Ok(None) };
+    let file = serde_json::from_slice::<UnitFile>(&text).ok();
+    let is_own = |file: &UnitFile| {
+        let is_name = |name: &String| name.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let is_of_unit = file.plan == plan && file.unit == unit && file.objects.len() == parts;
+        is_of_unit && file.objects.iter().all(is_name)
+    };
+    Ok(file.filter(is_own).map(|file| file.objects))
 }

@@ -1,7 +1,7 @@
 //! Plans: the parts of a dump, divided into units that a scheduler compiles on many machines.
 //!
 //! `plan` writes the file ([`file`]) once. `compile --plan` compiles one unit and leaves a file beside
-//! the objects that names them ([`unit_file`]). `link --plan` reads these files, so it links
+//! the objects that names them ([`linked`]). `link --plan` reads these files, so it links
 //! the plan's objects and no others:
 //!
 //! ```text
@@ -20,7 +20,6 @@
 pub(crate) mod balance;
 pub(crate) mod file;
 pub(crate) mod linked;
-pub(crate) mod unit_file;
 
 use std::{collections::BTreeSet, fs, num::NonZeroU32};
 
@@ -121,7 +120,7 @@ impl Plan {
         parts.iter().try_for_each(check_size)?;
         let limits = ReadLimits { part_memory_bytes, ..self.facts.limits.clone() };
         let stage = compile(parts.to_vec(), objects, &limits, Check::Whole, progress)?;
-        unit_file::write(objects, &self.hash, unit, &stage.object_names)?;
+        linked::write_unit(objects, &self.hash, unit, &stage.object_names)?;
         Ok(stage)
     }
 

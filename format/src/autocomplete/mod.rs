@@ -35,7 +35,7 @@ use crate::text::fold::fold;
 pub use crate::autocomplete::candidate::render;
 pub use crate::autocomplete::identifiers::Identifier;
 pub use crate::autocomplete::rank::{Ranking, TopRows};
-pub use crate::index::name_part::NamePart;
+pub use crate::index::prefix_stats::NamePart;
 pub use crate::index::prefix_stats::{BEST_MAX as RESULTS_MAX, Tier};
 
 use crate::autocomplete::rank::NameSearch;

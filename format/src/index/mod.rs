@@ -36,7 +36,6 @@ pub mod encoding;
 pub mod fst_shards;
 pub mod full_text;
 pub mod kept_sets;
-pub mod name_part;
 pub mod orders;
 pub mod postings;
 pub mod prefix_stats;

@@ -1,4 +1,4 @@
-//! Adds up the bytes of an entity's records, by member.
+//! The bytes of an entity's records, by member, and those that the files of a snapshot take on the disk.
 
 use crate::entity::{Entity, with_record};
 use crate::json::record_reader::RecordReader;
@@ -32,5 +32,16 @@ impl Snapshot {
             with_record!(entity, R => sizes.members.add::<R>(&mut from)?);
         }
         Ok(sizes)
+    }
+
+    /// The bytes that the files take on the disk.
+    #[cfg(not(target_family = "wasm"))]
+    pub fn allocated_bytes(&self) -> u64 {
+        use std::{fs, os::unix::fs::MetadataExt};
+
+        let directory = &self.mapped.opened.path;
+        let files = self.manifest().files.iter();
+        let sizes = files.map(|entry| fs::symlink_metadata(directory.join(&entry.path)));
+        sizes.flatten().map(|metadata| metadata.blocks() * 512).sum()
     }
 }

@@ -1,14 +1,12 @@
 //! A published snapshot: opened, verified as it is touched, and read by row or by id.
 //!
 //! `open` maps the files and checks the headers; `lock` keeps an open snapshot from removal; `next` reads the link to a scheduled snapshot;
-//! `lazy` opens an index at its first use; `fetch` starts the reads of a page; `measure` adds up the bytes of records, `disk_usage` those that files take; `watch` detects changes to open files; `verify` checks every byte and every rule of the format.
+//! `lazy` opens an index at its first use; `fetch` starts the reads of a page; `measure` adds up the bytes of records, and those that files take; `watch` detects changes to open files; `verify` checks every byte and every rule of the format.
 //! `suppression_list` reads the ids of a takedown list, `suppressed` resolves them to rows, and `suppressed_words` collects
 //! the words of their texts.
 //!
 //! Imports `entity`, `index`, `json`, `record`, `schema`, `storage`, `text`.
 
-#[cfg(not(target_family = "wasm"))]
-mod disk_usage;
 mod error;
 mod fetch;
 mod files;

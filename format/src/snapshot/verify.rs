@@ -8,7 +8,7 @@ use crate::entity::{Entity, NO_ID, with_record};
 use crate::index::bitset::Bitset;
 use crate::index::check::{CheckError, ensure, hash_of_link};
 use crate::index::dictionary::BLOCK_ROWS_MAX;
-use crate::index::name_part::NamePart;
+use crate::index::prefix_stats::NamePart;
 use crate::index::term_lists::Term;
 use crate::json::render::{JsonWriter, Shape};
 use crate::record;

@@ -23,7 +23,7 @@ use crate::define::plan::{Planned, Planning};
 use crate::define::route::Matched;
 use crate::define::served::ServedSnapshot;
 use crate::define::settings::Settings;
-use crate::define::thread::Thread;
+use crate::define::work_limits::Thread;
 use crate::pages;
 use crate::reply::Reply;
 use crate::request::named_snapshot::{NamedSnapshot, keep_below};

@@ -40,13 +40,13 @@ pub use define::call::{Asked, Call, Caller};
 pub use define::charge::{Charge, Quota, QuotaClass, Quotas, RECORDS_PER_REQUEST};
 pub use define::endpoint::Endpoint;
 pub use define::failure::Failure;
-pub use define::health::HealthIssue;
+pub use define::host::HealthIssue;
 pub use define::host::{Event, GraphqlOutcome, Host};
 pub use define::plan::{Cost, Planned, Work};
 pub use define::route::{Matched, Route};
 pub use define::served::ServedSnapshot;
 pub use define::settings::{Collection, GraphqlSettings, Settings};
-pub use define::thread::Thread;
+pub use define::work_limits::Thread;
 pub use dialects::mcp::MCP;
 pub use dialects::mcp::rpc::{INVALID_REQUEST, Message, RpcError};
 pub use dialects::openalex::address::entered;
@@ -57,9 +57,9 @@ pub use reply::etag::SnapshotHeaders;
 pub use reply::pieces::{CodedPieces, PIECE_BYTES, PieceError};
 pub use reply::{JSON, LIMIT_HEADERS, Reply, reason_phrase};
 pub use request::body::{BODY_BYTES_MAX, Posted};
-pub use request::method::{READ_METHODS, method_word};
 pub use request::named_snapshot::{NamedSnapshot, SURROGATE_KEY};
 pub use request::path::echo_path;
+pub use request::{READ_METHODS, method_word};
 pub use table::{ENDPOINTS, charge, find, routes};
 
 /// Parts of the answerer, for callers that run them without a request.

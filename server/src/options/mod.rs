@@ -11,10 +11,8 @@ use std::{
     time::Duration,
 };
 
-use clap::{
-    Args,
-    builder::{FalseyValueParser, NonEmptyStringValueParser},
-};
+use clap::Args;
+use clap::builder::{FalseyValueParser, NonEmptyStringValueParser};
 use ipnet::IpNet;
 use pinakes_answer::{Collection, Settings};
 use pinakes_format::index::kept_sets::KeptSets;
@@ -33,7 +31,7 @@ use crate::ops::admin::AdminHosts;
 use crate::ops::log::LogFormat;
 use crate::options::graphql::GraphqlOptions;
 use crate::run::ListenOptions;
-use crate::serve::settings::ServiceSettings;
+use crate::serve::ServiceSettings;
 use crate::serve::threads::default_disk_reads;
 use crate::snapshots::manager::SnapshotSource;
 use crate::upstream::cache::Room;

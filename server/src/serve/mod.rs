@@ -22,7 +22,7 @@
 //! records on disk would delay every other. Blocking threads yield the processor to them.
 //!
 //! - [`threads`] has the permits and the blocking threads, [`pieces`] sends bodies in pieces.
-//! - [`host`] is what the server gives to answers, [`settings`] its options.
+//! - [`host`] is what the server gives to answers.
 //! - [`access_log`] writes a line for each request, [`traffic`] counts requests, and [`popular`] the addresses that warm a
 //!   new snapshot of a mirror.
 //!
@@ -34,7 +34,6 @@ pub(crate) mod line_budget;
 pub(crate) mod line_form;
 mod pieces;
 mod popular;
-pub(crate) mod settings;
 pub(crate) mod threads;
 pub(crate) mod traffic;
 
@@ -48,10 +47,12 @@ use std::{
 };
 
 use bytes::Bytes;
-use http::{HeaderName, HeaderValue, Method, StatusCode, header, request::Parts};
+use http::request::Parts;
+use http::{HeaderName, HeaderValue, Method, StatusCode, header};
 use pinakes_answer::{
     Answerer, Asked, BODY_BYTES_MAX, Call, Caller, Charge, Cost, Failure, Matched, NamedSnapshot,
-    Planned, Reply, SURROGATE_KEY, ServedSnapshot, Thread, Work, charge, entered, find, not_open,
+    Planned, Reply, SURROGATE_KEY, ServedSnapshot, Settings, Thread, Work, charge, entered, find,
+    not_open,
 };
 use pinakes_format::storage::absent::{FetchedStretches, Missing, Wanted};
 use pinakes_format::storage::error::ReadError;
@@ -70,7 +71,6 @@ use crate::serve::host::ServerHost;
 use crate::serve::line_budget::LineBudget;
 use crate::serve::pieces::{CountedWork, NextPiece, Production, Shortage};
 use crate::serve::popular::Popular;
-use crate::serve::settings::ServiceSettings;
 use crate::serve::threads::{Permits, spawn_work};
 use crate::serve::traffic::Traffic;
 use crate::snapshots::disk_activity::DiskActivity;
@@ -700,6 +700,21 @@ impl Service {
     pub fn left_out_lines(&self) -> u64 {
         self.lines.left_out()
     }
+}
+
+/// Options and limits of the service.
+#[derive(Clone, Debug)]
+pub struct ServiceSettings {
+    /// Which answers exist, and the limits of making one.
+    pub answers: Settings,
+    /// Records and candidates that are read from disk concurrently.
+    pub disk_reads: usize,
+    /// Memory for replies that clients have not taken.
+    pub reply_memory_bytes: usize,
+    /// Time for a client to take a reply.
+    pub reply_timeout: Duration,
+    /// Log lines per second of refused requests and of requests that no limit counts.
+    pub refused_lines: u32,
 }
 
 #[cfg(test)]

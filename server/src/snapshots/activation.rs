@@ -8,6 +8,8 @@
 //! withdrawn a moment before has no effect.
 
 use std::{
+    fs,
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -18,7 +20,6 @@ use pinakes_answer::ServedSnapshot;
 use pinakes_format::snapshot::next::{NEXT, NextSnapshot};
 
 use crate::snapshots::freshness;
-use crate::snapshots::link_version::LinkVersion;
 use crate::snapshots::manager::SnapshotManager;
 
 /// The link `next`, as the owner last saw it.
@@ -170,5 +171,22 @@ impl SnapshotManager {
         tracing::info!(snapshot, "the snapshot's time has come; answering from it");
         // The list may have changed between the two steps above.
         self.apply_suppression(false);
+    }
+}
+
+/// Metadata that differs between two links, even links with the same target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct LinkVersion {
+    inode: u64,
+    /// Change time: seconds and nanoseconds since 1970.
+    changed: (i64, i64),
+}
+
+impl LinkVersion {
+    /// Reads the version of a link; `None` if the link does not exist.
+    pub fn read(link: &Path) -> Option<LinkVersion> {
+        let metadata = fs::symlink_metadata(link).ok()?;
+        let changed = (metadata.ctime(), metadata.ctime_nsec());
+        Some(LinkVersion { inode: metadata.ino(), changed })
     }
 }

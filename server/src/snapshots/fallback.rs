@@ -1,10 +1,13 @@
 //! Snapshots that may be served in place of a lost snapshot.
 
-use std::{collections::BTreeSet, fs, path::Path};
+use std::{collections::BTreeSet, fs, path::Path, sync::Arc};
 
+use pinakes_answer::ServedSnapshot;
 use pinakes_format::snapshot::suppression_list::SuppressionList;
 use pinakes_format::snapshot::{HISTORY, OpenError, SUPPRESSION_LISTS, Snapshot};
 use pinakes_format::storage::manifest::Manifest;
+
+use crate::snapshots::open::LoadError;
 
 /// Opens the snapshots that may be served in place of `lost`, the best last.
 ///
@@ -70,4 +73,41 @@ fn shows_suppressed(snapshots: &Path, candidate: &Manifest, lost: &Manifest) -> 
         (Some(lost), Some(candidate)) => lost.without(&candidate).next().is_some(),
         _ => true,
     }
+}
+
+/// Opens the snapshots that were published before the served one, the latest first; of the `known` ones, takes
+/// those that are open.
+///
+/// A snapshot that shows records which `--suppress` removed from the served one is not among them, nor is a later
+/// one, which a rollback withdrew.
+pub fn retained(
+    directory: &Path,
+    served: &Manifest,
+    known: &[Arc<ServedSnapshot>],
+    unwanted: &BTreeSet<String>,
+    look: impl Fn(&Path) -> Result<Snapshot, OpenError>,
+    open: impl Fn(&Path) -> Result<Arc<ServedSnapshot>, LoadError>,
+    count_max: usize,
+) -> Vec<Arc<ServedSnapshot>> {
+    let history = fs::read_to_string(directory.join(HISTORY)).unwrap_or_default();
+    let candidates = candidates(directory, served, unwanted, look);
+    let mut chosen = Vec::new();
+    for candidate in candidates.iter().rev() {
+        let id = &candidate.manifest().id;
+        // A snapshot that was never current is nobody's.
+        if !history.lines().any(|line| line == id) {
+            continue;
+        }
+        if chosen.len() == count_max {
+            break;
+        }
+        match known.iter().find(|known| known.id() == id && !known.is_poisoned()) {
+            Some(known) => chosen.push(Arc::clone(known)),
+            None => match open(candidate.path()) {
+                Ok(opened) => chosen.push(opened),
+                Err(error) => tracing::warn!(%error, "cannot keep this snapshot open"),
+            },
+        }
+    }
+    chosen
 }

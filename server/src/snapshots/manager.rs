@@ -29,12 +29,11 @@ use pinakes_format::storage::loading::LoadMode;
 use tokio::sync::watch;
 
 use crate::event_counts::{LOADS, Load, POISONED, Poison};
-use crate::snapshots::activation::NextLink;
+use crate::snapshots::activation::{LinkVersion, NextLink};
 use crate::snapshots::freshness::{self, newly_opened};
 use crate::snapshots::health::{HealthState, Reminder};
-use crate::snapshots::link_version::LinkVersion;
 use crate::snapshots::open::{LoadError, OpenOptions};
-use crate::snapshots::{fallback, health, retained};
+use crate::snapshots::{fallback, health};
 use crate::upstream::follow::Upstream;
 
 /// Pauses before the snapshot of `current` is loaded again after a failure, which may pass: the first, and
@@ -405,7 +404,7 @@ impl SnapshotManager {
         let count_max = self.options.keep_open;
         let look = |path: &Path| self.options.look(path);
         let mut chosen =
-            retained::choose(directory, manifest, &known, &unwanted, look, open, count_max);
+            fallback::retained(directory, manifest, &known, &unwanted, look, open, count_max);
         let closed = known.into_iter().find(|of| !chosen.iter().any(|kept| Arc::ptr_eq(kept, of)));
         let owner = self.owner();
         // A request may have found one of them damaged meanwhile.

@@ -3,8 +3,8 @@
 //! - [`manager`] owns all open snapshots: follows `current`, takes a damaged snapshot out of service, applies the
 //!   list of suppressed ids.
 //! - [`open`] opens a snapshot for serving. [`fallback`] lists the snapshots that may replace a lost one, and
-//!   [`retained`] those that stay open for requests that name them.
-//! - [`activation`] switches to a scheduled snapshot at its time; [`link_version`] tells links apart.
+//!   those that stay open for requests that name them.
+//! - [`activation`] switches to a scheduled snapshot at its time, and tells links apart.
 //! - [`suppression`] reloads the list of suppressed ids, [`freshness`] reads expiry and licence.
 //! - [`health`] knows the issues of the server, and [`disk_activity`] watches how much is read from disk.
 //!
@@ -15,8 +15,6 @@ pub(crate) mod disk_activity;
 pub(crate) mod fallback;
 pub(crate) mod freshness;
 pub(crate) mod health;
-pub(crate) mod link_version;
 pub(crate) mod manager;
 pub(crate) mod open;
-pub(crate) mod retained;
 pub(crate) mod suppression;

@@ -1,11 +1,10 @@
 //! Inputs: finds the parts of a dump and detects the kind of each.
 //!
-//! [`find`] walks directories and checks manifests; [`detect`] determines a part's kind, and [`foreign`]
+//! [`find`] walks directories and checks manifests; [`detect`] determines a part's kind, or
 //! explains why a file has none. [`remote`] lists buckets. This folder
 //! may import `terminal`, `error`, `remote`, `read`, `object` and `frontend::detect`.
 
 pub(crate) mod detect;
-pub(crate) mod foreign;
 pub(crate) mod manifest;
 pub(crate) mod part;
 pub(crate) mod remote;

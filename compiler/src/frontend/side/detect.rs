@@ -3,8 +3,7 @@
 use std::path::Path;
 
 use crate::error::{Error, Result};
-use crate::frontend::side::shape::RecordShape;
-use crate::frontend::side::table::SideTable;
+use crate::frontend::side::table::{RecordShape, SideTable};
 use crate::frontend::side::{SIDE_TABLES, header, ror};
 use crate::read::elements::Elements;
 use crate::read::lenient;

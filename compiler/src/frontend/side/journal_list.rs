@@ -6,8 +6,7 @@ use pinakes_format::record::{Metrics, Source};
 use crate::frontend::side::cell::{TableCell, vintage_from};
 use crate::frontend::side::header::Heading;
 use crate::frontend::side::keys;
-use crate::frontend::side::side_value::SideValue;
-use crate::frontend::side::table::{JoinedRows, SideTable};
+use crate::frontend::side::table::{JoinedRows, SideTable, SideValue};
 use crate::read::lenient::Diagnostics;
 
 pub struct JournalList<V: 'static> {

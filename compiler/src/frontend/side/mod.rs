@@ -9,7 +9,6 @@ pub(crate) mod abdc;
 pub(crate) mod cell;
 pub(crate) mod detect;
 pub(crate) mod doaj;
-pub(crate) mod encoding;
 pub(crate) mod header;
 pub(crate) mod join_keys;
 pub(crate) mod journal_list;
@@ -18,8 +17,6 @@ pub(crate) mod orcid;
 pub(crate) mod read;
 pub(crate) mod ror;
 pub(crate) mod scopus;
-pub(crate) mod shape;
-pub(crate) mod side_value;
 pub(crate) mod table;
 pub(crate) mod web_of_science;
 

@@ -4,15 +4,16 @@ use std::fmt;
 use std::path::Path;
 
 use pinakes_format::entity::Entity;
+use pinakes_format::record::stored::Stored;
 use pinakes_format::record::value::Table;
-use pinakes_format::record::{Author, Institution, Record, Source};
+use pinakes_format::record::writer::RecordWriter;
+use pinakes_format::record::{Author, Institution, Record, Source, pack, read};
+use serde::de::IgnoredAny;
 
 use crate::error::{Error, Result};
 use crate::frontend::side::header::Heading;
-use crate::frontend::side::shape::RecordShape;
-use crate::frontend::side::side_value::SideValue;
 use crate::object::ObjectWriter;
-use crate::read::lenient::Diagnostics;
+use crate::read::lenient::{Diagnostics, MaybeId, MaybeText, members};
 use crate::read::limits::ReadLimits;
 
 /// A side table. Two are equal if they have the same name.
@@ -131,5 +132,35 @@ impl JoinedRows<'_> {
     pub fn values<V: SideValue>(&self, table: &SideTable) -> Option<Vec<V>> {
         let rows = self.rows.iter().filter(|(of, _)| *of == table).flat_map(|(_, rows)| rows);
         rows.map(|row| V::decode(row)).collect()
+    }
+}
+
+members! {
+    pub struct RecordShape<'a> {
+        pub id: MaybeId<'a>,
+        pub names: Option<IgnoredAny>,
+        pub orcid_identifier as "orcid-identifier": Option<IgnoredAny>,
+        pub orcid: MaybeText<'a>,
+        pub display_name: Option<IgnoredAny>,
+        pub path: MaybeText<'a>,
+    }
+}
+
+/// The value of a row of a side table: packed as in a record where a record has values of the type.
+pub trait SideValue: Sized {
+    /// Encodes the value; equal values have equal bytes.
+    fn encode(&self) -> Vec<u8>;
+
+    /// Decodes a value; `None` where the bytes are corrupt.
+    fn decode(bytes: &[u8]) -> Option<Self>;
+}
+
+impl<V: Stored> SideValue for V {
+    fn encode(&self) -> Vec<u8> {
+        pack(self, &mut RecordWriter::default())
+    }
+
+    fn decode(bytes: &[u8]) -> Option<V> {
+        read(bytes).ok()
     }
 }

@@ -2,11 +2,11 @@
 
 use std::{
     cmp::Ordering,
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     io::{self, BufWriter, Read, Write},
 };
 
-use pinakes_format::entity::Entity;
+use pinakes_format::entity::{Entity, NO_ID};
 use pinakes_format::storage::blobs::unnamed_file;
 
 use crate::error::Result;
@@ -16,9 +16,9 @@ use crate::link::context::{Linker, Segments, check_rows};
 use crate::link::merge::copies::{CopyGroups, is_named, tally_copies};
 use crate::link::merge::deletions::{DeletionCounts, Deletions};
 use crate::link::merge::redirects::{Merges, Redirects};
-use crate::link::merge::sums::Sums;
 use crate::link::tally::Tally;
-use crate::object::key::{RecordPlace, rank_of};
+use crate::link::taxonomy::Sum;
+use crate::object::key::{RecordPlace, count_of, rank_of};
 use crate::object::segment::Segment;
 use crate::object::{Origin, RecordKey};
 use crate::parallel;
@@ -234,5 +234,27 @@ impl<'o> Linker<'o> {
         }
         let by_id = IdRows::map(ids.write_sorted()?, &self.scratch)?;
         Ok((Column::map(order, EntityRows::ORDER_BYTES)?, by_id))
+    }
+}
+
+/// The sums by the id of a topic or of a node above topics.
+pub(crate) type Sums = BTreeMap<u64, Sum>;
+
+/// Moves each id's sum to the id that `to` returns, and drops sums without one.
+pub(crate) fn passed_on(sums: &Sums, to: impl Fn(u64) -> Option<u64>) -> Sums {
+    let mut passed = Sums::new();
+    for (id, own) in sums {
+        if let Some(to) = to(*id) {
+            passed.entry(to).or_default().add(*own);
+        }
+    }
+    passed
+}
+
+/// Counts an output and its citations for its primary topic.
+pub(crate) fn add_to_sums(sums: &mut Sums, key: &RecordKey) {
+    if key.group != NO_ID {
+        let citations = count_of(key.rank).unwrap_or(0);
+        sums.entry(key.group).or_default().add(Sum { outputs: 1, citations });
     }
 }

@@ -11,4 +11,3 @@ pub(crate) mod entity_rows;
 pub(crate) mod levels;
 pub(crate) mod orphans;
 pub(crate) mod redirects;
-pub(crate) mod sums;

@@ -6,8 +6,7 @@ use pinakes_format::entity::Entity;
 
 use crate::link::context::Segments;
 use crate::link::enrich::tables::SideTables;
-use crate::link::merge::entity_rows::EntityRows;
-use crate::link::merge::sums::Sums;
+use crate::link::merge::entity_rows::{EntityRows, Sums};
 use crate::link::resolve::resolved::ResolvedSymbols;
 use crate::object::key::RecordPlace;
 use crate::object::segment::Segment;

@@ -2,18 +2,15 @@
 
 use std::{fmt, marker::PhantomData};
 
-use serde::{
-    Deserializer,
-    de::{IgnoredAny, MapAccess, SeqAccess, Visitor},
-};
+use serde::Deserializer;
+use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use crate::read::lenient::columnar::ColumnarValue;
+use crate::read::lenient::columnar::{ColumnarValue, Wanted};
 use crate::read::lenient::diagnostics::Diagnostics;
 use crate::read::lenient::number::MaybeNumber;
 use crate::read::lenient::object::MaybeObject;
 use crate::read::lenient::seed::{Lenient, drain};
 use crate::read::lenient::text::{MaybeId, MaybeText};
-use crate::read::lenient::wanted::Wanted;
 
 /// Elements for which a list takes memory before it reads the first one.
 const CAPACITY_MAX: usize = 1_024;

@@ -2,16 +2,13 @@
 
 use std::{borrow::Cow, fmt, marker::PhantomData};
 
-use serde::{
-    Deserialize, Deserializer,
-    de::{DeserializeSeed, Error, MapAccess, Visitor},
-};
+use serde::de::{DeserializeSeed, Error, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 
 use crate::read::json::{self, JsonFault};
-use crate::read::lenient::columnar::ColumnarValue;
+use crate::read::lenient::columnar::{ColumnarValue, Wanted};
 use crate::read::lenient::diagnostics::Diagnostics;
 use crate::read::lenient::seed::Lenient;
-use crate::read::lenient::wanted::Wanted;
 
 /// The members that are read from an object. `members!` declares them.
 pub(crate) trait Members<'de>: Sized {

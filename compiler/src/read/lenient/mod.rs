@@ -3,7 +3,7 @@
 //!
 //! - [`diagnostics`] collects the warnings; every read takes it as an argument.
 //! - [`value`] and [`members`] read any value and the declared members of an object.
-//! - [`wanted`] states what a type reads, and [`stored`] reads it, for inputs that store members apart.
+//! - [`columnar`] states and reads what a type reads, for inputs that store members apart.
 //! - The other files parse one kind of value each.
 
 pub(crate) mod columnar;
@@ -14,8 +14,8 @@ pub(crate) mod number;
 pub(crate) mod object;
 pub(crate) mod seed;
 pub(crate) mod text;
-pub(crate) mod wanted;
 
+pub(crate) use crate::read::lenient::columnar::Wanted;
 pub(crate) use crate::read::lenient::columnar::{ColumnarValue, Scalar};
 pub use crate::read::lenient::diagnostics::{Diagnostics, LinePosition};
 pub use crate::read::lenient::list::{MaybeLength, MaybeList};
@@ -27,4 +27,3 @@ pub use crate::read::lenient::object::{MaybeObject, MaybePairs};
 pub(crate) use crate::read::lenient::seed::{Lenient, drain};
 pub use crate::read::lenient::text::{MaybeId, MaybeText};
 pub(crate) use crate::read::lenient::text::{clean, is_too_long};
-pub(crate) use crate::read::lenient::wanted::Wanted;

@@ -2,15 +2,12 @@
 
 use std::fmt;
 
-use serde::{
-    Deserializer,
-    de::{IgnoredAny, MapAccess, SeqAccess, Visitor},
-};
+use serde::Deserializer;
+use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use crate::read::lenient::columnar::{ColumnarValue, Scalar};
+use crate::read::lenient::columnar::{ColumnarValue, Scalar, Wanted};
 use crate::read::lenient::diagnostics::Diagnostics;
 use crate::read::lenient::seed::{Lenient, drain};
-use crate::read::lenient::wanted::Wanted;
 
 /// The largest count: the largest integer that every JSON reader holds exactly.
 pub const COUNT_MAX: u64 = (1 << 53) - 1;

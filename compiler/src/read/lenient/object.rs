@@ -2,18 +2,15 @@
 
 use std::{borrow::Cow, fmt, marker::PhantomData};
 
-use serde::{
-    Deserializer,
-    de::{IgnoredAny, MapAccess, SeqAccess, Visitor},
-};
+use serde::Deserializer;
+use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use crate::read::json::{Keys, MANY};
-use crate::read::lenient::columnar::ColumnarValue;
+use crate::read::lenient::columnar::{ColumnarValue, Wanted};
 use crate::read::lenient::diagnostics::Diagnostics;
 use crate::read::lenient::members::{MemberName, Members};
 use crate::read::lenient::seed::{Lenient, drain};
 use crate::read::lenient::text::{MaybeId, MaybeText};
-use crate::read::lenient::wanted::Wanted;
 
 /// An object, or null.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,14 +2,11 @@
 
 use std::marker::PhantomData;
 
-use serde::{
-    Deserialize, Deserializer,
-    de::{DeserializeSeed, IgnoredAny},
-};
+use serde::de::{DeserializeSeed, IgnoredAny};
+use serde::{Deserialize, Deserializer};
 
-use crate::read::lenient::columnar::ColumnarValue;
+use crate::read::lenient::columnar::{ColumnarValue, Wanted};
 use crate::read::lenient::diagnostics::Diagnostics;
-use crate::read::lenient::wanted::Wanted;
 
 /// A value that is read from any JSON value: a bad one is null and a warning.
 ///

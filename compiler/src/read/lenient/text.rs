@@ -2,15 +2,12 @@
 
 use std::{borrow::Cow, fmt};
 
-use serde::{
-    Deserializer,
-    de::{IgnoredAny, MapAccess, SeqAccess, Visitor},
-};
+use serde::Deserializer;
+use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use crate::read::lenient::columnar::{ColumnarValue, Scalar};
+use crate::read::lenient::columnar::{ColumnarValue, Scalar, Wanted};
 use crate::read::lenient::diagnostics::Diagnostics;
 use crate::read::lenient::seed::{Lenient, drain};
-use crate::read::lenient::wanted::Wanted;
 
 /// A text without NUL characters, or null. White space alone is null.
 #[derive(Clone, Debug, Default, PartialEq)]

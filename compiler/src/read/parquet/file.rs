@@ -1,6 +1,10 @@
 //! One file that is being decoded.
 
-use std::sync::Arc;
+use std::{
+    cell::Cell,
+    panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook},
+    sync::{Arc, Once},
+};
 
 use arrow_array::StructArray;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReader;
@@ -11,7 +15,6 @@ use crate::read::limits::ReadLimits;
 use crate::read::parquet::fault::ParquetFault;
 use crate::read::parquet::footer;
 use crate::read::parquet::pages::{FileRowGroups, PageSource, check_column};
-use crate::read::parquet::panics::catch_panic;
 use crate::read::parquet::projection::{Projection, Texts};
 use crate::read::part_file::PartFile;
 
@@ -105,4 +108,29 @@ impl ParquetFile {
             Err(error) => self.source.take_fault().map_or(Ok(Err(error.into())), Err),
         }
     }
+}
+
+thread_local! {
+    static IS_QUIET: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Calls `read`; a panic of the `parquet` crate is a fault of the file, and prints nothing.
+///
+/// The crate checks most of what it reads. Where it does not, a damaged page may end in a failed assertion, which must cost the
+/// part and not the run.
+/// The caller drops what `read` changed, so that no half-changed value is used after a panic.
+fn catch_panic<T>(read: impl FnOnce() -> T) -> Result<T, ParquetFault> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let before = take_hook();
+        set_hook(Box::new(move |panic| {
+            if !IS_QUIET.get() {
+                before(panic);
+            }
+        }));
+    });
+    IS_QUIET.set(true);
+    let read = catch_unwind(AssertUnwindSafe(read));
+    IS_QUIET.set(false);
+    read.map_err(|_| ParquetFault::Page("its pages contradict each other".into()))
 }

@@ -14,7 +14,6 @@ mod file;
 pub(crate) mod footer;
 pub(crate) mod page_header;
 pub(crate) mod pages;
-pub(crate) mod panics;
 pub(crate) mod projection;
 pub(crate) mod row;
 pub(crate) mod row_json;

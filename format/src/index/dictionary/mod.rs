@@ -13,13 +13,11 @@
 //!
 //! Cost of [`Dictionary::seek`]: a look-up in the shards and decoding half a block of about 1 KiB.
 
-mod layout;
 mod verify;
 mod write;
 
 use std::ops::Range;
 
-use crate::index::dictionary::layout::{BLOCK_BYTES, MARK_BITS};
 use crate::index::fst_shards::FstShards;
 use crate::index::postings::Postings;
 use crate::index::text_blocks::{BlocksCursor, TextBlocks};
@@ -28,7 +26,6 @@ use crate::storage::error::ReadError;
 use crate::storage::header::HEADER_BYTES;
 use crate::storage::leb128;
 
-pub use crate::index::dictionary::layout::BLOCK_ROWS_MAX;
 pub use crate::index::dictionary::write::{DictionaryWriter, RowsBuilder};
 
 /// A dictionary in a mapped file.
@@ -260,6 +257,13 @@ impl<'s> ByteReader<'s> {
         Ok(taken)
     }
 }
+
+/// The most rows of a text that its block holds inline. A text with more rows has postings.
+pub const BLOCK_ROWS_MAX: usize = 256;
+/// Size at which the writer closes a block, in bytes.
+pub(super) const BLOCK_BYTES: usize = 1_024;
+/// Size of a mark, in bits.
+pub(super) const MARK_BITS: u32 = 2;
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]

@@ -5,7 +5,7 @@ use std::{
     path::Path,
 };
 
-use crate::index::dictionary::layout::{BLOCK_BYTES, BLOCK_ROWS_MAX, MARK_BITS};
+use crate::index::dictionary::{BLOCK_BYTES, BLOCK_ROWS_MAX, MARK_BITS};
 use crate::index::postings::PostingsBuilder;
 use crate::index::text_blocks::{TextBlocksWriter, WrittenBlocks};
 use crate::storage::blobs::Spool;

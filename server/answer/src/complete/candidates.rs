@@ -19,14 +19,13 @@ use crate::define::endpoint::Endpoint;
 use crate::define::failure::Answer;
 use crate::define::path::RoutePath;
 use crate::define::plan::{Cost, Planned, Planning};
-use crate::openapi::document::Document;
+use crate::openapi::document::{Document, Sample};
 use crate::openapi::operation::{
-    AUTOCOMPLETE_TAG, LIST_STATUSES, Operation, json_content, page, page_meta,
+    AUTOCOMPLETE_TAG, LIST_STATUSES, Operation, json_content, page, page_meta, path_parameter,
+    query_parameter, required,
 };
-use crate::openapi::parameters::{path_parameter, query_parameter, required};
 use crate::openapi::patterns;
 use crate::openapi::responses::CACHE_HEADERS;
-use crate::openapi::samples::Sample;
 use crate::openapi::schemas::{Schemas, count, object_of, or_null, text};
 use crate::referring::{ReferringList, lists_by_name, referring_lists};
 use crate::reply::detail::Detail;

@@ -11,13 +11,12 @@ use crate::define::failure::{Answer, Failure};
 use crate::define::host::Host;
 use crate::define::served::ServedSnapshot;
 use crate::define::settings::Settings;
-use crate::define::thread::Thread;
-use crate::define::work_limits::WorkLimits;
+use crate::define::work_limits::{Thread, WorkLimits};
 use crate::openapi::document::Document;
 use crate::reply::Reply;
 use crate::reply::pieces::{PieceBudget, PieceSource};
 use crate::request::body::Posted;
-use crate::request::method::method_word;
+use crate::request::method_word;
 use crate::request::named_snapshot::NamedSnapshot;
 use crate::request::path::echo_path;
 

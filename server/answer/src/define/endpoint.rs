@@ -13,8 +13,8 @@ use crate::define::plan::Plan;
 use crate::define::settings::Settings;
 use crate::openapi::document::Document;
 use crate::reply::Reply;
+use crate::request::READ_METHODS;
 use crate::request::body::{BODY_BYTES_MAX, Posted};
-use crate::request::method::READ_METHODS;
 
 /// A path of the interface, or one path for each of some lists.
 pub struct Endpoint {

@@ -1,8 +1,8 @@
 //! The parts of every endpoint, the lowest first.
 //!
-//! - A host gives [`settings`], its [`host`] functions and a [`served`] snapshot. [`charge`], [`health`] and [`freshness`]
+//! - A host gives [`settings`], its [`host`] functions and a [`served`] snapshot. [`charge`] and [`freshness`]
 //!   are facts that both sides name alike.
-//! - A [`call`] is a request over one snapshot, for a [`thread`] and within [`work_limits`]. Its [`plan`] is a reply or work,
+//! - A [`call`] is a request over one snapshot, for a thread and within [`work_limits`]. Its [`plan`] is a reply or work,
 //!   which ends with a reply or a [`failure`].
 //! - An [`endpoint`] is a row of the table, a [`path`] what a row stands for, and a [`route`] finds the row of a request.
 //!
@@ -13,12 +13,10 @@ pub(crate) mod charge;
 pub(crate) mod endpoint;
 pub(crate) mod failure;
 pub(crate) mod freshness;
-pub(crate) mod health;
 pub(crate) mod host;
 pub(crate) mod path;
 pub(crate) mod plan;
 pub(crate) mod route;
 pub(crate) mod served;
 pub(crate) mod settings;
-pub(crate) mod thread;
 pub(crate) mod work_limits;

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use pinakes_format::query::Deadline;
+use pinakes_format::snapshot::Reads;
 
 use crate::clock::{HostClock, WorkClock};
-use crate::define::thread::Thread;
 
 /// Time of work on a shared thread; longer work is repeated on another thread.
 const SHARED_TIME: Duration = Duration::from_micros(200);
@@ -53,5 +53,26 @@ impl WorkLimits {
         let clock = WorkClock::start_at(self.clock, cpu_at_start, self.timeout, self.cpu);
         let is_over = || clock.passed().is_some();
         work(Deadline::when(&is_over).allowing(self.time()))
+    }
+}
+
+/// The thread that works on a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Thread {
+    /// One that reads requests of many clients, and must not wait: work that is long, or that would wait for a busy
+    /// disk, ends with [`Failure::WouldWait`](crate::define::failure::Failure::WouldWait) and is repeated on the other kind.
+    Shared,
+    /// One that has this work alone, and waits for the disk.
+    Own,
+}
+
+impl Thread {
+    /// How the thread reads a snapshot. While the disk is idle, every thread reads directly.
+    pub fn reads(self, is_disk_busy: bool) -> Reads {
+        match self {
+            _ if !is_disk_busy => Reads::OneByOne,
+            Thread::Shared => Reads::MemoryOnly,
+            Thread::Own => Reads::Together,
+        }
     }
 }

@@ -28,13 +28,11 @@ use crate::list::parameters::ListParameters;
 use crate::list::query::{Dialect, Parameter};
 use crate::list::rows::PageRows;
 use crate::list::{page, query};
-use crate::openapi::document::Document;
+use crate::openapi::document::{Document, Sample};
 use crate::openapi::operation::{
-    LEGACY_TAG, LIST_STATUSES, Operation, RECORD_STATUSES, json_content,
+    LEGACY_TAG, LIST_STATUSES, Operation, RECORD_STATUSES, json_content, path_parameter,
 };
-use crate::openapi::parameters::path_parameter;
 use crate::openapi::responses::CACHE_HEADERS;
-use crate::openapi::samples::Sample;
 use crate::openapi::schemas::{count, legacy_id, object_of, or_null, text};
 use crate::record::single;
 use crate::record::single::Variant;

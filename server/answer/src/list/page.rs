@@ -18,7 +18,7 @@ use crate::define::endpoint::{Endpoint, Lists};
 use crate::define::failure::{Answer, Failure};
 use crate::define::path::RoutePath;
 use crate::define::plan::{Cost, Planned, Planning};
-use crate::define::thread::Thread;
+use crate::define::work_limits::Thread;
 use crate::list::query::ListRequest;
 use crate::list::rows::{PageRows, PageStream, WHOLE_BYTES_MAX};
 use crate::list::stream::{ListRows, StreamFormat, StreamRequest};

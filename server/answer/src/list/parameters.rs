@@ -14,9 +14,9 @@ use crate::define::charge::RECORDS_PER_REQUEST;
 use crate::list::query::{Dialect, PAGE_MAX, Parameter, parameters};
 use crate::list::stream::StreamFormat;
 use crate::list::{feed, query};
-use crate::openapi::parameters::query_parameter;
+use crate::openapi::document::Sample;
+use crate::openapi::operation::query_parameter;
 use crate::openapi::patterns;
-use crate::openapi::samples::Sample;
 
 /// The filter syntax. A list of the keys follows it.
 const FILTER: &str = "Expressions `key:value`, separated by commas; a record must match every expression. \

@@ -16,8 +16,8 @@ use crate::openapi::document::Document;
 use crate::openapi::operation::PostOperation;
 use crate::reply::Reply;
 use crate::reply::detail::Detail;
+use crate::request::POST_METHODS;
 use crate::request::body::{BODY_BYTES_MAX, FORM, refuse_headers};
-use crate::request::method::POST_METHODS;
 
 pub const SEARCH: Endpoint = Endpoint {
     lists: Lists::Of(has_full_text),

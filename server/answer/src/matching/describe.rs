@@ -9,9 +9,9 @@ use crate::define::path::RoutePath;
 use crate::matching::lines::{BODY_BYTES_MAX, KEY, LINES_MAX};
 use crate::openapi::document::Document;
 use crate::openapi::operation::{
-    LIST_STATUSES, Operation, PostOperation, json_content, page, page_meta,
+    LIST_STATUSES, Operation, PostOperation, json_content, page, page_meta, query_parameter,
+    required,
 };
-use crate::openapi::parameters::{query_parameter, required};
 use crate::openapi::patterns;
 use crate::openapi::responses::CACHE_HEADERS;
 use crate::openapi::schemas::{Schemas, object_of, own_id, text};

@@ -28,8 +28,8 @@ use crate::matching::reply::MatchedLines;
 use crate::reply::Reply;
 use crate::reply::detail::{DETAILS_MAX, Detail};
 use crate::reply::pieces::ListStream;
+use crate::request::READ_AND_POST_METHODS;
 use crate::request::body::refuse_headers;
-use crate::request::method::READ_AND_POST_METHODS;
 use crate::request::parameters::query_pairs;
 
 /// The media types of a body.

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use crate::define::call::{Call, Caller};
 use crate::define::charge::{Charge, Quota, Quotas};
 use crate::define::endpoint::Endpoint;
-use crate::define::health::HealthIssue;
+use crate::define::host::HealthIssue;
 use crate::define::plan::Planned;
 use crate::define::served::ServedSnapshot;
 use crate::openapi::operation::{INTERFACE_VERSION, Operation, named_content, text_content};

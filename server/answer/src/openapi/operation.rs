@@ -1,7 +1,7 @@
 //! Operations: the GET of a path, its HEAD twin, the POST of a path, and the schemas of pages.
 
 use http::StatusCode;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::openapi::responses::{CACHE_HEADERS, STATUSES_OF_ANY_REQUEST, headers, response_at};
 use crate::openapi::schemas::{object, object_of, schema_at};
@@ -213,4 +213,35 @@ pub fn page_meta(names: &[&str]) -> Value {
 pub fn page(meta: Value, item: Value) -> Value {
     let results = json!({ "type": "array", "items": item });
     object_of("A page of a list.", [("meta", "", meta), ("results", "", results)])
+}
+
+pub fn path_parameter(name: &str, doc: &str, schema: Value, example: Option<Value>) -> Value {
+    let mut parameter = json!({ "name": name, "in": "path", "required": true, "description": doc, "schema": schema });
+    if let Some(example) = example {
+        parameter["example"] = example;
+    }
+    parameter
+}
+
+pub fn query_parameter<const N: usize>(
+    name: &str,
+    doc: &str,
+    schema: Value,
+    examples: [Option<(&str, String)>; N],
+) -> Value {
+    let mut parameter =
+        json!({ "name": name, "in": "query", "description": doc, "schema": schema });
+    let examples = examples.into_iter().flatten();
+    let examples: Map<String, Value> =
+        examples.map(|(name, text)| (name.into(), json!({ "value": text }))).collect();
+    if !examples.is_empty() {
+        parameter["examples"] = examples.into();
+    }
+    parameter
+}
+
+/// A parameter that each request has.
+pub fn required(mut parameter: Value) -> Value {
+    parameter["required"] = true.into();
+    parameter
 }

@@ -14,7 +14,7 @@ use crate::define::plan::{Cost, Planned};
 use crate::define::served::ServedSnapshot;
 use crate::define::settings::OtherPages;
 use crate::pages::labels::plural;
-use crate::pages::{tables, templates};
+use crate::pages::tables;
 use crate::reply::etag::Etags;
 use crate::reply::{HTML, Reply};
 
@@ -90,7 +90,7 @@ pub fn page_headers() -> Vec<(HeaderName, HeaderValue)> {
 
 /// The ETags of pages: they change with the snapshot, with the program, and with the links to other pages.
 fn etags(served: &ServedSnapshot, others: OtherPages) -> Etags {
-    static VERSION: LazyLock<String> = LazyLock::new(templates::digits);
+    static VERSION: LazyLock<String> = LazyLock::new(template_digits);
     let digits = format!("{}{}{}", *VERSION, u8::from(others.docs), u8::from(others.graphiql));
     served.reply_headers().etags_of_version(&digits)
 }
@@ -225,6 +225,35 @@ fn escape(text: &str, html: &mut String) {
             other => html.push(other),
         }
     }
+}
+
+/// The sources of pages; a change of one changes the pages of the same snapshot.
+const TEMPLATES: [&str; 14] = [
+    include_str!("../../templates/browse/base.html"),
+    include_str!("../../templates/browse/error.html"),
+    include_str!("../../templates/browse/home.html"),
+    include_str!("../../templates/browse/list.html"),
+    include_str!("../../templates/browse/node.html"),
+    include_str!("../../templates/browse/note.html"),
+    include_str!("../../templates/browse/nothing.html"),
+    include_str!("../../templates/browse/filters.html"),
+    include_str!("../../templates/browse/group.html"),
+    include_str!("../../templates/browse/record.html"),
+    include_str!("../../templates/browse/row.html"),
+    include_str!("../../templates/browse/search.html"),
+    include_str!("../../templates/browse/taxonomy.html"),
+    env!("CARGO_PKG_VERSION"),
+];
+/// Hex digits of the hash of all templates.
+const TEMPLATE_DIGITS: usize = 12;
+
+/// Digits that stand for the templates of this program.
+fn template_digits() -> String {
+    let mut hasher = blake3::Hasher::new();
+    for template in TEMPLATES {
+        hasher.update(template.as_bytes());
+    }
+    hasher.finalize().to_hex()[..TEMPLATE_DIGITS].to_owned()
 }
 
 #[cfg(test)]

@@ -24,7 +24,6 @@ mod beginnings;
 mod chart;
 mod citation;
 mod error;
-mod files;
 mod filters;
 mod found;
 mod groups;
@@ -43,9 +42,10 @@ mod referred;
 mod search;
 mod tables;
 mod taxonomy;
-mod templates;
 
-use http::{StatusCode, header};
+use std::sync::LazyLock;
+
+use http::{HeaderValue, StatusCode, header};
 
 use crate::complete::candidates;
 use crate::define::charge::{Charge, QuotaClass};
@@ -53,6 +53,8 @@ use crate::define::endpoint::{Endpoint, Lists};
 use crate::define::plan::{Plan, Planned, Planning};
 use crate::openapi::operation::Operation;
 use crate::reply::Reply;
+use crate::reply::static_body::StaticBody;
+use crate::reply::static_page::{SCRIPT, STYLE};
 
 pub use crate::pages::error::{as_page, is_below, is_for_people};
 pub use crate::pages::machines::{llms_text, robots};
@@ -100,7 +102,7 @@ pub const TAXONOMY: Endpoint =
     page("/browse/taxonomy", CHARGE, |planning| if_on(planning, taxonomy::plan));
 
 pub const FILE: Endpoint =
-    page("/browse/{file}", Charge::Free, |planning| if_on(planning, files::plan));
+    page("/browse/{file}", Charge::Free, |planning| if_on(planning, plan_file));
 
 pub const LIST: Endpoint = Endpoint {
     lists: Lists::Of(|_| true),
@@ -127,4 +129,29 @@ fn if_on(planning: &Planning<'_>, plan: Plan) -> Result<Planned, Reply> {
 pub fn redirect() -> Reply {
     let message = "Pages for people begin at /browse".to_owned();
     Reply::redirect(StatusCode::SEE_OTHER, "/browse", message).with((header::VARY, "Accept"))
+}
+
+const STYLE_SHEET: &str = include_str!("../../templates/browse/style.css");
+const PAGE_SCRIPT: &str = include_str!("../../templates/browse/page.js");
+const ICON: &str = include_str!("../../templates/browse/icon.svg");
+
+static FILES: LazyLock<[(&str, StaticBody); 3]> = LazyLock::new(|| {
+    [
+        ("style.css", StaticBody::new(STYLE, STYLE_SHEET)),
+        ("page.js", StaticBody::new(SCRIPT, PAGE_SCRIPT)),
+        ("icon.svg", StaticBody::new("image/svg+xml", ICON)),
+    ]
+});
+
+/// Plans a file.
+fn plan_file(planning: &Planning<'_>) -> Result<Planned, Reply> {
+    if planning.segment() == machines::OPEN_SEARCH {
+        return Ok(Planned::Reply(machines::open_search(&planning.call)));
+    }
+    let file = FILES.iter().find(|(known, _)| *known == planning.segment());
+    let (_, body) = file.ok_or_else(|| planning.call.not_found())?;
+    // A picture that a client opens as a page loads and runs nothing.
+    let policy = HeaderValue::from_static("default-src 'none'");
+    let headers = vec![(header::CONTENT_SECURITY_POLICY, policy)];
+    Ok(Planned::Reply(body.reply(planning.call.headers, headers)))
 }

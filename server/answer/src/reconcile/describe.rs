@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use crate::define::path::RoutePath;
 use crate::openapi::document::Document;
 use crate::openapi::operation::{
-    LIST_STATUSES, Operation, PostOperation, RECONCILE_TAG, json_content, text_content,
+    LIST_STATUSES, Operation, PostOperation, RECONCILE_TAG, json_content, path_parameter,
+    query_parameter, required, text_content,
 };
-use crate::openapi::parameters::{path_parameter, query_parameter, required};
 use crate::openapi::responses::{CACHE_HEADERS, headers};
 use crate::openapi::schemas::{count, object_of, text};
 use crate::reconcile::types::types;

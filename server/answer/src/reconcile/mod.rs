@@ -33,8 +33,8 @@ use crate::reconcile::extend::Extension;
 use crate::reconcile::types::{type_value, types};
 use crate::reply::Reply;
 use crate::reply::detail::Detail;
+use crate::request::READ_AND_POST_METHODS;
 use crate::request::body::{FORM, refuse_headers};
-use crate::request::method::READ_AND_POST_METHODS;
 use crate::request::parameters::{GIVEN_TWICE, query_pairs};
 
 /// The version of the protocol.

@@ -3,6 +3,8 @@
 use http::{HeaderValue, StatusCode, header};
 use pinakes_format::autocomplete::Identifier;
 use pinakes_format::entity::{Entity, Facts, IdFormat};
+use pinakes_format::formats::reference::Reference;
+use pinakes_format::formats::{self, ReferenceFormat, ReferenceWriter};
 use pinakes_format::json::render::{JsonWriter, Shape};
 use pinakes_format::query::QueryError;
 use pinakes_format::snapshot::{LookupResult, RenderRow, Snapshot};
@@ -15,10 +17,11 @@ use crate::define::endpoint::{Endpoint, Lists};
 use crate::define::failure::{Answer, Failure};
 use crate::define::path::RoutePath;
 use crate::define::plan::{Cost, Planned, Planning};
-use crate::define::thread::Thread;
+use crate::define::work_limits::Thread;
 use crate::openapi::document::Document;
-use crate::openapi::operation::{Operation, RECORD_STATUSES, json_content};
-use crate::openapi::parameters::{path_parameter, query_parameter};
+use crate::openapi::operation::{
+    Operation, RECORD_STATUSES, json_content, path_parameter, query_parameter,
+};
 use crate::openapi::responses::CACHE_HEADERS;
 use crate::openapi::schemas::{own_id, reference_file};
 use crate::record::resolve;
@@ -30,8 +33,6 @@ use crate::reply::etag::Etags;
 use crate::request::accept::prefers;
 use crate::request::parameters::query_pairs;
 use crate::request::path::{decode, echo};
-use pinakes_format::formats::reference::Reference;
-use pinakes_format::formats::{self, ReferenceFormat, ReferenceWriter};
 
 pub const RECORD: Endpoint = Endpoint {
     lists: Lists::Of(|facts| facts.has_single),

@@ -12,8 +12,7 @@ use crate::frontend::reader::BadRecord;
 use crate::frontend::side::keys;
 use crate::frontend::side::orcid::person::RawPerson;
 use crate::frontend::side::read::{KeyedRow, read_elements};
-use crate::frontend::side::shape::RecordShape;
-use crate::frontend::side::table::{Extend, JoinedRows, SideTable};
+use crate::frontend::side::table::{Extend, JoinedRows, RecordShape, SideTable};
 use crate::read::lenient;
 use crate::read::lenient::{
     Diagnostics, MaybeLength, MaybeNumber, MaybeObject, MaybeText, members,

@@ -4,9 +4,8 @@ use pinakes_format::record::value::{Code, Json, Named, Ref, Table};
 use pinakes_format::record::{AssociatedInstitution, Geo, Institution};
 use pinakes_format::text::json;
 
-use crate::frontend::side::ror::organisation::{Location, Organisation};
-use crate::frontend::side::side_value::SideValue;
-use crate::frontend::side::table::{CodeLookup, IdLookup};
+use crate::frontend::side::ror::{Location, Organisation};
+use crate::frontend::side::table::{CodeLookup, IdLookup, SideValue};
 
 /// Lists the codes that an organisation needs: of its country, and of the relationships to
 /// institutions of the snapshot.

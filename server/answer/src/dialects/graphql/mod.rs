@@ -1,15 +1,13 @@
 //! GraphQL: selected members of records, and of the records they refer to, with the queries of REST.
 //!
-//! - [`types`] and [`field`] generate the object types from the declarations of records; [`sdl`] prints them.
+//! - [`types`] and [`field`] generate the object types from the declarations of records, and print them.
 //! - [`request`] checks a posted request, and [`document`] parses and validates its document.
-//! - [`plan`] turns the selected fields into queries and selections, and bounds their cost; [`arguments`]
-//!   parses the arguments of fields.
+//! - [`plan`] parses arguments, turns the selected fields into queries and selections, and bounds their cost.
 //! - [`execute`] writes the answer, with [`introspection`] for `__schema` and `__type`. [`work_budget`]
 //!   limits its time, and [`error_path`] is the path for its errors.
 //! - [`graphiql`] is the page for people; [`options`] are the options of the server; [`describe`] is the
 //!   operation in the OpenAPI document.
 
-pub(crate) mod arguments;
 pub(crate) mod describe;
 pub(crate) mod document;
 pub(crate) mod error;
@@ -20,7 +18,6 @@ pub(crate) mod graphiql;
 pub(crate) mod introspection;
 pub(crate) mod plan;
 pub(crate) mod request;
-pub(crate) mod sdl;
 pub(crate) mod types;
 pub(crate) mod work_budget;
 
@@ -29,7 +26,8 @@ use std::{
     time::Duration,
 };
 
-use apollo_compiler::{Schema, validation::Valid};
+use apollo_compiler::Schema;
+use apollo_compiler::validation::Valid;
 use bytes::Bytes;
 use http::StatusCode;
 use pinakes_format::snapshot::Snapshot;
@@ -54,8 +52,7 @@ use crate::dialects::graphql::work_budget::{Halted, WorkBudget};
 use crate::openapi::operation::{GRAPHQL_TAG, Operation, text_content};
 use crate::reply::static_body::StaticBody;
 use crate::reply::{JSON, Reply};
-use crate::request::body;
-use crate::request::method::POST_METHODS;
+use crate::request::{POST_METHODS, body};
 
 pub use crate::dialects::graphql::graphiql::{PAGE, PAGE_PART};
 
@@ -86,7 +83,7 @@ struct Graph {
 
 static GRAPH: LazyLock<Graph> = LazyLock::new(|| {
     let types = Types::new();
-    let sdl = sdl::print(&types);
+    let sdl = types::sdl(&types);
     let schema = Schema::parse_and_validate(&sdl, "schema.graphql")
         .unwrap_or_else(|invalid| panic!("the generated schema is invalid: {}", invalid.errors));
     let introspection = Introspection::new(&schema)

@@ -12,12 +12,15 @@ use pinakes_format::entity::Entity;
 use pinakes_format::json::select::{MemberSelection, Selected, SelectedValue};
 use pinakes_format::query::Query;
 
-use crate::dialects::graphql::arguments;
+use crate::complete::candidates::parse_entity_type;
+use crate::complete::query::{TextError, check};
 use crate::dialects::graphql::document::{QueryDocument, SelectedField};
 use crate::dialects::graphql::error::Error;
 use crate::dialects::graphql::field::FieldSource;
 use crate::dialects::graphql::types::Types;
 use crate::list::query;
+use crate::list::query::{CURRENT, parameter_of, parse_pairs};
+use crate::reply::{BAD_QUERY_MESSAGE, PREFIX_REQUIRED, QUERY_REQUIRED};
 use crate::request::body::BODY_BYTES_MAX;
 
 /// Bytes of all arguments of an operation; a variable counts at each use.
@@ -137,7 +140,7 @@ impl<'d> Planner<'d, '_> {
             (_, Some(FieldSource::ById(entity))) => {
                 let id = self.argument(field, "id")?.unwrap_or_default();
                 let (selection, cost) = self.selection(&field.children)?;
-                let value = match arguments::parse_id(*entity, &id) {
+                let value = match parse_id(*entity, &id) {
                     Ok(Some(number)) => RootValue::Record(*entity, number, selection),
                     Ok(None) => RootValue::Constant("null".to_owned()),
                     // Not counted as an invalid field: this error needs no search for a suggestion.
@@ -218,7 +221,7 @@ impl<'d> Planner<'d, '_> {
             arguments.extend(self.argument(field, name)?.map(|value| (name, value)));
         }
         // Invalid arguments make this field null, and leave the other fields as they are.
-        let query = match arguments::parse_list_query(entity, arguments) {
+        let query = match parse_list_query(entity, arguments) {
             Ok(query) => query,
             Err(error) => {
                 let error = self.invalid(field, error)?;
@@ -281,7 +284,7 @@ impl<'d> Planner<'d, '_> {
     ) -> Result<(RootValue<'d>, u64), Error> {
         let text = self.argument(field, "query")?.unwrap_or_default();
         let name = self.argument(field, "entity_type")?;
-        let completion = match arguments::parse_autocomplete(&text, name.as_deref()) {
+        let completion = match parse_autocomplete(&text, name.as_deref()) {
             Ok(completion) => completion,
             Err(error) => return Ok((RootValue::Invalid(self.invalid(field, error)?), 0)),
         };
@@ -329,4 +332,34 @@ fn written_type_name(field: &SelectedField<'_>) -> String {
 /// Unreachable for a valid document, because one declaration generates both the types and the schema.
 fn unplanned(field: &SelectedField<'_>) -> Error {
     Error::new(format!("`{}.{}` cannot be answered", field.type_name, field.field.name))
+}
+
+/// Parses the arguments of a list as the REST parameters of the same names.
+fn parse_list_query(
+    entity: Entity,
+    arguments: Vec<(&'static str, String)>,
+) -> Result<Query, Error> {
+    let pairs =
+        arguments.into_iter().map(|(name, value)| Ok((parameter_of(name).to_owned(), value)));
+    let parsed = parse_pairs(Query::new(entity), &CURRENT, pairs);
+    parsed.map_err(|details| Error::new(BAD_QUERY_MESSAGE).with_details(details))
+}
+
+/// Parses the arguments of `autocomplete`.
+fn parse_autocomplete(text: &str, entity_type: Option<&str>) -> Result<Completion, Error> {
+    check(text).map_err(|error| match error {
+        TextError::Missing => Error::new(QUERY_REQUIRED),
+        TextError::Invalid(details) => Error::new(BAD_QUERY_MESSAGE).with_details(details),
+    })?;
+    let entities = parse_entity_type(entity_type)
+        .map_err(|detail| Error::new(BAD_QUERY_MESSAGE).with_details(vec![detail]))?;
+    Ok(Completion::new(entities, text))
+}
+
+/// Parses an identifier; `None` for text that no record has as its identifier.
+fn parse_id(entity: Entity, id: &str) -> Result<Option<u64>, Error> {
+    if entity.facts().letter.is_some() && !id.starts_with("HX_") {
+        return Err(Error::new(PREFIX_REQUIRED));
+    }
+    Ok(entity.parse_id(id))
 }

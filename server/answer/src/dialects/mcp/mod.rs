@@ -36,8 +36,8 @@ use crate::dialects::mcp::rpc::{
 };
 use crate::pages::machines::LLMS;
 use crate::reply::{JSON, Reply};
+use crate::request::POST_METHODS;
 use crate::request::body::refuse_headers;
-use crate::request::method::POST_METHODS;
 
 /// The version without a handshake: each request names it, and results say that they are complete.
 const WITHOUT_HANDSHAKE: &str = "2026-07-28";

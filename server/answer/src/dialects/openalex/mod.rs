@@ -20,7 +20,6 @@ mod names;
 mod page;
 mod query;
 mod record;
-mod service;
 mod small_lists;
 mod stored;
 mod values;
@@ -31,19 +30,22 @@ use std::hash::{BuildHasher, Hasher};
 use http::StatusCode;
 use pinakes_format::autocomplete::Identifier;
 use pinakes_format::entity::Entity;
+use pinakes_format::query::Grouping;
 use pinakes_format::schema::identifier::Scheme;
+use pinakes_format::schema::keys::keys_of_openalex;
 use pinakes_format::snapshot::{LookupResult, Snapshot};
 use pinakes_format::storage::error::ReadError;
+use serde_json::{Map, Value, json};
 
 use crate::define::call::Call;
 use crate::define::charge::{Charge, QuotaClass};
 use crate::define::endpoint::Endpoint;
 use crate::define::failure::{Answer, Failure};
 use crate::define::plan::{Cost, Planned, Planning};
-use crate::define::thread::Thread;
+use crate::define::work_limits::Thread;
 use crate::dialects::openalex::errors::{absent, in_dialect, list_named, refuse_absent};
 use crate::dialects::openalex::members::{Member, members};
-use crate::dialects::openalex::names::{List, ROOT, SmallList};
+use crate::dialects::openalex::names::{LISTS, List, ROOT, SmallList};
 use crate::dialects::openalex::query::Request;
 use crate::dialects::openalex::record::{stored_members, write};
 use crate::dialects::openalex::stored::{Fragments, Stored};
@@ -53,7 +55,7 @@ use crate::reply::Reply;
 use crate::request::path::echo;
 
 pub const TABLES: Endpoint =
-    Endpoint { errors: in_dialect, ..Endpoint::new(ROOT, Charge::Minute, service::plan) };
+    Endpoint { errors: in_dialect, ..Endpoint::new(ROOT, Charge::Minute, plan_tables) };
 
 pub const COMPLETE: Endpoint = Endpoint {
     errors: in_dialect,
@@ -195,4 +197,34 @@ fn render(entity: Entity, row: u32, members: &[&'static Member], call: &Call<'_>
     let fragments = Fragments::default();
     write(&Stored::read(snapshot, entity, row, &parts, &fragments)?, members, &mut out)?;
     Ok(Reply::json(out))
+}
+
+fn plan_tables(planning: &Planning<'_>) -> Result<Planned, Reply> {
+    let call = &planning.call;
+    refuse_absent(call)?;
+    let lists: Map<String, Value> =
+        LISTS.iter().map(|list| (list.name().to_owned(), describe(list))).collect();
+    let snapshot = &call.snapshot.manifest().id;
+    let tables = json!({ "snapshot": snapshot, "guide": "/docs/API.md", "lists": lists });
+    Ok(Planned::Reply(Reply::json(tables.to_string())))
+}
+
+/// The names that a list takes, each with the key of the interface that it stands for.
+fn describe(list: &'static List) -> Value {
+    let keys = keys_of_openalex(list.entity);
+    let named = |keys: &mut dyn Iterator<Item = &'static str>| -> Map<String, Value> {
+        keys.flat_map(|key| list.names(key).into_iter().map(move |name| (name, key)))
+            .map(|(name, key)| (name.to_owned(), key.into()))
+            .collect()
+    };
+    let refused: Map<String, Value> =
+        list.refusals().map(|(name, reason)| (name.to_owned(), reason.into())).collect();
+    let shown: Vec<&str> = members(list.entity).iter().map(|member| member.name).collect();
+    json!({
+        "filter": (named(&mut keys.filters())),
+        "sort": (named(&mut keys.sorts())),
+        "group_by": (named(&mut Grouping::key_names(keys))),
+        "select": shown,
+        "refused": refused,
+    })
 }
