@@ -1,15 +1,10 @@
 //! Lists of ids, such as the references of an output.
 
-use std::fmt;
-
 use pinakes_format::entity::Entity;
-use serde::{
-    Deserializer,
-    de::{IgnoredAny, MapAccess, SeqAccess, Visitor},
-};
+use serde::de::SeqAccess;
 
 use crate::read::identifier::parse_reference;
-use crate::read::lenient::{ColumnarValue, Diagnostics, Lenient, MaybeId, Scalar, Wanted, drain};
+use crate::read::lenient::{ColumnarValue, Diagnostics, Lenient, MaybeId, Scalar, Wanted};
 
 /// Ids for which a list takes memory from the start: an output has about as many references.
 const IDS_EXPECTED: usize = 32;
@@ -23,48 +18,33 @@ pub struct MaybeIds<const ENTITY: u8> {
     pub ids: Vec<u64>,
 }
 
-struct IdsVisitor<'d, const ENTITY: u8> {
-    diagnostics: &'d Diagnostics,
-}
-
-impl<'de, const ENTITY: u8> Visitor<'de> for IdsVisitor<'_, ENTITY> {
-    type Value = MaybeIds<ENTITY>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an array")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
-        let max = self.diagnostics.limits().array_elements_max.unwrap_or(u64::MAX);
-        let (mut length, mut ids) = (0, Vec::with_capacity(IDS_EXPECTED));
-        let Some(entity) = Entity::from_index(ENTITY) else { return Ok(MaybeIds::default()) };
-        while let Some(element) = seq.next_element_seed(self.diagnostics.seed::<Given<'_>>())? {
-            let Given(Some(id)) = element else { continue };
-            length += 1;
-            if length <= max {
-                ids.extend(parse_reference(entity, &id, self.diagnostics));
-            }
-        }
-        if length > max {
-            self.diagnostics.warn("array_too_long");
-            ids = Vec::new();
-        }
-        Ok(MaybeIds { length: Some(length), ids })
-    }
-
-    drain!(map "not_an_array");
-    drain!(scalars "not_an_array");
-    drain!(null);
-}
-
 impl<'de, const ENTITY: u8> Lenient<'de> for MaybeIds<ENTITY> {
     const WANTED: Wanted = Wanted::Scalar;
 
-    fn read<D: Deserializer<'de>>(
-        deserializer: D,
+    fn other(diagnostics: &Diagnostics) -> Self {
+        diagnostics.warn("not_an_array");
+        MaybeIds::default()
+    }
+
+    fn of_array<A: SeqAccess<'de>>(
+        mut array: A,
         diagnostics: &Diagnostics,
-    ) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(IdsVisitor { diagnostics })
+    ) -> Result<Self, A::Error> {
+        let max = diagnostics.limits().array_elements_max.unwrap_or(u64::MAX);
+        let (mut length, mut ids) = (0, Vec::with_capacity(IDS_EXPECTED));
+        let Some(entity) = Entity::from_index(ENTITY) else { return Ok(MaybeIds::default()) };
+        while let Some(element) = array.next_element_seed(diagnostics.seed::<Given<'_>>())? {
+            let Given(Some(id)) = element else { continue };
+            length += 1;
+            if length <= max {
+                ids.extend(parse_reference(entity, &id, diagnostics));
+            }
+        }
+        if length > max {
+            diagnostics.warn("array_too_long");
+            ids = Vec::new();
+        }
+        Ok(MaybeIds { length: Some(length), ids })
     }
 
     fn read_columnar<V: ColumnarValue<'de>>(
@@ -80,7 +60,7 @@ impl<'de, const ENTITY: u8> Lenient<'de> for MaybeIds<ENTITY> {
         for element in elements {
             let id = match element.scalar()? {
                 Scalar::Null => continue,
-                scalar => MaybeId::from_scalar(scalar, diagnostics),
+                scalar => MaybeId::of_scalar(scalar, diagnostics),
             };
             let id = id.map_or_else(|| MaybeId::read(element, diagnostics), Ok)?;
             length += 1;
@@ -94,35 +74,24 @@ impl<'de, const ENTITY: u8> Lenient<'de> for MaybeIds<ENTITY> {
 #[derive(Default)]
 struct Given<'a>(Option<MaybeId<'a>>);
 
-struct GivenVisitor<'d> {
-    diagnostics: &'d Diagnostics,
-}
-
-impl<'de> Visitor<'de> for GivenVisitor<'_> {
-    type Value = Given<'de>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an id or null")
-    }
-
-    fn visit_none<E>(self) -> Result<Self::Value, E> {
-        Ok(Given(None))
-    }
-
-    fn visit_unit<E>(self) -> Result<Self::Value, E> {
-        Ok(Given(None))
-    }
-
-    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        MaybeId::read(deserializer, self.diagnostics).map(|id| Given(Some(id)))
-    }
-}
-
 impl<'de> Lenient<'de> for Given<'de> {
-    fn read<D: Deserializer<'de>>(
-        deserializer: D,
-        diagnostics: &Diagnostics,
-    ) -> Result<Self, D::Error> {
-        deserializer.deserialize_option(GivenVisitor { diagnostics })
+    fn other(diagnostics: &Diagnostics) -> Given<'de> {
+        Given(Some(MaybeId::other(diagnostics)))
+    }
+
+    fn of_integer(integer: i64, diagnostics: &Diagnostics) -> Given<'de> {
+        Given(Some(MaybeId::of_integer(integer, diagnostics)))
+    }
+
+    fn of_huge(integer: u64, diagnostics: &Diagnostics) -> Given<'de> {
+        Given(Some(MaybeId::of_huge(integer, diagnostics)))
+    }
+
+    fn of_text(text: &str, diagnostics: &Diagnostics) -> Given<'de> {
+        Given(Some(MaybeId::of_text(text, diagnostics)))
+    }
+
+    fn of_borrowed(text: &'de str, diagnostics: &Diagnostics) -> Given<'de> {
+        Given(Some(MaybeId::of_borrowed(text, diagnostics)))
     }
 }

@@ -4,12 +4,12 @@ use std::{borrow::Cow, fmt};
 
 use serde::{
     Deserializer,
-    de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor},
+    de::{DeserializeSeed, MapAccess, SeqAccess, Visitor},
 };
 
 use crate::read::index_text::{join_plain, join_words};
 use crate::read::json::{Keys, MANY};
-use crate::read::lenient::{Diagnostics, Lenient, MaybeNumber, MemberName, drain};
+use crate::read::lenient::{Diagnostics, Lenient, MaybeNumber, MemberName};
 
 /// The text of an abstract, joined from its inverted index.
 ///
@@ -136,10 +136,6 @@ impl<'de> Visitor<'de> for IndexValue<'_, '_> {
     }
 }
 
-struct AbstractVisitor<'d> {
-    diagnostics: &'d Diagnostics,
-}
-
 /// Joins the words of an index that is a JSON text.
 fn join_text(text: &str, diagnostics: &Diagnostics) -> serde_json::Result<Option<String>> {
     let mut json = serde_json::Deserializer::from_str(text);
@@ -148,54 +144,34 @@ fn join_text(text: &str, diagnostics: &Diagnostics) -> serde_json::Result<Option
     Ok(words.join(diagnostics))
 }
 
-impl<'de> Visitor<'de> for AbstractVisitor<'_> {
-    type Value = Abstract;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an inverted index")
+impl<'de> Lenient<'de> for Abstract {
+    fn other(diagnostics: &Diagnostics) -> Abstract {
+        diagnostics.warn("not_an_abstract");
+        Abstract(None)
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Abstract, A::Error> {
-        let words = WordsVisitor { diagnostics: self.diagnostics }.visit_map(map)?;
-        Ok(Abstract(words.join(self.diagnostics)))
+    fn of_object<A: MapAccess<'de>>(
+        object: A,
+        diagnostics: &Diagnostics,
+    ) -> Result<Self, A::Error> {
+        let words = WordsVisitor { diagnostics }.visit_map(object)?;
+        Ok(Abstract(words.join(diagnostics)))
     }
 
-    fn visit_str<E>(self, text: &str) -> Result<Abstract, E> {
-        if let Some(joined) = join_plain(text, self.diagnostics) {
-            return Ok(Abstract(joined));
+    fn of_text(text: &str, diagnostics: &Diagnostics) -> Abstract {
+        if let Some(joined) = join_plain(text, diagnostics) {
+            return Abstract(joined);
         }
-        let joined = join_text(text, self.diagnostics).or_else(|error| {
+        let joined = join_text(text, diagnostics).or_else(|error| {
             // OpenAlex cuts long indexes in Parquet files after the positions of a word.
             if !(error.is_eof() && text.ends_with(']')) {
                 return Err(error);
             }
-            let joined = join_text(&format!("{text}}}"), self.diagnostics)?;
-            self.diagnostics.warn("abstract_cut");
+            let joined = join_text(&format!("{text}}}"), diagnostics)?;
+            diagnostics.warn("abstract_cut");
             Ok(joined)
         });
-        Ok(Abstract(joined.unwrap_or_else(|_| {
-            self.diagnostics.warn("not_an_abstract");
-            None
-        })))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
-        while seq.next_element::<IgnoredAny>()?.is_some() {}
-        self.diagnostics.warn("not_an_abstract");
-        Ok(Abstract(None))
-    }
-
-    drain!(numbers "not_an_abstract");
-    drain!(bool "not_an_abstract");
-    drain!(null);
-}
-
-impl<'de> Lenient<'de> for Abstract {
-    fn read<D: Deserializer<'de>>(
-        deserializer: D,
-        diagnostics: &Diagnostics,
-    ) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(AbstractVisitor { diagnostics })
+        joined.map_or_else(|_| Abstract::other(diagnostics), Abstract)
     }
 }
 

@@ -1,12 +1,9 @@
 //! The member that names the parent of a taxonomy node or publisher.
 
-use std::{borrow::Cow, fmt};
+use std::borrow::Cow;
 
 use pinakes_format::entity::Entity;
-use serde::{
-    Deserializer,
-    de::{IgnoredAny, MapAccess, SeqAccess, Visitor},
-};
+use serde::de::MapAccess;
 
 use crate::frontend::openalex::shared::RawReference;
 use crate::object::chains::NodeRef;
@@ -52,62 +49,33 @@ impl RawParent<'_> {
     }
 }
 
-struct ParentVisitor<'d> {
-    diagnostics: &'d Diagnostics,
-}
-
-impl<'de> Visitor<'de> for ParentVisitor<'_> {
-    type Value = RawParent<'de>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object or an id")
+impl<'a> Lenient<'a> for RawParent<'a> {
+    fn other(_: &Diagnostics) -> RawParent<'a> {
+        RawParent { is_other: true, ..RawParent::default() }
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-        let reference = RawReference::read(map, self.diagnostics)?;
+    fn of_object<A: MapAccess<'a>>(object: A, diagnostics: &Diagnostics) -> Result<Self, A::Error> {
+        let reference = RawReference::read(object, diagnostics)?;
         Ok(RawParent { reference: Some(reference), ..RawParent::default() })
     }
 
-    fn visit_str<E>(self, id: &str) -> Result<Self::Value, E> {
-        let Some(id) = clean(Cow::Borrowed(id), self.diagnostics).to_owned() else {
-            return Ok(RawParent::default());
+    fn of_text(id: &str, diagnostics: &Diagnostics) -> RawParent<'a> {
+        let Some(id) = clean(Cow::Borrowed(id), diagnostics).to_owned() else {
+            return RawParent::default();
         };
         let id = MaybeId(MaybeText(Some(Cow::Owned(id))));
         let reference = RawReference { id, display_name: MaybeText(None) };
-        Ok(RawParent { reference: Some(reference), is_id: true, is_other: false })
+        RawParent { reference: Some(reference), is_id: true, is_other: false }
     }
 
-    fn visit_u64<E: serde::de::Error>(self, id: u64) -> Result<Self::Value, E> {
-        self.visit_str(&id.to_string())
+    fn of_integer(id: i64, diagnostics: &Diagnostics) -> RawParent<'a> {
+        match u64::try_from(id) {
+            Ok(id) => RawParent::of_huge(id, diagnostics),
+            Err(_) => RawParent::other(diagnostics),
+        }
     }
 
-    fn visit_unit<E>(self) -> Result<Self::Value, E> {
-        Ok(RawParent::default())
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
-        Ok(RawParent { is_other: true, ..RawParent::default() })
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
-        Ok(RawParent { is_other: true, ..RawParent::default() })
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
-        Ok(RawParent { is_other: true, ..RawParent::default() })
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
-        while seq.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(RawParent { is_other: true, ..RawParent::default() })
-    }
-}
-
-impl<'a> Lenient<'a> for RawParent<'a> {
-    fn read<D: Deserializer<'a>>(
-        deserializer: D,
-        diagnostics: &Diagnostics,
-    ) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(ParentVisitor { diagnostics })
+    fn of_huge(id: u64, diagnostics: &Diagnostics) -> RawParent<'a> {
+        RawParent::of_text(&id.to_string(), diagnostics)
     }
 }

@@ -1,16 +1,11 @@
 //! Sources: journals, repositories and other venues.
 
-use std::fmt;
-
 use pinakes_format::entity::Entity;
 use pinakes_format::record::value::Id;
 use pinakes_format::record::{
     ApcPrice, HostName, Society, Source, SourceIds, Standing, YearPrice, YearPrices,
 };
-use serde::{
-    Deserializer,
-    de::{MapAccess, SeqAccess, Visitor},
-};
+use serde::de::{MapAccess, SeqAccess};
 
 use crate::frontend::openalex::OpenAlexRecord;
 use crate::frontend::openalex::shared::*;
@@ -18,7 +13,7 @@ use crate::frontend::reader::{BadRecord, LineReader};
 use crate::object::segment::SegmentBuilder;
 use crate::read::lenient::{
     Diagnostics, Lenient, MaybeBool, MaybeId, MaybeList, MaybeNumber, MaybeObject, MaybeText,
-    MemberName, drain, members,
+    MemberName, members,
 };
 use crate::read::{identifier, times};
 
@@ -96,48 +91,36 @@ members! {
 }
 
 impl<'de> Lenient<'de> for RawYearPrices {
-    fn read<D: Deserializer<'de>>(
-        deserializer: D,
+    fn other(diagnostics: &Diagnostics) -> RawYearPrices {
+        diagnostics.warn("not_an_array");
+        RawYearPrices(None)
+    }
+
+    fn of_array<A: SeqAccess<'de>>(
+        mut array: A,
         diagnostics: &Diagnostics,
-    ) -> Result<Self, D::Error> {
-        struct PricesVisitor<'d> {
-            diagnostics: &'d Diagnostics,
+    ) -> Result<Self, A::Error> {
+        let mut prices = Vec::new();
+        while let Some(price) =
+            array.next_element_seed(diagnostics.seed::<MaybeObject<RawYearPrice>>())?
+        {
+            let price = price.0.and_then(|raw| price_of(raw.year, raw.price, diagnostics));
+            prices.extend(price);
         }
+        Ok(RawYearPrices(Some(prices)))
+    }
 
-        impl<'de> Visitor<'de> for PricesVisitor<'_> {
-            type Value = RawYearPrices;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("prices by year")
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
-                let mut prices = Vec::new();
-                let diagnostics = self.diagnostics;
-                while let Some(price) =
-                    seq.next_element_seed(diagnostics.seed::<MaybeObject<RawYearPrice>>())?
-                {
-                    let price = price.0.and_then(|raw| price_of(raw.year, raw.price, diagnostics));
-                    prices.extend(price);
-                }
-                Ok(RawYearPrices(Some(prices)))
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut prices = Vec::new();
-                while let Some(MemberName(year)) = map.next_key::<MemberName<'de>>()? {
-                    let price = map.next_value_seed(self.diagnostics.seed())?;
-                    let year = year.parse().map_or(MaybeNumber::Null, MaybeNumber::Integer);
-                    prices.extend(price_of(year, price, self.diagnostics));
-                }
-                Ok(RawYearPrices(Some(prices)))
-            }
-
-            drain!(scalars "not_an_array");
-            drain!(null);
+    fn of_object<A: MapAccess<'de>>(
+        mut object: A,
+        diagnostics: &Diagnostics,
+    ) -> Result<Self, A::Error> {
+        let mut prices = Vec::new();
+        while let Some(MemberName(year)) = object.next_key::<MemberName<'de>>()? {
+            let price = object.next_value_seed(diagnostics.seed())?;
+            let year = year.parse().map_or(MaybeNumber::Null, MaybeNumber::Integer);
+            prices.extend(price_of(year, price, diagnostics));
         }
-
-        deserializer.deserialize_any(PricesVisitor { diagnostics })
+        Ok(RawYearPrices(Some(prices)))
     }
 }
 

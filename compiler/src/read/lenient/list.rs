@@ -1,15 +1,12 @@
 //! Lists and their lengths.
 
-use std::{fmt, marker::PhantomData};
-
-use serde::Deserializer;
-use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{IgnoredAny, SeqAccess};
 
 use crate::read::lenient::columnar::{ColumnarValue, Wanted};
 use crate::read::lenient::diagnostics::Diagnostics;
 use crate::read::lenient::number::MaybeNumber;
 use crate::read::lenient::object::MaybeObject;
-use crate::read::lenient::seed::{Lenient, drain};
+use crate::read::lenient::seed::Lenient;
 use crate::read::lenient::text::{MaybeId, MaybeText};
 
 /// Elements for which a list takes memory before it reads the first one.
@@ -84,53 +81,37 @@ impl<T> MaybeList<MaybeObject<T>> {
     }
 }
 
-struct ListVisitor<'d, T> {
-    diagnostics: &'d Diagnostics,
-    element: PhantomData<T>,
-}
+impl<'de, T: Lenient<'de> + Element> Lenient<'de> for MaybeList<T> {
+    const WANTED: Wanted = T::WANTED;
 
-impl<'de, T: Lenient<'de> + Element> Visitor<'de> for ListVisitor<'_, T> {
-    type Value = MaybeList<T>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an array")
+    fn other(diagnostics: &Diagnostics) -> Self {
+        diagnostics.warn("not_an_array");
+        MaybeList(None)
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+    fn of_array<A: SeqAccess<'de>>(
+        mut array: A,
+        diagnostics: &Diagnostics,
+    ) -> Result<Self, A::Error> {
         let mut list = Vec::new();
-        let max = self.diagnostics.limits().array_elements_max.unwrap_or(u64::MAX);
-        while let Some(element) = seq.next_element_seed(self.diagnostics.seed::<T>())? {
+        let max = diagnostics.limits().array_elements_max.unwrap_or(u64::MAX);
+        while let Some(element) = array.next_element_seed(diagnostics.seed::<T>())? {
             if element.is_null() {
                 continue;
             }
             if list.len() as u64 == max {
-                while seq.next_element::<IgnoredAny>()?.is_some() {}
-                self.diagnostics.warn("array_too_long");
+                while array.next_element::<IgnoredAny>()?.is_some() {}
+                diagnostics.warn("array_too_long");
                 return Ok(MaybeList(None));
             }
             if list.len() == list.capacity() {
                 let more = list.len().max(ELEMENTS_EXPECTED);
-                self.diagnostics.hold(more * size_of::<T>())?;
+                diagnostics.hold(more * size_of::<T>())?;
                 list.reserve_exact(more);
             }
             list.push(element);
         }
         Ok(MaybeList(Some(list)))
-    }
-
-    drain!(map "not_an_array");
-    drain!(scalars "not_an_array");
-    drain!(null);
-}
-
-impl<'de, T: Lenient<'de> + Element> Lenient<'de> for MaybeList<T> {
-    const WANTED: Wanted = T::WANTED;
-
-    fn read<D: Deserializer<'de>>(
-        deserializer: D,
-        diagnostics: &Diagnostics,
-    ) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(ListVisitor { diagnostics, element: PhantomData })
     }
 
     fn read_columnar<V: ColumnarValue<'de>>(
@@ -156,37 +137,19 @@ impl<'de, T: Lenient<'de> + Element> Lenient<'de> for MaybeList<T> {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MaybeLength(pub Option<u64>);
 
-struct LengthVisitor<'d> {
-    diagnostics: &'d Diagnostics,
-}
-
-impl<'de> Visitor<'de> for LengthVisitor<'_> {
-    type Value = MaybeLength;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an array")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<MaybeLength, A::Error> {
-        let mut length = 0;
-        while let Some(element) = seq.next_element::<Option<IgnoredAny>>()? {
-            length += u64::from(element.is_some());
-        }
-        Ok(MaybeLength(Some(length)))
-    }
-
-    drain!(map "not_an_array");
-    drain!(scalars "not_an_array");
-    drain!(null);
-}
-
 impl<'de> Lenient<'de> for MaybeLength {
     const WANTED: Wanted = Wanted::Scalar;
 
-    fn read<D: Deserializer<'de>>(
-        deserializer: D,
-        diagnostics: &Diagnostics,
-    ) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(LengthVisitor { diagnostics })
+    fn other(diagnostics: &Diagnostics) -> MaybeLength {
+        diagnostics.warn("not_an_array");
+        MaybeLength(None)
+    }
+
+    fn of_array<A: SeqAccess<'de>>(mut array: A, _: &Diagnostics) -> Result<Self, A::Error> {
+        let mut length = 0;
+        while let Some(element) = array.next_element::<Option<IgnoredAny>>()? {
+            length += u64::from(element.is_some());
+        }
+        Ok(MaybeLength(Some(length)))
     }
 }

@@ -2,7 +2,7 @@
 //! stays.
 //!
 //! - [`diagnostics`] collects the warnings; every read takes it as an argument.
-//! - [`value`] and [`members`] read any value and the declared members of an object.
+//! - [`seed`] and [`members`] read any value and the declared members of an object.
 //! - [`columnar`] states and reads what a type reads, for inputs that store members apart.
 //! - The other files parse one kind of value each.
 
@@ -15,8 +15,7 @@ pub(crate) mod object;
 pub(crate) mod seed;
 pub(crate) mod text;
 
-pub(crate) use crate::read::lenient::columnar::Wanted;
-pub(crate) use crate::read::lenient::columnar::{ColumnarValue, Scalar};
+pub(crate) use crate::read::lenient::columnar::{ColumnarValue, Scalar, Wanted};
 pub use crate::read::lenient::diagnostics::{Diagnostics, LinePosition};
 pub use crate::read::lenient::list::{MaybeLength, MaybeList};
 pub(crate) use crate::read::lenient::members::{
@@ -24,6 +23,6 @@ pub(crate) use crate::read::lenient::members::{
 };
 pub use crate::read::lenient::number::{COUNT_MAX, MaybeBool, MaybeNumber};
 pub use crate::read::lenient::object::{MaybeObject, MaybePairs};
-pub(crate) use crate::read::lenient::seed::{Lenient, drain};
+pub(crate) use crate::read::lenient::seed::Lenient;
 pub use crate::read::lenient::text::{MaybeId, MaybeText};
 pub(crate) use crate::read::lenient::text::{clean, is_too_long};

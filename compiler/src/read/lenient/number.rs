@@ -1,13 +1,8 @@
 //! Numbers and booleans.
 
-use std::fmt;
-
-use serde::Deserializer;
-use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
-
-use crate::read::lenient::columnar::{ColumnarValue, Scalar, Wanted};
+use crate::read::lenient::columnar::Wanted;
 use crate::read::lenient::diagnostics::Diagnostics;
-use crate::read::lenient::seed::{Lenient, drain};
+use crate::read::lenient::seed::Lenient;
 
 /// The largest count: the largest integer that every JSON reader holds exactly.
 pub const COUNT_MAX: u64 = (1 << 53) - 1;
@@ -16,54 +11,16 @@ pub const COUNT_MAX: u64 = (1 << 53) - 1;
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MaybeBool(pub Option<bool>);
 
-struct BoolVisitor<'d> {
-    diagnostics: &'d Diagnostics,
-}
-
-impl<'de> Visitor<'de> for BoolVisitor<'_> {
-    type Value = MaybeBool;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a boolean")
-    }
-
-    fn visit_bool<E>(self, value: bool) -> Result<MaybeBool, E> {
-        Ok(MaybeBool(Some(value)))
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<MaybeBool, E> {
-        self.diagnostics.warn("not_a_boolean");
-        Ok(MaybeBool(None))
-    }
-
-    drain!(numbers "not_a_boolean");
-    drain!(null);
-    drain!("not_a_boolean");
-}
-
 impl<'de> Lenient<'de> for MaybeBool {
     const WANTED: Wanted = Wanted::Scalar;
 
-    fn read<D: Deserializer<'de>>(
-        deserializer: D,
-        diagnostics: &Diagnostics,
-    ) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(BoolVisitor { diagnostics })
+    fn other(diagnostics: &Diagnostics) -> MaybeBool {
+        diagnostics.warn("not_a_boolean");
+        MaybeBool(None)
     }
 
-    fn read_columnar<V: ColumnarValue<'de>>(
-        value: V,
-        diagnostics: &Diagnostics,
-    ) -> Result<Self, V::Error> {
-        match value.scalar()? {
-            Scalar::Null => Ok(MaybeBool(None)),
-            Scalar::Bool(value) => Ok(MaybeBool(Some(value))),
-            Scalar::Integer(_) | Scalar::Fraction(_) | Scalar::Text(_) => {
-                diagnostics.warn("not_a_boolean");
-                Ok(MaybeBool(None))
-            }
-            Scalar::Other => Self::read(value, diagnostics),
-        }
+    fn of_bool(value: bool, _: &Diagnostics) -> MaybeBool {
+        MaybeBool(Some(value))
     }
 }
 
@@ -95,15 +52,6 @@ impl MaybeNumber {
                 MaybeNumber::Null
             }
         }
-    }
-
-    /// The fraction; one that is not finite is null and a warning.
-    fn of_fraction(fraction: f64, diagnostics: &Diagnostics) -> MaybeNumber {
-        if fraction.is_finite() {
-            return MaybeNumber::Fraction(fraction);
-        }
-        diagnostics.warn("not_a_number");
-        MaybeNumber::Null
     }
 
     /// The integer; a fraction is null and a warning.
@@ -165,63 +113,31 @@ impl MaybeNumber {
     }
 }
 
-struct NumberVisitor<'d> {
-    diagnostics: &'d Diagnostics,
-}
-
-impl<'de> Visitor<'de> for NumberVisitor<'_> {
-    type Value = MaybeNumber;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a number")
-    }
-
-    fn visit_i64<E>(self, value: i64) -> Result<MaybeNumber, E> {
-        Ok(MaybeNumber::Integer(value))
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<MaybeNumber, E> {
-        Ok(i64::try_from(value).map_or(MaybeNumber::Huge(value), MaybeNumber::Integer))
-    }
-
-    fn visit_f64<E>(self, value: f64) -> Result<MaybeNumber, E> {
-        Ok(MaybeNumber::of_fraction(value, self.diagnostics))
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<MaybeNumber, E> {
-        Ok(MaybeNumber::parse(text, self.diagnostics))
-    }
-
-    drain!(bool "not_a_number");
-    drain!(null);
-    drain!("not_a_number");
-}
-
 impl<'de> Lenient<'de> for MaybeNumber {
     const WANTED: Wanted = Wanted::Scalar;
 
-    fn read<D: Deserializer<'de>>(
-        deserializer: D,
-        diagnostics: &Diagnostics,
-    ) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(NumberVisitor { diagnostics })
+    fn other(diagnostics: &Diagnostics) -> MaybeNumber {
+        diagnostics.warn("not_a_number");
+        MaybeNumber::Null
     }
 
-    fn read_columnar<V: ColumnarValue<'de>>(
-        value: V,
-        diagnostics: &Diagnostics,
-    ) -> Result<Self, V::Error> {
-        match value.scalar()? {
-            Scalar::Null => Ok(MaybeNumber::Null),
-            Scalar::Integer(integer) => Ok(MaybeNumber::Integer(integer)),
-            Scalar::Fraction(fraction) => Ok(MaybeNumber::of_fraction(fraction, diagnostics)),
-            Scalar::Text(text) => Ok(MaybeNumber::parse(text, diagnostics)),
-            Scalar::Bool(_) => {
-                diagnostics.warn("not_a_number");
-                Ok(MaybeNumber::Null)
-            }
-            Scalar::Other => Self::read(value, diagnostics),
+    fn of_integer(integer: i64, _: &Diagnostics) -> MaybeNumber {
+        MaybeNumber::Integer(integer)
+    }
+
+    fn of_huge(integer: u64, _: &Diagnostics) -> MaybeNumber {
+        MaybeNumber::Huge(integer)
+    }
+
+    fn of_fraction(fraction: f64, diagnostics: &Diagnostics) -> MaybeNumber {
+        match fraction.is_finite() {
+            true => MaybeNumber::Fraction(fraction),
+            false => MaybeNumber::other(diagnostics),
         }
+    }
+
+    fn of_text(text: &str, diagnostics: &Diagnostics) -> MaybeNumber {
+        MaybeNumber::parse(text, diagnostics)
     }
 }
 

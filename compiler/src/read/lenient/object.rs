@@ -1,15 +1,14 @@
 //! Objects.
 
-use std::{borrow::Cow, fmt, marker::PhantomData};
+use std::borrow::Cow;
 
-use serde::Deserializer;
-use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::MapAccess;
 
 use crate::read::json::{Keys, MANY};
 use crate::read::lenient::columnar::{ColumnarValue, Wanted};
 use crate::read::lenient::diagnostics::Diagnostics;
 use crate::read::lenient::members::{MemberName, Members};
-use crate::read::lenient::seed::{Lenient, drain};
+use crate::read::lenient::seed::Lenient;
 use crate::read::lenient::text::{MaybeId, MaybeText};
 
 /// An object, or null.
@@ -29,40 +28,19 @@ impl<T> MaybeObject<T> {
     }
 }
 
-struct ObjectVisitor<'d, T> {
-    diagnostics: &'d Diagnostics,
-    members: PhantomData<T>,
-}
-
-impl<'de, T: Members<'de>> Visitor<'de> for ObjectVisitor<'_, T> {
-    type Value = MaybeObject<T>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-        T::read(map, self.diagnostics).map(|value| MaybeObject(Some(value)))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
-        while seq.next_element::<IgnoredAny>()?.is_some() {}
-        self.diagnostics.warn("not_an_object");
-        Ok(MaybeObject(None))
-    }
-
-    drain!(scalars "not_an_object");
-    drain!(null);
-}
-
 impl<'de, T: Members<'de>> Lenient<'de> for MaybeObject<T> {
     const WANTED: Wanted = Wanted::Members(T::MEMBERS);
 
-    fn read<D: Deserializer<'de>>(
-        deserializer: D,
+    fn other(diagnostics: &Diagnostics) -> Self {
+        diagnostics.warn("not_an_object");
+        MaybeObject(None)
+    }
+
+    fn of_object<A: MapAccess<'de>>(
+        object: A,
         diagnostics: &Diagnostics,
-    ) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(ObjectVisitor { diagnostics, members: PhantomData })
+    ) -> Result<Self, A::Error> {
+        T::read(object, diagnostics).map(|value| MaybeObject(Some(value)))
     }
 
     fn read_columnar<V: ColumnarValue<'de>>(
@@ -80,44 +58,24 @@ impl<'de, T: Members<'de>> Lenient<'de> for MaybeObject<T> {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MaybePairs<'a>(pub Option<Vec<(Cow<'a, str>, MaybeText<'a>)>>);
 
-struct PairsVisitor<'d> {
-    diagnostics: &'d Diagnostics,
-}
-
-impl<'de> Visitor<'de> for PairsVisitor<'_> {
-    type Value = MaybePairs<'de>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
+impl<'a> Lenient<'a> for MaybePairs<'a> {
+    fn other(diagnostics: &Diagnostics) -> MaybePairs<'a> {
+        diagnostics.warn("not_an_object");
+        MaybePairs(None)
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut pairs: Vec<(Cow<'de, str>, MaybeText<'de>)> = Vec::new();
+    fn of_object<A: MapAccess<'a>>(
+        mut object: A,
+        diagnostics: &Diagnostics,
+    ) -> Result<Self, A::Error> {
+        let mut pairs: Vec<(Cow<'a, str>, MaybeText<'a>)> = Vec::new();
         let mut keys = Keys::<MANY>::default();
-        while let Some(MemberName(key)) = map.next_key::<MemberName<'de>>()? {
-            let value = map.next_value_seed(self.diagnostics.seed())?;
-            self.diagnostics.hold(size_of::<(Cow<'_, str>, MaybeText<'_>, Cow<'_, str>)>())?;
+        while let Some(MemberName(key)) = object.next_key::<MemberName<'a>>()? {
+            let value = object.next_value_seed(diagnostics.seed())?;
+            diagnostics.hold(size_of::<(Cow<'_, str>, MaybeText<'_>, Cow<'_, str>)>())?;
             keys.insert(key.clone())?;
             pairs.push((key, value));
         }
         Ok(MaybePairs(Some(pairs)))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
-        while seq.next_element::<IgnoredAny>()?.is_some() {}
-        self.diagnostics.warn("not_an_object");
-        Ok(MaybePairs(None))
-    }
-
-    drain!(scalars "not_an_object");
-    drain!(null);
-}
-
-impl<'a> Lenient<'a> for MaybePairs<'a> {
-    fn read<D: Deserializer<'a>>(
-        deserializer: D,
-        diagnostics: &Diagnostics,
-    ) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(PairsVisitor { diagnostics })
     }
 }

@@ -1,13 +1,10 @@
 //! Text members.
 
-use std::{borrow::Cow, fmt};
+use std::borrow::Cow;
 
-use serde::Deserializer;
-use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
-
-use crate::read::lenient::columnar::{ColumnarValue, Scalar, Wanted};
+use crate::read::lenient::columnar::Wanted;
 use crate::read::lenient::diagnostics::Diagnostics;
-use crate::read::lenient::seed::{Lenient, drain};
+use crate::read::lenient::seed::Lenient;
 
 /// A text without NUL characters, or null. White space alone is null.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -49,85 +46,20 @@ pub(crate) fn is_too_long(bytes: u64, diagnostics: &Diagnostics) -> bool {
     is_too_long
 }
 
-struct TextVisitor<'d, const NUMBERS: bool> {
-    diagnostics: &'d Diagnostics,
-}
-
-impl<'de, const NUMBERS: bool> Visitor<'de> for TextVisitor<'_, NUMBERS> {
-    type Value = MaybeText<'de>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a string")
-    }
-
-    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
-        Ok(clean(Cow::Borrowed(text), self.diagnostics))
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-        Ok(clean(Cow::Owned(text.to_owned()), self.diagnostics))
-    }
-
-    fn visit_u64<E>(self, number: u64) -> Result<Self::Value, E> {
-        self.number(number)
-    }
-
-    fn visit_i64<E>(self, number: i64) -> Result<Self::Value, E> {
-        self.number(number)
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
-        self.diagnostics.warn("not_a_text");
-        Ok(MaybeText(None))
-    }
-
-    drain!(bool "not_a_text");
-    drain!(null);
-    drain!("not_a_text");
-}
-
-impl<const NUMBERS: bool> TextVisitor<'_, NUMBERS> {
-    /// The text of a scalar; `None` for [`Scalar::Other`].
-    fn scalar<'de>(self, scalar: Scalar<'de>) -> Option<MaybeText<'de>> {
-        match scalar {
-            Scalar::Null => Some(MaybeText(None)),
-            Scalar::Text(text) => Some(clean(Cow::Borrowed(text), self.diagnostics)),
-            Scalar::Integer(number) if NUMBERS => {
-                Some(MaybeText(Some(Cow::Owned(number.to_string()))))
-            }
-            Scalar::Integer(_) | Scalar::Fraction(_) | Scalar::Bool(_) => {
-                self.diagnostics.warn("not_a_text");
-                Some(MaybeText(None))
-            }
-            Scalar::Other => None,
-        }
-    }
-
-    fn number<'de, E>(self, number: impl fmt::Display) -> Result<MaybeText<'de>, E> {
-        if NUMBERS {
-            return Ok(MaybeText(Some(Cow::Owned(number.to_string()))));
-        }
-        self.diagnostics.warn("not_a_text");
-        Ok(MaybeText(None))
-    }
-}
-
 impl<'a> Lenient<'a> for MaybeText<'a> {
     const WANTED: Wanted = Wanted::Scalar;
 
-    fn read<D: Deserializer<'a>>(
-        deserializer: D,
-        diagnostics: &Diagnostics,
-    ) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(TextVisitor::<false> { diagnostics })
+    fn other(diagnostics: &Diagnostics) -> MaybeText<'a> {
+        diagnostics.warn("not_a_text");
+        MaybeText(None)
     }
 
-    fn read_columnar<V: ColumnarValue<'a>>(
-        value: V,
-        diagnostics: &Diagnostics,
-    ) -> Result<Self, V::Error> {
-        let text = TextVisitor::<false> { diagnostics }.scalar(value.scalar()?);
-        text.map_or_else(|| Self::read(value, diagnostics), Ok)
+    fn of_text(text: &str, diagnostics: &Diagnostics) -> MaybeText<'a> {
+        clean(Cow::Owned(text.to_owned()), diagnostics)
+    }
+
+    fn of_borrowed(text: &'a str, diagnostics: &Diagnostics) -> MaybeText<'a> {
+        clean(Cow::Borrowed(text), diagnostics)
     }
 }
 
@@ -138,29 +70,24 @@ pub struct MaybeId<'a>(pub MaybeText<'a>);
 impl<'a> Lenient<'a> for MaybeId<'a> {
     const WANTED: Wanted = Wanted::Scalar;
 
-    fn read<D: Deserializer<'a>>(
-        deserializer: D,
-        diagnostics: &Diagnostics,
-    ) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(TextVisitor::<true> { diagnostics }).map(MaybeId)
+    fn other(diagnostics: &Diagnostics) -> MaybeId<'a> {
+        MaybeId(MaybeText::other(diagnostics))
     }
 
-    fn read_columnar<V: ColumnarValue<'a>>(
-        value: V,
-        diagnostics: &Diagnostics,
-    ) -> Result<Self, V::Error> {
-        let id = MaybeId::from_scalar(value.scalar()?, diagnostics);
-        id.map_or_else(|| Self::read(value, diagnostics), Ok)
+    fn of_integer(integer: i64, _: &Diagnostics) -> MaybeId<'a> {
+        MaybeId(MaybeText(Some(Cow::Owned(integer.to_string()))))
     }
-}
 
-impl<'a> MaybeId<'a> {
-    /// The id of a scalar; `None` for [`Scalar::Other`].
-    pub(crate) fn from_scalar(
-        scalar: Scalar<'a>,
-        diagnostics: &Diagnostics,
-    ) -> Option<MaybeId<'a>> {
-        TextVisitor::<true> { diagnostics }.scalar(scalar).map(MaybeId)
+    fn of_huge(integer: u64, _: &Diagnostics) -> MaybeId<'a> {
+        MaybeId(MaybeText(Some(Cow::Owned(integer.to_string()))))
+    }
+
+    fn of_text(text: &str, diagnostics: &Diagnostics) -> MaybeId<'a> {
+        MaybeId(MaybeText::of_text(text, diagnostics))
+    }
+
+    fn of_borrowed(text: &'a str, diagnostics: &Diagnostics) -> MaybeId<'a> {
+        MaybeId(MaybeText::of_borrowed(text, diagnostics))
     }
 }
 

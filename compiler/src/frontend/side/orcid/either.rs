@@ -1,14 +1,6 @@
 //! A member that is an object in some editions of a dump and a simpler value in others.
 
-use std::{fmt, marker::PhantomData};
-
-use serde::{
-    Deserializer,
-    de::{
-        Error, IntoDeserializer, MapAccess, SeqAccess, Visitor,
-        value::{BorrowedStrDeserializer, SeqAccessDeserializer},
-    },
-};
+use serde::de::{MapAccess, SeqAccess};
 
 use crate::read::lenient::{Diagnostics, Lenient, Members};
 
@@ -18,66 +10,49 @@ pub(crate) enum Either<T, U> {
     Other(U),
 }
 
-struct EitherVisitor<'d, T, U> {
-    diagnostics: &'d Diagnostics,
-    either: PhantomData<(T, U)>,
-}
-
-impl<'de, T: Members<'de>, U: Lenient<'de>> Visitor<'de> for EitherVisitor<'_, T, U> {
-    type Value = Either<T, U>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object or a simpler value")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-        T::read(map, self.diagnostics).map(Either::Object)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Self::Value, A::Error> {
-        U::read(SeqAccessDeserializer::new(seq), self.diagnostics).map(Either::Other)
-    }
-
-    fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Self::Value, E> {
-        U::read(BorrowedStrDeserializer::new(text), self.diagnostics).map(Either::Other)
-    }
-
-    fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
-        U::read(text.into_deserializer(), self.diagnostics).map(Either::Other)
-    }
-
-    fn visit_unit<E>(self) -> Result<Self::Value, E> {
-        Ok(Either::default())
-    }
-
-    fn visit_bool<E: Error>(self, value: bool) -> Result<Self::Value, E> {
-        U::read(value.into_deserializer(), self.diagnostics).map(Either::Other)
-    }
-
-    fn visit_i64<E: Error>(self, value: i64) -> Result<Self::Value, E> {
-        U::read(value.into_deserializer(), self.diagnostics).map(Either::Other)
-    }
-
-    fn visit_u64<E: Error>(self, value: u64) -> Result<Self::Value, E> {
-        U::read(value.into_deserializer(), self.diagnostics).map(Either::Other)
-    }
-
-    fn visit_f64<E: Error>(self, value: f64) -> Result<Self::Value, E> {
-        U::read(value.into_deserializer(), self.diagnostics).map(Either::Other)
+impl<T, U: Default> Default for Either<T, U> {
+    fn default() -> Self {
+        Either::Other(U::default())
     }
 }
 
 impl<'de, T: Members<'de>, U: Lenient<'de>> Lenient<'de> for Either<T, U> {
-    fn read<D: Deserializer<'de>>(
-        deserializer: D,
-        diagnostics: &Diagnostics,
-    ) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(EitherVisitor { diagnostics, either: PhantomData })
+    fn other(diagnostics: &Diagnostics) -> Self {
+        Either::Other(U::other(diagnostics))
     }
-}
 
-impl<T, U: Default> Default for Either<T, U> {
-    fn default() -> Self {
-        Either::Other(U::default())
+    fn of_bool(value: bool, diagnostics: &Diagnostics) -> Self {
+        Either::Other(U::of_bool(value, diagnostics))
+    }
+
+    fn of_integer(value: i64, diagnostics: &Diagnostics) -> Self {
+        Either::Other(U::of_integer(value, diagnostics))
+    }
+
+    fn of_huge(value: u64, diagnostics: &Diagnostics) -> Self {
+        Either::Other(U::of_huge(value, diagnostics))
+    }
+
+    fn of_fraction(value: f64, diagnostics: &Diagnostics) -> Self {
+        Either::Other(U::of_fraction(value, diagnostics))
+    }
+
+    fn of_text(text: &str, diagnostics: &Diagnostics) -> Self {
+        Either::Other(U::of_text(text, diagnostics))
+    }
+
+    fn of_borrowed(text: &'de str, diagnostics: &Diagnostics) -> Self {
+        Either::Other(U::of_borrowed(text, diagnostics))
+    }
+
+    fn of_array<A: SeqAccess<'de>>(array: A, diagnostics: &Diagnostics) -> Result<Self, A::Error> {
+        U::of_array(array, diagnostics).map(Either::Other)
+    }
+
+    fn of_object<A: MapAccess<'de>>(
+        object: A,
+        diagnostics: &Diagnostics,
+    ) -> Result<Self, A::Error> {
+        T::read(object, diagnostics).map(Either::Object)
     }
 }
