@@ -53,9 +53,7 @@ object! {
         /// Number in Scopus.
         scopus: Option<String>,
     }
-}
 
-object! {
     /// An institution and the years the author was there.
     Affiliation {
         /// Reference to the institution.
@@ -63,9 +61,7 @@ object! {
         /// Years of the affiliation.
         years: Option<Vec<i32>>,
     }
-}
 
-object! {
     /// ORCID profile of a person.
     OrcidProfile {
         /// Bare ORCID iD.
@@ -83,9 +79,7 @@ object! {
         /// Outputs recorded by ORCID.
         outputs_count: Option<u64>,
     }
-}
 
-object! {
     /// An identifier in another system.
     ExternalIdentifier {
         /// Identifier.
@@ -95,9 +89,7 @@ object! {
         /// URL.
         url: Option<String>,
     }
-}
 
-object! {
     /// A web site.
     Website {
         /// URL.

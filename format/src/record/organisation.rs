@@ -68,9 +68,7 @@ object! {
         /// parent, child, related or another relationship.
         relationship: Option<Code<{ Table::Relationship as u8 }>>,
     }
-}
 
-object! {
     /// Location of an institution.
     Geo {
         /// City.
@@ -88,9 +86,7 @@ object! {
         /// Degrees east.
         longitude: Option<f64>,
     }
-}
 
-object! {
     /// Identifiers of an institution in other systems.
     InstitutionIds {
         /// GRID.
@@ -104,9 +100,7 @@ object! {
         /// OpenAlex URL.
         openalex: Option<String>,
     }
-}
 
-object! {
     /// A publisher.
     Publisher {
         /// `HX_P` and a number.
@@ -160,9 +154,7 @@ object! {
         /// Wikidata.
         wikidata: Option<String>,
     }
-}
 
-object! {
     /// A funder.
     Funder {
         /// `HX_F` and a number.
@@ -220,9 +212,7 @@ object! {
         /// Wikidata.
         @key wikidata: Option<String>,
     }
-}
 
-object! {
     /// A type of institution.
     InstitutionType {
         /// Number.

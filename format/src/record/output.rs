@@ -101,9 +101,7 @@ object! {
         /// Number in PubMed Central.
         @key pmcid: Option<String>,
     }
-}
 
-object! {
     /// Venue where a work first appeared.
     PrimaryVenue {
         /// The location's identifier.
@@ -127,9 +125,7 @@ object! {
         /// The name of the source as the location prints it; null where the source has a name.
         @key raw_source_name: Option<String>,
     }
-}
 
-object! {
     /// Another venue that holds a work.
     Venue {
         /// The location's identifier.
@@ -151,9 +147,7 @@ object! {
         /// The journal, repository or other source.
         source: Option<VenueSource>,
     }
-}
 
-object! {
     /// The source of a primary venue.
     PrimaryVenueSource {
         /// Reference to the source.
@@ -163,9 +157,7 @@ object! {
         /// Selected metrics of the source.
         @single metrics: VenueMetrics,
     }
-}
 
-object! {
     /// The source of a venue.
     VenueSource {
         /// Reference to the source.
@@ -173,9 +165,7 @@ object! {
         /// journal, repository or another type.
         kind as "type": SourceKind,
     }
-}
 
-object! {
     /// Open-access status.
     OpenAccess {
         /// Whether a free copy is known.
@@ -185,9 +175,7 @@ object! {
         /// URL of a free copy.
         oa_url: Option<String>,
     }
-}
 
-object! {
     /// One author of a work.
     Authorship {
         /// first, middle or last.
@@ -207,9 +195,7 @@ object! {
         /// Affiliations as printed.
         @single raw_affiliation_strings: Option<Vec<LongText>>,
     }
-}
 
-object! {
     /// Percentile among works of the same age and subfield.
     NormalizedPercentile {
         /// Percentile from 0 to 1.
@@ -219,9 +205,7 @@ object! {
         /// Among the top 10 %.
         is_in_top_10_percent: Option<bool>,
     }
-}
 
-object! {
     /// Percentile range among works of the same year.
     PercentileYear {
         /// Lower end.
@@ -229,9 +213,7 @@ object! {
         /// Upper end.
         max: Option<i64>,
     }
-}
 
-object! {
     /// Volume, issue and pages.
     Biblio {
         /// Volume.
@@ -243,9 +225,7 @@ object! {
         /// Last page.
         last_page: Option<String>,
     }
-}
 
-object! {
     /// An article processing charge.
     ApcPaid {
         /// Amount.
@@ -257,9 +237,7 @@ object! {
         /// Origin of the amount.
         provenance: Option<Code<{ Table::Provenance as u8 }>>,
     }
-}
 
-object! {
     /// A United Nations sustainable development goal.
     Goal {
         /// Number.
@@ -267,9 +245,7 @@ object! {
         /// Its name.
         name: Option<String>,
     }
-}
 
-object! {
     /// A funder of a work, with the awards it gave.
     Funding {
         /// Reference to the funder.
@@ -277,9 +253,7 @@ object! {
         /// Awards to the work.
         awards: Option<Vec<Award>>,
     }
-}
 
-object! {
     /// A grant.
     Award {
         /// `HX_G…`.
@@ -291,9 +265,7 @@ object! {
         /// DOI.
         doi: Option<String>,
     }
-}
 
-object! {
     /// Citations of one year.
     YearCitations {
         /// Year.

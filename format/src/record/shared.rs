@@ -19,9 +19,7 @@ object! {
         /// Outputs with at least ten citations.
         i10_index: Option<u64>,
     }
-}
 
-object! {
     /// The counts of one year.
     YearCounts {
         /// Year.
@@ -33,9 +31,7 @@ object! {
         /// Citations received in that year.
         cited_by_count: Option<u64>,
     }
-}
 
-object! {
     /// A topic with its weight.
     TopicShare {
         /// Reference to the topic.
@@ -45,9 +41,7 @@ object! {
         /// The record's share of the topic's outputs.
         @single share: Option<f64>,
     }
-}
 
-object! {
     /// A role of the same organisation: funder, institution or publisher.
     Role {
         /// funder, institution or publisher.
@@ -57,9 +51,7 @@ object! {
         /// Outputs in that role.
         outputs_count: Option<u64>,
     }
-}
 
-object! {
     /// URLs of a taxonomy node in other systems.
     TaxonomyIds {
         /// Wikidata.

@@ -165,9 +165,7 @@ object! {
         /// Currency.
         currency: Option<Currency>,
     }
-}
 
-object! {
     /// The price of one year.
     YearPrice {
         /// Year.
@@ -175,9 +173,7 @@ object! {
         /// The price in US dollars.
         price: Option<i64>,
     }
-}
 
-object! {
     /// A society behind a source.
     Society {
         /// URL.
@@ -185,9 +181,7 @@ object! {
         /// Its name.
         organization: Option<String>,
     }
-}
 
-object! {
     /// Identifiers of a source in other systems.
     SourceIds {
         /// Microsoft Academic Graph.
@@ -197,9 +191,7 @@ object! {
         /// Wikidata.
         @key wikidata: Option<String>,
     }
-}
 
-object! {
     /// Journal metrics.
     Metrics {
         /// Scopus.
@@ -209,9 +201,7 @@ object! {
         /// ABDC journal quality list.
         abdc: Option<Abdc>,
     }
-}
 
-object! {
     /// Metrics from Scopus and SCImago.
     Scopus {
         /// Whether the source is indexed today.
@@ -241,9 +231,7 @@ object! {
         /// Type of source.
         kind as "type": Option<String>,
     }
-}
 
-object! {
     /// Metrics from Journal Citation Reports.
     WebOfScience {
         /// ISSN.
@@ -271,9 +259,7 @@ object! {
         /// Open-access status.
         open_access_status: Option<String>,
     }
-}
 
-object! {
     /// An index of Web of Science.
     NamedIndex {
         /// Code.
@@ -281,17 +267,13 @@ object! {
         /// Its name.
         name: Option<String>,
     }
-}
 
-object! {
     /// ABDC journal quality list.
     Abdc {
         /// A*, A, B or C.
         rating: Option<String>,
     }
-}
 
-object! {
     /// DOAJ entry of a source.
     Doaj {
         /// ISSN.
@@ -311,9 +293,7 @@ object! {
         /// Charges.
         apc: Option<Vec<DoajApc>>,
     }
-}
 
-object! {
     /// A licence listed by DOAJ.
     DoajLicense {
         /// Licence type, for example CC BY.
@@ -323,9 +303,7 @@ object! {
         /// Icons.
         icon_urls: Option<Vec<String>>,
     }
-}
 
-object! {
     /// A URL listed by DOAJ.
     DoajReference {
         /// Label of the URL.
@@ -333,9 +311,7 @@ object! {
         /// URL.
         url: Option<String>,
     }
-}
 
-object! {
     /// A charge listed by DOAJ.
     DoajApc {
         /// Currency.

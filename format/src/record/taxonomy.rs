@@ -44,9 +44,7 @@ object! {
         /// Wikipedia.
         wikipedia: Option<String>,
     }
-}
 
-object! {
     /// A subfield.
     Subfield {
         /// Number.

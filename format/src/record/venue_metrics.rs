@@ -121,9 +121,7 @@ object! {
         /// ABDC journal quality list.
         abdc: Option<Abdc>,
     }
-}
 
-object! {
     /// Scopus metrics shown with a venue.
     ScopusCut {
         /// Source normalized impact per paper.
@@ -135,9 +133,7 @@ object! {
         /// Quartile.
         quartile: Option<String>,
     }
-}
 
-object! {
     /// Web of Science metrics shown with a venue.
     WebOfScienceCut {
         /// Journal impact factor.

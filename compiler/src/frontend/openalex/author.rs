@@ -34,16 +34,12 @@ members! {
         updated_date: MaybeText<'a>,
         created_date: MaybeText<'a>,
     }
-}
 
-members! {
     struct RawAffiliation<'a> {
         institution: MaybeObject<RawReference<'a>>,
         years: MaybeList<MaybeNumber>,
     }
-}
 
-members! {
     struct RawAuthorIds<'a> {
         scopus: MaybeId<'a>,
     }

@@ -49,17 +49,13 @@ members! {
         updated_date: MaybeText<'a>,
         created_date: MaybeText<'a>,
     }
-}
 
-members! {
     struct RawAssociated<'a> {
         id: MaybeId<'a>,
         display_name: MaybeText<'a>,
         relationship: MaybeText<'a>,
     }
-}
 
-members! {
     struct RawGeo<'a> {
         city: MaybeText<'a>,
         geonames_city_id: MaybeId<'a>,
@@ -69,9 +65,7 @@ members! {
         latitude: MaybeNumber,
         longitude: MaybeNumber,
     }
-}
 
-members! {
     struct RawInstitutionIds<'a> {
         grid: MaybeId<'a>,
         wikipedia: MaybeId<'a>,
@@ -188,9 +182,7 @@ members! {
         updated_date: MaybeText<'a>,
         created_date: MaybeText<'a>,
     }
-}
 
-members! {
     struct RawPublisherIds<'a> {
         ror: MaybeId<'a>,
         wikidata: MaybeId<'a>,
@@ -260,9 +252,7 @@ members! {
         updated_date: MaybeText<'a>,
         created_date: MaybeText<'a>,
     }
-}
 
-members! {
     struct RawFunderIds<'a> {
         doi: MaybeId<'a>,
         ror: MaybeId<'a>,

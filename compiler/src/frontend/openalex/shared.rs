@@ -159,9 +159,7 @@ members! {
         display_name: MaybeText<'a>,
         count: MaybeNumber,
     }
-}
 
-members! {
     pub struct RawTopicShare<'a> {
         id: MaybeId<'a>,
         value: MaybeNumber,

@@ -56,23 +56,17 @@ members! {
         updated_date: MaybeText<'a>,
         created_date: MaybeText<'a>,
     }
-}
 
-members! {
     struct RawPrice<'a> {
         price: MaybeNumber,
         currency: MaybeText<'a>,
     }
-}
 
-members! {
     struct RawSociety<'a> {
         url: MaybeText<'a>,
         organization: MaybeText<'a>,
     }
-}
 
-members! {
     struct RawIds<'a> {
         mag: MaybeId<'a>,
         wikidata: MaybeId<'a>,

@@ -37,9 +37,7 @@ members! {
         updated_date: MaybeText<'a>,
         created_date: MaybeText<'a>,
     }
-}
 
-members! {
     struct Ids<'a> {
         wikidata: MaybeId<'a>,
         wikipedia: MaybeId<'a>,

@@ -24,7 +24,7 @@ pub(crate) trait Members<'de>: Sized {
     ) -> Result<Option<Self>, V::Error>;
 }
 
-/// Declares a struct of [`Lenient`] members, and implements [`Members`] for it. An absent member is
+/// Declares structs of [`Lenient`] members, and implements [`Members`] for them. An absent member is
 /// null; a member that occurs twice is an error.
 ///
 /// ```text
@@ -36,14 +36,16 @@ pub(crate) trait Members<'de>: Sized {
 /// }
 /// ```
 macro_rules! members {
-    ($(#[$meta:meta])* $vis:vis struct $name:ident<$life:lifetime> { $($body:tt)* }) => {
-        members!(@declare [$(#[$meta])* $vis struct $name<$life>] { $($body)* });
-        members!(@implement $life [$name<$life>] { $($body)* });
+    ($(
+        $(#[$meta:meta])* $vis:vis struct $name:ident $(<$life:lifetime>)? { $($body:tt)* }
+    )+) => {$(
+        members!(@declare [$(#[$meta])* $vis struct $name $(<$life>)?] { $($body)* });
+        members!(@of [$($life)?] $name { $($body)* });
+    )+};
+    (@of [$life:lifetime] $name:ident $body:tt) => {
+        members!(@implement $life [$name<$life>] $body);
     };
-    ($(#[$meta:meta])* $vis:vis struct $name:ident { $($body:tt)* }) => {
-        members!(@declare [$(#[$meta])* $vis struct $name] { $($body)* });
-        members!(@implement 'de [$name] { $($body)* });
-    };
+    (@of [] $name:ident $body:tt) => { members!(@implement 'de [$name] $body); };
     (@declare [$($head:tt)*] {
         $($vis:vis $field:ident $(as $json:literal)? : $type:ty,)*
     }) => {

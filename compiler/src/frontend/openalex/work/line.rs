@@ -56,17 +56,13 @@ members! {
         pub(super) updated_date: MaybeText<'a>,
         pub(super) created_date: MaybeText<'a>,
     }
-}
 
-members! {
     pub(super) struct Ids<'a> {
         pub(super) mag: MaybeId<'a>,
         pub(super) pmid: MaybeId<'a>,
         pub(super) pmcid: MaybeId<'a>,
     }
-}
 
-members! {
     #[derive(PartialEq)]
     pub(super) struct RawLocation<'a> {
         pub(super) id: MaybeText<'a>,
@@ -80,18 +76,14 @@ members! {
         pub(super) source: MaybeObject<RawLocationSource<'a>>,
         pub(super) raw_source_name: MaybeText<'a>,
     }
-}
 
-members! {
     #[derive(PartialEq)]
     pub(super) struct RawLocationSource<'a> {
         pub(super) id: MaybeId<'a>,
         pub(super) display_name: MaybeText<'a>,
         pub(super) kind as "type": MaybeText<'a>,
     }
-}
 
-members! {
     /// The predecessor of `primary_location`, in dumps until 2023.
     pub(super) struct RawHostVenue<'a> {
         pub(super) id: MaybeId<'a>,
@@ -102,17 +94,13 @@ members! {
         pub(super) version: MaybeText<'a>,
         pub(super) license: MaybeText<'a>,
     }
-}
 
-members! {
     pub(super) struct RawOpenAccess<'a> {
         pub(super) is_oa: MaybeBool,
         pub(super) oa_status: MaybeText<'a>,
         pub(super) oa_url: MaybeText<'a>,
     }
-}
 
-members! {
     pub(super) struct RawAuthorship<'a> {
         pub(super) author_position: MaybeText<'a>,
         pub(super) author: MaybeObject<RawAuthor<'a>>,
@@ -123,50 +111,38 @@ members! {
         pub(super) raw_affiliation_strings: MaybeList<MaybeText<'a>>,
         pub(super) raw_affiliation_string: MaybeText<'a>,
     }
-}
 
-members! {
     pub(super) struct RawAuthor<'a> {
         pub(super) id: MaybeId<'a>,
         pub(super) display_name: MaybeText<'a>,
         pub(super) orcid: MaybeText<'a>,
     }
-}
 
-members! {
     pub(super) struct RawNormalizedPercentile {
         pub(super) value: MaybeNumber,
         pub(super) is_in_top_1_percent: MaybeBool,
         pub(super) is_in_top_10_percent: MaybeBool,
     }
-}
 
-members! {
     pub(super) struct RawPercentileYear {
         pub(super) min: MaybeNumber,
         pub(super) max: MaybeNumber,
     }
-}
 
-members! {
     pub(super) struct RawBiblio<'a> {
         pub(super) volume: MaybeText<'a>,
         pub(super) issue: MaybeText<'a>,
         pub(super) first_page: MaybeText<'a>,
         pub(super) last_page: MaybeText<'a>,
     }
-}
 
-members! {
     pub(super) struct RawApc<'a> {
         pub(super) value: MaybeNumber,
         pub(super) currency: MaybeText<'a>,
         pub(super) value_usd: MaybeNumber,
         pub(super) provenance: MaybeText<'a>,
     }
-}
 
-members! {
     pub(super) struct RawTopic<'a> {
         pub(super) id: MaybeId<'a>,
         pub(super) display_name: MaybeText<'a>,
@@ -174,9 +150,7 @@ members! {
         pub(super) field: MaybeObject<RawReference<'a>>,
         pub(super) domain: MaybeObject<RawReference<'a>>,
     }
-}
 
-members! {
     pub(super) struct RawAward<'a> {
         pub(super) id: MaybeText<'a>,
         pub(super) display_name: MaybeText<'a>,
@@ -184,24 +158,18 @@ members! {
         pub(super) funder_id: MaybeId<'a>,
         pub(super) doi: MaybeText<'a>,
     }
-}
 
-members! {
     pub(super) struct RawGrant<'a> {
         pub(super) funder: MaybeId<'a>,
         pub(super) funder_display_name: MaybeText<'a>,
         pub(super) award_id: MaybeId<'a>,
     }
-}
 
-members! {
     pub(super) struct RawYearCitations {
         pub(super) year: MaybeNumber,
         pub(super) cited_by_count: MaybeNumber,
     }
-}
 
-members! {
     pub(super) struct RawKeyword<'a> {
         pub(super) id: MaybeText<'a>,
         pub(super) display_name: MaybeText<'a>,

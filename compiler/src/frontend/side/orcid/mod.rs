@@ -69,34 +69,24 @@ members! {
         activities as "activities-summary": MaybeObject<RawActivities>,
         outputs_count: MaybeNumber,
     }
-}
 
-members! {
     struct RawIdentifier<'a> {
         path: MaybeText<'a>,
         uri: MaybeText<'a>,
     }
-}
 
-members! {
     struct RawHistory {
         modified as "last-modified-date": MaybeObject<RawMoment>,
     }
-}
 
-members! {
     struct RawMoment {
         value: MaybeNumber,
     }
-}
 
-members! {
     struct RawActivities {
         works: MaybeObject<RawWorks>,
     }
-}
 
-members! {
     struct RawWorks {
         group: MaybeLength,
     }

@@ -16,73 +16,53 @@ members! {
         researcher_urls as "researcher-urls": MaybeObject<RawResearcherUrls<'a>>,
         websites: MaybeList<MaybeObject<OwnWebsite<'a>>>,
     }
-}
 
-members! {
     /// `{"value": …}` or `{"content": …}`.
     struct Wrapped<'a> {
         value: MaybeText<'a>,
         content: MaybeText<'a>,
     }
-}
 
-members! {
     struct RawName<'a> {
         path: MaybeText<'a>,
         given as "given-names": MaybeObject<Wrapped<'a>>,
         family as "family-name": MaybeObject<Wrapped<'a>>,
         credit as "credit-name": MaybeObject<Wrapped<'a>>,
     }
-}
 
-members! {
     struct RawEmails<'a> {
         email: MaybeList<MaybeObject<RawEmail<'a>>>,
     }
-}
 
-members! {
     struct RawEmail<'a> {
         email: MaybeText<'a>,
     }
-}
 
-members! {
     struct RawExternalIdentifiers<'a> {
         list as "external-identifier": MaybeList<MaybeObject<RawExternalIdentifier<'a>>>,
     }
-}
 
-members! {
     struct RawExternalIdentifier<'a> {
         kind as "external-id-type": MaybeText<'a>,
         value as "external-id-value": MaybeId<'a>,
         url as "external-id-url": MaybeObject<Wrapped<'a>>,
     }
-}
 
-members! {
     struct OwnIdentifier<'a> {
         id: MaybeId<'a>,
         name: MaybeText<'a>,
         url: MaybeText<'a>,
     }
-}
 
-members! {
     struct RawResearcherUrls<'a> {
         list as "researcher-url": MaybeList<MaybeObject<RawResearcherUrl<'a>>>,
     }
-}
 
-members! {
     struct RawResearcherUrl<'a> {
         name as "url-name": MaybeText<'a>,
         url: MaybeObject<Wrapped<'a>>,
     }
-}
 
-members! {
     struct OwnWebsite<'a> {
         name: MaybeText<'a>,
         url: MaybeText<'a>,

@@ -49,24 +49,18 @@ members! {
         relationships: MaybeList<MaybeObject<RawRelation<'a>>>,
         admin: MaybeObject<RawAdmin<'a>>,
     }
-}
 
-members! {
     struct RawName<'a> {
         value: MaybeText<'a>,
         types: MaybeList<MaybeText<'a>>,
         lang: MaybeText<'a>,
     }
-}
 
-members! {
     struct RawLocation<'a> {
         geonames_id: MaybeId<'a>,
         geonames_details: MaybeObject<RawDetails<'a>>,
     }
-}
 
-members! {
     struct RawDetails<'a> {
         name: MaybeText<'a>,
         country_subdivision_name: MaybeText<'a>,
@@ -75,22 +69,16 @@ members! {
         lat: MaybeNumber,
         lng: MaybeNumber,
     }
-}
 
-members! {
     struct RawRelation<'a> {
         id: MaybeId<'a>,
         kind as "type": MaybeText<'a>,
     }
-}
 
-members! {
     struct RawAdmin<'a> {
         last_modified: MaybeObject<RawModified<'a>>,
     }
-}
 
-members! {
     struct RawModified<'a> {
         date: MaybeText<'a>,
     }
