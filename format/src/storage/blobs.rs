@@ -34,10 +34,8 @@ pub struct BlobsWriter {
 impl BlobsWriter {
     /// Creates a file that starts with a header and a prefix of fixed size.
     pub fn create(path: &Path, header: Header, prefix: &[u8]) -> io::Result<BlobsWriter> {
-        let mut file = FileWriter::create(path)?;
-        file.write_all(&header.encode())?;
+        let (mut file, directory) = FileWriter::create_archive(path, header)?;
         file.write_all(prefix)?;
-        let directory = path.parent().unwrap_or(Path::new("."));
         Ok(BlobsWriter { file, offsets: Spool::new(directory) })
     }
 

@@ -16,6 +16,7 @@ use std::{
 
 use blake3::Hash;
 
+use crate::storage::header::Header;
 use crate::storage::integrity::{CHUNK_BYTES, TreeWriter, VALUE_BYTES};
 
 /// Added to the path of a file for the path of its level-0 values.
@@ -119,6 +120,14 @@ impl FileWriter {
         })
     }
 
+    /// Creates an archive that must not exist yet, and writes its header. Returns the directory of the file too, for scratch
+    /// files.
+    pub fn create_archive(path: &Path, header: Header) -> io::Result<(FileWriter, &Path)> {
+        let mut file = FileWriter::create(path)?;
+        file.write_all(&header.encode())?;
+        Ok((file, path.parent().unwrap_or(Path::new("."))))
+    }
+
     /// The number of bytes written so far, which is the offset of the next byte.
     pub fn position_bytes(&self) -> u64 {
         self.size_bytes
@@ -142,6 +151,17 @@ impl FileWriter {
         let above = above.into_iter().flatten().flatten().collect();
         let Self { size_bytes, values_path, .. } = self;
         Ok(Written { size_bytes, root, values_path, above, sync })
+    }
+
+    /// Writes the fields of the directory, the last bytes of an archive, and finishes the file.
+    pub fn finish_archive(
+        mut self,
+        directory: impl IntoIterator<Item = u64>,
+    ) -> io::Result<Written> {
+        for field in directory {
+            self.write_all(&field.to_le_bytes())?;
+        }
+        self.finish()
     }
 }
 

@@ -54,9 +54,8 @@ pub struct ColumnsWriter {
 impl ColumnsWriter {
     /// Creates a file that starts with a header.
     pub fn create(path: &Path, header: Header) -> io::Result<ColumnsWriter> {
-        let mut file = FileWriter::create(path)?;
-        file.write_all(&header.encode())?;
-        let fences = Spool::new(path.parent().unwrap_or(Path::new(".")));
+        let (file, directory) = FileWriter::create_archive(path, header)?;
+        let fences = Spool::new(directory);
         Ok(ColumnsWriter { file, pairs: 0, fences, next_layer: Vec::new() })
     }
 

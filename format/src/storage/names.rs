@@ -47,9 +47,8 @@ pub struct NamesWriter {
 impl NamesWriter {
     /// Creates a file that starts with a header; the header's rows must be added.
     pub fn create(path: &Path, header: Header) -> io::Result<NamesWriter> {
-        let mut file = FileWriter::create(path)?;
-        file.write_all(&header.encode())?;
-        let long_names = Spool::new(path.parent().unwrap_or(Path::new(".")));
+        let (file, directory) = FileWriter::create_archive(path, header)?;
+        let long_names = Spool::new(directory);
         Ok(NamesWriter { file, long_names, next_long: slots_end(header.rows) })
     }
 

@@ -37,9 +37,7 @@ struct SectionWriter {
 impl CitationsWriter {
     /// Creates `path` and writes the header, which has the number of records and of rows.
     pub fn create(path: &Path, header: Header) -> io::Result<CitationsWriter> {
-        let mut file = FileWriter::create(path)?;
-        file.write_all(&header.encode())?;
-        let directory = path.parent().unwrap_or(Path::new("."));
+        let (file, directory) = FileWriter::create_archive(path, header)?;
         let section = || SectionWriter {
             lists: 0,
             links: 0,
@@ -155,10 +153,7 @@ impl CitationsWriter {
             section.offsets.move_to(&mut self.file)?;
             directory.extend([section.to, from, to, is_long.into(), offsets_from, section.links]);
         }
-        for field in directory {
-            self.file.write_all(&field.to_le_bytes())?;
-        }
-        self.file.finish()
+        self.file.finish_archive(directory)
     }
 }
 

@@ -55,9 +55,7 @@ pub struct DictionaryWriter {
 impl DictionaryWriter {
     /// Creates `path` and writes the header.
     pub fn create(path: &Path, header: Header) -> io::Result<DictionaryWriter> {
-        let mut file = FileWriter::create(path)?;
-        file.write_all(&header.encode())?;
-        let directory = path.parent().unwrap_or(Path::new("."));
+        let (file, directory) = FileWriter::create_archive(path, header)?;
         Ok(DictionaryWriter {
             file,
             blocks: TextBlocksWriter::new(BLOCK_BYTES, directory)?,
@@ -106,9 +104,6 @@ impl DictionaryWriter {
         self.postings.move_to(&mut self.file)?;
         let WrittenBlocks { last, texts, table_from, shards } =
             self.blocks.finish(&mut self.file)?;
-        for field in [texts, last, postings_from, table_from, shards] {
-            self.file.write_all(&field.to_le_bytes())?;
-        }
-        self.file.finish()
+        self.file.finish_archive([texts, last, postings_from, table_from, shards])
     }
 }

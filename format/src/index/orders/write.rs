@@ -177,9 +177,8 @@ impl OrdersWriter {
     /// Creates `path` and writes the header. The second pass of an order uses windows of at most
     /// `memory_bytes`, or of one chunk.
     pub fn create(path: &Path, header: Header, memory_bytes: usize) -> io::Result<OrdersWriter> {
-        let mut file = FileWriter::create(path)?;
-        file.write_all(&header.encode())?;
-        let scratch = path.parent().unwrap_or(Path::new(".")).to_path_buf();
+        let (file, directory) = FileWriter::create_archive(path, header)?;
+        let scratch = directory.to_path_buf();
         let chunks = (memory_bytes / (CHUNK_ROWS * 6)).max(1);
         Ok(OrdersWriter { file, scratch, directory: Vec::new(), window_rows: chunks * CHUNK_ROWS })
     }

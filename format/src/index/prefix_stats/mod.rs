@@ -115,9 +115,7 @@ pub struct PrefixStatsWriter {
 impl PrefixStatsWriter {
     /// Creates `path` and writes the header.
     pub fn create(path: &Path, header: Header) -> io::Result<PrefixStatsWriter> {
-        let mut file = FileWriter::create(path)?;
-        file.write_all(&header.encode())?;
-        let directory = path.parent().unwrap_or(Path::new("."));
+        let (file, directory) = FileWriter::create_archive(path, header)?;
         Ok(PrefixStatsWriter {
             file,
             summaries: 0,
@@ -173,10 +171,7 @@ impl PrefixStatsWriter {
             set_shards.table_from,
             set_shards.shards,
         ];
-        for field in fields {
-            self.file.write_all(&field.to_le_bytes())?;
-        }
-        self.file.finish()
+        self.file.finish_archive(fields)
     }
 }
 

@@ -38,9 +38,7 @@ impl TargetsWriter {
         header: Header,
         rows: impl Iterator<Item = u32>,
     ) -> io::Result<TargetsWriter> {
-        let mut file = FileWriter::create(path)?;
-        file.write_all(&header.encode())?;
-        let directory = path.parent().unwrap_or(Path::new("."));
+        let (file, directory) = FileWriter::create_archive(path, header)?;
         let paths = rows.map(|rows| PathWriter {
             width: row_width(rows),
             blocks: Spool::new(directory),
@@ -80,10 +78,7 @@ impl TargetsWriter {
             directory.push([self.file.position_bytes(), path.width as u64, path.rows]);
             path.offsets.move_to(&mut self.file)?;
         }
-        for field in directory.iter().flatten() {
-            self.file.write_all(&field.to_le_bytes())?;
-        }
-        self.file.finish()
+        self.file.finish_archive(directory.into_iter().flatten())
     }
 }
 

@@ -94,9 +94,7 @@ pub struct TermListsWriter {
 impl TermListsWriter {
     /// Creates `path` and writes the header.
     pub fn create(path: &Path, header: Header) -> io::Result<TermListsWriter> {
-        let mut file = FileWriter::create(path)?;
-        file.write_all(&header.encode())?;
-        let directory = path.parent().unwrap_or(Path::new("."));
+        let (file, directory) = FileWriter::create_archive(path, header)?;
         Ok(TermListsWriter {
             file,
             directory: Vec::new(),
@@ -149,10 +147,7 @@ impl TermListsWriter {
 
     /// Writes the directory and closes the file.
     pub fn finish(mut self) -> io::Result<Written> {
-        for field in self.directory.iter().flatten() {
-            self.file.write_all(&field.to_le_bytes())?;
-        }
-        self.file.finish()
+        self.file.finish_archive(self.directory.into_iter().flatten())
     }
 }
 
