@@ -6,13 +6,14 @@ use std::{
     path::PathBuf,
 };
 
-use clap::{Args, builder::BoolishValueParser};
+use clap::Args;
+use clap::builder::BoolishValueParser;
 
 use crate::cli::transfer::{BucketArgs, TransferArgs};
 use crate::compile::input::ManifestPolicy;
 use crate::drift::limits::AllowedMember;
 use crate::link::selection::SelectionArgs;
-use crate::read::limits::{MemberLimits, ReadLimits};
+use crate::read::{MemberLimits, ReadLimits};
 
 /// Options of every command that finds inputs.
 #[derive(Args, Debug)]

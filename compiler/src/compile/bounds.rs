@@ -3,10 +3,8 @@
 use crate::compile::input::Part;
 use crate::compile::part::open_rows;
 use crate::error::Result;
-use crate::read::lenient::Diagnostics;
-use crate::read::limits::ReadLimits;
-use crate::read::lines::{Container, Lines};
-use crate::read::parquet::Batch;
+use crate::read::lines::Lines;
+use crate::read::{Batch, Container, Diagnostics, ReadLimits};
 
 /// Decompresses and parses a part, drops the records, and returns the number of uncompressed bytes.
 pub fn parse_only(part: &Part) -> Result<u64> {

@@ -12,11 +12,9 @@ use crate::frontend::{FrontEnd, id_lists, taxonomy_csv};
 use crate::object::ObjectWriter;
 use crate::object::key::hash_line;
 use crate::object::part_report::KeptLine;
-use crate::read::csv_rows::{CsvRow, CsvRows};
-use crate::read::lenient::Diagnostics;
-use crate::read::limits::ReadLimits;
-use crate::read::lines::{Container, Line, Lines};
-use crate::read::parquet::ParquetRows;
+use crate::read::csv_rows::CsvRow;
+use crate::read::lines::Lines;
+use crate::read::{Container, CsvRows, Diagnostics, Line, ParquetRows, ReadLimits};
 
 /// Topics of one part whose positions are kept: more than ten times the existing topics.
 const TOPICS_MAX: usize = 50_000;

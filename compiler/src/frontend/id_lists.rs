@@ -13,11 +13,8 @@ use pinakes_format::entity::{Entity, parse_digits};
 use crate::error::{Error, Result};
 use crate::object::ObjectWriter;
 use crate::object::id_blocks::{Deletion, Merge};
-use crate::read::csv_rows::{CsvRow, CsvRows, detect_delimiter};
-use crate::read::lenient::Diagnostics;
-use crate::read::limits::ReadLimits;
-use crate::read::lines::Line;
-use crate::read::{identifier, times};
+use crate::read::csv_rows::CsvRow;
+use crate::read::{CsvRows, Diagnostics, Line, ReadLimits, detect_delimiter, identifier, times};
 
 /// The name of lists of deleted ids in reports.
 pub const DELETED_IDS: &str = "deleted_ids";

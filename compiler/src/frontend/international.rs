@@ -1,8 +1,10 @@
 //! The names of an institution by language: the same member in OpenAlex and in native dumps.
 
-use crate::read::lenient::{MaybePairs, members};
 use pinakes_format::record::value::Json;
 use pinakes_format::text::json;
+
+use crate::read::lenient::MaybePairs;
+use crate::read::members;
 
 members! {
     pub(crate) struct RawInternational<'a> {

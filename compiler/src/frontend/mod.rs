@@ -21,9 +21,7 @@ pub(crate) mod taxonomy_csv;
 use pinakes_format::entity::Entity;
 
 use crate::frontend::reader::{BadRecord, LineReader};
-use crate::read::json::JsonFault;
-use crate::read::lenient::Wanted;
-use crate::read::parquet::{Row, RowFault};
+use crate::read::{JsonFault, Row, RowFault, Wanted};
 
 /// A front end for records, as JSON lines or as rows of Parquet files.
 #[derive(Clone, Copy)]

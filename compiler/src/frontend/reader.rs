@@ -7,11 +7,7 @@ use pinakes_format::record::value::Timestamp;
 use crate::error::Error;
 use crate::object::segment::{Provenance, SegmentBuilder};
 use crate::object::{ObjectWriter, Origin};
-use crate::read::identifier;
-use crate::read::identifier::BadId;
-use crate::read::json::JsonFault;
-use crate::read::lenient::{Diagnostics, MaybeId, MaybeText};
-use crate::read::parquet::RowFault;
+use crate::read::{BadId, Diagnostics, JsonFault, MaybeId, MaybeText, RowFault, identifier};
 
 /// The report code of a topic whose parent no source names.
 pub const NO_PARENT: &str = "no_parent";

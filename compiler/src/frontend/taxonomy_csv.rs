@@ -11,8 +11,7 @@ use crate::object::Origin;
 use crate::object::chains::{NamedBy, NodeRef};
 use crate::object::key::hash_line;
 use crate::object::segment::Provenance;
-use crate::read::csv_rows::detect_delimiter;
-use crate::read::identifier;
+use crate::read::{detect_delimiter, identifier};
 
 /// The positions of the table's columns.
 pub struct TaxonomyColumns {

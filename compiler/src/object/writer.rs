@@ -19,7 +19,7 @@ use crate::object::part_report::{
 use crate::object::segment::{SegmentBuilder, SegmentShape};
 use crate::object::side::{SideBuilder, SideShape};
 use crate::object::unfinished::UnfinishedFile;
-use crate::read::lines::{Line, RAW_BYTES_MAX};
+use crate::read::{Line, RAW_BYTES_MAX};
 
 /// Bytes of lines that one object keeps; of further lines it keeps an excerpt.
 const RAW_BYTES_SUM_MAX: u64 = 64 << 20;

@@ -31,7 +31,7 @@ use crate::error::{Error, Result};
 use crate::object::warnings::Warnings;
 use crate::object::{Check, ObjectStore};
 use crate::plan::balance::balance;
-use crate::read::limits::ReadLimits;
+use crate::read::ReadLimits;
 use crate::remote::file::register_planned;
 use crate::terminal::progress::Progress;
 

@@ -26,3 +26,16 @@ pub(crate) mod lines;
 pub(crate) mod parquet;
 pub(crate) mod part_file;
 pub(crate) mod times;
+
+pub(crate) use crate::read::csv_rows::{CsvRows, detect_delimiter};
+pub(crate) use crate::read::elements::Elements;
+pub(crate) use crate::read::identifier::{BadId, parse_any_reference, parse_reference};
+pub(crate) use crate::read::json::JsonFault;
+pub(crate) use crate::read::json_tree::{JsonMembers, JsonValue};
+pub(crate) use crate::read::lenient::{
+    Diagnostics, Lenient, MaybeBool, MaybeId, MaybeLength, MaybeList, MaybeNumber, MaybeObject,
+    MaybeText, MemberName, Members, Wanted, clean, members,
+};
+pub(crate) use crate::read::limits::{MemberLimits, ReadLimits};
+pub(crate) use crate::read::lines::{Container, Line, RAW_BYTES_MAX};
+pub(crate) use crate::read::parquet::{Batch, ParquetRows, Row, RowFault};

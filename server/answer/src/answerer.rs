@@ -15,15 +15,10 @@ use bytes::Bytes;
 use http::{Method, Response, StatusCode};
 use pinakes_format::storage::absent::{FetchedStretches, Missing};
 
-use crate::define::call::{Asked, Call};
-use crate::define::endpoint::Reader;
-use crate::define::failure::{Answer, Failure};
-use crate::define::host::Host;
-use crate::define::plan::{Planned, Planning};
 use crate::define::route::Matched;
 use crate::define::served::ServedSnapshot;
 use crate::define::settings::Settings;
-use crate::define::work_limits::Thread;
+use crate::define::{Answer, Asked, Call, Failure, Host, Planned, Planning, Reader, Thread};
 use crate::pages;
 use crate::reply::Reply;
 use crate::request::named_snapshot::{NamedSnapshot, keep_below};

@@ -19,19 +19,14 @@ use pinakes_format::storage::manifest::ID_DIGITS;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::define::call::Call;
-use crate::define::charge::{Charge, QuotaClass};
-use crate::define::endpoint::Endpoint;
-use crate::define::failure::{Answer, Failure};
-use crate::define::path::RoutePath;
-use crate::define::plan::{Cost, Planned, Planning};
+use crate::define::charge::QuotaClass;
 use crate::define::served::ServedSnapshot;
+use crate::define::{Answer, Call, Charge, Cost, Endpoint, Failure, Planned, Planning, RoutePath};
 use crate::openapi::document::Document;
 use crate::openapi::operation::{Operation, json_content, query_parameter, required};
 use crate::openapi::responses::CACHE_HEADERS;
 use crate::openapi::schemas::{Schemas, add_optional, object_of, or_null, text};
-use crate::reply::Reply;
-use crate::reply::detail::{DETAILS_MAX, Detail};
+use crate::reply::{DETAILS_MAX, Detail, Reply};
 use crate::request::named_snapshot::is_snapshot_id;
 use crate::request::parameters::{GIVEN_TWICE, query_pairs};
 

@@ -22,8 +22,8 @@ use pinakes_format::snapshot::{RecordLookup, Snapshot};
 use pinakes_format::storage::error::ReadError;
 use pinakes_format::text::fold::fold;
 
-use crate::define::call::Call;
-use crate::reply::detail::{DETAILS_MAX, Detail};
+use crate::define::Call;
+use crate::reply::{DETAILS_MAX, Detail};
 use crate::request::path::echo;
 
 /// A list of records that refer to an identifier.

@@ -6,13 +6,10 @@ use http::Method;
 use pinakes_format::storage::error::ReadError;
 
 use crate::complete::candidates;
-use crate::define::call::{Call, Interface};
-use crate::define::charge::Charge;
-use crate::define::endpoint::Endpoint;
-use crate::define::failure::{Answer, Failure};
-use crate::define::path::Subject;
-use crate::define::plan::{Planned, Planning};
 use crate::define::route::{Matched, Route, Routes};
+use crate::define::{
+    Answer, Call, Charge, Endpoint, Failure, Interface, Planned, Planning, Subject,
+};
 use crate::dialects::{graphql, legacy, mcp, openalex};
 use crate::list::{linked, page, search_form, statistics};
 use crate::meta::{docs, openapi, service};

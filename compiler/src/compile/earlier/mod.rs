@@ -25,7 +25,7 @@ use crate::object::segment::{Segment, SegmentShape};
 use crate::object::{Check, Object, ObjectStore, ObjectWriter, RecordKey};
 use crate::parallel;
 use crate::parallel::cost::Phase;
-use crate::read::limits::ReadLimits;
+use crate::read::ReadLimits;
 use crate::terminal::progress::Progress;
 
 /// The records of earlier objects are looked for if the parts to read have this share of the objects' bytes.

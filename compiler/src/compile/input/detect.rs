@@ -18,11 +18,8 @@ use crate::frontend::detect::{
     DetectedTable, LineDialect, detect_dialect, detect_side_table, has_native_columns,
     is_deleted_header, is_taxonomy_header, not_deleted_ids, require_side_table,
 };
-use crate::read::identifier;
-use crate::read::lenient::{Diagnostics, Wanted};
-use crate::read::limits::ReadLimits;
-use crate::read::lines::{Container, Lines};
-use crate::read::parquet::{Batch, ParquetRows};
+use crate::read::lines::Lines;
+use crate::read::{Batch, Container, Diagnostics, ParquetRows, ReadLimits, Wanted, identifier};
 
 /// Detects a file in a directory by its name, its folders and its first line; `None` for an unknown
 /// kind.

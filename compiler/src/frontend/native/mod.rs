@@ -16,12 +16,10 @@ use pinakes_format::with_record;
 use crate::frontend::detect::{NAME, OPENALEX_NAME};
 use crate::frontend::native::tree_cursor::{TreeCursor, warn_of_unknown_members};
 use crate::frontend::reader::{BadRecord, Identity, LineReader, require_name};
-use crate::read::identifier::parse_reference;
-use crate::read::json::JsonFault;
-use crate::read::json_tree::{JsonMembers, JsonValue};
-use crate::read::lenient::{Diagnostics, Lenient, MaybeId, MaybeList};
-use crate::read::parquet::{Row, RowFault};
-use crate::read::{identifier, times};
+use crate::read::{
+    Diagnostics, JsonFault, JsonMembers, JsonValue, Lenient, MaybeId, MaybeList, Row, RowFault,
+    identifier, parse_reference, times,
+};
 
 /// Reads one line of an entity's part into the object.
 pub fn read_line(entity: Entity, text: &str, reader: &mut LineReader<'_>) -> Result<(), BadRecord> {

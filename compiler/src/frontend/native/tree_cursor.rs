@@ -6,12 +6,10 @@ use pinakes_format::record::value::{AnyRef, Date, LongText, Timestamp};
 
 use crate::frontend::international::RawInternational;
 use crate::object::segment::SegmentBuilder;
-use crate::read::identifier::{parse_any_reference, parse_reference};
-use crate::read::json_tree::JsonValue;
-use crate::read::lenient::{
-    Diagnostics, Lenient, MaybeBool, MaybeId, MaybeNumber, MaybeObject, MaybeText,
+use crate::read::{
+    Diagnostics, JsonValue, Lenient, MaybeBool, MaybeId, MaybeNumber, MaybeObject, MaybeText,
+    identifier, parse_any_reference, parse_reference, times,
 };
-use crate::read::{identifier, times};
 
 /// The prefix of a rendered ORCID iD.
 const ORCID_URL: &str = "https://orcid.org/";

@@ -8,10 +8,10 @@ use crate::frontend::openalex::OpenAlexRecord;
 use crate::frontend::openalex::shared::*;
 use crate::frontend::reader::{BadRecord, LineReader};
 use crate::object::segment::SegmentBuilder;
-use crate::read::lenient::{
-    Diagnostics, MaybeId, MaybeList, MaybeNumber, MaybeObject, MaybeText, members,
+use crate::read::{
+    Diagnostics, MaybeId, MaybeList, MaybeNumber, MaybeObject, MaybeText, identifier, members,
+    times,
 };
-use crate::read::{identifier, times};
 
 members! {
     pub(crate) struct RawAuthor<'a> {

@@ -17,10 +17,7 @@ use pinakes_format::entity::Entity;
 use pinakes_format::with_record;
 
 use crate::frontend::reader::{BadRecord, LineReader};
-use crate::read::json::JsonFault;
-use crate::read::lenient::{Diagnostics, Members, Wanted};
-use crate::read::parquet::{Row, RowFault};
-use crate::read::{json, lenient};
+use crate::read::{Diagnostics, JsonFault, Members, Row, RowFault, Wanted, json, lenient};
 
 /// A record type, and its lines in OpenAlex dumps.
 trait OpenAlexRecord {

@@ -14,12 +14,11 @@ use crate::frontend::openalex::parent::RawParent;
 use crate::frontend::openalex::shared::*;
 use crate::frontend::reader::{BadRecord, Identity, LineReader};
 use crate::object::segment::SegmentBuilder;
-use crate::read::identifier::parse_reference;
 use crate::read::institution_types::provisional_id;
-use crate::read::lenient::{
-    Diagnostics, MaybeId, MaybeList, MaybeNumber, MaybeObject, MaybeText, members,
+use crate::read::{
+    Diagnostics, MaybeId, MaybeList, MaybeNumber, MaybeObject, MaybeText, identifier, members,
+    parse_reference, times,
 };
-use crate::read::{identifier, times};
 
 members! {
     pub(crate) struct RawInstitution<'a> {

@@ -7,9 +7,7 @@ use serde::de::MapAccess;
 
 use crate::frontend::openalex::shared::RawReference;
 use crate::object::chains::NodeRef;
-use crate::read::identifier;
-use crate::read::identifier::BadId;
-use crate::read::lenient::{Diagnostics, Lenient, MaybeId, MaybeText, Members, clean};
+use crate::read::{BadId, Diagnostics, Lenient, MaybeId, MaybeText, Members, clean, identifier};
 
 /// The parent in a line: a reference object, or an id alone.
 #[derive(Default)]

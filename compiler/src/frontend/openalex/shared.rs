@@ -8,11 +8,11 @@ use crate::frontend::detect::is_native;
 use crate::frontend::reader::{BadRecord, Identity, LineReader, require_name};
 use crate::object::chains::NodeRef;
 use crate::object::segment::SegmentBuilder;
-use crate::read::identifier::{self, parse_any_reference, parse_reference};
-use crate::read::lenient::{
+use crate::read::identifier::{self};
+use crate::read::{
     Diagnostics, MaybeId, MaybeList, MaybeNumber, MaybeObject, MaybeText, members,
+    parse_any_reference, parse_reference, times,
 };
-use crate::read::times;
 
 members! {
     /// A reference to a record: `{id, display_name}`.

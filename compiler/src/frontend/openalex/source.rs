@@ -11,11 +11,10 @@ use crate::frontend::openalex::OpenAlexRecord;
 use crate::frontend::openalex::shared::*;
 use crate::frontend::reader::{BadRecord, LineReader};
 use crate::object::segment::SegmentBuilder;
-use crate::read::lenient::{
+use crate::read::{
     Diagnostics, Lenient, MaybeBool, MaybeId, MaybeList, MaybeNumber, MaybeObject, MaybeText,
-    MemberName, members,
+    MemberName, identifier, members, times,
 };
-use crate::read::{identifier, times};
 
 members! {
     pub(crate) struct RawSource<'a> {

@@ -11,10 +11,9 @@ use crate::frontend::reader::{BadRecord, Identity, LineReader, NO_PARENT};
 use crate::object::Origin;
 use crate::object::chains::NamedBy;
 use crate::object::segment::SegmentBuilder;
-use crate::read::lenient::{
-    Diagnostics, MaybeId, MaybeList, MaybeNumber, MaybeObject, MaybeText, members,
+use crate::read::{
+    Diagnostics, MaybeId, MaybeList, MaybeNumber, MaybeObject, MaybeText, members, times,
 };
-use crate::read::times;
 
 members! {
     /// A line of a topic, subfield, field or domain.

@@ -7,8 +7,7 @@ use chrono::Datelike;
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 
 use crate::frontend::side::keys;
-use crate::read::lenient::{Diagnostics, MaybeNumber, clean};
-use crate::read::times;
+use crate::read::{Diagnostics, MaybeNumber, clean, times};
 
 #[derive(Clone, Copy, Debug)]
 pub struct TableCell<'a> {

@@ -5,10 +5,7 @@ use std::path::Path;
 use crate::error::{Error, Result};
 use crate::frontend::side::table::{RecordShape, SideTable};
 use crate::frontend::side::{SIDE_TABLES, header, ror};
-use crate::read::elements::Elements;
-use crate::read::lenient;
-use crate::read::lenient::Diagnostics;
-use crate::read::limits::ReadLimits;
+use crate::read::{Diagnostics, Elements, ReadLimits, lenient};
 
 /// The side table of a file, if it holds one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

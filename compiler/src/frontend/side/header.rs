@@ -3,9 +3,7 @@
 use std::path::Path;
 
 use crate::error::Result;
-use crate::read::csv_rows::CsvRows;
-use crate::read::lenient::Diagnostics;
-use crate::read::limits::ReadLimits;
+use crate::read::{CsvRows, Diagnostics, ReadLimits};
 
 /// Rows searched for the header: a title or a description of filters may stand above it.
 const ROWS_SEARCHED: usize = 10;

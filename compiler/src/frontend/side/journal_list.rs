@@ -7,7 +7,7 @@ use crate::frontend::side::cell::{TableCell, vintage_from};
 use crate::frontend::side::header::Heading;
 use crate::frontend::side::keys;
 use crate::frontend::side::table::{JoinedRows, SideTable, SideValue};
-use crate::read::lenient::Diagnostics;
+use crate::read::Diagnostics;
 
 pub struct JournalList<V: 'static> {
     /// Groups of spellings; a header of this list has a spelling of every group.

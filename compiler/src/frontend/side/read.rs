@@ -10,11 +10,8 @@ use crate::frontend::side::header;
 use crate::frontend::side::journal_list::{JournalList, JournalRow, is_note};
 use crate::frontend::side::table::{SideTable, SideValue};
 use crate::object::ObjectWriter;
-use crate::read::csv_rows::{CsvRow, CsvRows};
-use crate::read::elements::Elements;
-use crate::read::lenient::Diagnostics;
-use crate::read::limits::ReadLimits;
-use crate::read::lines::Line;
+use crate::read::csv_rows::CsvRow;
+use crate::read::{CsvRows, Diagnostics, Elements, Line, ReadLimits};
 
 /// The value of one row, and the keys that join it to records.
 pub struct KeyedRow<V> {

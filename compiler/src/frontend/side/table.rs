@@ -13,8 +13,7 @@ use serde::de::IgnoredAny;
 use crate::error::{Error, Result};
 use crate::frontend::side::header::Heading;
 use crate::object::ObjectWriter;
-use crate::read::lenient::{Diagnostics, MaybeId, MaybeText, members};
-use crate::read::limits::ReadLimits;
+use crate::read::{Diagnostics, MaybeId, MaybeText, ReadLimits, members};
 
 /// A side table. Two are equal if they have the same name.
 pub struct SideTable {

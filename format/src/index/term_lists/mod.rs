@@ -146,7 +146,7 @@ impl TermListsWriter {
     }
 
     /// Writes the directory and closes the file.
-    pub fn finish(mut self) -> io::Result<Written> {
+    pub fn finish(self) -> io::Result<Written> {
         self.file.finish_archive(self.directory.into_iter().flatten())
     }
 }

@@ -13,12 +13,8 @@ use serde_json::{Value, json};
 
 use crate::complete::query;
 use crate::complete::query::{TEXT_BYTES_MAX, TextError};
-use crate::define::call::Call;
-use crate::define::charge::{Charge, QuotaClass};
-use crate::define::endpoint::Endpoint;
-use crate::define::failure::Answer;
-use crate::define::path::RoutePath;
-use crate::define::plan::{Cost, Planned, Planning};
+use crate::define::charge::QuotaClass;
+use crate::define::{Answer, Call, Charge, Cost, Endpoint, Planned, Planning, RoutePath};
 use crate::openapi::document::{Document, Sample};
 use crate::openapi::operation::{
     AUTOCOMPLETE_TAG, LIST_STATUSES, Operation, json_content, page, page_meta, path_parameter,
@@ -28,8 +24,7 @@ use crate::openapi::patterns;
 use crate::openapi::responses::CACHE_HEADERS;
 use crate::openapi::schemas::{Schemas, count, object_of, or_null, text};
 use crate::referring::{ReferringList, lists_by_name, referring_lists};
-use crate::reply::detail::Detail;
-use crate::reply::{QUERY_REQUIRED, Reply};
+use crate::reply::{Detail, QUERY_REQUIRED, Reply};
 use crate::request::path::{decode, echo};
 
 const CHARGE: Charge = Charge::Daily(QuotaClass::Search);

@@ -2,7 +2,7 @@
 
 use pinakes_format::query::nearest;
 
-use crate::reply::detail::{DETAILS_MAX, Detail};
+use crate::reply::{DETAILS_MAX, Detail};
 use crate::request::parameters::{GIVEN_TWICE, query_pairs};
 
 /// Largest size of the typed text, in bytes.

@@ -7,9 +7,8 @@ use pinakes_format::snapshot::MayBeAbsent;
 use pinakes_format::storage::error::ReadError;
 
 use crate::define::served::ServedSnapshot;
-use crate::reply::Reply;
-use crate::reply::detail::Detail;
 use crate::reply::pieces::PieceError;
+use crate::reply::{Detail, Reply};
 
 /// A reply, or why there is none.
 pub type Answer = Result<Reply, Failure>;

@@ -20,3 +20,13 @@ pub(crate) mod route;
 pub(crate) mod served;
 pub(crate) mod settings;
 pub(crate) mod work_limits;
+
+pub(crate) use crate::define::call::{Asked, Call, Caller, Interface};
+pub(crate) use crate::define::charge::{Charge, Quota, Quotas};
+pub(crate) use crate::define::endpoint::{Endpoint, Lists, Reader};
+pub(crate) use crate::define::failure::{Answer, Failure};
+pub(crate) use crate::define::host::{Event, GraphqlOutcome, HealthIssue, Host};
+pub(crate) use crate::define::path::{RoutePath, Subject};
+pub(crate) use crate::define::plan::{Cost, Plan, Planned, Planning, page_or_not_found};
+pub(crate) use crate::define::settings::{Collection, OtherPages};
+pub(crate) use crate::define::work_limits::{Thread, WorkLimits};

@@ -17,12 +17,10 @@ use pinakes_format::storage::error::ReadError;
 use pinakes_format::text::json;
 use serde_json::{Value, json};
 
-use crate::define::call::Call;
-use crate::define::charge::{Charge, QuotaClass};
-use crate::define::endpoint::{Endpoint, Lists, Reader};
-use crate::define::failure::Answer;
-use crate::define::path::RoutePath;
-use crate::define::plan::{Cost, Planned, Planning};
+use crate::define::charge::QuotaClass;
+use crate::define::{
+    Answer, Call, Charge, Cost, Endpoint, Lists, Planned, Planning, Reader, RoutePath,
+};
 use crate::list::groups::count_groups;
 use crate::list::parameters::ListParameters;
 use crate::list::query::{Dialect, Parameter};
@@ -36,8 +34,7 @@ use crate::openapi::responses::CACHE_HEADERS;
 use crate::openapi::schemas::{count, legacy_id, object_of, or_null, text};
 use crate::record::single;
 use crate::record::single::Variant;
-use crate::reply::detail::Detail;
-use crate::reply::{Body, Reply};
+use crate::reply::{Body, Detail, Reply};
 use crate::request::parameters::{is_named, query_pairs};
 use crate::request::path::OUTSIDE_URI;
 

@@ -16,8 +16,7 @@ use pinakes_format::schema::keys::keys_of;
 use pinakes_format::storage::error::ReadError;
 use serde_json::Value;
 
-use crate::define::call::Call;
-use crate::define::failure::Answer;
+use crate::define::{Answer, Call};
 use crate::reply::Reply;
 use crate::request::parameters::query_pairs;
 

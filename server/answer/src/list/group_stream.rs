@@ -15,14 +15,12 @@ use pinakes_format::query::{GROUP_MEASURES, Group, GroupList, GroupValue, Groupi
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
 
-use crate::define::call::Call;
-use crate::define::failure::Answer;
+use crate::define::{Answer, Call};
 use crate::list::groups::{MEMBERS, render_group};
 use crate::list::stream::StreamRequest;
 use crate::list::values::{display_name, render_number, render_value};
-use crate::reply::Reply;
-use crate::reply::detail::Detail;
 use crate::reply::pieces::{ListStream, PIECE_BYTES, PieceBudget, PieceError, PieceSource};
+use crate::reply::{Detail, Reply};
 
 /// Counts the groups of a list and begins their stream. The limits charge a group as a record.
 pub fn answer(

@@ -8,8 +8,7 @@ use pinakes_format::storage::error::ReadError;
 use pinakes_format::text::json;
 use serde_json::{Map, Value, json};
 
-use crate::define::call::Call;
-use crate::define::failure::Answer;
+use crate::define::{Answer, Call};
 use crate::list::values::{display_name, render_number, render_value};
 use crate::openapi::operation::page_meta;
 use crate::openapi::schemas::{Schemas, add_optional, count, object, object_of, or_null, text};

@@ -6,12 +6,8 @@ use pinakes_format::schema::keys::{Direction, keys_of};
 use pinakes_format::storage::error::ReadError;
 use serde_json::Value;
 
-use crate::define::call::Call;
-use crate::define::charge::{Charge, QuotaClass};
-use crate::define::endpoint::{Endpoint, Lists};
-use crate::define::failure::Answer;
-use crate::define::path::RoutePath;
-use crate::define::plan::{Planned, Planning};
+use crate::define::charge::QuotaClass;
+use crate::define::{Answer, Call, Charge, Endpoint, Lists, Planned, Planning, RoutePath};
 use crate::list::query::ListRequest;
 use crate::list::{page, parameters, query};
 use crate::openapi::document::Document;

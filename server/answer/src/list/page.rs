@@ -12,13 +12,10 @@ use pinakes_format::storage::error::ReadError;
 use pinakes_format::text::json;
 use serde_json::{Value, json};
 
-use crate::define::call::Call;
-use crate::define::charge::{Charge, QuotaClass};
-use crate::define::endpoint::{Endpoint, Lists};
-use crate::define::failure::{Answer, Failure};
-use crate::define::path::RoutePath;
-use crate::define::plan::{Cost, Planned, Planning};
-use crate::define::work_limits::Thread;
+use crate::define::charge::QuotaClass;
+use crate::define::{
+    Answer, Call, Charge, Cost, Endpoint, Failure, Lists, Planned, Planning, RoutePath, Thread,
+};
 use crate::list::query::ListRequest;
 use crate::list::rows::{PageRows, PageStream, WHOLE_BYTES_MAX};
 use crate::list::stream::{ListRows, StreamFormat, StreamRequest};
@@ -28,9 +25,8 @@ use crate::openapi::operation::{LIST_STATUSES, Operation, json_content, page, pa
 use crate::openapi::responses::CACHE_HEADERS;
 use crate::openapi::schemas::{Schemas, add_optional, object_of, reference_file, schema_name};
 use crate::record::single::{CURRENT, SHARED_BYTES_MAX};
-use crate::reply::Reply;
-use crate::reply::detail::Detail;
 use crate::reply::pieces::{ListStream, PieceBudget};
+use crate::reply::{Detail, Reply};
 
 pub const LIST: Endpoint = Endpoint {
     lists: Lists::Of(|_| true),

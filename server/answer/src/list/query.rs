@@ -15,7 +15,7 @@ use pinakes_format::schema::keys::{Keys, keys_of};
 
 use crate::list::feed;
 use crate::list::stream::{StreamFormat, StreamRequest};
-use crate::reply::detail::{DETAILS_MAX, Detail};
+use crate::reply::{DETAILS_MAX, Detail};
 use crate::request::parameters::{GIVEN_TWICE, query_pairs};
 
 /// The largest page number.

@@ -5,17 +5,12 @@ use pinakes_format::schema::keys::keys_of;
 use pinakes_format::storage::error::ReadError;
 use serde_json::{Map, Value, json};
 
-use crate::define::call::Call;
-use crate::define::charge::{Charge, QuotaClass};
-use crate::define::endpoint::{Endpoint, Lists};
-use crate::define::failure::Answer;
-use crate::define::path::RoutePath;
-use crate::define::plan::{Cost, Planned, Planning};
+use crate::define::charge::QuotaClass;
+use crate::define::{Answer, Call, Charge, Cost, Endpoint, Lists, Planned, Planning, RoutePath};
 use crate::list::{page, parameters, query};
 use crate::openapi::document::Document;
 use crate::openapi::operation::PostOperation;
-use crate::reply::Reply;
-use crate::reply::detail::Detail;
+use crate::reply::{Detail, Reply};
 use crate::request::POST_METHODS;
 use crate::request::body::{BODY_BYTES_MAX, FORM, refuse_headers};
 

@@ -12,12 +12,8 @@ use pinakes_format::storage::error::ReadError;
 use pinakes_format::text::json;
 use serde_json::{Map, Value, json};
 
-use crate::define::call::Call;
-use crate::define::charge::{Charge, QuotaClass};
-use crate::define::endpoint::{Endpoint, Lists};
-use crate::define::failure::Answer;
-use crate::define::path::RoutePath;
-use crate::define::plan::{Cost, Planned, Planning};
+use crate::define::charge::QuotaClass;
+use crate::define::{Answer, Call, Charge, Cost, Endpoint, Lists, Planned, Planning, RoutePath};
 use crate::list::values::{render_number, render_value};
 use crate::list::{parameters, query};
 use crate::openapi::document::Document;

@@ -15,6 +15,9 @@ use std::mem;
 
 use pinakes_format::changes::add_all_references;
 use pinakes_format::entity::Entity;
+use pinakes_format::formats::reference::Reference;
+use pinakes_format::formats::table::{Columns, RowWriter, TableCells, TableOptions};
+use pinakes_format::formats::{self, ReferenceFormat, ReferenceWriter};
 use pinakes_format::json::render::JsonWriter;
 use pinakes_format::query::{Query, QueryError, REFERENCES, RELEVANCE_SCORE, RowBatch, RowCursor};
 use pinakes_format::record::csv::CsvTable;
@@ -22,12 +25,9 @@ use pinakes_format::record::members::{Members, View};
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
 
-use crate::define::work_limits::WorkLimits;
+use crate::define::WorkLimits;
 use crate::list::rows::{JSON_BYTES_PER_STORED, add_score};
 use crate::reply::pieces::{PIECE_BYTES, PieceBudget, PieceError, PieceSource};
-use pinakes_format::formats::reference::Reference;
-use pinakes_format::formats::table::{Columns, RowWriter, TableCells, TableOptions};
-use pinakes_format::formats::{self, ReferenceFormat, ReferenceWriter};
 
 /// Records that are fetched and rendered together.
 const RECORDS_TOGETHER: usize = 100;

@@ -5,7 +5,7 @@ use pinakes_format::matching::{CANDIDATES_MAX, Question};
 use pinakes_format::storage::error::ReadError;
 use serde_json::{Value, json};
 
-use crate::define::path::RoutePath;
+use crate::define::RoutePath;
 use crate::matching::lines::{BODY_BYTES_MAX, KEY, LINES_MAX};
 use crate::openapi::document::Document;
 use crate::openapi::operation::{

@@ -6,10 +6,11 @@ use http::StatusCode;
 use pinakes_format::entity::Entity;
 use pinakes_format::matching::Question;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, Visitor};
-use serde_json::{Value, value::RawValue};
+use serde_json::Value;
+use serde_json::value::RawValue;
 
 use crate::list::stream::StreamFormat;
-use crate::reply::detail::{Detail, truncate};
+use crate::reply::{Detail, truncate};
 
 /// The longest body: 1,000 lines of 2 KiB.
 pub const BODY_BYTES_MAX: usize = 2 << 20;

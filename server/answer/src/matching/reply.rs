@@ -10,7 +10,7 @@ use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
 use pinakes_format::text::json;
 
-use crate::define::work_limits::WorkLimits;
+use crate::define::WorkLimits;
 use crate::matching::lines::{KEY, Line, LineFormat};
 use crate::reply::pieces::{PieceBudget, PieceError, PieceSource};
 

@@ -2,9 +2,7 @@
 
 use std::sync::LazyLock;
 
-use crate::define::charge::Charge;
-use crate::define::endpoint::Endpoint;
-use crate::define::plan::{Planning, page_or_not_found};
+use crate::define::{Charge, Endpoint, Planning, page_or_not_found};
 use crate::openapi::operation::Operation;
 use crate::reply::static_page::{Asset, HTML, SCRIPT, STYLE, StaticPage, TEXT, packed};
 

@@ -7,11 +7,7 @@ use pinakes_format::entity::CATALOG;
 use pinakes_format::storage::error::ReadError;
 use serde_json::{Value, json};
 
-use crate::define::call::Call;
-use crate::define::charge::Charge;
-use crate::define::endpoint::Endpoint;
-use crate::define::failure::Answer;
-use crate::define::plan::{Cost, Planned};
+use crate::define::{Answer, Call, Charge, Cost, Endpoint, Planned};
 use crate::openapi::document::Document;
 use crate::openapi::operation::{
     AUTOCOMPLETE_TAG, GRAPHQL_TAG, INTERFACE_VERSION, LEGACY_TAG, MCP_TAG, Operation,
@@ -19,7 +15,7 @@ use crate::openapi::operation::{
 };
 use crate::openapi::responses;
 use crate::openapi::responses::CACHE_HEADERS;
-use crate::reply::static_body::StaticBody;
+use crate::reply::StaticBody;
 
 pub const OPENAPI: Endpoint = Endpoint {
     describe: Some(|_, _| {

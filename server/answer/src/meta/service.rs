@@ -9,12 +9,8 @@ use pinakes_format::snapshot::Snapshot;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::define::call::{Call, Caller};
-use crate::define::charge::{Charge, Quota, Quotas};
-use crate::define::endpoint::Endpoint;
-use crate::define::host::HealthIssue;
-use crate::define::plan::Planned;
 use crate::define::served::ServedSnapshot;
+use crate::define::{Call, Caller, Charge, Endpoint, HealthIssue, Planned, Quota, Quotas};
 use crate::openapi::operation::{INTERFACE_VERSION, Operation, named_content, text_content};
 use crate::openapi::responses::CACHE_HEADERS;
 use crate::openapi::schemas::{add_optional, count, object, object_of, or_null, schema_at, text};

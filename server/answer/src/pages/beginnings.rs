@@ -6,7 +6,7 @@ use pinakes_format::entity::{Entity, Facts};
 use pinakes_format::query::{Deadline, Query, QueryError};
 use pinakes_format::snapshot::{RecordLookup as _, Snapshot};
 
-use crate::define::work_limits::WorkLimits;
+use crate::define::WorkLimits;
 use crate::pages::address::Address;
 use crate::pages::groups::KeyGroups;
 use crate::pages::labels::thousands;

@@ -5,14 +5,12 @@ use std::mem;
 use askama::Template;
 use http::{HeaderMap, Method, StatusCode};
 
-use crate::define::endpoint::Reader;
-use crate::define::settings::OtherPages;
+use crate::define::{OtherPages, Reader};
 use crate::pages::html;
 use crate::pages::html::Frame;
 use crate::pages::labels::{label, plural, thousands};
 use crate::referring::ReferringList;
-use crate::reply::detail::Detail;
-use crate::reply::{Body, Reply, reason_phrase};
+use crate::reply::{Body, Detail, Reply, reason_phrase};
 use crate::request::accept::prefers;
 
 #[derive(Template)]

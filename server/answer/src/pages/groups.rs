@@ -7,7 +7,7 @@ use pinakes_format::query::{Deadline, Group, GroupValue, Query, QueryError, Resu
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
 
-use crate::define::work_limits::WorkLimits;
+use crate::define::WorkLimits;
 use crate::list::values::display_name;
 use crate::pages::address::{Address, quoted};
 use crate::pages::labels::{label, thousands};

@@ -6,10 +6,7 @@ use pinakes_format::formats::rich::Rich;
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
 
-use crate::define::call::Call;
-use crate::define::failure::Answer;
-use crate::define::plan::{Cost, Planned, Planning};
-use crate::define::settings::Collection;
+use crate::define::{Answer, Call, Collection, Cost, Planned, Planning};
 use crate::pages::html::Frame;
 use crate::pages::labels::{plural, thousands};
 use crate::pages::members::record_path;

@@ -8,15 +8,11 @@ use http::{HeaderName, HeaderValue, StatusCode, header};
 use pinakes_format::entity::Entity;
 use pinakes_format::storage::error::ReadError;
 
-use crate::define::call::Call;
-use crate::define::failure::Answer;
-use crate::define::plan::{Cost, Planned};
 use crate::define::served::ServedSnapshot;
-use crate::define::settings::OtherPages;
+use crate::define::{Answer, Call, Cost, OtherPages, Planned};
 use crate::pages::labels::plural;
 use crate::pages::tables;
-use crate::reply::etag::Etags;
-use crate::reply::{HTML, Reply};
+use crate::reply::{Etags, HTML, Reply};
 
 /// Content security policy: a page loads only files of this server, and runs no script of its own text.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; \

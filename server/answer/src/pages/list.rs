@@ -10,11 +10,8 @@ use pinakes_format::schema::keys::Kind;
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
 
-use crate::define::call::Call;
 use crate::define::charge::RECORDS_PER_REQUEST;
-use crate::define::failure::Answer;
-use crate::define::plan::{Planned, Planning};
-use crate::define::work_limits::WorkLimits;
+use crate::define::{Answer, Call, Planned, Planning, WorkLimits};
 use crate::list::query::{Dialect, Parameter};
 use crate::list::stream::StreamFormat;
 use crate::list::{feed, query};
@@ -28,8 +25,7 @@ use crate::pages::list_rows::ListRow;
 use crate::pages::members::record_name;
 use crate::pages::orders::{Order, orders};
 use crate::pages::{error, filters, groups, html, list_rows, tables};
-use crate::reply::Reply;
-use crate::reply::detail::Detail;
+use crate::reply::{Detail, Reply};
 use crate::request::parameters::{GIVEN_TWICE, encoded, query_pairs};
 
 /// The parameters of lists on pages: those of records in REST.

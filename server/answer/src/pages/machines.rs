@@ -11,16 +11,13 @@ use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
 use pinakes_format::query::{Query, QueryError};
 
-use crate::define::call::Call;
-use crate::define::failure::Answer;
-use crate::define::plan::{Cost, Planned, Planning};
+use crate::define::{Answer, Call, Cost, Planned, Planning};
 use crate::pages::groups::id_text;
 use crate::pages::html::escaped;
 use crate::pages::members::record_path;
 use crate::pages::tables;
-use crate::reply::Reply;
-use crate::reply::static_body::StaticBody;
 use crate::reply::static_page::TEXT;
+use crate::reply::{Reply, StaticBody};
 
 const ROBOTS: &str = include_str!("../../templates/browse/robots.txt");
 /// The text of `/llms.txt`.

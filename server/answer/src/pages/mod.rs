@@ -48,13 +48,11 @@ use std::sync::LazyLock;
 use http::{HeaderValue, StatusCode, header};
 
 use crate::complete::candidates;
-use crate::define::charge::{Charge, QuotaClass};
-use crate::define::endpoint::{Endpoint, Lists};
-use crate::define::plan::{Plan, Planned, Planning};
+use crate::define::charge::QuotaClass;
+use crate::define::{Charge, Endpoint, Lists, Plan, Planned, Planning};
 use crate::openapi::operation::Operation;
-use crate::reply::Reply;
-use crate::reply::static_body::StaticBody;
 use crate::reply::static_page::{SCRIPT, STYLE};
+use crate::reply::{Reply, StaticBody};
 
 pub use crate::pages::error::{as_page, is_below, is_for_people};
 pub use crate::pages::machines::{llms_text, robots};

@@ -7,7 +7,7 @@ use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use crate::reply::detail::truncate;
+use crate::reply::truncate;
 
 /// Items that a list in a record keeps.
 const ITEMS_MAX: usize = 50;

@@ -3,13 +3,13 @@
 use askama::Template;
 use http::StatusCode;
 use pinakes_format::entity::{Entity, Facts, IdFormat};
+use pinakes_format::formats;
+use pinakes_format::formats::reference::Reference;
 use pinakes_format::json::render::Shape;
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
 
-use crate::define::call::Call;
-use crate::define::failure::Answer;
-use crate::define::plan::{Cost, Planned, Planning};
+use crate::define::{Answer, Call, Cost, Planned, Planning};
 use crate::pages::beginnings::Beginnings;
 use crate::pages::chart::ByYear;
 use crate::pages::citation::Citation;
@@ -22,10 +22,7 @@ use crate::pages::profile::Profile;
 use crate::pages::referred::Referred;
 use crate::pages::{chart, citation, error, html, list_rows, tables};
 use crate::record::single::{CURRENT, NamedRecord, Variant, find, lists_of, parse_id};
-use crate::reply::Reply;
-use crate::reply::detail::truncate;
-use pinakes_format::formats;
-use pinakes_format::formats::reference::Reference;
+use crate::reply::{Reply, truncate};
 
 /// The paths of pages of records.
 const PAGES: Variant =

@@ -7,9 +7,7 @@ use pinakes_format::query::{PAGE_SIZES, Query, QueryError};
 use pinakes_format::snapshot::{LookupResult, Snapshot};
 use pinakes_format::storage::error::ReadError;
 
-use crate::define::call::Call;
-use crate::define::failure::Answer;
-use crate::define::plan::{Planned, Planning};
+use crate::define::{Answer, Call, Planned, Planning};
 use crate::pages::html;
 use crate::pages::html::Frame;
 use crate::pages::labels::thousands;

@@ -12,14 +12,11 @@ use pinakes_format::snapshot::Snapshot;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::define::call::Call;
 use crate::define::charge::RECORDS_PER_REQUEST;
-use crate::define::failure::Answer;
-use crate::define::work_limits::WorkLimits;
+use crate::define::{Answer, Call, WorkLimits};
 use crate::reconcile::types::{id_text, type_value, types};
-use crate::reply::detail::Detail;
 use crate::reply::pieces::{ListStream, PIECE_BYTES, PieceBudget, PieceError, PieceSource};
-use crate::reply::{JSON, Reply};
+use crate::reply::{Detail, JSON, Reply};
 
 /// The most queries of a batch.
 pub const QUERIES_MAX: usize = 50;

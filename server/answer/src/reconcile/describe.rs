@@ -5,7 +5,7 @@ use pinakes_format::entity::{CATALOG, IdFormat};
 use pinakes_format::storage::error::ReadError;
 use serde_json::{Value, json};
 
-use crate::define::path::RoutePath;
+use crate::define::RoutePath;
 use crate::openapi::document::Document;
 use crate::openapi::operation::{
     LIST_STATUSES, Operation, PostOperation, RECONCILE_TAG, json_content, path_parameter,

@@ -16,13 +16,11 @@ use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value, json};
 
-use crate::define::call::Call;
 use crate::define::charge::RECORDS_PER_REQUEST;
-use crate::define::failure::Answer;
+use crate::define::{Answer, Call};
 use crate::reconcile::types::{find, types};
-use crate::reply::detail::Detail;
 use crate::reply::pieces::{ListStream, PIECE_BYTES, PieceBudget, PieceError, PieceSource};
-use crate::reply::{JSON, Reply};
+use crate::reply::{Detail, JSON, Reply};
 
 /// The most records of a request.
 const IDS_MAX: usize = 100;

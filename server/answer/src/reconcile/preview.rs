@@ -5,14 +5,11 @@ use bytes::Bytes;
 use http::{HeaderValue, StatusCode, header};
 use pinakes_format::storage::error::ReadError;
 
-use crate::define::call::Call;
-use crate::define::failure::Answer;
-use crate::define::plan::{Cost, Planned, Planning};
+use crate::define::{Answer, Call, Cost, Planned, Planning};
 use crate::pages::list_rows;
 use crate::pages::list_rows::ListRow;
 use crate::reconcile::types::find;
-use crate::reply::detail::Detail;
-use crate::reply::{HTML, Reply};
+use crate::reply::{Detail, HTML, Reply};
 use crate::request::parameters::query_pairs;
 
 /// The content security policy of pages, except that every page may show this one in a frame.

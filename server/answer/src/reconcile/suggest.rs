@@ -9,13 +9,10 @@ use pinakes_format::record::members::View;
 use serde_json::{Value, json};
 
 use crate::complete::query;
-use crate::define::call::Call;
-use crate::define::failure::Answer;
-use crate::define::plan::{Cost, Planned, Planning};
+use crate::define::{Answer, Call, Cost, Planned, Planning};
 use crate::reconcile::batch::find_type;
 use crate::reconcile::types::{id_text, type_value, types};
-use crate::reply::Reply;
-use crate::reply::detail::Detail;
+use crate::reply::{Detail, Reply};
 use crate::request::parameters::query_pairs;
 
 /// The most properties of a reply.

@@ -8,18 +8,12 @@ use pinakes_format::text::fold::fold;
 use serde_json::{Value, json};
 
 use crate::complete::candidates;
-use crate::define::call::Call;
-use crate::define::charge::Charge;
-use crate::define::endpoint::Endpoint;
-use crate::define::failure::Answer;
-use crate::define::path::RoutePath;
-use crate::define::plan::{Cost, Planned, Planning};
+use crate::define::{Answer, Call, Charge, Cost, Endpoint, Planned, Planning, RoutePath};
 use crate::openapi::document::Document;
 use crate::openapi::operation::{AUTOCOMPLETE_TAG, Operation, json_content, path_parameter};
 use crate::referring;
 use crate::referring::referring_lists;
-use crate::reply::detail::Detail;
-use crate::reply::{JSON, Reply};
+use crate::reply::{Detail, JSON, Reply};
 use crate::request::path::{decode, echo};
 
 pub const RESOLVE: Endpoint = Endpoint {

@@ -11,13 +11,9 @@ use pinakes_format::snapshot::{LookupResult, RenderRow, Snapshot};
 use pinakes_format::storage::error::ReadError;
 use serde_json::{Value, json};
 
-use crate::define::call::Call;
-use crate::define::charge::Charge;
-use crate::define::endpoint::{Endpoint, Lists};
-use crate::define::failure::{Answer, Failure};
-use crate::define::path::RoutePath;
-use crate::define::plan::{Cost, Planned, Planning};
-use crate::define::work_limits::Thread;
+use crate::define::{
+    Answer, Call, Charge, Cost, Endpoint, Failure, Lists, Planned, Planning, RoutePath, Thread,
+};
 use crate::openapi::document::Document;
 use crate::openapi::operation::{
     Operation, RECORD_STATUSES, json_content, path_parameter, query_parameter,
@@ -27,9 +23,7 @@ use crate::openapi::schemas::{own_id, reference_file};
 use crate::record::resolve;
 use crate::referring;
 use crate::referring::{ReferringList, referring_lists};
-use crate::reply::Reply;
-use crate::reply::detail::Detail;
-use crate::reply::etag::Etags;
+use crate::reply::{Detail, Etags, Reply};
 use crate::request::accept::prefers;
 use crate::request::parameters::query_pairs;
 use crate::request::path::{decode, echo};

@@ -16,6 +16,10 @@ pub(crate) mod pieces;
 pub(crate) mod static_body;
 pub(crate) mod static_page;
 
+pub(crate) use crate::reply::detail::{DETAILS_MAX, Detail, truncate};
+pub(crate) use crate::reply::etag::Etags;
+pub(crate) use crate::reply::static_body::StaticBody;
+
 use std::{sync::LazyLock, time::Duration};
 
 use bytes::Bytes;
@@ -24,8 +28,7 @@ use serde::Serialize;
 
 use crate::reply::coding::encode::encode;
 use crate::reply::coding::{AcceptedCodings, Coding};
-use crate::reply::detail::Detail;
-use crate::reply::etag::{Etags, SnapshotHeaders};
+use crate::reply::etag::SnapshotHeaders;
 use crate::reply::pieces::{CodedPieces, ListStream, PieceSource};
 
 /// Media type of pages.

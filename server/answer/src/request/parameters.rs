@@ -2,7 +2,7 @@
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-use crate::reply::detail::Detail;
+use crate::reply::Detail;
 use crate::request::path::decode;
 
 /// Characters that are escaped in the value of a parameter.

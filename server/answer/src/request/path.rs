@@ -5,7 +5,7 @@ use std::{borrow::Cow, ops::Deref};
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str};
 use pinakes_format::text::unseen::is_unseen;
 
-use crate::reply::detail::truncate;
+use crate::reply::truncate;
 
 /// Longest request target; the server replies 414 to longer ones.
 pub const URI_BYTES_MAX: usize = 16_384;

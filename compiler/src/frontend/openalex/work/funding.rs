@@ -6,9 +6,7 @@ use pinakes_format::record::{Award, Funding};
 use crate::frontend::openalex::shared::RawReference;
 use crate::frontend::openalex::work::line::{RawAward, RawWork};
 use crate::object::segment::SegmentBuilder;
-use crate::read::identifier;
-use crate::read::identifier::parse_reference;
-use crate::read::lenient::Diagnostics;
+use crate::read::{Diagnostics, identifier, parse_reference};
 
 /// The grants of one funder.
 struct FunderGrants<'w> {

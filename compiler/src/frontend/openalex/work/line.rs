@@ -5,9 +5,7 @@ use pinakes_format::entity::Entity;
 use crate::frontend::openalex::shared::RawReference;
 use crate::read::id_list::MaybeIds;
 use crate::read::inverted_index::Abstract;
-use crate::read::lenient::{
-    MaybeBool, MaybeId, MaybeList, MaybeNumber, MaybeObject, MaybeText, members,
-};
+use crate::read::{MaybeBool, MaybeId, MaybeList, MaybeNumber, MaybeObject, MaybeText, members};
 
 const OUTPUT: u8 = Entity::Output as u8;
 

@@ -13,7 +13,6 @@ use pinakes_format::record::{
     ApcPaid, Authorship, Biblio, Goal, NormalizedPercentile, OpenAccess, Output, OutputIds,
     PercentileYear, YearCitations, is_keyword_id, keyword_id,
 };
-
 use pinakes_format::schema::identifier::Scheme;
 
 use crate::frontend::openalex::OpenAlexRecord;
@@ -24,9 +23,7 @@ use crate::frontend::openalex::work::line::{
 use crate::frontend::reader::{BadRecord, LineReader};
 use crate::object::chains::{Chain, NodeRef};
 use crate::object::segment::SegmentBuilder;
-use crate::read::identifier::parse_reference;
-use crate::read::lenient::{Diagnostics, MaybeText};
-use crate::read::{identifier, times};
+use crate::read::{Diagnostics, MaybeText, identifier, parse_reference, times};
 
 /// The prefix of a keyword's id.
 const KEYWORD_URL: &str = "https://openalex.org/keywords/";

@@ -12,9 +12,9 @@ use crate::frontend::openalex::work::line::{
     RawHostVenue, RawLocation, RawLocationSource, RawWork,
 };
 use crate::object::segment::SegmentBuilder;
-use crate::read::identifier;
-use crate::read::identifier::parse_reference;
-use crate::read::lenient::{Diagnostics, MaybeBool, MaybeId, MaybeObject, MaybeText};
+use crate::read::{
+    Diagnostics, MaybeBool, MaybeId, MaybeObject, MaybeText, identifier, parse_reference,
+};
 
 impl RawWork<'_> {
     pub(super) fn primary_venue(

@@ -2,7 +2,7 @@
 
 use serde::de::{MapAccess, SeqAccess};
 
-use crate::read::lenient::{Diagnostics, Lenient, Members};
+use crate::read::{Diagnostics, Lenient, Members};
 
 /// An object of a known shape, or a simpler value.
 pub(crate) enum Either<T, U> {

@@ -13,9 +13,8 @@ use crate::frontend::side::keys;
 use crate::frontend::side::orcid::person::RawPerson;
 use crate::frontend::side::read::{KeyedRow, read_elements};
 use crate::frontend::side::table::{Extend, JoinedRows, RecordShape, SideTable};
-use crate::read::lenient;
-use crate::read::lenient::{
-    Diagnostics, MaybeLength, MaybeNumber, MaybeObject, MaybeText, members,
+use crate::read::{
+    Diagnostics, MaybeLength, MaybeNumber, MaybeObject, MaybeText, lenient, members,
 };
 
 pub static TABLE: SideTable = SideTable {

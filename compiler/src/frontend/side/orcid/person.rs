@@ -3,7 +3,7 @@
 use pinakes_format::record::{ExternalIdentifier, OrcidProfile, Website};
 
 use crate::frontend::side::orcid::either::Either;
-use crate::read::lenient::{MaybeId, MaybeList, MaybeObject, MaybeText, members};
+use crate::read::{MaybeId, MaybeList, MaybeObject, MaybeText, members};
 
 members! {
     /// A person, with the members of ORCID's API and of the Pinakes interface.

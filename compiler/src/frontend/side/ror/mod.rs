@@ -10,9 +10,8 @@ use crate::frontend::side::cell::TableCell;
 use crate::frontend::side::keys;
 use crate::frontend::side::read::{KeyedRow, read_elements};
 use crate::frontend::side::table::{Extend, JoinedRows, RecordShape, SideTable, SideValue};
-use crate::read::lenient;
-use crate::read::lenient::{
-    Diagnostics, MaybeId, MaybeList, MaybeNumber, MaybeObject, MaybeText, members,
+use crate::read::{
+    Diagnostics, MaybeId, MaybeList, MaybeNumber, MaybeObject, MaybeText, lenient, members,
 };
 
 pub static TABLE: SideTable = SideTable {

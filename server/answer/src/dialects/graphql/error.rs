@@ -1,15 +1,13 @@
 //! Errors in the shape that GraphQL defines, with bounded messages and a bounded number of them.
 
-use apollo_compiler::{
-    diagnostic::ToCliReport,
-    parser::{SourceMap, SourceSpan},
-    request::RequestError,
-    validation::DiagnosticList,
-};
+use apollo_compiler::diagnostic::ToCliReport;
+use apollo_compiler::parser::{SourceMap, SourceSpan};
+use apollo_compiler::request::RequestError;
+use apollo_compiler::validation::DiagnosticList;
 use serde::Serialize;
 
 use crate::dialects::graphql::error_path::PathSegment;
-use crate::reply::detail::{Detail, truncate};
+use crate::reply::{Detail, truncate};
 
 /// Errors in the reply to an invalid document.
 const DOCUMENT_ERRORS_MAX: usize = 3;

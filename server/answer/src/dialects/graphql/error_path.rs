@@ -3,7 +3,7 @@
 use pinakes_format::json::select::PathStep;
 use serde::Serialize;
 
-use crate::reply::detail::truncate;
+use crate::reply::truncate;
 
 /// Bytes of a response key in the `path` of an error.
 const KEY_BYTES_MAX: usize = 200;

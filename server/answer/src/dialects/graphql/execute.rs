@@ -22,8 +22,7 @@ use crate::dialects::graphql::plan::{
 };
 use crate::dialects::graphql::work_budget::{Halted, WorkBudget, WorkMeter};
 use crate::list::page::{hint, write_summary};
-use crate::reply::BAD_QUERY_MESSAGE;
-use crate::reply::detail::Detail;
+use crate::reply::{BAD_QUERY_MESSAGE, Detail};
 
 /// Capacity of the answer's buffer at the start.
 const ANSWER_CAPACITY_BYTES: usize = 16 << 10;

@@ -34,13 +34,10 @@ use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
 
 use crate::clock::HostClock;
-use crate::define::call::Call;
-use crate::define::charge::Charge;
-use crate::define::endpoint::Endpoint;
-use crate::define::failure::Answer;
-use crate::define::host::{Event, GraphqlOutcome};
-use crate::define::plan::{Cost, Planned, Planning};
 use crate::define::settings::GraphqlSettings;
+use crate::define::{
+    Answer, Call, Charge, Cost, Endpoint, Event, GraphqlOutcome, Planned, Planning,
+};
 use crate::dialects::graphql::document::{GraphqlRequest, QueryDocument};
 use crate::dialects::graphql::error::Error;
 use crate::dialects::graphql::execute::execute;
@@ -50,8 +47,7 @@ use crate::dialects::graphql::request::MediaType;
 use crate::dialects::graphql::types::Types;
 use crate::dialects::graphql::work_budget::{Halted, WorkBudget};
 use crate::openapi::operation::{GRAPHQL_TAG, Operation, text_content};
-use crate::reply::static_body::StaticBody;
-use crate::reply::{JSON, Reply};
+use crate::reply::{JSON, Reply, StaticBody};
 use crate::request::{POST_METHODS, body};
 
 pub use crate::dialects::graphql::graphiql::{PAGE, PAGE_PART};

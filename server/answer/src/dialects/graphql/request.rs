@@ -6,8 +6,7 @@ use http::{HeaderMap, StatusCode};
 use serde::Deserialize;
 
 use crate::dialects::graphql::document::GraphqlRequest;
-use crate::reply::detail::Detail;
-use crate::reply::{JSON, Reply};
+use crate::reply::{Detail, JSON, Reply};
 use crate::request::accept::prefers;
 
 /// The media type that GraphQL over HTTP defines for answers.

@@ -3,7 +3,7 @@
 use pinakes_format::storage::error::ReadError;
 use serde_json::{Value, json};
 
-use crate::define::path::RoutePath;
+use crate::define::RoutePath;
 use crate::openapi::document::Document;
 use crate::openapi::operation::{MCP_TAG, PostOperation, json_content};
 use crate::openapi::responses::headers;

@@ -3,8 +3,7 @@
 use bytes::Bytes;
 use http::{Method, StatusCode, header};
 
-use crate::define::call::Call;
-use crate::define::failure::Failure;
+use crate::define::{Call, Failure};
 use crate::reply::pieces::PieceBudget;
 use crate::reply::{Body, Reply};
 use crate::request::path::URI_BYTES_MAX;

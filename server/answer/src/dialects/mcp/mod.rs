@@ -25,11 +25,8 @@ use http::uri::Authority;
 use http::{HeaderMap, StatusCode, header};
 use serde_json::{Value, json};
 
-use crate::define::call::Call;
-use crate::define::charge::{Charge, QuotaClass};
-use crate::define::endpoint::Endpoint;
-use crate::define::failure::{Answer, Failure};
-use crate::define::plan::{Cost, Planned, Planning};
+use crate::define::charge::QuotaClass;
+use crate::define::{Answer, Call, Charge, Cost, Endpoint, Failure, Planned, Planning};
 use crate::dialects::mcp::rpc::{
     INVALID_REQUEST, Message, PARSE_ERROR, RpcError, UNKNOWN_METHOD, UNKNOWN_RESOURCE,
     UNSUPPORTED_VERSION, as_rpc, is_id,

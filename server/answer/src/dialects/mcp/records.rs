@@ -12,8 +12,7 @@ use pinakes_format::record::members::{Members, View};
 use pinakes_format::snapshot::{LookupResult, RecordLookup};
 use serde_json::{Value, json};
 
-use crate::define::call::Call;
-use crate::define::failure::Failure;
+use crate::define::{Call, Failure};
 use crate::dialects::mcp::inner::{Inner, get};
 use crate::request::parameters::encoded;
 

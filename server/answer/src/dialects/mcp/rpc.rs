@@ -5,7 +5,7 @@ use http::{Method, StatusCode};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::define::endpoint::Reader;
+use crate::define::Reader;
 use crate::reply::{Body, JSON, Reply};
 
 /// Errors of JSON-RPC.

@@ -5,9 +5,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use crate::define::call::Call;
-use crate::define::failure::Failure;
-use crate::define::host::Event;
+use crate::define::{Call, Event, Failure};
 use crate::dialects::mcp::inner::{Inner, get};
 use crate::dialects::mcp::records;
 use crate::dialects::mcp::records::Answered;

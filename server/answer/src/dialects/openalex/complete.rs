@@ -9,15 +9,12 @@ use serde_json::{Value, json};
 use crate::complete::candidates::{cost, parse_entity_type};
 use crate::complete::query;
 use crate::complete::query::TextError;
-use crate::define::call::Call;
-use crate::define::failure::Answer;
-use crate::define::plan::{Planned, Planning};
+use crate::define::{Answer, Call, Planned, Planning};
 use crate::dialects::openalex::errors::{list_named, refuse_absent};
 use crate::dialects::openalex::names::List;
 use crate::dialects::openalex::stored::{Fragments, Stored, StoredMembers};
 use crate::dialects::openalex::values::{address_of, short_id};
-use crate::reply::Reply;
-use crate::reply::detail::Detail;
+use crate::reply::{Detail, Reply};
 use crate::request::parameters::query_pairs;
 
 /// The authors that the hint of a work names.

@@ -3,11 +3,9 @@
 use http::StatusCode;
 use serde_json::json;
 
-use crate::define::call::Call;
-use crate::define::endpoint::Reader;
+use crate::define::{Call, Reader};
 use crate::dialects::openalex::names::{LISTS, List, SMALL_LISTS};
-use crate::reply::detail::Detail;
-use crate::reply::{Body, JSON, Reply, reason_phrase};
+use crate::reply::{Body, Detail, JSON, Reply, reason_phrase};
 use crate::request::path::{decode, echo};
 
 /// An error of the interface in OpenAlex's shape, where the dialect is spoken.

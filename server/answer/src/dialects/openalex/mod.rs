@@ -37,12 +37,8 @@ use pinakes_format::snapshot::{LookupResult, Snapshot};
 use pinakes_format::storage::error::ReadError;
 use serde_json::{Map, Value, json};
 
-use crate::define::call::Call;
-use crate::define::charge::{Charge, QuotaClass};
-use crate::define::endpoint::Endpoint;
-use crate::define::failure::{Answer, Failure};
-use crate::define::plan::{Cost, Planned, Planning};
-use crate::define::work_limits::Thread;
+use crate::define::charge::QuotaClass;
+use crate::define::{Answer, Call, Charge, Cost, Endpoint, Failure, Planned, Planning, Thread};
 use crate::dialects::openalex::errors::{absent, in_dialect, list_named, refuse_absent};
 use crate::dialects::openalex::members::{Member, members};
 use crate::dialects::openalex::names::{LISTS, List, ROOT, SmallList};

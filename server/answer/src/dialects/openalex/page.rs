@@ -11,8 +11,7 @@ use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
 use serde_json::{Value, json};
 
-use crate::define::call::Call;
-use crate::define::failure::{Answer, Failure};
+use crate::define::{Answer, Call, Failure};
 use crate::dialects::openalex::names::{CONTINENTS, List, Reads};
 use crate::dialects::openalex::query::{Cursor, Request};
 use crate::dialects::openalex::record::{stored_members, write};

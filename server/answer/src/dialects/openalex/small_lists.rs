@@ -8,17 +8,14 @@
 use pinakes_format::query::ResultKind;
 use serde_json::{Map, Value, json};
 
-use crate::define::call::Call;
-use crate::define::failure::{Answer, Failure};
-use crate::define::plan::{Cost, Planned};
+use crate::define::{Answer, Call, Cost, Failure, Planned};
 use crate::dialects::openalex::errors::absent;
 use crate::dialects::openalex::names::{List, SmallList};
 use crate::dialects::openalex::page::{Place, meta, named_groups};
 use crate::dialects::openalex::query::{Request, code_of};
 use crate::dialects::openalex::values::{ADDRESS, API};
 use crate::list::groups::count_groups;
-use crate::reply::Reply;
-use crate::reply::detail::Detail;
+use crate::reply::{Detail, Reply};
 use crate::request::parameters::{encoded, query_pairs};
 use crate::request::path::echo;
 
