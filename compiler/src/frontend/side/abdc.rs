@@ -4,7 +4,7 @@ use pinakes_format::record::Abdc;
 
 use crate::frontend::side::cell::TableCell;
 use crate::frontend::side::journal_list::{
-    CombineRows, JournalList, ListColumn, best_first, combined, fill_members, replace_metrics,
+    CombineRows, JournalList, best_first, column, combined, fill_members, replace_metrics,
 };
 use crate::frontend::side::read::read_list;
 use crate::frontend::side::table::{Extend, SideTable};
@@ -30,23 +30,14 @@ const RATING: [&str; 4] = ["rating", "ABDC rating", "ABDC Ranking", "ABDC List"]
 static LIST: JournalList<Abdc> = JournalList {
     header_groups: &[&["ISSN", "ISSN Online"], &RATING],
     columns: &[
-        ListColumn {
-            spellings: &["ISSN"],
-            take: |row, cell| {
-                row.take_issns(cell);
-            },
-        },
-        ListColumn {
-            spellings: &["ISSN Online", "eISSN"],
-            take: |row, cell| {
-                row.take_issns(cell);
-            },
-        },
-        ListColumn {
-            spellings: &["Year"],
-            take: |row, cell| row.vintage = cell.vintage().or(row.vintage),
-        },
-        ListColumn { spellings: &RATING, take: |row, cell| row.value.rating = rating(cell) },
+        column(&["ISSN"], |row, cell| {
+            row.take_issns(cell);
+        }),
+        column(&["ISSN Online", "eISSN"], |row, cell| {
+            row.take_issns(cell);
+        }),
+        column(&["Year"], |row, cell| row.vintage = cell.vintage().or(row.vintage)),
+        column(&RATING, |row, cell| row.value.rating = rating(cell)),
     ],
     metrics: None,
 };

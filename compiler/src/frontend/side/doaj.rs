@@ -4,7 +4,7 @@ use pinakes_format::record::{Doaj, DoajApc, DoajLicense, DoajReference};
 
 use crate::frontend::side::cell::TableCell;
 use crate::frontend::side::journal_list::{
-    CombineRows, JournalList, JournalRow, ListColumn, combined, fill_members,
+    CombineRows, JournalList, JournalRow, column, combined, fill_members,
 };
 use crate::frontend::side::keys::format_issn;
 use crate::frontend::side::read::read_list;
@@ -44,10 +44,7 @@ struct DoajRow {
 /// A column that holds a URL, and the name of the reference it becomes.
 macro_rules! address {
     ($name:literal: $($spelling:literal),*) => {
-        ListColumn {
-            spellings: &[$($spelling),*],
-            take: |row, cell| row.value.refer($name, cell),
-        }
+        column(&[$($spelling),*], |row, cell| row.value.refer($name, cell))
     };
 }
 
@@ -58,67 +55,48 @@ static LIST: JournalList<DoajRow> = JournalList {
         &["Journal ISSN (print version)", "Journal EISSN (online version)"],
     ],
     columns: &[
-        ListColumn {
-            spellings: &["Journal ISSN (print version)", "ISSN"],
-            take: |row, cell| row.value.doaj.issn = row.take_issns(cell).map(format_issn),
-        },
-        ListColumn {
-            spellings: &["Journal EISSN (online version)", "EISSN"],
-            take: |row, cell| row.value.eissn = row.take_issns(cell).map(format_issn),
-        },
-        ListColumn {
-            spellings: &["Last updated Date", "Added on Date"],
-            take: |row, cell| row.vintage = cell.vintage().or(row.vintage),
-        },
-        ListColumn {
-            spellings: &[
-                "Languages in which the journal accepts manuscripts",
-                "Full text language",
-            ],
-            take: |row, cell| row.value.doaj.languages = cell.list(&SEPARATORS),
-        },
-        ListColumn {
-            spellings: &["Journal license", "CC license"],
-            take: |row, cell| row.value.doaj.licenses = licenses(cell),
-        },
-        ListColumn {
-            spellings: &["Subjects", "Subject"],
-            take: |row, cell| row.value.doaj.subjects = cell.list(&['|']),
-        },
-        ListColumn {
-            spellings: &[
+        column(&["Journal ISSN (print version)", "ISSN"], |row, cell| {
+            row.value.doaj.issn = row.take_issns(cell).map(format_issn)
+        }),
+        column(&["Journal EISSN (online version)", "EISSN"], |row, cell| {
+            row.value.eissn = row.take_issns(cell).map(format_issn)
+        }),
+        column(&["Last updated Date", "Added on Date"], |row, cell| {
+            row.vintage = cell.vintage().or(row.vintage)
+        }),
+        column(
+            &["Languages in which the journal accepts manuscripts", "Full text language"],
+            |row, cell| row.value.doaj.languages = cell.list(&SEPARATORS),
+        ),
+        column(&["Journal license", "CC license"], |row, cell| {
+            row.value.doaj.licenses = licenses(cell)
+        }),
+        column(&["Subjects", "Subject"], |row, cell| row.value.doaj.subjects = cell.list(&['|'])),
+        column(
+            &[
                 "When did the journal start to publish all content using an open license?",
                 "First calendar year journal provided online Open Access content",
             ],
-            take: |row, cell| {
+            |row, cell| {
                 row.value.doaj.open_access_since = cell.year().map(|year| year.to_string());
             },
-        },
-        ListColumn {
-            spellings: &[
+        ),
+        column(
+            &[
                 "Average number of weeks between article submission and publication",
                 "Average number of weeks between submission and publication",
             ],
-            take: |row, cell| row.value.doaj.publication_weeks = cell.text(),
-        },
-        ListColumn {
-            spellings: &["APC amount"],
-            take: |row, cell| row.value.doaj.apc = charges(cell),
-        },
-        ListColumn {
-            spellings: &["Currency", "APC currency"],
-            take: |row, cell| row.value.currency = cell.text(),
-        },
+            |row, cell| row.value.doaj.publication_weeks = cell.text(),
+        ),
+        column(&["APC amount"], |row, cell| row.value.doaj.apc = charges(cell)),
+        column(&["Currency", "APC currency"], |row, cell| row.value.currency = cell.text()),
         address!("journal": "Journal URL"),
         address!("doaj": "URL in DOAJ"),
         address!("aims_scope": "URL for journal's aims & scope"),
         address!("editorial_board": "URL for the Editorial Board page"),
         address!("author_instructions": "URL for journal's instructions for authors"),
         address!("oa_statement": "URL for journal's Open Access statement"),
-        ListColumn {
-            spellings: &["URL for license terms"],
-            take: |row, cell| row.value.take_license_url(cell),
-        },
+        column(&["URL for license terms"], |row, cell| row.value.take_license_url(cell)),
         address!("review_process": "Review process information URL"),
         address!("plagiarism": "Plagiarism information URL"),
         address!("copyright": "Copyright information URL"),

@@ -32,6 +32,14 @@ pub struct ListColumn<V: 'static> {
     pub take: fn(&mut JournalRow<V>, TableCell<'_>),
 }
 
+/// A column with these spellings, whose cells `take` stores.
+pub const fn column<V>(
+    spellings: &'static [&'static str],
+    take: fn(&mut JournalRow<V>, TableCell<'_>),
+) -> ListColumn<V> {
+    ListColumn { spellings, take }
+}
+
 #[derive(Clone, Debug, Default)]
 pub struct JournalRow<V> {
     /// The ISSNs that join the row to sources.

@@ -6,7 +6,7 @@ use pinakes_format::record::{Scopus, Source};
 
 use crate::frontend::side::cell::TableCell;
 use crate::frontend::side::journal_list::{
-    CombineRows, JournalList, JournalRow, ListColumn, MetricColumns, best_first, combined,
+    CombineRows, JournalList, JournalRow, MetricColumns, best_first, column, combined,
     fill_members, replace_metrics,
 };
 use crate::frontend::side::read::read_list;
@@ -54,74 +54,44 @@ static SCOPUS: JournalList<ScopusRow> = JournalList {
         ],
     ],
     columns: &[
-        ListColumn { spellings: &["Print-ISSN", "ISSN", "pISSN"], take: issns },
-        ListColumn { spellings: &["E-ISSN"], take: issns },
-        ListColumn {
-            spellings: &["Year", "CiteScore year"],
-            take: |row, cell| row.vintage = cell.vintage().or(row.vintage),
-        },
-        ListColumn {
-            spellings: &["Active or Inactive", "Status", "Active"],
-            take: |row, cell| row.value.scopus.active = cell.activity(),
-        },
-        ListColumn {
-            spellings: &["Coverage", "Years currently covered by Scopus", "Scopus coverage years"],
-            take: |row, cell| row.value.scopus.coverage = cell.text(),
-        },
-        ListColumn {
-            spellings: &["Scholarly Output", "Documents", "Document count"],
-            take: |row, cell| row.value.scopus.doc_count = cell.count(),
-        },
-        ListColumn {
-            spellings: &["Highest percentile"],
-            take: |row, cell| row.value.take_highest(cell),
-        },
-        ListColumn {
-            spellings: &["Percentile", "CiteScore Percentile"],
-            take: |row, cell| row.value.scopus.percent = cell.percent(f64::floor),
-        },
-        ListColumn {
-            spellings: &["Rank", "CiteScore Rank"],
-            take: |row, cell| row.value.scopus.rank = cell.text(),
-        },
-        ListColumn {
-            spellings: &["Rank Out Of"],
-            take: |row, cell| row.value.rank_out_of = cell.count(),
-        },
-        ListColumn {
-            spellings: &["Citation Count", "Citations"],
-            take: |row, cell| row.value.scopus.citations = cell.count(),
-        },
-        ListColumn {
-            spellings: &["SNIP"],
-            take: |row, cell| row.value.scopus.snip = cell.number(),
-        },
-        ListColumn { spellings: &["SJR"], take: |row, cell| row.value.scopus.sjr = cell.number() },
-        ListColumn {
-            spellings: &["CiteScore"],
-            take: |row, cell| row.value.scopus.citescore = cell.number(),
-        },
-        ListColumn {
-            spellings: &["Percent Cited", "% Cited"],
-            take: |row, cell| row.value.scopus.percent_cited = cell.percent(f64::round),
-        },
-        ListColumn {
-            spellings: &["Quartile", "CiteScore Quartile", "Best Quartile"],
-            take: |row, cell| row.value.scopus.quartile = cell.quartile(),
-        },
-        ListColumn {
-            spellings: &[
-                "Scopus Sub-Subject Area",
-                "Scopus Subject Area",
-                "Subject category",
-                "Subject Area",
-            ],
-            take: |row, cell| row.value.scopus.subject_category = cell.text(),
-        },
-        ListColumn {
-            spellings: &["Source Type", "Type"],
-            take: |row, cell| row.value.scopus.kind = source_type(cell),
-        },
+        column(&["Print-ISSN", "ISSN", "pISSN"], issns),
+        column(&["E-ISSN"], issns),
+        column(&["Year", "CiteScore year"], |row, cell| {
+            row.vintage = cell.vintage().or(row.vintage)
+        }),
+        column(&["Active or Inactive", "Status", "Active"], |row, cell| {
+            row.value.scopus.active = cell.activity()
+        }),
+        column(
+            &["Coverage", "Years currently covered by Scopus", "Scopus coverage years"],
+            |row, cell| row.value.scopus.coverage = cell.text(),
+        ),
+        column(&["Scholarly Output", "Documents", "Document count"], |row, cell| {
+            row.value.scopus.doc_count = cell.count()
+        }),
+        column(&["Highest percentile"], |row, cell| row.value.take_highest(cell)),
+        column(&["Percentile", "CiteScore Percentile"], |row, cell| {
+            row.value.scopus.percent = cell.percent(f64::floor)
+        }),
+        column(&["Rank", "CiteScore Rank"], |row, cell| row.value.scopus.rank = cell.text()),
+        column(&["Rank Out Of"], |row, cell| row.value.rank_out_of = cell.count()),
+        column(&["Citation Count", "Citations"], |row, cell| {
+            row.value.scopus.citations = cell.count()
+        }),
+        column(&["SNIP"], |row, cell| row.value.scopus.snip = cell.number()),
+        column(&["SJR"], |row, cell| row.value.scopus.sjr = cell.number()),
+        column(&["CiteScore"], |row, cell| row.value.scopus.citescore = cell.number()),
+        column(&["Percent Cited", "% Cited"], |row, cell| {
+            row.value.scopus.percent_cited = cell.percent(f64::round)
+        }),
+        column(&["Quartile", "CiteScore Quartile", "Best Quartile"], |row, cell| {
+            row.value.scopus.quartile = cell.quartile()
+        }),
+        column(
+            &["Scopus Sub-Subject Area", "Scopus Subject Area", "Subject category", "Subject Area"],
+            |row, cell| row.value.scopus.subject_category = cell.text(),
+        ),
+        column(&["Source Type", "Type"], |row, cell| row.value.scopus.kind = source_type(cell)),
     ],
     metrics: Some(MetricColumns {
         spellings: &["CiteScore", "SNIP", "SJR"],
@@ -133,37 +103,22 @@ static SCOPUS: JournalList<ScopusRow> = JournalList {
 static SCIMAGO: JournalList<ScopusRow> = JournalList {
     header_groups: &[&["Issn"], &["SJR"], &["SJR Best Quartile", "SJR Quartile", "H index"]],
     columns: &[
-        ListColumn { spellings: &["Issn"], take: issns },
-        ListColumn {
-            spellings: &["Year"],
-            take: |row, cell| row.vintage = cell.vintage().or(row.vintage),
-        },
-        ListColumn {
-            spellings: &["Coverage"],
-            take: |row, cell| row.value.scopus.coverage = cell.text(),
-        },
-        ListColumn {
-            spellings: &["Total Docs."],
-            take: |row, cell| row.value.scopus.doc_count = cell.count(),
-        },
-        ListColumn { spellings: &["Rank"], take: |row, cell| row.value.scopus.rank = cell.text() },
-        ListColumn {
-            spellings: &["Total Citations (3years)", "Total Cites (3years)"],
-            take: |row, cell| row.value.scopus.citations = cell.count(),
-        },
-        ListColumn { spellings: &["SJR"], take: |row, cell| row.value.scopus.sjr = cell.number() },
-        ListColumn {
-            spellings: &["SJR Best Quartile", "SJR Quartile"],
-            take: |row, cell| row.value.scopus.quartile = cell.quartile(),
-        },
-        ListColumn {
-            spellings: &["Categories", "Category"],
-            take: |row, cell| row.value.scopus.subject_category = best_category(cell),
-        },
-        ListColumn {
-            spellings: &["Type"],
-            take: |row, cell| row.value.scopus.kind = source_type(cell),
-        },
+        column(&["Issn"], issns),
+        column(&["Year"], |row, cell| row.vintage = cell.vintage().or(row.vintage)),
+        column(&["Coverage"], |row, cell| row.value.scopus.coverage = cell.text()),
+        column(&["Total Docs."], |row, cell| row.value.scopus.doc_count = cell.count()),
+        column(&["Rank"], |row, cell| row.value.scopus.rank = cell.text()),
+        column(&["Total Citations (3years)", "Total Cites (3years)"], |row, cell| {
+            row.value.scopus.citations = cell.count()
+        }),
+        column(&["SJR"], |row, cell| row.value.scopus.sjr = cell.number()),
+        column(&["SJR Best Quartile", "SJR Quartile"], |row, cell| {
+            row.value.scopus.quartile = cell.quartile()
+        }),
+        column(&["Categories", "Category"], |row, cell| {
+            row.value.scopus.subject_category = best_category(cell)
+        }),
+        column(&["Type"], |row, cell| row.value.scopus.kind = source_type(cell)),
     ],
     metrics: None,
 };

@@ -6,7 +6,7 @@ use pinakes_format::record::{NamedIndex, WebOfScience};
 
 use crate::frontend::side::cell::TableCell;
 use crate::frontend::side::journal_list::{
-    CombineRows, JournalList, ListColumn, MetricColumns, best_first, combined, fill_members,
+    CombineRows, JournalList, MetricColumns, best_first, column, combined, fill_members,
     replace_metrics,
 };
 use crate::frontend::side::keys::format_issn;
@@ -68,66 +68,47 @@ static LIST: JournalList<WebOfScience> = JournalList {
         &OWN_HEADINGS,
     ],
     columns: &[
-        ListColumn {
-            spellings: &["ISSN", "Print ISSN"],
-            take: |row, cell| row.value.issn = row.take_issns(cell).map(format_issn),
-        },
-        ListColumn {
-            spellings: &["eISSN"],
-            take: |row, cell| row.value.eissn = row.take_issns(cell).map(format_issn),
-        },
-        ListColumn {
-            spellings: &["JCR Year", "Year"],
-            take: |row, cell| row.vintage = cell.vintage().or(row.vintage),
-        },
-        ListColumn {
-            spellings: &["Issues per year", "Issues/Year", "Number of issues per year"],
-            take: |row, cell| row.value.issues_per_year = cell.count(),
-        },
-        ListColumn {
-            spellings: &[
-                "Start year",
-                "First year",
-                "1st Electronic JCR Year",
-                "First Electronic JCR Year",
-            ],
-            take: |row, cell| row.value.start_year = cell.year(),
-        },
-        ListColumn { spellings: IMPACT_FACTOR, take: |row, cell| row.value.jif = cell.number() },
-        ListColumn {
-            spellings: &[
+        column(&["ISSN", "Print ISSN"], |row, cell| {
+            row.value.issn = row.take_issns(cell).map(format_issn)
+        }),
+        column(&["eISSN"], |row, cell| row.value.eissn = row.take_issns(cell).map(format_issn)),
+        column(&["JCR Year", "Year"], |row, cell| row.vintage = cell.vintage().or(row.vintage)),
+        column(&["Issues per year", "Issues/Year", "Number of issues per year"], |row, cell| {
+            row.value.issues_per_year = cell.count()
+        }),
+        column(
+            &["Start year", "First year", "1st Electronic JCR Year", "First Electronic JCR Year"],
+            |row, cell| row.value.start_year = cell.year(),
+        ),
+        column(IMPACT_FACTOR, |row, cell| row.value.jif = cell.number()),
+        column(
+            &[
                 "5 Year JIF",
                 "Five Year JIF",
                 "5-Year Journal Impact Factor",
                 "5-Year Impact Factor",
                 "5-Year IF",
             ],
-            take: |row, cell| row.value.five_year_jif = cell.number(),
-        },
-        ListColumn {
-            spellings: &["JIF Rank", "IF Rank", "Category Rank", "Rank"],
-            take: |row, cell| row.value.best_ranking = rank_position(cell),
-        },
-        ListColumn {
-            spellings: &["Active", "Status"],
-            take: |row, cell| row.value.active = cell.activity(),
-        },
-        ListColumn {
-            spellings: &["JIF Quartile", "IF Quartile", "Quartile", "Best Quartile"],
-            take: |row, cell| row.value.quartile = cell.quartile(),
-        },
-        ListColumn {
-            spellings: &["Edition", "Editions", "Web of Science Index", "Web of Science", "Index"],
-            take: |row, cell| row.value.index = indexes(cell),
-        },
-        ListColumn {
-            spellings: &["Category", "Categories", "Web of Science Categories", "JIF Category"],
-            take: |row, cell| row.value.subject_category = cell.text(),
-        },
-        ListColumn {
-            spellings: &["Open Access Status", "OA Status", "Open Access"],
-            take: |row, cell| row.value.open_access_status = cell.text(),
-        },
+            |row, cell| row.value.five_year_jif = cell.number(),
+        ),
+        column(&["JIF Rank", "IF Rank", "Category Rank", "Rank"], |row, cell| {
+            row.value.best_ranking = rank_position(cell)
+        }),
+        column(&["Active", "Status"], |row, cell| row.value.active = cell.activity()),
+        column(&["JIF Quartile", "IF Quartile", "Quartile", "Best Quartile"], |row, cell| {
+            row.value.quartile = cell.quartile()
+        }),
+        column(
+            &["Edition", "Editions", "Web of Science Index", "Web of Science", "Index"],
+            |row, cell| row.value.index = indexes(cell),
+        ),
+        column(
+            &["Category", "Categories", "Web of Science Categories", "JIF Category"],
+            |row, cell| row.value.subject_category = cell.text(),
+        ),
+        column(&["Open Access Status", "OA Status", "Open Access"], |row, cell| {
+            row.value.open_access_status = cell.text()
+        }),
     ],
     metrics: Some(MetricColumns { spellings: IMPACT_FACTOR, missing: "jcr_without_jif" }),
 };
