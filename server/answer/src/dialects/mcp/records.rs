@@ -9,7 +9,7 @@ use pinakes_format::formats::rich::Rich;
 use pinakes_format::formats::{REFERENCE_MEMBERS, ReferenceFormat, ReferenceWriter};
 use pinakes_format::query::{REFERENCES, parse_select};
 use pinakes_format::record::members::{Members, View};
-use pinakes_format::snapshot::{LookupResult, RecordLookup};
+use pinakes_format::snapshot::{LookupResult, MayBeAbsent, RecordLookup};
 use serde_json::{Value, json};
 
 use crate::define::{Call, Failure};
@@ -37,30 +37,49 @@ fn member(name: &str) -> Members {
     parse_select(Entity::Output, view, name).unwrap_or_else(|_| Members::all(Entity::Output, view))
 }
 
-/// The answer of a tool; the error says what to try.
-pub type Answered = Result<Result<Value, String>, Failure>;
+/// The answer of a tool.
+pub type Answered = Result<Value, Unanswered>;
+
+/// Why a tool has no answer.
+pub enum Unanswered {
+    /// The message says what to try.
+    Refused(String),
+    Failed(Failure),
+}
+
+impl From<String> for Unanswered {
+    fn from(message: String) -> Unanswered {
+        Unanswered::Refused(message)
+    }
+}
+
+impl<E: Into<Failure>> From<E> for Unanswered {
+    fn from(failure: E) -> Unanswered {
+        Unanswered::Failed(failure.into())
+    }
+}
+
+impl MayBeAbsent for Unanswered {
+    fn is_absent(&self) -> bool {
+        matches!(self, Unanswered::Failed(failure) if failure.is_absent())
+    }
+}
 
 /// A record by any identifier, with its address.
-fn record(id: &str, call: &Call<'_>) -> Result<Result<(String, Value), String>, Failure> {
-    Ok(match get(format!("/resolve/{}", encoded(id)), call)? {
+fn record(id: &str, call: &Call<'_>) -> Result<(String, Value), Unanswered> {
+    match get(format!("/resolve/{}", encoded(id)), call)? {
         Inner::Found(address, bytes) => match serde_json::from_slice(&bytes) {
             Ok(record) => Ok((address, record)),
-            Err(_) => Err(format!("{address} has no JSON")),
+            Err(_) => Err(format!("{address} has no JSON").into()),
         },
-        Inner::Refused(message) => Err(format!("{message}; {NO_RECORD}")),
-    })
+        Inner::Refused(message) => Err(format!("{message}; {NO_RECORD}").into()),
+    }
 }
 
 /// A whole record, or some of its members. Of a record longer than `bytes_max`, long lists have pages.
 pub fn one(id: &str, members: &[String], page: u32, bytes_max: usize, call: &Call<'_>) -> Answered {
-    let (address, found) = match record(id, call)? {
-        Ok(found) => found,
-        Err(message) => return Ok(Err(message)),
-    };
-    let mut found = match selected(found, members) {
-        Ok(found) => found,
-        Err(message) => return Ok(Err(message)),
-    };
+    let (address, found) = record(id, call)?;
+    let mut found = selected(found, members)?;
     let mut more = Vec::new();
     if page > 1 || found.to_string().len() > bytes_max {
         let from = (page.max(1) as usize - 1) * ITEMS_MAX;
@@ -82,27 +101,27 @@ pub fn one(id: &str, members: &[String], page: u32, bytes_max: usize, call: &Cal
         answer["more"] = format!("`page` {next} has the next of {}", more.join(", ")).into();
     }
     answer["result"] = found;
-    Ok(Ok(answer))
+    Ok(answer)
 }
 
 /// Several records, each with its abstract cut, or why there is none.
 pub fn several(ids: &[String], members: &[String], call: &Call<'_>) -> Answered {
-    if let Err(message) = check_ids(ids) {
-        return Ok(Err(message));
-    }
+    check_ids(ids)?;
     let mut results = Vec::with_capacity(ids.len());
     for id in ids {
+        let found = record(id, call).and_then(|(_, found)| Ok(Some(selected(found, members)?)));
         // On a mirror, one attempt notes what all of them lack.
-        let Some(found) = call.snapshot.or_noted(record(id, call).map(Some))? else { continue };
-        results.push(match found.and_then(|(_, found)| selected(found, members)) {
-            Ok(mut found) => {
+        results.push(match call.snapshot.or_noted(found) {
+            Ok(Some(mut found)) => {
                 cut_abstract(&mut found);
                 json!({ "id": id, "result": found })
             }
-            Err(message) => json!({ "id": id, "error": message }),
+            Ok(None) => continue,
+            Err(Unanswered::Refused(message)) => json!({ "id": id, "error": message }),
+            Err(failed) => return Err(failed),
         });
     }
-    Ok(Ok(json!({ "results": results })))
+    Ok(json!({ "results": results }))
 }
 
 fn check_ids(ids: &[String]) -> Result<(), String> {
@@ -163,22 +182,20 @@ fn selected(mut record: Value, members: &[String]) -> Result<Value, String> {
 /// The HX_ id and the row of an output by any identifier.
 ///
 /// Cost: by another identifier than an HX_ id, the record.
-pub fn output(id: &str, call: &Call<'_>) -> Result<Result<(String, u32), String>, Failure> {
+pub fn output(id: &str, call: &Call<'_>) -> Result<(String, u32), Unanswered> {
     let named = match Entity::Output.parse_id(id) {
         Some(number) => Some(number),
-        None => match record(id, call)? {
-            Ok((_, found)) => found["id"].as_str().and_then(|id| Entity::Output.parse_id(id)),
-            Err(message) => return Ok(Err(message)),
-        },
+        None => {
+            let (_, found) = record(id, call)?;
+            found["id"].as_str().and_then(|id| Entity::Output.parse_id(id))
+        }
     };
-    let Some(number) = named else {
-        return Ok(Err(format!("`{id}` is no output; {NO_RECORD}")));
-    };
+    let number = named.ok_or_else(|| format!("`{id}` is no output; {NO_RECORD}"))?;
     let snapshot = call.snapshot;
     let (number, Some(row)) = snapshot.find_merged(Entity::Output, number)? else {
-        return Ok(Err(format!("Nothing with identifier {id} found; {NO_RECORD}")));
+        return Err(format!("Nothing with identifier {id} found; {NO_RECORD}").into());
     };
-    Ok(Ok((Entity::Output.id_text(number), row)))
+    Ok((Entity::Output.id_text(number), row))
 }
 
 /// How many references, or citations, the record of an output counts.
@@ -194,26 +211,20 @@ pub fn counted(direction: &str, row: u32, call: &Call<'_>) -> Result<u64, Failur
 
 /// References to outputs, in a format of reference managers or as text.
 pub fn cite(ids: &[String], format: &str, call: &Call<'_>) -> Answered {
-    if let Err(message) = check_ids(ids) {
-        return Ok(Err(message));
-    }
+    check_ids(ids)?;
     let known = ReferenceFormat::ALL.into_iter().find(|known| known.name() == format);
     if known.is_none() && format != TEXT {
         let [one, two, three] = ReferenceFormat::ALL.map(ReferenceFormat::name);
-        return Ok(Err(format!("`format` must be `{TEXT}`, `{one}`, `{two}` or `{three}`")));
+        return Err(format!("`format` must be `{TEXT}`, `{one}`, `{two}` or `{three}`").into());
     }
     let mut references = Vec::with_capacity(ids.len());
     for id in ids {
         if call.limits().cpu_left().is_zero() {
-            return Err(Failure::Deadline);
+            return Err(Failure::Deadline.into());
         }
-        match call.snapshot.or_noted(cite_one(id, known, call).map(Some))? {
-            Some(Ok(reference)) => references.push(reference),
-            Some(Err(message)) => return Ok(Err(message)),
-            None => {}
-        }
+        references.extend(call.snapshot.or_noted(cite_one(id, known, call).map(Some))?);
     }
-    Ok(Ok(json!({ "format": format, "references": references })))
+    Ok(json!({ "format": format, "references": references }))
 }
 
 /// A reference without abstract and keywords, which `search` and `get` give.
@@ -221,16 +232,13 @@ fn cite_one(
     id: &str,
     format: Option<ReferenceFormat>,
     call: &Call<'_>,
-) -> Result<Result<String, String>, Failure> {
-    let row = match output(id, call)? {
-        Ok((_, row)) => row,
-        Err(message) => return Ok(Err(message)),
-    };
+) -> Result<String, Unanswered> {
+    let (_, row) = output(id, call)?;
     let mut writer = REFERENCE_MEMBERS.writer(call.snapshot);
     REFERENCE_MEMBERS.render(row, &mut writer)?;
     let mut reference = Reference::read(&writer.out)?;
     reference.leave_out_texts();
-    Ok(Ok(match format {
+    Ok(match format {
         Some(format) => {
             let id = &call.snapshot.manifest().id;
             let bytes = ReferenceWriter::of_record(format, &reference, id)?;
@@ -240,5 +248,5 @@ fn cite_one(
             let Formatted { before, italic, after } = Formatted::new(&reference);
             Rich::of(&format!("{before}{italic}{after}")).text()
         }
-    }))
+    })
 }

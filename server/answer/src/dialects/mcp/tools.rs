@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::define::{Call, Event, Failure};
 use crate::dialects::mcp::inner::{Inner, get};
 use crate::dialects::mcp::records;
-use crate::dialects::mcp::records::Answered;
+use crate::dialects::mcp::records::{Answered, Unanswered};
 use crate::dialects::mcp::rpc::{INVALID_PARAMS, RpcError};
 use crate::request::parameters::encoded;
 
@@ -90,16 +90,13 @@ const TOOLS: [Tool; 8] = [
             (arguments, &[])
         },
         ask: Ask::Several(|arguments, call| {
-            let Get { id, ids, members, page } = match parse(arguments) {
-                Ok(given) => given,
-                Err(message) => return Ok(Err(message)),
-            };
+            let Get { id, ids, members, page } = parse(arguments)?;
             match (id, ids) {
                 (Some(id), None) => {
                     records::one(&id, &members, page.unwrap_or(1), ANSWER_BYTES_MAX, call)
                 }
                 (None, Some(ids)) => records::several(&ids, &members, call),
-                _ => Ok(Err("give one of `id` and `ids`".to_owned())),
+                _ => Err("give one of `id` and `ids`".to_owned().into()),
             }
         }),
     },
@@ -145,10 +142,7 @@ const TOOLS: [Tool; 8] = [
             (arguments, &["ids"])
         },
         ask: Ask::Several(|arguments, call| {
-            let Cite { ids, format } = match parse(arguments) {
-                Ok(given) => given,
-                Err(message) => return Ok(Err(message)),
-            };
+            let Cite { ids, format } = parse(arguments)?;
             records::cite(&ids, format.as_deref().unwrap_or("text"), call)
         }),
     },
@@ -337,44 +331,29 @@ fn short_records(list: &str, members: &str, parameters: &[(&str, Option<String>)
 
 /// A page of the outputs that an output cites, or that cite it. Says how many the record counts, if the snapshot lacks some.
 fn linked(direction: &str, arguments: &Value, call: &Call<'_>) -> Answered {
-    let Linked { id, page } = match parse(arguments) {
-        Ok(given) => given,
-        Err(message) => return Ok(Err(message)),
-    };
-    let (id, row) = match records::output(&id, call)? {
-        Ok(found) => found,
-        Err(message) => return Ok(Err(message)),
-    };
+    let Linked { id, page } = parse(arguments)?;
+    let (id, row) = records::output(&id, call)?;
     let counted = records::counted(direction, row, call)?;
     let page = page.map(|page| page.to_string());
     let list = format!("outputs/{}/{direction}", encoded(&id));
-    let mut answer = match listed(short_records(&list, SHORT[0].1, &[("page", page)]), call)? {
-        Ok(answer) => answer,
-        Err(message) => return Ok(Err(message)),
-    };
+    let mut answer = listed(short_records(&list, SHORT[0].1, &[("page", page)]), call)?;
     let count = answer["result"]["meta"]["count"].as_u64().unwrap_or_default();
     if counted > count {
         answer["note"] =
             format!("the record counts {counted} {direction}, of which this snapshot has {count}")
                 .into();
     }
-    Ok(Ok(answer))
+    Ok(answer)
 }
 
 /// A page of short records that match, with abstracts if they are asked for.
 fn search(arguments: &Value, call: &Call<'_>) -> Answered {
-    let Search { query, list, filter, sort, page, r#abstract } = match parse(arguments) {
-        Ok(given) => given,
-        Err(message) => return Ok(Err(message)),
-    };
-    let (list, members) = match known_list(list.as_deref()) {
-        Ok(known) => known,
-        Err(message) => return Ok(Err(message)),
-    };
+    let Search { query, list, filter, sort, page, r#abstract } = parse(arguments)?;
+    let (list, members) = known_list(list.as_deref())?;
     let page = page.map(|page| page.to_string());
     let parameters = [("search", query), ("filter", filter), ("sort", sort), ("page", page)];
     let mut answer = listed(short_records(list, members, &parameters), call)?;
-    if let (Ok(answer), "outputs", true) = (&mut answer, list, r#abstract) {
+    if list == "outputs" && r#abstract {
         records::add_abstracts(&mut answer["result"], call)?;
     }
     Ok(answer)
@@ -407,48 +386,42 @@ pub fn call(params: &Value, call: &Call<'_>) -> Result<Result<Value, RpcError>, 
     };
     let none = Value::Object(Map::new());
     let arguments = params.get("arguments").filter(|given| !given.is_null()).unwrap_or(&none);
-    Ok(Ok(match answer(tool, arguments, call)? {
+    Ok(Ok(match answer(tool, arguments, call) {
         Ok(answer) => {
             let text = answer.to_string();
             json!({ "content": [{ "type": "text", "text": text }], "structuredContent": answer })
         }
-        Err(message) => {
+        Err(Unanswered::Refused(message)) => {
             json!({ "content": [{ "type": "text", "text": message }], "isError": true })
         }
+        Err(Unanswered::Failed(failure)) => return Err(failure),
     }))
 }
 
-/// The answer of a tool; the error says what to try.
+/// The answer of a tool.
 fn answer(tool: &Tool, arguments: &Value, call: &Call<'_>) -> Answered {
     let asked = match tool.ask {
-        Ask::Address(address) => match address(arguments) {
-            Ok(address) => listed(address, call),
-            Err(message) => return Ok(Err(message)),
-        },
+        Ask::Address(address) => listed(address(arguments)?, call),
         Ask::Several(several) => several(arguments, call),
     };
-    let answered = match asked {
-        Err(Failure::Deadline) => {
-            call.host.count(Event::Deadline);
-            tracing::warn!(%arguments, "a tool reached --list-timeout or --list-cpu");
-            return Ok(Err(TOO_LONG.to_owned()));
-        }
-        answered => answered?,
-    };
-    Ok(answered.and_then(not_too_long).map(|mut answer| {
-        answer["snapshot"] = call.snapshot.manifest().id.clone().into();
-        answer
-    }))
+    if let Err(Unanswered::Failed(Failure::Deadline)) = asked {
+        call.host.count(Event::Deadline);
+        tracing::warn!(%arguments, "a tool reached --list-timeout or --list-cpu");
+        return Err(TOO_LONG.to_owned().into());
+    }
+    let mut answer = not_too_long(asked?)?;
+    answer["snapshot"] = call.snapshot.manifest().id.clone().into();
+    Ok(answer)
 }
 
 /// The answer to one request: its address and its result, with the number of the next page.
 fn listed(address: String, call: &Call<'_>) -> Answered {
     let (address, bytes) = match get(address, call)? {
         Inner::Found(address, bytes) => (address, bytes),
-        Inner::Refused(message) => return Ok(Err(message)),
+        Inner::Refused(message) => return Err(message.into()),
     };
     let Ok(mut found) = serde_json::from_slice::<Value>(&bytes) else {
-        return Ok(Err(format!("{address} has no JSON")));
+        return Err(format!("{address} has no JSON").into());
     };
     shorten(&mut found);
     let mut answer = json!({ "address": address });
@@ -456,7 +429,7 @@ fn listed(address: String, call: &Call<'_>) -> Answered {
         answer["more"] = format!("`page` {page} has the next").into();
     }
     answer["result"] = found;
-    Ok(Ok(answer))
+    Ok(answer)
 }
 
 /// Leaves the first authors of each output in a list, and the number of the others.
