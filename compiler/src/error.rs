@@ -3,7 +3,7 @@
 use std::{io, path::PathBuf};
 
 use pinakes_format::entity::Entity;
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::ReadError;
 use pinakes_remote::error::RemoteError;
 use pinakes_store::error::StoreError;
 

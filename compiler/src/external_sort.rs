@@ -15,7 +15,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use pinakes_format::storage::blobs::unnamed_file;
+use pinakes_format::storage::unnamed_file;
 
 use crate::parallel::{self, BLOCK_VALUES};
 

@@ -10,7 +10,7 @@ use std::{
 
 use chrono::{DateTime, Utc};
 use pinakes_answer::Clock;
-use pinakes_format::storage::integrity::thread_time_working;
+use pinakes_format::storage::thread_time_working;
 
 /// Reads the clocks of the system.
 #[derive(Debug)]

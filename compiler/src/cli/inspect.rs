@@ -3,10 +3,9 @@
 use std::{collections::BTreeMap, fmt::Write};
 
 use pinakes_format::entity::Entity;
-use pinakes_format::schema::keys::{Direction, keys_of};
+use pinakes_format::schema::{Direction, keys_of};
 use pinakes_format::snapshot::Snapshot;
-use pinakes_format::storage::header::FileKind;
-use pinakes_format::storage::manifest::SubsetFilters;
+use pinakes_format::storage::{FileKind, SubsetFilters};
 use serde_json::{Value, json};
 
 /// Formats the snapshot's contents as JSON.

@@ -13,11 +13,9 @@
 use std::fmt::Write;
 
 use pinakes_format::entity::Entity;
-use pinakes_format::record::schema::{ObjectSchema, Schema};
-use pinakes_format::record::schema_of;
-use pinakes_format::record::stored::Measured;
+use pinakes_format::record::{Measured, ObjectSchema, Schema, schema_of};
 use pinakes_format::snapshot::{RecordSizes, Snapshot};
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::ReadError;
 use serde_json::{Value, json};
 
 /// The bytes of records, by entity and member.

@@ -23,7 +23,7 @@ use std::{
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
-use pinakes_format::storage::header::FORMAT_VERSION;
+use pinakes_format::storage::FORMAT_VERSION;
 
 use crate::cli::build::{build, compile_only, link_only};
 use crate::cli::diff::{DiffArgs, diff};
@@ -36,12 +36,11 @@ use crate::cli::snapshot::{
 };
 use crate::cli::units::plan;
 use crate::error::{Error, Result, STANDARD_OUTPUT};
-use crate::export;
 use crate::export::options::ExportArgs;
-use crate::matching;
 use crate::matching::options::MatchArgs;
 use crate::remote::from::FromArgs;
 use crate::terminal::progress::{ProgressForm, set_form};
+use crate::{export, matching};
 
 /// Builds a snapshot for `pinakes-server` from dumps of scholarly metadata.
 #[derive(Debug, Parser)]

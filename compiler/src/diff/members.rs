@@ -5,7 +5,7 @@ use std::ops::Range;
 use pinakes_format::changes::{NativeRecords, differing_members};
 use pinakes_format::entity::Entity;
 use pinakes_format::snapshot::{RecordLookup, Snapshot};
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::ReadError;
 use twox_hash::XxHash3_128;
 
 use crate::diff::hashes::RecordHash;

@@ -13,9 +13,9 @@ use std::collections::BTreeMap;
 
 use pinakes_format::entity::Entity;
 use pinakes_format::index::term_lists::{Term, text_term};
-use pinakes_format::schema::keys::{Terms, keys_of};
+use pinakes_format::schema::{Terms, keys_of};
 use pinakes_format::snapshot::Snapshot;
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::ReadError;
 
 use crate::drift::Example;
 

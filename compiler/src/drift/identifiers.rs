@@ -2,11 +2,10 @@
 
 use pinakes_format::entity::Entity;
 use pinakes_format::index::term_lists::text_term;
-use pinakes_format::record::gather::{Gathered, PathTree};
-use pinakes_format::schema::identifier::Scheme;
-use pinakes_format::schema::keys::{Index, keys_of};
+use pinakes_format::record::{Gathered, PathTree};
+use pinakes_format::schema::{Index, Scheme, keys_of};
 use pinakes_format::snapshot::{RecordLookup, Snapshot};
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::ReadError;
 
 /// The identifiers by which records of an entity are found.
 pub(super) struct Identifiers {

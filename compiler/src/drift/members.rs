@@ -20,12 +20,10 @@
 use pinakes_format::changes::REFERENCES;
 use pinakes_format::entity::Entity;
 use pinakes_format::json::render::JsonWriter;
-use pinakes_format::record::columns::Column;
-use pinakes_format::record::schema::{Schema, Shown};
-use pinakes_format::record::schema_of;
-use pinakes_format::schema::keys::keys_of;
+use pinakes_format::record::{Column, Schema, Shown, schema_of};
+use pinakes_format::schema::keys_of;
 use pinakes_format::snapshot::{LookupResult, RecordLookup, Snapshot};
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::ReadError;
 use twox_hash::XxHash3_128;
 
 use crate::drift::limits::is_computed;

@@ -28,7 +28,7 @@ use std::{
 
 use pinakes_format::entity::Entity;
 use pinakes_format::snapshot::Snapshot;
-use pinakes_format::storage::manifest::Manifest;
+use pinakes_format::storage::Manifest;
 use pinakes_store::directory;
 use serde::Serialize;
 

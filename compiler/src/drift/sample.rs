@@ -10,9 +10,9 @@ use std::collections::VecDeque;
 use pinakes_format::changes::{REFERENCES, add_all_references};
 use pinakes_format::entity::Entity;
 use pinakes_format::query::parse_select;
-use pinakes_format::record::members::View;
+use pinakes_format::record::View;
 use pinakes_format::snapshot::{LookupResult, Snapshot};
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::ReadError;
 use rayon::prelude::*;
 
 use crate::drift::identifiers::{Identifier, Identifiers};

@@ -17,11 +17,10 @@ use pinakes_format::formats::reference::Reference;
 use pinakes_format::formats::table::{Columns, RowWriter, TableCells, TableOptions};
 use pinakes_format::formats::{self, ReferenceFormat, ReferenceWriter};
 use pinakes_format::json::render::JsonWriter;
-use pinakes_format::record::csv::CsvTable;
-use pinakes_format::record::members::{Members, View};
-use pinakes_format::schema::keys::keys_of;
+use pinakes_format::record::{CsvTable, Members, View};
+use pinakes_format::schema::keys_of;
 use pinakes_format::snapshot::Snapshot;
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::ReadError;
 
 use crate::export::options::Compression;
 use crate::export::output::OutputFile;

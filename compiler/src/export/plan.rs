@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use pinakes_format::entity::{CATALOG, Entity};
 use pinakes_format::formats::table::Columns;
 use pinakes_format::query::{ParamError, Query, RELEVANCE, Sample, parse_select};
-use pinakes_format::record::members::{Members, View};
+use pinakes_format::record::{Members, View};
 
 use crate::error::{Error, Result};
 use crate::export::options::{Compression, ExportArgs, Format};

@@ -6,7 +6,7 @@ use parquet::errors::ParquetError;
 use pinakes_arrow::error::ColumnsError;
 use pinakes_format::entity::Entity;
 use pinakes_format::query::QueryError;
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::ReadError;
 
 use crate::error::Error;
 

@@ -11,8 +11,7 @@ use csv::StringRecord;
 use pinakes_format::entity::{Entity, parse_digits};
 
 use crate::error::{Error, Result};
-use crate::object::ObjectWriter;
-use crate::object::id_blocks::{Deletion, Merge};
+use crate::object::{Deletion, Merge, ObjectWriter};
 use crate::read::csv_rows::CsvRow;
 use crate::read::{CsvRows, Diagnostics, Line, ReadLimits, detect_delimiter, identifier, times};
 

@@ -1,12 +1,10 @@
 //! Types that the front ends share: the reader of a line, its identity, and the outcome of a bad line.
 
 use pinakes_format::entity::Entity;
-use pinakes_format::record::Record;
-use pinakes_format::record::value::Timestamp;
+use pinakes_format::record::{Record, Timestamp};
 
 use crate::error::Error;
-use crate::object::segment::{Provenance, SegmentBuilder};
-use crate::object::{ObjectWriter, Origin};
+use crate::object::{ObjectWriter, Origin, Provenance, SegmentBuilder};
 use crate::read::{BadId, Diagnostics, JsonFault, MaybeId, MaybeText, RowFault, identifier};
 
 /// The report code of a topic whose parent no source names.

@@ -2,15 +2,11 @@
 
 use csv::StringRecord;
 use pinakes_format::entity::{Entity, parse_digits};
-use pinakes_format::record::value::Id;
-use pinakes_format::record::{Topic, TopicIds};
+use pinakes_format::record::{Id, Topic, TopicIds};
 
 use crate::error::{Error, Result};
 use crate::frontend::reader::{BadRecord, LineReader, NO_PARENT};
-use crate::object::Origin;
-use crate::object::chains::{NamedBy, NodeRef};
-use crate::object::key::hash_line;
-use crate::object::segment::Provenance;
+use crate::object::{NamedBy, NodeRef, Origin, Provenance, hash_line};
 use crate::read::{detect_delimiter, identifier};
 
 /// The positions of the table's columns.

@@ -15,8 +15,8 @@ use std::{
     path::Path,
 };
 
-use pinakes_format::storage::blobs::unnamed_file;
 use pinakes_format::storage::mmap::Map;
+use pinakes_format::storage::unnamed_file;
 
 use crate::external_sort::{Spill, read_array};
 

@@ -6,13 +6,11 @@ use std::{
 };
 
 use pinakes_format::entity::Entity;
-use pinakes_format::storage::error::ReadError;
-use pinakes_format::storage::file_writer::Written;
+use pinakes_format::storage::{ReadError, Written};
 
 use crate::error::{Error, Result, Unreadable};
 use crate::link::take_over::NotTakenOverList;
-use crate::object::Object;
-use crate::object::segment::Segment;
+use crate::object::{Object, Segment};
 use crate::terminal::progress::Progress;
 
 /// The objects of a run, its scratch directory and its memory limit.

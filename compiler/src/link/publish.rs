@@ -10,7 +10,7 @@ use pinakes_format::entity::Entity;
 use pinakes_format::json::render::{JsonWriter, Shape};
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::snapshot::next::CURRENT;
-use pinakes_format::storage::manifest::{MANIFEST, Manifest};
+use pinakes_format::storage::{MANIFEST, Manifest};
 use pinakes_store::lock::LockedDirectory;
 use pinakes_store::publish::{move_into_place, switch_link};
 

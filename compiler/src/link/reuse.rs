@@ -9,9 +9,9 @@ use std::{
     path::Path,
 };
 
-use pinakes_format::schema::layout::schema_hash;
+use pinakes_format::schema::schema_hash;
 use pinakes_format::snapshot::read_manifest;
-use pinakes_format::storage::header::FORMAT_VERSION;
+use pinakes_format::storage::FORMAT_VERSION;
 use pinakes_format::storage::manifest::REPORT;
 
 use crate::error::{Error, Result};

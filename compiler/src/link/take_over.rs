@@ -16,7 +16,7 @@ use std::{
 
 use pinakes_format::entity::Entity;
 use pinakes_format::snapshot::OpenError;
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::ReadError;
 use serde::Serialize;
 
 use crate::error::{Error, Unreadable};

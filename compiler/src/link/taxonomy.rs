@@ -2,13 +2,11 @@
 
 use pinakes_format::entity::{Entity, NO_ID};
 use pinakes_format::record;
-use pinakes_format::record::value::Ref;
-use pinakes_format::record::writer::RecordWriter;
-use pinakes_format::record::{Domain, Field, Record, Subfield, Topic};
+use pinakes_format::record::{Domain, Field, Record, RecordWriter, Ref, Subfield, Topic};
 
 use crate::error::Result;
 use crate::link::context::{broken_object, inconsistent_object};
-use crate::object::segment::Segment;
+use crate::object::Segment;
 use crate::read::lenient::COUNT_MAX;
 
 /// Outputs, and the citations of these outputs. Each is at most [`COUNT_MAX`].

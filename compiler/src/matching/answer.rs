@@ -6,10 +6,9 @@ use csv::ByteRecord;
 use pinakes_format::entity::Entity;
 use pinakes_format::matching::{Candidate, Question, find_matches};
 use pinakes_format::query::{Deadline, QueryError, parse_select};
-use pinakes_format::record::csv::{CsvTable, write_line};
-use pinakes_format::record::members::{Members, View};
+use pinakes_format::record::{CsvTable, Members, View, write_line};
 use pinakes_format::snapshot::Snapshot;
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::ReadError;
 use pinakes_format::text::json;
 use serde_json::{Map, Value};
 

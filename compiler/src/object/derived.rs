@@ -6,8 +6,7 @@
 use std::collections::HashMap;
 
 use pinakes_format::entity::Entity;
-use pinakes_format::record::value::Id;
-use pinakes_format::record::{Domain, Field, Subfield, Topic};
+use pinakes_format::record::{Domain, Field, Id, Subfield, Topic};
 
 use crate::object::Origin;
 use crate::object::chains::{LEVELS, NamedBy, NodeRef, push_name};

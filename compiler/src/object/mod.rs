@@ -36,6 +36,13 @@ pub(crate) mod unfinished;
 pub(crate) mod warnings;
 pub(crate) mod writer;
 
+pub(crate) use crate::object::chains::{Chain, NamedBy, NodeRef};
+pub(crate) use crate::object::id_blocks::{Deletion, IdBlock, ListedId, Merge};
+pub(crate) use crate::object::key::{RecordPlace, count_of, hash_line, rank_of};
+pub(crate) use crate::object::segment::{Provenance, Segment, SegmentBuilder, SegmentShape};
+pub(crate) use crate::object::symbols::Symbol;
+pub(crate) use crate::object::warnings::Warnings;
+
 pub use crate::object::file::{Check, Object};
 pub use crate::object::gather::gather;
 pub use crate::object::key::{Origin, RecordKey};

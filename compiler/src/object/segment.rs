@@ -12,12 +12,11 @@ use std::io::{self, Write};
 use pinakes_format::entity::{Entity, NO_ID};
 use pinakes_format::json::render::RecordBytes;
 use pinakes_format::record;
-use pinakes_format::record::Record;
-use pinakes_format::record::slot::{RenumberedCopy, Slot, SlotNumber};
-use pinakes_format::record::value::{AnyRef, Code, LongText, NO_CODE, Named, ParentRef, Ref};
-use pinakes_format::record::writer::RecordWriter;
-use pinakes_format::storage::leb128;
-use pinakes_format::storage::long_text::Deflater;
+use pinakes_format::record::{
+    AnyRef, Code, LongText, NO_CODE, Named, ParentRef, Record, RecordWriter, Ref, RenumberedCopy,
+    Slot, SlotNumber,
+};
+use pinakes_format::storage::{Deflater, leb128};
 
 use crate::object::chains::{
     Chain, ChainTable, ChainTableBuilder, ChainTableShape, EncodedChains, NamedBy,

@@ -8,8 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::compile::input::Part;
 use crate::compile::{CompileStage, CompiledPart, drop_copies};
 use crate::error::{Error, Result};
-use crate::object::warnings::Warnings;
-use crate::object::{Check, ObjectStore};
+use crate::object::{Check, ObjectStore, Warnings};
 use crate::plan::Plan;
 
 /// A part of a plan, its unit, and the name of its object.

@@ -1,7 +1,7 @@
 //! Parsing of dates and times in every notation that dumps use.
 
 use chrono::{Datelike, NaiveDate, NaiveTime};
-use pinakes_format::record::value::{Date, Timestamp, UtcTimestamp};
+use pinakes_format::record::{Date, Timestamp, UtcTimestamp};
 
 use crate::read::lenient::{Diagnostics, MaybeText};
 

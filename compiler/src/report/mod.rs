@@ -23,7 +23,7 @@ use crate::compile::CompileStage;
 use crate::drift::Drift;
 use crate::link::forecast::LinkForecast;
 use crate::link::{NotTakenOver, SideTally, Tally};
-use crate::object::warnings::Warnings;
+use crate::object::Warnings;
 use crate::parallel::cost::TaskCost;
 use crate::report::codes::Code;
 use crate::report::quarantine::Quarantine;

@@ -14,7 +14,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use pinakes_format::storage::manifest::{MANIFEST, Manifest};
+use pinakes_format::storage::{MANIFEST, Manifest};
 use pinakes_store::files::{remove_temporary_files, write_atomically};
 use serde::{Deserialize, Serialize};
 

@@ -5,7 +5,7 @@ use std::{
 };
 
 use pinakes_format::snapshot::next::{CURRENT, NEXT};
-use pinakes_format::storage::manifest::{MANIFEST, Manifest};
+use pinakes_format::storage::{MANIFEST, Manifest};
 use pinakes_store::directory::linked;
 use pinakes_store::lock::LockedDirectory;
 use pinakes_store::publish::remove_snapshot;

@@ -12,7 +12,7 @@ use arrow_buffer::{
 use arrow_schema::{ArrowError, DataType, FieldRef, Fields};
 use chrono::NaiveDate;
 use pinakes_format::entity::Entity;
-use pinakes_format::record::columns::Column;
+use pinakes_format::record::Column;
 
 use crate::types::{ColumnKind, ColumnType, NamedColumn, fields_of, zone_of};
 

@@ -4,13 +4,11 @@ use pinakes_format::entity::number::TOPIC;
 use pinakes_format::entity::{Entity, NO_ID};
 use pinakes_format::json::record_reader::RecordReader;
 use pinakes_format::json::render::JsonWriter;
-use pinakes_format::record::columns::{Column, fill_member, put_reference};
-use pinakes_format::record::stored::{Stored, StoredObject};
-use pinakes_format::record::value::Ref;
 use pinakes_format::record::{
-    Authorship, Funding, Output, PrimaryVenue, PrimaryVenueSource, Venue, VenueSource,
+    Authorship, Column, Funding, Output, PrimaryVenue, PrimaryVenueSource, Ref, Stored,
+    StoredObject, Venue, VenueSource, fill_member, put_reference,
 };
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::ReadError;
 
 use crate::builder::ColumnBuilder;
 use crate::tables::{Edges, Table};

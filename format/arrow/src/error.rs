@@ -3,7 +3,7 @@
 use arrow_schema::ArrowError;
 use pinakes_format::entity::Entity;
 use pinakes_format::query::QueryError;
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::ReadError;
 
 /// Why records do not become columns.
 #[derive(Debug, thiserror::Error)]

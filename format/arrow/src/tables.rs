@@ -4,13 +4,10 @@ use arrow_schema::Fields;
 use pinakes_format::changes::REFERENCES;
 use pinakes_format::entity::Entity;
 use pinakes_format::json::render::JsonWriter;
-use pinakes_format::record::columns::Column;
-use pinakes_format::record::members::Members;
-use pinakes_format::record::stored::StoredObject;
-use pinakes_format::record::{Output, schema_of};
-use pinakes_format::schema::keys::keys_of;
+use pinakes_format::record::{Column, Members, Output, StoredObject, schema_of};
+use pinakes_format::schema::keys_of;
 use pinakes_format::snapshot::{RecordLookup, Snapshot};
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::ReadError;
 
 use crate::builder::ColumnBuilder;
 use crate::types::{ColumnKind, ColumnType, NamedColumn, fields_of};

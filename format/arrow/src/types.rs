@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Fields, TimeUnit};
-use pinakes_format::record::members::Member;
-use pinakes_format::record::schema::{ObjectSchema, Schema, Shown};
+use pinakes_format::record::{Member, ObjectSchema, Schema, Shown};
 
 /// The ending of the name of the column with an identifier's number.
 const NUMBER: &str = "_number";

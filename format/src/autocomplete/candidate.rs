@@ -3,10 +3,10 @@
 use std::sync::LazyLock;
 
 use crate::entity::{Entity, with_record};
-use crate::record::gather::{Gather, Gathered, PathTree, find_path};
-use crate::record::schema_of;
+use crate::record::gather::find_path;
+use crate::record::{Gather, Gathered, PathTree, schema_of};
 use crate::snapshot::Snapshot;
-use crate::storage::error::ReadError;
+use crate::storage::ReadError;
 use crate::text::json;
 
 /// Ends of the tree of a candidate's members. The sources of `external_id` follow from 4 on.

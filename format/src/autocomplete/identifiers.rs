@@ -2,10 +2,9 @@
 
 use crate::entity::Entity;
 use crate::index::term_lists::text_term;
-use crate::schema::identifier::{Scheme, parse_record_id};
-use crate::schema::keys::{Index, keys_of};
+use crate::schema::{Index, Scheme, keys_of, parse_record_id};
 use crate::snapshot::Snapshot;
-use crate::storage::error::ReadError;
+use crate::storage::ReadError;
 
 /// A complete identifier.
 #[derive(Clone, Debug, PartialEq, Eq)]

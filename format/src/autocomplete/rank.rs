@@ -22,9 +22,7 @@ use crate::index::orders::Order;
 use crate::index::prefix_stats::{BEST_MAX, Tier};
 use crate::query::{Deadline, QueryError, first_rows, rows_with_codes};
 use crate::snapshot::Snapshot;
-use crate::storage::archive::search_steps;
-use crate::storage::error::ReadError;
-use crate::storage::ids::Ids;
+use crate::storage::{Ids, ReadError, search_steps};
 use crate::text::fold::fold;
 
 /// Names up to which each one is ranked; of more names, the most cited are searched for.

@@ -7,13 +7,11 @@ use crate::entity::Entity;
 use crate::index::kept_sets::CountedSet;
 use crate::index::prefix_stats::Tier;
 use crate::query::{Deadline, QueryError, rows_of_words};
-use crate::record::gather::Gathered;
-use crate::schema::keys::keys_of;
-use crate::snapshot::PrefixSummaries;
-use crate::snapshot::RecordLookup;
-use crate::snapshot::Snapshot;
+use crate::record::Gathered;
+use crate::schema::keys_of;
 use crate::snapshot::suppression_list::SuppressionList;
-use crate::storage::error::ReadError;
+use crate::snapshot::{PrefixSummaries, RecordLookup, Snapshot};
+use crate::storage::ReadError;
 use crate::text::fold::{fold, words};
 
 impl Snapshot {

@@ -1,10 +1,10 @@
 //! Items of CSL-JSON, which citation processors read.
 
-use crate::storage::error::ReadError;
 use serde_json::{Map, Value, json};
 
 use crate::formats::names::{Name, one_line};
 use crate::formats::reference::Reference;
+use crate::storage::ReadError;
 
 /// Writes an item.
 pub(super) fn write(reference: &Reference, out: &mut Vec<u8>) -> Result<(), ReadError> {

@@ -35,8 +35,8 @@ use crate::entity::Entity;
 use crate::formats::keys::Keys;
 use crate::formats::reference::{MEMBERS, PAGE_MEMBERS, Reference, TABLE_MEMBERS};
 use crate::query::parse_select;
-use crate::record::members::{Members, View};
-use crate::storage::error::ReadError;
+use crate::record::{Members, View};
+use crate::storage::ReadError;
 
 /// A format of reference managers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

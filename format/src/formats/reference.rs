@@ -1,11 +1,11 @@
 //! An output as reference formats see it.
 
-use crate::storage::error::ReadError;
 use serde::{Deserialize, Deserializer};
 
 use crate::formats::kinds::{self, Kind};
 use crate::formats::names::{Name, one_line};
 use crate::formats::rich::Rich;
+use crate::storage::ReadError;
 
 /// The members of an output that references need, as a selection of an export has them.
 pub const MEMBERS: &str = "id,doi,title,name,year,date,language,type,authors.name,authors.raw_author_name,biblio,\

@@ -9,8 +9,8 @@ use std::{borrow::Cow, num::NonZeroU32};
 use crate::formats::names::Name;
 use crate::formats::reference::Reference;
 use crate::formats::workbook::{SHEET_CELL_MAX, Workbook};
-use crate::record::csv::{CsvTable, write_line};
-use crate::storage::error::ReadError;
+use crate::record::{CsvTable, write_line};
+use crate::storage::ReadError;
 
 /// A mark by which Excel knows that a file of CSV is UTF-8.
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();

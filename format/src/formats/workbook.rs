@@ -20,7 +20,7 @@ use zip::write::{SimpleFileOptions, StreamWriter};
 use zip::{CompressionMethod, DateTime, ZipWriter};
 
 use crate::formats::xml;
-use crate::storage::error::ReadError;
+use crate::storage::ReadError;
 
 /// Most rows of a sheet, by the specification of Excel.
 pub const SHEET_ROWS_MAX: u64 = 1_048_576;

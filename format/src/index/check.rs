@@ -1,6 +1,6 @@
 //! Errors of full verification, which checks every byte of an index file against its format.
 
-use crate::storage::error::ReadError;
+use crate::storage::ReadError;
 
 /// Why a file fails verification.
 #[derive(Debug)]

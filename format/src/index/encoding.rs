@@ -12,9 +12,9 @@
 use crate::entity::{Entity, NO_ID};
 use crate::index::orders::{sortable_integer, sortable_number};
 use crate::index::term_lists::{Term, any_row_term, integer_term, text_term};
-use crate::record::gather::{Gathered, PathTarget};
-use crate::schema::keys::{Terms, Values};
-use crate::storage::error::ReadError;
+use crate::record::{Gathered, PathTarget};
+use crate::schema::{Terms, Values};
+use crate::storage::ReadError;
 use crate::text::fold::{cut, fold, words};
 
 /// Bytes of a folded text whose words have their prefixes indexed; longer texts are cut at a character.

@@ -13,7 +13,7 @@
 //! process overwrites the file. Damage that the hash tree has not caught causes an error or another value,
 //! never a read outside the record. No validation of the whole record comes before the first read.
 
-use crate::storage::error::ReadError;
+use crate::storage::ReadError;
 
 /// The powers of ten that a decimal number is divided by.
 pub(crate) const POWERS_OF_TEN: [f64; 18] = [

@@ -5,8 +5,7 @@
 
 use crate::entity::{Entity, NO_ID};
 use crate::json::record_reader::RecordReader;
-use crate::storage::error::ReadError;
-use crate::storage::long_text::bytes_in;
+use crate::storage::{ReadError, bytes_in};
 use crate::text::{json, time};
 
 /// The members that a record shows.

@@ -8,7 +8,7 @@
 use crate::entity::Entity;
 use crate::json::record_reader::RecordReader;
 use crate::json::render::JsonWriter;
-use crate::storage::error::ReadError;
+use crate::storage::ReadError;
 
 /// The members to write of an object, in the order of the output; empty for values without members.
 #[derive(Clone, Debug, Default)]

@@ -8,12 +8,10 @@ use crate::matching::names::first_rows;
 use crate::matching::words::Word;
 use crate::matching::{CANDIDATES_MAX, Candidate, Evidence, Question, institutions, outputs};
 use crate::query::{Deadline, QueryError, is_long, rows_of_words};
-use crate::record::gather::{Gather, Gathered, PathTree};
-use crate::record::tree_of;
-use crate::record::{Author, Output};
-use crate::schema::identifier::Scheme;
+use crate::record::{Author, Gather, Gathered, Output, PathTree, tree_of};
+use crate::schema::Scheme;
 use crate::snapshot::Snapshot;
-use crate::storage::error::ReadError;
+use crate::storage::ReadError;
 use crate::text::fold::fold;
 
 /// People of one name whose affiliations are compared.

@@ -6,7 +6,7 @@ use crate::autocomplete::Identifier;
 use crate::entity::Entity;
 use crate::matching::Question;
 use crate::matching::words::{Word, words_of};
-use crate::schema::identifier::Scheme;
+use crate::schema::Scheme;
 
 /// A citation, read once for all candidates.
 pub(super) struct Citation {

@@ -28,7 +28,7 @@ use crate::autocomplete::Identifier;
 use crate::entity::Entity;
 use crate::query::{Deadline, QueryError};
 use crate::snapshot::Snapshot;
-use crate::storage::error::ReadError;
+use crate::storage::ReadError;
 use crate::text::json;
 
 /// The most candidates of an answer.

@@ -17,10 +17,10 @@ use crate::matching::countries::country_code;
 use crate::matching::words::{Word, abbreviates, likeness};
 use crate::matching::{CANDIDATES_MAX, Candidate, Evidence, Question, identified};
 use crate::query::{Deadline, QueryError, is_long, rows_of_words};
-use crate::record::gather::{Gather, Gathered, PathTree, find_path};
-use crate::record::schema_of;
+use crate::record::gather::find_path;
+use crate::record::{Gather, Gathered, PathTree, schema_of};
 use crate::snapshot::Snapshot;
-use crate::storage::error::ReadError;
+use crate::storage::ReadError;
 use crate::text::fold::fold;
 
 /// Rows whose names are compared.

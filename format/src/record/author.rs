@@ -7,7 +7,7 @@ use crate::record::schema::{Describe, Schema};
 use crate::record::shared::*;
 use crate::record::stored::{StoredObject, wrapper};
 use crate::record::value::*;
-use crate::storage::error::ReadError;
+use crate::storage::ReadError;
 
 object! {
     /// A person who wrote outputs.

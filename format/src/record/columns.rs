@@ -25,7 +25,7 @@ use crate::json::record_reader::RecordReader;
 use crate::json::render::JsonWriter;
 use crate::record::stored::Stored;
 use crate::record::{AuthorOrcid, OrcidProfile, YearPrice, YearPrices};
-use crate::storage::error::ReadError;
+use crate::storage::ReadError;
 
 /// Receiver of the values of one member, in the order of the records.
 pub trait Column: Sized {

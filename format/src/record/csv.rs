@@ -20,7 +20,7 @@
 use memchr::memchr2;
 
 use crate::record::members::{Member, Members};
-use crate::storage::error::ReadError;
+use crate::storage::ReadError;
 
 /// Between the items of a cell.
 const SEPARATOR: &[u8] = b"; ";

@@ -25,7 +25,7 @@ use crate::record::shared::*;
 use crate::record::source::SourceKind;
 use crate::record::stored::StoredObject;
 use crate::record::value::{Code, Ref, Table};
-use crate::storage::error::ReadError;
+use crate::storage::ReadError;
 
 /// The number of the first derived value in the path of a key. Members have lower numbers.
 pub(super) const DERIVED_FROM: usize = 1 << 16;

@@ -17,7 +17,7 @@ use crate::record::derived::{DERIVED, DERIVED_FROM};
 use crate::record::schema::{ObjectSchema, Schema, Shown};
 use crate::record::stored::{Stored, StoredObject};
 use crate::record::{AuthorOrcid, OrcidProfile, VenueMetrics, YearPrices};
-use crate::storage::error::ReadError;
+use crate::storage::ReadError;
 
 /// One value at the end of a path.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -23,7 +23,7 @@ use crate::record::value::{
     Table, Timestamp, UtcTimestamp, entity, table,
 };
 use crate::record::{HostName, SourceKind};
-use crate::storage::error::ReadError;
+use crate::storage::ReadError;
 use crate::text::json;
 
 /// A value of a record, as it was read.

@@ -10,7 +10,7 @@ use crate::json::render::{JsonWriter, Shape};
 use crate::record::stored::Stored;
 use crate::record::value::{Id, ParentRef, Ref, Timestamp, entity};
 use crate::record::{Domain, TaxonomyIds, Topic};
-use crate::storage::error::ReadError;
+use crate::storage::ReadError;
 use crate::text::json;
 
 /// An entity with a legacy form.

@@ -19,7 +19,7 @@ use crate::json::select::{
 };
 use crate::record::schema::{ObjectSchema, Schema, Shown};
 use crate::record::schema_of;
-use crate::storage::error::ReadError;
+use crate::storage::ReadError;
 
 /// Where records are shown, which decides what members they have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

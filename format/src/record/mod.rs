@@ -40,6 +40,20 @@ pub mod value;
 mod venue_metrics;
 pub mod writer;
 
+pub use crate::record::columns::{Column, fill, fill_member, put_reference};
+pub use crate::record::csv::{CsvTable, write_line};
+pub use crate::record::gather::{Gather, Gathered, PathTarget, PathTree};
+pub use crate::record::legacy::{LEGACY, LegacyEntity};
+pub use crate::record::members::{Member, Members, View};
+pub use crate::record::schema::{ObjectSchema, Schema, Shown};
+pub use crate::record::slot::{RenumberedCopy, Slot, SlotNumber};
+pub use crate::record::stored::{Measured, Stored, StoredObject};
+pub use crate::record::value::{
+    AnyRef, Code, Date, Id, LongText, NO_CODE, Named, Orcid, ParentRef, PrintedName, Ref,
+    TABLE_FIRST, TABLE_NAMES, Table, Timestamp, UtcTimestamp,
+};
+pub use crate::record::writer::RecordWriter;
+
 use rkyv::with::InlineAsBox;
 use rkyv::{Archive, Serialize, rancor};
 
@@ -60,12 +74,9 @@ pub use crate::record::venue_metrics::VenueMetrics;
 
 use crate::record::build::Build;
 use crate::record::columns::Columns;
-use crate::record::gather::{Gather, PathTree, find_path};
+use crate::record::gather::find_path;
 use crate::record::schema::Describe;
 use crate::record::select::SelectMember;
-use crate::record::slot::{Slot, SlotNumber};
-use crate::record::stored::Stored;
-use crate::record::writer::RecordWriter;
 
 /// The record type of an entity, as the compiler and the renderer use it.
 pub trait Record: Describe + Build + Gather + Render + SelectMember + Columns + Stored {
@@ -86,7 +97,7 @@ pub trait Record: Describe + Build + Gather + Render + SelectMember + Columns + 
 }
 
 /// The schema of an entity's record.
-pub fn schema_of(entity: Entity) -> schema::Schema {
+pub fn schema_of(entity: Entity) -> Schema {
     with_record!(entity, R => R::schema())
 }
 

@@ -8,7 +8,7 @@ use crate::json::select::{
 };
 use crate::record::stored::StoredObject;
 use crate::record::{AuthorOrcid, OrcidProfile, YearPrice, YearPrices};
-use crate::storage::error::ReadError;
+use crate::storage::ReadError;
 
 /// Objects whose members can be selected.
 pub trait SelectMember: StoredObject {

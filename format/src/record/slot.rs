@@ -13,7 +13,7 @@ use crate::entity::Entity;
 use crate::json::record_reader::RecordReader;
 use crate::record::value::NO_CODE;
 use crate::record::writer::{push_number, push_reference};
-use crate::storage::error::ReadError;
+use crate::storage::ReadError;
 
 /// One place in a packed record that holds the number of a symbol or row. `T` is a [`SlotNumber`].
 pub enum Slot<T> {

@@ -11,7 +11,7 @@ use crate::record::slot::{Slot, SlotNumber, read_code_or_none};
 use crate::record::stored::{Stored, StoredObject, stored_object, wrapper};
 use crate::record::value::*;
 use crate::record::writer::RecordWriter;
-use crate::storage::error::ReadError;
+use crate::storage::ReadError;
 use crate::text::json;
 
 object! {

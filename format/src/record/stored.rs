@@ -11,7 +11,7 @@
 use crate::json::record_reader::RecordReader;
 use crate::record::slot::{Slot, SlotNumber};
 use crate::record::writer::RecordWriter;
-use crate::storage::error::ReadError;
+use crate::storage::ReadError;
 
 /// Types of a record's values, by their form in the bytes of the record.
 pub trait Stored: Sized {

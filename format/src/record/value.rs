@@ -10,7 +10,7 @@ use crate::json::render::{JsonWriter, Render};
 use crate::record::slot::{Slot, SlotNumber};
 use crate::record::stored::{Stored, leaves};
 use crate::record::writer::RecordWriter;
-use crate::storage::error::ReadError;
+use crate::storage::ReadError;
 
 /// The first number of a [`Table`]. In symbols, smaller numbers are discriminants of [`Entity`].
 pub const TABLE_FIRST: u8 = 64;

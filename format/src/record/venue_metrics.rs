@@ -13,7 +13,7 @@ use crate::record::source::*;
 use crate::record::stored::{Stored, StoredObject};
 use crate::record::value::*;
 use crate::record::writer::RecordWriter;
-use crate::storage::error::ReadError;
+use crate::storage::ReadError;
 
 /// Selected metrics of a venue's source, read from the source's record when rendered.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -6,8 +6,8 @@
 use std::{fmt::Write, sync::LazyLock};
 
 use crate::entity::Entity;
-use crate::record::schema::{MemberSchema, ObjectSchema, Schema, Shown};
-use crate::record::schema_of;
+use crate::record::schema::MemberSchema;
+use crate::record::{ObjectSchema, Schema, Shown, schema_of};
 use crate::schema::keys::{Order, TermLists, Terms, Values, keys_of};
 use crate::schema::texts::describe_texts;
 

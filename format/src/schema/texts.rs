@@ -3,9 +3,8 @@
 use std::sync::LazyLock;
 
 use crate::entity::Entity;
-use crate::record::gather::{PathTarget, PathTree, find_path};
-use crate::record::schema::Schema;
-use crate::record::schema_of;
+use crate::record::gather::find_path;
+use crate::record::{PathTarget, PathTree, Schema, schema_of};
 use crate::text::analyzer::ANALYZER_VERSION;
 
 /// A field of a record's texts.

@@ -5,9 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::storage::archive::ArchiveError;
-use crate::storage::error::ReadError;
-use crate::storage::manifest::ManifestError;
+use crate::storage::{ArchiveError, ManifestError, ReadError};
 
 /// Why a snapshot was refused.
 #[derive(Debug, thiserror::Error)]

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use crate::entity::{Entity, NO_ID};
 use crate::json::render::{JsonWriter, RecordBytes, RecordStore, Shape};
 use crate::snapshot::{Reads, Snapshot};
-use crate::storage::error::ReadError;
+use crate::storage::ReadError;
 
 /// Bytes of records that are fetched together. A page of longer records is fetched in parts.
 const FETCHED_BYTES_MAX: usize = 1 << 20;

@@ -3,13 +3,11 @@
 use std::{fs::File, io, path::Path};
 
 use crate::entity::Entity;
-use crate::schema::keys::keys_of;
-use crate::schema::texts::text_paths;
+use crate::schema::{keys_of, text_paths};
 use crate::snapshot::error::Cause;
-use crate::storage::header::FileKind;
-use crate::storage::loading::LoadMode;
-use crate::storage::manifest::{HASHES, Manifest, REPORT};
+use crate::storage::manifest::{HASHES, REPORT};
 use crate::storage::mmap::Map;
+use crate::storage::{FileKind, LoadMode, Manifest};
 
 /// The kinds of archive an entity may have, in the order in which a snapshot is opened.
 const ENTITY_FILES: [FileKind; 12] = [

@@ -5,8 +5,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use crate::storage::archive::{Archive, ArchiveError, InArchive, Reading};
-use crate::storage::error::ReadError;
+use crate::storage::{Archive, ArchiveError, InArchive, ReadError, Reading};
 
 /// Opens an index in its archive.
 type Open<T> = dyn Fn(Archive) -> Result<T, ArchiveError> + Send + Sync;

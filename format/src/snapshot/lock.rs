@@ -12,7 +12,7 @@ use std::{
 
 use crate::snapshot::error::Cause;
 use crate::snapshot::files::open_regular;
-use crate::storage::manifest::MANIFEST;
+use crate::storage::MANIFEST;
 
 /// Locks a snapshot for reading, for as long as the manifest stays open.
 ///

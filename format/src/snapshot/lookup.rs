@@ -6,10 +6,10 @@ use crate::entity::{Entity, with_record};
 use crate::index::encoding::ReferenceLookup;
 use crate::index::term_lists::{Term, text_term};
 use crate::json::render::{RecordBytes, RecordStore};
-use crate::record::gather::{Gather, Gathered, PathTree};
-use crate::schema::keys::Direction;
+use crate::record::{Gather, Gathered, PathTree};
+use crate::schema::Direction;
 use crate::snapshot::{LookupResult, Snapshot};
-use crate::storage::error::ReadError;
+use crate::storage::ReadError;
 
 /// Looks up records and the rows of ids. A snapshot implements it, and so does the compiler for
 /// records that are not written yet.

@@ -2,9 +2,9 @@
 
 use crate::entity::{Entity, with_record};
 use crate::json::record_reader::RecordReader;
-use crate::record::stored::Measured;
+use crate::record::Measured;
 use crate::snapshot::Snapshot;
-use crate::storage::error::ReadError;
+use crate::storage::ReadError;
 
 /// The bytes of an entity's records, by member.
 #[derive(Clone, Debug, Default)]

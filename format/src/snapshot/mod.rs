@@ -43,24 +43,21 @@ use crate::index::term_lists::TermListsFile;
 use crate::json::record_reader::RecordReader;
 use crate::json::render::{CurrentRecord, JsonWriter, RecordBytes, RecordStore, Render};
 use crate::record;
-use crate::record::columns::{Column, fill};
-use crate::record::gather::{Gather, Gathered, PathTree, find_path};
-use crate::record::schema_of;
-use crate::record::value::{TABLE_FIRST, TABLE_NAMES};
-use crate::schema::keys::{Values, keys_of};
+use crate::record::gather::find_path;
+use crate::record::{
+    Column, Gather, Gathered, PathTree, TABLE_FIRST, TABLE_NAMES, fill, schema_of,
+};
+use crate::schema::{Values, keys_of};
 use crate::snapshot::lazy::Lazy;
 use crate::storage::absent::{
     CachedStretch, ChunkSource, FetchedStretches, Missing, StretchPlace, Wanted, take_over,
 };
-use crate::storage::archive::{Archive, InArchive, Reading};
-use crate::storage::blobs::Blobs;
-use crate::storage::error::ReadError;
-use crate::storage::header::HEADER_BYTES;
-use crate::storage::ids::{Ids, Redirects};
-use crate::storage::integrity::{CHUNK_BYTES, chunk_count};
-use crate::storage::manifest::Manifest;
+use crate::storage::integrity::chunk_count;
 use crate::storage::mmap::Map;
-use crate::storage::names::Names;
+use crate::storage::{
+    Archive, Blobs, CHUNK_BYTES, HEADER_BYTES, Ids, InArchive, Manifest, Names, ReadError, Reading,
+    Redirects,
+};
 
 pub use crate::snapshot::error::{Cause, OpenError};
 pub use crate::snapshot::fetch::RenderRow;

@@ -12,8 +12,7 @@ use crate::index::orders::OrdersFile;
 use crate::index::prefix_stats::PrefixStats;
 use crate::index::targets::TargetsFile;
 use crate::index::term_lists::TermListsFile;
-use crate::schema::keys::{Terms, keys_of};
-use crate::schema::layout::{schema_digits, schema_hash};
+use crate::schema::{Terms, keys_of, schema_digits, schema_hash};
 use crate::snapshot::error::{Cause, OpenError};
 use crate::snapshot::files::{
     archive_path, check_file_list, has_archive, is_optional, load, open_regular,
@@ -24,17 +23,13 @@ use crate::snapshot::{
     EntityFiles, Mapped, Opened, PARTIAL, Reads, STRINGS_PREFIX_BYTES, Snapshot, Suppressed,
 };
 use crate::storage::absent::ChunkSource;
-use crate::storage::archive::{Archive, ArchiveError};
-use crate::storage::blobs::Blobs;
-use crate::storage::header::{FORMAT_VERSION, FileKind, Header, HeaderError};
-use crate::storage::ids::{Ids, Redirects};
-use crate::storage::integrity::Verifier;
-use crate::storage::loading::LoadMode;
-use crate::storage::manifest::{
-    Counts, FileEntry, HASHES, MANIFEST, MANIFEST_BYTES_MAX, Manifest, REPORT, SourceParts,
-};
+use crate::storage::header::HeaderError;
+use crate::storage::manifest::{HASHES, MANIFEST_BYTES_MAX, REPORT, SourceParts};
 use crate::storage::mmap::Map;
-use crate::storage::names::Names;
+use crate::storage::{
+    Archive, ArchiveError, Blobs, Counts, FORMAT_VERSION, FileEntry, FileKind, Header, Ids,
+    LoadMode, MANIFEST, Manifest, Names, Redirects, Verifier,
+};
 
 impl Snapshot {
     /// Opens the snapshot in a directory, for a reader of most of it.

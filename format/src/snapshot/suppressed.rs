@@ -14,7 +14,7 @@ use crate::index::prefix_stats::PrefixSummary;
 use crate::snapshot::suppressed_words::SuppressedWords;
 use crate::snapshot::suppression_list::SuppressionList;
 use crate::snapshot::{LookupResult, Snapshot};
-use crate::storage::error::ReadError;
+use crate::storage::ReadError;
 
 /// Replacements for the statistics of prefixes, by prefix.
 pub(crate) type PrefixSummaries = BTreeMap<Box<[u8]>, PrefixSummary>;

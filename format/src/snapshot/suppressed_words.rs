@@ -13,11 +13,11 @@ use std::collections::HashMap;
 
 use crate::entity::Entity;
 use crate::index::full_text::{WordPlaces, each_text};
-use crate::record::gather::Gathered;
-use crate::schema::texts::{Field, TextPaths, text_paths};
+use crate::record::Gathered;
+use crate::schema::{Field, TextPaths, text_paths};
 use crate::snapshot::suppressed::Suppressed;
 use crate::snapshot::{RecordLookup, Snapshot};
-use crate::storage::error::ReadError;
+use crate::storage::ReadError;
 use crate::text::analyzer::Stemmer;
 
 /// The words of suppressed records.

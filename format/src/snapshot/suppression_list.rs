@@ -19,7 +19,7 @@ use std::{
 };
 
 use crate::entity::Entity;
-use crate::schema::identifier::parse_record_id;
+use crate::schema::parse_record_id;
 
 /// The largest list that is read.
 pub const LIST_BYTES_MAX: u64 = 16 << 20;

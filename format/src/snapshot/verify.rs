@@ -13,13 +13,12 @@ use crate::index::term_lists::Term;
 use crate::json::render::{JsonWriter, Shape};
 use crate::record;
 use crate::record::Record;
-use crate::schema::keys::{TermLists, Terms, keys_of};
+use crate::schema::{TermLists, Terms, keys_of};
 use crate::snapshot::error::{Cause, OpenError};
 use crate::snapshot::files::{archive_path, open_regular};
 use crate::snapshot::open::check_hash;
 use crate::snapshot::{LookupResult, Snapshot};
-use crate::storage::error::ReadError;
-use crate::storage::header::FileKind;
+use crate::storage::{FileKind, ReadError};
 use crate::text::fold::{WORD_BYTES_MAX, shared_bytes};
 
 impl Snapshot {

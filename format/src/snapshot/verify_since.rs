@@ -18,9 +18,8 @@ use crate::snapshot::error::{Cause, OpenError};
 use crate::snapshot::files::open_regular;
 use crate::snapshot::open::check_hash;
 use crate::snapshot::verify::hash_file;
-use crate::storage::error::ReadError;
-use crate::storage::integrity::{HASHES, Verifier, chunk_count, chunk_range};
-use crate::storage::manifest::FileEntry;
+use crate::storage::integrity::{HASHES, chunk_count, chunk_range};
+use crate::storage::{FileEntry, ReadError, Verifier};
 
 /// The chunks of a snapshot, by what [`Snapshot::verify_since`] did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

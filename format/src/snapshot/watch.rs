@@ -3,13 +3,9 @@
 use crate::snapshot::Snapshot;
 use crate::snapshot::error::OpenError;
 use crate::snapshot::lazy::Lazy;
-use crate::storage::archive::Archive;
-use crate::storage::error::{FileFault, ReadError};
-use crate::storage::loading::FileChange;
 use crate::storage::manifest::HASHES;
-use crate::storage::mmap;
 use crate::storage::mmap::Map;
-use crate::storage::names::Names;
+use crate::storage::{Archive, FileChange, FileFault, Names, ReadError, mmap};
 
 impl Snapshot {
     /// Every open archive.

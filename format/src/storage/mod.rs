@@ -35,5 +35,22 @@ pub mod mmap;
 pub mod names;
 pub mod publication;
 
+pub use crate::storage::archive::{Archive, ArchiveError};
+pub(crate) use crate::storage::archive::{
+    InArchive, Reading, SHORT_SEARCH_BYTES, little_endian, search_steps,
+};
+pub use crate::storage::blobs::{Blobs, BlobsWriter, Spool, Spooled, unnamed_file};
+pub use crate::storage::error::{FileFault, ReadError};
+pub use crate::storage::file_writer::{FileWriter, VALUES, Written, append_levels};
+pub use crate::storage::header::{FORMAT_VERSION, FileKind, HEADER_BYTES, Header};
+pub use crate::storage::ids::{ColumnsWriter, Ids, Redirects};
+pub use crate::storage::integrity::{CHUNK_BYTES, Verifier, thread_time_working};
+pub use crate::storage::loading::{FileChange, LoadMode};
+pub use crate::storage::long_text::{Deflater, bytes_in, inflate, text_in};
+pub use crate::storage::manifest::{
+    Counts, FileEntry, ID_DIGITS, MANIFEST, Manifest, ManifestError, SubsetFilters,
+};
+pub use crate::storage::names::{Names, NamesWriter};
+
 #[cfg(target_family = "wasm")]
 pub use given as mmap;

@@ -14,18 +14,17 @@ use http::StatusCode;
 use pinakes_format::changes::{Change, ChangesError, PART_ROWS, Position, next_changes};
 use pinakes_format::entity::{CATALOG, Entity};
 use pinakes_format::query::nearest;
-use pinakes_format::storage::error::ReadError;
-use pinakes_format::storage::manifest::ID_DIGITS;
+use pinakes_format::storage::{ID_DIGITS, ReadError};
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::define::charge::QuotaClass;
 use crate::define::served::ServedSnapshot;
 use crate::define::{Answer, Call, Charge, Cost, Endpoint, Failure, Planned, Planning, RoutePath};
-use crate::openapi::document::Document;
-use crate::openapi::operation::{Operation, json_content, query_parameter, required};
-use crate::openapi::responses::CACHE_HEADERS;
-use crate::openapi::schemas::{Schemas, add_optional, object_of, or_null, text};
+use crate::openapi::{
+    CACHE_HEADERS, Document, Operation, Schemas, add_optional, json_content, object_of, or_null,
+    query_parameter, required, text,
+};
 use crate::reply::{DETAILS_MAX, Detail, Reply};
 use crate::request::named_snapshot::is_snapshot_id;
 use crate::request::parameters::{GIVEN_TWICE, query_pairs};

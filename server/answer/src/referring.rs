@@ -17,9 +17,9 @@ use pinakes_format::autocomplete::{Completion, ENTITIES, Identifier};
 use pinakes_format::entity::{Entity, Facts};
 use pinakes_format::json::render::RecordStore;
 use pinakes_format::query::{Deadline, GroupValue, Query, QueryError, ResultKind};
-use pinakes_format::schema::keys::{Key, Kind, keys_of};
+use pinakes_format::schema::{Key, Kind, keys_of};
 use pinakes_format::snapshot::{RecordLookup, Snapshot};
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::ReadError;
 use pinakes_format::text::fold::fold;
 
 use crate::define::Call;

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use http::Method;
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::ReadError;
 
 use crate::complete::candidates;
 use crate::define::route::{Matched, Route, Routes};
@@ -13,7 +13,7 @@ use crate::define::{
 use crate::dialects::{graphql, legacy, mcp, openalex};
 use crate::list::{linked, page, search_form, statistics};
 use crate::meta::{docs, openapi, service};
-use crate::openapi::document::Document;
+use crate::openapi::Document;
 use crate::record::{resolve, single};
 use crate::{changes, matching, pages, reconcile};
 

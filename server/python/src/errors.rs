@@ -1,6 +1,6 @@
 //! Raises the exceptions that `pinakes/_errors.py` declares.
 
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::ReadError;
 use pinakes_remote::error::RemoteError;
 use pinakes_store::error::StoreError;
 use pyo3::exceptions::PyRuntimeError;

@@ -2,15 +2,13 @@
 
 use std::sync::Arc;
 
-use arrow_array::{
-    ArrayRef, BooleanArray, Float64Array, RecordBatch, RecordBatchIterator, StringArray,
-};
+use arrow_array::{ArrayRef, BooleanArray, Float64Array, RecordBatch, RecordBatchIterator, StringArray};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use pinakes_format::entity::Entity;
 use pinakes_format::matching::{Question, find_matches};
 use pinakes_format::query::{Deadline, QueryError};
 use pinakes_format::snapshot::Snapshot;
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::ReadError;
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};

@@ -8,9 +8,8 @@ use pinakes_answer::ServedSnapshot;
 use pinakes_format::index::kept_sets::KeptSets;
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::absent::{ChunkSource, Missing};
-use pinakes_format::storage::error::ReadError;
-use pinakes_format::storage::manifest::Manifest;
 use pinakes_format::storage::publication::Publication;
+use pinakes_format::storage::{Manifest, ReadError};
 
 use crate::clock::CLOCK;
 

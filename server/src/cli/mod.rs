@@ -19,7 +19,7 @@ use clap::error::ErrorKind;
 use clap::parser::ValueSource::CommandLine;
 use clap::{Arg, ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
-use pinakes_format::storage::header::FORMAT_VERSION;
+use pinakes_format::storage::FORMAT_VERSION;
 
 use crate::cli::config_file::{ConfigError, ConfigFile};
 use crate::cli::effective::Configuration;

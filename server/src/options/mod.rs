@@ -16,7 +16,7 @@ use clap::builder::{FalseyValueParser, NonEmptyStringValueParser};
 use ipnet::IpNet;
 use pinakes_answer::{Collection, Settings};
 use pinakes_format::index::kept_sets::KeptSets;
-use pinakes_format::storage::loading::LoadMode;
+use pinakes_format::storage::LoadMode;
 use pinakes_remote::host::{Host, RetryPolicy};
 use pinakes_remote::signature::read_public;
 use pinakes_store::error::StoreError;

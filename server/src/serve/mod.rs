@@ -55,8 +55,7 @@ use pinakes_answer::{
     not_open,
 };
 use pinakes_format::storage::absent::{FetchedStretches, Missing, Wanted};
-use pinakes_format::storage::error::ReadError;
-use pinakes_format::storage::integrity::thread_time_working;
+use pinakes_format::storage::{ReadError, thread_time_working};
 use tokio::time;
 
 use crate::admission::gate::{Admission, Gate, Peer, StreamCharge};

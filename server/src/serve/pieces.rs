@@ -11,9 +11,9 @@ use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use pinakes_answer::{CodedPieces, Cost, Host, PieceError, ServedSnapshot, Thread};
-use pinakes_format::storage::error::ReadError;
-use pinakes_format::storage::integrity::thread_time_working;
-use tokio::{sync::mpsc, time};
+use pinakes_format::storage::{ReadError, thread_time_working};
+use tokio::sync::mpsc;
+use tokio::time;
 
 use crate::admission::gate::Admission;
 use crate::admission::reply_memory::Reservation;

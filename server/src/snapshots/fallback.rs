@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, fs, path::Path, sync::Arc};
 use pinakes_answer::ServedSnapshot;
 use pinakes_format::snapshot::suppression_list::SuppressionList;
 use pinakes_format::snapshot::{HISTORY, OpenError, SUPPRESSION_LISTS, Snapshot};
-use pinakes_format::storage::manifest::Manifest;
+use pinakes_format::storage::Manifest;
 
 use crate::snapshots::open::LoadError;
 

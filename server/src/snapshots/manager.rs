@@ -24,8 +24,7 @@ use chrono::{DateTime, Utc};
 use pinakes_answer::ServedSnapshot;
 use pinakes_format::index::kept_sets::KeptSets;
 use pinakes_format::snapshot::next::{CURRENT, resolve_link};
-use pinakes_format::storage::error::ReadError;
-use pinakes_format::storage::loading::LoadMode;
+use pinakes_format::storage::{LoadMode, ReadError};
 use tokio::sync::watch;
 
 use crate::event_counts::{LOADS, Load, POISONED, Poison};

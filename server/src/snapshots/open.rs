@@ -6,8 +6,7 @@ use chrono::Utc;
 use pinakes_format::index::kept_sets::KeptSets;
 use pinakes_format::snapshot::next::{CURRENT, LinkError, NextSnapshot, resolve_link};
 use pinakes_format::snapshot::{OpenError, Snapshot, read_manifest};
-use pinakes_format::storage::error::ReadError;
-use pinakes_format::storage::loading::LoadMode;
+use pinakes_format::storage::{LoadMode, ReadError};
 
 use crate::event_counts::{LOADS, Load};
 use crate::snapshots::fallback;

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::frontend::FrontEnd;
 use crate::frontend::side::SIDE_TABLES;
 use crate::frontend::side::table::SideTable;
-use crate::object::warnings::Warnings;
+use crate::object::Warnings;
 use crate::remote::file;
 use crate::terminal::escape::escape_path;
 

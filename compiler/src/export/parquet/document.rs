@@ -6,8 +6,7 @@ use arrow_schema::{DataType, Field, Fields, TimeUnit};
 use pinakes_arrow::edges;
 use pinakes_arrow::tables::Table;
 use pinakes_format::entity::Entity;
-use pinakes_format::record::schema::{ObjectSchema, Schema, Shown};
-use pinakes_format::record::schema_of;
+use pinakes_format::record::{ObjectSchema, Schema, Shown, schema_of};
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/PARQUET.md");
 /// The line before the generated tables.

@@ -10,7 +10,7 @@ pub(crate) mod tree_cursor;
 use pinakes_format::changes::REFERENCES;
 use pinakes_format::entity::Entity;
 use pinakes_format::record::Record;
-use pinakes_format::schema::keys::keys_of;
+use pinakes_format::schema::keys_of;
 use pinakes_format::with_record;
 
 use crate::frontend::detect::{NAME, OPENALEX_NAME};

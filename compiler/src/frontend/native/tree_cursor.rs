@@ -2,10 +2,10 @@
 
 use pinakes_format::entity::Entity;
 use pinakes_format::record::build::ValueSource;
-use pinakes_format::record::value::{AnyRef, Date, LongText, Timestamp};
+use pinakes_format::record::{AnyRef, Date, LongText, Timestamp};
 
 use crate::frontend::international::RawInternational;
-use crate::object::segment::SegmentBuilder;
+use crate::object::SegmentBuilder;
 use crate::read::{
     Diagnostics, JsonValue, Lenient, MaybeBool, MaybeId, MaybeNumber, MaybeObject, MaybeText,
     identifier, parse_any_reference, parse_reference, times,

@@ -1,13 +1,12 @@
 //! Authors.
 
 use pinakes_format::entity::Entity;
-use pinakes_format::record::value::Id;
-use pinakes_format::record::{Affiliation, Author, AuthorIds, AuthorOrcid, OrcidProfile};
+use pinakes_format::record::{Affiliation, Author, AuthorIds, AuthorOrcid, Id, OrcidProfile};
 
 use crate::frontend::openalex::OpenAlexRecord;
 use crate::frontend::openalex::shared::*;
 use crate::frontend::reader::{BadRecord, LineReader};
-use crate::object::segment::SegmentBuilder;
+use crate::object::SegmentBuilder;
 use crate::read::{
     Diagnostics, MaybeId, MaybeList, MaybeNumber, MaybeObject, MaybeText, identifier, members,
     times,

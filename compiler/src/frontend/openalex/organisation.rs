@@ -1,10 +1,9 @@
 //! Institutions, publishers, funders, and institution types.
 
 use pinakes_format::entity::Entity;
-use pinakes_format::record::value::{Id, Timestamp, UtcTimestamp};
 use pinakes_format::record::{
-    AssociatedInstitution, Funder, FunderIds, Geo, Institution, InstitutionIds, InstitutionType,
-    Publisher, PublisherIds,
+    AssociatedInstitution, Funder, FunderIds, Geo, Id, Institution, InstitutionIds,
+    InstitutionType, Publisher, PublisherIds, Timestamp, UtcTimestamp,
 };
 
 use crate::frontend::detect::is_native;
@@ -13,7 +12,7 @@ use crate::frontend::openalex::OpenAlexRecord;
 use crate::frontend::openalex::parent::RawParent;
 use crate::frontend::openalex::shared::*;
 use crate::frontend::reader::{BadRecord, Identity, LineReader};
-use crate::object::segment::SegmentBuilder;
+use crate::object::SegmentBuilder;
 use crate::read::institution_types::provisional_id;
 use crate::read::{
     Diagnostics, MaybeId, MaybeList, MaybeNumber, MaybeObject, MaybeText, identifier, members,

@@ -6,7 +6,7 @@ use pinakes_format::entity::Entity;
 use serde::de::MapAccess;
 
 use crate::frontend::openalex::shared::RawReference;
-use crate::object::chains::NodeRef;
+use crate::object::NodeRef;
 use crate::read::{BadId, Diagnostics, Lenient, MaybeId, MaybeText, Members, clean, identifier};
 
 /// The parent in a line: a reference object, or an id alone.

@@ -1,13 +1,11 @@
 //! Members that the lines of several entities share.
 
 use pinakes_format::entity::Entity;
-use pinakes_format::record::value::{Ref, Timestamp};
-use pinakes_format::record::{Record, Role, SummaryStats, TopicShare, YearCounts};
+use pinakes_format::record::{Record, Ref, Role, SummaryStats, Timestamp, TopicShare, YearCounts};
 
 use crate::frontend::detect::is_native;
 use crate::frontend::reader::{BadRecord, Identity, LineReader, require_name};
-use crate::object::chains::NodeRef;
-use crate::object::segment::SegmentBuilder;
+use crate::object::{NodeRef, SegmentBuilder};
 use crate::read::identifier::{self};
 use crate::read::{
     Diagnostics, MaybeId, MaybeList, MaybeNumber, MaybeObject, MaybeText, members,

@@ -1,16 +1,15 @@
 //! Sources: journals, repositories and other venues.
 
 use pinakes_format::entity::Entity;
-use pinakes_format::record::value::Id;
 use pinakes_format::record::{
-    ApcPrice, HostName, Society, Source, SourceIds, Standing, YearPrice, YearPrices,
+    ApcPrice, HostName, Id, Society, Source, SourceIds, Standing, YearPrice, YearPrices,
 };
 use serde::de::{MapAccess, SeqAccess};
 
 use crate::frontend::openalex::OpenAlexRecord;
 use crate::frontend::openalex::shared::*;
 use crate::frontend::reader::{BadRecord, LineReader};
-use crate::object::segment::SegmentBuilder;
+use crate::object::SegmentBuilder;
 use crate::read::{
     Diagnostics, Lenient, MaybeBool, MaybeId, MaybeList, MaybeNumber, MaybeObject, MaybeText,
     MemberName, identifier, members, times,

@@ -1,16 +1,15 @@
 //! Topics, subfields, fields and domains.
 
 use pinakes_format::entity::Entity;
-use pinakes_format::record::value::{Id, ParentRef, Timestamp};
-use pinakes_format::record::{Domain, Field, Record, Subfield, TaxonomyIds, Topic, TopicIds};
+use pinakes_format::record::{
+    Domain, Field, Id, ParentRef, Record, Subfield, TaxonomyIds, Timestamp, Topic, TopicIds,
+};
 
 use crate::frontend::openalex::OpenAlexRecord;
 use crate::frontend::openalex::parent::RawParent;
 use crate::frontend::openalex::shared::*;
 use crate::frontend::reader::{BadRecord, Identity, LineReader, NO_PARENT};
-use crate::object::Origin;
-use crate::object::chains::NamedBy;
-use crate::object::segment::SegmentBuilder;
+use crate::object::{NamedBy, Origin, SegmentBuilder};
 use crate::read::{
     Diagnostics, MaybeId, MaybeList, MaybeNumber, MaybeObject, MaybeText, members, times,
 };

@@ -4,9 +4,11 @@ use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use pinakes_format::json::record_reader::RecordReader;
-use pinakes_format::record::gather::{Gather, Gathered, PathTree, find_path};
-use pinakes_format::record::{Author, Institution, Record, Source, schema_of};
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::record::gather::find_path;
+use pinakes_format::record::{
+    Author, Gather, Gathered, Institution, PathTree, Record, Source, schema_of,
+};
+use pinakes_format::storage::ReadError;
 
 use crate::frontend::side::keys;
 

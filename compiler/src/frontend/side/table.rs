@@ -4,10 +4,9 @@ use std::fmt;
 use std::path::Path;
 
 use pinakes_format::entity::Entity;
-use pinakes_format::record::stored::Stored;
-use pinakes_format::record::value::Table;
-use pinakes_format::record::writer::RecordWriter;
-use pinakes_format::record::{Author, Institution, Record, Source, pack, read};
+use pinakes_format::record::{
+    Author, Institution, Record, RecordWriter, Source, Stored, Table, pack, read,
+};
 use serde::de::IgnoredAny;
 
 use crate::error::{Error, Result};

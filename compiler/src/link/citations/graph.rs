@@ -8,12 +8,10 @@ use std::{
 
 use pinakes_format::entity::Entity;
 use pinakes_format::index::citations::{CitationsWriter, EncodedLists};
-use pinakes_format::schema::keys::Direction;
-use pinakes_format::schema::layout::schema_hash;
+use pinakes_format::schema::{Direction, schema_hash};
 use pinakes_format::snapshot::archive_path;
-use pinakes_format::storage::blobs::Spool;
-use pinakes_format::storage::header::{FileKind, Header};
 use pinakes_format::storage::mmap::Map;
+use pinakes_format::storage::{FileKind, Header, Spool};
 
 use crate::error::{Error, Result};
 use crate::link::citations::UNRESOLVED;

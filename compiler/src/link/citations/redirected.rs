@@ -1,8 +1,8 @@
 //! Finds the records whose references lead elsewhere because a merge is new, undone or another.
 
 use pinakes_format::entity::Entity;
-use pinakes_format::schema::keys::{Direction, keys_of};
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::schema::{Direction, keys_of};
+use pinakes_format::storage::ReadError;
 
 use crate::error::Result;
 use crate::link::atomic_bitset::AtomicBitset;

@@ -10,11 +10,10 @@ use std::{
 
 use pinakes_format::entity::{Entity, NO_ID};
 use pinakes_format::index::citations::CitationsFile;
-use pinakes_format::schema::keys::{Direction, keys_of};
+use pinakes_format::schema::{Direction, keys_of};
 use pinakes_format::snapshot::Snapshot;
-use pinakes_format::storage::blobs::unnamed_file;
-use pinakes_format::storage::error::ReadError;
 use pinakes_format::storage::mmap::Map;
+use pinakes_format::storage::{ReadError, unnamed_file};
 
 use crate::error::Result;
 use crate::external_sort::{Sorter, Spill, read_array};

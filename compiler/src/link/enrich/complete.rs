@@ -2,9 +2,7 @@
 
 use pinakes_format::entity::Entity;
 use pinakes_format::record;
-use pinakes_format::record::value::Table;
-use pinakes_format::record::writer::RecordWriter;
-use pinakes_format::record::{Author, Institution, Source};
+use pinakes_format::record::{Author, Institution, RecordWriter, Source, Table};
 
 use crate::error::Result;
 use crate::frontend::side::join_keys::JoinKeys;

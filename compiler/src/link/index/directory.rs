@@ -7,12 +7,9 @@ use std::{
 
 use pinakes_format::entity::Entity;
 use pinakes_format::index::targets::TargetsWriter;
-use pinakes_format::schema::keys::{Keys, Terms};
-use pinakes_format::schema::layout::schema_hash;
+use pinakes_format::schema::{Keys, Terms, schema_hash};
 use pinakes_format::snapshot::{OpenError, Snapshot, archive_path, open_draft_archive};
-use pinakes_format::storage::archive::Archive;
-use pinakes_format::storage::file_writer::{VALUES, Written};
-use pinakes_format::storage::header::{FileKind, Header};
+use pinakes_format::storage::{Archive, FileKind, Header, VALUES, Written};
 
 use crate::error::{Error, Result};
 use crate::link::context::WrittenFile;

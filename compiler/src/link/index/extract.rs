@@ -12,11 +12,11 @@ use pinakes_format::index::orders::sortable_integer;
 use pinakes_format::index::term_lists::{Term, text_term};
 use pinakes_format::json::record_reader::RecordReader;
 use pinakes_format::json::render::RecordStore;
-use pinakes_format::record::gather::{Gather, Gathered, PathTarget};
-use pinakes_format::schema::keys::{Direction, Keys, PathUse, Terms, Values, keys_of};
-use pinakes_format::schema::texts::{TextPaths, text_paths};
+use pinakes_format::record::{Gather, Gathered, PathTarget};
+use pinakes_format::schema::keys::PathUse;
+use pinakes_format::schema::{Direction, Keys, Terms, TextPaths, Values, keys_of, text_paths};
 use pinakes_format::snapshot::Snapshot;
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::ReadError;
 use pinakes_format::text::fold::fold;
 use pinakes_format::with_record;
 

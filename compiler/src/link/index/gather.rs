@@ -4,7 +4,7 @@ use std::{io, ops::Range};
 
 use pinakes_format::entity::Entity;
 use pinakes_format::index::bitset::CHUNK_ROWS;
-use pinakes_format::schema::keys::keys_of;
+use pinakes_format::schema::keys_of;
 use pinakes_format::snapshot::Snapshot;
 
 use crate::link::context::{Linker, unreadable};

@@ -39,12 +39,9 @@ use pinakes_format::autocomplete::Ranking;
 use pinakes_format::entity::Entity;
 use pinakes_format::index::dictionary::Dictionary;
 use pinakes_format::index::orders::OrdersFile;
-use pinakes_format::schema::keys::{Keys, keys_of};
-use pinakes_format::schema::texts::text_paths;
+use pinakes_format::schema::{Keys, keys_of, text_paths};
 use pinakes_format::snapshot::Snapshot;
-use pinakes_format::storage::blobs::Spool;
-use pinakes_format::storage::header::FileKind;
-use pinakes_format::storage::manifest::Counts;
+use pinakes_format::storage::{Counts, FileKind, Spool};
 
 use crate::error::{Error, Result};
 use crate::link::context::{Linker, WrittenFile, inconsistent_object, unreadable};

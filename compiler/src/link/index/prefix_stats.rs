@@ -20,8 +20,7 @@ use pinakes_format::index::bitset::word_bits;
 use pinakes_format::index::dictionary::{BLOCK_ROWS_MAX, Dictionary};
 use pinakes_format::index::postings::PostingsBuilder;
 use pinakes_format::index::prefix_stats::{PrefixStatsWriter, PrefixSummary, SUMMARY_BYTES};
-use pinakes_format::storage::file_writer::Written;
-use pinakes_format::storage::header::Header;
+use pinakes_format::storage::{Header, Written};
 use pinakes_format::text::fold::shared_bytes;
 
 use crate::external_sort::{Sorter, Spill, read_array};

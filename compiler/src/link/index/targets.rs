@@ -11,10 +11,9 @@ use std::{
 
 use pinakes_format::entity::Entity;
 use pinakes_format::index::targets::TargetsWriter;
-use pinakes_format::schema::keys::{Keys, Terms};
+use pinakes_format::schema::{Keys, Terms};
 use pinakes_format::snapshot::Snapshot;
-use pinakes_format::storage::blobs::{Spool, Spooled};
-use pinakes_format::storage::file_writer::Written;
+use pinakes_format::storage::{Spool, Spooled, Written};
 
 use crate::error::Unreadable;
 use crate::link::index::extract::Extracted;

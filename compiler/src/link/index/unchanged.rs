@@ -13,8 +13,7 @@ use std::io::{self, BufWriter, Write};
 use pinakes_format::entity::Entity;
 use pinakes_format::index::bitset::word_bits;
 use pinakes_format::snapshot::Snapshot;
-use pinakes_format::storage::blobs::unnamed_file;
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::{ReadError, unnamed_file};
 
 use crate::link::column::Column;
 use crate::link::context::Linker;

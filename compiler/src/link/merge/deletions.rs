@@ -17,8 +17,7 @@ use std::{
 use pinakes_format::entity::Entity;
 
 use crate::link::context::Linker;
-use crate::object::id_blocks::{Deletion, IdBlock};
-use crate::object::{Origin, RecordKey};
+use crate::object::{Deletion, IdBlock, Origin, RecordKey};
 
 /// A walk over the deleted ids of one entity. Ask for ids in ascending order.
 pub(crate) struct Deletions<'o> {

@@ -7,7 +7,7 @@ use std::{
 };
 
 use pinakes_format::entity::{Entity, NO_ID};
-use pinakes_format::storage::blobs::unnamed_file;
+use pinakes_format::storage::unnamed_file;
 
 use crate::error::Result;
 use crate::external_sort::{Sorter, Spill, read_array};
@@ -18,9 +18,7 @@ use crate::link::merge::deletions::{DeletionCounts, Deletions};
 use crate::link::merge::redirects::{Merges, Redirects};
 use crate::link::tally::Tally;
 use crate::link::taxonomy::Sum;
-use crate::object::key::{RecordPlace, count_of, rank_of};
-use crate::object::segment::Segment;
-use crate::object::{Origin, RecordKey};
+use crate::object::{Origin, RecordKey, RecordPlace, Segment, count_of, rank_of};
 use crate::parallel;
 
 /// The rows of one entity.

@@ -15,8 +15,7 @@ use std::{
 
 use pinakes_format::entity::Entity;
 use pinakes_format::record;
-use pinakes_format::record::Output;
-use pinakes_format::record::slot::{Slot, SlotNumber};
+use pinakes_format::record::{Output, Slot, SlotNumber};
 
 use crate::error::{Error, Result};
 use crate::link::context::{Linker, Segments, broken_object, inconsistent_object};

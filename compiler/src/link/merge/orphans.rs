@@ -11,8 +11,7 @@ use crate::link::context::{Linker, Segments, broken_object, inconsistent_object}
 use crate::link::merge::copies::each_winner;
 use crate::link::merge::deletions::Deletions;
 use crate::link::merge::redirects::Redirects;
-use crate::object::RecordKey;
-use crate::object::segment::Segment;
+use crate::object::{RecordKey, Segment};
 
 /// The ids of the subfields, fields and domains that any input names.
 pub(crate) struct TopicParents {

@@ -14,7 +14,7 @@ use std::{
 };
 
 use pinakes_format::entity::{Entity, NO_ID};
-use pinakes_format::storage::blobs::unnamed_file;
+use pinakes_format::storage::unnamed_file;
 
 use crate::error::Result;
 use crate::external_sort::{Sorter, Spill, read_array};
@@ -22,8 +22,7 @@ use crate::link::atomic_bitset::AtomicBitset;
 use crate::link::column::{Column, KeyColumn};
 use crate::link::context::{Linker, Segments};
 use crate::link::merge::copies::each_winner;
-use crate::object::id_blocks::{ListedId, Merge};
-use crate::object::{Origin, RecordKey};
+use crate::object::{ListedId, Merge, Origin, RecordKey};
 
 /// The merges of one entity, ascending by the merged id, the newest merge of each id.
 pub(crate) struct Merges {

@@ -12,12 +12,10 @@ use std::io::{self, BufWriter, Write};
 
 use pinakes_format::entity::Entity;
 use pinakes_format::json::record_reader::RecordReader;
-use pinakes_format::record::gather::{Gather, Gathered, PathTree};
-use pinakes_format::record::{self, Record};
-use pinakes_format::schema::keys::keys_of;
+use pinakes_format::record::{self, Gather, Gathered, PathTree, Record};
+use pinakes_format::schema::keys_of;
 use pinakes_format::snapshot::Snapshot;
-use pinakes_format::storage::blobs::unnamed_file;
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::{ReadError, unnamed_file};
 use pinakes_format::with_record;
 
 use crate::error::Result;

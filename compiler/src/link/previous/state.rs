@@ -15,10 +15,9 @@ use std::{
 };
 
 use pinakes_format::entity::Entity;
-use pinakes_format::schema::layout::schema_hash;
-use pinakes_format::storage::blobs::Spool;
-use pinakes_format::storage::header::FORMAT_VERSION;
+use pinakes_format::schema::schema_hash;
 use pinakes_format::storage::mmap::Map;
+use pinakes_format::storage::{FORMAT_VERSION, Spool};
 
 use crate::link::merge::entity_rows::EntityRows;
 use crate::object::directory::OBJECT_VERSION;

@@ -8,9 +8,7 @@ use crate::link::context::Segments;
 use crate::link::enrich::tables::SideTables;
 use crate::link::merge::entity_rows::{EntityRows, Sums};
 use crate::link::resolve::resolved::ResolvedSymbols;
-use crate::object::key::RecordPlace;
-use crate::object::segment::Segment;
-use crate::object::symbols::Symbol;
+use crate::object::{RecordPlace, Segment, Symbol};
 
 /// The merged and resolved inputs of a run. Immutable.
 pub(crate) struct LinkInputs<'o> {

@@ -2,9 +2,7 @@
 
 use pinakes_format::entity::{Entity, NO_ID};
 use pinakes_format::json::render::RecordBytes;
-use pinakes_format::record::slot::{RenumberedCopy, Slot, SlotNumber};
-use pinakes_format::record::value::NO_CODE;
-use pinakes_format::record::{self, Record};
+use pinakes_format::record::{self, NO_CODE, Record, RenumberedCopy, Slot, SlotNumber};
 use pinakes_format::with_record;
 use rkyv::ser::allocator::Arena;
 
@@ -14,9 +12,7 @@ use crate::link::record::inputs::LinkInputs;
 use crate::link::record::source_types::SourceTypes;
 use crate::link::resolve::changes::Changes;
 use crate::link::resolve::taxonomy_tree::TaxonomyTree;
-use crate::object::Origin;
-use crate::object::key::RecordPlace;
-use crate::object::segment::Segment;
+use crate::object::{Origin, RecordPlace, Segment};
 
 /// Links records of merged and resolved inputs. Immutable, so that all threads share it.
 pub(crate) struct RecordLinker<'a, 'o> {

@@ -11,11 +11,11 @@
 
 use pinakes_format::entity::{Entity, NO_ID};
 use pinakes_format::json::render::RecordBytes;
-use pinakes_format::record::slot::{RenumberedCopy, Slot};
-use pinakes_format::record::value::{NO_CODE, TABLE_FIRST, TABLE_NAMES};
-use pinakes_format::record::{self, Record};
+use pinakes_format::record::{
+    self, NO_CODE, Record, RenumberedCopy, Slot, TABLE_FIRST, TABLE_NAMES,
+};
 use pinakes_format::snapshot::{LookupResult, Snapshot};
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::ReadError;
 use pinakes_format::with_record;
 
 use crate::link::record::inputs::LinkInputs;
@@ -23,7 +23,7 @@ use crate::link::record::linker::{LinkedRecord, append_record};
 use crate::link::resolve::changes::Changes;
 use crate::link::resolve::unresolved::UnresolvedSymbols;
 use crate::link::take_over::TakeOver;
-use crate::object::symbols::Symbol;
+use crate::object::Symbol;
 
 /// The records of the previous snapshot.
 pub(crate) struct OldRecords<'a> {

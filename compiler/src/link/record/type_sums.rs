@@ -5,10 +5,8 @@ use std::collections::BTreeMap;
 use pinakes_format::entity::Entity;
 use pinakes_format::json::record_reader::RecordReader;
 use pinakes_format::record;
-use pinakes_format::record::Institution;
-use pinakes_format::record::stored::{Stored, StoredObject};
-use pinakes_format::record::value::{Code, Table};
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::record::{Code, Institution, Stored, StoredObject, Table};
+use pinakes_format::storage::ReadError;
 
 use crate::error::Result;
 use crate::link::context::{broken_object, inconsistent_object};

@@ -11,7 +11,7 @@ use pinakes_format::entity::Entity;
 
 use crate::link::atomic_bitset::RankBitset;
 use crate::link::resolve::unresolved::UnresolvedSymbol;
-use crate::object::symbols::Symbol;
+use crate::object::Symbol;
 
 /// The new numbers of kept rows and codes.
 pub(crate) struct Renumbering {

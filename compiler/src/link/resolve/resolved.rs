@@ -15,8 +15,8 @@ use std::{
 };
 
 use pinakes_format::entity::{Entity, NO_ID};
-use pinakes_format::record::value::Table;
-use pinakes_format::storage::blobs::unnamed_file;
+use pinakes_format::record::Table;
+use pinakes_format::storage::unnamed_file;
 
 use crate::error::{Error, Result};
 use crate::external_sort::{Sorted, Sorter};
@@ -25,8 +25,7 @@ use crate::link::context::{Linker, Segments, check_rows, inconsistent_object};
 use crate::link::merge::entity_rows::EntityRows;
 use crate::link::resolve::renumbering::Renumbering;
 use crate::link::resolve::unresolved::{NO_PLACE, UnresolvedSymbol, UnresolvedSymbols};
-use crate::object::segment::Segment;
-use crate::object::symbols::Symbol;
+use crate::object::{Segment, Symbol};
 use crate::parallel;
 use crate::read::institution_types::FIXED;
 

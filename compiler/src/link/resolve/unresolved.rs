@@ -13,14 +13,14 @@ use std::{
 };
 
 use pinakes_format::entity::NO_ID;
-use pinakes_format::record::value::{TABLE_FIRST, TABLE_NAMES, Table};
-use pinakes_format::storage::blobs::unnamed_file;
+use pinakes_format::record::{TABLE_FIRST, TABLE_NAMES, Table};
 use pinakes_format::storage::mmap::Map;
+use pinakes_format::storage::unnamed_file;
 
 use crate::external_sort::{Spill, read_array};
 use crate::link::column::Column;
 use crate::link::context::Linker;
-use crate::object::symbols::Symbol;
+use crate::object::Symbol;
 
 /// An upper bound of symbol kinds: entities and tables of codes.
 const KINDS_MAX: usize = TABLE_FIRST as usize + TABLE_NAMES.len() + 1;

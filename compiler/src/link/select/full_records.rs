@@ -7,12 +7,9 @@ use pinakes_format::index::encoding::ReferenceLookup;
 use pinakes_format::index::term_lists::{Term, text_term};
 use pinakes_format::json::record_reader::RecordReader;
 use pinakes_format::json::render::RecordBytes;
-use pinakes_format::record::gather::{Gather, Gathered, PathTree};
-use pinakes_format::record::slot::Slot;
-use pinakes_format::record::value::NO_CODE;
-use pinakes_format::record::{self, Record};
+use pinakes_format::record::{self, Gather, Gathered, NO_CODE, PathTree, Record, Slot};
 use pinakes_format::snapshot::RecordLookup;
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::ReadError;
 use pinakes_format::with_record;
 
 use crate::error::Result;

@@ -22,8 +22,8 @@ use pinakes_format::entity::Entity;
 use pinakes_format::index::bitset::word_bits;
 use pinakes_format::index::encoding::ReferenceLookup;
 use pinakes_format::query::Predicate;
-use pinakes_format::record::value::{NO_CODE, Table};
-use pinakes_format::storage::blobs::unnamed_file;
+use pinakes_format::record::{NO_CODE, Table};
+use pinakes_format::storage::unnamed_file;
 
 use crate::error::{Error, Result};
 use crate::external_sort::Spill;

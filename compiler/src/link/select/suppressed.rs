@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use pinakes_format::entity::Entity;
 use pinakes_format::snapshot::RecordLookup;
 use pinakes_format::snapshot::suppression_list::SuppressionList;
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::ReadError;
 
 use crate::link::atomic_bitset::{AtomicBitset, RankBitset};
 use crate::link::resolve::renumbering::Placeholders;

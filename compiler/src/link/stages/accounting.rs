@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use pinakes_format::entity::Entity;
-use pinakes_format::storage::manifest::Counts;
+use pinakes_format::storage::Counts;
 
 use crate::error::{Error, Result};
 use crate::frontend::id_lists::DELETED_IDS;

@@ -8,11 +8,9 @@ use std::{
 };
 
 use pinakes_format::entity::Entity;
-use pinakes_format::schema::layout::schema_hash;
+use pinakes_format::schema::schema_hash;
 use pinakes_format::snapshot::archive_path;
-use pinakes_format::storage::header::{FileKind, HEADER_BYTES, Header};
-use pinakes_format::storage::manifest;
-use pinakes_format::storage::manifest::Counts;
+use pinakes_format::storage::{Counts, FileKind, HEADER_BYTES, Header, manifest};
 
 use crate::error::{Error, Result};
 use crate::link::index::unchanged::Earlier;

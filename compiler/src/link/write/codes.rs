@@ -2,11 +2,10 @@
 
 use std::path::Path;
 
-use pinakes_format::record::value::{TABLE_FIRST, TABLE_NAMES};
-use pinakes_format::schema::layout::schema_hash;
+use pinakes_format::record::{TABLE_FIRST, TABLE_NAMES};
+use pinakes_format::schema::schema_hash;
 use pinakes_format::snapshot::archive_path;
-use pinakes_format::storage::blobs::BlobsWriter;
-use pinakes_format::storage::header::{FileKind, Header};
+use pinakes_format::storage::{BlobsWriter, FileKind, Header};
 
 use crate::error::{Error, Result};
 use crate::link::context::{WrittenFile, inconsistent_object};

@@ -6,13 +6,9 @@ use std::{
 };
 
 use pinakes_format::entity::Entity;
-use pinakes_format::schema::layout::schema_hash;
+use pinakes_format::schema::schema_hash;
 use pinakes_format::snapshot::archive_path;
-use pinakes_format::storage::blobs::BlobsWriter;
-use pinakes_format::storage::file_writer::Written;
-use pinakes_format::storage::header::{FileKind, Header};
-use pinakes_format::storage::ids::ColumnsWriter;
-use pinakes_format::storage::names::NamesWriter;
+use pinakes_format::storage::{BlobsWriter, ColumnsWriter, FileKind, Header, NamesWriter, Written};
 
 use crate::error::{Error, Result};
 use crate::link::column::{IdRow, KeyColumn};

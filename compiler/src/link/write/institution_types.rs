@@ -2,9 +2,7 @@
 
 use pinakes_format::entity::Entity;
 use pinakes_format::record;
-use pinakes_format::record::InstitutionType;
-use pinakes_format::record::value::{Code, Id, Table, UtcTimestamp};
-use pinakes_format::record::writer::RecordWriter;
+use pinakes_format::record::{Code, Id, InstitutionType, RecordWriter, Table, UtcTimestamp};
 
 use crate::error::Result;
 use crate::link::context::{broken_object, inconsistent_object};

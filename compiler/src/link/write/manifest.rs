@@ -7,13 +7,12 @@ use std::{
     path::Path,
 };
 
-use pinakes_format::schema::layout::{schema_digits, schema_hash};
+use pinakes_format::schema::{schema_digits, schema_hash};
 use pinakes_format::snapshot::{archive_path, archives};
-use pinakes_format::storage::file_writer::{Written, append_levels};
-use pinakes_format::storage::header::{FORMAT_VERSION, HEADER_BYTES, Header};
-use pinakes_format::storage::manifest;
-use pinakes_format::storage::manifest::{
-    Counts, FileEntry, HASHES, MANIFEST, Manifest, REPORT, SourceParts,
+use pinakes_format::storage::manifest::{HASHES, REPORT, SourceParts};
+use pinakes_format::storage::{
+    Counts, FORMAT_VERSION, FileEntry, HEADER_BYTES, Header, MANIFEST, Manifest, Written,
+    append_levels, manifest,
 };
 use pinakes_format::text::time;
 

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, sync::LazyLock};
 
-use pinakes_format::record::value::Table;
+use pinakes_format::record::Table;
 
 type NameByCode = HashMap<&'static str, &'static str>;
 

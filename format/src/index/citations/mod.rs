@@ -26,11 +26,8 @@ mod write;
 use std::ops::Range;
 
 use crate::index::postings::Postings;
-use crate::schema::keys::Direction;
-use crate::storage::archive::{Archive, ArchiveError, InArchive};
-use crate::storage::error::ReadError;
-use crate::storage::header::HEADER_BYTES;
-use crate::storage::leb128;
+use crate::schema::Direction;
+use crate::storage::{Archive, ArchiveError, HEADER_BYTES, InArchive, ReadError, leb128};
 
 pub use crate::index::citations::write::{CitationsWriter, EncodedLists};
 

@@ -3,7 +3,7 @@
 use crate::index::bitset::Bitset;
 use crate::index::check::{CheckError, ensure, hash_of_link};
 use crate::index::citations::{BLOCK_LISTS, CODED_ROWS_MAX, CitationsFile, RowList, Section, code};
-use crate::schema::keys::Direction;
+use crate::schema::Direction;
 use crate::storage::leb128;
 
 impl CitationsFile {

@@ -7,11 +7,8 @@ use std::{
 
 use crate::index::citations::{BLOCK_LISTS, CODED_ROWS_MAX, DIRECTORY_FIELDS, code};
 use crate::index::postings::PostingsBuilder;
-use crate::schema::keys::Direction;
-use crate::storage::blobs::Spool;
-use crate::storage::file_writer::{FileWriter, Written};
-use crate::storage::header::{HEADER_BYTES, Header};
-use crate::storage::leb128;
+use crate::schema::Direction;
+use crate::storage::{FileWriter, HEADER_BYTES, Header, Spool, Written, leb128};
 
 /// Writes the lists of references, one for each record, and then of citations, one for each row.
 pub struct CitationsWriter {

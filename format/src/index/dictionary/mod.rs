@@ -21,10 +21,7 @@ use std::ops::Range;
 use crate::index::fst_shards::FstShards;
 use crate::index::postings::Postings;
 use crate::index::text_blocks::{BlocksCursor, TextBlocks};
-use crate::storage::archive::{Archive, ArchiveError, InArchive};
-use crate::storage::error::ReadError;
-use crate::storage::header::HEADER_BYTES;
-use crate::storage::leb128;
+use crate::storage::{Archive, ArchiveError, HEADER_BYTES, InArchive, ReadError, leb128};
 
 pub use crate::index::dictionary::write::{DictionaryWriter, RowsBuilder};
 

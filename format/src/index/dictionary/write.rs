@@ -8,10 +8,7 @@ use std::{
 use crate::index::dictionary::{BLOCK_BYTES, BLOCK_ROWS_MAX, MARK_BITS};
 use crate::index::postings::PostingsBuilder;
 use crate::index::text_blocks::{TextBlocksWriter, WrittenBlocks};
-use crate::storage::blobs::Spool;
-use crate::storage::file_writer::{FileWriter, Written};
-use crate::storage::header::Header;
-use crate::storage::leb128;
+use crate::storage::{FileWriter, Header, Spool, Written, leb128};
 
 /// Collects the rows of a text.
 #[derive(Default)]

@@ -26,11 +26,7 @@ use std::{
 
 use fst::{IntoStreamer, Map, MapBuilder, Streamer};
 
-use crate::storage::archive::{Archive, ArchiveError};
-use crate::storage::blobs::Spool;
-use crate::storage::error::ReadError;
-use crate::storage::file_writer::FileWriter;
-use crate::storage::header::HEADER_BYTES;
+use crate::storage::{Archive, ArchiveError, FileWriter, HEADER_BYTES, ReadError, Spool};
 
 /// Size at which the writer closes a shard, in bytes.
 const SHARD_BYTES: u64 = 15 << 20;

@@ -4,7 +4,7 @@ use fst::Streamer;
 
 use crate::index::check::{CheckError, ensure};
 use crate::index::fst_shards::FstShards;
-use crate::storage::archive::Archive;
+use crate::storage::Archive;
 
 impl FstShards {
     /// Checks every FST and the order of all texts, and calls `visit` with each text and its number.

@@ -44,11 +44,10 @@ use crate::index::bitset::{CHUNK_ROWS, ChunkBits, EMPTY_CHUNK, count_set_bits};
 use crate::index::orders::layout::{DIRECTORY_FIELDS, OrderLayout, interval_bits};
 use crate::index::postings::BITSET_BYTES;
 use crate::schema::keys;
-use crate::storage::archive::{Archive, ArchiveError, InArchive, little_endian, search_steps};
-use crate::storage::error::ReadError;
-use crate::storage::header::HEADER_BYTES;
-use crate::storage::ids::Ids;
-use crate::storage::integrity::CHUNK_BYTES;
+use crate::storage::{
+    Archive, ArchiveError, CHUNK_BYTES, HEADER_BYTES, Ids, InArchive, ReadError, little_endian,
+    search_steps,
+};
 
 pub use crate::index::orders::write::{
     FirstPass, OrderParts, OrdersWriter, PassBuilder, RankedRow, RankedValue,

@@ -3,8 +3,8 @@
 use crate::index::bitset::{Bitset, CHUNK_ROWS};
 use crate::index::check::{CheckError, ensure};
 use crate::index::orders::{Order, RankSource};
-use crate::schema::keys::Values;
-use crate::storage::ids::Ids;
+use crate::schema::Values;
+use crate::storage::Ids;
 
 /// The code and the id of a row.
 #[derive(Clone, Copy)]

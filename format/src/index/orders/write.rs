@@ -11,9 +11,7 @@ use std::{
 
 use crate::index::bitset::{CHUNK_ROWS, EMPTY_CHUNK};
 use crate::index::orders::layout::{OrderLayout, interval_bits};
-use crate::storage::blobs::{Spool, Spooled};
-use crate::storage::file_writer::{FileWriter, Written};
-use crate::storage::header::Header;
+use crate::storage::{FileWriter, Header, Spool, Spooled, Written};
 
 /// The number of checkpoints that an order of many rows aims at.
 const CHECKPOINTS_AIM: usize = 128;

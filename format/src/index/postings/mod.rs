@@ -26,9 +26,7 @@ use std::ops::Range;
 use crate::index::bitset::{
     CHUNK_ROWS, ChunkBits, EMPTY_CHUNK, count_set_bits, each_bit, intersect,
 };
-use crate::storage::archive::Archive;
-use crate::storage::error::ReadError;
-use crate::storage::integrity::CHUNK_BYTES;
+use crate::storage::{Archive, CHUNK_BYTES, ReadError};
 
 /// The most rows that an array container holds. A bitmap takes fewer bytes from there on.
 pub const ARRAY_ROWS_MAX: usize = 4_096;

@@ -28,11 +28,9 @@ use std::{
 
 use crate::index::fst_shards::{FstShards, FstShardsWriter};
 use crate::index::postings::{Postings, PostingsBuilder};
-use crate::storage::archive::{Archive, ArchiveError, InArchive};
-use crate::storage::blobs::Spool;
-use crate::storage::error::ReadError;
-use crate::storage::file_writer::{FileWriter, Written};
-use crate::storage::header::{HEADER_BYTES, Header};
+use crate::storage::{
+    Archive, ArchiveError, FileWriter, HEADER_BYTES, Header, InArchive, ReadError, Spool, Written,
+};
 
 /// The most rows that a summary lists.
 pub const BEST_MAX: usize = 10;

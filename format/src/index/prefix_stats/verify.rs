@@ -4,7 +4,7 @@ use crate::index::bitset::Bitset;
 use crate::index::check::{CheckError, ensure};
 use crate::index::dictionary::{BLOCK_ROWS_MAX, Dictionary};
 use crate::index::prefix_stats::{BEST_MAX, PrefixStats, SUMMARY_BYTES};
-use crate::storage::header::HEADER_BYTES;
+use crate::storage::HEADER_BYTES;
 
 impl PrefixStats {
     /// Checks summaries and row sets against the words. `rows` is the number of records; `seen` has

@@ -22,10 +22,7 @@ mod verify;
 mod write;
 
 use crate::index::bitset::CHUNK_ROWS;
-use crate::storage::archive::{Archive, ArchiveError, InArchive};
-use crate::storage::error::ReadError;
-use crate::storage::header::HEADER_BYTES;
-use crate::storage::leb128;
+use crate::storage::{Archive, ArchiveError, HEADER_BYTES, InArchive, ReadError, leb128};
 
 pub use crate::index::targets::write::TargetsWriter;
 

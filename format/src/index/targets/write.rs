@@ -6,10 +6,7 @@ use std::{
 };
 
 use crate::index::targets::{BLOCK_RECORDS, row_width};
-use crate::storage::blobs::Spool;
-use crate::storage::file_writer::{FileWriter, Written};
-use crate::storage::header::Header;
-use crate::storage::leb128;
+use crate::storage::{FileWriter, Header, Spool, Written, leb128};
 
 /// Writes the rows of each record, for all paths at a time.
 pub struct TargetsWriter {

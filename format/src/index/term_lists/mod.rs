@@ -24,14 +24,11 @@ use std::{
 };
 
 use crate::index::postings::{Postings, PostingsBuilder};
-use crate::schema::keys::Terms;
-use crate::storage::archive::{
-    Archive, ArchiveError, InArchive, SHORT_SEARCH_BYTES, little_endian,
+use crate::schema::Terms;
+use crate::storage::{
+    Archive, ArchiveError, FileWriter, HEADER_BYTES, Header, InArchive, ReadError,
+    SHORT_SEARCH_BYTES, Spool, Written, little_endian,
 };
-use crate::storage::blobs::Spool;
-use crate::storage::error::ReadError;
-use crate::storage::file_writer::{FileWriter, Written};
-use crate::storage::header::{HEADER_BYTES, Header};
 
 /// Size of an offset, in bytes. Most terms of a large file have one row, so offsets are a fourth of it.
 const OFFSET_BYTES: usize = 5;

@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::index::bitset::Bitset;
 use crate::index::check::{CheckError, ensure};
 use crate::index::term_lists::{DIRECTORY_ENTRY_BYTES, ListsLayout, Term, TermListsFile};
-use crate::storage::header::HEADER_BYTES;
+use crate::storage::HEADER_BYTES;
 
 impl TermListsFile {
     /// Checks the lists of a path. All their rows must lie in `rows`.

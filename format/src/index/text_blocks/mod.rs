@@ -24,10 +24,7 @@ mod write;
 use std::ops::Range;
 
 use crate::index::fst_shards::FstShards;
-use crate::storage::archive::Archive;
-use crate::storage::error::ReadError;
-use crate::storage::header::HEADER_BYTES;
-use crate::storage::leb128;
+use crate::storage::{Archive, HEADER_BYTES, ReadError, leb128};
 
 pub(super) use crate::index::text_blocks::write::{TextBlocksWriter, WrittenBlocks};
 

@@ -2,7 +2,7 @@
 
 use crate::index::check::{CheckError, ensure};
 use crate::index::text_blocks::TextBlocks;
-use crate::storage::archive::Archive;
+use crate::storage::Archive;
 
 impl TextBlocks {
     /// Checks the order of the texts and the separators. Calls `visit` with each text and the block from the text's entry on;

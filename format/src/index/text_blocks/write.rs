@@ -6,8 +6,7 @@ use std::{
 };
 
 use crate::index::fst_shards::FstShardsWriter;
-use crate::storage::file_writer::FileWriter;
-use crate::storage::leb128;
+use crate::storage::{FileWriter, leb128};
 
 /// Where readers find the blocks, beside the bytes of the blocks themselves.
 pub struct WrittenBlocks {

@@ -11,7 +11,7 @@ use crate::matching::institutions::vocabulary::DEPARTMENTS;
 use crate::matching::outputs::best_first;
 use crate::query::{Deadline, QueryError};
 use crate::snapshot::Snapshot;
-use crate::storage::error::ReadError;
+use crate::storage::ReadError;
 use crate::text::fold::fold;
 
 /// Words of a segment from which on parts of it are windows too, and the words of a part.

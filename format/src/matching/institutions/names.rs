@@ -8,11 +8,9 @@ use crate::matching::countries::country_of;
 use crate::matching::institutions::affiliation::Affiliation;
 use crate::matching::institutions::places::{Place, part_of, place_of, school_of, words_of_name};
 use crate::matching::institutions::{Found, QUALITY_SURE};
-use crate::record::Institution;
-use crate::record::gather::{Gather, Gathered, PathTree};
-use crate::record::tree_of;
+use crate::record::{Gather, Gathered, Institution, PathTree, tree_of};
 use crate::snapshot::Snapshot;
-use crate::storage::error::ReadError;
+use crate::storage::ReadError;
 use crate::text::fold::fold;
 
 /// How well a part of a name agrees.

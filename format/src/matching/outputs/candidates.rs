@@ -7,7 +7,7 @@ use crate::index::full_text::{IDF_STEPS, NO_ROW, idf};
 use crate::matching::citation::Citation;
 use crate::query::{Deadline, QueryError, TrueTerm, TrueTerms};
 use crate::snapshot::Snapshot;
-use crate::storage::error::ReadError;
+use crate::storage::ReadError;
 use crate::text::analyzer::Languages;
 
 /// Records that are read.

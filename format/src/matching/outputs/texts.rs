@@ -3,11 +3,9 @@
 use std::sync::LazyLock;
 
 use crate::entity::Entity;
-use crate::record::Output;
-use crate::record::gather::{Gather, Gathered, PathTree};
-use crate::record::tree_of;
+use crate::record::{Gather, Gathered, Output, PathTree, tree_of};
 use crate::snapshot::Snapshot;
-use crate::storage::error::ReadError;
+use crate::storage::ReadError;
 
 /// Authors of a record whose names are read.
 const AUTHORS_MAX: usize = 40;

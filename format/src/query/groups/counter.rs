@@ -1,6 +1,6 @@
 //! Counters of codes, the numbers that name the groups of a key.
 
-use crate::storage::error::ReadError;
+use crate::storage::ReadError;
 
 /// The code of rows without a value.
 pub(super) const NULL: u64 = u64::MAX;

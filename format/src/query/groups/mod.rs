@@ -39,7 +39,7 @@ use crate::query::parse::grouping::Grouping;
 use crate::query::parse::query::Query;
 use crate::query::rows::deadline::{Deadline, QueryError};
 use crate::snapshot::Snapshot;
-use crate::storage::error::ReadError;
+use crate::storage::ReadError;
 
 #[cfg(test)]
 pub(super) use crate::query::groups::source::count_common;

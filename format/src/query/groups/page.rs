@@ -7,7 +7,7 @@ use crate::query::groups::source::{Rank, Source};
 use crate::query::parse::grouping::{GroupPart, GroupSort};
 use crate::query::rows::deadline::{Deadline, QueryError};
 use crate::snapshot::Snapshot;
-use crate::storage::error::ReadError;
+use crate::storage::ReadError;
 
 /// The order of groups.
 pub(super) struct PageOrder<'a, 's> {

@@ -30,9 +30,9 @@ use crate::query::parse::query::Query;
 use crate::query::parse::statistics_keys::{CITATIONS, StatisticsKeys};
 use crate::query::rows::deadline::{Deadline, QueryError};
 use crate::query::rows::intersection::Intersection;
-use crate::schema::keys::Values;
+use crate::schema::Values;
 use crate::snapshot::Snapshot;
-use crate::storage::error::ReadError;
+use crate::storage::ReadError;
 
 /// The keys by which outputs are shared out.
 const STATUS: &str = "open_access.oa_status";

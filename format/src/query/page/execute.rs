@@ -15,7 +15,7 @@ use crate::query::rows::deadline::{Deadline, QueryError};
 use crate::query::rows::intersection::Intersection;
 use crate::query::search::{RankedPage, RankedRow, SearchSummary};
 use crate::snapshot::Snapshot;
-use crate::storage::error::ReadError;
+use crate::storage::ReadError;
 
 /// The most records that are sorted by relevance among other keys.
 const RANKED_AMONG_KEYS_MAX: usize = 100_000;

@@ -20,8 +20,8 @@ use crate::query::page::sorted_page::{DirectedOrder, PageFinder};
 use crate::query::rows::clause::{Clause, Leaf};
 use crate::query::rows::deadline::QueryError;
 use crate::query::rows::intersection::Intersection;
-use crate::schema::keys::Values;
-use crate::storage::error::ReadError;
+use crate::schema::Values;
+use crate::storage::ReadError;
 
 /// The most ranks of a walk: 1 MiB. With more, the set of the filter takes less time.
 const RANKS_MAX: u32 = 1 << 18;

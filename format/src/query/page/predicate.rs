@@ -23,12 +23,11 @@ use crate::query::parse::query::Query;
 use crate::query::parse::search::Search;
 use crate::query::rows::versions::VersionKey;
 use crate::query::search::RecordTexts;
-use crate::record::gather::{Gathered, PathTarget, PathTree};
-use crate::schema::countries::Class;
-use crate::schema::keys::{Direction, Index, Keys, PathUse, Terms, keys_of};
-use crate::schema::texts::text_paths;
+use crate::record::{Gathered, PathTarget, PathTree};
+use crate::schema::keys::PathUse;
+use crate::schema::{Class, Direction, Index, Keys, Terms, keys_of, text_paths};
 use crate::snapshot::RecordLookup;
-use crate::storage::error::ReadError;
+use crate::storage::ReadError;
 use crate::text::fold::{fold, has_word};
 
 /// A filter, prepared for single records.

@@ -21,10 +21,10 @@ use crate::query::rows::union::Union;
 use crate::query::rows::versions::{NAMESAKES_MAX, VersionKey};
 use crate::query::rows::words::{add_words, rows_of_prefixes, rows_of_words};
 use crate::query::search::SearchSummary;
-use crate::record::gather::Gathered;
-use crate::schema::keys::{Direction, Index, Terms, keys_of};
+use crate::record::Gathered;
+use crate::schema::{Direction, Index, Terms, keys_of};
 use crate::snapshot::{LookupResult, RecordLookup, Snapshot};
-use crate::storage::error::ReadError;
+use crate::storage::ReadError;
 
 /// Posting lists or records read between two checks of the deadline.
 const READS_PER_CHECK: u64 = 4_096;

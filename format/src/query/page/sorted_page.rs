@@ -26,8 +26,7 @@ use crate::query::rows::clause::{Clause, Leaf};
 use crate::query::rows::deadline::{Deadline, QueryError};
 use crate::query::rows::intersection::Intersection;
 use crate::query::rows::range::{ValueRange, codes_of_value};
-use crate::storage::error::ReadError;
-use crate::storage::ids::Ids;
+use crate::storage::{Ids, ReadError};
 
 /// An order with a direction: one key of a sort.
 #[derive(Clone, Copy)]

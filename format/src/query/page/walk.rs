@@ -21,8 +21,7 @@ use crate::index::doc_set::DocSet;
 use crate::index::kept_sets::{CountedSet, IntervalCounts};
 use crate::index::orders::{IntervalSlices, Order};
 use crate::query::rows::deadline::{Deadline, QueryError};
-use crate::storage::error::ReadError;
-use crate::storage::ids::Ids;
+use crate::storage::{Ids, ReadError};
 
 /// Ranks read between two checks of the deadline and of the page's length.
 const RANKS_PER_READ: u32 = 4_096;

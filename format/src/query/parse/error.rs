@@ -3,8 +3,8 @@
 use rapidfuzz::distance::osa;
 
 use crate::entity::IdFormat;
-use crate::record::legacy::LEGACY;
-use crate::schema::keys::{Bound, Key, Keys, Kind};
+use crate::record::LEGACY;
+use crate::schema::{Bound, Key, Keys, Kind};
 
 /// Up to 20 known names, an error lists all.
 const NAMES_MAX: usize = 20;

@@ -8,9 +8,7 @@ use crate::query::parse::grammar::{RawExpression, RawTest, RawValue, parse_expre
 use crate::query::parse::identifier::{Identifier, IdentifierOf};
 use crate::query::parse::operand::{Operand, parse_comparison, parse_operand, words_operand};
 use crate::query::parse::search::{Search, SyntaxError};
-use crate::schema::identifier::parse_record_id;
-use crate::schema::keys::{Index, Key, Keys};
-use crate::schema::texts::ANY_FIELD;
+use crate::schema::{ANY_FIELD, Index, Key, Keys, parse_record_id};
 
 /// The most expressions of one filter.
 pub const EXPRESSIONS_MAX: usize = 50;

@@ -5,9 +5,7 @@ use crate::query::parse::error::{ParamError, suggest, suggest_others};
 use crate::query::parse::grammar::trim;
 use crate::query::parse::sort::parse_direction;
 use crate::query::parse::statistics_keys::StatisticsKeys;
-use crate::schema::countries::Class;
-use crate::schema::identifier::Scheme;
-use crate::schema::keys::{Direction, Index, Key, Keys, Kind, Terms, Values, keys_of};
+use crate::schema::{Class, Direction, Index, Key, Keys, Kind, Scheme, Terms, Values, keys_of};
 
 /// The most keys of one grouping.
 pub const GROUP_KEYS_MAX: usize = 2;

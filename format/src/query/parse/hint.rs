@@ -1,6 +1,6 @@
 //! Recognizes the syntax of other databases in a search, and says how it is written here.
 
-use crate::schema::texts::Field;
+use crate::schema::Field;
 
 /// How proximity is written here.
 const NEAR: &str = "`\"a b\"~5` finds words at most five positions apart";

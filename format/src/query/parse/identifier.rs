@@ -8,7 +8,7 @@
 //! ```
 
 use crate::entity::Entity;
-use crate::schema::identifier::{Scheme, parse_record_id, strip_id_prefix};
+use crate::schema::{Scheme, parse_record_id, strip_id_prefix};
 
 /// The longest id that may as well be a word, in bytes: `W1234`.
 const ID_WORD_BYTES_MAX: usize = 5;

@@ -16,8 +16,7 @@ use crate::query::parse::dates::{Unit, reversed};
 use crate::query::parse::error::{ValueForm, expected_value, not_comparable};
 use crate::query::parse::grammar::{Comparison, RawValue};
 use crate::query::parse::search::{Search, SyntaxError};
-use crate::schema::identifier::{parse_record_id, strip_id_prefix};
-use crate::schema::keys::{Bound, Index, Key, Kind};
+use crate::schema::{Bound, Index, Key, Kind, parse_record_id, strip_id_prefix};
 use crate::text::fold::fold;
 
 /// A condition on the values of a key.

@@ -16,9 +16,8 @@ use crate::query::parse::search::{Search, SyntaxError};
 use crate::query::parse::select::parse_select;
 use crate::query::parse::sort::{SortKey, parse_sort};
 use crate::query::parse::statistics_keys::StatisticsKeys;
-use crate::record::legacy::LegacyEntity;
-use crate::record::members::{Members, View};
-use crate::schema::keys::{Direction, Index, Keys, keys_of, keys_of_legacy, keys_of_openalex};
+use crate::record::{LegacyEntity, Members, View};
+use crate::schema::{Direction, Index, Keys, keys_of, keys_of_legacy, keys_of_openalex};
 
 /// The name of the ids that a record refers to, beside its members.
 pub const REFERENCES: &str = "references";

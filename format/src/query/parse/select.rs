@@ -3,7 +3,7 @@
 use crate::entity::Entity;
 use crate::query::parse::error::{ParamError, unknown_member};
 use crate::query::parse::grammar::trim;
-use crate::record::members::{Member, Members, View};
+use crate::record::{Member, Members, View};
 
 /// Wrong members that are reported.
 const ERRORS_MAX: usize = 10;

@@ -2,7 +2,7 @@
 
 use crate::query::parse::error::{ParamError, unknown_sort_key};
 use crate::query::parse::grammar::trim;
-use crate::schema::keys::{Key, Keys};
+use crate::schema::{Key, Keys};
 
 /// The most keys of one sort.
 pub const SORT_KEYS_MAX: usize = 3;

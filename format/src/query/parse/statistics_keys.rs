@@ -2,7 +2,7 @@
 
 use crate::query::parse::error::{ParamError, suggest, suggest_others};
 use crate::query::parse::grammar::trim;
-use crate::schema::keys::{Index, Key, Keys, Values};
+use crate::schema::{Index, Key, Keys, Values};
 
 /// The most keys of one request.
 pub const STATISTICS_KEYS_MAX: usize = 10;

@@ -10,7 +10,7 @@ use crate::index::chunk_bits::{set_all, set_range, set_rows};
 use crate::index::postings::{ChunkView, Postings};
 use crate::query::rows::deadline::{Deadline, QueryError};
 use crate::query::rows::range::ValueRange;
-use crate::storage::error::ReadError;
+use crate::storage::ReadError;
 
 /// A set of rows in the form that an index or an earlier step holds.
 pub(in crate::query) enum Leaf<'s> {

@@ -7,7 +7,7 @@ use std::{
 
 use crate::query::parse::error::ParamError;
 use crate::snapshot::MayBeAbsent;
-use crate::storage::error::ReadError;
+use crate::storage::ReadError;
 
 /// Why a query has no result.
 #[derive(Debug, thiserror::Error)]

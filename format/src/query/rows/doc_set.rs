@@ -10,7 +10,7 @@ use crate::query::rows::clause::{Clause, Leaf};
 use crate::query::rows::deadline::{Deadline, QueryError};
 use crate::query::rows::intersection::{ChunkRows, Intersection};
 use crate::query::rows::range::{ValueRange, codes_of_value};
-use crate::storage::error::ReadError;
+use crate::storage::ReadError;
 
 /// A run of equal values is read rank by rank up to this fraction of all rows: reading the bits of all interval
 /// numbers takes less time for a longer one.

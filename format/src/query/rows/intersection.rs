@@ -16,7 +16,7 @@ use crate::index::chunk_bits::{clear_rows, rows_in_chunk, set_all};
 use crate::index::postings::{ARRAY_ROWS_MAX, ChunkView};
 use crate::query::rows::clause::{Clause, Leaf};
 use crate::query::rows::deadline::{Deadline, QueryError};
-use crate::storage::error::ReadError;
+use crate::storage::ReadError;
 
 /// Rows up to which an array is looked up row by row; for more rows, the clause's bits are set first.
 const LOOKUPS_MAX: usize = 64;

@@ -4,7 +4,7 @@ use std::{cell::OnceCell, ops::Range};
 
 use crate::index::bitset::{Bitset, ChunkBits, union};
 use crate::index::orders::Order;
-use crate::storage::error::ReadError;
+use crate::storage::ReadError;
 
 /// The codes of one value; of [`Order::no_code`], the codes of rows without a value.
 pub(in crate::query) fn codes_of_value(order: Order<'_>, code: u64) -> Range<u64> {

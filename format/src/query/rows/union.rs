@@ -8,7 +8,7 @@ use crate::index::doc_set::DocSet;
 use crate::index::postings::Postings;
 use crate::query::rows::clause::Leaf;
 use crate::query::rows::range::ValueRange;
-use crate::storage::error::ReadError;
+use crate::storage::ReadError;
 
 /// Leaves up to which small posting lists stay leaves of their own.
 const SMALL_LEAVES_MAX: usize = 8;

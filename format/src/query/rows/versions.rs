@@ -13,11 +13,9 @@ use std::sync::LazyLock;
 use crate::entity::{Entity, NO_ID};
 use crate::index::encoding::folded_term;
 use crate::index::term_lists::Term;
-use crate::record::gather::{Gathered, PathTree};
-use crate::record::tree_of;
+use crate::record::{Gathered, PathTree, tree_of};
 use crate::snapshot::RecordLookup;
-use crate::storage::error::ReadError;
-use crate::storage::long_text::{inflate, text_in};
+use crate::storage::{ReadError, inflate, text_in};
 use crate::text::fold::{fold, is_unspaced};
 
 /// Outputs of one title that an index look-up reads. A title that more outputs have, such as a heading of letters, tells nothing.

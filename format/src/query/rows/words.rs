@@ -13,10 +13,10 @@ use crate::query::rows::clause::Clause;
 use crate::query::rows::deadline::{Deadline, QueryError};
 use crate::query::rows::intersection::Intersection;
 use crate::query::rows::union::Union;
-use crate::record::gather::{Gather, Gathered, PathTree};
-use crate::schema::keys::keys_of;
+use crate::record::{Gather, Gathered, PathTree};
+use crate::schema::keys_of;
 use crate::snapshot::Snapshot;
-use crate::storage::error::ReadError;
+use crate::storage::ReadError;
 use crate::text::fold::{WORD_BYTES_MAX, cut_word, fold, has_word};
 
 /// Dictionary words read between two checks of the deadline.

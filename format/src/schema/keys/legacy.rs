@@ -1,6 +1,6 @@
 //! The keys of the legacy lists: the keys of the current lists under their legacy names.
 
-use crate::record::legacy::{LEGACY, LegacyEntity};
+use crate::record::{LEGACY, LegacyEntity};
 use crate::schema::keys::{Index, Key, Keys, Kind, Terms, keys_of};
 
 /// The keys of each legacy entity, in the order of [`LEGACY`].

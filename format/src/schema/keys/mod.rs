@@ -12,8 +12,7 @@ mod resolve;
 use std::sync::LazyLock;
 
 use crate::entity::Entity;
-use crate::record::gather::{PathTarget, PathTree};
-use crate::record::legacy::{LEGACY, LegacyEntity};
+use crate::record::{LEGACY, LegacyEntity, PathTarget, PathTree};
 use crate::schema::countries::Class;
 use crate::schema::identifier::Scheme;
 

@@ -1,9 +1,8 @@
 //! Resolves the lines of the table into keys, from the declarations of their members.
 
 use crate::entity::{Entity, with_record};
-use crate::record::gather::{FoundPath, PathTarget, PathTree, find_path};
-use crate::record::schema::Schema;
-use crate::record::{Record, schema_of};
+use crate::record::gather::{FoundPath, find_path};
+use crate::record::{PathTarget, PathTree, Record, Schema, schema_of};
 use crate::schema::identifier::Scheme;
 use crate::schema::keys::lines::{Aspect, Line, Source, followers, is_filtered, is_sorted, lines};
 use crate::schema::keys::{

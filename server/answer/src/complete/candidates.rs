@@ -7,7 +7,7 @@ use pinakes_format::autocomplete::{Candidates, Completion, ENTITIES};
 use pinakes_format::entity::{CATALOG, Entity, Facts};
 use pinakes_format::query::QueryError;
 use pinakes_format::snapshot::Snapshot;
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::ReadError;
 use pinakes_format::text::json;
 use serde_json::{Value, json};
 
@@ -15,14 +15,11 @@ use crate::complete::query;
 use crate::complete::query::{TEXT_BYTES_MAX, TextError};
 use crate::define::charge::QuotaClass;
 use crate::define::{Answer, Call, Charge, Cost, Endpoint, Planned, Planning, RoutePath};
-use crate::openapi::document::{Document, Sample};
-use crate::openapi::operation::{
-    AUTOCOMPLETE_TAG, LIST_STATUSES, Operation, json_content, page, page_meta, path_parameter,
-    query_parameter, required,
+use crate::openapi::{
+    AUTOCOMPLETE_TAG, CACHE_HEADERS, Document, LIST_STATUSES, Operation, Sample, Schemas, count,
+    json_content, object_of, or_null, page, page_meta, path_parameter, patterns, query_parameter,
+    required, text,
 };
-use crate::openapi::patterns;
-use crate::openapi::responses::CACHE_HEADERS;
-use crate::openapi::schemas::{Schemas, count, object_of, or_null, text};
 use crate::referring::{ReferringList, lists_by_name, referring_lists};
 use crate::reply::{Detail, QUERY_REQUIRED, Reply};
 use crate::request::path::{decode, echo};

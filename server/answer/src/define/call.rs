@@ -4,7 +4,7 @@ use std::{net::IpAddr, sync::Arc, time::Duration};
 
 use http::{HeaderMap, Method, StatusCode, header};
 use pinakes_format::snapshot::Snapshot;
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::ReadError;
 
 use crate::define::charge::Quotas;
 use crate::define::failure::{Answer, Failure};
@@ -12,7 +12,7 @@ use crate::define::host::Host;
 use crate::define::served::ServedSnapshot;
 use crate::define::settings::Settings;
 use crate::define::work_limits::{Thread, WorkLimits};
-use crate::openapi::document::Document;
+use crate::openapi::Document;
 use crate::reply::Reply;
 use crate::reply::pieces::{PieceBudget, PieceSource};
 use crate::request::body::Posted;

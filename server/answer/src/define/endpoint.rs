@@ -4,14 +4,14 @@ use std::fmt;
 
 use http::Method;
 use pinakes_format::entity::Facts;
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::ReadError;
 use serde_json::Value;
 
 use crate::define::charge::Charge;
 use crate::define::path::RoutePath;
 use crate::define::plan::Plan;
 use crate::define::settings::Settings;
-use crate::openapi::document::Document;
+use crate::openapi::Document;
 use crate::reply::Reply;
 use crate::request::READ_METHODS;
 use crate::request::body::{BODY_BYTES_MAX, Posted};

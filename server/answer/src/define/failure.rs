@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pinakes_format::query::QueryError;
 use pinakes_format::snapshot::MayBeAbsent;
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::ReadError;
 
 use crate::define::served::ServedSnapshot;
 use crate::reply::pieces::PieceError;

@@ -1,7 +1,7 @@
 //! The path of an endpoint, and the list that it is of.
 
 use pinakes_format::entity::Facts;
-use pinakes_format::record::legacy::LegacyEntity;
+use pinakes_format::record::LegacyEntity;
 
 /// The list that a path is of.
 #[derive(Clone, Copy, Debug)]

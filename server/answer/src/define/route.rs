@@ -3,7 +3,7 @@
 use std::{borrow::Cow, collections::HashMap};
 
 use pinakes_format::entity::CATALOG;
-use pinakes_format::record::legacy::LEGACY;
+use pinakes_format::record::LEGACY;
 
 use crate::define::endpoint::{Endpoint, Lists};
 use crate::define::path::{RoutePath, Subject};

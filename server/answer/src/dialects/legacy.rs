@@ -9,11 +9,10 @@ use pinakes_format::json::render::Shape;
 use pinakes_format::query::{
     GroupValue, Grouping, Groups, PAGE_SIZE_DEFAULT, ParamError, Query, ResultKind,
 };
-use pinakes_format::record::legacy;
-use pinakes_format::record::legacy::LegacyEntity;
-use pinakes_format::schema::keys::keys_of_legacy;
+use pinakes_format::record::{LegacyEntity, legacy};
+use pinakes_format::schema::keys_of_legacy;
 use pinakes_format::snapshot::Snapshot;
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::ReadError;
 use pinakes_format::text::json;
 use serde_json::{Value, json};
 
@@ -26,12 +25,10 @@ use crate::list::parameters::ListParameters;
 use crate::list::query::{Dialect, Parameter};
 use crate::list::rows::PageRows;
 use crate::list::{page, query};
-use crate::openapi::document::{Document, Sample};
-use crate::openapi::operation::{
-    LEGACY_TAG, LIST_STATUSES, Operation, RECORD_STATUSES, json_content, path_parameter,
+use crate::openapi::{
+    CACHE_HEADERS, Document, LEGACY_TAG, LIST_STATUSES, Operation, RECORD_STATUSES, Sample, count,
+    json_content, legacy_id, object_of, or_null, path_parameter, text,
 };
-use crate::openapi::responses::CACHE_HEADERS;
-use crate::openapi::schemas::{count, legacy_id, object_of, or_null, text};
 use crate::record::single;
 use crate::record::single::Variant;
 use crate::reply::{Body, Detail, Reply};

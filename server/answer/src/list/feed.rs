@@ -11,9 +11,9 @@ use pinakes_format::entity::{Entity, Facts};
 use pinakes_format::formats::reference::{FEED_MEMBERS, Reference};
 use pinakes_format::formats::xml::escaped;
 use pinakes_format::query::{Query, parse_select};
-use pinakes_format::record::members::{Members, View};
-use pinakes_format::schema::keys::keys_of;
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::record::{Members, View};
+use pinakes_format::schema::keys_of;
+use pinakes_format::storage::ReadError;
 use serde_json::Value;
 
 use crate::define::{Answer, Call};

@@ -13,7 +13,7 @@ use std::mem;
 use pinakes_format::formats::table::RowWriter;
 use pinakes_format::query::{GROUP_MEASURES, Group, GroupList, GroupValue, Grouping, Query};
 use pinakes_format::snapshot::Snapshot;
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::ReadError;
 
 use crate::define::{Answer, Call};
 use crate::list::groups::{MEMBERS, render_group};

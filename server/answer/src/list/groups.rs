@@ -4,14 +4,13 @@ use pinakes_format::query::{
     GROUP_MEASURES, Group, GroupNumbers, GroupValue, Grouping, Groups, Query, QueryError,
 };
 use pinakes_format::snapshot::Snapshot;
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::ReadError;
 use pinakes_format::text::json;
 use serde_json::{Map, Value, json};
 
 use crate::define::{Answer, Call};
 use crate::list::values::{display_name, render_number, render_value};
-use crate::openapi::operation::page_meta;
-use crate::openapi::schemas::{Schemas, add_optional, count, object, object_of, or_null, text};
+use crate::openapi::{Schemas, add_optional, count, object, object_of, or_null, page_meta, text};
 use crate::reply::Reply;
 
 /// The members of a group for each of its keys: the value, and the name that people know it by.

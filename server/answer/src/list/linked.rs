@@ -2,18 +2,15 @@
 //! to it, as lists.
 
 use pinakes_format::entity::{Facts, IdFormat};
-use pinakes_format::schema::keys::{Direction, keys_of};
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::schema::{Direction, keys_of};
+use pinakes_format::storage::ReadError;
 use serde_json::Value;
 
 use crate::define::charge::QuotaClass;
 use crate::define::{Answer, Call, Charge, Endpoint, Lists, Planned, Planning, RoutePath};
 use crate::list::query::ListRequest;
 use crate::list::{page, parameters, query};
-use crate::openapi::document::Document;
-use crate::openapi::operation::{Operation, RECORD_STATUSES, path_parameter};
-use crate::openapi::responses::CACHE_HEADERS;
-use crate::openapi::schemas::own_id;
+use crate::openapi::{CACHE_HEADERS, Document, Operation, RECORD_STATUSES, own_id, path_parameter};
 use crate::record::single;
 use crate::record::single::{CURRENT, NamedRecord};
 use crate::reply::Reply;

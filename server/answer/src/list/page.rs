@@ -7,8 +7,8 @@ use pinakes_format::json::render::Shape;
 use pinakes_format::query::{
     Expression, Grouping, Operand, Query, ResultKind, SearchSummary, SearchedWords, search_hint,
 };
-use pinakes_format::schema::keys::keys_of;
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::schema::keys_of;
+use pinakes_format::storage::ReadError;
 use pinakes_format::text::json;
 use serde_json::{Value, json};
 
@@ -20,10 +20,10 @@ use crate::list::query::ListRequest;
 use crate::list::rows::{PageRows, PageStream, WHOLE_BYTES_MAX};
 use crate::list::stream::{ListRows, StreamFormat, StreamRequest};
 use crate::list::{feed, group_stream, groups, parameters, query};
-use crate::openapi::document::Document;
-use crate::openapi::operation::{LIST_STATUSES, Operation, json_content, page, page_meta};
-use crate::openapi::responses::CACHE_HEADERS;
-use crate::openapi::schemas::{Schemas, add_optional, object_of, reference_file, schema_name};
+use crate::openapi::{
+    CACHE_HEADERS, Document, LIST_STATUSES, Operation, Schemas, add_optional, json_content,
+    object_of, page, page_meta, reference_file, schema_name,
+};
 use crate::record::single::{CURRENT, SHARED_BYTES_MAX};
 use crate::reply::pieces::{ListStream, PieceBudget};
 use crate::reply::{Detail, Reply};

@@ -6,17 +6,15 @@ use pinakes_format::query::{
     GROUP_KEYS_MAX, Grouping, PAGE_SIZE_DEFAULT, PAGE_SIZES, REFERENCES, SAMPLE_RECORDS_MAX,
     STATISTICS_KEYS_MAX, StatisticsKeys, member_names,
 };
-use pinakes_format::record::members::View;
-use pinakes_format::schema::keys::{Key, Keys};
+use pinakes_format::record::View;
+use pinakes_format::schema::{Key, Keys};
 use serde_json::{Value, json};
 
 use crate::define::charge::RECORDS_PER_REQUEST;
 use crate::list::query::{Dialect, PAGE_MAX, Parameter, parameters};
 use crate::list::stream::StreamFormat;
 use crate::list::{feed, query};
-use crate::openapi::document::Sample;
-use crate::openapi::operation::query_parameter;
-use crate::openapi::patterns;
+use crate::openapi::{Sample, patterns, query_parameter};
 
 /// The filter syntax. A list of the keys follows it.
 const FILTER: &str = "Expressions `key:value`, separated by commas; a record must match every expression. \

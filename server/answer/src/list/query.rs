@@ -11,7 +11,7 @@ use pinakes_format::query::{
     Grouping, PAGE_SIZES, ParamError, Query, RELEVANCE, ResultKind, SAMPLE_RECORDS_MAX, Sample,
     nearest,
 };
-use pinakes_format::schema::keys::{Keys, keys_of};
+use pinakes_format::schema::{Keys, keys_of};
 
 use crate::list::feed;
 use crate::list::stream::{StreamFormat, StreamRequest};

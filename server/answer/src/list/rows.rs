@@ -14,9 +14,9 @@ use std::mem;
 use pinakes_format::entity::Entity;
 use pinakes_format::json::render::{JsonWriter, Shape};
 use pinakes_format::query::{RELEVANCE_SCORE, RankedRow};
-use pinakes_format::record::members::Members;
+use pinakes_format::record::Members;
 use pinakes_format::snapshot::Snapshot;
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::ReadError;
 
 use crate::record::single::Variant;
 use crate::reply::pieces::{PIECE_BYTES, PieceBudget, PieceError, PieceSource};

@@ -1,14 +1,14 @@
 //! `POST /outputs/search`: the list with its parameters in a form, for queries that no URL holds.
 
 use pinakes_format::entity::{Entity, Facts};
-use pinakes_format::schema::keys::keys_of;
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::schema::keys_of;
+use pinakes_format::storage::ReadError;
 use serde_json::{Map, Value, json};
 
 use crate::define::charge::QuotaClass;
 use crate::define::{Answer, Call, Charge, Cost, Endpoint, Lists, Planned, Planning, RoutePath};
 use crate::list::{page, parameters, query};
-use crate::openapi::document::Document;
+use crate::openapi::Document;
 use crate::openapi::operation::PostOperation;
 use crate::reply::{Detail, Reply};
 use crate::request::POST_METHODS;

@@ -6,9 +6,9 @@ use pinakes_format::query::{
     INDEXES, KeyStatistics, MEASURES, Measure, Measured, OutputStatistics, Query, ResultKind,
     Statistics, StatisticsKeys,
 };
-use pinakes_format::schema::keys::keys_of;
+use pinakes_format::schema::keys_of;
 use pinakes_format::snapshot::Snapshot;
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::ReadError;
 use pinakes_format::text::json;
 use serde_json::{Map, Value, json};
 
@@ -16,11 +16,9 @@ use crate::define::charge::QuotaClass;
 use crate::define::{Answer, Call, Charge, Cost, Endpoint, Lists, Planned, Planning, RoutePath};
 use crate::list::values::{render_number, render_value};
 use crate::list::{parameters, query};
-use crate::openapi::document::Document;
-use crate::openapi::operation::{LIST_STATUSES, Operation, json_content};
-use crate::openapi::responses::CACHE_HEADERS;
-use crate::openapi::schemas::{
-    Schemas, count, described, object, object_of, or_null, schema_name, text,
+use crate::openapi::{
+    CACHE_HEADERS, Document, LIST_STATUSES, Operation, Schemas, count, described, json_content,
+    object, object_of, or_null, schema_name, text,
 };
 use crate::reply::Reply;
 

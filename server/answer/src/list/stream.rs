@@ -20,10 +20,9 @@ use pinakes_format::formats::table::{Columns, RowWriter, TableCells, TableOption
 use pinakes_format::formats::{self, ReferenceFormat, ReferenceWriter};
 use pinakes_format::json::render::JsonWriter;
 use pinakes_format::query::{Query, QueryError, REFERENCES, RELEVANCE_SCORE, RowBatch, RowCursor};
-use pinakes_format::record::csv::CsvTable;
-use pinakes_format::record::members::{Members, View};
+use pinakes_format::record::{CsvTable, Members, View};
 use pinakes_format::snapshot::Snapshot;
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::ReadError;
 
 use crate::define::WorkLimits;
 use crate::list::rows::{JSON_BYTES_PER_STORED, add_score};

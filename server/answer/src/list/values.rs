@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use pinakes_format::query::{GroupValue, Number};
 use pinakes_format::snapshot::Snapshot;
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::ReadError;
 use pinakes_format::text::json;
 
 /// Appends a value as records print it; an id as references print it, which is always a text.

@@ -2,19 +2,16 @@
 
 use pinakes_format::entity::{Entity, Facts};
 use pinakes_format::matching::{CANDIDATES_MAX, Question};
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::ReadError;
 use serde_json::{Value, json};
 
 use crate::define::RoutePath;
 use crate::matching::lines::{BODY_BYTES_MAX, KEY, LINES_MAX};
-use crate::openapi::document::Document;
-use crate::openapi::operation::{
-    LIST_STATUSES, Operation, PostOperation, json_content, page, page_meta, query_parameter,
-    required,
+use crate::openapi::operation::PostOperation;
+use crate::openapi::{
+    CACHE_HEADERS, Document, LIST_STATUSES, Operation, Schemas, json_content, object_of, own_id,
+    page, page_meta, patterns, query_parameter, required, text,
 };
-use crate::openapi::patterns;
-use crate::openapi::responses::CACHE_HEADERS;
-use crate::openapi::schemas::{Schemas, object_of, own_id, text};
 
 /// Describes the operations of a list.
 pub fn describe(route: &RoutePath, document: &mut Document<'_>) -> Result<Value, ReadError> {

@@ -5,9 +5,9 @@ use std::mem;
 use pinakes_format::entity::Entity;
 use pinakes_format::matching::{Candidate, find_matches};
 use pinakes_format::query::QueryError;
-use pinakes_format::record::csv::write_line;
+use pinakes_format::record::write_line;
 use pinakes_format::snapshot::Snapshot;
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::ReadError;
 use pinakes_format::text::json;
 
 use crate::define::WorkLimits;

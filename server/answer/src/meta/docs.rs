@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use crate::define::{Charge, Endpoint, Planning, page_or_not_found};
-use crate::openapi::operation::Operation;
+use crate::openapi::Operation;
 use crate::reply::static_page::{Asset, HTML, SCRIPT, STYLE, StaticPage, TEXT, packed};
 
 pub const DOCS: Endpoint = Endpoint {

@@ -4,17 +4,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use http::StatusCode;
 use pinakes_format::entity::CATALOG;
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::ReadError;
 use serde_json::{Value, json};
 
 use crate::define::{Answer, Call, Charge, Cost, Endpoint, Planned};
-use crate::openapi::document::Document;
-use crate::openapi::operation::{
-    AUTOCOMPLETE_TAG, GRAPHQL_TAG, INTERFACE_VERSION, LEGACY_TAG, MCP_TAG, Operation,
-    RECONCILE_TAG, SERVICE_TAG,
+use crate::openapi::{
+    AUTOCOMPLETE_TAG, CACHE_HEADERS, Document, GRAPHQL_TAG, INTERFACE_VERSION, LEGACY_TAG, MCP_TAG,
+    Operation, RECONCILE_TAG, SERVICE_TAG, responses,
 };
-use crate::openapi::responses;
-use crate::openapi::responses::CACHE_HEADERS;
 use crate::reply::StaticBody;
 
 pub const OPENAPI: Endpoint = Endpoint {

@@ -11,9 +11,10 @@ use serde_json::{Map, Value, json};
 
 use crate::define::served::ServedSnapshot;
 use crate::define::{Call, Caller, Charge, Endpoint, HealthIssue, Planned, Quota, Quotas};
-use crate::openapi::operation::{INTERFACE_VERSION, Operation, named_content, text_content};
-use crate::openapi::responses::CACHE_HEADERS;
-use crate::openapi::schemas::{add_optional, count, object, object_of, or_null, schema_at, text};
+use crate::openapi::{
+    CACHE_HEADERS, INTERFACE_VERSION, Operation, add_optional, count, named_content, object,
+    object_of, or_null, schema_at, text, text_content,
+};
 use crate::pages;
 use crate::reply::Reply;
 

@@ -1,9 +1,9 @@
 //! The document while it is made: the paths described so far, and the schemas that they refer to.
 
 use pinakes_format::entity::{Entity, IdFormat, NO_ID};
-use pinakes_format::schema::keys::{Keys, keys_of};
+use pinakes_format::schema::{Keys, keys_of};
 use pinakes_format::snapshot::Snapshot;
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::ReadError;
 use pinakes_format::text::fold::fold;
 use serde_json::{Map, Value};
 

@@ -15,3 +15,15 @@ pub(crate) mod operation;
 pub(crate) mod patterns;
 pub(crate) mod responses;
 pub(crate) mod schemas;
+
+pub(crate) use crate::openapi::document::{Document, Sample};
+pub(crate) use crate::openapi::operation::{
+    AUTOCOMPLETE_TAG, GRAPHQL_TAG, INTERFACE_VERSION, LEGACY_TAG, LIST_STATUSES, MCP_TAG,
+    Operation, RECONCILE_TAG, RECORD_STATUSES, SERVICE_TAG, json_content, named_content, page,
+    page_meta, path_parameter, query_parameter, required, text_content,
+};
+pub(crate) use crate::openapi::responses::{CACHE_HEADERS, headers};
+pub(crate) use crate::openapi::schemas::{
+    Schemas, add_optional, count, described, legacy_id, object, object_of, or_null, own_id,
+    reference_file, schema_at, schema_name, text,
+};

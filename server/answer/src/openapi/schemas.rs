@@ -4,11 +4,9 @@ use pinakes_format::entity::{Entity, ID_MAX, IdFormat};
 use pinakes_format::formats::ReferenceFormat;
 use pinakes_format::json::render::Shape;
 use pinakes_format::query::RELEVANCE_SCORE;
-use pinakes_format::record::legacy::LegacyEntity;
-use pinakes_format::record::schema::{MemberSchema, ObjectSchema, Schema, Shown};
-use pinakes_format::record::schema_of;
-use pinakes_format::record::value::Table;
-use pinakes_format::schema::keys::keys_of;
+use pinakes_format::record::schema::MemberSchema;
+use pinakes_format::record::{LegacyEntity, ObjectSchema, Schema, Shown, Table, schema_of};
+use pinakes_format::schema::keys_of;
 use serde_json::{Map, Value, json};
 
 use crate::openapi::patterns;

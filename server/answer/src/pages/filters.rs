@@ -13,7 +13,7 @@ use std::num::NonZeroU32;
 use pinakes_format::autocomplete::Completion;
 use pinakes_format::entity::Entity;
 use pinakes_format::query::{Deadline, Query, QueryError};
-use pinakes_format::schema::keys::{Key, Kind, keys_of};
+use pinakes_format::schema::{Key, Kind, keys_of};
 use pinakes_format::snapshot::Snapshot;
 
 use crate::pages::address::{Address, quoted};

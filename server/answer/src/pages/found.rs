@@ -7,10 +7,10 @@ use pinakes_format::query::{
     Deadline, Excerpt, Marker, Query, QueryError, SearchSummary, SearchedWords, parse_select,
     search_hint,
 };
-use pinakes_format::record::members::{Members, View};
-use pinakes_format::schema::texts::Field;
+use pinakes_format::record::{Members, View};
+use pinakes_format::schema::Field;
 use pinakes_format::snapshot::Snapshot;
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::ReadError;
 use pinakes_format::text::analyzer::{Stemmer, each_compound};
 
 use crate::pages::address::Address;

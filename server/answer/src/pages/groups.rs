@@ -5,7 +5,7 @@ use std::{cmp::Reverse, num::NonZeroU32};
 use pinakes_format::entity::{Entity, NO_ID};
 use pinakes_format::query::{Deadline, Group, GroupValue, Query, QueryError, ResultKind};
 use pinakes_format::snapshot::Snapshot;
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::ReadError;
 
 use crate::define::WorkLimits;
 use crate::list::values::display_name;

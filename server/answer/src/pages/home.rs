@@ -4,7 +4,7 @@ use askama::Template;
 use pinakes_format::entity::Entity;
 use pinakes_format::formats::rich::Rich;
 use pinakes_format::snapshot::Snapshot;
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::ReadError;
 
 use crate::define::{Answer, Call, Collection, Cost, Planned, Planning};
 use crate::pages::html::Frame;

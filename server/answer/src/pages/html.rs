@@ -6,7 +6,7 @@ use askama::Template;
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, StatusCode, header};
 use pinakes_format::entity::Entity;
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::ReadError;
 
 use crate::define::served::ServedSnapshot;
 use crate::define::{Answer, Call, Cost, OtherPages, Planned};

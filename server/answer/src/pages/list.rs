@@ -6,9 +6,9 @@ use askama::Template;
 use http::StatusCode;
 use pinakes_format::entity::Facts;
 use pinakes_format::query::{Deadline, Expression, Operand, Query, QueryError, SearchSummary};
-use pinakes_format::schema::keys::Kind;
+use pinakes_format::schema::Kind;
 use pinakes_format::snapshot::Snapshot;
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::ReadError;
 
 use crate::define::charge::RECORDS_PER_REQUEST;
 use crate::define::{Answer, Call, Planned, Planning, WorkLimits};

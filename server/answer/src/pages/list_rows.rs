@@ -5,7 +5,7 @@ use pinakes_format::entity::Entity;
 use pinakes_format::formats::reference::Reference;
 use pinakes_format::json::render::Shape;
 use pinakes_format::snapshot::Snapshot;
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::ReadError;
 
 use crate::pages::citation::RowLinks;
 use crate::pages::found::Highlighter;

@@ -16,10 +16,9 @@ use std::sync::LazyLock;
 
 use askama::Template;
 use pinakes_format::entity::{CATALOG, Entity};
-use pinakes_format::record::schema::{ObjectSchema, Schema, Shown};
-use pinakes_format::record::schema_of;
+use pinakes_format::record::{ObjectSchema, Schema, Shown, schema_of};
 use pinakes_format::snapshot::{LookupResult, Snapshot};
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::ReadError;
 
 use crate::pages::labels::{label, thousands};
 use crate::pages::preview::Preview;

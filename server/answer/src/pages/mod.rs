@@ -50,7 +50,7 @@ use http::{HeaderValue, StatusCode, header};
 use crate::complete::candidates;
 use crate::define::charge::QuotaClass;
 use crate::define::{Charge, Endpoint, Lists, Plan, Planned, Planning};
-use crate::openapi::operation::Operation;
+use crate::openapi::Operation;
 use crate::reply::static_page::{SCRIPT, STYLE};
 use crate::reply::{Reply, StaticBody};
 

@@ -2,7 +2,7 @@
 
 use pinakes_format::entity::Entity;
 use pinakes_format::query::Query;
-use pinakes_format::schema::keys::Kind;
+use pinakes_format::schema::Kind;
 
 use crate::pages::labels::label;
 

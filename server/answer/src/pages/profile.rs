@@ -1,7 +1,9 @@
 //! The parts above the lists of a record: links, numbers, the line below its name, and affiliations.
 
 use pinakes_format::entity::Entity;
-use pinakes_format::record::schema::ObjectSchema;
+use pinakes_format::formats::names::one_line;
+use pinakes_format::formats::reference::Reference;
+use pinakes_format::record::ObjectSchema;
 
 use crate::pages::beginnings::Beginnings;
 use crate::pages::labels::thousands;
@@ -10,8 +12,6 @@ use crate::pages::preview::Preview;
 use crate::pages::referred::Referred;
 use crate::pages::tables;
 use crate::pages::tables::Shown;
-use pinakes_format::formats::names::one_line;
-use pinakes_format::formats::reference::Reference;
 
 /// A number of a record, and the part of it that the snapshot has.
 pub struct Number {

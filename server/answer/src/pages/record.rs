@@ -7,7 +7,7 @@ use pinakes_format::formats;
 use pinakes_format::formats::reference::Reference;
 use pinakes_format::json::render::Shape;
 use pinakes_format::snapshot::Snapshot;
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::ReadError;
 
 use crate::define::{Answer, Call, Cost, Planned, Planning};
 use crate::pages::beginnings::Beginnings;

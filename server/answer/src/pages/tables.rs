@@ -1,7 +1,7 @@
 //! The table of pages: members, groups, filters and lists, in one row for each entity.
 
 use pinakes_format::entity::Entity;
-use pinakes_format::schema::keys::{Direction, Index, Key, keys_of};
+use pinakes_format::schema::{Direction, Index, Key, keys_of};
 
 use crate::list::linked::directions;
 

@@ -5,7 +5,7 @@ use askama::Template;
 use pinakes_format::entity::Entity;
 use pinakes_format::query::{PAGE_SIZES, Query, QueryError};
 use pinakes_format::snapshot::{LookupResult, Snapshot};
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::ReadError;
 
 use crate::define::{Answer, Call, Planned, Planning};
 use crate::pages::html;

@@ -2,17 +2,15 @@
 
 use http::StatusCode;
 use pinakes_format::entity::{CATALOG, IdFormat};
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::ReadError;
 use serde_json::{Value, json};
 
 use crate::define::RoutePath;
-use crate::openapi::document::Document;
-use crate::openapi::operation::{
-    LIST_STATUSES, Operation, PostOperation, RECONCILE_TAG, json_content, path_parameter,
-    query_parameter, required, text_content,
+use crate::openapi::operation::PostOperation;
+use crate::openapi::{
+    CACHE_HEADERS, Document, LIST_STATUSES, Operation, RECONCILE_TAG, count, headers, json_content,
+    object_of, path_parameter, query_parameter, required, text, text_content,
 };
-use crate::openapi::responses::{CACHE_HEADERS, headers};
-use crate::openapi::schemas::{count, object_of, text};
 use crate::reconcile::types::types;
 use crate::request::body::FORM;
 

@@ -9,9 +9,9 @@ use std::{borrow::Cow, collections::BTreeMap, fmt, mem};
 
 use pinakes_format::entity::Entity;
 use pinakes_format::query::{member_names, nearest, parse_select};
-use pinakes_format::record::members::{Members, View};
+use pinakes_format::record::{Members, View};
 use pinakes_format::snapshot::Snapshot;
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::ReadError;
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value, json};

@@ -3,7 +3,7 @@
 use askama::Template;
 use bytes::Bytes;
 use http::{HeaderValue, StatusCode, header};
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::ReadError;
 
 use crate::define::{Answer, Call, Cost, Planned, Planning};
 use crate::pages::list_rows;

@@ -5,7 +5,7 @@ use std::num::IntErrorKind;
 use pinakes_format::autocomplete::{Completion, ENTITIES};
 use pinakes_format::entity::Entity;
 use pinakes_format::query::member_names;
-use pinakes_format::record::members::View;
+use pinakes_format::record::View;
 use serde_json::{Value, json};
 
 use crate::complete::query;

@@ -3,7 +3,7 @@
 use pinakes_format::entity::{CATALOG, Entity, Facts};
 use pinakes_format::matching::Question;
 use pinakes_format::snapshot::Snapshot;
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::ReadError;
 use serde_json::{Value, json};
 
 /// The types: the entities whose records have a path of their own.

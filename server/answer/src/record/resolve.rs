@@ -3,14 +3,13 @@
 use http::StatusCode;
 use pinakes_format::autocomplete::{ENTITIES, Identifier, find_identified};
 use pinakes_format::entity::{CATALOG, Entity, IdFormat};
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::ReadError;
 use pinakes_format::text::fold::fold;
 use serde_json::{Value, json};
 
 use crate::complete::candidates;
 use crate::define::{Answer, Call, Charge, Cost, Endpoint, Planned, Planning, RoutePath};
-use crate::openapi::document::Document;
-use crate::openapi::operation::{AUTOCOMPLETE_TAG, Operation, json_content, path_parameter};
+use crate::openapi::{AUTOCOMPLETE_TAG, Document, Operation, json_content, path_parameter};
 use crate::referring;
 use crate::referring::referring_lists;
 use crate::reply::{Detail, JSON, Reply};

@@ -8,18 +8,16 @@ use pinakes_format::formats::{self, ReferenceFormat, ReferenceWriter};
 use pinakes_format::json::render::{JsonWriter, Shape};
 use pinakes_format::query::QueryError;
 use pinakes_format::snapshot::{LookupResult, RenderRow, Snapshot};
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::ReadError;
 use serde_json::{Value, json};
 
 use crate::define::{
     Answer, Call, Charge, Cost, Endpoint, Failure, Lists, Planned, Planning, RoutePath, Thread,
 };
-use crate::openapi::document::Document;
-use crate::openapi::operation::{
-    Operation, RECORD_STATUSES, json_content, path_parameter, query_parameter,
+use crate::openapi::{
+    CACHE_HEADERS, Document, Operation, RECORD_STATUSES, json_content, own_id, path_parameter,
+    query_parameter, reference_file,
 };
-use crate::openapi::responses::CACHE_HEADERS;
-use crate::openapi::schemas::{own_id, reference_file};
 use crate::record::resolve;
 use crate::referring;
 use crate::referring::{ReferringList, referring_lists};

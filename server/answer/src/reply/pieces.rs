@@ -5,7 +5,7 @@ use std::{fmt, io, time::Duration};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, header};
 use pinakes_format::snapshot::Snapshot;
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::ReadError;
 
 use crate::clock::{HostClock, WorkClock};
 use crate::reply::coding::Coding;

@@ -4,7 +4,7 @@
 //! name: its links lead to paths below the same segment, and caches may keep it without asking again.
 
 use http::{HeaderMap, HeaderName, HeaderValue, header};
-use pinakes_format::storage::manifest::ID_DIGITS;
+use pinakes_format::storage::ID_DIGITS;
 
 use crate::reply::{Body, HTML, Reply};
 

@@ -10,9 +10,7 @@ use chrono::{DateTime, NaiveDate, NaiveDateTime, Utc};
 use pinakes_answer::HealthIssue;
 use pinakes_format::entity::CATALOG;
 use pinakes_format::snapshot::Snapshot;
-use pinakes_format::storage::integrity::CHUNK_BYTES;
-use pinakes_format::storage::manifest::MANIFEST;
-use pinakes_format::storage::mmap;
+use pinakes_format::storage::{CHUNK_BYTES, MANIFEST, mmap};
 
 use crate::ops::metrics::family::Families;
 use crate::snapshots::manager::SnapshotManager;

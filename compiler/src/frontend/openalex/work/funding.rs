@@ -5,7 +5,7 @@ use pinakes_format::record::{Award, Funding};
 
 use crate::frontend::openalex::shared::RawReference;
 use crate::frontend::openalex::work::line::{RawAward, RawWork};
-use crate::object::segment::SegmentBuilder;
+use crate::object::SegmentBuilder;
 use crate::read::{Diagnostics, identifier, parse_reference};
 
 /// The grants of one funder.

@@ -8,12 +8,12 @@ pub(crate) mod line;
 pub(crate) mod venue;
 
 use pinakes_format::entity::Entity;
-use pinakes_format::record::value::{Id, Orcid, PrintedName, Ref, Timestamp};
 use pinakes_format::record::{
-    ApcPaid, Authorship, Biblio, Goal, NormalizedPercentile, OpenAccess, Output, OutputIds,
-    PercentileYear, YearCitations, is_keyword_id, keyword_id,
+    ApcPaid, Authorship, Biblio, Goal, Id, NormalizedPercentile, OpenAccess, Orcid, Output,
+    OutputIds, PercentileYear, PrintedName, Ref, Timestamp, YearCitations, is_keyword_id,
+    keyword_id,
 };
-use pinakes_format::schema::identifier::Scheme;
+use pinakes_format::schema::Scheme;
 
 use crate::frontend::openalex::OpenAlexRecord;
 use crate::frontend::openalex::shared::{RawReference, node_of, openalex_identity};
@@ -21,8 +21,7 @@ use crate::frontend::openalex::work::line::{
     Ids, RawApc, RawAuthorship, RawBiblio, RawKeyword, RawOpenAccess, RawTopic, RawWork,
 };
 use crate::frontend::reader::{BadRecord, LineReader};
-use crate::object::chains::{Chain, NodeRef};
-use crate::object::segment::SegmentBuilder;
+use crate::object::{Chain, NodeRef, SegmentBuilder};
 use crate::read::{Diagnostics, MaybeText, identifier, parse_reference, times};
 
 /// The prefix of a keyword's id.

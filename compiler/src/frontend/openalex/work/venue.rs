@@ -3,15 +3,14 @@
 use std::borrow::Cow;
 
 use pinakes_format::entity::{Entity, parse_digits};
-use pinakes_format::record::value::Table;
 use pinakes_format::record::{
-    PrimaryVenue, PrimaryVenueSource, SourceKind, Venue, VenueMetrics, VenueSource,
+    PrimaryVenue, PrimaryVenueSource, SourceKind, Table, Venue, VenueMetrics, VenueSource,
 };
 
 use crate::frontend::openalex::work::line::{
     RawHostVenue, RawLocation, RawLocationSource, RawWork,
 };
-use crate::object::segment::SegmentBuilder;
+use crate::object::SegmentBuilder;
 use crate::read::{
     Diagnostics, MaybeBool, MaybeId, MaybeObject, MaybeText, identifier, parse_reference,
 };

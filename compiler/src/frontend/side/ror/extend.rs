@@ -1,7 +1,7 @@
 //! Adds members of a ROR record to an institution that the dump leaves null or empty.
 
-use pinakes_format::record::value::{Code, Json, Named, Ref, Table};
-use pinakes_format::record::{AssociatedInstitution, Geo, Institution};
+use pinakes_format::record::value::Json;
+use pinakes_format::record::{AssociatedInstitution, Code, Geo, Institution, Named, Ref, Table};
 use pinakes_format::text::json;
 
 use crate::frontend::side::ror::{Location, Organisation};

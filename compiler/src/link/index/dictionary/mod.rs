@@ -14,8 +14,7 @@ use std::{io, path::Path};
 
 use pinakes_format::autocomplete::NamePart;
 use pinakes_format::index::dictionary::{DictionaryWriter, RowsBuilder};
-use pinakes_format::storage::file_writer::Written;
-use pinakes_format::storage::header::Header;
+use pinakes_format::storage::{Header, Written};
 
 use crate::link::index::dictionary::names::{MarkedRow, TextRuns, TextSink};
 use crate::link::index::dictionary::old::{OldTexts, shared_prefixes};

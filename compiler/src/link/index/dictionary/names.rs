@@ -15,7 +15,7 @@ use std::{
 use hashbrown::HashTable;
 use pinakes_format::autocomplete::{ALTERNATIVE_BYTES_MAX, NamePart};
 use pinakes_format::schema::keys;
-use pinakes_format::storage::blobs::Spool;
+use pinakes_format::storage::Spool;
 use pinakes_format::storage::mmap::Map;
 use pinakes_format::text::fold::{cut, shared_bytes, words};
 

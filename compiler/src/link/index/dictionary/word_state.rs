@@ -16,8 +16,7 @@ use std::{
 };
 
 use pinakes_format::index::dictionary::BLOCK_ROWS_MAX;
-use pinakes_format::storage::blobs::Spool;
-use pinakes_format::storage::leb128;
+use pinakes_format::storage::{Spool, leb128};
 
 const MARK_BITS: usize = 2;
 /// Marks in a byte.

@@ -10,7 +10,7 @@
 use pinakes_format::index::full_text::{
     POSITION_MAX, TITLE_END, WordPlaces, impact_of, weighted_occurrences,
 };
-use pinakes_format::schema::texts::{FIELDS, Field};
+use pinakes_format::schema::{FIELDS, Field};
 use pinakes_format::storage::leb128;
 use pinakes_format::text::analyzer::Stemmer;
 

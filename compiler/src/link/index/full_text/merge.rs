@@ -21,8 +21,7 @@ use pinakes_format::index::full_text::{
     BLOCK_POSTINGS, EncodedTerm, FORMS_MAX, FullText, FullTextWriter, NO_ROW, Occurrence,
     TermEncoder,
 };
-use pinakes_format::storage::file_writer::Written;
-use pinakes_format::storage::header::Header;
+use pinakes_format::storage::{Header, Written};
 
 use crate::external_sort::{Sorter, Spill, read_array};
 use crate::link::index::full_text::batch::split_place;

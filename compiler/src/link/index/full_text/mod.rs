@@ -22,8 +22,7 @@ use std::{
 };
 
 use hashbrown::HashTable;
-use pinakes_format::storage::blobs::Spool;
-use pinakes_format::storage::leb128;
+use pinakes_format::storage::{Spool, leb128};
 
 use crate::parallel;
 

@@ -5,7 +5,7 @@ use std::io;
 use pinakes_format::index::full_text::{
     FORMS_MAX, FullText, NO_ROW, Postings, Term, TermCursor, TermEncoder,
 };
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::ReadError;
 
 use crate::link::index::full_text::merge::TermMerge;
 use crate::link::index::runs::OldRun;

@@ -22,11 +22,9 @@ use pinakes_format::entity::Entity;
 use pinakes_format::index::orders::{
     FirstPass, OrderParts, OrdersWriter, PassBuilder, RankedRow, RankedValue,
 };
-use pinakes_format::schema::keys::{Keys, Order, Values};
+use pinakes_format::schema::{Keys, Order, Values};
 use pinakes_format::snapshot::Snapshot;
-use pinakes_format::storage::blobs::{Spool, Spooled};
-use pinakes_format::storage::file_writer::Written;
-use pinakes_format::storage::header::Header;
+use pinakes_format::storage::{Header, Spool, Spooled, Written};
 
 use crate::external_sort::{Sorted, Sorter, Spill, read_array};
 use crate::link::column::IdRow;

@@ -3,7 +3,7 @@
 use std::io;
 
 use pinakes_format::index::orders::Order;
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::ReadError;
 
 use crate::link::atomic_bitset::AtomicBitset;
 use crate::link::index::extract::Extractor;

@@ -15,7 +15,7 @@ use std::{
 };
 
 use pinakes_format::index::orders::{FirstPass, PassBuilder, RankedRow, RankedValue};
-use pinakes_format::storage::blobs::unnamed_file;
+use pinakes_format::storage::unnamed_file;
 
 use crate::link::column::{Column, IdRow};
 use crate::link::index::orders::old::KeptRow;

@@ -1,7 +1,7 @@
 //! Reads the value of one order from single records.
 
 use pinakes_format::index::encoding::named_value;
-use pinakes_format::record::gather::{Gather, Gathered, PathTree};
+use pinakes_format::record::{Gather, Gathered, PathTree};
 use pinakes_format::text::fold::fold;
 use pinakes_format::with_record;
 

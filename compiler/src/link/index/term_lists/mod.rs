@@ -21,10 +21,8 @@ use pinakes_format::index::postings::{
     ChunkView, PostingsBuilder, container_bytes, write_container,
 };
 use pinakes_format::index::term_lists::{Term, TermListsWriter};
-use pinakes_format::schema::keys::{Keys, TermLists};
-use pinakes_format::storage::blobs::Spool;
-use pinakes_format::storage::file_writer::Written;
-use pinakes_format::storage::header::Header;
+use pinakes_format::schema::{Keys, TermLists};
+use pinakes_format::storage::{Header, Spool, Written};
 
 use crate::link::index::extract::Extracted;
 use crate::link::index::runs::merge;

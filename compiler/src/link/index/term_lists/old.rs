@@ -5,8 +5,8 @@ use std::io;
 use pinakes_format::entity::Entity;
 use pinakes_format::index::postings::{Postings, PostingsBuilder};
 use pinakes_format::index::term_lists::{Term, TermListsFile};
-use pinakes_format::schema::keys::Terms;
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::schema::Terms;
+use pinakes_format::storage::ReadError;
 
 use crate::external_sort::{Sorted, Sorter};
 use crate::link::column::IdRow;

@@ -2,10 +2,10 @@
 
 use crate::index::encoding::index_entry;
 use crate::query::groups::source::{IdentifiersSource, NULL, RecordsSource};
-use crate::record::gather::Gathered;
-use crate::schema::identifier::Scheme;
+use crate::record::Gathered;
+use crate::schema::Scheme;
 use crate::snapshot::RecordLookup;
-use crate::storage::error::ReadError;
+use crate::storage::ReadError;
 
 /// Visits each code of a row once, or null if the row has none.
 fn visit_distinct(mut codes: Vec<u64>, mut visit: impl FnMut(u64)) {

@@ -20,7 +20,7 @@ use crate::query::parse::grouping::GroupIndex;
 use crate::query::rows::deadline::{Deadline, QueryError};
 use crate::query::rows::intersection::ChunkRows;
 use crate::snapshot::Snapshot;
-use crate::storage::error::ReadError;
+use crate::storage::ReadError;
 
 impl<'s> JoinedSource<'s> {
     /// Opens the references of an entity, and the values of the records beyond. Cost: the values of all records beyond.

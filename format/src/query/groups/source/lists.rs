@@ -9,10 +9,10 @@ use crate::query::groups::source::{ListValue, ListsSource, NULL, READS_PER_CHECK
 use crate::query::groups::value::GroupValue;
 use crate::query::rows::deadline::{Deadline, QueryError};
 use crate::query::rows::intersection::ChunkRows;
-use crate::record::gather::Gathered;
-use crate::schema::keys::{Terms, keys_of};
+use crate::record::Gathered;
+use crate::schema::{Terms, keys_of};
 use crate::snapshot::{RecordLookup, Snapshot};
-use crate::storage::error::ReadError;
+use crate::storage::ReadError;
 
 impl<'s> ListsSource<'s> {
     pub(super) fn open(

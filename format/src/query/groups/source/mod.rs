@@ -31,12 +31,10 @@ use crate::query::parse::grouping::{GroupIndex, ReadPath};
 use crate::query::rows::clause::Clause;
 use crate::query::rows::deadline::{Deadline, QueryError};
 use crate::query::rows::intersection::ChunkRows;
-use crate::record::gather::PathTree;
-use crate::schema::countries::Class;
-use crate::schema::identifier::Scheme;
-use crate::schema::keys::{Direction, Keys, keys_of};
+use crate::record::PathTree;
+use crate::schema::{Class, Direction, Keys, Scheme, keys_of};
 use crate::snapshot::Snapshot;
-use crate::storage::error::ReadError;
+use crate::storage::ReadError;
 
 /// Posting lists or records read between two checks of the deadline.
 const READS_PER_CHECK: usize = 256;

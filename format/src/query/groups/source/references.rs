@@ -6,8 +6,8 @@ use crate::query::groups::source::{
     LinksSource, NULL, READS_PER_CHECK, TargetsSource, count_union,
 };
 use crate::query::rows::deadline::{Deadline, QueryError};
-use crate::schema::keys::Direction;
-use crate::storage::error::ReadError;
+use crate::schema::Direction;
+use crate::storage::ReadError;
 
 impl TargetsSource<'_> {
     pub(super) fn file_rows(&self) -> usize {

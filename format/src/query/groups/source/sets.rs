@@ -11,10 +11,9 @@ use crate::query::parse::operand::Operand;
 use crate::query::rows::clause::Clause;
 use crate::query::rows::deadline::{Deadline, QueryError};
 use crate::query::rows::intersection::ChunkRows;
-use crate::schema::countries::Class;
-use crate::schema::keys::Index;
+use crate::schema::{Class, Index};
 use crate::snapshot::Snapshot;
-use crate::storage::error::ReadError;
+use crate::storage::ReadError;
 
 impl<'s> SetsSource<'s> {
     /// Resolves the rows for which an index is true.

@@ -17,7 +17,7 @@ mod tree;
 use crate::query::parse::search::parser::Parser;
 use crate::query::parse::search::plain::{is_plain, plain};
 use crate::query::parse::search::tokens::tokenize;
-use crate::schema::texts::ANY_FIELD;
+use crate::schema::ANY_FIELD;
 
 pub use crate::query::parse::search::parser::CLAUSES_MAX;
 pub use crate::query::parse::search::tree::SyntaxError;

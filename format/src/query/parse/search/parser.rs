@@ -6,7 +6,7 @@ use crate::query::parse::search::tokens::{Token, TokenKind, field_names};
 use crate::query::parse::search::tree::{
     Leaf, LeafKind, Node, PhrasePart, SyntaxError, Unit, count_clauses, units, word,
 };
-use crate::schema::texts::{ANY_FIELD, Field};
+use crate::schema::{ANY_FIELD, Field};
 use crate::text::analyzer::each_compound;
 
 /// The most clauses of a search that is not plain; each part of a compound is one.

@@ -1,7 +1,7 @@
 //! Splits the text of a search into words, quotations, operators and names of fields.
 
 use crate::query::parse::error::nearest;
-use crate::schema::texts::Field;
+use crate::schema::Field;
 
 /// A token of the syntax, and the byte at which it begins.
 #[derive(Clone, Debug, PartialEq, Eq)]

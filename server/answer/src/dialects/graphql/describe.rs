@@ -3,9 +3,8 @@
 use pinakes_format::entity::CATALOG;
 use serde_json::{Value, json};
 
-use crate::openapi::operation::{GRAPHQL_TAG, PostOperation};
-use crate::openapi::responses::headers;
-use crate::openapi::schemas::{Schemas, schema_at};
+use crate::openapi::operation::PostOperation;
+use crate::openapi::{GRAPHQL_TAG, Schemas, headers, schema_at};
 
 /// The media type that GraphQL over HTTP defines.
 const GRAPHQL_RESPONSE: &str = "application/graphql-response+json";

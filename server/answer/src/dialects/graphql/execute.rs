@@ -9,7 +9,7 @@ use pinakes_format::json::select::{
 };
 use pinakes_format::query::{Deadline, Query, QueryError, RankedRow};
 use pinakes_format::snapshot::Snapshot;
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::ReadError;
 use pinakes_format::text::json;
 use serde_json::value::RawValue;
 

@@ -1,7 +1,7 @@
 //! Fields of object types, and the source of each field's value.
 
 use pinakes_format::entity::{Entity, Facts};
-use pinakes_format::schema::keys::Direction;
+use pinakes_format::schema::Direction;
 
 use crate::list::query::arguments;
 

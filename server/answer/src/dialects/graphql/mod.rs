@@ -31,7 +31,7 @@ use apollo_compiler::validation::Valid;
 use bytes::Bytes;
 use http::StatusCode;
 use pinakes_format::snapshot::Snapshot;
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::ReadError;
 
 use crate::clock::HostClock;
 use crate::define::settings::GraphqlSettings;
@@ -46,7 +46,7 @@ use crate::dialects::graphql::plan::plan;
 use crate::dialects::graphql::request::MediaType;
 use crate::dialects::graphql::types::Types;
 use crate::dialects::graphql::work_budget::{Halted, WorkBudget};
-use crate::openapi::operation::{GRAPHQL_TAG, Operation, text_content};
+use crate::openapi::{GRAPHQL_TAG, Operation, text_content};
 use crate::reply::{JSON, Reply, StaticBody};
 use crate::request::{POST_METHODS, body};
 

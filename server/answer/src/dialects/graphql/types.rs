@@ -7,9 +7,8 @@ use std::{collections::HashMap, fmt::Write};
 
 use pinakes_format::entity::{CATALOG, Entity, Facts};
 use pinakes_format::query::RELEVANCE_SCORE;
-use pinakes_format::record::schema::{Schema, Shown};
-use pinakes_format::record::{schema, schema_of};
-use pinakes_format::schema::keys::{Index, keys_of};
+use pinakes_format::record::{Schema, Shown, schema, schema_of};
+use pinakes_format::schema::{Index, keys_of};
 
 use crate::dialects::graphql::field::{
     Argument, Field, FieldSource, bang, by_id, flat, id_type, linked, list, meta_field,

@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::ReadError;
 
 use crate::clock::{HostClock, PassedLimit, WorkClock};
 use crate::dialects::graphql::error::Error;

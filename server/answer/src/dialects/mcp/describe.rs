@@ -1,13 +1,11 @@
 //! The operation of `POST /mcp` in the OpenAPI document.
 
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::ReadError;
 use serde_json::{Value, json};
 
 use crate::define::RoutePath;
-use crate::openapi::document::Document;
-use crate::openapi::operation::{MCP_TAG, PostOperation, json_content};
-use crate::openapi::responses::headers;
-use crate::openapi::schemas::{add_optional, object_of, text};
+use crate::openapi::operation::PostOperation;
+use crate::openapi::{Document, MCP_TAG, add_optional, headers, json_content, object_of, text};
 
 /// Describes the operation. Programs find the tools by the protocol, so that the document does not repeat them.
 pub fn describe(_: &RoutePath, document: &mut Document<'_>) -> Result<Value, ReadError> {

@@ -8,7 +8,7 @@ use pinakes_format::formats::reference::Reference;
 use pinakes_format::formats::rich::Rich;
 use pinakes_format::formats::{REFERENCE_MEMBERS, ReferenceFormat, ReferenceWriter};
 use pinakes_format::query::{REFERENCES, parse_select};
-use pinakes_format::record::members::{Members, View};
+use pinakes_format::record::{Members, View};
 use pinakes_format::snapshot::{LookupResult, MayBeAbsent, RecordLookup};
 use serde_json::{Value, json};
 

@@ -3,7 +3,7 @@
 use pinakes_format::autocomplete;
 use pinakes_format::autocomplete::{Candidate, Completion};
 use pinakes_format::entity::Entity;
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::ReadError;
 use serde_json::{Value, json};
 
 use crate::complete::candidates::{cost, parse_entity_type};

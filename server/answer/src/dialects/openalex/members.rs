@@ -2,7 +2,7 @@
 
 use pinakes_format::entity::Entity;
 use pinakes_format::record::keyword_id;
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::ReadError;
 use pinakes_format::text::{inverted_index, json};
 use serde_json_borrow::Value;
 

@@ -31,10 +31,9 @@ use http::StatusCode;
 use pinakes_format::autocomplete::Identifier;
 use pinakes_format::entity::Entity;
 use pinakes_format::query::Grouping;
-use pinakes_format::schema::identifier::Scheme;
-use pinakes_format::schema::keys::keys_of_openalex;
+use pinakes_format::schema::{Scheme, keys_of_openalex};
 use pinakes_format::snapshot::{LookupResult, Snapshot};
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::ReadError;
 use serde_json::{Map, Value, json};
 
 use crate::define::charge::QuotaClass;

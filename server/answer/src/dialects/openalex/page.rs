@@ -8,7 +8,7 @@ use pinakes_format::query::{
 };
 use pinakes_format::record::keyword_id;
 use pinakes_format::snapshot::Snapshot;
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::ReadError;
 use serde_json::{Value, json};
 
 use crate::define::{Answer, Call, Failure};

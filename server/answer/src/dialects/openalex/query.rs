@@ -14,10 +14,9 @@ use pinakes_format::query::{
     Grouping, Operand, ParamError, Query, RELEVANCE, RELEVANCE_SCORE, ResultKind,
     SAMPLE_RECORDS_MAX, Sample, nearest, split_filter,
 };
-use pinakes_format::schema::identifier::parse_record_id;
-use pinakes_format::schema::keys::Kind;
+use pinakes_format::schema::{Kind, parse_record_id};
 use pinakes_format::snapshot::Snapshot;
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::ReadError;
 
 use crate::dialects::openalex::members::{Member, members};
 use crate::dialects::openalex::names::{CONTINENTS, KeyName, List, Reads};

@@ -10,7 +10,7 @@
 //! [`Stored`] is the record as the snapshot has it. Each member of the reply is made from it.
 
 use pinakes_format::entity::Entity;
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::ReadError;
 use pinakes_format::text::json;
 
 use crate::dialects::openalex::members::{Make, Member, members};

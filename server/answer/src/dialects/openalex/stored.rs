@@ -11,10 +11,10 @@ use pinakes_format::changes::add_all_references;
 use pinakes_format::entity::Entity;
 use pinakes_format::json::render::{JsonWriter, RecordBytes, RecordStore};
 use pinakes_format::query::{REFERENCES, parse_select};
-use pinakes_format::record::members::{Members, View};
-use pinakes_format::schema::identifier::parse_record_id;
+use pinakes_format::record::{Members, View};
+use pinakes_format::schema::parse_record_id;
 use pinakes_format::snapshot::Snapshot;
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::ReadError;
 use serde_json_borrow::{OwnedValue, Value};
 
 use crate::dialects::openalex::values::{API, elements, short_id, write_address, write_list};

@@ -1,6 +1,6 @@
 //! Values as OpenAlex prints them: addresses of ids, references, and the objects that have them.
 
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::ReadError;
 use pinakes_format::text::json;
 use serde::de::DeserializeOwned;
 use serde_json_borrow::Value;
