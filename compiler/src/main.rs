@@ -2,10 +2,9 @@
 
 #![forbid(unsafe_code)]
 
-use std::{
-    io::{self, Write},
-    process::ExitCode,
-};
+use std::io;
+use std::io::Write;
+use std::process::ExitCode;
 
 use pinakes_compiler::{Cli, Error, escape_message, handle_signals, run, wait_for_signal_exit};
 

@@ -4,12 +4,10 @@
 
 use std::{env, error::Error, path::Path};
 
-use pinakes_format::{
-    entity::Entity,
-    json::render::{JsonWriter, Shape},
-    query::{Deadline, Query},
-    snapshot::{LookupResult, Snapshot},
-};
+use pinakes_format::entity::Entity;
+use pinakes_format::json::render::{JsonWriter, Shape};
+use pinakes_format::query::{Deadline, Query};
+use pinakes_format::snapshot::{LookupResult, Snapshot};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let directory = env::args().nth(1).ok_or("which snapshot?")?;

@@ -1,12 +1,10 @@
 //! The clock of this process, by which answers are made.
 
-use std::{
-    fs::File,
-    os::unix::fs::FileExt,
-    str,
-    sync::LazyLock,
-    time::{Duration, Instant},
-};
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::str;
+use std::sync::LazyLock;
+use std::time::{Duration, Instant};
 
 use chrono::{DateTime, Utc};
 use pinakes_answer::Clock;

@@ -1,24 +1,19 @@
 //! The server process: listens, accepts connections, handles signals, and ends after open requests.
 
-use std::{
-    future,
-    io::{self, Write},
-    net::SocketAddr,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::io::Write;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use std::{future, io};
 
-use rustix::{
-    net::sockopt::set_socket_send_buffer_size,
-    process::{Resource, Rlimit, getrlimit, setrlimit},
-};
+use rustix::net::sockopt::set_socket_send_buffer_size;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use socket2::SockRef;
-use tokio::{
-    net::{TcpListener, TcpStream},
-    signal::unix::{SignalKind, signal},
-    sync::Notify,
-    time::{self, MissedTickBehavior},
-};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::Notify;
+use tokio::time;
+use tokio::time::MissedTickBehavior;
 
 use crate::net::connection::{ConnectionSettings, Connections};
 use crate::net::handler::Handler;

@@ -5,11 +5,10 @@
 //!
 //! Imports `admission`, `endpoint`, `http`, `net`, `reply`, `run`, `serve`, `snapshots`.
 
-use std::{
-    io::{self, BufRead, Read, Write},
-    net::Ipv4Addr,
-    sync::Arc,
-};
+use std::io;
+use std::io::{BufRead, Read, Write};
+use std::net::Ipv4Addr;
+use std::sync::Arc;
 
 use http::{Request, header};
 use pinakes_answer::{BODY_BYTES_MAX, INVALID_REQUEST, JSON, MCP, Message, RpcError, Settings};

@@ -1,10 +1,8 @@
 //! The commands `build`, `compile` and `link`, also of a unit and of a plan.
 
-use std::{
-    collections::BTreeSet,
-    path::{Path, PathBuf},
-    time::Instant,
-};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use pinakes_format::snapshot::next::CURRENT;
 use pinakes_store::lock::LockedDirectory;

@@ -16,10 +16,9 @@ pub(crate) mod snapshot;
 pub(crate) mod transfer;
 pub(crate) mod units;
 
-use std::{
-    io::{self, Write},
-    path::PathBuf,
-};
+use std::io;
+use std::io::Write;
+use std::path::PathBuf;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;

@@ -1,10 +1,8 @@
 //! The options of `build`, `plan`, `compile` and `link`, and the parsers of option values.
 
-use std::{
-    ffi::OsString,
-    num::{NonZeroU32, NonZeroUsize},
-    path::PathBuf,
-};
+use std::ffi::OsString;
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::path::PathBuf;
 
 use clap::Args;
 use clap::builder::BoolishValueParser;

@@ -1,10 +1,8 @@
 //! A run of `build`, `compile` or `link`: its lock, its report, its list of bad records, and what it prints.
 
-use std::{
-    collections::BTreeSet,
-    path::PathBuf,
-    time::{Instant, SystemTime},
-};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::time::{Instant, SystemTime};
 
 use pinakes_format::snapshot::suppression_list::SuppressionList;
 use pinakes_store::directory::current;

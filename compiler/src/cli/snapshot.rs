@@ -1,11 +1,10 @@
 //! The commands `verify`, `inspect` and `rollback`.
 
-use std::{
-    fs,
-    io::{self, Write},
-    os::unix::{ffi::OsStrExt, fs::MetadataExt},
-    path::Path,
-};
+use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::{fs, io};
 
 use pinakes_format::snapshot::{PARTIAL, Snapshot, VerifiedChunks, read_manifest};
 use pinakes_format::storage::mmap::survive_faults;

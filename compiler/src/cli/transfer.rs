@@ -1,9 +1,7 @@
 //! The options of transfers from and to other hosts.
 
-use std::{
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::Args;
 use pinakes_remote::host::RetryPolicy;

@@ -15,16 +15,12 @@ pub(crate) mod earlier;
 pub(crate) mod input;
 pub(crate) mod part;
 
-use std::{
-    cmp::Reverse,
-    fs,
-    io::Read,
-    path::Path,
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
-};
+use std::cmp::Reverse;
+use std::fs;
+use std::io::Read;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::fs::Advice;
 

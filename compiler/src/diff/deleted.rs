@@ -1,10 +1,9 @@
 //! The ids that lists of deleted ids name, asked in ascending order.
 
-use std::{
-    io::{self, Read, Write},
-    iter::Peekable,
-    path::PathBuf,
-};
+use std::io;
+use std::io::{Read, Write};
+use std::iter::Peekable;
+use std::path::PathBuf;
 
 use pinakes_format::entity::Entity;
 

@@ -17,10 +17,9 @@ mod deleted;
 mod hashes;
 mod members;
 
-use std::{
-    io::{self, BufWriter, Write},
-    path::PathBuf,
-};
+use std::io;
+use std::io::{BufWriter, Write};
+use std::path::PathBuf;
 
 use clap::ValueEnum;
 use pinakes_format::entity::Entity;

@@ -20,11 +20,10 @@ pub(crate) mod limits;
 mod members;
 mod sample;
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fmt::{self, Write as _},
-    path::Path,
-};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::fmt::Write as _;
+use std::path::Path;
 
 use pinakes_format::entity::Entity;
 use pinakes_format::snapshot::Snapshot;

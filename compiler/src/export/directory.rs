@@ -1,10 +1,9 @@
 //! The output directory of an export, which gets all files or none.
 
-use std::{
-    fs::{self, File},
-    io::ErrorKind,
-    path::{Path, PathBuf},
-};
+use std::fs;
+use std::fs::File;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 
 use pinakes_store::directory::remove_tree;
 use pinakes_store::files::try_lock;

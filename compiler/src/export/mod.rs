@@ -21,10 +21,9 @@ mod plan;
 mod waves;
 mod write_error;
 
-use std::{
-    io::{self, Write},
-    path::Path,
-};
+use std::io;
+use std::io::Write;
+use std::path::Path;
 
 use pinakes_format::entity::Entity;
 use pinakes_format::formats::workbook::SHEET_ROWS_MAX;

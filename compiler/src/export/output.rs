@@ -2,11 +2,10 @@
 //! directory or file has its earlier content.
 
 use pinakes_store::directory::remove_tree;
-use std::{
-    fs::{self, File},
-    io::{self, BufWriter, Stdout, Write},
-    path::{Path, PathBuf},
-};
+use std::fs::File;
+use std::io::{BufWriter, Stdout, Write};
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use crate::error::{Error, Result, STANDARD_OUTPUT};
 use crate::export::directory::ExportDirectory;

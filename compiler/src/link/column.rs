@@ -8,12 +8,11 @@
 //! find(30): range (30 - 3) / 16 = 1, so between places 3 and 5
 //! ```
 
-use std::{
-    fs::File,
-    io::{self, BufWriter, Read, Write},
-    ops::{Deref, Range},
-    path::Path,
-};
+use std::fs::File;
+use std::io;
+use std::io::{BufWriter, Read, Write};
+use std::ops::{Deref, Range};
+use std::path::Path;
 
 use pinakes_format::storage::mmap::Map;
 use pinakes_format::storage::unnamed_file;

@@ -1,9 +1,7 @@
 //! Types that every step of a link shares: the linker's inputs and limits, and its errors.
 
-use std::{
-    io,
-    path::{Path, PathBuf},
-};
+use std::io;
+use std::path::{Path, PathBuf};
 
 use pinakes_format::entity::Entity;
 use pinakes_format::storage::{ReadError, Written};

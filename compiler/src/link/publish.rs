@@ -1,10 +1,8 @@
 //! Publishing: checks a finished snapshot and makes it the current one, atomically.
 
-use std::{
-    collections::BTreeMap,
-    fs,
-    path::{Path, PathBuf},
-};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use pinakes_format::entity::Entity;
 use pinakes_format::json::render::{JsonWriter, Shape};

@@ -3,11 +3,9 @@
 //! A snapshot depends on nothing else, so linking again would give the same bytes. The files of that snapshot
 //! are not read: their versions tell whether they have changed.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fs,
-    path::Path,
-};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
 
 use pinakes_format::schema::schema_hash;
 use pinakes_format::snapshot::read_manifest;

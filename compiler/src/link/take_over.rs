@@ -9,10 +9,8 @@
 //!                      → the run ends with the error
 //! ```
 
-use std::{
-    fmt, io,
-    sync::{Mutex, PoisonError},
-};
+use std::sync::{Mutex, PoisonError};
+use std::{fmt, io};
 
 use pinakes_format::entity::Entity;
 use pinakes_format::snapshot::OpenError;

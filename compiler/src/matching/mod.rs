@@ -15,11 +15,10 @@ pub(crate) mod options;
 mod output;
 mod rows;
 
-use std::{
-    fs::{self, File},
-    io::{self, Write},
-    path::Path,
-};
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+use std::{fs, io};
 
 use pinakes_format::snapshot::Snapshot;
 use rayon::prelude::*;

@@ -1,10 +1,9 @@
 //! The output: a new file, one that an earlier run left, or standard output.
 
-use std::{
-    fs::{File, OpenOptions},
-    io::{self, BufRead, BufReader, Seek, SeekFrom, Write},
-    path::{Path, PathBuf},
-};
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::io::{BufRead, BufReader, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
 
 use csv::ByteRecord;
 

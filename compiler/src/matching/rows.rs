@@ -1,9 +1,8 @@
 //! Reads the rows of a table or the JSON of lines, in batches.
 
-use std::{
-    io::{self, BufRead, BufReader, Read},
-    path::{Path, PathBuf},
-};
+use std::io;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
 
 use csv::ByteRecord;
 

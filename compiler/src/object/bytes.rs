@@ -4,16 +4,12 @@
 //! [`MAPPED_MAX`] stay in their files until [`gather`](crate::object::gather) copies them into one file
 //! and maps that file once.
 
-use std::{
-    fs::File,
-    ops::{Deref, Range},
-    os::unix::fs::FileExt,
-    path::{Path, PathBuf},
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
-};
+use std::fs::File;
+use std::ops::{Deref, Range};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use pinakes_format::storage::mmap::Map;
 

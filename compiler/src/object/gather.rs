@@ -1,11 +1,10 @@
 //! Maps objects beyond the limit of mappings together.
 
-use std::{
-    fs::File,
-    io::{self, Write},
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::fs::File;
+use std::io;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use pinakes_format::storage::mmap::Map;
 

@@ -8,10 +8,9 @@
 //! A list may have tens of millions of rows, so an object holds many blocks, and the linker merges the blocks of all
 //! objects.
 
-use std::{
-    io::{self, Write},
-    marker::PhantomData,
-};
+use std::io;
+use std::io::Write;
+use std::marker::PhantomData;
 
 use pinakes_format::entity::Entity;
 

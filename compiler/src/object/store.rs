@@ -4,13 +4,11 @@
 //! is a cache of it: files that are missing there are fetched, and finished files are put into the bucket.
 //! Names depend on contents alone, so it does no harm if two hosts put the same file.
 
-use std::{
-    collections::BTreeSet,
-    fs,
-    io::{self, Write},
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::{fs, io};
 
 use crate::error::{Error, Result};
 use crate::object::unfinished::{UnfinishedFile, remove_abandoned};

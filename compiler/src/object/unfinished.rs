@@ -10,19 +10,16 @@
 //! - A file of another kernel may have a writer whose lock is not visible here. The file is removed once
 //!   it was not written for [`ABANDONED_AFTER`]; its host may be gone.
 
-use std::{
-    fs::{self, File, Permissions},
-    io::{self, Write},
-    os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt},
-    path::{Path, PathBuf},
-    sync::LazyLock,
-    time::Duration,
-};
+use std::fs::{File, Permissions};
+use std::io::Write;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+use std::time::Duration;
+use std::{fs, io};
 
-use rustix::{
-    fs::{FlockOperation, OFlags, flock},
-    io::Errno,
-};
+use rustix::fs::{FlockOperation, OFlags, flock};
+use rustix::io::Errno;
 use tempfile::NamedTempFile;
 
 use crate::error::{Error, Result};

@@ -1,9 +1,8 @@
 //! Writes an object: segments, the first bytes of bad lines between them, and the directory.
 
-use std::{
-    io::{self, BufWriter, Write},
-    path::{Path, PathBuf},
-};
+use std::io;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
 
 use pinakes_format::entity::Entity;
 

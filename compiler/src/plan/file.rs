@@ -2,11 +2,9 @@
 //!
 //! Every line bears the plan's hash, so that a line can be handed on alone, and lines of two plans do not mix.
 
-use std::{
-    fs::File,
-    io::{BufRead, BufReader, BufWriter, Write},
-    path::Path,
-};
+use std::fs::File;
+use std::io::{BufRead, BufReader, BufWriter, Write};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 

@@ -1,9 +1,8 @@
 //! The elements of a part that is JSON lines or one JSON array. Memory holds one element.
 
-use std::{
-    io::{self, BufRead},
-    path::{Path, PathBuf},
-};
+use std::io;
+use std::io::BufRead;
+use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 use crate::read::lenient::Diagnostics;

@@ -1,10 +1,8 @@
 //! The version of a file on disk: what the system notes about a file whenever its content changes.
 
-use std::{
-    fs::Metadata,
-    os::unix::fs::MetadataExt,
-    time::{Duration, SystemTime},
-};
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
+use std::time::{Duration, SystemTime};
 
 /// Hexadecimal digits of a version's name.
 const NAME_DIGITS: usize = 32;

@@ -2,10 +2,8 @@
 
 use std::{borrow::Cow, fmt};
 
-use serde::{
-    Deserializer,
-    de::{DeserializeSeed, MapAccess, SeqAccess, Visitor},
-};
+use serde::Deserializer;
+use serde::de::{DeserializeSeed, MapAccess, SeqAccess, Visitor};
 
 use crate::read::index_text::{join_plain, join_words};
 use crate::read::json::{Keys, MANY};

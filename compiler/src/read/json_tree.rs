@@ -5,14 +5,9 @@
 
 use std::{borrow::Cow, cell::Cell, fmt, marker::PhantomData};
 
-use serde::{
-    Deserializer,
-    de::{
-        DeserializeSeed, Error as _, IntoDeserializer, MapAccess, SeqAccess, Visitor,
-        value::{Error, MapDeserializer, SeqDeserializer},
-    },
-    forward_to_deserialize_any,
-};
+use serde::de::value::{Error, MapDeserializer, SeqDeserializer};
+use serde::de::{DeserializeSeed, Error as _, IntoDeserializer, MapAccess, SeqAccess, Visitor};
+use serde::{Deserializer, forward_to_deserialize_any};
 
 use crate::read::json::{self, JsonFault};
 use crate::read::lenient::{Diagnostics, MemberName};

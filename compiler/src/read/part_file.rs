@@ -5,12 +5,11 @@
 //! therefore told to read ahead far, and to drop the pages of a part that is done. Every run looks at the first line of
 //! each part: the system is told to read nothing ahead then.
 
-use std::{
-    fs::{self, File},
-    io::{self, Read},
-    os::unix::fs::FileExt,
-    path::Path,
-};
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::{fs, io};
 
 use rustix::fs::{Advice, fadvise};
 

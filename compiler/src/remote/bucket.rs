@@ -1,13 +1,11 @@
 //! A bucket: lists, reads and writes files with signed requests, or anonymously where no credentials are set.
 
-use std::{
-    collections::HashMap,
-    fs::File,
-    io::Read,
-    os::unix::fs::FileExt,
-    path::{Path, PathBuf},
-    sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError},
-};
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 
 use pinakes_remote::address::SIGNED_FOR;
 use pinakes_remote::exchange::WholeReply;

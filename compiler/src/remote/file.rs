@@ -12,12 +12,11 @@
 //! A stream asks for pieces of doubling size. So a reader that stops after the first line costs one small
 //! reply, and a whole part a few requests.
 
-use std::{
-    collections::HashMap,
-    io::{self, Read},
-    path::{Path, PathBuf},
-    sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError},
-};
+use std::collections::HashMap;
+use std::io;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use pinakes_remote::host::{Failure, Reply};
 

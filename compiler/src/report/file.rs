@@ -1,13 +1,12 @@
 //! What a run leaves for programs: the report as JSON, metrics for Prometheus' node_exporter, and the path of the
 //! snapshot on standard output.
 
-use std::{
-    fmt::{Display, Write as _},
-    fs,
-    io::{self, Write as _},
-    os::unix::{ffi::OsStrExt, fs::PermissionsExt},
-    path::{Path, PathBuf},
-};
+use std::fmt::{Display, Write as _};
+use std::io::Write as _;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use serde::Serialize;
 

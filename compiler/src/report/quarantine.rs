@@ -1,11 +1,9 @@
 //! The quarantine: a list of the bad records, and a file with their lines.
 
-use std::{
-    collections::BTreeMap,
-    fs,
-    io::{self, BufWriter, Write},
-    path::{Path, PathBuf},
-};
+use std::collections::BTreeMap;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use serde::Serialize;
 

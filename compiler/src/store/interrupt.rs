@@ -1,15 +1,12 @@
 //! Signals: a signal ends the run at once and removes its unfinished output. So does a mapped file that the system cannot
 //! read.
 
-use std::{
-    io::{self, Write},
-    path::{Path, PathBuf},
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::Duration,
-};
+use std::io;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use pinakes_format::storage::mmap::stop_at_faults;
 use pinakes_store::directory::remove_tree;

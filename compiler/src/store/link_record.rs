@@ -7,12 +7,10 @@
 //!
 //! A record is a hint. If it is missing, unreadable or no longer true, a run links.
 
-use std::{
-    collections::BTreeMap,
-    fs, io,
-    io::ErrorKind,
-    path::{Path, PathBuf},
-};
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use pinakes_format::storage::{MANIFEST, Manifest};
 use pinakes_store::files::{remove_temporary_files, write_atomically};

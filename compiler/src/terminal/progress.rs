@@ -1,14 +1,10 @@
 //! Progress of a run: bars on a terminal, plain lines elsewhere, JSON lines for a program, nothing with `--quiet`.
 
-use std::{
-    fmt, fs,
-    io::IsTerminal,
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicBool, AtomicU64, Ordering},
-    },
-    time::{Duration, Instant},
-};
+use std::io::IsTerminal;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use std::{fmt, fs};
 
 use clap::ValueEnum;
 use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};

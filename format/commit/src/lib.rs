@@ -2,11 +2,9 @@
 
 #![forbid(unsafe_code)]
 
-use std::{
-    env,
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// Variable that names the commit where git cannot, such as in an archive of the sources.
 const VARIABLE: &str = "PINAKES_COMMIT";

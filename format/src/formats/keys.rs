@@ -8,10 +8,8 @@
 //! A short list keeps a hash of 8 bytes and a count for each key. Two keys with one hash cost a letter that is not
 //! needed. A longer list keeps nothing.
 
-use std::{
-    collections::HashMap,
-    hash::{DefaultHasher, Hash, Hasher},
-};
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::formats::names::{ascii_word, first_ascii_word, letters};
 use crate::formats::reference::Reference;

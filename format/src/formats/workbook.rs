@@ -9,12 +9,10 @@
 //! The files are deflated while they are written, so a workbook of any length takes the memory of a compressor. Text
 //! stands in its cells, not in a table of the workbook.
 
-use std::{
-    fmt::Write as _,
-    io::{self, Write},
-    mem,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::fmt::Write as _;
+use std::io::Write;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::{io, mem};
 
 use zip::write::{SimpleFileOptions, StreamWriter};
 use zip::{CompressionMethod, DateTime, ZipWriter};

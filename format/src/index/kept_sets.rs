@@ -8,10 +8,9 @@
 //! All open snapshots share one [`KeptSets`]. The cache prefers sets that queries find again, so a client with
 //! many filters that come once does not remove them.
 
-use std::sync::{
-    Arc, Mutex, PoisonError,
-    atomic::{AtomicU64, Ordering::Relaxed},
-};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use quick_cache::sync::{Cache, DefaultLifecycle};
 use quick_cache::{DefaultHashBuilder, OptionsBuilder, Weighter};

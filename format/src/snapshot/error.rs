@@ -1,9 +1,7 @@
 //! Why a snapshot is refused when it is opened or verified.
 
-use std::{
-    io,
-    path::{Path, PathBuf},
-};
+use std::io;
+use std::path::{Path, PathBuf};
 
 use crate::storage::{ArchiveError, ManifestError, ReadError};
 

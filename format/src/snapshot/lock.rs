@@ -4,11 +4,9 @@
 //! process that removes a snapshot takes the exclusive lock first. A process never waits for a lock.
 //! The system releases a lock when its process ends, even by a crash.
 
-use std::{
-    fs::{File, TryLockError},
-    io,
-    path::Path,
-};
+use std::fs::{File, TryLockError};
+use std::io;
+use std::path::Path;
 
 use crate::snapshot::error::Cause;
 use crate::snapshot::files::open_regular;

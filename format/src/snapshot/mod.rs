@@ -24,12 +24,10 @@ mod verify;
 mod verify_since;
 mod watch;
 
-use std::{
-    fs::File,
-    ops::Range,
-    path::{Path, PathBuf},
-    sync::{Arc, LazyLock},
-};
+use std::fs::File;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock};
 
 use crate::entity::{Entity, NO_ID, with_record};
 use crate::index::citations::CitationsFile;

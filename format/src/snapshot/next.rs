@@ -12,10 +12,8 @@
 //!
 //! A link that is older than `current` has no effect: `current` was changed after it, for example by hand.
 
-use std::{
-    fs, io,
-    path::{Component, Path, PathBuf},
-};
+use std::path::{Component, Path, PathBuf};
+use std::{fs, io};
 
 use chrono::{DateTime, Utc};
 

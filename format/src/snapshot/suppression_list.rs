@@ -10,13 +10,12 @@
 //! A line holds one id. A `#` starts a comment; blank lines, order and repetition have no meaning.
 //! Any other line is an error with its number: an operator must learn that a takedown has no effect.
 
-use std::{
-    fmt::Write as _,
-    fs::{self, File},
-    io::{self, Read},
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::{fs, io};
 
 use crate::entity::Entity;
 use crate::schema::parse_record_id;

@@ -8,11 +8,9 @@
 //! them fails with [`ReadError::Absent`], and a twin that collects ([`Reading::Collects`]) notes them, together with
 //! those that are only asked for in advance.
 
-use std::{
-    ops::Range,
-    path::Path,
-    sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard},
-};
+use std::ops::Range;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 
 use crate::entity::Entity;
 use crate::storage::absent::{ChunkSource, FetchedStretches, Wanted};

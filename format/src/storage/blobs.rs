@@ -6,12 +6,11 @@
 //!
 //! Offsets count from the start of the file. The top bit of a blob's offset marks the blob as null.
 
-use std::{
-    fs::File,
-    io::{self, BufWriter, Seek, Write},
-    ops::Range,
-    path::{Path, PathBuf},
-};
+use std::fs::File;
+use std::io;
+use std::io::{BufWriter, Seek, Write};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
 
 use tempfile::{SpooledTempFile, spooled_tempfile_in};
 

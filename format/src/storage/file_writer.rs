@@ -3,16 +3,13 @@
 //! A finished file is synced by a thread of its own while the caller writes the next file.
 //! [`append_levels`] waits for that thread.
 
-use std::{
-    fs::File,
-    io::{self, BufWriter, Read, Write},
-    path::{Path, PathBuf},
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
-    thread::{self, JoinHandle},
-};
+use std::fs::File;
+use std::io::{BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::JoinHandle;
+use std::{io, thread};
 
 use blake3::Hash;
 

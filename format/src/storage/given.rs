@@ -13,14 +13,12 @@
 //! Readers borrow bytes for as long as they like, so bytes that were given stay until the program ends. The host bounds
 //! them: it ends an instance of the module that holds many, and begins another.
 
-use std::{
-    borrow::Cow,
-    fs::File,
-    io,
-    ops::Range,
-    path::Path,
-    sync::{PoisonError, RwLock},
-};
+use std::borrow::Cow;
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::{PoisonError, RwLock};
 
 use crate::storage::integrity::CHUNK_BYTES;
 use crate::storage::loading::{FileChange, LoadMode};

@@ -19,11 +19,10 @@
 //! no record has, ascending by (id, name). Each spelling of a name has its own row. Without an id, a
 //! row has [`NO_ID`](crate::entity::NO_ID).
 
-use std::{
-    io::{self, Write},
-    ops::Range,
-    path::Path,
-};
+use std::io;
+use std::io::Write;
+use std::ops::Range;
+use std::path::Path;
 
 use crate::storage::archive::{Archive, ArchiveError, InArchive, little_endian};
 use crate::storage::blobs::Spool;

@@ -15,19 +15,18 @@
 //! Opening a file checks the last level against the root. The first touch of a chunk checks the
 //! chunk, and the values above it that are not verified yet.
 
-use std::{
-    borrow::Cow,
-    cell::Cell,
-    io::{self, Read, Write},
-    ops::Range,
-    sync::atomic::{AtomicU64, Ordering},
-    time::Duration,
-};
+use std::borrow::Cow;
+use std::cell::Cell;
+use std::io;
+use std::io::{Read, Write};
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
-use blake3::{
-    Hash, Hasher,
-    hazmat::{ChainingValue, HasherExt, Mode, merge_subtrees_non_root, merge_subtrees_root},
+use blake3::hazmat::{
+    ChainingValue, HasherExt, Mode, merge_subtrees_non_root, merge_subtrees_root,
 };
+use blake3::{Hash, Hasher};
 
 use crate::storage::error::Damage;
 use crate::storage::mmap::Map;

@@ -5,10 +5,8 @@
 
 use std::{cell::RefCell, sync::LazyLock};
 
-use zstd::{
-    bulk::{Compressor, Decompressor},
-    dict::DecoderDictionary,
-};
+use zstd::bulk::{Compressor, Decompressor};
+use zstd::dict::DecoderDictionary;
 
 use crate::storage::error::ReadError;
 

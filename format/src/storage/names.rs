@@ -12,10 +12,9 @@
 //! Offsets count from the start of the file. Most names fit a slot, so that a reference costs one
 //! read.
 
-use std::{
-    io::{self, Write},
-    path::Path,
-};
+use std::io;
+use std::io::Write;
+use std::path::Path;
 
 use crate::storage::archive::{Archive, ArchiveError, InArchive};
 use crate::storage::blobs::Spool;

@@ -5,11 +5,9 @@
 //! `publications/<id>.json` beside the snapshots. A snapshot that was built locally has no
 //! publication.
 
-use std::{
-    fs::File,
-    io::Read,
-    path::{Path, PathBuf},
-};
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};

@@ -1,10 +1,9 @@
 //! The Python process as a host of answers: one snapshot, one caller, no limits of requests.
 
-use std::{
-    net::{IpAddr, Ipv4Addr},
-    sync::{Arc, OnceLock, atomic::AtomicBool},
-    time::{Duration, Instant},
-};
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use chrono::{DateTime, Utc};

@@ -1,10 +1,8 @@
 //! The class of an open snapshot.
 
-use std::{
-    ffi::CString,
-    path::PathBuf,
-    sync::{Arc, PoisonError, RwLock},
-};
+use std::ffi::CString;
+use std::path::PathBuf;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use pinakes_answer::parts::parse_list_query;

@@ -1,9 +1,7 @@
 //! The time of day, as JavaScript gives it with each request. Nothing limits the time of an answer.
 
-use std::{
-    sync::atomic::{AtomicI64, Ordering},
-    time::Duration,
-};
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use pinakes_answer::{Clock, HostClock};

@@ -1,9 +1,8 @@
 //! The module as a host of answers: one snapshot, one caller, no limits of requests.
 
-use std::{
-    net::{IpAddr, Ipv4Addr},
-    sync::{Arc, atomic::AtomicBool},
-};
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response};

@@ -9,11 +9,9 @@
 //! 8 permits; A has 4 and waits for 4, B has 4 and waits for 4; C asks: the next free permit is C's
 //! ```
 
-use std::{
-    collections::{HashMap, VecDeque},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::{sync::oneshot, time};
 

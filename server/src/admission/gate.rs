@@ -1,11 +1,9 @@
 //! The gate before the routes: identifies the client of a request and applies the rate limits.
 
-use std::{
-    net::{IpAddr, Ipv4Addr},
-    path::PathBuf,
-    sync::{Arc, LazyLock, Mutex, Once, PoisonError},
-    time::Duration,
-};
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::PathBuf;
+use std::sync::{Arc, LazyLock, Mutex, Once, PoisonError};
+use std::time::Duration;
 
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, request::Parts};
 use pinakes_answer::{Caller, Charge, LIMIT_HEADERS, QuotaClass, Quotas, RECORDS_PER_REQUEST};

@@ -14,17 +14,14 @@
 //! replies that are finished use memory outside the budget, at most half as much; when that is used up, the
 //! network with the most bytes held and waiting loses its latest reply that waits.
 
-use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
-    time::Duration,
-};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
 
 use pinakes_answer::PIECE_BYTES;
-use tokio::{
-    sync::Notify,
-    time::{self, Instant},
-};
+use tokio::sync::Notify;
+use tokio::time;
+use tokio::time::Instant;
 
 use crate::admission::shares::Shares;
 use crate::http::client_address::{Client, network_key};

@@ -9,19 +9,15 @@
 //! no-graphiql = true
 //! ```
 
-use std::{
-    collections::BTreeSet,
-    ffi::OsString,
-    fs, io,
-    path::{Path, PathBuf},
-};
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use clap::{Arg, ArgAction, ArgMatches, Command, error::ContextKind, parser::ValueSource};
 use pinakes_format::query::nearest;
-use toml::{
-    Spanned,
-    de::{DeString, DeTable, DeValue},
-};
+use toml::Spanned;
+use toml::de::{DeString, DeTable, DeValue};
 
 use crate::cli::CliError;
 

@@ -9,11 +9,10 @@ pub(crate) mod config_file;
 pub(crate) mod effective;
 mod short_help;
 
-use std::{
-    ffi::OsString,
-    io::{self, Write},
-    path::{Path, PathBuf},
-};
+use std::ffi::OsString;
+use std::io;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 
 use clap::error::ErrorKind;
 use clap::parser::ValueSource::CommandLine;

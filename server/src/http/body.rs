@@ -2,13 +2,9 @@
 //!
 //! The connection attaches the body to the head; the service reads the body once it knows the route.
 
-use std::{
-    sync::{
-        Arc, Mutex, OnceLock, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::Duration,
-};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::{StatusCode, header, request::Parts};

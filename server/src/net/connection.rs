@@ -4,30 +4,25 @@
 //! socket ─► PROXY header? ─► MonitoredStream ─► TLS? ─► LenientStream (HTTP/1.1) ─► hyper ─► warp ─► Handler
 //! ```
 
-use std::{
-    convert::Infallible,
-    io,
-    net::IpAddr,
-    pin::pin,
-    sync::{Arc, Weak},
-    time::{Duration, SystemTime},
-};
+use std::convert::Infallible;
+use std::io;
+use std::net::IpAddr;
+use std::pin::pin;
+use std::sync::{Arc, Weak};
+use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use http::{HeaderValue, Method, Version, header, request::Parts};
 use http_body_util::{Either, Empty};
 use hyper::{body::Incoming, ext::ReasonPhrase, server::conn, service::Service as _};
-use hyper_util::{
-    rt::{TokioExecutor, TokioIo, TokioTimer},
-    server::graceful::GracefulConnection,
-    service::TowerToHyperService,
-};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulConnection;
+use hyper_util::service::TowerToHyperService;
 use pinakes_answer::{Reply, SnapshotHeaders, reason_phrase};
-use tokio::{
-    io::{AsyncRead, AsyncWrite, AsyncWriteExt},
-    sync::watch,
-    time::{self, Instant, MissedTickBehavior},
-};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio::sync::watch;
+use tokio::time;
+use tokio::time::{Instant, MissedTickBehavior};
 use warp::Filter;
 
 use crate::admission::gate::Peer;

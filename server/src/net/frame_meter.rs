@@ -3,17 +3,13 @@
 //! PING, SETTINGS, PRIORITY, WINDOW_UPDATE, RST_STREAM and empty DATA frames cost the server work, and count
 //! towards no other limit. A client needs few, and WINDOW_UPDATE in proportion to the bytes it receives.
 
-use std::{
-    io,
-    pin::Pin,
-    task::{Context, Poll, ready},
-    time::Duration,
-};
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
-use tokio::{
-    io::{AsyncRead, AsyncWrite, ReadBuf},
-    time::Instant,
-};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::Instant;
 
 use crate::event_counts::{EXCESSES, Excess};
 use crate::net::write_through::{WriteThrough, write_through};

@@ -9,17 +9,14 @@
 //!   → 128 of the /57 are closed, those first that made no request for the longest time
 //! ```
 
-use std::{
-    cmp::Reverse,
-    collections::HashMap,
-    fmt,
-    net::IpAddr,
-    sync::{
-        Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak,
-        atomic::{AtomicU64, Ordering::Relaxed},
-    },
-    time::Instant,
-};
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::fmt;
+use std::net::IpAddr;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::time::Instant;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 

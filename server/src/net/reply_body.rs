@@ -1,11 +1,9 @@
 //! The body of a reply in pieces, as its producer sends them.
 
-use std::{
-    fmt, io,
-    pin::Pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    task::{Context, Poll, ready},
-};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, ready};
+use std::{fmt, io};
 
 use bytes::Bytes;
 use hyper::body::{Body, Frame};

@@ -14,13 +14,11 @@
 //! The scanner skips bodies by their content length. After a head with a transfer coding all bytes pass
 //! unchanged, and the connection ends with the reply, so that no byte of a body is ever changed.
 
-use std::{
-    future::poll_fn,
-    io,
-    pin::Pin,
-    sync::Arc,
-    task::{Context, Poll, ready},
-};
+use std::future::poll_fn;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 

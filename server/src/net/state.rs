@@ -3,27 +3,22 @@
 //! [`MonitoredStream`] and [`PacedBody`] record progress in a [`ConnectionState`]; the timers of
 //! [`crate::net::connection`] read it.
 
-use std::{
-    io,
-    pin::Pin,
-    sync::{
-        Arc, Mutex, PoisonError, Weak,
-        atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed},
-    },
-    task::{Context, Poll, ready},
-    time::Duration,
-};
+use std::io;
+use std::pin::Pin;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
 use rustix::net::sockopt::set_socket_linger;
-use tokio::{
-    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream, ReadBuf},
-    net::TcpStream,
-    runtime::Handle,
-    sync::Notify,
-    time,
-};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::runtime::Handle;
+use tokio::sync::Notify;
+use tokio::time;
 
 use crate::admission::reply_memory::{ReplyConnection, Reservation};
 use crate::net::limiter::{ConnectionLimiter, ConnectionPermit, IdleConnection, now_millis};

@@ -1,26 +1,21 @@
 //! TLS: a certificate and key from files, reloaded without closing connections, and a bounded rate of
 //! handshakes.
 
-use std::{
-    io,
-    path::{Path, PathBuf},
-    sync::Arc,
-    time::Duration,
-};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use http::HeaderValue;
-use rustls::{
-    ServerConfig,
-    crypto::{CryptoProvider, ring},
-    pki_types::{CertificateDer, PrivateKeyDer, pem, pem::PemObject},
-    server::{Acceptor, ClientHello, ResolvesServerCert},
-    sign::CertifiedKey,
-};
-use tokio::{
-    io::{AsyncRead, AsyncWrite},
-    time,
-};
+use rustls::ServerConfig;
+use rustls::crypto::{CryptoProvider, ring};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, pem};
+use rustls::server::{Acceptor, ClientHello, ResolvesServerCert};
+use rustls::sign::CertifiedKey;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::time;
 use tokio_rustls::{LazyConfigAcceptor, server::TlsStream};
 
 use crate::admission::fair_queue::{FairQueue, PermitLimits};

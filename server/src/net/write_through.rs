@@ -1,10 +1,8 @@
 //! Streams that pass written bytes on to another stream.
 
-use std::{
-    io,
-    pin::Pin,
-    task::{Context, Poll},
-};
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 
 use tokio::io::AsyncWrite;
 

@@ -9,17 +9,14 @@
 //! `tracing-appender` is not used: it does not count lines whose write failed, it bounds its queue by
 //! lines instead of bytes, and it wakes its thread and calls `write` for each line.
 
-use std::{
-    borrow::Cow,
-    fmt::Write as _,
-    io::{self, Write},
-    sync::{
-        Arc, Condvar, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering::Relaxed},
-    },
-    thread,
-    time::Duration,
-};
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::io::Write;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use std::{io, thread};
 
 use pinakes_format::text::unseen::is_unseen;
 use tracing::{Level, Metadata};

@@ -4,12 +4,10 @@
 
 mod graphql;
 
-use std::{
-    net::{IpAddr, SocketAddr, ToSocketAddrs},
-    path::{Path, PathBuf},
-    sync::Arc,
-    time::Duration,
-};
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
 
 use clap::Args;
 use clap::builder::{FalseyValueParser, NonEmptyStringValueParser};

@@ -1,16 +1,12 @@
 //! The access log: one line for each request, with client, target, status and duration.
 
-use std::{
-    borrow::Cow,
-    cell::RefCell,
-    fmt,
-    net::IpAddr,
-    sync::{
-        Arc, OnceLock,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::{Instant, SystemTime, UNIX_EPOCH},
-};
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::fmt;
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 use http::{StatusCode, header, request::Parts};

@@ -1,13 +1,10 @@
 //! A budget for log lines that cost a client nothing: of refused requests, and of requests that no limit
 //! counts. Without the budget such requests fill a disk, 306 MB in 8 seconds.
 
-use std::{
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering::Relaxed},
-    },
-    time::{Duration, Instant},
-};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 const SECOND: Duration = Duration::from_secs(1);
 

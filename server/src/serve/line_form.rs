@@ -8,11 +8,9 @@
 //! {"timestamp":"2026-02-03T12:00:00.123456Z","level":"INFO","request":"69821c40-7", … ,"target":"access"}
 //! ```
 
-use std::{
-    io::Write,
-    net::IpAddr,
-    time::{SystemTime, UNIX_EPOCH},
-};
+use std::io::Write;
+use std::net::IpAddr;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use http::Version;
 use pinakes_format::text::{json, time};

@@ -37,14 +37,12 @@ mod popular;
 pub(crate) mod threads;
 pub(crate) mod traffic;
 
-use std::{
-    collections::BTreeMap,
-    net::Ipv4Addr,
-    panic::{AssertUnwindSafe, catch_unwind},
-    path::PathBuf,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::request::Parts;

@@ -1,12 +1,9 @@
 //! The addresses that are asked most, with which a mirror warms a new snapshot before it answers from there.
 
-use std::{
-    collections::HashMap,
-    sync::{
-        Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU32, Ordering::Relaxed},
-    },
-};
+use std::collections::HashMap;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Addresses that are counted.
 const COUNTED_MAX: usize = 4_096;

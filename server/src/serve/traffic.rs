@@ -3,10 +3,8 @@
 //! Looking up a labelled counter in `prometheus` takes a lock. A table keeps each counter after its first
 //! request, so that later requests only add to an atomic.
 
-use std::{
-    sync::OnceLock,
-    time::{Duration, Instant},
-};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::{StatusCode, header};

@@ -7,13 +7,11 @@
 //! with the retries of `current`. The check at the instant reads the link again, so a link that was replaced or
 //! withdrawn a moment before has no effect.
 
-use std::{
-    fs,
-    os::unix::fs::MetadataExt,
-    path::{Path, PathBuf},
-    sync::Arc,
-    time::Duration,
-};
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use pinakes_answer::ServedSnapshot;

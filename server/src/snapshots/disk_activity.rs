@@ -5,14 +5,11 @@
 //! - each half second, if the last one had 256 KiB or more;
 //! - at once, if a request that should have taken microseconds took a millisecond, and 64 KiB were read.
 
-use std::{
-    fs,
-    sync::{
-        Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering::Relaxed},
-    },
-    time::{Duration, Instant},
-};
+use std::fs;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 /// Bytes read in an interval that make the disk busy.
 const INTERVAL_BYTES: u64 = 256 << 10;

@@ -1,12 +1,9 @@
 //! The health issues of the server.
 
-use std::{
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering::Relaxed},
-    },
-    time::{Duration, Instant, SystemTime},
-};
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
 
 use chrono::{DateTime, Utc};
 use pinakes_answer::{HealthIssue, ServedSnapshot};

@@ -12,12 +12,10 @@
 //!
 //! A poisoned snapshot without another to serve stays in place; every request gets 503 until a load succeeds.
 
-use std::{
-    collections::BTreeSet,
-    path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
-    time::{Duration, Instant},
-};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
 use chrono::{DateTime, Utc};

@@ -1,13 +1,11 @@
 //! The suppression list's file, read again when the file changes.
 
-use std::{
-    collections::HashSet,
-    fs, io,
-    os::unix::fs::MetadataExt,
-    path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::{Duration, SystemTime},
-};
+use std::collections::HashSet;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
+use std::{fs, io};
 
 use pinakes_format::entity::Entity;
 use pinakes_format::snapshot::suppression_list::{SuppressionList, SuppressionListError};

@@ -7,11 +7,9 @@
 //! The first bits of a hash number its bucket, a range of about 64 entries. Finding a hash so reads one or two
 //! pages, whatever the number of lines. Two hashes may begin alike: whoever finds a place compares the whole hash.
 
-use std::{
-    io,
-    io::{Read, Write},
-    path::Path,
-};
+use std::io;
+use std::io::{Read, Write};
+use std::path::Path;
 
 use pinakes_format::storage::mmap::Map;
 

@@ -11,13 +11,9 @@
 //! A part whose records are neighbours parses one line in ten. A part whose records are scattered over all objects
 //! parses all its lines and reads no segment, as without earlier objects.
 
-use std::{
-    collections::{HashMap, VecDeque},
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
-};
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// A part has earned a segment when the lines that it parsed for want of the segment have this share of its bytes.
 /// Parsing them took about as long as reading the segment.

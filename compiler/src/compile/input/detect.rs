@@ -3,10 +3,8 @@
 //! In a directory, the name and the folders of a file decide, then its first line. A file that the
 //! command line names is detected by its content too.
 
-use std::{
-    io::{BufRead, Read},
-    path::Path,
-};
+use std::io::{BufRead, Read};
+use std::path::Path;
 
 use pinakes_format::entity::Entity;
 use serde::Deserialize;

@@ -1,10 +1,8 @@
 //! Manifests of a dump: its parts, with their sizes and record counts.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fs,
-    path::{Component, Path, PathBuf},
-};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Component, Path, PathBuf};
 
 use serde::Deserialize;
 

@@ -9,12 +9,10 @@ pub(crate) mod manifest;
 pub(crate) mod part;
 pub(crate) mod remote;
 
-use std::{
-    ffi::OsStr,
-    fs,
-    os::unix::ffi::OsStrExt,
-    path::{Path, PathBuf},
-};
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 

@@ -1,10 +1,9 @@
 //! Writes the citation graph: the references of each record, and inverted, the citations of each row.
 
-use std::{
-    io::{self, Write},
-    ops::Range,
-    path::Path,
-};
+use std::io;
+use std::io::Write;
+use std::ops::Range;
+use std::path::Path;
 
 use pinakes_format::entity::Entity;
 use pinakes_format::index::citations::{CitationsWriter, EncodedLists};

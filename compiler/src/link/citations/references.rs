@@ -2,11 +2,10 @@
 //!
 //! Two waves of batches are in memory: one thread appends a wave to the file of lists while the others resolve the next.
 
-use std::{
-    io::{self, BufWriter, Read, Write},
-    ops::{Range, RangeInclusive},
-    path::Path,
-};
+use std::io;
+use std::io::{BufWriter, Read, Write};
+use std::ops::{Range, RangeInclusive};
+use std::path::Path;
 
 use pinakes_format::entity::{Entity, NO_ID};
 use pinakes_format::index::citations::CitationsFile;

@@ -1,9 +1,7 @@
 //! The index files of one entity: their paths and headers in the directory of the new snapshot.
 
-use std::{
-    fs, io,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use pinakes_format::entity::Entity;
 use pinakes_format::index::targets::TargetsWriter;

@@ -10,10 +10,9 @@
 //!
 //! Cost: one step for each posting and for each byte of a word.
 
-use std::{
-    io::{self, Read, Write},
-    path::Path,
-};
+use std::io;
+use std::io::{Read, Write};
+use std::path::Path;
 
 use pinakes_format::autocomplete::{NamePart, Ranking, TopRows};
 use pinakes_format::index::bitset::word_bits;

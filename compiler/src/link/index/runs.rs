@@ -9,11 +9,10 @@
 //!
 //! A build from scratch has no yesterday's file, and runs of all rows. Costs log2(runs) comparisons for each entry.
 
-use std::{
-    cmp::Reverse,
-    collections::{BinaryHeap, binary_heap::PeekMut},
-    io,
-};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
+use std::io;
 
 /// Yesterday's file, as one more run. Its keys ascend as those of the other runs.
 pub(crate) trait OldRun<K, S> {

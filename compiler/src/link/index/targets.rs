@@ -3,11 +3,10 @@
 //! From scratch they go into the file as they are extracted. With a previous snapshot only those of changed records are
 //! extracted, spooled, and merged with the others, whose rows are numbered again.
 
-use std::{
-    io::{self, BufReader, Read, Write},
-    iter::Peekable,
-    path::Path,
-};
+use std::io;
+use std::io::{BufReader, Read, Write};
+use std::iter::Peekable;
+use std::path::Path;
 
 use pinakes_format::entity::Entity;
 use pinakes_format::index::targets::TargetsWriter;

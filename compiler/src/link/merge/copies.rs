@@ -10,10 +10,9 @@
 //! Cost: log2(segments) comparisons for each key, and a sort of the copies of each id. Memory: one cursor per
 //! segment, and all copies of one id at a time, with at most 400 bytes for each: its key, and its hashes in sets.
 
-use std::{
-    cmp::Reverse,
-    collections::{BTreeSet, BinaryHeap, HashSet, binary_heap::PeekMut},
-};
+use std::cmp::Reverse;
+use std::collections::binary_heap::PeekMut;
+use std::collections::{BTreeSet, BinaryHeap, HashSet};
 
 use crate::error::Result;
 use crate::link::context::{Segments, inconsistent_object};

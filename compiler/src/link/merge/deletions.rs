@@ -9,10 +9,9 @@
 //!
 //! Cost: log2(blocks) comparisons for each deleted id; memory for one cursor per block.
 
-use std::{
-    cmp::Reverse,
-    collections::{BinaryHeap, binary_heap::PeekMut},
-};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
 
 use pinakes_format::entity::Entity;
 

@@ -1,10 +1,9 @@
 //! Rows of one entity: the picked records in their list order.
 
-use std::{
-    cmp::Ordering,
-    collections::{BTreeMap, BTreeSet},
-    io::{self, BufWriter, Read, Write},
-};
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::io::{BufWriter, Read, Write};
 
 use pinakes_format::entity::{Entity, NO_ID};
 use pinakes_format::storage::unnamed_file;

@@ -8,10 +8,8 @@
 //!
 //! Memory: the ids, sums and parents of one level's nodes, of which [`Linker::check_nodes`] limits the number.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    iter,
-};
+use std::collections::{BTreeMap, BTreeSet};
+use std::iter;
 
 use pinakes_format::entity::Entity;
 use pinakes_format::record;

@@ -6,12 +6,11 @@
 //! A4 → A5, A5 → A4:                             a cycle, end(A4) = A4
 //! ```
 
-use std::{
-    collections::BTreeSet,
-    fs::File,
-    io::{self, BufReader, BufWriter, Read, Seek, Write},
-    os::unix::fs::FileExt,
-};
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io;
+use std::io::{BufReader, BufWriter, Read, Seek, Write};
+use std::os::unix::fs::FileExt;
 
 use pinakes_format::entity::{Entity, NO_ID};
 use pinakes_format::storage::unnamed_file;

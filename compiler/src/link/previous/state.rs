@@ -7,12 +7,11 @@
 //!   | for each entity: the state of its words | BLAKE3 of all before
 //! ```
 
-use std::{
-    fs::File,
-    io::{self, BufWriter, Write},
-    ops::Range,
-    path::Path,
-};
+use std::fs::File;
+use std::io;
+use std::io::{BufWriter, Write};
+use std::ops::Range;
+use std::path::Path;
 
 use pinakes_format::entity::Entity;
 use pinakes_format::schema::schema_hash;

@@ -11,9 +11,8 @@
 
 use pinakes_format::entity::{Entity, NO_ID};
 use pinakes_format::json::render::RecordBytes;
-use pinakes_format::record::{
-    self, NO_CODE, Record, RenumberedCopy, Slot, TABLE_FIRST, TABLE_NAMES,
-};
+use pinakes_format::record;
+use pinakes_format::record::{NO_CODE, Record, RenumberedCopy, Slot, TABLE_FIRST, TABLE_NAMES};
 use pinakes_format::snapshot::{LookupResult, Snapshot};
 use pinakes_format::storage::ReadError;
 use pinakes_format::with_record;

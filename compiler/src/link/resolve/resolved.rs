@@ -5,14 +5,13 @@
 //! 1. Look up each symbol's id among the rows; send symbols without a record to a sorter.
 //! 2. Number the sorted unresolved symbols, sort these numbers by the places of the symbols, and fill them in.
 
-use std::{
-    collections::BTreeSet,
-    fs::File,
-    io::{self, BufWriter, Write},
-    ops::Range,
-    path::Path,
-    sync::{Mutex, PoisonError},
-};
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io;
+use std::io::{BufWriter, Write};
+use std::ops::Range;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 use pinakes_format::entity::{Entity, NO_ID};
 use pinakes_format::record::Table;

@@ -7,10 +7,9 @@
 //! records of authors: rows 0..3     (author, 5, "J. Swift") → row 3, (author, 5, "Jon Swift") → row 4
 //! ```
 
-use std::{
-    io::{self, BufWriter, Read, Write},
-    ops::Range,
-};
+use std::io;
+use std::io::{BufWriter, Read, Write};
+use std::ops::Range;
 
 use pinakes_format::entity::NO_ID;
 use pinakes_format::record::{TABLE_FIRST, TABLE_NAMES, Table};

@@ -13,10 +13,9 @@
 //! Memory: one bit for each row while selecting, half a bit more while renumbering. Cost: one link
 //! and filter evaluation for each record of a filtered entity, and one read for each kept record.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    io::{self, BufWriter, Write},
-};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::io::{BufWriter, Write};
 
 use pinakes_format::entity::Entity;
 use pinakes_format::index::bitset::word_bits;

@@ -1,11 +1,9 @@
 //! Indexed, and finished: the indexes of every entity, and the files that describe the others.
 
-use std::{
-    collections::BTreeMap,
-    fs::File,
-    io::Read,
-    path::{Path, PathBuf},
-};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 
 use pinakes_format::entity::Entity;
 use pinakes_format::schema::schema_hash;

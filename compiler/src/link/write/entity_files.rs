@@ -1,9 +1,7 @@
 //! The archives of one entity: records, ids, names and redirects.
 
-use std::{
-    io,
-    path::{Path, PathBuf},
-};
+use std::io;
+use std::path::{Path, PathBuf};
 
 use pinakes_format::entity::Entity;
 use pinakes_format::schema::schema_hash;

@@ -1,11 +1,10 @@
 //! The last files of a snapshot: the report, the hash tree and, after all others, the manifest.
 
-use std::{
-    collections::BTreeMap,
-    fs::{self, File},
-    io::{self, BufWriter, Read, Write},
-    path::Path,
-};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufWriter, Read, Write};
+use std::path::Path;
+use std::{fs, io};
 
 use pinakes_format::schema::{schema_digits, schema_hash};
 use pinakes_format::snapshot::{archive_path, archives};

@@ -2,10 +2,8 @@
 
 use std::borrow::Cow;
 
-use serde::de::{
-    DeserializeSeed, MapAccess, SeqAccess,
-    value::{BorrowedStrDeserializer, StrDeserializer},
-};
+use serde::de::value::{BorrowedStrDeserializer, StrDeserializer};
+use serde::de::{DeserializeSeed, MapAccess, SeqAccess};
 
 use crate::read::json::fault::JsonFault;
 use crate::read::json::keys::{FEW, KeyIndex};

@@ -27,11 +27,8 @@ mod unread;
 
 use std::borrow::Cow;
 
-use serde::{
-    Deserializer,
-    de::{DeserializeSeed, Visitor},
-    forward_to_deserialize_any,
-};
+use serde::de::{DeserializeSeed, Visitor};
+use serde::{Deserializer, forward_to_deserialize_any};
 
 use crate::read::json::access::{Elements, Members, UnreadKeys};
 pub use crate::read::json::fault::JsonFault;

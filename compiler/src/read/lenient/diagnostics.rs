@@ -1,10 +1,8 @@
 //! The warnings of one part, and the limits on its members.
 
-use std::{
-    cell::{Cell, RefCell},
-    collections::BTreeMap,
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
 

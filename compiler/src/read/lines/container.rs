@@ -1,9 +1,8 @@
 //! Decompression of a part: plain, gzip with any number of members, zstd with any number of frames.
 
-use std::{
-    io::{self, BufRead, BufReader, Read},
-    path::Path,
-};
+use std::io;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
 
 use flate2::bufread::GzDecoder;
 use rustix::fs::Advice;

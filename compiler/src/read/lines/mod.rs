@@ -3,10 +3,9 @@
 pub(crate) mod container;
 pub(crate) mod utf16;
 
-use std::{
-    io::{self, BufRead},
-    path::{Path, PathBuf},
-};
+use std::io;
+use std::io::BufRead;
+use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 use crate::read::lenient::Diagnostics;

@@ -1,9 +1,8 @@
 //! UTF-16: detection, and decoding to UTF-8 while it is read.
 
-use std::{
-    char::{REPLACEMENT_CHARACTER, decode_utf16},
-    io::{self, BufRead, BufReader, Read},
-};
+use std::char::{REPLACEMENT_CHARACTER, decode_utf16};
+use std::io;
+use std::io::{BufRead, BufReader, Read};
 
 /// Bytes examined to detect UTF-16.
 const PROBED_BYTES: usize = 4 << 10;

@@ -1,10 +1,8 @@
 //! One file that is being decoded.
 
-use std::{
-    cell::Cell,
-    panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook},
-    sync::{Arc, Once},
-};
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
+use std::sync::{Arc, Once};
 
 use arrow_array::StructArray;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReader;

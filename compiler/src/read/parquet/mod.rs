@@ -20,19 +20,14 @@ pub(crate) mod row_json;
 pub(crate) mod thrift;
 pub(crate) mod times;
 
-use std::{
-    cell::Cell,
-    path::{Path, PathBuf},
-    rc::Rc,
-};
+use std::cell::Cell;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use arrow_array::{Array, StructArray};
 use parquet::errors::ParquetError;
-use serde::{
-    Deserializer,
-    de::{DeserializeSeed, Visitor},
-    forward_to_deserialize_any,
-};
+use serde::de::{DeserializeSeed, Visitor};
+use serde::{Deserializer, forward_to_deserialize_any};
 
 use crate::error::{Error, Result};
 use crate::read::lenient::{Diagnostics, Wanted};

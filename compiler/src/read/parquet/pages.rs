@@ -10,13 +10,9 @@
 //! The page reader of the `parquet` crate (60.1) does not replace this one: it takes memory for the size that a header
 //! states, up to 2 GiB, and tells no caller the size first. A damaged file would pass `--memory` and `--max-inflated`.
 
-use std::{
-    io::Read,
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, AtomicU64, Ordering},
-    },
-};
+use std::io::Read;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use parquet::arrow::arrow_reader::RowGroups;

@@ -6,14 +6,9 @@
 
 use std::{borrow::Cow, cell::Cell, fmt};
 
-use serde::{
-    Deserialize, Deserializer,
-    de::{
-        DeserializeSeed, MapAccess, SeqAccess, Visitor,
-        value::{BorrowedStrDeserializer, StringDeserializer},
-    },
-    forward_to_deserialize_any,
-};
+use serde::de::value::{BorrowedStrDeserializer, StringDeserializer};
+use serde::de::{DeserializeSeed, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, forward_to_deserialize_any};
 
 use crate::read::lenient::{ColumnarValue, Scalar};
 use crate::read::parquet::column::{Column, Values, WantedColumns};

@@ -3,10 +3,8 @@
 use std::fmt;
 
 use pinakes_format::text::json;
-use serde::{
-    Deserializer,
-    de::{DeserializeSeed, MapAccess, SeqAccess, Visitor},
-};
+use serde::Deserializer;
+use serde::de::{DeserializeSeed, MapAccess, SeqAccess, Visitor};
 
 use crate::read::lenient::MemberName;
 use crate::read::lines::RAW_BYTES_MAX;

@@ -1,9 +1,8 @@
 //! Writes a `citations` file.
 
-use std::{
-    io::{self, Write},
-    path::Path,
-};
+use std::io;
+use std::io::Write;
+use std::path::Path;
 
 use crate::index::citations::{BLOCK_LISTS, CODED_ROWS_MAX, DIRECTORY_FIELDS, code};
 use crate::index::postings::PostingsBuilder;

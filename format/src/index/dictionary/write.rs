@@ -1,9 +1,8 @@
 //! Writes dictionaries.
 
-use std::{
-    io::{self, Write},
-    path::Path,
-};
+use std::io;
+use std::io::Write;
+use std::path::Path;
 
 use crate::index::dictionary::{BLOCK_BYTES, BLOCK_ROWS_MAX, MARK_BITS};
 use crate::index::postings::PostingsBuilder;

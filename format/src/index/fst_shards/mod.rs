@@ -18,11 +18,10 @@
 
 mod verify;
 
-use std::{
-    io::{self, Write},
-    path::Path,
-    sync::Arc,
-};
+use std::io;
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
 
 use fst::{IntoStreamer, Map, MapBuilder, Streamer};
 

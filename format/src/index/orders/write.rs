@@ -4,10 +4,9 @@
 //! The second pass reads the rows once per window of `memory_bytes` and places the codes of the
 //! window's rows and their interval numbers by row. Cost: rows × (1 + rows / window) sequential reads.
 
-use std::{
-    io::{self, BufReader, Read, Seek, Write},
-    path::Path,
-};
+use std::io;
+use std::io::{BufReader, Read, Seek, Write};
+use std::path::Path;
 
 use crate::index::bitset::{CHUNK_ROWS, EMPTY_CHUNK};
 use crate::index::orders::layout::{OrderLayout, interval_bits};

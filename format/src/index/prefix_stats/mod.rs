@@ -21,10 +21,9 @@
 
 mod verify;
 
-use std::{
-    io::{self, Write},
-    path::Path,
-};
+use std::io;
+use std::io::Write;
+use std::path::Path;
 
 use crate::index::fst_shards::{FstShards, FstShardsWriter};
 use crate::index::postings::{Postings, PostingsBuilder};

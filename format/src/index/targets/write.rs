@@ -1,9 +1,8 @@
 //! Writes a `targets` file.
 
-use std::{
-    io::{self, Write},
-    path::Path,
-};
+use std::io;
+use std::io::Write;
+use std::path::Path;
 
 use crate::index::targets::{BLOCK_RECORDS, row_width};
 use crate::storage::{FileWriter, Header, Spool, Written, leb128};

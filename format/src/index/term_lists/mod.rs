@@ -18,10 +18,9 @@
 
 mod verify;
 
-use std::{
-    io::{self, Write},
-    path::Path,
-};
+use std::io;
+use std::io::Write;
+use std::path::Path;
 
 use crate::index::postings::{Postings, PostingsBuilder};
 use crate::schema::Terms;

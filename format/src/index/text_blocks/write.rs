@@ -1,9 +1,8 @@
 //! Writes sorted texts in blocks.
 
-use std::{
-    io::{self, Write},
-    path::Path,
-};
+use std::io;
+use std::io::Write;
+use std::path::Path;
 
 use crate::index::fst_shards::FstShardsWriter;
 use crate::storage::{FileWriter, leb128};

@@ -1,9 +1,7 @@
 //! The deadline of a query, and the two ways a query fails.
 
-use std::{
-    fmt,
-    time::{Duration, Instant},
-};
+use std::fmt;
+use std::time::{Duration, Instant};
 
 use crate::query::parse::error::ParamError;
 use crate::snapshot::MayBeAbsent;

@@ -1,14 +1,12 @@
 //! Writes to the mapped files of a mirror: a chunk that was fetched fills a hole, and a chunk that nobody uses becomes one.
 
-use std::{
-    fs::{self, File, OpenOptions},
-    io,
-    ops::Range,
-    os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt},
-    path::Path,
-    sync::PoisonError,
-    time::SystemTime,
-};
+use std::fs::{File, OpenOptions};
+use std::ops::Range;
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::Path;
+use std::sync::PoisonError;
+use std::time::SystemTime;
+use std::{fs, io};
 
 use rustix::fs::{FallocateFlags, OFlags, SeekFrom, fallocate, seek};
 

@@ -37,30 +37,23 @@
 mod holes;
 mod regions;
 
-use std::{
-    borrow::Cow,
-    fs::{self, File},
-    io::{self, IoSliceMut, Read},
-    ops::{Deref, Range},
-    os::{
-        fd::IntoRawFd,
-        unix::fs::{FileExt, MetadataExt},
-    },
-    path::{Path, PathBuf},
-    ptr,
-    sync::{
-        Mutex, OnceLock, PoisonError,
-        atomic::{AtomicI32, Ordering::SeqCst},
-    },
-};
+use std::borrow::Cow;
+use std::fs::File;
+use std::io::{IoSliceMut, Read};
+use std::ops::{Deref, Range};
+use std::os::fd::IntoRawFd;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicI32;
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::{fs, io, ptr};
 
 use libc::{c_int, c_void, siginfo_t};
 use memmap2::Advice;
-use rustix::{
-    fs::fadvise,
-    io::{Errno, ReadWriteFlags, preadv2},
-    mm::{MapFlags, ProtFlags, mmap_anonymous},
-};
+use rustix::fs::fadvise;
+use rustix::io::{Errno, ReadWriteFlags, preadv2};
+use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
 
 use crate::storage::loading::{FileChange, LoadMode};
 use crate::storage::mmap::regions::{REGIONS, Region};

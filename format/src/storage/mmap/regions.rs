@@ -4,14 +4,9 @@
 //! allocation. Each slot is a seqlock: its generation is odd during a write, so that a reader never
 //! pairs the address of one region with the length of another.
 
-use std::sync::{
-    Mutex, MutexGuard, PoisonError,
-    atomic::{
-        AtomicU64, AtomicUsize,
-        Ordering::{Acquire, Relaxed, Release, SeqCst},
-        fence,
-    },
-};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
+use std::sync::atomic::{AtomicU64, AtomicUsize, fence};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The largest number of regions at once. Linux allows 65,530 mappings by default
 /// (`vm.max_map_count`). Unused slots take no memory.

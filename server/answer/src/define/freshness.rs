@@ -2,10 +2,8 @@
 //!
 //! A snapshot that was built on this machine has no publication and never expires.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, AtomicI64, Ordering},
-};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
 use arc_swap::ArcSwapOption;
 use chrono::{DateTime, SecondsFormat, Utc};

@@ -14,12 +14,11 @@
 //! BLAKE3 of all bytes before          32 bytes
 //! ```
 
-use std::{
-    fs::{self, File, OpenOptions},
-    io::{self, Read, Write},
-    os::unix::fs::OpenOptionsExt,
-    path::{Path, PathBuf},
-};
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use pinakes_answer::QuotaClass;
 

@@ -8,11 +8,9 @@
 //! The `lru` crate is not used: it allocates each entry in a box of its own, besides a hash map of pointers,
 //! which is more than 80 bytes per client and grows with the clients.
 
-use std::{
-    hash::{BuildHasher, RandomState},
-    hint::black_box,
-    ops::Range,
-};
+use std::hash::{BuildHasher, RandomState};
+use std::hint::black_box;
+use std::ops::Range;
 
 use pinakes_answer::QuotaClass;
 

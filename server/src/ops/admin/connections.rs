@@ -3,16 +3,13 @@
 //! A connection is idle until its client has sent a request. Idle connections therefore cannot block
 //! operators from the admin address.
 
-use std::{
-    collections::VecDeque,
-    future::Future,
-    net::IpAddr,
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering::Relaxed},
-    },
-    time::{Duration, Instant},
-};
+use std::collections::VecDeque;
+use std::future::Future;
+use std::net::IpAddr;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use tokio::task::JoinHandle;
 

@@ -6,14 +6,11 @@
 
 pub(crate) mod connections;
 
-use std::{
-    convert::Infallible,
-    io,
-    net::{IpAddr, SocketAddr},
-    sync::{Arc, Mutex, PoisonError},
-    thread,
-    time::Duration,
-};
+use std::convert::Infallible;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use std::{io, thread};
 
 use bytes::Bytes;
 use chrono::Utc;
@@ -22,11 +19,9 @@ use http_body_util::Full;
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use pinakes_answer::{Reply, echo_path, health_of, method_word, ready};
-use tokio::{
-    net::{TcpListener, TcpStream},
-    sync::watch,
-    time,
-};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::time;
 
 use crate::net::limiter::ConnectionPermit;
 use crate::ops::admin::connections::{AdminConnections, IdleGuard};

@@ -2,10 +2,8 @@
 //!
 //! Names that begin with `process_` are the names in Prometheus' client libraries.
 
-use std::{
-    fs,
-    time::{SystemTime, UNIX_EPOCH},
-};
+use std::fs;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::param::clock_ticks_per_second;
 use rustix::process::{Resource, getrlimit};

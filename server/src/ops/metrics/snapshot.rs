@@ -1,10 +1,8 @@
 //! Metrics of the served snapshot: id, age, health issues, and verified chunks.
 
-use std::{
-    collections::BTreeMap,
-    fs,
-    time::{Duration, SystemTime, UNIX_EPOCH},
-};
+use std::collections::BTreeMap;
+use std::fs;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use chrono::{DateTime, NaiveDate, NaiveDateTime, Utc};
 use pinakes_answer::HealthIssue;

@@ -5,12 +5,11 @@
 //! words: drawing → 9   graph → 7, 9   theory → 7
 //! ```
 
-use std::{
-    cmp::Ordering,
-    hash::BuildHasher,
-    io::{self, Write},
-    path::Path,
-};
+use std::cmp::Ordering;
+use std::hash::BuildHasher;
+use std::io;
+use std::io::Write;
+use std::path::Path;
 
 use hashbrown::HashTable;
 use pinakes_format::autocomplete::{ALTERNATIVE_BYTES_MAX, NamePart};

@@ -10,10 +10,9 @@
 //!        | the marks of these rows: two bits each
 //! ```
 
-use std::{
-    io::{self, Write},
-    path::Path,
-};
+use std::io;
+use std::io::Write;
+use std::path::Path;
 
 use pinakes_format::index::dictionary::BLOCK_ROWS_MAX;
 use pinakes_format::storage::{Spool, leb128};

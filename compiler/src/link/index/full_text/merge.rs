@@ -9,13 +9,12 @@
 //! this index:      "network" forms [network, networks]
 //! ```
 
-use std::{
-    collections::VecDeque,
-    io::{self, Read, Write},
-    ops::Range,
-    path::Path,
-    sync::Arc,
-};
+use std::collections::VecDeque;
+use std::io;
+use std::io::{Read, Write};
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
 
 use pinakes_format::index::full_text::{
     BLOCK_POSTINGS, EncodedTerm, FORMS_MAX, FullText, FullTextWriter, NO_ROW, Occurrence,

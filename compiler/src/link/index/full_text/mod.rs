@@ -15,11 +15,10 @@ mod merge;
 mod old;
 pub(crate) mod vocabulary;
 
-use std::{
-    hash::BuildHasher,
-    io::{self, Write},
-    path::Path,
-};
+use std::hash::BuildHasher;
+use std::io;
+use std::io::Write;
+use std::path::Path;
 
 use hashbrown::HashTable;
 use pinakes_format::storage::{Spool, leb128};

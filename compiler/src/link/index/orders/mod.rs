@@ -12,11 +12,10 @@ pub(super) mod old;
 mod texts;
 mod values;
 
-use std::{
-    io::{self, BufReader, Read, Write},
-    iter::Peekable,
-    path::Path,
-};
+use std::io;
+use std::io::{BufReader, Read, Write};
+use std::iter::Peekable;
+use std::path::Path;
 
 use pinakes_format::entity::Entity;
 use pinakes_format::index::orders::{

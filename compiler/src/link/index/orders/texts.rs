@@ -8,11 +8,10 @@
 //! An order stores no texts: those of kept rows are read from their records. Costs log2(distance) reads of records for
 //! each changed text: the distance from the changed text before, in ranks. From scratch no row is kept.
 
-use std::{
-    fs::File,
-    io::{self, BufWriter, Write},
-    path::Path,
-};
+use std::fs::File;
+use std::io;
+use std::io::{BufWriter, Write};
+use std::path::Path;
 
 use pinakes_format::index::orders::{FirstPass, PassBuilder, RankedRow, RankedValue};
 use pinakes_format::storage::unnamed_file;

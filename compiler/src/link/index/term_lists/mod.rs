@@ -12,10 +12,9 @@
 
 mod old;
 
-use std::{
-    io::{self, Write},
-    path::Path,
-};
+use std::io;
+use std::io::Write;
+use std::path::Path;
 
 use pinakes_format::index::postings::{
     ChunkView, PostingsBuilder, container_bytes, write_container,

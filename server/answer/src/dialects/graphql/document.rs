@@ -6,14 +6,12 @@
 
 use std::collections::{HashMap, HashSet};
 
-use apollo_compiler::{
-    ExecutableDocument, Schema,
-    executable::{Field, Operation, Selection, SelectionSet, Value},
-    parser::Parser,
-    request::coerce_variable_values,
-    response::{JsonMap, JsonValue},
-    validation::Valid,
-};
+use apollo_compiler::executable::{Field, Operation, Selection, SelectionSet, Value};
+use apollo_compiler::parser::Parser;
+use apollo_compiler::request::coerce_variable_values;
+use apollo_compiler::response::{JsonMap, JsonValue};
+use apollo_compiler::validation::Valid;
+use apollo_compiler::{ExecutableDocument, Schema};
 
 use crate::dialects::graphql::error;
 use crate::dialects::graphql::error::Error;

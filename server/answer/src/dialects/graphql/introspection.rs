@@ -5,14 +5,12 @@
 
 use std::collections::HashMap;
 
-use apollo_compiler::{
-    ExecutableDocument, Name, Schema,
-    introspection::partial_execute,
-    request::coerce_variable_values,
-    response::{JsonMap, JsonValue},
-    schema::Implementers,
-    validation::Valid,
-};
+use apollo_compiler::introspection::partial_execute;
+use apollo_compiler::request::coerce_variable_values;
+use apollo_compiler::response::{JsonMap, JsonValue};
+use apollo_compiler::schema::Implementers;
+use apollo_compiler::validation::Valid;
+use apollo_compiler::{ExecutableDocument, Name, Schema};
 use pinakes_format::json::render::JsonWriter;
 use pinakes_format::json::select::{PathStep, Resolver, SelectError};
 use pinakes_format::text::json;

@@ -21,10 +21,9 @@ pub(crate) mod request;
 pub(crate) mod types;
 pub(crate) mod work_budget;
 
-use std::{
-    sync::{LazyLock, atomic::AtomicBool},
-    time::Duration,
-};
+use std::sync::LazyLock;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use apollo_compiler::Schema;
 use apollo_compiler::validation::Valid;

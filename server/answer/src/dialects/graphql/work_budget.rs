@@ -1,9 +1,7 @@
 //! Limits on the work for one answer: elapsed time, processor time, and a client that still waits.
 
-use std::{
-    sync::atomic::{AtomicBool, Ordering},
-    time::Duration,
-};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use pinakes_format::storage::ReadError;
 

@@ -4,10 +4,9 @@
 //! encoder's version and the level, not on the thread or on bodies coded before. `pinakes-bench codings`
 //! chose the levels.
 
-use std::{
-    io::{self, Write},
-    sync::{Mutex, PoisonError},
-};
+use std::io;
+use std::io::Write;
+use std::sync::{Mutex, PoisonError};
 
 use brotli::{CompressorWriter, enc::BrotliEncoderParams};
 use bytes::Bytes;

@@ -21,11 +21,9 @@ pub(crate) mod report;
 pub(crate) mod store;
 pub(crate) mod window;
 
-use std::{
-    hash::{BuildHasher, RandomState},
-    sync::{Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::hash::{BuildHasher, RandomState};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use pinakes_answer::{Quota, QuotaClass, Quotas};
 

@@ -1,9 +1,7 @@
 //! Keeps the connection to the store, and tells a store that returns what it does not know.
 
-use std::{
-    hash::{BuildHasher, RandomState},
-    time::Duration,
-};
+use std::hash::{BuildHasher, RandomState};
+use std::time::Duration;
 
 use pinakes_answer::QuotaClass;
 use redis::aio::MultiplexedConnection;

@@ -1,17 +1,13 @@
 //! The store of a fleet's counts: a server of the Redis protocol, and one script.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicU32, AtomicU64, Ordering::Relaxed},
-    },
-    time::Duration,
-};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
-use redis::{
-    AsyncConnectionConfig, Client, FromRedisValue, Script, aio::MultiplexedConnection, cmd,
-};
+use redis::aio::MultiplexedConnection;
+use redis::{AsyncConnectionConfig, Client, FromRedisValue, Script, cmd};
 use tokio::{sync::Notify, time};
 
 use crate::admission::limits::fleet::window::WindowReply;
