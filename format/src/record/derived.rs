@@ -40,135 +40,93 @@ pub(super) struct Derived {
     pub name: &'static str,
     /// Whether an output may have several values.
     pub is_many: bool,
-    pub schema: fn() -> Schema,
+    pub schema: Schema,
     gather: for<'r> fn(&Places<'r>, Visit<'_, 'r>) -> Result<(), ReadError>,
 }
 
 /// The derived values of outputs.
 pub(super) static DERIVED: [Derived; 19] = [
-    many("keywords.id", || Schema::Text, keywords),
-    one("authors.count", integer, |of, visit| count(of[AUTHORS], visit)),
-    one("topics.count", integer, |of, visit| count(of[TOPICS], visit)),
-    one("authors.affiliations.count", integer, |of, visit| {
+    many("keywords.id", Schema::Text, keywords),
+    one("authors.count", INTEGER, |of, visit| count(of[AUTHORS], visit)),
+    one("topics.count", INTEGER, |of, visit| count(of[TOPICS], visit)),
+    one("authors.affiliations.count", INTEGER, |of, visit| {
         count_distinct(of, visit, |places, visit| {
             each_value::<Affiliations>(places.affiliations, visit)
         })
     }),
-    one("authors.countries.count", integer, |of, visit| {
+    one("authors.countries.count", INTEGER, |of, visit| {
         count_distinct(of, visit, |places, visit| each_value::<Countries>(places.countries, visit))
     }),
-    many(
-        "corresponding_authors",
-        || Schema::Reference(Entity::Author),
-        |of, visit| {
-            each_author(of, |author| match is_true(author.is_corresponding) {
-                true => each_value::<Ref<AUTHOR>>(author.author, visit),
-                false => Ok(()),
-            })
-        },
-    ),
-    many(
-        "corresponding_institutions",
-        || Schema::Reference(Entity::Institution),
-        |of, visit| {
-            each_author(of, |author| match is_true(author.is_corresponding) {
-                true => each_value::<Affiliations>(author.affiliations, visit),
-                false => Ok(()),
-            })
-        },
-    ),
-    one(
-        "has_references",
-        || Schema::Boolean,
-        |of, visit| {
-            let mut cites = of[CITES];
-            let has_references = cites.flag() && cites.number()? > 0;
-            visit(Gathered::Boolean(has_references));
+    many("corresponding_authors", Schema::Reference(Entity::Author), |of, visit| {
+        each_author(of, |author| match is_true(author.is_corresponding) {
+            true => each_value::<Ref<AUTHOR>>(author.author, visit),
+            false => Ok(()),
+        })
+    }),
+    many("corresponding_institutions", Schema::Reference(Entity::Institution), |of, visit| {
+        each_author(of, |author| match is_true(author.is_corresponding) {
+            true => each_value::<Affiliations>(author.affiliations, visit),
+            false => Ok(()),
+        })
+    }),
+    one("has_references", Schema::Boolean, |of, visit| {
+        let mut cites = of[CITES];
+        let has_references = cites.flag() && cites.number()? > 0;
+        visit(Gathered::Boolean(has_references));
+        Ok(())
+    }),
+    one("has_pdf_url", Schema::Boolean, |of, visit| {
+        let mut has_url = false;
+        each_venue(of, |_, mut venue| {
+            has_url |= venue.pdf_url.flag();
             Ok(())
-        },
-    ),
-    one(
-        "has_pdf_url",
-        || Schema::Boolean,
-        |of, visit| {
-            let mut has_url = false;
-            each_venue(of, |_, mut venue| {
-                has_url |= venue.pdf_url.flag();
-                Ok(())
-            })?;
-            visit(Gathered::Boolean(has_url));
+        })?;
+        visit(Gathered::Boolean(has_url));
+        Ok(())
+    }),
+    one("has_raw_affiliation_strings", Schema::Boolean, |of, visit| {
+        let mut has_strings = false;
+        each_author(of, |author| {
+            let mut strings = author.raw_affiliation_strings;
+            has_strings |= strings.flag() && strings.count()? > 0;
             Ok(())
-        },
-    ),
-    one(
-        "has_raw_affiliation_strings",
-        || Schema::Boolean,
-        |of, visit| {
-            let mut has_strings = false;
-            each_author(of, |author| {
-                let mut strings = author.raw_affiliation_strings;
-                has_strings |= strings.flag() && strings.count()? > 0;
-                Ok(())
-            })?;
-            visit(Gathered::Boolean(has_strings));
-            Ok(())
-        },
-    ),
-    many(
-        "open_venues.version",
-        || Schema::Code(Table::Version),
-        |of, visit| {
-            each_venue(of, |_, venue| match is_true(venue.is_oa) {
-                true => each_value::<Version>(venue.version, visit),
-                false => Ok(()),
-            })
-        },
-    ),
-    many(
-        "open_venues.source.type",
-        || Schema::Code(Table::SourceType),
-        |of, visit| {
-            each_venue(of, |_, venue| match is_true(venue.is_oa) {
-                true => venue.source_type(visit),
-                false => Ok(()),
-            })
-        },
-    ),
-    one(
-        "best_oa_venue.is_oa",
-        || Schema::Boolean,
-        |of, visit| best_venue(of, |venue| each_value::<Flag>(venue.is_oa, visit)),
-    ),
-    one(
-        "best_oa_venue.license",
-        || Schema::Code(Table::License),
-        |of, visit| best_venue(of, |venue| each_value::<License>(venue.license, visit)),
-    ),
-    one(
-        "best_oa_venue.version",
-        || Schema::Code(Table::Version),
-        |of, visit| best_venue(of, |venue| each_value::<Version>(venue.version, visit)),
-    ),
-    one(
-        "best_oa_venue.is_accepted",
-        || Schema::Boolean,
-        |of, visit| best_venue(of, |venue| each_value::<Flag>(venue.is_accepted, visit)),
-    ),
-    one(
-        "best_oa_venue.is_published",
-        || Schema::Boolean,
-        |of, visit| best_venue(of, |venue| each_value::<Flag>(venue.is_published, visit)),
-    ),
-    one(
-        "best_oa_venue.source.type",
-        || Schema::Code(Table::SourceType),
-        |of, visit| best_venue(of, |venue| venue.source_type(visit)),
-    ),
-    one(
-        "best_oa_venue.source",
-        || Schema::Reference(Entity::Source),
-        |of, visit| best_venue(of, |venue| venue.source_row(visit)),
-    ),
+        })?;
+        visit(Gathered::Boolean(has_strings));
+        Ok(())
+    }),
+    many("open_venues.version", Schema::Code(Table::Version), |of, visit| {
+        each_venue(of, |_, venue| match is_true(venue.is_oa) {
+            true => each_value::<Version>(venue.version, visit),
+            false => Ok(()),
+        })
+    }),
+    many("open_venues.source.type", Schema::Code(Table::SourceType), |of, visit| {
+        each_venue(of, |_, venue| match is_true(venue.is_oa) {
+            true => venue.source_type(visit),
+            false => Ok(()),
+        })
+    }),
+    one("best_oa_venue.is_oa", Schema::Boolean, |of, visit| {
+        best_venue(of, |venue| each_value::<Flag>(venue.is_oa, visit))
+    }),
+    one("best_oa_venue.license", Schema::Code(Table::License), |of, visit| {
+        best_venue(of, |venue| each_value::<License>(venue.license, visit))
+    }),
+    one("best_oa_venue.version", Schema::Code(Table::Version), |of, visit| {
+        best_venue(of, |venue| each_value::<Version>(venue.version, visit))
+    }),
+    one("best_oa_venue.is_accepted", Schema::Boolean, |of, visit| {
+        best_venue(of, |venue| each_value::<Flag>(venue.is_accepted, visit))
+    }),
+    one("best_oa_venue.is_published", Schema::Boolean, |of, visit| {
+        best_venue(of, |venue| each_value::<Flag>(venue.is_published, visit))
+    }),
+    one("best_oa_venue.source.type", Schema::Code(Table::SourceType), |of, visit| {
+        best_venue(of, |venue| venue.source_type(visit))
+    }),
+    one("best_oa_venue.source", Schema::Reference(Entity::Source), |of, visit| {
+        best_venue(of, |venue| venue.source_row(visit))
+    }),
 ];
 
 const AUTHORS: usize = Output::index_of("authors");
@@ -177,7 +135,7 @@ const CITES: usize = Output::index_of("cites");
 
 const fn one(
     name: &'static str,
-    schema: fn() -> Schema,
+    schema: Schema,
     gather: for<'r> fn(&Places<'r>, Visit<'_, 'r>) -> Result<(), ReadError>,
 ) -> Derived {
     Derived { name, is_many: false, schema, gather }
@@ -185,15 +143,13 @@ const fn one(
 
 const fn many(
     name: &'static str,
-    schema: fn() -> Schema,
+    schema: Schema,
     gather: for<'r> fn(&Places<'r>, Visit<'_, 'r>) -> Result<(), ReadError>,
 ) -> Derived {
-    Derived { is_many: true, ..one(name, schema, gather) }
+    Derived { name, is_many: true, schema, gather }
 }
 
-fn integer() -> Schema {
-    Schema::Integer { signed: false, bits: 64 }
-}
+const INTEGER: Schema = Schema::Integer { signed: false, bits: 64 };
 
 /// Gathers the derived values of the output at `from`, whose paths begin with the numbers of their rows.
 pub(super) fn gather<'r>(

@@ -261,7 +261,7 @@ fn follow_derived(object: &ObjectSchema, names: &[&str]) -> Option<FoundPath> {
             None if rest.is_empty() => Vec::new(),
             None => return None,
         };
-        let end = follow(&(derived.schema)(), &rest)?;
+        let end = follow(&derived.schema, &rest)?;
         let path = vec![DERIVED_FROM + at];
         Some(FoundPath { path, is_many: derived.is_many, ..end })
     })
