@@ -17,7 +17,7 @@ use std::sync::LazyLock;
 use askama::Template;
 use pinakes_format::entity::{CATALOG, Entity};
 use pinakes_format::record::{ObjectSchema, Schema, Shown, schema_of};
-use pinakes_format::snapshot::{LookupResult, Snapshot};
+use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::ReadError;
 
 use crate::pages::labels::{label, thousands};
