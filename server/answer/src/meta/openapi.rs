@@ -12,7 +12,7 @@ use crate::openapi::{
     AUTOCOMPLETE_TAG, CACHE_HEADERS, Document, GRAPHQL_TAG, INTERFACE_VERSION, LEGACY_TAG, MCP_TAG,
     Operation, RECONCILE_TAG, SERVICE_TAG, responses,
 };
-use crate::reply::StaticBody;
+use crate::reply::static_body::StaticBody;
 
 pub const OPENAPI: Endpoint = Endpoint {
     describe: Some(|_, _| {

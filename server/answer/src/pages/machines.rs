@@ -16,8 +16,9 @@ use crate::pages::groups::id_text;
 use crate::pages::html::escaped;
 use crate::pages::members::record_path;
 use crate::pages::tables;
+use crate::reply::Reply;
+use crate::reply::static_body::StaticBody;
 use crate::reply::static_page::TEXT;
-use crate::reply::{Reply, StaticBody};
 
 const ROBOTS: &str = include_str!("../../templates/browse/robots.txt");
 /// The text of `/llms.txt`.

@@ -51,8 +51,9 @@ use crate::complete::candidates;
 use crate::define::charge::QuotaClass;
 use crate::define::{Charge, Endpoint, Lists, Plan, Planned, Planning};
 use crate::openapi::Operation;
+use crate::reply::Reply;
+use crate::reply::static_body::StaticBody;
 use crate::reply::static_page::{SCRIPT, STYLE};
-use crate::reply::{Reply, StaticBody};
 
 pub use crate::pages::error::{as_page, is_below, is_for_people};
 pub use crate::pages::machines::{llms_text, robots};

@@ -18,7 +18,6 @@ pub(crate) mod static_page;
 
 pub(crate) use crate::reply::detail::{DETAILS_MAX, Detail, truncate};
 pub(crate) use crate::reply::etag::Etags;
-pub(crate) use crate::reply::static_body::StaticBody;
 
 use std::{sync::LazyLock, time::Duration};
 

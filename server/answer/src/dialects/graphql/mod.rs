@@ -46,7 +46,8 @@ use crate::dialects::graphql::request::MediaType;
 use crate::dialects::graphql::types::Types;
 use crate::dialects::graphql::work_budget::{Halted, WorkBudget};
 use crate::openapi::{GRAPHQL_TAG, Operation, text_content};
-use crate::reply::{JSON, Reply, StaticBody};
+use crate::reply::static_body::StaticBody;
+use crate::reply::{JSON, Reply};
 use crate::request::{POST_METHODS, body};
 
 pub use crate::dialects::graphql::graphiql::{PAGE, PAGE_PART};
