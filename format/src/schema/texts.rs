@@ -43,8 +43,14 @@ impl Field {
     ];
 
     /// The fields of a set, by their bits.
+    #[inline]
     pub fn of_set(fields: u8) -> impl Iterator<Item = Field> {
-        Field::ALL.into_iter().filter(move |field| fields & field.bit() != 0)
+        let mut left = fields;
+        std::iter::from_fn(move || {
+            let field = Field::ALL.get(left.trailing_zeros() as usize).copied();
+            left &= left.wrapping_sub(1);
+            field
+        })
     }
 
     /// The bit of the field in a set of fields.

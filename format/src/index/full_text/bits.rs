@@ -43,28 +43,64 @@ pub(super) fn is_set(bytes: &[u8], at: usize) -> bool {
     bytes.get(at / 8).is_some_and(|byte| byte >> (at % 8) & 1 == 1)
 }
 
-/// The place after the n-th set bit of `bytes` at or after the bit `from`, counting from 0.
+/// The number of set bits.
+pub(super) fn count_ones(bytes: &[u8]) -> usize {
+    let (words, rest) = bytes.as_chunks::<8>();
+    let of_words = words.iter().map(|word| u64::from_le_bytes(*word).count_ones()).sum::<u32>();
+    (of_words + word_at(rest, 0).count_ones()) as usize
+}
+
+/// The place after the n-th set bit of `bytes`, counting from 0.
 ///
 /// ```text
-/// bits 0 1 1 0 0 1   from 1, n 1 → 3   from 3, n 0 → 6
+/// bits 0 1 1 0 0 1   n 0 → 2   n 2 → 6
 /// ```
-pub(super) fn bit_after(bytes: &[u8], from: usize, mut n: usize) -> Option<usize> {
-    let mut at = from / 8;
-    let mut word = word_at(bytes, at) & (u64::MAX << (from % 8));
-    loop {
-        let ones = word.count_ones() as usize;
-        if n < ones {
-            for _ in 0..n {
-                word &= word - 1;
+pub(super) fn bit_after(bytes: &[u8], n: usize) -> Option<usize> {
+    let mut ones = Ones::default();
+    ones.pass(bytes, n + 1)?;
+    Some(ones.after)
+}
+
+/// A walk over the set bits of some bytes.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Ones {
+    /// The bits of the current word that are not passed.
+    word: u64,
+    /// The words that were read.
+    words: usize,
+    /// The place after the last bit that was passed; 0 before the first.
+    pub after: usize,
+}
+
+/// Set bits to pass from which on the bits of a word are counted first.
+const COUNTED_FROM: usize = 8;
+
+impl Ones {
+    /// Passes the next `n` set bits; `None` if there are fewer.
+    #[inline]
+    pub fn pass(&mut self, bytes: &[u8], mut n: usize) -> Option<()> {
+        while n > 0 {
+            if n >= COUNTED_FROM {
+                let ones = self.word.count_ones() as usize;
+                // At least one bit is left to pass.
+                if ones < n {
+                    (n, self.word) = (n - ones, 0);
+                }
             }
-            return Some(at * 8 + word.trailing_zeros() as usize + 1);
+            while self.word == 0 {
+                if self.words * 8 >= bytes.len() {
+                    return None;
+                }
+                self.word = word_at(bytes, self.words * 8);
+                self.words += 1;
+            }
+            n -= 1;
+            if n == 0 {
+                self.after = (self.words - 1) * 64 + self.word.trailing_zeros() as usize + 1;
+            }
+            self.word &= self.word - 1;
         }
-        n -= ones;
-        at += 8;
-        if at >= bytes.len() {
-            return None;
-        }
-        word = word_at(bytes, at);
+        Some(())
     }
 }
 
@@ -73,6 +109,18 @@ pub(super) fn bit_after(bytes: &[u8], from: usize, mut n: usize) -> Option<usize
 fn word_at(bytes: &[u8], at: usize) -> u64 {
     match bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
         Some(word) => u64::from_le_bytes(*word),
+        None => last_word(bytes, at),
+    }
+}
+
+/// The same of a place less than eight bytes before the end.
+#[inline]
+fn last_word(bytes: &[u8], at: usize) -> u64 {
+    match bytes.last_chunk::<8>() {
+        Some(word) => {
+            let passed = (at + 8 - bytes.len()) * 8;
+            u64::from_le_bytes(*word).checked_shr(passed as u32).unwrap_or(0)
+        }
         None => {
             let rest = bytes.get(at..).unwrap_or_default();
             rest.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte))
@@ -81,6 +129,7 @@ fn word_at(bytes: &[u8], at: usize) -> u64 {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
@@ -99,18 +148,19 @@ mod tests {
     }
 
     #[test]
-    fn set_bits_are_found_from_any_place() {
+    fn set_bits_are_passed_from_any_place() {
         let bits: Vec<u32> = (0..300u32).map(|at| u32::from(at * at % 7 == 2)).collect();
         let mut bytes = Vec::new();
         pack(&bits, 1, &mut bytes);
-        for from in 0..bits.len() {
-            let mut places = (from..bits.len()).filter(|at| bits[*at] == 1);
-            for n in 0..90 {
-                assert_eq!(
-                    bit_after(&bytes, from, n),
-                    places.next().map(|at| at + 1),
-                    "{from} {n}"
-                );
+        let places: Vec<usize> = (0..bits.len()).filter(|at| bits[*at] == 1).collect();
+        assert_eq!(count_ones(&bytes), places.len());
+        for first in 0..places.len() {
+            assert_eq!(bit_after(&bytes, first), Some(places[first] + 1), "{first}");
+            for n in 1..90 {
+                let mut ones = Ones::default();
+                ones.pass(&bytes, first).unwrap();
+                let passed = ones.pass(&bytes, n).map(|()| ones.after);
+                assert_eq!(passed, places.get(first + n - 1).map(|at| at + 1), "{first} {n}");
             }
         }
     }

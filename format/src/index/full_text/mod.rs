@@ -27,6 +27,7 @@
 
 mod amended;
 mod bits;
+mod cursors;
 mod impact;
 mod layout;
 mod positions;
@@ -36,9 +37,9 @@ mod texts;
 mod verify;
 mod write;
 
-use std::{borrow::Cow, sync::OnceLock};
+use std::sync::OnceLock;
 
-use crate::index::full_text::positions::{BlockPositions, PositionsBuilder};
+use crate::index::full_text::positions::PositionsBuilder;
 use crate::index::full_text::postings::{Cursor, List, Place as ListPlace};
 use crate::index::full_text::texts::{Texts, TextsCursor};
 use crate::schema::texts::Field;
@@ -49,13 +50,14 @@ use crate::storage::leb128;
 use crate::text::analyzer::{Languages, stem_of};
 
 pub use crate::index::full_text::amended::{Amended, AmendedPosting, Place};
+pub use crate::index::full_text::cursors::{FormCursor, TermCursor};
 pub use crate::index::full_text::impact::{
     IDF_STEPS, IMPACT_MAX, idf, impact, impact_of, weighted_occurrences,
 };
 pub use crate::index::full_text::layout::{
     BLOCK_POSTINGS, FORMS_MAX, POSITION_MAX, TITLE_END, VALUE_GAP,
 };
-pub use crate::index::full_text::positions::Occurrence;
+pub use crate::index::full_text::positions::{BlockPositions, Occurrence, Positions};
 pub use crate::index::full_text::postings::NO_ROW;
 pub use crate::index::full_text::record::{WordPlaces, each_text};
 pub use crate::index::full_text::write::{EncodedTerm, FullTextWriter, TermEncoder};
@@ -161,8 +163,11 @@ impl FullText {
         let at = self.title_words_from + row as usize;
         match at < self.terms.from() {
             true => {
-                let byte = self.archive.read_or(self.archive.bytes(at, at + 1), &[]);
-                Ok(byte?.first().copied().unwrap_or(0))
+                let byte = match self.archive.bytes(at, at + 1) {
+                    Err(error) => self.archive.read_or(Err(error), &[][..])?,
+                    Ok(byte) => byte,
+                };
+                Ok(byte.first().copied().unwrap_or(0))
             }
             false => Ok(0),
         }
@@ -252,9 +257,10 @@ impl FullText {
         let cut = || corrupt("the entry of a term is cut");
         let head = leb128::take(&mut bytes).ok_or_else(cut)?;
         let count = u32::try_from(head >> 1).ok().filter(|count| *count > 0);
-        let count = count.ok_or(corrupt("a term has no posting, or more than 32 bits count"))?;
+        let count =
+            count.ok_or_else(|| corrupt("a term has no posting, or more than 32 bits count"))?;
         let forms = leb128::take(&mut bytes).filter(|forms| (1..=FORMS_MAX as u64).contains(forms));
-        let forms = forms.ok_or(corrupt("a term has no form, or too many"))? as usize;
+        let forms = forms.ok_or_else(|| corrupt("a term has no form, or too many"))? as usize;
         // A search reads few forms of a term: here the entry's forms are passed over to find the list.
         let suffixes = bytes;
         for _ in 0..forms {
@@ -372,7 +378,7 @@ impl<'s> Term<'s> {
             Some([stem.get(..shared)?, suffix].concat())
         };
         let forms: Option<Vec<Vec<u8>>> = (0..self.forms).map(form).collect();
-        forms.ok_or(corrupt("a form shares more than its term"))
+        forms.ok_or_else(|| corrupt("a form shares more than its term"))
     }
 
     /// The number of a form among those of the term with this stem; `None` of another form.
@@ -385,7 +391,7 @@ impl<'s> Term<'s> {
         for number in 0..self.forms as u16 {
             let (shared, suffix) = take_suffix(&mut bytes)
                 .filter(|(shared, _)| *shared <= stem.len())
-                .ok_or(corrupt("a form shares more than its term"))?;
+                .ok_or_else(|| corrupt("a form shares more than its term"))?;
             if form.strip_prefix(&stem[..shared]) == Some(suffix) {
                 return Ok(Some(number));
             }
@@ -546,6 +552,16 @@ impl<'s> Postings<'s> {
         self.opened.each(posting, field as usize, visit)
     }
 
+    /// The positions of the decoded postings, and the number of the current posting among these.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the bytes are damaged.
+    pub fn block_positions(&mut self) -> Result<(usize, &mut BlockPositions<'s>), ReadError> {
+        let posting = self.open_positions()?;
+        Ok((posting, &mut self.opened))
+    }
+
     /// Calls `visit` with the form of each occurrence in the next decoded postings.
     ///
     /// # Errors
@@ -596,7 +612,8 @@ impl<'s> Postings<'s> {
             PositionsPlace::Inline(bytes) => Ok(bytes),
             PositionsPlace::Region { archive, from, to } => {
                 let entry = |block| self.cursor.list().entry(block);
-                let this = entry(block).ok_or(corrupt("a posting list has no such block"))?;
+                let this =
+                    entry(block).ok_or_else(|| corrupt("a posting list has no such block"))?;
                 let next = entry(block + 1)
                     .map_or(to, |next| from.saturating_add(next.positions_from as usize));
                 let this = from.saturating_add(this.positions_from as usize);
@@ -605,81 +622,6 @@ impl<'s> Postings<'s> {
                 }
                 archive.bytes(this, next)
             }
-        }
-    }
-}
-
-/// Walks the terms in order.
-pub struct TermCursor<'s> {
-    index: &'s FullText,
-    texts: TextsCursor<'s>,
-}
-
-impl<'s> TermCursor<'s> {
-    /// Moves to the next term; `None` after the last.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the bytes are damaged.
-    pub fn next_term(&mut self) -> Result<Option<(&[u8], Term<'s>)>, ReadError> {
-        if !self.texts.advance()? {
-            return Ok(None);
-        }
-        match self.texts.current() {
-            Some((stem, bytes)) => Ok(Some((stem, self.index.read_term(bytes)?))),
-            None => Ok(None),
-        }
-    }
-}
-
-/// Walks the forms in order.
-pub struct FormCursor<'s>(TextsCursor<'s>);
-
-impl FormCursor<'_> {
-    /// The current form; `None` before the first and beyond the last.
-    pub fn form(&self) -> Option<Cow<'_, str>> {
-        self.0.current().map(|(form, _)| String::from_utf8_lossy(form))
-    }
-
-    /// Bytes that the form surely shares with the form before.
-    pub fn shared(&self) -> usize {
-        self.0.shared()
-    }
-
-    /// The terms of the current form.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the bytes are damaged.
-    pub fn terms(&self) -> Result<Vec<FormOf>, ReadError> {
-        self.0.current().map_or(Ok(Vec::new()), |(form, bytes)| read_stems(form, bytes))
-    }
-
-    /// Moves to the next form, and tells whether there is one.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the bytes are damaged.
-    pub fn advance(&mut self) -> Result<bool, ReadError> {
-        let has_form = self.0.advance()?;
-        self.check_letters().map(|()| has_form)
-    }
-
-    /// Moves to the first form at or after a text.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the bytes are damaged.
-    pub fn seek(&mut self, text: &[u8]) -> Result<(), ReadError> {
-        self.0.seek(text)?;
-        self.check_letters()
-    }
-
-    /// Refuses a form whose order is not that of its letters: a walk over forms would not end.
-    fn check_letters(&self) -> Result<(), ReadError> {
-        match self.0.current().is_none_or(|(form, _)| str::from_utf8(form).is_ok()) {
-            true => Ok(()),
-            false => Err(corrupt("a form is not UTF-8")),
         }
     }
 }

@@ -24,7 +24,9 @@
 
 use std::ops::Range;
 
-use crate::index::full_text::bits::{bit_after, is_set, pack, packed_bytes, unpack_one, width_of};
+use crate::index::full_text::bits::{
+    Ones, bit_after, count_ones, is_set, pack, packed_bytes, unpack_one, width_of,
+};
 use crate::index::full_text::layout::{BLOCK_POSTINGS, POSITION_MAX, VALUE_GAP};
 use crate::schema::texts::{FIELDS, Field};
 use crate::storage::error::ReadError;
@@ -210,9 +212,13 @@ fn read_places(bytes: &mut &[u8], guess: u128, all: u128) -> Result<u128, ReadEr
         }
         kind => {
             let listed = take(bytes, usize::from(kind & !LISTS_OTHERS))?;
-            let listed = listed
-                .iter()
-                .fold(0, |places, place| places | 1u128.checked_shl((*place).into()).unwrap_or(0));
+            let mut halves = [0u64; 2];
+            for place in listed {
+                if let Some(half) = halves.get_mut(usize::from(place / 64)) {
+                    *half |= 1 << (place % 64);
+                }
+            }
+            let listed = u128::from(halves[1]) << 64 | u128::from(halves[0]);
             if kind & LISTS_OTHERS == 0 { listed } else { guess ^ listed }
         }
     };
@@ -224,7 +230,9 @@ fn read_places(bytes: &mut &[u8], guess: u128, all: u128) -> Result<u128, ReadEr
 
 /// The occurrences of a block's postings.
 #[derive(Default)]
-pub(super) struct BlockPositions<'s> {
+pub struct BlockPositions<'s> {
+    /// The fields of the postings, a bit each.
+    set: u8,
     fields: [FieldPositions<'s>; FIELDS],
 }
 
@@ -240,8 +248,45 @@ struct FieldPositions<'s> {
     lasts: &'s [u8],
     gaps: Packed<'s>,
     forms: Packed<'s>,
-    /// A posting among those with the field, and its first occurrence: of the last posting asked for.
-    known: (usize, usize),
+    known: Known,
+}
+
+/// The occurrences of the posting that was asked for last, so that later postings are found from there.
+#[derive(Clone, Copy, Default)]
+struct Known {
+    /// The posting, plus one; 0 if none was asked for.
+    next: usize,
+    /// The number of postings with the field up to here.
+    number: usize,
+    begin: usize,
+    end: usize,
+    /// Behind the last bit of the posting, if bits tell.
+    ones: Ones,
+}
+
+/// The positions of a posting in a field.
+pub struct Positions<'s> {
+    gaps: Packed<'s>,
+    /// The next occurrence, and the end.
+    occurrences: (usize, usize),
+    /// The position after the last one.
+    next: u32,
+}
+
+impl Iterator for Positions<'_> {
+    type Item = u32;
+
+    #[inline]
+    fn next(&mut self) -> Option<u32> {
+        let (at, end) = &mut self.occurrences;
+        if at == end {
+            return None;
+        }
+        // Gaps of a faulty writer may pass the greatest position, and are positions without another word.
+        self.next = self.next.wrapping_add(self.gaps.get(*at));
+        *at += 1;
+        Some(self.next.wrapping_sub(1))
+    }
 }
 
 /// Numbers of a fixed width.
@@ -263,6 +308,7 @@ impl<'s> BlockPositions<'s> {
         if set >> FIELDS != 0 {
             return Err(corrupt("positions are of a field that does not exist"));
         }
+        self.set = set;
         let all = all_places(postings);
         let mut guess = all;
         for (number, field) in self.fields.iter_mut().enumerate() {
@@ -277,9 +323,33 @@ impl<'s> BlockPositions<'s> {
     }
 
     /// The fields of a posting, a bit each.
+    #[inline]
     pub fn fields(&self, posting: usize) -> u8 {
-        let has = |field: &FieldPositions<'_>| field.places >> posting & 1 == 1;
-        (0..).zip(&self.fields).map(|(number, field)| u8::from(has(field)) << number).sum()
+        let bit =
+            |field: Field| (self.fields[field as usize].places >> posting & 1) as u8 * field.bit();
+        Field::of_set(self.set).map(bit).sum()
+    }
+
+    /// The fields of the block, a bit each.
+    pub fn all_fields(&self) -> u8 {
+        self.set
+    }
+
+    /// Whether a posting has a field.
+    #[inline]
+    pub fn has(&self, posting: usize, field: Field) -> bool {
+        let places = self.fields[field as usize].places;
+        let half = if posting < 64 { places as u64 } else { (places >> 64) as u64 };
+        half >> (posting % 64) & 1 == 1
+    }
+
+    /// The positions of a posting in a field that the posting has, ascending.
+    #[inline]
+    pub fn positions(&mut self, posting: usize, field: Field) -> Positions<'s> {
+        let of_field = &mut self.fields[field as usize];
+        // A block whose bits and places are checked tells the occurrences of each posting.
+        let occurrences = of_field.occurrences_of(posting).unwrap_or_default();
+        Positions { gaps: of_field.gaps, occurrences, next: 0 }
     }
 
     /// Calls `visit` with the position and the form of each occurrence of a posting in a field, ascending.
@@ -291,12 +361,10 @@ impl<'s> BlockPositions<'s> {
         mut visit: impl FnMut(u32, u16),
     ) -> Result<(), ReadError> {
         let of_field = &mut self.fields[field];
-        let bit = 1u128 << posting;
-        if of_field.places & bit == 0 {
+        if of_field.places >> posting & 1 == 0 {
             return Ok(());
         }
-        let number = (of_field.places & (bit - 1)).count_ones() as usize;
-        let (begin, end) = of_field.occurrences_of(number).ok_or_else(miscounted)?;
+        let (begin, end) = of_field.occurrences_of(posting).ok_or_else(miscounted)?;
         let mut next = 0;
         for at in begin..end {
             let position = (next + of_field.gaps.get(at)).checked_sub(1);
@@ -351,8 +419,7 @@ impl<'s> FieldPositions<'s> {
         let is_sound = if lasts.is_empty() {
             further.is_sorted() && further.last().is_none_or(|last| usize::from(*last) < postings)
         } else {
-            let ones: usize = lasts.iter().map(|byte| byte.count_ones() as usize).sum();
-            ones == postings && unpack_one(lasts, count - 1, 1) == 1
+            count_ones(lasts) == postings && unpack_one(lasts, count - 1, 1) == 1
         };
         if !is_sound {
             return Err(miscounted());
@@ -365,31 +432,57 @@ impl<'s> FieldPositions<'s> {
             return Err(too_great());
         }
         let forms = if has_forms { Packed::open(bytes, count)? } else { Packed::default() };
-        Ok(FieldPositions { places, count, further, lasts, gaps, forms, known: (0, 0) })
+        Ok(FieldPositions { places, count, further, lasts, gaps, forms, known: Known::default() })
     }
 
-    /// The occurrences of a posting: where they begin and end.
+    /// The occurrences of a posting that has the field: where they begin and end. Of postings that ascend only those between
+    /// two are counted.
     ///
     /// ```text
     /// lasts 0 1 1 0 0 1: posting 0 has occurrences 0 and 1, posting 1 has 2, posting 2 has 3 to 5
     /// ```
+    #[inline]
     fn occurrences_of(&mut self, posting: usize) -> Option<(usize, usize)> {
-        if self.lasts.is_empty() {
-            let of_earlier = |of: &&u8| usize::from(**of) < posting;
-            let before = self.further.iter().filter(of_earlier).count();
-            let own = self.further[before..].iter().take_while(|of| usize::from(**of) == posting);
-            let begin = posting + before;
-            return Some((begin, begin + 1 + own.count()));
+        if posting + 1 == self.known.next {
+            return Some((self.known.begin, self.known.end));
         }
-        let (known, from) = if self.known.0 <= posting { self.known } else { (0, 0) };
-        let begin = match posting - known {
-            0 => from,
-            passed => bit_after(self.lasts, from, passed - 1)?,
-        };
-        self.known = (posting, begin);
-        let end = bit_after(self.lasts, begin, 0)?;
-        (end <= self.count).then_some((begin, end))
+        if posting < self.known.next {
+            self.known = Known::default();
+        }
+        let Known { next, number, end, ones, .. } = &mut self.known;
+        let passed = count_below(self.places >> *next, posting - *next);
+        let begin;
+        if self.lasts.is_empty() {
+            let mut listed = *end - *number;
+            *number += passed;
+            while self.further.get(listed).is_some_and(|of| usize::from(*of) < *number) {
+                listed += 1;
+            }
+            begin = *number + listed;
+            while self.further.get(listed).is_some_and(|of| usize::from(*of) == *number) {
+                listed += 1;
+            }
+            *end = *number + 1 + listed;
+        } else {
+            ones.pass(self.lasts, passed)?;
+            begin = ones.after;
+            ones.pass(self.lasts, 1)?;
+            *number += passed;
+            *end = ones.after;
+        }
+        (*next, *number, self.known.begin) = (posting + 1, *number + 1, begin);
+        (self.known.end <= self.count).then_some((begin, self.known.end))
     }
+}
+
+/// The set bits below a place.
+#[inline]
+fn count_below(bits: u128, place: usize) -> usize {
+    let ones = match place {
+        0..64 => (bits as u64 & ((1 << place) - 1)).count_ones(),
+        _ => (bits & ((1 << place) - 1)).count_ones(),
+    };
+    ones as usize
 }
 
 /// Neighbouring postings of a block, in one field.
@@ -419,7 +512,7 @@ impl FieldPositions<'_> {
             return Ok(posting + self.further.partition_point(|of| usize::from(*of) < posting));
         }
         let Some(earlier) = posting.checked_sub(1) else { return Ok(0) };
-        let begin = bit_after(self.lasts, 0, earlier).filter(|begin| *begin <= self.count);
+        let begin = bit_after(self.lasts, earlier).filter(|begin| *begin <= self.count);
         begin.ok_or_else(miscounted)
     }
 
@@ -483,73 +576,4 @@ fn take<'s>(bytes: &mut &'s [u8], count: usize) -> Result<&'s [u8], ReadError> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn occurrences_are_read_as_they_were_written() {
-        for (postings, forms) in [(1, 1), (5, 2), (128, 1), (128, 7), (100, 300)] {
-            let has_forms = forms > 1;
-            let of = |posting: usize| -> Vec<Occurrence> {
-                let mut all = Vec::new();
-                for field in 0..FIELDS as u8 {
-                    let count = (posting * 7 + usize::from(field) * 3) % 5
-                        * usize::from(posting.is_multiple_of(usize::from(field) + 1));
-                    for at in 0..count {
-                        let position = (posting * 31 % 50 + at * at * 3) as u32;
-                        all.push(Occurrence { field, position, form: (at % forms) as u16 });
-                    }
-                }
-                all
-            };
-            let mut builder = PositionsBuilder::default();
-            (0..postings).for_each(|posting| builder.push(&of(posting)));
-            let mut bytes = Vec::new();
-            builder.write(has_forms, &mut bytes);
-            let read_all = |bytes: &[u8]| -> Result<Vec<Vec<Occurrence>>, ReadError> {
-                let mut read = BlockPositions::default();
-                read.open(bytes, postings, has_forms)?;
-                let mut of = |posting: usize| {
-                    let mut all = Vec::new();
-                    for field in 0..FIELDS as u8 {
-                        read.each(posting, field.into(), |position, form| {
-                            all.push(Occurrence { field, position, form });
-                        })?;
-                    }
-                    Ok(all)
-                };
-                // Descending, and then ascending: each posting is found from any other.
-                (0..postings).rev().map(&mut of).collect::<Result<Vec<_>, _>>()?;
-                (0..postings).map(&mut of).collect()
-            };
-            let expected: Vec<Vec<Occurrence>> = (0..postings).map(of).collect();
-            assert_eq!(read_all(&bytes).unwrap(), expected, "{postings} postings, {forms} forms");
-            // Copied in pieces, with other numbers of forms.
-            let later = |of: Occurrence| Occurrence { form: of.form + 1, ..of };
-            for posting in &expected {
-                builder.push(&posting.iter().copied().map(later).collect::<Vec<_>>());
-            }
-            let mut renumbered = Vec::new();
-            builder.write(has_forms, &mut renumbered);
-            let numbers: Vec<u16> = (1..=forms as u16).collect();
-            for step in [1, 3, 64, postings] {
-                let mut block = BlockPositions::default();
-                block.open(&bytes, postings, has_forms).unwrap();
-                for from in (0..postings).step_by(step) {
-                    let range = from..(from + step).min(postings);
-                    builder.copy(&block, range, &numbers).unwrap();
-                }
-                let mut copied = Vec::new();
-                builder.write(has_forms, &mut copied);
-                assert_eq!(
-                    copied, renumbered,
-                    "{postings} postings, {forms} forms, {step} at once"
-                );
-            }
-            for length in 0..bytes.len() {
-                assert!(read_all(&bytes[..length]).is_err(), "{length}");
-            }
-        }
-    }
-}
+mod tests;

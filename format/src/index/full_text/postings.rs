@@ -89,16 +89,15 @@ impl Entry {
         out.push(self.impact_max);
     }
 
+    #[inline]
     pub fn read(bytes: &[u8; ENTRY_BYTES]) -> Entry {
-        let [a, b, c, d, rest @ ..] = *bytes;
-        let u40 = |at: usize| {
-            (0..5).rev().fold(0, |number, byte| number << 8 | u64::from(rest[at + byte]))
-        };
+        let [a, b, c, d, from @ .., e, f, g, h, i, impact_max] = *bytes;
+        let u40 = |[a, b, c, d, e]: [u8; 5]| u64::from_le_bytes([a, b, c, d, e, 0, 0, 0]);
         Entry {
             last_row: u32::from_le_bytes([a, b, c, d]),
-            from: u40(0),
-            positions_from: u40(5),
-            impact_max: rest[10],
+            from: u40(from),
+            positions_from: u40([e, f, g, h, i]),
+            impact_max,
         }
     }
 }
@@ -183,7 +182,8 @@ impl<'s> List<'s> {
         match self.place {
             Place::Inline(bytes) => Ok(bytes),
             Place::Region { archive, from, entries_from, .. } => {
-                let this = self.entry(block).ok_or(corrupt("a posting list has no such block"))?;
+                let this =
+                    self.entry(block).ok_or_else(|| corrupt("a posting list has no such block"))?;
                 // The entries follow the rest.
                 let to = match self.entry(block + 1) {
                     Some(next) => from.saturating_add(next.from as usize),
@@ -384,8 +384,9 @@ impl<'s> Cursor<'s> {
                 && rest.len() == rows_bytes + impacts_bytes;
             is_sound.then(|| (rest.split_at(rows_bytes), *rows, *impacts))
         });
-        let ((rows, impacts), rows_width, impacts_width) = lengths
-            .ok_or(corrupt("a block of postings does not have the length of its postings"))?;
+        let ((rows, impacts), rows_width, impacts_width) = lengths.ok_or_else(|| {
+            corrupt("a block of postings does not have the length of its postings")
+        })?;
         packer.decompress_strictly_sorted(before, rows, &mut self.rows, rows_width);
         self.packed_impacts = Some((impacts, impacts_width));
         if self.rows[BLOCK_POSTINGS - 1] != self.list.last_row(block) {
@@ -406,12 +407,12 @@ impl<'s> Cursor<'s> {
         let count = self.list.count as usize % BLOCK_POSTINGS;
         let mut next = before.map_or(0, |row| u64::from(row) + 1);
         for at in 0..count {
-            let number = leb128::take(bytes).ok_or(corrupt("a posting list is cut"))?;
+            let number = leb128::take(bytes).ok_or_else(|| corrupt("a posting list is cut"))?;
             let row = next.saturating_add(number >> IMPACT_BITS);
             self.rows[at] = u32::try_from(row)
                 .ok()
                 .filter(|row| *row != NO_ROW)
-                .ok_or(corrupt("a row number exceeds 32 bits"))?;
+                .ok_or_else(|| corrupt("a row number exceeds 32 bits"))?;
             self.impacts[at] = (number & ((1 << IMPACT_BITS) - 1)) as u32;
             next = row + 1;
         }

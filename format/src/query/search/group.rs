@@ -374,6 +374,15 @@ impl<'s> Group<'s> {
         }
     }
 
+    /// The postings of the group, if it has one term that counts everywhere.
+    #[inline]
+    pub fn only_postings(&mut self) -> Option<&mut Postings<'s>> {
+        match self.terms.as_mut_slice() {
+            [only] if !self.is_checked => Some(&mut only.postings),
+            _ => None,
+        }
+    }
+
     /// Passes over some rows of the stretch.
     #[inline]
     pub fn pass(&mut self, count: usize) -> Result<(), QueryError> {

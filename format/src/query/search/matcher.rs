@@ -33,6 +33,15 @@ pub(super) enum Matcher<'s> {
     Most(Most<'s>),
 }
 
+/// The place of a required word in a matcher.
+#[derive(Clone, Copy)]
+pub(super) struct WordPlace {
+    /// The number of the node, or of the word among those of which records have most.
+    pub node: usize,
+    /// The number of the word in its phrase; 0 of a word alone.
+    word: usize,
+}
+
 impl<'s> Matcher<'s> {
     pub fn or(nodes: Vec<Matcher<'s>>) -> Matcher<'s> {
         // A row before the first, so that each node moves at the first seek.
@@ -53,27 +62,34 @@ impl<'s> Matcher<'s> {
         }
     }
 
-    /// The place among the required words of the group that may also score a word.
-    pub fn place_of(&self, word: &SearchWord) -> Option<usize> {
-        let is_of = |group: &Group<'_>| group.is_of(word);
-        match self {
-            Matcher::And { nodes, .. } => {
-                nodes.iter().position(|node| matches!(node, Matcher::Group(group) if is_of(group)))
+    /// The place of a required word that may also score a word of the search.
+    pub fn place_of(&self, word: &SearchWord) -> Option<WordPlace> {
+        let nodes = match self {
+            Matcher::And { nodes, .. } => nodes.as_slice(),
+            Matcher::Most(most) => {
+                let node = most.groups().position(|group| group.is_of(word))?;
+                return Some(WordPlace { node, word: 0 });
             }
-            Matcher::Most(most) => most.groups().position(is_of),
+            only => std::slice::from_ref(only),
+        };
+        nodes.iter().enumerate().find_map(|(node, matcher)| match matcher {
+            Matcher::Group(group) => group.is_of(word).then_some(WordPlace { node, word: 0 }),
+            Matcher::Phrase(phrase) => phrase.place_of(word).map(|word| WordPlace { node, word }),
             _ => None,
-        }
+        })
     }
 
-    /// The group at such a place.
+    /// The word at such a place.
     #[inline]
-    pub fn at_place(&mut self, place: usize) -> Option<&mut Group<'s>> {
-        match self {
-            Matcher::And { nodes, .. } => match nodes.get_mut(place) {
-                Some(Matcher::Group(group)) => Some(group),
-                _ => None,
-            },
-            Matcher::Most(most) => most.at_place(place),
+    pub fn at_place(&mut self, WordPlace { node, word }: WordPlace) -> Option<&mut Group<'s>> {
+        let matcher = match self {
+            Matcher::And { nodes, .. } => nodes.get_mut(node)?,
+            Matcher::Most(most) => return most.at_place(node),
+            only => only,
+        };
+        match matcher {
+            Matcher::Group(group) => Some(group),
+            Matcher::Phrase(phrase) => phrase.at_place(word),
             _ => None,
         }
     }

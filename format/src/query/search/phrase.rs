@@ -3,7 +3,7 @@
 use crate::index::full_text::NO_ROW;
 use crate::query::rows::deadline::{Deadline, PacedDeadline, QueryError};
 use crate::query::search::common_rows::{CommonRow, CommonRows};
-use crate::query::search::group::{Group, seek_all};
+use crate::query::search::group::{Group, SearchWord, seek_all};
 use crate::query::search::terms::Referring;
 use crate::schema::texts::Field;
 use crate::storage::error::ReadError;
@@ -24,9 +24,11 @@ pub(super) struct Phrase<'s> {
     passed: usize,
     /// The places of the two words among the rows that were decoded when the rows were collected.
     taken: [usize; 2],
+    /// Whether the phrase stands in these rows.
+    is_tested: bool,
     /// The row from which on the two words may have others; `None` if their rows are not collected.
     next: Option<u32>,
-    /// By place: positions of each word in the current record and field.
+    /// Positions of the words in the current record and field, the rarest word first.
     positions: Vec<Vec<u32>>,
     /// Records whose words stand elsewhere without suppressed names; `None` if that makes no difference.
     moved: Option<Referring<'s>>,
@@ -53,6 +55,7 @@ impl<'s> Phrase<'s> {
             common: CommonRows::default(),
             passed: 0,
             taken: [0; 2],
+            is_tested: false,
             next: Some(0),
             positions,
             moved: None,
@@ -63,6 +66,18 @@ impl<'s> Phrase<'s> {
     /// Compares the positions without suppressed names.
     pub fn moving(self, moved: Referring<'s>) -> Phrase<'s> {
         Phrase { moved: Some(moved), ..self }
+    }
+
+    /// The number of the word that may also score a word of the search.
+    pub fn place_of(&self, word: &SearchWord) -> Option<usize> {
+        self.words.iter().position(|group| group.is_of(word))
+    }
+
+    /// The word of a number. In a record that has the phrase, each word stands there. Once a word was moved back, the phrase finds
+    /// no further records.
+    #[inline]
+    pub fn at_place(&mut self, number: usize) -> Option<&mut Group<'s>> {
+        self.words.get_mut(number)
     }
 
     /// An upper bound of the records.
@@ -79,7 +94,7 @@ impl<'s> Phrase<'s> {
     pub fn seek(&mut self, mut row: u32) -> Result<u32, QueryError> {
         loop {
             row = self.seek_words(row)?;
-            if row == NO_ROW || self.stands_in_record()? {
+            if row == NO_ROW || self.is_tested || self.stands_in_record()? {
                 return Ok(row);
             }
             row += 1;
@@ -110,40 +125,117 @@ impl<'s> Phrase<'s> {
                     self.pace.step()?;
                     (self.passed, self.taken) = (0, [0; 2]);
                     self.next = a.collect_common(b, row.max(next), &mut self.common)?;
+                    self.is_tested = self.next.is_some() && self.test_pair()?;
                 }
             }
         }
         seek_all(&mut self.words, row, &mut self.pace, Group::seek)
     }
 
+    /// Drops the common rows in which the words of a phrase of two do not stand as the phrase has them. Tells whether these could
+    /// be tested: each has one term, whose positions do not move.
+    fn test_pair(&mut self) -> Result<bool, ReadError> {
+        let Phrase { words, places, distance, fields, common, moved: None, .. } = self else {
+            return Ok(false);
+        };
+        let ([a, b], [place_a, place_b]) = (words.as_mut_slice(), places.as_slice()) else {
+            return Ok(false);
+        };
+        let Some((a, b)) = a.only_postings().zip(b.only_postings()) else { return Ok(false) };
+        if common.rows.is_empty() {
+            return Ok(true);
+        }
+        let ((first_a, a), (first_b, b)) = (a.block_positions()?, b.block_positions()?);
+        // An attempt on a mirror that lacks positions.
+        if a.all_fields() == 0 || b.all_fields() == 0 {
+            return Ok(false);
+        }
+        let fields = *fields & a.all_fields() & b.all_fields();
+        let (place_a, place_b) = (*place_a as u32, *place_b as u32);
+        common.rows.retain(|CommonRow { places: [of_a, of_b], .. }| {
+            let (of_a, of_b) = (first_a + of_a, first_b + of_b);
+            Field::of_set(fields).any(|field| {
+                if !(a.has(of_a, field) && b.has(of_b, field)) {
+                    return false;
+                }
+                let (a, b) = (a.positions(of_a, field), b.positions(of_b, field));
+                match *distance {
+                    // The phrase begins at one position for both.
+                    None => meet(
+                        a.map(|at| at.wrapping_add(place_b)),
+                        b.map(|at| at.wrapping_add(place_a)),
+                        0,
+                    ),
+                    Some(distance) => meet(a, b, distance),
+                }
+            })
+        });
+        Ok(true)
+    }
+
     /// Whether the phrase stands in the record at which all words are.
     fn stands_in_record(&mut self) -> Result<bool, ReadError> {
-        let Phrase { words, places, distance, fields, positions, moved, .. } = self;
-        let rarest = words.first_mut().map_or(Ok(0), Group::fields)?;
-        for field in Field::of_set(*fields & rarest) {
-            let mut has_all = true;
-            for (word, place) in words.iter_mut().zip(&*places) {
-                let positions = &mut positions[*place];
-                positions.clear();
-                word.positions(field, positions)?;
-                if let Some(moved) = moved {
-                    moved.move_positions(word.row(), field, positions)?;
+        let mut fields = self.fields;
+        for word in &mut self.words {
+            fields &= word.fields()?;
+        }
+        for field in Field::of_set(fields) {
+            let stands = match self.distance {
+                None => self.stands_in_order(field)?,
+                Some(distance) => {
+                    let Phrase { words, positions, moved, .. } = self;
+                    for (word, positions) in words.iter_mut().zip(&mut *positions) {
+                        read_positions(word, field, moved, positions)?;
+                    }
+                    stand_near(positions, distance)
                 }
-                has_all = !positions.is_empty();
-                if !has_all {
-                    break;
-                }
-            }
-            let stands = has_all
-                && match distance {
-                    None => stand_in_order(positions),
-                    Some(distance) => stand_near(positions, *distance),
-                };
+            };
             if stands {
                 return Ok(true);
             }
         }
         Ok(false)
+    }
+
+    /// Whether the words stand side by side in a field of the record. Reads a word only while the words before leave a place.
+    ///
+    /// ```text
+    /// "deep neural network"    neural 4, 19 → the phrase begins at 3 or 18    network 20 → at 18    deep 18 → stands
+    /// ```
+    fn stands_in_order(&mut self, field: Field) -> Result<bool, ReadError> {
+        let Phrase { words, places, positions, moved, .. } = self;
+        let Some((begins, others)) = positions.split_first_mut() else { return Ok(false) };
+        let mut words = words.iter_mut().zip(places.iter().map(|place| *place as u32));
+        let Some((rarest, place)) = words.next() else { return Ok(false) };
+        read_positions(rarest, field, moved, begins)?;
+        begins.retain_mut(|at| at.checked_sub(place).map(|begin| *at = begin).is_some());
+        for ((word, place), of_word) in words.zip(others) {
+            if begins.is_empty() {
+                return Ok(false);
+            }
+            read_positions(word, field, moved, of_word)?;
+            let mut rest = of_word.iter().peekable();
+            begins.retain(|begin| {
+                while rest.next_if(|at| **at < begin + place).is_some() {}
+                rest.peek().is_some_and(|at| **at == begin + place)
+            });
+        }
+        Ok(!begins.is_empty())
+    }
+}
+
+/// Reads the positions of a word in a field of its current record, without suppressed names.
+fn read_positions(
+    word: &mut Group<'_>,
+    field: Field,
+    moved: &mut Option<Referring<'_>>,
+    into: &mut Vec<u32>,
+) -> Result<(), ReadError> {
+    into.clear();
+    word.positions(field, into)?;
+    match moved {
+        Some(moved) => moved.move_positions(word.row(), field, into),
+        None => Ok(()),
     }
 }
 
@@ -160,12 +252,36 @@ pub(super) fn stand_in_order(positions: &[Vec<u32>]) -> bool {
     places_in_order(positions).next().is_some()
 }
 
+/// Whether two ascending lists have numbers that differ by a distance at most.
+#[inline]
+fn meet(
+    mut list: impl Iterator<Item = u32>,
+    mut other: impl Iterator<Item = u32>,
+    distance: u32,
+) -> bool {
+    let (mut a, mut b) = (list.next(), other.next());
+    while let (Some(at), Some(other_at)) = (a, b) {
+        if at.abs_diff(other_at) <= distance {
+            return true;
+        }
+        // The lesser one moves on.
+        match at < other_at {
+            true => a = list.next(),
+            false => b = other.next(),
+        }
+    }
+    false
+}
+
 /// Whether each word has a position such that all lie within a distance.
 ///
 /// ```text
 /// positions of a: 3, 20   of b: 18, 40    distance 5: 20 and 18
 /// ```
 pub(super) fn stand_near(positions: &[Vec<u32>], distance: u32) -> bool {
+    if positions.iter().any(Vec::is_empty) {
+        return false;
+    }
     let mut at = vec![0; positions.len()];
     loop {
         let current = || positions.iter().zip(&at).map(|(positions, at)| positions[*at]);

@@ -251,7 +251,11 @@ impl<'s, 'q> Resolver<'s, 'q> {
             .iter()
             .map(|part| {
                 let terms = self.words.part_terms(part)?;
-                self.group(terms, ANY_FIELD)
+                let group = self.group(terms, ANY_FIELD)?;
+                Ok(match part {
+                    PhrasePart::Word(word) => group.of_word((word.clone(), None)),
+                    PhrasePart::Pattern(_) => group,
+                })
             })
             .collect();
         let groups = all(groups)?;

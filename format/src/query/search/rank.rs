@@ -457,7 +457,7 @@ fn factors(words: &[ScoredWord<'_>], count: usize) -> Option<Vec<u32>> {
     let mut factors = vec![0; count];
     for ScoredWord { source, weight, .. } in words {
         let ScoreSource::Matcher(place) = source else { return None };
-        *factors.get_mut(*place)? = u32::try_from(*weight).unwrap_or(u32::MAX);
+        *factors.get_mut(place.node)? = u32::try_from(*weight).unwrap_or(u32::MAX);
     }
     Some(factors)
 }

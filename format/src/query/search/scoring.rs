@@ -7,7 +7,7 @@ use crate::query::parse::search::{Leaf, LeafKind, Node, PhrasePart, Unit};
 use crate::query::rows::deadline::QueryError;
 use crate::query::search::forms::Found;
 use crate::query::search::group::{Group, SearchWord};
-use crate::query::search::matcher::Matcher;
+use crate::query::search::matcher::{Matcher, WordPlace};
 use crate::query::search::word_terms::WordTerms;
 use crate::query::search::words::Words;
 use crate::schema::texts::{ANY_FIELD, Field};
@@ -18,8 +18,8 @@ const SEQUENCE_WORDS_MAX: usize = 31;
 
 /// Where the postings of a word that scores are read.
 pub(super) enum ScoreSource<'s> {
-    /// In the matcher, which reads them too: the place of the group among its required words.
-    Matcher(usize),
+    /// In the matcher, which reads them too.
+    Matcher(WordPlace),
     /// Apart from the matcher.
     Group(Box<Group<'s>>),
 }
