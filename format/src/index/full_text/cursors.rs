@@ -29,6 +29,9 @@ impl<'s> TermCursor<'s> {
     }
 }
 
+/// Forms that a cursor passes before it looks a text up: a look-up takes as long as passing ten to twenty.
+const WALKED_FORMS: usize = 16;
+
 /// Walks the forms in order.
 pub struct FormCursor<'s>(pub(super) TextsCursor<'s>);
 
@@ -62,13 +65,15 @@ impl FormCursor<'_> {
         self.check_letters().map(|()| has_form)
     }
 
-    /// Moves to the first form at or after a text.
+    /// Moves to the first form at or after a text. Walks to a near one.
     ///
     /// # Errors
     ///
     /// Fails if the bytes are damaged.
     pub fn seek(&mut self, text: &[u8]) -> Result<(), ReadError> {
-        self.0.seek(text)?;
+        if !self.0.walk(text, WALKED_FORMS)? {
+            self.0.seek(text)?;
+        }
         self.check_letters()
     }
 

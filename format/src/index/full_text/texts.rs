@@ -152,6 +152,24 @@ impl<'s> TextsCursor<'s> {
         Ok(())
     }
 
+    /// Passes at most `count` texts of the current block. Tells whether the cursor was before `text` and came to the first text at
+    /// or after it.
+    pub fn walk(&mut self, text: &[u8], count: usize) -> Result<bool, ReadError> {
+        if self.texts.current().is_none_or(|found| found >= text) {
+            return Ok(false);
+        }
+        for _ in 0..count {
+            if self.texts.rest.is_empty() {
+                break;
+            }
+            self.advance()?;
+            if self.texts.current().is_some_and(|found| found >= text) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// Moves to the next text and tells whether there is one.
     pub fn advance(&mut self) -> Result<bool, ReadError> {
         let has_text = self.texts.advance()?;

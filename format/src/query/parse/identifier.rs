@@ -54,6 +54,10 @@ impl Identifier {
             return (!is_word(text))
                 .then_some(Identifier { kind, of: IdentifierOf::Record(entity, id) });
         }
+        // Only ids of records may be without a digit.
+        if !text.bytes().any(|byte| byte.is_ascii_digit()) {
+            return None;
+        }
         let text = without_repeated_prefix(text);
         let values =
             |kind, key, values| Some(Identifier { kind, of: IdentifierOf::Values(key, values) });

@@ -107,11 +107,14 @@ impl<'s> Most<'s> {
         factors: &[u32],
         mut visit: impl FnMut(u32, u32),
     ) -> Result<(), QueryError> {
+        let rest = self.rest_weights();
         let Most { words, needed, weight_min, deadline, .. } = self;
         let (needed, others) = words.split_at_mut(*needed);
         let weight_min = u32::try_from(*weight_min).unwrap_or(u32::MAX);
         let (needed_factors, other_factors) = factors.split_at(needed.len());
         let mut window = vec![(0u32, 0u32); WINDOW_ROWS as usize];
+        // A bit for each row of the window that has a needed word.
+        let mut found = [0u64; WINDOW_ROWS as usize / 64];
         loop {
             deadline.check()?;
             // A record without a needed word lacks weight, so windows without needed words are passed over.
@@ -122,24 +125,28 @@ impl<'s> Most<'s> {
             // The length of a window is a power of two, so this is a multiple of it: windows do not overlap.
             let begin = first & !(WINDOW_ROWS - 1);
             let end = begin.saturating_add(WINDOW_ROWS);
-            window.fill((0, 0));
             for ((weight, word), factor) in needed.iter_mut().zip(needed_factors) {
                 let weight = u32::try_from(*weight).unwrap_or(u32::MAX);
                 word.each_below(end, |row, impact| {
-                    if let Some((sum, score)) = window.get_mut((row - begin) as usize) {
+                    let at = (row - begin) as usize;
+                    if let Some((sum, score)) = window.get_mut(at) {
+                        found[at / 64] |= 1 << (at % 64);
                         *sum = sum.saturating_add(weight);
                         *score = score.saturating_add(factor.saturating_mul(impact));
                     }
                 })?;
             }
-            for (row, (sum, score)) in (begin..).zip(&window) {
-                // No needed word has the row.
-                if *sum == 0 {
-                    continue;
-                }
-                let (mut sum, mut score) = (*sum, *score);
-                // The frequent words have long lists, and are looked up only in these rows.
-                for ((weight, word), factor) in others.iter_mut().zip(other_factors) {
+            for at in ones_of(&mut found) {
+                let row = begin + at as u32;
+                let (mut sum, mut score) = std::mem::take(&mut window[at]);
+                // The frequent words have long lists, and are looked up only in these rows, as long as those that are left may
+                // suffice.
+                for (((weight, word), factor), rest) in
+                    others.iter_mut().zip(other_factors).zip(&rest)
+                {
+                    if u64::from(sum) + rest < u64::from(weight_min) {
+                        break;
+                    }
                     let impact = word.impact(row)?;
                     if impact > 0 {
                         sum = sum.saturating_add(u32::try_from(*weight).unwrap_or(u32::MAX));
@@ -151,6 +158,16 @@ impl<'s> Most<'s> {
                 }
             }
         }
+    }
+
+    /// For each word that is not needed, its weight and those of all words after it.
+    fn rest_weights(&self) -> Vec<u64> {
+        let mut rest: Vec<u64> =
+            self.words[self.needed..].iter().map(|(weight, _)| *weight).collect();
+        for at in (1..rest.len()).rev() {
+            rest[at - 1] += rest[at];
+        }
+        rest
     }
 
     /// Moves to the first record at or after `row`.
@@ -185,4 +202,15 @@ impl<'s> Most<'s> {
             row += 1;
         }
     }
+}
+
+/// The places of the set bits, ascending. Clears the bits.
+fn ones_of(words: &mut [u64]) -> impl Iterator<Item = usize> {
+    words.iter_mut().zip((0..).step_by(64)).flat_map(|(word, first)| {
+        std::iter::from_fn(move || {
+            let at = (*word != 0).then(|| first + word.trailing_zeros() as usize);
+            *word &= word.wrapping_sub(1);
+            at
+        })
+    })
 }
