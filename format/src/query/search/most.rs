@@ -139,8 +139,7 @@ impl<'s> Most<'s> {
             for at in ones_of(&mut found) {
                 let row = begin + at as u32;
                 let (mut sum, mut score) = std::mem::take(&mut window[at]);
-                // The frequent words have long lists, and are looked up only in these rows, as long as those that are left may
-                // suffice.
+                // The frequent words have long lists. A row asks them only while the weights that are left may suffice.
                 for (((weight, word), factor), rest) in
                     others.iter_mut().zip(other_factors).zip(&rest)
                 {

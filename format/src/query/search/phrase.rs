@@ -132,8 +132,8 @@ impl<'s> Phrase<'s> {
         seek_all(&mut self.words, row, &mut self.pace, Group::seek)
     }
 
-    /// Drops the common rows in which the words of a phrase of two do not stand as the phrase has them. Tells whether these could
-    /// be tested: each has one term, whose positions do not move.
+    /// Drops the common rows without the phrase, if the phrase has two words. Returns whether it tested the rows: each word must
+    /// have one term, whose positions do not move.
     fn test_pair(&mut self) -> Result<bool, ReadError> {
         let Phrase { words, places, distance, fields, common, moved: None, .. } = self else {
             return Ok(false);
