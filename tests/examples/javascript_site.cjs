@@ -72,6 +72,9 @@ async function main() {
         console.log("offline", (await page.locator(".count strong").innerText()).replace(/\D/g, ""));
     } finally {
         await browser.close();
+        // A server that listens keeps the program alive, after an error too.
+        files.closeAllConnections();
+        files.close();
     }
 }
 

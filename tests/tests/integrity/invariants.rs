@@ -39,15 +39,21 @@ impl KeyEntry<'_> {
         self.number(self.directory + number * 8)
     }
 
+    /// First ranks of the values of an order.
+    fn starts(&mut self) -> &mut [u8] {
+        let from = self.field(3);
+        &mut self.bytes[from..]
+    }
+
     /// Rows of an order by rank.
     fn rows(&mut self) -> &mut [u8] {
-        let from = self.field(3);
+        let from = self.field(4);
         &mut self.bytes[from..]
     }
 
     /// Codes of an order, one byte each.
     fn codes(&mut self) -> &mut [u8] {
-        let from = self.field(4);
+        let from = self.field(5);
         &mut self.bytes[from..]
     }
 
@@ -82,7 +88,7 @@ fn verification_names_a_broken_invariant_despite_valid_hashes() {
             (keys.lists.len() - at.unwrap()) * 24
         } else {
             let at = keys.orders.iter().position(|order| order.path == path);
-            (keys.orders.len() - at.unwrap()) * 80
+            (keys.orders.len() - at.unwrap()) * 88
         };
         let mut bytes = files[&name].clone();
         let directory = bytes.len() - behind;
@@ -97,6 +103,8 @@ fn verification_names_a_broken_invariant_despite_valid_hashes() {
     order("year", |mut o| o.rows()[..8].rotate_left(4), "the codes do not ascend by one");
     order("year", |mut o| o.codes()[1] = 0, "rows without a value do not come last");
     order("cited_by_count", |mut o| o.codes()[1] = 0, "a value has no row");
+    let elsewhere = "the first rank of a value is not where it begins";
+    order("cited_by_count", |mut o| o.starts()[4] = 0, elsewhere);
     order("title", |o| o.bytes[o.directory + 16] += 1, "rows without a value do not come last");
 
     // The first work has two authors and a funder; the second shares one author.

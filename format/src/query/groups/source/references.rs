@@ -34,27 +34,28 @@ impl TargetsSource<'_> {
     pub(super) fn totals(&self, rows: u32, deadline: Deadline<'_>) -> Result<Counted, QueryError> {
         let mut codes: Vec<(u64, u64)> = Vec::new();
         let (mut of_id, terms) = (Vec::new(), self.terms.terms(self.lists)?);
-        let mut last = None;
+        let (snapshot, mut last) = (self.snapshot, None);
         for at in 0..=terms {
             if at.is_multiple_of(READS_PER_CHECK) {
                 deadline.check()?;
             }
             let row = match at < terms {
                 true => {
-                    let row = self.terms.term_at(self.lists, at)? as u32;
-                    self.snapshot.first_row_of_id(self.target, row)?
+                    let row = snapshot.or_noted(self.terms.term_at(self.lists, at))? as u32;
+                    snapshot.or_noted(snapshot.first_row_of_id(self.target, row))?
                 }
                 false => None,
             };
             if row != last {
                 if let Some(row) = last {
-                    codes.push((u64::from(row), count_union(&of_id)?));
+                    codes.push((u64::from(row), snapshot.or_noted(count_union(&of_id))?));
                 }
                 of_id.clear();
                 last = row;
             }
             if row.is_some() {
-                of_id.push(self.terms.postings(self.lists, at)?);
+                let postings = self.terms.postings(self.lists, at).map(Some);
+                of_id.extend(snapshot.or_noted(postings)?);
             }
         }
         let present = self.terms.presence(self.lists)?.count();
