@@ -6,7 +6,10 @@ use std::sync::atomic::AtomicBool;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response};
-use pinakes_answer::{Answerer, Asked, Attempt, Caller, CodedPieces, Event, Failure, HealthIssue, Host, HostClock, PieceError, Posted, ServedSnapshot, Settings};
+use pinakes_answer::{
+    Answerer, Asked, Attempt, Caller, CodedPieces, Event, Failure, HealthIssue, Host, HostClock,
+    PieceError, Posted, ServedSnapshot, Settings,
+};
 use pinakes_format::snapshot::Reads;
 use pinakes_format::storage::ReadError;
 use pinakes_format::storage::absent::{FetchedStretches, Missing};
