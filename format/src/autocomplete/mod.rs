@@ -136,8 +136,13 @@ impl Completion {
         let mut merged = CandidateMerge::new(self.entities.len());
         for entity in &self.entities {
             let mut add = || {
-                // All are opened before the first is needed, so that one attempt notes the ends of all.
-                let (statistics, words) = (snapshot.prefix_stats(*entity), snapshot.words(*entity));
+                // All are opened before the first is needed, so that one attempt notes the ends of all. From a disk, words are
+                // opened where the statistics do not answer.
+                let statistics = snapshot.prefix_stats(*entity);
+                let words = match snapshot.is_collecting() {
+                    true => snapshot.words(*entity).map(drop),
+                    false => Ok(()),
+                };
                 let search = NameSearch::new(snapshot, *entity, deadline)?;
                 statistics?;
                 words?;
