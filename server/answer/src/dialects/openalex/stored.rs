@@ -4,12 +4,13 @@
 
 use std::cell::{Ref, RefCell};
 use std::collections::HashMap;
+use std::mem;
 use std::rc::Rc;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 use pinakes_format::changes::add_all_references;
 use pinakes_format::entity::Entity;
-use pinakes_format::json::render::{JsonWriter, RecordBytes, RecordStore};
+use pinakes_format::json::render::JsonWriter;
 use pinakes_format::query::{REFERENCES, parse_select};
 use pinakes_format::record::{Members, View};
 use pinakes_format::schema::parse_record_id;
@@ -18,6 +19,7 @@ use pinakes_format::storage::ReadError;
 use serde_json_borrow::{OwnedValue, Value};
 
 use crate::dialects::openalex::values::{API, elements, short_id, write_address, write_list};
+use crate::record::references::NotedReferences;
 
 /// The members of records that others show of them.
 const REFERRED: [(Entity, &str); 5] = [
@@ -96,7 +98,8 @@ impl<'s> Stored<'s> {
         parts: &StoredMembers,
         fragments: &'s Fragments,
     ) -> Result<Stored<'s>, ReadError> {
-        let store = NotedRows::new(snapshot);
+        let noted = NotedRows::new(snapshot);
+        let store = noted.store();
         let mut writer = JsonWriter::for_export(&store);
         let mut has_references = entity == Entity::Output;
         match parts {
@@ -112,7 +115,7 @@ impl<'s> Stored<'s> {
         if has_references {
             snapshot.or_noted(add_all_references(snapshot, entity, row, &mut writer.out))?;
         }
-        let (line, rows) = (read_line(writer.out)?, RefCell::new(store.into_rows()));
+        let (line, rows) = (read_line(writer.out)?, RefCell::new(noted.take_rows()));
         Ok(Stored { snapshot, line, rows, referred: RefCell::default(), fragments })
     }
 
@@ -184,12 +187,13 @@ impl<'s> Stored<'s> {
             None => self.snapshot.find_merged(entity, id)?.1,
         };
         let Some(row) = found else { return Ok(None) };
-        let store = NotedRows::new(self.snapshot);
+        let noted = NotedRows::new(self.snapshot);
+        let store = noted.store();
         let mut writer = members.writer(&store);
         members.render(row, &mut writer)?;
         let found = read_line(writer.out)?;
         let mut rows = self.rows.borrow_mut();
-        rows.extend(store.into_rows());
+        rows.extend(noted.take_rows());
         rows.sort_unstable();
         rows.dedup();
         Ok(Some(found))
@@ -225,8 +229,8 @@ fn read_line(text: Vec<u8>) -> Result<OwnedValue, ReadError> {
     OwnedValue::from_string(text).map_err(|_| damaged())
 }
 
-/// A snapshot that notes the rows of the records that a record refers to: these need not be found by their ids. On a mirror,
-/// records whose members others show are fetched together with the names of all.
+/// The rows of the records that a record refers to. On a mirror, records whose members others show are fetched together with
+/// the names of all.
 struct NotedRows<'s> {
     snapshot: &'s Snapshot,
     rows: Mutex<Vec<ReferredRow>>,
@@ -237,61 +241,27 @@ impl<'s> NotedRows<'s> {
         NotedRows { snapshot, rows: Mutex::default() }
     }
 
+    /// The store of a writer whose references are noted.
+    fn store(&self) -> NotedReferences<'s, impl Fn(Entity, u32, u64) + Sync> {
+        let note = |entity, row, id| self.note(entity, row, id);
+        NotedReferences { snapshot: self.snapshot, note }
+    }
+
     /// The rows, ascending, without duplicates.
-    fn into_rows(self) -> Vec<ReferredRow> {
-        let mut rows = self.rows.into_inner().unwrap_or_else(PoisonError::into_inner);
+    fn take_rows(&self) -> Vec<ReferredRow> {
+        let mut rows = mem::take(&mut *self.rows.lock().unwrap_or_else(PoisonError::into_inner));
         rows.sort_unstable();
         rows.dedup();
         rows
     }
 
     fn note(&self, entity: Entity, row: u32, id: u64) {
-        let has_record = row < self.snapshot.count(entity);
-        if !has_record
-            || self.snapshot.suppressed().has(entity, row)
+        if !self.snapshot.has_visible_row(entity, row)
             || !REFERRED.iter().any(|(referred, _)| *referred == entity)
         {
             return;
         }
         self.snapshot.note_record(entity, row);
         self.rows.lock().unwrap_or_else(PoisonError::into_inner).push(((entity, id), row));
-    }
-}
-
-impl RecordStore for NotedRows<'_> {
-    fn row_id(&self, entity: Entity, row: u32) -> Result<u64, ReadError> {
-        let id = RecordStore::row_id(self.snapshot, entity, row)?;
-        self.note(entity, row, id);
-        Ok(id)
-    }
-
-    fn row_name(&self, entity: Entity, row: u32) -> Result<Option<&str>, ReadError> {
-        RecordStore::row_name(self.snapshot, entity, row)
-    }
-
-    fn reference(&self, entity: Entity, row: u32) -> Result<(u64, Option<&[u8]>), ReadError> {
-        let (id, name) = RecordStore::reference(self.snapshot, entity, row)?;
-        self.note(entity, row, id);
-        Ok((id, name))
-    }
-
-    fn code(&self, code: u32) -> Result<&[u8], ReadError> {
-        RecordStore::code(self.snapshot, code)
-    }
-
-    fn code_name(&self, code: u32) -> Result<Option<&[u8]>, ReadError> {
-        RecordStore::code_name(self.snapshot, code)
-    }
-
-    fn has_record(&self, entity: Entity, row: u32) -> bool {
-        RecordStore::has_record(self.snapshot, entity, row)
-    }
-
-    fn is_placeholder(&self, entity: Entity, row: u32) -> Result<bool, ReadError> {
-        RecordStore::is_placeholder(self.snapshot, entity, row)
-    }
-
-    fn record(&self, entity: Entity, row: u32) -> Result<RecordBytes<'_>, ReadError> {
-        RecordStore::record(self.snapshot, entity, row)
     }
 }
