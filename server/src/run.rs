@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use std::{future, io};
 
+use pinakes_store::files::raise_open_files;
 use rustix::net::sockopt::set_socket_send_buffer_size;
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use socket2::SockRef;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::signal::unix::{SignalKind, signal};
@@ -371,11 +371,10 @@ pub(crate) async fn activate(service: Arc<Service>) {
 
 /// Raises the limit of open files to its maximum, and returns the limit less the reserved descriptors.
 fn files_for_connections() -> u32 {
-    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
-    if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }) {
+    let (files, raised) = raise_open_files();
+    if let Err(error) = raised {
         tracing::warn!(%error, "cannot raise the limit of open files");
     }
-    let files = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
     let left = files.saturating_sub(FILES_RESERVED).max(files / 2);
     u32::try_from(left).unwrap_or(u32::MAX).max(1)
 }

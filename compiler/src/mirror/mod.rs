@@ -16,7 +16,6 @@
 //!
 //! Imports `error`, `link`, `object`, `remote`, `report`, `store`, `terminal`.
 
-pub(crate) mod fetch;
 pub(crate) mod levels;
 pub(crate) mod list;
 pub(crate) mod objects;
@@ -27,6 +26,7 @@ pub(crate) mod run;
 pub(crate) mod signature;
 pub(crate) mod site;
 pub(crate) mod snapshot;
+pub(crate) mod transfer;
 pub(crate) mod tree;
 
 /// Directory of objects in a tree.

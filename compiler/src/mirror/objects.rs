@@ -4,6 +4,7 @@ use std::{
     fs::{self, File},
     os::unix::fs::DirBuilderExt,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use blake3::Hash;
@@ -11,6 +12,7 @@ use pinakes_format::storage::integrity::{Verifier, levels_bytes};
 use pinakes_format::storage::manifest::{MANIFEST, Manifest};
 use pinakes_format::storage::publication::PublishedObjects;
 use pinakes_remote::host::{Extent, Host};
+use pinakes_store::download::{DownloadedFile, make_target};
 use pinakes_store::files::{
     check_free_space, hash_of, make_directory, open_regular, refuse_unsafe_subdirectories,
     refuse_writable_by_others, try_lock,
@@ -22,8 +24,8 @@ use crate::error::{Error, Result};
 use crate::link;
 use crate::link::selection::RecordSelection;
 use crate::link::{Published, UnchangedSource};
-use crate::mirror::fetch::{Fetch, TargetFile, TransferStats};
 use crate::mirror::list::{ListedObject, ObjectList};
+use crate::mirror::transfer::{Transfer, transfer};
 use crate::mirror::{levels, object_path};
 use crate::object::{Check, Object};
 use crate::terminal::escape::escape_text;
@@ -37,7 +39,7 @@ pub struct FetchedObjects {
     /// Paths of the objects.
     pub paths: Vec<PathBuf>,
     /// Bytes of the fetched objects that did not have to be fetched.
-    pub stats: TransferStats,
+    pub transfer: Transfer,
     /// Number of objects that were not in the directory before.
     pub fetched: usize,
 }
@@ -84,18 +86,17 @@ pub fn fetch(
     let hashes_bytes = list.hashes_bytes().unwrap_or_default();
     let place = scratch.join("hashes");
     let hashes = levels::fetch(host, &hashes_path, &place, hashes_bytes, &list.hashes_blake3)?;
+    let (hashes, target) = (Arc::new(hashes), Arc::from(scratch.as_path()));
     let mut files = Vec::new();
     let mut from = 0;
     for (object, is_missing) in list.objects.iter().zip(&is_missing) {
         if *is_missing {
             let root = Hash::from_hex(&object.blake3)
                 .map_err(|error| Error::Internal(format!("a hash that was checked: {error}")))?;
-            let size_bytes = object.size_bytes;
-            files.push(TargetFile {
+            let verifier = Verifier::new(object.name.clone(), object.size_bytes, root, from);
+            files.push(DownloadedFile {
                 host_path: object_path(&object.blake3, "object"),
-                local_path: scratch.join(&object.name),
-                size_bytes,
-                verifier: Verifier::new(object.name.clone(), size_bytes, root, from),
+                file: make_target(&target, verifier, &hashes)?,
                 donors: Vec::new(),
             });
         }
@@ -103,18 +104,13 @@ pub fn fetch(
         from += levels_bytes(object.size_bytes) as usize;
     }
     let fetched = files.len();
-    let fetch = Fetch::new(host, &hashes, files)?;
-    fetch.run(connections, progress)?;
+    let transfer = transfer(host, files, connections, progress)?;
     for (object, _) in list.objects.iter().zip(&is_missing).filter(|(_, missing)| **missing) {
         let place = path_of(object);
         fs::rename(scratch.join(&object.name), &place).map_err(Error::output(&place))?;
     }
     fs::remove_dir_all(&scratch).map_err(Error::output(&scratch))?;
-    Ok(FetchedObjects {
-        paths: list.objects.iter().map(path_of).collect(),
-        stats: fetch.stats,
-        fetched,
-    })
+    Ok(FetchedObjects { paths: list.objects.iter().map(path_of).collect(), transfer, fetched })
 }
 
 fn fetch_list(host: &Host, published: &PublishedObjects, bytes_max: u64) -> Result<ObjectList> {

@@ -5,7 +5,6 @@ use std::{
     fs,
     num::NonZeroUsize,
     path::{Path, PathBuf},
-    sync::atomic::Ordering,
 };
 
 use chrono::Utc;
@@ -20,7 +19,9 @@ use pinakes_remote::manifest::fetch_manifest;
 use pinakes_remote::signature::read_public;
 use pinakes_remote::trust::{self, FetchedPublication, check_age};
 use pinakes_store::directory::current;
-use pinakes_store::files::{refuse_unsafe_subdirectories, refuse_writable_by_others};
+use pinakes_store::files::{
+    raise_open_files, refuse_unsafe_subdirectories, refuse_writable_by_others,
+};
 use pinakes_store::lock::LockedDirectory;
 use pinakes_store::publications;
 use pinakes_store::publish::is_intact;
@@ -29,8 +30,8 @@ use pinakes_store::rolled_back::find_blocked;
 use crate::error::{Error, Result};
 use crate::link;
 use crate::link::{Published, UnchangedSource, reuse};
-use crate::mirror::fetch::TransferStats;
 use crate::mirror::run::MirrorRun;
+use crate::mirror::transfer::Transfer;
 use crate::mirror::{objects, snapshot};
 use crate::remote::USER_AGENT;
 use crate::store::prune::prune;
@@ -92,6 +93,9 @@ pub fn pull(options: &PullOptions, run: &mut MirrorRun) -> Result<PathBuf> {
         objects::refuse_unsafe_directory(objects)?;
     }
     let lock = lock_output(&options.out)?;
+    // Each fetched file stays open, and the files of local snapshots that give it chunks. With too low a limit, the system's
+    // error names the file.
+    let _ = raise_open_files();
     interrupt::remove_on_signal(lock.scratch(), FETCHED_IS_KEPT);
     run.write_begin()?;
     let outcome = options.pull_publication(&host, &keys, &lock, run);
@@ -198,7 +202,7 @@ impl PullOptions {
         let fetched = objects::fetch(host, published, directory, bytes_max, connections, progress)?;
         let (all, new) = (fetched.paths.len(), fetched.fetched);
         run.print_progress("objects", &format!("{new} of {all} were missing"));
-        report_transfer(host, &fetched.stats, run);
+        report_transfer(host, &fetched.transfer, run);
         let opened = objects::open_all(&fetched.paths)?;
         let unchanged = UnchangedSource::Current;
         let linked =
@@ -229,10 +233,9 @@ impl FetchedSnapshot {
 }
 
 /// Reports how many bytes were fetched, kept and copied.
-fn report_transfer(host: &Host, stats: &TransferStats, run: &mut MirrorRun) {
+fn report_transfer(host: &Host, transfer: &Transfer, run: &mut MirrorRun) {
     let (bytes, requests) = host.fetched();
-    let kept = stats.kept_bytes.load(Ordering::Relaxed);
-    let copied = stats.copied_bytes.load(Ordering::Relaxed);
+    let Transfer { kept_bytes: kept, copied_bytes: copied } = *transfer;
     (run.report.kept_bytes, run.report.copied_bytes) = (kept, copied);
     let line = format!(
         "{bytes} bytes in {requests} requests; {kept} bytes fetched before, {copied} copied from local \

@@ -9,6 +9,7 @@ use std::{
 
 use blake3::Hash;
 use pinakes_format::entity::Entity;
+use pinakes_format::storage::absent::FetchedFile;
 use pinakes_format::storage::integrity::Verifier;
 use pinakes_format::storage::manifest::{
     FileEntry, HASHES, MANIFEST, MANIFEST_BYTES_MAX, Manifest,
@@ -17,11 +18,12 @@ use pinakes_format::storage::mmap::Map;
 use pinakes_remote::host::Host;
 use pinakes_remote::manifest::snapshot_path;
 use pinakes_store::directory::remove_tree;
+use pinakes_store::download::{self, DownloadedFile, make_target};
 use pinakes_store::files::{check_free_space, make_directory, open_regular, write_atomically};
 
 use crate::error::{Error, Result};
-use crate::mirror::fetch::{ChunkDonor, Fetch, TargetFile, TransferStats};
 use crate::mirror::levels;
+use crate::mirror::transfer::{Transfer, transfer};
 use crate::terminal::progress::Progress;
 
 /// Prefix of directories for unfinished downloads. They survive a failed run, so that the next continues.
@@ -29,7 +31,7 @@ const FETCHED: &str = ".pull-";
 
 /// A local snapshot that may share chunks with the published one.
 struct LocalSnapshot {
-    directory: PathBuf,
+    directory: Arc<Path>,
     manifest: Manifest,
     hashes: Arc<Map>,
 }
@@ -45,7 +47,7 @@ pub fn fetch(
     snapshots: &Path,
     connections: usize,
     progress: Progress,
-) -> Result<(PathBuf, TransferStats)> {
+) -> Result<(PathBuf, Transfer)> {
     let directory = snapshots.join(download_name(manifest));
     make_download_directory(&directory)?;
     // Files of an earlier attempt stay: their chunks are verified, and fetched only if they differ.
@@ -75,26 +77,26 @@ pub fn fetch(
     let path = snapshot_path(&manifest.id, HASHES);
     let place = directory.join(HASHES);
     let levels = levels::fetch(host, &path, &place, hashes.size_bytes, &hashes.blake3)?;
+    let levels = Arc::new(levels);
 
     // Local snapshots give the chunks that have not changed.
     let locals = local_snapshots(snapshots);
+    let target: Arc<Path> = directory.as_path().into();
     let mut files = Vec::new();
     for entry in manifest.files.iter().filter(is_other) {
         let root = Hash::from_hex(&entry.blake3).map_err(|_| damaged("lists an invalid hash"))?;
         let from = levels_from.get(entry.path.as_str()).copied().unwrap_or_default();
-        files.push(TargetFile {
+        let verifier = Verifier::new(entry.path.clone(), entry.size_bytes, root, from);
+        files.push(DownloadedFile {
             host_path: snapshot_path(&manifest.id, &entry.path),
-            local_path: directory.join(&entry.path),
-            size_bytes: entry.size_bytes,
-            verifier: Verifier::new(entry.path.clone(), entry.size_bytes, root, from),
+            file: make_target(&target, verifier, &levels)?,
             donors: locals.iter().filter_map(|local| local.donor(&entry.path)).collect(),
         });
     }
-    let fetch = Fetch::new(host, &levels, files)?;
-    fetch.run(connections, progress)?;
+    let transferred = transfer(host, files, connections, progress)?;
     // The manifest comes last, so a directory with a manifest has all files.
     write_atomically(&directory.join(MANIFEST), &manifest.text())?;
-    Ok((directory, fetch.stats))
+    Ok((directory, transferred))
 }
 
 /// Makes a download directory that only its owner may write.
@@ -156,16 +158,16 @@ impl LocalSnapshot {
         }
         let manifest = Manifest::read(&fs::read(directory.join(MANIFEST)).ok()?).ok()?;
         let hashes = Map::open(&open_regular(&directory.join(HASHES)).ok()?).ok()?;
-        Some(LocalSnapshot { directory, manifest, hashes: Arc::new(hashes) })
+        Some(LocalSnapshot { directory: directory.into(), manifest, hashes: Arc::new(hashes) })
     }
 
     /// Returns the snapshot's file of a path, as a donor of chunks.
-    fn donor(&self, path: &str) -> Option<ChunkDonor> {
+    fn donor(&self, path: &str) -> Option<FetchedFile> {
         let entry = self.manifest.files.iter().find(|entry| entry.path == path)?;
         let (begins, _) = self.manifest.levels_from()?;
         let root = Hash::from_hex(&entry.blake3).ok()?;
         let verifier = Verifier::new(path.to_owned(), entry.size_bytes, root, *begins.get(path)?);
-        let path = self.directory.join(path);
-        Some(ChunkDonor { path, verifier, hashes: Arc::clone(&self.hashes) })
+        // A file that was removed or cut meanwhile gives nothing; its chunks are fetched.
+        download::open(&self.directory, verifier, &self.hashes).ok()
     }
 }

@@ -16,18 +16,23 @@
 
 use std::{
     collections::BTreeMap,
+    fs::File,
     io,
     ops::Range,
     path::{Path, PathBuf},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError, RwLock,
         atomic::{AtomicBool, Ordering},
     },
 };
 
 use crate::storage::archive::{Archive, ArchiveFile};
 use crate::storage::error::ReadError;
-use crate::storage::integrity::{CHUNK_BYTES, HASHES, RUN_VALUES, Run, chunk_count, chunk_range};
+use crate::storage::integrity::{
+    CHUNK_BYTES, HASHES, RUN_VALUES, Run, Verifier, chunk_count, chunk_range,
+};
+use crate::storage::loading::LoadMode;
+use crate::storage::mmap::Map;
 
 /// Chunks that are here between two absent ones, and are fetched with them: one request costs more.
 const GAP_CHUNKS_MAX: usize = 2;
@@ -406,35 +411,126 @@ fn damaged_values(file: &Arc<ArchiveFile>, chunk: usize) -> impl Iterator<Item =
     runs.map(move |run| Missing { file: Arc::clone(file), part: part(run) })
 }
 
-/// Copies the chunks of an earlier file that are the same, at the same place. Fetches the values of the hash tree that
-/// tell. Returns the copied bytes.
-pub(crate) fn take_over(archive: &Archive, earlier: &Archive, source: &dyn ChunkSource) -> u64 {
-    let (file, other) = (archive.shared(), earlier.shared());
-    let mut place = StretchPlace::default();
+/// Copies those of some chunks that another file has too, at the same place. Where values of the hash tree that tell are
+/// not here, `source` sends them. Returns the copied bytes.
+fn copy_equal(
+    file: &Arc<ArchiveFile>,
+    other: &ArchiveFile,
+    chunks: Range<usize>,
+    source: Option<&dyn ChunkSource>,
+) -> Result<u64, ReadError> {
+    let all = chunk_count(file.map.len() as u64) as usize;
     let mut copied = 0;
-    while let Some(CachedStretch(Stretch { chunks, .. })) = CachedStretch::next(earlier, &mut place)
-    {
-        let all = chunk_count(file.map.len() as u64) as usize;
-        for chunk in chunks.start..chunks.end.min(all) {
-            if !other.has(chunk) || file.verifier.is_chunk_verified(chunk) {
+    for chunk in chunks.start..chunks.end.min(all) {
+        if file.verifier.is_chunk_verified(chunk) {
+            continue;
+        }
+        let values: Vec<Missing> = damaged_values(file, chunk).collect();
+        if let (Some(source), false) = (source, values.is_empty()) {
+            if !other.has(chunk) {
                 continue;
             }
-            let values: Vec<Missing> = damaged_values(file, chunk).collect();
-            if !values.is_empty() && source.fetch(values).is_err() {
-                return copied;
-            }
-            let promised = file.verifier.promised(&*file.hashes, chunk);
-            if promised == other.verifier.promised(&*other.hashes, chunk) {
-                let range = chunk_range(chunk, other.map.len());
-                let part = Part::Chunks(chunk..chunk + 1);
-                let bytes = range.len() as u64;
-                let written =
-                    Missing { file: Arc::clone(file), part }.accept(other.map.bytes(range));
-                copied += written.map_or(0, |sent| if sent.written > 0 { bytes } else { 0 });
+            source.fetch(values)?;
+        }
+        // The promised hashes are compared first: the bytes of other chunks are not read. They are verified too, because
+        // the other file may be damaged.
+        let promised = file.verifier.promised(&*file.hashes, chunk);
+        let range = chunk_range(chunk, other.map.len());
+        if promised == other.verifier.promised(&*other.hashes, chunk) && !range.is_empty() {
+            let part = Missing { file: Arc::clone(file), part: Part::Chunks(chunk..chunk + 1) };
+            let bytes = other.map.read(range);
+            if part.accept(&bytes).is_ok_and(|sent| sent.written > 0) {
+                copied += bytes.len() as u64;
             }
         }
     }
+    Ok(copied)
+}
+
+/// Copies the chunks of an earlier file that are the same, at the same place. Fetches the values of the hash tree that
+/// tell. Returns the copied bytes.
+pub(crate) fn take_over(archive: &Archive, earlier: &Archive, source: &dyn ChunkSource) -> u64 {
+    let mut place = StretchPlace::default();
+    let mut copied = 0;
+    while let Some(CachedStretch(Stretch { file, chunks })) =
+        CachedStretch::next(earlier, &mut place)
+    {
+        match copy_equal(archive.shared(), &file, chunks, Some(source)) {
+            Ok(bytes) => copied += bytes,
+            Err(_) => break,
+        }
+    }
     copied
+}
+
+/// A file for a program that fetches all of it, or that gives chunks to another file. It may be a file of a snapshot or any
+/// other with a hash tree.
+pub struct FetchedFile(Arc<ArchiveFile>);
+
+impl FetchedFile {
+    /// Maps the file of a hash tree in a directory.
+    ///
+    /// # Errors
+    ///
+    /// Where the system refuses.
+    pub fn open(
+        directory: &Arc<Path>,
+        file: File,
+        verifier: Verifier,
+        hashes: Arc<Map>,
+    ) -> io::Result<FetchedFile> {
+        let map = Map::load(file, LoadMode::Sparse)?;
+        let fetched_to = Some(Arc::clone(directory));
+        let removal = RwLock::default();
+        Ok(FetchedFile(Arc::new(ArchiveFile { map, hashes, verifier, fetched_to, removal })))
+    }
+
+    /// The size of the file in bytes.
+    pub fn size_bytes(&self) -> u64 {
+        self.0.map.len() as u64
+    }
+
+    /// The path of the file.
+    pub fn path(&self) -> PathBuf {
+        let directory = self.0.fetched_to.as_deref().unwrap_or(Path::new(""));
+        directory.join(self.0.verifier.file())
+    }
+
+    /// The number of its chunks.
+    pub fn chunks(&self) -> usize {
+        chunk_count(self.size_bytes()) as usize
+    }
+
+    /// Those of some chunks that are not here, neighbours together. Cost: a hash of each chunk that has bytes on the disk
+    /// and is not verified yet.
+    pub fn absent(&self, chunks: Range<usize>) -> Vec<Range<usize>> {
+        let mut absent: Vec<Range<usize>> = Vec::new();
+        let mut data = 0;
+        for chunk in chunks {
+            if data < chunk {
+                data = self.0.next_data(chunk).unwrap_or(usize::MAX);
+            }
+            if data <= chunk && self.0.has(chunk) {
+                continue;
+            }
+            match absent.last_mut().filter(|last| last.end == chunk) {
+                Some(last) => last.end += 1,
+                None => absent.push(chunk..chunk + 1),
+            }
+        }
+        absent
+    }
+
+    /// Copies those of some chunks that another file has too, at the same place.
+    pub fn copy_from(&self, other: &FetchedFile, chunks: Range<usize>) {
+        // Without a source, nothing is fetched that could fail.
+        let _ = copy_equal(&self.0, &other.0, chunks, None);
+    }
+
+    /// Some chunks, to be sent by a host.
+    pub fn missing(&self, chunks: Range<usize>) -> Missing {
+        Missing { file: Arc::clone(&self.0), part: Part::Chunks(chunks) }
+    }
 }
 
 impl ArchiveFile {
@@ -449,6 +545,13 @@ impl ArchiveFile {
     /// The path of a file of the snapshot.
     fn place(&self, name: &str) -> io::Result<PathBuf> {
         Ok(self.fetched_to.as_ref().ok_or(io::ErrorKind::Unsupported)?.join(name))
+    }
+
+    /// The first chunk from one on that has bytes on the disk; `None` behind the last.
+    fn next_data(&self, chunk: usize) -> Option<usize> {
+        let path = self.place(self.verifier.file()).ok()?;
+        let data = self.map.next_data(&path, (chunk * CHUNK_BYTES) as u64)?;
+        Some(data as usize / CHUNK_BYTES)
     }
 
     fn bytes_of(&self, chunks: &Range<usize>) -> Range<usize> {
@@ -478,9 +581,7 @@ impl CachedStretch {
     /// The next stretch of an archive with bytes on the disk; `None` behind the last.
     pub(crate) fn next(archive: &Archive, place: &mut StretchPlace) -> Option<CachedStretch> {
         let file = archive.shared();
-        let path = file.place(archive.file()).ok()?;
-        let data = file.map.next_data(&path, (place.from * CHUNK_BYTES) as u64)?;
-        let first = data as usize / CHUNK_BYTES / REMOVED_CHUNKS * REMOVED_CHUNKS;
+        let first = file.next_data(place.from)? / REMOVED_CHUNKS * REMOVED_CHUNKS;
         let all = chunk_count(file.map.len() as u64) as usize;
         let chunks = first.max(place.from)..all.min(first + REMOVED_CHUNKS);
         place.from = chunks.end;

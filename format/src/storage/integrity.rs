@@ -420,6 +420,11 @@ impl Verifier {
         &self.file
     }
 
+    /// The size of the file in bytes.
+    pub fn size_bytes(&self) -> u64 {
+        self.size_bytes
+    }
+
     /// The number of chunks, and the number of verified chunks. Reads one word for each 64 chunks.
     pub fn progress(&self) -> (u64, u64) {
         let words = self.verified[0].iter();

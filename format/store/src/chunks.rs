@@ -2,7 +2,7 @@
 
 use std::{ops::Range, panic::resume_unwind, sync::Mutex, thread::ScopedJoinHandle};
 
-use pinakes_format::storage::absent::{ChunkSource, Missing};
+use pinakes_format::storage::absent::{ChunkSource, Missing, Sent};
 use pinakes_format::storage::error::ReadError;
 use pinakes_remote::error::RemoteError;
 use pinakes_remote::host::{Failure, Host};
@@ -48,21 +48,27 @@ impl HostChunks {
             });
             for (part, bytes) in some.iter().zip(sent) {
                 let path = snapshot_path(&self.id, part.path());
-                let sent = part.accept(&bytes?).map_err(|refused| {
-                    let path = part.path().into();
-                    RemoteError::Write { path, source: refused.error }
-                })?;
-                if let Some(wrong) = sent.wrong.first() {
-                    let Range { start, end } = wrong.range();
-                    let reason = format!(
-                        "the bytes {start} to {end} do not have the hash that the manifest promises"
-                    );
-                    return Err(self.host.error(&path, Failure::Mismatch(reason)));
-                }
+                accept(part, &bytes?).map_err(|failure| self.host.error(&path, failure))?;
             }
         }
         Ok(())
     }
+}
+
+/// Writes what a host sent.
+///
+/// # Errors
+///
+/// Bytes do not have their hash, which says nothing of those that nothing here proves; or they cannot be written. The right
+/// chunks beside them are written.
+pub(crate) fn accept(part: &Missing, bytes: &[u8]) -> Result<Sent, Failure> {
+    let sent = part.accept(bytes).map_err(|refused| Failure::Write {
+        path: part.snapshot().join(part.path()),
+        source: refused.error,
+    })?;
+    let Some(wrong) = sent.wrong.first() else { return Ok(sent) };
+    let Range { start, end } = wrong.range();
+    Err(Failure::Mismatch(format!("bytes {start} to {end} do not have the published hash")))
 }
 
 impl ChunkSource for HostChunks {

@@ -10,6 +10,7 @@ use std::{
 use rustix::{
     fs::{FlockOperation, flock},
     io::Errno,
+    process::{Resource, Rlimit, getrlimit, setrlimit},
 };
 
 use crate::error::{Result, StoreError};
@@ -88,6 +89,13 @@ pub fn make_directory(path: &Path) -> Result<()> {
         Err(error) => Err(error),
     }
     .map_err(StoreError::write(path))
+}
+
+/// Raises the limit of open files of this process to its maximum. Returns the limit.
+pub fn raise_open_files() -> (u64, io::Result<()>) {
+    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+    let raised = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
+    (getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX), raised.map_err(io::Error::from))
 }
 
 /// Writes a small file atomically: a reader finds the old or the new file, complete.

@@ -20,6 +20,7 @@
 //! - [`publications`] accepts and keeps publications of hosts.
 //! - [`partial`] makes the files of a snapshot whose chunks are fetched when they are read; [`chunks`] fetches them,
 //!   and [`fetched`] opens such a snapshot.
+//! - [`download`] fetches files as a whole: those of a snapshot, or others with a hash tree.
 //! - [`directory`] and [`files`] hold shared helpers.
 //!
 //! The compiler prunes snapshots, and keeps what the next link takes over.
@@ -28,6 +29,7 @@
 
 pub mod chunks;
 pub mod directory;
+pub mod download;
 pub mod error;
 pub mod fetched;
 pub mod files;

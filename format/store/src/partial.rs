@@ -28,6 +28,7 @@ use pinakes_remote::error::RemoteError;
 use pinakes_remote::host::{Extent, Host};
 use pinakes_remote::manifest::{fetch_manifest, snapshot_path};
 use pinakes_remote::trust;
+use rustix::fs::OFlags;
 
 use crate::directory::{current, remove_tree};
 use crate::error::{Result, StoreError};
@@ -114,7 +115,7 @@ impl MirrorDirectory {
         DirBuilder::new().mode(0o755).create(&fresh)?;
         write_new(&fresh.join(PARTIAL), b"")?;
         for entry in &manifest.files {
-            make_file(&fresh, entry)?;
+            make_file(&fresh.join(&entry.path), entry.size_bytes)?;
         }
         write_report(&fresh, manifest, report)?;
         write_new(&fresh.join(MANIFEST), &manifest.text())?;
@@ -175,7 +176,7 @@ impl MirrorDirectory {
                 write_new(&fresh, &manifest.text())?;
                 fs::rename(&fresh, place.join(MANIFEST))?;
             }
-            broken.iter().try_for_each(|entry| make_file(&place, entry))?;
+            broken.iter().try_for_each(|of| make_file(&place.join(&of.path), of.size_bytes))?;
             if let Some(report) = &report {
                 write_report(&place, &manifest, report)?;
             }
@@ -252,21 +253,22 @@ fn directories(place: &Path, manifest: &Manifest) -> BTreeSet<PathBuf> {
     of_files.chain([place.to_owned()]).collect()
 }
 
-/// Makes a file of the size in the manifest: a hole, but for bytes that are there.
-fn make_file(place: &Path, entry: &FileEntry) -> io::Result<()> {
-    let path = place.join(&entry.path);
-    match fs::symlink_metadata(&path) {
-        Ok(found) if found.is_dir() => fs::remove_dir_all(&path)?,
-        Ok(found) if found.is_file() => fs::set_permissions(&path, Permissions::from_mode(0o644))?,
-        Ok(_) => fs::remove_file(&path)?,
+/// Makes a file of a size, and its directory: a hole, but for bytes that are there.
+pub(crate) fn make_file(path: &Path, size_bytes: u64) -> io::Result<()> {
+    match fs::symlink_metadata(path) {
+        Ok(found) if found.is_dir() => fs::remove_dir_all(path)?,
+        Ok(found) if found.is_file() => fs::set_permissions(path, Permissions::from_mode(0o644))?,
+        Ok(_) => fs::remove_file(path)?,
         Err(_) => {}
     }
     if let Some(directory) = path.parent() {
         DirBuilder::new().recursive(true).mode(0o755).create(directory)?;
     }
     let mut options = File::options();
-    let file = options.write(true).create(true).truncate(false).mode(0o644).open(&path)?;
-    file.set_len(entry.size_bytes)
+    options.write(true).create(true).truncate(false).mode(0o644);
+    // Not through a link that came meanwhile. The C library takes the flags as an `int`.
+    let file = options.custom_flags(OFlags::NOFOLLOW.bits() as i32).open(path)?;
+    file.set_len(size_bytes)
 }
 
 /// Writes the report and the levels of its hash tree, which are here from the beginning.

@@ -115,7 +115,7 @@ fn each_fault_of_a_host_has_its_error_and_publishes_nothing() {
             &some,
             Behaviour::ServesOther(flipped),
             5,
-            format!("is damaged: chunk 1 (bytes 8192 to {end}) does not have the published hash"),
+            format!("is damaged: bytes 8192 to {end} do not have the published hash"),
         ),
         (
             &some,
