@@ -452,10 +452,8 @@ fn copy_equal(
 pub(crate) fn take_over(archive: &Archive, earlier: &Archive, source: &dyn ChunkSource) -> u64 {
     let mut place = StretchPlace::default();
     let mut copied = 0;
-    while let Some(CachedStretch(Stretch { file, chunks })) =
-        CachedStretch::next(earlier, &mut place)
-    {
-        match copy_equal(archive.shared(), &file, chunks, Some(source)) {
+    while let Some(CachedStretch { stretch, .. }) = CachedStretch::next(earlier, &mut place) {
+        match copy_equal(archive.shared(), &stretch.file, stretch.chunks, Some(source)) {
             Ok(bytes) => copied += bytes,
             Err(_) => break,
         }
@@ -504,21 +502,14 @@ impl FetchedFile {
     /// Those of some chunks that are not here, neighbours together. Cost: a hash of each chunk that has bytes on the disk
     /// and is not verified yet.
     pub fn absent(&self, chunks: Range<usize>) -> Vec<Range<usize>> {
-        let mut absent: Vec<Range<usize>> = Vec::new();
         let mut data = 0;
-        for chunk in chunks {
+        runs_of(chunks, |chunk| {
             if data < chunk {
                 data = self.0.next_data(chunk).unwrap_or(usize::MAX);
             }
-            if data <= chunk && self.0.has(chunk) {
-                continue;
-            }
-            match absent.last_mut().filter(|last| last.end == chunk) {
-                Some(last) => last.end += 1,
-                None => absent.push(chunk..chunk + 1),
-            }
-        }
-        absent
+            // Chunks in a hole are not read.
+            data > chunk || !self.0.has(chunk)
+        })
     }
 
     /// Copies those of some chunks that another file has too, at the same place.
@@ -549,8 +540,7 @@ impl ArchiveFile {
 
     /// The first chunk from one on that has bytes on the disk; `None` behind the last.
     fn next_data(&self, chunk: usize) -> Option<usize> {
-        let path = self.place(self.verifier.file()).ok()?;
-        let data = self.map.next_data(&path, (chunk * CHUNK_BYTES) as u64)?;
+        let data = self.map.next_data((chunk * CHUNK_BYTES) as u64)?;
         Some(data as usize / CHUNK_BYTES)
     }
 
@@ -574,8 +564,12 @@ impl StretchPlace {
     }
 }
 
-/// A stretch of a file that has bytes on the disk, and can be removed from there.
-pub struct CachedStretch(Stretch);
+/// A stretch of a file that has bytes on the disk. Those of its chunks that nobody uses can be removed from there.
+pub struct CachedStretch {
+    stretch: Stretch,
+    /// Chunks that nobody had verified since the mark before, neighbours together.
+    unused: Vec<Range<usize>>,
+}
 
 impl CachedStretch {
     /// The next stretch of an archive with bytes on the disk; `None` behind the last.
@@ -585,33 +579,50 @@ impl CachedStretch {
         let all = chunk_count(file.map.len() as u64) as usize;
         let chunks = first.max(place.from)..all.min(first + REMOVED_CHUNKS);
         place.from = chunks.end;
-        Some(CachedStretch(Stretch { file: Arc::clone(file), chunks }))
+        let stretch = Stretch { file: Arc::clone(file), chunks };
+        Some(CachedStretch { stretch, unused: Vec::new() })
     }
 
-    /// Marks its chunks as not verified, so that the next reader verifies them again.
-    pub fn mark(&self) {
-        self.0.file.verifier.forget_chunks(self.0.chunks.clone());
+    /// Marks its chunks as not verified, so that the next reader verifies them again. Returns the bytes of those on the disk
+    /// that nobody had verified since the mark before.
+    pub fn mark(&mut self) -> u64 {
+        let Stretch { file, chunks } = &self.stretch;
+        let is_unused = |chunk: usize| {
+            !file.verifier.is_chunk_verified(chunk) && file.next_data(chunk) == Some(chunk)
+        };
+        self.unused = runs_of(chunks.clone(), is_unused);
+        file.verifier.forget_chunks(chunks.clone());
+        self.unused.iter().map(|chunks| file.bytes_of(chunks).len() as u64).sum()
     }
 
-    /// Its size, as if all of it were on the disk.
-    pub fn bytes(&self) -> u64 {
-        self.0.file.bytes_of(&self.0.chunks).len() as u64
-    }
-
-    /// Removes its bytes from the disk if none of its chunks was verified since the mark. Nobody may hold references to
-    /// them from before. Returns their number.
+    /// Removes from the disk what nobody has verified since the mark before, nor since the last one. Nobody may hold
+    /// references to it from before. Returns the number of removed bytes.
     pub fn remove_unused(&self) -> u64 {
-        let Stretch { file, chunks } = &self.0;
+        let file = &self.stretch.file;
         let _alone = file.removal.write().unwrap_or_else(PoisonError::into_inner);
-        if chunks.clone().any(|chunk| file.verifier.is_chunk_verified(chunk)) {
-            return 0;
+        let is_unused = |chunk| !file.verifier.is_chunk_verified(chunk);
+        let mut removed = 0;
+        for chunks in self.unused.iter().flat_map(|of| runs_of(of.clone(), is_unused)) {
+            let range = file.bytes_of(&chunks);
+            let outcome = file
+                .place(file.verifier.file())
+                .and_then(|path| file.map.remove(&path, range.start as u64..range.end as u64));
+            removed += outcome.map_or(0, |()| range.len() as u64);
         }
-        let range = file.bytes_of(chunks);
-        let removed = file
-            .place(file.verifier.file())
-            .and_then(|path| file.map.remove(&path, range.start as u64..range.end as u64));
-        removed.map_or(0, |()| range.len() as u64)
+        removed
     }
+}
+
+/// Those of some chunks of which something is true, neighbours together.
+fn runs_of(chunks: Range<usize>, mut is_in: impl FnMut(usize) -> bool) -> Vec<Range<usize>> {
+    let mut runs: Vec<Range<usize>> = Vec::new();
+    for chunk in chunks.filter(|chunk| is_in(*chunk)) {
+        match runs.last_mut().filter(|last| last.end == chunk) {
+            Some(last) => last.end += 1,
+            None => runs.push(chunk..chunk + 1),
+        }
+    }
+    runs
 }
 
 #[cfg(test)]
@@ -818,22 +829,27 @@ mod tests {
     }
 
     #[test]
-    fn a_stretch_in_use_stays_and_another_is_removed() {
+    fn chunks_in_use_stay_and_others_are_removed() {
         let setup = Setup::new();
         fs::write(setup.directory.path().join("file"), &setup.bytes).unwrap();
         fs::write(setup.directory.path().join(HASHES), &setup.levels).unwrap();
         let archive = setup.open();
         assert_eq!(archive.bytes(0, BYTES).unwrap(), setup.bytes);
         let mut place = StretchPlace::default();
-        let stretches: Vec<_> =
+        let mut stretches: Vec<_> =
             std::iter::from_fn(|| CachedStretch::next(&archive, &mut place)).collect();
-        assert_eq!(stretches.iter().map(CachedStretch::bytes).sum::<u64>(), BYTES as u64);
-        stretches.iter().for_each(CachedStretch::mark);
-        let used = REMOVED_CHUNKS * CHUNK_BYTES + 5;
-        assert_eq!(archive.bytes(used, used + 1).unwrap(), &setup.bytes[used..=used]);
-        let removed: Vec<bool> = stretches.iter().map(|of| of.remove_unused() > 0).collect();
-        assert_eq!(removed, [true, false, true, true, true]);
-        assert_eq!(archive.bytes(used, used + 1).unwrap(), &setup.bytes[used..=used]);
+        let mut mark = || stretches.iter_mut().map(CachedStretch::mark).sum::<u64>();
+        assert_eq!(mark(), 0, "all was read");
+        let read =
+            |at: usize| assert_eq!(archive.bytes(at, at + 1).unwrap(), &setup.bytes[at..=at]);
+        let (before, meanwhile) = (REMOVED_CHUNKS * CHUNK_BYTES + 5, 9 * CHUNK_BYTES);
+        read(before);
+        assert_eq!(mark(), (BYTES - CHUNK_BYTES) as u64);
+        read(meanwhile);
+        let removed: u64 = stretches.iter().map(CachedStretch::remove_unused).sum();
+        assert_eq!(removed, (BYTES - 2 * CHUNK_BYTES) as u64);
+        read(before);
+        read(meanwhile);
         assert!(is_absent(archive.bytes(0, 1)));
     }
 

@@ -153,7 +153,7 @@ impl Map {
     }
 
     /// No byte is on a disk.
-    pub(crate) fn next_data(&self, _: &Path, _: u64) -> Option<u64> {
+    pub(crate) fn next_data(&self, _: u64) -> Option<u64> {
         None
     }
 

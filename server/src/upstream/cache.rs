@@ -1,11 +1,11 @@
 //! Bounds the disk space of a mirror: what was not used for longest is removed.
 //!
-//! A clock hand walks over the stretches of all files. It marks the chunks of a stretch as not verified, and later removes
-//! the stretch if no reader has verified one of them again. So a stretch in use costs one more hash of each chunk in use,
-//! and readers keep no books.
+//! A clock hand walks over the stretches of all files. It removes the chunks that no reader has verified since it was there
+//! before, and marks the others as not verified. So a chunk in use costs one more hash in each turn of the hand, and readers
+//! keep no books.
 //!
-//! A reader may hold a reference to bytes that it verified before the mark. So a stretch is removed only when all attempts
-//! that began before the mark have ended.
+//! A reader may hold a reference to bytes that it verified before the mark. So chunks are removed only when all attempts
+//! that began before the hand came have ended, unless one has verified them meanwhile.
 //!
 //! Requests that fetch take turns, so that the cache never holds more than its size, [`SPARE_BYTES`], and what the requests
 //! with a turn read beyond [`TURN_BYTES`] each:
@@ -131,11 +131,12 @@ impl Drop for Turn {
 #[derive(Default)]
 pub(crate) struct Hand {
     next: StretchPlace,
-    marked: Vec<CachedStretch>,
+    unused: Vec<CachedStretch>,
 }
 
 impl Hand {
-    /// Marks as many stretches as must be removed to fall below the limit; false if the files are below.
+    /// Goes on until it has found as many unused chunks as must be removed to fall below the limit; false if the files are
+    /// below.
     pub fn mark(&mut self, snapshot: &Snapshot, used: u64, limit_bytes: u64) -> bool {
         if used <= limit_bytes {
             return false;
@@ -144,10 +145,10 @@ impl Hand {
         let mut turns = 0;
         while excess > 0 && turns < 2 {
             match snapshot.next_stretch(&mut self.next) {
-                Some(stretch) => {
-                    stretch.mark();
-                    excess = excess.saturating_sub(stretch.bytes());
-                    self.marked.push(stretch);
+                Some(mut stretch) => {
+                    let bytes = stretch.mark();
+                    excess = excess.saturating_sub(bytes);
+                    self.unused.extend((bytes > 0).then_some(stretch));
                 }
                 None => {
                     self.next = StretchPlace::default();
@@ -158,9 +159,9 @@ impl Hand {
         true
     }
 
-    /// Removes the marked stretches, except where a reader has verified a chunk again. Every attempt that began before the
-    /// mark must have ended. Returns the removed bytes.
-    pub fn remove_marked(&mut self) -> u64 {
-        self.marked.drain(..).map(|stretch| stretch.remove_unused()).sum()
+    /// Removes the unused chunks, except where a reader has verified one again. Every attempt that began before the mark must
+    /// have ended. Returns the removed bytes.
+    pub fn remove_unused(&mut self) -> u64 {
+        self.unused.drain(..).map(|stretch| stretch.remove_unused()).sum()
     }
 }

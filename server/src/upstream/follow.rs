@@ -120,7 +120,7 @@ impl Upstream {
         while Arc::strong_count(&before) > 1 {
             thread::sleep(ATTEMPTS_PAUSE);
         }
-        let bytes = hand.remove_marked();
+        let bytes = hand.remove_unused();
         self.transfers.room.measure(snapshot.allocated_bytes());
         tracing::debug!(bytes, "removed what was not used for longest");
     }

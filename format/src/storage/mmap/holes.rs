@@ -30,9 +30,9 @@ impl Map {
         })
     }
 
-    /// The first byte from an offset on that is on the disk, of the file at `path`; `None` behind the last.
-    pub(in crate::storage) fn next_data(&self, path: &Path, from: u64) -> Option<u64> {
-        seek(File::open(path).ok()?, SeekFrom::Data(from)).ok()
+    /// The first byte from an offset on that is on the disk, of a file that is read by row; `None` behind the last.
+    pub(in crate::storage) fn next_data(&self, from: u64) -> Option<u64> {
+        seek(self.by_row.as_ref()?, SeekFrom::Data(from)).ok()
     }
 
     /// Changes the file, which is opened at `opened` to be written. [`Map::check_file`] does not report the change, but
