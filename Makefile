@@ -71,14 +71,14 @@ soak: ## Long tests: attackers of seven kinds at once, mutated requests (REQUEST
 	@$(BUILD_BENCH)
 	@target/release/pinakes-bench attack
 	@PINAKES_MUTATED=$(REQUESTS) cargo test --release --locked -p pinakes-tests --test http_fuzz -- --nocapture
-	@PINAKES_CRASHES=all PINAKES_KILLS=1000 cargo test --release --locked -p pinakes-tests --test crashes -- --nocapture
-	@PINAKES_SWAPS=100 cargo test --release --locked -p pinakes-tests --test http swap -- --nocapture --test-threads 1
+	@PINAKES_CRASHES=all PINAKES_KILLS=1000 cargo test --release --locked -p pinakes-tests --test builds crashes:: -- --nocapture
+	@PINAKES_SWAPS=100 cargo test --release --locked -p pinakes-tests --test hosts http::swap -- --nocapture --test-threads 1
 	@PINAKES_SCHEMATHESIS_SECONDS=1800 PINAKES_SCHEMATHESIS_EXAMPLES=200 \
-		cargo test --release --locked -p pinakes-tests --test openapi schemathesis -- --nocapture
+		cargo test --release --locked -p pinakes-tests --test hosts schemathesis_finds -- --nocapture
 	@PINAKES_PARTS=100000 PINAKES_SAME_NAMES=1000000 PINAKES_LONG_NAMES=577000 PINAKES_CHAIN=1000000 \
-		cargo test --release --locked -p pinakes-tests --test compiler -- \
+		cargo test --release --locked -p pinakes-tests --test builds -- \
 		many_files_take_few names_that_are_hardly many_names_stay long_chain
-	@PINAKES_NIGHTS_SEEDS=200 cargo test --release --locked -p pinakes-tests --test nights
+	@PINAKES_NIGHTS_SEEDS=200 cargo test --release --locked -p pinakes-tests --test builds nights::
 
 fuzz: ## Run each of FUZZ_TARGETS for SECONDS=60; needs cargo-fuzz, but no nightly compiler
 	@cargo build --locked -p pinakes-compiler
@@ -96,7 +96,7 @@ fuzz: ## Run each of FUZZ_TARGETS for SECONDS=60; needs cargo-fuzz, but no night
 bless: build ## Regenerate the generated blocks of FORMAT.md and the other golden files
 	@PINAKES_BLESS=1 cargo test --locked --workspace --test format_md
 	@PINAKES_BLESS=1 cargo test --locked --workspace --lib parquet_md
-	@PINAKES_BLESS=1 cargo test --locked --workspace --test readme --test graphql --test openapi -- \
+	@PINAKES_BLESS=1 cargo test --locked --workspace --test hosts -- \
 		the_table the_schema_served the_document_served
 
 site: ## Build the files of a website into target/site/files, for `pinakes-compiler publish --site`; needs clang, lld, brotli and a compiler for WebAssembly
@@ -111,7 +111,7 @@ archive-test: build ## Put the programs of `make build` into archives, and try t
 	@.packages/archive target/archives dev target/debug/pinakes-server target/debug/pinakes-compiler
 	@tests/packages/archive target/archives
 
-packages: ## Write static programs, .deb, .rpm, an OCI image and the wheel for Python into target/packages, crates into target/package
+packages: site ## Write static programs, .deb, .rpm, an OCI image and the wheel for Python into target/packages, crates into target/package
 	@.packages/build
 	@.packages/wheel release
 	@cargo package --locked -p pinakes-format -p pinakes-answer

@@ -1,7 +1,7 @@
 //! Complete replies, byte for byte: every entity type, records with and without optional members.
 
-use crate::ServerAndOracle;
-use crate::dump;
+use crate::autocomplete::ServerAndOracle;
+use crate::autocomplete::dump;
 
 const BODIES: &[(&str, &str)] = &[
     ("/autocomplete?query=zzz", r#"{"meta":{"count":0},"results":[]}"#),

@@ -8,9 +8,9 @@ use pinakes_oracle::Autocomplete;
 use pinakes_tests::SeededRng;
 use serde_json::Value;
 
-use crate::ServerAndOracle;
-use crate::dump;
-use crate::target;
+use crate::autocomplete::ServerAndOracle;
+use crate::autocomplete::dump;
+use crate::autocomplete::target;
 use pinakes_tests::values::percent_encode;
 
 /// An entity type (empty for all), a query, the expected count, and the first expected ids.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::cases::{Case, check_oracle, check_server};
+use crate::autocomplete::cases::{Case, check_oracle, check_server};
 
 /// Letters of three bytes in a word that is longer than a query may be.
 const HAN_LETTERS: u32 = 150;

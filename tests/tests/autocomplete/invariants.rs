@@ -7,9 +7,9 @@ use pinakes_oracle::{Autocomplete, fold};
 use pinakes_tests::SeededRng;
 use serde_json::Value;
 
-use crate::ServerAndOracle;
-use crate::random_queries::{QUERY_BYTES_MAX, TextGenerator};
-use crate::target;
+use crate::autocomplete::ServerAndOracle;
+use crate::autocomplete::random_queries::{QUERY_BYTES_MAX, TextGenerator};
+use crate::autocomplete::target;
 use pinakes_tests::client::Connection;
 use pinakes_tests::values::{percent_encode, pick};
 

@@ -2,7 +2,7 @@
 
 use pinakes_tests::client::{Connection, Response};
 
-use crate::FORBIDDEN;
+use crate::browse::FORBIDDEN;
 
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; \
                       connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";

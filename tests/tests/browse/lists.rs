@@ -3,7 +3,7 @@
 use pinakes_tests::client::Connection;
 use pinakes_tests::server::{Server, Snapshots};
 
-use crate::html::{between, chips, count, links, page, rows};
+use crate::browse::html::{between, chips, count, links, page, rows};
 
 /// The lists, and parameters that each takes.
 const LISTS: [(&str, &[&str]); 11] = [
@@ -199,7 +199,7 @@ fn pages_lead_to_each_other_as_long_as_there_are_records() {
             break assert_eq!(seen.len() as u64, count(&html));
         };
         let href = before.rsplit_once("href=\"").unwrap().1.split_once('"').unwrap().0;
-        path = crate::html::unescaped(href);
+        path = crate::browse::html::unescaped(href);
     }
     seen.sort_unstable();
     seen.dedup();

@@ -3,7 +3,7 @@
 use pinakes_tests::client::{Connection, decode};
 use pinakes_tests::server::{Server, Snapshots, command};
 
-use crate::html::{check, links, page};
+use crate::browse::html::{check, links, page};
 
 /// One page of each type.
 const PAGES: [&str; 6] = [

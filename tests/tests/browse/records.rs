@@ -4,8 +4,8 @@ use pinakes_format::entity::{CATALOG, Entity};
 use pinakes_tests::server::{Server, Snapshots};
 use serde_json::Value;
 
-use crate::hostile_snapshots;
-use crate::html::{between, escaped, links, page, rows, unescaped};
+use crate::browse::hostile_snapshots;
+use crate::browse::html::{between, escaped, links, page, rows, unescaped};
 
 /// Collects the references of a record: objects with `id` and `name`.
 fn references(value: &Value, found: &mut Vec<(String, String)>) {

@@ -7,7 +7,7 @@ use pinakes_tests::compiler_run::*;
 use pinakes_tests::{export, sample};
 use serde_json::json;
 
-use crate::setup::{BUCKET, command, run_at, run_in, snapshot, text};
+use crate::buckets::setup::{BUCKET, command, run_at, run_in, snapshot, text};
 
 #[test]
 fn a_bucket_gives_the_snapshot_of_a_directory() {

@@ -7,7 +7,7 @@ use pinakes_tests::compiler_run::*;
 use pinakes_tests::{sample, write_files};
 use serde_json::{Value, json};
 
-use crate::setup::{BUCKET, command, run_in, snapshot, text};
+use crate::buckets::setup::{BUCKET, command, run_in, snapshot, text};
 
 const OBJECTS: &str = "s3://dump/objects";
 

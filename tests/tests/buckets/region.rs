@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use pinakes_tests::compiler_run::Workspace;
 use pinakes_tests::static_host::{Behaviour, Host};
 
-use crate::setup::{command, text};
+use crate::buckets::setup::{command, text};
 
 #[test]
 fn a_bucket_in_another_region_names_the_region() {

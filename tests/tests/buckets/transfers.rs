@@ -9,8 +9,8 @@ use pinakes_tests::bucket_store::BucketStore;
 use pinakes_tests::compiler_run::*;
 use pinakes_tests::{export, sample};
 
-use crate::proxy::{Harm, Proxy};
-use crate::setup::{BUCKET, long_part, run_at, run_in, snapshot, text};
+use crate::buckets::proxy::{Harm, Proxy};
+use crate::buckets::setup::{BUCKET, long_part, run_at, run_in, snapshot, text};
 
 #[test]
 fn a_broken_or_stalled_transfer_continues_where_it_stopped() {
@@ -81,7 +81,7 @@ fn a_part_that_changes_is_never_mixed_with_its_earlier_version() {
     // A plan names the versions of its parts.
     let plan = workspace.0.path().join("plan.jsonl");
     let args = ["plan", "s3://dump/openalex", "--units", "1", "--out", text(&plan)];
-    assert!(crate::setup::command(&store.endpoint(), &args).status().unwrap().success());
+    assert!(crate::buckets::setup::command(&store.endpoint(), &args).status().unwrap().success());
     store.put(BUCKET, key, lines.as_bytes());
     let objects = workspace.0.path().join("objects");
     let args = ["compile", "--plan", text(&plan), "--unit", "0", "--objects", text(&objects)];

@@ -6,7 +6,7 @@ use std::{fs, path::Path, process::Command};
 use pinakes_tests::skip;
 use pinakes_tests::{compiler, root};
 
-use crate::setup::{Cluster, example};
+use crate::clusters::setup::{Cluster, example};
 
 /// The versions of Kubernetes whose schema the manifest must match.
 const VERSIONS: [&str; 2] = ["1.33", "1.37"];

@@ -4,7 +4,7 @@ use std::{fs, process::Command};
 
 use pinakes_tests::files_below;
 
-use crate::setup::{Cluster, Flaky, example, has_program, root_hash};
+use crate::clusters::setup::{Cluster, Flaky, example, has_program, root_hash};
 
 #[test]
 fn gnu_parallel_over_two_directories_gives_the_snapshot_of_a_single_run() {

@@ -11,7 +11,7 @@ use std::{
 use pinakes_tests::files_below;
 use pinakes_tests::skip;
 
-use crate::setup::{Cluster, Flaky, example, has_program, root_hash};
+use crate::clusters::setup::{Cluster, Flaky, example, has_program, root_hash};
 
 /// How long a daemon may take to start, and how long the jobs may take.
 const PATIENCE: Duration = Duration::from_secs(180);

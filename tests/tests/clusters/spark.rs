@@ -4,7 +4,7 @@ use std::{fs, process::Command};
 
 use pinakes_tests::{files_below, spark_python};
 
-use crate::setup::{Cluster, Flaky, example, root_hash};
+use crate::clusters::setup::{Cluster, Flaky, example, root_hash};
 
 #[test]
 fn spark_tries_a_failed_unit_again_and_gives_the_snapshot_of_a_single_run() {

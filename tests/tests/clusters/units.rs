@@ -7,7 +7,7 @@ use pinakes_tests::{files_below, write_files};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::setup::{Cluster, copy_into, real_inputs, succeed};
+use crate::clusters::setup::{Cluster, copy_into, real_inputs, succeed};
 
 fn units_of(cluster: &Cluster) -> Vec<Value> {
     cluster.lines().split_off(1)

@@ -6,7 +6,7 @@ use pinakes_server::parts::Preface;
 use serde_json::Value;
 use tokio::io::AsyncWriteExt;
 
-use crate::bench::{Bench, PEER, PROXY, get};
+use crate::connections::bench::{Bench, PEER, PROXY, get};
 
 /// Makes a version 2 header of a command, an address family and the address bytes.
 fn binary(command: u8, family: u8, rest: &[u8]) -> Vec<u8> {

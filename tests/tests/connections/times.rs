@@ -8,7 +8,7 @@ use tokio::{
     time,
 };
 
-use crate::bench::{Bench, Client, PEER, get};
+use crate::connections::bench::{Bench, Client, PEER, get};
 
 const LARGE: &str = "/outputs?per_page=100";
 

@@ -19,7 +19,7 @@ use tokio::{
 };
 use tokio_rustls::{TlsConnector, client::TlsStream};
 
-use crate::bench::{Bench, CONTROL_FRAMES, HSTS_SECONDS, PEER, get};
+use crate::connections::bench::{Bench, CONTROL_FRAMES, HSTS_SECONDS, PEER, get};
 
 /// A certificate for `localhost` and its key, in temporary files.
 struct Files {

@@ -14,7 +14,7 @@ use pinakes_tests::server::Server;
 use pinakes_tests::skip;
 use serde_json::{Map, Value};
 
-use crate::Setup;
+use crate::export::Setup;
 
 /// Finds a Python with an engine: in `target/tables`, or the system's.
 fn python(engine: &str) -> Option<PathBuf> {

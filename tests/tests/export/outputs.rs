@@ -9,7 +9,7 @@ use std::{
 
 use pinakes_tests::files_below;
 
-use crate::Setup;
+use crate::export::Setup;
 
 /// Decompresses a file by the ending of its name.
 fn inflated(path: &Path) -> String {

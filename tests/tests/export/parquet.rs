@@ -12,7 +12,7 @@ use pinakes_format::snapshot::Snapshot;
 use pinakes_tests::files_below;
 use serde_json::Value;
 
-use crate::Setup;
+use crate::export::Setup;
 
 /// Reads the rows of a table as texts, as the parquet crate shows them.
 fn rows(table: &Path) -> Vec<String> {

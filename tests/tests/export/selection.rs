@@ -6,7 +6,7 @@ use pinakes_tests::client::Connection;
 use pinakes_tests::server::Server;
 use serde_json::Value;
 
-use crate::Setup;
+use crate::export::Setup;
 
 /// Gets the ids of a whole list.
 fn listed(connection: &mut Connection, target: &str) -> Vec<Value> {

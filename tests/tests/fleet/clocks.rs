@@ -13,7 +13,7 @@ use pinakes_server::parts::{Clock, ClockReading, Limits, RateLimiter, StoreClien
 use pinakes_tests::client::REPLY_TIMEOUT;
 use tokio::task::JoinSet;
 
-use crate::store::Store;
+use crate::fleet::store::Store;
 
 const DAY_MILLIS: u64 = 86_400_000;
 const LIMITS: Limits = Limits {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use pinakes_tests::client::{Connection, REPLY_TIMEOUT, Response};
 use pinakes_tests::server::{Server, Snapshots, command};
 
-use crate::store::Store;
+use crate::fleet::store::Store;
 
 const AUTHOR: &str = "/authors/HX_A5900000001";
 /// The log line of a server that reaches the store.

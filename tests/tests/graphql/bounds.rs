@@ -14,7 +14,7 @@ use pinakes_tests::client::Connection;
 use pinakes_tests::graphql::{ask, messages, post_body};
 use pinakes_tests::server::{Server, Snapshots, command};
 
-use crate::schema::Types;
+use crate::graphql::schema::Types;
 
 fn bounded(snapshots: &Snapshots, more: &[&str]) -> Server {
     let mut args = vec!["--snapshots", snapshots.path().to_str().unwrap()];

@@ -5,8 +5,8 @@ use pinakes_tests::graphql::{ask, data, messages};
 use pinakes_tests::server::{Server, Snapshots};
 use serde_json::{Value, json};
 
-use crate::records::{each_record, type_of};
-use crate::schema::Types;
+use crate::graphql::records::{each_record, type_of};
+use crate::graphql::schema::Types;
 
 /// Selects every reference below a type: its id and name, and the referenced record's id and name.
 fn references(types: &Types, of: &str) -> Option<String> {

@@ -7,8 +7,8 @@ use pinakes_tests::query_generator::{Coverage, QueryGenerator};
 use pinakes_tests::server::{Server, Snapshots};
 use serde_json::{Map, Value, json};
 
-use crate::records::type_of;
-use crate::schema::Types;
+use crate::graphql::records::type_of;
+use crate::graphql::schema::Types;
 
 /// Number of random queries.
 const QUESTIONS: usize = 3_000;

@@ -7,7 +7,7 @@ use pinakes_tests::graphql::{ask, ask_with, data, messages};
 use pinakes_tests::server::{Server, Snapshots};
 use serde_json::{Map, Value};
 
-use crate::schema::Types;
+use crate::graphql::schema::Types;
 
 /// Calls `each` with the path and the id of every record.
 pub fn each_record(

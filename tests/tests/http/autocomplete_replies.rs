@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::autocomplete::{accepted, paths};
+use crate::http::autocomplete::{accepted, paths};
 use pinakes_tests::client::error_body;
 use pinakes_tests::expect::check_head;
 use pinakes_tests::server::{Server, Snapshots};

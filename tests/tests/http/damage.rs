@@ -10,7 +10,7 @@ use pinakes_format::json::render::{JsonWriter, Shape};
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::integrity::CHUNK_BYTES;
 
-use crate::limits::{limited, numbers};
+use crate::http::limits::{limited, numbers};
 use pinakes_tests::client::{Response, error_body};
 use pinakes_tests::server::{Server, Snapshots, command, make_writable};
 

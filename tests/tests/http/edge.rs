@@ -5,7 +5,7 @@ use std::{fs, process::Command};
 use pinakes_format::snapshot::Snapshot;
 use serde_json::Value;
 
-use crate::limits::limited;
+use crate::http::limits::limited;
 use pinakes_tests::client::{Connection, request};
 use pinakes_tests::server::{Server, Snapshots, command};
 

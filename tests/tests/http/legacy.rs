@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::limits::{limited, numbers};
+use crate::http::limits::{limited, numbers};
 use pinakes_tests::client::{Connection, error_body};
 use pinakes_tests::expect::check_head;
 use pinakes_tests::expect::{RefusedQuery, check_all_refused};

@@ -4,7 +4,7 @@ use pinakes_format::entity::CATALOG;
 use pinakes_format::json::render::Shape;
 use serde_json::Value;
 
-use crate::lists::record_text;
+use crate::http::lists::record_text;
 use pinakes_tests::expect::check_head;
 use pinakes_tests::server::{Server, Snapshots};
 

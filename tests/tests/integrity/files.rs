@@ -6,7 +6,7 @@ use pinakes_format::storage::manifest::MANIFEST;
 use pinakes_tests::skip;
 use pinakes_tests::{SeededRng, TINY_DUMP};
 
-use crate::{Copy, THREADS, files_of, sample_files, tiny_files};
+use crate::integrity::{Copy, THREADS, files_of, sample_files, tiny_files};
 
 /// Returns every length of a short file, or about 200 lengths of a long file.
 fn truncated_lengths(length: usize) -> Vec<usize> {

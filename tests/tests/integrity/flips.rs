@@ -10,13 +10,13 @@ use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::integrity::CHUNK_BYTES;
 use pinakes_tests::SeededRng;
 
-use crate::Copy;
-use crate::Files;
-use crate::THREADS;
-use crate::baseline::Baseline;
-use crate::files_of;
-use crate::sample_files;
-use crate::tiny_files;
+use crate::integrity::Copy;
+use crate::integrity::Files;
+use crate::integrity::THREADS;
+use crate::integrity::baseline::Baseline;
+use crate::integrity::files_of;
+use crate::integrity::sample_files;
+use crate::integrity::tiny_files;
 
 const TINY_BYTES_MAX: usize = 64 << 10;
 const SAMPLE_FLIPS: usize = 2_000;

@@ -7,9 +7,9 @@ use pinakes_format::query::{Deadline, Query, QueryError};
 use pinakes_format::storage::header::FORMAT_VERSION;
 use pinakes_format::storage::manifest::{MANIFEST, Manifest};
 
-use crate::Copy;
-use crate::Files;
-use crate::tiny_files;
+use crate::integrity::Copy;
+use crate::integrity::Files;
+use crate::integrity::tiny_files;
 
 /// Changes the manifest and makes it consistent again, as a forger would.
 fn rewrite_manifest(copy: &Copy<'_>, change: impl FnOnce(&mut Manifest)) {

@@ -11,9 +11,9 @@ use pinakes_format::snapshot::archive_path;
 use pinakes_format::storage::header::{FileKind, Header};
 use pinakes_format::storage::manifest::MANIFEST;
 
-use crate::Copy;
-use crate::forged::forge;
-use crate::tiny_files;
+use crate::integrity::Copy;
+use crate::integrity::forged::forge;
+use crate::integrity::tiny_files;
 
 /// Replaces a file, keeps all hashes consistent, and returns the error of the verification.
 fn verify_with(copy: &Copy<'_>, name: &str, bytes: &[u8]) -> String {

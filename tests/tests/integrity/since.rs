@@ -6,7 +6,7 @@ use pinakes_format::storage::integrity::CHUNK_BYTES;
 use pinakes_format::storage::manifest::{HASHES, MANIFEST};
 use pinakes_tests::{TINY_DUMP, compiler, files_below, publish, sample, write_files};
 
-use crate::{Copy, sample_files};
+use crate::integrity::{Copy, sample_files};
 
 #[test]
 fn verify_since_reads_what_differs_and_nothing_else() {
@@ -25,7 +25,7 @@ fn verify_since_reads_what_differs_and_nothing_else() {
         for (at, chunk) in after[name].chunks(CHUNK_BYTES).enumerate() {
             let known = before.get(name).and_then(|file| file.chunks(CHUNK_BYTES).nth(at));
             // The hash of a whole file is not that of the same bytes in a larger one.
-            let is_whole = |files: &crate::Files| files[name].len() <= CHUNK_BYTES;
+            let is_whole = |files: &crate::integrity::Files| files[name].len() <= CHUNK_BYTES;
             let is_same = known == Some(chunk) && is_whole(&before) == is_whole(&after);
             if is_same {
                 same += 1

@@ -4,7 +4,7 @@ use std::{ffi::OsStr, fs, path::Path, process::Output};
 
 use serde_json::Value;
 
-use crate::snapshots;
+use crate::matching::snapshots;
 
 /// Runs the command on a file.
 fn run(snapshots: &Path, input: &Path, out: &Path, more: &[&str]) -> Output {

@@ -2,7 +2,7 @@
 
 use pinakes_tests::server::Server;
 
-use crate::{candidates, snapshots, sure};
+use crate::matching::{candidates, snapshots, sure};
 
 #[test]
 fn a_citation_finds_its_work_in_any_style_and_with_mistakes() {

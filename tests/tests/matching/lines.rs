@@ -4,7 +4,7 @@ use pinakes_tests::client::Response;
 use pinakes_tests::server::{Server, command};
 use serde_json::{Value, json};
 
-use crate::{post, snapshots};
+use crate::matching::{post, snapshots};
 
 const NDJSON: &str = "application/x-ndjson";
 const CSV: &str = "text/csv";

@@ -4,7 +4,7 @@ use pinakes_tests::client::Connection;
 use pinakes_tests::server::{Server, Snapshots};
 use serde_json::{Value, json};
 
-use crate::candidates;
+use crate::matching::candidates;
 
 /// An institution: number, name, acronym, alternative name, city, country, parent.
 type Institution = (u64, &'static str, &'static str, &'static str, &'static str, &'static str, u64);

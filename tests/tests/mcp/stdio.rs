@@ -10,7 +10,7 @@ use pinakes_tests::client::REPLY_TIMEOUT;
 use pinakes_tests::server::{Server, Snapshots};
 use serde_json::{Value, json};
 
-use crate::{CALLS, tool};
+use crate::mcp::{CALLS, tool};
 
 /// The program with the command `mcp`, without options of the environment.
 pub fn program(args: &[&str]) -> Command {

@@ -11,7 +11,7 @@ use std::{
 
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 
-use crate::setup::{Edition, Run, Setup, command, run};
+use crate::mirror::setup::{Edition, Run, Setup, command, run};
 use pinakes_tests::client::{Connection, REPLY_TIMEOUT};
 use pinakes_tests::server::{Server, command as server_command, make_writable};
 use pinakes_tests::static_host::Host;

@@ -5,7 +5,7 @@ use std::fs;
 use pinakes_tests::bucket_store::{BucketStore, sign_for};
 use pinakes_tests::static_host::{Behaviour, Host};
 
-use crate::setup::{Edition, Run, Setup};
+use crate::mirror::setup::{Edition, Run, Setup};
 
 /// Pulls from the bucket at an endpoint, with credentials.
 fn pull_signed(setup: &Setup, endpoint: &str, more: &[&str]) -> Run {

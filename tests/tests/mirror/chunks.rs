@@ -6,19 +6,19 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::setup::{Edition, Setup};
+use crate::mirror::setup::{Edition, Setup};
 use pinakes_tests::server::make_writable;
 use pinakes_tests::static_host::{Behaviour, Host};
 
 /// Total size in bytes of all files of the published snapshot except the manifest.
 fn bytes_of(setup: &Setup) -> u64 {
-    crate::manifests::read(setup).files.iter().map(|entry| entry.size_bytes).sum()
+    crate::mirror::manifests::read(setup).files.iter().map(|entry| entry.size_bytes).sum()
 }
 
 /// Number of requests for a snapshot: the publication, its signature, the manifest, and one per 4 MiB of
 /// each file.
 fn request_count(setup: &Setup) -> usize {
-    let files = crate::manifests::read(setup).files;
+    let files = crate::mirror::manifests::read(setup).files;
     3 + files.iter().map(|entry| entry.size_bytes.div_ceil(4 << 20) as usize).sum::<usize>()
 }
 
@@ -76,7 +76,7 @@ fn adjacent_chunks_are_fetched_in_one_request() {
     assert_eq!(asked.len(), request_count(&setup));
     let mut ranges: Vec<(usize, usize)> = asked.iter().filter_map(|asked| asked.range).collect();
     ranges.sort_unstable();
-    let files = crate::manifests::read(&setup).files;
+    let files = crate::mirror::manifests::read(&setup).files;
     let largest = files.iter().map(|entry| entry.size_bytes).max().unwrap() as usize;
     assert_eq!(ranges, [(0, (4 << 20) - 1), (4 << 20, largest - 1)]);
 }
@@ -85,7 +85,7 @@ fn adjacent_chunks_are_fetched_in_one_request() {
 fn a_killed_pull_is_resumed() {
     let setup = Setup::with(Edition::Old);
     let largest = {
-        let manifest = crate::manifests::read(&setup);
+        let manifest = crate::mirror::manifests::read(&setup);
         let entry = manifest.files.iter().max_by_key(|entry| entry.size_bytes).unwrap();
         format!("snapshots/{}/{}", manifest.id, entry.path)
     };
@@ -215,7 +215,7 @@ fn a_damaged_local_snapshot_is_repaired_by_its_damaged_chunks() {
         "error: `{0}` has root hash {1}, expected {2}; remove `{0}` and pull again\n",
         there.display(),
         other.root,
-        crate::manifests::read(&setup).root
+        crate::mirror::manifests::read(&setup).root
     );
     assert_eq!((refused.code, refused.stderr), (Some(8), error));
 }

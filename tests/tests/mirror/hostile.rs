@@ -9,7 +9,7 @@ use pinakes_format::storage::manifest::FileEntry;
 use pinakes_format::storage::publication::PUBLICATION;
 use pinakes_tests::static_host::{Behaviour, Host, HostRequest};
 
-use crate::setup::{Edition, Run, Setup};
+use crate::mirror::setup::{Edition, Run, Setup};
 
 /// Options with which `pull` gives up on a faulty host within seconds.
 const HASTY: [&str; 9] =
@@ -36,7 +36,7 @@ fn each_fault_of_a_host_has_its_error_and_publishes_nothing() {
     let hashes = format!("snapshots/{id}/hashes");
     let bytes = |path: &str| fs::read(setup.tree().join(path)).unwrap();
     // A file of several chunks that one request fetches.
-    let files = crate::manifests::read(&setup).files;
+    let files = crate::mirror::manifests::read(&setup).files;
     let is_some = |entry: &&FileEntry| (70_001..4 << 20).contains(&entry.size_bytes);
     let some = files.iter().filter(|entry| entry.path != "hashes").find(is_some).unwrap();
     let some = format!("snapshots/{id}/{}", some.path);
@@ -192,7 +192,7 @@ fn assert_given_up(mirror: &Setup, path: &str, behaviour: Behaviour, code: i32, 
 #[test]
 fn a_wrong_content_range_is_rejected() {
     let setup = Setup::with(Edition::Old);
-    let manifest = crate::manifests::read(&setup);
+    let manifest = crate::mirror::manifests::read(&setup);
     let entry = manifest.files.iter().max_by_key(|entry| entry.size_bytes).unwrap();
     // The file is larger than one request, so `pull` sends range requests.
     assert!(entry.size_bytes > 4 << 20, "{entry:?}");
@@ -371,8 +371,10 @@ fn a_host_without_range_support_can_be_pulled_from() {
     let pulled = setup.pull(&host.url(), &[]);
     setup.assert_current(Edition::Old, &pulled);
     // The host ignores ranges, so each of the first range requests brings the complete file.
-    let largest = crate::manifests::read(&setup).files.iter().map(|entry| entry.size_bytes).max();
-    let all: u64 = crate::manifests::read(&setup).files.iter().map(|entry| entry.size_bytes).sum();
+    let largest =
+        crate::mirror::manifests::read(&setup).files.iter().map(|entry| entry.size_bytes).max();
+    let all: u64 =
+        crate::mirror::manifests::read(&setup).files.iter().map(|entry| entry.size_bytes).sum();
     assert!(host.sent_bytes() < all + 10 * largest.unwrap(), "{}", host.sent_bytes());
 }
 

@@ -7,7 +7,7 @@ use pinakes_format::storage::manifest::{FileEntry, MANIFEST, Manifest, REPORT};
 use pinakes_format::storage::publication::{PUBLICATION, PUBLICATION_VERSION, Publication};
 use pinakes_tests::write_files;
 
-use crate::setup::{Edition, Setup};
+use crate::mirror::setup::{Edition, Setup};
 use pinakes_tests::server::make_writable;
 
 /// The manifest of the published snapshot.

@@ -11,7 +11,7 @@ use std::{
 use pinakes_format::storage::publication::PUBLICATION;
 use pinakes_tests::skip;
 
-use crate::setup::{Edition, Setup, command};
+use crate::mirror::setup::{Edition, Setup, command};
 
 /// Runs minisign; prints a skip message and returns `None` if minisign is not installed.
 fn minisign(test: &str, args: &[&Path]) -> Option<Output> {

@@ -13,7 +13,7 @@ use pinakes_format::storage::publication::PUBLICATION;
 use pinakes_tests::certificates::LOCALHOST;
 use pinakes_tests::skip;
 
-use crate::setup::{Edition, Setup};
+use crate::mirror::setup::{Edition, Setup};
 
 /// An nginx process that serves a tree until it is dropped.
 struct Nginx {

@@ -6,7 +6,7 @@ use pinakes_format::storage::publication::{PUBLICATION, Publication};
 use pinakes_tests::{files_below, write_files};
 use serde_json::Value;
 
-use crate::setup::{Edition, Run, Setup, run};
+use crate::mirror::setup::{Edition, Run, Setup, run};
 use pinakes_tests::server::make_writable;
 use pinakes_tests::static_host::Host;
 

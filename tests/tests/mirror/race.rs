@@ -12,7 +12,7 @@ use pinakes_format::storage::publication::{PUBLICATION, Publication};
 use pinakes_tests::{files_below, write_files};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
-use crate::setup::{Edition, Setup, run};
+use crate::mirror::setup::{Edition, Setup, run};
 
 /// Exchanges two paths repeatedly while `work` runs.
 fn exchanging<T>(one: &Path, other: &Path, work: impl FnOnce() -> T) -> T {

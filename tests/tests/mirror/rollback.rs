@@ -4,7 +4,7 @@ use std::{ffi::OsStr, fs, path::Path};
 
 use serde_json::{Value, json};
 
-use crate::setup::{Edition, Run, Setup, run};
+use crate::mirror::setup::{Edition, Run, Setup, run};
 use pinakes_tests::server::make_writable;
 use pinakes_tests::static_host::Host;
 

@@ -14,7 +14,7 @@ use pinakes_tests::static_host::{Behaviour, Host};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::setup::{Edition, Setup, run};
+use crate::mirror::setup::{Edition, Setup, run};
 
 /// The members of a report that are equal in every run.
 fn stable_members(report: &Value) -> Value {
@@ -107,7 +107,8 @@ fn pull_logs_the_snapshots_that_keep_removes_or_leaves() {
     let open =
         pinakes_format::snapshot::Snapshot::open(&setup.out().join(Edition::Tiny.id())).unwrap();
     setup.publish(Edition::Old, &[]);
-    let last = |pulled: &crate::setup::Run| pulled.stderr.lines().last().unwrap().to_owned();
+    let last =
+        |pulled: &crate::mirror::setup::Run| pulled.stderr.lines().last().unwrap().to_owned();
     let pulled = setup.pull(&host.url(), &["--keep", "1"]);
     let left = format!("      kept snapshots beyond --keep, still in use: {}", Edition::Tiny.id());
     assert_eq!((pulled.code, last(&pulled)), (Some(0), left));

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::setup::{Edition, Setup};
+use crate::mirror::setup::{Edition, Setup};
 use pinakes_tests::client::{Connection, REPLY_TIMEOUT};
 use pinakes_tests::server::{Server, command};
 

@@ -10,7 +10,7 @@ use std::{
 
 use pinakes_tests::{files_below, write_files};
 
-use crate::setup::{Edition, Setup, run};
+use crate::mirror::setup::{Edition, Setup, run};
 use pinakes_tests::server::make_writable;
 
 #[test]
@@ -271,7 +271,7 @@ fn symlinks_at_the_paths_of_fetched_files_are_not_followed() {
     let host = setup.host();
     let outside = setup.path().join("outside");
     fs::write(&outside, "as it was").unwrap();
-    let root = crate::manifests::read(&setup).root;
+    let root = crate::mirror::manifests::read(&setup).root;
     let fetched = setup.out().join(format!(".pull-{}", &root[..32]));
     fs::create_dir_all(fetched.join("outputs")).unwrap();
     // Files replace any other entry.

@@ -6,7 +6,7 @@ use pinakes_format::storage::publication::PUBLICATION;
 use pinakes_tests::static_host::{Behaviour, Host};
 use pinakes_tests::write_files;
 
-use crate::setup::{Edition, Setup};
+use crate::mirror::setup::{Edition, Setup};
 
 const SIGNATURE: &str = "publication.json.minisig";
 

@@ -9,7 +9,7 @@ use pinakes_format::schema::keys::keys_of;
 use pinakes_format::snapshot::{LookupResult, Snapshot};
 use pinakes_tests::{TINY_DUMP, files_below, write_files};
 
-use crate::rendered;
+use crate::native::rendered;
 
 /// Asserts that two snapshots have equal records and merged ids.
 fn assert_same_records(one: &Snapshot, other: &Snapshot) {

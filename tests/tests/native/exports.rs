@@ -14,7 +14,7 @@ use pinakes_format::schema::keys::keys_of;
 use pinakes_format::snapshot::{RecordLookup, Snapshot};
 use pinakes_tests::{TINY_DUMP, files_below, program, write_files};
 
-use crate::{rendered_by, run};
+use crate::native::{rendered_by, run};
 
 /// A published snapshot in a temporary directory.
 struct Setup {

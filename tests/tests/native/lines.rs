@@ -6,10 +6,10 @@ use pinakes_format::entity::Entity;
 use pinakes_format::json::render::Shape;
 use serde_json::{Value, json};
 
-use crate::build;
-use crate::opened;
-use crate::rendered;
-use crate::run;
+use crate::native::build;
+use crate::native::opened;
+use crate::native::rendered;
+use crate::native::run;
 
 /// Funders: members besides id and name, and the resulting changes of a record with id and name alone.
 const FUNDERS: &[(&str, &str)] = &[

@@ -10,9 +10,9 @@ use pinakes_format::record::value::Table;
 use pinakes_tests::SeededRng;
 use serde_json::{Map, Value, json};
 
-use crate::build;
-use crate::opened;
-use crate::rendered_by;
+use crate::native::build;
+use crate::native::opened;
+use crate::native::rendered_by;
 
 const RECORDS: u64 = 150;
 /// Ids from this number on have no record, so that the name in a reference stays unchanged.

@@ -7,9 +7,9 @@ use pinakes_format::json::render::Shape;
 use pinakes_tests::write_files;
 use serde_json::Value;
 
-use crate::build;
-use crate::opened;
-use crate::rendered;
+use crate::native::build;
+use crate::native::opened;
+use crate::native::rendered;
 
 const AUTHOR: &str = r#"{"id":"HX_A1","name":"Native","outputs_count":1}"#;
 const OPENALEX_AUTHOR: &str = r#"{"id":"HX_A2","display_name":"Other","works_count":1}"#;

@@ -6,8 +6,8 @@ use pinakes_tests::SeededRng;
 use pinakes_tests::compiler_run::*;
 use serde_json::{Value, json};
 
-use crate::Nights;
-use crate::dump::{AUTHORS, Dump, SOURCES, WORKS};
+use crate::nights::Nights;
+use crate::nights::dump::{AUTHORS, Dump, SOURCES, WORKS};
 
 /// Exit code of a run that refuses a snapshot for its drift.
 pub const DRIFTED: i32 = 10;

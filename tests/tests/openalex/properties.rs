@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use pinakes_tests::client::Connection;
 use serde_json::Value;
 
-use crate::serve;
+use crate::openalex::serve;
 
 /// How many properties a list answers as filters, as groups, and as sorts by numbers and dates.
 const ANSWERED: [(&str, [usize; 3]); 10] = [

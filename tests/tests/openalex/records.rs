@@ -233,7 +233,7 @@ fn records_have_the_values_of_their_lines() {
 
 #[test]
 fn a_selected_member_is_that_of_the_whole_record() {
-    let (_snapshots, server) = crate::serve();
+    let (_snapshots, server) = crate::openalex::serve();
     let lists = [
         "works",
         "authors",

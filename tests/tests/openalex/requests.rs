@@ -4,7 +4,7 @@ use pinakes_tests::client::Connection;
 use pinakes_tests::server::{Server, Snapshots, command};
 use serde_json::{Value, json};
 
-use crate::serve;
+use crate::openalex::serve;
 
 #[track_caller]
 fn get(connection: &mut Connection, target: &str) -> Value {

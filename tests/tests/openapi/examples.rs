@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::document::{document, resolved};
+use crate::openapi::document::{document, resolved};
 use pinakes_tests::client::error_body;
 use pinakes_tests::server::{Server, Snapshots};
 

@@ -6,7 +6,7 @@ use pinakes_format::entity::CATALOG;
 use pinakes_format::record::legacy::LEGACY;
 use serde_json::Value;
 
-use crate::document::{document, resolved};
+use crate::openapi::document::{document, resolved};
 use pinakes_tests::server::{Server, Snapshots};
 
 /// The first difference between a value and a schema; `None` if the value is valid.

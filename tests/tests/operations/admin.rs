@@ -5,7 +5,7 @@ use std::{
     net::TcpStream,
 };
 
-use crate::metrics::{samples, text, watched};
+use crate::operations::metrics::{samples, text, watched};
 use pinakes_tests::client::{Connection, error_body};
 use pinakes_tests::server::{Server, Snapshots, command};
 

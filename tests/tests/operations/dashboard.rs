@@ -6,7 +6,7 @@ use pinakes_tests::server::Snapshots;
 use pinakes_tests::skip;
 use serde_json::Value;
 
-use crate::metrics::{promtool, text, watched};
+use crate::operations::metrics::{promtool, text, watched};
 
 fn read(name: &str) -> String {
     fs::read_to_string(pinakes_tests::root().join("server/grafana").join(name)).unwrap()

@@ -20,7 +20,7 @@ use fuser::{
 use pinakes_tests::server::{Server, Snapshots};
 use pinakes_tests::skip;
 
-use crate::faults::{answers, judge, targets};
+use crate::operations::faults::{answers, judge, targets};
 
 /// Time for which the kernel may cache attributes.
 const ATTRIBUTES_TTL: Duration = Duration::from_secs(3_600);

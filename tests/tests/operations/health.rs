@@ -12,7 +12,7 @@ use std::{
 use pinakes_tests::{TINY_DUMP, write_files};
 use serde_json::{Value, json};
 
-use crate::metrics::{samples, text};
+use crate::operations::metrics::{samples, text};
 use pinakes_tests::client::{Connection, REPLY_TIMEOUT};
 use pinakes_tests::server::{Server, Snapshots, command, make_writable};
 

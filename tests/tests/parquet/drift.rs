@@ -10,7 +10,7 @@ use pinakes_tests::compiler_run::{Workspace, build, outputs, published_path, wor
 use pinakes_tests::write_files;
 use serde_json::{Value, json};
 
-use crate::setup::{parquet_file, snapshot};
+use crate::parquet::setup::{parquet_file, snapshot};
 
 /// One value of a column.
 enum Cell {
@@ -171,7 +171,7 @@ fn an_object_may_be_a_map_and_a_list_may_have_two_levels() {
     let file = repeated(levels, &["doaj", "pubmed"]);
     let workspace = Workspace::new();
     write_files(&workspace.input(), [("works.parquet", file)]);
-    let (snapshot, _) = crate::setup::snapshot(&workspace.input(), &workspace.out());
+    let (snapshot, _) = crate::parquet::setup::snapshot(&workspace.input(), &workspace.out());
     assert_eq!(outputs(&snapshot)["HX_W1"]["indexed_in"], json!(["doaj", "pubmed"]));
 }
 

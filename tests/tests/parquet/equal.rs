@@ -9,7 +9,9 @@ use pinakes_tests::compiler_run::{Workspace, gzip};
 use pinakes_tests::{files_below, real_sample, sample, write_files};
 use serde_json::Value;
 
-use crate::setup::{assert_same_snapshot, parquet_files, records_of, snapshot, write_manifest};
+use crate::parquet::setup::{
+    assert_same_snapshot, parquet_files, records_of, snapshot, write_manifest,
+};
 
 /// Which of two lines of one id wins at equal dates depends on the hash of the lines, and a row has no
 /// line. So the dumps here hold one of the two.

@@ -10,7 +10,7 @@ use pinakes_tests::compiler_run::{RefusedRun, Workspace, check_refused, peak_byt
 use pinakes_tests::write_files;
 use serde_json::{Value, json};
 
-use crate::setup::parquet_file;
+use crate::parquet::setup::parquet_file;
 
 fn works() -> Vec<Value> {
     (1..=200)

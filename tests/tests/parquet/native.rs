@@ -6,7 +6,7 @@ use pinakes_tests::compiler_run::{Workspace, build, published_path};
 use pinakes_tests::{export, files_below, sample, write_files};
 use serde_json::Value;
 
-use crate::setup::{assert_same_snapshot, parquet_files, snapshot};
+use crate::parquet::setup::{assert_same_snapshot, parquet_files, snapshot};
 
 #[test]
 fn native_rows_give_the_same_snapshot_as_native_lines() {
@@ -35,7 +35,7 @@ fn native_rows_give_the_same_snapshot_as_native_lines() {
 #[test]
 fn a_file_of_the_other_kind_is_refused() {
     let workspace = Workspace::new();
-    let openalex = crate::setup::parquet_file(&[serde_json::json!({
+    let openalex = crate::parquet::setup::parquet_file(&[serde_json::json!({
         "id": "W1", "title": "t", "display_name": "n",
     })]);
     let path = workspace.input().join("works.parquet");

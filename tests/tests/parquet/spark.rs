@@ -5,7 +5,7 @@ use std::{path::PathBuf, process::Command};
 use pinakes_tests::compiler_run::Workspace;
 use pinakes_tests::{real_sample, root, sample, spark_python};
 
-use crate::setup::{assert_same_snapshot, snapshot};
+use crate::parquet::setup::{assert_same_snapshot, snapshot};
 
 /// Writes the tables of some files both ways, and compares the snapshots.
 fn check(test: &str, inputs: &[(&str, PathBuf)], settings: &[(&str, &str)]) {

@@ -4,7 +4,7 @@ use pinakes_tests::compiler_run::{Workspace, build, outputs, published_path};
 use pinakes_tests::write_files;
 use serde_json::{Value, json};
 
-use crate::setup::parquet_file;
+use crate::parquet::setup::parquet_file;
 
 fn work(title: &str, date: &str) -> Value {
     json!({

@@ -7,7 +7,7 @@ use pinakes_tests::site::{Site, assert_same, files};
 use pinakes_tests::static_host::Host;
 use pinakes_tests::{SeededRng, compiler, library, sample};
 
-use crate::{pick_generator, wrong};
+use crate::queries::{pick_generator, wrong};
 
 /// Random queries besides those of every operation.
 const QUERIES: usize = 500;

@@ -3,7 +3,7 @@
 use pinakes_tests::server::{Server, Snapshots};
 use serde_json::json;
 
-use crate::{encoded, post};
+use crate::reconcile::{encoded, post};
 
 #[test]
 fn a_session_of_openrefine_is_answered() {

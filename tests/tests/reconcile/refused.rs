@@ -3,7 +3,7 @@
 use pinakes_tests::server::{Server, Snapshots};
 use serde_json::{Value, json};
 
-use crate::{encoded, post};
+use crate::reconcile::{encoded, post};
 
 #[test]
 fn wrong_requests_are_refused_with_a_reason() {
@@ -86,7 +86,7 @@ fn a_text_that_asks_for_nothing_has_an_empty_result() {
         "name alone": { "query": "Wei Wang", "type": "authors" },
         "no such record": { "query": "zzzz qqqq", "type": "outputs" },
     });
-    let answer = crate::reconcile(&mut connection, &queries);
+    let answer = crate::reconcile::reconcile(&mut connection, &queries);
     for result in answer.as_object().unwrap().values() {
         assert_eq!(result["result"], json!([]));
     }

@@ -3,7 +3,7 @@
 use pinakes_tests::server::{Server, Snapshots, command};
 use serde_json::{Value, json};
 
-use crate::{encoded, post, reconcile};
+use crate::reconcile::{encoded, post, reconcile};
 
 #[test]
 fn the_manifest_names_the_types_and_addresses_that_answer() {

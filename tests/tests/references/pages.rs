@@ -3,7 +3,7 @@
 use pinakes_tests::server::{Server, Snapshots};
 use serde_json::{Value, json};
 
-use crate::{FORMATS, HOSTILE_TEXTS, hostile_snapshots};
+use crate::references::{FORMATS, HOSTILE_TEXTS, hostile_snapshots};
 
 /// The text between two marks of a page.
 #[track_caller]
@@ -117,7 +117,7 @@ fn hostile_texts_end_no_script_and_no_header() {
         assert!(!html.contains("<script>"), "{html}");
         assert_eq!(html.matches("<script").count(), 2, "{html}");
         let found = json_ld(html)["name"].as_str().unwrap().to_owned();
-        assert_eq!(found, crate::plain(text));
+        assert_eq!(found, crate::references::plain(text));
         let links = reply.header("link").unwrap();
         assert!(links.bytes().all(|byte| (0x20..0x7f).contains(&byte)), "{links}");
         assert!(links.starts_with("<https://doi.org/10.5555/a_b%"), "{links}");

@@ -3,7 +3,7 @@
 use pinakes_tests::client::Connection;
 use pinakes_tests::server::{Server, Snapshots};
 
-use crate::{FORMATS, hostile_snapshots};
+use crate::references::{FORMATS, hostile_snapshots};
 
 const OUTPUT: &str = "/outputs/HX_W1";
 

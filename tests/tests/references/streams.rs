@@ -7,7 +7,7 @@ use pinakes_tests::client::{Connection, Response};
 use pinakes_tests::server::{Server, Snapshots};
 use serde_json::{Value, json};
 
-use crate::{FORMATS, hostile_snapshots, one_line, records, text};
+use crate::references::{FORMATS, hostile_snapshots, one_line, records, text};
 
 #[track_caller]
 fn stream(connection: &mut Connection, target: &str, format: &str) -> Response {
@@ -76,7 +76,7 @@ fn check_bibtex(connection: &mut Connection, target: &str, records: &[Value]) {
         });
         assert!(authors >= named, "{record}");
         let plain = |text: &str| text.bytes().filter(u8::is_ascii_alphanumeric).count();
-        let title = crate::plain(&text(record, "/title"));
+        let title = crate::references::plain(&text(record, "/title"));
         assert!(plain(&of("title").unwrap_or_default()) >= plain(&title), "{record}");
     }
 }
@@ -110,7 +110,7 @@ fn check_ris(connection: &mut Connection, target: &str, records: &[Value]) {
         let year = record["year"].as_i64().map_or(String::new(), |year| year.to_string());
         for (tag, expected) in [
             ("ID", text(record, "/id")),
-            ("TI", crate::plain(title)),
+            ("TI", crate::references::plain(title)),
             ("PY", year),
             ("VL", text(record, "/biblio/volume")),
             ("IS", text(record, "/biblio/issue")),
@@ -150,8 +150,10 @@ fn check_csl(connection: &mut Connection, target: &str, records: &[Value]) {
         assert_eq!(item["id"], record["id"]);
         let title = record["title"].as_str().or(record["name"].as_str());
         // The only tags that CSL has.
-        let own = item["title"].as_str().map(|title| crate::without(title, &["i", "sub", "sup"]));
-        assert_eq!(own, title.map(crate::plain).filter(|text| !text.is_empty()));
+        let own = item["title"]
+            .as_str()
+            .map(|title| crate::references::without(title, &["i", "sub", "sup"]));
+        assert_eq!(own, title.map(crate::references::plain).filter(|text| !text.is_empty()));
         let year = item["issued"]["date-parts"][0].get(0).unwrap_or(&Value::Null);
         assert_eq!(year, &record["year"], "{record}");
         let authors = record["authors"].as_array().map_or(0, Vec::len);

@@ -13,7 +13,7 @@ use pinakes_tests::server::{Server, Snapshots};
 use pinakes_tests::{real_sample, running_test, skip};
 use serde_json::Value;
 
-use crate::{hostile_snapshots, records};
+use crate::references::{hostile_snapshots, records};
 
 /// Runs a command and returns what it prints; `None` if the program is missing.
 #[track_caller]

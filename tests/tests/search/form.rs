@@ -3,7 +3,7 @@
 use pinakes_tests::client::{Connection, Response};
 use pinakes_tests::server::{Server, command};
 
-use crate::{reason, search, snapshots, titled};
+use crate::search::{reason, search, snapshots, titled};
 
 const FORM: &str = "Content-Type: application/x-www-form-urlencoded";
 

@@ -7,7 +7,7 @@ use pinakes_format::query::{Deadline, Query, QueryError};
 use pinakes_tests::client::{Connection, REPLY_TIMEOUT};
 use pinakes_tests::server::Server;
 
-use crate::{encoded, reason, search, snapshots, titled, with_abstract};
+use crate::search::{encoded, reason, search, snapshots, titled, with_abstract};
 
 #[track_caller]
 fn status(connection: &mut Connection, text: &str) -> u16 {

@@ -3,7 +3,7 @@
 use pinakes_tests::server::Server;
 use serde_json::{Value, json};
 
-use crate::{encoded, numbers, search, snapshots, titled};
+use crate::search::{encoded, numbers, search, snapshots, titled};
 
 fn works() -> Vec<Value> {
     let mut works: Vec<Value> = (1..30)

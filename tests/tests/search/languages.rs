@@ -3,7 +3,7 @@
 use pinakes_tests::server::Server;
 use serde_json::Value;
 
-use crate::{found, numbers, search, snapshots, titled};
+use crate::search::{found, numbers, search, snapshots, titled};
 
 /// English records, and one without a language.
 fn english() -> Vec<Value> {

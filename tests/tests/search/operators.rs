@@ -4,7 +4,7 @@ use pinakes_tests::client::Connection;
 use pinakes_tests::server::{Server, Snapshots};
 use serde_json::{Value, json};
 
-use crate::{encoded, found, numbers, reason, search, snapshots, titled, with_abstract};
+use crate::search::{encoded, found, numbers, reason, search, snapshots, titled, with_abstract};
 
 fn works() -> Vec<Value> {
     let mut first = with_abstract(

@@ -3,7 +3,7 @@
 use pinakes_tests::server::Server;
 use serde_json::Value;
 
-use crate::{numbers, reason, search, snapshots, titled, with_abstract};
+use crate::search::{numbers, reason, search, snapshots, titled, with_abstract};
 
 fn works() -> Vec<Value> {
     let title = |id, title| titled((id, "en", title));

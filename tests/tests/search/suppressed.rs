@@ -11,7 +11,7 @@ use pinakes_format::snapshot::suppression_list::SuppressionList;
 use pinakes_tests::server::{Server, command, make_writable};
 use serde_json::json;
 
-use crate::{encoded, numbers, titled, with_abstract};
+use crate::search::{encoded, numbers, titled, with_abstract};
 
 /// Records 1, 2 and 5 are suppressed: only these have `zyzzyva`, only 5 is German, and `synovitis` is frequent through others.
 /// Both ways of suppression still stem words as German.

@@ -4,7 +4,7 @@
 use pinakes_tests::client::Connection;
 use pinakes_tests::server::Server;
 
-use crate::{TitledWork, numbers, search, snapshots, titled};
+use crate::search::{TitledWork, numbers, search, snapshots, titled};
 
 const WORKS: [TitledWork; 21] = [
     (1, "en", "Learned machines"),

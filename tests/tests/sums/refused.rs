@@ -4,7 +4,7 @@ use pinakes_tests::expect::check_refused;
 use pinakes_tests::server::{Server, Snapshots};
 use serde_json::{Value, json};
 
-use crate::get;
+use crate::sums::get;
 
 #[test]
 fn groups_are_sorted_as_asked() {

@@ -8,11 +8,11 @@ use pinakes_format::snapshot::Snapshot;
 use pinakes_oracle::{LEGACY_ROUTES, Legacy, Lists};
 use pinakes_tests::SeededRng;
 
-use crate::ids_of;
-use crate::kinds;
-use crate::listed_id;
-use crate::serve_with_list;
-use crate::write_list;
+use crate::suppression::ids_of;
+use crate::suppression::kinds;
+use crate::suppression::listed_id;
+use crate::suppression::serve_with_list;
+use crate::suppression::write_list;
 use pinakes_tests::client::{Connection, Response};
 use pinakes_tests::query_generator::{Coverage, FilterKey, QueryGenerator};
 use pinakes_tests::server::{Server, Snapshots, make_writable};

@@ -11,8 +11,8 @@ use pinakes_format::snapshot::Snapshot;
 use pinakes_tests::{TINY_DUMP, build, compiler, files_below, write_files};
 use serde_json::Value;
 
-use crate::ids_of;
-use crate::write_list;
+use crate::suppression::ids_of;
+use crate::suppression::write_list;
 use pinakes_tests::server::make_writable;
 
 /// A temporary directory with the tiny dump and snapshots.

@@ -8,8 +8,8 @@ use std::{
 
 use pinakes_tests::{TINY_DUMP, write_files};
 
-use crate::serve_with_list;
-use crate::write_list;
+use crate::suppression::serve_with_list;
+use crate::suppression::write_list;
 use pinakes_tests::client::{Connection, REPLY_TIMEOUT};
 use pinakes_tests::graphql::data;
 use pinakes_tests::server::{Server, Snapshots, command};

@@ -6,8 +6,8 @@ use pinakes_tests::SeededRng;
 use pinakes_tests::server::Server;
 use serde_json::{Map, Value, json};
 
-use crate::equal::{Both, Pair};
-use crate::{kinds, listed_id};
+use crate::suppression::equal::{Both, Pair};
+use crate::suppression::{kinds, listed_id};
 
 const JSON: &str = "application/json";
 const FORM: &str = "application/x-www-form-urlencoded";

@@ -10,7 +10,7 @@ use pinakes_tests::server::{Server, Snapshots};
 use pinakes_tests::values::percent_encode;
 use pinakes_tests::{SeededRng, library, sample};
 
-use crate::generated;
+use crate::tables::generated;
 
 /// All ids of a sample in their order, from pages of a size; checks `meta.count` on each page.
 #[track_caller]

@@ -8,7 +8,7 @@ use pinakes_tests::server::{Server, Snapshots};
 use pinakes_tests::{SeededRng, real_sample, sample};
 use serde_json::Value;
 
-use crate::{ROUTES, all_records};
+use crate::tables::{ROUTES, all_records};
 
 /// The paths of all members of records, of objects and lists too.
 fn member_paths(records: &[Value]) -> Vec<String> {

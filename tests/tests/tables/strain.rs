@@ -6,7 +6,7 @@ use pinakes_format::storage::integrity::CHUNK_BYTES;
 use pinakes_tests::client::{Connection, REPLY_TIMEOUT, request};
 use pinakes_tests::server::{Server, command, make_writable};
 
-use crate::generated;
+use crate::tables::generated;
 
 /// Growth of the server's anonymous memory during a stream.
 const GROWTH_BYTES_MAX: u64 = 8 << 20;

@@ -9,7 +9,7 @@ use pinakes_tests::server::{Server, Snapshots};
 use pinakes_tests::{real_sample, sample};
 use serde_json::Value;
 
-use crate::{FREE, ROUTES, all_records, generated};
+use crate::tables::{FREE, ROUTES, all_records, generated};
 
 const CSV_TYPE: &str = "text/csv; charset=utf-8; header=present";
 const NDJSON_TYPE: &str = "application/x-ndjson";

@@ -5,7 +5,7 @@ use std::time::Duration;
 use pinakes_tests::slow_link::{LinkCounts, SlowLink};
 use pinakes_tests::static_host::Host;
 
-use crate::setup::{Ask, Edition, Mirror, all_kinds, answers, output, three_words};
+use crate::upstream::setup::{Ask, Edition, Mirror, all_kinds, answers, output, three_words};
 
 #[test]
 fn an_empty_mirror_answers_as_the_complete_snapshot() {

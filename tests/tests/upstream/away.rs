@@ -13,7 +13,7 @@ use pinakes_tests::SeededRng;
 use pinakes_tests::server::{Server, command};
 use pinakes_tests::static_host::{Behaviour, Host};
 
-use crate::setup::{
+use crate::upstream::setup::{
     Ask, Edition, Mirror, all_kinds, answers, assert_only_right_chunks, assert_unavailable, output,
     pubkey, wait_until,
 };

@@ -3,7 +3,7 @@
 use pinakes_tests::bucket_store::{BucketStore, sign_for};
 use pinakes_tests::server::Server;
 
-use crate::setup::{Edition, Mirror, all_kinds};
+use crate::upstream::setup::{Edition, Mirror, all_kinds};
 
 #[test]
 fn an_empty_mirror_of_a_bucket_gives_right_answers() {

@@ -11,7 +11,7 @@ use std::{
 use pinakes_tests::files_below;
 use pinakes_tests::static_host::Host;
 
-use crate::setup::{Edition, Mirror, all_kinds, wait_until};
+use crate::upstream::setup::{Edition, Mirror, all_kinds, wait_until};
 
 const CLIENTS: usize = 8;
 /// The room: less than all kinds of requests touch.

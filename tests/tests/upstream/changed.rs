@@ -11,7 +11,7 @@ use pinakes_tests::make_writable;
 use pinakes_tests::server::Server;
 use pinakes_tests::static_host::{Behaviour, Host};
 
-use crate::setup::{Asked, Edition, Mirror, all_kinds, wait_until};
+use crate::upstream::setup::{Asked, Edition, Mirror, all_kinds, wait_until};
 
 /// An address at which nobody listens.
 const NOWHERE: &str = "http://127.0.0.1:1";

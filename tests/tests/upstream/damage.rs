@@ -11,7 +11,7 @@ use pinakes_tests::client::Connection;
 use pinakes_tests::server::Server;
 use pinakes_tests::static_host::Host;
 
-use crate::setup::{Edition, Mirror, all_kinds, wait_until};
+use crate::upstream::setup::{Edition, Mirror, all_kinds, wait_until};
 
 /// Flips a bit at the first byte of a file and at every `step` bytes behind, and leaves the file's mode as it is.
 fn flip(path: &Path, step: usize) {

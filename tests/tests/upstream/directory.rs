@@ -11,7 +11,7 @@ use pinakes_tests::compiler;
 use pinakes_tests::skip;
 use pinakes_tests::static_host::Host;
 
-use crate::setup::{
+use crate::upstream::setup::{
     Ask, Edition, Mirror, all_kinds, answers, assert_unavailable, output, pubkey, wait_until,
 };
 

@@ -6,7 +6,7 @@ use pinakes_tests::compiler;
 use pinakes_tests::server::Server;
 use pinakes_tests::static_host::Host;
 
-use crate::setup::{Edition, Mirror, all_kinds, files_and_modes, run, wait_until};
+use crate::upstream::setup::{Edition, Mirror, all_kinds, files_and_modes, run, wait_until};
 
 #[test]
 fn a_filled_mirror_is_what_pull_makes() {

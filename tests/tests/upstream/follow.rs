@@ -7,7 +7,9 @@ use pinakes_tests::client::REPLY_TIMEOUT;
 use pinakes_tests::server::Server;
 use pinakes_tests::static_host::Host;
 
-use crate::setup::{Ask, ChangingTree, Edition, Mirror, answers, output, publish_at, wait_until};
+use crate::upstream::setup::{
+    Ask, ChangingTree, Edition, Mirror, answers, output, publish_at, wait_until,
+};
 
 /// The snapshot that answers.
 pub fn served(server: &Server) -> String {

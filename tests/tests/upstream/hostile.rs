@@ -14,7 +14,7 @@ use std::{
 use pinakes_tests::server::Server;
 use pinakes_tests::static_host::{Behaviour, Host, HostRequest};
 
-use crate::setup::{
+use crate::upstream::setup::{
     Ask, Asked, Edition, Mirror, answers, assert_only_right_chunks, assert_unavailable, output,
 };
 

@@ -13,7 +13,7 @@ use std::{
 use pinakes_tests::skip;
 use pinakes_tests::static_host::{Behaviour, Host};
 
-use crate::setup::{Ask, Edition, Mirror, answers, assert_unavailable, output};
+use crate::upstream::setup::{Ask, Edition, Mirror, answers, assert_unavailable, output};
 
 /// Set where the test has a network of its own.
 const OWN_NETWORK: &str = "PINAKES_OWN_NETWORK";
@@ -24,7 +24,7 @@ const NETWORK: &str =
 
 #[test]
 fn a_redirect_to_a_local_address_is_not_followed() {
-    const NAME: &str = "redirect::a_redirect_to_a_local_address_is_not_followed";
+    const NAME: &str = "upstream::redirect::a_redirect_to_a_local_address_is_not_followed";
     if std::env::var_os(OWN_NETWORK).is_some() {
         return follow_redirects();
     }

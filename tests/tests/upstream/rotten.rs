@@ -16,7 +16,7 @@ use pinakes_tests::client::Response;
 use pinakes_tests::server::Server;
 use pinakes_tests::static_host::{Behaviour, Host, HostRequest};
 
-use crate::setup::{
+use crate::upstream::setup::{
     Ask, Edition, Mirror, all_kinds, answers, assert_unavailable, output, wait_until,
 };
 

@@ -9,8 +9,10 @@ use pinakes_tests::slow_link::{LinkCounts, SlowLink};
 use pinakes_tests::static_host::Host;
 use serde_json::{Value, json};
 
-use crate::follow::served;
-use crate::setup::{Ask, ChangingTree, Edition, Mirror, answers, outputs, three_words, wait_until};
+use crate::upstream::follow::served;
+use crate::upstream::setup::{
+    Ask, ChangingTree, Edition, Mirror, answers, outputs, three_words, wait_until,
+};
 
 /// The most transfers of one request that wait for one another.
 pub const ROUNDS_MAX: usize = 10;

@@ -7,8 +7,8 @@ use pinakes_tests::site::{Site, assert_same, files};
 use pinakes_tests::slow_link::SlowLink;
 use pinakes_tests::static_host::{Behaviour, Host};
 
-use crate::rounds;
-use crate::setup::{Ask, Asked, Edition, all_kinds, answers, pubkey};
+use crate::upstream::rounds;
+use crate::upstream::setup::{Ask, Asked, Edition, all_kinds, answers, pubkey};
 
 fn ask(site: &mut Site, ask: &Ask) -> Result<Response, String> {
     match &ask.body {

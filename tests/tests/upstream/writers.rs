@@ -13,8 +13,8 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use pinakes_tests::static_host::Host;
 use pinakes_tests::{compiler, make_writable};
 
-use crate::follow::served;
-use crate::setup::{ChangingTree, Edition, Mirror, pubkey, publish_at, run};
+use crate::upstream::follow::served;
+use crate::upstream::setup::{ChangingTree, Edition, Mirror, pubkey, publish_at, run};
 
 /// An address at which nobody listens.
 const AWAY: &str = "http://127.0.0.1:9/";
