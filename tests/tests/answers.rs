@@ -1,4 +1,4 @@
-//! What the interface answers, beside an independent evaluation of the same records.
+//! Answers of the interface, compared with an independent evaluation of the same records.
 
 #![allow(clippy::unwrap_used, missing_docs)]
 

@@ -1,6 +1,11 @@
 //! The commands `publish`, `pull` and `keygen`.
 
-use std::{io, io::Write, num::NonZeroUsize, path::PathBuf};
+use std::{
+    io,
+    io::Write,
+    num::NonZeroUsize,
+    path::{Path, PathBuf},
+};
 
 use chrono::{DateTime, Utc};
 use clap::Args;
@@ -15,6 +20,11 @@ use crate::mirror::run::MirrorRun;
 use crate::mirror::{publish, pull, signature};
 use crate::report::file::ReportFiles;
 use crate::terminal::progress::Progress;
+
+/// The value of `--site` without a directory: the files that a package installed.
+const INSTALLED_SITE: &str = "installed";
+/// Their place, beside the directory of the program.
+const SITE_FILES: &str = "share/pinakes/site";
 
 /// Options of both `publish` and `pull`.
 #[derive(Args, Debug)]
@@ -77,9 +87,10 @@ pub(crate) struct PublishTreeArgs {
     objects: Option<PathBuf>,
 
     /// Make the tree a website that answers in the reader's browser, without a server: add the page, the service worker
-    /// and the module that `make site` wrote into this directory. The worker accepts publications signed with the key
-    /// of `--key`.
-    #[arg(long, value_name = "DIR", env = "PINAKES_SITE", conflicts_with = "activate_at")]
+    /// and the module. Packages install them with the program; DIR has others, which `make site` wrote. The worker accepts
+    /// publications signed with the key of `--key`.
+    #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = INSTALLED_SITE,
+          env = "PINAKES_SITE", conflicts_with = "activate_at")]
     site: Option<PathBuf>,
 
     /// Days until the publication expires; afterwards mirrors call it stale.
@@ -169,6 +180,19 @@ fn parse_time(text: &str) -> std::result::Result<DateTime<Utc>, String> {
     })
 }
 
+/// The directory of the files of a site: the given one, or that beside the program.
+fn site_directory(given: PathBuf) -> Result<PathBuf> {
+    if given != Path::new(INSTALLED_SITE) {
+        return Ok(given);
+    }
+    let program = std::env::current_exe().map_err(Error::input("/proc/self/exe"))?;
+    let directory = program.parent().and_then(Path::parent).map(|root| root.join(SITE_FILES));
+    directory.filter(|directory| directory.is_dir()).ok_or_else(|| {
+        let reason = "no files of a site were installed with the program; give `--site` the directory that `make site` wrote";
+        Error::Usage(reason.into())
+    })
+}
+
 pub(crate) fn publish_tree(args: PublishTreeArgs) -> Result<()> {
     use_threads(args.mirror.threads)?;
     let mut run = args.mirror.begin("publish");
@@ -180,7 +204,7 @@ pub(crate) fn publish_tree(args: PublishTreeArgs) -> Result<()> {
         to: args.to,
         key: args.key,
         objects: args.objects,
-        site: args.site,
+        site: args.site.map(site_directory).transpose()?,
         valid_days: args.valid_days,
         activate_at: args.activate_at,
         licence: args.licence,

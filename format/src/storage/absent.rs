@@ -499,7 +499,7 @@ impl FetchedFile {
         chunk_count(self.size_bytes()) as usize
     }
 
-    /// Those of some chunks that are not here, neighbours together. Cost: a hash of each chunk that has bytes on the disk
+    /// The absent chunks of a range of chunks, as runs of neighbours. Cost: a hash of each chunk that has bytes on the disk
     /// and is not verified yet.
     pub fn absent(&self, chunks: Range<usize>) -> Vec<Range<usize>> {
         let mut data = 0;
@@ -564,10 +564,10 @@ impl StretchPlace {
     }
 }
 
-/// A stretch of a file that has bytes on the disk. Those of its chunks that nobody uses can be removed from there.
+/// A stretch of a file that has bytes on the disk. Its unused chunks can be removed from the disk.
 pub struct CachedStretch {
     stretch: Stretch,
-    /// Chunks that nobody had verified since the mark before, neighbours together.
+    /// Chunks that no reader had verified since the mark before, as runs of neighbours.
     unused: Vec<Range<usize>>,
 }
 
@@ -583,8 +583,8 @@ impl CachedStretch {
         Some(CachedStretch { stretch, unused: Vec::new() })
     }
 
-    /// Marks its chunks as not verified, so that the next reader verifies them again. Returns the bytes of those on the disk
-    /// that nobody had verified since the mark before.
+    /// Marks its chunks as not verified, so that the next reader verifies them again. Chunks that no reader had verified
+    /// since the mark before are unused. Returns the bytes that these take on the disk.
     pub fn mark(&mut self) -> u64 {
         let Stretch { file, chunks } = &self.stretch;
         let is_unused = |chunk: usize| {
@@ -595,8 +595,8 @@ impl CachedStretch {
         self.unused.iter().map(|chunks| file.bytes_of(chunks).len() as u64).sum()
     }
 
-    /// Removes from the disk what nobody has verified since the mark before, nor since the last one. Nobody may hold
-    /// references to it from before. Returns the number of removed bytes.
+    /// Removes the unused chunks from the disk, except chunks that a reader has verified since. Nobody may hold references to
+    /// the others. Returns the number of removed bytes.
     pub fn remove_unused(&self) -> u64 {
         let file = &self.stretch.file;
         let _alone = file.removal.write().unwrap_or_else(PoisonError::into_inner);
@@ -613,7 +613,7 @@ impl CachedStretch {
     }
 }
 
-/// Those of some chunks of which something is true, neighbours together.
+/// The chunks of a range for which a test holds, as runs of neighbours.
 fn runs_of(chunks: Range<usize>, mut is_in: impl FnMut(usize) -> bool) -> Vec<Range<usize>> {
     let mut runs: Vec<Range<usize>> = Vec::new();
     for chunk in chunks.filter(|chunk| is_in(*chunk)) {

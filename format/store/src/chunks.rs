@@ -59,8 +59,7 @@ impl HostChunks {
 ///
 /// # Errors
 ///
-/// Bytes do not have their hash, which says nothing of those that nothing here proves; or they cannot be written. The right
-/// chunks beside them are written.
+/// Bytes are proved to be wrong, or cannot be written. The right chunks beside them are written.
 pub(crate) fn accept(part: &Missing, bytes: &[u8]) -> Result<Sent, Failure> {
     let sent = part.accept(bytes).map_err(|refused| Failure::Write {
         path: part.snapshot().join(part.path()),

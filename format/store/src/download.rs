@@ -62,7 +62,7 @@ pub struct Span {
 ///
 /// # Errors
 ///
-/// The system refuses.
+/// The file cannot be made or opened.
 pub fn make_target(
     directory: &Arc<Path>,
     verifier: Verifier,

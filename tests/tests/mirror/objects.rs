@@ -56,7 +56,8 @@ fn objects_link_to_the_published_snapshot_and_only_new_ones_are_fetched() {
     assert_eq!(states, 2, "each link keeps what the next takes over");
 
     // A damaged local object is fetched again. The directory also has an object of the older edition.
-    let damaged = files_below(&Edition::New.objects()).into_keys().next().unwrap();
+    let mut names = files_below(&Edition::New.objects()).into_keys();
+    let damaged = names.find(|name| name.ends_with(".object")).unwrap();
     let mut bytes = fs::read(objects.join(&damaged)).unwrap();
     bytes[10] ^= 1;
     fs::write(objects.join(&damaged), bytes).unwrap();
