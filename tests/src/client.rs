@@ -107,9 +107,19 @@ impl Connection {
         }
     }
 
-    /// Sends a request with headers (`name: value`), reads the reply and keeps the connection open.
+    /// Sends a request with headers (`name: value`), reads the reply and keeps the connection open. Connects again if the server
+    /// has closed the connection since the reply before: a test that compares for long lets it idle.
     #[track_caller]
     pub fn request(&mut self, method: &str, target: &str, headers: &[&str]) -> Response {
+        let stream = self.stream.get_ref();
+        stream.set_nonblocking(true).unwrap();
+        let is_closed = matches!(stream.peek(&mut [0]), Ok(0));
+        stream.set_nonblocking(false).unwrap();
+        if is_closed {
+            let own = stream.local_addr().unwrap().ip().to_string();
+            let server = stream.peer_addr().unwrap();
+            *self = Connection::open_from(&own, server);
+        }
         let raw = request(method, target, headers);
         self.send(raw.as_bytes()).unwrap();
         self.receive_to(method).unwrap_or_else(|error| panic!("{method} {target:?}: {error}"))
