@@ -77,8 +77,19 @@ pub fn random_value(
         Kind::Pmid => {
             identifier(rng, own, &["", "pmid:", "PMID:", "https://pubmed.ncbi.nlm.nih.gov/"])
         }
-        Kind::Award if chance(rng, 40) => own.map_or("G1".to_owned(), |own| openalex_id(rng, own)),
-        Kind::Plain | Kind::Award | Kind::Code => match own {
+        Kind::DoiBeginning => {
+            let own = own.map(|own| {
+                let bare = own.trim_start_matches("https://doi.org/");
+                let length = rng.below(bare.chars().count() + 1);
+                bare.chars().take(length).collect::<String>()
+            });
+            let own = own.filter(|own| !own.trim().is_empty());
+            identifier(rng, own.as_deref(), &["", "doi:", "https://doi.org/", "doi.org/"])
+        }
+        Kind::Award | Kind::Work if chance(rng, 40) => {
+            own.map_or("G1".to_owned(), |own| openalex_id(rng, own))
+        }
+        Kind::Plain | Kind::Award | Kind::Work | Kind::Code => match own {
             Some(own) => random_case(rng, own),
             None => pick_word(rng, &["nothing", "a", " ", "*", "article ", "%"]).to_owned(),
         },

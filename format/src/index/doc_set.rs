@@ -7,6 +7,7 @@ use crate::index::chunk_bits::{clear_rows, rows_in_chunk, set_rows};
 pub(crate) const SORTED_ROWS_MAX: usize = 16_384;
 
 /// A set of rows.
+#[derive(Clone)]
 pub(crate) enum DocSet {
     /// All rows of an entity with this many.
     All(u32),

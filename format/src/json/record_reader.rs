@@ -22,6 +22,8 @@ pub(crate) const POWERS_OF_TEN: [f64; 18] = [
 ];
 /// Stands for the power of ten of a number that is kept as eight bytes.
 pub(crate) const BINARY: u8 = 0xff;
+/// Added to the power of ten of a number that is rounded to single precision.
+pub(crate) const SINGLE: u8 = 0x80;
 /// Repeated texts of a record may have this many bytes more than its other texts.
 pub(crate) const REPEATED_BYTES_FREE: usize = 4_096;
 /// Months and days are digits of these bases in a date.
@@ -254,8 +256,9 @@ impl<'r> RecordReader<'r> {
                 Ok(f64::from_le_bytes(*bytes))
             }
             power => {
-                let power = POWERS_OF_TEN.get(usize::from(power)).ok_or(TOO_LARGE)?;
-                Ok(self.signed()? as f64 / power)
+                let divisor = POWERS_OF_TEN.get(usize::from(power & !SINGLE)).ok_or(TOO_LARGE)?;
+                let decimal = self.signed()? as f64 / divisor;
+                Ok(if power & SINGLE == 0 { decimal } else { f64::from(decimal as f32) })
             }
         }
     }

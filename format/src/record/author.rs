@@ -3,6 +3,7 @@
 use crate::json::record_reader::RecordReader;
 use crate::json::render::{JsonWriter, Render, Shape};
 use crate::record::declare::{object, record};
+use crate::record::derived;
 use crate::record::schema::{Describe, Schema};
 use crate::record::shared::*;
 use crate::record::stored::{StoredObject, wrapper};
@@ -11,7 +12,7 @@ use crate::storage::ReadError;
 
 object! {
     /// A person who wrote outputs.
-    Author {
+    Author derives derived::of_author {
         /// `HX_A` and a number.
         id: Id<AUTHOR>,
         /// ORCID profile in single records, ORCID iD as URL in lists.
@@ -20,6 +21,8 @@ object! {
         name: Option<String>,
         /// The longest form of the name.
         full_name: Option<String>,
+        /// The parts of the longest form, all null where `name_parts` gives them; null where they are not known.
+        @key name_parts: Option<NameParts>,
         /// Indexed outputs.
         outputs_count: Option<u64>,
         /// Citations received.
@@ -52,6 +55,18 @@ object! {
     AuthorIds {
         /// Number in Scopus.
         scopus: Option<String>,
+    }
+
+    /// The parts of a name.
+    NameParts {
+        /// First name.
+        first: Option<String>,
+        /// Middle names.
+        middle: Option<String>,
+        /// Last name.
+        last: Option<String>,
+        /// Suffix, such as junior.
+        suffix: Option<String>,
     }
 
     /// An institution and the years the author was there.
@@ -99,6 +114,23 @@ object! {
     }
 }
 
+/// The first, middle and last name and the suffix of a whole name, of which some may be empty. The last word is the last name.
+///
+/// ```text
+/// María Teresa Gómez Pérez    →  María, Teresa Gómez, Pérez, nothing
+/// Plato                       →  Plato, nothing, nothing, nothing
+/// ```
+pub fn name_parts(name: &str) -> [&str; 4] {
+    let name = name.trim();
+    let Some((first, rest)) = name.split_once(char::is_whitespace) else {
+        return [name, "", "", ""];
+    };
+    match rest.trim_start().rsplit_once(char::is_whitespace) {
+        Some((middle, last)) => [first, middle.trim_end(), last, ""],
+        None => [first, "", rest.trim_start(), ""],
+    }
+}
+
 /// The ORCID of an author: the profile in single records, the iD as a URL in lists.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AuthorOrcid(pub OrcidProfile);
@@ -119,3 +151,24 @@ by_shape!(AuthorOrcid, |from, writer| single OrcidProfile::render(from, writer),
     writer.orcid_url(id.text()?);
     Ok(())
 });
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_parts_of_a_name_are_its_first_and_last_word_and_those_between() {
+        for (name, parts) in [
+            (
+                "Mar\u{ed}a Teresa G\u{f3}mez P\u{e9}rez",
+                ["Mar\u{ed}a", "Teresa G\u{f3}mez", "P\u{e9}rez", ""],
+            ),
+            ("Ada Lovelace", ["Ada", "", "Lovelace", ""]),
+            (" Ada   King  Lovelace ", ["Ada", "King", "Lovelace", ""]),
+            ("Plato", ["Plato", "", "", ""]),
+            ("", ["", "", "", ""]),
+        ] {
+            assert_eq!(name_parts(name), parts, "{name}");
+        }
+    }
+}

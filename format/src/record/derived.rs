@@ -1,13 +1,14 @@
-//! Values that follow from several members of an output, for filters and groups alone.
+//! Values that follow from several members of a record, for filters and groups alone.
 //!
 //! A path of a key usually leads through members. Some keys need two members of the same element, such as the authors
-//! that are corresponding, or a number of elements. Each such value is a row of [`DERIVED`], whose name stands where a path
-//! does:
+//! that are corresponding, or a number of elements. Each such value is a row of [`OUTPUT_VALUES`] or [`AUTHOR_VALUES`], whose name stands
+//! where a path does:
 //!
 //! ```text
 //! best_oa_venue 2, additional_venues [{…}, {license: cc-by}]   →  best_oa_venue.license  cc-by
 //! authors [{id: A1, is_corresponding: true}, {id: A2}]         →  corresponding_authors.id  A1
 //!                                                                 authors.count  2
+//! full_name Ada King                                           →  full_name.last  King
 //! ```
 //!
 //! No record holds these values, so they cost no bytes in records.
@@ -16,15 +17,17 @@ use std::sync::LazyLock;
 
 use crate::entity::Entity;
 use crate::json::record_reader::RecordReader;
+use crate::record::author::{Author, NameParts, name_parts};
 use crate::record::gather::{Gather, Gathered, PathTree};
 use crate::record::output::{
-    Authorship, Output, PrimaryVenue, PrimaryVenueSource, Venue, VenueSource, is_keyword_id,
+    Authorship, Output, PrimaryVenue, PrimaryVenueSource, PrintedOrcid, Venue, VenueSource,
+    is_keyword_id,
 };
 use crate::record::schema::Schema;
 use crate::record::shared::*;
 use crate::record::source::SourceKind;
 use crate::record::stored::StoredObject;
-use crate::record::value::{Code, Ref, Table};
+use crate::record::value::{Code, Orcid, Ref, Table};
 use crate::storage::ReadError;
 
 /// The number of the first derived value in the path of a key. Members have lower numbers.
@@ -32,21 +35,45 @@ pub(super) const DERIVED_FROM: usize = 1 << 16;
 
 /// The places of an output's members.
 type Places<'r> = <Output as StoredObject>::Members<'r>;
+/// The places of an author's members.
+type PlacesOfAuthor<'r> = <Author as StoredObject>::Members<'r>;
 type Visit<'v, 'r> = &'v mut dyn FnMut(Gathered<'r>);
 
-/// A value that follows from several members.
-pub(super) struct Derived {
-    /// The path, or its beginning if the value is a reference.
-    pub name: &'static str,
-    /// Whether an output may have several values.
-    pub is_many: bool,
-    pub schema: Schema,
-    gather: for<'r> fn(&Places<'r>, Visit<'_, 'r>) -> Result<(), ReadError>,
+/// A value that follows from several members of a record of type `R`.
+pub(super) struct Derived<R: StoredObject> {
+    value: DerivedValue,
+    gather: for<'r> fn(&R::Members<'r>, Visit<'_, 'r>) -> Result<(), ReadError>,
 }
 
+/// Path and type of a derived value.
+pub(super) struct DerivedValue {
+    /// The path, or its beginning if the value is a reference.
+    pub name: &'static str,
+    /// Whether a record may have several values.
+    pub is_many: bool,
+    pub schema: Schema,
+}
+
+/// The derived values of the object with a name, which may be the record of an entity.
+pub(super) fn derived_values(object: &str) -> Vec<&'static DerivedValue> {
+    match object {
+        "Output" => OUTPUT_VALUES.iter().map(|derived| &derived.value).collect(),
+        "Author" => AUTHOR_VALUES.iter().map(|derived| &derived.value).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// The derived values of authors.
+static AUTHOR_VALUES: [Derived<Author>; 4] = [
+    one("full_name.first", Schema::Text, |of, visit| name_part(of, 0, visit)),
+    one("full_name.middle", Schema::Text, |of, visit| name_part(of, 1, visit)),
+    one("full_name.last", Schema::Text, |of, visit| name_part(of, 2, visit)),
+    one("full_name.suffix", Schema::Text, |of, visit| name_part(of, 3, visit)),
+];
+
 /// The derived values of outputs.
-pub(super) static DERIVED: [Derived; 19] = [
-    many("keywords.id", Schema::Text, keywords),
+static OUTPUT_VALUES: [Derived<Output>; 24] = [
+    many("keywords.id", Schema::Text, |of, visit| keywords(of, visit)),
     one("authors.count", INTEGER, |of, visit| count(of[AUTHORS], visit)),
     one("topics.count", INTEGER, |of, visit| count(of[TOPICS], visit)),
     one("authors.affiliations.count", INTEGER, |of, visit| {
@@ -68,6 +95,10 @@ pub(super) static DERIVED: [Derived; 19] = [
             true => each_value::<Affiliations>(author.affiliations, visit),
             false => Ok(()),
         })
+    }),
+    // Few outputs have assertions, so that groups read records.
+    many("institution_assertions", Schema::Reference(Entity::Institution), |of, visit| {
+        each_value::<Affiliations>(of[const { Output::index_of("institution_assertions") }], visit)
     }),
     one("has_references", Schema::Boolean, |of, visit| {
         let mut cites = of[CITES];
@@ -93,6 +124,16 @@ pub(super) static DERIVED: [Derived; 19] = [
         })?;
         visit(Gathered::Boolean(has_strings));
         Ok(())
+    }),
+    many("authors.raw_orcid", Schema::OrcidUrl, |of, visit| raw_orcids(of, visit)),
+    many("venues.landing_page_url", Schema::Text, |of, visit| {
+        each_venue(of, |_, venue| each_value::<Option<String>>(venue.landing_page_url, visit))
+    }),
+    one("best_oa_venue.landing_page_url", Schema::Text, |of, visit| {
+        best_venue(of, |venue| each_value::<Option<String>>(venue.landing_page_url, visit))
+    }),
+    one("best_oa_venue.raw_type", Schema::Code(Table::RawType), |of, visit| {
+        best_venue(of, |venue| each_value::<RawType>(venue.raw_type, visit))
     }),
     many("open_venues.version", Schema::Code(Table::Version), |of, visit| {
         each_venue(of, |_, venue| match is_true(venue.is_oa) {
@@ -133,26 +174,44 @@ const AUTHORS: usize = Output::index_of("authors");
 const TOPICS: usize = Output::index_of("topics");
 const CITES: usize = Output::index_of("cites");
 
-const fn one(
+const fn one<R: StoredObject>(
     name: &'static str,
     schema: Schema,
-    gather: for<'r> fn(&Places<'r>, Visit<'_, 'r>) -> Result<(), ReadError>,
-) -> Derived {
-    Derived { name, is_many: false, schema, gather }
+    gather: for<'r> fn(&R::Members<'r>, Visit<'_, 'r>) -> Result<(), ReadError>,
+) -> Derived<R> {
+    Derived { value: DerivedValue { name, is_many: false, schema }, gather }
 }
 
-const fn many(
+const fn many<R: StoredObject>(
     name: &'static str,
     schema: Schema,
-    gather: for<'r> fn(&Places<'r>, Visit<'_, 'r>) -> Result<(), ReadError>,
-) -> Derived {
-    Derived { name, is_many: true, schema, gather }
+    gather: for<'r> fn(&R::Members<'r>, Visit<'_, 'r>) -> Result<(), ReadError>,
+) -> Derived<R> {
+    Derived { value: DerivedValue { name, is_many: true, schema }, gather }
 }
 
 const INTEGER: Schema = Schema::Integer { signed: false, bits: 64 };
 
 /// Gathers the derived values of the output at `from`, whose paths begin with the numbers of their rows.
-pub(super) fn gather<'r>(
+pub(super) fn of_output<'r>(
+    from: RecordReader<'r>,
+    paths: &[(usize, PathTree)],
+    visit: &mut dyn FnMut(usize, Gathered<'r>),
+) -> Result<(), ReadError> {
+    gather(&OUTPUT_VALUES, from, paths, visit)
+}
+
+/// Gathers the derived values of the author at `from`.
+pub(super) fn of_author<'r>(
+    from: RecordReader<'r>,
+    paths: &[(usize, PathTree)],
+    visit: &mut dyn FnMut(usize, Gathered<'r>),
+) -> Result<(), ReadError> {
+    gather(&AUTHOR_VALUES, from, paths, visit)
+}
+
+fn gather<'r, R: StoredObject>(
+    all: &[Derived<R>],
     from: RecordReader<'r>,
     paths: &[(usize, PathTree)],
     visit: &mut dyn FnMut(usize, Gathered<'r>),
@@ -160,9 +219,9 @@ pub(super) fn gather<'r>(
     if paths.is_empty() {
         return Ok(());
     }
-    let places = Output::locate(&mut { from })?;
+    let places = R::locate(&mut { from })?;
     for (number, below) in paths {
-        let derived = number.checked_sub(DERIVED_FROM).and_then(|at| DERIVED.get(at));
+        let derived = number.checked_sub(DERIVED_FROM).and_then(|at| all.get(at));
         let derived = derived.ok_or(ReadError::Internal("a path leads to no member"))?;
         (derived.gather)(&places, &mut |value| {
             below.ends.iter().for_each(|end| visit(*end, value));
@@ -240,7 +299,63 @@ fn keywords<'r>(of: &Places<'r>, visit: Visit<'_, 'r>) -> Result<(), ReadError> 
     Ok(())
 }
 
+/// Visits the ORCID iDs that a work prints. The iD of an author who has it stands with the author alone.
+fn raw_orcids<'r>(of: &Places<'r>, visit: Visit<'_, 'r>) -> Result<(), ReadError> {
+    let mut printed = of[const { Output::index_of("raw_orcids") }];
+    if !printed.flag() {
+        return Ok(());
+    }
+    let mut of_authors: Vec<u64> = Vec::new();
+    for _ in 0..printed.count()? {
+        let members = PrintedOrcid::locate(&mut printed)?;
+        let mut own = members[const { PrintedOrcid::index_of("orcid") }];
+        match own.flag() {
+            true => visit(Gathered::Text(own.utf8()?)),
+            false => {
+                let mut author = members[const { PrintedOrcid::index_of("author") }];
+                of_authors.push(author.number()?);
+            }
+        }
+    }
+    let mut at = 0;
+    each_author(of, |author| {
+        at += 1;
+        match of_authors.contains(&(at - 1)) {
+            true => each_value::<Option<Orcid>>(author.orcid, visit),
+            false => Ok(()),
+        }
+    })
+}
+
+/// Visits a part of the longest name of an author.
+fn name_part<'r>(
+    of: &PlacesOfAuthor<'r>,
+    part: usize,
+    visit: Visit<'_, 'r>,
+) -> Result<(), ReadError> {
+    let mut given = of[const { Author::index_of("name_parts") }];
+    if !given.flag() {
+        return Ok(());
+    }
+    let mut texts = [None; 4];
+    for (text, mut at) in texts.iter_mut().zip(NameParts::locate(&mut given)?) {
+        if at.flag() {
+            *text = Some(at.utf8()?);
+        }
+    }
+    let mut name = of[const { Author::index_of("full_name") }];
+    let text = match texts.iter().all(Option::is_none) && name.flag() {
+        true => name_parts(name.utf8()?)[part],
+        false => texts[part].unwrap_or_default(),
+    };
+    if !text.is_empty() {
+        visit(Gathered::Text(text));
+    }
+    Ok(())
+}
+
 type Flag = Option<bool>;
+type RawType = Option<Code<{ Table::RawType as u8 }>>;
 type License = Option<Code<{ Table::License as u8 }>>;
 type Version = Option<Code<{ Table::Version as u8 }>>;
 type Affiliations = Option<Vec<Ref<INSTITUTION>>>;
@@ -249,6 +364,7 @@ type Countries = Option<Vec<Country>>;
 /// The places of the members of one author.
 struct AuthorPlaces<'r> {
     author: RecordReader<'r>,
+    orcid: RecordReader<'r>,
     affiliations: RecordReader<'r>,
     countries: RecordReader<'r>,
     is_corresponding: RecordReader<'r>,
@@ -267,6 +383,7 @@ fn each_author<'r>(
         let members = Authorship::locate(&mut authors)?;
         visit(AuthorPlaces {
             author: members[const { Authorship::index_of("author") }],
+            orcid: members[const { Authorship::index_of("orcid") }],
             affiliations: members[const { Authorship::index_of("affiliations") }],
             countries: members[const { Authorship::index_of("countries") }],
             is_corresponding: members[const { Authorship::index_of("is_corresponding") }],
@@ -280,12 +397,14 @@ fn each_author<'r>(
 struct VenuePlaces<'r> {
     is_primary: bool,
     is_oa: RecordReader<'r>,
+    landing_page_url: RecordReader<'r>,
     pdf_url: RecordReader<'r>,
     license: RecordReader<'r>,
     version: RecordReader<'r>,
     is_accepted: RecordReader<'r>,
     is_published: RecordReader<'r>,
     source: RecordReader<'r>,
+    raw_type: RecordReader<'r>,
 }
 
 /// The places of the members of a venue of either type.
@@ -295,12 +414,14 @@ macro_rules! venue_places {
         VenuePlaces {
             is_primary: $is_primary,
             is_oa: members[const { $venue::index_of("is_oa") }],
+            landing_page_url: members[const { $venue::index_of("landing_page_url") }],
             pdf_url: members[const { $venue::index_of("pdf_url") }],
             license: members[const { $venue::index_of("license") }],
             version: members[const { $venue::index_of("version") }],
             is_accepted: members[const { $venue::index_of("is_accepted") }],
             is_published: members[const { $venue::index_of("is_published") }],
             source: members[const { $venue::index_of("source") }],
+            raw_type: members[const { $venue::index_of("raw_type") }],
         }
     }};
 }

@@ -13,7 +13,7 @@
 
 use crate::entity::Entity;
 use crate::json::record_reader::RecordReader;
-use crate::record::derived::{DERIVED, DERIVED_FROM};
+use crate::record::derived::{DERIVED_FROM, derived_values};
 use crate::record::schema::{ObjectSchema, Schema, Shown};
 use crate::record::stored::{Stored, StoredObject};
 use crate::record::{AuthorOrcid, OrcidProfile, VenueMetrics, YearPrices};
@@ -248,13 +248,10 @@ fn follow_member(
     })
 }
 
-/// Looks up a value of an output that no member holds.
+/// Looks up a value of a record that no member holds.
 fn follow_derived(object: &ObjectSchema, names: &[&str]) -> Option<FoundPath> {
-    if object.name != "Output" {
-        return None;
-    }
     let path = names.join(".");
-    DERIVED.iter().enumerate().find_map(|(at, derived)| {
+    derived_values(object.name).into_iter().enumerate().find_map(|(at, derived)| {
         let rest = path.strip_prefix(derived.name)?;
         let rest: Vec<&str> = match rest.strip_prefix('.') {
             Some(rest) => rest.split('.').collect(),

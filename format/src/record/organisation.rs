@@ -27,6 +27,10 @@ object! {
         display_name_acronyms: Option<Vec<String>>,
         /// Other names.
         display_name_alternatives: Option<Vec<String>>,
+        /// Whether the institution is a system of systems, such as all universities of a state.
+        @key is_super_system: Option<bool>,
+        /// Numbers of the concepts of the record's outputs.
+        @key concepts: Option<Vec<u64>>,
         /// The institution and all its ancestors.
         @key lineage: Option<Vec<Ref<INSTITUTION>>>,
         /// Repositories run by the institution.

@@ -9,7 +9,7 @@ use crate::record::venue_metrics::VenueMetrics;
 
 object! {
     /// A scholarly work.
-    Output derives derived::gather {
+    Output derives derived::of_output {
         /// `HX_W` and a number.
         id: Id<OUTPUT>,
         /// DOI as URL.
@@ -36,16 +36,26 @@ object! {
         venues_count: Option<u64>,
         /// Type of work, for example article or preprint.
         kind as "type": Option<Code<{ Table::OutputType as u8 }>>,
+        /// Type of the work at Crossref.
+        @key type_crossref: Option<Code<{ Table::CrossrefType as u8 }>>,
         /// Index providers.
         indexed_in: Option<Vec<Code<{ Table::Index as u8 }>>>,
         /// Open-access status.
         open_access: Option<OpenAccess>,
         /// Authors in their order.
         authors: Option<Vec<Authorship>>,
+        /// The ORCID iDs that the work prints; null where there is none.
+        @key raw_orcids: Option<Vec<PrintedOrcid>>,
+        /// Institutions that assert that the work is theirs; null where there is none.
+        @key institution_assertions: Option<Vec<Ref<INSTITUTION>>>,
         /// Field-weighted citation impact.
         fwci: Option<f64>,
         /// Whether a full text is known.
         has_fulltext: Option<bool>,
+        /// Origin of the full text: pdf or ngrams.
+        @key fulltext_origin: Option<Code<{ Table::FulltextOrigin as u8 }>>,
+        /// The files that the producer has of the work.
+        @key has_content: Option<Content>,
         /// Citations received.
         cited_by_count: Option<u64>,
         /// Number of references cited by the work.
@@ -80,6 +90,10 @@ object! {
         keywords: Option<Vec<String>>,
         /// Ids of the keywords, in their order; null where `keyword_id` gives all of them.
         @key keyword_ids: Option<Vec<String>>,
+        /// Number of concepts, which records do not keep.
+        @key concepts_count: Option<u64>,
+        /// Ids of the data sets of the work, `HX_W` and a number; null where there is none.
+        @key datasets: Option<Vec<String>>,
         /// Abstract.
         @single abstract_text as "abstract": Option<LongText>,
         /// When the record changed.
@@ -124,6 +138,8 @@ object! {
         source: Option<PrimaryVenueSource>,
         /// The name of the source as the location prints it; null where the source has a name.
         @key raw_source_name: Option<String>,
+        /// The type of the work as the location prints it.
+        @key raw_type: Option<Code<{ Table::RawType as u8 }>>,
     }
 
     /// Another venue that holds a work.
@@ -146,6 +162,8 @@ object! {
         is_published: Option<bool>,
         /// The journal, repository or other source.
         source: Option<VenueSource>,
+        /// The type of the work as the location prints it.
+        @key raw_type: Option<Code<{ Table::RawType as u8 }>>,
     }
 
     /// The source of a primary venue.
@@ -164,6 +182,22 @@ object! {
         @flat source: Ref<SOURCE>,
         /// journal, repository or another type.
         kind as "type": SourceKind,
+    }
+
+    /// The files that the producer has of a work.
+    Content {
+        /// Whether there is a PDF.
+        pdf: Option<bool>,
+        /// Whether there is a text that Grobid made.
+        grobid_xml: Option<bool>,
+    }
+
+    /// An ORCID iD that a work prints.
+    PrintedOrcid {
+        /// The number of the author in the list of authors, from 0 on.
+        author: u64,
+        /// The iD; null where it is that of the author.
+        orcid: Option<Orcid>,
     }
 
     /// Open-access status.
@@ -244,6 +278,8 @@ object! {
         id: Option<i64>,
         /// Its name.
         name: Option<String>,
+        /// How well the work fits the goal, from 0 to 1.
+        @key score: Option<f64>,
     }
 
     /// A funder of a work, with the awards it gave.

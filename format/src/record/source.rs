@@ -69,6 +69,8 @@ object! {
         @single ids: SourceIds,
         /// Topics of the record's outputs.
         topics: Option<Vec<TopicShare>>,
+        /// Numbers of the concepts of the record's outputs.
+        @key concepts: Option<Vec<u64>>,
         /// Journal metrics.
         @single metrics: Option<Metrics>,
         /// DOAJ entry.

@@ -50,6 +50,9 @@ tables! {
     Provenance "provenance",
     Relationship "relationship",
     Role "role",
+    CrossrefType "Crossref type",
+    RawType "raw type",
+    FulltextOrigin "origin of a full text",
 }
 
 /// The number of an absent code.

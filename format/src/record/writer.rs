@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::vec::Drain;
 
 use crate::json::record_reader::{
-    BINARY, DAYS, DIGIT_BITS, MICROSECONDS, MONTHS, POWERS_OF_TEN, REPEATED_BYTES_FREE,
+    BINARY, DAYS, DIGIT_BITS, MICROSECONDS, MONTHS, POWERS_OF_TEN, REPEATED_BYTES_FREE, SINGLE,
 };
 
 use crate::record::slot::{Form, SlotNumber};
@@ -111,13 +111,21 @@ impl RecordWriter {
 
     /// Writes a number that may be fractional: as a decimal number where that is exact.
     pub(crate) fn float(&mut self, number: f64) {
+        // Producers that compute in single precision write 0.41 as 0.4099999964237213.
+        let single = number as f32;
+        let is_single = f64::from(single).to_bits() == number.to_bits();
         for (power, divisor) in (0..).zip(POWERS_OF_TEN) {
             let digits = (number * divisor).round();
-            if digits.abs() < EXACT_BELOW
-                && (digits / divisor).to_bits() == number.to_bits()
-                && digits.to_bits() != (-0.0f64).to_bits()
-            {
+            if digits.abs() >= EXACT_BELOW || digits.to_bits() == (-0.0f64).to_bits() {
+                continue;
+            }
+            let decimal = digits / divisor;
+            if decimal.to_bits() == number.to_bits() {
                 self.byte(power);
+                return self.signed(digits as i64);
+            }
+            if is_single && (decimal as f32).to_bits() == single.to_bits() {
+                self.byte(SINGLE | power);
                 return self.signed(digits as i64);
             }
         }

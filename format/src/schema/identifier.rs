@@ -12,7 +12,7 @@ use crate::entity::{CATALOG, Entity, parse_digits};
 use crate::text::fold::fold;
 
 /// A system of identifiers, which defines the accepted spellings.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scheme {
     /// Exactly as stored, except for ASCII case.
     Plain,
@@ -33,6 +33,8 @@ pub enum Scheme {
     /// Ids of awards, which are no records: `HX_` and `G` and a number, in the spellings of
     /// [`parse_record_id`].
     Award,
+    /// Ids of data sets, which need no record: `HX_` and `W` and a number, in the same spellings.
+    Dataset,
     /// Ids of keywords, or their names: compared in folded form, without a trailing parenthesis.
     Keyword,
 }
@@ -60,6 +62,9 @@ impl Scheme {
         if key == "funders.awards.id" {
             return Scheme::Award;
         }
+        if key == "datasets" {
+            return Scheme::Dataset;
+        }
         if key == "keywords.id" {
             return Scheme::Keyword;
         }
@@ -77,7 +82,7 @@ impl Scheme {
 
     fn prefixes(self) -> Prefixes {
         let (label, addresses): (_, &[_]) = match self {
-            Scheme::Plain | Scheme::Award | Scheme::Keyword => ("", &[]),
+            Scheme::Plain | Scheme::Award | Scheme::Dataset | Scheme::Keyword => ("", &[]),
             Scheme::Doi => ("doi:", &["doi.org/", "dx.doi.org/"]),
             Scheme::Orcid => ("orcid:", &["orcid.org/"]),
             Scheme::Ror => ("ror:", &["ror.org/"]),
@@ -95,8 +100,10 @@ impl Scheme {
 
     /// The form in which identifiers are compared: bare, in ASCII lower case.
     pub fn normal(self, text: &str) -> String {
-        if self == Scheme::Award {
-            return normal_award(text);
+        match self {
+            Scheme::Award => return normal_id(text, "awards/", 'g'),
+            Scheme::Dataset => return normal_id(text, "works/", 'w'),
+            _ => {}
         }
         if self == Scheme::Keyword {
             return normal_keyword(text);
@@ -122,7 +129,7 @@ impl Scheme {
     pub fn parse(self, text: &str) -> Option<String> {
         let normal = self.normal(text);
         let is_complete = match self {
-            Scheme::Plain | Scheme::Award | Scheme::Keyword => false,
+            Scheme::Plain | Scheme::Award | Scheme::Dataset | Scheme::Keyword => false,
             Scheme::Doi => is_doi(&normal),
             Scheme::Orcid => is_digit_groups(&normal, 4),
             Scheme::Ror => is_ror(&normal),
@@ -219,12 +226,12 @@ fn strip_ignoring_case<'t>(text: &'t str, prefix: &str) -> Option<&'t str> {
     start.eq_ignore_ascii_case(prefix).then(|| &text[prefix.len()..])
 }
 
-/// The normal form of an award's id, `hx_g12`; other texts are compared as they are.
-fn normal_award(text: &str) -> String {
+/// The normal form of an id that names no record here, `hx_g12` of an award; other texts are compared as they are.
+fn normal_id(text: &str, collection: &str, letter: char) -> String {
     let bare = strip_id_prefix(text).unwrap_or(text).to_ascii_lowercase();
-    let bare = bare.strip_prefix("awards/").unwrap_or(&bare);
-    match bare.strip_prefix('g').filter(|number| is_number(number)) {
-        Some(number) => format!("hx_g{number}"),
+    let bare = bare.strip_prefix(collection).unwrap_or(&bare);
+    match bare.strip_prefix(letter).filter(|number| is_number(number)) {
+        Some(number) => format!("hx_{letter}{number}"),
         None => text.to_ascii_lowercase(),
     }
 }

@@ -14,8 +14,8 @@ pub mod texts;
 pub use crate::schema::countries::Class;
 pub use crate::schema::identifier::{Scheme, parse_record_id, strip_id_prefix};
 pub use crate::schema::keys::{
-    Bound, Direction, Index, Key, Keys, Kind, Order, TermLists, Terms, Values, keys_of,
-    keys_of_legacy, keys_of_openalex,
+    Bound, Direction, Index, Key, Keys, Kind, Order, ScannedValues, TermLists, Terms, Values,
+    keys_of, keys_of_legacy, keys_of_openalex,
 };
 pub use crate::schema::layout::{schema_digits, schema_hash};
 pub use crate::schema::texts::{ANY_FIELD, FIELDS, Field, TextPaths, text_paths};

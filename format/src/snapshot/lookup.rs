@@ -5,11 +5,12 @@ use std::ops::Range;
 use crate::entity::{Entity, with_record};
 use crate::index::encoding::ReferenceLookup;
 use crate::index::term_lists::{Term, text_term};
+use crate::json::record_reader::RecordReader;
 use crate::json::render::{RecordBytes, RecordStore};
 use crate::record::{Gather, Gathered, PathTree};
 use crate::schema::Direction;
 use crate::snapshot::{LookupResult, Snapshot};
-use crate::storage::ReadError;
+use crate::storage::{ReadError, inflate, text_in};
 
 /// Looks up records and the rows of ids. A snapshot implements it, and so does the compiler for
 /// records that are not written yet.
@@ -56,6 +57,40 @@ pub trait RecordLookup: ReferenceLookup {
         row: u32,
         visit: &mut dyn FnMut(RecordBytes<'_>) -> Result<(), ReadError>,
     ) -> Result<(), ReadError>;
+}
+
+/// Gathers values as [`RecordLookup::gather`] does, with long texts as texts.
+///
+/// Cost: the decompression of the record's long texts, if the tree leads to one.
+///
+/// # Errors
+///
+/// If the row has no record, or its bytes are damaged.
+pub(crate) fn gather_texts(
+    lookup: &impl RecordLookup,
+    entity: Entity,
+    row: u32,
+    tree: &PathTree,
+    visit: &mut dyn FnMut(usize, Gathered<'_>),
+) -> Result<(), ReadError> {
+    lookup.record_bytes(entity, row, &mut |record| {
+        let mut from = RecordReader::new(record.packed)?;
+        let mut long: Vec<(usize, u32, u32)> = Vec::new();
+        let mut each = |end, value: Gathered<'_>| match value {
+            Gathered::LongText(offset, length) => long.push((end, offset, length)),
+            value => visit(end, value),
+        };
+        with_record!(entity, R => R::gather(&mut from, tree, &mut each))?;
+        if long.is_empty() {
+            return Ok(());
+        }
+        // The long texts of a record are one compressed frame.
+        let pool = inflate(record.long_texts)?;
+        for (end, offset, length) in long {
+            visit(end, Gathered::Text(text_in(&pool, offset, length)?));
+        }
+        Ok(())
+    })
 }
 
 impl ReferenceLookup for Snapshot {

@@ -62,6 +62,7 @@ pub use crate::snapshot::fetch::RenderRow;
 pub use crate::snapshot::files::{archive_path, archives, check_file_list};
 pub use crate::snapshot::lock::{ExclusiveLock, lock_exclusive};
 pub use crate::snapshot::lookup::RecordLookup;
+pub(crate) use crate::snapshot::lookup::gather_texts;
 pub use crate::snapshot::measure::RecordSizes;
 pub use crate::snapshot::open::{open_draft_archive, read_manifest};
 pub(crate) use crate::snapshot::suppressed::PrefixSummaries;

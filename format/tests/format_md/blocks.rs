@@ -134,6 +134,9 @@ fn tables() -> String {
         Provenance,
         Relationship,
         Role,
+        CrossrefType,
+        RawType,
+        FulltextOrigin,
     ];
     assert_eq!(tables.len(), TABLE_NAMES.len());
     let mut text = "number  name in layouts  contents\n".to_string();

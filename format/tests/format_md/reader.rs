@@ -262,6 +262,10 @@ impl<'a> Reader<'a> {
         match self.take() {
             [255] => f64::from_le_bytes(self.take()),
             [power @ 0..18] => self.signed() as f64 / 10f64.powi(power.into()),
+            [power @ 128..146] => {
+                let decimal = self.signed() as f64 / 10f64.powi(i32::from(power) - 128);
+                f64::from(decimal as f32)
+            }
             [other] => panic!("a number by the power {other}"),
         }
     }

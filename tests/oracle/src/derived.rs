@@ -11,7 +11,7 @@ use crate::Entry;
 /// Countries by continent, without those of few records.
 #[rustfmt::skip]
 const CONTINENTS: [(&str, &str); 7] = [
-    ("africa", "AO BF BI BJ BW CD CG CI CM CV DJ DZ EG ER ET GA GH GM GN GW KE LR LS LY MA MG ML MR MU MW MZ NA NE NG \
+    ("africa", "AO BF BI BJ BW CD CF CG CI CM CV DJ DZ EG ER ET GA GH GM GN GW KE LR LS LY MA MG ML MR MU MW MZ NA NE NG RE \
                 RW SC SD SL SN SO SS SZ TD TG TN TZ UG ZA ZM ZW"),
     ("antarctica", "AQ"),
     ("asia", "AE AF AM AZ BD BH BN BT CN CY GE HK ID IL IN IQ IR JO JP KG KH KP KR KW KZ LA LB LK MM MN MO MV MY NP OM \
@@ -51,7 +51,9 @@ pub fn add(entities: &mut BTreeMap<&'static str, Vec<Entry>>) {
                     let codes = known
                         .filter_map(|known| countries.get(known["id"].as_str()?).cloned())
                         .collect();
-                    of_countries("last_known_institutions", codes)
+                    let mut made = of_countries("last_known_institutions", codes);
+                    made.extend(parts_of_name(entry));
+                    made
                 }
                 "sources" => {
                     let mut made =
@@ -82,6 +84,30 @@ pub fn add(entities: &mut BTreeMap<&'static str, Vec<Entry>>) {
             entry.derived = made.into();
         }
     }
+}
+
+/// The parts of an author's longest name.
+fn parts_of_name(entry: &Entry) -> Map<String, Value> {
+    let given = &entry.unshown["name_parts"];
+    if given.is_null() {
+        return Map::new();
+    }
+    let name = entry.single["full_name"].as_str().unwrap_or_default();
+    let whole: Vec<&str> = name.split_whitespace().collect();
+    let members = ["first", "middle", "last", "suffix"];
+    let by_name = match &whole[..] {
+        _ if members.iter().any(|member| !given[*member].is_null()) => {
+            members.iter().map(|member| given[*member].clone()).collect()
+        }
+        [] => Vec::new(),
+        [first] => vec![json!(first)],
+        [first, middle @ .., last] => vec![json!(first), json!(middle.join(" ")), json!(last)],
+    };
+    let named = members.into_iter().zip(by_name);
+    named
+        .filter(|(_, part)| !part.is_null() && *part != "")
+        .map(|(name, part)| (format!("full_name.{name}"), part))
+        .collect()
 }
 
 fn list(value: &Value) -> Vec<&Value> {
@@ -122,6 +148,11 @@ fn output(entry: &Entry) -> Map<String, Value> {
         Some(at) => single["additional_venues"][at as usize - 1].clone(),
         None => Value::Null,
     };
+    let best_unshown = match unshown["best_oa_venue"].as_u64() {
+        Some(0) => &unshown["primary_venue"],
+        Some(at) => &unshown["additional_venues"][at as usize - 1],
+        None => &Value::Null,
+    };
     let codes: Vec<Value> = authors
         .iter()
         .flat_map(|author| list(&author["countries"]))
@@ -157,6 +188,15 @@ fn output(entry: &Entry) -> Map<String, Value> {
             .iter()
             .any(|version| **version == "acceptedVersion" || **version == "publishedVersion"),
         "is_in_open_repository": types.iter().any(|of| **of == "repository"),
+        "best_oa_venue.landing_page_url": best["landing_page_url"],
+        "best_oa_venue.raw_type": best_unshown["raw_type"],
+        "authors.raw_orcid": list(&unshown["raw_orcids"])
+            .into_iter()
+            .map(|printed| match &printed["orcid"] {
+                Value::Null => &authors[printed["author"].as_u64().unwrap_or_default() as usize]["orcid"],
+                own => own,
+            })
+            .collect::<Vec<_>>(),
         "best_oa_venue.source.id": best["source"]["id"],
         "best_oa_venue.source.type": best["source"]["type"],
         "best_oa_venue.license": best["license"],

@@ -300,8 +300,7 @@ pub(crate) fn best_oa_venue(dump: &Value) -> Value {
     let is_best = |location: &&Value| match (words(&best["id"]), words(&location["id"])) {
         (Some(best), Some(id)) => best == id,
         _ => {
-            let members =
-                "id is_oa landing_page_url pdf_url license version is_accepted is_published";
+            let members = "id is_oa landing_page_url pdf_url license version is_accepted is_published raw_type";
             let of_source = ["id", "display_name", "type"];
             members.split(' ').all(|member| best[member] == location[member])
                 && of_source
@@ -318,6 +317,36 @@ pub(crate) fn best_oa_venue(dump: &Value) -> Value {
     }
     let additional = additional_locations(dump).unwrap_or_default();
     additional.iter().position(is_best).map_or(Value::Null, |at| (at + 1).into())
+}
+
+/// The types of the additional venues as locations print them.
+pub(crate) fn raw_types(dump: &Value) -> Value {
+    let raw_type = |location: &Value| object([("raw_type", text(&location["raw_type"]))]);
+    match additional_locations(dump) {
+        Some(locations) => locations.into_iter().map(raw_type).collect(),
+        None => objects(&dump["alternate_host_venues"], |venue| {
+            let location = location_of(venue);
+            if has_value(&location) { raw_type(&location) } else { Value::Null }
+        }),
+    }
+}
+
+/// A list, or null for one without elements.
+pub(crate) fn unless_empty(list: Value) -> Value {
+    if list.as_array().is_some_and(Vec::is_empty) { Value::Null } else { list }
+}
+
+/// The ORCID iDs that authorships print, by the number of the author; without the iD of the author.
+pub(crate) fn raw_orcids(authorships: &Value) -> Value {
+    let authorships = authorships.as_array().into_iter().flatten();
+    let authorships = authorships.filter(|authorship| authorship.is_object());
+    let printed = authorships.enumerate().filter_map(|(at, authorship)| {
+        let printed = orcid_url(&authorship["raw_orcid"]);
+        let is_same = printed == orcid_url(&authorship["author"]["orcid"]);
+        let own = if is_same { Value::Null } else { printed.clone() };
+        (!printed.is_null()).then(|| object([("author", at.into()), ("orcid", own)]))
+    });
+    unless_empty(printed.collect())
 }
 
 pub(crate) fn charge(charge: &Value) -> Value {

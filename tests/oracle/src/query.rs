@@ -18,7 +18,7 @@
 mod atoms;
 mod autocomplete;
 mod days;
-mod fold;
+pub(crate) mod fold;
 mod grammar;
 mod ids;
 mod keys;

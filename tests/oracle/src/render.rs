@@ -8,13 +8,14 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::entity::{ALL, Entity};
-use crate::outputs::{best_oa_venue, charge, keyword_ids};
+use crate::entity::{ALL, Entity, prefixed};
+use crate::outputs::{best_oa_venue, charge, keyword_ids, raw_orcids, raw_types, unless_empty};
+use crate::query::fold::fold;
 use crate::settle::{Record, Records};
 use crate::taxonomy::{Sums, sum_outputs};
 use crate::values::{
-    coded, count, flag, fraction, id_text, list, object, object_or_null, objects, orcid_id, text,
-    texts, timestamp, words, year,
+    coded, count, flag, fraction, id_text, length, list, object, object_or_null, objects, orcid_id,
+    text, texts, timestamp, words, year,
 };
 
 /// Renders records and looks up the records that they refer to.
@@ -76,16 +77,59 @@ impl<'a> Renderer<'a> {
                 ("is_xpac", Value::from(dump["is_xpac"] == true)),
                 ("apc_list", charge(&dump["apc_list"])),
                 ("keyword_ids", keyword_ids(&dump["keywords"])),
+                ("type_crossref", text(&dump["type_crossref"])),
+                ("fulltext_origin", text(&dump["fulltext_origin"])),
+                (
+                    "has_content",
+                    object_or_null(&dump["has_content"], |has| {
+                        object([
+                            ("pdf", flag(&has["pdf"])),
+                            ("grobid_xml", flag(&has["grobid_xml"])),
+                        ])
+                    }),
+                ),
+                (
+                    "concepts_count",
+                    either(count(&dump["concepts_count"]), || length(&dump["concepts"])),
+                ),
+                (
+                    "datasets",
+                    unless_empty(list(&dump["datasets"], |given| {
+                        prefixed('W', given).map_or(Value::Null, Value::from)
+                    })),
+                ),
+                (
+                    "institution_assertions",
+                    unless_empty(
+                        self.references(Entity::Institutions, &dump["institution_assertions"]),
+                    ),
+                ),
+                ("raw_orcids", raw_orcids(&dump["authorships"])),
+                (
+                    "sustainable_development_goals",
+                    objects(&dump["sustainable_development_goals"], |goal| {
+                        object([("score", fraction(&goal["score"]))])
+                    }),
+                ),
+                (
+                    "primary_venue",
+                    object([("raw_type", text(&dump["primary_location"]["raw_type"]))]),
+                ),
+                ("additional_venues", raw_types(dump)),
                 ("references", self.outputs_referred_to(dump)),
             ]),
-            Entity::Authors => {
-                object([("ids", object([("scopus", scopus(&dump["ids"]["scopus"]))]))])
-            }
+            Entity::Authors => object([
+                ("ids", object([("scopus", scopus(&dump["ids"]["scopus"]))])),
+                ("name_parts", name_parts(dump)),
+            ]),
             Entity::Sources => object([
                 ("host_organization", self.host_id(&dump["host_organization"])),
                 ("ids", ids(dump, &["wikidata"])),
+                ("concepts", concepts(&dump["x_concepts"])),
             ]),
             Entity::Institutions => object([
+                ("is_super_system", flag(&dump["is_super_system"])),
+                ("concepts", concepts(&dump["x_concepts"])),
                 (
                     "lineage",
                     list(&dump["lineage"], |given| self.ancestor_of_institution(given, dump)),
@@ -518,4 +562,38 @@ fn last_part(given: &Value) -> Value {
         Value::String(text) => text.rsplit('/').next().unwrap_or_default().into(),
         other => other,
     }
+}
+
+/// The numbers of concepts, which stand behind the `C` of their ids.
+fn concepts(given: &Value) -> Value {
+    objects(given, |concept| {
+        let id = words(&concept["id"]).unwrap_or_default();
+        let digits = id.rsplit('/').next().unwrap_or_default().trim_start_matches(['C', 'c']);
+        digits.parse::<u64>().map_or(Value::Null, Value::from)
+    })
+}
+
+/// The parts of the longest name as lines give them; null where they are its first and last word and those between.
+fn name_parts(dump: &Value) -> Value {
+    object_or_null(&dump["parsed_longest_name"], |parts| {
+        let given: Vec<String> = ["first", "middle", "last", "suffix"]
+            .iter()
+            .map(|part| words(&parts[*part]).unwrap_or_default())
+            .collect();
+        let name = words(&dump["full_name"]).or_else(|| words(&dump["longest_name"]));
+        let whole: Vec<String> =
+            name.unwrap_or_default().split_whitespace().map(str::to_owned).collect();
+        let by_name = match &whole[..] {
+            [] => [String::new(), String::new(), String::new()],
+            [first] => [first.clone(), String::new(), String::new()],
+            [first, middle @ .., last] => [first.clone(), middle.join(" "), last.clone()],
+        };
+        let is_same = given[3].is_empty()
+            && given.iter().zip(&by_name).all(|(one, other)| fold(one) == fold(other));
+        let named = ["first", "middle", "last", "suffix"].into_iter().zip(given);
+        object(named.map(|(name, part)| {
+            let is_known = !(is_same && !whole.is_empty() || part.is_empty());
+            (name, if is_known { part.into() } else { Value::Null })
+        }))
+    })
 }

@@ -187,6 +187,7 @@ fn an_id_has_at_most_19_digits() {
 fn members_that_only_exports_have_come_from_the_line() {
     let workspace = Workspace::new();
     let charge = json!({"value": 1000, "currency": "EUR", "value_usd": 1100, "provenance": "doaj"});
+    let ada = "https://orcid.org/0000-0002-1825-0097";
     let keyword = |id: &str, name: &str| match id {
         "" => json!({"keyword": name}),
         id => json!({"id": format!("https://openalex.org/keywords/{id}"), "display_name": name}),
@@ -198,9 +199,19 @@ fn members_that_only_exports_have_come_from_the_line() {
                 "id": "W1",
                 "ids": {"pmcid": "https://www.ncbi.nlm.nih.gov/pmc/articles/4436856"},
                 "authorships": [
-                    {"author": {"id": "A1", "display_name": "Ada"}, "raw_author_name": "A. Example"},
-                    {"author": {"id": "A2", "display_name": "Bo"}},
+                    {
+                        "author": {"id": "A1", "display_name": "Ada", "orcid": ada},
+                        "raw_author_name": "A. Example",
+                        "raw_orcid": ada,
+                    },
+                    {"author": {"id": "A2", "display_name": "Bo"}, "raw_orcid": "0000-0002-1694-233X"},
                 ],
+                "type_crossref": "journal-article",
+                "fulltext_origin": "pdf",
+                "has_content": {"pdf": true, "grobid_xml": false},
+                "institution_assertions": [{"id": "I1", "display_name": "Institute"}],
+                "datasets": ["https://openalex.org/W7"],
+                "concepts": [{"id": "C1"}, {"id": "C2"}],
                 "apc_list": charge,
                 "keywords": [
                     keyword("scheme", "Scheme (mathematics)"),
@@ -211,20 +222,39 @@ fn members_that_only_exports_have_come_from_the_line() {
             json!({
                 "ids": {"mag": null, "pmcid": "4436856"},
                 "authors": [{"raw_author_name": "A. Example"}, {}],
+                "raw_orcids": [
+                    {"author": 0, "orcid": null},
+                    {"author": 1, "orcid": "https://orcid.org/0000-0002-1694-233X"},
+                ],
+                "type_crossref": "journal-article",
+                "fulltext_origin": "pdf",
+                "has_content": {"pdf": true, "grobid_xml": false},
+                "institution_assertions": [{"id": "HX_I1", "name": "Institute"}],
+                "datasets": ["HX_W7"],
+                "concepts_count": 2,
                 "apc_list": charge,
                 "keyword_ids": ["scheme", "cutoff", "cell-dead"],
             }),
         ),
         (
             "authors",
-            json!({"id": "A1", "display_name": "Ada", "ids": {"scopus": "http://www.scopus.com/inward/authorDetails.url?authorID=7005&partnerID=M"}}),
-            json!({"ids": {"scopus": "7005"}}),
+            json!({
+                "id": "A1", "display_name": "Ada", "longest_name": "Ada King Noel Lovelace",
+                "parsed_longest_name": {"first": "ada", "middle": "king", "last": "noel lovelace", "suffix": ""},
+                "ids": {"scopus": "http://www.scopus.com/inward/authorDetails.url?authorID=7005&partnerID=M"},
+            }),
+            json!({
+                "ids": {"scopus": "7005"},
+                "name_parts": {"first": "ada", "middle": "king", "last": "noel lovelace", "suffix": null},
+            }),
         ),
         (
             "sources",
             json!({"id": "S1", "display_name": "Journal", "host_organization": "https://openalex.org/P9",
-                   "host_organization_name": "Press", "ids": {"wikidata": "https://www.wikidata.org/entity/Q1"}}),
+                   "host_organization_name": "Press", "ids": {"wikidata": "https://www.wikidata.org/entity/Q1"},
+                   "x_concepts": [{"id": "https://openalex.org/C41008148"}, {"id": "C5"}, {"id": "x"}]}),
             json!({
+                "concepts": [41008148, 5],
                 "host_organization": "HX_P9",
                 "ids": {"mag": null, "openalex": "https://openalex.org/S1", "wikidata": "https://www.wikidata.org/entity/Q1"},
             }),
@@ -233,10 +263,13 @@ fn members_that_only_exports_have_come_from_the_line() {
             "institutions",
             json!({
                 "id": "I1", "display_name": "Institute", "lineage": ["I1", "https://openalex.org/I8", "I9"],
+                "is_super_system": true, "x_concepts": [{"id": "https://openalex.org/C5"}],
                 "associated_institutions": [{"id": "I8", "display_name": "Parent", "relationship": "parent"}],
                 "ids": {"wikidata": "https://www.wikidata.org/wiki/Q2", "mag": 7},
             }),
             json!({
+                "is_super_system": true,
+                "concepts": [5],
                 "lineage": [
                     {"id": "HX_I1", "name": "Institute"},
                     {"id": "HX_I8", "name": "Parent"},

@@ -2,6 +2,7 @@
 //! what real clients ask.
 
 mod clients;
+mod keys;
 mod listener;
 mod properties;
 mod queries;

@@ -11,16 +11,16 @@ use crate::openalex::serve;
 
 /// How many properties a list answers as filters, as groups, and as sorts by numbers and dates.
 const ANSWERED: [(&str, [usize; 3]); 10] = [
-    ("works", [134, 109, 13]),
-    ("authors", [28, 21, 5]),
-    ("sources", [38, 24, 11]),
-    ("institutions", [22, 17, 5]),
-    ("topics", [9, 5, 2]),
-    ("publishers", [17, 12, 6]),
-    ("funders", [18, 13, 6]),
-    ("domains", [7, 3, 2]),
-    ("fields", [8, 4, 2]),
-    ("subfields", [9, 5, 2]),
+    ("works", [155, 131, 13]),
+    ("authors", [32, 27, 5]),
+    ("sources", [39, 27, 11]),
+    ("institutions", [24, 21, 5]),
+    ("topics", [9, 6, 2]),
+    ("publishers", [17, 14, 6]),
+    ("funders", [18, 15, 6]),
+    ("domains", [7, 4, 2]),
+    ("fields", [8, 5, 2]),
+    ("subfields", [9, 6, 2]),
 ];
 
 /// A property of a list.

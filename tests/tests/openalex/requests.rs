@@ -405,6 +405,7 @@ fn small_lists_count_the_values_that_records_have() {
     let lists = [
         ("keywords", "works", "keywords.id"),
         ("types", "works", "type"),
+        ("work-types", "works", "type"),
         ("languages", "works", "language"),
         ("countries", "works", "institutions.country_code"),
         ("continents", "works", "institutions.continent"),
@@ -436,8 +437,31 @@ fn small_lists_count_the_values_that_records_have() {
         }
     }
     assert_eq!(connection.get("/openalex/types/none-such").status, 404);
-    let refused = connection.get("/openalex/types?filter=works_count:%3E1");
+    let refused = connection.get("/openalex/types?filter=cited_by_count:%3E1");
     assert_eq!(refused.status, 400, "{}", refused.text());
+    let all = get(&mut connection, "/openalex/types?per_page=200");
+    let most = all["results"][0]["works_count"].as_u64().unwrap();
+    let used = |least: u64| {
+        let results = all["results"].as_array().unwrap().iter();
+        results.filter(|entry| entry["works_count"].as_u64().unwrap() >= least).count() as u64
+    };
+    for least in [1, 2, most, most + 1] {
+        let target = format!("/openalex/types?filter=works_count:%3E{}&per_page=1", least - 1);
+        let page = get(&mut connection, &target);
+        assert_eq!(page["meta"]["count"], used(least), "{target}");
+        let on_page = page["results"].as_array().unwrap();
+        assert_eq!(on_page.len() as u64, used(least).min(1), "{target}");
+        assert!(on_page.iter().all(|entry| *entry == all["results"][0]), "{target}");
+    }
+    let found = get(&mut connection, "/openalex/types?filter=id:types/article|book,id:!book");
+    assert_eq!(found["meta"]["count"], 1);
+    assert_eq!(found["results"][0]["display_name"], "article");
+    let found = get(&mut connection, "/openalex/countries?search=united&per_page=200");
+    let found = found["results"].as_array().unwrap();
+    assert!(!found.is_empty());
+    for entry in found {
+        assert!(entry["display_name"].as_str().unwrap().contains("United"), "{entry}");
+    }
     let least = get(&mut connection, "/openalex/types?sort=works_count:asc&select=works_count");
     let counts: Vec<_> = least["results"].as_array().unwrap().iter().collect();
     assert!(counts.iter().all(|entry| entry.as_object().unwrap().len() == 1), "{least}");

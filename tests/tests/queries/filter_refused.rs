@@ -11,7 +11,7 @@ const NO_EXPRESSION: &str = "an expression is empty; write `key:value`, with one
 const CONTROL: &str = "holds a control character";
 const ESCAPE: &str = "is no percent-encoded UTF-8; a `%` itself is written `%25`";
 const TWICE: &str = "is given twice; give it once";
-const UNKNOWN: &str = "is no filter key of /outputs; there are 158, among them `id`, `name`, `doi`, `title`, \
+const UNKNOWN: &str = "is no filter key of /outputs; there are 180, among them `id`, `name`, `doi`, `title`, \
      `year`, `date`, `cites`, `fwci`, `type`, `is_oa`, `is_xpac`, `has_doi`";
 const OF_DOMAINS: &str = "is no filter key of /domains; there are `id`, `name`, `name.search`, \
      `updated_date`, `created_date`, `from_updated_date`, `to_updated_date`, `from_created_date`, \
@@ -38,7 +38,7 @@ const REFUSED: &[RefusedQuery<'_>] = &[
         &[(
             "filter",
             "__proto__",
-            "is no filter key of /outputs; there are 158, among them `is_paratext`, `doi`, \
+            "is no filter key of /outputs; there are 180, among them `is_paratext`, `doi`, \
                  `title`, `year`, `date`, `to_date`, `cites`, `type`, `is_oa`, `has_doi`, \
                  `has_orcid`, `topics.id`",
         )],
@@ -175,7 +175,7 @@ const REFUSED: &[RefusedQuery<'_>] = &[
             (
                 "filter",
                 "colour",
-                "is no filter key of /outputs; there are 158, among them `doi`, `year`, \
+                "is no filter key of /outputs; there are 180, among them `doi`, `year`, \
                  `cites`, `is_oa`, `id`, `name`, `title`, `date`, `to_date`, `fwci`, `type`, \
                  `is_xpac`",
             ),

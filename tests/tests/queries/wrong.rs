@@ -48,7 +48,7 @@ const WRONG: &[&str] = &[
     "search=a&search=a",
     "per_page=11&filter={f}:null",
     "page=0&sort={s}",
-    "group_by={s}",
+    "group_by=name.search",
     "select={f}",
 ];
 

@@ -12,6 +12,8 @@ use pinakes_tests::values::{percent_encode, pick};
 use pinakes_tests::{SeededRng, library, real_sample, sample};
 use serde_json::Value;
 
+/// A stream holds at least this many groups of texts with numbers.
+const STREAMED_MIN: usize = 20_000;
 /// Parameters of a page of groups.
 const PAGE: &str = "per_page=10";
 
@@ -84,12 +86,14 @@ impl Comparison<'_> {
 
     /// Compares the numbers of groups, and the page of groups with the streams of all.
     fn check_group_numbers(&mut self, route: &str, query: &str, key: &Key, of: &Key) {
-        if self.lists.groups(route, query, &[key]).is_err() {
-            return;
-        }
+        let Ok(expected) = self.lists.groups(route, query, &[key]) else { return };
         self.connection = self.server.connect();
         let target = format!("/{route}?{query}&group_by={}&of={}", key.name, of.name);
         let response = self.connection.get(&format!("{target}&format=ndjson"));
+        if expected.len() > STREAMED_MIN && response.status == 400 {
+            assert!(response.text().contains("fit into the memory"), "{}", response.text());
+            return;
+        }
         assert_eq!(response.status, 200, "{target}: {}", response.text());
         let lines: Vec<Value> =
             response.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -261,8 +265,14 @@ fn compare(inputs: &[PathBuf], random: usize, seed: u64) {
         let is_number = |key: &&Key| matches!(key.kind, Kind::Integer | Kind::Fraction);
         let has_order = |key: &&Key| {
             // Of lists, and of numbers that nothing is sorted by.
-            let is_other =
-                ["affiliations.years", "sustainable_development_goals.id", "apc_prices.price"];
+            let is_other = [
+                "affiliations.years",
+                "sustainable_development_goals.id",
+                "sustainable_development_goals.score",
+                "apc_prices.price",
+                "concepts.id",
+                "concepts_count",
+            ];
             !is_other.contains(&key.name)
                 && !key.name.starts_with("apc_list")
                 && (!key.name.ends_with(".count") || key.name == "references.count")

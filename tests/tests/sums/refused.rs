@@ -54,11 +54,11 @@ fn wrong_groups_and_statistics_are_rejected_with_a_hint() {
         "is nothing /outputs is grouped by; did you mean `authors.id`?",
     );
     check(
-        "/topics?group_by=name",
+        "/topics?group_by=updated_date",
         "group_by",
-        "name",
-        "is a text, and nothing is grouped by it; there are `subfield.id`, `field.id`, \
-         `domain.id`, `outputs_count`, `cited_by_count`",
+        "updated_date",
+        "is a date, and nothing is grouped by it; there are `id`, `name`, `keywords`, `subfield.id`, \
+         `field.id`, `domain.id`, `outputs_count`, `cited_by_count`",
     );
     check(
         "/outputs?group_by=type,type",

@@ -1,7 +1,10 @@
 //! Authors.
 
 use pinakes_format::entity::Entity;
-use pinakes_format::record::{Affiliation, Author, AuthorIds, AuthorOrcid, Id, OrcidProfile};
+use pinakes_format::record::{
+    Affiliation, Author, AuthorIds, AuthorOrcid, Id, NameParts, OrcidProfile, name_parts,
+};
+use pinakes_format::text::fold::fold;
 
 use crate::frontend::openalex::OpenAlexRecord;
 use crate::frontend::openalex::shared::*;
@@ -19,6 +22,7 @@ members! {
         display_name: MaybeText<'a>,
         full_name: MaybeText<'a>,
         longest_name: MaybeText<'a>,
+        parsed_longest_name: MaybeObject<RawNameParts<'a>>,
         works_count: MaybeNumber,
         cited_by_count: MaybeNumber,
         last_known_institutions: MaybeList<MaybeObject<RawReference<'a>>>,
@@ -37,6 +41,13 @@ members! {
     struct RawAffiliation<'a> {
         institution: MaybeObject<RawReference<'a>>,
         years: MaybeList<MaybeNumber>,
+    }
+
+    struct RawNameParts<'a> {
+        first: MaybeText<'a>,
+        middle: MaybeText<'a>,
+        last: MaybeText<'a>,
+        suffix: MaybeText<'a>,
     }
 
     struct RawAuthorIds<'a> {
@@ -59,7 +70,8 @@ impl OpenAlexRecord for Author {
                 .filter(|id| !id.is_empty())
                 .map(|id| AuthorOrcid(OrcidProfile { id, ..OrcidProfile::default() })),
             name: raw.display_name.to_owned(),
-            full_name: raw.full_name.to_owned().or_else(|| raw.longest_name.to_owned()),
+            full_name: raw.longest().map(str::to_owned),
+            name_parts: raw.parsed_longest_name.0.as_ref().map(|parts| parts.of(raw.longest())),
             outputs_count: raw.works_count.count(diagnostics),
             cited_by_count: raw.cited_by_count.count(diagnostics),
             last_known_institutions: raw.last_known(segment, diagnostics),
@@ -75,7 +87,29 @@ impl OpenAlexRecord for Author {
     }
 }
 
+impl RawNameParts<'_> {
+    /// The parts of the longest name; none where the name gives the same.
+    fn of(&self, name: Option<&str>) -> NameParts {
+        let given = [&self.first, &self.middle, &self.last, &self.suffix];
+        let given = given.map(|part| part.as_str().unwrap_or_default());
+        let follow = name.is_some_and(|name| {
+            given.iter().zip(name_parts(name)).all(|(given, part)| fold(given) == fold(part))
+        });
+        if follow {
+            return NameParts::default();
+        }
+        let [first, middle, last, suffix] =
+            given.map(|part| (!part.is_empty()).then(|| part.to_owned()));
+        NameParts { first, middle, last, suffix }
+    }
+}
+
 impl RawAuthor<'_> {
+    /// The longest name, which has two names among dumps.
+    fn longest(&self) -> Option<&str> {
+        self.full_name.as_str().or(self.longest_name.as_str())
+    }
+
     fn last_known<const E: u8>(
         &self,
         segment: &mut SegmentBuilder,

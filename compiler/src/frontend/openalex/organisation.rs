@@ -15,8 +15,8 @@ use crate::frontend::reader::{BadRecord, Identity, LineReader};
 use crate::object::SegmentBuilder;
 use crate::read::institution_types::provisional_id;
 use crate::read::{
-    Diagnostics, MaybeId, MaybeList, MaybeNumber, MaybeObject, MaybeText, identifier, members,
-    parse_reference, times,
+    Diagnostics, MaybeBool, MaybeId, MaybeList, MaybeNumber, MaybeObject, MaybeText, identifier,
+    members, parse_reference, times,
 };
 
 members! {
@@ -31,6 +31,8 @@ members! {
         image_thumbnail_url: MaybeText<'a>,
         display_name_acronyms: MaybeList<MaybeText<'a>>,
         display_name_alternatives: MaybeList<MaybeText<'a>>,
+        is_super_system: MaybeBool,
+        x_concepts: MaybeList<MaybeObject<RawConcept<'a>>>,
         lineage: MaybeList<MaybeId<'a>>,
         repositories: MaybeList<MaybeObject<RawReference<'a>>>,
         works_count: MaybeNumber,
@@ -91,6 +93,8 @@ impl OpenAlexRecord for Institution {
             image_thumbnail_url: raw.image_thumbnail_url.to_owned(),
             display_name_acronyms: texts(&raw.display_name_acronyms),
             display_name_alternatives: texts(&raw.display_name_alternatives),
+            is_super_system: raw.is_super_system.0,
+            concepts: concepts(&raw.x_concepts),
             lineage: raw.lineage.filter_map(|id| {
                 let id = parse_reference(Entity::Institution, id, diagnostics)?;
                 Some(segment.reference(Some(id), raw.name_of(id)))

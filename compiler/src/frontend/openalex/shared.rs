@@ -189,6 +189,21 @@ pub fn topic_shares(
     })
 }
 
+members! {
+    /// A concept of a work, or of a record's outputs.
+    pub struct RawConcept<'a> {
+        id: MaybeId<'a>,
+    }
+}
+
+/// The numbers of concepts, `https://openalex.org/C41008148`.
+pub fn concepts(raw: &MaybeList<MaybeObject<RawConcept<'_>>>) -> Option<Vec<u64>> {
+    raw.filter_map(|concept| {
+        let id = identifier::last_part(concept.0.as_ref()?.id.0.as_str()?);
+        id.strip_prefix(['C', 'c'])?.parse().ok()
+    })
+}
+
 pub fn texts(raw: &MaybeList<MaybeText<'_>>) -> Option<Vec<String>> {
     raw.filter_map(MaybeText::to_owned)
 }

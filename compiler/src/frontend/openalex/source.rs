@@ -51,6 +51,7 @@ members! {
         ids: MaybeObject<RawIds<'a>>,
         topics: MaybeList<MaybeObject<RawTopicCount<'a>>>,
         topic_share: MaybeList<MaybeObject<RawTopicShare<'a>>>,
+        x_concepts: MaybeList<MaybeObject<RawConcept<'a>>>,
         updated_date: MaybeText<'a>,
         created_date: MaybeText<'a>,
     }
@@ -165,6 +166,7 @@ impl OpenAlexRecord for Source {
                 wikidata: raw.ids.id(|ids| &ids.wikidata),
             },
             topics: topic_shares(&raw.topics, &raw.topic_share, segment, diagnostics),
+            concepts: concepts(&raw.x_concepts),
             // Side tables fill these.
             metrics: None,
             doaj: None,

@@ -53,7 +53,7 @@ pub use crate::query::groups::value::GroupValue;
 const GROUPS_STREAMED_MAX: usize = 1 << 20;
 /// How many groups the numbers of one key take the memory of.
 const NUMBERS_WEIGHT: usize = 8;
-/// Bytes of a value that is no row, about.
+/// Bytes of a value that is no row and no longer text, about.
 const VALUE_BYTES: usize = 128;
 
 /// The groups of a query.
@@ -259,6 +259,14 @@ impl<'s> CountedGroups<'s> {
     }
 }
 
+/// Bytes of a value in memory, about.
+fn bytes_of(value: &GroupValue) -> usize {
+    VALUE_BYTES.max(match value {
+        GroupValue::Text(text) => text.len() + VALUE_BYTES / 2,
+        _ => 0,
+    })
+}
+
 /// All groups of a query in order, which are named one by one.
 pub struct GroupList {
     groups: Vec<CodeGroup>,
@@ -326,7 +334,7 @@ impl GroupList {
             self.numbers.iter().map(|of| of.len() * size_of::<GroupNumbers>() + 24).sum();
         let values = self.tables.iter().map(|table| match table {
             ValueTable::Rows(_) => 0,
-            ValueTable::Values(values) => values.len() * VALUE_BYTES,
+            ValueTable::Values(values) => values.values().map(bytes_of).sum(),
         });
         self.groups.len() * size_of::<CodeGroup>() + numbers + values.sum::<usize>()
     }

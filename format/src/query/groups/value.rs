@@ -12,6 +12,8 @@ pub enum GroupValue {
     Boolean(bool),
     /// An integer.
     Integer(i64),
+    /// A number, possibly fractional.
+    Number(f64),
     /// A record, or an unresolved reference.
     Record {
         /// Its entity.
@@ -23,6 +25,6 @@ pub enum GroupValue {
     },
     /// The number of a code.
     Code(u32),
-    /// An identifier in another system.
+    /// A text, or an identifier in another system.
     Text(String),
 }

@@ -6,6 +6,7 @@ use crate::entity::Entity;
 use crate::index::doc_set::DocSet;
 use crate::index::kept_sets::CountedSet;
 use crate::query::page::first_page::FirstPage;
+use crate::query::page::scan::is_scanned;
 use crate::query::page::set_key::SetKey;
 use crate::query::page::sorted_page::{DirectedOrder, MatchingSet, NamedSet, PageFinder};
 use crate::query::parse::query::Query;
@@ -183,7 +184,11 @@ impl Query {
         deadline: Deadline<'_>,
     ) -> Result<RankedPage, QueryError> {
         // The search finds and orders the records; the other expressions are a set in which the search looks them up.
-        let others = self.without_search();
+        // If records are read, those that the search leaves are few.
+        let others = match self.filter.iter().any(is_scanned) {
+            true => self.clone(),
+            false => self.without_search(),
+        };
         let find = |filter: Option<&DocSet>, page| {
             search.ranked_page(snapshot, self.entity, filter, page, deadline)
         };

@@ -5,6 +5,7 @@ pub(super) mod first_page;
 pub(super) mod predicate;
 pub(super) mod resolve;
 pub(super) mod row_cursor;
+pub(super) mod scan;
 pub(super) mod set_key;
 pub(super) mod sorted_page;
 pub(super) mod walk;

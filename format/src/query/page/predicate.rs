@@ -25,8 +25,10 @@ use crate::query::rows::versions::VersionKey;
 use crate::query::search::RecordTexts;
 use crate::record::{Gathered, PathTarget, PathTree};
 use crate::schema::keys::PathUse;
-use crate::schema::{Class, Direction, Index, Keys, Terms, keys_of, text_paths};
-use crate::snapshot::RecordLookup;
+use crate::schema::{
+    Class, Direction, Index, Keys, ScannedValues, Terms, Values, keys_of, text_paths,
+};
+use crate::snapshot::{RecordLookup, gather_texts};
 use crate::storage::ReadError;
 use crate::text::fold::{fold, has_word};
 
@@ -88,6 +90,8 @@ enum Matcher {
     Words(Vec<String>),
     /// True if the texts of the record match.
     Search(Arc<Search>),
+    /// True if an identifier begins with this text, in the normal form of the scheme.
+    Beginning(String),
 }
 
 /// The state of a condition after some values of a record.
@@ -129,11 +133,16 @@ impl Predicate {
         let mut states: Vec<MatchState> =
             self.conditions.iter().map(Condition::initial_state).collect();
         let mut outcome = Ok(());
-        lookup.gather(self.entity, row, &self.tree, &mut |end, value| {
+        let mut update = |end, value: Gathered<'_>| {
             if outcome.is_ok() {
                 outcome = self.update(lookup, end, value, &mut states);
             }
-        })?;
+        };
+        let is_scanned = |condition: &Condition| matches!(condition.index, Index::Scanned { .. });
+        match self.conditions.iter().any(is_scanned) {
+            true => gather_texts(lookup, self.entity, row, &self.tree, &mut update)?,
+            false => lookup.gather(self.entity, row, &self.tree, &mut update)?,
+        }
         outcome?;
         self.match_texts(lookup, row, &mut states)?;
         let id = lookup.row_id(self.entity, row)?;
@@ -400,6 +409,31 @@ impl Condition {
                 state.has_value |= number.is_some();
                 state.has_match |= number.is_some_and(|number| self.matches(Term::from(number)));
             }
+            Index::Scanned { values: ScannedValues::Texts | ScannedValues::LongTexts, .. } => {
+                let listed = index_entry(Terms::Texts, part, value, lookup)?;
+                state.has_value |= listed.is_present;
+                state.has_match |= listed.term.is_some_and(|term| self.matches(term));
+            }
+            Index::Scanned {
+                values: values @ (ScannedValues::Integers | ScannedValues::Numbers),
+                ..
+            } => {
+                let number = match values {
+                    ScannedValues::Integers => order_value(Values::Integers, value),
+                    _ => order_value(Values::Numbers, value),
+                };
+                state.has_value |= number.is_some();
+                state.has_match |= number.is_some_and(|number| self.matches(Term::from(number)));
+            }
+            Index::Scanned { values: ScannedValues::Beginnings(scheme), .. } => {
+                if let Gathered::Text(text) = value {
+                    state.has_value = true;
+                    let normal = scheme.normal(text);
+                    state.has_match |= self.matchers.iter().any(|matcher| {
+                        matches!(matcher, Matcher::Beginning(text) if normal.starts_with(&**text))
+                    });
+                }
+            }
             Index::Names { .. } | Index::NamesScanned { .. } => {
                 state.has_value |=
                     index_entry(Terms::Presence, &PathTarget::Name, value, lookup)?.is_present;
@@ -478,7 +512,8 @@ impl Condition {
             | Matcher::Between(..)
             | Matcher::Linked(_)
             | Matcher::Version(..)
-            | Matcher::Search(_) => state.has_match,
+            | Matcher::Search(_)
+            | Matcher::Beginning(_) => state.has_match,
             Matcher::Id(wanted) => *wanted == id,
             Matcher::Words(_) => {
                 state.words.get(at).is_some_and(|found| found.iter().all(|is_found| *is_found))
@@ -501,7 +536,7 @@ fn reads(index: Index, end: &PathUse) -> bool {
         Index::NamesScanned { rows, .. } | Index::Through { rows, .. } => end.lists == Some(rows),
         Index::Words => end.names.is_some(),
         Index::Citations(_) | Index::Versions { .. } | Index::FullText(_) => false,
-        Index::Read { read, .. } => end.read == Some(read),
+        Index::Read { read, .. } | Index::Scanned { read, .. } => end.read == Some(read),
         Index::Any(indexes) => indexes.iter().any(|index| reads(*index, end)),
         Index::OneOf { index, .. } | Index::Classes { index, .. } => reads(*index, end),
     }
@@ -605,6 +640,7 @@ impl Matcher {
             (_, Operand::Between(low, high)) => Some(Matcher::Between(*low, *high)),
             (_, Operand::Words(words)) => Some(Matcher::Words(words.clone())),
             (_, Operand::Search(search)) => Some(Matcher::Search(Arc::clone(search))),
+            (_, Operand::Beginning(text)) => Some(Matcher::Beginning(text.clone())),
             (Index::Ids | Index::Words, Operand::Record(entity, _))
                 if keys.route != entity.facts().route =>
             {

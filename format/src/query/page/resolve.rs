@@ -9,6 +9,8 @@ use crate::index::citations::RowList;
 use crate::index::doc_set::DocSet;
 use crate::index::term_lists::{Term, TermListsFile, any_row_term, text_term};
 use crate::query::page::predicate::Predicate;
+use crate::query::page::scan::{is_scanned, scan};
+use crate::query::page::set_key::SetKey;
 use crate::query::parse::filter::Expression;
 use crate::query::parse::operand::Operand;
 use crate::query::parse::query::Query;
@@ -48,12 +50,38 @@ impl Query {
         snapshot: &'s Snapshot,
         deadline: Deadline<'s>,
     ) -> Result<(Intersection<'s>, Option<SearchSummary>), QueryError> {
+        if self.filter.iter().any(is_scanned) {
+            return self.resolve_scanned(snapshot, deadline);
+        }
         let (clauses, searched) = self.clauses(snapshot, deadline)?;
         let matches = Intersection::new(clauses, snapshot.count(self.entity));
         Ok((matches.without(snapshot.suppressed().rows(self.entity)), searched))
     }
 
-    /// Resolves each expression. Clauses beyond the first four bitmaps are intersected into a single
+    /// Resolves the expressions that indexes answer, and reads the records that these leave.
+    fn resolve_scanned<'s>(
+        &self,
+        snapshot: &'s Snapshot,
+        deadline: Deadline<'s>,
+    ) -> Result<(Intersection<'s>, Option<SearchSummary>), QueryError> {
+        let (rows, suppressed) =
+            (snapshot.count(self.entity), snapshot.suppressed().rows(self.entity));
+        let name = SetKey::of_filter(self.entity, &self.filter, false);
+        // The next page of the same filter reads no records again.
+        let set = snapshot.kept().set(name.bytes(), || {
+            let (clauses, _) = self.clauses(snapshot, deadline)?;
+            scan(self, &Intersection::new(clauses, rows).without(suppressed), snapshot, deadline)
+        })?;
+        let texts: Vec<&str> = self.filter.iter().map(|of| of.text.as_str()).collect();
+        let clause = Clause { text: texts.join(","), ..set.rows.clone().into_clause() };
+        let mut searched = None;
+        for expression in self.filter.iter().filter(|of| of.searched().is_some()) {
+            searched = resolve_expression(snapshot, self.entity, expression, deadline)?.1;
+        }
+        Ok((Intersection::new(vec![clause], rows), searched))
+    }
+
+    /// Resolves each expression that an index answers. Clauses beyond the first four bitmaps are intersected into a single
     /// bitmap right away, so memory does not grow with the number of expressions.
     fn clauses<'s>(
         &self,
@@ -64,7 +92,7 @@ impl Query {
         let (mut clauses, mut bitmaps) = (Vec::with_capacity(self.filter.len()), 0);
         let mut searched = None;
         let mut folded: Option<(Bitset, String)> = None;
-        for expression in &self.filter {
+        for expression in self.filter.iter().filter(|expression| !is_scanned(expression)) {
             let (clause, summary) =
                 resolve_expression(snapshot, self.entity, expression, deadline)?;
             searched = searched.or(summary);
@@ -424,7 +452,11 @@ impl<'s> ExpressionResolver<'s, '_> {
                     self.union.add_list(file.postings(lists, at)?)?;
                 }
             }
-            Operand::Presence(_) | Operand::Words(_) | Operand::Search(_) | Operand::Nothing => {
+            Operand::Presence(_)
+            | Operand::Words(_)
+            | Operand::Search(_)
+            | Operand::Beginning(_)
+            | Operand::Nothing => {
                 return Err(ReadError::Internal("the operand does not fit a term list").into());
             }
         }

@@ -5,7 +5,9 @@ use crate::query::parse::error::{ParamError, suggest, suggest_others};
 use crate::query::parse::grammar::trim;
 use crate::query::parse::sort::parse_direction;
 use crate::query::parse::statistics_keys::StatisticsKeys;
-use crate::schema::{Class, Direction, Index, Key, Keys, Kind, Scheme, Terms, Values, keys_of};
+use crate::schema::{
+    Class, Direction, Index, Key, Keys, Kind, ScannedValues, Scheme, Terms, Values, keys_of,
+};
 
 /// The most keys of one grouping.
 pub const GROUP_KEYS_MAX: usize = 2;
@@ -42,14 +44,16 @@ pub(in crate::query) enum GroupIndex {
     Lists { lists: Vec<usize>, is_boolean: bool },
     /// Whether a row is in any of the posting lists with this number.
     Presence(usize),
-    /// The order with this number, of integers.
+    /// The order with this number, of integers or numbers.
     Order(usize),
     /// The target rows of a path, and the posting lists of the same path.
     Targets { path: usize, lists: usize, entity: Entity },
     /// The citation graph in a direction.
     Links(Direction),
-    /// The records: their values behind the posting lists with this number are hashed.
-    Identifiers { lists: usize, scheme: Scheme },
+    /// The records: their texts at a path, of which indexes have hashes or nothing.
+    Texts { path: ReadPath, form: TextForm },
+    /// The records themselves, each a group.
+    Own,
     /// The records: their references, at a path.
     Records { path: ReadPath, entity: Entity },
     /// The values of the records of an entity that any of these indexes lead to; without `beyond` the records themselves.
@@ -60,6 +64,19 @@ pub(in crate::query) enum GroupIndex {
     OneOf(Index),
     /// The classes of the codes of an index.
     Classes(Index, &'static [Class]),
+}
+
+/// How texts are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::query) enum TextForm {
+    /// As identifiers.
+    Identifier(Scheme),
+    /// By their folded form.
+    Folded,
+    /// By their folded form, and they are long texts of their records.
+    FoldedLong,
+    /// As integers.
+    Integer,
 }
 
 /// A path whose values are read from records.
@@ -100,9 +117,12 @@ impl GroupIndex {
 
     fn of_index(keys: &Keys, index: Index, is_boolean: bool) -> Option<GroupIndex> {
         Some(match index {
-            Index::Order(order) if keys.orders[order].values == Values::Integers => {
+            Index::Order(order)
+                if matches!(keys.orders[order].values, Values::Integers | Values::Numbers) =>
+            {
                 GroupIndex::Order(order)
             }
+            Index::Ids => GroupIndex::Own,
             Index::Presence(lists) => GroupIndex::Presence(lists),
             // A filter by this key reads the list of the record that it names. A group reads the other direction: the
             // list of a row.
@@ -123,15 +143,30 @@ impl GroupIndex {
                         None => GroupIndex::Lists { lists: vec![lists], is_boolean: false },
                     }
                 }
-                Terms::Identifiers(scheme) => GroupIndex::Identifiers { lists, scheme },
+                Terms::Identifiers(scheme) => {
+                    let (path, form) = (ReadPath::Lists(lists), TextForm::Identifier(scheme));
+                    GroupIndex::Texts { path, form }
+                }
+                Terms::Texts => {
+                    GroupIndex::Texts { path: ReadPath::Lists(lists), form: TextForm::Folded }
+                }
                 Terms::AnyRows | Terms::Values | Terms::Codes => {
                     GroupIndex::Lists { lists: vec![lists], is_boolean }
                 }
-                // Words, prefixes and presence do not name a value of the key.
-                Terms::Texts | Terms::Prefixes | Terms::Presence => return None,
+                // Prefixes and presence do not name a value of the key.
+                Terms::Prefixes | Terms::Presence => return None,
             },
             Index::Read { read, entity, .. } => {
                 GroupIndex::Records { path: ReadPath::Read(read), entity }
+            }
+            Index::Scanned { read, values } => {
+                let form = match values {
+                    ScannedValues::Texts => TextForm::Folded,
+                    ScannedValues::LongTexts => TextForm::FoldedLong,
+                    ScannedValues::Integers => TextForm::Integer,
+                    ScannedValues::Numbers | ScannedValues::Beginnings(_) => return None,
+                };
+                GroupIndex::Texts { path: ReadPath::Read(read), form }
             }
             Index::Any(indexes) => return GroupIndex::of_any(keys, indexes, is_boolean),
             Index::Through { entity, rows, index } => GroupIndex::Joined {
@@ -350,10 +385,9 @@ fn unknown_group_key(keys: &Keys, name: &str) -> ParamError {
 /// Says why a key that filters does not group.
 fn not_grouping(keys: &Keys, key: &Key) -> ParamError {
     let what = match key.kind {
-        Kind::Id(_) => "differs for each record",
         Kind::Day(_) | Kind::Moment(_) => "is a date",
-        Kind::Number => "is a fractional number",
-        Kind::Words | Kind::Search | Kind::Text => "is a text",
+        Kind::Words | Kind::Search => "searches words",
+        Kind::Text => "is the name of another record",
         _ => "has no groups",
     };
     let known = suggest_others(key.name, Grouping::key_names(keys));

@@ -36,6 +36,8 @@ pub enum Operand {
     Words(Vec<String>),
     /// The record's texts match a search.
     Search(Arc<Search>),
+    /// An identifier begins with this text, in the normal form of its scheme.
+    Beginning(String),
     /// Matches no record.
     Nothing,
 }
@@ -64,7 +66,10 @@ pub(in crate::query) fn parse_operand(key: &Key, value: &RawValue<'_>) -> Result
         Kind::Id(entity) => parse_id(entity, text).ok_or_else(wrong),
         Kind::LegacyId(entity) => parse_legacy_id(entity, text).ok_or_else(wrong),
         Kind::AnyId => parse_any_id(text).ok_or_else(wrong),
-        Kind::Identifier(scheme) => Ok(Operand::Term(text_term(&scheme.normal(text)))),
+        Kind::Identifier(scheme) => Ok(match (scheme.normal(text), key.filter) {
+            (normal, Some(Index::Scanned { .. })) => Operand::Beginning(normal),
+            (normal, _) => Operand::Term(text_term(&normal)),
+        }),
         Kind::Code => Ok(Operand::Term(text_term(&text.to_ascii_lowercase()))),
         Kind::Text => match fold(text) {
             folded if folded.is_empty() => Ok(Operand::Nothing),

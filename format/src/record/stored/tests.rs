@@ -32,7 +32,20 @@ fn values_are_read_as_they_were_written() {
     check(vec![0, 1, -1, 63, 64, -65, i64::MAX, i64::MIN]);
     check(vec![0, 127, 128, 1 << 53, u64::MAX]);
     check(vec![i32::MAX, i32::MIN, 2020, -44]);
-    check(vec![0.0, 0.5, -4.142, 1e-17, 1e300, f64::MAX, f64::MIN_POSITIVE, 0.1 + 0.2, 1e15]);
+    check(vec![
+        0.0,
+        0.5,
+        -4.142,
+        1e-17,
+        1e300,
+        f64::MAX,
+        f64::MIN_POSITIVE,
+        0.1 + 0.2,
+        1e15,
+        f64::from(0.41f32),
+        f64::from(-0.1f32),
+        f64::from(f32::MAX),
+    ]);
     check(vec![Date { year: 9999, month: 12, day: 31 }, Date::default()]);
     let times = [(0, 0), (-1, 6), (1_769_990_145_819_873, 6), (1_769_990_145_000_000, 0), (1, 0)];
     let times = times.into_iter().chain([(i64::MAX, 6), (i64::MIN, 0), (5, 9)]);

@@ -67,6 +67,11 @@ pub(super) enum Aspect {
     ReferenceCount,
     /// The other versions of one of the named records, which have the same title.
     Versions,
+    /// Values that are read from the records which the other expressions of a filter find, because indexes would take more bytes
+    /// than they are worth.
+    Scanned,
+    /// As [`Scanned`](Self::Scanned), of identifiers that begin with a text.
+    Beginning,
     /// References that are read from the records which another key of references finds, because posting lists of their own
     /// would take more bytes than they are worth.
     Read { among: &'static str },
@@ -135,6 +140,14 @@ impl Line {
         Line { aspect: Aspect::Read { among }, ..self }
     }
 
+    const fn scanned(self) -> Line {
+        Line { aspect: Aspect::Scanned, ..self }
+    }
+
+    const fn begins(self, path: &'static str) -> Line {
+        Line { path, aspect: Aspect::Beginning, ..self }
+    }
+
     const fn searches(self, path: &'static str, fields: u8) -> Line {
         Line { path, aspect: Aspect::Texts(fields), ..self }
     }
@@ -186,6 +199,7 @@ const OUTPUTS: &[Line] = &[
     f("title_and_abstract.search").searches("title", Field::Title.bit() | Field::Abstract.bit()),
     f("author.search").searches("authors.name", Field::Authors.bit()),
     f("doi").identifier(),
+    f("doi_starts_with").begins("doi"),
     fs("title"),
     fs("year").listed(),
     fs("date"),
@@ -196,9 +210,13 @@ const OUTPUTS: &[Line] = &[
     fs("venues_count"),
     fs("fwci"),
     fs("type"),
+    f("type_crossref"),
     f("language.code"),
     f("indexed_in"),
     f("has_fulltext"),
+    f("fulltext_origin"),
+    f("has_content.pdf"),
+    f("has_content.grobid_xml"),
     f("is_retracted"),
     f("is_paratext"),
     f("is_xpac"),
@@ -221,6 +239,8 @@ const OUTPUTS: &[Line] = &[
     f("primary_venue.source.name"),
     f("primary_venue.source.name.search").words("primary_venue.source.name"),
     f("primary_venue.source.type"),
+    f("primary_venue.landing_page_url").scanned(),
+    f("primary_venue.raw_type"),
     f("primary_venue.license"),
     f("primary_venue.version"),
     f("primary_venue.is_oa"),
@@ -228,15 +248,19 @@ const OUTPUTS: &[Line] = &[
     f("primary_venue.is_published"),
     f("additional_venues.source.id"),
     f("additional_venues.source.type"),
+    f("additional_venues.raw_type"),
     f("additional_venues.license"),
     f("additional_venues.version"),
     f("additional_venues.is_oa"),
     f("additional_venues.is_accepted"),
     f("additional_venues.is_published"),
+    f("venues.landing_page_url").scanned(),
     f("open_venues.version"),
     f("open_venues.source.type"),
     f("best_oa_venue.source.id"),
     f("best_oa_venue.source.type"),
+    f("best_oa_venue.landing_page_url").scanned(),
+    f("best_oa_venue.raw_type"),
     f("best_oa_venue.license"),
     f("best_oa_venue.version"),
     f("best_oa_venue.is_oa"),
@@ -245,6 +269,7 @@ const OUTPUTS: &[Line] = &[
     f("authors.count").unordered(),
     f("authors.id"),
     f("authors.orcid"),
+    f("authors.raw_orcid"),
     f("authors.name"),
     f("authors.name.search").words("authors.name"),
     f("authors.author_position"),
@@ -253,17 +278,21 @@ const OUTPUTS: &[Line] = &[
     f("authors.affiliations.name"),
     f("authors.affiliations.name.search").words("authors.affiliations.name"),
     f("authors.affiliations.count").unordered(),
+    f("authors.raw_affiliation_strings").scanned(),
     f("authors.countries.code"),
     f("authors.countries.count").unordered(),
     f("corresponding_authors.id").read("authors.id"),
     f("corresponding_institutions.id"),
+    f("institution_assertions.id"),
     f("primary_topic.id"),
     f("topics.id"),
     f("topics.count").unordered(),
+    f("concepts_count").scanned(),
     f("primary_topic.subfield.id"),
     f("primary_topic.field.id"),
     f("primary_topic.domain.id"),
     f("sustainable_development_goals.id"),
+    f("sustainable_development_goals.score").scanned(),
     f("funders.id"),
     f("funders.awards.id").identifier(),
     f("funders.awards.funder_award_id").identifier(),
@@ -288,6 +317,7 @@ const OUTPUTS: &[Line] = &[
     f("apc_list.value_usd").unordered(),
     f("apc_list.currency"),
     f("apc_list.provenance"),
+    f("datasets").identifier(),
     f("references").follows(Direction::Citations),
     f("referenced_by").follows(Direction::References),
     f("is_version_of").versions("title"),
@@ -298,6 +328,10 @@ const AUTHORS: &[Line] = &[
     f("orcid"),
     f("has_orcid").present("orcid"),
     f("full_name"),
+    f("full_name.first"),
+    f("full_name.middle"),
+    f("full_name.last"),
+    f("full_name.suffix"),
     f("display_name_alternatives"),
     fs("outputs_count"),
     fs("cited_by_count"),
@@ -344,6 +378,7 @@ const SOURCES: &[Line] = &[
     f("is_preprint_repository"),
     f("is_core"),
     f("country.code"),
+    f("concepts.id").at("concepts"),
     f("apc_prices.price"),
     f("apc_prices.currency"),
     f("societies.organization"),
@@ -365,6 +400,8 @@ const INSTITUTIONS: &[Line] = &[
     f("ids.grid").identifier(),
     f("associated_institutions.relationship"),
     f("roles.role"),
+    f("is_super_system"),
+    f("concepts.id").at("concepts"),
     f("geo.city"),
     f("geo.region"),
     f("geo.country_code"),
@@ -409,11 +446,13 @@ const PRIMARY: &[&str] = &["primary_venue.source.id"];
 const VENUES: &[&str] = &["primary_venue.source.id", "additional_venues.source.id"];
 const BEST: &[&str] = &["best_oa_venue.source.id"];
 const AFFILIATIONS: &[&str] = &["authors.affiliations.id"];
+const ASSERTED: &[&str] = &["institution_assertions.id"];
 const TOPIC_IDS: &[&str] = &["topics.id"];
 
 const OUTPUT_FOLLOWERS: &[Follower] = &[
     any("venues.source.id", VENUES),
     any("venues.source.type", &["primary_venue.source.type", "additional_venues.source.type"]),
+    any("venues.raw_type", &["primary_venue.raw_type", "additional_venues.raw_type"]),
     any("venues.license", &["primary_venue.license", "additional_venues.license"]),
     any("venues.version", &["primary_venue.version", "additional_venues.version"]),
     any("venues.is_oa", &["primary_venue.is_oa", "additional_venues.is_oa"]),
@@ -468,6 +507,10 @@ const OUTPUT_FOLLOWERS: &[Follower] = &[
     through("authors.affiliations.type", AFFILIATIONS, Entity::Institution, "type"),
     through("authors.affiliations.ror", AFFILIATIONS, Entity::Institution, "ror"),
     through("authors.affiliations.lineage.id", AFFILIATIONS, Entity::Institution, "lineage.id"),
+    through("institution_assertions.type", ASSERTED, Entity::Institution, "type"),
+    through("institution_assertions.ror", ASSERTED, Entity::Institution, "ror"),
+    through("institution_assertions.lineage.id", ASSERTED, Entity::Institution, "lineage.id"),
+    through("institution_assertions.country.code", ASSERTED, Entity::Institution, "country.code"),
     continent("authors.countries.continent", "authors.countries.code"),
     south("authors.countries.is_global_south", "authors.countries.code"),
     through("topics.subfield.id", TOPIC_IDS, Entity::Topic, "subfield.id"),

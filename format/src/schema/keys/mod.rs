@@ -163,6 +163,13 @@ pub enum Index {
         /// The entity referred to.
         entity: Entity,
     },
+    /// Values that records have at the path with this number, and that no index holds.
+    Scanned {
+        /// The number of the path among those that are read.
+        read: usize,
+        /// How the values are compared.
+        values: ScannedValues,
+    },
     /// The union of the rows of these indexes of the same entity.
     Any(&'static [Index]),
     /// The posting lists `rows`, for the rows of `entity` that an index of `entity` finds.
@@ -196,6 +203,21 @@ pub enum Index {
         /// The posting lists by row of `entity`.
         rows: usize,
     },
+}
+
+/// How the values of a key without an index are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ScannedValues {
+    /// As texts, by their folded form.
+    Texts,
+    /// As texts among the long texts of a record, by their folded form.
+    LongTexts,
+    /// As integers.
+    Integers,
+    /// As numbers, possibly fractional.
+    Numbers,
+    /// As identifiers of a scheme, of which a filter gives the beginning.
+    Beginnings(Scheme),
 }
 
 impl Index {

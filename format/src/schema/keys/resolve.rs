@@ -6,7 +6,8 @@ use crate::record::{PathTarget, PathTree, Record, Schema, schema_of};
 use crate::schema::identifier::Scheme;
 use crate::schema::keys::lines::{Aspect, Line, Source, followers, is_filtered, is_sorted, lines};
 use crate::schema::keys::{
-    Bound, Direction, Index, Key, Keys, Kind, NameRole, Order, PathUse, TermLists, Terms, Values,
+    Bound, Direction, Index, Key, Keys, Kind, NameRole, Order, PathUse, ScannedValues, TermLists,
+    Terms, Values,
 };
 
 /// The member with the name of a record.
@@ -251,6 +252,19 @@ impl KeysBuilder {
             let present = self.lists(line.path, end, Terms::Presence);
             return Index::Read { read, among, present, entity };
         }
+        if matches!(line.aspect, Aspect::Scanned | Aspect::Beginning) {
+            let read = self.keys.ends.iter().filter(|end| end.read.is_some()).count();
+            self.end(end).read = Some(read);
+            let values = match kind {
+                Kind::Identifier(scheme) => ScannedValues::Beginnings(scheme),
+                Kind::Integer => ScannedValues::Integers,
+                Kind::Number => ScannedValues::Numbers,
+                Kind::Text if matches!(end.schema, Schema::LongText) => ScannedValues::LongTexts,
+                Kind::Text => ScannedValues::Texts,
+                _ => panic!("the key `{}` has no values to scan for", line.name),
+            };
+            return Index::Scanned { read, values };
+        }
         if line.aspect == Aspect::Presence {
             return Index::Presence(self.lists(line.path, end, terms_of(line, end)));
         }
@@ -400,9 +414,12 @@ fn kind_of(line: &Line, end: &FoundPath) -> Kind {
         Aspect::Words => return Kind::Words,
         Aspect::From => return date_of(end, Bound::From),
         Aspect::To => return date_of(end, Bound::To),
-        Aspect::Identifier => return Kind::Identifier(Scheme::of_key(line.path)),
+        Aspect::Identifier | Aspect::Beginning => {
+            return Kind::Identifier(Scheme::of_key(line.path));
+        }
         Aspect::Texts(_) => return Kind::Search,
         Aspect::Value
+        | Aspect::Scanned
         | Aspect::Citations(_)
         | Aspect::ReferenceCount
         | Aspect::Versions

@@ -110,7 +110,7 @@ fn field_of(value: &GroupValue, snapshot: &Snapshot) -> Result<Vec<u8>, ReadErro
         GroupValue::Code(code) => field.extend_from_slice(snapshot.code(*code)?.as_bytes()),
         GroupValue::Text(text) => field.extend_from_slice(text.as_bytes()),
         GroupValue::Record { entity, id, .. } => entity.write_id(*id, &mut field),
-        GroupValue::Boolean(_) | GroupValue::Integer(_) => {
+        GroupValue::Boolean(_) | GroupValue::Integer(_) | GroupValue::Number(_) => {
             render_value(value, snapshot, &mut field)?;
         }
     }

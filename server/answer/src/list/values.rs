@@ -17,6 +17,7 @@ pub fn render_value(
         GroupValue::Null => out.extend_from_slice(b"null"),
         GroupValue::Boolean(value) => out.extend_from_slice(value.to_string().as_bytes()),
         GroupValue::Integer(value) => json::signed(out, *value),
+        GroupValue::Number(value) => json::number(out, *value),
         GroupValue::Record { entity, id, .. } => {
             out.push(b'"');
             entity.write_id(*id, out);
@@ -37,6 +38,7 @@ pub fn display_name<'v>(
         GroupValue::Null => None,
         GroupValue::Boolean(value) => Some(value.to_string().into()),
         GroupValue::Integer(value) => Some(value.to_string().into()),
+        GroupValue::Number(value) => Some(value.to_string().into()),
         GroupValue::Record { entity, row, .. } => {
             // An entity that no other refers to keeps its names in the records alone.
             let name = match entity.facts().is_referenced {

@@ -166,6 +166,7 @@ fn operand(value: &GroupValue, snapshot: &Snapshot) -> Result<Option<String>, Re
         GroupValue::Null => "null".to_owned(),
         GroupValue::Boolean(value) => value.to_string(),
         GroupValue::Integer(value) => quoted(&value.to_string()),
+        GroupValue::Number(value) => quoted(&value.to_string()),
         GroupValue::Record { id: NO_ID, .. } => return Ok(None),
         GroupValue::Record { entity, id, .. } => id_text(*entity, *id),
         GroupValue::Code(code) => quoted(snapshot.code(*code)?),

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::days::{Day, day_of, time_of};
 use super::fold::{fold, words};
-use super::ids::award;
+use super::ids::numbered_id;
 use super::keys::{Key, Kind};
 
 /// One value in comparable form.
@@ -75,7 +75,9 @@ fn atom(kind: Kind, value: &Value) -> Option<Atom> {
         Kind::Hx | Kind::Level(_) | Kind::Plain | Kind::Code => {
             Some(Atom::Text(text.to_ascii_lowercase()))
         }
-        Kind::Award => Some(Atom::Text(award(&text))),
+        Kind::Award => Some(Atom::Text(numbered_id(&text, "awards/", 'g'))),
+        Kind::Work => Some(Atom::Text(numbered_id(&text, "works/", 'w'))),
+        Kind::DoiBeginning => Some(Atom::Text(bare(Kind::Doi, &text))),
         Kind::Keyword => Some(Atom::Text(keyword(&text))),
         Kind::Doi | Kind::Orcid | Kind::Ror | Kind::Issn | Kind::Pmid => {
             Some(Atom::Text(bare(kind, &text)))

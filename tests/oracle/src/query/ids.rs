@@ -53,14 +53,14 @@ pub fn spelled(text: &str) -> Spelled {
     }
 }
 
-/// The id of an award in lower case with its prefix; other texts in lower case.
-pub fn award(text: &str) -> String {
+/// An id with this letter in lower case with its prefix, also of no record; other texts in lower case.
+pub fn numbered_id(text: &str, collection: &str, letter: char) -> String {
     let lower = text.to_ascii_lowercase();
     let rest = after_prefix(&lower).unwrap_or(&lower);
-    let rest = rest.strip_prefix("awards/").unwrap_or(rest);
-    match rest.strip_prefix('g') {
+    let rest = rest.strip_prefix(collection).unwrap_or(rest);
+    match rest.strip_prefix(letter) {
         Some(number) if !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()) => {
-            format!("hx_g{number}")
+            format!("hx_{letter}{number}")
         }
         _ => lower,
     }
@@ -108,7 +108,7 @@ mod tests {
         for text in ["W012", "17", "", "authors/W1", "https://example.org/W1"] {
             assert_eq!(spelled(text), Spelled::Other, "{text}");
         }
-        assert_eq!(award("https://openalex.org/awards/G7"), "hx_g7");
-        assert_eq!(award("https://ror.org/G7"), "https://ror.org/g7");
+        assert_eq!(numbered_id("https://openalex.org/awards/G7", "awards/", 'g'), "hx_g7");
+        assert_eq!(numbered_id("https://ror.org/G7", "awards/", 'g'), "https://ror.org/g7");
     }
 }

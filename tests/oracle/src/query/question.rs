@@ -8,7 +8,7 @@ use super::atoms::{Atom, bare, keyword};
 use super::days::{period, time_of, years};
 use super::fold::{finds, fold};
 use super::grammar::{Asked, Operator, Word};
-use super::ids::{Spelled, award, spelled};
+use super::ids::{Spelled, numbered_id, spelled};
 use super::keys::{Key, Kind};
 
 /// One alternative or one comparison of an expression.
@@ -20,6 +20,8 @@ enum Test {
     Nothing,
     /// Matches an equal value.
     Equal(Atom),
+    /// Matches an identifier that begins so.
+    Begins(String),
     /// Matches a value between two bounds, both included.
     Between(Option<Atom>, Option<Atom>),
     /// Matches a greater value.
@@ -71,6 +73,9 @@ impl Test {
             Test::Null => atoms.is_empty(),
             Test::Nothing => false,
             Test::Equal(value) => any(&|atom| atom == value),
+            Test::Begins(beginning) => {
+                any(&|atom| matches!(atom, Atom::Text(text) if text.starts_with(beginning)))
+            }
             Test::Between(low, high) => any(&|atom| {
                 let is_above = |low| compared(atom, low).is_some_and(Ordering::is_ge);
                 let is_below = |high| compared(atom, high).is_some_and(Ordering::is_le);
@@ -180,7 +185,9 @@ fn alternative(
                 is_number.then(|| equal(follow(Some(level), text)))
             }
         },
-        Kind::Award => Some(equal(award(text))),
+        Kind::Award => Some(equal(numbered_id(text, "awards/", 'g'))),
+        Kind::Work => Some(equal(numbered_id(text, "works/", 'w'))),
+        Kind::DoiBeginning => Some(Test::Begins(bare(Kind::Doi, text))),
         Kind::Keyword => Some(equal(keyword(text))),
         Kind::Plain | Kind::Code => Some(equal(text.to_ascii_lowercase())),
         Kind::Doi | Kind::Orcid | Kind::Ror | Kind::Issn | Kind::Pmid => {

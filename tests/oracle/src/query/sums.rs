@@ -39,13 +39,19 @@ impl Key {
     /// Whether lists can be grouped by the key.
     pub fn is_grouping(&self) -> bool {
         // Versions are looked up for the records that a filter names.
-        let names_records = ["id", "is_version_of"].contains(&self.name);
-        let is_other =
-            matches!(self.kind, Kind::Fraction | Kind::Text | Kind::Date | Kind::From | Kind::To);
-        self.is_filter
-            && !names_records
-            && !is_other
-            && !matches!(self.kind, Kind::Search | Kind::ReferenceSearch)
+        // A name of another record is no value of its own, and a list of fractions has no order.
+        let is_of_others = self.kind == Kind::Text && self.name.ends_with(".name");
+        let is_other = ["is_version_of", "sustainable_development_goals.score"];
+        let has_values = !matches!(
+            self.kind,
+            Kind::Date
+                | Kind::From
+                | Kind::To
+                | Kind::Search
+                | Kind::ReferenceSearch
+                | Kind::DoiBeginning
+        );
+        self.is_filter && has_values && !is_of_others && !is_other.contains(&self.name)
     }
 }
 
@@ -70,6 +76,15 @@ impl Lists<'_> {
         let topics = records_by_id(self.library);
         // By key and text: the value as the first matching record has it, whatever group that record is in.
         let mut spellings: Vec<BTreeMap<String, Value>> = vec![BTreeMap::new(); keys.len()];
+        // A code is spelled as in the first of all records that have it.
+        for (known, key) in spellings.iter_mut().zip(keys).filter(|(_, key)| key.kind == Kind::Code)
+        {
+            for entry in &self.library.entities[route] {
+                for (text, value) in normal_values(key, &gathered(key, entry, &topics)) {
+                    known.entry(text).or_insert(value);
+                }
+            }
+        }
         let mut counts: BTreeMap<Vec<String>, (Vec<Value>, u64)> = BTreeMap::new();
         for row in self.rows(route, raw_query)? {
             let entry = &self.library.entities[route][row];
@@ -89,23 +104,26 @@ impl Lists<'_> {
                 tuples = longer.collect();
             }
             if is_same_key {
-                // Pairs of different values, the lesser first.
-                tuples.retain(|pair| {
-                    compare(&of_keys[0][pair[0]], &of_keys[0][pair[1]]) == Ordering::Less
-                });
+                // Pairs of different values.
+                tuples.retain(|pair| pair[0] < pair[1]);
             }
             for tuple in tuples {
                 let spelled = tuple.iter().zip(&spellings);
                 let values = spelled.map(|(text, spellings)| spellings[*text].clone());
+                let mut values: Vec<Value> = values.collect();
+                if is_same_key {
+                    // The lesser comes first.
+                    values.sort_by(|one, other| compare(keys[0], one, other));
+                }
                 let texts = tuple.iter().map(|text| (*text).clone()).collect();
-                counts.entry(texts).or_insert((values.collect(), 0)).1 += 1;
+                counts.entry(texts).or_insert((values, 0)).1 += 1;
             }
         }
         let mut groups: Vec<Group> = counts.into_values().collect();
         groups.sort_by(|one, other| {
             let by_count = Reverse(one.1).cmp(&Reverse(other.1));
-            let pairs = one.0.iter().zip(&other.0);
-            let by_keys = pairs.map(|(one, other)| compare(one, other));
+            let pairs = one.0.iter().zip(&other.0).zip(keys);
+            let by_keys = pairs.map(|((one, other), key)| compare(key, one, other));
             by_count.then(by_keys.fold(Ordering::Equal, Ordering::then))
         });
         Ok(groups)
@@ -137,10 +155,12 @@ impl Lists<'_> {
         rows.retain(|row| {
             let entry = &self.library.entities[route][*row];
             let values = normal_values(group.0, &gathered(group.0, entry, &topics));
-            let text = group.1.as_str().map_or_else(|| group.1.to_string(), str::to_lowercase);
-            values.values().any(|value| {
-                value.as_str().map_or_else(|| value.to_string(), str::to_lowercase) == text
-            })
+            let normal = |value: &Value| match (group.0.kind, value.as_str()) {
+                (Kind::Text, Some(text)) => super::fold::fold(text),
+                (_, Some(text)) => text.to_lowercase(),
+                (_, None) => value.to_string(),
+            };
+            values.values().any(|value| normal(value) == normal(group.1))
         });
         Ok(self.numbers_of_rows(route, &rows, key))
     }
@@ -200,6 +220,7 @@ fn normal_values(key: &Key, values: &[&Value]) -> BTreeMap<String, Value> {
     for value in values {
         let text = match (key.kind, value.as_str()) {
             (Kind::Keyword, Some(text)) => super::atoms::keyword(text),
+            (Kind::Text, Some(text)) => super::fold::fold(text),
             (_, Some(text)) => text.to_lowercase(),
             (_, None) => value.to_string(),
         };
@@ -213,14 +234,16 @@ fn normal_values(key: &Key, values: &[&Value]) -> BTreeMap<String, Value> {
         normal.entry(text).or_insert(shown);
     }
     match normal.is_empty() {
-        true => BTreeMap::from([(String::new(), Value::Null)]),
+        // A text may fold to nothing, and is a value.
+        true => BTreeMap::from([("\0".to_owned(), Value::Null)]),
         false => normal,
     }
 }
 
-fn compare(one: &Value, other: &Value) -> Ordering {
+fn compare(key: &Key, one: &Value, other: &Value) -> Ordering {
     let is_number = |value: &Value| {
-        value.as_str().is_some_and(|text| text.len() <= 4 && text.parse::<u64>().is_ok())
+        let is_parsed = |text: &str| text.len() <= 4 && text.parse::<u64>().is_ok();
+        matches!(key.kind, Kind::Level(_)) && value.as_str().is_some_and(is_parsed)
     };
     let is_id = |value: &Value| value.as_str().is_some_and(|text| text.starts_with("HX_"));
     match (one, other) {

@@ -2,7 +2,7 @@
 
 use pinakes_format::entity::Entity;
 
-use crate::frontend::openalex::shared::RawReference;
+use crate::frontend::openalex::shared::{RawConcept, RawReference};
 use crate::read::id_list::MaybeIds;
 use crate::read::inverted_index::Abstract;
 use crate::read::{MaybeBool, MaybeId, MaybeList, MaybeNumber, MaybeObject, MaybeText, members};
@@ -26,11 +26,15 @@ members! {
         pub(super) locations_count: MaybeNumber,
         pub(super) best_oa_location: MaybeObject<RawLocation<'a>>,
         pub(super) kind as "type": MaybeText<'a>,
+        pub(super) type_crossref: MaybeText<'a>,
         pub(super) indexed_in: MaybeList<MaybeText<'a>>,
         pub(super) open_access: MaybeObject<RawOpenAccess<'a>>,
         pub(super) authorships: MaybeList<MaybeObject<RawAuthorship<'a>>>,
+        pub(super) institution_assertions: MaybeList<MaybeObject<RawReference<'a>>>,
         pub(super) fwci: MaybeNumber,
         pub(super) has_fulltext: MaybeBool,
+        pub(super) fulltext_origin: MaybeText<'a>,
+        pub(super) has_content: MaybeObject<RawContent>,
         pub(super) cited_by_count: MaybeNumber,
         pub(super) referenced_works_count: MaybeNumber,
         pub(super) referenced_works: MaybeIds<OUTPUT>,
@@ -44,12 +48,15 @@ members! {
         pub(super) apc_list: MaybeObject<RawApc<'a>>,
         pub(super) primary_topic: MaybeObject<RawTopic<'a>>,
         pub(super) topics: MaybeList<MaybeObject<RawTopic<'a>>>,
-        pub(super) sustainable_development_goals: MaybeList<MaybeObject<RawReference<'a>>>,
+        pub(super) sustainable_development_goals: MaybeList<MaybeObject<RawGoal<'a>>>,
         pub(super) funders: MaybeList<MaybeObject<RawReference<'a>>>,
         pub(super) awards: MaybeList<MaybeObject<RawAward<'a>>>,
         pub(super) grants: MaybeList<MaybeObject<RawGrant<'a>>>,
         pub(super) counts_by_year: MaybeList<MaybeObject<RawYearCitations>>,
         pub(super) keywords: MaybeList<MaybeObject<RawKeyword<'a>>>,
+        pub(super) concepts: MaybeList<MaybeObject<RawConcept<'a>>>,
+        pub(super) concepts_count: MaybeNumber,
+        pub(super) datasets: MaybeList<MaybeId<'a>>,
         pub(super) abstract_inverted_index: Abstract,
         pub(super) updated_date: MaybeText<'a>,
         pub(super) created_date: MaybeText<'a>,
@@ -73,6 +80,7 @@ members! {
         pub(super) is_published: MaybeBool,
         pub(super) source: MaybeObject<RawLocationSource<'a>>,
         pub(super) raw_source_name: MaybeText<'a>,
+        pub(super) raw_type: MaybeText<'a>,
     }
 
     #[derive(PartialEq)]
@@ -93,6 +101,17 @@ members! {
         pub(super) license: MaybeText<'a>,
     }
 
+    pub(super) struct RawContent {
+        pub(super) pdf: MaybeBool,
+        pub(super) grobid_xml: MaybeBool,
+    }
+
+    pub(super) struct RawGoal<'a> {
+        pub(super) id: MaybeId<'a>,
+        pub(super) display_name: MaybeText<'a>,
+        pub(super) score: MaybeNumber,
+    }
+
     pub(super) struct RawOpenAccess<'a> {
         pub(super) is_oa: MaybeBool,
         pub(super) oa_status: MaybeText<'a>,
@@ -103,6 +122,7 @@ members! {
         pub(super) author_position: MaybeText<'a>,
         pub(super) author: MaybeObject<RawAuthor<'a>>,
         pub(super) raw_author_name: MaybeText<'a>,
+        pub(super) raw_orcid: MaybeText<'a>,
         pub(super) institutions: MaybeList<MaybeObject<RawReference<'a>>>,
         pub(super) countries: MaybeList<MaybeText<'a>>,
         pub(super) is_corresponding: MaybeBool,

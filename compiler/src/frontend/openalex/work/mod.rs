@@ -9,16 +9,16 @@ pub(crate) mod venue;
 
 use pinakes_format::entity::Entity;
 use pinakes_format::record::{
-    ApcPaid, Authorship, Biblio, Goal, Id, NormalizedPercentile, OpenAccess, Orcid, Output,
-    OutputIds, PercentileYear, PrintedName, Ref, Timestamp, YearCitations, is_keyword_id,
-    keyword_id,
+    ApcPaid, Authorship, Biblio, Content, Goal, Id, NormalizedPercentile, OpenAccess, Orcid,
+    Output, OutputIds, PercentileYear, PrintedName, PrintedOrcid, Ref, Timestamp, YearCitations,
+    is_keyword_id, keyword_id,
 };
 use pinakes_format::schema::Scheme;
 
 use crate::frontend::openalex::OpenAlexRecord;
-use crate::frontend::openalex::shared::{RawReference, node_of, openalex_identity};
+use crate::frontend::openalex::shared::{node_of, openalex_identity, references};
 use crate::frontend::openalex::work::line::{
-    Ids, RawApc, RawAuthorship, RawBiblio, RawKeyword, RawOpenAccess, RawTopic, RawWork,
+    Ids, RawApc, RawAuthorship, RawBiblio, RawGoal, RawKeyword, RawOpenAccess, RawTopic, RawWork,
 };
 use crate::frontend::reader::{BadRecord, LineReader};
 use crate::object::{Chain, NodeRef, SegmentBuilder};
@@ -75,13 +75,28 @@ impl RawWork<'_> {
             // A line without the number may have the list.
             venues_count: self.locations_count.count(diagnostics).or(self.locations_length()),
             kind: segment.code(self.kind.as_str()),
+            type_crossref: segment.code(self.type_crossref.as_str()),
             indexed_in: self.indexed_in.filter_map(|index| segment.code(index.as_str())),
             open_access: self.open_access.0.as_ref().map(|open| open.build(segment)),
             authors: self.authorships.filter_map(|author| {
                 author.0.as_ref().map(|author| author.authorship(segment, diagnostics))
             }),
+            raw_orcids: self.raw_orcids(),
+            institution_assertions: references(
+                &self.institution_assertions,
+                Entity::Institution,
+                segment,
+                diagnostics,
+            )
+            .filter(|asserted| !asserted.is_empty()),
             fwci: self.fwci.fraction(),
             has_fulltext: self.has_fulltext.0,
+            fulltext_origin: segment.code(self.fulltext_origin.as_str()),
+            has_content: self
+                .has_content
+                .0
+                .as_ref()
+                .map(|has| Content { pdf: has.pdf.0, grobid_xml: has.grobid_xml.0 }),
             cited_by_count: self.cited_by_count.count(diagnostics),
             cites: self.referenced_works_count.count(diagnostics).or(self.referenced_works.length),
             citation_normalized_percentile: self.citation_normalized_percentile.0.as_ref().map(
@@ -126,6 +141,17 @@ impl RawWork<'_> {
                 keyword.0.as_ref().and_then(RawKeyword::name).map(str::to_owned)
             }),
             keyword_ids: self.keyword_ids(),
+            concepts_count: self
+                .concepts_count
+                .count(diagnostics)
+                .or_else(|| Some(self.concepts.0.as_ref()?.len() as u64)),
+            datasets: self
+                .datasets
+                .filter_map(|id| {
+                    let id = parse_reference(Entity::Output, id, diagnostics)?;
+                    Some(Entity::Output.id_text(id))
+                })
+                .filter(|datasets| !datasets.is_empty()),
             abstract_text: self
                 .abstract_inverted_index
                 .0
@@ -153,14 +179,29 @@ impl RawWork<'_> {
         })
     }
 
+    /// The ORCID iDs that the work prints, without those that the authors have; `None` where there is none.
+    fn raw_orcids(&self) -> Option<Vec<PrintedOrcid>> {
+        let bare = |orcid: &MaybeText<'_>| {
+            orcid.as_str().map(identifier::bare_orcid).filter(|orcid| !orcid.is_empty())
+        };
+        let printed = self.authorships.objects().enumerate().filter_map(|(at, authorship)| {
+            let printed = bare(&authorship.raw_orcid)?;
+            let of_author = authorship.author.0.as_ref().and_then(|author| bare(&author.orcid));
+            let orcid = (of_author.as_ref() != Some(&printed)).then_some(Orcid(printed));
+            Some(PrintedOrcid { author: at as u64, orcid })
+        });
+        let printed: Vec<PrintedOrcid> = printed.collect();
+        (!printed.is_empty()).then_some(printed)
+    }
+
     fn locations_length(&self) -> Option<u64> {
         self.locations.0.as_ref().map(|locations| locations.len() as u64)
     }
 }
 
-fn goal_of(goal: &RawReference<'_>) -> Goal {
+fn goal_of(goal: &RawGoal<'_>) -> Goal {
     let number = goal.id.0.as_str().and_then(|id| identifier::last_part(id).parse().ok());
-    Goal { id: number, name: goal.display_name.to_owned() }
+    Goal { id: number, name: goal.display_name.to_owned(), score: goal.score.fraction() }
 }
 
 impl Ids<'_> {

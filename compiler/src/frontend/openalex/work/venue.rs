@@ -35,6 +35,7 @@ impl RawWork<'_> {
             is_published: location.is_published.0,
             source: location.source.0.as_ref().map(|source| source.primary(segment, diagnostics)),
             raw_source_name: location.printed_source(),
+            raw_type: segment.code(location.raw_type.as_str()),
         })
     }
 
@@ -165,6 +166,7 @@ impl RawLocation<'_> {
             is_accepted: self.is_accepted.0,
             is_published: self.is_published.0,
             source: self.source.0.as_ref().map(|source| source.build(segment, diagnostics)),
+            raw_type: segment.code(self.raw_type.as_str()),
         }
     }
 }
@@ -188,6 +190,7 @@ impl<'a> RawHostVenue<'a> {
                 kind: self.kind.clone(),
             })),
             raw_source_name: MaybeText(None),
+            raw_type: MaybeText(None),
         };
         (!location.is_null()).then_some(location)
     }

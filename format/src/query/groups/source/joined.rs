@@ -16,6 +16,7 @@ use crate::index::doc_set::DocSet;
 use crate::query::groups::counter::NULL;
 use crate::query::groups::source::{Beyond, JoinedSource, ListValue, Nanos, Source};
 use crate::query::groups::value::GroupValue;
+use crate::query::page::scan::RECORD_NANOS;
 use crate::query::parse::grouping::GroupIndex;
 use crate::query::rows::deadline::{Deadline, QueryError};
 use crate::query::rows::intersection::ChunkRows;
@@ -99,9 +100,9 @@ impl<'s> JoinedSource<'s> {
             all.add(reference.nanos()?);
         }
         all.row += all.values * 30.0;
-        if let Some(Beyond { source: Source::Identifiers(_), .. }) = &self.beyond {
+        if let Some(Beyond { source: Source::Texts(_), .. }) = &self.beyond {
             // A record is read once.
-            all.start += f64::from(self.snapshot.count(self.entity)) * 3_000.0;
+            all.start += f64::from(self.snapshot.count(self.entity)) * RECORD_NANOS;
         }
         Ok(all)
     }
@@ -118,7 +119,7 @@ impl<'s> Beyond<'s> {
         let mut beyond =
             Beyond { source, codes: Vec::new(), from: Vec::new(), read: HashMap::new() };
         // Texts would be read from all records, though the rows may lead to few of the records.
-        if matches!(beyond.source, Source::Identifiers(_)) {
+        if matches!(beyond.source, Source::Texts(_)) {
             return Ok(beyond);
         }
         let rows = snapshot.count(entity);

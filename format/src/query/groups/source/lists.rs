@@ -145,18 +145,16 @@ impl<'s> ListsSource<'s> {
         let is_read =
             |end: &usize| keys.ends[*end].lists.is_some_and(|at| self.lists.contains(&at));
         let tree = keys.tree.pruned(&is_read);
-        // A term is a hash: a record of the list has the text of the code.
-        let mut first = None;
+        // A term is a hash: the first record of the lists has the text of the code. Spellings may differ in case.
+        let mut first: Option<u32> = None;
         for list in lists {
             list.each(|row| {
                 let is_shown = !self.snapshot.suppressed().has(self.entity, row);
-                first = is_shown.then_some(row);
+                if is_shown {
+                    first = Some(first.map_or(row, |first| first.min(row)));
+                }
                 !is_shown
             })?;
-            // The next list may have suppressed rows alone.
-            if first.is_some() {
-                break;
-            }
         }
         let (mut found, mut outcome) = (None, Ok(()));
         if let Some(row) = first {
@@ -166,7 +164,7 @@ impl<'s> ListsSource<'s> {
                     && outcome.is_ok()
                 {
                     match self.snapshot.code_term(code) {
-                        Ok(other) if other == term => found = Some(code),
+                        Ok(other) if other == term => found = found.or(Some(code)),
                         Ok(_) => {}
                         Err(error) => outcome = Err(error),
                     }

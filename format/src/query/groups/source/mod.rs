@@ -6,33 +6,36 @@
 //! | presence | 0 and 1 |
 //! | order | the codes of its values |
 //! | target rows, citation graph | rows of the entity referred to |
-//! | records | texts: each new one gets the next number |
+//! | records | texts: each new one gets the next number; of their own ids, rows |
 //! | records referred to | rows, or the codes of their values |
 //! | sets of rows | 0 and 1, or the number of a class |
 
-mod identifiers;
 mod joined;
 mod lists;
 mod references;
 mod sets;
+mod text_codes;
+mod texts;
 
 use std::collections::HashMap;
 
 use crate::entity::Entity;
 use crate::index::bitset::{CHUNK_ROWS, ChunkBits, EMPTY_CHUNK, count_bits, has_bit, intersect};
 use crate::index::citations::CitationsFile;
-use crate::index::orders::{Order, integer_of};
+use crate::index::orders::{Order, integer_of, number_of, sortable_integer, sortable_number};
 use crate::index::postings::Postings;
 use crate::index::targets::TargetsFile;
 use crate::index::term_lists::{Term, TermListsFile};
 use crate::query::groups::counter::{COUNTERS_MAX, Counted, Counter, NULL};
+use crate::query::groups::source::text_codes::TextCodes;
 use crate::query::groups::value::GroupValue;
-use crate::query::parse::grouping::{GroupIndex, ReadPath};
+use crate::query::page::scan::RECORD_NANOS;
+use crate::query::parse::grouping::{GroupIndex, ReadPath, TextForm};
 use crate::query::rows::clause::Clause;
 use crate::query::rows::deadline::{Deadline, QueryError};
 use crate::query::rows::intersection::ChunkRows;
 use crate::record::PathTree;
-use crate::schema::{Class, Direction, Keys, Scheme, keys_of};
+use crate::schema::{Class, Direction, Values, keys_of};
 use crate::snapshot::Snapshot;
 use crate::storage::ReadError;
 
@@ -46,7 +49,9 @@ pub(in crate::query) enum Source<'s> {
     Order(Order<'s>),
     Targets(TargetsSource<'s>),
     Links(LinksSource<'s>),
-    Identifiers(IdentifiersSource<'s>),
+    Texts(TextsSource<'s>),
+    /// The rows of this snapshot and entity.
+    Own(&'s Snapshot, Entity),
     Records(RecordsSource<'s>),
     Joined(Box<JoinedSource<'s>>),
     /// Codes of a source follow those of the source before.
@@ -91,16 +96,12 @@ pub(in crate::query) struct LinksSource<'s> {
     direction: Direction,
 }
 
-pub(in crate::query) struct IdentifiersSource<'s> {
+pub(in crate::query) struct TextsSource<'s> {
     snapshot: &'s Snapshot,
     entity: Entity,
-    keys: &'static Keys,
-    lists: usize,
-    scheme: Scheme,
+    form: TextForm,
     tree: PathTree,
-    numbers: HashMap<String, u64>,
-    /// The first spelling of each identifier.
-    texts: Vec<String>,
+    found: TextCodes,
 }
 
 /// The references that records have at a path.
@@ -181,15 +182,10 @@ impl<'s> Source<'s> {
                 Source::Each(sources?)
             }
             GroupIndex::Records { path, entity: target } => {
-                let keys = keys_of(entity);
-                // The walk over a record skips all paths that the tree lacks.
-                let is_read = |end: &usize| match path {
-                    ReadPath::Lists(lists) => keys.ends[*end].lists == Some(lists),
-                    ReadPath::Read(read) => keys.ends[*end].read == Some(read),
-                };
-                let tree = keys.tree.pruned(&is_read);
+                let tree = path_tree(entity, path);
                 Source::Records(RecordsSource { snapshot, entity, target, tree })
             }
+            GroupIndex::Own => Source::Own(snapshot, entity),
             GroupIndex::OneOf(index) => {
                 Source::Sets(SetsSource::one_of(index, snapshot, entity, deadline)?)
             }
@@ -210,20 +206,13 @@ impl<'s> Source<'s> {
                 let citations = snapshot.citations(entity)?;
                 Source::Links(LinksSource { snapshot, entity, citations, direction })
             }
-            GroupIndex::Identifiers { lists, scheme } => {
-                let keys = keys_of(entity);
-                let is_read = |end: &usize| keys.ends[*end].lists == Some(lists);
-                Source::Identifiers(IdentifiersSource {
-                    snapshot,
-                    entity,
-                    keys,
-                    lists,
-                    scheme,
-                    tree: keys.tree.pruned(&is_read),
-                    numbers: HashMap::new(),
-                    texts: Vec::new(),
-                })
-            }
+            GroupIndex::Texts { path, form } => Source::Texts(TextsSource {
+                snapshot,
+                entity,
+                form,
+                tree: path_tree(entity, path),
+                found: TextCodes::default(),
+            }),
         })
     }
 
@@ -237,7 +226,8 @@ impl<'s> Source<'s> {
             Source::Links(links) => u64::from(links.snapshot.rows(links.entity)),
             // As many as there are texts, which is known at the end.
             // One less than rows have numbers, so that a pair of nulls is no null.
-            Source::Identifiers(_) => u64::from(u32::MAX - 1),
+            Source::Texts(_) => u64::from(u32::MAX - 1),
+            Source::Own(snapshot, entity) => u64::from(snapshot.count(*entity)),
             Source::Records(records) => u64::from(records.snapshot.rows(records.target)),
             Source::Joined(joined) => joined.codes(),
             Source::Each(sources) => sources.iter().map(Source::codes).sum(),
@@ -251,6 +241,7 @@ impl<'s> Source<'s> {
             Source::Targets(targets) => Some(targets.target),
             Source::Links(links) => Some(links.entity),
             Source::Records(records) => Some(records.target),
+            Source::Own(_, entity) => Some(*entity),
             Source::Joined(joined) => joined.entity_of_rows(),
             _ => None,
         }
@@ -266,7 +257,8 @@ impl<'s> Source<'s> {
                 u64::from(targets.rows) <= COUNTERS_MAX && terms < targets.file_rows() / 8
             }
             Source::Links(_)
-            | Source::Identifiers(_)
+            | Source::Texts(_)
+            | Source::Own(..)
             | Source::Records(_)
             | Source::Joined(_)
             | Source::Each(_)
@@ -414,15 +406,22 @@ impl<'s> Source<'s> {
                 });
                 outcome
             }
-            Source::Identifiers(texts) => {
+            Source::Texts(texts) => {
                 let mut outcome = Ok(());
                 rows.each(|low| {
                     outcome = deadline.check().and_then(|()| {
-                        Ok(texts.each(chunk << 16 | u32::from(low), |code| visit(low, code))?)
+                        texts.each(chunk << 16 | u32::from(low), |code| visit(low, code))
                     });
                     outcome.is_ok()
                 });
                 outcome
+            }
+            Source::Own(..) => {
+                rows.each(|low| {
+                    visit(low, u64::from(chunk << 16 | u32::from(low)));
+                    true
+                });
+                Ok(())
             }
         }
     }
@@ -450,14 +449,16 @@ impl<'s> Source<'s> {
             Source::Presence(_) => Ok(GroupValue::Boolean(code == 1)),
             Source::Order(order) => {
                 let value = order.value(code)?.ok_or_else(unknown)?;
-                Ok(GroupValue::Integer(integer_of(value, order.spec().is_descending())))
+                let is_descending = order.spec().is_descending();
+                Ok(match order.spec().values {
+                    Values::Numbers => GroupValue::Number(number_of(value, is_descending)),
+                    _ => GroupValue::Integer(integer_of(value, is_descending)),
+                })
             }
             Source::Targets(targets) => record(targets.snapshot, targets.target, code as u32),
             Source::Links(links) => record(links.snapshot, links.entity, code as u32),
-            Source::Identifiers(texts) => {
-                let text = texts.texts.get(code as usize).ok_or_else(unknown)?;
-                Ok(GroupValue::Text(text.clone()))
-            }
+            Source::Texts(texts) => texts.value(code).ok_or_else(unknown),
+            Source::Own(snapshot, entity) => record(snapshot, *entity, code as u32),
             Source::Records(records) => record(records.snapshot, records.target, code as u32),
             Source::Joined(joined) => joined.value(code),
             Source::Each(sources) => {
@@ -479,9 +480,8 @@ impl<'s> Source<'s> {
         Ok(match self.value(code)? {
             GroupValue::Null => Rank::Null,
             GroupValue::Boolean(value) => Rank::Number(value.into()),
-            GroupValue::Integer(value) => {
-                Rank::Number(crate::index::orders::sortable_integer(value))
-            }
+            GroupValue::Integer(value) => Rank::Number(sortable_integer(value)),
+            GroupValue::Number(value) => Rank::Number(sortable_number(value)),
             GroupValue::Record { id, .. } => Rank::Number(id),
             GroupValue::Code(code) => Rank::Text(snapshot.code(code)?.to_owned()),
             GroupValue::Text(text) => Rank::Text(text),
@@ -523,8 +523,11 @@ impl<'s> Source<'s> {
                 Nanos { row: 200.0 + 15.0 * values, chunk: 0.0, start: 0.0, values }
             }
             // Each row reads its record.
-            Source::Identifiers(_) => Nanos { row: 3_000.0, chunk: 0.0, start: 0.0, values: 2.0 },
-            Source::Records(_) => Nanos { row: 3_000.0, chunk: 0.0, start: 0.0, values: 2.0 },
+            Source::Texts(texts) => {
+                Nanos { row: texts.nanos_per_row(), chunk: 0.0, start: 0.0, values: 2.0 }
+            }
+            Source::Records(_) => Nanos { row: RECORD_NANOS, chunk: 0.0, start: 0.0, values: 2.0 },
+            Source::Own(..) => Nanos { row: 2.0, chunk: 0.0, start: 0.0, values: 1.0 },
             Source::Joined(joined) => joined.nanos()?,
             Source::Each(sources) => {
                 let mut all = Nanos { row: 0.0, chunk: 0.0, start: 0.0, values: 0.0 };
@@ -536,6 +539,15 @@ impl<'s> Source<'s> {
             Source::Sets(sets) => sets.nanos(),
         })
     }
+}
+
+/// The paths through a record to the values at a path. The walk over a record skips all others.
+fn path_tree(entity: Entity, path: ReadPath) -> PathTree {
+    let keys = keys_of(entity);
+    keys.tree.pruned(&|end: &usize| match path {
+        ReadPath::Lists(lists) => keys.ends[*end].lists == Some(lists),
+        ReadPath::Read(read) => keys.ends[*end].read == Some(read),
+    })
 }
 
 /// An estimate of the time that counting takes.

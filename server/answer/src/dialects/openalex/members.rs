@@ -1,8 +1,9 @@
 //! The members of OpenAlex's records, by list: a table for each list, and the functions that make members.
 
 use pinakes_format::entity::Entity;
-use pinakes_format::record::keyword_id;
+use pinakes_format::record::{keyword_id, name_parts};
 use pinakes_format::storage::ReadError;
+use pinakes_format::text::fold::fold;
 use pinakes_format::text::{inverted_index, json};
 use serde_json_borrow::Value;
 
@@ -96,7 +97,7 @@ pub fn members(entity: Entity) -> &'static [Member] {
     }
 }
 
-static WORK: [Member; 45] = [
+static WORK: [Member; 50] = [
     ID,
     same("doi"),
     same("title"),
@@ -109,9 +110,26 @@ static WORK: [Member; 45] = [
         location(work, work.at("primary_venue"), out).map(|()| true)
     }),
     same("type"),
+    known("type_crossref"),
     known("indexed_in"),
     known("open_access"),
-    each("authorships", "authors", authorship),
+    by("authorships", "authors,raw_orcids", |work, out| {
+        let printed = work.list("raw_orcids");
+        if work.at("authors").is_null() {
+            return Ok(false);
+        }
+        write_list((0..).zip(work.list("authors")), out, |(at, author), out| {
+            let is_of = |printed: &&Value<'_>| printed.get("author").as_u64() == Some(at);
+            authorship(work, author, printed.iter().find(is_of), out)
+        })
+        .map(|()| true)
+    }),
+    by("institution_assertions", "institution_assertions", |work, out| {
+        write_list(work.list("institution_assertions"), out, |asserted, out| {
+            write_institution(work, asserted, out).map(|_| ())
+        })?;
+        Ok(!work.at("institution_assertions").is_null())
+    }),
     by("institutions_distinct_count", "authors.affiliations.id", |work, out| {
         distinct(work, "affiliations", "id", out)
     }),
@@ -140,6 +158,8 @@ static WORK: [Member; 45] = [
     same("apc_paid"),
     same("fwci"),
     same("has_fulltext"),
+    known("fulltext_origin"),
+    known("has_content"),
     same("cited_by_count"),
     same("citation_normalized_percentile"),
     same("cited_by_percentile_year"),
@@ -174,6 +194,7 @@ static WORK: [Member; 45] = [
         let id = goal.get("id").as_u64().map(|id| format!("https://metadata.un.org/sdg/{id}"));
         made.text("id", id.as_deref());
         made.value("display_name", goal.get("name"))?;
+        made.known("score", goal.get("score"))?;
         made.end();
         Ok(())
     }),
@@ -185,6 +206,10 @@ static WORK: [Member; 45] = [
         made.known("ror", found.get("ids").get("ror"))?;
         made.end();
         Ok(())
+    }),
+    by("datasets", "datasets", |work, out| {
+        addresses(work.list("datasets").iter(), out)?;
+        Ok(!work.at("datasets").is_null())
     }),
     of("referenced_works_count", "cites"),
     by("referenced_works", "references", |work, out| work.write_references(out).map(|()| true)),
@@ -205,7 +230,7 @@ static WORK: [Member; 45] = [
     same("created_date"),
 ];
 
-static AUTHOR: [Member; 18] = [
+static AUTHOR: [Member; 19] = [
     ID,
     by("orcid", "orcid", |author, out| {
         match orcid(author) {
@@ -249,6 +274,7 @@ static AUTHOR: [Member; 18] = [
     // The longest name has two names among dumps.
     same("full_name"),
     of("longest_name", "full_name"),
+    by("parsed_longest_name", "full_name,name_parts", parsed_name),
     by("works_api_url", "id", |author, out| api_url(author, "works", "author.id", out)),
     same("updated_date"),
     same("created_date"),
@@ -300,11 +326,12 @@ static SOURCE: [Member; 37] = [
     same("is_preprint_repository"),
 ];
 
-static INSTITUTION: [Member; 27] = [
+static INSTITUTION: [Member; 28] = [
     ID,
     same("ror"),
     NAME,
     COUNTRY,
+    known("is_super_system"),
     same("type"),
     by("type_id", "type", |institution, out| {
         match institution.at("type").as_str() {
@@ -587,7 +614,35 @@ fn add_institution(
     Ok(())
 }
 
-fn authorship(work: &Stored<'_>, author: &Value<'_>, out: &mut Vec<u8>) -> Result<(), ReadError> {
+/// Appends the parts of an author's longest name.
+fn parsed_name(author: &Stored<'_>, out: &mut Vec<u8>) -> Result<bool, ReadError> {
+    if author.at("name_parts").is_null() {
+        return Ok(false);
+    }
+    let given = author.at("name_parts");
+    let members = ["first", "middle", "last", "suffix"];
+    let follow = members.iter().all(|member| given.get(*member).is_null());
+    let name = author.at("full_name").as_str().unwrap_or_default();
+    let mut made = Object::begin(out);
+    for (member, part) in members.into_iter().zip(name_parts(name)) {
+        let text = match follow {
+            // OpenAlex writes parts in small letters without accents.
+            true => fold(part),
+            false => given.get(member).as_str().unwrap_or_default().to_owned(),
+        };
+        made.text(member, Some(&text));
+    }
+    made.end();
+    Ok(true)
+}
+
+/// Appends an author of a work, and the ORCID iD that the work prints.
+fn authorship(
+    work: &Stored<'_>,
+    author: &Value<'_>,
+    printed: Option<&Value<'_>>,
+    out: &mut Vec<u8>,
+) -> Result<(), ReadError> {
     let mut made = Object::begin(out);
     made.value("author_position", author.get("author_position"))?;
     let mut who = Object::begin(made.name("author"));
@@ -610,6 +665,10 @@ fn authorship(work: &Stored<'_>, author: &Value<'_>, out: &mut Vec<u8>) -> Resul
     }
     made.value("is_corresponding", author.get("is_corresponding"))?;
     made.known("raw_author_name", author.get("raw_author_name"))?;
+    if let Some(printed) = printed {
+        let own = printed.get("orcid");
+        made.value("raw_orcid", if own.is_null() { author.get("orcid") } else { own })?;
+    }
     made.known("raw_affiliation_strings", author.get("raw_affiliation_strings"))?;
     made.end();
     Ok(())
@@ -656,6 +715,7 @@ fn location(work: &Stored<'_>, venue: &Value<'_>, out: &mut Vec<u8>) -> Result<(
     }
     // Kept of primary locations without a source.
     made.known("raw_source_name", venue.get("raw_source_name"))?;
+    made.known("raw_type", venue.get("raw_type"))?;
     made.end();
     Ok(())
 }

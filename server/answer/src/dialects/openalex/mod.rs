@@ -20,6 +20,7 @@ mod names;
 mod page;
 mod query;
 mod record;
+mod small_filter;
 mod small_lists;
 mod stored;
 mod values;

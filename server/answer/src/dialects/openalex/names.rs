@@ -36,6 +36,8 @@ pub enum Reads {
     OpenVersion,
     /// The name of a record that another key refers to. Groups are those of that key.
     NameOf(&'static str),
+    /// A concept, `C41008148`, whose number the key has.
+    Concept,
     /// A source that is a repository. Not for groups, which would count journals too.
     Repository,
 }
@@ -96,9 +98,10 @@ const fn of_works(name: &'static str, key: &'static str) -> SmallList {
 }
 
 /// The small lists, in OpenAlex's order.
-pub static SMALL_LISTS: [SmallList; 11] = [
+pub static SMALL_LISTS: [SmallList; 12] = [
     of_works("keywords", "keywords.id"),
     of_works("types", "type"),
+    of_works("work-types", "type"),
     of_works("languages", "language"),
     of_works("countries", "institutions.country_code"),
     of_works("continents", "institutions.continent"),
@@ -160,6 +163,8 @@ const WORKS: &[KeyRow] = &[
         "primary_venue.source.host_organization.lineage",
         &["primary_location.source.host_organization_lineage"],
     ),
+    row("primary_venue.landing_page_url", &["primary_location.landing_page_url"]),
+    row("primary_venue.raw_type", &["primary_location.raw_type"]),
     row("primary_venue.license", &["primary_location.license", "host_venue.license"]),
     row("primary_venue.version", &["primary_location.version"]),
     row("primary_venue.is_oa", &["primary_location.is_oa"]),
@@ -167,6 +172,7 @@ const WORKS: &[KeyRow] = &[
     row("primary_venue.is_published", &["primary_location.is_published"]),
     row("additional_venues.source.id", &[]),
     row("additional_venues.source.type", &[]),
+    row("additional_venues.raw_type", &[]),
     row("additional_venues.license", &[]),
     row("additional_venues.version", &[]),
     row("additional_venues.is_oa", &[]),
@@ -184,6 +190,8 @@ const WORKS: &[KeyRow] = &[
     row("venues.source.is_core", &["locations.source.is_core"]),
     row("venues.source.host_organization", &["locations.source.host_organization"]),
     row("venues.source.host_organization.lineage", &["locations.source.host_organization_lineage"]),
+    row("venues.landing_page_url", &["locations.landing_page_url"]),
+    row("venues.raw_type", &["locations.raw_type"]),
     row("venues.license", &["locations.license"]),
     row("venues.version", &["locations.version"]),
     row("venues.is_oa", &["locations.is_oa"]),
@@ -199,6 +207,8 @@ const WORKS: &[KeyRow] = &[
         "best_oa_venue.source.host_organization.lineage",
         &["best_oa_location.source.host_organization_lineage"],
     ),
+    row("best_oa_venue.landing_page_url", &["best_oa_location.landing_page_url"]),
+    row("best_oa_venue.raw_type", &["best_oa_location.raw_type"]),
     row("best_oa_venue.license", &["best_oa_location.license"]),
     row("best_oa_venue.version", &["best_oa_location.version"]),
     reads("best_oa_venue.version", &["best_open_version"], Reads::OpenVersion),
@@ -208,6 +218,8 @@ const WORKS: &[KeyRow] = &[
     row("authors.count", &["authors_count"]),
     row("authors.id", &["authorships.author.id", "author.id"]),
     row("authors.orcid", &["authorships.author.orcid", "author.orcid"]),
+    row("authors.raw_orcid", &["authorships.raw_orcid"]),
+    row("authors.raw_affiliation_strings", &["raw_affiliation_strings"]),
     row("authors.name", &["authorships.author.display_name"]),
     row("authors.name.search", &["authorships.author.display_name.search"]),
     row("authors.author_position", &["authorships.author_position"]),
@@ -248,6 +260,8 @@ const WORKS: &[KeyRow] = &[
         "authors.countries.is_global_south",
         &["authorships.institutions.is_global_south", "institutions.is_global_south"],
     ),
+    row("institution_assertions.lineage.id", &["institution_assertions.lineage"]),
+    row("institution_assertions.country.code", &["institution_assertions.country_code"]),
     row("topics.count", &["topics_count"]),
     row("sustainable_development_goals.id", &["sustainable_development_goals.id", "sdgs.id"]),
     row("funders.id", &["funders.id", "grants.funder", "awards.funder_id"]),
@@ -261,61 +275,15 @@ const WORKS: &[KeyRow] = &[
 
 const WORKS_REFUSED: &[(&[&str], &str)] = &[
     (
-        &["concepts.id", "concepts.wikidata", "concepts_count", "concept.id"],
-        "records keep no concepts, which topics replaced",
+        &["concepts.id", "concepts.wikidata", "concept.id"],
+        "records keep no concepts, which topics replaced and which would take 80 bytes for each work; `concepts_count` filters by their number",
     ),
     (
-        &[
-            "primary_location.landing_page_url",
-            "best_oa_location.landing_page_url",
-            "locations.landing_page_url",
-        ],
-        "an index of addresses would take 12 bytes for each location",
+        &["raw_affiliation_strings.search"],
+        "the words of affiliations as printed are in no index; `authorships.institutions.display_name.search` searches names",
     ),
-    (
-        &["primary_location.raw_type", "best_oa_location.raw_type", "locations.raw_type"],
-        "records keep no type of a location",
-    ),
-    (
-        &[
-            "institution_assertions.country_code",
-            "institution_assertions.id",
-            "institution_assertions.lineage",
-            "institution_assertions.ror",
-            "institution_assertions.type",
-        ],
-        "records keep no asserted institutions; `authorships.institutions` has those of authors",
-    ),
-    (
-        &["authorships.raw_orcid"],
-        "records keep one ORCID iD of an author; `authorships.author.orcid` filters by it",
-    ),
-    (
-        &["raw_affiliation_strings", "raw_affiliation_strings.search"],
-        "affiliations as printed are in no index; `authorships.institutions.display_name.search` searches names",
-    ),
-    (
-        &["sustainable_development_goals.score"],
-        "records keep no scores of goals; `sustainable_development_goals.id` filters by goals",
-    ),
-    (
-        &["doi_starts_with"],
-        "an index of the prefixes of DOIs would take 5 bytes for each work; `doi` filters by whole DOIs",
-    ),
-    (&["related_to"], "records keep no related works"),
-    (&["type_crossref"], "records keep one type; `type` filters by it"),
-    (
-        &["fulltext_origin"],
-        "records do not keep where a full text is from; `has_fulltext` filters by it",
-    ),
-    (
-        &["has_content.pdf", "has_content.grobid_xml"],
-        "records do not keep which files OpenAlex has",
-    ),
-    (
-        &["datasets", "has_embeddings", "has_old_authors", "mag_only"],
-        "records do not keep what it depends on",
-    ),
+    (&["related_to"], "records keep no related works, which would take 50 bytes for each work"),
+    (&["has_embeddings", "has_old_authors", "mag_only"], "works of the dumps have no such member"),
 ];
 
 const AUTHORS: &[KeyRow] = &[
@@ -325,6 +293,10 @@ const AUTHORS: &[KeyRow] = &[
     row("orcid", &["orcid", "ids.orcid"]),
     row("ids.scopus", &["scopus", "ids.scopus"]),
     row("full_name", &[]),
+    row("full_name.first", &["parsed_longest_name.first"]),
+    row("full_name.middle", &["parsed_longest_name.middle"]),
+    row("full_name.last", &["parsed_longest_name.last"]),
+    row("full_name.suffix", &["parsed_longest_name.suffix"]),
     row("outputs_count", WORKS_COUNT),
     row("last_known_institutions.id", &["last_known_institutions.id", "last_known_institution.id"]),
     row("last_known_institutions.name", &["last_known_institutions.display_name"]),
@@ -365,16 +337,13 @@ const AUTHORS: &[KeyRow] = &[
 
 const AUTHORS_REFUSED: &[(&[&str], &str)] = &[
     (
-        &[
-            "block_key",
-            "parsed_longest_name.first",
-            "parsed_longest_name.last",
-            "parsed_longest_name.middle",
-            "parsed_longest_name.suffix",
-        ],
-        "records keep whole names; `display_name.search` searches their words",
+        &["block_key"],
+        "records keep no block keys; `parsed_longest_name.last` filters by last names",
     ),
-    CONCEPTS,
+    (
+        &["x_concepts.id"],
+        "records keep no concepts of authors, which would take 60 bytes for each; `topics.id` filters by topics",
+    ),
 ];
 
 const SOURCES: &[KeyRow] = &[
@@ -390,16 +359,12 @@ const SOURCES: &[KeyRow] = &[
     row("country.is_global_south", &["is_global_south"]),
     row("host_organization", &["host_organization", "host_organization.id"]),
     row("host_organization.lineage", &["host_organization_lineage"]),
+    reads("concepts.id", X_CONCEPTS, Reads::Concept),
     row("topics.id", TOPICS),
 ];
 
-const SOURCES_REFUSED: &[(&[&str], &str)] = &[
-    (
-        &["is_in_jstage", "is_in_jstage_since_year"],
-        "records do not keep whether J-STAGE lists a source",
-    ),
-    CONCEPTS,
-];
+const SOURCES_REFUSED: &[(&[&str], &str)] =
+    &[(&["is_in_jstage", "is_in_jstage_since_year"], "sources of the dumps have no such member")];
 
 const INSTITUTIONS: &[KeyRow] = &[
     row("id", OWN_ID),
@@ -411,15 +376,13 @@ const INSTITUTIONS: &[KeyRow] = &[
     continent("country.continent", &["continent"]),
     row("country.is_global_south", &["is_global_south"]),
     row("lineage.id", &["lineage"]),
+    reads("concepts.id", X_CONCEPTS, Reads::Concept),
     row("repositories.host_organization.lineage", &["repositories.host_organization_lineage"]),
     row("topics.id", TOPICS),
 ];
 
 const INSTITUTIONS_REFUSED: &[(&[&str], &str)] =
-    &[(&["is_super_system", "status"], "records do not keep what it depends on"), CONCEPTS];
-
-const CONCEPTS: (&[&str], &str) =
-    (&["x_concepts.id"], "records keep no concepts; `topics.id` filters by topics");
+    &[(&["status"], "institutions of the dumps have no such member")];
 
 const PUBLISHERS: &[KeyRow] = &[
     row("id", OWN_ID),
@@ -448,6 +411,7 @@ const FUNDERS: &[KeyRow] = &[
 const OWN_ID: &[&str] = &["id", "openalex", "openalex_id", "ids.openalex"];
 const NAME_SEARCH: &[&str] = &["display_name.search", "default.search"];
 const WORKS_COUNT: &[&str] = &["works_count"];
+const X_CONCEPTS: &[&str] = &["x_concepts.id"];
 /// A record has a share of each of its topics.
 const TOPICS: &[&str] = &["topics.id", "topic_share.id"];
 /// The keys of the taxonomy.

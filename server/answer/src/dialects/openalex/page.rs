@@ -165,6 +165,7 @@ fn printed(reads: Reads, key: String, name: String) -> (String, String) {
         },
         Reads::Keyword => (format!("{ADDRESS}keywords/{}", keyword_id(&name)), name),
         Reads::NameOf(_) => (name.clone(), name),
+        Reads::Concept => (format!("{ADDRESS}C{key}"), format!("C{key}")),
         _ => (key, name),
     }
 }
@@ -184,6 +185,8 @@ fn key_of(value: &GroupValue, snapshot: &Snapshot) -> Result<String, ReadError> 
     let text = text.trim_matches('"');
     Ok(match value {
         GroupValue::Record { .. } => address_of(text),
+        // Ids that need no record, of awards and data sets.
+        GroupValue::Text(_) if text.starts_with("HX_") => address_of(text),
         _ => text.to_owned(),
     })
 }

@@ -14,7 +14,7 @@ use pinakes_format::query::{
     Grouping, Operand, ParamError, Query, RELEVANCE, RELEVANCE_SCORE, ResultKind,
     SAMPLE_RECORDS_MAX, Sample, nearest, split_filter,
 };
-use pinakes_format::schema::{Kind, parse_record_id};
+use pinakes_format::schema::{Bound, Key, Kind, parse_record_id};
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::ReadError;
 
@@ -368,14 +368,15 @@ impl Parser {
         if let Some(reason) = self.list.refusal(name) {
             return format!("`{name}` is no key of {list} here: {reason}");
         }
-        if parameter != "filter" && self.list.key(name).is_some_and(|key| self.has_filter(key.own))
+        if parameter != "filter"
+            && let Some(found) = self.list.key(name)
+            && let Some((key, _)) = keys.filter(found.own)
         {
-            let what = if parameter == "sort" {
-                "no order sorts by it"
-            } else {
-                "no groups are made by it"
+            let why = match parameter {
+                "sort" => format!("no order sorts by it, as {}", why_unsorted(key)),
+                _ => format!("no groups are made by it, as {}", why_ungrouped(key, found.reads)),
             };
-            return format!("`{name}` filters {list}, and {what}; `/openalex` lists the keys");
+            return format!("`{name}` filters {list}, and {why}; `/openalex` lists the keys");
         }
         let known: Vec<&str> = match parameter {
             "sort" => keys.sorts().flat_map(|key| self.list.names(key)).collect(),
@@ -561,6 +562,33 @@ impl Parser {
     }
 }
 
+/// Why no list is sorted by a key that filters.
+fn why_unsorted(key: &Key) -> &'static str {
+    match key.kind {
+        _ if key.is_many => "a record may have several values",
+        Kind::Day(Bound::From | Bound::To) | Kind::Moment(Bound::From | Bound::To) => {
+            "it bounds another key"
+        }
+        Kind::Integer | Kind::Number => "an order would take 5 bytes for each record",
+        Kind::Day(_) | Kind::Moment(_) => "an order would take 8 bytes for each record",
+        _ => "its values have no order",
+    }
+}
+
+/// Why no groups are made by a key that filters.
+fn why_ungrouped(key: &Key, reads: Reads) -> &'static str {
+    match key.kind {
+        _ if reads == Reads::Repository => {
+            "journals would be counted too; `locations.source.id` groups by both"
+        }
+        Kind::Day(_) | Kind::Moment(_) => "it is a date; years group",
+        Kind::Words | Kind::Search => "it searches words",
+        Kind::Identifier(_) => "it is the beginning of an identifier",
+        Kind::Number => "a record may have several fractional numbers",
+        _ => "it is the name of another record",
+    }
+}
+
 /// Whether a part of a filter begins with a key.
 fn has_key(part: &str) -> bool {
     let is_of_keys = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b' ');
@@ -633,6 +661,7 @@ fn read(reads: Reads, value: &str) -> Cow<'_, str> {
                 CONTINENTS.iter().find(|(_, wikidata, _)| wikidata.eq_ignore_ascii_case(number));
             known.map_or(name, |(own, ..)| (*own).to_owned()).into()
         }
+        Reads::Concept => value.strip_prefix(['C', 'c']).unwrap_or(value).into(),
         _ => value.into(),
     }
 }

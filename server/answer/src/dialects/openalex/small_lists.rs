@@ -5,7 +5,8 @@
 //! /openalex/types/article       the group of one value
 //! ```
 
-use pinakes_format::query::ResultKind;
+use pinakes_format::query::{Group, Grouping, Groups, Query, ResultKind};
+use pinakes_format::storage::ReadError;
 use serde_json::{Map, Value, json};
 
 use crate::define::{Answer, Call, Cost, Failure, Planned};
@@ -13,6 +14,7 @@ use crate::dialects::openalex::errors::absent;
 use crate::dialects::openalex::names::{List, SmallList};
 use crate::dialects::openalex::page::{Place, meta, named_groups};
 use crate::dialects::openalex::query::{Request, code_of};
+use crate::dialects::openalex::small_filter::EntryFilter;
 use crate::dialects::openalex::values::{ADDRESS, API};
 use crate::list::groups::count_groups;
 use crate::reply::{Detail, Reply};
@@ -20,7 +22,8 @@ use crate::request::parameters::{encoded, query_pairs};
 use crate::request::path::echo;
 
 /// The parameters of a small list.
-const PARAMETERS: [&str; 6] = ["page", "per_page", "per-page", "cursor", "sort", "select"];
+const PARAMETERS: [&str; 8] =
+    ["filter", "search", "page", "per_page", "per-page", "cursor", "sort", "select"];
 /// The size of a page of OpenAlex's lists.
 const PER_PAGE: &str = "25";
 /// The most groups of a page.
@@ -37,7 +40,7 @@ impl SmallList {
     /// Plans a page of the list.
     pub fn plan(&'static self, call: &Call<'_>) -> Result<Planned, Reply> {
         let mut query = vec![format!("per_page={PER_PAGE}")];
-        let mut selected = Vec::new();
+        let (mut selected, mut filter) = (Vec::new(), EntryFilter::default());
         for pair in query_pairs(call.query) {
             let (name, value) = pair.map_err(|detail| Reply::bad_query(vec![detail]))?;
             if !PARAMETERS.contains(&&*name) {
@@ -46,6 +49,11 @@ impl SmallList {
                 return Err(Reply::bad_query(vec![Detail::new(&name, &value, reason)]));
             }
             match &*name {
+                _ if value.trim().is_empty() => {}
+                "filter" => {
+                    filter.add_filter(&value, &self.count()).map_err(Reply::bad_query)?;
+                }
+                "search" => filter.add_search(&value),
                 "select" => selected = self.select(&value)?,
                 "sort" => query.push(format!("sort={}", encoded(&self.order(&value)))),
                 "per_page" | "per-page" => query[0] = format!("per_page={}", encoded(&value)),
@@ -53,7 +61,7 @@ impl SmallList {
             }
         }
         let (_, request) = self.request(&query.join("&"), call)?;
-        Ok(Planned::work(Cost::Large, move |call| self.page(&request, &selected, call)))
+        Ok(Planned::work(Cost::Large, move |call| self.page(&request, &filter, &selected, call)))
     }
 
     /// Plans the record of one value.
@@ -63,7 +71,7 @@ impl SmallList {
         let (_, request) =
             self.request(&format!("filter={filter}&per_page={PER_PAGE_MAX}"), call)?;
         Ok(Planned::work(Cost::Large, move |call| {
-            let (_, found) = self.entries(&request, call)?;
+            let (_, found) = self.entries(&request, &EntryFilter::default(), call)?;
             let is_meant = |entry: &&Value| {
                 let id = entry["id"].as_str().unwrap_or_default();
                 id.rsplit('/').next().is_some_and(|id| id.eq_ignore_ascii_case(&value))
@@ -75,10 +83,14 @@ impl SmallList {
         }))
     }
 
+    /// The member with the number of records.
+    fn count(&self) -> String {
+        format!("{}_count", self.list)
+    }
+
     /// The members of an entry.
     fn members(&self) -> [String; 4] {
-        let list = self.list;
-        ["id".into(), "display_name".into(), format!("{list}_count"), format!("{list}_api_url")]
+        ["id".into(), "display_name".into(), self.count(), format!("{}_api_url", self.list)]
     }
 
     fn select(&self, text: &str) -> Result<Vec<String>, Reply> {
@@ -99,8 +111,14 @@ impl SmallList {
         text.replace(&count, "count").replace(&name, "key")
     }
 
-    fn page(&self, request: &Request, selected: &[String], call: &Call<'_>) -> Answer {
-        let (meta, mut entries) = self.entries(request, call)?;
+    fn page(
+        &self,
+        request: &Request,
+        filter: &EntryFilter,
+        selected: &[String],
+        call: &Call<'_>,
+    ) -> Answer {
+        let (meta, mut entries) = self.entries(request, filter, call)?;
         if !selected.is_empty() {
             for entry in entries.iter_mut().filter_map(Value::as_object_mut) {
                 entry.retain(|name, _| selected.contains(name));
@@ -110,21 +128,36 @@ impl SmallList {
         Ok(Reply::json(body.to_string()).uncached())
     }
 
-    /// The summary of a page, and its values, each as a record.
-    fn entries(&self, request: &Request, call: &Call<'_>) -> Result<(Value, Vec<Value>), Failure> {
+    /// The summary of a page, and its values, each as a record. With a filter, the values of all pages are made.
+    fn entries(
+        &self,
+        request: &Request,
+        filter: &EntryFilter,
+        call: &Call<'_>,
+    ) -> Result<(Value, Vec<Value>), Failure> {
         let begun = call.now();
         let query = request.resolved(call.snapshot)?;
         let ResultKind::Groups(grouping) = &query.result_kind else {
             return Ok((Value::Null, Vec::new()));
         };
-        let groups = count_groups(&query, grouping, call)?;
-        let (total, on_page) = (groups.total, groups.page.len());
-        let place = Place { begun, count: total, on_page, groups: Some(total) };
+        let groups = match filter.is_empty() {
+            true => count_groups(&query, grouping, call)?,
+            false => all_groups(&query, grouping, call)?,
+        };
+        let entry = |(key, name, count): (String, String, u64)| self.entry(&key, &name, count);
+        let named = named_groups(&groups, request, call.snapshot)?.into_iter();
+        let mut entries: Vec<Value> = named.map(entry).collect();
+        let mut total = groups.total;
+        if !filter.is_empty() {
+            entries.retain(|entry| filter.holds(entry, &self.count()));
+            total = entries.len() as u64;
+            let on_page = entries.into_iter().skip(query.first_position() as usize);
+            entries = on_page.take(query.per_page as usize).collect();
+        }
+        let place = Place { begun, count: total, on_page: entries.len(), groups: Some(total) };
         let mut meta = meta(request, &query, &place, call);
         meta["groups_count"] = Value::Null;
-        let entry = |(key, name, count): (String, String, u64)| self.entry(&key, &name, count);
-        let entries = named_groups(&groups, request, call.snapshot)?.into_iter().map(entry);
-        Ok((meta, entries.collect()))
+        Ok((meta, entries))
     }
 
     fn entry(&self, key: &str, name: &str, count: u64) -> Value {
@@ -137,4 +170,16 @@ impl SmallList {
         let values = [id.into(), name.into(), count.into(), address.into()];
         self.members().into_iter().zip(values).collect::<Map<String, Value>>().into()
     }
+}
+
+/// Counts the groups of all pages.
+fn all_groups(query: &Query, grouping: &Grouping, call: &Call<'_>) -> Result<Groups, Failure> {
+    let limits = call.limits();
+    let time = limits.time();
+    let all = limits.run(|deadline| query.all_groups(grouping, call.snapshot, deadline, time))?;
+    let groups =
+        (0..all.len()).map(|at| call.snapshot.or_noted(all.group(at, call.snapshot).map(Some)));
+    let page: Result<Vec<Option<Group>>, ReadError> = groups.collect();
+    let total = all.len() as u64;
+    Ok(Groups { count: total, total, page: page?.into_iter().flatten().collect() })
 }
