@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeSet, fs};
 
+use pinakes_answer::HealthIssue;
 use pinakes_tests::server::Snapshots;
 use pinakes_tests::skip;
 use serde_json::Value;
@@ -113,6 +114,30 @@ fn exported(text: &str) -> BTreeSet<String> {
 }
 
 #[test]
+fn each_trouble_has_one_alert_and_one_line_of_the_guide() {
+    let alerts = read("alerts.yml");
+    let rules: Vec<&str> = alerts.split("- alert: ").skip(1).collect();
+    let guide = fs::read_to_string(pinakes_tests::root().join("server/README.md")).unwrap();
+    let (_, table) = guide.split_once("| trouble | meaning | remedy |\n").unwrap();
+    let lines: Vec<&str> = table.lines().skip(1).take_while(|line| line.starts_with('|')).collect();
+    let kinds = HealthIssue::ALL.map(HealthIssue::name);
+    for kind in kinds {
+        let words = kind.split('_').map(|word| word[..1].to_uppercase() + &word[1..]);
+        let alert = format!("Pinakes{}", words.collect::<String>());
+        let expr = format!("expr: pinakes_trouble{{kind=\"{kind}\"}} == 1\n");
+        let of_kind: Vec<&&str> = rules.iter().filter(|rule| rule.contains(&expr)).collect();
+        let [rule] = &of_kind[..] else { panic!("{kind}: {of_kind:?}") };
+        assert!(rule.starts_with(&format!("{alert}\n")), "{kind}: {rule}");
+        assert!(["page", "ticket"].iter().any(|of| rule.contains(&format!("severity: {of}"))));
+        let line = format!("| `{kind}` |");
+        assert_eq!(lines.iter().filter(|of| of.starts_with(&line)).count(), 1, "{kind}");
+    }
+    assert_eq!(lines.len(), kinds.len(), "{lines:?}");
+    // No other rule fires for a trouble.
+    assert_eq!(alerts.matches("pinakes_trouble").count(), kinds.len());
+}
+
+#[test]
 fn prometheus_accepts_every_expression() {
     let dashboard: Value = serde_json::from_str(&read("pinakes-server.json")).unwrap();
     let mut used = Vec::new();
@@ -128,7 +153,7 @@ fn prometheus_accepts_every_expression() {
     let count = rules.len();
     let rules = serde_json::json!({ "groups": [{ "name": "panels", "rules": rules }] }).to_string();
     // JSON is YAML.
-    for (what, rules, count) in [("panels", rules, count), ("alerts", read("alerts.yml"), 19)] {
+    for (what, rules, count) in [("panels", rules, count), ("alerts", read("alerts.yml"), 22)] {
         let file = tempfile::Builder::new().suffix(".yml").tempfile().unwrap();
         fs::write(file.path(), rules).unwrap();
         let path = file.path().to_str().unwrap();
