@@ -32,14 +32,16 @@ const PAGES = [
   // The record of an output with many members.
   ["record", "/browse/outputs/HX_W2900000096"],
   ["not-found", "/browse/outputs/HX_W1"],
-  ["bad-request", "/browse/outputs?filter=yaer:2020&sort=x"],
+  ["bad-request", "/browse/outputs?filter=yaer:2020&with.year.from=20x0&search=theory&sort=x"],
+  ["bad-search", "/browse/outputs?search=(theory+OR&filter=type:article"],
+  ["search-nothing", "/browse/outputs?search=theory+AND+qqzzxxyy&filter=type:article"],
 ];
 // Lists whose first record is opened.
 const RECORDS = ["outputs", "authors", "sources", "institutions", "publishers", "funders", "topics", "domains", "fields", "subfields"];
 const ALL = { pages: PAGES, lists: RECORDS };
-// In a narrow window, one page of each layout.
-const LAYOUTS = ["home", "search", "taxonomy", "outputs-filtered", "record", "bad-request"];
-const NARROW = { pages: PAGES.filter(([name]) => LAYOUTS.includes(name)), lists: ["institutions"] };
+// In a narrow and dark window, one page of each layout.
+const LAYOUTS = ["home", "search", "taxonomy", "outputs-filtered", "record", "bad-request", "search-nothing", "not-found"];
+const DARK_AND_NARROW = { pages: PAGES.filter(([name]) => LAYOUTS.includes(name)), lists: ["institutions"] };
 
 // A page that reports what no page may do.
 const watched = async (context) => {
@@ -63,7 +65,10 @@ const watched = async (context) => {
 
 const inspect = async ({ page, problems }, name) => {
   await page.screenshot({ path: path.join(pictures, `${name}.png`), fullPage: true });
-  const { violations } = await page.evaluate(() => axe.run(document, { resultTypes: ["violations"] }));
+  const { violations } = await page.evaluate(() =>
+    // Links are far enough apart for fingers.
+    axe.run(document, { resultTypes: ["violations"], rules: { "target-size": { enabled: innerWidth < 600 } } }),
+  );
   for (const violation of violations) {
     const nodes = violation.nodes.map((node) => `${node.html} ${node.failureSummary}`);
     problems.push(`axe ${violation.id}: ${violation.help}\n  ${nodes.slice(0, 3).join("\n  ")}`);
@@ -203,7 +208,7 @@ const fold = async (browser) => {
   await context.close();
 };
 
-// The documentation is light in every scheme, and has no critical fault.
+// The documentation follows the colour scheme, and has no critical fault.
 const docs = async (browser) => {
   const context = await browser.newContext({ colorScheme: "dark" });
   await context.addInitScript({ path: axe });
@@ -250,7 +255,8 @@ const run = async () => {
     await Promise.all([
       openAll(browser, "light", { width: 1280, height: 800 }, ALL),
       openAll(browser, "dark", { width: 1280, height: 800 }, ALL),
-      openAll(browser, "light", { width: 390, height: 800 }, NARROW),
+      openAll(browser, "light", { width: 390, height: 800 }, ALL),
+      openAll(browser, "dark", { width: 390, height: 800 }, DARK_AND_NARROW),
     ]);
     await complete(browser);
     await refine(browser, true);

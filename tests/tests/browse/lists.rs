@@ -3,7 +3,7 @@
 use pinakes_tests::client::Connection;
 use pinakes_tests::server::{Server, Snapshots};
 
-use crate::browse::html::{between, chips, count, links, page, rows};
+use crate::browse::html::{between, chips, count, links, page, rows, unescaped};
 
 /// The lists, and parameters that each takes.
 const LISTS: [(&str, &[&str]); 11] = [
@@ -173,15 +173,80 @@ fn a_refused_list_leads_to_the_list_without_what_is_wrong() {
         ("filter=yaer:2020", ""),
         ("filter=type:article&sort=colour", "?filter=type:article"),
         ("filter=type:article&colour=red", "?filter=type:article"),
-        ("filter=yaer:2020&search=a&with.year.from=2000", "?search=a&with.year.from=2000"),
+        ("filter=yaer:2020&search=a&with.year.from=2000", "?filter=year:>1999&search=a"),
         ("filter=keywords:%22a,b%22,yaer:1&search=x", "?search=x"),
+        // The list has all that goes together.
+        (
+            "with.year.from=2023&with.year.to=2020&with.type=article",
+            "?filter=type:article,year:>2022",
+        ),
+        ("filter=type:article&filter=is_oa:true", "?filter=type:article,is_oa:true"),
+        ("with.year.from=x&with.authors.id=einstein", "?filter=authors.id:HX_A5000000000"),
     ] {
         let html = page(&mut connection, &format!("/browse/outputs?{sent}"), 400);
+        let instead = match instead.contains("authors.id") {
+            true => format!("?filter=authors.id:{}", best_author(&mut connection, "einstein")),
+            false => instead.to_owned(),
+        };
         let expected = format!("/browse/outputs{instead}");
         assert!(links(&html).contains(&expected), "{sent}: {:?}", links(&html));
-        let followed = connection.get(&expected);
-        assert!([200, 303].contains(&followed.status), "{expected}");
+        // The page shows that list already.
+        assert_eq!(count(&html), count(&page(&mut connection, &expected, 200)), "{sent}");
     }
+    server.end(&[]);
+}
+
+/// The id of the author that a name is taken as.
+fn best_author(connection: &mut Connection, name: &str) -> String {
+    let best = connection.get(&format!("/autocomplete/authors?query={name}")).json();
+    best["results"][0]["id"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_refused_list_keeps_what_the_reader_typed_and_marks_what_is_wrong() {
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
+    let mut connection = server.connect();
+    let wrong = "aria-invalid=\"true\" aria-describedby=\"wrong\"";
+    let sent = "search=theory&with.year.from=20x0&with.year.to=2020&with.type=article&with.is_oa=true&sort=year:desc";
+    let html = page(&mut connection, &format!("/browse/outputs?{sent}"), 400);
+    for kept in [
+        "name=\"search\" type=\"search\" value=\"theory\"",
+        &format!("name=\"with.year.from\" value=\"20x0\" {wrong}"),
+        "name=\"with.year.to\" value=\"2020\" aria-label",
+        "<option value=\"article\" selected>",
+        "name=\"with.is_oa\" value=\"true\" checked",
+        "<option value=\"year:desc\" selected>",
+        "Year, from: <code>20x0</code> is no year",
+    ] {
+        assert!(html.contains(kept), "{kept}: {html}");
+    }
+    assert_eq!(html.matches("aria-invalid").count(), 1, "{html}");
+    // A search that the parser refuses, and one that proves too much when it runs.
+    let words = (0..70).map(|at| format!("w{at}*")).collect::<Vec<String>>().join(" OR ");
+    for (typed, reason) in [("(theory OR", "a clause is missing"), (words.as_str(), "")] {
+        let address =
+            format!("/browse/outputs?search={}&filter=type:article", typed.replace(' ', "+"));
+        let html = page(&mut connection, &address, 400);
+        let (_, box_of) = html.split_once("type=\"search\" value=\"").unwrap();
+        let (value, rest) = box_of.split_once('"').unwrap();
+        assert_eq!(unescaped(value), typed);
+        assert!(rest.split('>').next().unwrap().contains(wrong), "{html}");
+        assert!(html.contains(reason), "{html}");
+        assert_eq!(
+            links(&html)
+                .iter()
+                .filter(|link| *link == "/browse/outputs?filter=type:article")
+                .count(),
+            1
+        );
+    }
+    // The fields that take any key keep both.
+    let html =
+        page(&mut connection, "/browse/outputs?key=cited_by_count&value=many&search=theory", 400);
+    assert!(html.contains("<details open>"), "{html}");
+    assert!(html.contains("<option value=\"cited_by_count\" selected>"), "{html}");
+    assert!(html.contains(&format!("name=\"value\" value=\"many\" {wrong}")), "{html}");
     server.end(&[]);
 }
 
@@ -199,7 +264,7 @@ fn pages_lead_to_each_other_as_long_as_there_are_records() {
             break assert_eq!(seen.len() as u64, count(&html));
         };
         let href = before.rsplit_once("href=\"").unwrap().1.split_once('"').unwrap().0;
-        path = crate::browse::html::unescaped(href);
+        path = unescaped(href);
     }
     seen.sort_unstable();
     seen.dedup();
@@ -358,13 +423,55 @@ fn an_empty_result_names_the_words_that_find_nothing() {
 }
 
 #[test]
+fn an_empty_result_leads_to_lists_that_have_as_many_records_as_it_says() {
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
+    let mut connection = server.connect();
+    for (sent, expected) in [
+        // The nearest word, the search without the word, any of the words.
+        ("search=quantun+AND+theory", &["?search=quantum%20AND%20theory", "?search=theory"][..]),
+        ("search=quantun+AND+qqzzxxyy", &["?search=quantum"]),
+        ("search=nucleic+AND+spacetime", &["?search=nucleic%20OR%20spacetime"]),
+        // The list without the filter that empties it, and without the search.
+        ("filter=type:article,year:1066&search=theory", &["?filter=type:article&search=theory"]),
+        ("filter=type:article,year:>2000,is_oa:null", &["?filter=type:article,year:>2000"]),
+    ] {
+        let html = page(&mut connection, &format!("/browse/outputs?{sent}"), 200);
+        assert_eq!(count(&html), 0, "{sent}");
+        let ways = between(&html, "<div class=\"empty\">", "</div>");
+        let numbers = ways.split("<span class=\"number\">").skip(1);
+        let numbers = numbers.map(|rest| rest.split('<').next().unwrap().replace('\u{202f}', ""));
+        let offered: Vec<(String, u64)> =
+            links(ways).into_iter().zip(numbers.map(|number| number.parse().unwrap())).collect();
+        for (list, number) in &offered {
+            assert!(*number > 0, "{sent}: {list}");
+            assert_eq!(count(&page(&mut connection, list, 200)), *number, "{sent}: {list}");
+        }
+        for way in expected {
+            let way = format!("/browse/outputs{way}");
+            assert!(offered.iter().any(|(list, _)| *list == way), "{sent}: {way} of {offered:?}");
+        }
+        // Lists to browse.
+        for list in ["/browse/authors", "/browse/topics", "/browse/taxonomy"] {
+            assert!(links(ways).contains(&list.to_owned()), "{sent}: {ways}");
+        }
+    }
+    server.end(&[]);
+}
+
+#[test]
 fn a_typed_name_becomes_the_id_of_the_best_record() {
     let snapshots = Snapshots::from_sample();
     let server = Server::serve(&snapshots);
     let mut connection = server.connect();
     let best = connection.get("/autocomplete/authors?query=einstein").json();
     let id = best["results"][0]["id"].as_str().unwrap();
-    let html = page(&mut connection, "/browse/outputs?with.authors.id=einstein&with.type=", 200);
+    // The name stays in the address, and no empty parameter does.
+    let html = followed(
+        &mut connection,
+        "/browse/outputs?search=&with.authors.id=einstein&with.type=&sort=",
+        "/browse/outputs?with.authors.id=einstein",
+    );
     let json = connection.get(&format!("/outputs?filter=authors.id:{id}")).json();
     assert_eq!(count(&html), json["meta"]["count"].as_u64().unwrap());
     assert!(html.contains("“einstein” is taken as"), "{html}");

@@ -9,6 +9,9 @@ use crate::request::parameters::encoded;
 
 /// The parameter of pages that names a key whose groups are all shown.
 pub const GROUPS: &str = "groups";
+/// The parameter that has the expressions of the filter.
+pub const FILTER: &str = "filter";
+
 /// The parameters of a list, from which addresses of other lists are made.
 #[derive(Clone, Debug)]
 pub struct Address {
@@ -99,15 +102,20 @@ impl Address {
         Some(self.per_page).filter(|size| *size != PAGE_SIZE_DEFAULT)
     }
 
+    /// Path of the page for people.
+    pub fn path(&self) -> String {
+        format!("/browse/{}", self.route)
+    }
+
     /// Path and query of the page for people.
     pub fn page_url(&self) -> String {
-        format!("/browse/{}{}", self.route, self.parameters())
+        format!("{}{}", self.path(), self.parameters())
     }
 
     /// Path and query of the page that shows more groups of a key.
     pub fn opening(&self, key: &str) -> String {
         let opened = [(GROUPS, key.to_owned())];
-        format!("/browse/{}{}", self.route, query_text(self.set().into_iter().chain(opened)))
+        format!("{}{}", self.path(), query_text(self.set().into_iter().chain(opened)))
     }
 
     /// Path and query of the same list as JSON.
@@ -142,7 +150,7 @@ impl Address {
     /// The parameters that choose and sort the records.
     fn set(&self) -> [(&'static str, String); 3] {
         [
-            ("filter", self.filter()),
+            (FILTER, self.filter()),
             (self.search_name(), self.search.clone().unwrap_or_default()),
             ("sort", self.sort.clone()),
         ]

@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 use crate::pages::labels::{label, thousands};
 use crate::pages::preview::Preview;
 
-/// Size of the drawing.
-const WIDTH: usize = 640;
-const HEIGHT: usize = 120;
+/// Size of the drawing without the years below, about that of a phone: text in it keeps its size there.
+const WIDTH: usize = 400;
+const HEIGHT: usize = 100;
+/// Height of the years below the bars.
+const YEARS_HEIGHT: usize = 18;
 /// Years of a drawing; older years stand in the table alone.
 const YEARS_MAX: usize = 40;
 /// Years that are named below their bars; of more, every so many.
@@ -26,6 +28,8 @@ pub struct Chart {
     pub is_partial: bool,
     pub bars: Vec<YearBar>,
     pub width: usize,
+    /// The foot of the bars.
+    pub foot: usize,
     pub height: usize,
 }
 
@@ -117,7 +121,8 @@ fn chart(name: &str, counts: &[(i64, i64)], running: Option<i64>) -> Chart {
         is_partial: counts.last().is_some_and(|(year, _)| is_partial(*year)),
         bars: counts.iter().enumerate().map(bar).collect(),
         width: WIDTH,
-        height: HEIGHT + 20,
+        foot: HEIGHT,
+        height: HEIGHT + YEARS_HEIGHT,
     }
 }
 

@@ -60,8 +60,8 @@ impl Citation {
 /// Links below a row of a list: what cites the output, a free copy, and the reference.
 #[derive(Debug)]
 pub struct RowLinks {
-    /// The number of citations, and the list of what cites the output.
-    pub cited_by: Option<(String, String)>,
+    /// The number of citations, and the list of what cites the output here, if anything does.
+    pub cited_by: Option<(String, Option<String>)>,
     /// The label and the address of a free copy.
     pub copy: Option<(&'static str, String)>,
     /// HTML of the formatted reference: before, in and after the italics.
@@ -74,11 +74,11 @@ pub struct RowLinks {
 
 impl RowLinks {
     /// Makes the links of an output with an id.
-    pub fn new(reference: &Reference, id: &str) -> RowLinks {
+    pub fn new(reference: &Reference, id: &str, is_cited: bool) -> RowLinks {
         let Formatted { before, italic, after } = Formatted::new(reference);
         let cited = reference.cited_by_count.filter(|count| *count > 0);
         let cited_by = cited.map(|count| {
-            let list = format!("/browse/outputs?filter=references:{id}");
+            let list = is_cited.then(|| format!("/browse/outputs?filter=references:{id}"));
             (thousands(count.unsigned_abs()), list)
         });
         let copy = reference.free_copy().filter(|(address, _)| is_web(address));

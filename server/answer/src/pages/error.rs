@@ -7,10 +7,10 @@ use http::{HeaderMap, Method, StatusCode};
 
 use crate::define::{OtherPages, Reader};
 use crate::pages::html;
-use crate::pages::html::Frame;
+use crate::pages::html::{Frame, with_code};
 use crate::pages::labels::{label, plural, thousands};
 use crate::referring::ReferringList;
-use crate::reply::{Body, Detail, Reply, reason_phrase};
+use crate::reply::{Body, Reply, reason_phrase};
 use crate::request::accept::prefers;
 
 #[derive(Template)]
@@ -26,8 +26,6 @@ struct ErrorPage {
     lists: Vec<(String, String)>,
     /// The name that these records give it.
     name: Option<String>,
-    /// The address without its wrong parts.
-    instead: Option<String>,
     advice: &'static str,
 }
 
@@ -37,23 +35,6 @@ struct ErrorDetail {
     value: String,
     /// HTML of the reason.
     reason: String,
-}
-
-/// The HTML of a message: text between backticks is code.
-fn with_code(message: &str) -> String {
-    let mut html = String::new();
-    let parts: Vec<&str> = message.split('`').collect();
-    // A backtick without its partner is a character.
-    let pairs = (parts.len() - 1) / 2;
-    for (at, part) in parts.iter().enumerate() {
-        let is_code = at % 2 == 1 && at < 2 * pairs;
-        match is_code {
-            true => html.push_str(&format!("<code>{}</code>", html::escaped(part))),
-            false if at > 2 * pairs => html.push_str(&format!("`{}", html::escaped(part))),
-            false => html.push_str(&html::escaped(part)),
-        }
-    }
-    html
 }
 
 /// The page instead of a reply that is an error; other replies as they are.
@@ -76,15 +57,7 @@ pub fn without_record(
     name: Option<String>,
     others: OtherPages,
 ) -> Reply {
-    let ways = Ways { lists: page_links(lists), name, instead: None };
-    error_page(&mut reply, ways, others);
-    reply
-}
-
-/// The page for wrong parameters of a list, which offers the list without them.
-pub fn refused_list(details: Vec<Detail>, instead: String, others: OtherPages) -> Reply {
-    let mut reply = Reply::bad_query(details);
-    error_page(&mut reply, Ways { instead: Some(instead), ..Ways::default() }, others);
+    error_page(&mut reply, Ways { lists: page_links(lists), name }, others);
     reply
 }
 
@@ -107,7 +80,6 @@ pub fn page_links(lists: &[ReferringList]) -> Vec<(String, String)> {
 struct Ways {
     lists: Vec<(String, String)>,
     name: Option<String>,
-    instead: Option<String>,
 }
 
 /// Replaces the message of a reply by its page.
@@ -128,7 +100,6 @@ fn error_page(reply: &mut Reply, ways: Ways, others: OtherPages) {
         details: details.collect(),
         lists: ways.lists,
         name: ways.name,
-        instead: ways.instead,
         advice: advice(status),
     };
     reply.body = html::with_status(status, &page, Vec::new()).body;
@@ -159,22 +130,4 @@ pub fn is_below(path: &str) -> bool {
 /// Whether `/` leads to the pages: the client names HTML, as browsers do, and prefers it to JSON.
 pub fn is_for_people(headers: &HeaderMap) -> bool {
     prefers(headers, "text/html")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn code_stands_between_two_backticks() {
-        for (message, expected) in [
-            ("did you mean `year`?", "did you mean <code>year</code>?"),
-            ("`a` or `<b>`", "<code>a</code> or <code>&lt;b&gt;</code>"),
-            ("a ` alone", "a ` alone"),
-            ("`a` and `", "<code>a</code> and `"),
-            ("none", "none"),
-        ] {
-            assert_eq!(with_code(message), expected);
-        }
-    }
 }

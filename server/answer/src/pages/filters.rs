@@ -8,6 +8,7 @@
 //! key=biblio.volume&value=3               any other key
 //! ```
 
+use std::mem;
 use std::num::NonZeroU32;
 
 use pinakes_format::autocomplete::Completion;
@@ -16,13 +17,17 @@ use pinakes_format::query::{Deadline, Query, QueryError};
 use pinakes_format::schema::{Key, Kind, keys_of};
 use pinakes_format::snapshot::Snapshot;
 
-use crate::pages::address::{Address, quoted};
+use crate::pages::address::{Address, FILTER, quoted};
 use crate::pages::groups::{KeyGroups, id_text};
+use crate::pages::html::with_code;
 use crate::pages::labels::label;
 use crate::pages::tables;
 
 /// Prefix of the names of fields.
 const FIELD: &str = "with.";
+/// Ends of the names of the two fields of years.
+const FROM: &str = ".from";
+const TO: &str = ".to";
 /// Fields of the form that takes any key: the key, and what follows the colon.
 const KEY: &str = "key";
 const VALUE: &str = "value";
@@ -101,7 +106,7 @@ impl FilledForm {
             _ => {
                 let Some(field) = name.strip_prefix(FIELD) else { return false };
                 // A range of years has two fields, and one expression.
-                let bounds = [(".from", &mut self.from), (".to", &mut self.to)];
+                let bounds = [(FROM, &mut self.from), (TO, &mut self.to)];
                 for (end, bound) in bounds {
                     let is_years =
                         |key: &str| fields_of(entity).any(|of| of == (key, FieldKind::Years));
@@ -134,9 +139,13 @@ impl FilledForm {
         if let Some((key, range)) = years.and_then(|(key, _)| Some((key, self.years()?))) {
             self.expressions.push(format!("{key}:{range}"));
         }
-        if !self.key.is_empty() && !self.value.is_empty() {
-            self.expressions.push(format!("{}:{}", self.key, one_value(&self.value)));
-        }
+        self.expressions.extend(self.of_any_key());
+    }
+
+    /// The expression of the fields that take any key.
+    fn of_any_key(&self) -> Option<String> {
+        let is_filled = !self.key.is_empty() && !self.value.is_empty();
+        is_filled.then(|| format!("{}:{}", self.key, one_value(&self.value)))
     }
 
     /// The range of years; `None` if both fields are empty. A text that is no year stands as it is, and is refused.
@@ -153,6 +162,56 @@ impl FilledForm {
             (from, to) => Some(format!("{from}-{to}")),
         }
     }
+}
+
+/// A part of a list's address that the list leaves out: a parameter, or an expression of the filter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WrongPart {
+    /// The parameter.
+    pub name: String,
+    pub text: String,
+    pub reason: String,
+}
+
+impl WrongPart {
+    /// The words for the field of the form that sent the part; `None` of another part.
+    pub fn label(&self) -> Option<String> {
+        let field = self.name.strip_prefix(FIELD)?;
+        let end = [(FROM, "from"), (TO, "to")];
+        let bound = end.iter().find_map(|(end, word)| Some((field.strip_suffix(end)?, word)));
+        Some(match bound {
+            Some((key, word)) => format!("{}, {word}", label(key)),
+            None => label(field),
+        })
+    }
+
+    /// HTML of the reason.
+    pub fn reason(&self) -> String {
+        let is_bound = [FROM, TO].iter().any(|end| self.name.ends_with(end));
+        match is_bound && self.text.parse::<i64>().is_err() {
+            true => "is no year".to_owned(),
+            false => with_code(&self.reason),
+        }
+    }
+}
+
+/// The parts of the parameters of a list, each of which may be wrong: the expressions of a filter by themselves, and the
+/// fields that take any key as one of these.
+pub fn parts(pairs: impl Iterator<Item = (String, String)>) -> Vec<(String, String)> {
+    let (mut parts, mut form) = (Vec::new(), FilledForm::default());
+    for (name, text) in pairs {
+        match name.as_str() {
+            KEY => form.key = text,
+            VALUE => form.value = text,
+            // A comma in quotes belongs to a value, so that such a filter is one part.
+            FILTER if !text.contains('"') => {
+                parts.extend(text.split(',').map(|part| (FILTER.to_owned(), part.to_owned())));
+            }
+            _ => parts.push((name, text)),
+        }
+    }
+    parts.extend(form.of_any_key().map(|expression| (FILTER.to_owned(), expression)));
+    parts
 }
 
 /// A value as a reader means it: a comma in it ends no expression, unless the reader wrote quotes.
@@ -231,9 +290,10 @@ pub enum FieldContent {
         from: String,
         to: String,
     },
-    /// The list whose names complete the field.
+    /// The list whose names complete the field, and the text that is refused.
     Name {
         list: &'static str,
+        typed: String,
     },
     /// Values, names, counts, and whether each is chosen.
     Choice(Vec<(String, String, String, bool)>),
@@ -249,19 +309,59 @@ pub struct FilterForm {
     pub keys: Vec<(String, Vec<(&'static str, String)>)>,
     /// The expressions of the filter that no field shows.
     pub hidden: String,
+    /// Key and value of the fields that take any key, if the list refuses them.
+    pub refused: Option<(String, String)>,
+    wrong: Vec<WrongPart>,
 }
 
 impl FilterForm {
-    /// The form of a query's list, filled in with the query's filter. `groups` has the values of choices.
-    pub fn new(query: &Query, address: &Address, groups: &[KeyGroups]) -> FilterForm {
+    /// The form of a query's list, filled in with the query's filter and with what the list refuses. `groups` has the
+    /// values of choices.
+    pub fn new(
+        query: &Query,
+        address: &Address,
+        groups: &[KeyGroups],
+        wrong: &[WrongPart],
+    ) -> FilterForm {
         let mut hidden = address.filters.clone();
+        let typed =
+            |name: &str| wrong.iter().find(|part| part.name == name).map(|part| part.text.clone());
         let fields = fields_of(query.entity).filter_map(|(key, kind)| {
-            let content = content(key, kind, &mut hidden, groups)?;
-            Some(Field { name: format!("{FIELD}{key}"), label: label(key), content })
+            let name = format!("{FIELD}{key}");
+            let mut content = content(key, kind, &mut hidden, groups)?;
+            match &mut content {
+                FieldContent::Years { from, to } => {
+                    for (end, bound) in [(FROM, from), (TO, to)] {
+                        *bound = typed(&format!("{name}{end}")).unwrap_or(mem::take(bound));
+                    }
+                }
+                FieldContent::Name { typed: refused, .. } => {
+                    *refused = typed(&name).unwrap_or_default();
+                }
+                FieldContent::Choice(_) | FieldContent::Flag { .. } => {}
+            }
+            Some(Field { name, label: label(key), content })
         });
         let fields = fields.collect();
-        FilterForm { fields, keys: grouped_keys(query.entity), hidden: hidden.join(",") }
+        let refused = typed(FILTER).and_then(|expression| {
+            let (key, value) = expression.split_once(':')?;
+            keys_of(query.entity).filter(key)?;
+            Some((key.to_owned(), value.to_owned()))
+        });
+        let (keys, hidden) = (grouped_keys(query.entity), hidden.join(","));
+        FilterForm { fields, keys, hidden, refused, wrong: wrong.to_vec() }
     }
+
+    /// The attributes of a field that say whether the list refuses what it sent.
+    pub fn marks(&self, name: &str, end: &str) -> &'static str {
+        let is_wrong = |part: &WrongPart| part.name.strip_prefix(name) == Some(end);
+        marks(self.wrong.iter().any(is_wrong))
+    }
+}
+
+/// The attributes of a field with a wrong text, which the element `wrong` of the page explains.
+pub fn marks(is_wrong: bool) -> &'static str {
+    if is_wrong { " aria-invalid=\"true\" aria-describedby=\"wrong\"" } else { "" }
 }
 
 /// The content of a field. An expression that it shows is taken from the others, which the form sends again as they are.
@@ -289,7 +389,9 @@ fn content(
         is_shown
     };
     Some(match kind {
-        FieldKind::Name(entity) => FieldContent::Name { list: entity.facts().route },
+        FieldKind::Name(entity) => {
+            FieldContent::Name { list: entity.facts().route, typed: String::new() }
+        }
         FieldKind::Years => {
             let range = value.as_deref().and_then(years);
             take(range.is_some());

@@ -1,5 +1,6 @@
 //! Marked words, excerpts of abstracts, and the note about corrected words on the pages of a full-text search.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 use pinakes_format::json::render::JsonWriter;
@@ -15,6 +16,7 @@ use pinakes_format::text::analyzer::{Stemmer, each_compound};
 
 use crate::pages::address::Address;
 use crate::pages::html::{emphasized_with, marked};
+use crate::pages::labels::thousands;
 use crate::pages::preview::Preview;
 
 /// Bytes of an excerpt, about.
@@ -81,39 +83,52 @@ pub struct SearchNote {
 impl SearchNote {
     /// The note about a search; `None` if it found its words as they were typed.
     pub fn new(typed: &str, summary: &SearchSummary, href: String) -> Option<SearchNote> {
-        let (mut corrected, mut end) = (String::new(), 0);
-        each_compound(typed, |compound| {
-            let correction = compound.parts().find_map(|part| summary.corrected.get(part));
-            if let Some(correction) = correction.and_then(|all| all.first()) {
-                let source = compound.source();
-                corrected.push_str(&typed[end..source.start]);
-                corrected.push_str(correction);
-                end = source.end;
-            }
-        });
+        let corrected = corrected_search(typed, &summary.corrected);
         let with_all = match summary.words {
             SearchedWords::All => None,
             SearchedWords::Most { all } => Some(all),
         };
         let hint = search_hint(typed);
-        let corrected = (end > 0).then(|| corrected + &typed[end..]);
         let is_note = with_all.is_some() || hint.is_some() || corrected.is_some();
         is_note.then(|| SearchNote { corrected, with_all, hint, typed: typed.to_owned(), href })
     }
 }
 
+/// A search with the first of the words that each of its words is taken for; `None` if no word is.
+fn corrected_search(typed: &str, words: &BTreeMap<String, Vec<String>>) -> Option<String> {
+    let (mut corrected, mut end) = (String::new(), 0);
+    each_compound(typed, |compound| {
+        let correction = compound.parts().find_map(|part| words.get(part));
+        if let Some(correction) = correction.and_then(|all| all.first()) {
+            let source = compound.source();
+            corrected.push_str(&typed[end..source.start]);
+            corrected.push_str(correction);
+            end = source.end;
+        }
+    });
+    (end > 0).then(|| corrected + &typed[end..])
+}
+
 /// Words of a search that are tried alone when nothing was found.
 const WORDS_TRIED: usize = 12;
+/// Expressions of a filter that are left out in turn when nothing was found.
+const FILTERS_TRIED: usize = 8;
 
-/// Why a search found nothing.
-#[derive(Debug, PartialEq, Eq)]
+/// Why a list has no records, and lists that have some.
+#[derive(Debug, Default, PartialEq, Eq)]
 pub struct NothingFound {
     /// Words and phrases that no record has, or none that the filter leaves.
     pub words: Vec<String>,
-    /// The search without these, and its page.
-    pub without: Option<(String, String)>,
+    /// Whether a filter is in use beside the search.
+    pub is_filtered: bool,
+    /// Whether there are words, and each is found.
+    pub has_each_word: bool,
     /// The name of the identifier that the search is, and the page of its system.
     pub identifier: Option<(&'static str, Option<String>)>,
+    /// Lists that differ a little and have records: words for them, number of records, address.
+    pub ways: Vec<(String, String, String)>,
+    /// Of each expression of the filter, how many records the list has without the expression.
+    pub without: Vec<u64>,
 }
 
 /// The names of identifiers on pages.
@@ -130,45 +145,127 @@ const IDENTIFIERS: [(&str, &str); 9] = [
 ];
 
 impl NothingFound {
-    /// Tries each word of a search alone; `None` of a list without a search.
+    /// Tries each word of a search alone, other searches, and the list without each expression of its filter.
     ///
-    /// Cost: a list for each word.
+    /// Cost: the count of a list for each.
     pub fn explain(
         query: &Query,
         summary: Option<&SearchSummary>,
         snapshot: &Snapshot,
         deadline: Deadline<'_>,
-    ) -> Result<Option<NothingFound>, QueryError> {
+    ) -> Result<NothingFound, QueryError> {
+        let tries = Tries { query, snapshot, deadline };
+        let mut nothing = NothingFound {
+            is_filtered: query.filter.iter().any(|of| of.searched().is_none()),
+            ..NothingFound::default()
+        };
         if let Some(found) = summary.and_then(|of| of.identifier.as_ref()) {
             let name = IDENTIFIERS.iter().find(|(kind, _)| *kind == found.kind);
             let name = name.map_or(found.kind, |(_, name)| *name);
-            let identifier = Some((name, found.address.clone()));
-            return Ok(Some(NothingFound { words: Vec::new(), without: None, identifier }));
+            nothing.identifier = Some((name, found.address.clone()));
+        } else if let Some(typed) = Address::new(query).search {
+            nothing.try_words(&typed, tries)?;
         }
-        let address = Address::new(query);
-        let Some(typed) = &address.search else { return Ok(None) };
-        let (mut words, mut rest): (Vec<String>, Vec<&str>) = (Vec::new(), Vec::new());
-        for (at, part) in parts(typed).enumerate() {
-            if at < WORDS_TRIED && !OPERATORS.contains(&part) {
-                let mut alone = query.clone();
-                // The other filters stay: the word may be in records that these leave out.
-                alone.filter.retain(|expression| expression.searched().is_none());
-                alone.page = NonZeroU32::MIN;
-                if alone.add_search(part).is_ok() && alone.execute(snapshot, deadline)?.count == 0 {
-                    words.push(part.to_owned());
-                    continue;
+        for at in 0..query.filter.len().min(FILTERS_TRIED) {
+            let count = match query.filter.len() {
+                // The whole list is no way on.
+                1 => 0,
+                _ => tries.count(|list| {
+                    list.filter.remove(at);
+                })?,
+            };
+            nothing.without.push(count);
+        }
+        Ok(nothing)
+    }
+
+    /// Finds the words that find nothing, and searches for the nearest words, without these words, and for any word.
+    fn try_words(&mut self, typed: &str, tries: Tries<'_>) -> Result<(), QueryError> {
+        // The words that find something; with the nearest word of each other; the nearest words.
+        let (mut rest, mut near, mut nearest) = (Vec::new(), Vec::new(), BTreeMap::new());
+        for (at, part) in parts(typed).filter(|part| !OPERATORS.contains(part)).enumerate() {
+            let alone = match at < WORDS_TRIED {
+                true => tries.search(part)?,
+                false => None,
+            };
+            // A word that stands for others is in no record, or hardly any.
+            match alone {
+                Some((count, corrected)) if count == 0 || !corrected.is_empty() => {
+                    self.words.push(part.to_owned());
+                    near.extend(corrected_search(part, &corrected));
+                    nearest.extend(corrected);
+                }
+                _ => {
+                    rest.push(part.to_owned());
+                    near.push(part.to_owned());
                 }
             }
-            rest.push(part);
         }
-        let has_words = rest.iter().any(|part| !OPERATORS.contains(part));
-        let without = (!words.is_empty() && has_words).then(|| {
-            let rest = rest.iter().filter(|part| !OPERATORS.contains(*part));
-            let rest = rest.copied().collect::<Vec<&str>>().join(" ");
-            let href = address.searching(&rest).page_url();
-            (rest, href)
+        self.has_each_word = self.words.is_empty() && rest.len() > 1;
+        let mut others: Vec<String> = Vec::new();
+        if self.has_each_word {
+            others.push(rest.join(" OR "));
+        } else if !self.words.is_empty() {
+            // With all words in place, the operators and the phrases stay.
+            let is_whole = near.len() == rest.len() + self.words.len();
+            others.extend(corrected_search(typed, &nearest).filter(|_| is_whole));
+            others.extend([near.join(" "), rest.join(" ")].into_iter().skip(usize::from(is_whole)));
+        }
+        others.dedup();
+        for words in others.into_iter().filter(|words| !words.is_empty()) {
+            let count = tries.search(&words)?.map_or(0, |(count, _)| count);
+            if count > 0 {
+                let href = Address::new(tries.query).searching(&words).page_url();
+                self.ways.push((format!("Search for {words}"), thousands(count), href));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Lists that differ from a list without records.
+#[derive(Clone, Copy)]
+struct Tries<'a> {
+    query: &'a Query,
+    snapshot: &'a Snapshot,
+    deadline: Deadline<'a>,
+}
+
+/// The number of records that a search finds, and the words that others were taken for.
+type Tried = (u64, BTreeMap<String, Vec<String>>);
+
+impl Tries<'_> {
+    /// Executes another query; `None` if the query would take too long. On a mirror, all tries are fetched together.
+    fn execute(self, query: &Query) -> Result<Option<Tried>, QueryError> {
+        let found = query.execute(self.snapshot, self.deadline);
+        let found = found.map(|answer| {
+            (answer.count, answer.search.map(|summary| summary.corrected).unwrap_or_default())
         });
-        Ok(Some(NothingFound { words, without, identifier: None }))
+        match self.snapshot.or_noted(found) {
+            Ok(found) => Ok(Some(found)),
+            Err(QueryError::Refused { .. } | QueryError::Deadline) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Searches for other words under the same filter.
+    fn search(self, words: &str) -> Result<Option<Tried>, QueryError> {
+        let mut query = Query { page: NonZeroU32::MIN, ..self.query.clone() };
+        query.filter.retain(|expression| expression.searched().is_none());
+        match query.add_search(words) {
+            Ok(()) => self.execute(&query),
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// The number of records of a list that is changed so; none if the count would take too long.
+    fn count(self, change: impl FnOnce(&mut Query)) -> Result<u64, QueryError> {
+        let mut query = Query { page: NonZeroU32::MIN, ..self.query.clone() };
+        change(&mut query);
+        if query.search().is_none() {
+            query.relevance = None;
+        }
+        Ok(self.execute(&query)?.map_or(0, |(count, _)| count))
     }
 }
 
@@ -187,8 +284,6 @@ fn parts(typed: &str) -> impl Iterator<Item = &str> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
 
     #[test]

@@ -223,6 +223,23 @@ fn escape(text: &str, html: &mut String) {
     }
 }
 
+/// The HTML of a message: text between backticks is code.
+pub fn with_code(message: &str) -> String {
+    let mut html = String::new();
+    let parts: Vec<&str> = message.split('`').collect();
+    // A backtick without its partner is a character.
+    let pairs = (parts.len() - 1) / 2;
+    for (at, part) in parts.iter().enumerate() {
+        let is_code = at % 2 == 1 && at < 2 * pairs;
+        match is_code {
+            true => html.push_str(&format!("<code>{}</code>", escaped(part))),
+            false if at > 2 * pairs => html.push_str(&format!("`{}", escaped(part))),
+            false => html.push_str(&escaped(part)),
+        }
+    }
+    html
+}
+
 /// The sources of pages; a change of one changes the pages of the same snapshot.
 const TEMPLATES: [&str; 14] = [
     include_str!("../../templates/browse/base.html"),
@@ -269,6 +286,19 @@ mod tests {
         check("a < b > c '\"<", "a &lt; b &gt; c &#39;&quot;&lt;");
         check("<i>é</i>", "<i>é</i>");
         check("", "");
+    }
+
+    #[test]
+    fn code_stands_between_two_backticks() {
+        for (message, expected) in [
+            ("did you mean `year`?", "did you mean <code>year</code>?"),
+            ("`a` or `<b>`", "<code>a</code> or <code>&lt;b&gt;</code>"),
+            ("a ` alone", "a ` alone"),
+            ("`a` and `", "<code>a</code> and `"),
+            ("none", "none"),
+        ] {
+            assert_eq!(with_code(message), expected);
+        }
     }
 
     #[test]

@@ -11,12 +11,14 @@ use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::ReadError;
 
 use crate::define::charge::RECORDS_PER_REQUEST;
-use crate::define::{Answer, Call, Planned, Planning, WorkLimits};
-use crate::list::query::{Dialect, Parameter};
+use crate::define::{Answer, Call, Cost, Planned, Planning, WorkLimits};
+use crate::list::query::{Dialect, Parameter, SEARCH_EXACT};
 use crate::list::stream::StreamFormat;
 use crate::list::{feed, query};
-use crate::pages::address::{Address, GROUPS};
-use crate::pages::filters::{FieldContent, FilledForm, FilterForm, FoundName, TypedName};
+use crate::pages::address::{Address, FILTER, GROUPS};
+use crate::pages::filters::{
+    FieldContent, FilledForm, FilterForm, FoundName, TypedName, WrongPart,
+};
 use crate::pages::found::{Highlighter, NothingFound, SearchNote};
 use crate::pages::groups::{KeyGroups, id_text};
 use crate::pages::html::Frame;
@@ -24,8 +26,8 @@ use crate::pages::labels::{label, plural, thousands};
 use crate::pages::list_rows::ListRow;
 use crate::pages::members::record_name;
 use crate::pages::orders::{Order, orders};
-use crate::pages::{error, filters, groups, html, list_rows, tables};
-use crate::reply::{Detail, Reply};
+use crate::pages::{filters, groups, html, list_rows, tables};
+use crate::reply::{DETAILS_MAX, Detail, Reply};
 use crate::request::parameters::{GIVEN_TWICE, encoded, query_pairs};
 
 /// The parameters of lists on pages: those of records in REST.
@@ -34,10 +36,10 @@ const PAGES: Dialect = Dialect {
         ("page", Parameter::Page),
         ("per_page", Parameter::PerPage),
         ("per-page", Parameter::PerPage),
-        ("filter", Parameter::Filter),
+        (FILTER, Parameter::Filter),
         ("sort", Parameter::Sort),
         ("search", Parameter::Search),
-        (query::SEARCH_EXACT, Parameter::SearchExact),
+        (SEARCH_EXACT, Parameter::SearchExact),
     ],
     foreign: &[("group_by", "the page shows groups by itself; the JSON groups by any key")],
     ..query::CURRENT
@@ -55,6 +57,17 @@ struct ListPageRequest {
     opened: Option<String>,
     /// Whether a form sent it: with empty parameters, or filters in fields of their own.
     is_of_form: bool,
+    /// What the list leaves out, because it is wrong.
+    wrong: Vec<WrongPart>,
+}
+
+impl ListPageRequest {
+    /// The whole list.
+    fn new(facts: &Facts) -> ListPageRequest {
+        let (names, wrong) = (Vec::new(), Vec::new());
+        let query = Query::new(facts.entity);
+        ListPageRequest { query, names, opened: None, is_of_form: false, wrong }
+    }
 }
 
 /// Parses the text after the `?` of a list's page. The form sends fields that stay empty, which count as
@@ -91,15 +104,57 @@ fn parse(facts: &Facts, raw: &str) -> Result<ListPageRequest, Vec<Detail>> {
     form.finish(facts.entity);
     if !form.expressions.is_empty() {
         let expressions = form.expressions.join(",");
-        let filter = pairs.iter_mut().flatten().find(|(name, _)| name == "filter");
+        let filter = pairs.iter_mut().flatten().find(|(name, _)| name == FILTER);
         // Expressions of the form join those of the address: a record must match both.
         match filter {
             Some((_, filter)) => *filter = format!("{filter},{expressions}"),
-            None => pairs.push(Ok(("filter".to_owned(), expressions))),
+            None => pairs.push(Ok((FILTER.to_owned(), expressions))),
         }
     }
     let query = query::parse_pairs(Query::new(facts.entity), &PAGES, pairs.into_iter())?;
-    Ok(ListPageRequest { query, names: form.names, opened, is_of_form })
+    Ok(ListPageRequest { query, names: form.names, opened, is_of_form, wrong: Vec::new() })
+}
+
+/// Parts of an address that are tried one after another; the parts behind them are left out.
+const PARTS_TRIED: usize = 64;
+
+/// The request without what is wrong in it. A part of the address is kept if it goes with the parts kept before it.
+///
+/// Cost: a parse for each part.
+fn without_wrong(facts: &Facts, raw: &str, details: Vec<Detail>) -> ListPageRequest {
+    let (mut request, mut kept, mut wrong) = (ListPageRequest::new(facts), Vec::new(), Vec::new());
+    let parts = filters::parts(query_pairs(raw).flatten());
+    for (name, text) in parts.into_iter().take(PARTS_TRIED) {
+        kept.push((name, text));
+        match parse(facts, &query_of_parts(&kept)) {
+            Ok(checked) => request = checked,
+            Err(refused) => {
+                let reason = refused.into_iter().next().map(|detail| detail.reason);
+                let refused = kept.pop().zip(reason);
+                let part = |((name, text), reason)| WrongPart { name, text, reason };
+                wrong.extend(refused.map(part).filter(|part| !wrong.contains(part)));
+            }
+        }
+    }
+    if wrong.is_empty() {
+        // Bytes that are no text, or a parameter that is given twice, are no part by themselves.
+        let part =
+            |Detail { parameter: name, value: text, reason }| WrongPart { name, text, reason };
+        wrong.extend(details.into_iter().map(part));
+    }
+    wrong.truncate(DETAILS_MAX);
+    ListPageRequest { wrong, ..request }
+}
+
+/// The text after the `?` that has these parts, with one filter of all expressions.
+fn query_of_parts(parts: &[(String, String)]) -> String {
+    let (filters, others): (Vec<_>, Vec<_>) = parts.iter().partition(|(name, _)| name == FILTER);
+    let filter: Vec<&str> = filters.iter().map(|(_, text)| text.as_str()).collect();
+    let filter = (!filter.is_empty()).then(|| (FILTER, filter.join(",")));
+    let others = others.into_iter().map(|(name, text)| (name.as_str(), text.clone()));
+    let pairs =
+        others.chain(filter).map(|(name, text)| format!("{}={}", encoded(name), encoded(&text)));
+    pairs.collect::<Vec<String>>().join("&")
 }
 
 #[derive(Template)]
@@ -108,6 +163,8 @@ struct ListPage {
     frame: Frame,
     heading: String,
     path: String,
+    /// What the list leaves out, because it is wrong.
+    wrong: Vec<WrongPart>,
     count: String,
     chips: Vec<Chip>,
     /// Names that a reader typed, with their records.
@@ -118,6 +175,8 @@ struct ListPage {
     orders: (Vec<Order>, Vec<Order>),
     address: Address,
     search: String,
+    /// Whether the search is refused.
+    is_search_wrong: bool,
     /// The search for the same words in all lists.
     everywhere: Option<String>,
     /// Whether the search looks into all texts.
@@ -175,6 +234,7 @@ impl Pages {
 
 /// An expression of the filter, and the list without it.
 struct Chip {
+    is_search: bool,
     key: String,
     value: String,
     href: String,
@@ -183,6 +243,7 @@ struct Chip {
 /// The result of a query.
 struct Found {
     query: Query,
+    wrong: Vec<WrongPart>,
     names: Vec<FoundName>,
     count: u64,
     search: Option<SearchSummary>,
@@ -196,48 +257,36 @@ struct Found {
 pub fn plan(planning: &Planning<'_>) -> Result<Planned, Reply> {
     let call = &planning.call;
     let facts = planning.facts();
-    let request = parse(facts, call.query).map_err(|details| {
-        let instead = without_wrong(facts, call.query, &details);
-        error::refused_list(details, instead, call.settings.other_pages())
-    })?;
-    // The address of a list has no empty parameters. A page for typed names says which records they are taken as.
-    if request.is_of_form && request.names.is_empty() {
-        let address = Address::new(&request.query);
-        let path = match &request.opened {
-            Some(key) => address.opening(key),
-            None => address.page_url(),
-        };
+    let request = match parse(facts, call.query) {
+        Ok(request) => request,
+        Err(details) => {
+            let request = without_wrong(facts, call.query, details);
+            return Ok(Planned::work(Cost::Large, move |call| answer(&request, call)));
+        }
+    };
+    if let Some(path) = canonical(&request, call.query) {
         let said = "The list has this address".to_owned();
         return Ok(Planned::Reply(Reply::redirect(StatusCode::SEE_OTHER, &path, said)));
     }
     Ok(html::unless_current(call, move |call| answer(&request, call)))
 }
 
-/// The address of the list without the parameters that are wrong; of a filter, without the wrong expressions.
-fn without_wrong(facts: &Facts, raw: &str, details: &[Detail]) -> String {
-    let is_wrong = |name: &str, text: &str| {
-        details
-            .iter()
-            .any(|of| of.parameter == name && (of.value.is_empty() || text.contains(&of.value)))
-    };
-    let kept = query_pairs(raw).flatten().filter_map(|(name, text)| {
-        if !is_wrong(&name, &text) {
-            return Some((name, text));
-        }
-        // A comma in quotes belongs to a value, and the filter is left out as a whole.
-        let can_split = name == "filter" && !text.contains('"');
-        let parts: Vec<&str> = text.split(',').filter(|part| !is_wrong(&name, part)).collect();
-        (can_split && !parts.is_empty()).then(|| (name, parts.join(",")))
-    });
-    let query: Vec<String> =
-        kept.map(|(name, text)| format!("{}={}", encoded(&name), encoded(&text))).collect();
-    let path = format!("/browse/{}", facts.route);
-    let query = query.join("&");
-    // The other parameters may be wrong too, beyond the details that a reply names.
-    match query.is_empty() || parse(facts, &query).is_err() {
-        true => path,
-        false => format!("{path}?{query}"),
+/// The address of a list that a form asked for: without empty parameters, and with one filter. `None` if the request has
+/// it already.
+fn canonical(request: &ListPageRequest, raw: &str) -> Option<String> {
+    let address = Address::new(&request.query);
+    if !request.names.is_empty() {
+        // The page says which records the names are taken as, so that they stay in the address.
+        let is_filled = |(_, text): &(String, String)| !text.trim().is_empty();
+        let pairs: Vec<(String, String)> = query_pairs(raw).flatten().collect();
+        let filled: Vec<(String, String)> =
+            pairs.iter().filter(|pair| is_filled(pair)).cloned().collect();
+        let is_shorter = filled.len() < pairs.len();
+        return is_shorter.then(|| format!("{}?{}", address.path(), query_of_parts(&filled)));
     }
+    let opened = request.opened.as_ref();
+    let path = || opened.map_or_else(|| address.page_url(), |key| address.opening(key));
+    request.is_of_form.then(path)
 }
 
 /// Makes the page. List and groups share the time of one list.
@@ -246,7 +295,28 @@ fn answer(request: &ListPageRequest, call: &Call<'_>) -> Answer {
     let found = limits.run(|deadline| find(request, snapshot, deadline, limits))?;
     let address = Address::new(&found.query);
     let chips = chips(&found, &address, snapshot)?;
-    html::reply(&layout(found, address, chips, request.opened.as_deref(), call), call)
+    let page = layout(found, address, chips, request.opened.as_deref(), call);
+    match page.wrong.is_empty() {
+        true => html::reply(&page, call),
+        false => Ok(html::with_status(StatusCode::BAD_REQUEST, &page, html::page_headers())),
+    }
+}
+
+/// Leaves out of a query what it refused when it ran: an order, or else its search.
+fn leave_out(parameter: &str, text: &str, reason: String, query: &mut Query) -> WrongPart {
+    let searched = query.search().map(|search| search.text.clone());
+    query.relevance = None;
+    let text = match parameter {
+        "sort" => {
+            query.sort.clear();
+            text.to_owned()
+        }
+        _ => {
+            query.filter.retain(|expression| expression.searched().is_none());
+            searched.unwrap_or_default()
+        }
+    };
+    WrongPart { name: parameter.to_owned(), text, reason }
 }
 
 fn find(
@@ -255,21 +325,25 @@ fn find(
     deadline: Deadline<'_>,
     limits: WorkLimits,
 ) -> Result<Found, QueryError> {
-    let mut query = request.query.clone();
+    let (mut query, mut wrong) = (request.query.clone(), request.wrong.clone());
     let names = filters::add_names(&mut query, &request.names, snapshot, deadline)?;
-    let answer = query.execute(snapshot, deadline);
+    let mut answer = query.execute(snapshot, deadline);
+    if let Err(QueryError::Refused { parameter, error }) = answer {
+        wrong.push(leave_out(parameter, &error.text, error.reason, &mut query));
+        answer = query.execute(snapshot, deadline);
+    }
     let groups = count_groups(&query, request, snapshot, deadline, limits);
     // The groups do not need the answer: on a mirror, both are fetched together.
     let groups = snapshot.or_noted(groups)?;
     let answer = answer?;
     let nothing = match answer.count {
-        0 => NothingFound::explain(&query, answer.search.as_ref(), snapshot, deadline)?,
+        0 => Some(NothingFound::explain(&query, answer.search.as_ref(), snapshot, deadline)?),
         _ => None,
     };
     let marks = Highlighter::new(&query, answer.search.as_ref());
     let rows = list_rows::found_rows(query.entity, &answer.rows, marks.as_ref(), snapshot)?;
     let (count, search) = (answer.count, answer.search);
-    Ok(Found { query, names, count, search, nothing, rows, groups })
+    Ok(Found { query, wrong, names, count, search, nothing, rows, groups })
 }
 
 /// Counts the groups that the page shows, or opens.
@@ -300,7 +374,9 @@ fn layout(
     let exact = address.exactly().page_url();
     let note = found.search.as_ref().and_then(|summary| SearchNote::new(typed, summary, exact));
     let has_filters = query.keys.filters().next().is_some();
-    let form = has_filters.then(|| FilterForm::new(query, &address, &found.groups));
+    let form = has_filters.then(|| FilterForm::new(query, &address, &found.groups, &found.wrong));
+    let wrong_search =
+        found.wrong.iter().find(|part| part.name == "search" || part.name == SEARCH_EXACT);
     let shown = tables::of(query.entity).groups;
     let mut groups = found.groups;
     // A group that the client opened is shown, and whole, also if the table of the page lacks its key.
@@ -320,7 +396,6 @@ fn layout(
         heading: plural(facts),
         path: format!("/browse/{}", facts.route),
         count: thousands(found.count),
-        chips,
         names: found.names,
         form,
         orders: orders(query, &address.sort),
@@ -328,10 +403,16 @@ fn layout(
             .search
             .as_ref()
             .map(|words| format!("/browse/search?query={}", encoded(words))),
-        search: address.search.clone().unwrap_or_default(),
+        search: match wrong_search {
+            Some(part) => part.text.clone(),
+            None => address.search.clone().unwrap_or_default(),
+        },
+        is_search_wrong: wrong_search.is_some(),
+        wrong: found.wrong,
         has_full_text: query.keys.has_full_text(),
         note: note.filter(|note| found.count > 0 || note.hint.is_some()),
-        nothing: found.nothing,
+        nothing: found.nothing.map(|nothing| with_ways(nothing, &chips)),
+        chips,
         rows: found.rows,
         first: query.first_position() + 1,
         groups,
@@ -343,6 +424,20 @@ fn layout(
         file_lists: thousands(found.count.div_ceil(RECORDS_PER_REQUEST).max(1)),
         address,
     }
+}
+
+/// Adds the lists without each expression of the filter, which the chips lead to.
+fn with_ways(nothing: NothingFound, chips: &[Chip]) -> NothingFound {
+    let without = nothing.without.iter().zip(chips).filter(|(count, _)| **count > 0);
+    let without = without.map(|(count, chip)| {
+        let words = match chip.is_search {
+            true => "Without the words".to_owned(),
+            false => format!("Without {}: {}", chip.key, chip.value),
+        };
+        (words, thousands(*count), chip.href.clone())
+    });
+    let ways = nothing.ways.into_iter().chain(without).collect();
+    NothingFound { ways, ..nothing }
 }
 
 fn chips(found: &Found, address: &Address, snapshot: &Snapshot) -> Result<Vec<Chip>, ReadError> {
@@ -359,7 +454,8 @@ fn chips(found: &Found, address: &Address, snapshot: &Snapshot) -> Result<Vec<Ch
             Some(words) => ("Search".to_owned(), words.to_owned()),
             None => (label(expression.key.name), value_words(expression, &found.groups, snapshot)?),
         };
-        chips.push(Chip { key, value, href: href.page_url() });
+        let is_search = expression.searched().is_some();
+        chips.push(Chip { is_search, key, value, href: href.page_url() });
     }
     Ok(chips)
 }

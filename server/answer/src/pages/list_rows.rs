@@ -4,7 +4,7 @@ use askama::Template;
 use pinakes_format::entity::Entity;
 use pinakes_format::formats::reference::Reference;
 use pinakes_format::json::render::Shape;
-use pinakes_format::snapshot::Snapshot;
+use pinakes_format::snapshot::{RecordLookup, Snapshot};
 use pinakes_format::storage::ReadError;
 
 use crate::pages::citation::RowLinks;
@@ -89,16 +89,22 @@ pub fn found_rows(
     highlighter: Option<&Highlighter>,
     snapshot: &Snapshot,
 ) -> Result<Vec<ListRow>, ReadError> {
+    let is_cited = |row: &u32| match entity {
+        Entity::Output => snapshot.or_noted(snapshot.is_cited(entity, *row)),
+        _ => Ok(false),
+    };
+    // On a mirror, citations and records are fetched together.
+    let cited = rows.iter().map(is_cited).collect::<Result<Vec<bool>, ReadError>>()?;
     snapshot.fetch_page(entity, rows, Shape::List, Snapshot::render)?;
     let referred = Referred::new(snapshot);
-    let row = |row: &u32| -> Result<Option<ListRow>, ReadError> {
+    let row = |(row, is_cited): (&u32, &bool)| -> Result<Option<ListRow>, ReadError> {
         let json = referred.render(entity, *row, Shape::List)?;
         let value = Preview::parse(&json);
         let mut listed = ListRow::new(entity, &value, &referred);
         if entity == Entity::Output {
             let reference = Reference::read(&json)?;
             let id = reference.id.as_deref().unwrap_or_default();
-            listed.links = Some(RowLinks::new(&reference, id));
+            listed.links = Some(RowLinks::new(&reference, id, *is_cited));
         }
         if let Some(highlighter) = highlighter {
             let language = value.get("language").get("code").text();
@@ -107,5 +113,5 @@ pub fn found_rows(
         }
         Ok(Some(listed))
     };
-    rows.iter().filter_map(|at| snapshot.or_noted(row(at)).transpose()).collect()
+    rows.iter().zip(&cited).filter_map(|at| snapshot.or_noted(row(at)).transpose()).collect()
 }

@@ -109,6 +109,11 @@ fn answer(record: NamedRecord<'_>, call: &Call<'_>) -> Answer {
     Ok(html::reply(&page, call)?.with_headers(links.into_iter().collect()))
 }
 
+/// Whether a list has one item, which stands above it: other names that are the name.
+fn is_list_of(node: &Node, title: &Node) -> bool {
+    matches!(node, Node::Line(items, 0) | Node::Entries(items, 0) if items.iter().all(|item| item == title))
+}
+
 /// A record's value.
 pub fn value_of(entity: Entity, row: u32, snapshot: &Snapshot) -> Result<Preview, ReadError> {
     Ok(Preview::parse(&json_of(entity, row, &Referred::new(snapshot))?))
@@ -141,7 +146,7 @@ fn layout(
             || shown.about.contains(&name)
             || shown.links.iter().any(|(path, _)| *path == name)
             || shown.numbers.iter().any(|(path, ..)| *path == name);
-        !is_above && member.node != title
+        !is_above && member.node != title && !is_list_of(&member.node, &title)
     });
     let found = LabelledMember::without_dead_links(found, referred).into_iter();
     let (texts, found): (Vec<LabelledMember>, Vec<LabelledMember>) =

@@ -8,6 +8,7 @@ use pinakes_format::query::{Deadline, Query, QueryError};
 use pinakes_format::schema::keys::keys_of;
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
+use pinakes_format::text::fold::fold;
 
 use crate::complete::candidates::lists_without_record;
 use crate::complete::query;
@@ -59,7 +60,7 @@ struct SearchPage {
     /// The address of the page.
     here: String,
     names: Vec<NameCard>,
-    /// Records of which an alternative name begins with the words.
+    /// Records that have the words in alternative names alone.
     other_names: Vec<NameCard>,
     /// The best outputs by their texts; `None` where the snapshot has no full-text index.
     found: Option<FoundOutputs>,
@@ -72,13 +73,16 @@ struct SearchPage {
 }
 
 impl SearchPage {
+    /// Nothing is said of why names find nothing.
+    const NOTHING: Option<NothingFound> = None;
+
     /// The fields beside the outputs; `None` without outputs, or if all of them are shown.
     fn form(&self) -> Option<&FilterForm> {
         self.found.as_ref()?.form.as_ref()
     }
 }
 
-/// A record that has the words in its names.
+/// A record that the words name.
 struct NameCard {
     kind: &'static str,
     row: ListRow,
@@ -140,15 +144,29 @@ fn answer(text: &str, completion: &Completion, call: &Call<'_>) -> Answer {
     if let Some(path) = only_record(completion, &named, snapshot)? {
         return Ok(Reply::redirect(StatusCode::SEE_OTHER, &path, "One record has it".to_owned()));
     }
-    let is_other = |of: &&Candidate| of.tier == Tier::Alternative;
-    page.names = name_cards(named.best.iter().filter(|of| !is_other(of)), snapshot)?;
-    page.other_names = name_cards(named.best.iter().filter(is_other), snapshot)?;
+    let (mut by_name, mut by_other) = (Vec::new(), Vec::new());
+    for candidate in &named.best {
+        let found = snapshot.or_noted(has_in_name(text, candidate, snapshot))?;
+        if found { by_name.push(candidate) } else { by_other.push(candidate) }
+    }
+    page.names = name_cards(by_name.into_iter(), snapshot)?;
+    page.other_names = name_cards(by_other.into_iter(), snapshot)?;
     match completion.identifier() {
         Some(_) => page.referring = page_links(&lists_without_record(completion, &named, call)?),
         None if named.best.iter().any(|of| of.tier == Tier::Equals) => {}
         None => page.named = page_links(&lists_by_name(completion, call)?),
     }
     html::reply(&page, call)
+}
+
+/// Whether a record has the words in its name, and not in alternative names alone.
+fn has_in_name(text: &str, found: &Candidate, snapshot: &Snapshot) -> Result<bool, ReadError> {
+    if found.tier != Tier::Words {
+        return Ok(found.tier != Tier::Alternative);
+    }
+    let name = fold(snapshot.name(found.entity, found.row)?.unwrap_or_default());
+    let begins = |word: &str| name.split(' ').any(|of| of.starts_with(word));
+    Ok(fold(text).split(' ').all(begins))
 }
 
 /// The page of the one record that has the identifier; `None` if the text is no identifier, or not of one record.
@@ -196,7 +214,7 @@ fn find_outputs(
     let rows = list_rows::found_rows(query.entity, &answer.rows, marks.as_ref(), snapshot)?;
     let address = Address::new(&query);
     let nothing = match answer.count {
-        0 => NothingFound::explain(&query, answer.search.as_ref(), snapshot, deadline)?,
+        0 => Some(NothingFound::explain(&query, answer.search.as_ref(), snapshot, deadline)?),
         _ => None,
     };
     let exact = address.exactly().page_url();
@@ -204,7 +222,7 @@ fn find_outputs(
     let note = note.filter(|note| answer.count > 0 || note.hint.is_some());
     let next = (answer.count > rows.len() as u64).then(|| address.at_page(2).page_url());
     // A list that is short as it stands has nothing to narrow.
-    let form = next.is_some().then(|| FilterForm::new(&query, &address, &groups));
+    let form = next.is_some().then(|| FilterForm::new(&query, &address, &groups, &[]));
     let shown = tables::of(query.entity).groups;
     groups.retain(|group| form.is_some() && shown.contains(&group.key));
     groups.iter_mut().for_each(KeyGroups::shorten);
