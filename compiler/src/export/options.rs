@@ -79,6 +79,11 @@ pub struct ExportArgs {
     #[arg(long, value_name = "S", default_value_t = 0, requires = "sample")]
     pub(super) seed: u64,
 
+    /// One version of each work: of the chosen outputs with the same title and first author, such as a preprint and its article, the
+    /// most cited output. At most 50,000 outputs are compared. Needs the ENTITY `outputs`.
+    #[arg(long)]
+    pub(super) one_of_versions: bool,
+
     /// With `--format parquet`: also write the edges of outputs as tables, `outputs_authors`,
     /// `outputs_topics`, `outputs_funders`, `outputs_venues` and `citations`.
     #[arg(long)]

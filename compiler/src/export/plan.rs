@@ -25,7 +25,8 @@ pub(crate) struct Job {
 impl Job {
     /// Whether every record of the entity is written.
     pub(crate) fn has_all_records(&self) -> bool {
-        self.query.filter.is_empty() && self.query.sample.is_none() && self.limit == u64::MAX
+        let Query { filter, sample, one_of_versions, .. } = &self.query;
+        filter.is_empty() && sample.is_none() && !one_of_versions && self.limit == u64::MAX
     }
 }
 
@@ -70,6 +71,7 @@ pub(crate) fn plan(args: &ExportArgs, format: Format) -> Result<Vec<Job>> {
         let select = args.select.as_ref().and_then(|text| {
             refused.add("--select", text, parse_select(entity, View::Export, text))
         });
+        query.one_of_versions = args.one_of_versions;
         query.sample = args.sample.map(|records| Sample { records, seed: args.seed });
         jobs.push(Job { entity, query, limit: args.limit.unwrap_or(u64::MAX), select });
     }
@@ -87,6 +89,9 @@ fn check(args: &ExportArgs, format: Format) -> Result<()> {
     let has_search = args.search.is_some() || args.search_exact.is_some();
     if has_search && args.entities != [Entity::Output] {
         return refuse("`--search` is of outputs; name `outputs` as the one ENTITY");
+    }
+    if args.one_of_versions && args.entities != [Entity::Output] {
+        return refuse("`--one-of-versions` is of outputs; name `outputs` as the one ENTITY");
     }
     if format.is_compressed() && args.compress.is_some_and(|by| by != Compression::None) {
         return refuse("`--compress` is for text; Parquet and workbooks are always compressed");

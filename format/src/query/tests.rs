@@ -15,6 +15,7 @@ use crate::query::groups::count_common;
 use crate::query::page::first_page::FirstPage;
 use crate::query::page::set_key::SetKey;
 use crate::query::page::sorted_page::{DirectedOrder, NamedSet, PageFinder};
+use crate::query::parse::query::Query;
 use crate::query::rows::clause::{Clause, Leaf};
 use crate::query::rows::deadline::Deadline;
 use crate::query::rows::intersection::Intersection;
@@ -482,7 +483,7 @@ fn pages_of_every_set_and_sort_equal_those_of_plain_sorting() {
         let by_id = table.order(orders - 1);
         // Later pages take up the runs and counts that earlier pages kept.
         let (set, kept) = (CountedSet::new(set), &SnapshotSets::new(&KeptSets::new(1 << 20)));
-        let name = SetKey::of_filter(Entity::Output, &[], false);
+        let name = SetKey::of_filter(&Query::new(Entity::Output), false);
         let finder = PageFinder { ids: &table.ids_file, by_id, kept, deadline: Deadline::NEVER };
         for (keys, plain) in sorts.iter().zip(&plain) {
             let expected: Vec<u32> =

@@ -1,5 +1,6 @@
 //! Versions of a work: filters and subsets by them, and suppressed versions.
 
+use pinakes_format::query::RowCursor;
 use serde_json::Value;
 
 use super::*;
@@ -92,6 +93,75 @@ fn versions_of_a_work_have_its_title_and_first_author() {
     for refused in ["is_version_of:null", "is_version_of:!null", "is_version_of:attention"] {
         assert!(query.add_filter(refused).is_err(), "{refused}");
     }
+}
+
+/// The rows of a list with one version of each work, as a page has them, and as batches of the whole list do.
+fn one_of_each(snapshot: &Snapshot, change: impl FnOnce(&mut Query)) -> Vec<u64> {
+    let mut query = Query { one_of_versions: true, ..Query::new(Entity::Output) };
+    change(&mut query);
+    let page = query.execute(snapshot, Deadline::NEVER).unwrap();
+    let mut streamed = Vec::new();
+    let mut cursor = RowCursor::default();
+    loop {
+        let rows = query.next_rows(&mut cursor, snapshot, Deadline::NEVER).unwrap();
+        if rows.is_empty() {
+            break;
+        }
+        streamed.extend(rows);
+    }
+    assert_eq!(page.rows, streamed);
+    assert_eq!(page.count, streamed.len() as u64);
+    assert_eq!(query.count(snapshot, Deadline::NEVER).unwrap(), page.count);
+    streamed.into_iter().map(|row| snapshot.row_id(Entity::Output, row).unwrap()).collect()
+}
+
+#[test]
+fn a_list_has_one_version_of_each_work_that_matches() {
+    let out = tempfile::tempdir().unwrap();
+    let snapshot = Snapshot::open(&publish_works(out.path(), &[])).unwrap();
+    let in_order: Vec<u64> = (0..snapshot.count(Entity::Output))
+        .map(|row| snapshot.row_id(Entity::Output, row).unwrap())
+        .collect();
+    // Of the matching ids in row order, those without an earlier version.
+    let expected = |matching: &dyn Fn(u64) -> bool| {
+        let mut kept: Vec<u64> = Vec::new();
+        for id in in_order.iter().copied().filter(|id| matching(*id)) {
+            let versions = VERSIONS[id as usize - 1].1;
+            if kept.iter().all(|earlier| !versions.contains(earlier)) {
+                kept.push(id);
+            }
+        }
+        kept
+    };
+    let kind = |id: u64| WORKS[id as usize - 1].5;
+    let all = one_of_each(&snapshot, |_| {});
+    assert_eq!(all, expected(&|_| true));
+    assert!(all.len() < WORKS.len());
+    // A version that does not match takes no other's place.
+    for kinds in [&["preprint"][..], &["article"], &["report", "dataset"], &["preprint", "article"]]
+    {
+        let filter = format!("type:{}", kinds.join("|"));
+        let found = one_of_each(&snapshot, |query| query.add_filter(&filter).unwrap());
+        assert_eq!(found, expected(&|id| kinds.contains(&kind(id))), "{kinds:?}");
+    }
+    let mut backwards = one_of_each(&snapshot, |query| query.set_sort("id:desc").unwrap());
+    backwards.sort_unstable();
+    let mut sorted = all;
+    sorted.sort_unstable();
+    assert_eq!(backwards, sorted);
+    let searched = one_of_each(&snapshot, |query| query.add_search("attention").unwrap());
+    let mut searched_sorted = searched;
+    searched_sorted.sort_unstable();
+    let mut expected = expected(&|id| id <= 3);
+    expected.sort_unstable();
+    assert_eq!(searched_sorted, expected);
+    // An earlier query kept the rows of all versions, and a later one finds them.
+    assert_eq!(found(&snapshot, "type:report|dataset"), Ids::from([6, 7, 8]));
+    // A suppressed version takes no other's place.
+    let list = SuppressionList::parse(b"HX_W8\n").unwrap();
+    let without = snapshot.without(&list).unwrap();
+    let left = one_of_each(&without, |query| query.add_filter("type:report|dataset").unwrap());
+    assert_eq!(left.into_iter().collect::<Ids>(), Ids::from([6, 7]));
 }
 
 #[test]

@@ -52,6 +52,12 @@ fn an_export_has_the_records_of_the_list_in_its_order() {
     check("works --limit 3", "/outputs?", 3);
     check("fields", "/fields?", usize::MAX);
     check("outputs --sample 20 --seed 5", "/outputs?sample=20&seed=5", usize::MAX);
+    check("outputs --one-of-versions", "/outputs?versions=one", usize::MAX);
+    check(
+        "outputs --one-of-versions --where type:article|preprint --sort year",
+        "/outputs?versions=one&filter=type:article|preprint&sort=year",
+        usize::MAX,
+    );
     server.end(&[]);
 }
 
@@ -140,6 +146,7 @@ fn options_that_do_not_parse_or_fit_are_refused_with_reasons() {
     check("outputs --format csv --columns references --select id", "`--select` is of members");
     check("outputs --format ndjson --max-cell 9", "`--max-cell` need `--format csv`");
     check("outputs --format xlsx --bom", "`--bom` needs `--format csv`");
+    check("authors --one-of-versions", "`--one-of-versions` is of outputs");
 }
 
 #[test]

@@ -195,6 +195,23 @@ fn every_path_finds_its_record_or_a_specific_error() {
     for target in NOWHERE {
         check(&mut connection, target, 404, &format!("Cannot GET {target}"));
     }
+    // Paths of other services say where the records are.
+    for (target, reason) in [
+        ("/works", "is `/outputs` here; `/openalex/works` answers as OpenAlex does"),
+        ("/works/W1", "is `/outputs` here; `/openalex/works` answers as OpenAlex does"),
+        ("/venues", "is `/sources` here"),
+        ("/people/A1", "is `/authors` here"),
+    ] {
+        let details = connection.get(target).json()["details"].take();
+        let first = target.split('/').nth(1).unwrap();
+        let path = format!("/{first}");
+        let expected =
+            serde_json::json!([{ "parameter": "path", "value": path, "reason": reason }]);
+        assert_eq!(details, expected, "{target}");
+    }
+    let page = connection.get("/browse/works");
+    assert_eq!(page.status, 404);
+    assert!(page.text().contains("is <code>/browse/outputs</code> here"), "{}", page.text());
     server.end(&[]);
 }
 

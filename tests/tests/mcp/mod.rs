@@ -371,6 +371,64 @@ fn wrong_arguments_say_what_to_try() {
 }
 
 #[test]
+fn names_that_agents_try_lead_to_keys_that_work() {
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
+    let mut connection = server.connect();
+    let connection = &mut connection;
+    // The list may have OpenAlex's name.
+    assert!(
+        tool(connection, "search", json!({ "list": "works" }))["result"]["meta"]["count"].as_u64()
+            > Some(0)
+    );
+    for (list, tried, key) in [
+        ("outputs", "venue", "primary_venue.source.id"),
+        ("outputs", "journal", "primary_venue.source.id"),
+        ("outputs", "source", "primary_venue.source.id"),
+        ("outputs", "author", "authors.id"),
+        ("outputs", "institution", "authors.affiliations.id"),
+        ("outputs", "affiliation", "authors.affiliations.id"),
+        ("outputs", "country", "authors.countries.code"),
+        ("outputs", "funder", "funders.id"),
+        ("outputs", "publisher", "primary_venue.source.host_organization"),
+        ("outputs", "topic", "topics.id"),
+        ("outputs", "publication_year", "year"),
+        ("outputs", "open_access", "open_access.is_oa"),
+        ("outputs", "language", "language.code"),
+        ("outputs", "keyword", "keywords"),
+        ("authors", "institution", "last_known_institutions.id"),
+        ("authors", "country", "last_known_institutions.country.code"),
+        ("institutions", "country", "country.code"),
+    ] {
+        let arguments = json!({ "list": list, "filter": format!("{tried}:x") });
+        let said = failure(connection, "search", arguments);
+        assert!(said.contains(&format!("did you mean `{key}`?")), "{list} {tried}: {said}");
+        // The key counts groups, and filters by the value of one.
+        let groups = tool(connection, "count", json!({ "list": list, "group_by": key }));
+        let groups = groups["result"]["group_by"].as_array().unwrap().clone();
+        let value = groups.iter().find_map(|group| {
+            group["key"]
+                .as_str()
+                .map(str::to_owned)
+                .or_else(|| Some(group["key"].as_i64()?.to_string()))
+        });
+        let Some(value) = value else { continue };
+        let quoted = format!("{key}:\"{value}\"");
+        let found = tool(connection, "search", json!({ "list": list, "filter": quoted }));
+        assert!(found["result"]["meta"]["count"].as_u64() > Some(0), "{list} {quoted}: {found}");
+    }
+    // A name in the place of an id leads to the key of its words, or to the list that has the ids.
+    let said = failure(connection, "search", json!({ "filter": "authors.id:Albert Einstein" }));
+    assert!(said.contains("`authors.name.search:Albert Einstein` finds words of names"), "{said}");
+    let found =
+        tool(connection, "search", json!({ "filter": "authors.name.search:Albert Einstein" }));
+    assert!(found["result"]["meta"]["count"].as_u64() > Some(0), "{found}");
+    let said = failure(connection, "search", json!({ "filter": "topics.id:physics" }));
+    assert!(said.contains("`/topics?search=physics` finds ids by names"), "{said}");
+    server.end(&[]);
+}
+
+#[test]
 fn pages_of_other_hosts_ask_no_server_of_this_machine() {
     let snapshots = Snapshots::from_sample();
     let server = Server::serve(&snapshots);
@@ -418,10 +476,9 @@ fn a_message_counts_as_a_list_and_the_operator_turns_them_off() {
     server.end(&[]);
 }
 
-#[test]
-fn a_review_of_thirty_papers_takes_few_calls_and_little_text() {
-    let snapshots = Snapshots::from_sample();
-    let server = Server::serve(&snapshots);
+/// Plays an agent that reviews thirty papers on a topic: counts, lists with abstracts, references, and what leads on from the
+/// first paper. Returns the papers that it read.
+fn review(server: &Server, topic: &str) -> usize {
     let mut connection = server.connect();
     let (mut calls, mut bytes) = (0, 0);
     let mut call = |name: &str, arguments: Value| {
@@ -430,7 +487,6 @@ fn a_review_of_thirty_papers_takes_few_calls_and_little_text() {
         bytes += answer.to_string().len();
         answer
     };
-    let topic = "theory OR learning OR model OR science OR quantum";
     call("count", json!({ "query": topic, "group_by": "year" }));
     let mut ids: Vec<Value> = Vec::new();
     for page in 1..=3 {
@@ -438,14 +494,35 @@ fn a_review_of_thirty_papers_takes_few_calls_and_little_text() {
         let found = call("search", arguments)["result"]["results"].take();
         ids.extend(found.as_array().unwrap().iter().map(|record| record["id"].clone()));
     }
-    assert_eq!(ids.len(), 30);
     let cited: Vec<Value> = ids
         .chunks(25)
         .map(|ids| call("cite", json!({ "ids": ids }))["references"].take())
         .collect();
-    assert_eq!(cited.iter().map(|of| of.as_array().unwrap().len()).sum::<usize>(), 30);
+    assert_eq!(cited.iter().map(|of| of.as_array().unwrap().len()).sum::<usize>(), ids.len());
     call("cited_by", json!({ "id": ids[0] }));
     call("references", json!({ "id": ids[0] }));
-    assert!(calls <= 12 && bytes <= 60_000, "{calls} calls, {bytes} bytes");
+    assert!(calls <= 12 && bytes <= 60_000, "{topic}: {calls} calls, {bytes} bytes");
+    ids.len()
+}
+
+#[test]
+fn a_review_of_thirty_papers_takes_few_calls_and_little_text() {
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
+    assert_eq!(review(&server, "theory OR learning OR model OR science OR quantum"), 30);
+    server.end(&[]);
+}
+
+#[test]
+fn reviews_of_real_papers_take_few_calls_and_little_text() {
+    let Some(real) = pinakes_tests::real_data("large/openalex", "reviews_of_real_papers_…")
+    else {
+        return;
+    };
+    let snapshots = Snapshots::from_inputs(&[real]);
+    let server = Server::serve(&snapshots);
+    for topic in ["malaria", "\"machine learning\" OR \"deep learning\"", "climate change"] {
+        assert_eq!(review(&server, topic), 30, "{topic}");
+    }
     server.end(&[]);
 }

@@ -294,8 +294,34 @@ const REFUSED: &[RefusedQuery<'_>] = &[
         )],
     ),
     (
+        "/outputs?filter=authors.id:Ada+Lovelace",
+        &[(
+            "filter",
+            "authors.id:Ada Lovelace",
+            "`Ada Lovelace` must be an identifier such as `HX_A1`; `authors.name.search:Ada Lovelace` finds words \
+             of names",
+        )],
+    ),
+    (
+        "/outputs?filter=cites:HX_W5900000001",
+        &[(
+            "filter",
+            "cites:HX_W5900000001",
+            "`HX_W5900000001` must be an integer of at most 64 bits, a range such as `1-5`, `1-` or `-5`, a comparison \
+             such as `>5`, or `null`; `references:HX_W5900000001` finds the outputs that cite it",
+        )],
+    ),
+    (
+        "/outputs?filter=cited_by:HX_W5900000001",
+        &[("filter", "cited_by", "is no filter key of /outputs; did you mean `referenced_by`?")],
+    ),
+    (
         "/topics?filter=domain.id:x",
-        &[("filter", "domain.id:x", "`x` must be an identifier, here a number such as `3`")],
+        &[(
+            "filter",
+            "domain.id:x",
+            "`x` must be an identifier, here a number such as `3`; `/domains?search=x` finds ids by names",
+        )],
     ),
     (
         "/topics?filter=domain.id:HX_3",

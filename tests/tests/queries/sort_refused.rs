@@ -108,8 +108,8 @@ const REFUSED: &[RefusedQuery<'_>] = &[
                 "colour",
                 "red",
                 "is no parameter of this list; it takes `page`, `per_page`, `filter`, `sort`, \
-                 `search`, `search.exact`, `group_by`, `of`, `select`, `sample`, `seed`, `format`, `columns`, `bom`, \
-                 `max_cell`",
+                 `search`, `search.exact`, `group_by`, `of`, `select`, `sample`, `seed`, `versions`, `format`, \
+                 `columns`, `bom`, `max_cell`",
             ),
         ],
     ),

@@ -184,8 +184,9 @@ impl Query {
         deadline: Deadline<'_>,
     ) -> Result<RankedPage, QueryError> {
         // The search finds and orders the records; the other expressions are a set in which the search looks them up.
-        // If records are read, those that the search leaves are few.
-        let others = match self.filter.iter().any(is_scanned) {
+        // If records are read, those that the search leaves are few. The versions of a work are compared among the records
+        // that the search finds.
+        let others = match self.one_of_versions || self.filter.iter().any(is_scanned) {
             true => self.clone(),
             false => self.without_search(),
         };
@@ -321,7 +322,7 @@ impl Query {
             let set = Arc::new(CountedSet::new(make()?));
             return Ok(MatchingSet { set, name: None });
         }
-        let name = SetKey::of_filter(self.entity, &self.filter, false);
+        let name = SetKey::of_filter(self, false);
         let set = snapshot.kept().set(name.bytes(), make)?;
         Ok(MatchingSet { set, name: Some(name) })
     }
@@ -337,7 +338,7 @@ impl Query {
         if matches.clauses().is_empty() {
             return Ok((matches.count(deadline)?, Arc::default()));
         }
-        let name = SetKey::of_filter(self.entity, &self.filter, true);
+        let name = SetKey::of_filter(self, true);
         let count = || matches.chunk_counts(deadline);
         let counts = snapshot.kept().chunk_counts(name.bytes(), count)?;
         Ok((counts.iter().map(|count| u64::from(*count)).sum(), counts))

@@ -20,6 +20,7 @@ use crate::query::rows::intersection::Intersection;
 use crate::query::rows::name_scan;
 use crate::query::rows::range::ValueRange;
 use crate::query::rows::union::Union;
+use crate::query::rows::versions;
 use crate::query::rows::versions::{NAMESAKES_MAX, VersionKey};
 use crate::query::rows::words::{add_words, rows_of_prefixes, rows_of_words};
 use crate::query::search::SearchSummary;
@@ -50,12 +51,22 @@ impl Query {
         snapshot: &'s Snapshot,
         deadline: Deadline<'s>,
     ) -> Result<(Intersection<'s>, Option<SearchSummary>), QueryError> {
-        if self.filter.iter().any(is_scanned) {
-            return self.resolve_scanned(snapshot, deadline);
+        let rows = snapshot.count(self.entity);
+        let (matches, searched) = match self.filter.iter().any(is_scanned) {
+            true => self.resolve_scanned(snapshot, deadline)?,
+            false => {
+                let (clauses, searched) = self.clauses(snapshot, deadline)?;
+                let suppressed = snapshot.suppressed().rows(self.entity);
+                (Intersection::new(clauses, rows).without(suppressed), searched)
+            }
+        };
+        if !self.one_of_versions {
+            return Ok((matches, searched));
         }
-        let (clauses, searched) = self.clauses(snapshot, deadline)?;
-        let matches = Intersection::new(clauses, snapshot.count(self.entity));
-        Ok((matches.without(snapshot.suppressed().rows(self.entity)), searched))
+        let name = SetKey::of_filter(self, false);
+        let one_of_each = || versions::one_of_each(&matches, self.entity, snapshot, deadline);
+        let set = snapshot.kept().set(name.bytes(), one_of_each)?;
+        Ok((Intersection::new(vec![set.rows.clone().into_clause()], rows), searched))
     }
 
     /// Resolves the expressions that indexes answer, and reads the records that these leave.
@@ -66,7 +77,7 @@ impl Query {
     ) -> Result<(Intersection<'s>, Option<SearchSummary>), QueryError> {
         let (rows, suppressed) =
             (snapshot.count(self.entity), snapshot.suppressed().rows(self.entity));
-        let name = SetKey::of_filter(self.entity, &self.filter, false);
+        let name = SetKey::of_filter(&Query { one_of_versions: false, ..self.clone() }, false);
         // The next page of the same filter reads no records again.
         let set = snapshot.kept().set(name.bytes(), || {
             let (clauses, _) = self.clauses(snapshot, deadline)?;

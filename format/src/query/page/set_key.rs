@@ -2,8 +2,8 @@
 
 use std::hash::{Hash, Hasher};
 
-use crate::entity::Entity;
 use crate::query::parse::filter::Expression;
+use crate::query::parse::query::Query;
 
 /// The name of a set: what its rows follow from, in bytes. No name is the beginning of another of its kind.
 #[derive(Clone)]
@@ -24,10 +24,11 @@ impl Hasher for Collector {
 }
 
 impl SetKey {
-    /// The rows of an entity that match a filter, or with `is_counts` their numbers in each chunk.
-    pub fn of_filter(entity: Entity, filter: &[Expression], is_counts: bool) -> SetKey {
+    /// The rows that match the filter of a query, or with `is_counts` their numbers in each chunk.
+    pub fn of_filter(query: &Query, is_counts: bool) -> SetKey {
+        let Query { entity, filter, one_of_versions, .. } = query;
         let mut bytes = Collector(Vec::with_capacity(64));
-        (is_counts, entity as u8, filter.len()).hash(&mut bytes);
+        (is_counts, one_of_versions, *entity as u8, filter.len()).hash(&mut bytes);
         for Expression { index, is_negated, operands, key: _, text: _ } in filter {
             (index, is_negated, operands).hash(&mut bytes);
         }
@@ -52,7 +53,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::query::parse::query::Query;
+    use crate::entity::Entity;
 
     #[test]
     fn different_filters_and_runs_have_different_keys() {
@@ -79,8 +80,8 @@ mod tests {
         ] {
             let mut query = Query::new(Entity::Output);
             query.add_filter(text).unwrap();
-            let set = SetKey::of_filter(query.entity, &query.filter, false);
-            add(format!("{text} counts"), SetKey::of_filter(query.entity, &query.filter, true));
+            let set = SetKey::of_filter(&query, false);
+            add(format!("{text} counts"), SetKey::of_filter(&query, true));
             for (order, rank) in [(0, 0), (0, 1), (1, 0)] {
                 add(format!("{text} run {order} {rank}"), set.of_run(order, rank));
                 add(format!("{text} runs {order} {rank}"), set.of_run(2, 3).of_run(order, rank));

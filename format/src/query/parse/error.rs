@@ -13,7 +13,7 @@ const SIMILAR_NAMES_MAX: usize = 12;
 /// Bytes of an unknown name that are compared with known names.
 const COMPARED_BYTES_MAX: usize = 64;
 /// Names of OpenAlex, and names that programs try, with the names of the same keys here.
-const OTHER_NAMES: [(&str, &str); 26] = [
+const OTHER_NAMES: [(&str, &str); 33] = [
     ("publication_year", "year"),
     ("publication_date", "date"),
     ("from_publication_date", "from_date"),
@@ -32,12 +32,19 @@ const OTHER_NAMES: [(&str, &str); 26] = [
     ("host_venue.id", "primary_venue.source.id"),
     ("grants.funder", "funders.id"),
     ("country_code", "country.code"),
+    ("affiliation", "authors.affiliations.id"),
+    ("affiliation", "affiliations.id"),
     ("author", "authors.id"),
+    ("cited_by", "referenced_by"),
     ("country", "authors.countries.code"),
     ("country", "country.code"),
+    ("country", "last_known_institutions.country.code"),
     ("funder", "funders.id"),
     ("institution", "authors.affiliations.id"),
+    ("institution", "last_known_institutions.id"),
     ("journal", "primary_venue.source.id"),
+    ("publisher", "primary_venue.source.host_organization"),
+    ("source", "primary_venue.source.id"),
     ("topic", "topics.id"),
     ("venue", "primary_venue.source.id"),
 ];

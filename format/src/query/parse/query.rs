@@ -48,6 +48,8 @@ pub struct Query {
     pub result_kind: ResultKind,
     /// A random sample takes the place of the matching records.
     pub sample: Option<Sample>,
+    /// Of the matching versions of a work, only the first in row order is found.
+    pub one_of_versions: bool,
     /// The members to show; `None` for all of them.
     pub select: Option<Members>,
     /// Whether the ids that a record refers to follow its members.
@@ -78,6 +80,7 @@ impl Query {
             per_page: PAGE_SIZE_DEFAULT,
             result_kind: ResultKind::List,
             sample: None,
+            one_of_versions: false,
             select: None,
             selects_references: false,
         }

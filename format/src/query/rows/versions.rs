@@ -8,18 +8,27 @@
 //! "Editorial"                  Jane Doe                            too short to tell anything
 //! ```
 
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use crate::entity::{Entity, NO_ID};
+use crate::index::doc_set::{DocSet, DocSetBuilder};
 use crate::index::encoding::folded_term;
 use crate::index::term_lists::Term;
+use crate::query::rows::deadline::{Deadline, QueryError};
+use crate::query::rows::intersection::Intersection;
 use crate::record::{Gathered, PathTree, tree_of};
-use crate::snapshot::RecordLookup;
+use crate::schema::{Index, keys_of};
+use crate::snapshot::{RecordLookup, Snapshot};
 use crate::storage::{ReadError, inflate, text_in};
 use crate::text::fold::{fold, is_unspaced};
 
 /// Outputs of one title that an index look-up reads. A title that more outputs have, such as a heading of letters, tells nothing.
 pub(in crate::query) const NAMESAKES_MAX: u32 = 200;
+/// The parameter of lists with one version of each work, and its value.
+const VERSIONS: (&str, &str) = ("versions", "one");
+/// Records of a list that are compared with each other.
+const COMPARED_MAX: u64 = 50_000;
 /// Words of a title that tell a work from others.
 const TITLE_WORDS_MIN: usize = 3;
 /// The same of a title in a script without spaces: its characters.
@@ -34,6 +43,90 @@ const SOURCE: usize = 3;
 const TYPE: usize = 4;
 
 static TREE: LazyLock<PathTree> = LazyLock::new(|| tree_of(Entity::Output, &MEMBERS));
+/// The title alone, which is read of many records.
+static TITLE_TREE: LazyLock<PathTree> =
+    LazyLock::new(|| tree_of(Entity::Output, &MEMBERS[..=TITLE]));
+
+/// The matching rows without those of which a version precedes them: of each work the first in row order, which is the most cited.
+///
+/// ```text
+/// rows 3, 8, 9    "Attention is all you need", Vaswani: article, preprint; "Editorial"
+/// found 3, 9
+/// ```
+///
+/// Cost: the title of each record, and the members of a [`VersionKey`] of each that shares its title.
+///
+/// # Errors
+///
+/// If more than [`COMPARED_MAX`] records match.
+pub(in crate::query) fn one_of_each(
+    matches: &Intersection<'_>,
+    entity: Entity,
+    snapshot: &Snapshot,
+    deadline: Deadline<'_>,
+) -> Result<DocSet, QueryError> {
+    let count = matches.count(deadline)?;
+    if count > COMPARED_MAX {
+        let reason = format!(
+            "compares the versions of at most {COMPARED_MAX} records, and {count} match; narrow the list"
+        );
+        return Err(QueryError::refused(VERSIONS.0, VERSIONS.1, reason));
+    }
+    let mut found = DocSetBuilder::new(matches.chunks());
+    let key = keys_of(entity).keys.iter().find_map(|key| match key.filter {
+        Some(Index::Versions { titles }) => Some(titles),
+        _ => None,
+    });
+    let mut first_of = FirstVersions { snapshot, entity, titles: key, known: HashMap::new() };
+    for chunk in 0..matches.chunks() {
+        let mut lows = Vec::new();
+        matches.chunk(chunk)?.each(|low| {
+            lows.push(low);
+            true
+        });
+        let mut first = Vec::new();
+        for low in lows {
+            deadline.check()?;
+            // On a mirror, the records of all rows are fetched together.
+            let is_first = first_of.is_first(chunk << 16 | u32::from(low));
+            if snapshot.or_noted(is_first)? {
+                first.push(low);
+            }
+        }
+        found.push_rows(chunk, &first);
+    }
+    Ok(found.finish())
+}
+
+/// The versions that were found so far.
+struct FirstVersions<'s> {
+    snapshot: &'s Snapshot,
+    entity: Entity,
+    /// The posting lists of titles; `None` of an entity without versions.
+    titles: Option<usize>,
+    /// By title, those that several records have.
+    known: HashMap<Term, Vec<VersionKey>>,
+}
+
+impl FirstVersions<'_> {
+    /// Whether no version of the record in a row came before.
+    fn is_first(&mut self, row: u32) -> Result<bool, ReadError> {
+        let Some(titles) = self.titles else { return Ok(true) };
+        let Some(term) = VersionKey::term(self.snapshot, row)? else { return Ok(true) };
+        let namesakes = self.snapshot.term_lists(self.entity)?.find(titles, term)?;
+        let namesakes = namesakes.map_or(0, |list| list.count());
+        if !(2..=NAMESAKES_MAX).contains(&namesakes) {
+            return Ok(true);
+        }
+        let Some(key) = VersionKey::read(self.snapshot, row)? else { return Ok(true) };
+        let known = self.known.entry(term).or_default();
+        let is_first = !known.iter().any(|earlier| earlier.is_version_of(&key));
+        if is_first {
+            known.push(key);
+        }
+        Ok(is_first)
+    }
+}
 
 /// The members of an output by which its versions are known.
 #[derive(Clone, Debug)]
@@ -97,7 +190,7 @@ impl VersionKey {
     /// Where the bytes are damaged.
     pub fn term(lookup: &impl RecordLookup, row: u32) -> Result<Option<Term>, ReadError> {
         let mut title = None;
-        lookup.gather(Entity::Output, row, &TREE, &mut |end, value| {
+        lookup.gather(Entity::Output, row, &TITLE_TREE, &mut |end, value| {
             if let (TITLE, Gathered::Text(text)) = (end, value) {
                 title = Some(fold(text));
             }

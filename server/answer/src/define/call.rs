@@ -13,12 +13,24 @@ use crate::define::served::ServedSnapshot;
 use crate::define::settings::Settings;
 use crate::define::work_limits::{Thread, WorkLimits};
 use crate::openapi::Document;
-use crate::reply::Reply;
 use crate::reply::pieces::{PieceBudget, PieceSource};
+use crate::reply::{Detail, Reply};
 use crate::request::body::Posted;
 use crate::request::method_word;
 use crate::request::named_snapshot::NamedSnapshot;
 use crate::request::path::echo_path;
+
+/// First parts of paths that other services have, and the lists that have their records here.
+const OTHER_LISTS: [(&str, &str); 8] = [
+    ("articles", "outputs"),
+    ("journals", "sources"),
+    ("organizations", "institutions"),
+    ("papers", "outputs"),
+    ("people", "authors"),
+    ("publications", "outputs"),
+    ("venues", "sources"),
+    ("works", "outputs"),
+];
 
 /// The client of a request, as the host knows it.
 #[derive(Clone, Copy, Debug)]
@@ -179,7 +191,22 @@ impl<'a> Call<'a> {
     /// The reply to a path that does not exist, or that an option turns off.
     pub fn not_found(&self) -> Reply {
         let message = format!("Cannot {} {}", method_word(self.method), echo_path(self.sent_path));
-        Reply::error(StatusCode::NOT_FOUND, message)
+        let reply = Reply::error(StatusCode::NOT_FOUND, message);
+        reply.with_details(self.other_list().into_iter().collect())
+    }
+
+    /// Where the records are that other services have at this path.
+    fn other_list(&self) -> Option<Detail> {
+        let (root, rest) = match self.path.strip_prefix("/browse/") {
+            Some(rest) => ("/browse/", rest),
+            None => ("/", self.path.strip_prefix('/')?),
+        };
+        let first = rest.split('/').next()?;
+        let (_, list) = OTHER_LISTS.iter().find(|(other, _)| *other == first)?;
+        let has_dialect = root == "/" && first == "works" && self.settings.has_openalex;
+        let dialect = if has_dialect { "; `/openalex/works` answers as OpenAlex does" } else { "" };
+        let reason = format!("is `{root}{list}` here{dialect}");
+        Some(Detail::new("path", &format!("{root}{first}"), reason))
     }
 
     /// The reply 304, if the client has the current reply.

@@ -4,12 +4,14 @@
 //! - [`page`] answers a page of records, which [`rows`] renders whole or in pieces, and [`stream`] a whole list.
 //! - [`groups`] answers a page of the groups of a list, and [`group_stream`] all of them; [`statistics`] sums a list up, and
 //!   [`values`] prints values of both.
+//! - [`elsewhere`] names the key or the list to which a refused value of a filter belongs.
 //! - [`feed`] has the newest records as a feed.
 //! - [`linked`] has the lists of the outputs that an output refers to, or that refer to it.
 //! - [`search_form`] answers a list whose query no URL holds.
 //!
 //! Imports `define`, `openapi`, `record`, `reply`, `request`.
 
+mod elsewhere;
 pub(crate) mod feed;
 mod group_stream;
 pub(crate) mod groups;

@@ -69,6 +69,10 @@ const SAMPLE: &str = "Draws this many of the matching records at random, each at
 order of the draws, or of `sort`. The same snapshot, parameters and `seed` give the same records, and a smaller \
 sample is the beginning of a larger one. `meta.count` counts the sample. Does not go with `group_by`.";
 
+/// The rule of `versions`.
+const ONE_OF_VERSIONS: &str = "`one` lists each work in one version: of the matching outputs with the same title and first author, \
+such as a preprint and its article, the most cited one. Compares at most 50,000 records.";
+
 /// The rules of the formats of reference managers.
 const CITATIONS: &str = " `bibtex`, `ris` and `csl-json` are files of reference managers; they go without `select` \
 and `group_by`.";
@@ -233,6 +237,10 @@ impl ListParameters {
                 let doc = "The seed of `sample`, which it goes with; 0 without it.";
                 let schema = json!({ "type": "integer", "minimum": 0, "maximum": (u64::MAX) });
                 query_parameter(name, doc, schema, [])
+            }
+            Parameter::Versions => {
+                let schema = json!({ "type": "string", "enum": ["one"] });
+                query_parameter(name, ONE_OF_VERSIONS, schema, [])
             }
             Parameter::Format => {
                 let facts = CATALOG.iter().find(|facts| facts.route == keys.route);

@@ -13,6 +13,7 @@ use pinakes_format::query::{
 };
 use pinakes_format::schema::{Keys, keys_of};
 
+use crate::list::elsewhere::elsewhere;
 use crate::list::feed;
 use crate::list::stream::{StreamFormat, StreamRequest};
 use crate::reply::{DETAILS_MAX, Detail};
@@ -57,6 +58,7 @@ pub const CURRENT: Dialect = Dialect {
         ("select", Parameter::Select),
         ("sample", Parameter::Sample),
         ("seed", Parameter::Seed),
+        ("versions", Parameter::Versions),
         ("format", Parameter::Format),
         ("columns", Parameter::Columns),
         ("bom", Parameter::Bom),
@@ -196,6 +198,8 @@ pub enum Parameter {
     Sample,
     /// The seed of the draws.
     Seed,
+    /// Whether each work is listed in one version.
+    Versions,
     /// The format of a stream of the whole list.
     Format,
     /// The columns of a table.
@@ -221,8 +225,8 @@ pub fn parameters(
         Parameter::Filter | Parameter::Search => filters,
         Parameter::Bom | Parameter::MaxCell => true,
         Parameter::SearchExact => keys.has_full_text(),
-        // Outputs alone have references.
-        Parameter::Columns => keys.has_citations(),
+        // Outputs alone have references and versions.
+        Parameter::Columns | Parameter::Versions => keys.has_citations(),
         Parameter::Sort => sorts,
     })
 }
@@ -254,7 +258,7 @@ pub fn arguments(
             // A document names the members, and GraphQL has no streams.
             Parameter::Select | Parameter::Format => return None,
             Parameter::Columns | Parameter::Bom | Parameter::MaxCell => return None,
-            Parameter::Sample | Parameter::Seed => return None,
+            Parameter::Sample | Parameter::Seed | Parameter::Versions => return None,
         };
         Some((name, type_name, doc))
     };
@@ -321,6 +325,13 @@ impl QueryParser {
                 self.query.sample = Some(Sample { records, seed: 0 });
             }),
             Parameter::Seed => parse_seed(value).map(|seed| self.seed = Some(seed)),
+            Parameter::Versions => match value {
+                "one" => {
+                    self.query.one_of_versions = true;
+                    Ok(())
+                }
+                _ => Err("must be `one`; leave it out for all versions".to_owned()),
+            },
             Parameter::Format if value == feed::NAME && feed::is_of(self.query.entity) => {
                 self.is_feed = true;
                 Ok(())
@@ -343,8 +354,12 @@ impl QueryParser {
         if value.trim().is_empty() {
             return self.refuse(name, "", "is empty; leave it out".to_owned());
         }
-        for error in parse(&mut self.query, value).err().unwrap_or_default() {
-            self.refuse(name, &error.text, error.reason);
+        for ParamError { text, reason } in parse(&mut self.query, value).err().unwrap_or_default() {
+            let reason = match elsewhere(self.query.keys, &text) {
+                Some(way) => format!("{reason}; {way}"),
+                None => reason,
+            };
+            self.refuse(name, &text, reason);
         }
     }
 

@@ -12,6 +12,9 @@ pub const GROUPS: &str = "groups";
 /// The parameter that has the expressions of the filter.
 pub const FILTER: &str = "filter";
 
+/// The parameter that lists each work in one version.
+pub const VERSIONS: &str = "versions";
+
 /// The parameters of a list, from which addresses of other lists are made.
 #[derive(Clone, Debug)]
 pub struct Address {
@@ -23,6 +26,8 @@ pub struct Address {
     is_exact: bool,
     /// Value of `sort`; empty for the default order.
     pub sort: String,
+    /// Whether each work is listed in one version.
+    pub one_of_versions: bool,
     per_page: u32,
     page: u32,
 }
@@ -48,6 +53,7 @@ impl Address {
             search: search.map(str::to_owned),
             is_exact: query.search().is_some_and(|search| search.is_exact),
             sort: sort.join(","),
+            one_of_versions: query.one_of_versions,
             per_page: query.per_page,
             page: query.page.get(),
         }
@@ -75,6 +81,11 @@ impl Address {
     /// The search with its words as they are written, at the first page.
     pub fn exactly(&self) -> Address {
         Address { is_exact: true, ..self.at_page(1) }
+    }
+
+    /// The list with all versions of each work, at the first page.
+    pub fn with_all_versions(&self) -> Address {
+        Address { one_of_versions: false, ..self.at_page(1) }
     }
 
     /// A search for other words, at the first page.
@@ -131,9 +142,9 @@ impl Address {
 
     /// Path and query of the feed of the newest records.
     pub fn feed_url(&self) -> String {
-        let [filter, search, _] = self.set();
+        let [filter, search, _, versions] = self.set();
         let format = ("format", feed::NAME.to_owned());
-        format!("/{}{}", self.route, query_text([filter, search, format].into_iter()))
+        format!("/{}{}", self.route, query_text([filter, search, versions, format].into_iter()))
     }
 
     fn parameters(&self) -> String {
@@ -148,11 +159,12 @@ impl Address {
     }
 
     /// The parameters that choose and sort the records.
-    fn set(&self) -> [(&'static str, String); 3] {
+    fn set(&self) -> [(&'static str, String); 4] {
         [
             (FILTER, self.filter()),
             (self.search_name(), self.search.clone().unwrap_or_default()),
             ("sort", self.sort.clone()),
+            (VERSIONS, if self.one_of_versions { "one".to_owned() } else { String::new() }),
         ]
     }
 }

@@ -167,7 +167,7 @@ impl FilledForm {
 /// A part of a list's address that the list leaves out: a parameter, or an expression of the filter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrongPart {
-    /// The parameter.
+    /// The name of the parameter.
     pub name: String,
     pub text: String,
     pub reason: String,
@@ -311,6 +311,9 @@ pub struct FilterForm {
     pub hidden: String,
     /// Key and value of the fields that take any key, if the list refuses them.
     pub refused: Option<(String, String)>,
+    /// Whether the records have versions, and whether the list has one of each work.
+    pub has_versions: bool,
+    pub is_one_of_versions: bool,
     wrong: Vec<WrongPart>,
 }
 
@@ -349,7 +352,15 @@ impl FilterForm {
             Some((key.to_owned(), value.to_owned()))
         });
         let (keys, hidden) = (grouped_keys(query.entity), hidden.join(","));
-        FilterForm { fields, keys, hidden, refused, wrong: wrong.to_vec() }
+        FilterForm {
+            fields,
+            keys,
+            hidden,
+            refused,
+            has_versions: query.keys.has_citations(),
+            is_one_of_versions: query.one_of_versions,
+            wrong: wrong.to_vec(),
+        }
     }
 
     /// The attributes of a field that say whether the list refuses what it sent.

@@ -15,7 +15,7 @@ use crate::define::{Answer, Call, Cost, Planned, Planning, WorkLimits};
 use crate::list::query::{Dialect, Parameter, SEARCH_EXACT};
 use crate::list::stream::StreamFormat;
 use crate::list::{feed, query};
-use crate::pages::address::{Address, FILTER, GROUPS};
+use crate::pages::address::{Address, FILTER, GROUPS, VERSIONS};
 use crate::pages::filters::{
     FieldContent, FilledForm, FilterForm, FoundName, TypedName, WrongPart,
 };
@@ -40,6 +40,7 @@ const PAGES: Dialect = Dialect {
         ("sort", Parameter::Sort),
         ("search", Parameter::Search),
         (SEARCH_EXACT, Parameter::SearchExact),
+        (VERSIONS, Parameter::Versions),
     ],
     foreign: &[("group_by", "the page shows groups by itself; the JSON groups by any key")],
     ..query::CURRENT
@@ -57,12 +58,12 @@ struct ListPageRequest {
     opened: Option<String>,
     /// Whether a form sent it: with empty parameters, or filters in fields of their own.
     is_of_form: bool,
-    /// What the list leaves out, because it is wrong.
+    /// Wrong parts of the address, which the list leaves out.
     wrong: Vec<WrongPart>,
 }
 
 impl ListPageRequest {
-    /// The whole list.
+    /// The request for the first page of all records.
     fn new(facts: &Facts) -> ListPageRequest {
         let (names, wrong) = (Vec::new(), Vec::new());
         let query = Query::new(facts.entity);
@@ -163,7 +164,7 @@ struct ListPage {
     frame: Frame,
     heading: String,
     path: String,
-    /// What the list leaves out, because it is wrong.
+    /// Wrong parts of the address, which the list leaves out.
     wrong: Vec<WrongPart>,
     count: String,
     chips: Vec<Chip>,
@@ -302,16 +303,21 @@ fn answer(request: &ListPageRequest, call: &Call<'_>) -> Answer {
     }
 }
 
-/// Leaves out of a query what it refused when it ran: an order, or else its search.
+/// Leaves out of a query what it refused when it ran: an order, the comparison of versions, or else its search.
 fn leave_out(parameter: &str, text: &str, reason: String, query: &mut Query) -> WrongPart {
     let searched = query.search().map(|search| search.text.clone());
-    query.relevance = None;
     let text = match parameter {
         "sort" => {
+            query.relevance = None;
             query.sort.clear();
             text.to_owned()
         }
+        VERSIONS => {
+            query.one_of_versions = false;
+            text.to_owned()
+        }
         _ => {
+            query.relevance = None;
             query.filter.retain(|expression| expression.searched().is_none());
             searched.unwrap_or_default()
         }
@@ -456,6 +462,11 @@ fn chips(found: &Found, address: &Address, snapshot: &Snapshot) -> Result<Vec<Ch
         };
         let is_search = expression.searched().is_some();
         chips.push(Chip { is_search, key, value, href: href.page_url() });
+    }
+    if found.query.one_of_versions {
+        let (key, value) = ("Versions".to_owned(), "one of each work".to_owned());
+        let href = address.with_all_versions().page_url();
+        chips.push(Chip { is_search: false, key, value, href });
     }
     Ok(chips)
 }
