@@ -31,20 +31,22 @@ def pages(path, **parameters):
 
 
 # %% [markdown]
-# Autocomplete finds an institution by the first letters of its name. `INSTITUTION` names one; without it, the one with most
-# outputs is taken.
+# Autocomplete finds an institution by the first letters of its name, which `INSTITUTION` has. Without it, the institution is the one
+# that most works name.
 
 # %%
 name = os.environ.get("INSTITUTION")
-if not name:
-    listed = get("/institutions", per_page=10)["results"]
-    if not listed:
-        raise SystemExit("this server has no institutions")
-    name = listed[0]["name"]
-found = get("/autocomplete/institutions", query=name)["results"]
-if not found:
-    raise SystemExit(f"this server knows no institution `{name}`; ask for another")
-institution = found[0]
+if name:
+    found = get("/autocomplete/institutions", query=name)["results"]
+    if not found:
+        raise SystemExit(f"this server knows no institution `{name}`; ask for another")
+    institution = found[0]
+else:
+    groups = get("/outputs", group_by="authors.affiliations.id")["group_by"]
+    named = [{"id": group["key"], "name": group["key_display_name"]} for group in groups if group["key"]]
+    if not named:
+        raise SystemExit("the works of this server name no institution")
+    institution = named[0]
 print(institution["id"], institution["name"])
 
 # %% [markdown]

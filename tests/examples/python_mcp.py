@@ -41,7 +41,9 @@ async def ask():
         [citation] = answer(await client.call_tool("cite", {"ids": [first["id"]]}))["references"]
         print(citation)
         matched = answer(await client.call_tool("match", {"text": citation}))
-        print("sure", matched["result"]["results"][0]["match"], matched["result"]["results"][0]["id"])
+        # A work without a title is no citation that means a record.
+        [best] = matched["result"]["results"][:1] or [{"match": False, "id": None}]
+        print("sure", best["match"], best["id"])
         years = answer(await client.call_tool("count", {"group_by": "type", "filter": "is_oa:true"}))
         print("types", len(years["result"]["group_by"]))
         refused = await client.call_tool("search", {"filter": "yaer:2020"})

@@ -241,6 +241,18 @@ fn a_refused_list_keeps_what_the_reader_typed_and_marks_what_is_wrong() {
             1
         );
     }
+    // So does the search of everything.
+    for (typed, status) in [("(theory OR".to_owned(), 200), ("x".repeat(5_000), 400)] {
+        let html = page(
+            &mut connection,
+            &format!("/browse/search?query={}", typed.replace(' ', "+")),
+            status,
+        );
+        let (_, box_of) = html.split_once("name=\"query\" type=\"search\" value=\"").unwrap();
+        assert_eq!(unescaped(box_of.split_once('"').unwrap().0), typed);
+        assert!(box_of.split('>').next().unwrap().contains(wrong), "{html}");
+        assert!(html.contains("id=\"wrong\""), "{html}");
+    }
     // The fields that take any key keep both.
     let html =
         page(&mut connection, "/browse/outputs?key=cited_by_count&value=many&search=theory", 400);
@@ -456,6 +468,43 @@ fn an_empty_result_leads_to_lists_that_have_as_many_records_as_it_says() {
             assert!(links(ways).contains(&list.to_owned()), "{sent}: {ways}");
         }
     }
+    server.end(&[]);
+}
+
+#[test]
+fn a_list_of_one_version_of_each_work_is_that_of_the_json() {
+    let dump = tempfile::tempdir().unwrap();
+    let work = |number: u64, source: u64| {
+        format!(
+            "{{\"id\":\"https://openalex.org/W{number}\",\"title\":\"Attention is all you need\",\"type\":\"article\",\
+             \"authorships\":[{{\"raw_author_name\":\"A. Vaswani\"}}],\
+             \"primary_location\":{{\"source\":{{\"id\":\"https://openalex.org/S{source}\"}}}}}}\n"
+        )
+    };
+    let other = "{\"id\":\"https://openalex.org/W3\",\"title\":\"Another title of words\",\"type\":\"preprint\"}\n";
+    let works = [work(1, 1), work(2, 2), other.to_owned()].concat();
+    pinakes_tests::write_files(dump.path(), [("works/part_000.jsonl", works)]);
+    let snapshots = Snapshots::from_inputs(&[dump.path().join("works")]);
+    let server = Server::serve(&snapshots);
+    let mut connection = server.connect();
+    let one = connection.get("/outputs?versions=one").json()["meta"]["count"].as_u64();
+    let all = connection.get("/outputs").json()["meta"]["count"].as_u64();
+    assert_eq!((one, all), (Some(2), Some(3)));
+    let html = page(&mut connection, "/browse/outputs?versions=one", 200);
+    assert_eq!(Some(count(&html)), one);
+    assert_eq!(chips(&html), ["/browse/outputs"]);
+    assert!(html.contains("name=\"versions\" value=\"one\" checked"), "{html}");
+    let lines = connection.get("/outputs?versions=one&format=ndjson").text().lines().count() as u64;
+    assert_eq!(Some(lines), one);
+    // Groups, files and other pages keep it.
+    for link in links(&html).iter().filter(|link| link.contains("outputs?filter=type:article")) {
+        assert!(link.contains("versions=one"), "{link}");
+    }
+    let file = "/outputs?versions=one&format=bibtex".to_owned();
+    assert!(links(&html).contains(&file), "{:?}", links(&html));
+    let refused = connection.get("/outputs?versions=all").json()["details"].take();
+    assert!(refused[0]["reason"].as_str().unwrap().contains("must be `one`"), "{refused}");
+    assert_eq!(connection.get("/authors?versions=one").status, 400);
     server.end(&[]);
 }
 

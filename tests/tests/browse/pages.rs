@@ -266,7 +266,37 @@ fn below_a_path_of_a_proxy_all_links_begin_with_it() {
     let at = snapshots.path().to_str().unwrap();
     let server = Server::start(&mut command(&["--snapshots", at, "--base-path", "/p"]));
     let mut connection = server.connect();
-    for path in PAGES.into_iter().chain(["/browse/outputs/HX_W1", "/browse/outputs?filter=x"]) {
+    // For each entity a list and its first record; wrong and empty pages.
+    let lists = [
+        "outputs",
+        "authors",
+        "sources",
+        "institutions",
+        "publishers",
+        "funders",
+        "topics",
+        "domains",
+        "fields",
+        "subfields",
+    ];
+    let mut paths: Vec<String> = PAGES.into_iter().map(str::to_owned).collect();
+    for list in lists {
+        let first =
+            connection.get(&format!("/{list}?per_page=10")).json()["results"][0]["id"].take();
+        let id = first.as_str().map_or_else(|| first.to_string(), str::to_owned);
+        paths.extend([format!("/browse/{list}"), format!("/browse/{list}/{id}")]);
+    }
+    let others = [
+        "/browse/outputs/HX_W1",
+        "/browse/works",
+        "/browse/outputs?filter=x&search=theory&with.year.from=x",
+        "/browse/outputs?search=theory+AND+qqzzxxyy&filter=type:article",
+        "/browse/search?query=theory",
+        "/browse/search?query=qqzzxxyy",
+        "/browse/references/institution-types",
+    ];
+    paths.extend(others.map(str::to_owned));
+    for path in &paths {
         let html = connection.get(path).text().to_owned();
         let inner = links(&html).into_iter().filter(|link| link.starts_with('/'));
         let wrong: Vec<String> = inner.filter(|link| !link.starts_with("/p/")).collect();

@@ -302,6 +302,35 @@ fn manual_pages_describe_every_command() {
 }
 
 #[test]
+fn short_help_fits_a_screen_and_long_help_has_every_option() {
+    for (name, args) in [
+        ("pinakes-server", &["-h"][..]),
+        ("pinakes-compiler", &["-h"]),
+        ("pinakes-compiler", &["build", "-h"]),
+        ("pinakes-compiler", &["export", "-h"]),
+        ("pinakes-compiler", &["pull", "-h"]),
+    ] {
+        let help = printed(&run(name, args));
+        let widest = help.lines().map(|line| line.chars().count()).max();
+        assert!(help.lines().count() <= 50 && widest <= Some(100), "{name} {args:?}: {help}");
+        // Each option of the screen is among all options.
+        let whole: Vec<&str> =
+            args.iter().map(|arg| if *arg == "-h" { "--help" } else { arg }).collect();
+        let whole = printed(&run(name, &whole));
+        let options = |help: &str| -> Vec<String> {
+            let words = help.lines().flat_map(|line| line.split_whitespace().take(2));
+            words.filter(|word| word.starts_with("--")).map(str::to_owned).collect()
+        };
+        let (shown, all) = (options(&help), options(&whole));
+        assert!(shown.iter().all(|option| all.contains(option)), "{name} {args:?}: {shown:?}");
+        assert!(
+            args.len() > 1 || name == "pinakes-compiler" || all.len() > 2 * shown.len(),
+            "{all:?}"
+        );
+    }
+}
+
+#[test]
 fn a_path_without_a_snapshot_is_named_with_the_command_to_run() {
     let error = |args: [&str; 2]| {
         let output = run("pinakes-server", &args);

@@ -137,16 +137,18 @@ fn assert_line(printed: &str, line: &str) {
 fn the_python_example_reads_the_works_of_an_institution() {
     let Some(python) = python("the_python_example_…") else { return };
     let served = Served::new();
-    let first = served.get("/institutions?per_page=10")["results"][0]["name"].clone();
-    for (name, query) in [
-        (None, first.as_str().unwrap().replace(' ', "+")),
-        (Some("massachusetts inst"), "massachusetts+inst".to_owned()),
+    let groups = served.get("/outputs?group_by=authors.affiliations.id")["group_by"].take();
+    let named = |group: &&Value| !group["key"].is_null();
+    let most = groups.as_array().unwrap().iter().find(named).unwrap();
+    let found = served.get("/autocomplete/institutions?query=massachusetts+inst");
+    for (given, [id, name]) in [
+        (None, [&most["key"], &most["key_display_name"]]),
+        (Some("massachusetts inst"), ["id", "name"].map(|of| &found["results"][0][of])),
     ] {
+        let [id, name] = [id, name].map(|text| text.as_str().unwrap());
         let mut command = Command::new(&python);
         command.arg(example("python_httpx.py")).env("PINAKES", served.address());
-        let printed = run(command.envs(name.map(|name| ("INSTITUTION", name))));
-        let found = served.get(&format!("/autocomplete/institutions?query={query}"));
-        let [id, name] = ["id", "name"].map(|of| found["results"][0][of].as_str().unwrap());
+        let printed = run(command.envs(given.map(|name| ("INSTITUTION", name))));
         let statistics =
             served.get(&format!("/statistics/outputs?filter=authors.affiliations.id:{id}"));
         assert_line(&printed, &format!("{id} {name}"));
@@ -222,6 +224,39 @@ fn the_mcp_example_calls_the_tools_of_a_language_model() {
         assert_line(&printed, &line);
     }
     served.server.end(&[]);
+}
+
+#[test]
+fn examples_run_on_a_snapshot_of_works_alone() {
+    let test = "examples_run_on_a_snapshot_of_works_alone";
+    let Some(httpx) = python(test) else { return };
+    let check = ["-c", "from mcp import Client"];
+    let Some(mcp) = find("mcp/bin", "python", &check, test) else { return };
+    let dump = tempfile::tempdir().unwrap();
+    let work = |id: u64, more: Value| {
+        let mut work = serde_json::json!({ "id": format!("https://openalex.org/W{id}"), "publication_year": 2020 });
+        work.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        work.to_string() + "\n"
+    };
+    let institution =
+        serde_json::json!({ "id": "https://openalex.org/I1", "display_name": "A university" });
+    let named = serde_json::json!({
+        "title": "A work of one university", "authorships": [{ "institutions": [institution] }],
+    });
+    // The most cited work has no title, no author and no DOI.
+    let lines = work(1, serde_json::json!({ "cited_by_count": 9 })) + &work(2, named);
+    pinakes_tests::write_files(dump.path(), [("works/part_000.jsonl", lines)]);
+    let snapshots = Snapshots::from_inputs(&[dump.path().join("works")]);
+    let server = Server::serve(&snapshots);
+    let address = format!("http://{}", server.address());
+    for (python, name, line) in [
+        (httpx, "python_httpx.py", "HX_I1 A university"),
+        (mcp, "python_mcp.py", "refused True True"),
+    ] {
+        let printed = run(Command::new(python).arg(example(name)).env("PINAKES", &address));
+        assert_line(&printed, line);
+    }
+    server.end(&[]);
 }
 
 #[test]

@@ -147,3 +147,28 @@ fn the_server_unit_starts_before_the_first_build_and_keeps_trying() {
     // By default, systemd gives up after five failed starts in ten seconds.
     assert_eq!(words_of(&text, "StartLimitIntervalSec"), ["0"]);
 }
+
+#[test]
+fn the_smallest_mirror_of_the_guide_is_a_configuration_that_its_unit_allows() {
+    let guide = read("server/MIRROR.md");
+    let (_, smallest) = guide.split_once("## The smallest mirror").unwrap();
+    let (_, written) = smallest.split_once("/etc/pinakes/server.toml <<END\n").unwrap();
+    let (written, _) = written.split_once("END\n").unwrap();
+    let file = tempfile::Builder::new().suffix(".toml").tempfile().unwrap();
+    fs::write(file.path(), written).unwrap();
+    let mut command = Command::new(pinakes_tests::program("pinakes-server"));
+    let output = command.args(["config", "--config"]).arg(file.path()).output().unwrap();
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{output:?}");
+    for line in written.lines() {
+        assert!(printed.contains(line), "{line}: {printed}");
+    }
+    // The server writes into the unit's directory of state alone.
+    let unit = read("server/systemd/pinakes-server.service");
+    let [state] = words_of(&unit, "StateDirectory")[..] else { panic!("{unit}") };
+    let state = format!("/var/lib/{state}/");
+    for key in ["snapshots", "limits-file"] {
+        let line = written.lines().find(|line| line.starts_with(key)).unwrap();
+        assert!(line.contains(&state), "{line}");
+    }
+}

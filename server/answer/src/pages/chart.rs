@@ -8,7 +8,8 @@ use crate::pages::preview::Preview;
 /// Size of the drawing without the years below, about that of a phone: text in it keeps its size there.
 const WIDTH: usize = 400;
 const HEIGHT: usize = 100;
-/// Height of the years below the bars.
+/// Height of the largest count above the bars, and of the years below.
+const TOP: usize = 15;
 const YEARS_HEIGHT: usize = 18;
 /// Years of a drawing; older years stand in the table alone.
 const YEARS_MAX: usize = 40;
@@ -28,7 +29,8 @@ pub struct Chart {
     pub is_partial: bool,
     pub bars: Vec<YearBar>,
     pub width: usize,
-    /// The foot of the bars.
+    /// The top of the highest bar, and the foot of all.
+    pub top: usize,
     pub foot: usize,
     pub height: usize,
 }
@@ -107,7 +109,7 @@ fn chart(name: &str, counts: &[(i64, i64)], running: Option<i64>) -> Chart {
             year: *year,
             count: thousands(*count),
             x: at * pitch + 2,
-            y: HEIGHT - height,
+            y: TOP + HEIGHT - height,
             width: pitch.saturating_sub(4).max(1),
             height,
             middle: at * pitch + pitch / 2,
@@ -121,8 +123,9 @@ fn chart(name: &str, counts: &[(i64, i64)], running: Option<i64>) -> Chart {
         is_partial: counts.last().is_some_and(|(year, _)| is_partial(*year)),
         bars: counts.iter().enumerate().map(bar).collect(),
         width: WIDTH,
-        foot: HEIGHT,
-        height: HEIGHT + YEARS_HEIGHT,
+        top: TOP,
+        foot: TOP + HEIGHT,
+        height: TOP + HEIGHT + YEARS_HEIGHT,
     }
 }
 
@@ -142,7 +145,7 @@ mod tests {
         assert_eq!(found.headings, ["Citations"]);
         assert_eq!(found.lines, [(2025, vec!["5".into()]), (2024, vec!["1\u{202f}000".into()])]);
         let bars = &found.charts[0].bars;
-        assert_eq!((bars[0].year, bars[0].height, bars[0].y), (2024, HEIGHT, 0));
+        assert_eq!((bars[0].year, bars[0].height, bars[0].y), (2024, HEIGHT, TOP));
         assert_eq!((bars[1].year, bars[1].height), (2025, 1));
         assert!(bars.iter().all(|bar| bar.x + bar.width <= WIDTH));
         assert_eq!((bars[0].is_partial, bars[1].is_partial), (false, true));

@@ -10,7 +10,7 @@ use crate::pages::html;
 use crate::pages::html::{Frame, with_code};
 use crate::pages::labels::{label, plural, thousands};
 use crate::referring::ReferringList;
-use crate::reply::{Body, Reply, reason_phrase};
+use crate::reply::{Body, Detail, Reply, reason_phrase};
 use crate::request::accept::prefers;
 
 #[derive(Template)]
@@ -57,7 +57,14 @@ pub fn without_record(
     name: Option<String>,
     others: OtherPages,
 ) -> Reply {
-    error_page(&mut reply, Ways { lists: page_links(lists), name }, others);
+    error_page(&mut reply, Ways { lists: page_links(lists), name, ..Ways::default() }, others);
+    reply
+}
+
+/// The page for wrong parameters of a search, with the text in the search box.
+pub fn refused_search(details: Vec<Detail>, searched: String, others: OtherPages) -> Reply {
+    let mut reply = Reply::bad_query(details);
+    error_page(&mut reply, Ways { searched, ..Ways::default() }, others);
     reply
 }
 
@@ -80,6 +87,8 @@ pub fn page_links(lists: &[ReferringList]) -> Vec<(String, String)> {
 struct Ways {
     lists: Vec<(String, String)>,
     name: Option<String>,
+    /// A wrong text of the search box.
+    searched: String,
 }
 
 /// Replaces the message of a reply by its page.
@@ -93,7 +102,11 @@ fn error_page(reply: &mut Reply, ways: Ways, others: OtherPages) {
         value: detail.value,
     });
     let page = ErrorPage {
-        frame: Frame::new(reason, others),
+        frame: Frame {
+            is_search_wrong: !ways.searched.is_empty(),
+            searched: ways.searched,
+            ..Frame::new(reason, others)
+        },
         status: status.as_u16(),
         reason,
         message: with_code(&message.text),

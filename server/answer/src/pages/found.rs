@@ -127,7 +127,7 @@ pub struct NothingFound {
     pub identifier: Option<(&'static str, Option<String>)>,
     /// Lists that differ a little and have records: words for them, number of records, address.
     pub ways: Vec<(String, String, String)>,
-    /// Of each expression of the filter, how many records the list has without the expression.
+    /// For each expression of the filter, the number of records of the list without the expression.
     pub without: Vec<u64>,
 }
 

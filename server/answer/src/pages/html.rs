@@ -29,6 +29,8 @@ pub struct Frame {
     pub canonical: Option<String>,
     /// Text in the search box.
     pub searched: String,
+    /// Whether the text is refused, for a reason that the element `wrong` of the page has.
+    pub is_search_wrong: bool,
     /// The entity whose list or record the page shows.
     pub entity: Option<Entity>,
     pub others: OtherPages,
@@ -42,6 +44,7 @@ impl Frame {
             description: String::new(),
             canonical: None,
             searched: String::new(),
+            is_search_wrong: false,
             entity: None,
             others,
         }

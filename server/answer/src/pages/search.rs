@@ -28,10 +28,10 @@ use crate::pages::labels::{plural, thousands};
 use crate::pages::list_rows::ListRow;
 use crate::pages::members::record_path;
 use crate::pages::orders::{Order, orders};
-use crate::pages::{filters, groups, html, list_rows, tables};
+use crate::pages::{error, filters, groups, html, list_rows, tables};
 use crate::referring::lists_by_name;
 use crate::reply::Reply;
-use crate::request::parameters::encoded;
+use crate::request::parameters::{encoded, query_pairs};
 
 /// Names that the page shows, of the ten that completion finds.
 const NAMES_MAX: usize = 5;
@@ -46,7 +46,11 @@ pub fn plan(planning: &Planning<'_>) -> Result<Planned, Reply> {
             let page = SearchPage::new("", call.settings.other_pages());
             return Ok(Planned::Reply(html::uncached(&page)));
         }
-        Err(TextError::Invalid(details)) => return Err(Reply::bad_query(details)),
+        Err(TextError::Invalid(details)) => {
+            let texts = query_pairs(call.query).flatten().filter(|(name, _)| name == "query");
+            let typed = texts.map(|(_, text)| text).next().unwrap_or_default();
+            return Err(error::refused_search(details, typed, call.settings.other_pages()));
+        }
     };
     let completion = Completion::new(ENTITIES.to_vec(), &text);
     Ok(html::unless_current(call, move |call| answer(&text, &completion, call)))
@@ -149,6 +153,7 @@ fn answer(text: &str, completion: &Completion, call: &Call<'_>) -> Answer {
         let found = snapshot.or_noted(has_in_name(text, candidate, snapshot))?;
         if found { by_name.push(candidate) } else { by_other.push(candidate) }
     }
+    page.frame.is_search_wrong = page.found.as_ref().is_some_and(|of| of.refused.is_some());
     page.names = name_cards(by_name.into_iter(), snapshot)?;
     page.other_names = name_cards(by_other.into_iter(), snapshot)?;
     match completion.identifier() {
