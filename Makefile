@@ -67,7 +67,7 @@ bench: ## Measure both programs against their ceilings; OUTPUTS=1000000 LIST_OUT
 	@target/wheel/bench/bin/pip install --quiet target/wheel/dist/*.whl pyarrow==26.0.1
 	@target/wheel/bench/bin/python tests/bench/python.py target/bench/snapshots-$(OUTPUTS)
 
-soak: ## Long tests: attackers of seven kinds at once, mutated requests (REQUESTS=10000000), crashes, Schemathesis, large dumps
+soak: ## Long tests: attackers of seven kinds at once, mutated requests (REQUESTS=10000000), crashes, random queries, Schemathesis, large dumps
 	@$(BUILD_BENCH)
 	@target/release/pinakes-bench attack
 	@PINAKES_MUTATED=$(REQUESTS) cargo test --release --locked -p pinakes-tests --test http_fuzz -- --nocapture
@@ -78,6 +78,7 @@ soak: ## Long tests: attackers of seven kinds at once, mutated requests (REQUEST
 	@PINAKES_PARTS=100000 PINAKES_SAME_NAMES=1000000 PINAKES_LONG_NAMES=577000 PINAKES_CHAIN=1000000 \
 		cargo test --release --locked -p pinakes-tests --test builds -- \
 		many_files_take_few names_that_are_hardly many_names_stay long_chain
+	@PINAKES_TIMES=10 cargo test --release --locked -p pinakes-tests --test answers
 	@PINAKES_NIGHTS_SEEDS=200 cargo test --release --locked -p pinakes-tests --test builds nights::
 
 fuzz: ## Run each of FUZZ_TARGETS for SECONDS=60; needs cargo-fuzz, but no nightly compiler

@@ -73,6 +73,16 @@ pub fn skip(test: &str, why: impl Display) {
     }
 }
 
+/// The random cases of a test that makes `count` of them in `make test`: `PINAKES_TIMES` times as many.
+///
+/// # Panics
+///
+/// If `PINAKES_TIMES` is no number.
+pub fn times(count: usize) -> usize {
+    let times = std::env::var("PINAKES_TIMES").map_or(1, |times| times.parse().expect("a number"));
+    count * times
+}
+
 /// Returns the name of the test whose thread calls this.
 pub fn running_test() -> String {
     std::thread::current().name().unwrap_or_default().to_owned()

@@ -36,7 +36,7 @@ fn one_expression_or_alternative_more_is_refused_and_quoted_in_part() {
     let dots = format!("{}:1", repeated("a", 501, "."));
     let digits = format!("cited_by_count:>1{}", "0".repeat(400));
     let cut = |text: &str| format!("{}…", &text[..64]);
-    let unknown = "is no filter key of /outputs; there are 158, among them \
+    let unknown = "is no filter key of /outputs; there are 180, among them \
                    `authors.affiliations.name.search`, \
                    `primary_venue.source.host_organization.lineage`, \
                    `best_oa_venue.source.host_organization.lineage`, \

@@ -102,7 +102,7 @@ const REFUSED: &[Refused] = &[
     ("colour=red", &[("colour", "red", "")]),
     ("colour=%22%5C%0A", &[("colour", "\"\\\n", "")]),
     ("cursor=*", &[("cursor", "*", "`page`")]),
-    ("group_by=name", &[("group_by", "name", "")]),
+    ("group_by=name.search", &[("group_by", "name.search", "")]),
     ("q=x", &[("q", "x", "")]),
     (
         "page=0&per_page=7&colour=red",

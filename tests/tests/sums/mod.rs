@@ -9,7 +9,7 @@ use pinakes_tests::client::Connection;
 use pinakes_tests::query_generator::{Coverage, QueryGenerator};
 use pinakes_tests::server::{Server, Snapshots, command};
 use pinakes_tests::values::{percent_encode, pick};
-use pinakes_tests::{SeededRng, library, real_sample, sample};
+use pinakes_tests::{SeededRng, library, real_sample, sample, times};
 use serde_json::Value;
 
 /// A stream holds at least this many groups of texts with numbers.
@@ -284,7 +284,7 @@ fn compare(inputs: &[PathBuf], random: usize, seed: u64) {
         for keys in numbers.chunks(10) {
             comparison.check_statistics(route, "", keys);
         }
-        for _ in 0..random {
+        for _ in 0..times(random) {
             let filter = generator.expressions(&mut rng, &mut coverage);
             let query = format!("filter={}", percent_encode(&mut rng, &filter));
             comparison.check_groups(route, &query, &[*pick(&mut rng, &grouping)]);
@@ -310,7 +310,7 @@ fn compare(inputs: &[PathBuf], random: usize, seed: u64) {
 
 #[test]
 fn groups_and_statistics_of_the_sample_equal_the_oracle() {
-    compare(&[sample()], 60, 1);
+    compare(&[sample()], 25, 1);
 }
 
 #[test]
@@ -318,7 +318,7 @@ fn groups_and_statistics_of_real_records_equal_the_oracle() {
     let Some(inputs) = real_sample("groups_and_statistics_of_real_records_equal_the_oracle") else {
         return;
     };
-    compare(&inputs, 60, 2);
+    compare(&inputs, 15, 2);
 }
 
 #[test]
@@ -326,5 +326,5 @@ fn groups_and_statistics_of_a_generated_dump_equal_the_oracle() {
     let dump = tempfile::tempdir().unwrap();
     let plan = pinakes_generate::Plan::new(4_000, 7).with_part_records(1_000);
     pinakes_generate::write_dump(&plan, dump.path(), 2).unwrap();
-    compare(&[dump.path().to_path_buf()], 25, 3);
+    compare(&[dump.path().to_path_buf()], 10, 3);
 }
