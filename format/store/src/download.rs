@@ -133,19 +133,12 @@ impl<'h> Download<'h> {
         };
         let before = file.absent(run.clone());
         self.kept_bytes.fetch_add(bytes_of(file, &run) - bytes(&before), Ordering::Relaxed);
-        for (donor, chunks) in
-            donors.iter().flat_map(|donor| before.iter().map(move |of| (donor, of)))
-        {
-            file.copy_from(donor, chunks.clone());
+        let mut after = before.clone();
+        for donor in donors {
+            after.iter().for_each(|chunks| file.copy_from(donor, chunks.clone()));
+            after = after.into_iter().flat_map(|chunks| file.absent(chunks)).collect();
         }
-        let after = match donors.is_empty() {
-            true => before,
-            false => {
-                let after: Vec<_> = before.iter().flat_map(|of| file.absent(of.clone())).collect();
-                self.copied_bytes.fetch_add(bytes(&before) - bytes(&after), Ordering::Relaxed);
-                after
-            }
-        };
+        self.copied_bytes.fetch_add(bytes(&before) - bytes(&after), Ordering::Relaxed);
         // One request fetches neighbouring chunks.
         let spans = after.into_iter().flat_map(|Range { start, end }| {
             let span = move |from: usize| from..end.min(from + SPAN_CHUNKS_MAX);

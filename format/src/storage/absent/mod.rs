@@ -11,28 +11,33 @@
 //! Nothing marks a chunk as present: it is present where it has its hash. A file begins as one hole, and a chunk that a
 //! crash tore is absent.
 //!
+//! - `cached` removes chunks from a bounded cache.
+//! - `whole` is for programs that fetch all of a file.
+//!
 //! Only this module writes to the files of an open snapshot. It writes to chunks that are not verified, to which no
 //! reader holds a reference, and it removes chunks of a cache that nobody uses.
 
+mod cached;
+mod whole;
+
 use std::{
     collections::BTreeMap,
-    fs::File,
     io,
     ops::Range,
     path::{Path, PathBuf},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError, RwLock,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
 };
 
+pub use cached::{CachedStretch, StretchPlace};
+pub use whole::FetchedFile;
+pub(crate) use whole::take_over;
+
 use crate::storage::archive::{Archive, ArchiveFile};
 use crate::storage::error::ReadError;
-use crate::storage::integrity::{
-    CHUNK_BYTES, HASHES, RUN_VALUES, Run, Verifier, chunk_count, chunk_range,
-};
-use crate::storage::loading::LoadMode;
-use crate::storage::mmap::Map;
+use crate::storage::integrity::{CHUNK_BYTES, HASHES, RUN_VALUES, Run, chunk_count, chunk_range};
 
 /// Chunks that are here between two absent ones, and are fetched with them: one request costs more.
 const GAP_CHUNKS_MAX: usize = 2;
@@ -47,8 +52,6 @@ const GAP_RUNS_MAX: usize = 2;
 const REQUEST_CHUNKS_MAX: usize = 128;
 /// Stretches that one attempt notes, before the first that it cannot do without ends it.
 const NOTED_MAX: usize = 512;
-/// The chunks that are removed from the disk together: 512 KiB.
-const REMOVED_CHUNKS: usize = 64;
 /// A file of at most this many chunks is fetched as a whole.
 const SMALL_FILE_CHUNKS: usize = 8;
 
@@ -411,119 +414,6 @@ fn damaged_values(file: &Arc<ArchiveFile>, chunk: usize) -> impl Iterator<Item =
     runs.map(move |run| Missing { file: Arc::clone(file), part: part(run) })
 }
 
-/// Copies those of some chunks that another file has too, at the same place. Where values of the hash tree that tell are
-/// not here, `source` sends them. Returns the copied bytes.
-fn copy_equal(
-    file: &Arc<ArchiveFile>,
-    other: &ArchiveFile,
-    chunks: Range<usize>,
-    source: Option<&dyn ChunkSource>,
-) -> Result<u64, ReadError> {
-    let all = chunk_count(file.map.len() as u64) as usize;
-    let mut copied = 0;
-    for chunk in chunks.start..chunks.end.min(all) {
-        if file.verifier.is_chunk_verified(chunk) {
-            continue;
-        }
-        let values: Vec<Missing> = damaged_values(file, chunk).collect();
-        if let (Some(source), false) = (source, values.is_empty()) {
-            if !other.has(chunk) {
-                continue;
-            }
-            source.fetch(values)?;
-        }
-        // The promised hashes are compared first: the bytes of other chunks are not read. They are verified too, because
-        // the other file may be damaged.
-        let promised = file.verifier.promised(&*file.hashes, chunk);
-        let range = chunk_range(chunk, other.map.len());
-        if promised == other.verifier.promised(&*other.hashes, chunk) && !range.is_empty() {
-            let part = Missing { file: Arc::clone(file), part: Part::Chunks(chunk..chunk + 1) };
-            let bytes = other.map.read(range);
-            if part.accept(&bytes).is_ok_and(|sent| sent.written > 0) {
-                copied += bytes.len() as u64;
-            }
-        }
-    }
-    Ok(copied)
-}
-
-/// Copies the chunks of an earlier file that are the same, at the same place. Fetches the values of the hash tree that
-/// tell. Returns the copied bytes.
-pub(crate) fn take_over(archive: &Archive, earlier: &Archive, source: &dyn ChunkSource) -> u64 {
-    let mut place = StretchPlace::default();
-    let mut copied = 0;
-    while let Some(CachedStretch { stretch, .. }) = CachedStretch::next(earlier, &mut place) {
-        match copy_equal(archive.shared(), &stretch.file, stretch.chunks, Some(source)) {
-            Ok(bytes) => copied += bytes,
-            Err(_) => break,
-        }
-    }
-    copied
-}
-
-/// A file for a program that fetches all of it, or that gives chunks to another file. It may be a file of a snapshot or any
-/// other with a hash tree.
-pub struct FetchedFile(Arc<ArchiveFile>);
-
-impl FetchedFile {
-    /// Maps the file of a hash tree in a directory.
-    ///
-    /// # Errors
-    ///
-    /// Where the system refuses.
-    pub fn open(
-        directory: &Arc<Path>,
-        file: File,
-        verifier: Verifier,
-        hashes: Arc<Map>,
-    ) -> io::Result<FetchedFile> {
-        let map = Map::load(file, LoadMode::Sparse)?;
-        let fetched_to = Some(Arc::clone(directory));
-        let removal = RwLock::default();
-        Ok(FetchedFile(Arc::new(ArchiveFile { map, hashes, verifier, fetched_to, removal })))
-    }
-
-    /// The size of the file in bytes.
-    pub fn size_bytes(&self) -> u64 {
-        self.0.map.len() as u64
-    }
-
-    /// The path of the file.
-    pub fn path(&self) -> PathBuf {
-        let directory = self.0.fetched_to.as_deref().unwrap_or(Path::new(""));
-        directory.join(self.0.verifier.file())
-    }
-
-    /// The number of its chunks.
-    pub fn chunks(&self) -> usize {
-        chunk_count(self.size_bytes()) as usize
-    }
-
-    /// The absent chunks of a range of chunks, as runs of neighbours. Cost: a hash of each chunk that has bytes on the disk
-    /// and is not verified yet.
-    pub fn absent(&self, chunks: Range<usize>) -> Vec<Range<usize>> {
-        let mut data = 0;
-        runs_of(chunks, |chunk| {
-            if data < chunk {
-                data = self.0.next_data(chunk).unwrap_or(usize::MAX);
-            }
-            // Chunks in a hole are not read.
-            data > chunk || !self.0.has(chunk)
-        })
-    }
-
-    /// Copies those of some chunks that another file has too, at the same place.
-    pub fn copy_from(&self, other: &FetchedFile, chunks: Range<usize>) {
-        // Without a source, nothing is fetched that could fail.
-        let _ = copy_equal(&self.0, &other.0, chunks, None);
-    }
-
-    /// Some chunks, to be sent by a host.
-    pub fn missing(&self, chunks: Range<usize>) -> Missing {
-        Missing { file: Arc::clone(&self.0), part: Part::Chunks(chunks) }
-    }
-}
-
 impl ArchiveFile {
     /// Whether a chunk is here. Cost: one bit test; a hash of a chunk that is not verified yet.
     fn has(&self, chunk: usize) -> bool {
@@ -550,69 +440,6 @@ impl ArchiveFile {
     }
 }
 
-/// Where a walk over the stretches of a snapshot is.
-#[derive(Clone, Copy, Default)]
-pub struct StretchPlace {
-    pub(crate) archive: usize,
-    from: usize,
-}
-
-impl StretchPlace {
-    /// The place before the next archive.
-    pub(crate) fn next_archive(&mut self) {
-        *self = StretchPlace { archive: self.archive + 1, from: 0 };
-    }
-}
-
-/// A stretch of a file that has bytes on the disk. Its unused chunks can be removed from the disk.
-pub struct CachedStretch {
-    stretch: Stretch,
-    /// Chunks that no reader had verified since the mark before, as runs of neighbours.
-    unused: Vec<Range<usize>>,
-}
-
-impl CachedStretch {
-    /// The next stretch of an archive with bytes on the disk; `None` behind the last.
-    pub(crate) fn next(archive: &Archive, place: &mut StretchPlace) -> Option<CachedStretch> {
-        let file = archive.shared();
-        let first = file.next_data(place.from)? / REMOVED_CHUNKS * REMOVED_CHUNKS;
-        let all = chunk_count(file.map.len() as u64) as usize;
-        let chunks = first.max(place.from)..all.min(first + REMOVED_CHUNKS);
-        place.from = chunks.end;
-        let stretch = Stretch { file: Arc::clone(file), chunks };
-        Some(CachedStretch { stretch, unused: Vec::new() })
-    }
-
-    /// Marks its chunks as not verified, so that the next reader verifies them again. Chunks that no reader had verified
-    /// since the mark before are unused. Returns the bytes that these take on the disk.
-    pub fn mark(&mut self) -> u64 {
-        let Stretch { file, chunks } = &self.stretch;
-        let is_unused = |chunk: usize| {
-            !file.verifier.is_chunk_verified(chunk) && file.next_data(chunk) == Some(chunk)
-        };
-        self.unused = runs_of(chunks.clone(), is_unused);
-        file.verifier.forget_chunks(chunks.clone());
-        self.unused.iter().map(|chunks| file.bytes_of(chunks).len() as u64).sum()
-    }
-
-    /// Removes the unused chunks from the disk, except chunks that a reader has verified since. Nobody may hold references to
-    /// the others. Returns the number of removed bytes.
-    pub fn remove_unused(&self) -> u64 {
-        let file = &self.stretch.file;
-        let _alone = file.removal.write().unwrap_or_else(PoisonError::into_inner);
-        let is_unused = |chunk| !file.verifier.is_chunk_verified(chunk);
-        let mut removed = 0;
-        for chunks in self.unused.iter().flat_map(|of| runs_of(of.clone(), is_unused)) {
-            let range = file.bytes_of(&chunks);
-            let outcome = file
-                .place(file.verifier.file())
-                .and_then(|path| file.map.remove(&path, range.start as u64..range.end as u64));
-            removed += outcome.map_or(0, |()| range.len() as u64);
-        }
-        removed
-    }
-}
-
 /// The chunks of a range for which a test holds, as runs of neighbours.
 fn runs_of(chunks: Range<usize>, mut is_in: impl FnMut(usize) -> bool) -> Vec<Range<usize>> {
     let mut runs: Vec<Range<usize>> = Vec::new();
@@ -635,6 +462,7 @@ mod tests {
 
     use blake3::Hash;
 
+    use super::cached::REMOVED_CHUNKS;
     use super::*;
     use crate::storage::archive::{InArchive, Reading};
     use crate::storage::header::{FileKind, Header};
