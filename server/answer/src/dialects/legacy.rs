@@ -21,10 +21,9 @@ use crate::define::{
     Answer, Call, Charge, Cost, Endpoint, Lists, Planned, Planning, Reader, RoutePath,
 };
 use crate::list::groups::count_groups;
-use crate::list::parameters::ListParameters;
-use crate::list::query::{Dialect, Parameter};
+use crate::list::parameters::{Described, Dialect, Parameter, Parse};
 use crate::list::rows::PageRows;
-use crate::list::{page, query};
+use crate::list::{page, parameters, query};
 use crate::openapi::{
     CACHE_HEADERS, Document, LEGACY_TAG, LIST_STATUSES, Operation, RECORD_STATUSES, Sample, count,
     json_content, legacy_id, object_of, or_null, path_parameter, text,
@@ -52,51 +51,59 @@ pub const RECORD: Endpoint = Endpoint {
 pub const VARIANT: Variant =
     Variant { root: "/legacy", spelling: IdFormat::LEGACY, render: Snapshot::render_legacy };
 
-/// The parameters of legacy lists.
-pub const DIALECT: Dialect = Dialect {
-    parameters: &[
-        ("page", Parameter::Page),
-        ("per_page", Parameter::PerPage),
-        ("per-page", Parameter::PerPage),
-        ("filter", Parameter::Filter),
-        ("sort", Parameter::Sort),
-        ("group_by", Parameter::GroupBy),
-    ],
-    per_page: parse_per_page,
-    sort: parse_sort,
-    group_by: Query::set_legacy_group_by,
-    foreign: &[("search", "use `filter=name.search:…`"), ("q", "use `filter=name.search:…`")],
-};
-
-/// The parameters of legacy lists, for the document.
-const PARAMETERS: ListParameters = ListParameters {
-    dialect: &DIALECT,
-    per_page: || {
-        json!({
-            "type": "integer",
-            "minimum": 1,
-            "maximum": PAGE_ROWS_MAX,
-            "default": PAGE_SIZE_DEFAULT,
-        })
-    },
-    sort: |_| {
-        let numbers = SORTS.iter().filter_map(|(name, _)| name.parse::<i64>().ok());
-        let numbers: Vec<Value> = numbers.map(Value::from).collect();
-        let doc = "`1` sorts by outputs, ascending; `-1` descending, the default.";
-        (doc.to_owned(), json!({ "type": "integer", "enum": numbers }))
-    },
-    group_by: |keys| {
-        let doc = "Groups the matching records by a member and counts each group, instead of \
-                   listing records. At most 200 groups, the largest first.";
-        let names: Vec<&str> = Grouping::key_names(keys).collect();
-        (doc.to_owned(), json!({ "type": "string", "enum": names }))
-    },
-};
-
 /// Largest number of records on a page.
 pub const PAGE_ROWS_MAX: u32 = 200;
 /// The values of `sort`, and the current sort that each stands for.
 pub const SORTS: [(&str, &str); 2] = [("1", "outputs:asc"), ("-1", "outputs:desc")];
+
+/// The parameters of legacy lists.
+const DIALECT: Dialect = Dialect {
+    parameters: &[&parameters::PAGE, &PER_PAGE, &parameters::FILTER, &SORT, &GROUP_BY],
+    foreign: &[("search", "use `filter=name.search:…`"), ("q", "use `filter=name.search:…`")],
+};
+
+/// The number of records on a page.
+static PER_PAGE: Parameter = Parameter {
+    parse: Parse::Whole(|draft, value| {
+        draft.query.per_page = parse_per_page(value)?;
+        Ok(())
+    }),
+    describe: |keys, sample| {
+        let schema = json!({
+            "type": "integer",
+            "minimum": 1,
+            "maximum": PAGE_ROWS_MAX,
+            "default": PAGE_SIZE_DEFAULT,
+        });
+        Described { schema, ..(parameters::PER_PAGE.describe)(keys, sample) }
+    },
+    ..parameters::PER_PAGE
+};
+
+/// The direction of the order.
+static SORT: Parameter = Parameter {
+    parse: Parse::Parts(|draft, value| parse_sort(&mut draft.query, value)),
+    describe: |_, _| {
+        let numbers = SORTS.iter().filter_map(|(name, _)| name.parse::<i64>().ok());
+        let numbers: Vec<Value> = numbers.map(Value::from).collect();
+        let doc = "`1` sorts by outputs, ascending; `-1` descending, the default.";
+        Described::new(doc, json!({ "type": "integer", "enum": numbers }))
+    },
+    ..parameters::SORT
+};
+
+/// The member by which groups are counted.
+static GROUP_BY: Parameter = Parameter {
+    names: &["group_by"],
+    parse: Parse::Parts(|draft, value| draft.query.set_legacy_group_by(value)),
+    describe: |keys, _| {
+        let doc = "Groups the matching records by a member and counts each group, instead of \
+                   listing records. At most 200 groups, the largest first.";
+        let names: Vec<&str> = Grouping::key_names(keys).collect();
+        Described::new(doc, json!({ "type": "string", "enum": names }))
+    },
+    ..parameters::GROUP_BY
+};
 
 /// Parses the text after the `?` of a legacy list's URL.
 ///
@@ -222,7 +229,7 @@ fn describe_list(route: &RoutePath, document: &mut Document<'_>) -> Result<Value
     let operation = Operation {
         tag: LEGACY_TAG,
         description: "With `group_by` the array holds groups instead of records, all on one page.",
-        parameters: PARAMETERS.parameters(keys, &sample),
+        parameters: DIALECT.describe(keys, &sample),
         headers: [&CACHE_HEADERS[..], &["X-Total-Count", "Link"]].concat(),
         statuses: LIST_STATUSES.to_vec(),
         links: json!({ "first": first }),

@@ -83,7 +83,7 @@ fn describe(
     let id = sample.id(&IdFormat::CURRENT, facts.entity).map(Value::from);
     let doc = format!("The identifier of the {}.", facts.singular);
     let mut parameters = vec![path_parameter("id", &doc, own_id(facts.entity), id)];
-    parameters.extend(parameters::CURRENT.parameters(keys, &sample));
+    parameters.extend(parameters::CURRENT.describe(keys, &sample));
     let summary = match direction {
         Direction::References => format!("The {} that a record refers to", facts.plural),
         Direction::Citations => format!("The {} that refer to a record", facts.plural),

@@ -1,6 +1,6 @@
 //! `/outputs` and the lists of the other entities: a page, groups, statistics, linked records, or a whole stream.
 //!
-//! - [`query`] parses the parameters, and [`parameters`] describes them.
+//! - [`query`] parses the query of a URL, of the [`parameters`], which [`parameter_docs`] describes.
 //! - [`page`] answers a page of records, which [`rows`] renders whole or in pieces, and [`stream`] a whole list.
 //! - [`groups`] answers a page of the groups of a list, and [`group_stream`] all of them; [`statistics`] sums a list up, and
 //!   [`values`] prints values of both.
@@ -17,6 +17,7 @@ mod group_stream;
 pub(crate) mod groups;
 pub(crate) mod linked;
 pub(crate) mod page;
+mod parameter_docs;
 pub(crate) mod parameters;
 pub(crate) mod query;
 pub(crate) mod rows;

@@ -210,7 +210,7 @@ fn describe(route: &RoutePath, document: &mut Document<'_>) -> Result<Value, Rea
     let operation = Operation {
         tag: facts.plural,
         description: "Without `sort` the most used records come first. Ties come in id order.",
-        parameters: parameters::CURRENT.parameters(keys, &sample),
+        parameters: parameters::CURRENT.describe(keys, &sample),
         headers: CACHE_HEADERS.to_vec(),
         statuses: LIST_STATUSES.to_vec(),
         links: if facts.has_single { json!({ "first": first }) } else { Value::Null },

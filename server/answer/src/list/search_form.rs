@@ -57,7 +57,7 @@ fn describe(route: &RoutePath, document: &mut Document<'_>) -> Result<Value, Rea
     let keys = keys_of(facts.entity);
     let sample = document.sample(facts.entity)?;
     let mut fields = Map::new();
-    for parameter in parameters::CURRENT.parameters(keys, &sample) {
+    for parameter in parameters::CURRENT.describe(keys, &sample) {
         let mut field = Map::new();
         field.insert("description".into(), parameter["description"].clone());
         field.extend(parameter["schema"].as_object().cloned().unwrap_or_default());

@@ -151,7 +151,7 @@ fn describe(route: &RoutePath, document: &mut Document<'_>) -> Result<Value, Rea
         tag: facts.plural,
         description: "Exact, over all matching records. Records without a value have no part in the \
                       statistics of a key.",
-        parameters: parameters::STATISTICS.parameters(keys, &sample),
+        parameters: parameters::STATISTICS.describe(keys, &sample),
         headers: CACHE_HEADERS.to_vec(),
         statuses: LIST_STATUSES.to_vec(),
         ..Operation::new(

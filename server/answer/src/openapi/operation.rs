@@ -223,11 +223,11 @@ pub fn path_parameter(name: &str, doc: &str, schema: Value, example: Option<Valu
     parameter
 }
 
-pub fn query_parameter<const N: usize>(
+pub fn query_parameter(
     name: &str,
     doc: &str,
     schema: Value,
-    examples: [Option<(&str, String)>; N],
+    examples: impl IntoIterator<Item = Option<(&'static str, String)>>,
 ) -> Value {
     let mut parameter =
         json!({ "name": name, "in": "query", "description": doc, "schema": schema });

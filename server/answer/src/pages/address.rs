@@ -3,7 +3,7 @@
 use pinakes_format::query::{PAGE_SIZE_DEFAULT, Query, RELEVANCE};
 
 use crate::list::feed;
-use crate::list::query::SEARCH_EXACT;
+use crate::list::parameters::SEARCH_EXACT;
 use crate::list::stream::StreamFormat;
 use crate::request::parameters::encoded;
 

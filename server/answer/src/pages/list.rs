@@ -12,9 +12,9 @@ use pinakes_format::storage::ReadError;
 
 use crate::define::charge::RECORDS_PER_REQUEST;
 use crate::define::{Answer, Call, Cost, Planned, Planning, WorkLimits};
-use crate::list::query::{Dialect, Parameter, SEARCH_EXACT};
+use crate::list::parameters::{Dialect, SEARCH_EXACT};
 use crate::list::stream::StreamFormat;
-use crate::list::{feed, query};
+use crate::list::{feed, parameters, query};
 use crate::pages::address::{Address, FILTER, GROUPS, VERSIONS};
 use crate::pages::filters::{
     FieldContent, FilledForm, FilterForm, FoundName, TypedName, WrongPart,
@@ -33,17 +33,15 @@ use crate::request::parameters::{GIVEN_TWICE, encoded, query_pairs};
 /// The parameters of lists on pages: those of records in REST.
 const PAGES: Dialect = Dialect {
     parameters: &[
-        ("page", Parameter::Page),
-        ("per_page", Parameter::PerPage),
-        ("per-page", Parameter::PerPage),
-        (FILTER, Parameter::Filter),
-        ("sort", Parameter::Sort),
-        ("search", Parameter::Search),
-        (SEARCH_EXACT, Parameter::SearchExact),
-        (VERSIONS, Parameter::Versions),
+        &parameters::PAGE,
+        &parameters::PER_PAGE,
+        &parameters::FILTER,
+        &parameters::SORT,
+        &parameters::SEARCH,
+        &parameters::EXACT_SEARCH,
+        &parameters::VERSIONS,
     ],
     foreign: &[("group_by", "the page shows groups by itself; the JSON groups by any key")],
-    ..query::CURRENT
 };
 /// Alternatives that a chip names.
 const NAMED_MAX: usize = 3;

@@ -1,9 +1,9 @@
 //! Fields of object types, and the source of each field's value.
 
 use pinakes_format::entity::{Entity, Facts};
-use pinakes_format::schema::Direction;
+use pinakes_format::schema::{Direction, keys_of};
 
-use crate::list::query::arguments;
+use crate::list::parameters::CURRENT;
 
 /// A field of an object type.
 pub struct Field {
@@ -81,6 +81,12 @@ pub fn by_id(facts: &Facts, type_text: String) -> Field {
     }
 }
 
+fn list_arguments(facts: &Facts) -> Vec<Argument> {
+    let keys = keys_of(facts.entity);
+    let arguments = CURRENT.arguments(keys);
+    arguments.map(|(_, of)| (of.name, of.type_name, (of.doc)(keys))).collect()
+}
+
 /// The field of a list: of all records, or of the records that refer to the enclosing record by a key.
 pub fn list(facts: &Facts, page: String, key: Option<&'static str>) -> Field {
     let doc = match key {
@@ -88,7 +94,7 @@ pub fn list(facts: &Facts, page: String, key: Option<&'static str>) -> Field {
         Some(_) => format!("A page of the {} that refer to this record.", facts.plural),
     };
     Field {
-        arguments: arguments(facts.entity).collect(),
+        arguments: list_arguments(facts),
         ..plain(&facts.plural.replace('-', "_"), &doc, page, FieldSource::List(facts.entity, key))
     }
 }
@@ -101,7 +107,7 @@ pub fn linked(facts: &Facts, direction: Direction, page: String, key: &'static s
     };
     let doc = format!("A page of the {} {doc}.", facts.plural);
     Field {
-        arguments: arguments(facts.entity).collect(),
+        arguments: list_arguments(facts),
         ..plain(direction.name(), &doc, page, FieldSource::List(facts.entity, Some(key)))
     }
 }

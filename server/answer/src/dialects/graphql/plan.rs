@@ -11,6 +11,7 @@ use pinakes_format::autocomplete::{Completion, RESULTS_MAX};
 use pinakes_format::entity::Entity;
 use pinakes_format::json::select::{MemberSelection, Selected, SelectedValue};
 use pinakes_format::query::Query;
+use pinakes_format::schema::keys_of;
 
 use crate::complete::candidates::parse_entity_type;
 use crate::complete::query::{TextError, check};
@@ -18,8 +19,8 @@ use crate::dialects::graphql::document::{QueryDocument, SelectedField};
 use crate::dialects::graphql::error::Error;
 use crate::dialects::graphql::field::FieldSource;
 use crate::dialects::graphql::types::Types;
-use crate::list::query;
-use crate::list::query::{CURRENT, parameter_of, parse_pairs};
+use crate::list::parameters::CURRENT;
+use crate::list::query::parse_pairs;
 use crate::reply::{BAD_QUERY_MESSAGE, PREFIX_REQUIRED, QUERY_REQUIRED};
 use crate::request::body::BODY_BYTES_MAX;
 
@@ -217,8 +218,9 @@ impl<'d> Planner<'d, '_> {
         field: &'d SelectedField<'d>,
     ) -> Result<(usize, u64), Error> {
         let mut arguments = Vec::new();
-        for (name, ..) in query::arguments(entity) {
-            arguments.extend(self.argument(field, name)?.map(|value| (name, value)));
+        for (parameter, argument) in CURRENT.arguments(keys_of(entity)) {
+            let value = self.argument(field, argument.name)?;
+            arguments.extend(value.map(|value| (parameter.names[0].to_owned(), value)));
         }
         // Invalid arguments make this field null, and leave the other fields as they are.
         let query = match parse_list_query(entity, arguments) {
@@ -335,13 +337,8 @@ fn unplanned(field: &SelectedField<'_>) -> Error {
 }
 
 /// Parses the arguments of a list as the REST parameters of the same names.
-fn parse_list_query(
-    entity: Entity,
-    arguments: Vec<(&'static str, String)>,
-) -> Result<Query, Error> {
-    let pairs =
-        arguments.into_iter().map(|(name, value)| Ok((parameter_of(name).to_owned(), value)));
-    let parsed = parse_pairs(Query::new(entity), &CURRENT, pairs);
+fn parse_list_query(entity: Entity, arguments: Vec<(String, String)>) -> Result<Query, Error> {
+    let parsed = parse_pairs(Query::new(entity), &CURRENT, arguments.into_iter().map(Ok));
     parsed.map_err(|details| Error::new(BAD_QUERY_MESSAGE).with_details(details))
 }
 

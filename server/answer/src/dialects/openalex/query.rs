@@ -21,7 +21,7 @@ use pinakes_format::storage::ReadError;
 use crate::dialects::openalex::members::{Member, members};
 use crate::dialects::openalex::names::{CONTINENTS, KeyName, List, Reads};
 use crate::dialects::openalex::values::ADDRESS;
-use crate::list::query::{PAGE_MAX, SEARCH_EXACT};
+use crate::list::parameters::{PAGE_MAX, SEARCH_EXACT};
 use crate::reply::{DETAILS_MAX, Detail};
 use crate::request::named_snapshot::is_snapshot_id;
 use crate::request::parameters::{GIVEN_TWICE, query_pairs};
