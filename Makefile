@@ -17,7 +17,7 @@ SKIPS := $(CURDIR)/target/skips.txt
 BUILD_BENCH := cargo build --release --locked -p pinakes-compiler -p pinakes-server && \
 	cargo build --release --locked --manifest-path tests/bench/Cargo.toml --target-dir target
 
-.PHONY: run build test lint bench soak fuzz bless site wheel-test archive-test packages packages-test
+.PHONY: run build test lint bench soak fuzz bless site wheel-test archive-test packages packages-twice packages-test
 
 run: ## Build both programs, compile the sample and serve it
 	@cargo build --profile quick --locked -p pinakes-compiler -p pinakes-server
@@ -112,10 +112,14 @@ archive-test: build ## Put the programs of `make build` into archives, and try t
 	@.packages/archive target/archives dev target/debug/pinakes-server target/debug/pinakes-compiler
 	@tests/packages/archive target/archives
 
-packages: site ## Write static programs, .deb, .rpm, an OCI image and the wheel for Python into target/packages, crates into target/package
+packages: site ## Write static programs, .deb, .rpm, an OCI image and the wheel for Python into target/packages, with sums, which PINAKES_RELEASE_KEY signs, and lists of crates; crates into target/package
 	@.packages/build
 	@.packages/wheel release
+	@.packages/seal target/packages
 	@cargo package --locked -p pinakes-format -p pinakes-answer
+
+packages-twice: ## Make the packages of the last commit in two places, and compare the bytes
+	@tests/packages/twice
 
 packages-test: ## Try the packages: wheel and archives here, the others each on a small Debian machine; needs root and debootstrap
 	@tests/packages/wheel target/packages/wheel
