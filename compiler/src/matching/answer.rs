@@ -90,6 +90,12 @@ impl<'s> Answerer<'s> {
         let select = select.transpose()?;
         // `push_cells` uses the same table, so header and cells have equal columns.
         let names = select.as_ref().map(|members| CsvTable::new(members).names().to_vec());
+        let twice = names.iter().flatten().find(|name| COLUMNS.contains(&name.as_str()));
+        if let Some(name) = twice {
+            let added = added_name(name, 0);
+            let reason = format!("`--select {name}`: the member is always there, as `{added}`");
+            return Err(Error::Usage(reason));
+        }
         Ok(Answerer {
             snapshot,
             entity,

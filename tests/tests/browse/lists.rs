@@ -397,6 +397,11 @@ fn a_search_names_what_autocomplete_finds_first_and_counts_each_list() {
     for nothing in ["/browse/search", "/browse/search?query=", "/browse/search?query=%20"] {
         assert!(page(&mut connection, nothing, 200).contains("<h1>Search</h1>"));
     }
+    for habit in ["/browse/search?search=open%20access", "/browse/search?q=open+access"] {
+        let led = connection.get(habit);
+        let expected = "/browse/search?query=open%20access";
+        assert_eq!((led.status, led.header("location")), (303, Some(expected)), "{habit}");
+    }
     server.end(&[]);
 }
 

@@ -112,6 +112,7 @@ fn options_that_fit_nothing_are_refused() {
     };
     check(&["--column", "text"], 2, "its columns are n, citation");
     check(&["--column", "citation", "--select", "nothing"], 2, "nothing");
+    check(&["--column", "citation", "--select", "doi,name"], 2, "as `pinakes_name`");
     check(&["--column", "citation", "--column", "text=n"], 2, "two columns for `text`");
     check(&[], 2, "--column");
     let missing = run(snapshots.path(), &directory.path().join("no.csv"), &out, &["--column", "a"]);

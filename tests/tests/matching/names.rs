@@ -9,7 +9,7 @@ use crate::matching::candidates;
 /// An institution: number, name, acronym, alternative name, city, country, parent.
 type Institution = (u64, &'static str, &'static str, &'static str, &'static str, &'static str, u64);
 
-const INSTITUTIONS: [Institution; 16] = [
+const INSTITUTIONS: [Institution; 24] = [
     (1, "University of Chicago", "", "UChicago", "Chicago", "US", 0),
     (2, "Argonne National Laboratory", "ANL", "", "Lemont", "US", 0),
     (
@@ -50,6 +50,22 @@ const INSTITUTIONS: [Institution; 16] = [
     (14, "Université Paris Cité", "", "University of Paris", "Paris", "FR", 0),
     (15, "University of Education", "", "", "Lahore", "PK", 0),
     (16, "University of Okara", "", "University of Education, Lahore", "Okara", "PK", 0),
+    (17, "University of Newcastle Australia", "", "", "Newcastle", "AU", 0),
+    (
+        18,
+        "University Medical Center Ostheim",
+        "",
+        "Universitätsklinikum Ostheim",
+        "Ostheim am Rhein",
+        "DE",
+        0,
+    ),
+    (19, "Emory University Medical College", "", "", "Atlanta", "US", 7),
+    (20, "Post Graduate Institute of Medical Education", "", "", "Chandigarh", "IN", 0),
+    (21, "Department of Health and Social Care", "", "", "London", "GB", 0),
+    (22, "Università degli Studi di Torino", "", "", "Turin", "IT", 0),
+    (23, "Grand Teton National Park", "", "", "Grand Teton National Park", "US", 0),
+    (24, "Centre Hospitalier Sainte-Anne", "", "", "Paris", "FR", 0),
 ];
 
 /// A source: number, name, alternate title, ISSN.
@@ -159,6 +175,21 @@ fn an_affiliation_finds_the_institutions_that_it_names() {
         ("Northumbria Univ, Newcastle Upon Tyne NE1 8ST, Tyne & Wear, England", &[11]),
         ("School of Engineering, Newcastle University, Newcastle upon Tyne, UK", &[12]),
         ("University of Education, Lahore, Pakistan", &[15]),
+        // Names without their place, and other words for a hospital.
+        ("University of Newcastle, Callaghan, NSW 2308, Australia", &[17]),
+        ("Clinic of Surgery, Ostheim University Hospital, Ostheim, Germany", &[18]),
+        ("Universitätsklinikum, 79106 Ostheim, Germany", &[18]),
+        ("Ostheim University Hospital, Berlin, Germany", &[]),
+        ("hôpital Sainte-Anne, 100, rue de la Santé, 75674 Paris, France", &[24]),
+        ("Postgraduate Institute of Medical Education, Chandigarh", &[20]),
+        ("Università di Torino, Torino, Italy", &[22]),
+        // A school with a record of its own beats its university, and stands for it in another city.
+        ("Emory University Medical College, Atlanta, USA", &[19]),
+        ("Emory Medical School, Chicago, USA", &[7]),
+        // Departments and places that are records.
+        ("Department of Health and Social Care, London, UK", &[21]),
+        ("Department of Health, Paris, France", &[]),
+        ("Grand Teton National Park, USA", &[23]),
         // A hospital is not its university.
         ("Chongqing University, Chongqing, China", &[13]),
         ("Chongqing University Cancer Hospital, Chongqing, China", &[]),

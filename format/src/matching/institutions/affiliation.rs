@@ -6,7 +6,7 @@ use std::ops::Range;
 use crate::autocomplete::Identifier;
 use crate::matching::countries::{NAME_WORDS_MAX, country_code, country_of};
 use crate::matching::institutions::vocabulary::{
-    HOSPITAL, QUALIFIERS, UNIVERSITY, common, is_between, is_faculty, split,
+    HOSPITAL, QUALIFIERS, UNIVERSITY, common, common_words, is_between, is_faculty, split,
 };
 use crate::matching::words::Word;
 use crate::text::fold::fold;
@@ -35,7 +35,7 @@ pub(super) struct Affiliation {
     /// Folded words in capitals, where not all words are.
     pub capitals: HashSet<String>,
     pub countries: Vec<&'static str>,
-    /// The folded text, with spaces around each word.
+    /// The folded text, each word as [`common`] has it, with spaces around each.
     pub folded: String,
     /// The folded segments without the words that have digits, with their numbers.
     pub segments: Vec<(String, usize)>,
@@ -72,7 +72,7 @@ impl Affiliation {
             segments.push((named.copied().collect::<Vec<_>>().join(" "), segment));
             let mut is_after_between = true;
             for word in words {
-                folded_text.push_str(word);
+                folded_text.push_str(common(word));
                 folded_text.push(' ');
                 let is_between = is_between(word);
                 if !is_between && tokens.len() < TOKENS_MAX {
@@ -179,7 +179,7 @@ impl Affiliation {
             last = *segment;
             is_next
         });
-        near.any(|(text, _)| cities.contains(text))
+        near.any(|(text, _)| cities.contains(&common_words(text)))
     }
 
     /// Whether a name goes on in another segment than it begins in.
@@ -193,8 +193,8 @@ impl Affiliation {
         named.is_some_and(|(text, _)| text.starts_with("department for "))
     }
 
-    /// Whether the text has a folded name, as whole words.
-    pub fn has_words(&self, folded: &str) -> bool {
-        !folded.is_empty() && self.folded.contains(&format!(" {folded} "))
+    /// Whether the text has a name as whole words, each as [`common`] has it.
+    pub fn has_words(&self, name: &str) -> bool {
+        !name.is_empty() && self.folded.contains(&format!(" {name} "))
     }
 }

@@ -94,21 +94,34 @@ pub(super) fn rows(
             places.push(places[*first]);
             continue;
         }
-        // Looks a replaced word up as its English form.
+        // Looks a replaced word up as it stands, too, unless many rows have the word that replaces it.
         let mut look_up = || -> Result<WordRows<'_>, ReadError> {
-            let cursor = dictionary.seek(token.word.text.as_bytes())?;
-            let entry = cursor.current().filter(|(text, _)| *text == token.word.text.as_bytes());
-            let Some((_, rows)) = entry else { return Ok(WordRows::None) };
-            let count = rows.count().max(1);
-            bits[at] = (all / f64::from(count)).log2().max(0.1) as f32;
-            match &rows {
-                EntryRows::Postings(list) if list.count() > FEW_ROWS => Ok(WordRows::Many(rows)),
-                _ => {
-                    let mut few = Vec::with_capacity(count as usize);
-                    rows.each(|row| few.push(row))?;
-                    Ok(WordRows::Few(few))
+            let mut told = |count: usize| {
+                bits[at] = (all / count.max(1) as f64).log2().max(0.1) as f32;
+            };
+            let mut few = Vec::new();
+            let spellings = [&token.word.text, &token.folded];
+            let count = 1 + usize::from(token.word.text != token.folded);
+            for text in spellings.into_iter().take(count) {
+                let cursor = dictionary.seek(text.as_bytes())?;
+                match cursor.current().filter(|(found, _)| *found == text.as_bytes()) {
+                    Some((_, EntryRows::Postings(list))) if list.count() > FEW_ROWS => {
+                        if few.is_empty() {
+                            told(list.count() as usize);
+                            return Ok(WordRows::Many(EntryRows::Postings(list)));
+                        }
+                    }
+                    Some((_, rows)) => rows.each(|row| few.push(row))?,
+                    None => {}
                 }
             }
+            if few.is_empty() {
+                return Ok(WordRows::None);
+            }
+            few.sort_unstable();
+            few.dedup();
+            told(few.len());
+            Ok(WordRows::Few(few))
         };
         let rows = snapshot.or_noted(look_up())?;
         known.insert(&token.word.text, at);
@@ -207,6 +220,24 @@ fn keep_common(
         *read = kept;
     }
     Ok(())
+}
+
+/// The rows whose own name is a whole segment that begins as a department does: `department of health and social care`.
+pub(super) fn named_as_departments(
+    snapshot: &Snapshot,
+    affiliation: &Affiliation,
+    deadline: Deadline<'_>,
+) -> Result<Vec<u32>, QueryError> {
+    let mut found = Vec::new();
+    for (segment, _) in &affiliation.segments {
+        let first = segment.split(' ').next().unwrap_or_default();
+        if DEPARTMENTS.contains(&first) {
+            let named = rows_of_name(snapshot, Entity::Institution, segment, WINDOW_READ, deadline);
+            found.extend(snapshot.or_noted(named)?);
+        }
+    }
+    found.retain(|row| !snapshot.suppressed().has(Entity::Institution, *row));
+    Ok(found)
 }
 
 /// Adds the rows of which an alternative name is a whole segment, or the own name a segment of common words.

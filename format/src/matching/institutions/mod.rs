@@ -10,9 +10,11 @@
 //!
 //! - `affiliation` reads the text, with the words of `vocabulary`.
 //! - `candidates` finds rows, `names` reads the names of a row, and `places` looks a name up in the text.
+//! - `cores` compares names of hospitals and universities without their place.
 
 mod affiliation;
 mod candidates;
+mod cores;
 mod names;
 mod places;
 mod vocabulary;
@@ -22,10 +24,9 @@ use std::ops::Range;
 
 use crate::autocomplete::Identifier;
 use crate::entity::Entity;
-use crate::matching::institutions::affiliation::{Affiliation, Token};
-use crate::matching::institutions::candidates::rows;
+use crate::matching::institutions::affiliation::Affiliation;
+use crate::matching::institutions::candidates::{named_as_departments, rows};
 use crate::matching::institutions::names::best_name;
-use crate::matching::institutions::vocabulary::{UNIVERSITY, is_faculty};
 use crate::matching::{CANDIDATES_MAX, Candidate, Evidence, Question, identified};
 use crate::query::{Deadline, QueryError};
 use crate::snapshot::Snapshot;
@@ -36,12 +37,24 @@ const BITS_ALONE: f32 = 9.0;
 const BITS_RARE: f32 = 8.0;
 /// How well a name agrees at least.
 const QUALITY_SURE: f32 = 0.6;
+/// How well a name agrees whose words are in its order.
+const QUALITY_ORDER: f32 = 0.75;
 /// Bits that a name of one word tells at least, with its city.
 const BITS_ACRONYM: f32 = 9.0;
 /// Bits that a name tells at least, before another city.
 const BITS_ELSEWHERE: f32 = 12.0;
 /// Bits that a name tells at least, with its place.
 const BITS_PLACED: f32 = 6.0;
+
+/// How a text names a record.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Form {
+    #[default]
+    Name,
+    Acronym,
+    /// A school of the record, perhaps in another city: `Harvard Medical School, Boston`.
+    School,
+}
 
 /// A name found in the text.
 struct Found {
@@ -52,7 +65,7 @@ struct Found {
     quality: f32,
     /// The most bits that one word tells.
     rarest: f32,
-    is_acronym: bool,
+    form: Form,
     has_city: bool,
     /// Whether another city follows the name.
     is_elsewhere: bool,
@@ -69,7 +82,7 @@ impl Found {
             None => 0.0,
         };
         let city = if self.has_city { 4.0 } else { 0.0 };
-        let order = if self.quality > 0.75 { 4.0 } else { 0.0 };
+        let order = if self.quality > QUALITY_ORDER { 4.0 } else { 0.0 };
         self.bits + country + city + order
     }
 
@@ -78,10 +91,10 @@ impl Found {
         self.has_country != Some(false)
             && self.quality >= QUALITY_SURE
             && (!self.is_elsewhere || self.bits >= BITS_ELSEWHERE)
-            && match self.is_acronym {
-                true => self.has_city && self.bits >= BITS_ACRONYM,
-                false if is_placed => self.bits >= BITS_PLACED,
-                false => self.bits >= BITS_ALONE && self.rarest >= BITS_RARE,
+            && match self.form {
+                Form::Acronym => self.has_city && self.bits >= BITS_ACRONYM,
+                _ if is_placed => self.bits >= BITS_PLACED,
+                _ => self.bits >= BITS_ALONE && self.rarest >= BITS_RARE,
             }
     }
 }
@@ -103,38 +116,28 @@ pub(super) fn find(
     let (rows, bits) = rows(snapshot, &affiliation, deadline)?;
     let mut found = Vec::new();
     let mut cities = HashSet::new();
-    for row in rows {
-        deadline.check()?;
-        let named = best_name(snapshot, row, &affiliation, &bits, &mut cities);
-        found.extend(snapshot.or_noted(named)?);
+    let mut read = |rows: Vec<u32>, found: &mut Vec<Found>| {
+        for row in rows {
+            deadline.check()?;
+            let named = best_name(snapshot, row, &affiliation, &bits, &mut cities);
+            found.extend(snapshot.or_noted(named)?);
+        }
+        Ok::<(), QueryError>(())
+    };
+    read(rows, &mut found)?;
+    if found.is_empty() {
+        read(named_as_departments(snapshot, &affiliation, deadline)?, &mut found)?;
     }
     for of in &mut found {
-        of.is_elsewhere = !of.has_city && affiliation.has_city_behind(of.span.end - 1, &cities);
+        of.is_elsewhere = !of.has_city
+            && of.form != Form::School
+            && affiliation.has_city_behind(of.span.end - 1, &cities);
     }
-    Ok(decide(found, &affiliation.tokens))
+    Ok(decide(found))
 }
 
 /// Orders the names found, and decides which are sure.
-fn decide(mut found: Vec<Found>, tokens: &[Token]) -> Vec<Candidate> {
-    // A faculty gives way to its university, if the text and the snapshot have it.
-    let gives_way = |of: &Found, university: &Found| {
-        let (a, b) = (&of.span, &university.span);
-        let is_within = a.start == b.start && b.end < a.end;
-        let word = |at: usize| tokens[at].word.text.as_str();
-        let mut others = (b.end..a.end).map(word);
-        let is_named = others.clone().any(|word| ["college", "faculty", "school"].contains(&word));
-        is_within
-            && is_named
-            && university.quality >= 0.95
-            && b.clone().map(word).any(|word| word == UNIVERSITY)
-            && others.all(is_faculty)
-    };
-    let faculties: Vec<bool> = found
-        .iter()
-        .map(|of| found.iter().any(|other| other.is_sure() && gives_way(of, other)))
-        .collect();
-    let mut faculties = faculties.into_iter();
-    found.retain(|_| !faculties.next().unwrap_or(false));
+fn decide(mut found: Vec<Found>) -> Vec<Candidate> {
     found.sort_by(|a, b| b.rank().total_cmp(&a.rank()).then(a.row.cmp(&b.row)));
     // The best name of each place in the text.
     let mut chosen: Vec<usize> = Vec::new();

@@ -6,8 +6,10 @@ use std::sync::LazyLock;
 use crate::entity::Entity;
 use crate::matching::countries::country_of;
 use crate::matching::institutions::affiliation::Affiliation;
+use crate::matching::institutions::cores::segment_of_core;
 use crate::matching::institutions::places::{Place, part_of, place_of, school_of, words_of_name};
-use crate::matching::institutions::{Found, QUALITY_SURE};
+use crate::matching::institutions::vocabulary::common_words;
+use crate::matching::institutions::{Form, Found, QUALITY_ORDER, QUALITY_SURE};
 use crate::record::{Gather, Gathered, Institution, PathTree, tree_of};
 use crate::snapshot::Snapshot;
 use crate::storage::ReadError;
@@ -17,12 +19,19 @@ use crate::text::fold::fold;
 const QUALITY_PARTIAL: f32 = 0.65;
 /// The same in another city, too little to be sure: `université paris xii` of `université paris xii val de marne`, in Créteil.
 const QUALITY_PARTIAL_ELSEWHERE: f32 = 0.5;
+/// How well the school of a university agrees.
+const QUALITY_SCHOOL: f32 = 0.8;
 /// Bonus in bits for the own name over alternative names.
 const BITS_OWN: f32 = 1.2;
 /// Letters of an acronym that are too few to tell anything.
 const FEW_LETTERS: usize = 2;
 /// Territories whose affiliations name the first country in place of the others.
 const TERRITORIES: [(&str, [&str; 3]); 1] = [("CN", ["HK", "MO", "TW"])];
+
+/// Words of a name up to which it may be that of a city.
+const CITY_WORDS_MAX: usize = 2;
+/// Words before the river or the region of a city.
+const BY_RIVERS: [&str; 5] = ["am", "an", "im", "sur", "upon"];
 
 const MEMBERS: [&str; 7] = [
     "name",
@@ -76,16 +85,16 @@ impl<'s> Names<'s> {
 #[derive(Default)]
 struct Best {
     place: Option<Place>,
-    is_acronym: bool,
+    form: Form,
 }
 
 impl Best {
-    fn offer(&mut self, place: Option<Place>, is_acronym: bool) {
+    fn offer(&mut self, place: Option<Place>, form: Form) {
         let Some(place) = place else { return };
         // A name that agrees well beats words that tell more and agree less.
         let rank = |place: &Place| (place.quality >= QUALITY_SURE, place.bits);
         if self.place.as_ref().is_none_or(|known| rank(&place) > rank(known)) {
-            *self = Best { place: Some(place), is_acronym };
+            *self = Best { place: Some(place), form };
         }
     }
 }
@@ -93,9 +102,11 @@ impl Best {
 /// A record whose names are looked up in a text.
 struct Record<'s, 'a> {
     names: Names<'s>,
-    /// The folded city; empty without one.
+    /// The folded city, each word as [`common_words`] has it; empty without one.
     city: String,
     has_city: bool,
+    /// The code of the country.
+    country: Option<&'s str>,
     affiliation: &'a Affiliation,
     /// The bits of each word of the text.
     bits: &'a [f32],
@@ -118,11 +129,19 @@ impl Record<'_, '_> {
             if is_long && self.affiliation.capitals.contains(&folded) {
                 let place = place_of(&words_of_name(&folded), self.affiliation, self.bits);
                 let is_alone = |place: &Place| self.affiliation.stands_alone(place.span.start);
-                best.offer(place.filter(is_alone), true);
+                best.offer(place.filter(is_alone), Form::Acronym);
             }
         }
+        if best.place.as_ref().is_none_or(|place| place.quality < QUALITY_ORDER) {
+            let cores = self.names.names.iter().map(|name| fold(name));
+            let mut places = cores.filter_map(|name| {
+                segment_of_core(&name, &self.city, self.country, self.affiliation, self.bits)
+            });
+            best.offer(places.next(), Form::Name);
+        }
         if best.place.is_none() {
-            best.offer(self.part(), false);
+            let (place, form) = self.part().unzip();
+            best.offer(place, form.unwrap_or_default());
         }
         best
     }
@@ -132,11 +151,12 @@ impl Record<'_, '_> {
         let affiliation = self.affiliation;
         let folded = fold(name);
         let (lacking, all) = affiliation.lacks(&folded);
-        // A name that is its city says nothing.
-        if lacking * 2 > all || folded == self.city {
+        let mut words = words_of_name(&folded);
+        // A name that is its city says nothing, unless it says what it is: `grand teton national park`.
+        let is_city = words.len() <= CITY_WORDS_MAX && common_words(&folded) == self.city;
+        if lacking * 2 > all || is_city {
             return;
         }
-        let mut words = words_of_name(&folded);
         let is_single = words.len() == 1;
         if is_single && name.chars().all(|c| !c.is_lowercase()) {
             let is_known = affiliation.capitals.contains(&words[0].word.text);
@@ -164,18 +184,21 @@ impl Record<'_, '_> {
                 place.bits -= behind * place.quality;
             }
         }
-        best.offer(place, is_single);
+        best.offer(place, if is_single { Form::Acronym } else { Form::Name });
     }
 
     /// The place of a part of a name, or of a school in place of its university.
-    fn part(&self) -> Option<Place> {
-        let part = self.names.names.iter().find_map(|name| {
+    fn part(&self) -> Option<(Place, Form)> {
+        let partial = if self.has_city { QUALITY_PARTIAL } else { QUALITY_PARTIAL_ELSEWHERE };
+        self.names.names.iter().find_map(|name| {
             let words = words_of_name(&fold(name));
-            part_of(&words, self.affiliation, self.bits)
-                .or_else(|| school_of(&words, self.affiliation, self.bits))
-        });
-        let quality = if self.has_city { QUALITY_PARTIAL } else { QUALITY_PARTIAL_ELSEWHERE };
-        part.map(|(span, told)| Place { span, bits: told * quality, quality })
+            let place = |(span, told), quality| Place { span, bits: told * quality, quality };
+            let part = part_of(&words, self.affiliation, self.bits);
+            part.map(|part| (place(part, partial), Form::Name)).or_else(|| {
+                let school = school_of(&words, self.affiliation, self.bits);
+                school.map(|school| (place(school, QUALITY_SCHOOL), Form::School))
+            })
+        })
     }
 }
 
@@ -188,10 +211,16 @@ pub(super) fn best_name(
     cities: &mut HashSet<String>,
 ) -> Result<Option<Found>, ReadError> {
     let names = Names::read(snapshot, row)?;
-    let city = names.city.map(fold).unwrap_or_default();
+    let mut city = names.city.map(|city| common_words(&fold(city))).unwrap_or_default();
+    // "Freiburg" is Freiburg im Breisgau.
+    let river = city.split(' ').position(|word| BY_RIVERS.contains(&word)).filter(|at| *at > 0);
+    if let Some(at) = river.filter(|_| !affiliation.has_words(&city)) {
+        city = city.split(' ').take(at).collect::<Vec<_>>().join(" ");
+    }
     let has_city = affiliation.has_words(&city);
-    let record = Record { names, city, has_city, affiliation, bits };
-    let Best { place, is_acronym } = record.best();
+    let country = names.country.map(|code| snapshot.code(code)).transpose()?;
+    let record = Record { names, city, has_city, country, affiliation, bits };
+    let Best { place, form } = record.best();
     let Record { names, city, .. } = record;
     // Also a record without a name in the text shows that the text has a city. `find` looks for cities behind the names
     // that it finds.
@@ -201,7 +230,6 @@ pub(super) fn best_name(
     let Some(Place { span, bits: told, quality }) = place else { return Ok(None) };
     // Many frequent words together tell as many bits as one rare word; `Found::is_sure` asks for a rare word too.
     let rarest = bits[span.clone()].iter().copied().fold(0.0, f32::max);
-    let country = names.country.map(|code| snapshot.code(code)).transpose()?;
     let countries = &affiliation.countries;
     // A text without a country, or a record without one, tells nothing.
     let has_country = country.filter(|_| !countries.is_empty()).map(|code| {
@@ -224,7 +252,7 @@ pub(super) fn best_name(
         bits: told,
         quality,
         rarest,
-        is_acronym,
+        form,
         has_city,
         // `find` decides this when the cities of all records are known.
         is_elsewhere: false,

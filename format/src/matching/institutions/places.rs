@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::matching::institutions::affiliation::{Affiliation, Token};
 use crate::matching::institutions::vocabulary::{
-    UNIVERSITY, common, is_between, is_faculty, split,
+    UNIVERSITY, common, is_between, is_faculty, is_hospital, split,
 };
 use crate::matching::institutions::{BITS_PLACED, BITS_RARE};
 use crate::matching::words::{Word, abbreviates, likeness};
@@ -144,14 +144,23 @@ pub(super) fn part_of(
     bits: &[f32],
 ) -> Option<(Range<usize>, f32)> {
     let tokens = &affiliation.tokens;
+    let is_hospital_name = is_hospital(name.iter().map(|of| of.word.text.as_str()));
     let mut from = 0;
     while from < tokens.len() {
         let segment = tokens[from].segment;
         let to = tokens.partition_point(|token| token.segment <= segment);
         let has = |at: usize| name.iter().any(|of| of.word.text == tokens[at].word.text);
+        let words = tokens[from..to].iter().map(|token| token.word.text.as_str());
+        // "University of Nijmegen" is no part of the name of its medical center.
+        let is_same_kind = || is_hospital(words.clone()) == is_hospital_name;
         let told: f32 = bits[from..to].iter().sum();
         let has_university = || (from..to).any(|at| tokens[at].word.text == UNIVERSITY);
-        if to - from >= 2 && told >= BITS_PLACED && has_university() && (from..to).all(has) {
+        if to - from >= 2
+            && told >= BITS_PLACED
+            && has_university()
+            && (from..to).all(has)
+            && is_same_kind()
+        {
             return Some((from..to, told));
         }
         from = to;

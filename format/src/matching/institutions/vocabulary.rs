@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 /// Words for one thing in several languages, and their abbreviations. The first word of a group replaces the others.
-const SAME: [&[&str]; 12] = [
+const SAME: [&[&str]; 15] = [
     &[
         "university",
         "univ",
@@ -23,19 +23,67 @@ const SAME: [&[&str]; 12] = [
         "univerzitet",
         "sveuciliste",
         "universitatea",
+        "universitaire",
+        "universitaires",
+        "universitari",
+        "universitaria",
+        "universitario",
         "uni",
     ],
-    &["institute", "institut", "instituto", "istituto", "inst", "instytut", "institutet"],
-    &["hospital", "hospitals", "hopital", "hospitalier", "hosp", "ospedale"],
+    &[
+        "institute",
+        "institut",
+        "instituto",
+        "istituto",
+        "istituti",
+        "inst",
+        "instytut",
+        "institutet",
+    ],
+    &[
+        "hospital",
+        "hospitals",
+        "hopital",
+        "hopitaux",
+        "hospitalier",
+        "hosp",
+        "klinikum",
+        "krankenhaus",
+        "nemocnice",
+        "ospedale",
+        "sjukhuset",
+        "sygehus",
+        "ziekenhuis",
+    ],
     &["center", "centre", "centro", "zentrum", "centrum", "ctr", "cntr"],
+    &["clinic", "clinica", "clinics", "clinique", "cliniques", "klinik", "poliklinik"],
+    &["polyclinic", "policlinico", "policlinic"],
+    &["saint", "sainte", "sint", "st", "ste"],
     &["national", "nacional", "nationale", "nazionale", "natl"],
     &["academy", "academia", "academie", "akademie", "acad"],
     &["sciences", "science", "sci", "ciencias", "scienze", "wissenschaften"],
-    &["medical", "med", "medicine", "medica", "medicale", "medizinische"],
+    &["medical", "med", "medicine", "medica", "medicale", "medisch", "medizinische"],
     &["technology", "tech", "technol", "tecnologia", "technologie", "technological"],
     &["technical", "technische", "tecnica", "technicka", "techniczny", "techniczna", "technique"],
     &["general", "generale", "allgemeines"],
     &["regional", "regionale"],
+];
+
+/// Names of one city in several languages and spellings. The first replaces the others.
+#[rustfmt::skip]
+const CITIES: [&[&str]; 41] = [
+    &["antwerp", "antwerpen", "anvers"], &["athens", "athina"], &["basel", "basle"],
+    &["belgrade", "beograd"], &["bengaluru", "bangalore"], &["bruges", "brugge"],
+    &["brussels", "brussel", "bruxelles"], &["bucharest", "bucuresti"], &["cologne", "koeln", "koln"],
+    &["copenhagen", "kobenhavn"], &["dusseldorf", "duesseldorf"], &["florence", "firenze"],
+    &["geneva", "geneve", "genf"], &["genoa", "genova"], &["ghent", "gent"],
+    &["gothenburg", "goteborg", "goteburg"], &["hamadan", "hamedan"], &["kolkata", "calcutta"],
+    &["krakow", "cracow"], &["kyiv", "kiev"], &["lisbon", "lisboa"], &["lyon", "lyons"],
+    &["marseille", "marseilles"], &["milan", "milano"], &["moscow", "moskva"], &["mumbai", "bombay"],
+    &["munich", "muenchen", "munchen"], &["naples", "napoli"], &["nuremberg", "nuernberg", "nurnberg"],
+    &["padua", "padova"], &["pondicherry", "puducherry"], &["prague", "praha"], &["rome", "roma"],
+    &["seville", "sevilla"], &["tabuk", "tabouk"], &["tehran", "teheran"], &["turin", "torino"],
+    &["venice", "venezia"], &["vienna", "wien"], &["warsaw", "warszawa"], &["zurich", "zuerich"],
 ];
 
 /// The word for a university.
@@ -43,12 +91,29 @@ pub(super) const UNIVERSITY: &str = SAME[0][0];
 
 /// The word for a hospital.
 pub(super) const HOSPITAL: &str = SAME[2][0];
+/// The words of a medical center.
+pub(super) const CENTER: &str = SAME[3][0];
+pub(super) const MEDICAL: &str = "medical";
+
+/// Words and abbreviations for a hospital.
+pub(super) const HOSPITAL_LIKE: [&str; 9] =
+    [HOSPITAL, SAME[4][0], SAME[5][0], "az", "chr", "chru", "chu", "umc", "uz"];
+
+/// Whether the words of a name, each as [`common`] has it, are of a hospital.
+pub(super) fn is_hospital<'w>(mut words: impl Iterator<Item = &'w str> + Clone) -> bool {
+    let has = |wanted: &str| words.clone().any(|word| word == wanted);
+    has(MEDICAL) && has(CENTER) || words.any(|word| HOSPITAL_LIKE.contains(&word))
+}
+
+/// Words of the names of hospitals that one name has and another leaves out.
+pub(super) const OF_HOSPITALS: [&str; 9] =
+    [UNIVERSITY, CENTER, MEDICAL, "clinical", "general", "i", "nhs", "regional", "trust"];
 
 /// Words between the words of names. The stop words of all languages would include `para` and `mit`.
-const BETWEEN: [&str; 38] = [
-    "a", "al", "am", "and", "at", "d", "da", "das", "de", "del", "della", "der", "des", "di",
-    "die", "do", "dos", "du", "e", "el", "en", "et", "for", "fur", "im", "in", "l", "la", "le",
-    "les", "los", "of", "the", "und", "van", "von", "y", "zu",
+const BETWEEN: [&str; 41] = [
+    "a", "al", "am", "and", "at", "d", "da", "das", "de", "degli", "dei", "del", "della", "der",
+    "des", "di", "die", "do", "dos", "du", "e", "el", "en", "et", "for", "fur", "im", "in", "l",
+    "la", "le", "les", "los", "of", "studi", "the", "und", "van", "von", "y", "zu",
 ];
 
 /// Words of the faculties of a university, which are no institutions of their own.
@@ -96,7 +161,8 @@ pub(super) const QUALIFIERS: [&str; 14] = [
 ];
 
 /// Compounds of two words.
-const COMPOUNDS: [(&str, [&str; 2]); 8] = [
+const COMPOUNDS: [(&str, [&str; 2]); 9] = [
+    ("postgraduate", ["post", "graduate"]),
     ("universitatsklinikum", ["university", "hospital"]),
     ("universitaetsklinikum", ["university", "hospital"]),
     ("universitatsklinik", ["university", "hospital"]),
@@ -132,10 +198,15 @@ pub(super) fn split(folded: &str) -> impl Iterator<Item = &str> {
     })
 }
 
+/// A folded text with the word that stands for each word and its likes.
+pub(super) fn common_words(folded: &str) -> String {
+    folded.split(' ').map(common).collect::<Vec<_>>().join(" ")
+}
+
 /// The word that stands for a folded word and its likes.
 pub(super) fn common(word: &str) -> &str {
     static WORDS: LazyLock<HashMap<&str, &str>> = LazyLock::new(|| {
-        let groups = SAME.iter();
+        let groups = SAME.iter().chain(&CITIES);
         groups.flat_map(|group| group.iter().map(|word| (*word, group[0]))).collect()
     });
     WORDS.get(word).copied().unwrap_or(word)

@@ -36,6 +36,14 @@ use crate::request::parameters::{encoded, query_pairs};
 /// Names that the page shows, of the ten that completion finds.
 const NAMES_MAX: usize = 5;
 
+/// Parameters of lists and of other services, which people write in place of `query`.
+const HABITS: [&str; 2] = ["search", "q"];
+
+/// The address of the page for a text.
+fn search_path(text: &str) -> String {
+    format!("/browse/search?query={}", encoded(text))
+}
+
 /// Plans the page of a search. The text after the `?` is one that autocomplete takes too; without words, the page
 /// asks for them.
 pub fn plan(planning: &Planning<'_>) -> Result<Planned, Reply> {
@@ -43,6 +51,13 @@ pub fn plan(planning: &Planning<'_>) -> Result<Planned, Reply> {
     let text = match query::parse(call.query) {
         Ok(text) => text,
         Err(TextError::Missing) => {
+            let mut pairs = query_pairs(call.query).flatten();
+            let habit = pairs.find(|(name, _)| HABITS.contains(&name.as_str()));
+            if let Some((_, text)) = habit.filter(|(_, text)| !text.trim().is_empty()) {
+                let path = search_path(&text);
+                let said = "The text of this page is `query`".to_owned();
+                return Ok(Planned::Reply(Reply::redirect(StatusCode::SEE_OTHER, &path, said)));
+            }
             let page = SearchPage::new("", call.settings.other_pages());
             return Ok(Planned::Reply(html::uncached(&page)));
         }
@@ -122,7 +137,7 @@ impl SearchPage {
         SearchPage {
             frame: Frame { searched: text.to_owned(), ..Frame::new(&title, others) },
             text: text.to_owned(),
-            here: format!("/browse/search?query={}", encoded(text)),
+            here: search_path(text),
             names: Vec::new(),
             other_names: Vec::new(),
             found: None,
