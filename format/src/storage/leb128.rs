@@ -15,6 +15,11 @@ pub fn push(mut number: u64, out: &mut Vec<u8>) {
 /// Takes a number off the front of `bytes`; `None` if it is cut or too long.
 #[inline]
 pub fn take(bytes: &mut &[u8]) -> Option<u64> {
+    // Most numbers have one byte.
+    if let [byte @ ..0x80, rest @ ..] = *bytes {
+        *bytes = rest;
+        return Some(u64::from(*byte));
+    }
     let mut number = 0;
     for (at, byte) in bytes.iter().enumerate().take(BYTES_MAX) {
         number |= u64::from(byte & 0x7f) << (7 * at);

@@ -29,9 +29,6 @@ impl<'s> TermCursor<'s> {
     }
 }
 
-/// Forms that a cursor passes before it looks a text up: a look-up takes as long as passing ten to twenty.
-const WALKED_FORMS: usize = 16;
-
 /// Walks the forms in order.
 pub struct FormCursor<'s>(pub(super) TextsCursor<'s>);
 
@@ -71,7 +68,7 @@ impl FormCursor<'_> {
     ///
     /// Fails if the bytes are damaged.
     pub fn seek(&mut self, text: &[u8]) -> Result<(), ReadError> {
-        if !self.0.walk(text, WALKED_FORMS)? {
+        if !self.0.walk(text)? {
             self.0.seek(text)?;
         }
         self.check_letters()

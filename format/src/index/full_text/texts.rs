@@ -114,18 +114,21 @@ impl Texts {
         archive: &Archive,
         mut visit: impl FnMut(&str, &[u8]) -> Result<(), CheckError>,
     ) -> Result<(), CheckError> {
-        self.0.verify(archive, |text, rest| visit(text, take_bytes(rest)?))
+        self.0.verify(archive, |text, rest| visit(text, take_bytes(rest).ok_or_else(cut)?))
     }
 }
 
-/// Takes the bytes of a text off the front of its block.
-fn take_bytes<'s>(rest: &mut &'s [u8]) -> Result<&'s [u8], ReadError> {
-    let length = leb128::take(rest).and_then(|length| usize::try_from(length).ok());
-    let (bytes, behind) = length
-        .and_then(|length| rest.split_at_checked(length))
-        .ok_or(ReadError::corrupt("full_text", "an entry of a text is cut short"))?;
+fn cut() -> ReadError {
+    ReadError::corrupt("full_text", "an entry of a text is cut short")
+}
+
+/// Takes the bytes of a text off the front of its block; `None` if they are cut.
+#[inline]
+fn take_bytes<'s>(rest: &mut &'s [u8]) -> Option<&'s [u8]> {
+    let length = usize::try_from(leb128::take(rest)?).ok()?;
+    let (bytes, behind) = rest.split_at_checked(length)?;
     *rest = behind;
-    Ok(bytes)
+    Some(bytes)
 }
 
 /// Walks the texts in order.
@@ -145,37 +148,98 @@ impl<'s> TextsCursor<'s> {
         self.texts.shared()
     }
 
-    /// Moves to the first text at or after `text`. Decodes on from the current text if both are in one block.
+    /// Moves to the first text at or after `text`. Goes on from the current text if both are in one block.
     pub fn seek(&mut self, text: &[u8]) -> Result<(), ReadError> {
         self.texts.seek_block(text)?;
-        while self.texts.current().is_none_or(|found| found < text) && self.advance()? {}
+        while self.texts.current().is_none_or(|found| found < text) {
+            if !self.walk(text)? && !self.advance()? {
+                break;
+            }
+        }
         Ok(())
     }
 
-    /// Passes at most `count` texts of the current block. Tells whether the cursor was before `text` and came to the first text at
-    /// or after it.
-    pub fn walk(&mut self, text: &[u8], count: usize) -> Result<bool, ReadError> {
+    /// Moves to the first text at or after `text` in the block of the current text, which is before `text`. Tells whether the block
+    /// has one; if not, the cursor is at its end.
+    pub fn walk(&mut self, text: &[u8]) -> Result<bool, ReadError> {
         if self.texts.current().is_none_or(|found| found >= text) {
             return Ok(false);
         }
-        for _ in 0..count {
-            if self.texts.rest.is_empty() {
-                break;
-            }
-            self.advance()?;
-            if self.texts.current().is_some_and(|found| found >= text) {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+        let found = self.texts.pass_before(text, take_bytes)?;
+        self.bytes = found.unwrap_or(self.bytes);
+        Ok(found.is_some())
     }
 
     /// Moves to the next text and tells whether there is one.
     pub fn advance(&mut self) -> Result<bool, ReadError> {
         let has_text = self.texts.advance()?;
         if has_text {
-            self.bytes = take_bytes(&mut self.texts.rest)?;
+            self.bytes = take_bytes(&mut self.texts.rest).ok_or_else(cut)?;
         }
         Ok(has_text)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::io::Write;
+
+    use super::*;
+    use crate::entity::Entity;
+    use crate::index::check::archive;
+    use crate::schema::layout::schema_hash;
+    use crate::storage::header::{FileKind, Header};
+
+    #[test]
+    fn a_cursor_finds_the_first_text_from_any_place() {
+        // Texts that share no, few and many letters with the one before, in several blocks.
+        let texts: BTreeMap<String, Vec<u8>> = (0..3_000u32)
+            .map(|at| {
+                let mixed = at.wrapping_mul(2_654_435_761) >> 12;
+                let text =
+                    format!("{}{}", ["ab", "abba", "b", "東京"][at as usize % 4], mixed % 5_000);
+                (text, vec![7; at as usize % 150])
+            })
+            .collect();
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("texts");
+        let mut file = FileWriter::create(&path).unwrap();
+        let (kind, entity) = (FileKind::Words, Some(Entity::Field));
+        let header = Header { kind, entity, published: 1, rows: 1, schema_hash: schema_hash() };
+        file.write_all(&header.encode()).unwrap();
+        let mut writer = TextsWriter::new(directory.path()).unwrap();
+        texts.iter().for_each(|(text, bytes)| writer.push(text.as_bytes(), bytes).unwrap());
+        let numbers = writer.finish(&mut file).unwrap().map(|number| number as usize);
+        file.finish().unwrap();
+        let archive = archive(&path, kind);
+        let map = Texts::open(&archive, numbers).unwrap();
+        let check = |cursor: &TextsCursor<'_>, asked: &str| {
+            let expected = texts.range(asked.to_owned()..).next();
+            let expected = expected.map(|(text, bytes)| (text.as_bytes(), bytes.as_slice()));
+            assert_eq!(cursor.current(), expected, "{asked}");
+        };
+        let asked =
+            texts.keys().flat_map(|text| [text.clone(), format!("{text}!"), format!("{text}z")]);
+        let asked: Vec<String> = asked.chain(["", "zz", "龍"].map(str::to_owned)).collect();
+        // Steps of many sizes: within a block, and across blocks.
+        for step in [1, 7, 200, 4_001] {
+            let mut cursor = map.cursor(&archive);
+            for text in asked.iter().step_by(step) {
+                check(&map.seek(&archive, text.as_bytes()).unwrap(), text);
+                if !cursor.walk(text.as_bytes()).unwrap() {
+                    cursor.seek(text.as_bytes()).unwrap();
+                }
+                check(&cursor, text);
+                // The next text follows from wherever the cursor came.
+                if let Some((found, _)) = cursor.current() {
+                    let next = format!("{}\0", String::from_utf8_lossy(found));
+                    let mut cursor = map.seek(&archive, found).unwrap();
+                    cursor.advance().unwrap();
+                    check(&cursor, &next);
+                }
+            }
+        }
     }
 }

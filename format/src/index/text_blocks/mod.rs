@@ -142,7 +142,7 @@ pub(super) struct BlocksCursor<'s> {
     shared: usize,
 }
 
-impl BlocksCursor<'_> {
+impl<'s> BlocksCursor<'s> {
     /// The current text, or `None` before the first and beyond the last text.
     pub fn current(&self) -> Option<&[u8]> {
         (!self.text.is_empty()).then_some(self.text.as_slice())
@@ -186,4 +186,55 @@ impl BlocksCursor<'_> {
         self.shared = shared;
         Ok(true)
     }
+
+    /// Passes the texts before `text` in the block of the current text, which is one of these. `take` takes a text's entry off the
+    /// block. Returns the entry of the first text at or after `text`; `None` if the block has none.
+    ///
+    /// A text that shares more with the text before than that shares with `text` is before `text` too, and is not looked at:
+    ///
+    /// ```text
+    /// pass_before("great")    at grab, which shares 2    ph, shares 3: passed    vity, shares 3: passed    eat, shares 2: found
+    /// ```
+    #[inline]
+    pub fn pass_before<E>(
+        &mut self,
+        text: &[u8],
+        mut take: impl FnMut(&mut &'s [u8]) -> Option<E>,
+    ) -> Result<Option<E>, ReadError> {
+        let cut = || corrupt("a text is cut short");
+        let mut rest = self.rest;
+        let mut same = shared_bytes(&self.text, text);
+        let mut length = self.text.len();
+        while !rest.is_empty() {
+            let mut number = || leb128::take(&mut rest).and_then(|n| usize::try_from(n).ok());
+            let (shared, own) = (number().ok_or_else(cut)?, number().ok_or_else(cut)?);
+            let (suffix, behind) = rest.split_at_checked(own).ok_or_else(cut)?;
+            if shared > length || own == 0 {
+                return Err(corrupt("a text shares more than the text before it"));
+            }
+            (rest, length) = (behind, shared + own);
+            let entry = take(&mut rest).ok_or_else(cut)?;
+            if shared > same {
+                continue;
+            }
+            if suffix >= &text[shared..] {
+                self.text.clear();
+                self.text.extend_from_slice(&text[..shared]);
+                self.text.extend_from_slice(suffix);
+                (self.rest, self.shared) = (rest, shared);
+                return Ok(Some(entry));
+            }
+            if shared < same {
+                return Err(corrupt("the texts of a block do not ascend"));
+            }
+            same += shared_bytes(suffix, &text[shared..]);
+        }
+        self.rest = rest;
+        Ok(None)
+    }
+}
+
+/// The number of bytes that two texts begin with.
+fn shared_bytes(a: &[u8], b: &[u8]) -> usize {
+    a.iter().zip(b).take_while(|(a, b)| a == b).count()
 }
