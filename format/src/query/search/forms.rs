@@ -108,7 +108,7 @@ pub(super) fn near(
     let mut forms = index.form_cursor();
     let (mut found, mut read) = (Vec::new(), 0usize);
     forms.advance()?;
-    while let Some(form) = forms.form().map(std::borrow::Cow::into_owned) {
+    while let Some(form) = forms.form() {
         read += 1;
         if read.is_multiple_of(FORMS_PER_CHECK) {
             deadline.check()?;
@@ -119,7 +119,7 @@ pub(super) fn near(
             Ok(distance) if distance <= edits && form != TITLE_END => {
                 let terms = live(&forms)?;
                 if !terms.is_empty() {
-                    found.push((distance, Found { form, terms }));
+                    found.push((distance, Found { form: form.into_owned(), terms }));
                 }
             }
             Ok(_) => {}
@@ -147,22 +147,33 @@ fn after_prefix(prefix: &str) -> Option<Vec<u8>> {
     None
 }
 
-/// The optimal-string-alignment distances of a word from the beginnings of a form.
+/// The distances of a beginning of a form from all beginnings of a word.
+type Row = [u8; FUZZY_LETTERS_MAX + 1];
+
+/// The optimal-string-alignment distances of a word from the beginnings of a form. Only beginnings whose lengths differ by at most the
+/// edits are compared: the others are too far.
 struct Distances<'w> {
     word: &'w [char],
-    edits: u32,
-    /// The letters of the current form, and for each of its beginnings a row: the distances from all beginnings of the word.
+    /// The letters of the word, ascending, each once.
+    own_letters: Vec<char>,
+    edits: u8,
+    /// The letters of the current form, and a row for each of its beginnings.
     letters: Vec<char>,
-    rows: Vec<Vec<u32>>,
+    rows: Vec<Row>,
 }
 
 impl<'w> Distances<'w> {
+    /// A word has at most 32 letters.
     fn new(word: &'w [char], edits: u32) -> Distances<'w> {
-        let first = (0..=word.len() as u32).collect();
-        Distances { word, edits, letters: Vec::new(), rows: vec![first] }
+        let mut own_letters = word.to_vec();
+        own_letters.sort_unstable();
+        own_letters.dedup();
+        let first = std::array::from_fn(|at| at as u8);
+        Distances { word, own_letters, edits: edits as u8, letters: Vec::new(), rows: vec![first] }
     }
 
-    /// The distance of a form; or, if no form that begins as this one is near, the first text from which on one may be.
+    /// The distance of a form, or more than the edits; or, if no form that begins as this one is near, the first text from which on
+    /// one may be.
     fn of(&mut self, form: &str) -> Result<u32, Option<Vec<u8>>> {
         let mut same = 0;
         let mut kept = true;
@@ -172,17 +183,21 @@ impl<'w> Distances<'w> {
                 same = at + 1;
                 continue;
             }
-            self.letters.truncate(same);
-            self.rows.truncate(same + 1);
+            self.cut(same);
             self.push(letter);
             same += 1;
             if !self.may_be_near() {
                 return Err(self.next_after(letter));
             }
         }
-        self.letters.truncate(same);
-        self.rows.truncate(same + 1);
-        Ok(self.rows.last().and_then(|row| row.last()).copied().unwrap_or(u32::MAX))
+        self.cut(same);
+        Ok(self.rows.last().map_or(u32::MAX, |row| row[self.word.len()].into()))
+    }
+
+    /// Keeps the first letters of the form.
+    fn cut(&mut self, letters: usize) {
+        self.letters.truncate(letters);
+        self.rows.truncate(letters + 1);
     }
 
     /// Whether a form that begins with the current letters may be near: if a distance of the last row is small enough, or an
@@ -191,7 +206,7 @@ impl<'w> Distances<'w> {
         let [.., before, last] = self.rows.as_slice() else { return true };
         let letter = self.letters.last();
         let is_exchanged = |at: usize| self.word.get(at) == letter && before[at - 1] < self.edits;
-        last.iter().any(|distance| *distance <= self.edits)
+        last[..=self.word.len()].iter().any(|distance| *distance <= self.edits)
             || (1..self.word.len()).any(is_exchanged)
     }
 
@@ -199,35 +214,39 @@ impl<'w> Distances<'w> {
     /// be near. A letter that the word lacks is no better than `letter`, so that only letters of the word can be.
     fn next_after(&mut self, letter: char) -> Option<Vec<u8>> {
         let depth = self.letters.len() - 1;
-        let mut later: Vec<char> = self.word.iter().copied().filter(|own| *own > letter).collect();
-        later.sort_unstable();
-        later.dedup();
-        for own in later {
-            self.letters.truncate(depth);
-            self.rows.truncate(depth + 1);
-            self.push(own);
+        for at in self.own_letters.partition_point(|own| *own <= letter)..self.own_letters.len() {
+            self.cut(depth);
+            self.push(self.own_letters[at]);
             if self.may_be_near() {
                 return Some(self.letters.iter().collect::<String>().into_bytes());
             }
         }
-        self.letters.truncate(depth);
-        self.rows.truncate(depth + 1);
+        self.cut(depth);
         after_prefix(&self.letters.iter().collect::<String>())
     }
 
     fn push(&mut self, letter: char) {
-        let last = &self.rows[self.rows.len() - 1];
-        let mut row = Vec::with_capacity(last.len());
-        row.push(last[0] + 1);
-        for (at, own) in self.word.iter().enumerate() {
-            let changed = last[at] + u32::from(*own != letter);
+        let (depth, edits) = (self.rows.len(), usize::from(self.edits));
+        let last = &self.rows[depth - 1];
+        let before = depth.checked_sub(2).map(|before| &self.rows[before]);
+        let exchanged = self.letters.last();
+        // More than the edits, also after additions.
+        let mut row = [self.edits + 1; FUZZY_LETTERS_MAX + 1];
+        if depth <= edits {
+            row[0] = depth as u8;
+        }
+        for at in depth.saturating_sub(edits + 1)..self.word.len().min(depth + edits) {
+            let own = &self.word[at];
+            let changed = last[at] + u8::from(*own != letter);
             let mut least = changed.min(last[at + 1] + 1).min(row[at] + 1);
-            let is_exchange =
-                at > 0 && self.word[at - 1] == letter && self.letters.last() == Some(own);
-            if is_exchange && let Some(before) = self.rows.len().checked_sub(2) {
-                least = least.min(self.rows[before][at - 1] + 1);
+            if let Some(before) = before
+                && at > 0
+                && exchanged == Some(own)
+                && self.word[at - 1] == letter
+            {
+                least = least.min(before[at - 1] + 1);
             }
-            row.push(least);
+            row[at + 1] = least;
         }
         self.letters.push(letter);
         self.rows.push(row);
