@@ -47,7 +47,7 @@ use crate::storage::archive::{Archive, ArchiveError, InArchive};
 use crate::storage::error::ReadError;
 use crate::storage::header::HEADER_BYTES;
 use crate::storage::leb128;
-use crate::text::analyzer::{Languages, stem_of};
+use crate::text::analyzer::Languages;
 
 pub use crate::index::full_text::amended::{Amended, AmendedPosting, Place};
 pub use crate::index::full_text::cursors::{FormCursor, TermCursor};
@@ -192,18 +192,17 @@ impl FullText {
         }
     }
 
-    /// Finds some of the terms, which ascend. The terms of one stem are neighbours: the first is looked up, the others are
-    /// near.
+    /// Finds some of the terms, which ascend. The terms of a word are near one another: the first is looked up, and a walk leads to
+    /// the others.
     ///
     /// # Errors
     ///
     /// Fails if the bytes are damaged.
     pub fn terms_of<'t>(&self, terms: &'t [String]) -> Result<Vec<(&'t str, Term<'_>)>, ReadError> {
         let mut cursor = self.terms.cursor(&self.archive);
-        let (mut found, mut stem, mut lacking) = (Vec::new(), None, Ok(()));
+        let (mut found, mut lacking) = (Vec::new(), Ok(()));
         for term in terms {
-            let is_near = stem.replace(stem_of(term)) == Some(stem_of(term));
-            match self.term_from(&mut cursor, is_near, term) {
+            match self.term_from(&mut cursor, term) {
                 Ok(of) => found.extend(of.map(|of| (term.as_str(), of))),
                 // An attempt notes the absent chunks of all terms.
                 Err(error) if self.archive.notes_failures() => lacking = Err(error),
@@ -213,18 +212,14 @@ impl FullText {
         lacking.map(|()| found)
     }
 
-    /// Finds a term at or after a cursor; `is_near` tells that a walk leads there.
+    /// Finds a term at or after a cursor, which is at the first text from an earlier term on.
     fn term_from<'s>(
         &'s self,
         cursor: &mut TextsCursor<'s>,
-        is_near: bool,
         term: &str,
     ) -> Result<Option<Term<'s>>, ReadError> {
-        if is_near && cursor.current().is_some() {
-            while cursor.current().is_some_and(|(text, _)| text < term.as_bytes()) {
-                cursor.advance()?;
-            }
-        } else {
+        let is_before = cursor.current().is_none_or(|(text, _)| text < term.as_bytes());
+        if is_before && !cursor.walk(term.as_bytes())? {
             cursor.seek(term.as_bytes())?;
         }
         let found = cursor.current().filter(|(text, _)| *text == term.as_bytes());
@@ -570,6 +565,16 @@ impl<'s> Postings<'s> {
     pub fn each_form(&mut self, count: usize, visit: impl FnMut(u16)) -> Result<(), ReadError> {
         let posting = self.open_positions()?;
         self.opened.each_form(posting..posting + count, visit)
+    }
+
+    /// Whether the current record has a form of the term.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the bytes are damaged.
+    pub fn has_form(&mut self, form: u16) -> Result<bool, ReadError> {
+        let posting = self.open_positions()?;
+        Ok(self.opened.has_form(posting, form))
     }
 
     /// Adds the positions of the next decoded postings to a block that is being written. `forms` renumbers their forms.

@@ -265,12 +265,22 @@ struct Known {
 }
 
 /// The positions of a posting in a field.
+#[derive(Clone)]
 pub struct Positions<'s> {
     gaps: Packed<'s>,
     /// The next occurrence, and the end.
     occurrences: (usize, usize),
     /// The position after the last one.
     next: u32,
+}
+
+impl Positions<'_> {
+    /// Adds a number to all positions that follow.
+    #[inline]
+    pub fn moved(mut self, by: u32) -> Self {
+        self.next = self.next.wrapping_add(by);
+        self
+    }
 }
 
 impl Iterator for Positions<'_> {
@@ -350,6 +360,16 @@ impl<'s> BlockPositions<'s> {
         // A block whose bits and places are checked tells the occurrences of each posting.
         let occurrences = of_field.occurrences_of(posting).unwrap_or_default();
         Positions { gaps: of_field.gaps, occurrences, next: 0 }
+    }
+
+    /// Whether a posting has a form.
+    #[inline]
+    pub fn has_form(&mut self, posting: usize, form: u16) -> bool {
+        Field::of_set(self.fields(posting)).any(|field| {
+            let field = &mut self.fields[field as usize];
+            let (begin, end) = field.occurrences_of(posting).unwrap_or_default();
+            (begin..end).any(|at| field.forms.get(at) == u32::from(form))
+        })
     }
 
     /// Calls `visit` with the position and the form of each occurrence of a posting in a field, ascending.

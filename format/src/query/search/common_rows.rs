@@ -12,13 +12,21 @@ pub(super) struct CommonRows {
 /// A row that two groups have, and its place among the decoded rows of each.
 pub(super) struct CommonRow {
     pub row: u32,
-    pub places: [usize; 2],
+    places: [u16; 2],
+}
+
+impl CommonRow {
+    #[inline]
+    pub fn places(&self) -> [usize; 2] {
+        let [of_one, of_other] = self.places;
+        [of_one.into(), of_other.into()]
+    }
 }
 
 /// Distances between the decoded rows of a group up to which the rows of another are looked up in a table.
 const TABLE_ROWS: usize = 1 << 13;
 /// Rows from which on a table pays.
-const TABLE_MIN: usize = 6;
+const TABLE_MIN: usize = 12;
 
 impl CommonRows {
     /// Collects the rows that two ascending lists share. `rows` do not begin before `others`, nor end after them.
@@ -31,9 +39,9 @@ impl CommonRows {
         common.clear();
         let (first, last) = (others[0], others[others.len() - 1]);
         if rows.len() < TABLE_MIN || (last - first) as usize >= TABLE_ROWS {
-            for (at, row) in rows.iter().enumerate() {
+            for (at, row) in (0..).zip(rows) {
                 if let Ok(other_at) = others.binary_search(row) {
-                    common.push(CommonRow { row: *row, places: [at, other_at] });
+                    common.push(CommonRow { row: *row, places: [at, other_at as u16] });
                 }
             }
             return;
@@ -43,8 +51,8 @@ impl CommonRows {
         for (row, place) in rows.iter().zip(1..) {
             places[distance(*row)] = place;
         }
-        for (other_at, row) in others.iter().enumerate() {
-            if let Some(at) = usize::from(places[distance(*row)]).checked_sub(1) {
+        for (row, other_at) in others.iter().zip(0..) {
+            if let Some(at) = places[distance(*row)].checked_sub(1) {
                 common.push(CommonRow { row: *row, places: [at, other_at] });
             }
         }
@@ -77,7 +85,7 @@ mod tests {
             rows.sort_unstable();
             rows.dedup();
             common.collect(&rows, &others);
-            let found = common.rows.iter().map(|common| (common.row, common.places));
+            let found = common.rows.iter().map(|common| (common.row, common.places()));
             let place = |list: &[u32], row| list.iter().position(|other| *other == row);
             let both = rows.iter().filter_map(|row| Some((*row, place(&others, *row)?)));
             let expected = both.map(|(row, at)| (row, [place(&rows, row).unwrap_or_default(), at]));

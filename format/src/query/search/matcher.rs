@@ -39,7 +39,7 @@ pub(super) struct WordPlace {
     /// The number of the node, or of the word among those of which records have most.
     pub node: usize,
     /// The number of the word in its phrase; 0 of a word alone.
-    word: usize,
+    pub word: usize,
 }
 
 impl<'s> Matcher<'s> {

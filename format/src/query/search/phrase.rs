@@ -1,8 +1,8 @@
 //! Words side by side, or with a distance: in records that have all words, by the positions of the words.
 
-use crate::index::full_text::NO_ROW;
+use crate::index::full_text::{NO_ROW, Positions};
 use crate::query::rows::deadline::{Deadline, PacedDeadline, QueryError};
-use crate::query::search::common_rows::{CommonRow, CommonRows};
+use crate::query::search::common_rows::CommonRows;
 use crate::query::search::group::{Group, SearchWord, seek_all};
 use crate::query::search::terms::Referring;
 use crate::schema::texts::Field;
@@ -30,6 +30,8 @@ pub(super) struct Phrase<'s> {
     next: Option<u32>,
     /// Positions of the words in the current record and field, the rarest word first.
     positions: Vec<Vec<u32>>,
+    /// For each tested row of a phrase of more than two words, what the words but the two rarest add to its score.
+    scores: Vec<u32>,
     /// Records whose words stand elsewhere without suppressed names; `None` if that makes no difference.
     moved: Option<Referring<'s>>,
     pace: PacedDeadline<'s>,
@@ -58,6 +60,7 @@ impl<'s> Phrase<'s> {
             is_tested: false,
             next: Some(0),
             positions,
+            scores: Vec::new(),
             moved: None,
             pace: deadline.paced(),
         }
@@ -78,6 +81,11 @@ impl<'s> Phrase<'s> {
     #[inline]
     pub fn at_place(&mut self, number: usize) -> Option<&mut Group<'s>> {
         self.words.get_mut(number)
+    }
+
+    /// The number of words.
+    pub fn words(&self) -> usize {
+        self.words.len()
     }
 
     /// An upper bound of the records.
@@ -108,15 +116,17 @@ impl<'s> Phrase<'s> {
                 self.passed += 1;
             }
             match self.common.rows.get(self.passed) {
-                Some(CommonRow { row: common, places }) => {
+                Some(common) => {
+                    let places = common.places();
                     a.pass(places[0] - self.taken[0])?;
                     b.pass(places[1] - self.taken[1])?;
-                    self.taken = *places;
-                    row = *common;
+                    self.taken = places;
+                    let common = common.row;
+                    row = common;
                     for other in others {
                         row = row.max(other.seek(row)?);
                     }
-                    if row == *common {
+                    if row == common {
                         return Ok(row);
                     }
                 }
@@ -125,20 +135,65 @@ impl<'s> Phrase<'s> {
                     self.pace.step()?;
                     (self.passed, self.taken) = (0, [0; 2]);
                     self.next = a.collect_common(b, row.max(next), &mut self.common)?;
-                    self.is_tested = self.next.is_some() && self.test_pair()?;
+                    self.is_tested = self.next.is_some()
+                        && self.words.len() == 2
+                        && self.is_tested_together()
+                        && self.test_rows(&[])?;
                 }
             }
         }
         seek_all(&mut self.words, row, &mut self.pace, Group::seek)
     }
 
-    /// Drops the common rows without the phrase, if the phrase has two words. Returns whether it tested the rows: each word must
-    /// have one term, whose positions do not move.
-    fn test_pair(&mut self) -> Result<bool, ReadError> {
-        let Phrase { words, places, distance, fields, common, moved: None, .. } = self else {
+    /// Whether the rows of the two rarest words are tested together: each word has one term that counts everywhere, and no position
+    /// moves.
+    fn is_tested_together(&mut self) -> bool {
+        self.moved.is_none() && self.words.iter_mut().all(|word| word.only_postings().is_some())
+    }
+
+    /// Calls `visit` with the rows of all records, ascending, and with the sum of the words' impacts there, each times the factor of its
+    /// word. Returns whether it did: `false` of words with several terms. The words are at their first records.
+    pub fn each_scored(
+        &mut self,
+        factors: &[u32],
+        mut visit: impl FnMut(u32, u32),
+    ) -> Result<bool, QueryError> {
+        let ([of_a, of_b, of_others @ ..], true) = (factors, self.is_tested_together()) else {
             return Ok(false);
         };
-        let ([a, b], [place_a, place_b]) = (words.as_mut_slice(), places.as_slice()) else {
+        let mut row = 0;
+        while row != NO_ROW {
+            self.pace.step()?;
+            let [a, b, ..] = self.words.as_mut_slice() else { return Ok(false) };
+            let Some(next) = a.collect_common(b, row, &mut self.common)? else { return Ok(false) };
+            row = next;
+            self.test_rows(of_others)?;
+            if self.common.rows.is_empty() {
+                continue;
+            }
+            let [a, b, ..] = self.words.as_mut_slice() else { return Ok(false) };
+            let Some(((_, impacts_a), (_, impacts_b))) = a.stretch().zip(b.stretch()) else {
+                return Ok(false);
+            };
+            let others = self.scores.iter().copied().chain(std::iter::repeat(0));
+            for (common, others) in self.common.rows.iter().zip(others) {
+                let [at_a, at_b] = common.places();
+                let of_a = of_a.saturating_mul(impacts_a[at_a]);
+                let of_b = of_b.saturating_mul(impacts_b[at_b]);
+                visit(common.row, of_a.saturating_add(of_b).saturating_add(others));
+            }
+        }
+        Ok(true)
+    }
+
+    /// Drops the common rows without the phrase, and returns whether it tested the rows. For each row of a phrase of more than two
+    /// words, [`Phrase::scores`] gets the impacts of the other words times their factors.
+    fn test_rows(&mut self, factors: &[u32]) -> Result<bool, QueryError> {
+        let Phrase { words, places, distance, fields, common, scores, positions, .. } = self;
+        scores.clear();
+        let ([a, b, others @ ..], [place_a, place_b, other_places @ ..]) =
+            (words.as_mut_slice(), places.as_slice())
+        else {
             return Ok(false);
         };
         let Some((a, b)) = a.only_postings().zip(b.only_postings()) else { return Ok(false) };
@@ -146,31 +201,56 @@ impl<'s> Phrase<'s> {
             return Ok(true);
         }
         let ((first_a, a), (first_b, b)) = (a.block_positions()?, b.block_positions()?);
-        // An attempt on a mirror that lacks positions.
+        // An attempt on a mirror that lacks positions also notes what it lacks of the other words.
         if a.all_fields() == 0 || b.all_fields() == 0 {
+            for common in &common.rows {
+                for word in &mut *others {
+                    word.seek(common.row)?;
+                    word.fields()?;
+                }
+            }
             return Ok(false);
         }
         let fields = *fields & a.all_fields() & b.all_fields();
         let (place_a, place_b) = (*place_a as u32, *place_b as u32);
-        common.rows.retain(|CommonRow { places: [of_a, of_b], .. }| {
+        let mut others = Others { words: others, places: other_places, positions };
+        let mut outcome = Ok(());
+        common.rows.retain(|common| {
+            let [of_a, of_b] = common.places();
             let (of_a, of_b) = (first_a + of_a, first_b + of_b);
-            Field::of_set(fields).any(|field| {
+            let stands = Field::of_set(fields).any(|field| {
                 if !(a.has(of_a, field) && b.has(of_b, field)) {
                     return false;
                 }
-                let (a, b) = (a.positions(of_a, field), b.positions(of_b, field));
-                match *distance {
-                    // The phrase begins at one position for both.
-                    None => meet(
-                        a.map(|at| at.wrapping_add(place_b)),
-                        b.map(|at| at.wrapping_add(place_a)),
-                        0,
-                    ),
-                    Some(distance) => meet(a, b, distance),
+                let (in_a, in_b) = (a.positions(of_a, field), b.positions(of_b, field));
+                // Words side by side have one position less those of all words before them.
+                let (in_a, in_b) = match *distance {
+                    None => (in_a.moved(place_b), in_b.moved(place_a)),
+                    Some(_) => (in_a, in_b),
+                };
+                if others.words.is_empty() {
+                    return meet(in_a, in_b, distance.unwrap_or(0));
                 }
-            })
+                if !meet(in_a.clone(), in_b.clone(), distance.unwrap_or(0)) {
+                    return false;
+                }
+                let (row, moved) = (common.row, place_a + place_b);
+                let stand = others.stand(row, field, (in_a, in_b), moved, *distance);
+                stand.unwrap_or_else(|error| {
+                    outcome = Err(error);
+                    false
+                })
+            });
+            if stands && !factors.is_empty() {
+                let words = others.words.iter_mut().zip(factors);
+                let of_word = |(word, factor): (&mut Group<'_>, &u32)| {
+                    factor.saturating_mul(word.current_impact())
+                };
+                scores.push(words.map(of_word).fold(0, u32::saturating_add));
+            }
+            stands
         });
-        Ok(true)
+        outcome.map(|()| true)
     }
 
     /// Whether the phrase stands in the record at which all words are.
@@ -214,14 +294,76 @@ impl<'s> Phrase<'s> {
                 return Ok(false);
             }
             read_positions(word, field, moved, of_word)?;
-            let mut rest = of_word.iter().peekable();
-            begins.retain(|begin| {
-                while rest.next_if(|at| **at < begin + place).is_some() {}
-                rest.peek().is_some_and(|at| **at == begin + place)
-            });
+            keep_before(begins, place, of_word.iter().copied());
         }
         Ok(!begins.is_empty())
     }
+}
+
+/// The words of a phrase but the two rarest.
+struct Others<'p, 's> {
+    words: &'p mut [Group<'s>],
+    /// Their places in the phrase.
+    places: &'p [usize],
+    /// Room for the positions of all words of the phrase, the rarest first.
+    positions: &'p mut [Vec<u32>],
+}
+
+impl<'s> Others<'_, 's> {
+    /// Whether the phrase stands in a field of a row. Of words side by side the positions of the two rarest are moved by `moved` less
+    /// their place. Rows ascend. Moves the words to the row only where the two rarest stand together.
+    fn stand(
+        &mut self,
+        row: u32,
+        field: Field,
+        (in_a, in_b): (Positions<'s>, Positions<'s>),
+        moved: u32,
+        distance: Option<u32>,
+    ) -> Result<bool, QueryError> {
+        let Others { words, places, positions } = self;
+        let [of_a, of_b, of_words @ ..] = &mut **positions else { return Ok(false) };
+        of_a.clear();
+        of_a.extend(in_a);
+        match distance {
+            None => keep_before(of_a, 0, in_b),
+            Some(_) => {
+                of_b.clear();
+                of_b.extend(in_b);
+            }
+        }
+        for ((word, place), of_word) in words.iter_mut().zip(*places).zip(of_words) {
+            if of_a.is_empty() || word.seek(row)? != row {
+                return Ok(false);
+            }
+            let Some(postings) = word.only_postings() else { return Ok(false) };
+            let (at, block) = postings.block_positions()?;
+            if !block.has(at, field) {
+                return Ok(false);
+            }
+            let in_word = block.positions(at, field);
+            match distance {
+                None => keep_before(of_a, *place as u32, in_word.moved(moved)),
+                Some(_) => {
+                    of_word.clear();
+                    of_word.extend(in_word);
+                }
+            }
+        }
+        Ok(!of_a.is_empty() && distance.is_none_or(|distance| stand_near(positions, distance)))
+    }
+}
+
+/// Keeps the positions behind which another word stands at a distance. Both ascend.
+///
+/// ```text
+/// 3 18    distance 1, other word at 4, 9    → 3
+/// ```
+fn keep_before(positions: &mut Vec<u32>, distance: u32, other: impl Iterator<Item = u32>) {
+    let mut other = other.peekable();
+    positions.retain(|at| {
+        while other.next_if(|other| *other < at + distance).is_some() {}
+        other.peek().is_some_and(|other| *other == at + distance)
+    });
 }
 
 /// Reads the positions of a word in a field of its current record, without suppressed names.

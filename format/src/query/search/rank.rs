@@ -26,9 +26,9 @@ use crate::index::doc_set::{DocSet, DocSetBuilder};
 use crate::index::full_text::NO_ROW;
 use crate::query::rows::deadline::{Deadline, QueryError};
 use crate::query::search::bonus::Bonuses;
-use crate::query::search::common_rows::{CommonRow, CommonRows};
+use crate::query::search::common_rows::CommonRows;
 use crate::query::search::group::{Group, seek_all};
-use crate::query::search::matcher::Matcher;
+use crate::query::search::matcher::{Matcher, WordPlace};
 use crate::query::search::plan::Resolver;
 use crate::query::search::score::{PLACE_SCORE_MAX, RankedRow, WINDOW, saturate};
 use crate::query::search::scoring::{ScoreSource, ScoredWord, Scoring};
@@ -73,9 +73,10 @@ impl<'r> SuppressedBefore<'r> {
 
     #[inline]
     fn count(&self, row: u32) -> usize {
-        if self.rows.is_empty() {
-            return 0;
-        }
+        if self.rows.is_empty() { 0 } else { self.count_passed(row) }
+    }
+
+    fn count_passed(&self, row: u32) -> usize {
         let mut at = self.last.get();
         if at > 0 && self.rows[at - 1] >= row {
             at = 0;
@@ -116,7 +117,8 @@ impl<'r> Ranking<'r> {
     #[inline]
     fn first_score(&self, row: u32) -> u32 {
         let (first, score) = &self.first;
-        if first.binary_search(&row).is_ok() { *score } else { 0 }
+        let may_be_first = first.last().is_some_and(|last| *last >= row);
+        if may_be_first && first.binary_search(&row).is_ok() { *score } else { 0 }
     }
 
     /// The greatest score of a place from a row on.
@@ -156,23 +158,24 @@ impl<'r> Ranking<'r> {
         }
         let window = if bonuses.is_empty() { 0 } else { WINDOW };
         let kept = (last as usize).max(window);
-        let (matching, mut best) = self.best(&mut matcher, &mut scoring.words, kept)?;
+        // Bonuses sort the records of the window again.
+        let best = Best::new(kept, kept > window);
+        let (matching, mut best) = self.best(&mut matcher, &mut scoring.words, best)?;
         bonuses.add_to(&mut scoring, &mut matcher, &mut best, last as usize)?;
         let page = best.into_iter().skip(first as usize).take(count);
         Ok((matching, page.collect()))
     }
 
-    /// Counts the matching records, and finds the best of them, the best first.
+    /// Counts the matching records, and finds the best of them.
     fn best<'s>(
         &self,
         matcher: &mut Matcher<'s>,
         words: &mut [ScoredWord<'s>],
-        count: usize,
+        mut best: Best,
     ) -> Result<(u64, Vec<RankedRow>), QueryError> {
-        let mut best = Best::new(count);
         if let Matcher::Most(most) = matcher
             && most.is_dense(self.rows)
-            && let Some(factors) = factors(words, most.words())
+            && let Some(factors) = factors(words, most.words(), |place| place.node)
         {
             let mut matching = 0;
             most.each_scored(&factors, |row, score| {
@@ -183,8 +186,23 @@ impl<'r> Ranking<'r> {
             })?;
             return Ok((matching, best.finish()));
         }
-        let required =
-            matcher.groups().and_then(|groups| Some((factors(words, groups.len())?, groups)));
+        if let Matcher::Phrase(phrase) = matcher
+            && let Some(factors) = factors(words, phrase.words(), |place| place.word)
+        {
+            let mut matching = 0;
+            let is_scored = phrase.each_scored(&factors, |row, score| {
+                if let Some(of_place) = self.place_score(row) {
+                    matching += 1;
+                    best.add(row, score.saturating_add(of_place));
+                }
+            })?;
+            if is_scored {
+                return Ok((matching, best.finish()));
+            }
+        }
+        let required = matcher
+            .groups()
+            .and_then(|groups| Some((factors(words, groups.len(), |place| place.node)?, groups)));
         if let Some((factors, mut groups)) = required {
             match groups.as_mut_slice() {
                 [only] => return self.best_of_one(only, factors[0], best),
@@ -280,16 +298,17 @@ impl<'r> Ranking<'r> {
             let Some(((_, impacts_a), (_, impacts_b))) = a.stretch().zip(b.stretch()) else {
                 break;
             };
-            'rows: for CommonRow { row, places: [at_a, at_b] } in &common.rows {
-                let mut score = of_a.saturating_mul(impacts_a[*at_a]);
-                score = score.saturating_add(of_b.saturating_mul(impacts_b[*at_b]));
+            'rows: for common in &common.rows {
+                let (row, [at_a, at_b]) = (common.row, common.places());
+                let mut score = of_a.saturating_mul(impacts_a[at_a]);
+                score = score.saturating_add(of_b.saturating_mul(impacts_b[at_b]));
                 for (group, factor) in others.iter_mut().zip(of_others) {
-                    if group.seek(*row)? != *row {
+                    if group.seek(row)? != row {
                         continue 'rows;
                     }
                     score = score.saturating_add(factor.saturating_mul(group.current_impact()));
                 }
-                add(*row, score);
+                add(row, score);
             }
         }
         // Words of which only some records count move from row to row.
@@ -399,6 +418,8 @@ impl<'r> Ranking<'r> {
 /// The best records so far.
 struct Best {
     count: usize,
+    /// Whether the best are sorted in the end; else they are in any order.
+    is_sorted: bool,
     /// The best and at most as many others, as numbers that are greater for better records.
     kept: Vec<u64>,
     /// A record is among the best only if its number is greater.
@@ -406,9 +427,9 @@ struct Best {
 }
 
 impl Best {
-    fn new(count: usize) -> Best {
+    fn new(count: usize, is_sorted: bool) -> Best {
         let worst = if count == 0 { u64::MAX } else { 0 };
-        Best { count, kept: Vec::with_capacity(2 * count), worst }
+        Best { count, is_sorted, kept: Vec::with_capacity(2 * count), worst }
     }
 
     /// The number of a record: the score, and of equal scores the earlier row.
@@ -444,8 +465,12 @@ impl Best {
     }
 
     fn finish(mut self) -> Vec<RankedRow> {
-        self.kept.sort_unstable_by_key(|number| Reverse(*number));
-        self.kept.truncate(self.count);
+        if self.is_sorted {
+            self.kept.sort_unstable_by_key(|number| Reverse(*number));
+            self.kept.truncate(self.count);
+        } else if self.kept.len() > self.count {
+            self.drop_others();
+        }
         let ranked =
             |number: &u64| RankedRow { row: !(*number as u32), score: (*number >> 32) as u32 };
         self.kept.iter().map(ranked).collect()
@@ -453,11 +478,15 @@ impl Best {
 }
 
 /// The weights of the `count` words of a matcher, in its order; `None` if words score that it does not have.
-fn factors(words: &[ScoredWord<'_>], count: usize) -> Option<Vec<u32>> {
+fn factors(
+    words: &[ScoredWord<'_>],
+    count: usize,
+    number: impl Fn(&WordPlace) -> usize,
+) -> Option<Vec<u32>> {
     let mut factors = vec![0; count];
     for ScoredWord { source, weight, .. } in words {
         let ScoreSource::Matcher(place) = source else { return None };
-        *factors.get_mut(place.node)? = u32::try_from(*weight).unwrap_or(u32::MAX);
+        *factors.get_mut(number(place))? = u32::try_from(*weight).unwrap_or(u32::MAX);
     }
     Some(factors)
 }
@@ -550,7 +579,7 @@ mod tests {
     #[test]
     fn the_best_records_are_those_of_a_sort() {
         for count in [0, 1, 3, 128] {
-            let mut best = Best::new(count);
+            let mut best = Best::new(count, true);
             let mut all = Vec::new();
             let mut seed = 7u32;
             for row in 0..2_000 {
