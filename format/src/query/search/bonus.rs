@@ -145,15 +145,27 @@ impl Bonuses {
         row: u32,
         positions: &mut [Vec<u32>],
     ) -> Result<u64, QueryError> {
+        // The words that the record has, a bit each: a search with an order has at most 31.
+        let mut has = 0u32;
+        for (number, (_, source)) in search.sequence.iter_mut().enumerate() {
+            if let Some(group) = source.group(matcher) {
+                has |= u32::from(group.seek(row)? == row) << number;
+            }
+        }
+        let words = search.sequence.len();
+        let has_all = has.count_ones() as usize == words;
+        // Only words beside another one are read.
+        let beside = if words == 1 { has } else { has & (has << 1 | has >> 1) };
         // The pairs of neighbours that stand side by side, a bit each.
         let mut side_by_side = 0u32;
         let mut coverage = 0;
-        let fields = if self.words == 0 { &[] } else { compared_fields(search.sequence.len()) };
+        let fields = if beside == 0 { &[] } else { compared_fields(words) };
         for field in fields {
-            for ((_, source), positions) in search.sequence.iter_mut().zip(&mut *positions) {
+            let all = search.sequence.iter_mut().zip(&mut *positions).enumerate();
+            for (number, ((_, source), positions)) in all {
                 positions.clear();
-                if let Some(group) = source.group(matcher)
-                    && group.seek(row)? == row
+                if beside >> number & 1 == 1
+                    && let Some(group) = source.group(matcher)
                 {
                     group.positions(*field, positions)?;
                 }
@@ -161,7 +173,7 @@ impl Bonuses {
             for (number, pair) in positions.array_windows::<2>().enumerate() {
                 side_by_side |= u32::from(stand_in_order(pair)) << number;
             }
-            if *field == Field::Title && stand_in_order(positions) {
+            if *field == Field::Title && has_all && stand_in_order(positions) {
                 coverage = title_coverage(positions, &search.title_ends(row)?);
             }
         }

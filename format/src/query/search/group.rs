@@ -471,13 +471,7 @@ impl<'s> Group<'s> {
                 }
                 continue;
             }
-            let mut is_typed = term.form_count == 1;
-            for field in Field::of_set(if is_typed { 0 } else { term.postings.fields()? }) {
-                if !is_typed {
-                    term.postings.each_occurrence(field, |_, form| is_typed |= form == typed)?;
-                }
-            }
-            if is_typed {
+            if term.form_count == 1 || term.postings.has_form(typed)? {
                 return Ok(true);
             }
         }

@@ -107,66 +107,64 @@ impl<'s> Most<'s> {
         factors: &[u32],
         mut visit: impl FnMut(u32, u32),
     ) -> Result<(), QueryError> {
-        let rest = self.rest_weights();
         let Most { words, needed, weight_min, deadline, .. } = self;
-        let (needed, others) = words.split_at_mut(*needed);
-        let weight_min = u32::try_from(*weight_min).unwrap_or(u32::MAX);
-        let (needed_factors, other_factors) = factors.split_at(needed.len());
-        let mut window = vec![(0u32, 0u32); WINDOW_ROWS as usize];
+        let mut scored: Vec<_> = words
+            .iter_mut()
+            .zip(factors)
+            .map(|((weight, word), factor)| (*weight, *factor, word))
+            .collect();
+        let (needed, others) = scored.split_at_mut(*needed);
+        // For each row of the window the sum of the weights in the upper half, in the lower half the score: words that fit into a
+        // search never reach 2^32.
+        let mut window = vec![0u64; WINDOW_ROWS as usize];
         // A bit for each row of the window that has a needed word.
         let mut found = [0u64; WINDOW_ROWS as usize / 64];
+        // For each of the other words, the least weight of the words before with which a record may still match.
+        let mut rest = *weight_min;
+        let mut least: Vec<u64> = others
+            .iter()
+            .rev()
+            .map(|(weight, ..)| {
+                rest = rest.saturating_sub(*weight);
+                rest
+            })
+            .collect();
+        least.reverse();
         loop {
             deadline.check()?;
             // A record without a needed word lacks weight, so windows without needed words are passed over.
-            let first = needed.iter().map(|(_, word)| word.row()).min().unwrap_or(NO_ROW);
+            let first = needed.iter().map(|(.., word)| word.row()).min().unwrap_or(NO_ROW);
             if first == NO_ROW {
                 return Ok(());
             }
             // The length of a window is a power of two, so this is a multiple of it: windows do not overlap.
             let begin = first & !(WINDOW_ROWS - 1);
             let end = begin.saturating_add(WINDOW_ROWS);
-            for ((weight, word), factor) in needed.iter_mut().zip(needed_factors) {
-                let weight = u32::try_from(*weight).unwrap_or(u32::MAX);
+            for (weight, factor, word) in &mut *needed {
                 word.each_below(end, |row, impact| {
-                    let at = (row - begin) as usize;
-                    if let Some((sum, score)) = window.get_mut(at) {
-                        found[at / 64] |= 1 << (at % 64);
-                        *sum = sum.saturating_add(weight);
-                        *score = score.saturating_add(factor.saturating_mul(impact));
-                    }
+                    let at = (row % WINDOW_ROWS) as usize;
+                    found[at / 64] |= 1 << (at % 64);
+                    window[at] += *weight << 32 | u64::from(*factor * impact);
                 })?;
             }
             for at in ones_of(&mut found) {
                 let row = begin + at as u32;
-                let (mut sum, mut score) = std::mem::take(&mut window[at]);
+                let mut sum = std::mem::take(&mut window[at]);
                 // The frequent words have long lists. A row asks them only while the weights that are left may suffice.
-                for (((weight, word), factor), rest) in
-                    others.iter_mut().zip(other_factors).zip(&rest)
-                {
-                    if u64::from(sum) + rest < u64::from(weight_min) {
+                for ((weight, factor, word), least) in others.iter_mut().zip(&least) {
+                    if sum >> 32 < *least {
                         break;
                     }
                     let impact = word.impact(row)?;
                     if impact > 0 {
-                        sum = sum.saturating_add(u32::try_from(*weight).unwrap_or(u32::MAX));
-                        score = score.saturating_add(factor.saturating_mul(impact));
+                        sum += *weight << 32 | u64::from(*factor * impact);
                     }
                 }
-                if sum >= weight_min {
-                    visit(row, score);
+                if sum >> 32 >= *weight_min {
+                    visit(row, sum as u32);
                 }
             }
         }
-    }
-
-    /// For each word that is not needed, its weight and those of all words after it.
-    fn rest_weights(&self) -> Vec<u64> {
-        let mut rest: Vec<u64> =
-            self.words[self.needed..].iter().map(|(weight, _)| *weight).collect();
-        for at in (1..rest.len()).rev() {
-            rest[at - 1] += rest[at];
-        }
-        rest
     }
 
     /// Moves to the first record at or after `row`.

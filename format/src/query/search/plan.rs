@@ -89,7 +89,11 @@ impl<'s, 'q> Resolver<'s, 'q> {
             matcher = self.checked_node(&search.tree)?;
             first = self.first_rows(ALL_RECORDS_MIN as usize, |row| matcher.seek(row))?;
         }
+        // Most of one word is all of the word.
+        let is_one_word = matcher.groups().is_some_and(|groups| groups.len() == 1)
+            && subject_words(&search.tree).len() == 1;
         if (first.len() as u64) < ALL_RECORDS_MIN
+            && !is_one_word
             && let Some(most) = self.most_besides(&first)?
         {
             self.first = Some(first);
