@@ -70,7 +70,7 @@ pub enum ChangesError {
 pub struct NativeRecords<'s> {
     snapshot: &'s Snapshot,
     entity: Entity,
-    members: Members,
+    members: &'static Members,
 }
 
 impl<'s> NativeRecords<'s> {

@@ -115,7 +115,7 @@ pub(crate) fn write(
         Form::References(_) => formats::REFERENCE_MEMBERS.clone(),
         Form::Table(Columns::References, _) => formats::TABLE_REFERENCE_MEMBERS.clone(),
         Form::Json | Form::Table(Columns::Members, _) => {
-            job.select.clone().unwrap_or_else(|| Members::all(entity, View::Export))
+            job.select.clone().unwrap_or_else(|| Members::all(entity, View::Export).clone())
         }
     };
     let cells_of = |columns| match columns {

@@ -110,7 +110,8 @@ pub fn database_of(snapshot_id: &str) -> String {
 fn selected(names: &str) -> Members {
     let view = View::Export;
     // A test reads them.
-    parse_select(Entity::Output, view, names).unwrap_or_else(|_| Members::all(Entity::Output, view))
+    parse_select(Entity::Output, view, names)
+        .unwrap_or_else(|_| Members::all(Entity::Output, view).clone())
 }
 
 /// Writes the references of a list or of one record in a format.

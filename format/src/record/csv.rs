@@ -447,7 +447,7 @@ mod tests {
     #[test]
     fn absent_members_are_empty_cells_and_other_json_is_refused() {
         let all = Members::all(Entity::Output, View::Export);
-        let mut table = CsvTable::new(&all);
+        let mut table = CsvTable::new(all);
         let mut out = Vec::new();
         table.write_row(br#"{"id":"HX_W1","year":2020}"#, &mut out).unwrap();
         assert_eq!(out.iter().filter(|byte| **byte == b',').count(), table.names().len() - 1);

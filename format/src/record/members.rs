@@ -11,6 +11,8 @@
 //! A selection keeps some nodes, in the order of the interface. The parameter `select` and the option
 //! `--select` are parsed in `query::select`.
 
+use std::sync::LazyLock;
+
 use crate::entity::{Entity, with_record};
 use crate::json::record_reader::RecordReader;
 use crate::json::render::{CurrentRecord, JsonWriter, RecordStore, Render, Shape};
@@ -88,10 +90,19 @@ pub struct Members {
     selection: Option<MemberSelection>,
 }
 
+/// The members of each entity, by view. Their schemas take longer to make than a page of records.
+static ALL: LazyLock<[Vec<Members>; 3]> = LazyLock::new(|| {
+    [View::List, View::Single, View::Export].map(|view| {
+        let members = |entity| members_of(&schema_of(entity), view);
+        let all = |entity| Members { entity, view, members: members(entity), selection: None };
+        Entity::all().map(all).collect()
+    })
+});
+
 impl Members {
     /// All members of a view.
-    pub fn all(entity: Entity, view: View) -> Members {
-        Members { entity, view, members: members_of(&schema_of(entity), view), selection: None }
+    pub fn all(entity: Entity, view: View) -> &'static Members {
+        &ALL[view as usize][entity as usize]
     }
 
     /// Where the members are shown.

@@ -5,7 +5,7 @@
 //! Both forms are packed alike, so the linker copies a record and replaces its numbers.
 
 use crate::entity::Entity;
-use crate::json::record_reader::RecordReader;
+use crate::json::record_reader::{RecordReader, utf8};
 use crate::json::render::{JsonWriter, Render};
 use crate::record::slot::{Slot, SlotNumber};
 use crate::record::stored::{Stored, leaves};
@@ -259,8 +259,8 @@ leaves! {
     [] Timestamp, moment, |found| Timestamp { micros: found.0, fraction_digits: found.1 },
         |time, to| to.moment(time.micros, time.fraction_digits);
     [] UtcTimestamp, signed, |micros| UtcTimestamp { micros }, |time, to| to.signed(time.micros);
-    [] Orcid, utf8, |found| Orcid(found.to_owned()), |orcid, to| to.text(&orcid.0);
-    [] Json, utf8, |found| Json(found.to_owned()), |json, to| to.text(&json.0);
+    [] Orcid, text, |found| Orcid(utf8(found)?.to_owned()), |orcid, to| to.text(&orcid.0);
+    [] Json, text, |found| Json(utf8(found)?.to_owned()), |json, to| to.text(&json.0);
 }
 
 /// A moment in UTC, with the 0 to 6 digits of the second's fraction that the dump gave.

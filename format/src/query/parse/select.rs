@@ -19,7 +19,7 @@ pub fn parse_select(entity: Entity, view: View, text: &str) -> Result<Members, V
     let mut paths: Vec<Vec<usize>> = Vec::new();
     let mut errors = Vec::new();
     for name in text.split(',').map(trim) {
-        match parse_path(&all, view, name) {
+        match parse_path(all, view, name) {
             Err(error) => errors.push(error),
             Ok(path) if paths.contains(&path) => {
                 errors.push(ParamError::new(name, "is selected a second time; name it once"));

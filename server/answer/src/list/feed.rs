@@ -88,7 +88,8 @@ fn members(entity: Entity) -> Members {
         _ => "id,name,created_date,updated_date",
     };
     // A test reads them for every entity.
-    parse_select(entity, View::Export, names).unwrap_or_else(|_| Members::all(entity, View::Export))
+    parse_select(entity, View::Export, names)
+        .unwrap_or_else(|_| Members::all(entity, View::Export).clone())
 }
 
 /// Appends the entry of a record; returns when the record changed.

@@ -157,7 +157,7 @@ impl ListRows {
             let records = query.count(snapshot, deadline)?;
             Ok::<_, QueryError>((records, query.next_batch(&mut cursor, snapshot, deadline)?))
         })?;
-        let all = || Members::all(query.entity, View::List);
+        let all = || Members::all(query.entity, View::List).clone();
         let members = match (stream.format, stream.columns) {
             (StreamFormat::References(_), _) => formats::REFERENCE_MEMBERS.clone(),
             (_, Columns::References) => formats::TABLE_REFERENCE_MEMBERS.clone(),

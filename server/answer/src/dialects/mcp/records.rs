@@ -34,7 +34,8 @@ static ABSTRACT: LazyLock<Members> = LazyLock::new(|| member("abstract"));
 fn member(name: &str) -> Members {
     let view = View::Single;
     // Tests of the tools read both.
-    parse_select(Entity::Output, view, name).unwrap_or_else(|_| Members::all(Entity::Output, view))
+    parse_select(Entity::Output, view, name)
+        .unwrap_or_else(|_| Members::all(Entity::Output, view).clone())
 }
 
 /// The answer of a tool.

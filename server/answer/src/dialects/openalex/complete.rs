@@ -1,5 +1,7 @@
 //! `/openalex/autocomplete`: the candidates of `/autocomplete` in OpenAlex's members.
 
+use std::borrow::Cow;
+
 use pinakes_format::autocomplete;
 use pinakes_format::autocomplete::{Candidate, Completion};
 use pinakes_format::entity::Entity;
@@ -12,7 +14,7 @@ use crate::complete::query::TextError;
 use crate::define::{Answer, Call, Planned, Planning};
 use crate::dialects::openalex::errors::{list_named, refuse_absent};
 use crate::dialects::openalex::names::List;
-use crate::dialects::openalex::stored::{Fragments, Stored, StoredMembers};
+use crate::dialects::openalex::stored::{PageParts, Stored, StoredMembers};
 use crate::dialects::openalex::values::{address_of, short_id};
 use crate::reply::{Detail, Reply};
 use crate::request::parameters::query_pairs;
@@ -102,25 +104,25 @@ fn hint(entity: Entity, row: u32, call: &Call<'_>) -> Result<Option<String>, Rea
         _ => return Ok(None),
     };
     let parts = StoredMembers::at(entity, std::iter::once(paths));
-    let fragments = Fragments::default();
-    let record = Stored::read(call.snapshot, entity, row, &parts, &fragments)?;
-    let text = |path| record.at(path).as_str().map(str::to_owned);
+    let page = PageParts::default();
+    let record = Stored::read(call.snapshot, entity, row, &parts, &page)?;
+    let text = |path| record.at(path).text().map(Cow::into_owned);
     Ok(match entity {
         Entity::Output => {
-            let authors = record.list("authors");
-            let first = authors.iter().take(HINT_AUTHORS_MAX);
-            let first: Vec<&str> = first.filter_map(|author| author.get("name").as_str()).collect();
-            let others = if authors.len() > HINT_AUTHORS_MAX { " et al." } else { "" };
+            let mut authors = record.list("authors");
+            let first = authors.by_ref().take(HINT_AUTHORS_MAX);
+            let first: Vec<_> = first.filter_map(|author| author.get("name").text()).collect();
+            let others = if authors.next().is_some() { " et al." } else { "" };
             (!first.is_empty()).then(|| format!("{}{others}", first.join(", ")))
         }
         Entity::Author => {
-            let known = record.list("last_known_institutions").first();
-            known.and_then(|known| known.get("name").as_str()).map(str::to_owned)
+            let known = record.list("last_known_institutions").next();
+            known.and_then(|known| known.get("name").text()).map(Cow::into_owned)
         }
         Entity::Source => text("host_organization_name"),
         Entity::Institution => {
-            let places = ["geo.city", "geo.country"].map(|path| record.at(path).as_str());
-            let places: Vec<&str> = places.into_iter().flatten().collect();
+            let places = ["geo.city", "geo.country"].map(|path| record.at(path).text());
+            let places: Vec<_> = places.into_iter().flatten().collect();
             (!places.is_empty()).then(|| places.join(", "))
         }
         Entity::Topic => text("description"),

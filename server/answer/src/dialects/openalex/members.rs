@@ -5,11 +5,11 @@ use pinakes_format::record::{keyword_id, name_parts};
 use pinakes_format::storage::ReadError;
 use pinakes_format::text::fold::fold;
 use pinakes_format::text::{inverted_index, json};
-use serde_json_borrow::Value;
 
 use crate::dialects::openalex::stored::Stored;
+use crate::dialects::openalex::tape::Value;
 use crate::dialects::openalex::values::{
-    ADDRESS, Object, elements, write_address, write_list, write_node, write_reference, write_value,
+    ADDRESS, Object, write_address, write_list, write_node, write_reference,
 };
 
 /// A member of a record.
@@ -33,7 +33,7 @@ pub enum Make {
 }
 
 /// Appends an element of a list.
-pub type WriteElement = fn(&Stored<'_>, &Value<'_>, &mut Vec<u8>) -> Result<(), ReadError>;
+pub type WriteElement = fn(&Stored<'_>, Value<'_>, &mut Vec<u8>) -> Result<(), ReadError>;
 
 /// Appends a member's value, and tells whether the record has the member. If not, the caller takes back the bytes.
 pub type Write = fn(&Stored<'_>, &mut Vec<u8>) -> Result<bool, ReadError>;
@@ -119,8 +119,8 @@ static WORK: [Member; 50] = [
             return Ok(false);
         }
         write_list((0..).zip(work.list("authors")), out, |(at, author), out| {
-            let is_of = |printed: &&Value<'_>| printed.get("author").as_u64() == Some(at);
-            authorship(work, author, printed.iter().find(is_of), out)
+            let is_of = |printed: &Value<'_>| printed.get("author").number() == Some(at);
+            authorship(work, author, printed.clone().find(is_of), out)
         })
         .map(|()| true)
     }),
@@ -143,11 +143,11 @@ static WORK: [Member; 50] = [
         "corresponding_institution_ids",
         "authors.affiliations.id,authors.is_corresponding",
         |work, out| {
-            let mut ids: Vec<&Value<'_>> = Vec::new();
+            let mut ids: Vec<Value<'_>> = Vec::new();
             let affiliations =
-                corresponding(work).flat_map(|author| elements(author.get("affiliations")));
+                corresponding(work).flat_map(|author| author.get("affiliations").elements());
             for id in affiliations.map(|institution| institution.get("id")) {
-                if !ids.contains(&id) {
+                if ids.iter().all(|known| known.json() != id.json()) {
                     ids.push(id);
                 }
             }
@@ -168,7 +168,9 @@ static WORK: [Member; 50] = [
     same("is_paratext"),
     // Exports leave out what is false.
     by("is_xpac", "is_xpac", |work, out| {
-        write_value(&(work.at("is_xpac").as_bool() == Some(true)).into(), out).map(|()| true)
+        let is_xpac = work.at("is_xpac").is_true();
+        out.extend_from_slice(if is_xpac { b"true" } else { b"false" });
+        Ok(true)
     }),
     by("primary_topic", "primary_topic", |work, out| {
         topic_of_work(work, work.at("primary_topic"), out).map(|()| true)
@@ -182,33 +184,39 @@ static WORK: [Member; 50] = [
         write_list(venues, out, |venue, out| location(work, venue, out)).map(|()| true)
     }),
     by("best_oa_location", "best_oa_venue,primary_venue,additional_venues", |work, out| {
-        let best = match work.at("best_oa_venue").as_u64() {
-            Some(0) => work.at("primary_venue"),
-            Some(at) => work.at("additional_venues").get(at as usize - 1),
-            None => &Value::Null,
+        let best = match work.at("best_oa_venue").number() {
+            Some(0) => Some(work.at("primary_venue")),
+            Some(at) => work.list("additional_venues").nth(at as usize - 1),
+            None => None,
         };
-        location(work, best, out).map(|()| true)
+        match best {
+            Some(best) => location(work, best, out)?,
+            None => out.extend_from_slice(b"null"),
+        }
+        Ok(true)
     }),
     each("sustainable_development_goals", "sustainable_development_goals", |_, goal, out| {
         let mut made = Object::begin(out);
-        let id = goal.get("id").as_u64().map(|id| format!("https://metadata.un.org/sdg/{id}"));
+        let id = goal.get("id").number().map(|id| format!("https://metadata.un.org/sdg/{id}"));
         made.text("id", id.as_deref());
-        made.value("display_name", goal.get("name"))?;
-        made.known("score", goal.get("score"))?;
+        made.value("display_name", goal.get("name"));
+        made.known("score", goal.get("score"));
         made.end();
         Ok(())
     }),
     by("awards", "funders", awards),
     each("funders", "funders", |work, funder, out| {
-        let mut made = Object::begin(out);
-        made.reference(funder)?;
-        let found = work.referred(Entity::Funder, funder.get("id"))?;
-        made.known("ror", found.get("ids").get("ror"))?;
-        made.end();
-        Ok(())
+        work.write_fragment(funder.get("id"), out, |out| {
+            let found = work.referred(Entity::Funder, funder.get("id"))?;
+            let mut made = Object::begin(out);
+            made.reference(funder);
+            made.known("ror", found.value().get("ids").get("ror"));
+            made.end();
+            Ok(found.value().is_object())
+        })
     }),
     by("datasets", "datasets", |work, out| {
-        addresses(work.list("datasets").iter(), out)?;
+        addresses(work.list("datasets"), out)?;
         Ok(!work.at("datasets").is_null())
     }),
     of("referenced_works_count", "cites"),
@@ -218,7 +226,7 @@ static WORK: [Member; 50] = [
         Ok(true)
     }),
     by("abstract_inverted_index", "abstract", |work, out| {
-        match work.at("abstract").as_str() {
+        match work.at("abstract").escaped() {
             Some(text) => inverted_index::write(text, out),
             None => out.extend_from_slice(b"null"),
         }
@@ -255,12 +263,12 @@ static AUTHOR: [Member; 19] = [
     each("affiliations", "affiliations", |author, affiliation, out| {
         let mut made = Object::begin(out);
         write_institution(author, affiliation, made.name("institution"))?;
-        made.value("years", affiliation.get("years"))?;
+        made.value("years", affiliation.get("years"));
         made.end();
         Ok(())
     }),
     by("last_known_institutions", "last_known_institutions", |author, out| {
-        match author.at("last_known_institutions").is_array() {
+        match author.at("last_known_institutions").is_list() {
             true => write_list(author.list("last_known_institutions"), out, |known, out| {
                 write_institution(author, known, out).map(|_| ())
             })?,
@@ -334,10 +342,7 @@ static INSTITUTION: [Member; 28] = [
     known("is_super_system"),
     same("type"),
     by("type_id", "type", |institution, out| {
-        match institution.at("type").as_str() {
-            Some(code) => json::string(out, &format!("{ADDRESS}institution-types/{code}")),
-            None => out.extend_from_slice(b"null"),
-        }
+        write_address("institution-types/", institution.at("type"), out);
         Ok(true)
     }),
     by("lineage", "lineage", |institution, out| {
@@ -351,9 +356,9 @@ static INSTITUTION: [Member; 28] = [
     known("display_name_alternatives"),
     each("repositories", "repositories", |institution, repository, out| {
         let mut made = Object::begin(out);
-        made.reference(repository)?;
+        made.reference(repository);
         let found = institution.referred(Entity::Source, repository.get("id"))?;
-        add_host(institution, &mut made, &found)?;
+        add_host(institution, &mut made, found.value())?;
         made.end();
         Ok(())
     }),
@@ -368,8 +373,8 @@ static INSTITUTION: [Member; 28] = [
     each("associated_institutions", "associated_institutions", |own, other, out| {
         let mut made = Object::begin(out);
         let found = own.referred(Entity::Institution, other.get("id"))?;
-        add_institution(&mut made, other, &found)?;
-        made.value("relationship", other.get("relationship"))?;
+        add_institution(&mut made, other, found.value());
+        made.value("relationship", other.get("relationship"));
         made.end();
         Ok(())
     }),
@@ -391,12 +396,15 @@ static PUBLISHER: [Member; 18] = [
         let parent = publisher.at("parent_publisher");
         match parent.is_null() {
             true => out.extend_from_slice(b"null"),
-            false => write_reference(parent, out)?,
+            false => write_reference(parent, out),
         }
         Ok(true)
     }),
     by("lineage", "lineage", |publisher, out| addresses_of(publisher.at("lineage"), out)),
-    each("country_codes", "countries", |_, country, out| write_value(country.get("code"), out)),
+    each("country_codes", "countries", |_, country, out| {
+        out.extend_from_slice(country.get("code").json());
+        Ok(())
+    }),
     same("homepage_url"),
     same("image_url"),
     same("image_thumbnail_url"),
@@ -440,7 +448,7 @@ static TOPIC: [Member; 14] = [
     SUBFIELD_OF,
     FIELD_OF,
     DOMAIN_OF,
-    each("siblings", "siblings", |_, sibling, out| write_reference(sibling, out)),
+    each("siblings", "siblings", |_, sibling, out| ok(write_reference(sibling, out))),
     WORKS_COUNT,
     same("cited_by_count"),
     by("works_api_url", "id", |topic, out| api_url(topic, "works", "topics.id", out)),
@@ -462,8 +470,8 @@ static SUBFIELD: [Member; 13] = [
     ALTERNATIVES,
     FIELD_OF,
     DOMAIN_OF,
-    each("topics", "topics", |_, topic, out| write_reference(topic, out)),
-    each("siblings", "siblings", |_, other, out| write_node("subfields/", other, out)),
+    each("topics", "topics", |_, topic, out| ok(write_reference(topic, out))),
+    each("siblings", "siblings", |_, other, out| ok(write_node("subfields/", other, out))),
     WORKS_COUNT,
     same("cited_by_count"),
     same("updated_date"),
@@ -477,8 +485,8 @@ static FIELD: [Member; 12] = [
     by("ids", "id,ids", |own, out| node_ids(own, "fields/", out)),
     ALTERNATIVES,
     DOMAIN_OF,
-    each("subfields", "subfields", |_, child, out| write_node("subfields/", child, out)),
-    each("siblings", "siblings", |_, other, out| write_node("fields/", other, out)),
+    each("subfields", "subfields", |_, child, out| ok(write_node("subfields/", child, out))),
+    each("siblings", "siblings", |_, other, out| ok(write_node("fields/", other, out))),
     WORKS_COUNT,
     same("cited_by_count"),
     same("updated_date"),
@@ -491,16 +499,21 @@ static DOMAIN: [Member; 11] = [
     same("description"),
     by("ids", "id,ids", |own, out| node_ids(own, "domains/", out)),
     ALTERNATIVES,
-    each("fields", "fields", |_, child, out| write_node("fields/", child, out)),
-    each("siblings", "siblings", |_, other, out| write_node("domains/", other, out)),
+    each("fields", "fields", |_, child, out| ok(write_node("fields/", child, out))),
+    each("siblings", "siblings", |_, other, out| ok(write_node("domains/", other, out))),
     WORKS_COUNT,
     same("cited_by_count"),
     same("updated_date"),
     same("created_date"),
 ];
 
+/// Writing did not fail.
+fn ok((): ()) -> Result<(), ReadError> {
+    Ok(())
+}
+
 fn api_url(of: &Stored<'_>, list: &str, key: &str, out: &mut Vec<u8>) -> Result<bool, ReadError> {
-    json::string(out, &of.list_address(list, key));
+    of.write_list_address(list, key, out);
     Ok(true)
 }
 
@@ -522,9 +535,8 @@ fn begin_ids<'o>(
 }
 
 fn add_ids(of: &Stored<'_>, names: &[&'static str], ids: &mut Object<'_>) -> Result<(), ReadError> {
-    let given = of.at("ids").as_object();
     for name in names {
-        let value = given.and_then(|given| given.get(name)).unwrap_or_else(|| of.at(name));
+        let value = of.at("ids").member(name).unwrap_or_else(|| of.at(name));
         let (before, after) = match *name {
             "pmid" => ("https://pubmed.ncbi.nlm.nih.gov/", ""),
             "pmcid" => ("https://www.ncbi.nlm.nih.gov/pmc/articles/", ""),
@@ -533,22 +545,23 @@ fn add_ids(of: &Stored<'_>, names: &[&'static str], ids: &mut Object<'_>) -> Res
             }
             _ => ("", ""),
         };
-        match value.as_str() {
+        match value.text() {
             Some(text) if !before.is_empty() => {
                 ids.text(name, Some(&format!("{before}{text}{after}")));
             }
-            _ => ids.known(name, value)?,
+            _ => ids.known(name, value),
         }
     }
     Ok(())
 }
 
 fn orcid(author: &Stored<'_>) -> Option<String> {
-    author.at("orcid.id").as_str().map(|id| format!("https://orcid.org/{id}"))
+    author.at("orcid.id").text().map(|id| format!("https://orcid.org/{id}"))
 }
 
-fn node(level: &str, value: &Value<'_>, out: &mut Vec<u8>) -> Result<bool, ReadError> {
-    write_node(level, value, out).map(|()| true)
+fn node(level: &str, value: Value<'_>, out: &mut Vec<u8>) -> Result<bool, ReadError> {
+    write_node(level, value, out);
+    Ok(true)
 }
 
 /// Appends the address of a node of the taxonomy.
@@ -566,8 +579,8 @@ fn node_ids(own: &Stored<'_>, level: &str, out: &mut Vec<u8>) -> Result<bool, Re
 }
 
 /// Appends the addresses of those ids that are not null.
-fn addresses<'v, 'l: 'v>(
-    ids: impl Iterator<Item = &'v Value<'l>>,
+fn addresses<'v>(
+    ids: impl Iterator<Item = Value<'v>>,
     out: &mut Vec<u8>,
 ) -> Result<bool, ReadError> {
     write_list(ids.filter(|id| !id.is_null()), out, |id, out| {
@@ -578,40 +591,36 @@ fn addresses<'v, 'l: 'v>(
 }
 
 /// Appends the addresses of a list of references.
-fn addresses_of(references: &Value<'_>, out: &mut Vec<u8>) -> Result<bool, ReadError> {
-    addresses(elements(references).iter().map(|reference| reference.get("id")), out)
+fn addresses_of(references: Value<'_>, out: &mut Vec<u8>) -> Result<bool, ReadError> {
+    addresses(references.elements().map(|reference| reference.get("id")), out)
 }
 
 /// Appends an institution as other records show it, and tells whether the snapshot has the institution. Of others, the name
 /// is known.
 fn write_institution(
     of: &Stored<'_>,
-    given: &Value<'_>,
+    given: Value<'_>,
     out: &mut Vec<u8>,
 ) -> Result<bool, ReadError> {
     let found = of.referred(Entity::Institution, given.get("id"))?;
+    let found = found.value();
     let mut made = Object::begin(out);
-    add_institution(&mut made, given, &found)?;
-    if let Some(lineage) = found.as_object().and_then(|found| found.get("lineage")) {
+    add_institution(&mut made, given, found);
+    if let Some(lineage) = found.member("lineage") {
         addresses_of(lineage, made.name("lineage"))?;
     }
     made.end();
-    Ok(!found.is_null())
+    Ok(found.is_object())
 }
 
 /// Adds the members of an institution but its lineage.
-fn add_institution(
-    made: &mut Object<'_>,
-    given: &Value<'_>,
-    found: &Value<'_>,
-) -> Result<(), ReadError> {
-    made.reference(given)?;
+fn add_institution(made: &mut Object<'_>, given: Value<'_>, found: Value<'_>) {
+    made.reference(given);
     if !found.is_null() {
-        made.value("ror", found.get("ror"))?;
-        made.value("country_code", found.get("country").get("code"))?;
-        made.value("type", found.get("type"))?;
+        made.value("ror", found.get("ror"));
+        made.value("country_code", found.get("country").get("code"));
+        made.value("type", found.get("type"));
     }
-    Ok(())
 }
 
 /// Appends the parts of an author's longest name.
@@ -622,13 +631,13 @@ fn parsed_name(author: &Stored<'_>, out: &mut Vec<u8>) -> Result<bool, ReadError
     let given = author.at("name_parts");
     let members = ["first", "middle", "last", "suffix"];
     let follow = members.iter().all(|member| given.get(*member).is_null());
-    let name = author.at("full_name").as_str().unwrap_or_default();
+    let name = author.at("full_name").text().unwrap_or_default();
     let mut made = Object::begin(out);
-    for (member, part) in members.into_iter().zip(name_parts(name)) {
+    for (member, part) in members.into_iter().zip(name_parts(&name)) {
         let text = match follow {
             // OpenAlex writes parts in small letters without accents.
             true => fold(part),
-            false => given.get(member).as_str().unwrap_or_default().to_owned(),
+            false => given.get(member).text().unwrap_or_default().into_owned(),
         };
         made.text(member, Some(&text));
     }
@@ -639,18 +648,18 @@ fn parsed_name(author: &Stored<'_>, out: &mut Vec<u8>) -> Result<bool, ReadError
 /// Appends an author of a work, and the ORCID iD that the work prints.
 fn authorship(
     work: &Stored<'_>,
-    author: &Value<'_>,
-    printed: Option<&Value<'_>>,
+    author: Value<'_>,
+    printed: Option<Value<'_>>,
     out: &mut Vec<u8>,
 ) -> Result<(), ReadError> {
     let mut made = Object::begin(out);
-    made.value("author_position", author.get("author_position"))?;
+    made.value("author_position", author.get("author_position"));
     let mut who = Object::begin(made.name("author"));
-    who.reference(author)?;
-    who.value("orcid", author.get("orcid"))?;
+    who.reference(author);
+    who.value("orcid", author.get("orcid"));
     who.end();
     // OpenAlex shows no institution without an id.
-    let affiliations = elements(author.get("affiliations")).iter();
+    let affiliations = author.get("affiliations").elements();
     let affiliations = affiliations.filter(|affiliation| !affiliation.get("id").is_null());
     write_list(affiliations, made.name("institutions"), |affiliation, out| {
         work.write_fragment(affiliation.get("id"), out, |out| {
@@ -658,18 +667,19 @@ fn authorship(
         })
     })?;
     let countries = author.get("countries");
-    if countries.is_array() {
-        write_list(elements(countries), made.name("countries"), |country, out| {
-            write_value(country.get("code"), out)
+    if countries.is_list() {
+        write_list(countries.elements(), made.name("countries"), |country, out| {
+            out.extend_from_slice(country.get("code").json());
+            Ok(())
         })?;
     }
-    made.value("is_corresponding", author.get("is_corresponding"))?;
-    made.known("raw_author_name", author.get("raw_author_name"))?;
+    made.value("is_corresponding", author.get("is_corresponding"));
+    made.known("raw_author_name", author.get("raw_author_name"));
     if let Some(printed) = printed {
         let own = printed.get("orcid");
-        made.value("raw_orcid", if own.is_null() { author.get("orcid") } else { own })?;
+        made.value("raw_orcid", if own.is_null() { author.get("orcid") } else { own });
     }
-    made.known("raw_affiliation_strings", author.get("raw_affiliation_strings"))?;
+    made.known("raw_affiliation_strings", author.get("raw_affiliation_strings"));
     made.end();
     Ok(())
 }
@@ -681,48 +691,45 @@ fn distinct(
     member: &'static str,
     out: &mut Vec<u8>,
 ) -> Result<bool, ReadError> {
-    let listed = work.list("authors").iter().flat_map(|author| elements(author.get(list)));
-    let mut values: Vec<Option<&str>> =
-        listed.map(|element| element.get(member).as_str()).collect();
+    let listed = work.list("authors").flat_map(|author| author.get(list).elements());
+    let mut values: Vec<&[u8]> = listed.map(|element| element.get(member).json()).collect();
     values.sort_unstable();
     values.dedup();
     json::unsigned(out, values.len() as u64);
     Ok(true)
 }
 
-fn corresponding<'w>(work: &'w Stored<'_>) -> impl Iterator<Item = &'w Value<'w>> {
-    let authors = work.list("authors").iter();
-    authors.filter(|author| author.get("is_corresponding").as_bool() == Some(true))
+fn corresponding<'w>(work: &'w Stored<'_>) -> impl Iterator<Item = Value<'w>> {
+    work.list("authors").filter(|author| author.get("is_corresponding").is_true())
 }
 
 /// Appends a venue; null of none.
-fn location(work: &Stored<'_>, venue: &Value<'_>, out: &mut Vec<u8>) -> Result<(), ReadError> {
+fn location(work: &Stored<'_>, venue: Value<'_>, out: &mut Vec<u8>) -> Result<(), ReadError> {
     if !venue.is_object() {
         out.extend_from_slice(b"null");
         return Ok(());
     }
     let mut made = Object::begin(out);
     for name in ["id", "is_oa", "landing_page_url", "pdf_url"] {
-        made.value(name, venue.get(name))?;
+        made.value(name, venue.get(name));
     }
     source_of_venue(work, venue.get("source"), made.name("source"))?;
     let license = venue.get("license");
-    made.value("license", license)?;
-    let license_id = license.as_str().map(|code| format!("{ADDRESS}licenses/{code}"));
-    made.text("license_id", license_id.as_deref());
+    made.value("license", license);
+    made.address("license_id", "licenses/", license);
     for name in ["version", "is_accepted", "is_published"] {
-        made.value(name, venue.get(name))?;
+        made.value(name, venue.get(name));
     }
     // Kept of primary locations without a source.
-    made.known("raw_source_name", venue.get("raw_source_name"))?;
-    made.known("raw_type", venue.get("raw_type"))?;
+    made.known("raw_source_name", venue.get("raw_source_name"));
+    made.known("raw_type", venue.get("raw_type"));
     made.end();
     Ok(())
 }
 
 fn source_of_venue(
     work: &Stored<'_>,
-    source: &Value<'_>,
+    source: Value<'_>,
     out: &mut Vec<u8>,
 ) -> Result<(), ReadError> {
     if source.get("id").is_null() && source.get("name").is_null() {
@@ -731,29 +738,26 @@ fn source_of_venue(
     }
     work.write_fragment(source.get("id"), out, |out| {
         let found = work.referred(Entity::Source, source.get("id"))?;
+        let found = found.value();
         let mut made = Object::begin(out);
-        made.reference(source)?;
-        if let Some(found) = found.as_object() {
-            for name in ["issn_l", "issn", "is_oa", "is_in_doaj", "is_core"] {
-                if let Some(value) = found.get(name) {
-                    made.value(name, value)?;
-                }
+        made.reference(source);
+        for name in ["issn_l", "issn", "is_oa", "is_in_doaj", "is_core"] {
+            if let Some(value) = found.member(name) {
+                made.value(name, value);
             }
         }
-        let is_whole = add_host(work, &mut made, &found)?;
-        made.value("type", source.get("type"))?;
+        let is_whole = add_host(work, &mut made, found)?;
+        made.value("type", source.get("type"));
         made.end();
         Ok(is_whole)
     })
 }
 
 /// Adds the organisation behind a source, as the source's record names it; tells whether all of it is known.
-fn add_host(of: &Stored<'_>, made: &mut Object<'_>, source: &Value<'_>) -> Result<bool, ReadError> {
-    let Some(host) = source.as_object().and_then(|source| source.get("host_organization")) else {
-        return Ok(false);
-    };
+fn add_host(of: &Stored<'_>, made: &mut Object<'_>, source: Value<'_>) -> Result<bool, ReadError> {
+    let Some(host) = source.member("host_organization") else { return Ok(false) };
     made.address("host_organization", "", host);
-    made.value("host_organization_name", source.get("host_organization_name"))?;
+    made.value("host_organization_name", source.get("host_organization_name"));
     let end = made.out.len();
     let is_known = host_lineage(of, host, made.name("host_organization_lineage"))?;
     if !is_known {
@@ -763,18 +767,18 @@ fn add_host(of: &Stored<'_>, made: &mut Object<'_>, source: &Value<'_>) -> Resul
 }
 
 /// Appends a host and the publishers above it; tells whether the snapshot has the publisher. An institution stands alone.
-fn host_lineage(of: &Stored<'_>, host: &Value<'_>, out: &mut Vec<u8>) -> Result<bool, ReadError> {
-    let is_publisher = host.as_str().is_some_and(|id| id.starts_with("HX_P"));
+fn host_lineage(of: &Stored<'_>, host: Value<'_>, out: &mut Vec<u8>) -> Result<bool, ReadError> {
+    let is_publisher = host.escaped().is_some_and(|id| id.starts_with(b"HX_P"));
     if !is_publisher {
         return addresses(std::iter::once(host), out);
     }
     let found = of.referred(Entity::Publisher, host)?;
-    let lineage = found.get("lineage");
-    Ok(lineage.is_array() && addresses_of(lineage, out)?)
+    let lineage = found.value().get("lineage");
+    Ok(lineage.is_list() && addresses_of(lineage, out)?)
 }
 
 /// Appends a topic, and the nodes above it.
-fn topic(of: &Stored<'_>, given: &Value<'_>, out: &mut Vec<u8>) -> Result<(), ReadError> {
+fn topic(of: &Stored<'_>, given: Value<'_>, out: &mut Vec<u8>) -> Result<(), ReadError> {
     if given.is_null() {
         out.extend_from_slice(b"null");
         return Ok(());
@@ -783,34 +787,30 @@ fn topic(of: &Stored<'_>, given: &Value<'_>, out: &mut Vec<u8>) -> Result<(), Re
 }
 
 /// Appends a topic; tells whether the snapshot has all nodes above it.
-fn write_topic(of: &Stored<'_>, given: &Value<'_>, out: &mut Vec<u8>) -> Result<bool, ReadError> {
+fn write_topic(of: &Stored<'_>, given: Value<'_>, out: &mut Vec<u8>) -> Result<bool, ReadError> {
     let mut made = Object::begin(out);
-    made.reference(given)?;
-    made.known("count", given.get("count"))?;
+    made.reference(given);
+    made.known("count", given.get("count"));
     let is_whole = add_levels(of, &mut made, given)?;
     made.end();
     Ok(is_whole)
 }
 
 /// Adds the nodes above a topic; tells whether the domain is known.
-fn add_levels(
-    of: &Stored<'_>,
-    made: &mut Object<'_>,
-    topic: &Value<'_>,
-) -> Result<bool, ReadError> {
+fn add_levels(of: &Stored<'_>, made: &mut Object<'_>, topic: Value<'_>) -> Result<bool, ReadError> {
     let found = of.referred(Entity::Topic, topic.get("id"))?;
-    let Some(found) = found.as_object() else { return Ok(false) };
+    let found = found.value();
     for (name, level) in [("subfield", "subfields/"), ("field", "fields/"), ("domain", "domains/")]
     {
-        if let Some(parent) = found.get(name) {
-            write_node(level, parent, made.name(name))?;
+        if let Some(parent) = found.member(name) {
+            write_node(level, parent, made.name(name));
         }
     }
-    Ok(found.get("domain").is_some())
+    Ok(found.member("domain").is_some())
 }
 
 /// Appends a topic of a work, which has no count; null of none.
-fn topic_of_work(work: &Stored<'_>, given: &Value<'_>, out: &mut Vec<u8>) -> Result<(), ReadError> {
+fn topic_of_work(work: &Stored<'_>, given: Value<'_>, out: &mut Vec<u8>) -> Result<(), ReadError> {
     if given.is_null() {
         out.extend_from_slice(b"null");
         return Ok(());
@@ -822,11 +822,11 @@ fn topic_share(of: &Stored<'_>, out: &mut Vec<u8>) -> Result<bool, ReadError> {
     if of.at("topics").is_null() {
         return Ok(false);
     }
-    let shared = of.list("topics").iter().filter(|topic| !topic.get("share").is_null());
+    let shared = of.list("topics").filter(|topic| !topic.get("share").is_null());
     write_list(shared, out, |topic, out| {
         let mut made = Object::begin(out);
-        made.reference(topic)?;
-        made.value("value", topic.get("share"))?;
+        made.reference(topic);
+        made.value("value", topic.get("share"));
         add_levels(of, &mut made, topic)?;
         made.end();
         Ok(())
@@ -834,7 +834,7 @@ fn topic_share(of: &Stored<'_>, out: &mut Vec<u8>) -> Result<bool, ReadError> {
     Ok(true)
 }
 
-fn counts_of_year(_: &Stored<'_>, counts: &Value<'_>, out: &mut Vec<u8>) -> Result<(), ReadError> {
+fn counts_of_year(_: &Stored<'_>, counts: Value<'_>, out: &mut Vec<u8>) -> Result<(), ReadError> {
     let mut made = Object::begin(out);
     for (name, stored) in [
         ("year", "year"),
@@ -842,17 +842,17 @@ fn counts_of_year(_: &Stored<'_>, counts: &Value<'_>, out: &mut Vec<u8>) -> Resu
         ("oa_works_count", "oa_outputs_count"),
         ("cited_by_count", "cited_by_count"),
     ] {
-        made.value(name, counts.get(stored))?;
+        made.value(name, counts.get(stored));
     }
     made.end();
     Ok(())
 }
 
-fn role(_: &Stored<'_>, role: &Value<'_>, out: &mut Vec<u8>) -> Result<(), ReadError> {
+fn role(_: &Stored<'_>, role: Value<'_>, out: &mut Vec<u8>) -> Result<(), ReadError> {
     let mut made = Object::begin(out);
-    made.value("role", role.get("role"))?;
+    made.value("role", role.get("role"));
     made.address("id", "", role.get("id"));
-    made.value("works_count", role.get("outputs_count"))?;
+    made.value("works_count", role.get("outputs_count"));
     made.end();
     Ok(())
 }
@@ -862,13 +862,13 @@ fn keywords(work: &Stored<'_>, out: &mut Vec<u8>) -> Result<bool, ReadError> {
         return Ok(false);
     }
     // Ids are stored where the names do not give all of them.
-    let given = work.list("keyword_ids");
-    write_list(work.list("keywords").iter().enumerate(), out, |(at, name), out| {
-        let own = given.get(at).and_then(Value::as_str).map(str::to_owned);
-        let id = own.unwrap_or_else(|| keyword_id(name.as_str().unwrap_or_default()));
+    let mut given = work.list("keyword_ids");
+    write_list(work.list("keywords"), out, |name, out| {
+        let own = given.next().and_then(Value::text);
+        let id = own.unwrap_or_else(|| keyword_id(&name.text().unwrap_or_default()).into());
         let mut made = Object::begin(out);
         made.text("id", Some(&format!("{ADDRESS}keywords/{id}")));
-        made.value("display_name", name)?;
+        made.value("display_name", name);
         made.end();
         Ok(())
     })?;
@@ -879,17 +879,17 @@ fn awards(work: &Stored<'_>, out: &mut Vec<u8>) -> Result<bool, ReadError> {
     if work.at("funders").is_null() {
         return Ok(false);
     }
-    let funders = work.list("funders").iter();
+    let funders = work.list("funders");
     let awards = funders
-        .flat_map(|funder| elements(funder.get("awards")).iter().map(move |award| (funder, award)));
+        .flat_map(|funder| funder.get("awards").elements().map(move |award| (funder, award)));
     write_list(awards, out, |(funder, award), out| {
         let mut made = Object::begin(out);
         made.address("id", "", award.get("id"));
-        made.value("display_name", award.get("name"))?;
-        made.value("funder_award_id", award.get("funder_award_id"))?;
+        made.value("display_name", award.get("name"));
+        made.value("funder_award_id", award.get("funder_award_id"));
         made.address("funder_id", "", funder.get("id"));
-        made.value("funder_display_name", funder.get("name"))?;
-        made.value("doi", award.get("doi"))?;
+        made.value("funder_display_name", funder.get("name"));
+        made.value("doi", award.get("doi"));
         made.end();
         Ok(())
     })?;

@@ -23,6 +23,7 @@ mod record;
 mod small_filter;
 mod small_lists;
 mod stored;
+mod tape;
 mod values;
 
 use std::collections::hash_map::RandomState;
@@ -44,7 +45,7 @@ use crate::dialects::openalex::members::{Member, members};
 use crate::dialects::openalex::names::{LISTS, List, ROOT, SmallList};
 use crate::dialects::openalex::query::Request;
 use crate::dialects::openalex::record::{stored_members, write};
-use crate::dialects::openalex::stored::{Fragments, Stored};
+use crate::dialects::openalex::stored::{PageParts, Stored};
 use crate::record::resolve::parse as parse_identifier;
 use crate::record::single::SHARED_BYTES_MAX;
 use crate::reply::Reply;
@@ -190,8 +191,8 @@ fn render(entity: Entity, row: u32, members: &[&'static Member], call: &Call<'_>
     }
     let mut out = Vec::new();
     let parts = stored_members(entity, members);
-    let fragments = Fragments::default();
-    write(&Stored::read(snapshot, entity, row, &parts, &fragments)?, members, &mut out)?;
+    let page = PageParts::default();
+    write(&Stored::read(snapshot, entity, row, &parts, &page)?, members, &mut out)?;
     Ok(Reply::json(out))
 }
 

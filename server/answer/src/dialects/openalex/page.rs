@@ -15,7 +15,7 @@ use crate::define::{Answer, Call, Failure};
 use crate::dialects::openalex::names::{CONTINENTS, List, Reads};
 use crate::dialects::openalex::query::{Cursor, Request};
 use crate::dialects::openalex::record::{stored_members, write};
-use crate::dialects::openalex::stored::{Fragments, Stored};
+use crate::dialects::openalex::stored::{PageParts, Stored};
 use crate::dialects::openalex::values::{ADDRESS, address_of, read_json};
 use crate::list::groups::count_groups;
 use crate::list::page;
@@ -44,9 +44,12 @@ pub fn answer(list: &'static List, request: &Request, call: &Call<'_>) -> Answer
     let opening = format!("{{\"meta\":{meta},\"results\":[");
     let members = request.members.clone();
     let parts = stored_members(list.entity, &members);
-    let fragments = Fragments::default();
+    let page = PageParts::default();
     let write_row = move |snapshot: &Snapshot, row: u32, out: &mut Vec<u8>| {
-        write(&Stored::read(snapshot, list.entity, row, &parts, &fragments)?, &members, out)
+        let stored = Stored::read(snapshot, list.entity, row, &parts, &page)?;
+        write(&stored, &members, out)?;
+        stored.end();
+        Ok(())
     };
     let scores = found.scores.filter(|_| request.has_score);
     let rows =

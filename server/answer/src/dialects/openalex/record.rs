@@ -15,7 +15,7 @@ use pinakes_format::text::json;
 
 use crate::dialects::openalex::members::{Make, Member, members};
 use crate::dialects::openalex::stored::{Stored, StoredMembers};
-use crate::dialects::openalex::values::{write_address, write_list, write_value};
+use crate::dialects::openalex::values::{write_address, write_list};
 
 /// The stored members that these members need.
 pub fn stored_members(entity: Entity, selected: &[&'static Member]) -> StoredMembers {
@@ -40,14 +40,14 @@ pub fn write(stored: &Stored<'_>, members: &[&Member], out: &mut Vec<u8>) -> Res
             // A known member is left out where the record has no value; other members are null then.
             Make::Known(path) if stored.at(path).is_null() => false,
             Make::Of(path) | Make::Known(path) => {
-                write_value(stored.at(path), out)?;
+                out.extend_from_slice(stored.at(path).json());
                 true
             }
             Make::Id(path) => {
                 write_address("", stored.at(path), out);
                 true
             }
-            Make::Each(path, _) if !stored.at(path).is_array() => false,
+            Make::Each(path, _) if !stored.at(path).is_list() => false,
             Make::Each(path, write) => {
                 let each = |element, out: &mut Vec<u8>| write(stored, element, out);
                 write_list(stored.list(path), out, each)?;

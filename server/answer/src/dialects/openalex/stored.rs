@@ -2,23 +2,22 @@
 //!
 //! The dialect reads a record as a line of an export, with the members that the selection needs.
 
-use std::cell::{Ref, RefCell};
+use std::cell::{Cell, Ref, RefCell};
 use std::collections::HashMap;
 use std::mem;
-use std::rc::Rc;
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
-use pinakes_format::changes::add_all_references;
 use pinakes_format::entity::Entity;
 use pinakes_format::json::render::JsonWriter;
 use pinakes_format::query::{REFERENCES, parse_select};
 use pinakes_format::record::{Members, View};
 use pinakes_format::schema::parse_record_id;
-use pinakes_format::snapshot::Snapshot;
+use pinakes_format::snapshot::{RecordLookup, Snapshot};
 use pinakes_format::storage::ReadError;
-use serde_json_borrow::{OwnedValue, Value};
+use pinakes_format::text::json;
 
-use crate::dialects::openalex::values::{API, elements, short_id, write_address, write_list};
+use crate::dialects::openalex::tape::{Elements, Tape, Value};
+use crate::dialects::openalex::values::{ADDRESS, API, short_id, write_list};
 use crate::record::references::NotedReferences;
 
 /// The members of records that others show of them.
@@ -49,18 +48,28 @@ type ReferredRow = ((Entity, u64), u32);
 /// A record as it is stored, and the snapshot with the records it refers to.
 pub struct Stored<'s> {
     snapshot: &'s Snapshot,
+    entity: Entity,
     /// The record as a line of an export.
-    line: OwnedValue,
-    /// The rows of records that were referred to, ascending.
+    line: Tape,
+    /// The member of the line that was found last.
+    last: Cell<u32>,
+    /// The ids of the records that the record cites; `None` if they are not read.
+    references: Option<Vec<u64>>,
+    /// The rows of records that were referred to.
     rows: RefCell<Vec<ReferredRow>>,
-    /// Members of records that this one refers to, by id.
-    referred: RefCell<HashMap<String, Rc<OwnedValue>>>,
-    fragments: &'s Fragments,
+    page: &'s PageParts,
 }
 
-/// Records as others show them, as text by id: the records of a page refer to the same sources, topics and institutions.
+/// Texts and values that the records of a page share, because they name the same sources, topics and institutions.
 #[derive(Default)]
-pub struct Fragments(RefCell<HashMap<String, Box<[u8]>>>);
+pub struct PageParts {
+    /// Records as others show them, as text by id.
+    fragments: RefCell<HashMap<Vec<u8>, Box<[u8]>>>,
+    /// Members of records that others show; null of a record that the snapshot does not have.
+    referred: RefCell<HashMap<(Entity, u64), Arc<Tape>>>,
+    /// The memory of a record that is written.
+    spare: RefCell<(Tape, Vec<ReferredRow>)>,
+}
 
 /// The members that the dialect reads of the records of a list.
 pub enum StoredMembers {
@@ -96,11 +105,13 @@ impl<'s> Stored<'s> {
         entity: Entity,
         row: u32,
         parts: &StoredMembers,
-        fragments: &'s Fragments,
+        page: &'s PageParts,
     ) -> Result<Stored<'s>, ReadError> {
-        let noted = NotedRows::new(snapshot);
+        let (mut spare, rows) = page.spare.take();
+        let noted = NotedRows::new(snapshot, rows);
         let store = noted.store();
         let mut writer = JsonWriter::for_export(&store);
+        writer.out = spare.take_memory();
         let mut has_references = entity == Entity::Output;
         match parts {
             StoredMembers::All => snapshot.render(entity, row, &mut writer)?,
@@ -112,121 +123,118 @@ impl<'s> Stored<'s> {
                 }
             }
         }
-        if has_references {
-            snapshot.or_noted(add_all_references(snapshot, entity, row, &mut writer.out))?;
-        }
-        let (line, rows) = (read_line(writer.out)?, RefCell::new(noted.take_rows()));
-        Ok(Stored { snapshot, line, rows, referred: RefCell::default(), fragments })
+        let references = match has_references {
+            true => snapshot.or_noted(RecordLookup::references(snapshot, entity, row).map(Some))?,
+            false => None,
+        };
+        let line = Tape::read(writer.out, spare)?;
+        let (last, rows) = (Cell::default(), RefCell::new(noted.take_rows()));
+        Ok(Stored { snapshot, entity, line, last, references, rows, page })
+    }
+
+    /// Gives the memory of the record to the next one.
+    pub fn end(self) {
+        let mut rows = self.rows.into_inner();
+        rows.clear();
+        self.page.spare.replace((self.line, rows));
     }
 
     /// The value at a dotted path of the line.
-    pub fn at(&self, path: &'static str) -> &Value<'_> {
-        path.split('.').fold(self.line.get_value(), |value, name| value.get(name))
+    pub fn at(&self, path: &'static str) -> Value<'_> {
+        let (first, rest) = path.split_once('.').unwrap_or((path, ""));
+        let found = self.line.value().get_next(first, &self.last);
+        rest.split('.').filter(|name| !name.is_empty()).fold(found, Value::get)
     }
 
     /// The elements of a list; none where the list is not known.
-    pub fn list(&self, path: &'static str) -> &[Value<'_>] {
-        elements(self.at(path))
+    pub fn list(&self, path: &'static str) -> Elements<'_> {
+        self.at(path).elements()
     }
 
-    /// The record's id without the prefix of the interface.
-    pub fn short_id(&self) -> String {
-        match self.at("id") {
-            Value::Str(id) => short_id(id).to_owned(),
-            id => id.to_string(),
-        }
+    /// Appends the address of a list of records that name this one, as OpenAlex writes it.
+    pub fn write_list_address(&self, list: &str, key: &str, out: &mut Vec<u8>) {
+        let id = self.at("id");
+        let id = id.text().unwrap_or_else(|| String::from_utf8_lossy(id.json()));
+        json::string(out, &format!("{API}/{list}?filter={key}:{}", short_id(&id)));
     }
 
-    /// The address of a list of records that name this one, as OpenAlex writes it.
-    pub fn list_address(&self, list: &str, key: &str) -> String {
-        format!("{API}/{list}?filter={key}:{}", self.short_id())
-    }
-
-    /// Appends the ids of the records that the record refers to.
+    /// Appends the ids of the records that the record cites.
     pub fn write_references(&self, out: &mut Vec<u8>) -> Result<(), ReadError> {
-        let ids = self.at(REFERENCES);
-        if ids.is_null() {
+        let Some(ids) = &self.references else {
             out.extend_from_slice(b"null");
             return Ok(());
-        }
-        write_list(elements(ids), out, |id, out| {
-            write_address("", id, out);
+        };
+        let letter = self.entity.facts().letter;
+        write_list(ids, out, |id, out| {
+            out.push(b'"');
+            out.extend_from_slice(ADDRESS.as_bytes());
+            out.extend(letter);
+            json::unsigned(out, *id);
+            out.push(b'"');
             Ok(())
         })
     }
 
     /// The members of a record that others show; null of a record that the snapshot does not have.
-    pub fn referred(&self, entity: Entity, id: &Value<'_>) -> Result<Rc<OwnedValue>, ReadError> {
-        let text = id.as_str().unwrap_or_default();
-        if let Some(known) = self.referred.borrow().get(text) {
-            return Ok(Rc::clone(known));
+    pub fn referred(&self, entity: Entity, id: Value<'_>) -> Result<Arc<Tape>, ReadError> {
+        let text = id.escaped().and_then(|id| std::str::from_utf8(id).ok());
+        let named = text.and_then(parse_record_id).filter(|(of, _)| *of == entity);
+        let Some(named) = named else { return Ok(Arc::default()) };
+        if let Some(known) = self.page.referred.borrow().get(&named) {
+            return Ok(Arc::clone(known));
         }
-        let found = match self.snapshot.or_noted(self.look_up(entity, text))? {
-            Some(found) => Rc::new(found),
-            None => Rc::new(read_line(b"null".to_vec())?),
-        };
-        self.referred.borrow_mut().insert(text.to_owned(), Rc::clone(&found));
+        let found = Arc::new(self.snapshot.or_noted(self.look_up(named))?);
+        if self.is_whole() {
+            self.page.referred.borrow_mut().insert(named, Arc::clone(&found));
+        }
         Ok(found)
     }
 
-    fn look_up(&self, entity: Entity, text: &str) -> Result<Option<OwnedValue>, ReadError> {
-        let (Some((of, id)), Some(members)) = (parse_record_id(text), SELECTIONS.get(&entity))
-        else {
-            return Ok(None);
-        };
-        if of != entity {
-            return Ok(None);
-        }
-        let known = {
-            let rows = self.rows.borrow();
-            let at = rows.binary_search_by_key(&(entity, id), |(of, _)| *of);
-            at.ok().and_then(|at| rows.get(at)).map(|(_, row)| *row)
-        };
+    /// Whether nothing that was read is absent. Later pieces of a page must not show what an attempt went on without.
+    fn is_whole(&self) -> bool {
+        !self.snapshot.is_lacking()
+    }
+
+    fn look_up(&self, (entity, id): (Entity, u64)) -> Result<Tape, ReadError> {
+        let Some(members) = SELECTIONS.get(&entity) else { return Ok(Tape::default()) };
+        let known = self.rows.borrow().iter().find(|(named, _)| *named == (entity, id)).copied();
         let found = match known {
-            Some(row) => Some(row),
+            Some((_, row)) => Some(row),
             None => self.snapshot.find_merged(entity, id)?.1,
         };
-        let Some(row) = found else { return Ok(None) };
-        let noted = NotedRows::new(self.snapshot);
+        let Some(row) = found else { return Ok(Tape::default()) };
+        let noted = NotedRows::new(self.snapshot, self.rows.take());
         let store = noted.store();
         let mut writer = members.writer(&store);
-        members.render(row, &mut writer)?;
-        let found = read_line(writer.out)?;
-        let mut rows = self.rows.borrow_mut();
-        rows.extend(noted.take_rows());
-        rows.sort_unstable();
-        rows.dedup();
-        Ok(Some(found))
+        let rendered = members.render(row, &mut writer);
+        let text = mem::take(&mut writer.out);
+        self.rows.replace(noted.take_rows());
+        rendered?;
+        Tape::read(text, Tape::default())
     }
 
     /// Appends a record that this one refers to as `write` writes it, or as an earlier call wrote it. A fragment is kept if
     /// `write` says that it is whole.
     pub fn write_fragment(
         &self,
-        id: &Value<'_>,
+        id: Value<'_>,
         out: &mut Vec<u8>,
         write: impl FnOnce(&mut Vec<u8>) -> Result<bool, ReadError>,
     ) -> Result<(), ReadError> {
-        let id = id.as_str().unwrap_or_default();
-        let known = Ref::filter_map(self.fragments.0.borrow(), |texts| texts.get(id));
+        let id = id.json();
+        let fragments = &self.page.fragments;
+        let known = Ref::filter_map(fragments.borrow(), |texts| texts.get(id));
         if let Ok(known) = known {
             out.extend_from_slice(&known);
             return Ok(());
         }
         drop(known);
         let from = out.len();
-        if write(out)? {
-            self.fragments.0.borrow_mut().insert(id.to_owned(), out[from..].into());
+        if write(out)? && self.is_whole() {
+            fragments.borrow_mut().insert(id.to_owned(), out[from..].into());
         }
         Ok(())
     }
-}
-
-/// Reads the text of a record; null of a record that is noted as absent.
-fn read_line(text: Vec<u8>) -> Result<OwnedValue, ReadError> {
-    let damaged = || ReadError::corrupt("records", "a record is not JSON");
-    let text = String::from_utf8(text).map_err(|_| damaged())?;
-    OwnedValue::from_string(text).map_err(|_| damaged())
 }
 
 /// The rows of the records that a record refers to. On a mirror, records whose members others show are fetched together with
@@ -237,8 +245,8 @@ struct NotedRows<'s> {
 }
 
 impl<'s> NotedRows<'s> {
-    fn new(snapshot: &'s Snapshot) -> NotedRows<'s> {
-        NotedRows { snapshot, rows: Mutex::default() }
+    fn new(snapshot: &'s Snapshot, rows: Vec<ReferredRow>) -> NotedRows<'s> {
+        NotedRows { snapshot, rows: Mutex::new(rows) }
     }
 
     /// The store of a writer whose references are noted.
@@ -247,17 +255,13 @@ impl<'s> NotedRows<'s> {
         NotedReferences { snapshot: self.snapshot, note }
     }
 
-    /// The rows, ascending, without duplicates.
     fn take_rows(&self) -> Vec<ReferredRow> {
-        let mut rows = mem::take(&mut *self.rows.lock().unwrap_or_else(PoisonError::into_inner));
-        rows.sort_unstable();
-        rows.dedup();
-        rows
+        mem::take(&mut *self.rows.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn note(&self, entity: Entity, row: u32, id: u64) {
-        if !self.snapshot.has_visible_row(entity, row)
-            || !REFERRED.iter().any(|(referred, _)| *referred == entity)
+        if !REFERRED.iter().any(|(referred, _)| *referred == entity)
+            || !self.snapshot.has_visible_row(entity, row)
         {
             return;
         }

@@ -3,7 +3,8 @@
 use pinakes_format::storage::ReadError;
 use pinakes_format::text::json;
 use serde::de::DeserializeOwned;
-use serde_json_borrow::Value;
+
+use crate::dialects::openalex::tape::Value;
 
 /// The address of OpenAlex's interface.
 pub const API: &str = "https://api.openalex.org";
@@ -20,44 +21,16 @@ pub fn address_of(id: &str) -> String {
 }
 
 /// Appends the address of an id below a path, and of null null.
-pub fn write_address(path: &str, id: &Value<'_>, out: &mut Vec<u8>) {
+pub fn write_address(path: &str, id: Value<'_>, out: &mut Vec<u8>) {
     if id.is_null() {
         return out.extend_from_slice(b"null");
     }
     out.push(b'"');
     out.extend_from_slice(ADDRESS.as_bytes());
     out.extend_from_slice(path.as_bytes());
-    match id.as_str().map(short_id) {
-        Some(id) if id.bytes().all(|byte| byte.is_ascii_alphanumeric()) => {
-            out.extend_from_slice(id.as_bytes());
-        }
-        // Ids of awards are texts of the dump.
-        Some(id) => {
-            let from = out.len();
-            json::string(out, id);
-            // Without the quotes around it.
-            out.pop();
-            out.remove(from);
-        }
-        None => json::unsigned(out, id.as_u64().unwrap_or_default()),
-    }
+    let id = id.escaped().unwrap_or(id.json());
+    out.extend_from_slice(id.strip_prefix(b"HX_").unwrap_or(id));
     out.push(b'"');
-}
-
-/// Appends a value.
-pub fn write_value(value: &Value<'_>, out: &mut Vec<u8>) -> Result<(), ReadError> {
-    // Most values are texts or null.
-    match value {
-        Value::Null => out.extend_from_slice(b"null"),
-        Value::Str(text) => json::string(out, text),
-        value => return write_other(value, out),
-    }
-    Ok(())
-}
-
-fn write_other(value: &Value<'_>, out: &mut Vec<u8>) -> Result<(), ReadError> {
-    let written = serde_json::to_writer(out, value);
-    written.map_err(|_| ReadError::Internal("a value cannot be written"))
 }
 
 /// Appends a list of what `write` appends of each element.
@@ -75,11 +48,6 @@ pub fn write_list<T>(
     }
     out.push(b']');
     Ok(())
-}
-
-/// The elements of a list; none of another value.
-pub fn elements<'v, 'l>(list: &'v Value<'l>) -> &'v [Value<'l>] {
-    list.as_array().unwrap_or_default()
 }
 
 /// An object that is being written.
@@ -108,13 +76,15 @@ impl<'o> Object<'o> {
     }
 
     /// Appends a member.
-    pub fn value(&mut self, name: &'static str, value: &Value<'_>) -> Result<(), ReadError> {
-        write_value(value, self.name(name))
+    pub fn value(&mut self, name: &'static str, value: Value<'_>) {
+        self.name(name).extend_from_slice(value.json());
     }
 
     /// Appends a member that is left out where it is null.
-    pub fn known(&mut self, name: &'static str, value: &Value<'_>) -> Result<(), ReadError> {
-        if value.is_null() { Ok(()) } else { self.value(name, value) }
+    pub fn known(&mut self, name: &'static str, value: Value<'_>) {
+        if !value.is_null() {
+            self.value(name, value);
+        }
     }
 
     /// Appends a text, or null.
@@ -127,36 +97,33 @@ impl<'o> Object<'o> {
     }
 
     /// Appends the address of an id below a path.
-    pub fn address(&mut self, name: &'static str, path: &str, id: &Value<'_>) {
+    pub fn address(&mut self, name: &'static str, path: &str, id: Value<'_>) {
         write_address(path, id, self.name(name));
     }
 
     /// Appends the members of a reference of OpenAlex: id and display name.
-    pub fn reference(&mut self, value: &Value<'_>) -> Result<(), ReadError> {
+    pub fn reference(&mut self, value: Value<'_>) {
         self.address("id", "", value.get("id"));
-        self.value("display_name", value.get("name"))
+        self.value("display_name", value.get("name"));
     }
 }
 
 /// Appends a reference.
-pub fn write_reference(value: &Value<'_>, out: &mut Vec<u8>) -> Result<(), ReadError> {
+pub fn write_reference(value: Value<'_>, out: &mut Vec<u8>) {
     let mut object = Object::begin(out);
-    object.reference(value)?;
+    object.reference(value);
     object.end();
-    Ok(())
 }
 
 /// Appends a reference to a node of the taxonomy, whose ids are numbers.
-pub fn write_node(level: &str, value: &Value<'_>, out: &mut Vec<u8>) -> Result<(), ReadError> {
+pub fn write_node(level: &str, value: Value<'_>, out: &mut Vec<u8>) {
     if value.is_null() {
-        out.extend_from_slice(b"null");
-        return Ok(());
+        return out.extend_from_slice(b"null");
     }
     let mut object = Object::begin(out);
     object.address("id", level, value.get("id"));
-    object.value("display_name", value.get("name"))?;
+    object.value("display_name", value.get("name"));
     object.end();
-    Ok(())
 }
 
 /// Reads the text of a record.
