@@ -46,8 +46,8 @@ pub use crate::query::parse::{
     CLAUSES_MAX, EXPRESSIONS_MAX, Expression, GROUP_KEYS_MAX, GROUPS_MAX, Grouping, Operand,
     PAGE_SIZE_DEFAULT, PAGE_SIZES, ParamError, Query, REFERENCES, RELEVANCE, ResultKind,
     SAMPLE_RECORDS_MAX, SEARCH_BYTES_MAX, SORT_KEYS_MAX, STATISTICS_KEYS_MAX, Sample, Search,
-    SearchedIdentifier, SortKey, StatisticsKeys, SyntaxError, member_names, nearest, parse_select,
-    search_hint, split_filter,
+    SearchedIdentifier, SortKey, StatisticsKeys, SyntaxError, ValueSort, member_names, nearest,
+    parse_select, search_hint, split_filter,
 };
 pub use crate::query::rows::{Deadline, QueryError};
 pub(crate) use crate::query::rows::{is_long, rows_of_words};

@@ -84,7 +84,7 @@ struct List {
     keys: Vec<Key>,
     ids: Vec<String>,
     atoms: Vec<Vec<Vec<Atom>>>,
-    ranks: Vec<Vec<Option<u32>>>,
+    ranks: Vec<Vec<Option<order::Ranks>>>,
 }
 
 impl<'l> Lists<'l> {
@@ -125,9 +125,22 @@ impl<'l> Lists<'l> {
     ///
     /// If the server must reply 400.
     pub fn answer(&self, route: &str, raw_query: &str) -> Result<Answer, Refused> {
+        self.answer_in(false, route, raw_query)
+    }
+
+    /// As [`Lists::answer`], with the sorts of OpenAlex's dialect.
+    ///
+    /// # Errors
+    ///
+    /// If the server must reply 400.
+    pub fn answer_in_dialect(&self, route: &str, raw_query: &str) -> Result<Answer, Refused> {
+        self.answer_in(true, route, raw_query)
+    }
+
+    fn answer_in(&self, is_dialect: bool, route: &str, raw_query: &str) -> Result<Answer, Refused> {
         let list = self.lists.get(route).ok_or(Refused("no such list"))?;
         let parameters = parameters::parse(raw_query)?;
-        let rows = self.rows_in_order(route, list, &parameters)?;
+        let rows = self.rows_in_order(route, list, &parameters, is_dialect)?;
         let first = (parameters.page - 1) * parameters.per_page;
         let on_page = rows.iter().skip(first as usize).take(parameters.per_page as usize);
         Ok(Answer { count: rows.len(), ids: on_page.map(|row| list.ids[*row].clone()).collect() })
@@ -140,7 +153,7 @@ impl<'l> Lists<'l> {
     /// If the server must reply 400.
     pub fn all(&self, route: &str, raw_query: &str) -> Result<Vec<String>, Refused> {
         let list = self.lists.get(route).ok_or(Refused("no such list"))?;
-        let rows = self.rows_in_order(route, list, &parameters::parse(raw_query)?)?;
+        let rows = self.rows_in_order(route, list, &parameters::parse(raw_query)?, false)?;
         Ok(rows.into_iter().map(|row| list.ids[row].clone()).collect())
     }
 
@@ -150,9 +163,10 @@ impl<'l> Lists<'l> {
         route: &str,
         list: &List,
         parameters: &Parameters,
+        is_dialect: bool,
     ) -> Result<Vec<usize>, Refused> {
         let sort = match &parameters.sort {
-            Some(sort) => order::parse(sort, &list.keys)?,
+            Some(sort) => order::parse(sort, &list.keys, is_dialect)?,
             None => Vec::new(),
         };
         let (mut rows, by_relevance) = self.matching(route, list, parameters)?;
@@ -265,11 +279,11 @@ impl List {
                 }
                 _ => values.iter().map(|values| atoms(key, values)).collect(),
             });
-            let first_value = |values: &Vec<&Value>| {
-                values.first().and_then(|value| order::sort_value(key, value))
+            let sort_values = |values: &Vec<&Value>| -> Vec<order::SortValue> {
+                values.iter().filter_map(|value| order::sort_value(key, value)).collect()
             };
-            all_ranks.push(match key.is_sort {
-                true => order::ranks(&values.iter().map(first_value).collect::<Vec<_>>()),
+            all_ranks.push(match key.is_sort || key.is_dialect_sort {
+                true => order::ranks(&values.iter().map(sort_values).collect::<Vec<_>>()),
                 false => Vec::new(),
             });
         }

@@ -158,6 +158,40 @@ fn values_of_some_dumps_and_values_without_an_index_filter() {
 }
 
 #[test]
+fn values_without_an_order_sort() {
+    let (_snapshots, server) = serve();
+    let mut connection = server.connect();
+    for (sort, expected) in [
+        ("concepts_count:desc", ["W1", "W2", "W3"]),
+        ("concepts_count", ["W2", "W1", "W3"]),
+        ("authors_count:asc,display_name:desc", ["W2", "W1", "W3"]),
+        ("topics_count:desc,display_name", ["W1", "W3", "W2"]),
+        ("sustainable_development_goals.score:desc", ["W1", "W2", "W3"]),
+    ] {
+        let target = format!("/openalex/works?sort={sort}&select=id");
+        assert_eq!(ids(&mut connection, &target), expected, "{target}");
+    }
+    let pages = (1..=3).flat_map(|page| {
+        ids(
+            &mut connection,
+            &format!("/openalex/works?sort=authors_count:desc&per_page=1&page={page}"),
+        )
+    });
+    assert!(pages.eq(["W1", "W2", "W3"]));
+    // The interface has no such sort, and so has no sort of two such keys, or of a sample.
+    for target in [
+        "/outputs?sort=authors.count",
+        "/openalex/works?sort=authors_count,topics_count",
+        "/openalex/works?sort=authors_count:desc,authors_count",
+        "/openalex/works?sort=authors_count&sample=2",
+        "/openalex/works?sort=authors_count,relevance_score:desc&search=one",
+    ] {
+        assert_eq!(server.connect().get(target).status, 400, "{target}");
+    }
+    server.end(&[]);
+}
+
+#[test]
 fn texts_numbers_and_records_themselves_group() {
     let (_snapshots, server) = serve();
     let mut connection = server.connect();
@@ -239,6 +273,12 @@ fn a_filter_without_an_index_is_refused_where_too_many_records_would_be_read() {
     let reason = "is in no index, so the 1000 records that the rest of `filter` leaves would be read; narrow them to \
                   at most 333";
     assert!(refused.text().contains(reason), "{}", refused.text());
+    let refused = server.connect().get("/openalex/works?sort=authors_count:desc");
+    assert_eq!(refused.status, 400, "{}", refused.text());
+    let reason = "is in no order, so the 1000 records of the list would be read; narrow `filter` to at most 333";
+    assert!(refused.text().contains(reason), "{}", refused.text());
+    let kept = "/openalex/works?filter=type:book&sort=authors_count:desc&select=id&per_page=200";
+    assert_eq!(ids(&mut server.connect(), kept).len(), 10);
     server.end(&[]);
     let server = Server::serve(&snapshots);
     let mut connection = server.connect();

@@ -98,15 +98,20 @@ fn compare(inputs: &[PathBuf], queries: usize, seed: u64) {
         let expressions = generator.expressions(&mut rng, &mut coverage);
         let Some(dialect) = translated(&expressions, &filters, &mut rng) else { continue };
         let (mut own, mut theirs) = (String::new(), String::new());
+        let in_dialect = lists.keys(generator.route).iter().filter(|key| key.is_dialect_sort);
+        let in_dialect: Vec<&str> = in_dialect.map(|key| key.name).collect();
         if !generator.sorts.is_empty() && chance(&mut rng, 50) {
-            let key = *pick(&mut rng, &generator.sorts);
+            let key = match !in_dialect.is_empty() && chance(&mut rng, 40) {
+                true => *pick(&mut rng, &in_dialect),
+                false => *pick(&mut rng, &generator.sorts),
+            };
             let Some(sort) = sorts.get(key) else { continue };
             let direction = *pick(&mut rng, &[":asc", ":desc", ""]);
             own = format!("&sort={key}{direction}");
             theirs = format!("&sort={}{direction}", pick(&mut rng, sort));
         }
         let query = format!("filter={}{own}&per_page=10", percent_encode(&mut rng, &expressions));
-        let expected = lists.answer(generator.route, &query).ok().map(|answer| {
+        let expected = lists.answer_in_dialect(generator.route, &query).ok().map(|answer| {
             let ids = answer.ids.iter().map(|id| id.replace("HX_", ""));
             (answer.count, ids.collect::<Vec<String>>())
         });

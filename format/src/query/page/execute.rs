@@ -111,6 +111,10 @@ impl Query {
             let (count, rows) =
                 self.sample_page(sample, &matches, &keys, part, snapshot, deadline)?;
             (count, rows, "drawn at random")
+        } else if let Some(by) = self.by_values {
+            let set = &self.matching_set(&matches, snapshot, deadline)?.set.rows;
+            let rows = self.rows_by_values(by, set, part, snapshot, deadline)?;
+            (set.count(), rows, "read from the records")
         } else if is_row_order(&keys) {
             let (count, rows) = self.page_in_row_order(&matches, snapshot, deadline)?;
             (count, rows, "in row order")

@@ -8,6 +8,7 @@ pub(super) mod row_cursor;
 pub(super) mod scan;
 pub(super) mod set_key;
 pub(super) mod sorted_page;
+pub(super) mod value_sort;
 pub(super) mod walk;
 
 pub use crate::query::page::execute::{QueryPlan, RowPage};

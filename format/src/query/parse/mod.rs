@@ -28,5 +28,5 @@ pub use crate::query::parse::query::{
 pub use crate::query::parse::sample::{SAMPLE_RECORDS_MAX, Sample};
 pub use crate::query::parse::search::{CLAUSES_MAX, SEARCH_BYTES_MAX, Search, SyntaxError};
 pub use crate::query::parse::select::{member_names, parse_select};
-pub use crate::query::parse::sort::{RELEVANCE, SORT_KEYS_MAX, SortKey};
+pub use crate::query::parse::sort::{RELEVANCE, SORT_KEYS_MAX, SortKey, ValueSort};
 pub use crate::query::parse::statistics_keys::{STATISTICS_KEYS_MAX, StatisticsKeys};

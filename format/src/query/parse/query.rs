@@ -14,7 +14,7 @@ use crate::query::parse::operand::Operand;
 use crate::query::parse::sample::Sample;
 use crate::query::parse::search::{Search, SyntaxError};
 use crate::query::parse::select::parse_select;
-use crate::query::parse::sort::{SortKey, parse_sort};
+use crate::query::parse::sort::{SortKey, ValueSort, parse_sort};
 use crate::query::parse::statistics_keys::StatisticsKeys;
 use crate::record::{LegacyEntity, Members, View};
 use crate::schema::{Direction, Index, Keys, keys_of, keys_of_legacy, keys_of_openalex};
@@ -40,6 +40,8 @@ pub struct Query {
     pub sort: Vec<SortKey>,
     /// The number of sort keys before relevance; `None` for a sort that does not name relevance.
     pub relevance: Option<usize>,
+    /// A sort key whose values are read from the records.
+    pub by_values: Option<ValueSort>,
     /// Page number, from 1.
     pub page: NonZeroU32,
     /// Records a page.
@@ -76,6 +78,7 @@ impl Query {
             filter: Vec::new(),
             sort: Vec::new(),
             relevance: None,
+            by_values: None,
             page: NonZeroU32::MIN,
             per_page: PAGE_SIZE_DEFAULT,
             result_kind: ResultKind::List,
@@ -220,7 +223,8 @@ impl Query {
 
     /// Whether the list is ordered by relevance, and by no other key.
     pub fn is_by_relevance(&self) -> bool {
-        self.sort.is_empty() && self.sample.is_none() && self.search().is_some()
+        let is_sorted = !self.sort.is_empty() || self.by_values.is_some();
+        !is_sorted && self.sample.is_none() && self.search().is_some()
     }
 
     /// Whether the records of the list have scores: relevance is its order, or one of its sort keys.
@@ -263,6 +267,7 @@ impl Query {
         }
         let parsed = parse_sort(self.keys, text)?;
         (self.sort, self.relevance) = (parsed.keys, parsed.relevance);
+        self.by_values = parsed.by_values;
         Ok(())
     }
 

@@ -16,6 +16,7 @@ pub(in crate::query) struct ParsedSort {
     pub keys: Vec<SortKey>,
     /// The number of keys before relevance; `None` without relevance.
     pub relevance: Option<usize>,
+    pub by_values: Option<ValueSort>,
 }
 
 /// A key to sort by.
@@ -27,6 +28,19 @@ pub struct SortKey {
     pub order: usize,
     /// Whether the greatest value comes first. Records without a value come last either way.
     pub is_descending: bool,
+}
+
+/// A key to sort by whose values no order holds.
+#[derive(Clone, Copy, Debug)]
+pub struct ValueSort {
+    /// The key, which filters by an index or by the records.
+    pub key: &'static Key,
+    /// The number of its values' end among the ends of the keys.
+    pub end: usize,
+    /// As that of a [`SortKey`].
+    pub is_descending: bool,
+    /// The number of the other keys before.
+    pub place: usize,
 }
 
 pub(in crate::query) fn parse_sort(
@@ -45,6 +59,19 @@ pub(in crate::query) fn parse_sort(
             }
             continue;
         }
+        if let Some((key, end, is_descending)) = parse_value_key(keys, text) {
+            let place = sort.keys.len();
+            match sort.by_values.replace(ValueSort { key, end, is_descending, place }) {
+                Some(earlier) if earlier.end == end => errors.push(twice(text)),
+                Some(earlier) => {
+                    let name = earlier.key.name;
+                    let reason = format!("is in no order, as `{name}` is not; name one of both");
+                    errors.push(ParamError::new(text, reason));
+                }
+                None => {}
+            }
+            continue;
+        }
         match parse_sort_key(keys, text) {
             Ok(key) if sort.keys.iter().any(|known| known.order == key.order) => {
                 errors.push(twice(text));
@@ -56,7 +83,20 @@ pub(in crate::query) fn parse_sort(
     if text.split(',').count() > SORT_KEYS_MAX {
         errors.push(ParamError::new(text, format!("sorts by more than {SORT_KEYS_MAX} keys")));
     }
+    if let (Some(by), Some(_)) = (&sort.by_values, sort.relevance) {
+        let reason =
+            format!("does not go with `{RELEVANCE}`, as no order has it; name one of both");
+        errors.push(ParamError::new(by.key.name, reason));
+    }
     if errors.is_empty() { Ok(sort) } else { Err(errors) }
+}
+
+/// A key whose values no order holds, the end of the values, and whether the sort descends.
+fn parse_value_key(keys: &'static Keys, text: &str) -> Option<(&'static Key, usize, bool)> {
+    let (name, is_descending) = parse_direction(text).ok()?;
+    let (_, end) = *keys.value_sorts.iter().find(|(known, _)| *known == name)?;
+    let (key, _) = keys.filter(name)?;
+    Some((key, end, is_descending))
 }
 
 fn is_relevance(text: &str) -> bool {

@@ -17,7 +17,7 @@ pub(super) struct Line {
     /// Whether integers also have posting lists: worth their bytes where filters ask for single values
     /// that many records share.
     pub is_listed: bool,
-    /// Whether integers have posting lists alone, and no order: worth their bytes for few different values that nothing is
+    /// Whether integers have posting lists alone, and no order: worth their bytes for few different values that little is
     /// sorted by.
     pub is_unordered: bool,
 }
@@ -90,7 +90,8 @@ const fn f(name: &'static str) -> Line {
     }
 }
 
-/// A key that filters and sorts.
+/// A key that filters and sorts: by an order, or in OpenAlex's dialect by values that are read from the records, if the line says
+/// that no order is built.
 const fn fs(name: &'static str) -> Line {
     Line { sort: true, ..f(name) }
 }
@@ -266,7 +267,7 @@ const OUTPUTS: &[Line] = &[
     f("best_oa_venue.is_oa"),
     f("best_oa_venue.is_accepted"),
     f("best_oa_venue.is_published"),
-    f("authors.count").unordered(),
+    fs("authors.count").unordered(),
     f("authors.id"),
     f("authors.orcid"),
     f("authors.raw_orcid"),
@@ -277,22 +278,22 @@ const OUTPUTS: &[Line] = &[
     f("authors.affiliations.id"),
     f("authors.affiliations.name"),
     f("authors.affiliations.name.search").words("authors.affiliations.name"),
-    f("authors.affiliations.count").unordered(),
+    fs("authors.affiliations.count").unordered(),
     f("authors.raw_affiliation_strings").scanned(),
     f("authors.countries.code"),
-    f("authors.countries.count").unordered(),
+    fs("authors.countries.count").unordered(),
     f("corresponding_authors.id").read("authors.id"),
     f("corresponding_institutions.id"),
     f("institution_assertions.id"),
     f("primary_topic.id"),
     f("topics.id"),
-    f("topics.count").unordered(),
-    f("concepts_count").scanned(),
+    fs("topics.count").unordered(),
+    fs("concepts_count").scanned(),
     f("primary_topic.subfield.id"),
     f("primary_topic.field.id"),
     f("primary_topic.domain.id"),
     f("sustainable_development_goals.id"),
-    f("sustainable_development_goals.score").scanned(),
+    fs("sustainable_development_goals.score").scanned(),
     f("funders.id"),
     f("funders.awards.id").identifier(),
     f("funders.awards.funder_award_id").identifier(),
@@ -313,8 +314,8 @@ const OUTPUTS: &[Line] = &[
     fs("apc_paid.value_usd"),
     f("apc_paid.currency"),
     f("apc_paid.provenance"),
-    f("apc_list.value").unordered(),
-    f("apc_list.value_usd").unordered(),
+    fs("apc_list.value").unordered(),
+    fs("apc_list.value_usd").unordered(),
     f("apc_list.currency"),
     f("apc_list.provenance"),
     f("datasets").identifier(),
@@ -379,7 +380,7 @@ const SOURCES: &[Line] = &[
     f("is_core"),
     f("country.code"),
     f("concepts.id").at("concepts"),
-    f("apc_prices.price"),
+    fs("apc_prices.price"),
     f("apc_prices.currency"),
     f("societies.organization"),
     f("ids.mag").identifier(),

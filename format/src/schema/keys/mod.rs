@@ -373,6 +373,9 @@ pub struct Keys {
     pub route: &'static str,
     /// The keys in the order of the documentation.
     pub keys: Vec<Key>,
+    /// The keys that sort by values which are read from the records, each with the number of the values' end: an order of so many
+    /// records would take more bytes than it is worth.
+    pub value_sorts: Vec<(&'static str, usize)>,
     /// The posting lists in the order of the file.
     pub lists: Vec<TermLists>,
     /// The orders in the order of the file.
@@ -462,7 +465,8 @@ impl Keys {
 
     /// Names of keys that sort.
     pub fn sorts(&self) -> impl Iterator<Item = &'static str> + Clone {
-        self.keys.iter().filter(|key| key.sort.is_some()).map(|key| key.name)
+        let ordered = self.keys.iter().filter(|key| key.sort.is_some()).map(|key| key.name);
+        ordered.chain(self.value_sorts.iter().map(|(name, _)| *name))
     }
 }
 

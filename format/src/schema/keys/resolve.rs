@@ -48,6 +48,7 @@ pub(super) fn of_interface(openalex: &Keys, entity: Entity) -> Keys {
         key.filter = key.filter.filter(|_| is_filtered(entity));
         key.sort = key.sort.filter(|_| is_sorted(entity, key.name));
     }
+    keys.value_sorts.clear();
     keys.keys.retain(|key| key.filter.is_some() || key.sort.is_some());
     keys
 }
@@ -139,6 +140,7 @@ fn of_entity(entity: Entity) -> Keys {
         keys: Keys {
             route: entity.facts().route,
             keys: Vec::new(),
+            value_sorts: Vec::new(),
             lists: Vec::new(),
             orders: Vec::new(),
             targets: Vec::new(),
@@ -195,10 +197,18 @@ impl KeysBuilder {
         let kind = kind_of(line, &end);
         let order = values_of(&end).filter(|_| !end.is_many);
         let filter = line.filter.then(|| self.filter(line, &end, kind));
-        let sort = line.sort.then(|| match order {
+        let is_read = line.is_unordered || line.aspect == Aspect::Scanned || end.is_many;
+        let sort = line.sort.then_some(()).filter(|()| !is_read).map(|()| match order {
             Some(values) => self.order(line.path, &end, values),
             None => panic!("the key `{}` has no values to sort by", line.name),
         });
+        if line.sort && is_read {
+            let place = (end.path.clone(), end.target.clone());
+            let Some(at) = self.paths.iter().position(|known| *known == place) else {
+                panic!("the key `{}` has no values to sort by", line.name);
+            };
+            self.keys.value_sorts.push((line.name, at));
+        }
         Key { name: line.name, kind, is_many: end.is_many, filter, sort }
     }
 

@@ -64,6 +64,8 @@ pub struct Key {
     pub is_filter: bool,
     /// Whether `sort` accepts the key.
     pub is_sort: bool,
+    /// Whether `sort` accepts the key in OpenAlex's dialect alone.
+    pub is_dialect_sort: bool,
     /// Paths of the values in the single record, separated by spaces. The path before a `>` gives ids;
     /// the path after it is looked up in the records with those ids. [`DERIVED`] for values that no path leads to.
     pub path: &'static str,
@@ -81,10 +83,14 @@ impl Key {
     const fn at(self, path: &'static str) -> Key {
         Key { path, ..self }
     }
+
+    const fn sorts_in_dialect(self) -> Key {
+        Key { is_dialect_sort: true, ..self }
+    }
 }
 
 const fn f(name: &'static str, kind: Kind) -> Key {
-    Key { name, kind, is_filter: true, is_sort: false, path: name }
+    Key { name, kind, is_filter: true, is_sort: false, is_dialect_sort: false, path: name }
 }
 
 /// A key of values that are computed.
@@ -166,7 +172,7 @@ const OUTPUTS: &[Key] = &[
     f("fulltext_origin", Code),
     f("has_content.pdf", Flag),
     f("has_content.grobid_xml", Flag),
-    f("concepts_count", Integer),
+    f("concepts_count", Integer).sorts_in_dialect(),
     f("datasets", Work),
     d("authors.raw_orcid", Orcid),
     f("authors.raw_affiliation_strings", Text),
@@ -183,7 +189,7 @@ const OUTPUTS: &[Key] = &[
     f("additional_venues.raw_type", Code),
     f("venues.raw_type", Code).at("primary_venue.raw_type additional_venues.raw_type"),
     d("best_oa_venue.raw_type", Code),
-    f("sustainable_development_goals.score", Fraction),
+    f("sustainable_development_goals.score", Fraction).sorts_in_dialect(),
     f("language.code", Code),
     f("indexed_in", Code),
     f("has_fulltext", Flag),
@@ -279,9 +285,9 @@ const OUTPUTS: &[Key] = &[
     f("authors.affiliations.name", Text),
     f("authors.affiliations.name.search", ReferenceSearch).at("authors.affiliations.name"),
     f("authors.countries.code", Code),
-    d("authors.count", Integer),
-    d("authors.affiliations.count", Integer),
-    d("authors.countries.count", Integer),
+    d("authors.count", Integer).sorts_in_dialect(),
+    d("authors.affiliations.count", Integer).sorts_in_dialect(),
+    d("authors.countries.count", Integer).sorts_in_dialect(),
     d("authors.countries.continent", Code),
     d("authors.countries.is_global_south", Flag),
     d("corresponding_authors.id", Hx),
@@ -289,7 +295,7 @@ const OUTPUTS: &[Key] = &[
     f("authors.affiliations.type", Code).at("authors.affiliations.id>type"),
     f("authors.affiliations.ror", Ror).at("authors.affiliations.id>ror"),
     f("authors.affiliations.lineage.id", Hx).at("authors.affiliations.id>lineage.id"),
-    d("topics.count", Integer),
+    d("topics.count", Integer).sorts_in_dialect(),
     f("topics.subfield.id", Level("subfields")).at("topics.id>subfield.id"),
     f("topics.field.id", Level("fields")).at("topics.id>field.id"),
     f("topics.domain.id", Level("domains")).at("topics.id>domain.id"),
@@ -319,8 +325,8 @@ const OUTPUTS: &[Key] = &[
     fs("apc_paid.value_usd", Integer),
     f("apc_paid.currency", Code),
     f("apc_paid.provenance", Code),
-    f("apc_list.value", Integer),
-    f("apc_list.value_usd", Integer),
+    f("apc_list.value", Integer).sorts_in_dialect(),
+    f("apc_list.value_usd", Integer).sorts_in_dialect(),
     f("apc_list.currency", Code),
     f("apc_list.provenance", Code),
     f("references", Hx).at("references.id"),
@@ -391,7 +397,7 @@ const SOURCES: &[Key] = &[
     f("is_core", Flag),
     f("country.code", Code),
     f("concepts.id", Integer).at("concepts"),
-    f("apc_prices.price", Integer),
+    f("apc_prices.price", Integer).sorts_in_dialect(),
     f("apc_prices.currency", Code),
     f("societies.organization", Text),
     f("ids.mag", Plain),

@@ -99,8 +99,14 @@ impl<'l> Legacy<'l> {
             }
             _ => &[("fields", "fields.name")],
         };
-        let template =
-            Key { name: "", kind: Kind::Text, is_filter: true, is_sort: false, path: "" };
+        let template = Key {
+            name: "",
+            kind: Kind::Text,
+            is_filter: true,
+            is_sort: false,
+            is_dialect_sort: false,
+            path: "",
+        };
         legacy.extend(named.iter().map(|(name, path)| Key { name, path, ..template }));
         legacy
     }

@@ -49,18 +49,25 @@ pub fn number(id: &str) -> u64 {
     id.trim_start_matches(|c: char| !c.is_ascii_digit()).parse().unwrap_or(u64::MAX)
 }
 
-/// The number of distinct smaller values, per record; `None` for a record without a value.
-pub fn ranks(values: &[Option<SortValue>]) -> Vec<Option<u32>> {
+/// The least and the greatest rank of a record's values. A rank is the number of distinct smaller values.
+pub type Ranks = (u32, u32);
+
+/// The ranks of each record; `None` for a record without a value.
+pub fn ranks(values: &[Vec<SortValue>]) -> Vec<Option<Ranks>> {
     let mut present: Vec<&SortValue> = values.iter().flatten().collect();
     let compared = |a: &SortValue, b: &SortValue| a.partial_cmp(b).unwrap_or(Ordering::Equal);
     present.sort_by(|a, b| compared(a, b));
     present.dedup();
     let rank = |value: &SortValue| present.partition_point(|other| compared(other, value).is_lt());
-    values.iter().map(|value| value.as_ref().map(|value| rank(value) as u32)).collect()
+    let of_record = |values: &Vec<SortValue>| {
+        let ranks: Vec<u32> = values.iter().map(|value| rank(value) as u32).collect();
+        Some((*ranks.iter().min()?, *ranks.iter().max()?))
+    };
+    values.iter().map(of_record).collect()
 }
 
 /// Parses a `sort` into indexes of `keys`, each with `true` for descending order.
-pub fn parse(sort: &str, keys: &[Key]) -> Result<Vec<(usize, bool)>, Refused> {
+pub fn parse(sort: &str, keys: &[Key], is_dialect: bool) -> Result<Vec<(usize, bool)>, Refused> {
     let mut parsed: Vec<(usize, bool)> = Vec::new();
     for one in sort.split(',') {
         let (name, direction) = one.split_once(':').unwrap_or((one, "asc"));
@@ -70,7 +77,8 @@ pub fn parse(sort: &str, keys: &[Key]) -> Result<Vec<(usize, bool)>, Refused> {
             "desc" => true,
             _ => return Err(Refused("no direction of sorting")),
         };
-        let at = keys.iter().position(|key| key.is_sort && key.name == name);
+        let is_sort = |key: &&Key| key.is_sort || is_dialect && key.is_dialect_sort;
+        let at = keys.iter().position(|key| is_sort(&key) && key.name == name);
         let at = at.ok_or(Refused("no sort key of this list"))?;
         if parsed.iter().any(|(other, _)| *other == at) {
             return Err(Refused("a sort key twice"));
@@ -83,11 +91,11 @@ pub fn parse(sort: &str, keys: &[Key]) -> Result<Vec<(usize, bool)>, Refused> {
     Ok(parsed)
 }
 
-/// Compares two ranks; records without a rank are last in both directions.
-pub fn compare(a: Option<u32>, b: Option<u32>, is_descending: bool) -> Ordering {
+/// Compares two records by their least ranks, or descending by their greatest. Records without a rank are last either way.
+pub fn compare(a: Option<Ranks>, b: Option<Ranks>, is_descending: bool) -> Ordering {
     match (a, b) {
-        (Some(a), Some(b)) if is_descending => b.cmp(&a),
-        (Some(a), Some(b)) => a.cmp(&b),
+        (Some(a), Some(b)) if is_descending => b.1.cmp(&a.1),
+        (Some(a), Some(b)) => a.0.cmp(&b.0),
         (a, b) => a.is_none().cmp(&b.is_none()),
     }
 }

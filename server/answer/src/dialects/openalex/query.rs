@@ -492,6 +492,13 @@ impl Parser {
             let reason = "does not go with `group_by`; leave out one of the two";
             return self.refuse(&name, &text, reason.to_owned());
         }
+        if let Some(by) = self.request.query.by_values {
+            let own = by.key.name;
+            let reason = format!(
+                "does not go with a sort by `{own}`, which no order holds; leave out one of the two"
+            );
+            return self.refuse(&name, &text, reason);
+        }
         match text.parse().ok().filter(|records| (1..=SAMPLE_RECORDS_MAX).contains(records)) {
             Some(records) => self.request.query.sample = Some(Sample { records, seed }),
             None => {
@@ -569,8 +576,6 @@ fn why_unsorted(key: &Key) -> &'static str {
         Kind::Day(Bound::From | Bound::To) | Kind::Moment(Bound::From | Bound::To) => {
             "it bounds another key"
         }
-        Kind::Integer | Kind::Number => "an order would take 5 bytes for each record",
-        Kind::Day(_) | Kind::Moment(_) => "an order would take 8 bytes for each record",
         _ => "its values have no order",
     }
 }
