@@ -3,6 +3,7 @@
 //! `properties.tsv` has the names and types of OpenAlex's own registry, and whether OpenAlex offers groups of a property.
 
 use std::collections::BTreeMap;
+use std::fs;
 
 use pinakes_tests::client::Connection;
 use serde_json::Value;
@@ -98,6 +99,30 @@ fn every_property_is_answered_or_refused_with_a_reason() {
     }
     let expected: BTreeMap<&str, [usize; 3]> = ANSWERED.into_iter().collect();
     assert_eq!(answered, expected);
+    server.end(&[]);
+}
+
+#[test]
+fn the_guide_lists_the_properties_that_are_refused() {
+    let (_snapshots, server) = serve();
+    let tables: Value = server.connect().get("/openalex").json();
+    let guide = fs::read_to_string(pinakes_tests::root().join("server/API.md")).unwrap();
+    let (_, rest) = guide.split_once("### Properties that are refused").unwrap();
+    let (table, _) = rest.split_once("\n### ").unwrap();
+    let mut listed = BTreeMap::new();
+    for row in table.lines().filter(|line| line.contains('`') && line.starts_with("| ")) {
+        let cells: Vec<&str> = row.split(" | ").map(|cell| cell.trim_matches(['|', ' '])).collect();
+        for name in cells[1].split('`').skip(1).step_by(2) {
+            listed.insert((cells[0].to_owned(), name.to_owned()), cells[2].to_owned());
+        }
+    }
+    let mut refused = BTreeMap::new();
+    for (list, table) in tables["lists"].as_object().unwrap() {
+        for (name, reason) in table["refused"].as_object().unwrap() {
+            refused.insert((list.clone(), name.clone()), reason.as_str().unwrap().to_owned());
+        }
+    }
+    assert_eq!(listed, refused);
     server.end(&[]);
 }
 
