@@ -178,7 +178,7 @@ fn an_affiliation_finds_the_institutions_that_it_names() {
         // Names without their place, and other words for a hospital.
         ("University of Newcastle, Callaghan, NSW 2308, Australia", &[17]),
         ("Clinic of Surgery, Ostheim University Hospital, Ostheim, Germany", &[18]),
-        ("Universitätsklinikum, 79106 Ostheim, Germany", &[18]),
+        ("Universitätsklinikum Ostheim, 79106 Ostheim, Germany", &[18]),
         ("Ostheim University Hospital, Berlin, Germany", &[]),
         ("hôpital Sainte-Anne, 100, rue de la Santé, 75674 Paris, France", &[24]),
         ("Postgraduate Institute of Medical Education, Chandigarh", &[20]),

@@ -257,7 +257,7 @@ fn first_in(fst: &Fst<&[u8]>, text: &[u8]) -> Option<(Vec<u8>, u64)> {
             None => (0..node.len()).find(|at| node.transition(*at).inp > *byte),
         };
         if let Some(after) = after {
-            later = Some((shared, node.clone(), number, after));
+            later = Some((shared, node, number, after));
         }
         let Some(same) = same else {
             is_followed = false;

@@ -94,7 +94,7 @@ pub(super) fn rows(
             places.push(places[*first]);
             continue;
         }
-        // Looks a replaced word up as it stands, too, unless many rows have the word that replaces it.
+        // Looks a replaced word up as it stands, too. Of a word in many rows, these alone are looked up.
         let mut look_up = || -> Result<WordRows<'_>, ReadError> {
             let mut told = |count: usize| {
                 bits[at] = (all / count.max(1) as f64).log2().max(0.1) as f32;
@@ -106,10 +106,8 @@ pub(super) fn rows(
                 let cursor = dictionary.seek(text.as_bytes())?;
                 match cursor.current().filter(|(found, _)| *found == text.as_bytes()) {
                     Some((_, EntryRows::Postings(list))) if list.count() > FEW_ROWS => {
-                        if few.is_empty() {
-                            told(list.count() as usize);
-                            return Ok(WordRows::Many(EntryRows::Postings(list)));
-                        }
+                        told(list.count() as usize);
+                        return Ok(WordRows::Many(EntryRows::Postings(list)));
                     }
                     Some((_, rows)) => rows.each(|row| few.push(row))?,
                     None => {}

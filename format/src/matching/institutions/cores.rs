@@ -44,7 +44,7 @@ impl Core {
             Kind::University => word == UNIVERSITY,
         };
         let has_city = !city.is_empty() && city.iter().all(|word| has(word));
-        let others = words.filter(|word| !says_kind(word) && !(has_city && city.contains(word)));
+        let others = words.filter(|word| !(says_kind(word) || has_city && city.contains(word)));
         let mut words: Vec<String> = others.map(str::to_owned).collect();
         words.sort_unstable();
         words.dedup();

@@ -448,7 +448,7 @@ static TOPIC: [Member; 14] = [
     SUBFIELD_OF,
     FIELD_OF,
     DOMAIN_OF,
-    each("siblings", "siblings", |_, sibling, out| ok(write_reference(sibling, out))),
+    each("siblings", "siblings", element_reference),
     WORKS_COUNT,
     same("cited_by_count"),
     by("works_api_url", "id", |topic, out| api_url(topic, "works", "topics.id", out)),
@@ -470,8 +470,8 @@ static SUBFIELD: [Member; 13] = [
     ALTERNATIVES,
     FIELD_OF,
     DOMAIN_OF,
-    each("topics", "topics", |_, topic, out| ok(write_reference(topic, out))),
-    each("siblings", "siblings", |_, other, out| ok(write_node("subfields/", other, out))),
+    each("topics", "topics", element_reference),
+    each("siblings", "siblings", element_subfield),
     WORKS_COUNT,
     same("cited_by_count"),
     same("updated_date"),
@@ -485,8 +485,8 @@ static FIELD: [Member; 12] = [
     by("ids", "id,ids", |own, out| node_ids(own, "fields/", out)),
     ALTERNATIVES,
     DOMAIN_OF,
-    each("subfields", "subfields", |_, child, out| ok(write_node("subfields/", child, out))),
-    each("siblings", "siblings", |_, other, out| ok(write_node("fields/", other, out))),
+    each("subfields", "subfields", element_subfield),
+    each("siblings", "siblings", element_field),
     WORKS_COUNT,
     same("cited_by_count"),
     same("updated_date"),
@@ -499,16 +499,31 @@ static DOMAIN: [Member; 11] = [
     same("description"),
     by("ids", "id,ids", |own, out| node_ids(own, "domains/", out)),
     ALTERNATIVES,
-    each("fields", "fields", |_, child, out| ok(write_node("fields/", child, out))),
-    each("siblings", "siblings", |_, other, out| ok(write_node("domains/", other, out))),
+    each("fields", "fields", element_field),
+    each("siblings", "siblings", element_domain),
     WORKS_COUNT,
     same("cited_by_count"),
     same("updated_date"),
     same("created_date"),
 ];
 
-/// Writing did not fail.
-fn ok((): ()) -> Result<(), ReadError> {
+fn element_reference(_: &Stored<'_>, value: Value<'_>, out: &mut Vec<u8>) -> Result<(), ReadError> {
+    write_reference(value, out);
+    Ok(())
+}
+
+fn element_subfield(_: &Stored<'_>, value: Value<'_>, out: &mut Vec<u8>) -> Result<(), ReadError> {
+    write_node("subfields/", value, out);
+    Ok(())
+}
+
+fn element_field(_: &Stored<'_>, value: Value<'_>, out: &mut Vec<u8>) -> Result<(), ReadError> {
+    write_node("fields/", value, out);
+    Ok(())
+}
+
+fn element_domain(_: &Stored<'_>, value: Value<'_>, out: &mut Vec<u8>) -> Result<(), ReadError> {
+    write_node("domains/", value, out);
     Ok(())
 }
 
@@ -630,7 +645,7 @@ fn parsed_name(author: &Stored<'_>, out: &mut Vec<u8>) -> Result<bool, ReadError
     }
     let given = author.at("name_parts");
     let members = ["first", "middle", "last", "suffix"];
-    let follow = members.iter().all(|member| given.get(*member).is_null());
+    let follow = members.iter().all(|member| given.get(member).is_null());
     let name = author.at("full_name").text().unwrap_or_default();
     let mut made = Object::begin(out);
     for (member, part) in members.into_iter().zip(name_parts(&name)) {
