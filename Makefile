@@ -118,7 +118,7 @@ packages: site ## Write static programs, .deb, .rpm, an OCI image and the wheel 
 	@.packages/seal target/packages
 	@cargo package --locked -p pinakes-format -p pinakes-answer
 
-packages-twice: ## Make the packages of the last commit in two places, and compare the bytes
+packages-twice: ## Make the packages of the last commit twice, and compare the bytes
 	@tests/packages/twice
 
 packages-test: ## Try the packages: wheel and archives here, the others each on a small Debian machine; needs root and debootstrap

@@ -75,6 +75,15 @@ pub(super) fn segment_of_core(
 ) -> Option<Place> {
     let city_words: Vec<&str> = split(city).filter(|word| !is_between(word)).map(common).collect();
     let name = words_of(folded, country);
+    // Most names have a word that the text lacks, and that tells more than being a hospital.
+    let has = |word: &&str| {
+        affiliation.places.contains_key(*word)
+            || HOSPITAL_LIKE.contains(word)
+            || OF_HOSPITALS.contains(word)
+    };
+    if !name.iter().all(|word| has(word) || city_words.contains(word)) {
+        return None;
+    }
     let of_name = Core::new(name.iter().copied(), &city_words)?;
     if (of_name.has_city || of_name.kind == Kind::Hospital) && !affiliation.has_words(city) {
         return None;

@@ -116,11 +116,12 @@ impl Record<'_, '_> {
     /// The name that tells most: a whole name, an acronym, or a part of a name.
     fn best(&self) -> Best {
         let mut best = Best::default();
-        for (at, name) in self.names.names.iter().enumerate() {
-            let outside = name.split_once(" (").map(|(outside, _)| outside);
-            for name in [Some(*name), outside].into_iter().flatten() {
-                // The own name comes first, and tells a little more than an equal other name.
-                self.offer(name, at == 0, &mut best);
+        let folded: Vec<String> = self.names.names.iter().map(|name| fold(name)).collect();
+        for (at, (name, folded)) in self.names.names.iter().zip(&folded).enumerate() {
+            // The own name comes first, and tells a little more than an equal other name.
+            self.offer(name, folded, at == 0, &mut best);
+            if let Some((outside, _)) = name.split_once(" (") {
+                self.offer(outside, &fold(outside), at == 0, &mut best);
             }
         }
         for acronym in &self.names.acronyms {
@@ -132,10 +133,12 @@ impl Record<'_, '_> {
                 best.offer(place.filter(is_alone), Form::Acronym);
             }
         }
-        if best.place.as_ref().is_none_or(|place| place.quality < QUALITY_ORDER) {
-            let cores = self.names.names.iter().map(|name| fold(name));
-            let mut places = cores.filter_map(|name| {
-                segment_of_core(&name, &self.city, self.country, self.affiliation, self.bits)
+        let has_country =
+            self.country.is_some_and(|code| self.affiliation.countries.contains(&code));
+        let is_placed = self.has_city || has_country;
+        if is_placed && best.place.as_ref().is_none_or(|place| place.quality < QUALITY_ORDER) {
+            let mut places = folded.iter().filter_map(|name| {
+                segment_of_core(name, &self.city, self.country, self.affiliation, self.bits)
             });
             best.offer(places.next(), Form::Name);
         }
@@ -147,16 +150,14 @@ impl Record<'_, '_> {
     }
 
     /// Offers the place of a name, if the text has half of its words.
-    fn offer(&self, name: &str, is_own: bool, best: &mut Best) {
+    fn offer(&self, name: &str, folded: &str, is_own: bool, best: &mut Best) {
         let affiliation = self.affiliation;
-        let folded = fold(name);
-        let (lacking, all) = affiliation.lacks(&folded);
-        let mut words = words_of_name(&folded);
+        let (lacking, all) = affiliation.lacks(folded);
         // A name that is its city says nothing, unless it says what it is: `grand teton national park`.
-        let is_city = words.len() <= CITY_WORDS_MAX && common_words(&folded) == self.city;
-        if lacking * 2 > all || is_city {
+        if lacking * 2 > all || all <= CITY_WORDS_MAX && common_words(folded) == self.city {
             return;
         }
+        let mut words = words_of_name(folded);
         let is_single = words.len() == 1;
         if is_single && name.chars().all(|c| !c.is_lowercase()) {
             let is_known = affiliation.capitals.contains(&words[0].word.text);
