@@ -182,7 +182,7 @@ fn an_affiliation_finds_the_institutions_that_it_names() {
         ("hôpital Sainte-Anne, 100, rue de la Santé, 75674 Paris, France", &[24]),
         ("Postgraduate Institute of Medical Education, Chandigarh", &[20]),
         ("Università di Torino, Torino, Italy", &[22]),
-        // A school with a record of its own beats its university, and stands for it in another city.
+        // A school that has a record beats its university. Without a record, the university is found, in another city too.
         ("Emory University Medical College, Atlanta, USA", &[19]),
         ("Emory Medical School, Chicago, USA", &[7]),
         // Departments and places that are records.

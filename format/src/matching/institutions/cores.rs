@@ -13,7 +13,7 @@ const QUALITY: f32 = 0.8;
 /// Words of a name that may be its country.
 const COUNTRY_WORDS_MAX: usize = 2;
 
-/// What an organisation is.
+/// The kind of an organisation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Hospital,

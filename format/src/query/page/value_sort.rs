@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! sort      authors.count:desc,year            no order has the numbers of authors
-//! rows      2, 5, 9                            what the filter leaves
+//! rows      2, 5, 9                            the rows of the filter
 //! values    (3, 2020), (12, 2019), (3, 2011)   of each record
 //! sorted    5, 9, 2
 //! ```

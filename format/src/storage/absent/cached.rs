@@ -1,4 +1,4 @@
-//! Chunks that a bounded cache holds: a walk over them, and the removal of those that nobody uses.
+//! Chunks that a bounded cache holds: a walk over them, and the removal of unused ones.
 
 use std::ops::Range;
 use std::sync::{Arc, PoisonError};

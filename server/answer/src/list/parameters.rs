@@ -185,26 +185,26 @@ impl Draft {
     }
 
     /// Excludes what a feed fixes.
-    fn of_feed(&self) -> Option<&'static str> {
+    fn excluded_by_feed(&self) -> Option<&'static str> {
         let reason = "does not go with `format=atom`, a feed of the newest records; leave out one of the two";
         self.is_feed.then_some(reason)
     }
 
     /// Excludes what the columns of references fix.
-    fn of_references(&self) -> Option<&'static str> {
+    fn excluded_by_references(&self) -> Option<&'static str> {
         let reason =
             "does not go with the columns of references, which are fixed; leave out one of the two";
         (self.columns == Columns::References).then_some(reason)
     }
 
     /// Excludes what chooses or shows records.
-    fn of_groups(&self) -> Option<&'static str> {
+    fn excluded_by_groups(&self) -> Option<&'static str> {
         let reason = "does not go with `group_by`, which counts records; leave out one of the two";
         self.has_groups().then_some(reason)
     }
 
     /// Excludes what is of tables.
-    fn of_no_table(&self) -> Option<&'static str> {
+    fn excluded_without_table(&self) -> Option<&'static str> {
         let is_table = matches!(self.format, Some(StreamFormat::Csv | StreamFormat::Xlsx));
         let reason = "is of tables; write `format=csv` or `format=xlsx` too, or leave it out";
         (!is_table).then_some(reason)
@@ -236,7 +236,7 @@ pub static PAGE: Parameter = Parameter {
     excluded: |draft| {
         let reason =
             "does not go with `format`, which sends the whole list; leave out one of the two";
-        draft.format.map(|_| reason).or_else(|| draft.of_feed())
+        draft.format.map(|_| reason).or_else(|| draft.excluded_by_feed())
     },
     describe: |_, _| {
         Described::new(
@@ -380,7 +380,7 @@ pub static GROUP_BY: Parameter = Parameter {
         let reason =
             "does not go with this `format`, which has no groups; leave out one of the two";
         let of_citation = draft.is_citation().then_some(reason);
-        of_citation.or_else(|| draft.of_feed()).or_else(|| draft.of_references())
+        of_citation.or_else(|| draft.excluded_by_feed()).or_else(|| draft.excluded_by_references())
     },
     describe: |keys, _| {
         let names: Vec<&str> = Grouping::key_names(keys).collect();
@@ -402,11 +402,12 @@ static OF: Parameter = Parameter {
         (!draft.has_groups()).then_some(reason)
     },
     describe: |keys, _| {
-        describe_of(
-            keys,
-            "Adds sum, mean and median of numbers to each group of `group_by`, which has one key. Up \
-                           to {most} different keys, separated by commas. There are {keys}.",
-        )
+        describe_of(keys, |names| {
+            format!(
+                "Adds sum, mean and median of numbers to each group of `group_by`, which has one key. Up \
+                 to {STATISTICS_KEYS_MAX} different keys, separated by commas. There are {names}."
+            )
+        })
     },
     ..GROUP_BY
 };
@@ -415,22 +416,21 @@ static OF: Parameter = Parameter {
 static OF_STATISTICS: Parameter = Parameter {
     excluded: |_| None,
     describe: |keys, sample| {
-        describe_of(
-            keys,
-            "Up to {most} different keys with numbers, separated by commas; \
-             `cited_by_count` without this parameter. There are {keys}.",
-        )
+        describe_of(keys, |names| {
+            format!(
+                "Up to {STATISTICS_KEYS_MAX} different keys with numbers, separated by commas; \
+                 `cited_by_count` without this parameter. There are {names}."
+            )
+        })
         .with([sample.order.clone().map(|key| ("one", key))])
     },
     ..OF
 };
 
-fn describe_of(keys: &Keys, doc: &str) -> Described {
+fn describe_of(keys: &Keys, doc: fn(&str) -> String) -> Described {
     let names: Vec<&str> = StatisticsKeys::all_names(keys).collect();
-    let doc =
-        doc.replace("{most}", &STATISTICS_KEYS_MAX.to_string()).replace("{keys}", &quoted(&names));
     let pattern = patterns::names(&names, Some(STATISTICS_KEYS_MAX));
-    Described::new(doc, json!({ "type": "string", "pattern": pattern }))
+    Described::new(doc(&quoted(&names)), json!({ "type": "string", "pattern": pattern }))
 }
 
 /// The members to show.
@@ -444,8 +444,8 @@ static SELECT: Parameter = Parameter {
         let reason =
             "does not go with this `format`, whose members are fixed; leave out one of the two";
         let of_citation = draft.is_citation().then_some(reason);
-        let of_others = || draft.of_references().or_else(|| draft.of_groups());
-        of_citation.or_else(|| draft.of_feed()).or_else(of_others)
+        let of_others = || draft.excluded_by_references().or_else(|| draft.excluded_by_groups());
+        of_citation.or_else(|| draft.excluded_by_feed()).or_else(of_others)
     },
     describe: |keys, _| {
         let facts = CATALOG.iter().find(|facts| facts.route == keys.route);
@@ -479,7 +479,7 @@ static SAMPLE: Parameter = Parameter {
         draft.query.sample = Some(Sample { records: records as u32, seed: 0 });
         Ok(())
     }),
-    excluded: |draft| draft.of_feed().or_else(|| draft.of_groups()),
+    excluded: |draft| draft.excluded_by_feed().or_else(|| draft.excluded_by_groups()),
     describe: |_, _| {
         let schema = json!({ "type": "integer", "minimum": 1, "maximum": SAMPLE_RECORDS_MAX });
         Described::new(SAMPLE_DOC, schema)
@@ -497,7 +497,7 @@ static SEED: Parameter = Parameter {
     }),
     excluded: |draft| {
         let reason = "is the seed of `sample`; write `sample=N` too, or leave it out";
-        draft.of_groups().or_else(|| draft.query.sample.is_none().then_some(reason))
+        draft.excluded_by_groups().or_else(|| draft.query.sample.is_none().then_some(reason))
     },
     describe: |_, _| {
         // No `default`: generated clients would send it with lists that draw no sample.
@@ -561,7 +561,7 @@ static COLUMNS: Parameter = Parameter {
         draft.columns = columns.ok_or("must be `members` or `references`")?;
         Ok(())
     }),
-    excluded: |draft| draft.of_no_table(),
+    excluded: |draft| draft.excluded_without_table(),
     describe: |_, _| {
         let names: Vec<&str> = Columns::ALL.into_iter().map(Columns::name).collect();
         Described::new(COLUMNS_DOC, json!({ "type": "string", "enum": names }))
@@ -596,7 +596,7 @@ static MAX_CELL: Parameter = Parameter {
         draft.table.cell_max = NonZeroU32::new(most);
         Ok(())
     }),
-    excluded: |draft| draft.of_no_table(),
+    excluded: |draft| draft.excluded_without_table(),
     describe: |_, _| {
         let schema = json!({ "type": "integer", "minimum": 1, "maximum": (u32::MAX) });
         Described::new(MAX_CELL_DOC, schema)
