@@ -107,6 +107,8 @@ struct Record<'s, 'a> {
     has_city: bool,
     /// The code of the country.
     country: Option<&'s str>,
+    /// Whether the country agrees; `None` if the text or the record names none.
+    has_country: Option<bool>,
     affiliation: &'a Affiliation,
     /// The bits of each word of the text.
     bits: &'a [f32],
@@ -133,9 +135,7 @@ impl Record<'_, '_> {
                 best.offer(place.filter(is_alone), Form::Acronym);
             }
         }
-        let has_country =
-            self.country.is_some_and(|code| self.affiliation.countries.contains(&code));
-        let is_placed = self.has_city || has_country;
+        let is_placed = self.has_city || self.has_country == Some(true);
         if is_placed && best.place.as_ref().is_none_or(|place| place.quality < QUALITY_ORDER) {
             let mut places = folded.iter().filter_map(|name| {
                 segment_of_core(name, &self.city, self.country, self.affiliation, self.bits)
@@ -220,7 +220,15 @@ pub(super) fn best_name(
     }
     let has_city = affiliation.has_words(&city);
     let country = names.country.map(|code| snapshot.code(code)).transpose()?;
-    let record = Record { names, city, has_city, country, affiliation, bits };
+    let countries = &affiliation.countries;
+    // A text without a country, or a record without one, tells nothing.
+    let has_country = country.filter(|_| !countries.is_empty()).map(|code| {
+        // `University of Hong Kong, China` agrees with a record whose country is `HK`.
+        let mut territories = TERRITORIES.iter().filter(|(_, parts)| parts.contains(&code));
+        let whole = territories.next().map(|(whole, _)| *whole);
+        countries.iter().any(|known| *known == code || Some(*known) == whole)
+    });
+    let record = Record { names, city, has_city, country, has_country, affiliation, bits };
     let Best { place, form } = record.best();
     let Record { names, city, .. } = record;
     // Also a record without a name in the text shows that the text has a city. `find` looks for cities behind the names
@@ -231,14 +239,6 @@ pub(super) fn best_name(
     let Some(Place { span, bits: told, quality }) = place else { return Ok(None) };
     // Many frequent words together tell as many bits as one rare word; `Found::is_sure` asks for a rare word too.
     let rarest = bits[span.clone()].iter().copied().fold(0.0, f32::max);
-    let countries = &affiliation.countries;
-    // A text without a country, or a record without one, tells nothing.
-    let has_country = country.filter(|_| !countries.is_empty()).map(|code| {
-        // `University of Hong Kong, China` agrees with a record whose country is `HK`.
-        let mut territories = TERRITORIES.iter().filter(|(_, parts)| parts.contains(&code));
-        let whole = territories.next().map(|(whole, _)| *whole);
-        countries.iter().any(|known| *known == code || Some(*known) == whole)
-    });
     let mut parents = Vec::new();
     for (row, relationship) in &names.related {
         let is_parent = match relationship {
