@@ -185,8 +185,11 @@ impl<'s> Answerer<'s> {
         Ok(())
     }
 
-    /// The selected members of a record, as JSON.
+    /// The selected members of a record, as JSON; none of a name that has no record.
     fn record(&self, members: &Members, row: u32) -> std::result::Result<Vec<u8>, ReadError> {
+        if row >= self.snapshot.count(self.entity) {
+            return Ok(b"{}".to_vec());
+        }
         let mut writer = members.writer(self.snapshot);
         members.render(row, &mut writer)?;
         Ok(writer.out)

@@ -8,24 +8,28 @@
 use crate::formats::kinds;
 use crate::formats::names::{Name, one_line};
 use crate::formats::reference::Reference;
+use crate::formats::rich::Rich;
 
 /// Authors that are all named; of more, the first 19 and the last are.
 const AUTHORS_MAX: usize = 20;
 
-/// A formatted reference. Names and titles are as the record has them, with tags of emphasis.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub struct Formatted {
-    /// The text before the part in italics.
-    pub before: String,
-    /// The name of the journal or the title of the book.
-    pub italic: String,
-    /// The text after that part.
-    pub after: String,
+/// Formats a reference.
+pub fn formatted(reference: &Reference) -> Rich {
+    let Parts { before, italic, after } = Parts::new(reference);
+    Rich::of(&format!("{before}<i>{italic}</i>{after}"))
 }
 
-impl Formatted {
-    /// Formats a reference.
-    pub fn new(reference: &Reference) -> Formatted {
+/// A reference before, in and after the italics, with the tags of its title.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Parts {
+    before: String,
+    /// The name of the journal or the title of the book.
+    italic: String,
+    after: String,
+}
+
+impl Parts {
+    fn new(reference: &Reference) -> Parts {
         let kind = reference.kind();
         let title = reference.title().map_or("[No title]".to_owned(), |title| title.tagged());
         let year = reference.year.map_or("n.d.".to_owned(), |year| year.to_string());
@@ -40,7 +44,7 @@ impl Formatted {
         let (volume, issue) = (reference.volume(), reference.issue());
         let pages = reference.pages("–");
         let mut formatted = match container {
-            Some(container) if *kind == kinds::ARTICLE => Formatted {
+            Some(container) if *kind == kinds::ARTICLE => Parts {
                 before: spaced(&[&before, &second, ""]),
                 italic: [Some(&*container), volume]
                     .into_iter()
@@ -54,7 +58,7 @@ impl Formatted {
                 ]
                 .concat(),
             },
-            Some(container) if kind.bibtex.1 == "booktitle" => Formatted {
+            Some(container) if kind.bibtex.1 == "booktitle" => Parts {
                 before: spaced(&[&before, &second, "In "]),
                 italic: container,
                 after: pages.map_or(".".to_owned(), |pages| format!(" (pp. {pages}).")),
@@ -62,7 +66,7 @@ impl Formatted {
             container => {
                 // A work that stands by itself has its title in italics, unless the title came first.
                 let is_second = !second.is_empty();
-                Formatted {
+                Parts {
                     before: if is_second { spaced(&[&before, ""]) } else { before },
                     italic: second,
                     after: container.map_or(String::new(), |name| format!(" {}", ended(&name))),
@@ -125,7 +129,7 @@ mod tests {
     #[track_caller]
     fn check(members: Value, expected: [&str; 3]) {
         let reference = Reference::read(members.to_string().as_bytes()).unwrap();
-        let Formatted { before, italic, after } = Formatted::new(&reference);
+        let Parts { before, italic, after } = Parts::new(&reference);
         assert_eq!([before.as_str(), italic.as_str(), after.as_str()], expected);
     }
 

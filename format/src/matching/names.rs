@@ -6,7 +6,8 @@
 //! names   word by word: "journal biological chemistry", each word whole, mistyped or abbreviated; "of" does not count
 //! ```
 //!
-//! The decision is sure if one record alone has a name that agrees so well.
+//! The decision is sure if one record alone has a name that agrees so well. Where no record does, the names that others
+//! give what has no record are asked in the same way: a subset knows journals by their articles alone.
 
 use std::sync::LazyLock;
 
@@ -16,9 +17,10 @@ use crate::index::doc_set::DocSet;
 use crate::matching::countries::country_code;
 use crate::matching::words::{Word, abbreviates, likeness};
 use crate::matching::{CANDIDATES_MAX, Candidate, Evidence, Question, identified};
-use crate::query::{Deadline, QueryError, is_long, rows_of_words};
+use crate::query::{Deadline, QueryError, is_long, rows_of_prefixes, rows_of_words};
 use crate::record::gather::find_path;
 use crate::record::{Gather, Gathered, PathTree, schema_of};
+use crate::schema::keys_of;
 use crate::snapshot::Snapshot;
 use crate::storage::ReadError;
 use crate::text::fold::fold;
@@ -81,7 +83,7 @@ pub(super) fn find(
     let words = words_of_name(text);
     let country = question.get("country").and_then(country_code);
     let mut found = Vec::new();
-    for row in rows(snapshot, entity, &words, deadline)? {
+    for row in rows(&words, &OfRecords { snapshot, entity, deadline })? {
         deadline.check()?;
         // On a mirror, the attempt goes on without an absent record, and notes what all records lack.
         if let Some((agreement, has_country)) =
@@ -89,6 +91,9 @@ pub(super) fn find(
         {
             found.push((agreement, has_country, row));
         }
+    }
+    if !found.iter().any(|(agreement, ..)| *agreement >= SURE) {
+        found.extend(unresolved(snapshot, entity, &words)?);
     }
     found.retain(|(agreement, ..)| *agreement >= LEAST);
     // Of records that agree equally, the most used one comes first.
@@ -119,40 +124,102 @@ fn words_of_name(name: &str) -> Vec<Word> {
     if telling.is_empty() { all } else { telling }
 }
 
-/// The rows whose names have words that begin with the words of a text.
-fn rows(
+/// References without a record whose names agree, by id in the best of its spellings.
+fn unresolved(
     snapshot: &Snapshot,
     entity: Entity,
     words: &[Word],
-    deadline: Deadline<'_>,
-) -> Result<Vec<u32>, QueryError> {
-    let is_known = |word: &str| -> Result<bool, ReadError> {
-        let cursor = snapshot.words(entity)?.seek(word.as_bytes())?;
-        Ok(cursor.current_with_prefix(word.as_bytes()).is_some())
-    };
+) -> Result<Vec<(f32, Option<bool>, u32)>, QueryError> {
+    let Some(lists) = keys_of(entity).unresolved_words else { return Ok(Vec::new()) };
+    let (mut best, mut last_id) = (Vec::<(f32, Option<bool>, u32)>::new(), None);
+    for row in rows(words, &OfReferences { snapshot, entity, lists })? {
+        let Some(name) = snapshot.or_noted(snapshot.row_name(entity, row))? else { continue };
+        let (id, agreement) = (snapshot.row_id(entity, row)?, agreement(words, name));
+        // The spellings of an id have rows side by side.
+        match best.last_mut() {
+            Some(known) if last_id == Some(id) => known.0 = known.0.max(agreement),
+            _ => best.push((agreement, None, row)),
+        }
+        last_id = Some(id);
+    }
+    Ok(best)
+}
+
+/// An index of the words of names.
+trait NameWords {
+    /// Whether a name has a word that begins so.
+    fn knows(&self, word: &str) -> Result<bool, ReadError>;
+    /// The first rows whose names have words that begin with each of these.
+    fn rows(&self, words: &[String]) -> Result<Vec<u32>, QueryError>;
+}
+
+/// The names of records.
+struct OfRecords<'s> {
+    snapshot: &'s Snapshot,
+    entity: Entity,
+    deadline: Deadline<'s>,
+}
+
+/// The names of references without a record.
+struct OfReferences<'s> {
+    snapshot: &'s Snapshot,
+    entity: Entity,
+    lists: usize,
+}
+
+impl NameWords for OfRecords<'_> {
+    fn knows(&self, word: &str) -> Result<bool, ReadError> {
+        let cursor = self.snapshot.words(self.entity)?.seek(word.as_bytes());
+        let cursor = self.snapshot.or_noted(cursor.map(Some))?;
+        Ok(cursor.is_some_and(|cursor| cursor.current_with_prefix(word.as_bytes()).is_some()))
+    }
+
+    fn rows(&self, words: &[String]) -> Result<Vec<u32>, QueryError> {
+        let set = rows_of_words(self.snapshot, self.entity, words, self.deadline)?;
+        Ok(first_rows(&set, self.snapshot.count(self.entity), ROWS_MAX))
+    }
+}
+
+impl NameWords for OfReferences<'_> {
+    fn knows(&self, word: &str) -> Result<bool, ReadError> {
+        let found = rows_of_prefixes(
+            self.snapshot.term_lists(self.entity)?,
+            self.lists,
+            &[word.to_owned()],
+        );
+        Ok(!self.snapshot.or_noted(found)?.is_empty())
+    }
+
+    fn rows(&self, words: &[String]) -> Result<Vec<u32>, QueryError> {
+        let file = self.snapshot.term_lists(self.entity)?;
+        let mut found = self.snapshot.or_noted(rows_of_prefixes(file, self.lists, words))?;
+        found.retain(|row| !self.snapshot.suppressed().has(self.entity, *row));
+        found.truncate(ROWS_MAX);
+        Ok(found)
+    }
+}
+
+/// The rows whose names have words that begin with the words of a text.
+fn rows(words: &[Word], names: &impl NameWords) -> Result<Vec<u32>, QueryError> {
     // One letter begins too many words, unless there is nothing else.
     let longest = words.iter().map(|word| word.text.chars().count()).max().unwrap_or(0);
     let letters_min = longest.min(3);
     let mut known: Vec<String> = Vec::new();
     for word in words {
         let is_telling = word.text.chars().count() >= letters_min && !is_long(&word.text);
-        if is_telling && snapshot.or_noted(is_known(&word.text))? && !known.contains(&word.text) {
+        if is_telling && !known.contains(&word.text) && names.knows(&word.text)? {
             known.push(word.text.clone());
         }
     }
-    let take = |known: &[String]| -> Result<Vec<u32>, QueryError> {
-        if known.is_empty() {
-            return Ok(Vec::new());
-        }
-        let set = rows_of_words(snapshot, entity, known, deadline)?;
-        Ok(first_rows(&set, snapshot.count(entity), ROWS_MAX))
-    };
-    let mut found = take(&known)?;
+    if known.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut found = names.rows(&known)?;
     if found.is_empty() && (2..=LEFT_OUT_MAX).contains(&known.len()) {
         for at in 0..known.len() {
             let mut others = known.clone();
             others.remove(at);
-            found.extend(take(&others)?);
+            found.extend(names.rows(&others)?);
         }
         found.sort_unstable();
         found.dedup();

@@ -50,7 +50,7 @@ pub use crate::query::parse::{
     parse_select, search_hint, split_filter,
 };
 pub use crate::query::rows::{Deadline, QueryError};
-pub(crate) use crate::query::rows::{is_long, rows_of_words};
+pub(crate) use crate::query::rows::{is_long, rows_of_prefixes, rows_of_words};
 pub use crate::query::search::{
     ALL_RECORDS_MIN, Excerpt, Marker, RELEVANCE_SCORE, RankedRow, RecordTexts, SearchSummary,
     SearchedWords,

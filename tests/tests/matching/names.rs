@@ -242,3 +242,23 @@ fn a_journal_is_found_by_its_name_its_abbreviation_and_its_issn() {
     }
     server.end(&[]);
 }
+
+#[test]
+fn a_journal_that_articles_alone_name_is_found_by_its_abbreviation() {
+    let snapshots = super::snapshots();
+    let server = Server::serve(&snapshots);
+    let mut connection = server.connect();
+    for (text, expected) in [
+        ("Journal of Careful Studies", &[1][..]),
+        ("J. Careful Stud.", &[1]),
+        ("J Careful Studies", &[1]),
+        ("Journal of Careful Study Designs", &[]),
+        ("Studies", &[]),
+    ] {
+        check(&mut connection, "sources", &[("text", text)], expected);
+    }
+    let found = candidates(&mut connection, "sources", &[("text", "J. Careful Stud.")]);
+    assert_eq!(found[0]["name"], "Journal of Careful Studies");
+    assert_eq!(connection.get("/sources/HX_S1").status, 404);
+    server.end(&[]);
+}

@@ -46,6 +46,7 @@ impl Affiliation {
     pub fn new(text: &str, country: Option<&str>) -> Affiliation {
         // OpenAlex has these marks in place of line ends and tabs.
         let text = text.replace("#R#", ";").replace("#TAB#", " ").replace("#N#", ";");
+        let text = apart_from_marks(&text);
         let mut tokens = Vec::new();
         let mut countries = Vec::new();
         let mut segments = Vec::new();
@@ -54,7 +55,13 @@ impl Affiliation {
         let mut segment = 0;
         for part in text.split_inclusive(is_separator) {
             let folded = fold(part);
-            let words: Vec<&str> = split(&folded).collect();
+            let mut words: Vec<&str> = split(&folded).collect();
+            // "U Toronto", and not "U.S. Army".
+            if let [first @ "u", next, ..] = words.as_mut_slice()
+                && (next.len() > 2 || is_between(next))
+            {
+                *first = UNIVERSITY;
+            }
             // A country stands at the end of a segment, perhaps before a postal code.
             let end = words.iter().rposition(|word| !word.bytes().any(|b| b.is_ascii_digit()));
             let words_before = &words[..end.map_or(0, |end| end + 1)];
@@ -179,7 +186,10 @@ impl Affiliation {
             last = *segment;
             is_next
         });
-        near.any(|(text, _)| cities.contains(&common_words(text)))
+        near.any(|(text, _)| {
+            let name = common_words(text);
+            cities.contains(name.strip_suffix(" city").unwrap_or(&name)) || cities.contains(&name)
+        })
     }
 
     /// Whether a name goes on in another segment than it begins in.
@@ -196,5 +206,46 @@ impl Affiliation {
     /// Whether the text has a name as whole words, each as [`common`] has it.
     pub fn has_words(&self, name: &str) -> bool {
         !name.is_empty() && self.folded.contains(&format!(" {name} "))
+    }
+}
+
+/// Sets words apart from the numbers of footnotes before them: `3Genentech`, and not `3M` or `21st`.
+fn apart_from_marks(text: &str) -> String {
+    let mut apart = String::with_capacity(text.len());
+    let mut is_mark = false;
+    let mut letters = text.chars().peekable();
+    let mut before = ' ';
+    while let Some(letter) = letters.next() {
+        let is_small_next = letters.peek().is_some_and(|next| next.is_lowercase());
+        if is_mark && letter.is_uppercase() && is_small_next {
+            apart.push(' ');
+        }
+        is_mark = letter.is_ascii_digit() && (is_mark || !before.is_alphanumeric());
+        before = letter;
+        apart.push(letter);
+    }
+    apart
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_footnotes_stand_apart() {
+        let check = |text: &str, expected: &str| assert_eq!(apart_from_marks(text), expected);
+        check("3Genentech, San Francisco", "3 Genentech, San Francisco");
+        check("12Department, 3M, A1Bc, the 21st", "12 Department, 3M, A1Bc, the 21st");
+        check("", "");
+    }
+
+    #[test]
+    fn a_letter_stands_for_a_university_before_a_name() {
+        let check = |text: &str, expected: &str| {
+            assert_eq!(Affiliation::new(text, None).folded, expected);
+        };
+        check("U. Leeds", " university leeds ");
+        check("Dept of Law, U of Toronto", " dept of law university of toronto ");
+        check("U.S. Army", " u s army ");
     }
 }

@@ -71,19 +71,26 @@ const SAME: [&[&str]; 15] = [
 
 /// Names of one city in several languages and spellings. The first replaces the others.
 #[rustfmt::skip]
-const CITIES: [&[&str]; 41] = [
+const CITIES: [&[&str]; 60] = [
     &["antwerp", "antwerpen", "anvers"], &["athens", "athina"], &["basel", "basle"],
     &["belgrade", "beograd"], &["bengaluru", "bangalore"], &["bruges", "brugge"],
     &["brussels", "brussel", "bruxelles"], &["bucharest", "bucuresti"], &["cologne", "koeln", "koln"],
     &["copenhagen", "kobenhavn"], &["dusseldorf", "duesseldorf"], &["florence", "firenze"],
     &["geneva", "geneve", "genf"], &["genoa", "genova"], &["ghent", "gent"],
-    &["gothenburg", "goteborg", "goteburg"], &["hamadan", "hamedan"], &["kolkata", "calcutta"],
-    &["krakow", "cracow"], &["kyiv", "kiev"], &["lisbon", "lisboa"], &["lyon", "lyons"],
+    &["gothenburg", "goteborg", "goteburg"], &["gottingen", "goettingen"], &["hamadan", "hamedan"],
+    &["hannover", "hanover"], &["kharkiv", "kharkov"], &["kolkata", "calcutta"],
+    &["krakow", "cracow"], &["kyiv", "kiev"], &["lisbon", "lisboa"], &["liege", "luik"],
+    &["lubeck", "luebeck"], &["lviv", "lvov"], &["lyon", "lyons"],
     &["marseille", "marseilles"], &["milan", "milano"], &["moscow", "moskva"], &["mumbai", "bombay"],
-    &["munich", "muenchen", "munchen"], &["naples", "napoli"], &["nuremberg", "nuernberg", "nurnberg"],
-    &["padua", "padova"], &["pondicherry", "puducherry"], &["prague", "praha"], &["rome", "roma"],
-    &["seville", "sevilla"], &["tabuk", "tabouk"], &["tehran", "teheran"], &["turin", "torino"],
-    &["venice", "venezia"], &["vienna", "wien"], &["warsaw", "warszawa"], &["zurich", "zuerich"],
+    &["munich", "muenchen", "munchen"], &["munster", "muenster"], &["naples", "napoli"],
+    &["nuremberg", "nuernberg", "nurnberg"], &["osnabruck", "osnabrueck"], &["padua", "padova"],
+    &["picardie", "picardy"], &["pondicherry", "puducherry"], &["porto", "oporto"],
+    &["poznan", "posen"], &["prague", "praha"], &["pusan", "busan"], &["rome", "roma"],
+    &["saarbrucken", "saarbruecken"], &["seville", "sevilla"], &["tabuk", "tabouk"],
+    &["tehran", "teheran"], &["thessaloniki", "salonika"], &["tubingen", "tuebingen"],
+    &["turin", "torino"], &["varanasi", "benares"], &["venice", "venezia"], &["vienna", "wien"],
+    &["warsaw", "warszawa"], &["wroclaw", "breslau"], &["wurzburg", "wuerzburg"],
+    &["zaragoza", "saragossa"], &["zurich", "zuerich"],
 ];
 
 /// The word for a university.
@@ -110,10 +117,10 @@ pub(super) const OF_HOSPITALS: [&str; 9] =
     [UNIVERSITY, CENTER, MEDICAL, "clinical", "general", "i", "nhs", "regional", "trust"];
 
 /// Words between the words of names. The stop words of all languages would include `para` and `mit`.
-const BETWEEN: [&str; 41] = [
+const BETWEEN: [&str; 42] = [
     "a", "al", "am", "and", "at", "d", "da", "das", "de", "degli", "dei", "del", "della", "der",
-    "des", "di", "die", "do", "dos", "du", "e", "el", "en", "et", "for", "fur", "im", "in", "l",
-    "la", "le", "les", "los", "of", "studi", "the", "und", "van", "von", "y", "zu",
+    "des", "di", "die", "do", "dos", "du", "e", "el", "en", "et", "for", "fuer", "fur", "im", "in",
+    "l", "la", "le", "les", "los", "of", "studi", "the", "und", "van", "von", "y", "zu",
 ];
 
 /// Words of the faculties of a university, which are no institutions of their own.

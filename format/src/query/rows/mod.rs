@@ -11,4 +11,4 @@ pub(super) mod versions;
 pub(super) mod words;
 
 pub use crate::query::rows::deadline::{Deadline, QueryError};
-pub(crate) use crate::query::rows::words::{is_long, rows_of_words};
+pub(crate) use crate::query::rows::words::{is_long, rows_of_prefixes, rows_of_words};

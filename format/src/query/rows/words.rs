@@ -81,7 +81,7 @@ pub(crate) fn rows_of_words(
 /// Finds the ascending rows that posting lists of prefixes have for each of the words.
 ///
 /// Cost: the rows of each word.
-pub(in crate::query) fn rows_of_prefixes(
+pub(crate) fn rows_of_prefixes(
     file: &TermListsFile,
     lists: usize,
     words: &[String],

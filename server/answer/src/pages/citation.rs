@@ -9,13 +9,13 @@
 
 use http::{HeaderName, HeaderValue, header};
 use percent_encoding::utf8_percent_encode;
-use pinakes_format::formats::apa::Formatted;
+use pinakes_format::formats::apa;
 use pinakes_format::formats::names::{Name, one_line};
 use pinakes_format::formats::reference::Reference;
 use pinakes_format::formats::{ReferenceFormat, kinds};
 use serde_json::{Value, json};
 
-use crate::pages::html::emphasized;
+use crate::pages::html::styled;
 use crate::pages::labels::thousands;
 use crate::reply::JSON;
 use crate::request::path::OUTSIDE_URI;
@@ -29,10 +29,8 @@ const LINKED_BYTES_MAX: usize = 1_000;
 
 /// The parts of a page for reference managers.
 pub struct Citation {
-    /// HTML of the formatted reference: before, in and after the italics.
-    pub before: String,
-    pub italic: String,
-    pub after: String,
+    /// HTML of the formatted reference.
+    pub formatted: String,
     /// Names of formats, and the addresses of files.
     pub files: Vec<(&'static str, String)>,
     /// Names and values of meta tags.
@@ -44,12 +42,9 @@ pub struct Citation {
 impl Citation {
     /// Makes the parts from an output and the path of its JSON.
     pub fn new(reference: &Reference, path: &str) -> Citation {
-        let formatted = Formatted::new(reference);
         let file = |format: ReferenceFormat| (format.label(), file_path(path, format));
         Citation {
-            before: emphasized(&formatted.before),
-            italic: emphasized(&formatted.italic),
-            after: emphasized(&formatted.after),
+            formatted: styled(&apa::formatted(reference), &[]),
             files: ReferenceFormat::ALL.map(file).to_vec(),
             tags: tags(reference),
             json_ld: in_script(&json_ld(reference)),
@@ -64,10 +59,8 @@ pub struct RowLinks {
     pub cited_by: Option<(String, Option<String>)>,
     /// The label and the address of a free copy.
     pub copy: Option<(&'static str, String)>,
-    /// HTML of the formatted reference: before, in and after the italics.
-    pub before: String,
-    pub italic: String,
-    pub after: String,
+    /// HTML of the formatted reference.
+    pub formatted: String,
     /// Names of formats, and the addresses of files.
     pub files: Vec<(&'static str, String)>,
 }
@@ -75,7 +68,6 @@ pub struct RowLinks {
 impl RowLinks {
     /// Makes the links of an output with an id.
     pub fn new(reference: &Reference, id: &str, is_cited: bool) -> RowLinks {
-        let Formatted { before, italic, after } = Formatted::new(reference);
         let cited = reference.cited_by_count.filter(|count| *count > 0);
         let cited_by = cited.map(|count| {
             let list = is_cited.then(|| format!("/browse/outputs?filter=references:{id}"));
@@ -90,9 +82,7 @@ impl RowLinks {
         RowLinks {
             cited_by,
             copy,
-            before: emphasized(&before),
-            italic: emphasized(&italic),
-            after: emphasized(&after),
+            formatted: styled(&apa::formatted(reference), &[]),
             files: ReferenceFormat::ALL.map(file).to_vec(),
         }
     }

@@ -74,6 +74,7 @@ pub fn page_links(lists: &[ReferringList]) -> Vec<(String, String)> {
         let (plural, key) = (plural(list.facts), label(list.key));
         let count = thousands(list.count);
         let text = match &list.name {
+            Some(name) if list.count == 1 => format!("{name}: 1 {}", list.facts.singular),
             Some(name) => format!("{name}: {count} {}", plural.to_lowercase()),
             None => format!("{plural} by “{key}”: {count}"),
         };

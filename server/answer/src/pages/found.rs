@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
+use pinakes_format::formats::rich::Rich;
 use pinakes_format::json::render::JsonWriter;
 use pinakes_format::query::{
     Deadline, Excerpt, Marker, Query, QueryError, SearchSummary, SearchedWords, parse_select,
@@ -15,7 +16,7 @@ use pinakes_format::storage::ReadError;
 use pinakes_format::text::analyzer::{Stemmer, each_compound};
 
 use crate::pages::address::Address;
-use crate::pages::html::{emphasized_with, marked};
+use crate::pages::html::{marked, styled};
 use crate::pages::labels::thousands;
 use crate::pages::preview::Preview;
 
@@ -40,7 +41,8 @@ impl Highlighter {
     /// The HTML of a name.
     pub fn name(&self, name: &str, language: Option<&str>) -> String {
         let stemmer = Stemmer::of_language(language);
-        emphasized_with(name, &self.marker.marks(Field::Title, name, stemmer))
+        let name = Rich::of(name);
+        styled(&name, &self.marker.marks(Field::Title, &name.text(), stemmer))
     }
 
     /// The HTML of the part of a record's abstract that has the most words of the search.
@@ -56,6 +58,7 @@ impl Highlighter {
         let Some(text) = Preview::parse(&writer.out).get("abstract").text() else {
             return Ok(None);
         };
+        let text = Rich::of(&text).text();
         let stemmer = Stemmer::of_language(language);
         let found = self.marker.excerpt(Field::Abstract, &text, stemmer, EXCERPT_BYTES);
         Ok(found.map(|Excerpt { range, marks }| {

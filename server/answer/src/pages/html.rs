@@ -6,6 +6,7 @@ use askama::Template;
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, StatusCode, header};
 use pinakes_format::entity::Entity;
+use pinakes_format::formats::rich::{Rich, Style};
 use pinakes_format::storage::ReadError;
 
 use crate::define::served::ServedSnapshot;
@@ -141,44 +142,27 @@ fn render(page: &impl Template) -> Result<Bytes, ReadError> {
     Ok(text.into())
 }
 
-/// Tags without attributes that names hold, and that cannot change more than the look of their text.
-const EMPHASIS: [&str; 6] = ["i", "b", "em", "strong", "sub", "sup"];
-
-/// The HTML of a name. Emphasis is kept if all its tags are closed in order; every other character is
-/// escaped.
-pub fn emphasized(name: &str) -> String {
-    emphasized_with(name, &[])
+/// The HTML of a name or a text whose markup is read.
+pub fn emphasized(text: &str) -> String {
+    styled(&Rich::of(text), &[])
 }
 
-/// The HTML of a name with marked ranges. A mark ends before a tag and begins again after it.
-pub fn emphasized_with(name: &str, marks: &[Range<usize>]) -> String {
-    let (mut html, mut open) = (String::with_capacity(name.len()), Vec::new());
-    let mut rest = name;
-    let plain = |name: &str| marked(name, 0..name.len(), marks);
-    while let Some(at) = rest.find('<') {
-        let begin = name.len() - rest.len();
-        html.push_str(&marked(name, begin..begin + at, marks));
-        rest = &rest[at..];
-        match tag(rest) {
-            Some((tag, false, length)) => {
-                open.push(tag);
-                let _ = write!(html, "<{tag}>");
-                rest = &rest[length..];
-            }
-            Some((tag, true, length)) if open.last() == Some(&tag) => {
-                open.pop();
-                let _ = write!(html, "</{tag}>");
-                rest = &rest[length..];
-            }
-            Some((_, true, _)) => return plain(name),
-            None => {
-                html.push_str("&lt;");
-                rest = &rest[1..];
-            }
-        }
+/// The HTML of a text with styles, with marked ranges of its plain text. A mark ends before a tag and begins again
+/// after it.
+pub fn styled(rich: &Rich, marks: &[Range<usize>]) -> String {
+    let (text, mut html, mut at) = (rich.text(), String::new(), 0);
+    for (style, part) in &rich.0 {
+        let part = at..at + part.len();
+        at = part.end;
+        let part = marked(&text, part, marks);
+        let _ = match style {
+            Style::Plain | Style::Formula => html.write_str(&part),
+            Style::Italic => write!(html, "<i>{part}</i>"),
+            Style::Sub => write!(html, "<sub>{part}</sub>"),
+            Style::Super => write!(html, "<sup>{part}</sup>"),
+        };
     }
-    html.push_str(&marked(name, name.len() - rest.len()..name.len(), marks));
-    if open.is_empty() { html } else { plain(name) }
+    html
 }
 
 /// The HTML of a part of a text, without emphasis, with marked ranges.
@@ -196,14 +180,6 @@ pub fn marked(text: &str, part: Range<usize>, marks: &[Range<usize>]) -> String 
     }
     escape(&text[end..part.end], &mut html);
     html
-}
-
-/// The tag of emphasis that a text begins with: its name, whether it closes, and its bytes.
-fn tag(text: &str) -> Option<(&'static str, bool, usize)> {
-    let inner = &text[1..text.find('>')?];
-    let (name, closes) = inner.strip_prefix('/').map_or((inner, false), |name| (name, true));
-    let known = EMPHASIS.into_iter().find(|known| name.eq_ignore_ascii_case(known))?;
-    Some((known, closes, inner.len() + 2))
 }
 
 /// A text as HTML or XML.
@@ -280,12 +256,12 @@ mod tests {
     fn emphasis_is_kept_and_all_else_escaped() {
         let check = |name: &str, expected: &str| assert_eq!(emphasized(name), expected);
         check("Notes on <i>E. coli</i>", "Notes on <i>E. coli</i>");
-        check("H<SUB>2</SUB>O & <b><i>x</i></b>", "H<sub>2</sub>O &amp; <b><i>x</i></b>");
-        check("<i>open", "&lt;i&gt;open");
-        check("closed</i>", "closed&lt;/i&gt;");
-        check("<i><b>x</i></b>", "&lt;i&gt;&lt;b&gt;x&lt;/i&gt;&lt;/b&gt;");
+        check("H<SUB>2</SUB>O &amp; <b><i>x</i></b>", "H<sub>2</sub>O &amp; <i>x</i>");
+        check("&lt;p&gt;A <jats:sup>3</jats:sup>He&lt;/p&gt;", "A <sup>3</sup>He");
+        check("<i>open", "<i>open</i>");
+        check("<i><b>x</i></b>", "<i>x</i>");
         check("<script>alert(1)</script>", "&lt;script&gt;alert(1)&lt;/script&gt;");
-        check("<i onclick=\"x\">y", "&lt;i onclick=&quot;x&quot;&gt;y");
+        check("<i onclick=\"x\">y", "<i>y</i>");
         check("a < b > c '\"<", "a &lt; b &gt; c &#39;&quot;&lt;");
         check("<i>é</i>", "<i>é</i>");
         check("", "");
@@ -307,11 +283,11 @@ mod tests {
     #[test]
     fn marks_end_before_tags_and_begin_again() {
         let check = |name: &str, mark: Range<usize>, expected: &str| {
-            assert_eq!(emphasized_with(name, &[mark]), expected);
+            assert_eq!(styled(&Rich::of(name), &[mark]), expected);
         };
         check("a b & c", 2..5, "a <mark>b &amp;</mark> c");
-        check("H<sub>2</sub>O", 0..14, "<mark>H</mark><sub><mark>2</mark></sub><mark>O</mark>");
-        check("<i>open", 3..7, "&lt;i&gt;<mark>open</mark>");
+        check("H<sub>2</sub>O", 0..3, "<mark>H</mark><sub><mark>2</mark></sub><mark>O</mark>");
+        check("<i>open", 1..4, "<i>o<mark>pen</mark></i>");
         assert_eq!(marked("one two three", 4..13, &[0..3, 4..7]), "<mark>two</mark> three");
     }
 }

@@ -23,7 +23,7 @@ use pinakes_format::storage::ReadError;
 use crate::pages::labels::{label, thousands};
 use crate::pages::preview::Preview;
 use crate::pages::referred::Referred;
-use crate::pages::tables;
+use crate::pages::{html, tables};
 
 /// Bytes of a text that stands in a line with others; a longer text is a paragraph.
 const LINE_BYTES_MAX: usize = 120;

@@ -5,6 +5,7 @@ use http::StatusCode;
 use pinakes_format::entity::{Entity, Facts, IdFormat};
 use pinakes_format::formats;
 use pinakes_format::formats::reference::Reference;
+use pinakes_format::formats::rich::Rich;
 use pinakes_format::json::render::Shape;
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::ReadError;
@@ -135,6 +136,7 @@ fn layout(
 ) -> RecordPage {
     let (entity, shown) = (facts.entity, tables::of(facts.entity));
     let name = list_rows::name_of(value);
+    let plain = Rich::of(&name).text();
     let profile = Profile::new(entity, value, reference, &beginnings, referred);
     // A title is most often the name.
     let title = Node::Text(name.clone());
@@ -157,10 +159,10 @@ fn layout(
     let path = format!("/{}/{id}", facts.route);
     RecordPage {
         frame: Frame {
-            description: description(facts, &name, &texts, &profile),
+            description: description(facts, &plain, &texts, &profile),
             canonical: Some(format!("/browse{path}")),
             entity: Some(entity),
-            ..Frame::new(&name, call.settings.other_pages())
+            ..Frame::new(&plain, call.settings.other_pages())
         },
         kind: facts.label,
         name: list_rows::name_html(value),
@@ -185,7 +187,7 @@ fn running_year(snapshot: &Snapshot) -> Option<i64> {
 /// The description of a page: the beginning of the record's text, or its kind and what it is about.
 fn description(facts: &Facts, name: &str, texts: &[LabelledMember], profile: &Profile) -> String {
     let text = texts.iter().find_map(|member| match &member.node {
-        Node::Text(text) | Node::Paragraph(text) => Some(text.clone()),
+        Node::Text(text) | Node::Paragraph(text) => Some(Rich::of(text).text()),
         _ => None,
     });
     let about = || {

@@ -3,9 +3,8 @@
 use std::sync::LazyLock;
 
 use pinakes_format::entity::Entity;
-use pinakes_format::formats::apa::Formatted;
+use pinakes_format::formats::apa;
 use pinakes_format::formats::reference::Reference;
-use pinakes_format::formats::rich::Rich;
 use pinakes_format::formats::{REFERENCE_MEMBERS, ReferenceFormat, ReferenceWriter};
 use pinakes_format::query::{REFERENCES, parse_select};
 use pinakes_format::record::{Members, View};
@@ -245,9 +244,6 @@ fn cite_one(
             let bytes = ReferenceWriter::of_record(format, &reference, id)?;
             String::from_utf8_lossy(&bytes).trim_end().to_owned()
         }
-        None => {
-            let Formatted { before, italic, after } = Formatted::new(&reference);
-            Rich::of(&format!("{before}{italic}{after}")).text()
-        }
+        None => apa::formatted(&reference).text(),
     })
 }
