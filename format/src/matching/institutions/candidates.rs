@@ -7,7 +7,7 @@ use crate::entity::Entity;
 use crate::index::dictionary::EntryRows;
 use crate::matching::institutions::BITS_PLACED;
 use crate::matching::institutions::affiliation::Affiliation;
-use crate::matching::institutions::vocabulary::DEPARTMENTS;
+use crate::matching::institutions::vocabulary::{DEPARTMENTS, names_of_city};
 use crate::matching::outputs::best_first;
 use crate::query::{Deadline, QueryError};
 use crate::snapshot::Snapshot;
@@ -94,15 +94,17 @@ pub(super) fn rows(
             places.push(places[*first]);
             continue;
         }
-        // Looks a replaced word up as it stands, too. Of a word in many rows, these alone are looked up.
+        // Looks a replaced word up as it stands, too, and a city by all its names. Of a word in many rows, these alone are looked up.
         let mut look_up = || -> Result<WordRows<'_>, ReadError> {
             let mut told = |count: usize| {
                 bits[at] = (all / count.max(1) as f64).log2().max(0.1) as f32;
             };
             let mut few = Vec::new();
-            let spellings = [&token.word.text, &token.folded];
-            let count = 1 + usize::from(token.word.text != token.folded);
-            for text in spellings.into_iter().take(count) {
+            let (text, folded) = (token.word.text.as_str(), token.folded.as_str());
+            let others = names_of_city(text).iter().copied().filter(|name| *name != text);
+            let is_other = |folded: &&str| !names_of_city(text).contains(folded) && *folded != text;
+            let folded = Some(folded).filter(is_other);
+            for text in [text].into_iter().chain(folded).chain(others) {
                 let cursor = dictionary.seek(text.as_bytes())?;
                 match cursor.current().filter(|(found, _)| *found == text.as_bytes()) {
                     Some((_, EntryRows::Postings(list))) if list.count() > FEW_ROWS => {

@@ -7,7 +7,9 @@ use crate::entity::Entity;
 use crate::matching::countries::country_of;
 use crate::matching::institutions::affiliation::Affiliation;
 use crate::matching::institutions::cores::segment_of_core;
-use crate::matching::institutions::places::{Place, part_of, place_of, school_of, words_of_name};
+use crate::matching::institutions::places::{
+    NameWord, Place, part_of, place_of, school_of, words_of_name,
+};
 use crate::matching::institutions::vocabulary::common_words;
 use crate::matching::institutions::{Form, Found, QUALITY_ORDER, QUALITY_SURE};
 use crate::record::{Gather, Gathered, Institution, PathTree, tree_of};
@@ -188,6 +190,14 @@ impl Record<'_, '_> {
         best.offer(place, if is_single { Form::Acronym } else { Form::Name });
     }
 
+    /// The words of a name before its city, if the text has the city: `washington university` of `washington university in st louis`.
+    fn without_city<'w>(&self, words: &'w [NameWord]) -> &'w [NameWord] {
+        let count = self.city.split(' ').count();
+        let own = words.len().saturating_sub(count);
+        let city = words[own..].iter().map(|of| of.word.text.as_str());
+        if self.has_city && city.eq(self.city.split(' ')) { &words[..own] } else { words }
+    }
+
     /// The place of a part of a name, or of a school in place of its university.
     fn part(&self) -> Option<(Place, Form)> {
         let partial = if self.has_city { QUALITY_PARTIAL } else { QUALITY_PARTIAL_ELSEWHERE };
@@ -196,7 +206,8 @@ impl Record<'_, '_> {
             let place = |(span, told), quality| Place { span, bits: told * quality, quality };
             let part = part_of(&words, self.affiliation, self.bits);
             part.map(|part| (place(part, partial), Form::Name)).or_else(|| {
-                let school = school_of(&words, self.affiliation, self.bits);
+                let words = self.without_city(&words);
+                let school = school_of(words, self.affiliation, self.bits);
                 school.map(|school| (place(school, QUALITY_SCHOOL), Form::School))
             })
         })

@@ -12,6 +12,8 @@ use crate::matching::words::{Word, abbreviates, likeness};
 /// How well a name agrees that begins within a segment and goes on in the next: "Northumbria Univ, Newcastle Upon Tyne" has no
 /// University of Newcastle. Too little to be sure.
 const QUALITY_ACROSS: f32 = 0.5;
+/// Words between a university and its school: `harvard t h chan school`.
+const DONOR_WORDS_MAX: usize = 3;
 
 /// A place of a name in a text.
 pub(super) struct Place {
@@ -168,7 +170,7 @@ pub(super) fn part_of(
     None
 }
 
-/// A school in place of its university: `emory school medicine` of `emory university`.
+/// A school in place of its university: `emory school medicine` of `emory university`, and `harvard t h chan school public health`.
 pub(super) fn school_of(
     name: &[NameWord],
     affiliation: &Affiliation,
@@ -183,13 +185,19 @@ pub(super) fn school_of(
         let mut rest = tokens[*start..].iter().take_while(is_inside);
         let has_own =
             own.iter().all(|of| rest.next().is_some_and(|token| token.word.text == of.word.text));
-        let is_faculty = |token: &&Token| is_faculty(&token.folded) || token.folded == "medicine";
-        let faculty: Vec<&Token> = rest.take_while(is_faculty).collect();
-        let is_school = |token: &&Token| ["college", "school"].contains(&token.folded.as_str());
+        let is_faculty = |token: &Token| is_faculty(&token.folded) || token.folded == "medicine";
+        let rest: Vec<&Token> = rest.collect();
+        // A school that begins with its university may have the name of a donor.
+        let begins = *start == 0 || tokens[start - 1].segment != tokens[*start].segment;
+        let donor = rest.iter().position(|token| is_faculty(token)).unwrap_or(rest.len());
+        let donor = if begins && donor <= DONOR_WORDS_MAX { donor } else { 0 };
+        let faculty = rest[donor..].iter().take_while(|token| is_faculty(token));
+        let faculty: Vec<&&Token> = faculty.collect();
+        let is_school = |token: &&&Token| ["college", "school"].contains(&token.folded.as_str());
         let end = start + own.len();
         let told = bits.get(*start..end)?.iter().sum();
         (has_own && faculty.iter().any(is_school) && told >= BITS_RARE)
-            .then_some((*start..end + faculty.len(), told))
+            .then_some((*start..end + donor + faculty.len(), told))
     })
 }
 

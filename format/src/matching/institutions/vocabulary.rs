@@ -210,6 +210,11 @@ pub(super) fn common_words(folded: &str) -> String {
     folded.split(' ').map(common).collect::<Vec<_>>().join(" ")
 }
 
+/// The names of a city by the first of them; none of other words.
+pub(super) fn names_of_city(common: &str) -> &'static [&'static str] {
+    CITIES.binary_search_by_key(&common, |names| names[0]).map_or(&[], |at| CITIES[at])
+}
+
 /// The word that stands for a folded word and its likes.
 pub(super) fn common(word: &str) -> &str {
     static WORDS: LazyLock<HashMap<&str, &str>> = LazyLock::new(|| {
@@ -225,7 +230,7 @@ mod tests {
 
     #[test]
     fn lists_are_sorted_and_bounds_are_those_of_the_lists() {
-        assert!(BETWEEN.is_sorted() && FACULTY.is_sorted());
+        assert!(BETWEEN.is_sorted() && FACULTY.is_sorted() && CITIES.is_sorted());
         assert_eq!(BETWEEN.iter().map(|word| word.len()).max(), Some(BETWEEN_BYTES_MAX));
         assert_eq!(COMPOUNDS.iter().map(|(word, _)| word.len()).min(), Some(COMPOUND_BYTES_MIN));
     }
