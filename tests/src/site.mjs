@@ -1,7 +1,7 @@
 // Answers requests as a site does, under Node. Usage:
 //   node site.mjs PINAKES_JS MODULE_GZ URL [KEY]
 // Each line of standard input is a request {method, target, headers, body}, with the body in Base64, or the word "fresh":
-// the next request begins with nothing in memory. Each line of standard output is a reply of the same form.
+// the next request begins with nothing but the publication that was seen. Each line of standard output is a reply of the same form.
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
@@ -18,6 +18,14 @@ async function answer(site, asked) {
     return { ...reply, body: bytes.toString("base64") };
 }
 
+/** Keeps the publication alone, so that every site reads all chunks. */
+const seen = new Map();
+const kept = {
+    has: async () => false,
+    get: async (name) => seen.get(name),
+    put: async (name, bytes) => name.startsWith("publication.json") && seen.set(name, bytes),
+};
+
 let site;
 for await (const line of createInterface({ input: process.stdin })) {
     const asked = JSON.parse(line);
@@ -27,7 +35,7 @@ for await (const line of createInterface({ input: process.stdin })) {
             site = undefined;
             continue;
         }
-        site ??= await open(url, { module, keys });
+        site ??= await open(url, { module, keys, kept });
         reply = await answer(site, asked);
     } catch (error) {
         reply = { error: `${error}` };

@@ -13,7 +13,7 @@ const TRANSFERS_MAX = 64;
 const RANGES_MAX = 64;
 /** Memory from which on an instance takes no more requests: chunks stay in it until it ends. */
 const MEMORY_BYTES_MAX = 1 << 30;
-const PUBLICATION = "publication.json", MANIFEST = "manifest.json";
+const PUBLICATION = "publication.json", SIGNATURE = "publication.json.minisig", MANIFEST = "manifest.json";
 
 /** The publication cannot be read: the host is away, sends wrong bytes, or is not trusted. */
 export class Unavailable extends Error {}
@@ -58,19 +58,39 @@ class Site {
 
     /** Reads the publication. If it is another one, the next request is answered from its snapshot. */
     async begin() {
-        const text = (name) => this.#file(name).then((bytes) => new TextDecoder().decode(bytes));
-        const signature = this.#keys.length === 0 ? "" : text(`${PUBLICATION}.minisig`);
         // `publish --site` puts the manifest beside the publication, so that both come in one round.
         const beside = this.#transfer(MANIFEST, null, true).catch(() => null);
-        const [publication, signed, early] = await Promise.all([text(PUBLICATION), signature, beside]);
+        const [texts, early] = await Promise.all([this.#newest(), beside]);
+        const [publication, signature = ""] = texts;
         if (publication === this.#opening?.publication) return;
         const id = JSON.parse(publication).snapshot?.id;
         if (!/^[0-9a-f]{16}$/.test(id)) throw new Unavailable("the publication names no snapshot");
         const manifest = await this.#manifest(`snapshots/${id}/${MANIFEST}`, id, early);
-        const opening = { id, publication, signature: signed, manifest };
+        const opening = { id, publication, signature, manifest };
         // Throws if the publication is not trusted, or its snapshot is not that of this module.
         const instance = new Instance(this.#module).begin(opening, this.#keys);
         [this.#opening, this.#instance] = [opening, instance];
+        texts.forEach((text, at) => this.#kept?.put([PUBLICATION, SIGNATURE][at], new TextEncoder().encode(text)));
+    }
+
+    /**
+     * The publication of the host, and its signature if there are keys: as they were kept if the host is away, or if what it
+     * sends is older. Whoever answers for the host could send an old publication, which is signed, too.
+     */
+    async #newest() {
+        const names = this.#keys.length > 0 ? [PUBLICATION, SIGNATURE] : [PUBLICATION];
+        const all = (file) => Promise.all(names.map(file));
+        const texts = (files) => files.map((bytes) => new TextDecoder().decode(bytes));
+        const files = await all((name) => this.#kept?.get(name));
+        const kept = files.every(Boolean) && texts(files);
+        try {
+            const sent = texts(await all((name) => this.#transfer(name, null, true)));
+            const [before, now] = [kept, sent].map((of) => of && JSON.parse(of[0]).version);
+            return this.#keys.length > 0 && before > now ? kept : sent;
+        } catch (error) {
+            if (kept) return kept;
+            throw error;
+        }
     }
 
     /** The manifest of a snapshot: the early one, if it is of this snapshot. */
@@ -220,19 +240,6 @@ class Site {
         const bytes = await this.#transfer(name, range, isFresh);
         this.#kept?.put(key, bytes);
         return bytes;
-    }
-
-    /** A file that changes: from the host, or as it was kept if the host is away. */
-    async #file(name) {
-        try {
-            const bytes = await this.#transfer(name, null, true);
-            this.#kept?.put(name, bytes);
-            return bytes;
-        } catch (error) {
-            const kept = await this.#kept?.get(name);
-            if (kept) return kept;
-            throw error;
-        }
     }
 
     async #transfer(name, range, isFresh) {

@@ -1,11 +1,14 @@
 //! The tree as a website: the module answers every endpoint as a server does, under Node, and reads what it needs together.
 
-use std::{fs, time::Duration};
+use std::fs;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use pinakes_tests::client::Response;
 use pinakes_tests::site::{Site, assert_same, files};
 use pinakes_tests::slow_link::SlowLink;
 use pinakes_tests::static_host::{Behaviour, Host};
+use serde_json::Value;
 
 use crate::upstream::rounds;
 use crate::upstream::setup::{Ask, Asked, Edition, all_kinds, answers, pubkey};
@@ -58,6 +61,41 @@ fn wrong_bytes_are_never_answered_from() {
     let mut site = Site::start(&files, &host.url(), &[other]);
     let error = site.ask("GET", "/sources", &[], "").unwrap_err();
     assert!(error.contains("none of the keys"), "{error}");
+}
+
+#[test]
+fn an_older_publication_than_one_seen_is_not_followed() {
+    let Some(files) = files("site::an_older_publication_than_one_seen_…") else { return };
+    // Of an older publication, or of one that the key of the site did not sign.
+    let sent: Arc<Mutex<Option<[Vec<u8>; 2]>>> = Arc::default();
+    let of_host = Arc::clone(&sent);
+    let host = Host::with_rule(Edition::New.tree(), move |request| {
+        let sent = of_host.lock().unwrap().clone();
+        match (sent, request.path.rsplit('/').next()) {
+            (Some([publication, _]), Some("publication.json")) => {
+                Behaviour::ServesOther(publication)
+            }
+            (Some([_, signature]), Some("publication.json.minisig")) => {
+                Behaviour::ServesOther(signature)
+            }
+            _ => Behaviour::Serves,
+        }
+    });
+    let of_old = ["publication.json", "publication.json.minisig"]
+        .map(|name| fs::read(Edition::Old.tree().join(name)).unwrap());
+    let new = &answers(Edition::New, vec![Ask::get("/sources")])[0];
+    let mut site = Site::start(&files, &host.url(), &[key()]);
+    // What no key signed is not kept, however new it says to be.
+    let [publication, signature] = of_old.clone();
+    let mut future: Value = serde_json::from_slice(&publication).unwrap();
+    future["version"] = "2100-01-01T00:00:00.000000Z".into();
+    *sent.lock().unwrap() = Some([future.to_string().into_bytes(), signature]);
+    assert!(site.ask("GET", "/sources", &[], "").is_err());
+    for other in [None, Some(of_old)] {
+        *sent.lock().unwrap() = other;
+        site.forget();
+        assert_same("/sources", &site.ask("GET", "/sources", &[], ""), &new.right);
+    }
 }
 
 #[test]
