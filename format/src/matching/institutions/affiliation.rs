@@ -1,7 +1,9 @@
 //! Reads an affiliation: words, segments, countries, acronyms.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::ops::Range;
+
+use hashbrown::HashMap;
 
 use crate::autocomplete::Identifier;
 use crate::matching::countries::{NAME_WORDS_MAX, country_code, country_of};

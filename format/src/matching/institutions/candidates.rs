@@ -1,6 +1,6 @@
 //! Finds the rows whose names share the rarest words with an affiliation.
 
-use std::collections::HashMap;
+use hashbrown::HashMap;
 
 use crate::autocomplete::rows_of_name;
 use crate::entity::Entity;
@@ -180,19 +180,26 @@ pub(super) fn rows(
         });
         if best.len() > WINDOW_READ {
             best_first(&mut best, WINDOW_NAMES);
-            for (row, sum) in &mut best {
-                let words = match lacking.get(row) {
+            let mut kept: Vec<(u32, f32)> = Vec::with_capacity(WINDOW_READ + 1);
+            for (row, sum) in best.drain(..) {
+                // Later rows have no more bits before the penalty.
+                if kept.get(WINDOW_READ - 1).is_some_and(|(_, least)| *least > sum) {
+                    break;
+                }
+                let words = match lacking.get(&row) {
                     Some(words) => *words,
                     None => {
-                        let name = snapshot.row_name(Entity::Institution, *row);
+                        let name = snapshot.row_name(Entity::Institution, row);
                         let name = snapshot.or_noted(name)?.unwrap_or_default();
                         let words = affiliation.lacks(&fold(name)).0;
-                        lacking.insert(*row, words);
+                        lacking.insert(row, words);
                         words
                     }
                 };
-                *sum -= BITS_LACKING * words as f32;
+                kept.push((row, sum - BITS_LACKING * words as f32));
+                best_first(&mut kept, WINDOW_READ);
             }
+            best = kept;
         }
         best_first(&mut best, WINDOW_READ);
         found.extend(best.into_iter().map(|(row, _)| row));

@@ -1,7 +1,8 @@
 //! Words of the names of institutions in several languages, and words that are no names.
 
-use std::collections::HashMap;
 use std::sync::LazyLock;
+
+use hashbrown::{HashMap, HashSet};
 
 /// Words for one thing in several languages, and their abbreviations. The first word of a group replaces the others.
 const SAME: [&[&str]; 15] = [
@@ -186,7 +187,8 @@ const COMPOUND_BYTES_MIN: usize = 9;
 
 /// Whether a folded word stands between the words of names, such as `of`.
 pub(super) fn is_between(word: &str) -> bool {
-    word.len() <= BETWEEN_BYTES_MAX && BETWEEN.binary_search(&word).is_ok()
+    static WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| BETWEEN.into_iter().collect());
+    word.len() <= BETWEEN_BYTES_MAX && WORDS.contains(word)
 }
 
 /// Whether a folded word names a faculty.

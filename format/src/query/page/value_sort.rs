@@ -7,8 +7,10 @@
 //! sorted    5, 9, 2
 //! ```
 //!
-//! Cost: one record read for each row of the filter. If the reads would take longer than the caller allows, the sort is refused
+//! Cost: one record read for each row of the filter, and about 100 bytes of memory for each row up to the page. If the reads would take longer than the caller allows, the sort is refused
 //! before the first.
+
+use std::collections::BinaryHeap;
 
 use crate::index::bitset::CHUNK_ROWS;
 use crate::index::doc_set::DocSet;
@@ -46,7 +48,9 @@ impl Query {
         let (before, after) = keys.split_at(by.place.min(keys.len()));
         let tree = self.keys.tree.pruned(&|end: &usize| *end == by.end);
         let rows = snapshot.count(self.entity);
-        let mut placed = Vec::with_capacity(set.count() as usize);
+        // The rows up to the end of the page, the last of them on top.
+        let rows_max = part.from.saturating_add(part.rows_max as u64);
+        let mut first = BinaryHeap::new();
         for chunk in 0..rows.div_ceil(CHUNK_ROWS as u32) {
             let mut outcome = Ok(());
             set.chunk_rows(chunk, rows, false).each(|low| {
@@ -60,15 +64,17 @@ impl Query {
                     // On a mirror, the records of all rows are fetched together.
                     let value = snapshot.or_noted(self.first_value(by, row, &tree, snapshot))?;
                     let place = (numbers(before)?, (value.is_none(), value), numbers(after)?);
-                    placed.push((place, snapshot.row_id(self.entity, row)?, row));
+                    first.push((place, snapshot.row_id(self.entity, row)?, row));
+                    if first.len() as u64 > rows_max {
+                        first.pop();
+                    }
                     Ok(())
                 });
                 outcome.is_ok()
             });
             outcome?;
         }
-        placed.sort_unstable();
-        let page = placed.into_iter().skip(part.from as usize).take(part.rows_max);
+        let page = first.into_sorted_vec().into_iter().skip(part.from as usize);
         Ok(page.map(|(.., row)| row).collect())
     }
 
