@@ -85,7 +85,7 @@ fn an_older_publication_than_one_seen_is_not_followed() {
         .map(|name| fs::read(Edition::Old.tree().join(name)).unwrap());
     let new = &answers(Edition::New, vec![Ask::get("/sources")])[0];
     let mut site = Site::start(&files, &host.url(), &[key()]);
-    // What no key signed is not kept, however new it says to be.
+    // A publication with a wrong signature is not kept, however new it says to be.
     let [publication, signature] = of_old.clone();
     let mut future: Value = serde_json::from_slice(&publication).unwrap();
     future["version"] = "2100-01-01T00:00:00.000000Z".into();
